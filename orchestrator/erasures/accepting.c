@@ -6,6 +6,13 @@
 
 #include <stdlib.h>
 
+enum {
+    GROUP_MAX = 1024, /* requests in a transaction */
+    CROWD_MIN = 17,
+    CROWD_QUIET_MS = 1000, /* after the last one of a crowd */
+    CROWD_PATIENCE_MS = 10000,
+};
+
 json_t *erasure_row_json(int64_t number, const char *dataset, const char *reference)
 {
     json_t *row = json_pack("{sI,ss,ss}", "number", (json_int_t)number, "dataset", dataset,
@@ -23,9 +30,27 @@ static enum weir_status add_rows(void *subject, const void *what, struct weir_er
                   DB_TEXT(erasure_state_name(ERASURE_ACCEPTED)), DB_I64(weir_now_wall_us()));
 }
 
+static void note_crowd(struct erasures *erasures, size_t count)
+{
+    int64_t now_ms = weir_loop_now_ms(erasures->orch->loop);
+    if (erasures->crowd.count == 0)
+        erasures->crowd.since_ms = now_ms;
+    erasures->crowd.count += count;
+    erasures->crowd.last_ms = now_ms;
+}
+
+bool erasures_still_come(const struct erasures *erasures)
+{
+    int64_t now_ms = weir_loop_now_ms(erasures->orch->loop);
+    return erasures->crowd.count >= CROWD_MIN &&
+           now_ms - erasures->crowd.last_ms < CROWD_QUIET_MS &&
+           now_ms - erasures->crowd.since_ms < CROWD_PATIENCE_MS;
+}
+
 enum weir_status erasures_record(struct orchestrator *orch, json_t *rows, struct weir_error *err)
 {
     WEIR_AUTO_FREE char *text = json_dumps(rows, JSON_COMPACT);
+    note_crowd(orch->erasures, json_array_size(rows));
     enum weir_status status = orchestrator_commit(orch, add_rows, orch, text, err);
     if (status == WEIR_OK)
         status = erasures_count(orch->erasures, err);
@@ -46,6 +71,7 @@ void erasures_record_accepted(struct erasures *erasures)
     weir_loop_cancel(erasures->orch->loop, erasures->accepted.timer);
     erasures->accepted.timer = 0;
     erasures->accepted.first = erasures->accepted.last = NULL;
+    erasures->accepted.count = erasures->accepted.seen = 0;
     for (const struct erasure_accepted *at = first; at != NULL; at = at->next)
         json_array_append_new(rows, erasure_row_json(at->number, at->dataset, at->reference));
     enum weir_status status = erasures_record(erasures->orch, rows, &err);
@@ -58,9 +84,17 @@ void erasures_record_accepted(struct erasures *erasures)
     }
 }
 
+/* While more come with each round, they share the transaction. */
 static void on_round(void *owner)
 {
-    erasures_record_accepted(owner);
+    struct erasures *erasures = owner;
+    bool is_growing = erasures->accepted.count > erasures->accepted.seen;
+    if (!is_growing || erasures->accepted.count >= GROUP_MAX) {
+        erasures_record_accepted(erasures);
+        return;
+    }
+    erasures->accepted.seen = erasures->accepted.count;
+    erasures->accepted.timer = weir_loop_timer(erasures->orch->loop, 0, 0, on_round, erasures);
 }
 
 void orchestrator_erasure_note(struct orchestrator *orch, const struct erasure_names *names,
@@ -78,6 +112,7 @@ void orchestrator_erasure_note(struct orchestrator *orch, const struct erasure_n
     else
         erasures->accepted.first = accepted;
     erasures->accepted.last = accepted;
+    erasures->accepted.count++;
     if (erasures->accepted.timer == 0)
         erasures->accepted.timer = weir_loop_timer(orch->loop, 0, 0, on_round, erasures);
 }

@@ -109,8 +109,10 @@ bool erasure_advance(struct erasure_batch *batch, enum erasure_event event,
              erasure_state_name(edge.to));
     batch->state = edge.to;
     batch->told_trouble = false;
-    if (edge.from == ERASURE_TRACING)
+    if (edge.from == ERASURE_TRACING) {
         batch->orch->erasures->has_waiting = false;
+        batch->orch->erasures->crowd.count = 0;
+    }
     if (edge.from == ERASURE_PURGING)
         batch->orch->holds_runs = false;
     erasure_begin_after(batch, 0);

@@ -63,7 +63,13 @@ struct erasures {
     struct {
         struct erasure_accepted *first, *last;
         uint64_t timer;
-    } accepted; /* wait for their transaction */
+        size_t count, seen; /* that wait; how many did when the last round ended */
+    } accepted;             /* wait for their transaction */
+    struct {
+        size_t count;     /* recorded since the last batch was closed */
+        int64_t since_ms; /* when the first of them was */
+        int64_t last_ms;  /* when the last one was */
+    } crowd;
     struct {
         uint64_t timer;
         bool is_asking; /* a page is at work */
@@ -104,6 +110,9 @@ enum weir_status erasures_count(struct erasures *erasures, struct weir_error *er
 /* accepting.c: in the next round, all that were accepted meanwhile are recorded in one transaction. */
 void erasures_record_accepted(struct erasures *erasures);
 void erasures_drop_accepted(struct erasures *erasures);
+/* Many requests came lately, and more are to be expected: what they need is done once, when the last one has come.
+ * Never true for long, nor when few came. */
+bool erasures_still_come(const struct erasures *erasures);
 /* A row for erasures_record(). */
 json_t *erasure_row_json(int64_t number, const char *dataset, const char *reference);
 /* `rows`: an array of objects number, reference, dataset. Those that are known stay as they are. */

@@ -139,6 +139,10 @@ void erasure_trace(struct erasure_batch *batch)
     struct traced traced = {0};
     if (!orchestrator_pipelines_make_way(batch->orch))
         return; /* orchestrator_look_again() brings us back */
+    if (erasures_still_come(batch->orch->erasures)) {
+        erasure_begin_after(batch, ORCHESTRATOR_POLL_MS);
+        return;
+    }
     enum weir_status status = gather(batch, &traced, &err);
     if (status == WEIR_OK && traced.erasures == 0)
         erasures_reload(batch->orch->erasures); /* it was closed: an answer of Postgres was lost */

@@ -7,22 +7,20 @@
 
 #include <stdlib.h>
 
-enum { GROUP_MAX = 1024 };
+enum { GROUP_MAX = 1024, GROUP_NAMES_MAX = 65536 };
 
 struct waiting_accept {
     struct waiting_accept *next;
     struct weir_rpc_server *server;
     struct weir_route route;
-    struct weir_arena *arena; /* of `asked` */
     struct msg_erase_accept asked;
-    struct msg_erase_accepted answer;
-    struct weir_error err;
-    enum weir_status status;
+    struct erase_acceptance acceptance; /* its arena is that of `asked`, too */
 };
 
 struct accepts {
     struct storage *storage;
     struct waiting_accept *first, *last;
+    size_t count, seen; /* that wait; how many did when the last round ended */
     uint64_t timer;
 };
 
@@ -46,7 +44,7 @@ static struct waiting_accept *take_first(struct accepts *accepts)
 
 static void free_waiting(struct waiting_accept *waiting)
 {
-    weir_arena_free(waiting->arena);
+    weir_arena_free(waiting->acceptance.arena);
     free(waiting);
 }
 
@@ -64,27 +62,26 @@ void storage_accepts_free(struct accepts *accepts)
 
 static void answer(struct waiting_accept *waiting)
 {
-    if (waiting->status == WEIR_OK)
-        weir_rpc_reply(waiting->server, &waiting->route, MSG_erase_accepted, &waiting->answer,
+    const struct erase_acceptance *acceptance = &waiting->acceptance;
+
+    if (acceptance->status == WEIR_OK)
+        weir_rpc_reply(waiting->server, &waiting->route, MSG_erase_accepted, &acceptance->answer,
                        NULL);
     else
-        weir_rpc_refuse(waiting->server, &waiting->route, &waiting->err);
+        weir_rpc_refuse(waiting->server, &waiting->route, &acceptance->err);
     free_waiting(waiting);
 }
 
-/* What a request gets wrong is refused alone; what Postgres refuses ends the transaction of all. */
-static enum weir_status accept_all(struct storage *storage, struct waiting_accept *group,
-                                   struct weir_error *err)
+static enum weir_status accept_all(struct storage *storage, struct erase_acceptance *const *group,
+                                   size_t count, struct weir_error *err)
 {
-    enum weir_status status = weir_db_begin(storage->db, err);
+    enum weir_status status = storage_ready(storage, err);
 
-    for (struct waiting_accept *at = group; status == WEIR_OK && at; at = at->next) {
-        at->status = storage_erase_accept(storage, &at->asked, at->arena, &at->answer, &at->err);
-        if (at->status == WEIR_UNAVAILABLE || at->status == WEIR_INTERNAL || storage->is_stale) {
-            *err = at->err;
-            status = at->status;
-        }
-    }
+    if (status == WEIR_OK)
+        status = weir_db_begin(storage->db, err);
+    if (status != WEIR_OK)
+        return status;
+    status = storage_erase_accept_all(storage, group, count, err);
     if (status == WEIR_OK)
         status = weir_db_commit(storage->db, err);
     if (status != WEIR_OK) {
@@ -94,39 +91,62 @@ static enum weir_status accept_all(struct storage *storage, struct waiting_accep
     return status;
 }
 
-static void on_round(void *owner)
+static size_t names_of(const struct waiting_accept *waiting)
 {
-    struct accepts *accepts = owner;
-    struct storage *storage = accepts->storage;
-    struct waiting_accept *group = accepts->first, *next;
-    struct weir_error err;
-    size_t count = 0;
-    enum weir_status status = storage_ready(storage, &err);
+    const struct msg_erase_accept *asked = &waiting->asked;
 
-    accepts->timer = 0;
-    for (struct waiting_accept *at = group; at && count < GROUP_MAX; at = next) {
-        next = at->next;
-        if (++count == GROUP_MAX)
-            at->next = NULL;
-        accepts->first = next;
+    return asked->subjects.count + asked->keys.count + asked->ids.count;
+}
+
+/* Those at the front that share a transaction. */
+static size_t take_group(struct accepts *accepts, struct waiting_accept **group)
+{
+    size_t count = 0, names = 0;
+
+    while (accepts->first && count < GROUP_MAX &&
+           (count == 0 || names + names_of(accepts->first) <= GROUP_NAMES_MAX)) {
+        names += names_of(accepts->first);
+        group[count++] = take_first(accepts);
     }
-    if (!accepts->first)
-        accepts->last = NULL;
-    else
-        accepts->timer = weir_loop_timer(storage->loop, 0, 0, on_round, accepts);
-    if (status == WEIR_OK)
-        status = accept_all(storage, group, &err);
+    accepts->count -= count;
+    accepts->seen = accepts->count;
+    return count;
+}
+
+static void accept_group(struct accepts *accepts)
+{
+    struct waiting_accept *group[GROUP_MAX];
+    struct erase_acceptance *acceptances[GROUP_MAX];
+    struct weir_error err;
+    size_t count = take_group(accepts, group);
+    enum weir_status status;
+
+    for (size_t i = 0; i < count; i++)
+        acceptances[i] = &group[i]->acceptance;
+    status = accept_all(accepts->storage, acceptances, count, &err);
     if (status != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "erasures are not accepted", "requests=%zu error=\"%s\"", count,
                  err.text);
-    for (; group; group = next) {
-        next = group->next;
+    for (size_t i = 0; i < count; i++) {
         if (status != WEIR_OK) {
-            group->status = status;
-            group->err = err;
+            group[i]->acceptance.status = status;
+            group[i]->acceptance.err = err;
         }
-        answer(group);
+        answer(group[i]);
     }
+}
+
+/* While more come with each round, they share the transaction. */
+static void on_round(void *owner)
+{
+    struct accepts *accepts = owner;
+
+    accepts->timer = 0;
+    if (accepts->count <= accepts->seen || accepts->count >= GROUP_MAX)
+        accept_group(accepts);
+    accepts->seen = accepts->count;
+    if (accepts->first)
+        accepts->timer = weir_loop_timer(accepts->storage->loop, 0, 0, on_round, accepts);
 }
 
 /* ---- a request ---- */
@@ -142,16 +162,17 @@ static struct weir_strs copy_texts(const struct weir_strs *texts, struct weir_ar
 
 static void copy_request(const struct msg_erase_accept *from, struct waiting_accept *to)
 {
-    uint64_t *ids = weir_arena_alloc(to->arena, (from->ids.count + 1) * sizeof *ids);
+    struct weir_arena *arena = to->acceptance.arena;
+    uint64_t *ids = weir_arena_alloc(arena, (from->ids.count + 1) * sizeof *ids);
 
     for (size_t i = 0; i < from->ids.count; i++)
         ids[i] = from->ids.at[i];
     to->asked = (struct msg_erase_accept){
-        .uuid = weir_arena_format(to->arena, "%s", from->uuid),
-        .dataset = weir_arena_format(to->arena, "%s", from->dataset),
-        .reference = weir_arena_format(to->arena, "%s", from->reference),
-        .subjects = copy_texts(&from->subjects, to->arena),
-        .keys = copy_texts(&from->keys, to->arena),
+        .uuid = weir_arena_format(arena, "%s", from->uuid),
+        .dataset = weir_arena_format(arena, "%s", from->dataset),
+        .reference = weir_arena_format(arena, "%s", from->reference),
+        .subjects = copy_texts(&from->subjects, arena),
+        .keys = copy_texts(&from->keys, arena),
         .ids = {ids, from->ids.count},
         .expects_match = from->expects_match,
         .drop_refused = from->drop_refused,
@@ -165,13 +186,15 @@ void storage_accept(struct storage *storage, struct weir_request *request)
 
     waiting->server = request->server;
     waiting->route = request->route;
-    waiting->arena = weir_arena_new();
+    waiting->acceptance =
+        (struct erase_acceptance){.asked = &waiting->asked, .arena = weir_arena_new()};
     copy_request(request->message, waiting);
     if (accepts->last)
         accepts->last->next = waiting;
     else
         accepts->first = waiting;
     accepts->last = waiting;
+    accepts->count++;
     if (accepts->timer == 0)
         accepts->timer = weir_loop_timer(storage->loop, 0, 0, on_round, accepts);
 }

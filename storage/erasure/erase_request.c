@@ -13,6 +13,21 @@
 /* Beyond MATCHED_MAX nobody counts before the request is accepted. */
 enum { UUID_MAX = 64, REFERENCE_MAX = 1000, MATCHED_MAX = 65536 };
 
+/* Parameters of Q_erasures_add, of each row; from ROW_UUID to ROW_PROOFS, numbers of bytes. */
+enum {
+    ROW_DATASET,
+    ROW_ACCEPTED,
+    ROW_AT,
+    ROW_UUID,
+    ROW_REFERENCE,
+    ROW_SUBJECTS,
+    ROW_WANTED,
+    ROW_KEYS,
+    ROW_PROOFS,
+    ROW_DROPS, /* 1: refused records, too */
+    ROW_COLUMNS
+};
+
 /* Names by which a request calls its samples. */
 struct asked_names {
     const char *dataset;
@@ -96,30 +111,112 @@ static enum weir_status check_accept(const struct storage *storage,
     return check_names(storage, &names, ret_dataset, err);
 }
 
-static enum weir_status insert(struct storage *storage, struct erase_request *request,
-                               const struct msg_erase_accept *asked, struct weir_error *err)
-{
-    WEIR_AUTO_BUF subjects = {0};
-    WEIR_AUTO_BUF keys = {0};
-    WEIR_AUTO_BUF proofs = {0};
-    WEIR_AUTO_BUF wanted = {0};
-    WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status;
+/* Rows of requests on their way to one statement: their bytes one after the other, and how many of them each column
+ * of each row has. */
+struct request_rows {
+    struct weir_buf bytes;
+    struct id_list columns[ROW_COLUMNS];
+};
 
-    storage_key_names_pack(&request->names, &proofs);
-    storage_id_list_pack(&request->subjects, &subjects);
-    storage_id_list_pack(&request->keys, &keys);
-    storage_id_list_pack(&request->wanted, &wanted);
-    status = DB_RUN(storage->db, Q_erasure_add, &rows, err, DB_TEXT(asked->uuid),
-                    DB_I64(request->dataset), DB_TEXT(asked->reference),
-                    DB_BYTES(weir_buf_view(&subjects)), DB_BYTES(weir_buf_view(&wanted)),
-                    DB_I64(request->accepted_us), DB_BYTES(weir_buf_view(&keys)),
-                    DB_BYTES(weir_buf_view(&proofs)), DB_BOOL(request->drops_refused));
-    if (status == WEIR_OK)
-        request->number = (uint64_t)weir_rows_i64(rows, 0, 0);
-    else
-        storage_doubt(storage);
+static void add_cell(struct request_rows *rows, int column, size_t before)
+{
+    storage_id_list_add(&rows->columns[column], rows->bytes.size - before);
+}
+
+static void add_text(struct request_rows *rows, int column, const char *text)
+{
+    storage_id_list_add(&rows->columns[column], strlen(text));
+    weir_buf_append(&rows->bytes, text, strlen(text));
+}
+
+static void add_list(struct request_rows *rows, int column, const struct id_list *list)
+{
+    size_t before = rows->bytes.size;
+
+    storage_id_list_pack(list, &rows->bytes);
+    add_cell(rows, column, before);
+}
+
+static void add_row(struct request_rows *rows, const struct erase_acceptance *one)
+{
+    const struct erase_request *request = one->request;
+    size_t before;
+
+    storage_id_list_add(&rows->columns[ROW_DATASET], request->dataset);
+    storage_id_list_add(&rows->columns[ROW_ACCEPTED], (uint64_t)request->accepted_us);
+    storage_id_list_add(&rows->columns[ROW_DROPS], request->drops_refused);
+    storage_id_list_add(&rows->columns[ROW_AT], rows->bytes.size + 1);
+    add_text(rows, ROW_UUID, one->asked->uuid);
+    add_text(rows, ROW_REFERENCE, one->asked->reference);
+    add_list(rows, ROW_SUBJECTS, &request->subjects);
+    add_list(rows, ROW_WANTED, &request->wanted);
+    add_list(rows, ROW_KEYS, &request->keys);
+    before = rows->bytes.size;
+    storage_key_names_pack(&request->names, &rows->bytes);
+    add_cell(rows, ROW_PROOFS, before);
+}
+
+static void request_rows_fini(struct request_rows *rows)
+{
+    weir_buf_fini(&rows->bytes);
+    for (size_t i = 0; i < WEIR_COUNT(rows->columns); i++)
+        free(rows->columns[i].at);
+}
+
+#define COLUMN(rows, column) DB_I64S((rows)->columns[column].at, (rows)->columns[column].count)
+
+static enum weir_status run_insert(struct storage *storage, const struct request_rows *given,
+                                   struct weir_rows **ret_rows, struct weir_error *err)
+{
+    return DB_RUN(storage->db, Q_erasures_add, ret_rows, err,
+                  DB_BYTES(weir_buf_view(&given->bytes)), COLUMN(given, ROW_DATASET),
+                  COLUMN(given, ROW_ACCEPTED), COLUMN(given, ROW_AT), COLUMN(given, ROW_UUID),
+                  COLUMN(given, ROW_REFERENCE), COLUMN(given, ROW_SUBJECTS),
+                  COLUMN(given, ROW_WANTED), COLUMN(given, ROW_KEYS), COLUMN(given, ROW_PROOFS),
+                  COLUMN(given, ROW_DROPS));
+}
+
+/* Rows come in the order of the requests; one that was made before has none. */
+static void number_all(struct storage *storage, struct erase_acceptance *const *all, size_t count,
+                       const struct weir_rows *rows)
+{
+    size_t row = 0;
+
+    for (size_t i = 0; i < count && row < weir_rows_count(rows); i++) {
+        struct erase_acceptance *one = all[i];
+
+        if (!one->request || strcmp(one->asked->uuid, weir_rows_text(rows, row, 0)) != 0)
+            continue;
+        one->request->number = (uint64_t)weir_rows_i64(rows, row++, 1);
+        one->answer.erasure = one->request->number;
+        storage_erasing_take_up(storage, one->request);
+        one->request = NULL;
+    }
+}
+
+static enum weir_status insert_all(struct storage *storage, struct erase_acceptance *const *all,
+                                   size_t count, struct weir_error *err)
+{
+    struct request_rows given = {0};
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = WEIR_OK;
+
+    for (size_t i = 0; i < count; i++) {
+        if (all[i]->request)
+            add_row(&given, all[i]);
+    }
+    if (given.bytes.size > 0)
+        status = run_insert(storage, &given, &rows, err);
+    if (status == WEIR_OK && rows)
+        number_all(storage, all, count, rows);
+    request_rows_fini(&given);
     return status;
+}
+
+static void drop_request(struct erase_acceptance *one)
+{
+    storage_erase_request_free(one->request);
+    one->request = NULL;
 }
 
 /* The same request again: its number, and what it means by now. */
@@ -155,49 +252,125 @@ static enum weir_status match(struct storage *storage, const struct erase_reques
     return status;
 }
 
-static enum weir_status accept_new(struct storage *storage, const struct msg_erase_accept *asked,
-                                   uint32_t dataset, struct weir_arena *arena,
-                                   struct msg_erase_accepted *answer, struct weir_error *err)
+/* Makes the request, which has no row yet. */
+static enum weir_status prepare_new(struct storage *storage, struct erase_acceptance *one,
+                                    uint32_t dataset)
 {
-    const struct asked_names names = names_of(asked);
-    struct erase_request *request = new_request(storage, &names, dataset);
+    const struct asked_names names = names_of(one->asked);
     struct unmatched unmatched = {0};
     enum weir_status status;
 
-    request->accepted_us = weir_now_wall_us();
-    request->drops_refused = asked->drop_refused;
-    status = match(storage, request, asked->expects_match && has_names(&names), &unmatched,
-                   &answer->matched, err);
-    storage_unmatched_tell(&storage->secret, &unmatched, asked, arena, answer);
+    one->request = new_request(storage, &names, dataset);
+    one->request->accepted_us = weir_now_wall_us();
+    one->request->drops_refused = one->asked->drop_refused;
+    status = match(storage, one->request, one->asked->expects_match && has_names(&names),
+                   &unmatched, &one->answer.matched, &one->err);
+    storage_unmatched_tell(&storage->secret, &unmatched, one->asked, one->arena, &one->answer);
     storage_unmatched_fini(&unmatched);
-    if (status == WEIR_OK)
-        status = insert(storage, request, asked, err);
-    if (status != WEIR_OK) {
-        storage_erase_request_free(request);
+    return status;
+}
+
+/* The request comes again. *ret_known: false, it is new. */
+static enum weir_status answer_known(struct storage *storage, struct erase_acceptance *one,
+                                     bool *ret_known, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(storage->db, Q_erasure_find, &rows, err, DB_TEXT(one->asked->uuid));
+
+    *ret_known = status == WEIR_OK && weir_rows_count(rows) == 1;
+    if (!*ret_known)
         return status;
-    }
-    answer->erasure = request->number;
-    storage_erasing_take_up(storage, request);
-    return WEIR_OK;
+    one->answer = (struct msg_erase_accepted){0};
+    return accepted_before(storage, (uint64_t)weir_rows_i64(rows, 0, 0), &one->answer, err);
+}
+
+/* Names that nobody has any more may be those of a request that was accepted before. */
+static enum weir_status refuse_unless_known(struct storage *storage, struct erase_acceptance *one,
+                                            struct weir_error *err)
+{
+    bool is_known;
+    enum weir_status status = answer_known(storage, one, &is_known, err);
+
+    if (status == WEIR_OK && is_known)
+        one->status = WEIR_OK;
+    return status;
+}
+
+static bool ends_all(const struct storage *storage, enum weir_status status)
+{
+    return status == WEIR_UNAVAILABLE || status == WEIR_INTERNAL || storage->is_stale;
+}
+
+static enum weir_status prepare(struct storage *storage, struct erase_acceptance *one,
+                                struct weir_error *err)
+{
+    uint32_t dataset = 0; /* every one */
+
+    one->status = check_accept(storage, one->asked, &dataset, &one->err);
+    if (one->status != WEIR_OK)
+        return WEIR_OK;
+    one->status = prepare_new(storage, one, dataset);
+    if (one->status == WEIR_OK)
+        return WEIR_OK;
+    drop_request(one);
+    if (!ends_all(storage, one->status))
+        return refuse_unless_known(storage, one, err);
+    *err = one->err;
+    return one->status;
+}
+
+/* Those that have no row by now were made before, or by another request of the group. */
+static enum weir_status answer_others(struct storage *storage, struct erase_acceptance *one,
+                                      struct weir_error *err)
+{
+    bool is_known = false;
+    enum weir_status status = WEIR_OK;
+
+    if (!one->request)
+        return WEIR_OK;
+    drop_request(one);
+    status = answer_known(storage, one, &is_known, err);
+    if (status == WEIR_OK && !is_known)
+        status = weir_fail(err, WEIR_INTERNAL, "erasure: a request has no row");
+    return status;
+}
+
+enum weir_status storage_erase_accept_all(struct storage *storage,
+                                          struct erase_acceptance *const *all, size_t count,
+                                          struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+
+    for (size_t i = 0; status == WEIR_OK && i < count; i++)
+        status = prepare(storage, all[i], err);
+    if (status == WEIR_OK)
+        status = insert_all(storage, all, count, err);
+    for (size_t i = 0; status == WEIR_OK && i < count; i++)
+        status = answer_others(storage, all[i], err);
+    for (size_t i = 0; status != WEIR_OK && i < count; i++)
+        drop_request(all[i]);
+    if (status != WEIR_OK)
+        storage_doubt(storage);
+    return status;
 }
 
 enum weir_status storage_erase_accept(struct storage *storage, const struct msg_erase_accept *asked,
                                       struct weir_arena *arena, struct msg_erase_accepted *answer,
                                       struct weir_error *err)
 {
-    WEIR_AUTO(weir_rows) rows = NULL;
-    uint32_t dataset = 0; /* every one */
+    struct erase_acceptance one = {.asked = asked, .arena = arena};
+    struct erase_acceptance *const all[] = {&one};
     enum weir_status status = storage_ready(storage, err);
 
     if (status == WEIR_OK)
-        status = check_accept(storage, asked, &dataset, err);
-    if (status == WEIR_OK)
-        status = DB_RUN(storage->db, Q_erasure_find, &rows, err, DB_TEXT(asked->uuid));
+        status = storage_erase_accept_all(storage, all, 1, err);
     if (status != WEIR_OK)
         return status;
-    if (weir_rows_count(rows) == 1)
-        return accepted_before(storage, (uint64_t)weir_rows_i64(rows, 0, 0), answer, err);
-    return accept_new(storage, asked, dataset, arena, answer, err);
+    *answer = one.answer;
+    if (one.status != WEIR_OK)
+        *err = one.err;
+    return one.status;
 }
 
 static struct weir_strs split_lines(const char *text, struct weir_arena *arena)

@@ -35,7 +35,22 @@ enum weir_status storage_erasing_step(struct storage *storage, bool *ret_more, i
 struct accepts *storage_accepts_new(struct storage *storage);
 void storage_accepts_free(struct accepts *accepts);
 void storage_accept(struct storage *storage, struct weir_request *request);
-/* Inside a transaction: one of them. NOT_FOUND when a match is expected and nothing has any of its names. */
+/* A request and what becomes of it. */
+struct erase_acceptance {
+    const struct msg_erase_accept *asked;
+    struct weir_arena *arena; /* of the answer */
+    struct msg_erase_accepted answer;
+    enum weir_status status;
+    struct weir_error err;
+    struct erase_request *request; /* until it has its row */
+};
+/* Inside a transaction: all of them, in few statements. A request that asks for something wrong is refused alone, by
+ * its `status`: NOT_FOUND when a match is expected and nothing has any of its names. Anything else ends the
+ * transaction. */
+enum weir_status storage_erase_accept_all(struct storage *storage,
+                                          struct erase_acceptance *const *all, size_t count,
+                                          struct weir_error *err) WEIR_MUST_USE;
+/* The same of one. */
 enum weir_status storage_erase_accept(struct storage *storage, const struct msg_erase_accept *asked,
                                       struct weir_arena *arena, struct msg_erase_accepted *answer,
                                       struct weir_error *err) WEIR_MUST_USE;

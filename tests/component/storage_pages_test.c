@@ -3,6 +3,7 @@
 #include "core/wire/sample.h"
 #include "storage/erasure/erasing.h"
 #include "storage/erasure/erasure.h"
+#include "storage/erasure/open_erasure.h"
 #include "storage/queries.h"
 #include "tests/component/storage_inside.h"
 
@@ -281,6 +282,43 @@ static void many_requests_cost_one_epoch_and_each_has_its_own_sample(void **stat
     }
 }
 
+static void a_group_has_one_number_for_a_request_and_refuses_what_is_wrong_alone(void **state)
+{
+    static const char *const ME[] = {"me"}, *const NOBODY[] = {"nobody"};
+    struct storage_inside *inside = *state;
+    const struct msg_erase_accept asked[] = {
+        {.uuid = "a", .dataset = "", .reference = "file 7", .subjects = {ME, 1}},
+        {.uuid = "b", .dataset = "elsewhere", .reference = "", .subjects = {ME, 1}},
+        {.uuid = "a", .dataset = "", .reference = "file 7", .subjects = {ME, 1}},
+        {.uuid = "c",
+         .dataset = "",
+         .reference = "",
+         .subjects = {NOBODY, 1},
+         .expects_match = true},
+        {.uuid = "d", .dataset = "", .reference = "", .subjects = {NOBODY, 1}},
+    };
+    struct erase_acceptance each[WEIR_COUNT(asked)] = {0}, *all[WEIR_COUNT(asked)];
+    WEIR_AUTO(weir_arena) arena = weir_arena_new();
+    struct weir_error err;
+
+    for (int again = 0; again < 2; again++) {
+        for (size_t i = 0; i < WEIR_COUNT(asked); i++) {
+            each[i] = (struct erase_acceptance){.asked = &asked[i], .arena = arena};
+            all[i] = &each[i];
+        }
+        assert_int_equal(storage_erase_accept_all(inside->storage, all, WEIR_COUNT(asked), &err),
+                         WEIR_OK);
+        assert_int_equal(each[0].answer.erasure, 1);
+        assert_int_equal(each[2].answer.erasure, 1);
+        assert_int_equal(each[1].status, WEIR_NOT_FOUND);
+        assert_int_equal(each[3].status, WEIR_NOT_FOUND);
+        assert_int_equal(each[4].status, WEIR_OK);
+        assert_true(each[4].answer.erasure > 1);
+        assert_int_equal(inside->storage->erasing->waiting_count, 2);
+    }
+    assert_int_equal(each[0].answer.unmatched_subjects.count, 0);
+}
+
 int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
@@ -290,6 +328,7 @@ int main(void)
         CASE(it_is_in_force_when_the_last_of_its_epochs_is),
         CASE(fingerprints_of_what_is_verified_go_also_after_a_death),
         CASE(many_requests_cost_one_epoch_and_each_has_its_own_sample),
+        CASE(a_group_has_one_number_for_a_request_and_refuses_what_is_wrong_alone),
     };
     return cmocka_run_group_tests_name("storage: erasures of several pages", tests, NULL, NULL);
 }

@@ -49,7 +49,8 @@ def main():
     assert erased == sum(r["user"] in known for r in lab.records), erased
     replaced = [m for m in json.loads(lab.weir("models", "list", "--json"))["models"] if m["state"] == "replaced"]
     print(f"{erased} samples erased, {len(replaced)} models replaced")
-    assert len(replaced) < 3 * len(known), "models are replaced in batches"
+    # Three models; twice at most, should the kill have cut the crowd in two.
+    assert len(replaced) <= 6, "models are replaced once for all"
     verified = json.loads(lab.weir("erase", "verify", "--all", "--json"))
     assert verified["wrong"] == 0 and verified["erasures"] == PEOPLE and not verified["findings"], verified
     assert verified["fine"] == 6 * PEOPLE, verified  # receipt, signature, chain, models, samples, scores
