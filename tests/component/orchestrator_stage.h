@@ -52,7 +52,7 @@ struct stage {
     uint64_t moves;          /* how often each has moved since it was in force */
     uint64_t followed;       /* how far the orchestrator has listened to moves */
     bool reports_wait;       /* requests for reports are not answered yet */
-    uint64_t reports_asked;  /* different requests for reports that had to wait */
+    uint64_t reports_asked;  /* requests that had to wait, for a report of erasure 1 */
     uint64_t reports_newest; /* of them */
     bool measures_wait;      /* jobs that evaluate are not opened yet */
     uint64_t measures_asked; /* requests to open one that had to wait */

@@ -75,8 +75,10 @@ void stage_on_erase_reports_ask(void *owner, struct weir_request *request)
     const char *remarks[ERASURES_MAX];
     weir_require(count <= ERASURES_MAX);
     if (stage->reports_wait) { /* the same request comes again until it is answered */
-        stage->reports_asked += request->route.request != stage->reports_newest;
-        stage->reports_newest = request->route.request;
+        if (ask->erasures.at[0] == 1 && request->route.request != stage->reports_newest) {
+            stage->reports_asked++;
+            stage->reports_newest = request->route.request;
+        }
         return;
     }
     for (size_t i = 0; i < count; i++) {
