@@ -16,8 +16,6 @@
 
 #include <cmocka.h>
 
-enum { PATIENCE_MS = 30000, ROUND_MS = 10 };
-
 static const char LINES[] = "  - name: clicks\n"
                             "    source: {path: %s, format: jsonl, import: copy, on_erase: scrub,\n"
                             "             settle: 0ms}\n"
@@ -33,44 +31,13 @@ static const char ROWS[] = "  - name: rows\n"
 
 static struct storage_lab lab;
 
-static void expect_nothing_wrong(void)
-{
-    struct msg_doctor_is is = storage_lab_examine(&lab, true);
-
-    for (size_t i = 0; i < is.verdicts.count; i++) {
-        if (is.verdicts.at[i] == 2)
-            fail_msg("%s: %s", is.checks.at[i], is.found.at[i]);
-    }
-}
-
-static void declare(const char *yaml)
-{
-    if (storage_lab_declare(&lab, yaml) != WEIR_OK)
-        fail_msg("%s", lab.err.text);
-}
-
-static struct msg_dataset_is await_counts(const char *name, uint64_t live, uint64_t refused)
-{
-    int64_t limit_ms = weir_now_ms() + PATIENCE_MS;
-    struct msg_dataset_is is = storage_lab_dataset(&lab, name);
-
-    while (is.live != live || is.quarantined + is.duplicate != refused) {
-        if (weir_now_ms() > limit_ms)
-            fail_msg("%llu live, %llu quarantined, %llu duplicate", (unsigned long long)is.live,
-                     (unsigned long long)is.quarantined, (unsigned long long)is.duplicate);
-        weir_loop_step(lab.loop, ROUND_MS);
-        is = storage_lab_dataset(&lab, name);
-    }
-    return is;
-}
-
 /* Samples have the word `kept`, everything else `lost`. */
 static void expect_no_lost_word(void)
 {
     assert_false(storage_lab_holds(&lab, "data", "lost"));
     assert_true(storage_lab_holds(&lab, "data", "kept"));
     assert_true(storage_lab_holds(&lab, "source", "lost"));
-    expect_nothing_wrong();
+    storage_lab_expect_fine(&lab);
 }
 
 static const char MIXED[] =
@@ -89,14 +56,14 @@ static void refused_lines_and_duplicates_leave_nothing_in_a_copy(void **state)
 
     (void)state;
     storage_lab_write(&lab, "a.jsonl", MIXED);
-    declare(LINES);
-    (void)await_counts("clicks", 2, 5);
+    storage_lab_must_declare(&lab, LINES);
+    (void)storage_lab_await_counts(&lab, "clicks", 2, 5);
     expect_no_lost_word();
     assert_false(storage_lab_holds(&lab, lab.postgres.dir.path, "lost"));
     assert_string_equal(storage_lab_read(&lab, weir_sample_id(1, 0, 1), &sample),
                         "{\"ts\": 5, \"user\": \"bob\", \"id\": \"5\", \"x\": \"kept2\"}");
     storage_lab_write(&lab, "b.jsonl", "{\"ts\": 7, \"id\": \"5\", \"x\": \"lost\"}\n");
-    (void)await_counts("clicks", 2, 6);
+    (void)storage_lab_await_counts(&lab, "clicks", 2, 6);
     expect_no_lost_word();
 }
 
@@ -107,12 +74,12 @@ static void rows_over_several_lines_keep_the_numbers_of_those_behind_them(void *
     (void)state;
     storage_lab_write(&lab, "a.csv",
                       "ts,user,x\n1,anna,kept\n2,anna,\"lost\nlost\",lost\n3,anna,kept\nlost\n");
-    declare(ROWS);
-    is = await_counts("rows", 2, 2);
+    storage_lab_must_declare(&lab, ROWS);
+    is = storage_lab_await_counts(&lab, "rows", 2, 2);
     expect_no_lost_word();
     assert_non_null(strstr(is.complaints.at[0], "a.csv:6"));
     storage_lab_append(&lab, "a.csv", "4,bob,kept\n5,bob\n");
-    is = await_counts("rows", 3, 3);
+    is = storage_lab_await_counts(&lab, "rows", 3, 3);
     assert_non_null(strstr(is.complaints.at[0], "a.csv:8"));
     assert_false(storage_lab_holds(&lab, "data", "5,bob"));
 }
@@ -122,11 +89,11 @@ static void a_file_that_is_refused_whole_leaves_nothing(void **state)
     (void)state;
     storage_lab_write(&lab, "a.csv", "ts,user,x\n1,anna,kept\n");
     storage_lab_write(&lab, "b.csv", "lost,user\n1,lost\n");
-    declare(ROWS);
-    (void)await_counts("rows", 1, 1);
+    storage_lab_must_declare(&lab, ROWS);
+    (void)storage_lab_await_counts(&lab, "rows", 1, 1);
     expect_no_lost_word();
     storage_lab_append(&lab, "b.csv", "2,lost\n");
-    (void)await_counts("rows", 1, 1);
+    (void)storage_lab_await_counts(&lab, "rows", 1, 1);
     expect_no_lost_word();
 }
 
@@ -136,14 +103,14 @@ static void half_a_line_is_copied_again_once_it_is_whole(void **state)
 
     (void)state;
     storage_lab_write(&lab, "a.jsonl", "{\"ts\": 1, \"x\": \"kept\"}\n{\"ts\": 2, \"x\": \"lo");
-    declare(LINES);
-    (void)await_counts("clicks", 1, 1);
+    storage_lab_must_declare(&lab, LINES);
+    (void)storage_lab_await_counts(&lab, "clicks", 1, 1);
     assert_false(storage_lab_holds(&lab, "data", "\"lo"));
     storage_lab_append(&lab, "a.jsonl", "st found\"}\n");
-    (void)await_counts("clicks", 2, 0);
+    (void)storage_lab_await_counts(&lab, "clicks", 2, 0);
     assert_string_equal(storage_lab_read(&lab, weir_sample_id(1, 0, 1), &sample),
                         "{\"ts\": 2, \"x\": \"lost found\"}");
-    expect_nothing_wrong();
+    storage_lab_expect_fine(&lab);
 }
 
 static void a_death_before_the_commit_changes_nothing(void **state)
@@ -154,11 +121,11 @@ static void a_death_before_the_commit_changes_nothing(void **state)
     storage_lab_write(&lab, "b.jsonl", "{\"ts\": 8, \"id\": \"8\", \"x\": \"kept3\"}\nlost\n");
     lab.faults = "storage.batch.commit=!1";
     storage_lab_start(&lab);
-    declare(LINES);
+    storage_lab_must_declare(&lab, LINES);
     storage_lab_await_death(&lab);
     lab.faults = NULL;
     storage_lab_start(&lab);
-    assert_int_equal(await_counts("clicks", 3, 6).quarantined, 4);
+    assert_int_equal(storage_lab_await_counts(&lab, "clicks", 3, 6).quarantined, 4);
     expect_no_lost_word();
 }
 
@@ -173,7 +140,7 @@ static void duplicates_of_pushed_samples_leave_nothing_in_the_segment(void **sta
     uint32_t sample;
 
     (void)state;
-    declare(PUSHED);
+    storage_lab_must_declare(&lab, PUSHED);
     pushed =
         storage_push_text(&lab, &(struct msg_push){.dataset = "clicks", .client = "a", .batch = 1},
                           "{\"ts\": 1, \"id\": \"1\", \"x\": \"kept\"}\n"
@@ -191,7 +158,7 @@ static void duplicates_of_pushed_samples_leave_nothing_in_the_segment(void **sta
     storage_lab_start(&lab);
     assert_string_equal(storage_lab_read(&lab, weir_sample_id(1, 0, 0), &sample),
                         "{\"ts\": 1, \"id\": \"1\", \"x\": \"kept\"}");
-    expect_nothing_wrong();
+    storage_lab_expect_fine(&lab);
 }
 
 static void duplicates_of_one_sample_files_have_no_copy(void **state)
@@ -207,8 +174,8 @@ static void duplicates_of_one_sample_files_have_no_copy(void **state)
     storage_lab_write(&lab, "a.txt", "kept");
     storage_lab_write(&lab, "b.txt", "lost");
     storage_lab_write(&lab, "manifest.csv", "path,key\na.txt,1\nb.txt,1\n");
-    declare(FILES);
-    (void)await_counts("notes", 1, 1);
+    storage_lab_must_declare(&lab, FILES);
+    (void)storage_lab_await_counts(&lab, "notes", 1, 1);
     expect_no_lost_word();
 }
 
@@ -231,8 +198,8 @@ static void a_name_of_the_person_goes_with_the_last_sample(void **state)
     assert_int_equal(mkdir(storage_lab_path(&lab, "source/lostanna"), 0700), 0);
     write_notes_of_anna("a heron");
     storage_lab_write(&lab, "b.jsonl", "{\"ts\": 1, \"x\": \"kept\"}\n");
-    declare(LINES);
-    (void)await_counts("clicks", 3, 0);
+    storage_lab_must_declare(&lab, LINES);
+    (void)storage_lab_await_counts(&lab, "clicks", 3, 0);
     assert_int_equal(access(copies, F_OK), 0);
     assert_int_equal(storage_lab_erase(&lab, "u1", "lostanna", "verified").samples, 2);
     expect_no_lost_word();
@@ -244,7 +211,7 @@ static void a_name_of_the_person_goes_with_the_last_sample(void **state)
             write_notes_of_anna("two herons");
         storage_lab_write(&lab, i == 0 ? "c.jsonl" : "d.jsonl", "{\"ts\": 1, \"x\": \"kept\"}\n");
         storage_lab_start(&lab);
-        is = await_counts("clicks", 2 + i, 0);
+        is = storage_lab_await_counts(&lab, "clicks", 2 + i, 0);
         assert_int_equal(is.erased, 2);
         assert_int_equal(is.blocked, i == 0 ? 1 : 3); /* the file, then its records */
         assert_int_equal(access(copies, F_OK), -1);
@@ -260,8 +227,8 @@ static void a_file_that_others_are_in_stays(void **state)
     storage_lab_write(&lab, "a.jsonl",
                       "{\"ts\": 1, \"user\": \"anna\", \"x\": \"lost heron\"}\n"
                       "{\"ts\": 2, \"user\": \"bob\", \"x\": \"kept\"}\n");
-    declare(LINES);
-    (void)await_counts("clicks", 2, 0);
+    storage_lab_must_declare(&lab, LINES);
+    (void)storage_lab_await_counts(&lab, "clicks", 2, 0);
     assert_int_equal(storage_lab_erase(&lab, "u1", "anna", "verified").samples, 1);
     expect_no_lost_word();
     assert_non_null(storage_lab_read(&lab, weir_sample_id(1, 0, 1), &sample));
@@ -286,8 +253,8 @@ static void a_name_that_stays_is_told_without_saying_it(void **state)
                       "{\"ts\": 1, \"user\": \"anna\", \"x\": \"lost heron\"}\n"
                       "{\"ts\": 2, \"user\": \"bob\", \"x\": \"kept\"}\n");
     storage_lab_write(&lab, "b.jsonl", "{\"ts\": 1, \"user\": \"carol\", \"x\": \"kept\"}\n");
-    declare(LINES);
-    (void)await_counts("clicks", 3, 0);
+    storage_lab_must_declare(&lab, LINES);
+    (void)storage_lab_await_counts(&lab, "clicks", 3, 0);
     erased = storage_lab_erase(&lab, "u1", "anna", "verified");
     assert_non_null(remark_with(&erased, "the name stays"));
     assert_null(remark_with(&erased, "anna"));
@@ -309,8 +276,8 @@ static void what_stays_in_files_of_others_is_told(void **state)
 
     (void)state;
     storage_lab_write(&lab, "a.jsonl", MIXED);
-    declare(THERE);
-    (void)await_counts("clicks", 2, 5);
+    storage_lab_must_declare(&lab, THERE);
+    (void)storage_lab_await_counts(&lab, "clicks", 2, 5);
     erased = storage_lab_erase(&lab, "u1", "anna", "verified");
     assert_int_equal(erased.samples, 1);
     assert_int_equal(erased.remarks.count, 1);

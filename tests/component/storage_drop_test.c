@@ -17,8 +17,6 @@
 
 #include <cmocka.h>
 
-enum { PATIENCE_MS = 30000, ROUND_MS = 10 };
-
 static const char LINES[] = "  - name: clicks\n"
                             "    source: {path: %s, format: jsonl, on_erase: scrub, settle: 0ms}\n"
                             "    time: {from: field, field: ts}\n"
@@ -31,27 +29,6 @@ static const char ROWS[] = "  - name: rows\n"
                            "    subject: {field: user}\n";
 
 static struct storage_lab lab;
-
-static void declare(const char *yaml)
-{
-    if (storage_lab_declare(&lab, yaml) != WEIR_OK)
-        fail_msg("%s", lab.err.text);
-}
-
-static struct msg_dataset_is await_counts(const char *name, uint64_t live, uint64_t refused)
-{
-    int64_t limit_ms = weir_now_ms() + PATIENCE_MS;
-    struct msg_dataset_is is = storage_lab_dataset(&lab, name);
-
-    while (is.live != live || is.quarantined + is.duplicate != refused) {
-        if (weir_now_ms() > limit_ms)
-            fail_msg("%llu live, %llu quarantined, %llu duplicate", (unsigned long long)is.live,
-                     (unsigned long long)is.quarantined, (unsigned long long)is.duplicate);
-        weir_loop_step(lab.loop, ROUND_MS);
-        is = storage_lab_dataset(&lab, name);
-    }
-    return is;
-}
 
 static uint64_t order(const char *uuid, const char *subject, const char *dataset)
 {
@@ -82,16 +59,6 @@ static const char *line_with(struct weir_strs lines, const char *words)
     return NULL;
 }
 
-static void expect_nothing_wrong(void)
-{
-    struct msg_doctor_is is = storage_lab_examine(&lab, true);
-
-    for (size_t i = 0; i < is.verdicts.count; i++) {
-        if (is.verdicts.at[i] == 2)
-            fail_msg("%s: %s", is.checks.at[i], is.found.at[i]);
-    }
-}
-
 static void expect_sample(uint32_t row, const char *text)
 {
     uint32_t state;
@@ -108,12 +75,12 @@ static void expect_dropped(const char *dataset, uint64_t live, uint64_t refused)
 
     assert_false(storage_lab_holds(&lab, "source", "lost"));
     assert_false(storage_lab_holds(&lab, "data", "lost"));
-    expect_nothing_wrong();
+    storage_lab_expect_fine(&lab);
     storage_lab_kill(&lab);
     storage_lab_start(&lab); /* everything is looked at again */
-    is = await_counts(dataset, live, refused);
+    is = storage_lab_await_counts(&lab, dataset, live, refused);
     assert_int_equal(is.replaced + is.removed, 0);
-    expect_nothing_wrong();
+    storage_lab_expect_fine(&lab);
 }
 
 static const char MIXED[] =
@@ -135,8 +102,8 @@ static void refused_lines_and_duplicates_leave_a_referenced_file(void **state)
     storage_lab_write(&lab, "b.jsonl",
                       "{\"ts\": 9, \"id\": \"9\", \"x\": \"kept3\"}\n"
                       "{\"ts\": 9, \"id\": \"1\", \"x\": \"lost\"}\n");
-    declare(LINES);
-    (void)await_counts("clicks", 3, 6);
+    storage_lab_must_declare(&lab, LINES);
+    (void)storage_lab_await_counts(&lab, "clicks", 3, 6);
     erased = drop(NULL);
     assert_int_equal(erased.samples, 0);
     assert_null(line_with(erased.remarks, "still stand"));
@@ -156,8 +123,8 @@ static void a_request_for_a_person_can_be_one_too(void **state)
 
     (void)state;
     storage_lab_write(&lab, "a.jsonl", MIXED);
-    declare(LINES);
-    (void)await_counts("clicks", 2, 5);
+    storage_lab_must_declare(&lab, LINES);
+    (void)storage_lab_await_counts(&lab, "clicks", 2, 5);
     erased = drop("anna");
     assert_int_equal(erased.samples, 1);
     assert_int_equal(erased.dropped.count, 1);
@@ -172,8 +139,8 @@ static void a_receipt_without_the_order_says_how_to_give_it(void **state)
 
     (void)state;
     storage_lab_write(&lab, "a.jsonl", MIXED);
-    declare(LINES);
-    (void)await_counts("clicks", 2, 5);
+    storage_lab_must_declare(&lab, LINES);
+    (void)storage_lab_await_counts(&lab, "clicks", 2, 5);
     erased = storage_lab_erase(&lab, "u1", "anna", "verified");
     assert_int_equal(erased.dropped.count, 0);
     assert_non_null(line_with(erased.remarks, "a.jsonl (3)"));
@@ -191,12 +158,12 @@ static void headers_and_the_numbers_of_lines_stay(void **state)
     storage_lab_write(&lab, "a.csv",
                       "ts,user,x\n1,anna,kept\n2,anna,\"lost\nlost\",lost\n3,anna,kept\nlost\n");
     storage_lab_write(&lab, "b.csv", "lost,user\n1,lost\n");
-    declare(ROWS);
-    (void)await_counts("rows", 2, 3);
+    storage_lab_must_declare(&lab, ROWS);
+    (void)storage_lab_await_counts(&lab, "rows", 2, 3);
     (void)drop(NULL);
     expect_dropped("rows", 2, 3);
     storage_lab_append(&lab, "a.csv", "4,bob,kept too\n5,bob\n");
-    is = await_counts("rows", 3, 4);
+    is = storage_lab_await_counts(&lab, "rows", 3, 4);
     assert_non_null(strstr(is.complaints.at[0], "a.csv:8"));
     assert_string_equal(storage_lab_read(&lab, weir_sample_id(1, 0, 2), &sample), "4,bob,kept too");
 }
@@ -220,8 +187,8 @@ static void copies_that_an_older_weir_made_lose_it_too(void **state)
 
     (void)state;
     storage_lab_write(&lab, "a.jsonl", MIXED);
-    declare(COPIES);
-    (void)await_counts("clicks", 2, 5);
+    storage_lab_must_declare(&lab, COPIES);
+    (void)storage_lab_await_counts(&lab, "clicks", 2, 5);
     assert_int_equal(stat(copy, &found), 0);
     file = fopen(copy, "r+");
     assert_non_null(file);
@@ -238,7 +205,7 @@ static void copies_that_an_older_weir_made_lose_it_too(void **state)
     assert_true(storage_lab_holds(&lab, "source",
                                   "lost")); /* the source of a copy is nobody's but its owner's */
     expect_sample(1, "{\"ts\": 5, \"user\": \"bob\", \"id\": \"5\", \"x\": \"kept2\"}");
-    expect_nothing_wrong();
+    storage_lab_expect_fine(&lab);
 }
 
 static void what_may_not_be_overwritten_is_said(void **state)
@@ -255,8 +222,8 @@ static void what_may_not_be_overwritten_is_said(void **state)
     storage_lab_write(&lab, "a.txt", "kept");
     storage_lab_write(&lab, "b.txt", "lost");
     storage_lab_write(&lab, "manifest.csv", "path,label,subject\na.txt,1,anna\n");
-    declare(NOTES);
-    (void)await_counts("notes", 1, 1);
+    storage_lab_must_declare(&lab, NOTES);
+    (void)storage_lab_await_counts(&lab, "notes", 1, 1);
     erased = drop(NULL);
     assert_int_equal(erased.dropped.count, 0);
     assert_non_null(line_with(erased.remarks, "does not declare on_erase: scrub"));
@@ -282,8 +249,8 @@ static void a_death_anywhere_only_repeats_it(void **state)
         storage_lab_write(&lab, "b.jsonl", "lost\n{\"ts\": 8, \"id\": \"8\", \"x\": \"kept3\"}\n");
         lab.faults = FAULTS[i];
         storage_lab_start(&lab);
-        declare(LINES);
-        (void)await_counts("clicks", 3, 6);
+        storage_lab_must_declare(&lab, LINES);
+        (void)storage_lab_await_counts(&lab, "clicks", 3, 6);
         number = order("u1", NULL, "clicks");
         storage_lab_await_death(&lab);
         lab.faults = NULL;
@@ -306,12 +273,12 @@ static void a_file_that_changed_meanwhile_is_looked_at_first(void **state)
 
     (void)state;
     storage_lab_write(&lab, "a.jsonl", MIXED);
-    declare(LINES);
-    (void)await_counts("clicks", 2, 5);
+    storage_lab_must_declare(&lab, LINES);
+    (void)storage_lab_await_counts(&lab, "clicks", 2, 5);
     storage_lab_kill(&lab);
     lab.faults = "storage.drop.store=1"; /* the first try is not stored, */
     storage_lab_start(&lab);
-    (void)await_counts("clicks", 2, 5);
+    (void)storage_lab_await_counts(&lab, "clicks", 2, 5);
     storage_lab_write(
         &lab, "a.jsonl", /* and this comes at any time before or after */
         "{\"ts\": 1, \"user\": \"carol\", \"id\": \"10\", \"x\": \"kept again\"}\n"
@@ -320,10 +287,10 @@ static void a_file_that_changed_meanwhile_is_looked_at_first(void **state)
     number = order("u1", NULL, "clicks");
     (void)storage_lab_await_erasure(&lab, number, "verified");
     lab.faults = NULL;
-    (void)await_counts("clicks", 2, 3);
+    (void)storage_lab_await_counts(&lab, "clicks", 2, 3);
     expect_sample(2, "{\"ts\": 1, \"user\": \"carol\", \"id\": \"10\", \"x\": \"kept again\"}");
     expect_sample(3, "{\"ts\": 2, \"user\": \"carol\", \"id\": \"11\", \"x\": \"kept as well\"}");
-    expect_nothing_wrong();
+    storage_lab_expect_fine(&lab);
 }
 
 /* Many records, some refused, among several windows of the file. */
@@ -342,8 +309,8 @@ static void a_large_file_loses_only_what_is_refused(void **state)
                         is_refused ? "\"when\"" : "1", i, is_refused ? "lost" : "kept", i, i, i, i);
     }
     storage_lab_write(&lab, "a.jsonl", weir_buf_text(&text));
-    declare(LINES);
-    (void)await_counts("clicks", RECORDS - refused, refused);
+    storage_lab_must_declare(&lab, LINES);
+    (void)storage_lab_await_counts(&lab, "clicks", RECORDS - refused, refused);
     assert_non_null(line_with(drop(NULL).dropped, "5714 refused records and 0 duplicates"));
     for (unsigned row = 0, i = 0; row < 20; i++) {
         if (i % EVERY != 3)

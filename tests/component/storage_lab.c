@@ -294,6 +294,12 @@ enum weir_status storage_lab_declare(struct storage_lab *lab, const char *yaml)
         MSG_dataset_declared, &declared);
 }
 
+void storage_lab_must_declare(struct storage_lab *lab, const char *yaml)
+{
+    if (storage_lab_declare(lab, yaml) != WEIR_OK)
+        fail_msg("%s", lab->err.text);
+}
+
 struct msg_dataset_is storage_lab_dataset(struct storage_lab *lab, const char *name)
 {
     struct msg_dataset_is answer;
@@ -319,6 +325,22 @@ struct msg_dataset_is storage_lab_await(struct storage_lab *lab, const char *nam
     }
     weir_require(answer.ingested == answer.live + answer.erased + answer.removed + answer.replaced);
     return answer;
+}
+
+struct msg_dataset_is storage_lab_await_counts(struct storage_lab *lab, const char *name,
+                                               uint64_t live, uint64_t refused)
+{
+    int64_t limit_ms = weir_now_ms() + PATIENCE_MS;
+    struct msg_dataset_is is = storage_lab_dataset(lab, name);
+
+    while (is.live != live || is.quarantined + is.duplicate != refused) {
+        if (weir_now_ms() > limit_ms)
+            fail_msg("%llu live, %llu quarantined, %llu duplicate", (unsigned long long)is.live,
+                     (unsigned long long)is.quarantined, (unsigned long long)is.duplicate);
+        weir_loop_step(lab->loop, ROUND_MS);
+        is = storage_lab_dataset(lab, name);
+    }
+    return is;
 }
 
 struct msg_feed_is storage_lab_feed(struct storage_lab *lab, uint64_t dataset, const char *consumer,
@@ -441,4 +463,15 @@ struct msg_doctor_is storage_lab_examine(struct storage_lab *lab, bool deep)
         weir_loop_step(lab->loop, 1);
     }
     return answer;
+}
+
+void storage_lab_expect_fine(struct storage_lab *lab)
+{
+    enum { WRONG = 2 };
+    struct msg_doctor_is is = storage_lab_examine(lab, true);
+
+    for (size_t i = 0; i < is.verdicts.count; i++) {
+        if (is.verdicts.at[i] == WRONG)
+            fail_msg("%s: %s", is.checks.at[i], is.found.at[i]);
+    }
 }

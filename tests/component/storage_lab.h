@@ -70,10 +70,14 @@ enum weir_status storage_lab_ask(struct storage_lab *lab, enum weir_message type
 extern const char STORAGE_LAB_MAILS[];
 /* Declares datasets; `yaml` is the value of datasets:, %s in it the source folder. */
 enum weir_status storage_lab_declare(struct storage_lab *lab, const char *yaml);
+void storage_lab_must_declare(struct storage_lab *lab, const char *yaml);
 struct msg_dataset_is storage_lab_dataset(struct storage_lab *lab, const char *name);
 /* Waits until the dataset is scanned and its newest change is at least `sequence`. */
 struct msg_dataset_is storage_lab_await(struct storage_lab *lab, const char *name,
                                         uint64_t sequence);
+/* Waits until the dataset has so many live samples, and so many records that were quarantined or are duplicates. */
+struct msg_dataset_is storage_lab_await_counts(struct storage_lab *lab, const char *name,
+                                               uint64_t live, uint64_t refused);
 /* All changes, as the feed tells them to `consumer`. */
 struct msg_feed_is storage_lab_feed(struct storage_lab *lab, uint64_t dataset, const char *consumer,
                                     uint64_t after);
@@ -88,6 +92,8 @@ struct msg_erase_is storage_lab_await_erasure(struct storage_lab *lab, uint64_t 
 void storage_lab_seal(struct storage_lab *lab);
 /* What an examination by a new session says (`weir doctor`). */
 struct msg_doctor_is storage_lab_examine(struct storage_lab *lab, bool deep);
+/* A deep one finds nothing wrong. */
+void storage_lab_expect_fine(struct storage_lab *lab);
 /* True when any file below `folder` (absolute, or in DIR) holds `text`. */
 bool storage_lab_holds(struct storage_lab *lab, const char *folder, const char *text);
 

@@ -79,16 +79,6 @@ static void expect_complaint(const char *text)
     }
 }
 
-static void expect_nothing_wrong(void)
-{
-    struct msg_doctor_is is = storage_lab_examine(&lab, true);
-
-    for (size_t i = 0; i < is.verdicts.count; i++) {
-        if (is.verdicts.at[i] == 2)
-            fail_msg("%s: %s", is.checks.at[i], is.found.at[i]);
-    }
-}
-
 static void a_compressed_shard_is_read_like_a_raw_one(void **state)
 {
     (void)state;
@@ -98,7 +88,7 @@ static void a_compressed_shard_is_read_like_a_raw_one(void **state)
     for (int i = 0; i < SAMPLES; i++)
         expect_text(weir_sample_id(1, 0, (uint32_t)i), i);
     shell("cmp raw.0 data/storage/shards/shard.00000.mds.zstd");
-    expect_nothing_wrong();
+    storage_lab_expect_fine(&lab);
 }
 
 static void a_shard_that_only_was_restored_keeps_its_samples(void **state)
@@ -168,7 +158,7 @@ static void an_erasure_scrubs_what_was_expanded_and_names_the_source(void **stat
     assert_int_equal(is.live, SAMPLES - ANNAS);
     assert_int_equal(is.erased, ANNAS);
     check_erased();
-    expect_nothing_wrong();
+    storage_lab_expect_fine(&lab);
 }
 
 static void a_reference_to_a_compressed_shard_is_refused(void **state)
@@ -271,7 +261,7 @@ static void a_death_between_two_commits_leaves_nothing_out_and_nothing_twice(voi
     while (is.live < ROWS_MANY);
     assert_int_equal(is.live, ROWS_MANY);
     assert_int_equal(is.ingested, ROWS_MANY);
-    expect_nothing_wrong();
+    storage_lab_expect_fine(&lab);
 }
 
 int main(void)
