@@ -1,6 +1,7 @@
 /* Packs columns, appends them to a file, reads them back. */
 #include "selector/columns.h"
 
+#include "core/base/file.h"
 #include "core/base/memory.h"
 
 #include <errno.h>
@@ -116,13 +117,9 @@ static enum weir_status append(struct selector_columns *columns, const void *byt
 static enum weir_status read_at(const struct selector_columns *columns, uint64_t at, void *bytes,
                                 size_t size, struct weir_error *err)
 {
-    for (size_t done = 0; done < size;) {
-        ssize_t got =
-            pread(columns->file - 1, (char *)bytes + done, size - done, (off_t)(at + done));
-        if (got == 0 || (got < 0 && errno != EINTR))
-            return weir_fail(err, WEIR_IO, "columns: %s", got ? strerror(errno) : "they are cut");
-        done += got > 0 ? (size_t)got : 0;
-    }
+    ssize_t got = weir_read_at(columns->file - 1, bytes, size, at);
+    if (got < 0 || (size_t)got < size)
+        return weir_fail(err, WEIR_IO, "columns: %s", got < 0 ? strerror(errno) : "they are cut");
     return WEIR_OK;
 }
 

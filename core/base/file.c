@@ -143,6 +143,22 @@ bool weir_write_all(int fd, struct weir_bytes bytes)
     return true;
 }
 
+ssize_t weir_read_at(int fd, void *to, size_t size, uint64_t offset)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t got = pread(fd, (uint8_t *)to + done, size - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
 static enum weir_status write_temporary(const char *temporary, const struct weir_bytes *pieces,
                                         size_t count, bool is_synced, struct weir_error *err)
 {

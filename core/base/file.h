@@ -1,4 +1,4 @@
-/* Whole-file reads with a bound, and writes that are either all there or not there at all. */
+/* Whole reads, and writes that are either all there or not there at all. */
 #ifndef WEIR_BASE_FILE_H
 #define WEIR_BASE_FILE_H
 
@@ -29,6 +29,8 @@ enum weir_status weir_files_sync(char *const *paths, size_t count,
                                  struct weir_error *err) WEIR_MUST_USE;
 /* Writes all of `bytes` where `fd` stands. False, with errno, when it cannot. */
 bool weir_write_all(int fd, struct weir_bytes bytes) WEIR_MUST_USE;
+/* Reads `size` bytes at `offset`, fewer only where the file ends; returns how many. -1, with errno, when it cannot. */
+ssize_t weir_read_at(int fd, void *to, size_t size, uint64_t offset) WEIR_MUST_USE;
 /* Maps the whole file read-only: NOT_FOUND, IO; an empty file maps to NULL and no bytes. Unmap with
  * weir_file_unmap(). */
 enum weir_status weir_file_map(const char *path, void **ret_at, size_t *ret_size,

@@ -138,21 +138,6 @@ static bool is_unchanged(const struct open_file *slot, const struct file_about *
     return describe(slot->fd, &now) && is_same(&now, about);
 }
 
-static bool read_fully(int fd, uint8_t *at, uint64_t length, uint64_t offset)
-{
-    while (length > 0) {
-        ssize_t got = pread(fd, at, length, (off_t)offset);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        at += got;
-        offset += (uint64_t)got;
-        length -= (uint64_t)got;
-    }
-    return true;
-}
-
 /* A mapping pays for the pages that are faulted in once the file has been read about that densely. */
 static uint64_t reads_until_mapped(const struct open_file *slot)
 {
@@ -179,7 +164,7 @@ static bool read_range(struct files *files, struct open_file *slot, const struct
         if (mapped.from != NULL && mapping_copy(&mapped, 1, to))
             return true;
     }
-    return read_fully(slot->fd, to, range->length, range->offset);
+    return weir_read_at(slot->fd, to, range->length, range->offset) == (ssize_t)range->length;
 }
 
 const struct mapping *files_mapping(struct files *files, const struct file_about *about)

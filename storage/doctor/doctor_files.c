@@ -6,7 +6,6 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -152,7 +151,7 @@ static void compare_source(struct storage *storage, struct doctor *doctor,
     if (doctor->source_fd < 0 || doctor->is_told)
         return;
     there = weir_calloc(1, PIECE_BYTES);
-    if (pread(doctor->source_fd, there, size, (off_t)at) == (ssize_t)size &&
+    if (weir_read_at(doctor->source_fd, there, size, at) == (ssize_t)size &&
         is_alike(dataset, here, there, size))
         return;
     close(doctor->source_fd);
@@ -173,25 +172,6 @@ static void end_file(struct storage *storage, struct doctor *doctor, const struc
         check_ends(storage, doctor, file);
 }
 
-/* As much as there is; -1 when it cannot be read. */
-static ssize_t read_piece(int fd, uint8_t *piece, uint64_t at)
-{
-    size_t done = 0;
-
-    while (done < PIECE_BYTES) {
-        ssize_t got = pread(fd, piece + done, PIECE_BYTES - done, (off_t)(at + done));
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        done += (size_t)got;
-    }
-    return (ssize_t)done;
-}
-
 /* A piece of the open file; *ret_more false when it is through. */
 static enum weir_status compare_piece(struct storage *storage, struct doctor *doctor,
                                       const struct stored_file *file, bool *ret_more,
@@ -199,7 +179,7 @@ static enum weir_status compare_piece(struct storage *storage, struct doctor *do
 {
     WEIR_AUTO_FREE uint8_t *here = weir_calloc(1, PIECE_BYTES);
     uint64_t at = doctor->read_at;
-    ssize_t got = read_piece(doctor->fd, here, at);
+    ssize_t got = weir_read_at(doctor->fd, here, PIECE_BYTES, at);
     enum weir_status status = WEIR_OK;
 
     *ret_more = got > 0;

@@ -132,22 +132,15 @@ bool storage_scrub_has_bytes(const struct located *found)
 /* False: errno says why; 0: the file is too short. */
 static bool read_range(int fd, uint64_t offset, struct weir_buf *bytes, uint64_t length)
 {
-    errno = 0;
+    ssize_t got;
+
     weir_buf_clear(bytes);
     weir_buf_reserve(bytes, (size_t)length + 1);
-    while (bytes->size < length) {
-        ssize_t got = pread(fd, bytes->at + bytes->size, (size_t)length - bytes->size,
-                            (off_t)(offset + bytes->size));
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got == 0)
-            errno = 0;
-        if (got <= 0)
-            return false;
-        bytes->size += (size_t)got;
-    }
-    return true;
+    got = weir_read_at(fd, bytes->at, (size_t)length, offset);
+    if (got >= 0)
+        errno = 0;
+    bytes->size = got > 0 ? (size_t)got : 0;
+    return got == (ssize_t)length;
 }
 
 /* ---- what stays out ---- */

@@ -186,20 +186,13 @@ enum weir_status storage_order_finish(struct order_writer *writer,
 static enum weir_status read_at(int fd, uint64_t offset, uint8_t *to, size_t size,
                                 struct weir_error *err)
 {
-    size_t done = 0;
+    ssize_t got = weir_read_at(fd, to, size, offset);
 
-    while (done < size) {
-        ssize_t got = pread(fd, to + done, size - done, (off_t)(offset + done));
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return weir_fail(err, WEIR_IO, "order file: cannot read: %s", strerror(errno));
-        if (got == 0)
-            return weir_fail(err, WEIR_CORRUPT, "order file: it ends at byte %llu, inside a page",
-                             (unsigned long long)(offset + done));
-        done += (size_t)got;
-    }
+    if (got < 0)
+        return weir_fail(err, WEIR_IO, "order file: cannot read: %s", strerror(errno));
+    if ((size_t)got < size)
+        return weir_fail(err, WEIR_CORRUPT, "order file: it ends at byte %llu, inside a page",
+                         (unsigned long long)(offset + (uint64_t)got));
     return WEIR_OK;
 }
 

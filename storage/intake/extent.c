@@ -1,7 +1,8 @@
 /* What belongs to a sample: see extent.h. */
 #include "storage/intake/extent.h"
 
-#include <errno.h>
+#include "core/base/file.h"
+
 #include <string.h>
 #include <unistd.h>
 
@@ -15,17 +16,10 @@ enum weir_status storage_range_read(int fd, struct format_range range, struct we
 {
     weir_buf_clear(buf);
     weir_buf_reserve(buf, (size_t)range.length + 1);
-    while (buf->size < range.length) {
-        ssize_t got = pread(fd, buf->at + buf->size, (size_t)range.length - buf->size,
-                            (off_t)(range.offset + buf->size));
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return weir_fail(err, WEIR_STALE, "cannot read %llu bytes at %llu",
-                             (unsigned long long)range.length, (unsigned long long)range.offset);
-        buf->size += (size_t)got;
-    }
+    if (weir_read_at(fd, buf->at, (size_t)range.length, range.offset) != (ssize_t)range.length)
+        return weir_fail(err, WEIR_STALE, "cannot read %llu bytes at %llu",
+                         (unsigned long long)range.length, (unsigned long long)range.offset);
+    buf->size = (size_t)range.length;
     return WEIR_OK;
 }
 

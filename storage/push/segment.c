@@ -109,17 +109,13 @@ enum weir_status storage_segment_write(const struct segment *segment, uint64_t a
 enum weir_status storage_segment_read(const struct segment *segment, uint64_t at, void *bytes,
                                       size_t size, struct weir_error *err)
 {
-    for (size_t done = 0; done < size;) {
-        ssize_t got = pread(segment->fd, (uint8_t *)bytes + done, size - done, (off_t)(at + done));
+    ssize_t got = weir_read_at(segment->fd, bytes, size, at);
 
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return got < 0 ? fail_errno(err, "read", "a segment")
-                           : weir_fail(err, WEIR_CORRUPT, "a segment ends at byte %llu",
-                                       (unsigned long long)(at + done));
-        done += (size_t)got;
-    }
+    if (got < 0)
+        return fail_errno(err, "read", "a segment");
+    if ((size_t)got < size)
+        return weir_fail(err, WEIR_CORRUPT, "a segment ends at byte %llu",
+                         (unsigned long long)(at + (uint64_t)got));
     return WEIR_OK;
 }
 

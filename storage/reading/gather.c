@@ -1,9 +1,9 @@
 /* Reading ranges of files: see gather.h. */
 #include "storage/reading/gather.h"
 
+#include "core/base/file.h"
 #include "storage/objects/s3_ranges.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -54,19 +54,7 @@ static void plan_run(struct run *run, const struct gather_range *ranges, size_t 
 
 static bool read_range(int fd, struct gather_range *range)
 {
-    uint64_t done = 0;
-
-    while (done < range->length) {
-        ssize_t got =
-            pread(fd, range->to + done, range->length - done, (off_t)(range->offset + done));
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        done += (uint64_t)got;
-    }
-    return true;
+    return weir_read_at(fd, range->to, range->length, range->offset) == (ssize_t)range->length;
 }
 
 /* With RWF_NOWAIT only what is in the page cache; the rest is announced. */

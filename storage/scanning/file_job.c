@@ -18,29 +18,14 @@ static const char LONG_LINE[] = "found a line beyond 16 MiB, expected less";
 
 enum { COPY_PIECE_BYTES = 4 << 20, BLANK_STEP_BYTES = 16 << 20, PREFIX_END_BYTES = 4096 };
 
-static bool read_fully(int fd, uint64_t at, uint8_t *bytes, size_t size)
-{
-    while (size > 0) {
-        ssize_t got = pread(fd, bytes, size, (off_t)at);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        bytes += got;
-        at += (uint64_t)got;
-        size -= (size_t)got;
-    }
-    return true;
-}
-
 uint64_t storage_prefix_hash(const struct storage_secret *secret, int fd, uint64_t bytes)
 {
     uint8_t ends[8 + 2 * PREFIX_END_BYTES];
     size_t size = bytes < PREFIX_END_BYTES ? (size_t)bytes : PREFIX_END_BYTES;
 
     weir_put_u64(ends, bytes);
-    if (!read_fully(fd, 0, ends + 8, size) || !read_fully(fd, bytes - size, ends + 8 + size, size))
+    if (weir_read_at(fd, ends + 8, size, 0) != (ssize_t)size ||
+        weir_read_at(fd, ends + 8 + size, size, bytes - size) != (ssize_t)size)
         return 0;
     return storage_hash(secret, HASH_PREFIX, weir_bytes(ends, 8 + 2 * size));
 }
@@ -59,7 +44,7 @@ static bool ends_whole(const struct format *format, int fd, uint64_t indexed)
 
     if (!format->ends_with_newline || indexed == 0)
         return true;
-    if (!read_fully(fd, indexed - 1, around, sizeof around))
+    if (weir_read_at(fd, around, sizeof around, indexed - 1) != (ssize_t)sizeof around)
         return false;
     return around[0] == '\n' || around[1] == '\n' || around[1] == '\r';
 }

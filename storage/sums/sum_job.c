@@ -4,7 +4,6 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/ioprio.h>
 #include <stdlib.h>
@@ -60,20 +59,6 @@ int storage_sum_file_open(const struct sum_file *file)
     return -1;
 }
 
-static bool read_block(int fd, uint64_t from, uint8_t *buffer, size_t size)
-{
-    for (size_t done = 0; done < size;) {
-        ssize_t got = pread(fd, buffer + done, size - done, (off_t)(from + done));
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        done += (size_t)got;
-    }
-    return true;
-}
-
 void storage_sum_task_read(const struct storage_secret *secret, int fd, uint8_t *buffer,
                            struct sum_task *task)
 {
@@ -81,7 +66,7 @@ void storage_sum_task_read(const struct storage_secret *secret, int fd, uint8_t 
     uint32_t size = known > task->length ? known : task->length;
 
     task->outcome = known > 0 ? SUM_OTHER : SUM_NOT_READ;
-    if (!read_block(fd, task->at.block * SUM_BLOCK_BYTES, buffer, size))
+    if (weir_read_at(fd, buffer, size, task->at.block * SUM_BLOCK_BYTES) != (ssize_t)size)
         return;
     if (known > 0 &&
         storage_block_sum(secret, &task->at, weir_bytes(buffer, known)) != task->known.sum)

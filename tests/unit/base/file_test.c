@@ -322,6 +322,21 @@ static void times_that_no_number_holds_are_told_apart(void **state)
     assert_true(weir_mtime_us(&late) != weir_mtime_us(&later));
 }
 
+static void a_read_at_a_place_ends_where_the_file_does(void **state)
+{
+    struct temp_dir *dir = *state;
+    char bytes[8] = {0};
+    write_text(temp_path(dir, "a"), "0123456789");
+    WEIR_AUTO_FD int fd = open(temp_path(dir, "a"), O_RDONLY);
+    assert_int_equal(weir_read_at(fd, bytes, 4, 3), 4);
+    assert_memory_equal(bytes, "3456", 4);
+    assert_int_equal(weir_read_at(fd, bytes, 8, 7), 3);
+    assert_memory_equal(bytes, "789", 3);
+    assert_int_equal(weir_read_at(fd, bytes, 8, 10), 0);
+    assert_int_equal(weir_read_at(-1, bytes, 8, 0), -1);
+    assert_int_equal(errno, EBADF);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
@@ -341,6 +356,7 @@ int main(void)
         TEST(the_directory_of_a_path_can_be_synced),
         TEST(a_descriptor_is_closed_at_the_end_of_its_scope),
         TEST(a_pipe_in_the_place_of_a_file_is_not_waited_for),
+        TEST(a_read_at_a_place_ends_where_the_file_does),
         TEST(times_of_files_come_back_as_they_were),
         TEST(times_that_no_number_holds_are_told_apart),
     };
