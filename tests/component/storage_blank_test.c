@@ -40,22 +40,12 @@ static void expect_no_lost_word(void)
     storage_lab_expect_fine(&lab);
 }
 
-static const char MIXED[] =
-    "{\"ts\": 1, \"user\": \"anna\", \"id\": \"1\", \"x\": \"kept1\"}\n"
-    "{\"ts\": 2, \"user\": \"anna\", \"id\": \"2\", \"x\": \"lost\"\n"
-    "{\"ts\": \"when\", \"user\": \"anna\", \"id\": \"3\", \"x\": \"lost\"}\n"
-    "\n"
-    "{\"ts\": 4, \"user\": \"anna\", \"id\": \"1\", \"x\": \"lost\"}\n"
-    "{\"ts\": 5, \"user\": \"bob\", \"id\": \"5\", \"x\": \"kept2\"}\n"
-    "{\"ts\": 6, \"user\": \"anna\", \"id\": \"5\", \"x\": \"lost\"}\n"
-    "not even an object: lost";
-
 static void refused_lines_and_duplicates_leave_nothing_in_a_copy(void **state)
 {
     uint32_t sample;
 
     (void)state;
-    storage_lab_write(&lab, "a.jsonl", MIXED);
+    storage_lab_write(&lab, "a.jsonl", STORAGE_LAB_MIXED);
     storage_lab_must_declare(&lab, LINES);
     (void)storage_lab_await_counts(&lab, "clicks", 2, 5);
     expect_no_lost_word();
@@ -117,7 +107,7 @@ static void a_death_before_the_commit_changes_nothing(void **state)
 {
     (void)state;
     storage_lab_kill(&lab);
-    storage_lab_write(&lab, "a.jsonl", MIXED);
+    storage_lab_write(&lab, "a.jsonl", STORAGE_LAB_MIXED);
     storage_lab_write(&lab, "b.jsonl", "{\"ts\": 8, \"id\": \"8\", \"x\": \"kept3\"}\nlost\n");
     lab.faults = "storage.batch.commit=!1";
     storage_lab_start(&lab);
@@ -275,7 +265,7 @@ static void what_stays_in_files_of_others_is_told(void **state)
     struct msg_erase_is erased;
 
     (void)state;
-    storage_lab_write(&lab, "a.jsonl", MIXED);
+    storage_lab_write(&lab, "a.jsonl", STORAGE_LAB_MIXED);
     storage_lab_must_declare(&lab, THERE);
     (void)storage_lab_await_counts(&lab, "clicks", 2, 5);
     erased = storage_lab_erase(&lab, "u1", "anna", "verified");

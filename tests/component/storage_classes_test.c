@@ -25,8 +25,7 @@ static struct msg_dataset_is take_in(void)
                       "{\"ts\": 2, \"user\": \"ann\", \"label\": \"loud\"}\n"
                       "{\"ts\": 3, \"user\": \"bob\", \"label\": \"loud\"}\n"
                       "{\"ts\": 4, \"user\": \"bob\", \"label\": \"bob\"}\n");
-    if (storage_lab_declare(&lab, SPEAKERS) != WEIR_OK)
-        fail_msg("%s", lab.err.text);
+    storage_lab_must_declare(&lab, SPEAKERS);
     return storage_lab_await(&lab, "talks", 1);
 }
 

@@ -186,47 +186,32 @@ static void a_consumer_beyond_the_feed_is_found(void **state)
     weir_test_postgres_sql(&lab.postgres, "DELETE FROM storage.consumer WHERE name = 'ahead'");
 }
 
-/* Keeps times as they were: only the bytes tell. */
-static void flip(const char *path, off_t at)
-{
-    WEIR_AUTO_FD int fd = open(path, O_RDWR);
-    struct stat found;
-    uint8_t byte;
-
-    assert_true(fd >= 0);
-    assert_int_equal(fstat(fd, &found), 0);
-    assert_int_equal(pread(fd, &byte, 1, at), 1);
-    byte ^= 1;
-    assert_int_equal(pwrite(fd, &byte, 1, at), 1);
-    assert_int_equal(futimens(fd, (const struct timespec[]){found.st_atim, found.st_mtim}), 0);
-}
-
 static void a_flipped_byte_is_found_by_reading(void **state)
 {
-    const char *copy = storage_lab_path(&lab, "data/storage/clicks/d.csv");
+    const char *copy = "data/storage/clicks/d.csv";
 
     (void)state;
-    flip(copy, 12000); /* in the middle */
+    storage_lab_flip(&lab, copy, 12000); /* in the middle */
     assert_finds("flipped", false, "");
     assert_finds("flipped", true, "bytes ");
-    flip(copy, 12000);
-    flip(copy, 3);
+    storage_lab_flip(&lab, copy, 12000);
+    storage_lab_flip(&lab, copy, 3);
     assert_finds("flipped", true, "bytes ");
-    flip(copy, 3);
+    storage_lab_flip(&lab, copy, 3);
     assert_finds("mended", true, "");
 }
 
 /* Bytes around erased records are compared like any others. */
 static void a_flipped_byte_of_a_scrubbed_copy_is_found(void **state)
 {
-    const char *copy = storage_lab_path(&lab, "data/storage/clicks/a.csv");
+    const char *copy = "data/storage/clicks/a.csv";
 
     (void)state;
-    assert_false(storage_lab_holds(&lab, "data/storage/clicks/a.csv", "user7\n"));
+    assert_false(storage_lab_holds(&lab, copy, "user7\n"));
     for (off_t at = 14; at < 2000; at += 500) {
-        flip(copy, at);
+        storage_lab_flip(&lab, copy, at);
         assert_finds("flipped", true, "bytes ");
-        flip(copy, at);
+        storage_lab_flip(&lab, copy, at);
     }
     assert_finds("mended", true, "");
 }

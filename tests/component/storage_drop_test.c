@@ -83,22 +83,12 @@ static void expect_dropped(const char *dataset, uint64_t live, uint64_t refused)
     storage_lab_expect_fine(&lab);
 }
 
-static const char MIXED[] =
-    "{\"ts\": 1, \"user\": \"anna\", \"id\": \"1\", \"x\": \"kept1\"}\n"
-    "{\"ts\": 2, \"user\": \"anna\", \"id\": \"2\", \"x\": \"lost\"\n"
-    "{\"ts\": \"when\", \"user\": \"anna\", \"id\": \"3\", \"x\": \"lost\"}\n"
-    "\n"
-    "{\"ts\": 4, \"user\": \"anna\", \"id\": \"1\", \"x\": \"lost\"}\n"
-    "{\"ts\": 5, \"user\": \"bob\", \"id\": \"5\", \"x\": \"kept2\"}\n"
-    "{\"ts\": 6, \"user\": \"anna\", \"id\": \"5\", \"x\": \"lost\"}\n"
-    "not even an object: lost";
-
 static void refused_lines_and_duplicates_leave_a_referenced_file(void **state)
 {
     struct msg_erase_is erased;
 
     (void)state;
-    storage_lab_write(&lab, "a.jsonl", MIXED);
+    storage_lab_write(&lab, "a.jsonl", STORAGE_LAB_MIXED);
     storage_lab_write(&lab, "b.jsonl",
                       "{\"ts\": 9, \"id\": \"9\", \"x\": \"kept3\"}\n"
                       "{\"ts\": 9, \"id\": \"1\", \"x\": \"lost\"}\n");
@@ -122,7 +112,7 @@ static void a_request_for_a_person_can_be_one_too(void **state)
     struct msg_erase_is erased;
 
     (void)state;
-    storage_lab_write(&lab, "a.jsonl", MIXED);
+    storage_lab_write(&lab, "a.jsonl", STORAGE_LAB_MIXED);
     storage_lab_must_declare(&lab, LINES);
     (void)storage_lab_await_counts(&lab, "clicks", 2, 5);
     erased = drop("anna");
@@ -138,7 +128,7 @@ static void a_receipt_without_the_order_says_how_to_give_it(void **state)
     struct msg_erase_is erased;
 
     (void)state;
-    storage_lab_write(&lab, "a.jsonl", MIXED);
+    storage_lab_write(&lab, "a.jsonl", STORAGE_LAB_MIXED);
     storage_lab_must_declare(&lab, LINES);
     (void)storage_lab_await_counts(&lab, "clicks", 2, 5);
     erased = storage_lab_erase(&lab, "u1", "anna", "verified");
@@ -186,13 +176,14 @@ static void copies_that_an_older_weir_made_lose_it_too(void **state)
     FILE *file;
 
     (void)state;
-    storage_lab_write(&lab, "a.jsonl", MIXED);
+    storage_lab_write(&lab, "a.jsonl", STORAGE_LAB_MIXED);
     storage_lab_must_declare(&lab, COPIES);
     (void)storage_lab_await_counts(&lab, "clicks", 2, 5);
     assert_int_equal(stat(copy, &found), 0);
     file = fopen(copy, "r+");
     assert_non_null(file);
-    assert_int_equal(fwrite(MIXED, 1, strlen(MIXED), file), strlen(MIXED));
+    assert_int_equal(fwrite(STORAGE_LAB_MIXED, 1, strlen(STORAGE_LAB_MIXED), file),
+                     strlen(STORAGE_LAB_MIXED));
     assert_int_equal(fclose(file), 0);
     times[1] = found.st_mtim;
     assert_int_equal(utimensat(AT_FDCWD, copy, times, 0), 0);
@@ -245,7 +236,7 @@ static void a_death_anywhere_only_repeats_it(void **state)
         storage_lab_kill(&lab);
         storage_lab_end(&lab);
         storage_lab_begin(&lab);
-        storage_lab_write(&lab, "a.jsonl", MIXED);
+        storage_lab_write(&lab, "a.jsonl", STORAGE_LAB_MIXED);
         storage_lab_write(&lab, "b.jsonl", "lost\n{\"ts\": 8, \"id\": \"8\", \"x\": \"kept3\"}\n");
         lab.faults = FAULTS[i];
         storage_lab_start(&lab);
@@ -272,7 +263,7 @@ static void a_file_that_changed_meanwhile_is_looked_at_first(void **state)
     uint64_t number;
 
     (void)state;
-    storage_lab_write(&lab, "a.jsonl", MIXED);
+    storage_lab_write(&lab, "a.jsonl", STORAGE_LAB_MIXED);
     storage_lab_must_declare(&lab, LINES);
     (void)storage_lab_await_counts(&lab, "clicks", 2, 5);
     storage_lab_kill(&lab);

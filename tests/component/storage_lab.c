@@ -26,6 +26,16 @@
 
 enum { PATIENCE_MS = 30000, ASK_MS = 30000, ROUND_MS = 10, LENT_BYTES = 1 << 20 };
 
+const char STORAGE_LAB_MIXED[] =
+    "{\"ts\": 1, \"user\": \"anna\", \"id\": \"1\", \"x\": \"kept1\"}\n"
+    "{\"ts\": 2, \"user\": \"anna\", \"id\": \"2\", \"x\": \"lost\"\n"
+    "{\"ts\": \"when\", \"user\": \"anna\", \"id\": \"3\", \"x\": \"lost\"}\n"
+    "\n"
+    "{\"ts\": 4, \"user\": \"anna\", \"id\": \"1\", \"x\": \"lost\"}\n"
+    "{\"ts\": 5, \"user\": \"bob\", \"id\": \"5\", \"x\": \"kept2\"}\n"
+    "{\"ts\": 6, \"user\": \"anna\", \"id\": \"5\", \"x\": \"lost\"}\n"
+    "not even an object: lost";
+
 const char STORAGE_LAB_MAILS[] = "  - name: mails\n"
                                  "    source: {path: %s, format: files, include: \"*.txt\",\n"
                                  "             import: copy, on_erase: unlink, settle: 0ms}\n"
@@ -258,6 +268,20 @@ static bool folder_holds(const char *folder, const char *text)
     if (directory)
         closedir(directory);
     return holds;
+}
+
+void storage_lab_flip(struct storage_lab *lab, const char *name, off_t at)
+{
+    WEIR_AUTO_FD int fd = open(storage_lab_path(lab, name), O_RDWR);
+    struct stat found;
+    uint8_t byte;
+
+    assert_true(fd >= 0);
+    assert_int_equal(fstat(fd, &found), 0);
+    assert_int_equal(pread(fd, &byte, 1, at), 1);
+    byte ^= 1;
+    assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+    assert_int_equal(futimens(fd, (const struct timespec[]){found.st_atim, found.st_mtim}), 0);
 }
 
 bool storage_lab_holds(struct storage_lab *lab, const char *folder, const char *text)

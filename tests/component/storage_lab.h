@@ -68,6 +68,9 @@ enum weir_status storage_lab_ask(struct storage_lab *lab, enum weir_message type
                                  void *ret_message);
 /* Dataset `mails`: owned copies of *.txt, everything else about them in the source's manifest.csv. */
 extern const char STORAGE_LAB_MAILS[];
+/* Lines of which two are samples, with the words kept1 and kept2; all others, with the word lost, are refused or
+ * duplicates by `id`. */
+extern const char STORAGE_LAB_MIXED[];
 /* Declares datasets; `yaml` is the value of datasets:, %s in it the source folder. */
 enum weir_status storage_lab_declare(struct storage_lab *lab, const char *yaml);
 void storage_lab_must_declare(struct storage_lab *lab, const char *yaml);
@@ -94,6 +97,8 @@ void storage_lab_seal(struct storage_lab *lab);
 struct msg_doctor_is storage_lab_examine(struct storage_lab *lab, bool deep);
 /* A deep one finds nothing wrong. */
 void storage_lab_expect_fine(struct storage_lab *lab);
+/* Changes a bit of DIR/name, which keeps its times: only the bytes tell. */
+void storage_lab_flip(struct storage_lab *lab, const char *name, off_t at);
 /* True when any file below `folder` (absolute, or in DIR) holds `text`. */
 bool storage_lab_holds(struct storage_lab *lab, const char *folder, const char *text);
 

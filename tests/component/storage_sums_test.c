@@ -101,16 +101,6 @@ static unsigned long await_sums(void)
     }
 }
 
-static void assert_nothing_is_wrong(void)
-{
-    struct msg_doctor_is answer = storage_lab_examine(&lab, true);
-
-    for (size_t i = 0; i < answer.verdicts.count; i++) {
-        if (answer.verdicts.at[i] == WRONG)
-            fail_msg("%s: %s", answer.checks.at[i], answer.found.at[i]);
-    }
-}
-
 /* One line, about this file and these bytes. */
 static void assert_names(const char *file, uint64_t from)
 {
@@ -124,29 +114,14 @@ static void assert_names(const char *file, uint64_t from)
         fail_msg("%zu wrong, the first: %s, expected %s", count_wrong(&answer), found, expected);
 }
 
-/* Times stay as they were: only the bytes tell. */
-static void flip(const char *name, off_t at)
-{
-    WEIR_AUTO_FD int fd = open(storage_lab_path(&lab, name), O_RDWR);
-    struct stat found;
-    uint8_t byte;
-
-    assert_true(fd >= 0);
-    assert_int_equal(fstat(fd, &found), 0);
-    assert_int_equal(pread(fd, &byte, 1, at), 1);
-    byte ^= 1;
-    assert_int_equal(pwrite(fd, &byte, 1, at), 1);
-    assert_int_equal(futimens(fd, (const struct timespec[]){found.st_atim, found.st_mtim}), 0);
-}
-
 static void assert_flips_are_named(const char *name, const char *file, off_t end)
 {
     for (off_t at = 50; at < end; at += 2 * SUM_BLOCK_BYTES - 1000) {
-        flip(name, at);
+        storage_lab_flip(&lab, name, at);
         assert_names(file, (uint64_t)at / SUM_BLOCK_BYTES * SUM_BLOCK_BYTES);
-        flip(name, at);
+        storage_lab_flip(&lab, name, at);
     }
-    assert_nothing_is_wrong();
+    storage_lab_expect_fine(&lab);
 }
 
 /* A copy whose source is not there any more, so that there is nothing else to compare it with. */
@@ -245,10 +220,10 @@ static void many_small_files_share_rows(void **state)
         &lab.postgres, "DO $$ BEGIN ASSERT (SELECT count(*) FROM storage.block_sum) = 3; END $$");
     assert_int_equal(
         rename(storage_lab_path(&lab, "source/notes"), storage_lab_path(&lab, "source/aside")), 0);
-    flip("data/storage/notes/150.txt", 3);
+    storage_lab_flip(&lab, "data/storage/notes/150.txt", 3);
     assert_names("150.txt", 0);
-    flip("data/storage/notes/150.txt", 3);
-    assert_nothing_is_wrong();
+    storage_lab_flip(&lab, "data/storage/notes/150.txt", 3);
+    storage_lab_expect_fine(&lab);
 }
 
 /* ---- older, moved, gone ---- */
@@ -315,7 +290,7 @@ static void sums_go_with_a_file_that_is_removed(void **state)
     (void)storage_lab_await(&lab, "clicks", 3);
     (void)await_sums();
     await_rows(1);
-    assert_nothing_is_wrong();
+    storage_lab_expect_fine(&lab);
 }
 
 /* ---- deaths ---- */
@@ -367,7 +342,7 @@ static void damage_beside_what_is_erased_is_still_named(void **state)
     (void)state;
     make_copy(50);
     hide_source();
-    flip(COPY, 3 * SUM_BLOCK_BYTES + 1051); /* in no line of user7 */
+    storage_lab_flip(&lab, COPY, 3 * SUM_BLOCK_BYTES + 1051); /* in no line of user7 */
     (void)storage_lab_erase(&lab, "one", "user7", "verified");
     assert_names("a.jsonl", 3 * SUM_BLOCK_BYTES);
     storage_lab_stop(&lab);
@@ -404,7 +379,7 @@ static void what_was_damaged_is_noticed_when_it_is_first_read(void **state)
     make_copy(50);
     hide_source();
     storage_lab_stop(&lab);
-    flip(COPY, 3 * SUM_BLOCK_BYTES + 5000);
+    storage_lab_flip(&lab, COPY, 3 * SUM_BLOCK_BYTES + 5000);
     storage_lab_start(&lab);
     (void)storage_lab_await(&lab, "clicks", 1);
     assert_int_equal(state_of_line(10), WEIR_SAMPLE_LIVE);
@@ -417,7 +392,7 @@ static void what_was_damaged_is_noticed_when_it_is_first_read(void **state)
         if (strstr(is.complaints.at[i], "a.jsonl: bytes 393216 to 524288 of Weir's own file"))
             break;
     }
-    flip(COPY, 3 * SUM_BLOCK_BYTES + 5000);
+    storage_lab_flip(&lab, COPY, 3 * SUM_BLOCK_BYTES + 5000);
     await_state(line, WEIR_SAMPLE_LIVE);
 }
 
@@ -456,7 +431,7 @@ static void whoever_was_told_of_a_whole_chunk_hears_of_its_damage(void **state)
     make_copy(50);
     hide_source();
     storage_lab_stop(&lab);
-    flip(COPY, 2 * SUM_BLOCK_BYTES + 5000);
+    storage_lab_flip(&lab, COPY, 2 * SUM_BLOCK_BYTES + 5000);
     storage_lab_start(&lab);
     (void)storage_lab_await(&lab, "clicks", 1);
     before = edition(id_of_line(0));
