@@ -290,6 +290,13 @@ struct file_group *storage_dataset_last_group(const struct dataset *dataset)
     return dataset->group_count > 0 ? dataset->groups[dataset->group_count - 1] : NULL;
 }
 
+uint64_t storage_dataset_file_end(const struct dataset *dataset)
+{
+    const struct file_group *last = storage_dataset_last_group(dataset);
+
+    return last ? last->first_file + last->count : 0;
+}
+
 struct file_group *storage_dataset_open_group(const struct dataset *dataset)
 {
     struct file_group *last = storage_dataset_last_group(dataset);

@@ -180,6 +180,8 @@ enum weir_status storage_dataset_file(const struct dataset *dataset, uint64_t nu
                                       struct weir_error *err) WEIR_MUST_USE;
 /* The last group, whose files are always in memory, or NULL. */
 struct file_group *storage_dataset_last_group(const struct dataset *dataset);
+/* One more than the number of its last file. */
+uint64_t storage_dataset_file_end(const struct dataset *dataset);
 /* The group that still takes files, or NULL. */
 struct file_group *storage_dataset_open_group(const struct dataset *dataset);
 /* Index of the first chunk with a row at or behind this one (block << 16 | row). */

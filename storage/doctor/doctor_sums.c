@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 
-/* What was looked up holds until a sum changes. */
+/* Rows that were looked up hold until a sum changes. */
 static struct sum_rows *rows_of(struct storage *storage, struct doctor *doctor)
 {
     uint64_t turn = storage_sums_turn(storage->sums);

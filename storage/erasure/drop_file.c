@@ -102,7 +102,7 @@ static bool is_still(const struct storage *storage, const struct drop_file *drop
     return has_grown(storage, drop, file, now);
 }
 
-/* What stands behind the last record is nobody's only while nobody goes on writing it. */
+/* The end behind the last record is nobody's only while nobody goes on writing it. */
 static bool has_nobodys_end(const struct drop_file *drop, const struct stored_file *file,
                             const struct stat *now)
 {
@@ -112,38 +112,29 @@ static bool has_nobodys_end(const struct drop_file *drop, const struct stored_fi
 
 /* ---- sums ---- */
 
-static enum weir_status open_ranges(struct sum_opening *opening, const struct drop_file *drop,
-                                    const struct stored_file *file, const struct format_range *at,
-                                    size_t count, struct weir_error *err)
-{
-    enum weir_status status = WEIR_OK;
-
-    for (size_t i = 0; status == WEIR_OK && i < count; i++)
-        status =
-            storage_sum_opening_add(opening, drop->dataset, file, at[i].offset, at[i].length, err);
-    return status == WEIR_OK ? storage_sum_opening_end(opening, err) : status;
-}
-
 /* The blocks of these ranges lose their sums, for good, before the first byte of them changes. */
 static enum weir_status open_sums(struct storage *storage, const struct drop_file *drop,
                                   const struct stored_file *file, const struct format_range *at,
                                   size_t count, struct weir_error *err)
 {
     struct sum_opening opening;
-    enum weir_status status = weir_db_begin(storage->db, err);
+    enum weir_status status = storage_sum_opening_begin(storage->sums, drop, &opening, err);
 
-    storage_sum_opening_begin(storage->sums, drop, &opening);
-    if (status == WEIR_OK)
-        status = open_ranges(&opening, drop, file, at, count, err);
-    if (status == WEIR_OK)
-        status = weir_db_commit(storage->db, err);
-    if (status != WEIR_OK)
-        weir_db_rollback(storage->db);
-    storage_sum_opening_fini(&opening);
-    return status;
+    for (size_t i = 0; status == WEIR_OK && i < count; i++)
+        status =
+            storage_sum_opening_add(&opening, drop->dataset, file, at[i].offset, at[i].length, err);
+    return storage_sum_opening_end(&opening, status, err);
 }
 
 /* ---- opening ---- */
+
+static struct blanking blanking_of(const struct drop_file *drop, const struct stored_file *file)
+{
+    return (struct blanking){.declaration = drop->dataset->declaration,
+                             .file = file,
+                             .fd = drop->fd,
+                             .head = weir_buf_view(&drop->head)};
+}
 
 /* Ranges that were being overwritten when something stopped it: records that a format may not find again. */
 static enum weir_status resume(struct storage *storage, struct drop_file *drop,
@@ -151,10 +142,7 @@ static enum weir_status resume(struct storage *storage, struct drop_file *drop,
 {
     WEIR_AUTO_FREE struct scrub_intent *open = weir_calloc(SCRUB_INTENTS_MAX, sizeof *open);
     size_t count = storage_scrub_intents_of(storage->data_dir, &drop->seen, open);
-    struct blanking blanking = {.declaration = drop->dataset->declaration,
-                                .file = file,
-                                .fd = drop->fd,
-                                .head = weir_buf_view(&drop->head)};
+    struct blanking blanking = blanking_of(drop, file);
     enum weir_status status = WEIR_OK;
 
     for (size_t i = 0; status == WEIR_OK && i < count; i++) {
@@ -374,7 +362,7 @@ static enum weir_status index_some(struct drop_file *drop, struct weir_error *er
     return status == WEIR_OK && !drop->is_disputed ? index_window(drop, err) : status;
 }
 
-/* What follows the last record. */
+/* The bytes behind the last record. */
 static void end(struct drop_file *drop, const struct stored_file *file)
 {
     bool is_nobodys = !drop->dataset->declaration->format->is_one_sample || file->samples == 0;
@@ -446,10 +434,7 @@ static size_t intents_of(const struct drop_file *drop, const struct drop_group *
 static enum weir_status blank_all(struct drop_file *drop, const struct stored_file *file,
                                   const struct drop_group *group, struct weir_error *err)
 {
-    struct blanking blanking = {.declaration = drop->dataset->declaration,
-                                .file = file,
-                                .fd = drop->fd,
-                                .head = weir_buf_view(&drop->head)};
+    struct blanking blanking = blanking_of(drop, file);
     enum weir_status status = WEIR_OK;
 
     for (size_t i = 0; status == WEIR_OK && i < group->count; i++) {
@@ -569,10 +554,8 @@ static enum weir_status finish(struct storage *storage, struct drop_file *drop,
         return fail_changed(drop, err);
     if (is_unkept(storage, drop, file, &before))
         status = keep(storage, drop, file, &before, err);
-    if (status != WEIR_OK)
-        return status;
-    *ret_done = true;
-    return WEIR_OK;
+    *ret_done = status == WEIR_OK;
+    return status;
 }
 
 enum weir_status storage_drop_file_step(struct storage *storage, struct drop_file *drop,

@@ -45,8 +45,7 @@ enum weir_status storage_drop_file_open(struct storage *storage, struct dataset 
 /* A bounded piece of work. STALE when the file has changed meanwhile; IO as above. */
 enum weir_status storage_drop_file_step(struct storage *storage, struct drop_file *drop,
                                         bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
-/* What is known of the file is stored, or somebody has changed it: nothing of it is half-way, and scans may look at
- * it. */
+/* Lets scans look at the file: what is known of it is stored, or somebody has changed it; nothing of it is half-way. */
 void storage_drop_file_forget(const struct storage *storage, const struct drop_file *drop);
 void storage_drop_file_fini(struct drop_file *drop);
 

@@ -21,8 +21,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PAUSE_FIRST_MS = 500, PAUSE_MAX_MS = 60000 };
-
 struct dropping {
     size_t at; /* index of the dataset */
     bool is_begun;
@@ -56,7 +54,7 @@ const char *storage_drop_trouble(const struct dropping *dropping, struct weir_ar
         arena,
         "refused records are not overwritten yet: %s; tried again at least every "
         "%d s",
-        dropping->trouble, PAUSE_MAX_MS / 1000);
+        dropping->trouble, ERASE_PAUSE_MAX_MS / 1000);
 }
 
 const char *storage_drop_obstacle(const struct dataset *dataset)
@@ -142,7 +140,7 @@ static void look_again(struct dataset *dataset, const char *place)
 /* Numbers as the statement has them; of a disputed file there is nothing to say. */
 enum drop_outcome { DROP_DISPUTED, DROP_GONE, DROP_SAME, DROP_CHANGED };
 
-/* What is known of the file by now, and that nothing that the quarantine says of it stands there any more. */
+/* Writes what is known of the file by now, and that nothing that the quarantine says of it stands there any more. */
 static enum weir_status write_file(struct storage *storage, struct open_erasure *erasure,
                                    const struct dataset *dataset, const char *path,
                                    enum drop_outcome outcome, struct weir_error *err)
@@ -272,13 +270,6 @@ static enum weir_status begin_file(struct storage *storage, struct open_erasure 
 
 /* ---- the files of a dataset ---- */
 
-static uint64_t file_end(const struct dataset *dataset)
-{
-    const struct file_group *last = storage_dataset_last_group(dataset);
-
-    return last ? last->first_file + last->count : 0;
-}
-
 static enum weir_status next_of_all(struct storage *storage, struct open_erasure *erasure,
                                     struct dataset *dataset, struct weir_error *err)
 {
@@ -287,14 +278,13 @@ static enum weir_status next_of_all(struct storage *storage, struct open_erasure
     struct stored_file *file = NULL;
     enum weir_status status = WEIR_OK;
 
-    while (status == WEIR_OK && dropping->next_file < file_end(dataset) &&
+    while (status == WEIR_OK && dropping->next_file < storage_dataset_file_end(dataset) &&
            weir_now_ms() < until_ms) {
         status = storage_dataset_file(dataset, dropping->next_file++, &file, err);
-        dropping->is_through_all = dropping->next_file >= file_end(dataset);
         if (status == WEIR_OK && file && file->state == FILE_LIVE && file->path)
             return begin_file(storage, erasure, dataset, file, err);
     }
-    dropping->is_through_all = dropping->next_file >= file_end(dataset);
+    dropping->is_through_all = dropping->next_file >= storage_dataset_file_end(dataset);
     return status;
 }
 
@@ -411,8 +401,7 @@ static void pause_round(struct open_erasure *erasure)
 {
     struct scrub_round *round = &erasure->round;
 
-    round->pause_ms = round->pause_ms == 0 ? PAUSE_FIRST_MS : 2 * round->pause_ms;
-    round->pause_ms = round->pause_ms < PAUSE_MAX_MS ? round->pause_ms : PAUSE_MAX_MS;
+    round->pause_ms = storage_erase_pause(round->pause_ms);
     round->again_ms = weir_now_ms() + round->pause_ms;
 }
 

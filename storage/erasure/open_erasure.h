@@ -26,7 +26,17 @@ enum {
         65536,          /* worked on as one; what numbers of requests are stored in relies on it */
     ERASE_SLICE = 512,  /* requests that one transaction moves on */
     ERASE_TURN_MS = 20, /* after which a piece of work ends, if it is not done before */
+    ERASE_PAUSE_FIRST_MS = 500,
+    ERASE_PAUSE_MAX_MS = 60000,
 };
+
+/* The pause before another try, when the one before this try was of `pause_ms`, 0: none. They double. */
+static inline int64_t storage_erase_pause(int64_t pause_ms)
+{
+    if (pause_ms == 0)
+        return ERASE_PAUSE_FIRST_MS;
+    return pause_ms < ERASE_PAUSE_MAX_MS / 2 ? 2 * pause_ms : ERASE_PAUSE_MAX_MS;
+}
 
 /* An order, and what its receipt will say. */
 struct erase_request {

@@ -34,7 +34,7 @@ static void list_files(const struct weir_rows *rows, struct weir_buf *line)
         weir_buf_printf(line, " and %" PRIu64 " more files", files - count);
 }
 
-/* What can be done about them. */
+/* Advice on what can be done about them. */
 static void add_advice(const struct dataset *dataset, const struct erase_request *request,
                        struct weir_buf *line)
 {

@@ -17,8 +17,6 @@
 enum {
     SYNCS_PER_STEP = 4,
     SAMPLES_PER_LOOK = 32, /* at the clock */
-    PAUSE_FIRST_MS = 500,
-    PAUSE_MAX_MS = 60000,
     BUCKET_PATIENCE_MS = 60000,
 };
 
@@ -44,7 +42,7 @@ const char *storage_scrub_trouble(const struct erase_request *request, struct we
                              "%zu of %" PRIu64 " samples are in force but not overwritten: %s; "
                              "tried again at least every %d s",
                              request->stuck, request->samples, request->trouble,
-                             PAUSE_MAX_MS / 1000);
+                             ERASE_PAUSE_MAX_MS / 1000);
 }
 
 void storage_scrub_fail(struct open_erasure *erasure, uint64_t id, const struct weir_error *err)
@@ -250,8 +248,7 @@ static void wait_for_next(struct open_erasure *erasure)
     storage_page_rewind(erasure);
     round->failed = 0;
     round->kept_out = (struct kept_out){0};
-    round->pause_ms = is_first ? PAUSE_FIRST_MS : 2 * round->pause_ms;
-    round->pause_ms = round->pause_ms < PAUSE_MAX_MS ? round->pause_ms : PAUSE_MAX_MS;
+    round->pause_ms = storage_erase_pause(round->pause_ms);
     round->again_ms = weir_now_ms() + round->pause_ms;
     if (is_first)
         tell_waiting(erasure);

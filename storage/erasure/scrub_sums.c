@@ -31,25 +31,20 @@ static enum weir_status open_some(struct storage *storage, struct open_erasure *
 
     while (status == WEIR_OK && erasure->round.at < ids->count && weir_now_ms() < until_ms)
         status = open_sample(storage, opening, ids->at[erasure->round.at++], err);
-    return status == WEIR_OK ? storage_sum_opening_end(opening, err) : status;
+    return status;
 }
 
 enum weir_status storage_scrub_open_sums(struct storage *storage, struct open_erasure *erasure,
                                          bool *ret_done, struct weir_error *err)
 {
     struct sum_opening opening;
-    enum weir_status status = weir_db_begin(storage->db, err);
+    enum weir_status status = storage_sum_opening_begin(storage->sums, erasure, &opening, err);
 
-    storage_sum_opening_begin(storage->sums, erasure, &opening);
     if (status == WEIR_OK)
         status = open_some(storage, erasure, &opening, err);
     if (status == WEIR_OK && weir_fault("storage.sums.open"))
         status = weir_fail(err, WEIR_UNAVAILABLE, "fault storage.sums.open");
-    if (status == WEIR_OK)
-        status = weir_db_commit(storage->db, err);
-    if (status != WEIR_OK)
-        weir_db_rollback(storage->db);
-    storage_sum_opening_fini(&opening);
+    status = storage_sum_opening_end(&opening, status, err);
     *ret_done = status == WEIR_OK && erasure->round.at == erasure->page.ids.count;
     return status;
 }
@@ -59,15 +54,12 @@ static enum weir_status open_now(struct storage *storage, struct open_erasure *e
                                  struct weir_error *err)
 {
     struct sum_opening opening;
-    enum weir_status status;
+    enum weir_status status = storage_sum_opening_begin(storage->sums, erasure, &opening, err);
 
-    storage_sum_opening_begin(storage->sums, erasure, &opening);
-    status = storage_sum_opening_add(&opening, found->dataset, found->file, range.offset,
-                                     range.length, err);
     if (status == WEIR_OK)
-        status = storage_sum_opening_end(&opening, err);
-    storage_sum_opening_fini(&opening);
-    return status;
+        status = storage_sum_opening_add(&opening, found->dataset, found->file, range.offset,
+                                         range.length, err);
+    return storage_sum_opening_end(&opening, status, err);
 }
 
 enum weir_status storage_scrub_open_extent(struct storage *storage, struct open_erasure *erasure,

@@ -11,13 +11,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum {
-    BLOCKS_PER_PARTITION = 64,
-    PRINTS_PER_QUERY = 1 << 16,
-    ROWS_PER_QUERY = 1024,
-    PAUSE_FIRST_MS = 500,
-    PAUSE_MAX_MS = 60000
-};
+enum { BLOCKS_PER_PARTITION = 64, PRINTS_PER_QUERY = 1 << 16, ROWS_PER_QUERY = 1024 };
 
 /* ---- who can still be read ---- */
 
@@ -298,8 +292,7 @@ static void try_again_later(struct open_erasure *erasure, char *trouble)
     start_again(erasure);
     free(failing->trouble);
     failing->trouble = trouble;
-    failing->pause_ms = failing->pause_ms == 0 ? PAUSE_FIRST_MS : 2 * failing->pause_ms;
-    failing->pause_ms = failing->pause_ms < PAUSE_MAX_MS ? failing->pause_ms : PAUSE_MAX_MS;
+    failing->pause_ms = storage_erase_pause(failing->pause_ms);
     failing->again_ms = weir_now_ms() + failing->pause_ms;
 }
 

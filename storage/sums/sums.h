@@ -44,8 +44,8 @@ size_t storage_sums_complaints(const struct sums *sums, const struct dataset *da
 
 /* ---- overwriting ---- */
 
-/* Blocks that `owner` is going to change: each is compared once more, and loses its sum in the caller's transaction,
- * which must be committed before the first byte changes. */
+/* Blocks that `owner` is going to change: each is compared once more, and loses its sum, in a transaction that must
+ * have ended well before the first byte changes. */
 struct sum_opening {
     struct sums *sums;
     const void *owner;
@@ -54,16 +54,16 @@ struct sum_opening {
     uint64_t file;
     int fd; /* -1: it cannot be read */
 };
-void storage_sum_opening_begin(struct sums *sums, const void *owner,
-                               struct sum_opening *ret_opening);
+enum weir_status storage_sum_opening_begin(struct sums *sums, const void *owner,
+                                           struct sum_opening *ret_opening,
+                                           struct weir_error *err) WEIR_MUST_USE;
 /* The blocks of these bytes, but for those that are open already. */
 enum weir_status storage_sum_opening_add(struct sum_opening *opening, const struct dataset *dataset,
                                          const struct stored_file *file, uint64_t offset,
                                          uint64_t length, struct weir_error *err) WEIR_MUST_USE;
-/* Writes what has changed. */
-enum weir_status storage_sum_opening_end(struct sum_opening *opening,
+/* Commits, unless `status`, that of what came since the begin or the begin's own, is an error: it is returned then. */
+enum weir_status storage_sum_opening_end(struct sum_opening *opening, enum weir_status status,
                                          struct weir_error *err) WEIR_MUST_USE;
-void storage_sum_opening_fini(struct sum_opening *opening);
 /* All blocks of these bytes are open. */
 bool storage_sums_are_open(const struct sums *sums, const struct dataset *dataset, uint64_t file,
                            uint64_t offset, uint64_t length);

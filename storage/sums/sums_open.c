@@ -3,11 +3,20 @@
 
 #include <unistd.h>
 
-void storage_sum_opening_begin(struct sums *sums, const void *owner,
-                               struct sum_opening *ret_opening)
+enum weir_status storage_sum_opening_begin(struct sums *sums, const void *owner,
+                                           struct sum_opening *ret_opening, struct weir_error *err)
 {
     *ret_opening = (struct sum_opening){
         .sums = sums, .owner = owner, .rows = {.db = sums->storage->db}, .fd = -1};
+    return weir_db_begin(sums->storage->db, err);
+}
+
+static void close_file(struct sum_opening *opening)
+{
+    if (opening->fd >= 0)
+        close(opening->fd);
+    opening->fd = -1;
+    opening->dataset = 0;
 }
 
 static void turn_to_file(struct sum_opening *opening, const struct dataset *dataset,
@@ -17,7 +26,7 @@ static void turn_to_file(struct sum_opening *opening, const struct dataset *data
 
     if (opening->dataset == dataset->number && opening->file == storage_file_number(file))
         return;
-    storage_sum_opening_fini(opening);
+    close_file(opening);
     path = storage_dataset_path(dataset, file);
     opening->dataset = dataset->number;
     opening->file = storage_file_number(file);
@@ -89,18 +98,20 @@ enum weir_status storage_sum_opening_add(struct sum_opening *opening, const stru
     return status;
 }
 
-enum weir_status storage_sum_opening_end(struct sum_opening *opening, struct weir_error *err)
+enum weir_status storage_sum_opening_end(struct sum_opening *opening, enum weir_status status,
+                                         struct weir_error *err)
 {
-    opening->sums->turn++;
-    return storage_sum_rows_write(&opening->rows, err);
-}
+    struct weir_db *db = opening->rows.db;
 
-void storage_sum_opening_fini(struct sum_opening *opening)
-{
-    if (opening->fd >= 0)
-        close(opening->fd);
-    opening->fd = -1;
-    opening->dataset = 0;
+    opening->sums->turn++;
+    if (status == WEIR_OK)
+        status = storage_sum_rows_write(&opening->rows, err);
+    if (status == WEIR_OK)
+        status = weir_db_commit(db, err);
+    if (status != WEIR_OK)
+        weir_db_rollback(db);
+    close_file(opening);
+    return status;
 }
 
 bool storage_sums_are_open(const struct sums *sums, const struct dataset *dataset, uint64_t file,

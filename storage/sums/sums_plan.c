@@ -158,19 +158,11 @@ static void sweep_file(struct sums *sums, struct sum_rows *rows, struct dataset 
         storage_fresh_add(&dataset->fresh, (struct fresh_bytes){first.file, 0, extent});
 }
 
-static uint64_t files_of(const struct dataset *dataset)
-{
-    const struct file_group *last =
-        dataset->group_count > 0 ? dataset->groups[dataset->group_count - 1] : NULL;
-
-    return last ? last->first_file + last->count : 0;
-}
-
 /* What a scan has staged is not committed yet: its dataset waits. */
 static bool sweep_dataset(struct sums *sums, struct sum_rows *rows, struct dataset *dataset,
                           int64_t until_ms)
 {
-    uint64_t count = files_of(dataset);
+    uint64_t count = storage_dataset_file_end(dataset);
 
     if (!storage_sums_are_for(dataset)) {
         sums->sweep_file = count;
@@ -205,7 +197,7 @@ static bool sweep(struct sums *sums, struct sum_rows *rows, int64_t until_ms)
     if (!sweep_dataset(sums, rows, dataset, until_ms))
         return dataset->fresh.count > 0 &&
                !is_at_work(sums, dataset->number, dataset->fresh.at[0].file);
-    if (sums->sweep_file >= files_of(dataset)) {
+    if (sums->sweep_file >= storage_dataset_file_end(dataset)) {
         sums->sweep_dataset++;
         sums->sweep_file = 0;
     }
