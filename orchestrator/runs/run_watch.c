@@ -77,6 +77,11 @@ void run_watch_begin(struct run_watch *watch, int64_t run, int64_t patience_ms)
     watch->of[watch->count++] = (struct watched){.run = run, .patience_ms = patience_ms};
 }
 
+bool run_watch_has(const struct run_watch *watch, int64_t run)
+{
+    return find(watch, run) != NULL;
+}
+
 void run_watch_hear(struct run_watch *watch, int64_t run)
 {
     struct watched *watched = find(watch, run);

@@ -14,6 +14,8 @@ void run_watch_free(struct run_watch *watch);
 
 /* A process was started for the run. */
 void run_watch_begin(struct run_watch *watch, int64_t run, int64_t patience_ms);
+/* True between that and run_watch_end(). */
+bool run_watch_has(const struct run_watch *watch, int64_t run);
 /* It has said something. Runs without a process are fine, here and below. */
 void run_watch_hear(struct run_watch *watch, int64_t run);
 /* It has nothing left to do. */

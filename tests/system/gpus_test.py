@@ -1,6 +1,6 @@
-"""Trainers hold GPU slots. What a trainer is started as says which GPUs it may see, waits until the test lets it go on, and is then
-the real one. Three pipelines of one GPU each and one of both share two slots: nobody sees a GPU of somebody else, who finds none
-waits, and the slot of a trainer that is killed is the next one's."""
+"""Trainers hold GPU slots. What a trainer is started as says which GPUs it may see, waits until the test lets it go on, is then
+the real one, and takes its time to leave. Three pipelines of one GPU each and one of both share two slots: nobody sees a GPU of
+somebody else, who finds none waits, and the slot of a trainer that is killed is the next one's."""
 
 import json
 import os
@@ -15,6 +15,7 @@ echo "began $$ $CUDA_VISIBLE_DEVICES $*" >> {folder}/log
 while [ ! -e {folder}/go ]; do sleep 0.02; done
 {real} "$@"
 code=$?
+sleep 0.5
 echo "ended $$" >> {folder}/log
 exit $code
 """
