@@ -201,8 +201,12 @@ static enum weir_status work(struct trainer *trainer, struct weir_error *err)
     int64_t now_ms = weir_now_ms();
     if (!trainer->mode->learns || now_ms < trainer->checkpoint_ms)
         return WEIR_OK;
-    trainer->checkpoint_ms = now_ms + trainer->order.training.checkpoint_us / 1000;
-    return trainer_checkpoint(trainer, err);
+    status = trainer_checkpoint(trainer, err);
+    /* A large model may take longer to write than the time between two: half of the time is for training. */
+    int64_t done_ms = weir_now_ms(), took_ms = done_ms - now_ms;
+    int64_t every_ms = trainer->order.training.checkpoint_us / 1000;
+    trainer->checkpoint_ms = done_ms + (took_ms > every_ms ? took_ms : every_ms);
+    return status;
 }
 
 static void on_round(void *owner)
