@@ -110,7 +110,7 @@ endfunction()
 # SKIP_RETURN_CODE 77: a test that cannot run here says why and is counted as skipped.
 function(weir_test_properties name timeout labels)
   if(NOT timeout)
-    set(timeout 300) # for what hangs: a slow machine takes long, too
+    set(timeout 900) # for what hangs: a slow machine takes long, too
   endif()
   if(NOT labels)
     set(labels unit)

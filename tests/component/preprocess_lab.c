@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ASK_MS = 30000 };
+enum { ASK_MS = 120000 };
 
 struct lab {
     struct temp_dir dir;

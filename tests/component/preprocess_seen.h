@@ -5,7 +5,7 @@
 #include "core/base/hash.h"
 #include "tests/component/preprocess_lab.h"
 
-enum { SEEN_WAIT_MS = 30000 };
+enum { SEEN_WAIT_MS = 120000 };
 
 /* What came out of a run. */
 struct seen {

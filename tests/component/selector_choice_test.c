@@ -108,7 +108,7 @@ static void ask_long(struct fixture *fixture, const char *pipeline, struct waiti
 {
     const struct msg_select select = first_trigger(pipeline);
     *ret_waiting = (struct waiting){0};
-    weir_rpc_call(fixture->peer, MSG_select, &select, PATIENCE_MS, on_long, ret_waiting);
+    weir_rpc_call(fixture->peer, MSG_select, &select, TEST_PATIENCE_MS, on_long, ret_waiting);
     wait_for_choice(fixture, pipeline);
 }
 
@@ -157,7 +157,7 @@ static void how_far_a_choice_is_can_be_asked(void **state)
     const struct msg_sets_ask asked = {.pipeline = "long"};
     lab_change(fixture, WEIR_CHANGE_ADDED, 0, CANDIDATES);
     begin_long(fixture, "long", &waiting);
-    weir_rpc_call(fixture->peer, MSG_sets_ask, &asked, PATIENCE_MS, on_sets, &told);
+    weir_rpc_call(fixture->peer, MSG_sets_ask, &asked, TEST_PATIENCE_MS, on_sets, &told);
     test_loop_until(fixture->loop, &told.answered);
     assert_string_equal(told.pipeline, "long");
     assert_int_equal(told.trigger, 1);
@@ -249,7 +249,7 @@ static void two_are_chosen_for_at_a_time(void **state)
     begin_long(fixture, "a", &first);
     begin_long(fixture, "b", &second);
     struct waiting third = {0};
-    weir_rpc_call(fixture->peer, MSG_interval_seal, &seal, PATIENCE_MS, on_long, &third);
+    weir_rpc_call(fixture->peer, MSG_interval_seal, &seal, TEST_PATIENCE_MS, on_long, &third);
     assert_int_equal(purge(fixture, "a"), WEIR_OK);
     assert_int_equal(purge(fixture, "b"), WEIR_OK);
     assert_false(third.answered);

@@ -294,7 +294,7 @@ void lab_on_done(void *owner, const struct weir_reply *reply, const struct weir_
 enum weir_status lab_ask(struct fixture *fixture, enum weir_message type, const void *message)
 {
     fixture->done = false;
-    weir_rpc_call(fixture->peer, type, message, PATIENCE_MS, lab_on_done, fixture);
+    weir_rpc_call(fixture->peer, type, message, TEST_PATIENCE_MS, lab_on_done, fixture);
     test_loop_until(fixture->loop, &fixture->done);
     return fixture->status;
 }
@@ -340,7 +340,7 @@ enum weir_status lab_ask_through_death(struct fixture *fixture, const char *bin_
     weir_rpc_server_close(fixture->server);
     pid_t pid = lab_spawn(fixture, bin_dir, faults);
     fixture->done = false;
-    weir_rpc_call(fixture->peer, type, message, PATIENCE_MS, lab_on_done, fixture);
+    weir_rpc_call(fixture->peer, type, message, TEST_PATIENCE_MS, lab_on_done, fixture);
     lab_wait_for_death(fixture, pid);
     assert_false(fixture->done);
     pid = lab_spawn(fixture, bin_dir, "");

@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-enum { DATASET = 2, CHANGES_MAX = 64, PATIENCE_MS = 30000 };
+enum { DATASET = 2, CHANGES_MAX = 64 };
 
 struct change {
     uint32_t kind;

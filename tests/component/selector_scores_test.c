@@ -554,7 +554,8 @@ static struct examined examine(struct fixture *fixture)
     const struct msg_owned_examine ask = {.session = weir_random_u64()};
     while (!examined.done) {
         examined.is_answered = false;
-        weir_rpc_call(fixture->peer, MSG_owned_examine, &ask, PATIENCE_MS, on_examined, &examined);
+        weir_rpc_call(fixture->peer, MSG_owned_examine, &ask, TEST_PATIENCE_MS, on_examined,
+                      &examined);
         test_loop_until(fixture->loop, &examined.is_answered);
     }
     return examined;

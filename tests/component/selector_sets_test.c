@@ -188,7 +188,7 @@ static void on_part(void *owner, const struct weir_reply *reply, const struct we
 static struct part ask_part(struct fixture *fixture, const struct msg_set_read *read)
 {
     struct part part = {0};
-    weir_rpc_call(fixture->peer, MSG_set_read, read, PATIENCE_MS, on_part, &part);
+    weir_rpc_call(fixture->peer, MSG_set_read, read, TEST_PATIENCE_MS, on_part, &part);
     test_loop_until(fixture->loop, &part.done);
     return part;
 }
@@ -274,7 +274,7 @@ static void labels_are_read_for_few_at_a_time(void **state)
         const struct msg_set_read read = {
             .digest = fixture->digest, .first = i, .count = 5, .labels = true};
         parts[i] = (struct part){0};
-        weir_rpc_call(fixture->peer, MSG_set_read, &read, PATIENCE_MS, on_part, &parts[i]);
+        weir_rpc_call(fixture->peer, MSG_set_read, &read, TEST_PATIENCE_MS, on_part, &parts[i]);
     }
     for (size_t i = 0; i < WEIR_COUNT(parts); i++) {
         test_loop_until(fixture->loop, &parts[i].done);

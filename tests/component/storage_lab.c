@@ -6,6 +6,7 @@
 #include "core/base/rng.h"
 #include "core/service/service.h"
 #include "tests/support/child.h"
+#include "tests/support/loop.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -24,7 +25,7 @@
 
 #include <cmocka.h>
 
-enum { PATIENCE_MS = 30000, ASK_MS = 30000, ROUND_MS = 10, LENT_BYTES = 1 << 20 };
+enum { ASK_MS = 120000, ROUND_MS = 10, LENT_BYTES = 1 << 20 };
 
 const char STORAGE_LAB_MIXED[] =
     "{\"ts\": 1, \"user\": \"anna\", \"id\": \"1\", \"x\": \"kept1\"}\n"
@@ -339,7 +340,7 @@ struct msg_dataset_is storage_lab_dataset(struct storage_lab *lab, const char *n
 struct msg_dataset_is storage_lab_await(struct storage_lab *lab, const char *name,
                                         uint64_t sequence)
 {
-    int64_t limit_ms = weir_now_ms() + PATIENCE_MS;
+    int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
     struct msg_dataset_is answer = storage_lab_dataset(lab, name);
 
     while (!answer.scanned || answer.sequence < sequence) {
@@ -354,7 +355,7 @@ struct msg_dataset_is storage_lab_await(struct storage_lab *lab, const char *nam
 struct msg_dataset_is storage_lab_await_counts(struct storage_lab *lab, const char *name,
                                                uint64_t live, uint64_t refused)
 {
-    int64_t limit_ms = weir_now_ms() + PATIENCE_MS;
+    int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
     struct msg_dataset_is is = storage_lab_dataset(lab, name);
 
     while (is.live != live || is.quarantined + is.duplicate != refused) {
@@ -450,7 +451,7 @@ void storage_lab_seal(struct storage_lab *lab)
 struct msg_erase_is storage_lab_await_erasure(struct storage_lab *lab, uint64_t number,
                                               const char *state)
 {
-    int64_t limit_ms = weir_now_ms() + PATIENCE_MS;
+    int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
     struct msg_erase_is answer = {.state = ""};
 
     while (!has_reached(answer.state, state)) {

@@ -3,10 +3,11 @@
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
+#include "tests/support/loop.h"
 
 #include <string.h>
 
-enum { PATIENCE_MS = 30000, ROUND_MS = 10 };
+enum { ROUND_MS = 10 };
 
 static void keep(struct pushed *pushed, const struct msg_pushed *answer)
 {
@@ -51,14 +52,14 @@ void storage_push_begin(struct storage_lab *lab, const struct msg_push *push,
     weir_rpc_call_framed(lab->peer, &(struct weir_framed_call){.type = MSG_push,
                                                                .message = push,
                                                                .frames = &frames,
-                                                               .deadline_ms = PATIENCE_MS,
+                                                               .deadline_ms = TEST_PATIENCE_MS,
                                                                .done = on_pushed,
                                                                .owner = pushed});
 }
 
 void storage_push_await(struct pushed *pushed)
 {
-    int64_t until_ms = weir_now_ms() + 2 * PATIENCE_MS;
+    int64_t until_ms = weir_now_ms() + 2 * TEST_PATIENCE_MS;
 
     while (!pushed->is_done) {
         weir_require(weir_now_ms() < until_ms);

@@ -23,7 +23,7 @@
 enum {
     STEPS = 120,
     CALM_STEPS = 30,
-    SETTLED_MS = 30000,
+    SETTLED_MS = 120000,
     RECORD_BYTES = 16,
     FOLDERS = 5,
     NAMES = 9

@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
+#include "tests/support/loop.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -18,7 +19,7 @@
 
 #include <cmocka.h>
 
-enum { PATIENCE_MS = 30000, ROUND_MS = 10 };
+enum { ROUND_MS = 10 };
 
 static const char TEXTS[] = "  - name: texts\n"
                             "    source: {path: %s, format: files, settle: 0ms}\n"
@@ -52,7 +53,7 @@ static void declare(const char *yaml)
 /* Waits until the accounts are these. */
 static struct msg_dataset_is await(uint64_t live, uint64_t removed, uint64_t replaced)
 {
-    int64_t limit_ms = weir_now_ms() + PATIENCE_MS;
+    int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
     struct msg_dataset_is is = storage_lab_dataset(&lab, "texts");
 
     while (!is.scanned || is.live != live || is.removed != removed || is.replaced != replaced) {
@@ -71,7 +72,7 @@ static struct msg_dataset_is await(uint64_t live, uint64_t removed, uint64_t rep
 
 static void await_complaint(const char *text)
 {
-    int64_t limit_ms = weir_now_ms() + PATIENCE_MS;
+    int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
 
     for (;;) {
         struct msg_dataset_is is = storage_lab_dataset(&lab, "texts");
@@ -96,7 +97,7 @@ static const char *payload(uint32_t row)
 
 static void await_payload(uint32_t row, const char *text)
 {
-    int64_t limit_ms = weir_now_ms() + PATIENCE_MS;
+    int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
 
     while (strcmp(payload(row), text) != 0) {
         if (weir_now_ms() >= limit_ms)
@@ -212,7 +213,7 @@ static void a_file_that_is_written_slowly_comes_in_once_and_whole(void **state)
 static void follow_a_log(const char *import)
 {
     enum { MANY = 60, MORE = 20 };
-    int64_t limit_ms = weir_now_ms() + PATIENCE_MS;
+    int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
     uint64_t written = 0, live = 0;
 
     storage_lab_write(&lab, "log", "{\"ts\":");
@@ -259,7 +260,7 @@ static void write_lines(const char *name, char mark, int count)
 static void replace_while_copied(bool by_rename)
 {
     enum { OLD_LINES = 60000, NEW_LINES = 70000 };
-    int64_t limit_ms = weir_now_ms() + PATIENCE_MS;
+    int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
     struct msg_dataset_is is;
 
     write_lines("x", 'a', OLD_LINES);

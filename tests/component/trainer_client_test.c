@@ -1,6 +1,7 @@
 /* The client library over real sockets, against a scripted platform. */
 #include "core/base/clock.h"
 #include "tests/component/scripted_platform.h"
+#include "tests/support/loop.h"
 #include "tests/support/temp_dir.h"
 
 #include <math.h>
@@ -14,8 +15,6 @@
 #include <weir/client.h>
 
 #include <cmocka.h>
-
-enum { PATIENCE_MS = 30000 };
 
 struct fixture {
     struct temp_dir dir;
@@ -46,7 +45,7 @@ static enum weir_client_status open_at(struct fixture *fixture, const void *stat
     options.socket_dir = fixture->dir.path;
     options.state = state;
     options.state_size = size;
-    options.open_timeout_ms = PATIENCE_MS;
+    options.open_timeout_ms = TEST_PATIENCE_MS;
     return weir_client_open(&options, &fixture->client, error);
 }
 
@@ -62,7 +61,8 @@ static struct weir_batch *next(struct fixture *fixture)
 {
     struct weir_batch *batch = NULL;
     struct weir_client_error error;
-    enum weir_client_status status = weir_client_next(fixture->client, PATIENCE_MS, &batch, &error);
+    enum weir_client_status status =
+        weir_client_next(fixture->client, TEST_PATIENCE_MS, &batch, &error);
     if (status == WEIR_CLIENT_END)
         return NULL;
     if (status != WEIR_CLIENT_OK)
@@ -85,13 +85,14 @@ static void commit_final(struct fixture *fixture)
     size_t size = 0;
     struct weir_client_error error;
     weir_client_state(fixture->client, &state, &size);
-    if (weir_client_commit(fixture->client, state, size, 1, PATIENCE_MS, &error) != WEIR_CLIENT_OK)
+    if (weir_client_commit(fixture->client, state, size, 1, TEST_PATIENCE_MS, &error) !=
+        WEIR_CLIENT_OK)
         fail_msg("%s", error.text);
 }
 
 static void wait_until(bool (*is_so)(const struct platform_view *), struct platform *platform)
 {
-    int64_t limit = weir_now_ms() + PATIENCE_MS;
+    int64_t limit = weir_now_ms() + TEST_PATIENCE_MS;
     for (;;) {
         struct platform_view view = platform_look(platform);
         if (is_so(&view))
@@ -210,7 +211,7 @@ static void a_returning_loop_gets_what_its_state_lacks(void **unused)
     weir_client_state(fixture.client, &state, &size);
     memcpy(saved, state, size);
     struct weir_client_error error;
-    assert_int_equal(weir_client_commit(fixture.client, state, size, 0, PATIENCE_MS, &error),
+    assert_int_equal(weir_client_commit(fixture.client, state, size, 0, TEST_PATIENCE_MS, &error),
                      WEIR_CLIENT_OK);
     weir_batch_release(next(&fixture)); /* consumed, never saved */
     struct weir_batch *in_hand = next(&fixture);
@@ -311,7 +312,7 @@ static void a_superseded_loop_is_told_to_stop(void **unused)
     platform_supersede(fixture.platform);
     enum weir_client_status status = WEIR_CLIENT_OK;
     while (status == WEIR_CLIENT_OK) {
-        status = weir_client_next(fixture.client, PATIENCE_MS, &batch, &error);
+        status = weir_client_next(fixture.client, TEST_PATIENCE_MS, &batch, &error);
         if (status == WEIR_CLIENT_OK)
             weir_batch_release(batch);
     }
@@ -333,7 +334,7 @@ static void assert_no_commit(void (*disturb)(struct platform *), enum weir_clien
     weir_batch_release(next(&fixture));
     weir_client_state(fixture.client, &state, &size);
     disturb(fixture.platform);
-    assert_int_equal(weir_client_commit(fixture.client, state, size, 0, PATIENCE_MS, &error),
+    assert_int_equal(weir_client_commit(fixture.client, state, size, 0, TEST_PATIENCE_MS, &error),
                      expected);
     assert_non_null(strstr(error.text, words));
     end(&fixture);

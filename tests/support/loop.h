@@ -6,7 +6,7 @@
 #include "core/base/clock.h"
 #include "core/loop/loop.h"
 
-enum { TEST_PATIENCE_MS = 30000, TEST_STEP_MS = 20 };
+enum { TEST_PATIENCE_MS = 120000, TEST_STEP_MS = 20 };
 
 /* Runs rounds until `*done`; aborts when it takes absurdly long, which only a defect does. */
 static inline void test_loop_until(struct weir_loop *loop, const bool *done)

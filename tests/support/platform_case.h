@@ -22,7 +22,7 @@
 
 #include <cmocka.h>
 
-enum { PATIENCE_MS = 40000, STEP_MS = 20 };
+enum { PATIENCE_MS = 120000, STEP_MS = 20 };
 
 /* In a case's process: says what was expected, and ends it. */
 #define expect(condition) \

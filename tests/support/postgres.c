@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SKIPPED = 77, READY_MAX_MS = 30000, READY_STEP_MS = 5 };
+enum { SKIPPED = 77, READY_MAX_MS = 120000, READY_STEP_MS = 5 };
 
 /* The newest installation, or none. */
 static bool find_binaries(char *bin_dir, size_t size)

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 import child  # noqa: E402
 
 SKIPPED = 77  # ctest counts it as skipped
-DEADLINE_S = 120
+DEADLINE_S = 300
 
 
 def binaries():
