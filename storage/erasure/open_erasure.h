@@ -66,6 +66,7 @@ struct scrub_record {
     uint64_t id;
     struct format_range payload;
     struct extent extent;
+    bool is_done; /* it was overwritten before */
 };
 
 /* The file that is being overwritten, open over many records, and those of them that are at work. */
@@ -74,7 +75,9 @@ struct scrub_target {
     struct dataset *dataset;
     uint64_t file; /* its number */
     int fd;
-    char *path; /* NULL: none */
+    char *path;                    /* NULL: none */
+    struct scrub_intent *half_way; /* in the file, as this group began; NULL: not asked yet */
+    size_t half_way_count;
     struct scrub_record *records;
     size_t count, capacity;
     size_t bytes; /* that are to be written */

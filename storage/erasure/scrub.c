@@ -443,6 +443,25 @@ static bool is_what_was_meant(const struct storage *storage, struct open_erasure
                                  head_of(erasure, found, fd), weir_buf_view(&content));
 }
 
+/* What a death, or an error, left of the sample: most groups find nothing of the kind in their file. */
+static const struct scrub_intent *find_half_way(const struct storage *storage,
+                                                struct scrub_target *target,
+                                                const struct stat *file,
+                                                struct format_range payload)
+{
+    if (!target->half_way) {
+        target->half_way = weir_calloc(SCRUB_INTENTS_MAX, sizeof *target->half_way);
+        target->half_way_count =
+            storage_scrub_intents_of(storage->data_dir, file, target->half_way);
+    }
+    for (size_t i = 0; i < target->half_way_count; i++) {
+        if (target->half_way[i].payload.offset == payload.offset &&
+            target->half_way[i].payload.length == payload.length)
+            return &target->half_way[i];
+    }
+    return NULL;
+}
+
 /* What belongs to the sample, as it is or as a death left it; false when other bytes are there now. */
 static bool is_there(const struct storage *storage, struct open_erasure *erasure,
                      const struct located *found, uint64_t from, struct extent *ret_extent)
@@ -451,19 +470,23 @@ static bool is_there(const struct storage *storage, struct open_erasure *erasure
     const struct format_range payload = {found->offset, found->length};
     int fd = erasure->target.fd;
     struct extent_place place = {.fd = fd, .from = from, .payload = payload};
-    struct scrub_intent intent = {.payload = payload};
+    const struct scrub_intent *intent;
     struct weir_error err;
     struct stat now;
 
     if (fstat(fd, &now) < 0 || now.st_ino != found->file->inode)
         return false;
     place.size = (uint64_t)now.st_size;
-    intent.device = now.st_dev;
-    intent.inode = now.st_ino;
-    if (storage_scrub_intended(storage->data_dir, &intent))
-        return storage_extent_resume(d, &place, intent.extent, ret_extent, &err) == WEIR_OK;
+    intent = find_half_way(storage, &erasure->target, &now, payload);
+    if (intent)
+        return storage_extent_resume(d, &place, intent->extent, ret_extent, &err) == WEIR_OK;
     return storage_extent_read(d, &place, ret_extent, &err) == WEIR_OK &&
            is_what_was_meant(storage, erasure, found, ret_extent);
+}
+
+static bool is_target(const struct scrub_target *target, const char *path)
+{
+    return target->path && strcmp(target->path, path) == 0;
 }
 
 /* Records of one file come one after the other: it is opened, and synced, once for many. */
@@ -474,7 +497,7 @@ static enum weir_status open_target(struct storage *storage, struct open_erasure
     enum weir_status status = WEIR_OK;
     int fd;
 
-    if (target->path && strcmp(target->path, path) == 0)
+    if (is_target(target, path))
         return WEIR_OK;
     status = storage_scrub_sync(erasure, err);
     if (status != WEIR_OK)
@@ -583,7 +606,8 @@ enum weir_status storage_scrub_one(struct storage *storage, struct open_erasure 
     if (status != WEIR_OK)
         return status;
     path = storage_dataset_path(found.dataset, found.file);
-    status = recognise(erasure, &found, path, err);
+    if (!is_target(&erasure->target, path))
+        status = recognise(erasure, &found, path, err);
     if (status == WEIR_NOT_FOUND)
         remark_gone(erasure, &found, id);
     if (status != WEIR_OK && status != WEIR_NOT_FOUND)

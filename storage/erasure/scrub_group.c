@@ -55,7 +55,10 @@ static enum weir_status intend(struct open_erasure *erasure, const struct scrub_
     size_t count = 0;
 
     for (size_t i = 0; i < target->count; i++) {
-        if (!storage_scrub_is_done(target->fd, &target->records[i].extent))
+        struct scrub_record *record = &target->records[i];
+
+        record->is_done = storage_scrub_is_done(target->fd, &record->extent);
+        if (!record->is_done)
             open[count++] = intents[i];
     }
     if (storage_scrub_intend(data_dir, open, count, err) != WEIR_OK)
@@ -66,9 +69,9 @@ static enum weir_status intend(struct open_erasure *erasure, const struct scrub_
 static bool overwrite_all(const struct scrub_target *target)
 {
     for (size_t i = 0; i < target->count; i++) {
-        const struct extent *extent = &target->records[i].extent;
+        const struct scrub_record *record = &target->records[i];
 
-        if (!storage_scrub_is_done(target->fd, extent) && !overwrite_bytes(target->fd, extent))
+        if (!record->is_done && !overwrite_bytes(target->fd, &record->extent))
             return false;
     }
     return true;
@@ -140,6 +143,8 @@ void storage_scrub_group_drop(struct open_erasure *erasure)
     for (size_t i = 0; i < target->count; i++)
         storage_extent_fini(&target->records[i].extent);
     free(target->records);
+    free(target->half_way);
+    target->half_way = NULL;
     target->records = NULL;
     target->count = target->capacity = 0;
     target->bytes = 0;
@@ -152,8 +157,10 @@ void storage_scrub_group_end(struct open_erasure *erasure)
     struct weir_error err;
     enum weir_status status;
 
-    if (target->count == 0)
+    if (target->count == 0) {
+        storage_scrub_group_drop(erasure);
         return;
+    }
     target->syncs++;
     status = storage_dataset_file(target->dataset, target->file, &file, &err);
     if (status == WEIR_OK)

@@ -127,18 +127,6 @@ enum weir_status storage_scrub_intend(const char *data_dir, const struct scrub_i
     return is_new ? weir_sync_parent(place, err) : WEIR_OK;
 }
 
-bool storage_scrub_intended(const char *data_dir, struct scrub_intent *intent)
-{
-    WEIR_AUTO_BUF slots = {0};
-    struct scrub_intent found;
-
-    read_slots(data_dir, &slots);
-    if (find(&slots, intent, false, &found) == slots.size / SLOT_BYTES)
-        return false;
-    *intent = found;
-    return true;
-}
-
 /* Not synced: a slot that comes back says once more what to write over what is written. */
 void storage_scrub_done(const char *data_dir, const struct scrub_intent *intents, size_t count)
 {

@@ -22,10 +22,8 @@ struct scrub_intent {
 /* All of them, with one sync. */
 enum weir_status storage_scrub_intend(const char *data_dir, const struct scrub_intent *intents,
                                       size_t count, struct weir_error *err) WEIR_MUST_USE;
-/* Fills in the extent of the sample that `intent` names by file and payload. False when it is not intended, or was
- * not written down whole: then nothing was overwritten. */
-bool storage_scrub_intended(const char *data_dir, struct scrub_intent *intent);
-/* Those of the file that `found` describes: into `intents`, which has room for SCRUB_INTENTS_MAX. Returns how many. */
+/* Those of the file that `found` describes: into `intents`, which has room for SCRUB_INTENTS_MAX. Returns how many.
+ * Of one that was not written down whole nothing was overwritten, and it is not among them. */
 size_t storage_scrub_intents_of(const char *data_dir, const struct stat *found,
                                 struct scrub_intent *intents);
 /* True for bytes of no sample, which an order to drop them is overwriting (drop_file.h). */
