@@ -58,8 +58,9 @@ struct checkpoint_options {
     int64_t every;
 };
 static const struct cfg_key CHECKPOINT[] = {
-    CFG_DURATION(struct checkpoint_options, every, .fallback = "60s", .min = 1000,
-                 .doc = "time between two checkpoints"),
+    CFG_DURATION(
+        struct checkpoint_options, every, .fallback = "60s", .min = 1000,
+        .doc = "from the end of one checkpoint to the next; at least as long as writing it took"),
     CFG_END,
 };
 
