@@ -171,13 +171,17 @@ static bool go_on(void)
     struct msg_erase_scrubbed scrubbed;
     struct msg_erase_search_noted noted;
     struct msg_erase_is is = {.state = ""};
+    bool is_accepted = false;
 
-    if (ask_shortly(MSG_erase_accept, &asked, MSG_erase_accepted, &accepted))
-        erasure = accepted.erasure; /* what died has used numbers up */
     while (strcmp(is.state, "verified") != 0) {
         if (storage_lab_has_died(&lab))
             return false;
         weir_loop_step(lab.loop, 5);
+        if (!is_accepted)
+            is_accepted = ask_shortly(MSG_erase_accept, &asked, MSG_erase_accepted, &accepted);
+        if (!is_accepted) /* it is still starting */
+            continue;
+        erasure = accepted.erasure; /* what died has used numbers up */
         if (ask_shortly(MSG_erase_scrubbed_ask, NULL, MSG_erase_scrubbed, &scrubbed) &&
             scrubbed.erasures.count > 0)
             (void)ask_shortly(MSG_erase_search,
