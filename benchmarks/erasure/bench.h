@@ -1,0 +1,47 @@
+/* What the figures of the erasure benchmark share: a platform, people with samples, ways to erase them. */
+#ifndef BENCHMARKS_ERASURE_BENCH_H
+#define BENCHMARKS_ERASURE_BENCH_H
+
+#include "benchmarks/harness.h"
+#include "benchmarks/rig.h"
+
+enum {
+    LINES = 100000,
+    LINE_BYTES = 200,
+    CROWD = 1000,
+};
+
+struct erasure_bench {
+    const char *directory; /* borrowed */
+    size_t lines;          /* of a dataset */
+    struct rig *rig;
+    uint64_t datasets; /* made so far */
+    struct plain *plain;
+};
+
+/* Every line is one person's; lines of a dataset have names of their own, so that nothing that was erased is kept
+ * out of the next one. The first half of the lines is one person's when `owner` is asked for. */
+struct people {
+    uint64_t number;
+    bool has_owner;
+};
+/* Writes a file of lines below the scratch directory; returns its folder, the caller's to free. */
+enum weir_status people_write(struct erasure_bench *bench, const struct people *people,
+                              char **ret_folder, struct weir_error *err) WEIR_MUST_USE;
+/* "person-SET-LINE", as the line has it. */
+char *people_name(const struct people *people, size_t line);
+
+/* figures_samples.c, figures_crowd.c, plain.c */
+bench_side_fn erase_half, erase_crowd, erase_list;
+bench_side_fn overwrite_half;
+enum weir_status prepare_plain(void *state, struct weir_error *err);
+void plain_free(struct plain *plain); /* NULL is fine */
+
+/* Registers the people as a dataset that Weir copies. */
+enum weir_status people_register(struct erasure_bench *bench, const struct people *people,
+                                 struct weir_error *err) WEIR_MUST_USE;
+/* Waits until erasures `first` to `last`, at most CROWD, are verified; then nothing of them was found. */
+enum weir_status await_verified(struct erasure_bench *bench, uint64_t first, uint64_t last,
+                                struct weir_error *err) WEIR_MUST_USE;
+
+#endif
