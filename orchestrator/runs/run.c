@@ -64,7 +64,7 @@ static void finish(struct run *run, const struct weir_error *err)
     unlink_run(run);
     if (err != NULL && run->launched && !run->trained)
         run->orch->trainers.end(run->orch->trainers.owner, run->number);
-    run_leave_slot(run->orch, run->number);
+    run_release_slot(run->orch, run->number);
     struct run_result result;
     if (err == NULL)
         run_result_of(run, &result);
@@ -80,7 +80,7 @@ void run_trouble(struct run *run, enum weir_status status, const struct weir_err
                  err->text);
         forget_calls(run);
         run->is_under_way = run->launched || run->trained;
-        run_leave_slot(run->orch, run->number);
+        run_release_slot(run->orch, run->number);
         run_schedule(run, ORCHESTRATOR_AGAIN_MS, run_begin);
         return;
     }
@@ -106,7 +106,7 @@ void orchestrator_run_forget(struct orchestrator *orch, const void *owner)
         forget_calls(run);
         if (run->launched && !run->trained)
             orch->trainers.end(orch->trainers.owner, run->number);
-        run_leave_slot(orch, run->number);
+        run_release_slot(orch, run->number);
         free_run(run);
     }
 }

@@ -66,18 +66,14 @@ static void note_held(struct orchestrator *orch, int64_t number)
                  err.text);
 }
 
+/* A run that is over may be asked for again, and be over again, before the process that did it is gone. */
 void run_release_slot(struct orchestrator *orch, int64_t number)
 {
+    if (run_watch_has(orch->watch, number))
+        return;
     note_held(orch, number);
     arbiter_release(orch->arbiter, number, weir_now_ms());
     grant_all(orch, NULL);
-}
-
-/* A run that is over may be asked for again, and be over again, before the process that did it is gone. */
-void run_leave_slot(struct orchestrator *orch, int64_t number)
-{
-    if (!run_watch_has(orch->watch, number))
-        run_release_slot(orch, number);
 }
 
 enum weir_status orchestrator_runs_recall(struct orchestrator *orch, struct weir_error *err)

@@ -44,10 +44,8 @@ struct run *run_find(const struct orchestrator *orch, int64_t number);
 enum weir_status run_ask_slot(struct run *run, bool *ret_has, struct weir_error *err) WEIR_MUST_USE;
 /* For how long the run's trainer has held its slot since this was asked last. */
 int64_t run_bill_ns(struct orchestrator *orch, int64_t number);
-/* Its process is gone. */
+/* The run is over, or begins again later: its slot is free, unless a process of it is there, whose end frees it. */
 void run_release_slot(struct orchestrator *orch, int64_t number);
-/* The same, but for a run whose process, if there is one, has yet to go. */
-void run_leave_slot(struct orchestrator *orch, int64_t number);
 /* Reads the row again; what the run points to changes. */
 enum weir_status run_load(struct run *run, struct weir_error *err) WEIR_MUST_USE;
 /* "open", "trained", "done" or "failed". */
