@@ -1,9 +1,10 @@
-/* What the figures of the erasure benchmark share: a platform, people with samples, ways to erase them. */
+/* A platform, people with samples, and ways to erase them: shared by the figures of the erasure benchmark. */
 #ifndef BENCHMARKS_ERASURE_BENCH_H
 #define BENCHMARKS_ERASURE_BENCH_H
 
 #include "benchmarks/harness.h"
 #include "benchmarks/rig.h"
+#include "benchmarks/table.h"
 
 enum {
     LINES = 100000,
@@ -15,8 +16,8 @@ struct erasure_bench {
     const char *directory; /* borrowed */
     size_t lines;          /* of a dataset */
     struct rig *rig;
-    uint64_t datasets; /* made so far */
-    struct plain *plain;
+    uint64_t datasets;   /* made so far */
+    struct table *table; /* of the script; NULL: not made yet */
 };
 
 /* Every line is one person's; lines of a dataset have names of their own, so that nothing that was erased is kept
@@ -35,11 +36,13 @@ char *people_name(const struct people *people, size_t line);
 bench_side_fn erase_half, erase_crowd, erase_list;
 bench_side_fn overwrite_half;
 enum weir_status prepare_plain(void *state, struct weir_error *err);
-void plain_free(struct plain *plain); /* NULL is fine */
 
 /* Registers the people as a dataset that Weir copies. */
 enum weir_status people_register(struct erasure_bench *bench, const struct people *people,
                                  struct weir_error *err) WEIR_MUST_USE;
+/* One request of these people, until it is verified. */
+enum weir_status people_erase(struct erasure_bench *bench, const char *const *names, size_t count,
+                              uint64_t *ret_samples, struct weir_error *err) WEIR_MUST_USE;
 /* Waits until erasures `first` to `last`, at most CROWD, are verified; then nothing of them was found. */
 enum weir_status await_verified(struct erasure_bench *bench, uint64_t first, uint64_t last,
                                 struct weir_error *err) WEIR_MUST_USE;

@@ -72,23 +72,17 @@ enum weir_status erase_list(void *state, double *ret_rate, struct weir_error *er
     const struct people people = {.number = ++bench->datasets};
     enum weir_status status = people_register(bench, &people, err);
     WEIR_AUTO(weir_arena) arena = weir_arena_new();
-    const char *subjects[CROWD];
-    struct msg_erase_accepted accepted;
+    const char *names[CROWD];
+    uint64_t samples = 0;
 
     for (size_t i = 0; i < CROWD; i++) {
         WEIR_AUTO_FREE char *name = people_name(&people, i);
 
-        subjects[i] = weir_arena_format(arena, "%s", name);
+        names[i] = weir_arena_format(arena, "%s", name);
     }
-    const struct msg_erase_accept accept = {
-        .uuid = subjects[0], .dataset = "", .subjects = {subjects, CROWD}, .reference = ""};
-    const struct rig_question question = {RIG_STORAGE, MSG_erase_accept, &accept,
-                                          MSG_erase_accepted};
     int64_t started = weir_now_ns();
     if (status == WEIR_OK)
-        status = rig_ask(bench->rig, &question, &accepted, err);
-    if (status == WEIR_OK)
-        status = await_verified(bench, accepted.erasure, accepted.erasure, err);
+        status = people_erase(bench, names, CROWD, &samples, err);
     *ret_rate = CROWD * 1e9 / (double)(weir_now_ns() - started);
     return status;
 }

@@ -12,21 +12,14 @@ enum weir_status erase_half(void *state, double *ret_rate, struct weir_error *er
     const struct people people = {.number = ++bench->datasets, .has_owner = true};
     enum weir_status status = people_register(bench, &people, err);
     WEIR_AUTO_FREE char *name = people_name(&people, 0);
-    const char *const subjects[] = {name};
-    const struct msg_erase_accept accept = {
-        .uuid = name, .dataset = "", .subjects = {subjects, 1}, .reference = ""};
-    const struct rig_question question = {RIG_STORAGE, MSG_erase_accept, &accept,
-                                          MSG_erase_accepted};
-    struct msg_erase_accepted accepted;
+    uint64_t samples = 0;
     int64_t started = weir_now_ns();
 
     if (status == WEIR_OK)
-        status = rig_ask(bench->rig, &question, &accepted, err);
-    if (status == WEIR_OK && accepted.matched != bench->lines / 2)
-        status = weir_fail(err, WEIR_INTERNAL, "erased %" PRIu64 " samples, expected %zu",
-                           accepted.matched, bench->lines / 2);
-    if (status == WEIR_OK)
-        status = await_verified(bench, accepted.erasure, accepted.erasure, err);
+        status = people_erase(bench, (const char *const[]){name}, 1, &samples, err);
+    if (status == WEIR_OK && samples != bench->lines / 2)
+        status = weir_fail(err, WEIR_INTERNAL, "erased %" PRIu64 " samples, expected %zu", samples,
+                           bench->lines / 2);
     *ret_rate = (double)(bench->lines / 2) * 1e9 / (double)(weir_now_ns() - started);
     return status;
 }

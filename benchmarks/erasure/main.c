@@ -11,7 +11,7 @@ static void close_erasure(void *state)
 
     if (!bench)
         return;
-    plain_free(bench->plain);
+    table_close(bench->table);
     rig_stop(bench->rig);
     free(bench);
 }

@@ -147,3 +147,19 @@ enum weir_status await_verified(struct erasure_bench *bench, uint64_t first, uin
     }
     return status;
 }
+
+enum weir_status people_erase(struct erasure_bench *bench, const char *const *names, size_t count,
+                              uint64_t *ret_samples, struct weir_error *err)
+{
+    const struct msg_erase_accept accept = {
+        .uuid = names[0], .dataset = "", .subjects = {names, count}, .reference = ""};
+    const struct rig_question question = {RIG_STORAGE, MSG_erase_accept, &accept,
+                                          MSG_erase_accepted};
+    struct msg_erase_accepted accepted;
+    enum weir_status status = rig_ask(bench->rig, &question, &accepted, err);
+
+    if (status != WEIR_OK)
+        return status;
+    *ret_samples = accepted.matched;
+    return await_verified(bench, accepted.erasure, accepted.erasure, err);
+}

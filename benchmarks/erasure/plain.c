@@ -2,7 +2,6 @@
  * and looks for the name in what is left. It knows no holders, no models, no death in the middle, and proves nothing
  * but that. */
 #include "benchmarks/erasure/bench.h"
-#include "benchmarks/table.h"
 
 #include "core/base/clock.h"
 #include "core/base/file.h"
@@ -11,49 +10,30 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SEARCH_BYTES = 1 << 20, NAME_BYTES_MAX = 64 };
 
-struct plain {
-    struct table *table;
-    size_t lines;
-};
-
 /* The first half is subject 0's. */
 static void put_row(const void *owner, size_t sample, struct table_row *ret_row)
 {
-    const struct plain *plain = owner;
+    const struct erasure_bench *bench = owner;
 
     *ret_row = (struct table_row){
-        .file = 1, .time_us = (int64_t)sample, .subject = sample < plain->lines / 2 ? 0 : sample};
+        .file = 1, .time_us = (int64_t)sample, .subject = sample < bench->lines / 2 ? 0 : sample};
 }
 
 enum weir_status prepare_plain(void *state, struct weir_error *err)
 {
     struct erasure_bench *bench = state;
-
-    if (bench->plain)
-        return WEIR_OK;
-    bench->plain = weir_calloc(1, sizeof *bench->plain);
-    bench->plain->lines = bench->lines;
     const struct table_plan plan = {.name = "person",
                                     .count = bench->lines,
                                     .has_subject = true,
                                     .row = put_row,
-                                    .owner = bench->plain};
-    return table_open(rig_postgres(bench->rig), &plan, &bench->plain->table, err);
-}
+                                    .owner = bench};
 
-void plain_free(struct plain *plain)
-{
-    if (!plain)
-        return;
-    table_close(plain->table);
-    free(plain);
+    return bench->table ? WEIR_OK : table_open(rig_postgres(bench->rig), &plan, &bench->table, err);
 }
 
 /* ---- one run ---- */
@@ -104,11 +84,11 @@ enum weir_status overwrite_half(void *state, double *ret_rate, struct weir_error
     enum weir_status status = people_write(bench, &people, &folder, err);
 
     if (status == WEIR_OK)
-        status = table_clear(bench->plain->table, err);
+        status = table_clear(bench->table, err);
     if (status == WEIR_OK)
-        status = table_copy(bench->plain->table, err);
+        status = table_copy(bench->table, err);
     if (status == WEIR_OK)
-        status = table_settle(bench->plain->table, err);
+        status = table_settle(bench->table, err);
     if (status != WEIR_OK)
         return status;
     path = weir_format("%s/a.jsonl", folder);
@@ -116,7 +96,7 @@ enum weir_status overwrite_half(void *state, double *ret_rate, struct weir_error
     WEIR_AUTO_FD int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0 || !overwrite_lines(fd, bench->lines / 2))
         return fail(path, err);
-    status = table_execute(bench->plain->table, "DELETE FROM bench.person WHERE subject = 0", err);
+    status = table_execute(bench->table, "DELETE FROM bench.person WHERE subject = 0", err);
     if (status == WEIR_OK && search(fd, name, buffer))
         status = weir_fail(err, WEIR_INTERNAL, "%s: the name is still there", path);
     *ret_rate = (double)(bench->lines / 2) * 1e9 / (double)(weir_now_ns() - started);
