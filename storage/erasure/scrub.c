@@ -443,7 +443,7 @@ static bool is_what_was_meant(const struct storage *storage, struct open_erasure
                                  head_of(erasure, found, fd), weir_buf_view(&content));
 }
 
-/* What a death, or an error, left of the sample: most groups find nothing of the kind in their file. */
+/* Returns the intent that a death, or an error, left of the sample, or NULL. Most files have none. */
 static const struct scrub_intent *find_half_way(const struct storage *storage,
                                                 struct scrub_target *target,
                                                 const struct stat *file,
