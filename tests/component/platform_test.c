@@ -67,8 +67,9 @@ static void start_small(struct small *small, const struct fixture *fixture)
         (void)fprintf(stderr, "%s\n", err.text);
         _exit(1);
     }
-    for (int64_t end_ms = weir_now_ms() + PATIENCE_MS;
-         weir_postgres_ask(small->postgres, &err) != WEIR_OK; weir_loop_step(small->loop, STEP_MS))
+    for (int64_t end_ms = weir_now_ms() + TEST_PATIENCE_MS;
+         weir_postgres_ask(small->postgres, &err) != WEIR_OK;
+         weir_loop_step(small->loop, TEST_STEP_MS))
         expect(weir_now_ms() < end_ms);
 }
 
@@ -126,11 +127,11 @@ static void case_postgres_killed(const struct fixture *fixture)
     pid_t first = weir_supervisor_pid(small.supervisor, "postgres");
     expect(kill(first, SIGKILL) == 0);
     struct weir_error err;
-    for (int64_t end_ms = weir_now_ms() + PATIENCE_MS;
+    for (int64_t end_ms = weir_now_ms() + TEST_PATIENCE_MS;
          weir_supervisor_pid(small.supervisor, "postgres") == first ||
          weir_supervisor_pid(small.supervisor, "postgres") == 0 ||
          weir_postgres_ask(small.postgres, &err) != WEIR_OK;
-         weir_loop_step(small.loop, STEP_MS))
+         weir_loop_step(small.loop, TEST_STEP_MS))
         expect(weir_now_ms() < end_ms);
     query(&small, "SELECT value FROM kept", "42");
     stop_small(&small);
@@ -340,8 +341,8 @@ static void case_whole(const struct fixture *fixture)
     expect(weir_platform_launch(whole.platform, &trainer, &err) == WEIR_OK);
     expect(weir_platform_launch(whole.platform, &trainer, &err) == WEIR_EXISTS);
     weir_platform_end(whole.platform, "trainer-7", 5000);
-    for (int64_t end_ms = weir_now_ms() + PATIENCE_MS; !ends.order[0];
-         weir_loop_step(loop, STEP_MS))
+    for (int64_t end_ms = weir_now_ms() + TEST_PATIENCE_MS; !ends.order[0];
+         weir_loop_step(loop, TEST_STEP_MS))
         expect(weir_now_ms() < end_ms);
     expect(strcmp(ends.order, "trainer-7 ") == 0 && !ends.restarted);
     stop_whole(&whole, loop);
@@ -430,7 +431,7 @@ WEIR_NORETURN static void be_parent(const struct fixture *fixture, int report_fd
     };
     expect(write(report_fd, &pids, sizeof pids) == (ssize_t)sizeof pids);
     for (;;)
-        weir_loop_step(small.loop, STEP_MS);
+        weir_loop_step(small.loop, TEST_STEP_MS);
 }
 
 static void case_parent_killed(const struct fixture *fixture)

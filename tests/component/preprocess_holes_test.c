@@ -86,7 +86,7 @@ static const char UNTIL_STORED[] =
 /* While it runs, too: how many samples have failed, and why. */
 static uint64_t wait_for_failed(struct lab *lab, uint64_t job, char reason[LAB_REASON_MAX])
 {
-    int64_t deadline_ms = weir_now_ms() + SEEN_WAIT_MS;
+    int64_t deadline_ms = weir_now_ms() + TEST_PATIENCE_MS;
     uint64_t failed;
     while ((failed = lab_failing(lab, job, reason)) == 0 || reason[0] == '\0')
         assert_true(weir_now_ms() < deadline_ms);
@@ -121,7 +121,7 @@ static void on_error_retry_takes_a_sample_that_gets_well(void **state)
     struct seen seen = {.order = weir_hasher_new()};
     lab_open_job(lab, 1, PATIENT, 1);
     struct weir_client *client = lab_consume(lab, 1, NULL, 0);
-    int64_t deadline_ms = weir_now_ms() + SEEN_WAIT_MS;
+    int64_t deadline_ms = weir_now_ms() + TEST_PATIENCE_MS;
     while (lab_located(lab, LAB_FIRST_ID + BAD) < 2) /* once again, because it has failed */
         assert_true(weir_now_ms() < deadline_ms);
     lab_mend_line(lab, BAD);
@@ -145,7 +145,8 @@ static void on_error_fail_ends_the_run_with_the_reason(void **state)
     struct weir_batch *batch;
     struct weir_client_error error = {0};
     enum weir_client_status status;
-    while ((status = weir_client_next(client, SEEN_WAIT_MS, &batch, &error)) == WEIR_CLIENT_OK) {
+    while ((status = weir_client_next(client, TEST_PATIENCE_MS, &batch, &error)) ==
+           WEIR_CLIENT_OK) {
         seen_batch(&seen, batch, true);
         weir_batch_release(batch);
     }
@@ -170,7 +171,8 @@ static void a_lost_sample_set_ends_the_run_with_its_path(void **state)
     lab_open_job(lab, 1, JSON, 1);
     lab_lose_set(lab);
     struct weir_client *client = lab_consume(lab, 1, NULL, 0);
-    assert_int_equal(weir_client_next(client, SEEN_WAIT_MS, &batch, &error), WEIR_CLIENT_INVALID);
+    assert_int_equal(weir_client_next(client, TEST_PATIENCE_MS, &batch, &error),
+                     WEIR_CLIENT_INVALID);
     assert_non_null(strstr(error.text, "job 1: its sample set is lost: "));
     assert_non_null(strstr(error.text, "all.set"));
     weir_client_close(client);

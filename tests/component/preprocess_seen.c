@@ -55,7 +55,7 @@ bool seen_take(struct seen *seen, struct weir_client *client, uint64_t most, boo
     struct weir_client_error error = {0};
     enum weir_client_status status = WEIR_CLIENT_OK;
     for (uint64_t i = 0; i < most; i++) {
-        status = weir_client_next(client, SEEN_WAIT_MS, &batch, &error);
+        status = weir_client_next(client, TEST_PATIENCE_MS, &batch, &error);
         if (status != WEIR_CLIENT_OK)
             break;
         seen_batch(seen, batch, is_raw);
@@ -72,7 +72,7 @@ void seen_commit(struct weir_client *client, bool final)
     size_t size;
     struct weir_client_error error = {0};
     weir_client_state(client, &state, &size);
-    if (weir_client_commit(client, state, size, final, SEEN_WAIT_MS, &error) != WEIR_CLIENT_OK)
+    if (weir_client_commit(client, state, size, final, TEST_PATIENCE_MS, &error) != WEIR_CLIENT_OK)
         fail_msg("commit: %s", error.text);
 }
 
@@ -94,7 +94,7 @@ void seen_clean(const struct msg_job_is *audit, uint64_t set)
 /* What the operators made is told with the workers' beats. */
 static void wait_until_shown(struct lab *lab, uint64_t job)
 {
-    int64_t end_ms = weir_now_ms() + SEEN_WAIT_MS;
+    int64_t end_ms = weir_now_ms() + TEST_PATIENCE_MS;
     uint64_t bytes = 0;
     while (lab_made(lab, job, &bytes) == 0 || bytes == 0)
         assert_true(weir_now_ms() < end_ms);

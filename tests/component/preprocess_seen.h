@@ -4,8 +4,7 @@
 
 #include "core/base/hash.h"
 #include "tests/component/preprocess_lab.h"
-
-enum { SEEN_WAIT_MS = 120000 };
+#include "tests/support/loop.h"
 
 /* What came out of a run. */
 struct seen {

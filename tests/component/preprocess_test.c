@@ -80,7 +80,7 @@ static void what_a_fit_has_cost_is_told_on(void **state)
     lab_open_job(lab, 1, FITTED, 1);
     struct weir_client *client = lab_consume(lab, 1, NULL, 0);
     assert_true(seen_take(&seen, client, UINT64_MAX, false));
-    for (int64_t deadline_ms = weir_now_ms() + SEEN_WAIT_MS; bytes < MADE_BYTES;
+    for (int64_t deadline_ms = weir_now_ms() + TEST_PATIENCE_MS; bytes < MADE_BYTES;
          (void)lab_made(lab, 1, &bytes))
         assert_true(weir_now_ms() < deadline_ms);
     seen_commit(client, true);
@@ -108,11 +108,11 @@ static void a_fit_is_the_same_whatever_dies(void **state)
     uint64_t bytes = 0;
     lab_slow_storage(lab, FOR_EVER_MS);
     lab_open_job(lab, 1, FITTED, 1);
-    wait_for_leases(lab, 0, SEEN_WAIT_MS, true);
-    wait_for_leases(lab, 1, SEEN_WAIT_MS, true);
+    wait_for_leases(lab, 0, TEST_PATIENCE_MS, true);
+    wait_for_leases(lab, 1, TEST_PATIENCE_MS, true);
     lab_freeze_worker(lab, 1);
     lab_slow_storage(lab, 0);
-    for (int64_t deadline_ms = weir_now_ms() + SEEN_WAIT_MS; bytes == 0;
+    for (int64_t deadline_ms = weir_now_ms() + TEST_PATIENCE_MS; bytes == 0;
          (void)lab_made(lab, 1, &bytes))
         assert_true(weir_now_ms() < deadline_ms);
     lab_kill_worker(lab, 0);
@@ -138,7 +138,7 @@ static void number_samples(struct lab *lab, uint64_t job, int32_t numbers[LAB_SA
     struct weir_client_info info;
     weir_client_info(client, &info);
     weir_buf_append(fitted, info.fitted, info.fitted_size);
-    while (weir_client_next(client, SEEN_WAIT_MS, &batch, &error) == WEIR_CLIENT_OK) {
+    while (weir_client_next(client, TEST_PATIENCE_MS, &batch, &error) == WEIR_CLIENT_OK) {
         const int32_t *x = batch->tensors[0].data;
         for (size_t i = 0; i < batch->samples; i++)
             numbers[batch->ids[i] - LAB_FIRST_ID] = x[i];
@@ -263,17 +263,17 @@ static void workers_that_hang_leave_or_join_do_not_show(void **state)
     lab_open_job(lab, 1, JSON, 3);
     struct weir_client *client = lab_consume_within(lab, 1, NULL, 0, FEW_BATCHES);
     assert_false(seen_take(&seen, client, 10, true));
-    wait_for_leases(lab, 0, SEEN_WAIT_MS, true);
+    wait_for_leases(lab, 0, TEST_PATIENCE_MS, true);
     lab_freeze_worker(lab, 0);
     assert_false(seen_take(&seen, client, 40, true));
     lab_thaw_worker(lab, 0);
     assert_false(seen_take(&seen, client, 10, true));
-    wait_for_leases(lab, 1, SEEN_WAIT_MS, true);
+    wait_for_leases(lab, 1, TEST_PATIENCE_MS, true);
     lab_retire_worker(lab, 1);
     wait_for_leases(lab, 1, SOON_MS, false);
     assert_false(seen_take(&seen, client, 20, true));
     lab_hire_worker(lab, 1);
-    wait_for_leases(lab, 1, SEEN_WAIT_MS, true);
+    wait_for_leases(lab, 1, TEST_PATIENCE_MS, true);
     assert_true(seen_take(&seen, client, UINT64_MAX, true));
     seen_commit(client, true);
     weir_client_close(client);
@@ -393,7 +393,7 @@ static void large_batches_come_in_lent_memory_whatever_dies(void **state)
     unsigned lent = 0;
     lab_open_job(lab, 1, WIDE, 3);
     struct weir_client *client = lab_consume_within(lab, 1, NULL, 0, 4 << 20);
-    for (; weir_client_next(client, SEEN_WAIT_MS, &batch, &error) == WEIR_CLIENT_OK;
+    for (; weir_client_next(client, TEST_PATIENCE_MS, &batch, &error) == WEIR_CLIENT_OK;
          seen.batches++) {
         lent += is_lent(batch->tensors[0].data);
         if (seen.batches % 30 == 20)
@@ -441,7 +441,7 @@ static void without_memory_to_lend_batches_come_in_frames(void **state)
     signal(SIGXFSZ, SIG_IGN);
     rlim_t before = limit_files(LESS_THAN_A_BATCH);
     struct weir_client *client = lab_consume_within(lab, 1, NULL, 0, 4 << 20);
-    while (weir_client_next(client, SEEN_WAIT_MS, &batch, &error) == WEIR_CLIENT_OK) {
+    while (weir_client_next(client, TEST_PATIENCE_MS, &batch, &error) == WEIR_CLIENT_OK) {
         assert_false(is_lent(batch->tensors[0].data));
         look_at_wide(&seen, batch);
         weir_batch_release(batch);
@@ -468,7 +468,7 @@ static uint64_t bytes_over_tcp(struct weir_test_postgres *postgres, const char *
     uint64_t before, sent;
     lab_open_job(lab, 1, WIDE, 1);
     struct weir_client *client = lab_consume(lab, 1, NULL, 0);
-    while (weir_client_next(client, SEEN_WAIT_MS, &batch, &error) == WEIR_CLIENT_OK) {
+    while (weir_client_next(client, TEST_PATIENCE_MS, &batch, &error) == WEIR_CLIENT_OK) {
         look_at_wide(&seen, batch);
         weir_batch_release(batch);
         if (++seen.batches == 5 && is_killing)
@@ -532,8 +532,8 @@ static void a_trainer_that_stops_reading_is_waited_for_within_bounds(void **stat
     struct weir_client_error error = {0};
     lab_open_job(lab, 1, WIDE, 3);
     struct weir_client *client = lab_consume_within(lab, 1, NULL, 0, WINDOW);
-    assert_int_equal(weir_client_next(client, SEEN_WAIT_MS, &batch, &error), WEIR_CLIENT_OK);
-    int64_t deadline_ms = weir_now_ms() + SEEN_WAIT_MS;
+    assert_int_equal(weir_client_next(client, TEST_PATIENCE_MS, &batch, &error), WEIR_CLIENT_OK);
+    int64_t deadline_ms = weir_now_ms() + TEST_PATIENCE_MS;
     while (lab_flow(lab).least == 0) /* both have finished work that nobody takes */
         assert_true(weir_now_ms() < deadline_ms);
     long workers_kb = lab_memory_kb(lab), own_kb = process_memory_kb(getpid(), "VmRSS:");
@@ -552,7 +552,7 @@ static void a_trainer_that_stops_reading_is_waited_for_within_bounds(void **stat
     do {
         look_at_wide(&seen, batch);
         weir_batch_release(batch);
-    } while (weir_client_next(client, SEEN_WAIT_MS, &batch, &error) == WEIR_CLIENT_OK);
+    } while (weir_client_next(client, TEST_PATIENCE_MS, &batch, &error) == WEIR_CLIENT_OK);
     seen_commit(client, true);
     weir_client_close(client);
     seen_each(&seen, 3);

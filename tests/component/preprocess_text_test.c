@@ -163,7 +163,7 @@ static void a_given_vocabulary_is_sealed_with_the_job(void **state)
     lab_kill_worker(lab, 0);
     lab_kill_dispatcher(lab);
     struct weir_client *client = lab_consume(lab, 1, NULL, 0);
-    while (weir_client_next(client, SEEN_WAIT_MS, &batch, &error) == WEIR_CLIENT_OK) {
+    while (weir_client_next(client, TEST_PATIENCE_MS, &batch, &error) == WEIR_CLIENT_OK) {
         expect_packed(batch);
         samples += batch->samples;
         weir_batch_release(batch);

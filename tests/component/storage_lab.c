@@ -25,7 +25,7 @@
 
 #include <cmocka.h>
 
-enum { ASK_MS = 120000, ROUND_MS = 10, LENT_BYTES = 1 << 20 };
+enum { ROUND_MS = 10, LENT_BYTES = 1 << 20 };
 
 const char STORAGE_LAB_MIXED[] =
     "{\"ts\": 1, \"user\": \"anna\", \"id\": \"1\", \"x\": \"kept1\"}\n"
@@ -295,8 +295,8 @@ bool storage_lab_holds(struct storage_lab *lab, const char *folder, const char *
 enum weir_status storage_lab_ask(struct storage_lab *lab, enum weir_message type,
                                  const void *message, enum weir_message expected, void *ret_message)
 {
-    return weir_rpc_ask(lab->peer, type, message, ASK_MS, expected, lab->arena, ret_message,
-                        &lab->err);
+    return weir_rpc_ask(lab->peer, type, message, TEST_PATIENCE_MS, expected, lab->arena,
+                        ret_message, &lab->err);
 }
 
 enum weir_status storage_lab_declare(struct storage_lab *lab, const char *yaml)
@@ -411,7 +411,7 @@ const char *storage_lab_read(struct storage_lab *lab, uint64_t id, uint32_t *ret
     struct payload payload = {.lab = lab};
     const struct msg_read message = {.ids = {&id, 1}, .loan = weir_segment_lend(lab->lent)};
 
-    weir_rpc_call(lab->peer, MSG_read, &message, ASK_MS, on_payload, &payload);
+    weir_rpc_call(lab->peer, MSG_read, &message, TEST_PATIENCE_MS, on_payload, &payload);
     while (!payload.is_done)
         weir_loop_step(lab->loop, ROUND_MS);
     *ret_state = payload.state;

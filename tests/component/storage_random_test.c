@@ -2,6 +2,7 @@
  * samples are what the files hold, the feed has no gap, no id was given twice, and the accounts add up. The
  * seed is printed; `--seed S` repeats a run, `--rounds N` runs N of each format. */
 #include "tests/component/storage_lab.h"
+#include "tests/support/loop.h"
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
@@ -20,14 +21,7 @@
 
 #include <cmocka.h>
 
-enum {
-    STEPS = 120,
-    CALM_STEPS = 30,
-    SETTLED_MS = 120000,
-    RECORD_BYTES = 16,
-    FOLDERS = 5,
-    NAMES = 9
-};
+enum { STEPS = 120, CALM_STEPS = 30, RECORD_BYTES = 16, FOLDERS = 5, NAMES = 9 };
 
 struct kind {
     const char *yaml;
@@ -360,7 +354,7 @@ static bool is_equal(const struct texts *a, const struct texts *b)
 /* Well before the regular rescan, which would also see what no event told. */
 static void check_world(const struct world *world, uint64_t seed)
 {
-    int64_t limit_ms = weir_now_ms() + SETTLED_MS;
+    int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
     WEIR_AUTO_FREE char *source = weir_format("%s/source", lab.dir.path);
     struct texts expected = {0}, found = {0};
 

@@ -182,7 +182,7 @@ static void await_nothing_left(void)
 
     while (system(line) != 0) { // NOLINT(cert-env33-c): a test, fixed programs
         assert_true(weir_now_ms() < limit_ms);
-        weir_loop_step(lab.loop, 20);
+        weir_loop_step(lab.loop, TEST_STEP_MS);
     }
 }
 

@@ -16,8 +16,8 @@ static void case_restart(const struct fixture *fixture)
         expect(pid > 0 && kill(pid, SIGKILL) == 0);
         while (weir_supervisor_pid(supervisor, "one") == pid ||
                weir_supervisor_pid(supervisor, "one") == 0) {
-            expect(weir_now_ms() < killed_ms + PATIENCE_MS);
-            weir_loop_step(loop, STEP_MS);
+            expect(weir_now_ms() < killed_ms + TEST_PATIENCE_MS);
+            weir_loop_step(loop, TEST_STEP_MS);
         }
         expect(ends.restarted && ends.killed && ends.restarts == round);
         expect(weir_now_ms() - killed_ms >= WEIR_RESTART_MS_MIN << (round - 1));
@@ -53,9 +53,9 @@ static void case_log(const struct fixture *fixture)
     start_shell(supervisor, "talker", "yes | head -c 40000000; exec sleep 1000", WEIR_STAGE_SERVICE,
                 &ends);
     expect(unlink(aside) == 0);
-    for (int64_t end_ms = weir_now_ms() + PATIENCE_MS; access(aside, F_OK) != 0;) {
+    for (int64_t end_ms = weir_now_ms() + TEST_PATIENCE_MS; access(aside, F_OK) != 0;) {
         expect(weir_now_ms() < end_ms);
-        weir_loop_step(loop, STEP_MS);
+        weir_loop_step(loop, TEST_STEP_MS);
     }
     expect(stat(aside, &found) == 0 && found.st_size <= 17 << 20);
     expect(!ends.restarted);
@@ -96,9 +96,9 @@ static void case_stubborn(const struct fixture *fixture)
     char log_path[128];
     char line[64] = "";
     (void)snprintf(log_path, sizeof log_path, "%s/deaf.log", fixture->directory);
-    for (int64_t end_ms = weir_now_ms() + PATIENCE_MS; strcmp(line, "armed") != 0;) {
+    for (int64_t end_ms = weir_now_ms() + TEST_PATIENCE_MS; strcmp(line, "armed") != 0;) {
         expect(weir_now_ms() < end_ms);
-        weir_loop_step(loop, STEP_MS);
+        weir_loop_step(loop, TEST_STEP_MS);
         weir_log_last_line(log_path, line, sizeof line);
     }
     bool stopped = false;

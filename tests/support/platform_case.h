@@ -8,6 +8,7 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "orchestrator/platform/supervisor.h"
+#include "tests/support/loop.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -21,8 +22,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-enum { PATIENCE_MS = 120000, STEP_MS = 20 };
 
 /* In a case's process: says what was expected, and ends it. */
 #define expect(condition) \
@@ -83,7 +82,8 @@ static inline void run_case(void **state, case_fn *fn)
 /* Steps the loop until `*flag`, or gives up. */
 static inline void step_until(struct weir_loop *loop, const bool *flag)
 {
-    for (int64_t end_ms = weir_now_ms() + PATIENCE_MS; !*flag; weir_loop_step(loop, STEP_MS))
+    for (int64_t end_ms = weir_now_ms() + TEST_PATIENCE_MS; !*flag;
+         weir_loop_step(loop, TEST_STEP_MS))
         expect(weir_now_ms() < end_ms);
 }
 
