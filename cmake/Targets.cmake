@@ -2,6 +2,7 @@
 #
 #   weir_library(NAME [SOURCES …] [LIBS …])                  static library; INTERFACE while empty
 #   weir_layer(NAME [SOURCES …] [DEPENDS layer…] [EXTERNAL target…])      core layer weir_NAME
+#   weir_rooms(SERVICE folder…)                              its folders, lowest first
 #   weir_service(NAME [MAIN main.c] [SOURCES …] [LIBS …])    library NAME_lib and executable NAME
 #   weir_embed_sql(TARGET DIR SYMBOL)                        NNN_name.sql files as a table in C
 #   weir_test(NAME SOURCES … [LIBS …] [LABELS …] [TIMEOUT s])
@@ -28,6 +29,15 @@ function(weir_layer name)
   weir_no_stray_arguments(${name} "${arg_UNPARSED_ARGUMENTS}")
   list(TRANSFORM arg_DEPENDS PREPEND weir_)
   weir_library(weir_${name} SOURCES ${arg_SOURCES} LIBS ${arg_DEPENDS} ${arg_EXTERNAL})
+endfunction()
+
+# No include goes up: tools/check_layers holds the files of a service to the list.
+function(weir_rooms service)
+  foreach(room IN LISTS ARGN)
+    if(NOT IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/${room})
+      message(FATAL_ERROR "${service}: there is no room ${room}")
+    endif()
+  endforeach()
 endfunction()
 
 function(weir_service name)

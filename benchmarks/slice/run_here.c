@@ -3,7 +3,7 @@
 #include "benchmarks/slice/workload.h"
 
 #include "core/base/clock.h"
-#include "preprocess/plan.h"
+#include "preprocess/plan/plan.h"
 
 #include <errno.h>
 #include <string.h>

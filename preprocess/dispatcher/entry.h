@@ -7,10 +7,10 @@
 #include "preprocess/dispatcher/pool.h"
 #include "preprocess/dispatcher/shares.h"
 #include "preprocess/dispatcher/stages.h"
-#include "preprocess/failures.h"
-#include "preprocess/fingerprint.h"
-#include "preprocess/fit.h"
-#include "preprocess/plan.h"
+#include "preprocess/plan/failures.h"
+#include "preprocess/plan/fingerprint.h"
+#include "preprocess/plan/fit.h"
+#include "preprocess/plan/plan.h"
 
 /* What one worker session has spent on the job: cumulative. */
 struct dispatcher_cost {

@@ -6,7 +6,7 @@
 
 #include "core/wire/position.h"
 #include "core/wire/wire.h"
-#include "preprocess/geometry.h"
+#include "preprocess/order/geometry.h"
 
 enum {
     DISPATCHER_LEASE_MS = 2000,

@@ -1,5 +1,5 @@
 /* bucket_by_length: gives every sample of the set a length class, so that batches are made of samples of like
- * length, within a group (preprocess/buckets.h). The column stays as it is. The classes are fitted on the set
+ * length, within a group (preprocess/order/buckets.h). The column stays as it is. The classes are fitted on the set
  * (C16) and sealed: which batch a sample is in does not change when another one is erased, or cannot be read.
  *
  * Partial fit: struct measured per sample. Fitted: u64 how many borders, u32 each of them (a class ends with
@@ -9,7 +9,7 @@
 #include "preprocess/operators/operator.h"
 
 #include "core/base/memory.h"
-#include "preprocess/buckets.h"
+#include "preprocess/order/buckets.h"
 
 #include <stdlib.h>
 #include <string.h>

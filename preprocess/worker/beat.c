@@ -4,7 +4,7 @@
 
 #include "core/base/log.h"
 #include "core/base/memory.h"
-#include "preprocess/fit.h"
+#include "preprocess/plan/fit.h"
 
 enum { FITS_BYTES_MAX = 2 << 20 }; /* behind so many, partial fits wait for the next beat */
 

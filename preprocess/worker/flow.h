@@ -32,7 +32,7 @@
 #define WEIR_PREPROCESS_WORKER_FLOW_H
 
 #include "core/wire/wire.h"
-#include "preprocess/geometry.h"
+#include "preprocess/order/geometry.h"
 
 enum {
     WORKER_LEASES_MAX = 64,

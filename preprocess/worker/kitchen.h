@@ -3,7 +3,7 @@
 #ifndef WEIR_PREPROCESS_WORKER_KITCHEN_H
 #define WEIR_PREPROCESS_WORKER_KITCHEN_H
 
-#include "preprocess/failures.h"
+#include "preprocess/plan/failures.h"
 #include "preprocess/worker/batch.h"
 #include "preprocess/worker/crashes.h"
 #include "preprocess/worker/fetched.h"

@@ -4,7 +4,7 @@
 #define WEIR_PREPROCESS_WORKER_LOCATED_H
 
 #include "core/wire/wire.h"
-#include "preprocess/plan.h"
+#include "preprocess/plan/plan.h"
 #include "preprocess/worker/files.h"
 
 enum {

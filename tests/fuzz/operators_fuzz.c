@@ -2,8 +2,8 @@
  * byte chooses a chain; the rest is cut into rows at 0xfe. Whatever the bytes: no crash, one row out
  * per row in, and what is called text is UTF-8 to the next operator. */
 #include "core/base/hash.h"
-#include "preprocess/fit.h"
 #include "preprocess/operators/chain.h"
+#include "preprocess/plan/fit.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

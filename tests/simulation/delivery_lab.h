@@ -5,7 +5,7 @@
 #define WEIR_TESTS_SIMULATION_DELIVERY_LAB_H
 
 #include "core/wire/delivery.h"
-#include "preprocess/geometry.h"
+#include "preprocess/order/geometry.h"
 #include "tests/simulation/world.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* Batches of samples of like length: the classes that are fitted, and what is made of them: a permutation of
  * each group. */
-#include "preprocess/buckets.h"
+#include "preprocess/order/buckets.h"
 #include "tests/support/chain.h"
 
 #include "core/base/memory.h"

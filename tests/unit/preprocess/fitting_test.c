@@ -3,7 +3,7 @@
 
 #include "core/base/memory.h"
 #include "core/base/rng.h"
-#include "preprocess/fit.h"
+#include "preprocess/plan/fit.h"
 
 #include <math.h>
 #include <setjmp.h>

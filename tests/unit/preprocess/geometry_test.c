@@ -1,5 +1,5 @@
 /* How a set is cut: every position belongs to exactly one batch, every batch to exactly one group. */
-#include "preprocess/geometry.h"
+#include "preprocess/order/geometry.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* The preprocess section: what is refused, with its place, and what defaults mean. */
 #include "preprocess/operators/chain.h"
-#include "preprocess/options.h"
+#include "preprocess/plan/options.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* The order of samples: a bijection per epoch, the same on any machine, and well mixed. */
 #include "core/base/memory.h"
-#include "preprocess/order.h"
+#include "preprocess/order/order.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

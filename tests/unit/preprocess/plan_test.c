@@ -1,6 +1,6 @@
 /* What a job delivers of a set with epoch parts: in each epoch its part, and nothing else. How it
  * is cut into groups. */
-#include "preprocess/fingerprint.h"
+#include "preprocess/plan/fingerprint.h"
 
 #include "core/base/memory.h"
 #include "core/wire/position.h"

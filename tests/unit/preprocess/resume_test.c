@@ -3,7 +3,7 @@
  *
  *     resume_test                    a set of 4 M samples
  *     resume_test --samples COUNT    of as many: 100 M are 800 MB of disk */
-#include "preprocess/plan.h"
+#include "preprocess/plan/plan.h"
 
 #include "core/base/memory.h"
 #include "core/wire/position.h"

@@ -1,5 +1,5 @@
 /* Partial fits on their way from worker to dispatcher. */
-#include "preprocess/fit.h"
+#include "preprocess/plan/fit.h"
 
 enum { HEAD_BYTES = 32 };
 

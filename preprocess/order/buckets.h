@@ -5,8 +5,8 @@
  * sequence is cut into the group's batches, and which batch gets which piece is drawn. Within its batch a
  * sample keeps the order of the epoch, so that the slices of ranks are alike. No sample leaves its group, no
  * batch changes its size: whatever counts positions does not see the difference. */
-#ifndef WEIR_PREPROCESS_BUCKETS_H
-#define WEIR_PREPROCESS_BUCKETS_H
+#ifndef WEIR_PREPROCESS_ORDER_BUCKETS_H
+#define WEIR_PREPROCESS_ORDER_BUCKETS_H
 
 #include <stddef.h>
 #include <stdint.h>

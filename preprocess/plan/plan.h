@@ -1,12 +1,12 @@
 /* What a job delivers, worked out the same way by dispatcher and workers: its options, how the set
  * is cut (geometry) and in which order (C8). Owned by: a dispatcher's entry or a worker's job. */
-#ifndef WEIR_PREPROCESS_PLAN_H
-#define WEIR_PREPROCESS_PLAN_H
+#ifndef WEIR_PREPROCESS_PLAN_PLAN_H
+#define WEIR_PREPROCESS_PLAN_PLAN_H
 
 #include "core/wire/sample_set.h"
 #include "core/wire/wire.h"
 #include "preprocess/operators/chain.h"
-#include "preprocess/options.h"
+#include "preprocess/plan/options.h"
 
 /* What a job is told to be, as it stands in `job_open` and `job_described`. Borrowed. */
 struct preprocess_order_form {

@@ -1,10 +1,10 @@
 /* What a job delivers, worked out the same way by dispatcher and workers. */
-#include "preprocess/plan.h"
+#include "preprocess/plan/plan.h"
 
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "core/wire/position.h"
-#include "preprocess/buckets.h"
+#include "preprocess/order/buckets.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Samples that could not be read, and why: the first so many of a job, for people. All of them are counted
  * elsewhere. A worker has those it met, the dispatcher those of all workers. */
-#ifndef WEIR_PREPROCESS_FAILURES_H
-#define WEIR_PREPROCESS_FAILURES_H
+#ifndef WEIR_PREPROCESS_PLAN_FAILURES_H
+#define WEIR_PREPROCESS_PLAN_FAILURES_H
 
 #include "core/base/memory.h"
 #include "core/wire/wire.h"

@@ -1,5 +1,5 @@
 /* The `preprocess` section of a pipeline file. */
-#include "preprocess/options.h"
+#include "preprocess/plan/options.h"
 
 #include "core/base/memory.h"
 #include "preprocess/operators/operator.h"

@@ -1,5 +1,5 @@
 /* Samples that could not be read, and why. */
-#include "preprocess/failures.h"
+#include "preprocess/plan/failures.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* The fingerprint of what a job is to deliver: see fingerprint.h. */
-#include "preprocess/fingerprint.h"
+#include "preprocess/plan/fingerprint.h"
 
 #include "core/base/memory.h"
 

@@ -9,8 +9,8 @@
  * / R), rounded down. So the slices of a batch end to end are the batch, their lengths differ by one
  * at most, and every rank has a slice of every batch: a short last batch may leave some empty. Cut
  * by position, not by sample: a hole shortens the slice it lies in and moves nothing. */
-#ifndef WEIR_PREPROCESS_GEOMETRY_H
-#define WEIR_PREPROCESS_GEOMETRY_H
+#ifndef WEIR_PREPROCESS_ORDER_GEOMETRY_H
+#define WEIR_PREPROCESS_ORDER_GEOMETRY_H
 
 #include "core/wire/position.h"
 

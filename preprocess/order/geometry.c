@@ -1,5 +1,5 @@
 /* How a sample set is cut into batches and groups. */
-#include "preprocess/geometry.h"
+#include "preprocess/order/geometry.h"
 
 #include "core/base/error.h"
 

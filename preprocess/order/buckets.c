@@ -1,5 +1,5 @@
 /* Which samples of a group make a batch when each has a length class. */
-#include "preprocess/buckets.h"
+#include "preprocess/order/buckets.h"
 
 #include "core/base/error.h"
 #include "core/base/memory.h"

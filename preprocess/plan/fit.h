@@ -2,8 +2,8 @@
  * the fitted operators folded out of one group:
  *
  *     0  u64 job    8  u64 group    16  u64 fence    24  u64 bytes    32  the bytes, then the next */
-#ifndef WEIR_PREPROCESS_FIT_H
-#define WEIR_PREPROCESS_FIT_H
+#ifndef WEIR_PREPROCESS_PLAN_FIT_H
+#define WEIR_PREPROCESS_PLAN_FIT_H
 
 #include "preprocess/operators/chain.h"
 

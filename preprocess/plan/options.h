@@ -1,11 +1,11 @@
 /* The `preprocess` section of a pipeline file. */
-#ifndef WEIR_PREPROCESS_OPTIONS_H
-#define WEIR_PREPROCESS_OPTIONS_H
+#ifndef WEIR_PREPROCESS_PLAN_OPTIONS_H
+#define WEIR_PREPROCESS_PLAN_OPTIONS_H
 
 #include "core/config/schema.h"
 #include "core/wire/delivery.h"
-#include "preprocess/geometry.h"
-#include "preprocess/order.h"
+#include "preprocess/order/geometry.h"
+#include "preprocess/order/order.h"
 
 enum { PREPROCESS_WORKERS_MAX = 64, PREPROCESS_PAYLOAD_BYTES_MAX = 512 << 20 /* of one batch */ };
 #define PREPROCESS_BATCH_BYTES_MAX (UINT64_C(1) << 30) /* of the tensors of one batch */

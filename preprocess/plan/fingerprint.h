@@ -1,9 +1,9 @@
 /* What the fingerprints of all samples of a job add up to (core/wire/position.h), worked out a piece at a
  * time: there may be billions of them, and who works it out has heartbeats to answer meanwhile. Pure. */
-#ifndef WEIR_PREPROCESS_FINGERPRINT_H
-#define WEIR_PREPROCESS_FINGERPRINT_H
+#ifndef WEIR_PREPROCESS_PLAN_FINGERPRINT_H
+#define WEIR_PREPROCESS_PLAN_FINGERPRINT_H
 
-#include "preprocess/plan.h"
+#include "preprocess/plan/plan.h"
 
 /* Zeroed: nothing is added yet. */
 struct preprocess_sum {

@@ -4,11 +4,11 @@
  * A Feistel network over the smallest even number of bits that holds the count, walked along its
  * cycle until it lands inside (Black & Rogaway, "Ciphers with Arbitrary Finite Domains", 2002):
  * fewer than four steps on average. */
-#ifndef WEIR_PREPROCESS_ORDER_H
-#define WEIR_PREPROCESS_ORDER_H
+#ifndef WEIR_PREPROCESS_ORDER_ORDER_H
+#define WEIR_PREPROCESS_ORDER_ORDER_H
 
 #include "core/base/hash.h"
-#include "preprocess/geometry.h"
+#include "preprocess/order/geometry.h"
 
 enum preprocess_shuffle {
     PREPROCESS_SHUFFLE_FULL,     /* any sample may stand anywhere */

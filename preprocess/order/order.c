@@ -1,5 +1,5 @@
 /* Which sample stands at which position of an epoch: a keyed permutation. */
-#include "preprocess/order.h"
+#include "preprocess/order/order.h"
 
 #include "core/base/error.h"
 #include "core/base/rng.h"
