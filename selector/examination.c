@@ -5,9 +5,9 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/wire/sample_set.h"
-#include "selector/queries.h"
 #include "selector/retention.h"
 #include "selector/scores/scores_file.h"
+#include "selector/sql/queries.h"
 
 #include <dirent.h>
 #include <stdlib.h>

@@ -6,31 +6,38 @@
 #include "selector/scores/scores.h"
 #include "selector/tasks/task.h"
 
+static struct selector_queue *queue_of(void *owner)
+{
+    struct selector *selector = owner;
+    return &selector->queue;
+}
+
 static void on_selection_open(void *owner, struct weir_request *request)
 {
-    selector_task_open(owner, request);
+    selector_task_open(queue_of(owner), request);
 }
 
 static void on_select(void *owner, struct weir_request *request)
 {
-    selector_task_select(owner, request);
+    selector_task_select(queue_of(owner), request);
 }
 
 static void on_interval_seal(void *owner, struct weir_request *request)
 {
-    selector_task_interval(owner, request);
+    selector_task_interval(queue_of(owner), request);
 }
 
 static void on_preview(void *owner, struct weir_request *request)
 {
-    selector_task_preview(owner, request);
+    selector_task_preview(queue_of(owner), request);
 }
 
 /* Needs neither feed nor pool: taken at once. */
 static void on_scores_take(void *owner, struct weir_request *request)
 {
     const struct selector *selector = owner;
-    const struct selector_scores_store store = {.db = selector->db, .data_dir = selector->data_dir};
+    const struct selector_scores_store store = {.db = selector->queue.db,
+                                                .data_dir = selector->queue.data_dir};
     struct msg_scores_noted noted = {0};
     struct weir_error err;
     if (selector_scores_take(&store, request->message, &noted, &err) != WEIR_OK)
@@ -42,7 +49,8 @@ static void on_scores_take(void *owner, struct weir_request *request)
 /* Files are only read, so counting waits for no task. */
 static void count_scores(const struct selector *selector, const struct weir_request *request)
 {
-    const struct selector_scores_store store = {.db = selector->db, .data_dir = selector->data_dir};
+    const struct selector_scores_store store = {.db = selector->queue.db,
+                                                .data_dir = selector->queue.data_dir};
     const struct msg_scores_purge *asked = request->message;
     struct msg_scores_noted noted = {0};
     struct weir_error err;
@@ -59,7 +67,7 @@ static void on_scores_purge(void *owner, struct weir_request *request)
     if (asked->count)
         count_scores(owner, request);
     else
-        selector_task_purge(owner, request);
+        selector_task_purge(queue_of(owner), request);
 }
 
 static void on_set_read(void *owner, struct weir_request *request)
@@ -68,7 +76,7 @@ static void on_set_read(void *owner, struct weir_request *request)
     const struct msg_set_read *asked = request->message;
     struct msg_set_part part;
     struct weir_error err;
-    if (selector_serving_read(&selector->serving, selector->data_dir, asked, &part, &err) !=
+    if (selector_serving_read(&selector->serving, selector->queue.data_dir, asked, &part, &err) !=
         WEIR_OK)
         weir_rpc_refuse(request->server, &request->route, &err);
     else if (asked->labels)
@@ -84,12 +92,12 @@ static void on_window_seal(void *owner, struct weir_request *request)
     const struct msg_window_seal *asked = request->message;
     struct selector_sealed sealed = {.policy = "window", .candidates = asked->ids.count};
     struct weir_error err;
-    if (selector_sealed_window(selector->data_dir, SELECTOR_LANES, asked, &sealed, &err) !=
+    if (selector_sealed_window(selector->queue.data_dir, SELECTOR_LANES, asked, &sealed, &err) !=
         WEIR_OK) {
         weir_rpc_refuse(request->server, &request->route, &err);
         return;
     }
-    WEIR_AUTO_FREE char *path = selector_sealed_path(selector->data_dir, &sealed);
+    WEIR_AUTO_FREE char *path = selector_sealed_path(selector->queue.data_dir, &sealed);
     const struct msg_selected selected = selector_sealed_message(&sealed, path);
     weir_rpc_reply(request->server, &request->route, MSG_selected, &selected, NULL);
 }
@@ -102,17 +110,18 @@ static void on_selection_forget(void *owner, struct weir_request *request)
     struct selector_swept swept;
     struct weir_error err;
     enum weir_status status = WEIR_OK;
-    if (selector_task_is_busy_with(selector, asked->pipeline))
+    if (selector_task_is_busy_with(&selector->queue, asked->pipeline))
         status = weir_fail(&err, WEIR_UNAVAILABLE, "the selector is choosing for pipeline %s",
                            asked->pipeline);
     if (!status)
-        status = selector_retention_forget(selector->db, selector->data_dir, asked->pipeline,
-                                           selector->task_count == 0, &swept, &err);
+        status =
+            selector_retention_forget(selector->queue.db, selector->queue.data_dir, asked->pipeline,
+                                      selector->queue.count == 0, &swept, &err);
     if (status) {
         weir_rpc_refuse(request->server, &request->route, &err);
         return;
     }
-    selector_forget_pipeline(selector, asked->pipeline);
+    selector_pipelines_forget(&selector->queue.pipelines, asked->pipeline);
     const struct msg_selection_forgotten forgotten = {.sets = swept.removed,
                                                       .bytes = swept.removed_bytes};
     weir_rpc_reply(request->server, &request->route, MSG_selection_forgotten, &forgotten, NULL);
@@ -139,11 +148,12 @@ static enum weir_status examine(struct selector *selector, uint64_t session,
     if (!selector->examination || selector_examination_session(selector->examination) != session) {
         selector_examination_free(selector->examination);
         selector->examination = NULL;
-        status = selector_examination_begin(selector->db, selector->data_dir, session,
+        status = selector_examination_begin(selector->queue.db, selector->queue.data_dir, session,
                                             &selector->examination, err);
     }
     return status ? status
-                  : selector_examination_step(selector->examination, selector->db, ret_found, err);
+                  : selector_examination_step(selector->examination, selector->queue.db, ret_found,
+                                              err);
 }
 
 static void on_owned_examine(void *owner, struct weir_request *request)

@@ -1,8 +1,8 @@
 /* Rows from Postgres, sizes from the folder, pools and choices from memory. */
 #include "selector/inventory.h"
 
-#include "selector/queries.h"
 #include "selector/retention.h"
+#include "selector/sql/queries.h"
 #include "selector/tasks/task.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ enum { PIPELINE, TRIGGER, DIGEST, SAMPLES, POLICY, SEED, SEALED, TOTAL, SHARES }
 static uint64_t bytes_of(const struct selector *selector, const char *digest)
 {
     struct stat found;
-    WEIR_AUTO_FREE char *path = weir_format("%s/sets/%s.set", selector->data_dir, digest);
+    WEIR_AUTO_FREE char *path = weir_format("%s/sets/%s.set", selector->queue.data_dir, digest);
     return stat(path, &found) == 0 ? (uint64_t)found.st_size : 0;
 }
 
@@ -74,7 +74,8 @@ static void add_rows(const struct selector *selector, const struct weir_rows *ro
     sets->shares = texts_of(rows, SHARES, arena);
     sets->seeds = numbers_of(rows, SEED, arena);
     sets->sealed_us = (struct weir_i64s){(const int64_t *)sealed.at, sealed.count};
-    sets->expires_us = expiries(sets, selector_keep_us(selector), arena);
+    sets->expires_us =
+        expiries(sets, selector_pipelines_keep_us(&selector->queue.pipelines), arena);
     sets->bytes = sizes(selector, sets->digests, arena);
 }
 
@@ -82,10 +83,10 @@ static void add_pools(const struct selector *selector, const char *pipeline,
                       struct weir_arena *arena, struct msg_sets_are *sets)
 {
     size_t count = 0;
-    const char **names = weir_arena_alloc(arena, selector->pipeline_count * sizeof *names);
-    uint64_t *bytes = weir_arena_alloc(arena, selector->pipeline_count * sizeof *bytes);
-    for (size_t i = 0; i < selector->pipeline_count; i++) {
-        const struct selector_pipeline *one = selector->pipelines[i];
+    const char **names = weir_arena_alloc(arena, selector->queue.pipelines.count * sizeof *names);
+    uint64_t *bytes = weir_arena_alloc(arena, selector->queue.pipelines.count * sizeof *bytes);
+    for (size_t i = 0; i < selector->queue.pipelines.count; i++) {
+        const struct selector_pipeline *one = selector->queue.pipelines.of[i];
         if (pipeline[0] != '\0' && !weir_str_equal(one->name, pipeline))
             continue;
         names[count] = one->name;
@@ -103,7 +104,7 @@ static void add_choices(const struct selector *selector, const char *pipeline,
     uint64_t *triggers = weir_arena_alloc(arena, SELECTOR_LANES * sizeof *triggers);
     uint64_t *done = weir_arena_alloc(arena, SELECTOR_LANES * sizeof *done);
     uint64_t *total = weir_arena_alloc(arena, SELECTOR_LANES * sizeof *total);
-    for (const struct selector_task *task = selector->tasks; task; task = task->next) {
+    for (const struct selector_task *task = selector->queue.first; task; task = task->next) {
         if (!task->work || (pipeline[0] != '\0' && !weir_str_equal(task->pipeline_name, pipeline)))
             continue;
         struct weir_work_progress progress = weir_work_progress(task->work);
@@ -125,10 +126,10 @@ enum weir_status selector_inventory(const struct selector *selector, const char 
     WEIR_AUTO(weir_rows) rows = NULL;
     struct selector_swept folder = {0};
     struct msg_sets_are sets = {0};
-    enum weir_status status = DB_RUN(selector->db, Q_list_sealed, &rows, err, DB_TEXT(pipeline),
-                                     DB_I64(SELECTOR_LISTED_MAX));
+    enum weir_status status = DB_RUN(selector->queue.db, Q_list_sealed, &rows, err,
+                                     DB_TEXT(pipeline), DB_I64(SELECTOR_LISTED_MAX));
     if (!status)
-        status = selector_retention_survey(selector->data_dir, &folder, err);
+        status = selector_retention_survey(selector->queue.data_dir, &folder, err);
     if (status)
         return status;
     add_rows(selector, rows, arena, &sets);

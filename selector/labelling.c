@@ -44,7 +44,7 @@ static void answer(struct selector_labelling *labelling)
     weir_bits_pack(&labelling->gone, &gone);
     part->labels = (struct weir_i64s){labelling->labels, part->ids.count};
     part->gone = weir_bytes(gone.at, gone.size);
-    weir_rpc_reply(labelling->selector->server, &labelling->route, MSG_set_part, part, NULL);
+    weir_rpc_reply(labelling->selector->queue.server, &labelling->route, MSG_set_part, part, NULL);
     finish(labelling);
 }
 
@@ -78,7 +78,7 @@ static void on_columns(void *owner, const struct weir_reply *reply, const struct
              ((const struct msg_columns_is *)reply->message)->ids.count)
         weir_ignore(weir_fail(&own, WEIR_INTERNAL, "storage sent no good columns"));
     if (own.status) {
-        weir_rpc_refuse(labelling->selector->server, &labelling->route, &own);
+        weir_rpc_refuse(labelling->selector->queue.server, &labelling->route, &own);
         finish(labelling);
         return;
     }
@@ -101,8 +101,8 @@ static void ask_next(struct selector_labelling *labelling)
         labelling->end++;
     const struct msg_columns_read read = {
         .first = first, .count = (uint32_t)(ids->at[labelling->end - 1] - first + 1)};
-    weir_rpc_call(labelling->selector->storage, MSG_columns_read, &read, STORAGE_MS, on_columns,
-                  labelling);
+    weir_rpc_call(labelling->selector->queue.storage, MSG_columns_read, &read, STORAGE_MS,
+                  on_columns, labelling);
 }
 
 static size_t count_all(const struct selector *selector)

@@ -1,5 +1,5 @@
 /* The selector: decides WHICH samples a training run sees. */
-#include "selector/section.h"
+#include "selector/pipelines/section.h"
 #include "selector/selector.h"
 
 int main(int argc, char **argv)

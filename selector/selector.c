@@ -6,8 +6,8 @@
 #include "core/base/memory.h"
 #include "selector/examination.h"
 #include "selector/labelling.h"
-#include "selector/queries.h"
 #include "selector/retention.h"
+#include "selector/sql/queries.h"
 #include "selector/tasks/task.h"
 
 #include <inttypes.h>
@@ -22,21 +22,21 @@ enum { SWEEP_MS = 3600 * 1000 };
 
 static void on_follow_time(void *owner)
 {
-    struct selector *selector = owner;
-    if (selector->stepping)
+    struct selector_queue *queue = owner;
+    if (queue->stepping)
         return; /* busy, and it reads the feed anyway */
-    for (size_t i = 0; i < selector->pipeline_count; i++)
-        selector_task_follow(selector, selector->pipelines[i]->name);
+    for (size_t i = 0; i < queue->pipelines.count; i++)
+        selector_task_follow(queue, queue->pipelines.of[i]->name);
 }
 
 /* Pipelines that were followed before a restart go on being followed. */
-static enum weir_status load_known(struct selector *selector, struct weir_error *err)
+static enum weir_status load_known(struct selector_pipelines *pipelines, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(selector->db, Q_list_pipelines, &rows, err);
+    enum weir_status status = DB_RUN(pipelines->db, Q_list_pipelines, &rows, err);
     for (size_t i = 0; !status && i < weir_rows_count(rows); i++) {
         struct selector_pipeline *pipeline = NULL;
-        status = selector_find_pipeline(selector, weir_rows_text(rows, i, 0), &pipeline, err);
+        status = selector_pipelines_find(pipelines, weir_rows_text(rows, i, 0), &pipeline, err);
         if (status != WEIR_INVALID)
             continue;
         weir_log(WEIR_LOG_ERROR, "a stored pipeline is not understood", "pipeline=%s error=\"%s\"",
@@ -46,13 +46,13 @@ static enum weir_status load_known(struct selector *selector, struct weir_error 
     return status;
 }
 
-static enum weir_status open_lanes(struct selector *selector, const char *postgres,
+static enum weir_status open_lanes(struct selector_queue *queue, const char *postgres,
                                    struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; !status && i < SELECTOR_LANES; i++)
         status = weir_db_open(postgres, "selector", SELECTOR_QUERIES, SELECTOR_QUERY_COUNT,
-                              &selector->lanes[i].db, err);
+                              &queue->lanes[i].db, err);
     return status;
 }
 
@@ -61,33 +61,27 @@ static enum weir_status open_steps(struct selector *selector,
                                    struct weir_error *err)
 {
     enum weir_status status = weir_db_open(options->postgres, "selector", SELECTOR_QUERIES,
-                                           SELECTOR_QUERY_COUNT, &selector->db, err);
+                                           SELECTOR_QUERY_COUNT, &selector->queue.db, err);
     if (!status)
-        status = weir_db_migrate(selector->db, SELECTOR_MIGRATIONS, SELECTOR_MIGRATIONS_count, err);
+        status = weir_db_migrate(selector->queue.db, SELECTOR_MIGRATIONS, SELECTOR_MIGRATIONS_count,
+                                 err);
     if (!status)
-        status = weir_lived_tick(&selector->lived, selector->db, Q_live, weir_now_ms(), err);
+        status = weir_lived_tick(&selector->lived, selector->queue.db, Q_live, weir_now_ms(), err);
     if (!status)
-        status = open_lanes(selector, options->postgres, err);
+        status = open_lanes(&selector->queue, options->postgres, err);
     if (status)
         return status;
+    selector->queue.pipelines.db = selector->queue.db;
     WEIR_AUTO_FREE char *endpoint = weir_service_endpoint(options->socket_dir, "storage");
-    status = weir_rpc_connect(selector->loop, endpoint, NULL, NULL, &selector->storage, err);
-    return status ? status : load_known(selector, err);
+    status =
+        weir_rpc_connect(selector->queue.loop, endpoint, NULL, NULL, &selector->queue.storage, err);
+    return status ? status : load_known(&selector->queue.pipelines, err);
 }
 
-int64_t selector_keep_us(const struct selector *selector)
+static bool is_source(const struct selector_pipelines *pipelines, const char *pipeline)
 {
-    int64_t keep_us = 0;
-    for (size_t i = 0; i < selector->pipeline_count; i++)
-        if (selector->pipelines[i]->section->keep_us > keep_us)
-            keep_us = selector->pipelines[i]->section->keep_us;
-    return keep_us;
-}
-
-static bool is_source(const struct selector *selector, const char *pipeline)
-{
-    for (size_t i = 0; i < selector->pipeline_count; i++) {
-        const struct selector_section *section = selector->pipelines[i]->section;
+    for (size_t i = 0; i < pipelines->count; i++) {
+        const struct selector_section *section = pipelines->of[i]->section;
         const char *from =
             section->policy->scored ? section->policy->scored(section->options, 1)->from : NULL;
         if (from && weir_str_equal(from, pipeline))
@@ -97,17 +91,17 @@ static bool is_source(const struct selector *selector, const char *pipeline)
 }
 
 /* All pipelines have to be understood: one that is not could take the scores of any other. */
-static enum weir_status drop_scores(struct selector *selector, int64_t before_us,
+static enum weir_status drop_scores(struct selector_pipelines *pipelines, int64_t before_us,
                                     struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     struct selector_pipeline *pipeline = NULL;
-    enum weir_status status = DB_RUN(selector->db, Q_list_pipelines, &rows, err);
+    enum weir_status status = DB_RUN(pipelines->db, Q_list_pipelines, &rows, err);
     for (size_t i = 0; !status && i < weir_rows_count(rows); i++)
-        status = selector_find_pipeline(selector, weir_rows_text(rows, i, 0), &pipeline, err);
+        status = selector_pipelines_find(pipelines, weir_rows_text(rows, i, 0), &pipeline, err);
     for (size_t i = 0; !status && i < weir_rows_count(rows); i++)
-        if (!is_source(selector, weir_rows_text(rows, i, 0)))
-            status = selector_retention_drop_scores(selector->db, weir_rows_text(rows, i, 0),
+        if (!is_source(pipelines, weir_rows_text(rows, i, 0)))
+            status = selector_retention_drop_scores(pipelines->db, weir_rows_text(rows, i, 0),
                                                     before_us, err);
     return status;
 }
@@ -116,9 +110,10 @@ static void sweep_scores(struct selector *selector, int64_t before_us)
 {
     struct selector_swept swept;
     struct weir_error err;
-    enum weir_status status = drop_scores(selector, before_us, &err);
+    enum weir_status status = drop_scores(&selector->queue.pipelines, before_us, &err);
     if (!status)
-        status = selector_retention_sweep_scores(selector->db, selector->data_dir, &swept, &err);
+        status = selector_retention_sweep_scores(selector->queue.db, selector->queue.data_dir,
+                                                 &swept, &err);
     if (status)
         weir_log(WEIR_LOG_WARN, "scores are not swept", "error=\"%s\"", err.text);
     else if (swept.removed > 0)
@@ -131,11 +126,11 @@ static void sweep(struct selector *selector, bool at_start)
 {
     struct selector_swept swept;
     struct weir_error err;
-    int64_t keep_us = selector_keep_us(selector);
+    int64_t keep_us = selector_pipelines_keep_us(&selector->queue.pipelines);
     if (keep_us == 0)
         return; /* nobody has said how long */
-    if (selector_retention_sweep(selector->db, selector->data_dir, selector->lived.us - keep_us,
-                                 at_start, &swept, &err) != WEIR_OK)
+    if (selector_retention_sweep(selector->queue.db, selector->queue.data_dir,
+                                 selector->lived.us - keep_us, at_start, &swept, &err) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "sets are not swept", "error=\"%s\"", err.text);
     else if (swept.removed > 0)
         weir_log(WEIR_LOG_INFO, "sets swept",
@@ -147,7 +142,8 @@ static void sweep(struct selector *selector, bool at_start)
 static void count_time(struct selector *selector)
 {
     struct weir_error err;
-    if (weir_lived_tick(&selector->lived, selector->db, Q_live, weir_now_ms(), &err) != WEIR_OK)
+    if (weir_lived_tick(&selector->lived, selector->queue.db, Q_live, weir_now_ms(), &err) !=
+        WEIR_OK)
         weir_log(WEIR_LOG_DEBUG, "time not counted yet", "error=\"%s\"", err.text);
 }
 
@@ -155,7 +151,7 @@ static void on_sweep_time(void *owner)
 {
     struct selector *selector = owner;
     count_time(selector);
-    if (selector->task_count == 0)
+    if (selector->queue.count == 0)
         sweep(selector, false);
 }
 
@@ -164,10 +160,10 @@ enum weir_status selector_open(const struct weir_service_options *options, struc
                                struct weir_error *err)
 {
     struct selector *selector = weir_calloc(1, sizeof *selector);
-    selector->loop = loop;
-    selector->server = server;
-    selector->data_dir = weir_strdup(options->data_dir);
-    selector->columns.directory = selector->data_dir;
+    selector->queue.loop = loop;
+    selector->queue.server = server;
+    selector->queue.data_dir = weir_strdup(options->data_dir);
+    selector->queue.columns.directory = selector->queue.data_dir;
     enum weir_status status = open_steps(selector, options, err);
     if (status) {
         selector_close(selector);
@@ -175,7 +171,8 @@ enum weir_status selector_open(const struct weir_service_options *options, struc
     }
     sweep(selector, true);
     selector->sweep_timer = weir_loop_timer(loop, SWEEP_MS, SWEEP_MS, on_sweep_time, selector);
-    selector->follow_timer = weir_loop_timer(loop, FOLLOW_MS, FOLLOW_MS, on_follow_time, selector);
+    selector->follow_timer =
+        weir_loop_timer(loop, FOLLOW_MS, FOLLOW_MS, on_follow_time, &selector->queue);
     *ret_state = selector;
     return WEIR_OK;
 }
@@ -185,57 +182,23 @@ void selector_close(void *state)
     struct selector *selector = state;
     if (!selector)
         return;
-    weir_loop_cancel(selector->loop, selector->follow_timer);
-    weir_loop_cancel(selector->loop, selector->sweep_timer);
+    weir_loop_cancel(selector->queue.loop, selector->follow_timer);
+    weir_loop_cancel(selector->queue.loop, selector->sweep_timer);
     if (selector->sweep_timer != 0)
         count_time(selector);
-    weir_loop_cancel(selector->loop, selector->next_timer);
-    weir_rpc_peer_close(selector->storage);
-    selector_task_drop_all(selector);
+    weir_loop_cancel(selector->queue.loop, selector->queue.next_timer);
+    weir_rpc_peer_close(selector->queue.storage);
+    selector_task_drop_all(&selector->queue);
     selector_labelling_drop_all(selector);
     selector_examination_free(selector->examination);
-    while (selector->pipeline_count > 0)
-        selector_pipeline_unref(selector->pipelines[--selector->pipeline_count]);
-    free(selector->pipelines);
-    selector_columns_fini(&selector->columns);
+    selector_pipelines_fini(&selector->queue.pipelines);
+    selector_columns_fini(&selector->queue.columns);
     selector_serving_fini(&selector->serving);
     for (size_t i = 0; i < SELECTOR_LANES; i++)
-        weir_db_close(selector->lanes[i].db);
-    weir_db_close(selector->db);
-    free(selector->data_dir);
+        weir_db_close(selector->queue.lanes[i].db);
+    weir_db_close(selector->queue.db);
+    free(selector->queue.data_dir);
     free(selector);
-}
-
-enum weir_status selector_find_pipeline(struct selector *selector, const char *name,
-                                        struct selector_pipeline **ret_pipeline,
-                                        struct weir_error *err)
-{
-    for (size_t i = 0; i < selector->pipeline_count; i++) {
-        if (weir_str_equal(selector->pipelines[i]->name, name)) {
-            *ret_pipeline = selector->pipelines[i];
-            return WEIR_OK;
-        }
-    }
-    struct selector_pipeline *pipeline = NULL;
-    enum weir_status status = selector_pipeline_load(selector->db, name, &pipeline, err);
-    if (status)
-        return status;
-    selector->pipelines = weir_realloc(selector->pipelines, selector->pipeline_count + 1,
-                                       sizeof(struct selector_pipeline *));
-    selector->pipelines[selector->pipeline_count++] = pipeline;
-    *ret_pipeline = pipeline;
-    return WEIR_OK;
-}
-
-void selector_forget_pipeline(struct selector *selector, const char *name)
-{
-    for (size_t i = 0; i < selector->pipeline_count; i++) {
-        if (!weir_str_equal(selector->pipelines[i]->name, name))
-            continue;
-        selector_pipeline_unref(selector->pipelines[i]);
-        selector->pipelines[i] = selector->pipelines[--selector->pipeline_count];
-        return;
-    }
 }
 
 void selector_wipe(void *state, const struct weir_request *request, struct msg_wiped *answer)
@@ -243,6 +206,6 @@ void selector_wipe(void *state, const struct weir_request *request, struct msg_w
     struct selector *selector = state;
     (void)request;
     (void)answer;
-    weir_rpc_peer_renew(selector->storage);
-    weir_db_renew(selector->db);
+    weir_rpc_peer_renew(selector->queue.storage);
+    weir_db_renew(selector->queue.db);
 }

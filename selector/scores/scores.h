@@ -6,7 +6,7 @@
 
 #include "core/db/db.h"
 #include "core/wire/wire.h"
-#include "selector/set.h"
+#include "selector/sets/set.h"
 
 enum { SELECTOR_SCORES_FLOATS_MAX = 1 << 30 }; /* of one choice: 4 GiB */
 

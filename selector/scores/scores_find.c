@@ -2,7 +2,7 @@
 #include "selector/scores/scores_file.h"
 
 #include "core/base/memory.h"
-#include "selector/queries.h"
+#include "selector/sql/queries.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Going through what trainings have reported. */
 #include "selector/scores/scores_file.h"
 
-#include "selector/queries.h"
+#include "selector/sql/queries.h"
 
 static enum weir_status tell_file(const struct selector_scores_store *store, const char *name,
                                   selector_reported_fn *tell, void *owner, struct weir_error *err)

@@ -6,7 +6,7 @@
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/base/memory.h"
-#include "selector/queries.h"
+#include "selector/sql/queries.h"
 
 #include <inttypes.h>
 

@@ -12,30 +12,56 @@
 #define SELECTOR_TASKS_TASK_H
 
 #include "core/loop/work.h"
-#include "selector/candidates.h"
-#include "selector/preview.h"
-#include "selector/sealed.h"
-#include "selector/selector.h"
+#include "core/rpc/rpc.h"
+#include "selector/choices/candidates.h"
+#include "selector/choices/preview.h"
+#include "selector/pipelines/pipeline.h"
+#include "selector/sets/sealed.h"
 
-enum { SELECTOR_TASKS_MAX = 1024 };
+enum {
+    SELECTOR_TASKS_MAX = 1024,
+    SELECTOR_LANES = 2, /* choices that are made at the same time: a short one passes a long one */
+};
 
 /* How often an erasure makes a choice begin anew; after that it is finished first. */
 enum { SELECTOR_BEGUN_ANEW_MAX = 3 };
 
+/* Where a choice is made. */
+struct selector_lane {
+    struct weir_db *db; /* its thread's own connection */
+    bool is_taken;
+};
+
+/* The tasks, and what they share. Owned by: struct selector. */
+struct selector_queue {
+    struct weir_loop *loop;
+    struct weir_rpc_server *server;
+    struct weir_rpc_peer *storage;
+    struct weir_db *db;
+    char *data_dir;
+    struct selector_pipelines pipelines;
+    struct selector_columns columns;
+    struct selector_task *first; /* in the order they came */
+    size_t count;
+    struct selector_task *stepping; /* it alone may change pipelines and columns; NULL: nobody */
+    uint64_t next_timer;            /* when the next one is looked for; 0: not soon */
+    struct selector_lane lanes[SELECTOR_LANES];
+};
+
 /* ---- for handlers: a request that waits already is not queued twice: its answer goes to whoever
  * asked last ---- */
 
-void selector_task_open(struct selector *selector, const struct weir_request *request);
-void selector_task_select(struct selector *selector, const struct weir_request *request);
-void selector_task_interval(struct selector *selector, const struct weir_request *request);
-void selector_task_preview(struct selector *selector, const struct weir_request *request);
-void selector_task_purge(struct selector *selector, const struct weir_request *request);
+void selector_task_open(struct selector_queue *queue, const struct weir_request *request);
+void selector_task_select(struct selector_queue *queue, const struct weir_request *request);
+void selector_task_interval(struct selector_queue *queue, const struct weir_request *request);
+void selector_task_preview(struct selector_queue *queue, const struct weir_request *request);
+void selector_task_purge(struct selector_queue *queue, const struct weir_request *request);
 /* Reads the feeds of a pipeline; nobody waits for it. */
-void selector_task_follow(struct selector *selector, const char *pipeline);
+void selector_task_follow(struct selector_queue *queue, const char *pipeline);
 /* Whether anything is under way, or waits, for this pipeline. */
-bool selector_task_is_busy_with(const struct selector *selector, const char *pipeline);
+bool selector_task_is_busy_with(const struct selector_queue *queue, const char *pipeline);
 /* Forgets all tasks without answering them. */
-void selector_task_drop_all(struct selector *selector);
+void selector_task_drop_all(struct selector_queue *queue);
 
 /* ---- between the queue (task_queue.c) and the steps (task_steps.h) ---- */
 
@@ -73,7 +99,7 @@ struct selector_wish {
 
 struct selector_task {
     struct selector_task *next;
-    struct selector *selector;
+    struct selector_queue *queue;
     enum selector_task_kind kind;
     enum selector_phase phase;
     struct weir_route route; /* of whoever waits; a following: nobody */

@@ -8,14 +8,14 @@
 enum { FEED_ROWS = 8192 };
 
 /* Cached columns of rows that changed are not only stale: they may be what must be forgotten. */
-static void drop_columns(struct selector *selector, const struct msg_feed_is *page)
+static void drop_columns(struct selector_queue *queue, const struct msg_feed_is *page)
 {
     for (size_t i = 0; i < page->sequences.count; i++) {
         uint64_t first = page->firsts.at[i];
         uint64_t last = first + page->counts.at[i] - 1;
         for (uint64_t id = first - weir_sample_row(first);
              page->kinds.at[i] != WEIR_CHANGE_ADDED && id <= last; id += WEIR_BLOCK_ROWS)
-            selector_columns_drop(&selector->columns, id);
+            selector_columns_drop(&queue->columns, id);
     }
 }
 
@@ -40,7 +40,7 @@ static void start_anew(struct selector_task *task)
     struct weir_error err;
     weir_log(WEIR_LOG_INFO, "feed read anew", "pipeline=%s dataset=%" PRIu64, pipeline->name,
              dataset);
-    if (selector_pipeline_restart(pipeline, task->selector->db, task->dataset, &err) == WEIR_OK)
+    if (selector_pipeline_restart(pipeline, task->queue->db, task->dataset, &err) == WEIR_OK)
         weir_ignore(weir_fail(&err, WEIR_UNAVAILABLE,
                               "dataset %" PRIu64 ": the feed is read anew from a snapshot",
                               dataset)); /* the status travels in err */
@@ -60,12 +60,12 @@ static void on_feed(void *owner, const struct weir_reply *reply, const struct we
     const struct msg_feed_is *page = reply->message;
     uint64_t read_from = task->pipeline->cursors[task->dataset];
     struct weir_error own;
-    if (selector_pipeline_advance(task->pipeline, task->selector->db, task->dataset, page, &own) !=
+    if (selector_pipeline_advance(task->pipeline, task->queue->db, task->dataset, page, &own) !=
         WEIR_OK) {
         selector_task_forget(task, &own);
         return;
     }
-    drop_columns(task->selector, page);
+    drop_columns(task->queue, page);
     uint64_t *head = &task->heads[task->dataset];
     if (*head == UINT64_MAX)
         *head = page->head;
@@ -85,8 +85,7 @@ static void ask_feed(struct selector_task *task)
         .limit = FEED_ROWS,
         .snapshot = pipeline->cursors[task->dataset] == 0,
     };
-    weir_rpc_call(task->selector->storage, MSG_feed_read, &read, SELECTOR_STORAGE_MS, on_feed,
-                  task);
+    weir_rpc_call(task->queue->storage, MSG_feed_read, &read, SELECTOR_STORAGE_MS, on_feed, task);
 }
 
 void selector_step_advance(struct selector_task *task)

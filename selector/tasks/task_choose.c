@@ -27,7 +27,7 @@ static void hold(struct selector_task *task)
     task->frozen.pool = (struct selector_pool){0};
     if (needs_ends(task) && !pipeline->replay)
         selector_pool_copy(&pipeline->pool, &task->frozen.pool);
-    selector_columns_view(&task->selector->columns, &task->columns);
+    selector_columns_view(&task->queue->columns, &task->columns);
     task->sources = (struct selector_sources){
         .columns = &task->columns,
         .pipeline = &task->frozen,
@@ -55,7 +55,7 @@ static void let_go(struct selector_task *task)
         return; /* nothing is held */
     give_back_history(task);
     selector_pool_fini(&task->frozen.pool);
-    selector_columns_unview(&task->selector->columns, &task->columns);
+    selector_columns_unview(&task->queue->columns, &task->columns);
     selector_pipeline_unref(task->pipeline);
     task->frozen = (struct selector_pipeline){0};
 }
@@ -93,13 +93,13 @@ static bool tell_progress(void *owner, size_t done, size_t total)
 
 static enum weir_status learn_past(struct selector_task *task, struct weir_error *err)
 {
-    const struct selector *selector = task->selector;
+    const struct selector_queue *queue = task->queue;
     uint64_t trigger = task->asked.select.trigger;
     enum weir_status status = WEIR_OK;
     if (needs_ends(task))
         status = selector_ends_read(task->lane->db, &task->frozen, trigger, &task->ends, err);
     if (!status && (task->frozen.section->needs & SELECTION_NEEDS_PAST))
-        status = selector_history_reach(&task->frozen.history, task->lane->db, selector->data_dir,
+        status = selector_history_reach(&task->frozen.history, task->lane->db, queue->data_dir,
                                         task->pipeline_name, trigger, err);
     return status;
 }
@@ -149,11 +149,11 @@ static void choose_interval(struct selector_task *task)
 /* What is wished for is a set like any other. */
 static enum weir_status write_set(struct selector_task *task, struct weir_error *err)
 {
-    const struct selector *selector = task->selector;
+    const struct selector_queue *queue = task->queue;
     bool wishes = task->wish.unscored.count > 0;
     const struct selector_sealing sealing = {
-        .data_dir = selector->data_dir,
-        .writer = (size_t)(task->lane - selector->lanes),
+        .data_dir = queue->data_dir,
+        .writer = (size_t)(task->lane - queue->lanes),
         .set = wishes ? &task->wish.unscored : &task->candidates.chosen,
         .weights = wishes ? NULL : task->candidates.weights,
         .parts = wishes ? NULL : &task->candidates.parts,
@@ -205,7 +205,7 @@ static void begin_anew(struct selector_task *task)
 static void on_chosen(void *owner)
 {
     struct selector_task *task = owner;
-    struct selector *selector = task->selector;
+    struct selector_queue *queue = task->queue;
     task->work = NULL;
     if (task->is_overtaken) {
         begin_anew(task);
@@ -215,16 +215,16 @@ static void on_chosen(void *owner)
         task->phase = task->kind == SELECTOR_PREVIEW ? SELECTOR_SHOW : SELECTOR_SEAL;
         selector_task_step(task);
     }
-    if (selector->stepping && selector->stepping->phase == SELECTOR_PURGE)
-        selector_task_step(selector->stepping);
+    if (queue->stepping && queue->stepping->phase == SELECTOR_PURGE)
+        selector_task_step(queue->stepping);
 }
 
 void selector_step_choose(struct selector_task *task)
 {
-    struct selector *selector = task->selector;
+    struct selector_queue *queue = task->queue;
     struct weir_error err;
     hold(task);
-    if (weir_work_start(selector->loop, run, on_chosen, task, &task->work, &err) != WEIR_OK)
+    if (weir_work_start(queue->loop, run, on_chosen, task, &task->work, &err) != WEIR_OK)
         selector_task_fail(task, &err);
     else
         selector_task_yield(task);

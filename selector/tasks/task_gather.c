@@ -27,7 +27,7 @@ static void on_columns(void *owner, const struct weir_reply *reply, const struct
         .held_out = columns->held_out,
     };
     struct weir_error own;
-    if (selector_columns_put(&task->selector->columns, &block, &own) != WEIR_OK)
+    if (selector_columns_put(&task->queue->columns, &block, &own) != WEIR_OK)
         selector_task_fail(task, &own);
     else
         selector_task_step(task);
@@ -68,7 +68,7 @@ static enum weir_status hold_out(struct selector_task *task, size_t index, uint6
 {
     const struct selector_holdout *holdout = holdout_of(task, index);
     if (holdout && holdout->by_subject)
-        return selector_columns_hold_out(&task->selector->columns, first, wants_held_out(task),
+        return selector_columns_hold_out(&task->queue->columns, first, wants_held_out(task),
                                          task->mask, err);
     if (holdout)
         selector_holdout_mask(holdout, first, wants_held_out(task), task->mask);
@@ -91,7 +91,7 @@ static void withhold(struct selector_task *task, uint64_t first)
 static void ask_columns(struct selector_task *task, uint64_t first, uint32_t rows)
 {
     const struct msg_columns_read read = {.first = first, .count = rows};
-    weir_rpc_call(task->selector->storage, MSG_columns_read, &read, SELECTOR_STORAGE_MS, on_columns,
+    weir_rpc_call(task->queue->storage, MSG_columns_read, &read, SELECTOR_STORAGE_MS, on_columns,
                   task);
 }
 
@@ -99,7 +99,7 @@ static void ask_columns(struct selector_task *task, uint64_t first, uint32_t row
 static bool gather_block(struct selector_task *task, size_t index)
 {
     const struct selector_pipeline *pipeline = task->pipeline;
-    struct selector_columns *columns = &task->selector->columns;
+    struct selector_columns *columns = &task->queue->columns;
     uint64_t dataset = pipeline->datasets[index];
     uint64_t first = weir_sample_id((uint32_t)dataset, (uint32_t)task->block, 0);
     uint32_t rows = selector_pool_rows(&pipeline->pool, dataset, task->block);

@@ -3,7 +3,7 @@
 #include "selector/tasks/task_holdout.h"
 
 #include "core/base/memory.h"
-#include "selector/holdout.h"
+#include "selector/pipelines/holdout.h"
 #include "selector/scores/scores.h"
 
 #include <stdlib.h>
@@ -125,7 +125,7 @@ static enum weir_status ask_model(struct selector_task *task, const char *model,
                                   struct selector_irreducible *irreducible, struct weir_error *err)
 {
     const struct selector_scores_store store = {.db = task->lane->db,
-                                                .data_dir = task->selector->data_dir};
+                                                .data_dir = task->queue->data_dir};
     const struct selector_scores_query query = {.pipeline = task->pipeline_name,
                                                 .mode = "score",
                                                 .model = model,

@@ -4,7 +4,7 @@
 #include "selector/tasks/task_steps.h"
 
 #include "core/wire/sample.h"
-#include "selector/queries.h"
+#include "selector/sql/queries.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -85,7 +85,7 @@ enum weir_status selector_task_find_losses(struct selector_task *task,
                                            struct weir_error *err)
 {
     const struct selector_scores_store store = {.db = task->lane->db,
-                                                .data_dir = task->selector->data_dir};
+                                                .data_dir = task->queue->data_dir};
     struct adding adding = {task->frozen.section, &task->frozen, losses};
     const char *model = task->asked.select.model;
     *losses = (struct selection_losses){.model = model};

@@ -25,7 +25,7 @@ static bool holds_gone(const struct selector_task *task, const struct selector_t
                        const struct selector_set *live)
 {
     struct selector_set gone = {0};
-    if (task->selector->columns.hole_count > 0)
+    if (task->queue->columns.hole_count > 0)
         return true; /* rows of somebody's were dropped while it looked */
     if (!weir_str_equal(task->pipeline_name, other->pipeline_name))
         return false;
@@ -40,7 +40,7 @@ static bool holds_gone(const struct selector_task *task, const struct selector_t
 static bool overtake(const struct selector_task *task, const struct selector_set *live)
 {
     bool waits = false;
-    for (struct selector_task *other = task->selector->tasks; other; other = other->next) {
+    for (struct selector_task *other = task->queue->first; other; other = other->next) {
         if (!other->work || other->begun_anew >= SELECTOR_BEGUN_ANEW_MAX ||
             !holds_gone(task, other, live))
             continue;
@@ -53,8 +53,8 @@ static bool overtake(const struct selector_task *task, const struct selector_set
 void selector_step_purge(struct selector_task *task)
 {
     const struct selector_scores_store store = {
-        .db = task->selector->db,
-        .data_dir = task->selector->data_dir,
+        .db = task->queue->db,
+        .data_dir = task->queue->data_dir,
     };
     struct selector_set live = {0};
     struct msg_scores_noted noted = {0};
@@ -74,6 +74,6 @@ void selector_step_purge(struct selector_task *task)
     if (noted.samples > 0)
         weir_log(WEIR_LOG_INFO, "scores forgotten", "pipeline=%s samples=%" PRIu64,
                  task->pipeline_name, noted.samples);
-    weir_rpc_reply(task->selector->server, &task->route, MSG_scores_noted, &noted, NULL);
+    weir_rpc_reply(task->queue->server, &task->route, MSG_scores_noted, &noted, NULL);
     selector_task_end(task);
 }

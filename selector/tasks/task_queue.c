@@ -24,18 +24,18 @@ static bool chooses(const struct selector_task *task)
            task->kind == SELECTOR_PREVIEW;
 }
 
-static struct selector_lane *find_lane(struct selector *selector)
+static struct selector_lane *find_lane(struct selector_queue *queue)
 {
     for (size_t i = 0; i < SELECTOR_LANES; i++)
-        if (!selector->lanes[i].is_taken)
-            return &selector->lanes[i];
+        if (!queue->lanes[i].is_taken)
+            return &queue->lanes[i];
     return NULL;
 }
 
 /* A selection needs to know how the one before it ended. */
 static bool follows_another(const struct selector_task *task)
 {
-    const struct selector_task *other = task->selector->tasks;
+    const struct selector_task *other = task->queue->first;
     while (other != task && (other->kind != task->kind ||
                              !weir_str_equal(other->pipeline_name, task->pipeline_name)))
         other = other->next;
@@ -46,57 +46,57 @@ static bool may_start(struct selector_task *task)
 {
     return task->phase == SELECTOR_START &&
            (!chooses(task) || task->lane ||
-            (!follows_another(task) && find_lane(task->selector) != NULL));
+            (!follows_another(task) && find_lane(task->queue) != NULL));
 }
 
 static void step_next(void *owner)
 {
-    struct selector *selector = owner;
-    struct selector_task *task = selector->tasks;
-    selector->next_timer = 0;
+    struct selector_queue *queue = owner;
+    struct selector_task *task = queue->first;
+    queue->next_timer = 0;
     while (task && !may_start(task))
         task = task->next;
-    if (!task || selector->stepping)
+    if (!task || queue->stepping)
         return;
     if (chooses(task) && !task->lane) {
-        task->lane = find_lane(selector);
+        task->lane = find_lane(queue);
         task->lane->is_taken = true;
     }
-    selector->stepping = task;
+    queue->stepping = task;
     selector_task_step(task);
 }
 
-static void look_for_next(struct selector *selector)
+static void look_for_next(struct selector_queue *queue)
 {
-    if (selector->tasks && selector->next_timer == 0)
-        selector->next_timer = weir_loop_timer(selector->loop, 0, 0, step_next, selector);
+    if (queue->first && queue->next_timer == 0)
+        queue->next_timer = weir_loop_timer(queue->loop, 0, 0, step_next, queue);
 }
 
 void selector_task_yield(struct selector_task *task)
 {
-    if (task->selector->stepping == task)
-        task->selector->stepping = NULL;
-    look_for_next(task->selector);
+    if (task->queue->stepping == task)
+        task->queue->stepping = NULL;
+    look_for_next(task->queue);
 }
 
 void selector_task_end(struct selector_task *task)
 {
-    struct selector *selector = task->selector;
-    struct selector_task **at = &selector->tasks;
+    struct selector_queue *queue = task->queue;
+    struct selector_task **at = &queue->first;
     while (*at != task)
         at = &(*at)->next;
     *at = task->next;
-    selector->task_count--;
+    queue->count--;
     selector_task_yield(task);
     task_free(task);
-    if (selector->task_count == 0)
-        selector_columns_trim(&selector->columns);
+    if (queue->count == 0)
+        selector_columns_trim(&queue->columns);
 }
 
-static struct selector_task *task_new(struct selector *selector, enum selector_task_kind kind)
+static struct selector_task *task_new(struct selector_queue *queue, enum selector_task_kind kind)
 {
     struct selector_task *task = weir_calloc(1, sizeof *task);
-    task->selector = selector;
+    task->queue = queue;
     task->kind = kind;
     task->arena = weir_arena_new();
     return task;
@@ -104,13 +104,13 @@ static struct selector_task *task_new(struct selector *selector, enum selector_t
 
 static void enqueue(struct selector_task *task)
 {
-    struct selector *selector = task->selector;
-    struct selector_task **last = &selector->tasks;
+    struct selector_queue *queue = task->queue;
+    struct selector_task **last = &queue->first;
     while (*last)
         last = &(*last)->next;
     *last = task;
-    selector->task_count++;
-    look_for_next(selector);
+    queue->count++;
+    look_for_next(queue);
 }
 
 static bool same_request(const struct selector_task *a, const struct selector_task *b)
@@ -141,15 +141,15 @@ static bool same_request(const struct selector_task *a, const struct selector_ta
 /* Queues `task` unless the same is waiting, or there are too many. */
 static void submit(struct selector_task *task)
 {
-    struct selector *selector = task->selector;
-    for (struct selector_task *other = selector->tasks; other; other = other->next) {
+    struct selector_queue *queue = task->queue;
+    for (struct selector_task *other = queue->first; other; other = other->next) {
         if (!same_request(other, task))
             continue;
         other->route = task->route;
         task_free(task);
         return;
     }
-    if (selector->task_count < SELECTOR_TASKS_MAX) {
+    if (queue->count < SELECTOR_TASKS_MAX) {
         enqueue(task);
         return;
     }
@@ -157,13 +157,13 @@ static void submit(struct selector_task *task)
     weir_ignore(weir_fail(&err, WEIR_UNAVAILABLE, "the selector is busy with %d requests",
                           SELECTOR_TASKS_MAX)); /* the error carries the status */
     if (task->kind != SELECTOR_FOLLOW)
-        weir_rpc_refuse(selector->server, &task->route, &err);
+        weir_rpc_refuse(queue->server, &task->route, &err);
     task_free(task);
 }
 
-bool selector_task_is_busy_with(const struct selector *selector, const char *pipeline)
+bool selector_task_is_busy_with(const struct selector_queue *queue, const char *pipeline)
 {
-    for (const struct selector_task *task = selector->tasks; task; task = task->next)
+    for (const struct selector_task *task = queue->first; task; task = task->next)
         if (weir_str_equal(task->pipeline_name, pipeline))
             return true;
     return false;
@@ -174,7 +174,7 @@ bool selector_task_is_busy_with(const struct selector *selector, const char *pip
 void selector_task_fail(struct selector_task *task, const struct weir_error *err)
 {
     if (task->kind != SELECTOR_FOLLOW)
-        weir_rpc_refuse(task->selector->server, &task->route, err);
+        weir_rpc_refuse(task->queue->server, &task->route, err);
     if (err->status != WEIR_UNAVAILABLE)
         weir_log(task->kind == SELECTOR_FOLLOW ? WEIR_LOG_DEBUG : WEIR_LOG_WARN, "request failed",
                  "pipeline=%s error=\"%s\"", task->pipeline_name, err->text);
@@ -183,15 +183,15 @@ void selector_task_fail(struct selector_task *task, const struct weir_error *err
 
 void selector_task_answer(struct selector_task *task, const struct selector_sealed *sealed)
 {
-    WEIR_AUTO_FREE char *path = selector_sealed_path(task->selector->data_dir, sealed);
+    WEIR_AUTO_FREE char *path = selector_sealed_path(task->queue->data_dir, sealed);
     const struct msg_selected selected = selector_sealed_message(sealed, path);
-    weir_rpc_reply(task->selector->server, &task->route, MSG_selected, &selected, NULL);
+    weir_rpc_reply(task->queue->server, &task->route, MSG_selected, &selected, NULL);
     selector_task_end(task);
 }
 
 void selector_task_answer_preview(struct selector_task *task, const struct msg_preview_is *preview)
 {
-    weir_rpc_reply(task->selector->server, &task->route, MSG_preview_is, preview, NULL);
+    weir_rpc_reply(task->queue->server, &task->route, MSG_preview_is, preview, NULL);
     selector_task_end(task);
 }
 
@@ -217,9 +217,9 @@ static struct weir_strs keep_texts(struct selector_task *task, struct weir_strs 
     return (struct weir_strs){kept, texts.count};
 }
 
-void selector_task_open(struct selector *selector, const struct weir_request *request)
+void selector_task_open(struct selector_queue *queue, const struct weir_request *request)
 {
-    struct selector_task *task = task_new(selector, SELECTOR_OPEN);
+    struct selector_task *task = task_new(queue, SELECTOR_OPEN);
     struct msg_selection_open *asked = &task->asked.open;
     *asked = *(const struct msg_selection_open *)request->message;
     asked->pipeline = task->pipeline_name = keep_text(task, asked->pipeline);
@@ -231,9 +231,9 @@ void selector_task_open(struct selector *selector, const struct weir_request *re
     submit(task);
 }
 
-void selector_task_select(struct selector *selector, const struct weir_request *request)
+void selector_task_select(struct selector_queue *queue, const struct weir_request *request)
 {
-    struct selector_task *task = task_new(selector, SELECTOR_SELECT);
+    struct selector_task *task = task_new(queue, SELECTOR_SELECT);
     struct msg_select *asked = &task->asked.select;
     *asked = *(const struct msg_select *)request->message;
     asked->pipeline = task->pipeline_name = keep_text(task, asked->pipeline);
@@ -244,9 +244,9 @@ void selector_task_select(struct selector *selector, const struct weir_request *
     submit(task);
 }
 
-void selector_task_interval(struct selector *selector, const struct weir_request *request)
+void selector_task_interval(struct selector_queue *queue, const struct weir_request *request)
 {
-    struct selector_task *task = task_new(selector, SELECTOR_INTERVAL);
+    struct selector_task *task = task_new(queue, SELECTOR_INTERVAL);
     struct msg_interval_seal *asked = &task->asked.interval;
     *asked = *(const struct msg_interval_seal *)request->message;
     asked->pipeline = task->pipeline_name = keep_text(task, asked->pipeline);
@@ -255,9 +255,9 @@ void selector_task_interval(struct selector *selector, const struct weir_request
     submit(task);
 }
 
-void selector_task_preview(struct selector *selector, const struct weir_request *request)
+void selector_task_preview(struct selector_queue *queue, const struct weir_request *request)
 {
-    struct selector_task *task = task_new(selector, SELECTOR_PREVIEW);
+    struct selector_task *task = task_new(queue, SELECTOR_PREVIEW);
     const struct msg_preview *asked = request->message;
     task->pipeline_name = keep_text(task, asked->pipeline);
     task->positions = keep_numbers(task, asked->positions);
@@ -269,31 +269,31 @@ void selector_task_preview(struct selector *selector, const struct weir_request 
     submit(task);
 }
 
-void selector_task_purge(struct selector *selector, const struct weir_request *request)
+void selector_task_purge(struct selector_queue *queue, const struct weir_request *request)
 {
-    struct selector_task *task = task_new(selector, SELECTOR_FORGET);
+    struct selector_task *task = task_new(queue, SELECTOR_FORGET);
     const struct msg_scores_purge *asked = request->message;
     task->pipeline_name = keep_text(task, asked->pipeline);
     task->route = request->route;
     submit(task);
 }
 
-void selector_task_follow(struct selector *selector, const char *pipeline)
+void selector_task_follow(struct selector_queue *queue, const char *pipeline)
 {
-    struct selector_task *task = task_new(selector, SELECTOR_FOLLOW);
+    struct selector_task *task = task_new(queue, SELECTOR_FOLLOW);
     task->pipeline_name = keep_text(task, pipeline);
     submit(task);
 }
 
-void selector_task_drop_all(struct selector *selector)
+void selector_task_drop_all(struct selector_queue *queue)
 {
-    while (selector->tasks) {
-        struct selector_task *task = selector->tasks;
-        selector->tasks = task->next;
+    while (queue->first) {
+        struct selector_task *task = queue->first;
+        queue->first = task->next;
         weir_work_stop(task->work);
         task->work = NULL;
         task_free(task);
     }
-    selector->task_count = 0;
-    selector->stepping = NULL;
+    queue->count = 0;
+    queue->stepping = NULL;
 }

@@ -95,7 +95,7 @@ static struct selector_scores_store store_of(const struct selector_task *task)
 {
     return (struct selector_scores_store){
         .db = task->lane->db,
-        .data_dir = task->selector->data_dir,
+        .data_dir = task->queue->data_dir,
     };
 }
 
@@ -330,7 +330,7 @@ static void ask_for_scores(struct selector_task *task, const char *path)
              "pipeline=%s trigger=%" PRIu64 " mode=%s model=%s samples=%" PRIu64 " of=%" PRIu64,
              task->pipeline_name, task->asked.select.trigger, wanted.mode, wanted.model,
              wanted.samples, wanted.candidates);
-    weir_rpc_reply(task->selector->server, &task->route, MSG_scores_wanted, &wanted, NULL);
+    weir_rpc_reply(task->queue->server, &task->route, MSG_scores_wanted, &wanted, NULL);
 }
 
 static void ask_for_model(struct selector_task *task, const char *path)
@@ -344,12 +344,12 @@ static void ask_for_model(struct selector_task *task, const char *path)
     weir_log(WEIR_LOG_INFO, "model of the holdout wanted",
              "pipeline=%s trigger=%" PRIu64 " half=%" PRIu32 " samples=%" PRIu64,
              task->pipeline_name, task->asked.select.trigger, wanted.half, wanted.samples);
-    weir_rpc_reply(task->selector->server, &task->route, MSG_holdout_wanted, &wanted, NULL);
+    weir_rpc_reply(task->queue->server, &task->route, MSG_holdout_wanted, &wanted, NULL);
 }
 
 void selector_task_wish(struct selector_task *task)
 {
-    WEIR_AUTO_FREE char *path = selector_sealed_path(task->selector->data_dir, &task->wish.sealed);
+    WEIR_AUTO_FREE char *path = selector_sealed_path(task->queue->data_dir, &task->wish.sealed);
     if (task->wish.trains)
         ask_for_model(task, path);
     else

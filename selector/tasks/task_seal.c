@@ -9,7 +9,7 @@
 static enum weir_status put(struct selector_task *task, const struct selector_sealed *sealed,
                             struct weir_error *err)
 {
-    struct weir_db *db = task->selector->db;
+    struct weir_db *db = task->queue->db;
     if (!selector_task_is_recorded(task))
         return WEIR_OK;
     if (task->kind == SELECTOR_INTERVAL)

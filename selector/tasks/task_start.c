@@ -7,15 +7,15 @@
 
 static void start_open(struct selector_task *task)
 {
-    struct selector *selector = task->selector;
+    struct selector_queue *queue = task->queue;
     struct weir_error err;
-    if (selector_pipeline_store(selector->db, &task->asked.open, &err) != WEIR_OK) {
+    if (selector_pipeline_store(queue->db, &task->asked.open, &err) != WEIR_OK) {
         selector_task_forget(task, &err);
         return;
     }
-    selector_forget_pipeline(selector, task->pipeline_name);
-    weir_rpc_reply(selector->server, &task->route, MSG_selection_opened, NULL, NULL);
-    selector_task_follow(selector, task->pipeline_name);
+    selector_pipelines_forget(&queue->pipelines, task->pipeline_name);
+    weir_rpc_reply(queue->server, &task->route, MSG_selection_opened, NULL, NULL);
+    selector_task_follow(queue, task->pipeline_name);
     selector_task_end(task);
 }
 
@@ -24,7 +24,7 @@ static bool answer_again(struct selector_task *task)
 {
     struct selector_sealed sealed;
     struct weir_error err;
-    struct weir_db *db = task->selector->db;
+    struct weir_db *db = task->queue->db;
     enum weir_status status =
         task->kind == SELECTOR_SELECT
             ? selector_sealed_find_trigger(db, task->pipeline_name, task->asked.select.trigger,
@@ -48,9 +48,8 @@ static enum weir_status find_beginning(struct selector_task *task, struct weir_e
     if (section->tail == UINT64_MAX || trigger <= section->tail + 1)
         return WEIR_OK;
     struct selector_boundary boundary = {.position_count = pipeline->dataset_count};
-    enum weir_status status =
-        selector_sealed_boundary(task->selector->db, pipeline->name, trigger - 1 - section->tail,
-                                 task->after, &boundary, err);
+    enum weir_status status = selector_sealed_boundary(
+        task->queue->db, pipeline->name, trigger - 1 - section->tail, task->after, &boundary, err);
     if (status || !pipeline->replay)
         return status;
     memset(task->after, 0, pipeline->dataset_count * sizeof *task->after);
@@ -86,8 +85,8 @@ static enum weir_status plan(struct selector_task *task, struct weir_error *err)
         return WEIR_OK;
     }
     if (task->kind == SELECTOR_PREVIEW) {
-        enum weir_status status = selector_sealed_last(task->selector->db, pipeline->name,
-                                                       &task->asked.select.trigger, err);
+        enum weir_status status =
+            selector_sealed_last(task->queue->db, pipeline->name, &task->asked.select.trigger, err);
         if (status)
             return status;
         task->asked.select.trigger++;
@@ -110,8 +109,8 @@ void selector_step_start(struct selector_task *task)
     if (selector_task_is_recorded(task) && answer_again(task))
         return;
     struct weir_error err;
-    enum weir_status status =
-        selector_find_pipeline(task->selector, task->pipeline_name, &task->pipeline, &err);
+    enum weir_status status = selector_pipelines_find(&task->queue->pipelines, task->pipeline_name,
+                                                      &task->pipeline, &err);
     if (!status)
         status = plan(task, &err);
     if (status) {

@@ -3,7 +3,7 @@
 
 void selector_task_forget(struct selector_task *task, const struct weir_error *err)
 {
-    selector_forget_pipeline(task->selector, task->pipeline_name);
+    selector_pipelines_forget(&task->queue->pipelines, task->pipeline_name);
     selector_task_fail(task, err);
 }
 

@@ -36,7 +36,7 @@ static struct selector *selector_of(const struct fixture *fixture)
 /* The choice that is being made for a pipeline. */
 static const struct selector_task *choice_of(const struct fixture *fixture, const char *pipeline)
 {
-    const struct selector_task *task = selector_of(fixture)->tasks;
+    const struct selector_task *task = selector_of(fixture)->queue.first;
     while (task && (!task->work || !weir_str_equal(task->pipeline_name, pipeline)))
         task = task->next;
     return task;
@@ -204,7 +204,7 @@ static void a_choice_that_is_closed_upon_gives_up(void **state)
     lab_change(fixture, WEIR_CHANGE_ADDED, 0, CANDIDATES);
     begin_long(fixture, "long", &waiting);
     lab_restart(fixture);
-    assert_null(selector_of(fixture)->tasks);
+    assert_null(selector_of(fixture)->queue.first);
     ask_long(fixture, "long", &waiting);
     assert_false(waiting.answered);
 }

@@ -644,7 +644,7 @@ static void a_purge_that_died_is_no_damage(void **state)
     struct weir_error err;
     assert_int_equal(purge(fixture), WEIR_OK);
     assert_int_equal(
-        weir_db_exec(selector->db,
+        weir_db_exec(selector->queue.db,
                      "UPDATE score_file SET samples = samples + 2, unscored = unscored + 1", &err),
         WEIR_OK); /* as the row stood before */
     assert_int_equal(lab_ask(fixture, MSG_scores_purge, &again), WEIR_OK);

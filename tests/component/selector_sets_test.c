@@ -1,7 +1,7 @@
 /* The files of sets: which stay, which go, and that none is half there. */
 #include "core/base/clock.h"
-#include "selector/queries.h"
 #include "selector/retention.h"
+#include "selector/sql/queries.h"
 #include "tests/component/selector_lab.h"
 
 #include <dirent.h>
@@ -29,7 +29,7 @@ static struct selector_swept sweep(const struct fixture *fixture, int64_t before
     struct selector_swept swept;
     struct weir_error err;
     const struct selector *selector = fixture->selector;
-    if (selector_retention_sweep(selector->db, fixture->dir.path, before_us, at_start, &swept,
+    if (selector_retention_sweep(selector->queue.db, fixture->dir.path, before_us, at_start, &swept,
                                  &err) != WEIR_OK)
         fail_msg("%s", err.text);
     return swept;
@@ -70,7 +70,7 @@ static int64_t a_second_passes(const struct fixture *fixture)
 {
     struct selector *selector = fixture->selector;
     struct weir_error err;
-    assert_int_equal(weir_lived_tick(&selector->lived, selector->db, Q_live,
+    assert_int_equal(weir_lived_tick(&selector->lived, selector->queue.db, Q_live,
                                      selector->lived.ticked_ms + 1000, &err),
                      WEIR_OK);
     return selector->lived.us;
@@ -108,7 +108,7 @@ static void make_old(const struct fixture *fixture)
         assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
     }
     closedir(open);
-    assert_int_equal(weir_db_exec(selector->db,
+    assert_int_equal(weir_db_exec(selector->queue.db,
                                   "UPDATE interval_set SET used_us = used_us - 5184000000000",
                                   &err),
                      WEIR_OK);

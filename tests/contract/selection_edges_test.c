@@ -1,7 +1,7 @@
 /* The edges of selection, as docs/guides/selection-edges.md tells them: for every policy an empty pool, one that is
  * smaller than the limit, one class, equal times; for every method equal scores, scores that are no numbers, and
  * infinite ones. A new policy or method needs a row in the tables here, and there. */
-#include "selector/candidates.h"
+#include "selector/choices/candidates.h"
 #include "selector/scoring/scoring.h"
 #include "tests/unit/selector/choose.h"
 

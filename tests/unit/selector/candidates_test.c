@@ -1,6 +1,6 @@
 /* Windows, limits, ratios and seeds: what policies share. */
 #include "core/base/memory.h"
-#include "selector/candidates.h"
+#include "selector/choices/candidates.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* Columns that lie packed in a file. */
 #include "core/base/memory.h"
 #include "core/base/rng.h"
-#include "selector/columns.h"
+#include "selector/pipelines/columns.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

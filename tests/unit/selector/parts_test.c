@@ -1,5 +1,5 @@
 /* Epoch parts: what the method draws for each epoch, counted among all that was drawn. */
-#include "selector/parts.h"
+#include "selector/sets/parts.h"
 
 #include "core/base/memory.h"
 

@@ -1,5 +1,5 @@
 /* The pool: what was there at a position, whatever came later. */
-#include "selector/pool.h"
+#include "selector/pipelines/pool.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* The `selection` section: what is understood, what is refused, and where. */
-#include "selector/section.h"
+#include "selector/pipelines/section.h"
 
 #include "core/base/file.h"
 #include "selector/scoring/scoring.h"

@@ -1,7 +1,7 @@
 /* Sets of ids against plain arrays of truth values: random shapes over a handful of blocks. */
 #include "core/base/memory.h"
 #include "core/base/rng.h"
-#include "selector/set.h"
+#include "selector/sets/set.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

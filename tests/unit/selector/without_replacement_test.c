@@ -1,5 +1,5 @@
 /* Epochs of drawing without replacement, set after set, as history sees them. */
-#include "selector/history.h"
+#include "selector/pipelines/history.h"
 #include "tests/unit/selector/choose.h"
 
 enum { SAMPLES = 100, SAMPLES_MAX = 200 };

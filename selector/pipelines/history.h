@@ -5,11 +5,11 @@
  * Epochs (of drawing without replacement): a set that holds a sample the running epoch had drawn
  * begins the next one, in which so far just those repeated samples are drawn. A set of a warm-up
  * trigger, which took everything, is no draw. */
-#ifndef SELECTOR_HISTORY_H
-#define SELECTOR_HISTORY_H
+#ifndef SELECTOR_PIPELINES_HISTORY_H
+#define SELECTOR_PIPELINES_HISTORY_H
 
 #include "core/db/db.h"
-#include "selector/set.h"
+#include "selector/sets/set.h"
 
 struct selector_history {
     uint64_t warmup; /* triggers whose sets are no draws; the owner's to set */

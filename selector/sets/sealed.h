@@ -1,13 +1,13 @@
 /* Sealed sample sets as the selector answers them: the file under its digest, and the row that
  * describes it. Both are written once; whoever asks again gets the same answer. */
-#ifndef SELECTOR_SEALED_H
-#define SELECTOR_SEALED_H
+#ifndef SELECTOR_SETS_SEALED_H
+#define SELECTOR_SETS_SEALED_H
 
 #include "core/db/db.h"
 #include "core/wire/wire.h"
-#include "selector/parts.h"
 #include "selector/policies/policy.h"
-#include "selector/set.h"
+#include "selector/sets/parts.h"
+#include "selector/sets/set.h"
 
 #include "core/base/hash.h"
 

@@ -1,9 +1,9 @@
 /* The `selection` section of a pipeline file, and the class names that its policy may need: read,
  * checked, printed, documented. */
-#ifndef SELECTOR_SECTION_H
-#define SELECTOR_SECTION_H
+#ifndef SELECTOR_PIPELINES_SECTION_H
+#define SELECTOR_PIPELINES_SECTION_H
 
-#include "selector/holdout.h"
+#include "selector/pipelines/holdout.h"
 #include "selector/policies/policy.h"
 
 struct selector_section {

@@ -1,6 +1,6 @@
 /* Reads `selection` with one table made of two: the keys every policy shares and the policy's own,
  * so that all complaints about the section come at once. */
-#include "selector/section.h"
+#include "selector/pipelines/section.h"
 
 #include "core/base/memory.h"
 

@@ -1,5 +1,5 @@
 /* Packs columns, appends them to a file, reads them back. */
-#include "selector/columns.h"
+#include "selector/pipelines/columns.h"
 
 #include "core/base/file.h"
 #include "core/base/memory.h"

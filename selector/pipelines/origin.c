@@ -1,8 +1,8 @@
 /* Binary search over the ends of the earlier triggers. */
-#include "selector/origin.h"
+#include "selector/pipelines/origin.h"
 
 #include "core/base/memory.h"
-#include "selector/queries.h"
+#include "selector/sql/queries.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* Which samples a dataset keeps from all training. By subject storage says; by sample it is a hash
  * of the id, keyed by the dataset's name, so that every pipeline on the dataset holds out the same
  * ones, now and later. Pure. */
-#ifndef SELECTOR_HOLDOUT_H
-#define SELECTOR_HOLDOUT_H
+#ifndef SELECTOR_PIPELINES_HOLDOUT_H
+#define SELECTOR_PIPELINES_HOLDOUT_H
 
-#include "selector/pool.h"
+#include "selector/pipelines/pool.h"
 
 /* Zero-initialised holds out nothing. */
 struct selector_holdout {

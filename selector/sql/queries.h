@@ -1,6 +1,6 @@
-/* The statements of sql/queries.def, by number. */
-#ifndef SELECTOR_QUERIES_H
-#define SELECTOR_QUERIES_H
+/* The statements of queries.def, by number. */
+#ifndef SELECTOR_SQL_QUERIES_H
+#define SELECTOR_SQL_QUERIES_H
 
 #include "core/db/db.h"
 

@@ -1,5 +1,5 @@
 /* Draws a part for each epoch, as positions among the candidates, and then counts among the drawn alone. */
-#include "selector/parts.h"
+#include "selector/sets/parts.h"
 
 #include "core/base/memory.h"
 

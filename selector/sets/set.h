@@ -1,8 +1,8 @@
 /* A set of sample ids, by block of 65 536 rows a range or a bitmap: never more than one bit for a row of
  * the blocks it touches, however it came about. Counting, looking up, uniting and drawing work on
  * blocks and words; nothing is expanded to ids but by whoever asks for the ids of one block. Pure. */
-#ifndef SELECTOR_SET_H
-#define SELECTOR_SET_H
+#ifndef SELECTOR_SETS_SET_H
+#define SELECTOR_SETS_SET_H
 
 #include "core/wire/sample.h"
 

@@ -1,5 +1,5 @@
 /* Gathers candidates and applies what all policies share: limit and ratio, the seed, the order. */
-#include "selector/candidates.h"
+#include "selector/choices/candidates.h"
 
 #include "core/base/hash.h"
 #include "core/base/memory.h"

@@ -1,10 +1,10 @@
 /* The sets that were sealed, united. */
-#include "selector/history.h"
+#include "selector/pipelines/history.h"
 
 #include "core/base/memory.h"
 #include "core/wire/sample_set.h"
 #include "selector/policies/policy.h"
-#include "selector/queries.h"
+#include "selector/sql/queries.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* Which trigger brought each candidate: by change sequence in a live pipeline, by (event time, id) in
  * a replay. Pure but for reading where the earlier triggers ended. */
-#ifndef SELECTOR_ORIGIN_H
-#define SELECTOR_ORIGIN_H
+#ifndef SELECTOR_PIPELINES_ORIGIN_H
+#define SELECTOR_PIPELINES_ORIGIN_H
 
 #include "core/db/db.h"
-#include "selector/pipeline.h"
+#include "selector/pipelines/pipeline.h"
 
 /* Where triggers 1, 2, … before the one that is asked for ended. */
 struct selector_ends {

@@ -1,5 +1,5 @@
 /* Counts candidates and chosen by group. */
-#include "selector/preview.h"
+#include "selector/choices/preview.h"
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"

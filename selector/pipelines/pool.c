@@ -1,5 +1,5 @@
 /* Ranges by block, and the masks made of them. */
-#include "selector/pool.h"
+#include "selector/pipelines/pool.h"
 
 #include "core/base/memory.h"
 

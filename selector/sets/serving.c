@@ -1,5 +1,5 @@
 /* Opens, checks, points. */
-#include "selector/serving.h"
+#include "selector/sets/serving.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* How a choice divides: by label, time, trigger, past use, component and epoch, with the reason of each part. Pure. */
-#ifndef SELECTOR_PREVIEW_H
-#define SELECTOR_PREVIEW_H
+#ifndef SELECTOR_CHOICES_PREVIEW_H
+#define SELECTOR_CHOICES_PREVIEW_H
 
-#include "selector/candidates.h"
+#include "selector/choices/candidates.h"
 
 enum { SELECTOR_PREVIEW_SLICES = 8, SELECTOR_PREVIEW_GROUPS_MAX = 100 };
 

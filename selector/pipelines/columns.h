@@ -1,12 +1,12 @@
 /* Time and label of samples, fetched from storage by block and kept in a file without a name, so that they
  * cost no memory and are gone with the process. Numbers are kept as what they exceed the least of their
  * block by, in 0, 1, 2, 4 or 8 bytes. Nothing here is needed after a crash. */
-#ifndef SELECTOR_COLUMNS_H
-#define SELECTOR_COLUMNS_H
+#ifndef SELECTOR_PIPELINES_COLUMNS_H
+#define SELECTOR_PIPELINES_COLUMNS_H
 
 #include "core/base/bytes.h"
 #include "core/base/error.h"
-#include "selector/set.h"
+#include "selector/sets/set.h"
 
 enum { SELECTOR_COLUMNS_BYTES_MAX = 1 << 30 };
 

@@ -1,6 +1,6 @@
 /* Blocks as ranges and bitmaps. Operations go block by block over bitmaps on the stack; a result that is
  * a range is kept as one. */
-#include "selector/set.h"
+#include "selector/sets/set.h"
 
 #include "core/base/error.h"
 #include "core/base/memory.h"

@@ -1,7 +1,7 @@
 /* Sealed sets in parts, for whoever cannot map their files. The set that was asked for last stays open; every
  * part is checked against its sums, a set whose epochs are asked for as a whole, once. */
-#ifndef SELECTOR_SERVING_H
-#define SELECTOR_SERVING_H
+#ifndef SELECTOR_SETS_SERVING_H
+#define SELECTOR_SETS_SERVING_H
 
 #include "core/wire/sample_set.h"
 #include "core/wire/wire.h"

@@ -1,11 +1,11 @@
 /* From pool and columns to a choice: gathers the candidates of one trigger (or interval) and lets
  * the policy choose. Pure; lives as long as one task. */
-#ifndef SELECTOR_CANDIDATES_H
-#define SELECTOR_CANDIDATES_H
+#ifndef SELECTOR_CHOICES_CANDIDATES_H
+#define SELECTOR_CHOICES_CANDIDATES_H
 
-#include "selector/parts.h"
-#include "selector/reader.h"
-#include "selector/section.h"
+#include "selector/choices/reader.h"
+#include "selector/pipelines/section.h"
+#include "selector/sets/parts.h"
 
 /* Samples behind (after_time, after_id), up to and including (upto_time, upto_id), in the order of a
  * replay. */

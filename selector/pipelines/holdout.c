@@ -1,5 +1,5 @@
 /* One hash per candidate of a dataset that declares a holdout. */
-#include "selector/holdout.h"
+#include "selector/pipelines/holdout.h"
 
 #include "core/base/hash.h"
 #include "core/base/rng.h"

@@ -1,9 +1,9 @@
 /* Stores, loads and advances pipelines. */
-#include "selector/pipeline.h"
+#include "selector/pipelines/pipeline.h"
 
 #include "core/base/fault.h"
 #include "core/base/memory.h"
-#include "selector/queries.h"
+#include "selector/sql/queries.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -280,4 +280,52 @@ enum weir_status selector_pipeline_restart(const struct selector_pipeline *pipel
         return weir_db_commit(db, err);
     weir_db_rollback(db);
     return status;
+}
+
+enum weir_status selector_pipelines_find(struct selector_pipelines *pipelines, const char *name,
+                                         struct selector_pipeline **ret_pipeline,
+                                         struct weir_error *err)
+{
+    for (size_t i = 0; i < pipelines->count; i++) {
+        if (weir_str_equal(pipelines->of[i]->name, name)) {
+            *ret_pipeline = pipelines->of[i];
+            return WEIR_OK;
+        }
+    }
+    struct selector_pipeline *pipeline = NULL;
+    enum weir_status status = selector_pipeline_load(pipelines->db, name, &pipeline, err);
+    if (status)
+        return status;
+    pipelines->of =
+        weir_realloc(pipelines->of, pipelines->count + 1, sizeof(struct selector_pipeline *));
+    pipelines->of[pipelines->count++] = pipeline;
+    *ret_pipeline = pipeline;
+    return WEIR_OK;
+}
+
+void selector_pipelines_forget(struct selector_pipelines *pipelines, const char *name)
+{
+    for (size_t i = 0; i < pipelines->count; i++) {
+        if (!weir_str_equal(pipelines->of[i]->name, name))
+            continue;
+        selector_pipeline_unref(pipelines->of[i]);
+        pipelines->of[i] = pipelines->of[--pipelines->count];
+        return;
+    }
+}
+
+void selector_pipelines_fini(struct selector_pipelines *pipelines)
+{
+    while (pipelines->count > 0)
+        selector_pipeline_unref(pipelines->of[--pipelines->count]);
+    free(pipelines->of);
+}
+
+int64_t selector_pipelines_keep_us(const struct selector_pipelines *pipelines)
+{
+    int64_t keep_us = 0;
+    for (size_t i = 0; i < pipelines->count; i++)
+        if (pipelines->of[i]->section->keep_us > keep_us)
+            keep_us = pipelines->of[i]->section->keep_us;
+    return keep_us;
 }

@@ -1,11 +1,11 @@
 /* Candidates as policies read them: block by block, with the columns that were asked for. Holds one block
  * of columns, however many candidates there are. */
-#ifndef SELECTOR_READER_H
-#define SELECTOR_READER_H
+#ifndef SELECTOR_CHOICES_READER_H
+#define SELECTOR_CHOICES_READER_H
 
-#include "selector/columns.h"
-#include "selector/history.h"
-#include "selector/origin.h"
+#include "selector/pipelines/columns.h"
+#include "selector/pipelines/history.h"
+#include "selector/pipelines/origin.h"
 #include "selector/scoring/progress.h"
 
 /* Where the columns come from; those behind what is not needed may be NULL. */

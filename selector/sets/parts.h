@@ -1,6 +1,6 @@
 /* Epoch parts: what each epoch trains on when a method draws anew for every one. Pure. */
-#ifndef SELECTOR_PARTS_H
-#define SELECTOR_PARTS_H
+#ifndef SELECTOR_SETS_PARTS_H
+#define SELECTOR_SETS_PARTS_H
 
 #include "selector/policies/policy.h"
 #include "selector/scoring/scoring.h"

@@ -1,12 +1,12 @@
 /* Files and rows of sealed sets. The file comes first: a row never names a file that is not there,
  * and a file without its row is written again, the same, under the same name. */
-#include "selector/sealed.h"
+#include "selector/sets/sealed.h"
 
 #include "core/base/fault.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/wire/sample_set.h"
-#include "selector/queries.h"
+#include "selector/sql/queries.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,14 +1,14 @@
 /* One pipeline as the selector follows it: its section, how far it has read each dataset's feed, and
  * its pool. Memory mirrors Postgres: every change is committed there first, and after a commit of
- * unknown outcome the pipeline is loaded anew. Held by struct selector and by what is being chosen for it. */
-#ifndef SELECTOR_PIPELINE_H
-#define SELECTOR_PIPELINE_H
+ * unknown outcome the pipeline is loaded anew. Held by struct selector_pipelines and by what is being chosen for it. */
+#ifndef SELECTOR_PIPELINES_PIPELINE_H
+#define SELECTOR_PIPELINES_PIPELINE_H
 
 #include "core/db/db.h"
 #include "core/wire/wire.h"
-#include "selector/history.h"
-#include "selector/pool.h"
-#include "selector/section.h"
+#include "selector/pipelines/history.h"
+#include "selector/pipelines/pool.h"
+#include "selector/pipelines/section.h"
 
 struct selector_pipeline {
     char *name;
@@ -48,5 +48,22 @@ enum weir_status selector_pipeline_advance(struct selector_pipeline *pipeline, s
 enum weir_status selector_pipeline_restart(const struct selector_pipeline *pipeline,
                                            struct weir_db *db, size_t index,
                                            struct weir_error *err) WEIR_MUST_USE;
+
+/* The pipelines in memory, loaded on demand. Zeroed but for `db`, which is the owner's, is empty. */
+struct selector_pipelines {
+    struct weir_db *db;
+    struct selector_pipeline **of;
+    size_t count;
+};
+
+/* The pipeline from memory or Postgres; borrowed, until it is forgotten. NOT_FOUND when unknown. */
+enum weir_status selector_pipelines_find(struct selector_pipelines *pipelines, const char *name,
+                                         struct selector_pipeline **ret_pipeline,
+                                         struct weir_error *err) WEIR_MUST_USE;
+/* Drops what memory knows: the next use loads it again. */
+void selector_pipelines_forget(struct selector_pipelines *pipelines, const char *name);
+void selector_pipelines_fini(struct selector_pipelines *pipelines);
+/* How long sets of no trigger stay: the longest that a pipeline says; 0: none has said it. */
+int64_t selector_pipelines_keep_us(const struct selector_pipelines *pipelines);
 
 #endif

@@ -1,5 +1,5 @@
 /* Expands one block at a time. */
-#include "selector/reader.h"
+#include "selector/choices/reader.h"
 
 #include "core/base/memory.h"
 

@@ -2,10 +2,10 @@
  * by block. Nothing is ever merged away, so the pool can say what was there at any past position;
  * 24 bytes a range, and a range is as long as what was ingested at once. Pure: no I/O. Owned by its
  * pipeline (pipeline.h), which keeps the same ranges in Postgres. */
-#ifndef SELECTOR_POOL_H
-#define SELECTOR_POOL_H
+#ifndef SELECTOR_PIPELINES_POOL_H
+#define SELECTOR_PIPELINES_POOL_H
 
-#include "selector/set.h"
+#include "selector/sets/set.h"
 
 /* One row of the change feed. */
 struct selector_change {
