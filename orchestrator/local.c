@@ -8,7 +8,7 @@
 #include "orchestrator/events.h"
 #include "orchestrator/pipeline/rehearsal.h"
 #include "orchestrator/platform/platform.h"
-#include "orchestrator/platform/spawn.h"
+#include "orchestrator/processes/spawn.h"
 #include "orchestrator/trainer_logs.h"
 
 #include <errno.h>

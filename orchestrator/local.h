@@ -4,8 +4,8 @@
 #define ORCHESTRATOR_LOCAL_H
 
 #include "core/base/bytes.h"
+#include "orchestrator/config/system.h"
 #include "orchestrator/screen/screen.h"
-#include "orchestrator/system.h"
 
 struct local_options {
     const char *data_dir;

@@ -4,7 +4,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/service/options.h"
-#include "orchestrator/config.h"
+#include "orchestrator/config/config.h"
 #include "orchestrator/erasures/signing.h"
 #include "orchestrator/local.h"
 #include "orchestrator/pipeline/machine.h"

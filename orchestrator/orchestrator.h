@@ -6,9 +6,9 @@
 
 #include "core/loop/loop.h"
 #include "core/rpc/rpc.h"
-#include "orchestrator/prices.h"
-#include "orchestrator/queries.h"
+#include "orchestrator/config/prices.h"
 #include "orchestrator/sharing/quotas.h"
+#include "orchestrator/sql/queries.h"
 
 enum {
     ORCHESTRATOR_ASK_MS = 30000, /* deadline of a request to a service; then the step begins anew */

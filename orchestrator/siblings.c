@@ -2,7 +2,7 @@
 #include "orchestrator/siblings.h"
 
 #include "core/base/memory.h"
-#include "orchestrator/platform/environment.h"
+#include "orchestrator/processes/environment.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "orchestrator/platform/platform.h"
-#include "orchestrator/platform/spawn.h"
+#include "orchestrator/processes/spawn.h"
 
 #include <jansson.h>
 #include <stdio.h>

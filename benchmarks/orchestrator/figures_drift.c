@@ -6,7 +6,7 @@
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "orchestrator/drift/statistic.h"
-#include "orchestrator/platform/spawn.h"
+#include "orchestrator/processes/spawn.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
-#include "orchestrator/platform/spawn.h"
+#include "orchestrator/processes/spawn.h"
 #include "selector/scoring/scoring.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
-#include "orchestrator/queries.h"
+#include "orchestrator/sql/queries.h"
 
 #include <sodium.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define ORCHESTRATOR_EVALUATIONS_GRID_H
 
 #include "orchestrator/evaluations/strategy.h"
-#include "orchestrator/period.h"
+#include "orchestrator/values/period.h"
 
 struct grid_options {
     const char *every, *from, *to;

@@ -1,6 +1,6 @@
 /* static: the intervals that the file names. */
 #include "orchestrator/evaluations/strategy.h"
-#include "orchestrator/period.h"
+#include "orchestrator/values/period.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
 #ifndef ORCHESTRATOR_LAUNCHERS_LAUNCHER_H
 #define ORCHESTRATOR_LAUNCHERS_LAUNCHER_H
 
-#include "orchestrator/platform/supervisor.h"
+#include "orchestrator/processes/supervisor.h"
 
 struct launcher_process {
     const char *name; /* borrowed until the next call */

@@ -3,7 +3,7 @@
 #ifndef ORCHESTRATOR_MODELS_RETENTION_H
 #define ORCHESTRATOR_MODELS_RETENTION_H
 
-#include "orchestrator/models/settings.h"
+#include "orchestrator/config/model_settings.h"
 #include "orchestrator/pipeline/pipeline.h"
 
 /* A live model, as far as the choice is concerned. */

@@ -5,7 +5,7 @@
 #define ORCHESTRATOR_MODELS_STORE_H
 
 #include "core/base/hash.h"
-#include "orchestrator/models/settings.h"
+#include "orchestrator/config/model_settings.h"
 #include "orchestrator/runs/run.h"
 
 #include <jansson.h>

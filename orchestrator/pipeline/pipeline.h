@@ -5,7 +5,7 @@
 #ifndef ORCHESTRATOR_PIPELINE_PIPELINE_H
 #define ORCHESTRATOR_PIPELINE_PIPELINE_H
 
-#include "orchestrator/config.h"
+#include "orchestrator/config/config.h"
 #include "orchestrator/orchestrator.h"
 #include "orchestrator/pipeline/machine.h"
 

@@ -5,8 +5,8 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "orchestrator/events.h"
-#include "orchestrator/json_number.h"
 #include "orchestrator/pipeline/pipeline_state.h"
+#include "orchestrator/values/json_number.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

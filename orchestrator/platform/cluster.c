@@ -5,7 +5,7 @@
 #include "core/base/bytes.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
-#include "orchestrator/platform/spawn.h"
+#include "orchestrator/processes/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>

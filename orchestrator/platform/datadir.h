@@ -13,7 +13,7 @@
 #define ORCHESTRATOR_PLATFORM_DATADIR_H
 
 #include "core/base/error.h"
-#include "orchestrator/platform/identity.h"
+#include "orchestrator/processes/identity.h"
 
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
 #define ORCHESTRATOR_PLATFORM_OWNERSHIP_H
 
 #include "core/base/error.h"
-#include "orchestrator/platform/identity.h"
+#include "orchestrator/processes/identity.h"
 
 /* As root: makes `identity` own the data directory `path` and Weir's own entries in it; nothing
  * else that lies there is touched. Does nothing when the directory belongs to it already: the top

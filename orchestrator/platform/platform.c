@@ -10,9 +10,9 @@
 #include "core/service/service.h"
 #include "orchestrator/launchers/launcher.h"
 #include "orchestrator/platform/datadir.h"
-#include "orchestrator/platform/environment.h"
 #include "orchestrator/platform/postgres.h"
-#include "orchestrator/platform/spawn.h"
+#include "orchestrator/processes/environment.h"
+#include "orchestrator/processes/spawn.h"
 
 #include <limits.h>
 #include <signal.h>

@@ -10,7 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/loop/loop.h"
-#include "orchestrator/platform/supervisor.h"
+#include "orchestrator/processes/supervisor.h"
 
 struct weir_platform_options {
     const char *data_dir;         /* made when absent */

@@ -5,7 +5,7 @@
 #define ORCHESTRATOR_PLATFORM_POSTGRES_H
 
 #include "core/base/error.h"
-#include "orchestrator/platform/identity.h"
+#include "orchestrator/processes/identity.h"
 
 struct weir_postgres_options {
     const char *bin_dir;    /* where `postgres` and `initdb` are; NULL: the newest installed */

@@ -9,7 +9,7 @@
 #include "core/base/path.h"
 #include "orchestrator/models/content.h"
 #include "orchestrator/pipeline/pipeline.h"
-#include "orchestrator/platform/spawn.h"
+#include "orchestrator/processes/spawn.h"
 #include "orchestrator/runs/run_state.h"
 #include "orchestrator/runs/run_watch.h"
 

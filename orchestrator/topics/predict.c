@@ -5,10 +5,10 @@
 #include "core/base/rng.h"
 #include "core/wire/outputs.h"
 #include "orchestrator/erasures/erasure.h"
-#include "orchestrator/json_number.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/runs/run.h"
 #include "orchestrator/topics/topic.h"
+#include "orchestrator/values/json_number.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,12 +2,12 @@
 #include "core/base/clock.h"
 #include "orchestrator/erasures/erasure.h"
 #include "orchestrator/events.h"
-#include "orchestrator/json_number.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/pipeline/spending.h"
 #include "orchestrator/pipeline/timeline.h"
 #include "orchestrator/runs/run.h"
 #include "orchestrator/topics/topic.h"
+#include "orchestrator/values/json_number.h"
 
 enum { ERASURES_LISTED_MAX = 1000 };
 

@@ -4,8 +4,8 @@
 #ifndef ORCHESTRATOR_TRIGGERS_CHECKS_H
 #define ORCHESTRATOR_TRIGGERS_CHECKS_H
 
-#include "orchestrator/period.h"
 #include "orchestrator/triggers/trigger.h"
+#include "orchestrator/values/period.h"
 
 struct trigger_checks_options {
     uint64_t samples;

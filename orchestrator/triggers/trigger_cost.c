@@ -5,10 +5,10 @@
  * `per_training_second` of the area; with every trigger it begins at 0 again. */
 #include "orchestrator/triggers/trigger.h"
 
-#include "orchestrator/json_number.h"
 #include "orchestrator/triggers/checks.h"
 #include "orchestrator/triggers/points.h"
 #include "orchestrator/triggers/window.h"
+#include "orchestrator/values/json_number.h"
 
 #include <math.h>
 #include <stdlib.h>

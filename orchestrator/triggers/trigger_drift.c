@@ -8,9 +8,9 @@
 
 #include "core/base/memory.h"
 #include "orchestrator/drift/judge.h"
-#include "orchestrator/json_number.h"
 #include "orchestrator/triggers/checks.h"
 #include "orchestrator/triggers/window.h"
+#include "orchestrator/values/json_number.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,12 +7,12 @@
 
 #include "core/base/memory.h"
 #include "orchestrator/drift/criterion.h"
-#include "orchestrator/json_number.h"
 #include "orchestrator/metrics/metric.h"
 #include "orchestrator/triggers/checks.h"
 #include "orchestrator/triggers/mistakes.h"
 #include "orchestrator/triggers/points.h"
 #include "orchestrator/triggers/window.h"
+#include "orchestrator/values/json_number.h"
 
 #include <math.h>
 #include <stdlib.h>

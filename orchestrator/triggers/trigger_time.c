@@ -5,7 +5,7 @@
 #include "orchestrator/triggers/trigger.h"
 
 #include "core/base/clock.h"
-#include "orchestrator/period.h"
+#include "orchestrator/values/period.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* The supervisor with real processes: restarts, order, stubborn children. */
-#include "orchestrator/platform/spawn.h"
+#include "orchestrator/processes/spawn.h"
 #include "tests/support/platform_case.h"
 
 #include <fcntl.h>

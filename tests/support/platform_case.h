@@ -7,7 +7,7 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
-#include "orchestrator/platform/supervisor.h"
+#include "orchestrator/processes/supervisor.h"
 #include "tests/support/loop.h"
 
 #include <setjmp.h>

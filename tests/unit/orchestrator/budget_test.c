@@ -1,5 +1,5 @@
 /* Budgets: what counts, since when, and when it is too much. */
-#include "orchestrator/budget.h"
+#include "orchestrator/config/budget.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,8 +7,8 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
-#include "orchestrator/config.h"
-#include "orchestrator/system.h"
+#include "orchestrator/config/config.h"
+#include "orchestrator/config/system.h"
 #include "tests/support/temp_dir.h"
 
 #include <string.h>

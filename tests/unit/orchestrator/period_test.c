@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "core/base/clock.h"
-#include "orchestrator/period.h"
+#include "orchestrator/values/period.h"
 
 #include <string.h>
 

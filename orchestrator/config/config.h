@@ -1,12 +1,12 @@
 /* The pipeline file as the orchestrator reads it: its own sections (pipeline, trigger, evaluation, deletion) and the
  * few keys of others' sections that driving a run needs. The other services check theirs from the same text. */
-#ifndef ORCHESTRATOR_CONFIG_H
-#define ORCHESTRATOR_CONFIG_H
+#ifndef ORCHESTRATOR_CONFIG_CONFIG_H
+#define ORCHESTRATOR_CONFIG_CONFIG_H
 
 #include "core/config/schema.h"
-#include "orchestrator/budget.h"
+#include "orchestrator/config/budget.h"
+#include "orchestrator/config/model_settings.h"
 #include "orchestrator/evaluations/section.h"
-#include "orchestrator/models/settings.h"
 
 enum {
     ORCHESTRATOR_EVALUATIONS_MAX = 8,

@@ -1,6 +1,6 @@
 /* What things cost: CPU and GPU time, bytes, and money by the prices of the system file. */
-#ifndef ORCHESTRATOR_PRICES_H
-#define ORCHESTRATOR_PRICES_H
+#ifndef ORCHESTRATOR_CONFIG_PRICES_H
+#define ORCHESTRATOR_CONFIG_PRICES_H
 
 #include "core/config/schema.h"
 

@@ -1,5 +1,5 @@
 /* Key tables of the sections `models` and `promote`. */
-#include "orchestrator/models/settings.h"
+#include "orchestrator/config/model_settings.h"
 
 #include <string.h>
 

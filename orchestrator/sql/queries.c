@@ -1,5 +1,5 @@
 /* The statements of sql/queries.def as the table that core/db prepares. */
-#include "orchestrator/queries.h"
+#include "orchestrator/sql/queries.h"
 
 const struct weir_query ORCHESTRATOR_QUERIES[ORCHESTRATOR_QUERY_COUNT] = {
 #define QUERY(name, sql) {#name, sql},

@@ -1,7 +1,7 @@
 /* The sections `models` (how they are stored, which are kept) and `promote` (which one is active) of a pipeline's
  * file. */
-#ifndef ORCHESTRATOR_MODELS_SETTINGS_H
-#define ORCHESTRATOR_MODELS_SETTINGS_H
+#ifndef ORCHESTRATOR_CONFIG_MODEL_SETTINGS_H
+#define ORCHESTRATOR_CONFIG_MODEL_SETTINGS_H
 
 #include "core/config/schema.h"
 #include "orchestrator/metrics/metric.h"

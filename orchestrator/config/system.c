@@ -1,5 +1,5 @@
 /* The key tables of the system file. */
-#include "orchestrator/system.h"
+#include "orchestrator/config/system.h"
 
 #include "core/db/db.h"
 #include "core/rpc/rpc.h"

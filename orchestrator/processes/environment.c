@@ -1,5 +1,5 @@
 /* Copying the environment, variable by variable. */
-#include "orchestrator/platform/environment.h"
+#include "orchestrator/processes/environment.h"
 
 #include "core/base/memory.h"
 #include "core/service/credentials.h"

@@ -1,5 +1,5 @@
 /* The key tables of the orchestrator's sections, and what tables cannot check. */
-#include "orchestrator/config.h"
+#include "orchestrator/config/config.h"
 
 #include "core/base/memory.h"
 #include "orchestrator/drift/detector.h"

@@ -1,5 +1,5 @@
 /* Periods: reading them, and finding the boundaries of their grid. Pure. */
-#include "orchestrator/period.h"
+#include "orchestrator/values/period.h"
 
 #include "core/base/clock.h"
 #include "core/config/schema.h"

@@ -1,12 +1,12 @@
 /* The system file: where things run and what they cost. Everything has a default, so that there need be none. */
-#ifndef ORCHESTRATOR_SYSTEM_H
-#define ORCHESTRATOR_SYSTEM_H
+#ifndef ORCHESTRATOR_CONFIG_SYSTEM_H
+#define ORCHESTRATOR_CONFIG_SYSTEM_H
 
 #include "core/service/credentials.h"
 #include "core/service/programs.h"
 #include "core/service/roots.h"
-#include "orchestrator/budget.h"
-#include "orchestrator/prices.h"
+#include "orchestrator/config/budget.h"
+#include "orchestrator/config/prices.h"
 #include "orchestrator/sharing/quotas.h"
 
 /* Texts are borrowed from the document. */
@@ -20,7 +20,7 @@ struct orchestrator_system {
     const char *postgres_bin_dir; /* NULL: the newest installed */
     struct orchestrator_prices prices;
     struct orchestrator_sharing sharing;
-    const struct weir_yaml_node *budgets;  /* checked: orchestrator/budget.h */
+    const struct weir_yaml_node *budgets;  /* checked: orchestrator/config/budget.h */
     const char *listen;                    /* endpoint of each worker; NULL: a socket of its own */
     const char *compress;                  /* how batches are compressed on their way */
     const struct weir_yaml_node *roots;    /* that sources may lie in: weir_roots_hand_on() */

@@ -1,11 +1,11 @@
 /* A table of children driven by SIGCHLD and timers on the loop. A child is RUNNING, WAITING for its
  * restart, STOPPING, or gone from the table. */
-#include "orchestrator/platform/supervisor.h"
+#include "orchestrator/processes/supervisor.h"
 
 #include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
-#include "orchestrator/platform/spawn.h"
+#include "orchestrator/processes/spawn.h"
 
 #include <errno.h>
 #include <poll.h>

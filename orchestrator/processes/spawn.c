@@ -1,6 +1,6 @@
 /* Starts programs. Between fork and exec only async-signal-safe calls are made: ZeroMQ's threads
  * may hold any lock at that moment. */
-#include "orchestrator/platform/spawn.h"
+#include "orchestrator/processes/spawn.h"
 
 #include "core/base/bytes.h"
 #include "core/base/file.h"

@@ -1,6 +1,6 @@
 /* The environment of the processes that are started. Storage alone has ours as it is. */
-#ifndef ORCHESTRATOR_PLATFORM_ENVIRONMENT_H
-#define ORCHESTRATOR_PLATFORM_ENVIRONMENT_H
+#ifndef ORCHESTRATOR_PROCESSES_ENVIRONMENT_H
+#define ORCHESTRATOR_PROCESSES_ENVIRONMENT_H
 
 #include "core/base/attributes.h"
 

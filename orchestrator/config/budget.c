@@ -1,5 +1,5 @@
 /* Limits, and whether they are reached. */
-#include "orchestrator/budget.h"
+#include "orchestrator/config/budget.h"
 
 static const int64_t DAY_US = INT64_C(86400) * 1000000;
 

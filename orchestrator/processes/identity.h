@@ -1,8 +1,8 @@
 /* The user that Weir's processes run as when the first of them is started as root. Only the platform changes
  * identities; everybody else runs as whoever started it. docs/decisions/003-privileges.md has the
  * rule and its price. */
-#ifndef ORCHESTRATOR_PLATFORM_IDENTITY_H
-#define ORCHESTRATOR_PLATFORM_IDENTITY_H
+#ifndef ORCHESTRATOR_PROCESSES_IDENTITY_H
+#define ORCHESTRATOR_PROCESSES_IDENTITY_H
 
 #include "core/base/error.h"
 

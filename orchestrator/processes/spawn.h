@@ -1,12 +1,12 @@
 /* fork and exec, done once and carefully: own session, dropped privileges, death with the parent,
  * clean signals, output to a log file. Call from the main thread only: the parent-death signal
  * fires when the thread that forked ends. */
-#ifndef ORCHESTRATOR_PLATFORM_SPAWN_H
-#define ORCHESTRATOR_PLATFORM_SPAWN_H
+#ifndef ORCHESTRATOR_PROCESSES_SPAWN_H
+#define ORCHESTRATOR_PROCESSES_SPAWN_H
 
 #include "core/base/bytes.h"
 #include "core/base/error.h"
-#include "orchestrator/platform/identity.h"
+#include "orchestrator/processes/identity.h"
 
 #include <sys/types.h>
 

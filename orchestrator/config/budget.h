@@ -1,10 +1,10 @@
 /* How much runs may cost, in total or in a day (UTC), and what happens then: the section `budget`
  * of a pipeline's file, and `budgets` of the system file. Pure. */
-#ifndef ORCHESTRATOR_BUDGET_H
-#define ORCHESTRATOR_BUDGET_H
+#ifndef ORCHESTRATOR_CONFIG_BUDGET_H
+#define ORCHESTRATOR_CONFIG_BUDGET_H
 
 #include "core/config/schema.h"
-#include "orchestrator/prices.h"
+#include "orchestrator/config/prices.h"
 
 enum budget_per { BUDGET_TOTAL, BUDGET_DAY };
 enum budget_then { BUDGET_HOLD, BUDGET_WARN };

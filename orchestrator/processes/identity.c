@@ -1,5 +1,5 @@
 /* Looks users up, drops to them, and asks the kernel what they may reach. */
-#include "orchestrator/platform/identity.h"
+#include "orchestrator/processes/identity.h"
 
 #include <errno.h>
 #include <fcntl.h>

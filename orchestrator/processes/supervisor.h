@@ -1,12 +1,12 @@
 /* The children of this process: started, restarted with growing pauses, stopped in order, never
  * left behind. One supervisor belongs to one loop and its thread. Children die with this process
  * (parent-death signal), whatever kills it. */
-#ifndef ORCHESTRATOR_PLATFORM_SUPERVISOR_H
-#define ORCHESTRATOR_PLATFORM_SUPERVISOR_H
+#ifndef ORCHESTRATOR_PROCESSES_SUPERVISOR_H
+#define ORCHESTRATOR_PROCESSES_SUPERVISOR_H
 
 #include "core/base/error.h"
 #include "core/loop/loop.h"
-#include "orchestrator/platform/identity.h"
+#include "orchestrator/processes/identity.h"
 
 #include <stdbool.h>
 #include <stdint.h>

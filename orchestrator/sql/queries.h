@@ -1,6 +1,6 @@
 /* The statements of sql/queries.def, by number. */
-#ifndef ORCHESTRATOR_QUERIES_H
-#define ORCHESTRATOR_QUERIES_H
+#ifndef ORCHESTRATOR_SQL_QUERIES_H
+#define ORCHESTRATOR_SQL_QUERIES_H
 
 #include "core/db/db.h"
 

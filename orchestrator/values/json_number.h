@@ -1,6 +1,6 @@
 /* Numbers in JSON, which has neither infinity nor "not a number". */
-#ifndef ORCHESTRATOR_JSON_NUMBER_H
-#define ORCHESTRATOR_JSON_NUMBER_H
+#ifndef ORCHESTRATOR_VALUES_JSON_NUMBER_H
+#define ORCHESTRATOR_VALUES_JSON_NUMBER_H
 
 #include <jansson.h>
 #include <math.h>

@@ -2,8 +2,8 @@
  * months start on the first day at midnight UTC, weeks on Monday, everything else at multiples
  * since 1970. A fixed grid, rather than one that starts at the first sample, gives the same slices
  * to every model and every dataset. */
-#ifndef ORCHESTRATOR_PERIOD_H
-#define ORCHESTRATOR_PERIOD_H
+#ifndef ORCHESTRATOR_VALUES_PERIOD_H
+#define ORCHESTRATOR_VALUES_PERIOD_H
 
 #include "core/base/error.h"
 #include "core/config/yaml.h"

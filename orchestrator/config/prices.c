@@ -1,5 +1,5 @@
 /* The prices of the system file, and sums by them. Pure. */
-#include "orchestrator/prices.h"
+#include "orchestrator/config/prices.h"
 
 static const double NS_PER_HOUR = 3.6e12;
 static const double GIGABYTE = 1e9;
