@@ -4,8 +4,8 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/erasures/erasure.h"
-#include "orchestrator/events.h"
 #include "orchestrator/pipeline/rehearsal.h"
 #include "orchestrator/platform/platform.h"
 #include "orchestrator/processes/spawn.h"
@@ -207,8 +207,8 @@ static enum weir_status submit(struct local *local, struct weir_error *err)
                         orchestrator_pipeline_config(pipeline)->name);
         screen_say(options->screen, text);
     }
-    if (orchestrator_events_recall(local->orch, orchestrator_pipeline_id(pipeline), &unseen) !=
-        WEIR_OK)
+    if (orchestrator_events_recall(&local->orch->context, orchestrator_pipeline_id(pipeline),
+                                   &unseen) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "earlier events are not shown", "because=\"%s\"", unseen.text);
     return WEIR_OK;
 }

@@ -1,8 +1,8 @@
 /* Erasures that storage has accepted become rows, all that arrived in one round of the loop in one transaction. */
 #include "core/base/clock.h"
 #include "core/base/memory.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/erasures/erasure_state.h"
-#include "orchestrator/events.h"
 
 #include <stdlib.h>
 
@@ -26,13 +26,13 @@ json_t *erasure_row_json(int64_t number, const char *dataset, const char *refere
 static enum weir_status add_rows(void *subject, const void *what, struct weir_error *err)
 {
     const struct orchestrator *orch = subject;
-    return DB_RUN(orch->db, Q_erasures_add, NULL, err, DB_TEXT(what),
+    return DB_RUN(orch->context.db, Q_erasures_add, NULL, err, DB_TEXT(what),
                   DB_TEXT(erasure_state_name(ERASURE_ACCEPTED)), DB_I64(weir_now_wall_us()));
 }
 
 static void note_crowd(struct erasures *erasures, size_t count)
 {
-    int64_t now_ms = weir_loop_now_ms(erasures->orch->loop);
+    int64_t now_ms = weir_loop_now_ms(erasures->orch->context.loop);
     if (erasures->crowd.count == 0)
         erasures->crowd.since_ms = now_ms;
     erasures->crowd.count += count;
@@ -41,7 +41,7 @@ static void note_crowd(struct erasures *erasures, size_t count)
 
 bool erasures_still_come(const struct erasures *erasures)
 {
-    int64_t now_ms = weir_loop_now_ms(erasures->orch->loop);
+    int64_t now_ms = weir_loop_now_ms(erasures->orch->context.loop);
     return erasures->crowd.count >= CROWD_MIN &&
            now_ms - erasures->crowd.last_ms < CROWD_QUIET_MS &&
            now_ms - erasures->crowd.since_ms < CROWD_PATIENCE_MS;
@@ -51,7 +51,7 @@ enum weir_status erasures_record(struct orchestrator *orch, json_t *rows, struct
 {
     WEIR_AUTO_FREE char *text = json_dumps(rows, JSON_COMPACT);
     note_crowd(orch->erasures, json_array_size(rows));
-    enum weir_status status = orchestrator_commit(orch, add_rows, orch, text, err);
+    enum weir_status status = orchestrator_commit(&orch->context, add_rows, orch, text, err);
     if (status == WEIR_OK)
         status = erasures_count(orch->erasures, err);
     if (status == WEIR_OK)
@@ -68,7 +68,7 @@ void erasures_record_accepted(struct erasures *erasures)
     if (first == NULL)
         return;
     json_t *rows = json_array();
-    weir_loop_cancel(erasures->orch->loop, erasures->accepted.timer);
+    weir_loop_cancel(erasures->orch->context.loop, erasures->accepted.timer);
     erasures->accepted.timer = 0;
     erasures->accepted.first = erasures->accepted.last = NULL;
     erasures->accepted.count = erasures->accepted.seen = 0;
@@ -94,7 +94,8 @@ static void on_round(void *owner)
         return;
     }
     erasures->accepted.seen = erasures->accepted.count;
-    erasures->accepted.timer = weir_loop_timer(erasures->orch->loop, 0, 0, on_round, erasures);
+    erasures->accepted.timer =
+        weir_loop_timer(erasures->orch->context.loop, 0, 0, on_round, erasures);
 }
 
 void orchestrator_erasure_note(struct orchestrator *orch, const struct erasure_names *names,
@@ -114,12 +115,12 @@ void orchestrator_erasure_note(struct orchestrator *orch, const struct erasure_n
     erasures->accepted.last = accepted;
     erasures->accepted.count++;
     if (erasures->accepted.timer == 0)
-        erasures->accepted.timer = weir_loop_timer(orch->loop, 0, 0, on_round, erasures);
+        erasures->accepted.timer = weir_loop_timer(orch->context.loop, 0, 0, on_round, erasures);
 }
 
 void erasures_drop_accepted(struct erasures *erasures)
 {
-    weir_loop_cancel(erasures->orch->loop, erasures->accepted.timer);
+    weir_loop_cancel(erasures->orch->context.loop, erasures->accepted.timer);
     while (erasures->accepted.first != NULL) {
         struct erasure_accepted *accepted = erasures->accepted.first;
         erasures->accepted.first = accepted->next;

@@ -4,8 +4,8 @@
  * storage accepted while no orchestrator listened become known here as well. */
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/erasures/erasure_state.h"
-#include "orchestrator/events.h"
 #include "orchestrator/models/lineage.h"
 #include "orchestrator/pipeline/pipeline.h"
 
@@ -24,9 +24,9 @@ static void ask_progress(void *owner);
 static void ask_after(struct erasures *erasures, int64_t delay_ms)
 {
     erasures->progress.is_asking = false;
-    weir_loop_cancel(erasures->orch->loop, erasures->progress.timer);
+    weir_loop_cancel(erasures->orch->context.loop, erasures->progress.timer);
     erasures->progress.timer =
-        weir_loop_timer(erasures->orch->loop, delay_ms, 0, ask_progress, erasures);
+        weir_loop_timer(erasures->orch->context.loop, delay_ms, 0, ask_progress, erasures);
 }
 
 static void forget_arrived(struct erasures *erasures)
@@ -69,15 +69,16 @@ static enum weir_status effect_in_force(void *subject, const void *what, struct 
     json_t *rows = json_array();
     for (size_t i = 0; status == WEIR_OK && i < erasures->progress.arrived_count; i++) {
         const struct erasure_arrived *arrived = &erasures->progress.arrived[i];
-        status = orchestrator_lineage_note_erasure(orch, arrived->number, &arrived->ids, err);
+        status =
+            orchestrator_lineage_note_erasure(&orch->context, arrived->number, &arrived->ids, err);
         json_array_append_new(rows, in_force_json(arrived));
     }
     WEIR_AUTO_FREE char *text = json_dumps(rows, JSON_COMPACT);
     json_decref(rows);
     (void)what;
-    return status == WEIR_OK ? DB_RUN(orch->db, Q_erasures_in_force, NULL, err, DB_TEXT(text),
-                                      DB_TEXT(erasure_state_name(ERASURE_TRACING)),
-                                      DB_I64(orchestrator_now_us(orch)))
+    return status == WEIR_OK ? DB_RUN(orch->context.db, Q_erasures_in_force, NULL, err,
+                                      DB_TEXT(text), DB_TEXT(erasure_state_name(ERASURE_TRACING)),
+                                      DB_I64(orchestrator_now_us(&orch->context)))
                              : status;
 }
 
@@ -98,7 +99,8 @@ static void note_in_force(struct erasures *erasures)
     uint64_t samples = 0;
     for (size_t i = 0; i < erasures->progress.arrived_count; i++)
         samples += (uint64_t)erasures->progress.arrived[i].samples;
-    enum weir_status status = orchestrator_commit(orch, effect_in_force, erasures, NULL, &err);
+    enum weir_status status =
+        orchestrator_commit(&orch->context, effect_in_force, erasures, NULL, &err);
     if (status == WEIR_OK)
         status = erasures_count(erasures, &err);
     if (status != WEIR_OK) {
@@ -162,7 +164,7 @@ static void ask_samples(struct erasures *erasures)
         numbers[i] = (uint64_t)erasures->progress.arrived[i].number;
     const struct msg_erase_samples_ask ask = {.erasures = {numbers, count},
                                               .after = erasures->progress.ids_cursor};
-    weir_rpc_call(erasures->orch->storage, MSG_erase_samples_ask, &ask, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(erasures->orch->context.storage, MSG_erase_samples_ask, &ask, ORCHESTRATOR_ASK_MS,
                   on_samples, erasures);
 }
 
@@ -171,7 +173,7 @@ static enum weir_status find_arrived(struct erasures *erasures,
                                      const struct msg_erase_progress *page, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(erasures->orch->db, Q_erasures_unnoted, &rows, err,
+    enum weir_status status = DB_RUN(erasures->orch->context.db, Q_erasures_unnoted, &rows, err,
                                      DB_I64S(page->erasures.at, page->erasures.count));
     size_t known = status == WEIR_OK ? weir_rows_count(rows) : 0;
     forget_arrived(erasures);
@@ -205,8 +207,8 @@ static enum weir_status note_verified(struct erasures *erasures,
             numbers[count++] = page->erasures.at[i];
     if (count == 0)
         return WEIR_OK;
-    enum weir_status status =
-        DB_RUN(erasures->orch->db, Q_erasures_verified, &rows, err, DB_I64S(numbers, count));
+    enum weir_status status = DB_RUN(erasures->orch->context.db, Q_erasures_verified, &rows, err,
+                                     DB_I64S(numbers, count));
     if (status == WEIR_OK && weir_rows_count(rows) > 0)
         for (struct erasure_batch *b = erasures->batches; b != NULL; b = b->next)
             if (b->state == ERASURE_VERIFYING && b->is_checked)
@@ -218,7 +220,7 @@ static enum weir_status learn(struct erasures *erasures, const struct msg_erase_
                               struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) unknown = NULL;
-    enum weir_status status = DB_RUN(erasures->orch->db, Q_erasures_unknown, &unknown, err,
+    enum weir_status status = DB_RUN(erasures->orch->context.db, Q_erasures_unknown, &unknown, err,
                                      DB_I64S(page->erasures.at, page->erasures.count));
     if (status != WEIR_OK || weir_rows_count(unknown) == 0)
         return status;
@@ -291,7 +293,7 @@ static void on_progress(void *owner, const struct weir_reply *reply, const struc
 static void ask_progress(void *owner)
 {
     struct erasures *erasures = owner;
-    int64_t now_ms = weir_loop_now_ms(erasures->orch->loop);
+    int64_t now_ms = weir_loop_now_ms(erasures->orch->context.loop);
     if (now_ms >= erasures->progress.repeat_ms) {
         uint64_t cursor = erasures->progress.cursor;
         erasures->progress.cursor = erasures->progress.behind;
@@ -302,14 +304,14 @@ static void ask_progress(void *owner)
                                                .first = erasures->progress.first};
     erasures->progress.timer = 0;
     erasures->progress.is_asking = true;
-    weir_rpc_call(erasures->orch->storage, MSG_erase_progress_ask, &ask, ORCHESTRATOR_ASK_MS,
-                  on_progress, erasures);
+    weir_rpc_call(erasures->orch->context.storage, MSG_erase_progress_ask, &ask,
+                  ORCHESTRATOR_ASK_MS, on_progress, erasures);
 }
 
 void erasures_listen(struct erasures *erasures)
 {
     erasures->progress.pause_ms = ORCHESTRATOR_POLL_MS;
-    erasures->progress.repeat_ms = weir_loop_now_ms(erasures->orch->loop) + REPEAT_MS;
+    erasures->progress.repeat_ms = weir_loop_now_ms(erasures->orch->context.loop) + REPEAT_MS;
     ask_after(erasures, 0);
 }
 
@@ -327,7 +329,7 @@ void orchestrator_erasures_doubt(struct orchestrator *orch)
 
 void erasures_stop_listening(struct erasures *erasures)
 {
-    weir_loop_cancel(erasures->orch->loop, erasures->progress.timer);
-    weir_rpc_forget(erasures->orch->storage, erasures);
+    weir_loop_cancel(erasures->orch->context.loop, erasures->progress.timer);
+    weir_rpc_forget(erasures->orch->context.storage, erasures);
     forget_arrived(erasures);
 }

@@ -4,10 +4,10 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/erasures/erasure_state.h"
 #include "orchestrator/erasures/wiping.h"
 #include "orchestrator/evaluations/evaluator.h"
-#include "orchestrator/events.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/runs/run.h"
 
@@ -27,12 +27,12 @@ static work_fn *const WORK[ERASURE_STATES] = {
 
 static void forget_calls(struct erasure_batch *batch)
 {
-    weir_rpc_forget(batch->orch->storage, batch);
-    weir_rpc_forget(batch->orch->selector, batch);
-    weir_rpc_forget(batch->orch->dispatcher, batch);
+    weir_rpc_forget(batch->orch->context.storage, batch);
+    weir_rpc_forget(batch->orch->context.selector, batch);
+    weir_rpc_forget(batch->orch->context.dispatcher, batch);
     orchestrator_evaluator_forget(batch->orch, batch);
     orchestrator_run_forget(batch->orch, batch);
-    weir_loop_cancel(batch->orch->loop, batch->timer);
+    weir_loop_cancel(batch->orch->context.loop, batch->timer);
     batch->timer = 0;
     batch->due.is_asking = false;
 }
@@ -54,8 +54,8 @@ static void begin(void *owner)
 
 void erasure_begin_after(struct erasure_batch *batch, int64_t delay_ms)
 {
-    weir_loop_cancel(batch->orch->loop, batch->timer);
-    batch->timer = weir_loop_timer(batch->orch->loop, delay_ms, 0, begin, batch);
+    weir_loop_cancel(batch->orch->context.loop, batch->timer);
+    batch->timer = weir_loop_timer(batch->orch->context.loop, delay_ms, 0, begin, batch);
 }
 
 void erasure_batch_finish(struct erasure_batch *batch)
@@ -72,8 +72,8 @@ void erasure_batch_finish(struct erasure_batch *batch)
     *at = batch->next;
     free_batch(batch);
     orchestrator_look_again(orch);
-    if (orch->listener.rest != NULL)
-        orch->listener.rest(orch->listener.owner);
+    if (orch->context.listener.rest != NULL)
+        orch->context.listener.rest(orch->context.listener.owner);
 }
 
 struct edge {
@@ -87,8 +87,8 @@ static enum weir_status write_edge(void *subject, const void *what, struct weir_
     struct erasure_batch *batch = subject;
     const struct edge *edge = what;
     int query = edge->from == ERASURE_TRACING ? Q_erasure_batch_close : Q_erasure_batch_state;
-    enum weir_status status = DB_RUN(batch->orch->db, query, NULL, err, DB_I64(batch->number),
-                                     DB_TEXT(erasure_state_name(edge->to)));
+    enum weir_status status = DB_RUN(batch->orch->context.db, query, NULL, err,
+                                     DB_I64(batch->number), DB_TEXT(erasure_state_name(edge->to)));
     return status == WEIR_OK && edge->effect != NULL ? edge->effect(batch, edge->what, err)
                                                      : status;
 }
@@ -100,7 +100,8 @@ bool erasure_advance(struct erasure_batch *batch, enum erasure_event event,
     struct weir_error err;
     bool known = erasure_next_state(batch->state, event, &edge.to);
     weir_require(known);
-    enum weir_status status = orchestrator_commit(batch->orch, write_edge, batch, &edge, &err);
+    enum weir_status status =
+        orchestrator_commit(&batch->orch->context, write_edge, batch, &edge, &err);
     if (status != WEIR_OK) {
         erasure_trouble(batch, &err);
         return false;
@@ -127,7 +128,7 @@ void erasure_trouble(struct erasure_batch *batch, const struct weir_error *err)
     weir_log(WEIR_LOG_WARN, "erasures try again", "batch=%" PRId64 " state=%s because=\"%s\"",
              batch->number, erasure_state_name(batch->state), why.text);
     if (!orchestrator_may_pass(why.status) && !batch->told_trouble) {
-        enum weir_status status = DB_RUN(batch->orch->db, Q_erasure_trouble, NULL, &inner,
+        enum weir_status status = DB_RUN(batch->orch->context.db, Q_erasure_trouble, NULL, &inner,
                                          DB_I64(batch->number), DB_TEXT(why.text));
         batch->told_trouble = status == WEIR_OK;
     }
@@ -151,7 +152,7 @@ enum weir_status erasure_tell(struct erasure_batch *batch, const char *step, con
     WEIR_AUTO_FREE char *whole_key =
         weir_format("erasure_step/%s%s%s", step, key == NULL ? "" : "/", key == NULL ? "" : key);
     return orchestrator_event_put(
-        batch->orch, &(struct event_about){0, batch->number, whole_key, "erasure_step"},
+        &batch->orch->context, &(struct event_about){0, batch->number, whole_key, "erasure_step"},
         step_json(batch->number, step, body), err);
 }
 
@@ -167,7 +168,7 @@ json_t *erasure_event_line(int64_t number, const char *step, json_t *body)
 enum weir_status erasures_count(struct erasures *erasures, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(erasures->orch->db, Q_erasures_count, &rows, err);
+    enum weir_status status = DB_RUN(erasures->orch->context.db, Q_erasures_count, &rows, err);
     if (status != WEIR_OK)
         return status;
     erasures->has_open = weir_rows_bool(rows, 0, 0);
@@ -200,7 +201,7 @@ static struct erasure_batch *claiming(const struct erasures *erasures)
 static enum weir_status take_up_batches(struct erasures *erasures, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(erasures->orch->db, Q_erasure_batches, &rows, err);
+    enum weir_status status = DB_RUN(erasures->orch->context.db, Q_erasure_batches, &rows, err);
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         enum erasure_state state = ERASURE_FINISHED;
         if (erasure_state_from_name(weir_rows_text(rows, i, 1), &state))
@@ -233,14 +234,15 @@ static void on_reload(void *owner)
         return;
     }
     weir_log(WEIR_LOG_WARN, "cannot take up erasures, trying again", "because=\"%s\"", err.text);
-    erasures->reload_timer =
-        weir_loop_timer(erasures->orch->loop, ORCHESTRATOR_AGAIN_MS, 0, on_reload, erasures);
+    erasures->reload_timer = weir_loop_timer(erasures->orch->context.loop, ORCHESTRATOR_AGAIN_MS, 0,
+                                             on_reload, erasures);
 }
 
 void erasures_reload(struct erasures *erasures)
 {
     if (erasures->reload_timer == 0)
-        erasures->reload_timer = weir_loop_timer(erasures->orch->loop, 0, 0, on_reload, erasures);
+        erasures->reload_timer =
+            weir_loop_timer(erasures->orch->context.loop, 0, 0, on_reload, erasures);
 }
 
 enum weir_status orchestrator_erasures_load(struct orchestrator *orch, struct weir_error *err)
@@ -251,7 +253,7 @@ enum weir_status orchestrator_erasures_load(struct orchestrator *orch, struct we
     orch->wiping = wiping_new(orch);
     enum weir_status status = erasures_count(orch->erasures, err);
     if (status == WEIR_OK)
-        status = DB_RUN(orch->db, Q_erasure_first, &first, err);
+        status = DB_RUN(orch->context.db, Q_erasure_first, &first, err);
     if (status == WEIR_OK)
         status = take_up_batches(orch->erasures, err);
     if (status != WEIR_OK)
@@ -270,7 +272,7 @@ void orchestrator_erasures_free(struct orchestrator *orch)
     if (erasures == NULL)
         return;
     free_batches(erasures);
-    weir_loop_cancel(orch->loop, erasures->reload_timer);
+    weir_loop_cancel(orch->context.loop, erasures->reload_timer);
     erasures_drop_accepted(erasures);
     erasures_stop_listening(erasures);
     free(erasures);

@@ -5,8 +5,8 @@
  * in rows. */
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/erasures/erasure_state.h"
-#include "orchestrator/events.h"
 #include "orchestrator/models/lineage.h"
 #include "orchestrator/pipeline/probe.h"
 #include "orchestrator/runs/run.h"
@@ -20,7 +20,7 @@
 static enum weir_status remove_runs(const struct orchestrator *orch, int64_t *ret_removed,
                                     struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *runs = orchestrator_path(orch, "runs", ".");
+    WEIR_AUTO_FREE char *runs = orchestrator_path(&orch->context, "runs", ".");
     DIR *directory = opendir(runs);
     if (directory == NULL) {
         return errno == ENOENT
@@ -32,7 +32,7 @@ static enum weir_status remove_runs(const struct orchestrator *orch, int64_t *re
     while (status == WEIR_OK && (entry = readdir(directory)) != NULL) {
         if (entry->d_name[0] == '.')
             continue;
-        WEIR_AUTO_FREE char *path = orchestrator_path(orch, "runs", entry->d_name);
+        WEIR_AUTO_FREE char *path = orchestrator_path(&orch->context, "runs", entry->d_name);
         status = weir_remove_tree(path, err);
         (*ret_removed)++;
     }
@@ -49,9 +49,10 @@ static enum weir_status forget_runs(const struct orchestrator *orch, struct weir
     WEIR_AUTO(weir_rows) rows = NULL;
     WEIR_AUTO_FREE int64_t *waiting = NULL;
     size_t count = orchestrator_runs_waiting(orch, &waiting);
-    enum weir_status status = DB_RUN(orch->db, Q_run_purge, &rows, err, DB_I64S(waiting, count));
+    enum weir_status status =
+        DB_RUN(orch->context.db, Q_run_purge, &rows, err, DB_I64S(waiting, count));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        weir_rpc_send(orch->dispatcher, MSG_job_close,
+        weir_rpc_send(orch->context.dispatcher, MSG_job_close,
                       &(struct msg_job_close){.job = (uint64_t)weir_rows_i64(rows, i, 0)});
     }
     return status;
@@ -62,7 +63,7 @@ static enum weir_status forget_samples(const struct erasure_batch *batch, struct
 {
     struct id_blocks blocks = {0};
     enum weir_status status =
-        orchestrator_lineage_of_batch(batch->orch, batch->number, &blocks, err);
+        orchestrator_lineage_of_batch(&batch->orch->context, batch->number, &blocks, err);
     if (status == WEIR_OK)
         status = erasure_forget_words(batch->orch, &blocks, err);
     for (struct pipeline *p = batch->orch->pipelines; p != NULL && status == WEIR_OK;
@@ -80,7 +81,7 @@ static enum weir_status effect_purged(struct erasure_batch *batch, const void *w
     if (status == WEIR_OK)
         status = forget_samples(batch, err);
     if (status == WEIR_OK) {
-        status = DB_RUN(batch->orch->db, Q_erasure_purged, NULL, err, DB_I64(batch->number),
+        status = DB_RUN(batch->orch->context.db, Q_erasure_purged, NULL, err, DB_I64(batch->number),
                         DB_I64(batch->purged), DB_I64(*scores));
     }
     return status == WEIR_OK
@@ -110,11 +111,11 @@ static void on_jobs_purged(void *owner, const struct weir_reply *reply,
 static enum weir_status purge_jobs(struct erasure_batch *batch, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) newest = NULL;
-    enum weir_status status = DB_RUN(batch->orch->db, Q_run_newest, &newest, err);
+    enum weir_status status = DB_RUN(batch->orch->context.db, Q_run_newest, &newest, err);
     if (status != WEIR_OK)
         return status;
     struct msg_jobs_purge purge = {.upto = (uint64_t)weir_rows_i64(newest, 0, 0)};
-    weir_rpc_call(batch->orch->dispatcher, MSG_jobs_purge, &purge, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(batch->orch->context.dispatcher, MSG_jobs_purge, &purge, ORCHESTRATOR_ASK_MS,
                   on_jobs_purged, batch);
     return WEIR_OK;
 }

@@ -4,9 +4,9 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/erasures/erasure_state.h"
 #include "orchestrator/erasures/wiping.h"
-#include "orchestrator/events.h"
 #include "orchestrator/models/lineage.h"
 
 #include <stdlib.h>
@@ -47,9 +47,10 @@ static enum weir_status influenced_json(const struct erasure_batch *batch, json_
 {
     struct id_blocks ids = {0};
     struct lineage_answer answer = {0};
-    enum weir_status status = orchestrator_lineage_of_batch(batch->orch, batch->number, &ids, err);
+    enum weir_status status =
+        orchestrator_lineage_of_batch(&batch->orch->context, batch->number, &ids, err);
     if (status == WEIR_OK)
-        status = orchestrator_lineage_ask(batch->orch, &ids, &answer, err);
+        status = orchestrator_lineage_ask(&batch->orch->context, &ids, &answer, err);
     if (status == WEIR_OK)
         *ret_json = json_array();
     for (size_t i = 0; i < answer.count; i++)
@@ -80,7 +81,7 @@ enum weir_status erasure_context_load(const struct erasure_batch *batch,
     WEIR_AUTO(weir_rows) models = NULL;
     WEIR_AUTO(weir_rows) unmeasured = NULL;
     WEIR_AUTO(weir_rows) size = NULL;
-    struct weir_db *db = batch->orch->db;
+    struct weir_db *db = batch->orch->context.db;
     json_t *influenced = NULL;
     enum weir_status status = DB_RUN(db, Q_erasure_models, &models, err, DB_I64(batch->number));
     if (status == WEIR_OK)

@@ -24,7 +24,7 @@ static enum weir_status record(const struct orchestrator *orch, size_t known,
 {
     char public_half[WEIR_KEY_CHECK_MAX];
     receipt_key_check(seed, public_half);
-    return DB_RUN(orch->db, Q_receipt_key_record, NULL, err, DB_I64(known + 1),
+    return DB_RUN(orch->context.db, Q_receipt_key_record, NULL, err, DB_I64(known + 1),
                   DB_TEXT(public_half), DB_I64(weir_now_wall_us()));
 }
 
@@ -50,8 +50,8 @@ static enum weir_status publish(const struct orchestrator *orch, const struct we
 {
     WEIR_AUTO_BUF text = {0};
     WEIR_AUTO_BUF before = {0};
-    WEIR_AUTO_FREE char *folder = orchestrator_path(orch, "receipts", "");
-    WEIR_AUTO_FREE char *path = orchestrator_path(orch, "receipts", "keys");
+    WEIR_AUTO_FREE char *folder = orchestrator_path(&orch->context, "receipts", "");
+    WEIR_AUTO_FREE char *path = orchestrator_path(&orch->context, "receipts", "keys");
     for (size_t i = 0; i < weir_rows_count(rows); i++)
         weir_buf_printf(&text, "%s\n", weir_rows_text(rows, i, 0));
     if (weir_file_read(path, text.size, &before, NULL) == WEIR_OK && before.size == text.size &&
@@ -64,14 +64,14 @@ static enum weir_status publish(const struct orchestrator *orch, const struct we
 enum weir_status orchestrator_receipt_keys_open(const struct orchestrator *orch, bool renew,
                                                 struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *path = weir_format("%s/receipt.key", orch->data_dir);
+    WEIR_AUTO_FREE char *path = weir_format("%s/receipt.key", orch->context.data_dir);
     const struct weir_key_file file = key_file(path);
     WEIR_AUTO(weir_rows) before = NULL;
     WEIR_AUTO(weir_rows) rows = NULL;
     struct receipt_key key;
     if (sodium_init() < 0)
         return weir_fail(err, WEIR_INTERNAL, "libsodium cannot be used here");
-    enum weir_status status = DB_RUN(orch->db, Q_receipt_keys, &before, err);
+    enum weir_status status = DB_RUN(orch->context.db, Q_receipt_keys, &before, err);
     if (status == WEIR_OK && (renew || weir_rows_count(before) == 0))
         status = make_key(orch, &file, weir_rows_count(before), err);
     if (status == WEIR_OK) /* also finishes placing a new one */
@@ -79,18 +79,18 @@ enum weir_status orchestrator_receipt_keys_open(const struct orchestrator *orch,
     if (status != WEIR_OK)
         return status;
     receipt_key_fini(&key);
-    status = DB_RUN(orch->db, Q_receipt_keys, &rows, err);
+    status = DB_RUN(orch->context.db, Q_receipt_keys, &rows, err);
     return status == WEIR_OK ? publish(orch, rows, err) : status;
 }
 
 enum weir_status orchestrator_receipt_key(const struct orchestrator *orch,
                                           struct receipt_key *ret_key, struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *path = weir_format("%s/receipt.key", orch->data_dir);
+    WEIR_AUTO_FREE char *path = weir_format("%s/receipt.key", orch->context.data_dir);
     const struct weir_key_file file = key_file(path);
     WEIR_AUTO(weir_rows) rows = NULL;
     uint8_t seed[WEIR_KEY_BYTES];
-    enum weir_status status = DB_RUN(orch->db, Q_receipt_keys, &rows, err);
+    enum weir_status status = DB_RUN(orch->context.db, Q_receipt_keys, &rows, err);
     if (status != WEIR_OK)
         return status;
     if (weir_rows_count(rows) == 0)
@@ -106,7 +106,7 @@ enum weir_status orchestrator_receipt_keys(const struct orchestrator *orch, json
                                            struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(orch->db, Q_receipt_keys, &rows, err);
+    enum weir_status status = DB_RUN(orch->context.db, Q_receipt_keys, &rows, err);
     if (status != WEIR_OK)
         return status;
     *ret_keys = json_array();

@@ -4,8 +4,8 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/erasures/erasure_state.h"
-#include "orchestrator/events.h"
 #include "orchestrator/models/store.h"
 #include "orchestrator/pipeline/training.h"
 
@@ -28,10 +28,10 @@ static enum weir_status step_back(const struct erasure_batch *batch, char **mode
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     struct stored_model row = {0};
-    enum weir_status status = DB_RUN(batch->orch->db, Q_erasure_replacement_of, &rows, err,
+    enum weir_status status = DB_RUN(batch->orch->context.db, Q_erasure_replacement_of, &rows, err,
                                      DB_I64(batch->number), DB_TEXT(*model));
     if (status == WEIR_OK)
-        status = orchestrator_model_get(batch->orch, *model, &row, err);
+        status = orchestrator_model_get(&batch->orch->context, *model, &row, err);
     if (status != WEIR_OK)
         return status;
     bool tainted = weir_rows_count(rows) > 0;
@@ -53,7 +53,7 @@ static enum weir_status find_base(const struct erasure_batch *batch, const char 
                                   char **ret_base, struct weir_error *err)
 {
     struct stored_model row = {0};
-    enum weir_status status = orchestrator_model_get(batch->orch, tainted, &row, err);
+    enum weir_status status = orchestrator_model_get(&batch->orch->context, tainted, &row, err);
     if (status != WEIR_OK)
         return status;
     char *base = row.parent == NULL ? NULL : weir_strdup(row.parent);
@@ -87,11 +87,12 @@ static enum weir_status effect_replaced_one(void *subject, const void *what, str
     WEIR_AUTO_FREE char *outcome =
         id == NULL ? orchestrator_run_hollow_reason(replacement->run) : NULL;
     enum weir_status status =
-        DB_RUN(orch->db, Q_erasure_model_done, NULL, err, DB_I64(batch->number),
+        DB_RUN(orch->context.db, Q_erasure_model_done, NULL, err, DB_I64(batch->number),
                DB_TEXT(replacement->tainted), id == NULL ? DB_NULL : DB_TEXT(id),
                outcome == NULL ? DB_NULL : DB_TEXT(outcome));
     if (status == WEIR_OK && id != NULL)
-        status = orchestrator_model_add(orch, replacement->wanted, replacement->files, err);
+        status =
+            orchestrator_model_add(&orch->context, replacement->wanted, replacement->files, err);
     if (status != WEIR_OK)
         return status;
     const struct run_result *run = replacement->run;
@@ -108,7 +109,8 @@ static enum weir_status store(struct erasure_batch *batch, const struct run_resu
     struct orchestrator *orch = batch->orch;
     const struct pipeline *pipeline = orchestrator_pipeline_by_id(orch, run->pipeline);
     struct stored_model tainted = {0};
-    enum weir_status status = orchestrator_model_get(orch, batch->replacing, &tainted, err);
+    enum weir_status status =
+        orchestrator_model_get(&orch->context, batch->replacing, &tainted, err);
     if (status != WEIR_OK)
         return status;
     WEIR_AUTO_FREE char *name = orchestrator_pipeline_model_name(pipeline, run->trigger);
@@ -122,12 +124,12 @@ static enum weir_status store(struct erasure_batch *batch, const struct run_resu
     struct model_files files = {0};
     struct replacement replacement = {.tainted = batch->replacing, .run = run};
     if (!orchestrator_run_is_hollow(run)) {
-        status = orchestrator_model_place(orch, &wanted, &files, err);
+        status = orchestrator_model_place(&orch->context, &wanted, &files, err);
         replacement.wanted = &wanted;
         replacement.files = &files;
     }
     if (status == WEIR_OK)
-        status = orchestrator_commit(orch, effect_replaced_one, batch, &replacement, err);
+        status = orchestrator_commit(&orch->context, effect_replaced_one, batch, &replacement, err);
     orchestrator_model_files_fini(&files);
     orchestrator_model_fini(&tainted);
     return status;
@@ -162,7 +164,8 @@ static enum weir_status train(struct erasure_batch *batch, const struct weir_row
     WEIR_AUTO(weir_rows) trigger = NULL;
     enum weir_status status = find_base(batch, weir_rows_text(models, row, COL_MODEL), &base, err);
     if (status == WEIR_OK)
-        status = DB_RUN(orch->db, Q_trigger_get, &trigger, err, DB_I64(pipeline), DB_I64(number));
+        status = DB_RUN(orch->context.db, Q_trigger_get, &trigger, err, DB_I64(pipeline),
+                        DB_I64(number));
     if (status != WEIR_OK)
         return status;
     if (weir_rows_count(trigger) == 0) {
@@ -193,7 +196,7 @@ static enum weir_status effect_swapped(struct erasure_batch *batch, const void *
                                        struct weir_error *err)
 {
     const size_t *count = what;
-    struct weir_db *db = batch->orch->db;
+    struct weir_db *db = batch->orch->context.db;
     enum weir_status status = DB_RUN(db, Q_erasure_swap_old, NULL, err, DB_I64(batch->number));
     if (status == WEIR_OK)
         status = DB_RUN(db, Q_erasure_swap_new, NULL, err, DB_I64(batch->number));
@@ -213,7 +216,7 @@ void erasure_replace(struct erasure_batch *batch)
     struct weir_error err;
     WEIR_AUTO(weir_rows) models = NULL;
     enum weir_status status =
-        DB_RUN(batch->orch->db, Q_erasure_models, &models, &err, DB_I64(batch->number));
+        DB_RUN(batch->orch->context.db, Q_erasure_models, &models, &err, DB_I64(batch->number));
     size_t count = status == WEIR_OK ? weir_rows_count(models) : 0;
     for (size_t i = 0; i < count && status == WEIR_OK; i++) {
         bool wanted = strcmp(weir_rows_text(models, i, COL_ACTION), "retrain") == 0;

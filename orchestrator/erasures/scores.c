@@ -46,7 +46,8 @@ static void purge_next(struct erasure_batch *batch)
     const struct msg_scores_purge purge = {
         .pipeline = orchestrator_pipeline_config(batch->scores.place.pipeline)->name,
     };
-    weir_rpc_call(batch->orch->selector, MSG_scores_purge, &purge, PURGE_ASK_MS, on_purged, batch);
+    weir_rpc_call(batch->orch->context.selector, MSG_scores_purge, &purge, PURGE_ASK_MS, on_purged,
+                  batch);
 }
 
 static void begin(struct erasure_batch *batch, erasure_scores_fn *done)
@@ -79,7 +80,7 @@ static void ask_scores(struct orchestrator *orch, const struct id_blocks *blocks
         .count = true,
         .ids = {ids, count},
     };
-    weir_rpc_call(orch->selector, MSG_scores_purge, &asked, PURGE_ASK_MS, done, owner);
+    weir_rpc_call(orch->context.selector, MSG_scores_purge, &asked, PURGE_ASK_MS, done, owner);
 }
 
 enum weir_status orchestrator_erasure_ask_scores(struct orchestrator *orch, int64_t number,
@@ -88,7 +89,7 @@ enum weir_status orchestrator_erasure_ask_scores(struct orchestrator *orch, int6
                                                  struct weir_error *err)
 {
     struct id_blocks blocks = {0};
-    enum weir_status status = orchestrator_lineage_of_erasure(orch, number, &blocks, err);
+    enum weir_status status = orchestrator_lineage_of_erasure(&orch->context, number, &blocks, err);
     if (status == WEIR_OK)
         ask_scores(orch, &blocks, place, done, owner);
     id_blocks_fini(&blocks);
@@ -113,7 +114,8 @@ static void count_next(struct erasure_batch *batch)
     struct id_blocks blocks = {0};
     if (batch->scores.place.pipeline == NULL)
         batch->scores.done(batch, batch->scores.samples);
-    else if (orchestrator_lineage_of_batch(batch->orch, batch->number, &blocks, &err) == WEIR_OK)
+    else if (orchestrator_lineage_of_batch(&batch->orch->context, batch->number, &blocks, &err) ==
+             WEIR_OK)
         ask_scores(batch->orch, &blocks, &batch->scores.place, on_counted, batch);
     else
         erasure_trouble(batch, &err);

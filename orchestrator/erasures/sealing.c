@@ -51,8 +51,8 @@ static bool is_ours(const struct seal *seal)
 static void free_seal(struct seal *seal)
 {
     struct orchestrator *orch = seal->orch;
-    weir_rpc_forget(orch->storage, seal);
-    weir_loop_cancel(orch->loop, seal->timer);
+    weir_rpc_forget(orch->context.storage, seal);
+    weir_loop_cancel(orch->context.loop, seal->timer);
     weir_db_errand_free(seal->errand);
     weir_rows_free(seal->erasures);
     weir_rows_free(seal->partitions);
@@ -100,8 +100,8 @@ static void finish(struct seal *seal)
                                             .remarks = {&remark, is_ours(seal) ? 0 : 1},
                                             .cluster = is_ours(seal) ? seal->orch->cluster : ""};
     weir_log(WEIR_LOG_INFO, "erasures sealed", "erasures=%zu cycles=%u", count, seal->cycles);
-    weir_rpc_call(seal->orch->storage, MSG_erase_search, &search, ORCHESTRATOR_ASK_MS, on_searching,
-                  seal);
+    weir_rpc_call(seal->orch->context.storage, MSG_erase_search, &search, ORCHESTRATOR_ASK_MS,
+                  on_searching, seal);
 }
 
 /* ---- the write-ahead log ---- */
@@ -196,8 +196,8 @@ static void on_rewritten(void *owner, const struct weir_rows *rows, const struct
         seal->partition++;
     else if (err == NULL)
         seal->table++;
-    seal->timer =
-        weir_loop_timer(seal->orch->loop, err == NULL ? 0 : AGAIN_MS, 0, rewrite_next, seal);
+    seal->timer = weir_loop_timer(seal->orch->context.loop, err == NULL ? 0 : AGAIN_MS, 0,
+                                  rewrite_next, seal);
 }
 
 /* Statistics hold common values in clear: those of this table are made anew, and their own table comes last. */
@@ -252,18 +252,18 @@ static enum weir_status begin(struct seal *seal, const struct weir_u64s *scrubbe
 {
     struct orchestrator *orch = seal->orch;
     WEIR_AUTO_FREE char *tables = tables_to_seal();
-    enum weir_status status = DB_RUN(orch->db, Q_seal_ready, &seal->erasures, err,
+    enum weir_status status = DB_RUN(orch->context.db, Q_seal_ready, &seal->erasures, err,
                                      DB_I64S(scrubbed->at, scrubbed->count));
     if (status != WEIR_OK || weir_rows_count(seal->erasures) == 0)
         return status;
-    status = DB_RUN(orch->db, Q_seal_partitions, &seal->partitions, err,
+    status = DB_RUN(orch->context.db, Q_seal_partitions, &seal->partitions, err,
                     DB_I64S(scrubbed->at, scrubbed->count));
     if (status == WEIR_OK)
-        status = DB_RUN(orch->db, Q_seal_changes, &seal->changes, err, DB_TEXT(tables));
+        status = DB_RUN(orch->context.db, Q_seal_changes, &seal->changes, err, DB_TEXT(tables));
     if (status == WEIR_OK)
-        status = weir_db_errand_new(orch->db, orch->loop, &seal->errand, err);
+        status = weir_db_errand_new(orch->context.db, orch->context.loop, &seal->errand, err);
     if (status == WEIR_OK)
-        seal->timer = weir_loop_timer(orch->loop, 0, 0, rewrite_next, seal);
+        seal->timer = weir_loop_timer(orch->context.loop, 0, 0, rewrite_next, seal);
     return status;
 }
 
@@ -290,6 +290,6 @@ void orchestrator_seal_look(struct orchestrator *orch)
         return;
     orch->seal = weir_calloc(1, sizeof(*orch->seal));
     orch->seal->orch = orch;
-    weir_rpc_call(orch->storage, MSG_erase_scrubbed_ask, NULL, ORCHESTRATOR_ASK_MS, on_scrubbed,
-                  orch->seal);
+    weir_rpc_call(orch->context.storage, MSG_erase_scrubbed_ask, NULL, ORCHESTRATOR_ASK_MS,
+                  on_scrubbed, orch->seal);
 }

@@ -2,8 +2,8 @@
  * models have seen their samples, and each pipeline's deletion policy what becomes of them. A model that is trained
  * again goes on from its ancestors; those whose files were dropped are trained again before it. */
 #include "core/base/memory.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/erasures/erasure_state.h"
-#include "orchestrator/events.h"
 #include "orchestrator/models/lineage.h"
 #include "orchestrator/models/store.h"
 #include "orchestrator/pipeline/pipeline.h"
@@ -35,7 +35,7 @@ static const char *action_for(const struct orchestrator *orch, const struct line
 static enum weir_status note(const struct erasure_batch *batch, const struct stored_model *model,
                              const char *action, struct weir_error *err)
 {
-    return DB_RUN(batch->orch->db, Q_erasure_model_add, NULL, err, DB_I64(batch->number),
+    return DB_RUN(batch->orch->context.db, Q_erasure_model_add, NULL, err, DB_I64(batch->number),
                   DB_TEXT(model->id), DB_I64(model->pipeline), DB_I64(model->trigger),
                   DB_TEXT(action));
 }
@@ -49,7 +49,7 @@ static enum weir_status note_dropped_ancestors(const struct erasure_batch *batch
     enum weir_status status = WEIR_OK;
     while (status == WEIR_OK && id != NULL) {
         struct stored_model model = {0};
-        status = orchestrator_model_get(batch->orch, id, &model, err);
+        status = orchestrator_model_get(&batch->orch->context, id, &model, err);
         if (status != WEIR_OK)
             return status;
         bool dropped = orchestrator_model_is_dropped(&model);
@@ -73,7 +73,8 @@ static enum weir_status note_model(struct erasure_batch *batch, const struct lin
     struct stored_model model = {0};
     json_array_append_new(models, json_pack("{ss,ss,sI}", "model", seen->model, "action", action,
                                             "samples", (json_int_t)seen->count));
-    enum weir_status status = orchestrator_model_get(batch->orch, seen->model, &model, err);
+    enum weir_status status =
+        orchestrator_model_get(&batch->orch->context, seen->model, &model, err);
     if (status == WEIR_OK)
         status = note(batch, &model, action, err);
     if (status == WEIR_OK && strcmp(action, "retrain") == 0)
@@ -121,14 +122,14 @@ static enum weir_status gather(struct erasure_batch *batch, struct traced *trace
 {
     WEIR_AUTO(weir_rows) first = NULL;
     struct id_blocks ids = {0};
-    enum weir_status status = DB_RUN(batch->orch->db, Q_erasure_batch_first, &first, err);
+    enum weir_status status = DB_RUN(batch->orch->context.db, Q_erasure_batch_first, &first, err);
     if (status == WEIR_OK) {
         batch->number = weir_rows_i64(first, 0, 0);
         traced->erasures = weir_rows_i64(first, 0, 1);
-        status = orchestrator_lineage_of_batch(batch->orch, 0, &ids, err);
+        status = orchestrator_lineage_of_batch(&batch->orch->context, 0, &ids, err);
     }
     if (status == WEIR_OK)
-        status = orchestrator_lineage_ask(batch->orch, &ids, &traced->answer, err);
+        status = orchestrator_lineage_ask(&batch->orch->context, &ids, &traced->answer, err);
     id_blocks_fini(&ids);
     return status;
 }

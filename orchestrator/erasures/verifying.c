@@ -1,8 +1,8 @@
 /* VERIFYING: the files of models that were replaced or retired are unlinked, the new ones are measured where the old
  * ones were (measuring.c), lineage is asked again, and scores are counted. Then receipts are due (receipts.c). */
 #include "core/base/memory.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/erasures/erasure_state.h"
-#include "orchestrator/events.h"
 #include "orchestrator/models/lineage.h"
 #include "orchestrator/models/retention.h"
 #include "orchestrator/models/store.h"
@@ -19,13 +19,13 @@ typedef enum weir_status old_model_fn(struct orchestrator *orch, const struct st
 static enum weir_status release(struct orchestrator *orch, const struct stored_model *model,
                                 struct weir_error *err)
 {
-    return orchestrator_model_release(orch, model->id, err);
+    return orchestrator_model_release(&orch->context, model->id, err);
 }
 
 static enum weir_status remove_files(struct orchestrator *orch, const struct stored_model *model,
                                      struct weir_error *err)
 {
-    return orchestrator_model_remove_files(orch, model, err);
+    return orchestrator_model_remove_files(&orch->context, model, err);
 }
 
 static enum weir_status each_old(struct erasure_batch *batch, old_model_fn *act,
@@ -33,10 +33,11 @@ static enum weir_status each_old(struct erasure_batch *batch, old_model_fn *act,
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(batch->orch->db, Q_erasure_models, &rows, err, DB_I64(batch->number));
+        DB_RUN(batch->orch->context.db, Q_erasure_models, &rows, err, DB_I64(batch->number));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         struct stored_model model = {0};
-        status = orchestrator_model_get(batch->orch, weir_rows_text(rows, i, 0), &model, err);
+        status =
+            orchestrator_model_get(&batch->orch->context, weir_rows_text(rows, i, 0), &model, err);
         if (status == WEIR_OK && !orchestrator_model_is_live(&model))
             status = act(batch->orch, &model, err);
         orchestrator_model_fini(&model);
@@ -50,7 +51,8 @@ static enum weir_status remove_old(struct erasure_batch *batch, struct weir_erro
     enum weir_status status = each_old(batch, release, err);
     if (status == WEIR_OK)
         status = each_old(batch, remove_files, err);
-    return status == WEIR_OK ? orchestrator_models_end_dropping(batch->orch, err) : status;
+    return status == WEIR_OK ? orchestrator_models_end_dropping(&batch->orch->context, err)
+                             : status;
 }
 
 static bool is_kept(const struct weir_rows *models, const char *model)
@@ -68,7 +70,7 @@ static enum weir_status find_seeing(struct orchestrator *orch, const struct id_b
                                     struct weir_error *err)
 {
     struct lineage_answer answer = {0};
-    enum weir_status status = orchestrator_lineage_ask(orch, ids, &answer, err);
+    enum weir_status status = orchestrator_lineage_ask(&orch->context, ids, &answer, err);
     *ret_model = NULL;
     for (size_t i = 0; status == WEIR_OK && *ret_model == NULL && i < answer.count; i++)
         if (answer.at[i].live && answer.at[i].through == NULL &&
@@ -83,9 +85,9 @@ enum weir_status orchestrator_erasure_seen_by(struct orchestrator *orch, int64_t
 {
     struct id_blocks ids = {0};
     WEIR_AUTO(weir_rows) models = NULL;
-    enum weir_status status = orchestrator_lineage_of_erasure(orch, number, &ids, err);
+    enum weir_status status = orchestrator_lineage_of_erasure(&orch->context, number, &ids, err);
     if (status == WEIR_OK)
-        status = DB_RUN(orch->db, Q_erasure_models_of, &models, err, DB_I64(number));
+        status = DB_RUN(orch->context.db, Q_erasure_models_of, &models, err, DB_I64(number));
     if (status == WEIR_OK)
         status = find_seeing(orch, &ids, models, ret_model, err);
     id_blocks_fini(&ids);
@@ -97,9 +99,11 @@ static enum weir_status check_lineage(struct erasure_batch *batch, struct weir_e
     struct id_blocks ids = {0};
     WEIR_AUTO(weir_rows) models = NULL;
     WEIR_AUTO_FREE char *model = NULL;
-    enum weir_status status = orchestrator_lineage_of_batch(batch->orch, batch->number, &ids, err);
+    enum weir_status status =
+        orchestrator_lineage_of_batch(&batch->orch->context, batch->number, &ids, err);
     if (status == WEIR_OK)
-        status = DB_RUN(batch->orch->db, Q_erasure_models, &models, err, DB_I64(batch->number));
+        status =
+            DB_RUN(batch->orch->context.db, Q_erasure_models, &models, err, DB_I64(batch->number));
     if (status == WEIR_OK)
         status = find_seeing(batch->orch, &ids, models, &model, err);
     if (status == WEIR_OK && model != NULL)
@@ -115,9 +119,10 @@ static void on_scores_counted(struct erasure_batch *batch, uint64_t samples)
 {
     struct weir_error err;
     enum weir_status status =
-        samples == 0 ? DB_RUN(batch->orch->db, Q_erasure_checked, NULL, &err, DB_I64(batch->number))
-                     : weir_fail(&err, WEIR_INTERNAL,
-                                 "%" PRIu64 " scores of erased samples are kept", samples);
+        samples == 0
+            ? DB_RUN(batch->orch->context.db, Q_erasure_checked, NULL, &err, DB_I64(batch->number))
+            : weir_fail(&err, WEIR_INTERNAL, "%" PRIu64 " scores of erased samples are kept",
+                        samples);
     batch->is_checked = status == WEIR_OK;
     if (status == WEIR_OK)
         erasure_write_receipts(batch);

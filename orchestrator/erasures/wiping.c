@@ -38,7 +38,7 @@ void wiping_free(struct wiping *wiping)
 {
     if (wiping == NULL)
         return;
-    weir_loop_cancel(wiping->orch->loop, wiping->timer);
+    weir_loop_cancel(wiping->orch->context.loop, wiping->timer);
     json_decref(wiping->wiped);
     json_decref(wiping->not_wiped);
     json_decref(wiping->newest);
@@ -47,8 +47,8 @@ void wiping_free(struct wiping *wiping)
 
 static void schedule(struct wiping *wiping, int64_t delay_ms, weir_loop_timer_fn *step)
 {
-    weir_loop_cancel(wiping->orch->loop, wiping->timer);
-    wiping->timer = weir_loop_timer(wiping->orch->loop, delay_ms, 0, step, wiping);
+    weir_loop_cancel(wiping->orch->context.loop, wiping->timer);
+    wiping->timer = weir_loop_timer(wiping->orch->context.loop, delay_ms, 0, step, wiping);
 }
 
 static void note(struct wiping *wiping, const char *process, const char *why)
@@ -76,10 +76,10 @@ static void finish(void *owner)
     struct wiping *wiping = owner;
     struct orchestrator *orch = wiping->orch;
     wiping->timer = 0;
-    weir_rpc_peer_renew(orch->storage);
-    weir_rpc_peer_renew(orch->selector);
-    weir_rpc_peer_renew(orch->dispatcher);
-    weir_db_renew(orch->db);
+    weir_rpc_peer_renew(orch->context.storage);
+    weir_rpc_peer_renew(orch->context.selector);
+    weir_rpc_peer_renew(orch->context.dispatcher);
+    weir_db_renew(orch->context.db);
     weir_memory_wipe_stack();
     note(wiping, "orchestrator", weir_memory_wipes() ? NULL : WIPES_NOTHING);
     run_watch_each(orch->watch, note_trainer, wiping);
@@ -169,7 +169,7 @@ static void ask_dispatcher(void *owner)
 {
     struct wiping *wiping = owner;
     wiping->timer = 0;
-    ask(wiping, wiping->orch->dispatcher, on_dispatcher);
+    ask(wiping, wiping->orch->context.dispatcher, on_dispatcher);
 }
 
 static void begin(void *owner)
@@ -182,8 +182,8 @@ static void begin(void *owner)
     wiping->wiped = json_array();
     wiping->not_wiped = json_array();
     wiping->unanswered = SERVICES;
-    ask(wiping, wiping->orch->storage, on_storage);
-    ask(wiping, wiping->orch->selector, on_selector);
+    ask(wiping, wiping->orch->context.storage, on_storage);
+    ask(wiping, wiping->orch->context.selector, on_selector);
     ask_dispatcher(wiping);
 }
 

@@ -2,8 +2,8 @@
  * which a sample failed goes with the sample; an error may quote anything, so it goes with every erasure. */
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/erasures/erasure_state.h"
-#include "orchestrator/events.h"
 #include "orchestrator/pipeline/pipeline.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static enum weir_status rewrite_texts(struct orchestrator *orch, const struct we
         const char *text = weir_rows_text(texts, i, 1);
         WEIR_AUTO_FREE char *left = without_words(text, ids);
         if (!weir_str_equal(left, text))
-            status = DB_RUN(orch->db, query, NULL, err, DB_I64(weir_rows_i64(texts, i, 0)),
+            status = DB_RUN(orch->context.db, query, NULL, err, DB_I64(weir_rows_i64(texts, i, 0)),
                             DB_TEXT(left));
     }
     return status;
@@ -62,17 +62,17 @@ enum weir_status erasure_forget_words(struct orchestrator *orch, const struct id
 {
     WEIR_AUTO(weir_rows) audits = NULL;
     WEIR_AUTO(weir_rows) events = NULL;
-    enum weir_status status = DB_RUN(orch->db, Q_words_of_runs, NULL, err);
+    enum weir_status status = DB_RUN(orch->context.db, Q_words_of_runs, NULL, err);
     if (status == WEIR_OK)
-        status = DB_RUN(orch->db, Q_words_of_pipelines, NULL, err, DB_TEXT(DROPPED));
+        status = DB_RUN(orch->context.db, Q_words_of_pipelines, NULL, err, DB_TEXT(DROPPED));
     for (struct pipeline *p = orch->pipelines; status == WEIR_OK && p != NULL;
          p = orchestrator_pipeline_next(p))
         orchestrator_pipeline_forget_error(p, DROPPED);
     if (status == WEIR_OK)
-        status = DB_RUN(orch->db, Q_words_of_audits, &audits, err);
+        status = DB_RUN(orch->context.db, Q_words_of_audits, &audits, err);
     if (status == WEIR_OK)
         status = rewrite_texts(orch, audits, Q_words_audit_put, ids, err);
     if (status == WEIR_OK)
-        status = DB_RUN(orch->db, Q_words_of_events, &events, err, DB_TEXT(DROPPED));
+        status = DB_RUN(orch->context.db, Q_words_of_events, &events, err, DB_TEXT(DROPPED));
     return status == WEIR_OK ? rewrite_texts(orch, events, Q_words_event_put, ids, err) : status;
 }

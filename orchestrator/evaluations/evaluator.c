@@ -53,9 +53,9 @@ static void unlink_evaluator(struct evaluator *evaluator)
 
 static void free_evaluator(struct evaluator *evaluator)
 {
-    weir_rpc_forget(evaluator->orch->selector, evaluator);
+    weir_rpc_forget(evaluator->orch->context.selector, evaluator);
     orchestrator_run_forget(evaluator->orch, evaluator);
-    weir_loop_cancel(evaluator->orch->loop, evaluator->timer);
+    weir_loop_cancel(evaluator->orch->context.loop, evaluator->timer);
     evaluation_tasks_fini(&evaluator->tasks);
     free(evaluator);
 }
@@ -76,8 +76,8 @@ static void step(void *owner);
 
 static void begin_after(struct evaluator *evaluator, int64_t delay_ms)
 {
-    weir_loop_cancel(evaluator->orch->loop, evaluator->timer);
-    evaluator->timer = weir_loop_timer(evaluator->orch->loop, delay_ms, 0, step, evaluator);
+    weir_loop_cancel(evaluator->orch->context.loop, evaluator->timer);
+    evaluator->timer = weir_loop_timer(evaluator->orch->context.loop, delay_ms, 0, step, evaluator);
 }
 
 static void trouble(struct evaluator *evaluator, enum weir_status status,
@@ -166,7 +166,7 @@ static enum weir_status is_done(const struct evaluator *evaluator,
     const struct orchestrator_config *config = orchestrator_pipeline_config(evaluator->pipeline);
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(evaluator->orch->db, Q_evaluation_has, &rows, err,
+        DB_RUN(evaluator->orch->context.db, Q_evaluation_has, &rows, err,
                DB_I64(orchestrator_pipeline_id(evaluator->pipeline)), DB_TEXT(task->model),
                DB_TEXT(config->evaluations[task->evaluation].name), DB_I64(task->from_time),
                DB_I64(task->to_time));
@@ -218,7 +218,7 @@ static void step(void *owner)
         .positions = positions_of(evaluator->pipeline, evaluation->dataset, positions),
         .holdout = evaluation->holdout,
     };
-    weir_rpc_call(evaluator->orch->selector, MSG_interval_seal, &seal, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(evaluator->orch->context.selector, MSG_interval_seal, &seal, ORCHESTRATOR_ASK_MS,
                   on_sealed, evaluator);
 }
 

@@ -4,7 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/wire/outputs.h"
-#include "orchestrator/events.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/metrics/given.h"
 
 #include <inttypes.h>
@@ -83,7 +83,7 @@ static enum weir_status keep_one(struct orchestrator *orch, const struct one_res
     const struct metric_result *found = one->found;
     int64_t pipeline = orchestrator_pipeline_id(one->measured->result->pipeline);
     enum weir_status status = DB_RUN(
-        orch->db, Q_evaluation_add, NULL, err, DB_I64(pipeline), DB_TEXT(task->model),
+        orch->context.db, Q_evaluation_add, NULL, err, DB_I64(pipeline), DB_TEXT(task->model),
         DB_TEXT(one->measured->evaluation->name), DB_I64(task->from_time), DB_I64(task->to_time),
         DB_TEXT(one->metric), found->defined ? DB_F64(found->value) : DB_NULL,
         DB_I64(found->samples), DB_TEXT(one->measured->result->run->set_digest),
@@ -94,8 +94,8 @@ static enum weir_status keep_one(struct orchestrator *orch, const struct one_res
     WEIR_AUTO_FREE char *key =
         weir_format("evaluation/%s/%s/%" PRId64 "/%" PRId64 "/%s", one->measured->evaluation->name,
                     task->model, task->from_time, task->to_time, one->metric);
-    return orchestrator_event_put(orch, &(struct event_about){pipeline, 0, key, "evaluation"},
-                                  event_of(one), err);
+    return orchestrator_event_put(
+        &orch->context, &(struct event_about){pipeline, 0, key, "evaluation"}, event_of(one), err);
 }
 
 static enum weir_status keep_metric(struct orchestrator *orch, const struct measured *measured,
@@ -122,7 +122,7 @@ static enum weir_status keep(void *subject, const void *what, struct weir_error 
     for (size_t i = 0; i < measured->evaluation->metric_count && status == WEIR_OK; i++)
         status = keep_metric(orch, measured, i, err);
     return status == WEIR_OK
-               ? DB_RUN(orch->db, Q_trigger_evaluated, NULL, err,
+               ? DB_RUN(orch->context.db, Q_trigger_evaluated, NULL, err,
                         DB_TEXT(measured->result->task->model), DB_I64(weir_now_wall_us()))
                : status;
 }
@@ -136,7 +136,7 @@ enum weir_status orchestrator_evaluation_keep(struct orchestrator *orch,
                                 .evaluation = &config->evaluations[result->task->evaluation]};
     enum weir_status status = measure(result, &measured, err);
     if (status == WEIR_OK)
-        status = orchestrator_commit(orch, keep, orch, &measured, err);
+        status = orchestrator_commit(&orch->context, keep, orch, &measured, err);
     measured_fini(&measured);
     return status;
 }

@@ -9,10 +9,11 @@
 
 enum { CHAIN_MAX = 128 }; /* above what models.full_every allows */
 
-static enum weir_status map_file(const struct orchestrator *orch, const struct stored_model *model,
+static enum weir_status map_file(const struct orchestrator_context *context,
+                                 const struct stored_model *model,
                                  struct model_content *ret_content, struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *path = orchestrator_path(orch, ".", model->file);
+    WEIR_AUTO_FREE char *path = orchestrator_path(context, ".", model->file);
     struct model_content content = {.mapped = NULL};
     enum weir_status status = weir_file_map(path, &content.mapped, &content.mapped_size, err);
     if (status != WEIR_OK)
@@ -42,12 +43,13 @@ static enum weir_status check(const struct stored_model *model, struct weir_byte
 }
 
 /* `content` is that of the model's base, and becomes the model's. */
-static enum weir_status go_on(const struct orchestrator *orch, const struct stored_model *model,
-                              struct model_content *content, struct weir_error *err)
+static enum weir_status go_on(const struct orchestrator_context *context,
+                              const struct stored_model *model, struct model_content *content,
+                              struct weir_error *err)
 {
     struct model_content delta = {.mapped = NULL};
     struct model_content next = {.mapped = NULL};
-    enum weir_status status = map_file(orch, model, &delta, err);
+    enum weir_status status = map_file(context, model, &delta, err);
     if (status == WEIR_OK) {
         status = model_delta_apply(delta.bytes, content->bytes, ORCHESTRATOR_MODEL_BYTES_MAX,
                                    &next.built, err);
@@ -62,9 +64,9 @@ static enum weir_status go_on(const struct orchestrator *orch, const struct stor
 }
 
 /* The model's base, the base of that, up to one that is stored whole. */
-static enum weir_status find_chain(struct orchestrator *orch, const struct stored_model *model,
-                                   struct stored_model *chain, size_t *count,
-                                   struct weir_error *err)
+static enum weir_status find_chain(struct orchestrator_context *context,
+                                   const struct stored_model *model, struct stored_model *chain,
+                                   size_t *count, struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
     const struct stored_model *last = model;
@@ -73,14 +75,14 @@ static enum weir_status find_chain(struct orchestrator *orch, const struct store
             return weir_fail(err, WEIR_CORRUPT, "model %s: more than %d deltas in a row", model->id,
                              CHAIN_MAX);
         }
-        status = orchestrator_model_get(orch, last->base, &chain[*count], err);
+        status = orchestrator_model_get(context, last->base, &chain[*count], err);
         if (status == WEIR_OK)
             last = &chain[(*count)++];
     }
     return status;
 }
 
-enum weir_status orchestrator_model_content(struct orchestrator *orch,
+enum weir_status orchestrator_model_content(struct orchestrator_context *context,
                                             const struct stored_model *model,
                                             struct model_content *ret_content,
                                             struct weir_error *err)
@@ -88,11 +90,11 @@ enum weir_status orchestrator_model_content(struct orchestrator *orch,
     struct stored_model chain[CHAIN_MAX];
     size_t count = 0;
     struct model_content content = {.mapped = NULL};
-    enum weir_status status = find_chain(orch, model, chain, &count, err);
+    enum weir_status status = find_chain(context, model, chain, &count, err);
     if (status == WEIR_OK)
-        status = map_file(orch, count == 0 ? model : &chain[count - 1], &content, err);
+        status = map_file(context, count == 0 ? model : &chain[count - 1], &content, err);
     for (size_t i = count; i-- > 0 && status == WEIR_OK;)
-        status = go_on(orch, i == 0 ? model : &chain[i - 1], &content, err);
+        status = go_on(context, i == 0 ? model : &chain[i - 1], &content, err);
     for (size_t i = 0; i < count; i++)
         orchestrator_model_fini(&chain[i]);
     if (status == WEIR_OK)
@@ -104,19 +106,19 @@ enum weir_status orchestrator_model_content(struct orchestrator *orch,
     return status;
 }
 
-enum weir_status orchestrator_model_file(struct orchestrator *orch,
+enum weir_status orchestrator_model_file(struct orchestrator_context *context,
                                          const struct stored_model *model, const char *directory,
                                          char **ret_path, struct weir_error *err)
 {
     if (model->base[0] == '\0') { /* the trainer checks what it reads */
-        *ret_path = orchestrator_path(orch, ".", model->file);
+        *ret_path = orchestrator_path(context, ".", model->file);
         return WEIR_OK;
     }
     struct model_content content = {.mapped = NULL};
     WEIR_AUTO_FREE char *path = weir_format("%s/base.weirmodel", directory);
     enum weir_status status = weir_make_directories(directory, 0700, err);
     if (status == WEIR_OK)
-        status = orchestrator_model_content(orch, model, &content, err);
+        status = orchestrator_model_content(context, model, &content, err);
     if (status == WEIR_OK)
         status = weir_file_write_atomic(path, content.bytes, err);
     orchestrator_model_content_fini(&content);

@@ -10,8 +10,9 @@
 
 /* ---- noting ---- */
 
-enum weir_status orchestrator_lineage_note_set(struct orchestrator *orch, const char *digest,
-                                               const char *path, struct weir_error *err)
+enum weir_status orchestrator_lineage_note_set(struct orchestrator_context *context,
+                                               const char *digest, const char *path,
+                                               struct weir_error *err)
 {
     struct weir_sample_set set = {0};
     enum weir_status status = weir_sample_set_open(path, &set, err);
@@ -23,15 +24,15 @@ enum weir_status orchestrator_lineage_note_set(struct orchestrator *orch, const 
     for (size_t i = 0; i < blocks.count && status == WEIR_OK; i++) {
         WEIR_AUTO_BUF bits = {0};
         weir_bits_pack(&blocks.at[i].rows, &bits);
-        status = DB_RUN(orch->db, Q_set_block_add, NULL, err, DB_TEXT(digest),
+        status = DB_RUN(context->db, Q_set_block_add, NULL, err, DB_TEXT(digest),
                         DB_I64(blocks.at[i].block), DB_BYTES(weir_buf_view(&bits)));
     }
     id_blocks_fini(&blocks);
     return status;
 }
 
-enum weir_status orchestrator_lineage_note_erasure(struct orchestrator *orch, int64_t erasure,
-                                                   const struct id_blocks *ids,
+enum weir_status orchestrator_lineage_note_erasure(struct orchestrator_context *context,
+                                                   int64_t erasure, const struct id_blocks *ids,
                                                    struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
@@ -39,7 +40,7 @@ enum weir_status orchestrator_lineage_note_erasure(struct orchestrator *orch, in
         WEIR_AUTO_BUF bits = {0};
         WEIR_AUTO_BUF rows = {0};
         id_block_pack(&ids->at[i], &bits, &rows);
-        status = DB_RUN(orch->db, Q_erasure_block_add, NULL, err, DB_I64(erasure),
+        status = DB_RUN(context->db, Q_erasure_block_add, NULL, err, DB_I64(erasure),
                         DB_I64(ids->at[i].block), DB_BYTES(weir_buf_view(&bits)),
                         DB_BYTES(weir_buf_view(&rows)));
     }
@@ -55,12 +56,13 @@ void orchestrator_lineage_take_block(const struct weir_rows *rows, size_t row,
     weir_bits_fini(&bits);
 }
 
-static enum weir_status load_blocks(struct orchestrator *orch, int query, struct weir_param owner,
-                                    struct id_blocks *ret_ids, struct weir_error *err)
+static enum weir_status load_blocks(struct orchestrator_context *context, int query,
+                                    struct weir_param owner, struct id_blocks *ret_ids,
+                                    struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        weir_db_run(orch->db, query, &owner, owner.kind == WEIR_PARAM_NULL ? 0 : 1, &rows, err);
+        weir_db_run(context->db, query, &owner, owner.kind == WEIR_PARAM_NULL ? 0 : 1, &rows, err);
     if (status != WEIR_OK)
         return status;
     *ret_ids = (struct id_blocks){0};
@@ -69,23 +71,25 @@ static enum weir_status load_blocks(struct orchestrator *orch, int query, struct
     return WEIR_OK;
 }
 
-enum weir_status orchestrator_lineage_of_erasure(struct orchestrator *orch, int64_t erasure,
-                                                 struct id_blocks *ret_ids, struct weir_error *err)
+enum weir_status orchestrator_lineage_of_erasure(struct orchestrator_context *context,
+                                                 int64_t erasure, struct id_blocks *ret_ids,
+                                                 struct weir_error *err)
 {
-    return load_blocks(orch, Q_erasure_blocks, DB_I64(erasure), ret_ids, err);
+    return load_blocks(context, Q_erasure_blocks, DB_I64(erasure), ret_ids, err);
 }
 
-enum weir_status orchestrator_lineage_of_batch(struct orchestrator *orch, int64_t batch,
+enum weir_status orchestrator_lineage_of_batch(struct orchestrator_context *context, int64_t batch,
                                                struct id_blocks *ret_ids, struct weir_error *err)
 {
-    return batch == 0 ? load_blocks(orch, Q_erasure_waiting_blocks, DB_NULL, ret_ids, err)
-                      : load_blocks(orch, Q_erasure_batch_blocks, DB_I64(batch), ret_ids, err);
+    return batch == 0 ? load_blocks(context, Q_erasure_waiting_blocks, DB_NULL, ret_ids, err)
+                      : load_blocks(context, Q_erasure_batch_blocks, DB_I64(batch), ret_ids, err);
 }
 
-enum weir_status orchestrator_lineage_of_set(struct orchestrator *orch, const char *digest,
-                                             struct id_blocks *ret_ids, struct weir_error *err)
+enum weir_status orchestrator_lineage_of_set(struct orchestrator_context *context,
+                                             const char *digest, struct id_blocks *ret_ids,
+                                             struct weir_error *err)
 {
-    return load_blocks(orch, Q_set_blocks, DB_TEXT(digest), ret_ids, err);
+    return load_blocks(context, Q_set_blocks, DB_TEXT(digest), ret_ids, err);
 }
 
 /* ---- asking ---- */
@@ -111,8 +115,9 @@ static void forget_question(struct question *question)
     free(question->blocks);
 }
 
-static enum weir_status load_question(struct orchestrator *orch, const struct id_blocks *ids,
-                                      struct question *question, struct weir_error *err)
+static enum weir_status load_question(struct orchestrator_context *context,
+                                      const struct id_blocks *ids, struct question *question,
+                                      struct weir_error *err)
 {
     question->blocks = weir_calloc(ids->count + 1, sizeof *question->blocks);
     question->count = ids->count;
@@ -120,9 +125,9 @@ static enum weir_status load_question(struct orchestrator *orch, const struct id
         struct known_block *block = &question->blocks[i];
         block->asked = &ids->at[i];
         enum weir_status status =
-            DB_RUN(orch->db, Q_set_blocks_at, &block->sets, err, DB_I64(ids->at[i].block));
+            DB_RUN(context->db, Q_set_blocks_at, &block->sets, err, DB_I64(ids->at[i].block));
         if (status == WEIR_OK) {
-            status = DB_RUN(orch->db, Q_erasure_blocks_at, &block->erasures, err,
+            status = DB_RUN(context->db, Q_erasure_blocks_at, &block->erasures, err,
                             DB_I64(ids->at[i].block));
         }
         if (status != WEIR_OK)
@@ -244,14 +249,15 @@ static void judge(const struct question *question, const struct weir_rows *model
     };
 }
 
-enum weir_status orchestrator_lineage_ask(struct orchestrator *orch, const struct id_blocks *ids,
+enum weir_status orchestrator_lineage_ask(struct orchestrator_context *context,
+                                          const struct id_blocks *ids,
                                           struct lineage_answer *ret_answer, struct weir_error *err)
 {
     struct question question = {0};
     WEIR_AUTO(weir_rows) models = NULL;
-    enum weir_status status = load_question(orch, ids, &question, err);
+    enum weir_status status = load_question(context, ids, &question, err);
     if (status == WEIR_OK)
-        status = DB_RUN(orch->db, Q_lineage_models, &models, err);
+        status = DB_RUN(context->db, Q_lineage_models, &models, err);
     if (status == WEIR_OK) {
         size_t count = weir_rows_count(models);
         *ret_answer = (struct lineage_answer){.at = weir_calloc(count + 1, sizeof *ret_answer->at)};

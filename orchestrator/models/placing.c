@@ -61,7 +61,7 @@ static enum weir_status move_model(const char *from, const char *to, struct weir
     return status == WEIR_OK ? weir_sync_parent(to, err) : status;
 }
 
-static enum weir_status write_fitted(const struct orchestrator *orch,
+static enum weir_status write_fitted(const struct orchestrator_context *context,
                                      const struct model_wanted *wanted, struct model_files *files,
                                      struct weir_error *err)
 {
@@ -72,22 +72,23 @@ static enum weir_status write_fitted(const struct orchestrator *orch,
     struct weir_digest digest = weir_digest_of(wanted->run->fitted);
     weir_digest_text(&digest, files->fitted_checksum);
     files->fitted_file = weir_format("fitted/%s.fitted", wanted->id);
-    WEIR_AUTO_FREE char *path = orchestrator_path(orch, ".", files->fitted_file);
+    WEIR_AUTO_FREE char *path = orchestrator_path(context, ".", files->fitted_file);
     return weir_file_write_atomic(path, wanted->run->fitted, err);
 }
 
 /* Leaves `files` alone when the difference would save nothing worth a longer way to read it. */
-static enum weir_status write_delta(struct orchestrator *orch, const struct model_wanted *wanted,
+static enum weir_status write_delta(struct orchestrator_context *context,
+                                    const struct model_wanted *wanted,
                                     const struct stored_model *base, const char *from,
                                     struct model_files *files, struct weir_error *err)
 {
     WEIR_AUTO_FREE char *file = weir_format("models/%s.weirdelta", wanted->id);
-    WEIR_AUTO_FREE char *path = orchestrator_path(orch, ".", file);
+    WEIR_AUTO_FREE char *path = orchestrator_path(context, ".", file);
     struct model_content before = {.mapped = NULL};
     void *bytes = NULL;
     size_t size = 0;
     struct model_delta_written written;
-    enum weir_status status = orchestrator_model_content(orch, base, &before, err);
+    enum weir_status status = orchestrator_model_content(context, base, &before, err);
     if (status == WEIR_OK)
         status = weir_file_map(from, &bytes, &size, err);
     if (status == WEIR_OK)
@@ -106,29 +107,29 @@ static enum weir_status write_delta(struct orchestrator *orch, const struct mode
 }
 
 /* Only the model that the run started from will do: an erasure that takes it away takes this one, too. */
-static enum weir_status try_delta(struct orchestrator *orch, const struct model_wanted *wanted,
-                                  const char *from, struct model_files *files,
-                                  struct weir_error *err)
+static enum weir_status try_delta(struct orchestrator_context *context,
+                                  const struct model_wanted *wanted, const char *from,
+                                  struct model_files *files, struct weir_error *err)
 {
     struct stored_model base = {0};
     if (wanted->settings->storage != MODELS_DELTA || wanted->run->base_model == NULL ||
         access(from, F_OK) != 0) /* moved before a crash */
         return WEIR_OK;
-    enum weir_status status = orchestrator_model_get(orch, wanted->run->base_model, &base, err);
+    enum weir_status status = orchestrator_model_get(context, wanted->run->base_model, &base, err);
     if (status == WEIR_OK && orchestrator_model_is_live(&base) &&
         base.deltas + 1 < (int64_t)wanted->settings->full_every)
-        status = write_delta(orch, wanted, &base, from, files, err);
+        status = write_delta(context, wanted, &base, from, files, err);
     orchestrator_model_fini(&base);
     return status;
 }
 
-static enum weir_status place_whole(const struct orchestrator *orch,
+static enum weir_status place_whole(const struct orchestrator_context *context,
                                     const struct model_wanted *wanted, const char *from,
                                     struct model_files *files, struct weir_error *err)
 {
     files->file = weir_format("models/%s.weirmodel", wanted->id);
     files->base = weir_strdup("");
-    WEIR_AUTO_FREE char *to = orchestrator_path(orch, ".", files->file);
+    WEIR_AUTO_FREE char *to = orchestrator_path(context, ".", files->file);
     enum weir_status status = move_model(from, to, err);
     if (status == WEIR_OK)
         status = measure(to, files, err);
@@ -136,18 +137,18 @@ static enum weir_status place_whole(const struct orchestrator *orch,
     return status;
 }
 
-enum weir_status orchestrator_model_place(struct orchestrator *orch,
+enum weir_status orchestrator_model_place(struct orchestrator_context *context,
                                           const struct model_wanted *wanted,
                                           struct model_files *ret_files, struct weir_error *err)
 {
     struct model_files files = {.file = NULL};
     WEIR_AUTO_FREE char *from =
         weir_format("%s/%s", wanted->run->directory, wanted->run->model_file);
-    enum weir_status status = try_delta(orch, wanted, from, &files, err);
+    enum weir_status status = try_delta(context, wanted, from, &files, err);
     if (status == WEIR_OK && files.file == NULL)
-        status = place_whole(orch, wanted, from, &files, err);
+        status = place_whole(context, wanted, from, &files, err);
     if (status == WEIR_OK)
-        status = write_fitted(orch, wanted, &files, err);
+        status = write_fitted(context, wanted, &files, err);
     if (status != WEIR_OK) {
         orchestrator_model_files_fini(&files);
         return status;

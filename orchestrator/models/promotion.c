@@ -3,7 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
-#include "orchestrator/events.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/models/store.h"
 
 #include <inttypes.h>
@@ -28,43 +28,43 @@ struct decision {
 };
 
 /* The row: its number, and the model that was the active one until now. */
-static enum weir_status keep(struct orchestrator *orch, const struct decision *decision,
+static enum weir_status keep(struct orchestrator_context *context, const struct decision *decision,
                              struct weir_rows **ret_row, struct weir_error *err)
 {
     enum weir_status status =
-        DB_RUN(orch->db, Q_promotion_add, ret_row, err, DB_I64(decision->pipeline),
+        DB_RUN(context->db, Q_promotion_add, ret_row, err, DB_I64(decision->pipeline),
                DB_TEXT(decision->model), DB_BOOL(decision->promoted), DB_TEXT(decision->reason),
                DB_I64(weir_now_wall_us()));
     if (status == WEIR_OK && decision->promoted) {
-        status = DB_RUN(orch->db, Q_pipeline_activate, NULL, err, DB_I64(decision->pipeline),
+        status = DB_RUN(context->db, Q_pipeline_activate, NULL, err, DB_I64(decision->pipeline),
                         DB_TEXT(decision->model));
     }
     return status;
 }
 
-static enum weir_status keep_and_tell(struct orchestrator *orch, const struct decision *decision,
-                                      struct weir_error *err)
+static enum weir_status keep_and_tell(struct orchestrator_context *context,
+                                      const struct decision *decision, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) row = NULL;
-    enum weir_status status = keep(orch, decision, &row, err);
+    enum weir_status status = keep(context, decision, &row, err);
     if (status != WEIR_OK)
         return status;
     const char *event = decision->promoted ? "model_promoted" : "model_kept_back";
     WEIR_AUTO_FREE char *key = weir_format("%s/%" PRId64, event, weir_rows_i64(row, 0, 0));
-    return orchestrator_event_put(orch, &(struct event_about){decision->pipeline, 0, key, event},
+    return orchestrator_event_put(context, &(struct event_about){decision->pipeline, 0, key, event},
                                   json_pack("{ss,ss,ss}", "model", decision->model,
                                             decision->promoted ? "previous" : "active",
                                             weir_rows_text(row, 0, 1), "reason", decision->reason),
                                   err);
 }
 
-enum weir_status orchestrator_promote(struct orchestrator *orch, int64_t pipeline,
+enum weir_status orchestrator_promote(struct orchestrator_context *context, int64_t pipeline,
                                       const char *model, const char *reason, struct weir_error *err)
 {
-    return keep_and_tell(orch, &(struct decision){pipeline, model, true, reason}, err);
+    return keep_and_tell(context, &(struct decision){pipeline, model, true, reason}, err);
 }
 
-enum weir_status orchestrator_promotion_stored(struct orchestrator *orch,
+enum weir_status orchestrator_promotion_stored(struct orchestrator_context *context,
                                                const struct pipeline *pipeline, const char *model,
                                                struct weir_error *err)
 {
@@ -72,13 +72,14 @@ enum weir_status orchestrator_promotion_stored(struct orchestrator *orch,
     bool compares = orchestrator_pipeline_config(pipeline)->promote.metric != NULL;
     WEIR_AUTO(weir_rows) active = NULL;
     WEIR_AUTO(weir_rows) row = NULL;
-    enum weir_status status = DB_RUN(orch->db, Q_model_active, &active, err, DB_I64(number));
+    enum weir_status status = DB_RUN(context->db, Q_model_active, &active, err, DB_I64(number));
     if (status != WEIR_OK)
         return status;
     bool is_first = weir_rows_text(active, 0, 0)[0] == '\0';
     if (compares)
-        return is_first ? orchestrator_promote(orch, number, model, "the first one", err) : WEIR_OK;
-    return keep(orch, &(struct decision){number, model, true, "the newest one"}, &row, err);
+        return is_first ? orchestrator_promote(context, number, model, "the first one", err)
+                        : WEIR_OK;
+    return keep(context, &(struct decision){number, model, true, "the newest one"}, &row, err);
 }
 
 /* ---- judging ---- */
@@ -86,7 +87,7 @@ enum weir_status orchestrator_promotion_stored(struct orchestrator *orch,
 enum verdict { JUDGED, AWAITED };
 
 struct judge {
-    struct orchestrator *orch;
+    struct orchestrator_context *context;
     const struct pipeline *pipeline;
     const struct promote_settings *settings;
     const char *metric;
@@ -103,7 +104,7 @@ static enum weir_status commit(const struct judge *judge, const char *model, boo
 {
     const struct decision decision = {orchestrator_pipeline_id(judge->pipeline), model, promoted,
                                       reason};
-    return orchestrator_commit(judge->orch, effect_judged, judge->orch, &decision, err);
+    return orchestrator_commit(judge->context, effect_judged, judge->context, &decision, err);
 }
 
 /* Columns of Q_promotion_measures. */
@@ -155,9 +156,9 @@ static enum weir_status judge_one(const struct judge *judge, const char *candida
     WEIR_AUTO(weir_rows) active = NULL;
     WEIR_AUTO(weir_rows) measures = NULL;
     enum weir_status status =
-        DB_RUN(judge->orch->db, Q_model_active, &active, err, DB_I64(pipeline));
+        DB_RUN(judge->context->db, Q_model_active, &active, err, DB_I64(pipeline));
     if (status == WEIR_OK) {
-        status = DB_RUN(judge->orch->db, Q_promotion_measures, &measures, err, DB_I64(pipeline),
+        status = DB_RUN(judge->context->db, Q_promotion_measures, &measures, err, DB_I64(pipeline),
                         DB_TEXT(candidate), DB_TEXT(weir_rows_text(active, 0, 0)),
                         DB_TEXT(judge->metric), DB_TEXT(judge->settings->evaluation),
                         DB_I64(until_time));
@@ -176,7 +177,7 @@ static enum weir_status judge_one(const struct judge *judge, const char *candida
     return WEIR_OK;
 }
 
-enum weir_status orchestrator_promotions_judge(struct orchestrator *orch,
+enum weir_status orchestrator_promotions_judge(struct orchestrator_context *context,
                                                const struct pipeline *pipeline,
                                                struct promotion_wait *wait,
                                                struct evaluation_tasks *tasks,
@@ -185,11 +186,11 @@ enum weir_status orchestrator_promotions_judge(struct orchestrator *orch,
     const struct promote_settings *settings = &orchestrator_pipeline_config(pipeline)->promote;
     if (settings->metric == NULL)
         return WEIR_OK;
-    const struct judge judge = {orch, pipeline, settings,
+    const struct judge judge = {context, pipeline, settings,
                                 orchestrator_metric_label(settings->metric), wait};
     enum verdict verdict = JUDGED;
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(orch->db, Q_promotion_candidates, &rows, err,
+    enum weir_status status = DB_RUN(context->db, Q_promotion_candidates, &rows, err,
                                      DB_I64(orchestrator_pipeline_id(pipeline)));
     for (size_t i = 0; status == WEIR_OK && verdict == JUDGED && i < weir_rows_count(rows); i++) {
         status = judge_one(&judge, weir_rows_text(rows, i, 0), weir_rows_i64(rows, i, 1), tasks,

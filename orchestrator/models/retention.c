@@ -3,8 +3,7 @@
 #include "orchestrator/models/retention.h"
 
 #include "core/base/memory.h"
-#include "orchestrator/erasures/erasure.h"
-#include "orchestrator/events.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/models/store.h"
 
 #include <stdlib.h>
@@ -61,7 +60,7 @@ void models_choose_dropped(const struct models_settings *settings,
 /* ---- doing it ---- */
 
 struct dropping {
-    struct orchestrator *orch;
+    struct orchestrator_context *context;
     int64_t pipeline;
     const char *model;
 };
@@ -72,36 +71,37 @@ static enum weir_status effect_dropping(void *subject, const void *what, struct 
     (void)subject;
     WEIR_AUTO_FREE char *key = weir_format("model_dropped/%s", dropping->model);
     enum weir_status status =
-        DB_RUN(dropping->orch->db, Q_model_dropping, NULL, err, DB_TEXT(dropping->model));
+        DB_RUN(dropping->context->db, Q_model_dropping, NULL, err, DB_TEXT(dropping->model));
     return status == WEIR_OK
                ? orchestrator_event_put(
-                     dropping->orch,
+                     dropping->context,
                      &(struct event_about){dropping->pipeline, 0, key, "model_dropped"},
                      json_pack("{ss}", "model", dropping->model), err)
                : status;
 }
 
-enum weir_status orchestrator_models_end_dropping(struct orchestrator *orch, struct weir_error *err)
+enum weir_status orchestrator_models_end_dropping(struct orchestrator_context *context,
+                                                  struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(orch->db, Q_models_dropping, &rows, err);
+    enum weir_status status = DB_RUN(context->db, Q_models_dropping, &rows, err);
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         struct stored_model model = {0};
-        status = orchestrator_model_get(orch, weir_rows_text(rows, i, 0), &model, err);
+        status = orchestrator_model_get(context, weir_rows_text(rows, i, 0), &model, err);
         if (status == WEIR_OK)
-            status = orchestrator_model_remove_files(orch, &model, err);
+            status = orchestrator_model_remove_files(context, &model, err);
         if (status == WEIR_OK)
-            status = DB_RUN(orch->db, Q_model_dropped, NULL, err, DB_TEXT(model.id));
+            status = DB_RUN(context->db, Q_model_dropped, NULL, err, DB_TEXT(model.id));
         orchestrator_model_fini(&model);
     }
     return status;
 }
 
-static enum weir_status drop_one(struct orchestrator *orch, int64_t pipeline, const char *model,
-                                 struct weir_error *err)
+static enum weir_status drop_one(struct orchestrator_context *context, int64_t pipeline,
+                                 const char *model, struct weir_error *err)
 {
-    const struct dropping dropping = {orch, pipeline, model};
-    return orchestrator_commit(orch, effect_dropping, NULL, &dropping, err);
+    const struct dropping dropping = {context, pipeline, model};
+    return orchestrator_commit(context, effect_dropping, NULL, &dropping, err);
 }
 
 /* Columns of Q_models_to_keep. */
@@ -122,14 +122,15 @@ static void read_rows(struct weir_rows *rows, struct retention_model *models)
     }
 }
 
-static enum weir_status drop_some(struct orchestrator *orch, const struct pipeline *pipeline,
+static enum weir_status drop_some(struct orchestrator_context *context,
+                                  const struct pipeline *pipeline,
                                   const struct models_settings *settings, struct weir_error *err)
 {
     int64_t number = orchestrator_pipeline_id(pipeline);
     WEIR_AUTO(weir_rows) rows = NULL;
     const char *by = settings->keep_by == NULL ? "" : orchestrator_metric_label(settings->keep_by);
     enum weir_status status =
-        DB_RUN(orch->db, Q_models_to_keep, &rows, err, DB_I64(number), DB_TEXT(by));
+        DB_RUN(context->db, Q_models_to_keep, &rows, err, DB_I64(number), DB_TEXT(by));
     if (status != WEIR_OK)
         return status;
     size_t count = weir_rows_count(rows);
@@ -139,29 +140,29 @@ static enum weir_status drop_some(struct orchestrator *orch, const struct pipeli
     models_choose_dropped(settings, models, count, drop);
     for (size_t i = 0; status == WEIR_OK && i < count; i++)
         if (drop[i])
-            status = drop_one(orch, number, models[i].id, err);
+            status = drop_one(context, number, models[i].id, err);
     return status;
 }
 
 /* They had their say when a set was chosen. */
-static enum weir_status drop_holdouts(struct orchestrator *orch, int64_t pipeline,
+static enum weir_status drop_holdouts(struct orchestrator_context *context, int64_t pipeline,
                                       struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(orch->db, Q_holdouts_to_drop, &rows, err, DB_I64(pipeline));
+    enum weir_status status = DB_RUN(context->db, Q_holdouts_to_drop, &rows, err, DB_I64(pipeline));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
-        status = drop_one(orch, pipeline, weir_rows_text(rows, i, 0), err);
+        status = drop_one(context, pipeline, weir_rows_text(rows, i, 0), err);
     return status;
 }
 
-enum weir_status orchestrator_models_retain(struct orchestrator *orch,
+enum weir_status orchestrator_models_retain(struct orchestrator_context *context,
                                             const struct pipeline *pipeline, struct weir_error *err)
 {
     const struct models_settings *settings = &orchestrator_pipeline_config(pipeline)->models;
-    if (settings->keep == MODELS_KEEP_ALL || orchestrator_erasures_claim(orch))
+    if (settings->keep == MODELS_KEEP_ALL)
         return WEIR_OK;
-    enum weir_status status = drop_some(orch, pipeline, settings, err);
+    enum weir_status status = drop_some(context, pipeline, settings, err);
     if (status == WEIR_OK)
-        status = drop_holdouts(orch, orchestrator_pipeline_id(pipeline), err);
-    return status == WEIR_OK ? orchestrator_models_end_dropping(orch, err) : status;
+        status = drop_holdouts(context, orchestrator_pipeline_id(pipeline), err);
+    return status == WEIR_OK ? orchestrator_models_end_dropping(context, err) : status;
 }

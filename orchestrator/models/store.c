@@ -4,7 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
-#include "orchestrator/events.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/models/content.h"
 
 #include <stdlib.h>
@@ -91,11 +91,11 @@ bool orchestrator_model_is_dropped(const struct stored_model *model)
     return strcmp(model->state, "dropping") == 0 || strcmp(model->state, "dropped") == 0;
 }
 
-enum weir_status orchestrator_model_get(struct orchestrator *orch, const char *id,
+enum weir_status orchestrator_model_get(struct orchestrator_context *context, const char *id,
                                         struct stored_model *ret_model, struct weir_error *err)
 {
     struct weir_rows *rows = NULL;
-    enum weir_status status = DB_RUN(orch->db, Q_model_get, &rows, err, DB_TEXT(id));
+    enum weir_status status = DB_RUN(context->db, Q_model_get, &rows, err, DB_TEXT(id));
     if (status != WEIR_OK)
         return status;
     if (weir_rows_count(rows) == 0) {
@@ -112,19 +112,19 @@ void orchestrator_model_fini(struct stored_model *model)
     model->rows = NULL;
 }
 
-enum weir_status orchestrator_model_all(struct orchestrator *orch, int64_t pipeline,
+enum weir_status orchestrator_model_all(struct orchestrator_context *context, int64_t pipeline,
                                         struct weir_rows **ret_rows, struct weir_error *err)
 {
-    return DB_RUN(orch->db, Q_model_all, ret_rows, err, DB_I64(pipeline));
+    return DB_RUN(context->db, Q_model_all, ret_rows, err, DB_I64(pipeline));
 }
 
-enum weir_status orchestrator_model_fitted(const struct orchestrator *orch,
+enum weir_status orchestrator_model_fitted(const struct orchestrator_context *context,
                                            const struct stored_model *model, struct weir_buf *out,
                                            struct weir_error *err)
 {
     if (model->fitted_file[0] == '\0')
         return WEIR_OK;
-    WEIR_AUTO_FREE char *path = orchestrator_path(orch, ".", model->fitted_file);
+    WEIR_AUTO_FREE char *path = orchestrator_path(context, ".", model->fitted_file);
     char actual[WEIR_DIGEST_TEXT_MAX];
     size_t before = out->size;
     enum weir_status status = weir_file_read(path, ORCHESTRATOR_MODEL_BYTES_MAX, out, err);
@@ -139,8 +139,9 @@ enum weir_status orchestrator_model_fitted(const struct orchestrator *orch,
                            actual, model->fitted_checksum);
 }
 
-static enum weir_status tell(struct orchestrator *orch, const struct model_wanted *wanted,
-                             const struct model_files *files, struct weir_error *err)
+static enum weir_status tell(struct orchestrator_context *context,
+                             const struct model_wanted *wanted, const struct model_files *files,
+                             struct weir_error *err)
 {
     const struct run_result *run = wanted->run;
     WEIR_AUTO_FREE char *key = weir_format("model_stored/%s", wanted->id);
@@ -153,19 +154,19 @@ static enum weir_status tell(struct orchestrator *orch, const struct model_wante
     if (wanted->erasure != 0)
         json_object_set_new(body, "erasure", json_integer(wanted->erasure));
     return orchestrator_event_put(
-        orch, &(struct event_about){run->pipeline, 0, key, "model_stored"}, body, err);
+        context, &(struct event_about){run->pipeline, 0, key, "model_stored"}, body, err);
 }
 
-enum weir_status orchestrator_model_add(struct orchestrator *orch,
+enum weir_status orchestrator_model_add(struct orchestrator_context *context,
                                         const struct model_wanted *wanted,
                                         const struct model_files *files, struct weir_error *err)
 {
     const struct run_result *run = wanted->run;
     bool holdout = strcmp(wanted->state, "holdout") == 0;
     WEIR_AUTO_BUF cost = {0};
-    orchestrator_cost_json(&orch->prices, &run->cost, &cost);
+    orchestrator_cost_json(&context->prices, &run->cost, &cost);
     enum weir_status status =
-        DB_RUN(orch->db, Q_model_add, NULL, err, DB_TEXT(wanted->id), DB_I64(run->pipeline),
+        DB_RUN(context->db, Q_model_add, NULL, err, DB_TEXT(wanted->id), DB_I64(run->pipeline),
                DB_I64(run->trigger), DB_I64(run->number),
                run->base_model == NULL ? DB_NULL : DB_TEXT(run->base_model),
                DB_TEXT(run->set_digest), DB_I64(run->clean_epoch), DB_TEXT(files->checksum),
@@ -175,54 +176,54 @@ enum weir_status orchestrator_model_add(struct orchestrator *orch,
                DB_I64(files->deltas), DB_I64(files->stored_bytes),
                DB_TEXT(holdout ? "holdout" : ""), DB_TEXT(files->fitted_checksum));
     if (status == WEIR_OK)
-        status = DB_RUN(orch->db, Q_run_forget_fitted, NULL, err, DB_I64(run->number));
-    return status == WEIR_OK && !holdout ? tell(orch, wanted, files, err) : status;
+        status = DB_RUN(context->db, Q_run_forget_fitted, NULL, err, DB_I64(run->number));
+    return status == WEIR_OK && !holdout ? tell(context, wanted, files, err) : status;
 }
 
 /* ---- going ---- */
 
 /* The whole file is durable before the row names it; the delta goes afterwards. */
-static enum weir_status make_whole(struct orchestrator *orch, const char *id,
+static enum weir_status make_whole(struct orchestrator_context *context, const char *id,
                                    struct weir_error *err)
 {
     struct stored_model model = {0};
     struct model_content content = {.mapped = NULL};
     WEIR_AUTO_FREE char *file = weir_format("models/%s.weirmodel", id);
-    WEIR_AUTO_FREE char *path = orchestrator_path(orch, ".", file);
-    enum weir_status status = orchestrator_model_get(orch, id, &model, err);
+    WEIR_AUTO_FREE char *path = orchestrator_path(context, ".", file);
+    enum weir_status status = orchestrator_model_get(context, id, &model, err);
     if (status == WEIR_OK)
-        status = orchestrator_model_content(orch, &model, &content, err);
+        status = orchestrator_model_content(context, &model, &content, err);
     if (status == WEIR_OK)
         status = weir_file_write_atomic(path, content.bytes, err);
     orchestrator_model_content_fini(&content);
     if (status == WEIR_OK)
-        status = DB_RUN(orch->db, Q_model_whole, NULL, err, DB_TEXT(id), DB_TEXT(file));
+        status = DB_RUN(context->db, Q_model_whole, NULL, err, DB_TEXT(id), DB_TEXT(file));
     if (status == WEIR_OK) {
-        WEIR_AUTO_FREE char *delta = orchestrator_path(orch, ".", model.file);
+        WEIR_AUTO_FREE char *delta = orchestrator_path(context, ".", model.file);
         status = weir_remove_tree(delta, err);
     }
     orchestrator_model_fini(&model);
     return status;
 }
 
-enum weir_status orchestrator_model_release(struct orchestrator *orch, const char *id,
+enum weir_status orchestrator_model_release(struct orchestrator_context *context, const char *id,
                                             struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(orch->db, Q_model_based_on, &rows, err, DB_TEXT(id));
+    enum weir_status status = DB_RUN(context->db, Q_model_based_on, &rows, err, DB_TEXT(id));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
-        status = make_whole(orch, weir_rows_text(rows, i, 0), err);
+        status = make_whole(context, weir_rows_text(rows, i, 0), err);
     return status;
 }
 
-enum weir_status orchestrator_model_remove_files(const struct orchestrator *orch,
+enum weir_status orchestrator_model_remove_files(const struct orchestrator_context *context,
                                                  const struct stored_model *model,
                                                  struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *path = orchestrator_path(orch, ".", model->file);
+    WEIR_AUTO_FREE char *path = orchestrator_path(context, ".", model->file);
     enum weir_status status = weir_remove_tree(path, err);
     if (status == WEIR_OK && model->fitted_file[0] != '\0') {
-        WEIR_AUTO_FREE char *fitted = orchestrator_path(orch, ".", model->fitted_file);
+        WEIR_AUTO_FREE char *fitted = orchestrator_path(context, ".", model->fitted_file);
         status = weir_remove_tree(fitted, err);
     }
     return status == WEIR_OK ? weir_sync_parent(path, err) : status;

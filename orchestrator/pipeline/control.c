@@ -3,7 +3,7 @@
 #include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/base/memory.h"
-#include "orchestrator/events.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/pipeline/pipeline_state.h"
 
 static const char *const WISHES[] = {
@@ -28,10 +28,11 @@ enum weir_status pipeline_add_row(struct orchestrator *orch, const char *file,
     char digest_text[WEIR_DIGEST_TEXT_MAX];
     weir_digest_text(&digest, digest_text);
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(
-        orch->db, Q_pipeline_add, &rows, err, DB_TEXT(config->name), DB_TEXT(file), DB_BYTES(text),
-        DB_TEXT(digest_text), DB_TEXT(config->mode == MODE_LIVE ? "live" : "replay"),
-        DB_TEXT(pipeline_state_name(PIPELINE_DECLARING)), DB_I64(weir_now_wall_us()));
+    enum weir_status status =
+        DB_RUN(orch->context.db, Q_pipeline_add, &rows, err, DB_TEXT(config->name), DB_TEXT(file),
+               DB_BYTES(text), DB_TEXT(digest_text),
+               DB_TEXT(config->mode == MODE_LIVE ? "live" : "replay"),
+               DB_TEXT(pipeline_state_name(PIPELINE_DECLARING)), DB_I64(weir_now_wall_us()));
     if (status == WEIR_OK)
         *ret_id = weir_rows_i64(rows, 0, 0);
     return status;
@@ -111,7 +112,7 @@ static enum weir_status effect_told(struct pipeline *pipeline, const void *what,
 {
     const char *event = what;
     WEIR_AUTO_FREE char *key = weir_format("%s/%lld", event, (long long)weir_now_wall_us());
-    return orchestrator_event_put(pipeline->orch,
+    return orchestrator_event_put(&pipeline->orch->context,
                                   &(struct event_about){pipeline->id, 0, key, event},
                                   json_pack("{ss}", "pipeline", pipeline->config->name), err);
 }
@@ -119,7 +120,7 @@ static enum weir_status effect_told(struct pipeline *pipeline, const void *what,
 static enum weir_status write_wish(struct pipeline *pipeline, enum pipeline_wish wish,
                                    struct weir_error *err)
 {
-    return DB_RUN(pipeline->orch->db, Q_pipeline_wish, NULL, err, DB_I64(pipeline->id),
+    return DB_RUN(pipeline->orch->context.db, Q_pipeline_wish, NULL, err, DB_I64(pipeline->id),
                   DB_TEXT(WISHES[wish]));
 }
 

@@ -4,6 +4,7 @@
  * measures on those that are over by now. */
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "orchestrator/erasures/erasure.h"
 #include "orchestrator/evaluations/evaluator.h"
 #include "orchestrator/models/promotion.h"
 #include "orchestrator/models/retention.h"
@@ -18,7 +19,7 @@ static enum weir_status effect_evaluated(struct pipeline *pipeline, const void *
                                          struct weir_error *err)
 {
     (void)what;
-    return DB_RUN(pipeline->orch->db, Q_trigger_state, NULL, err, DB_I64(pipeline->id),
+    return DB_RUN(pipeline->orch->context.db, Q_trigger_state, NULL, err, DB_I64(pipeline->id),
                   DB_I64(pipeline->newest.number), DB_TEXT("done"));
 }
 
@@ -30,8 +31,8 @@ static void judge(struct pipeline *pipeline)
 {
     struct weir_error err;
     struct evaluation_tasks tasks = {0};
-    if (orchestrator_promotions_judge(pipeline->orch, pipeline, &pipeline->judging, &tasks, &err) !=
-        WEIR_OK) {
+    if (orchestrator_promotions_judge(&pipeline->orch->context, pipeline, &pipeline->judging,
+                                      &tasks, &err) != WEIR_OK) {
         weir_log(WEIR_LOG_WARN, "models are compared later", "pipeline=%s because=\"%s\"",
                  pipeline->config->name, err.text);
     }
@@ -115,7 +116,8 @@ enum weir_status orchestrator_pipeline_plan(const struct pipeline *pipeline,
                                             struct evaluation_tasks *tasks, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = orchestrator_model_all(pipeline->orch, pipeline->id, &rows, err);
+    enum weir_status status =
+        orchestrator_model_all(&pipeline->orch->context, pipeline->id, &rows, err);
     if (status != WEIR_OK)
         return status;
     WEIR_AUTO_FREE struct evaluation_model *models =
@@ -143,9 +145,10 @@ enum weir_status orchestrator_pipeline_plan(const struct pipeline *pipeline,
 /* A replay does that at its end: until then, every model may have to be measured. */
 static enum weir_status drop_old(struct pipeline *pipeline, struct weir_error *err)
 {
-    if (orchestrator_evaluator_busy(pipeline->orch, &pipeline->aside))
+    if (orchestrator_erasures_claim(pipeline->orch) ||
+        orchestrator_evaluator_busy(pipeline->orch, &pipeline->aside))
         return WEIR_OK; /* with the next trigger */
-    return orchestrator_models_retain(pipeline->orch, pipeline, err);
+    return orchestrator_models_retain(&pipeline->orch->context, pipeline, err);
 }
 
 void pipeline_evaluate(struct pipeline *pipeline)

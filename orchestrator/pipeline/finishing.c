@@ -1,8 +1,9 @@
 /* CLOSING: everything that the evaluations of the stream plan is measured, where that is not done yet. Then models that
  * need not be kept are dropped, and the pipeline is finished. */
 #include "core/base/memory.h"
+#include "orchestrator/context/events.h"
+#include "orchestrator/erasures/erasure.h"
 #include "orchestrator/evaluations/evaluator.h"
-#include "orchestrator/events.h"
 #include "orchestrator/models/promotion.h"
 #include "orchestrator/models/retention.h"
 #include "orchestrator/pipeline/pipeline_state.h"
@@ -21,16 +22,18 @@ static enum weir_status tell_finished(struct pipeline *pipeline, struct weir_err
     struct orchestrator *orch = pipeline->orch;
     WEIR_AUTO(weir_rows) cost_row = NULL;
     WEIR_AUTO(weir_rows) active = NULL;
-    enum weir_status status = DB_RUN(orch->db, Q_run_cost, &cost_row, err, DB_I64(pipeline->id));
+    enum weir_status status =
+        DB_RUN(orch->context.db, Q_run_cost, &cost_row, err, DB_I64(pipeline->id));
     if (status == WEIR_OK)
-        status = DB_RUN(orch->db, Q_model_active, &active, err, DB_I64(pipeline->id));
+        status = DB_RUN(orch->context.db, Q_model_active, &active, err, DB_I64(pipeline->id));
     if (status != WEIR_OK)
         return status;
     struct orchestrator_cost cost = orchestrator_run_cost(cost_row, 0, 0);
     WEIR_AUTO_BUF text = {0};
-    orchestrator_cost_json(&orch->prices, &cost, &text);
+    orchestrator_cost_json(&orch->context.prices, &cost, &text);
     return orchestrator_event_put(
-        orch, &(struct event_about){pipeline->id, 0, "pipeline_finished", "pipeline_finished"},
+        &orch->context,
+        &(struct event_about){pipeline->id, 0, "pipeline_finished", "pipeline_finished"},
         json_pack("{ss,sI,ss?,so}", "pipeline", pipeline->config->name, "triggers",
                   (json_int_t)pipeline->newest.number, "active_model", active_or_null(active),
                   "cost", orchestrator_json_of(weir_buf_text(&text))),
@@ -58,7 +61,7 @@ void pipeline_end_feed(struct pipeline *pipeline, weir_rpc_done_fn *done)
     for (size_t i = 0; i < WEIR_COUNT(READERS); i++) {
         WEIR_AUTO_FREE char *consumer = weir_format("%s%s", READERS[i], pipeline->config->name);
         struct msg_feed_end end = {.consumer = consumer, .dataset = ""};
-        weir_rpc_call(pipeline->orch->storage, MSG_feed_end, &end, ORCHESTRATOR_ASK_MS,
+        weir_rpc_call(pipeline->orch->context.storage, MSG_feed_end, &end, ORCHESTRATOR_ASK_MS,
                       done == NULL ? on_ended : done,
                       done == NULL ? (void *)pipeline->orch : pipeline);
     }
@@ -71,8 +74,8 @@ static bool judge(struct pipeline *pipeline, enum weir_status *ret_status, struc
 {
     struct evaluation_tasks tasks = {0};
     pipeline->judging.is_last = true;
-    *ret_status =
-        orchestrator_promotions_judge(pipeline->orch, pipeline, &pipeline->judging, &tasks, err);
+    *ret_status = orchestrator_promotions_judge(&pipeline->orch->context, pipeline,
+                                                &pipeline->judging, &tasks, err);
     bool waits = *ret_status == WEIR_OK && tasks.count > 0;
     if (waits)
         orchestrator_evaluator_start(pipeline, &tasks, on_done, pipeline);
@@ -92,8 +95,8 @@ static void on_done(void *owner, const struct weir_error *err)
     }
     if (judge(pipeline, &status, &problem))
         return;
-    if (status == WEIR_OK)
-        status = orchestrator_models_retain(pipeline->orch, pipeline, &problem);
+    if (status == WEIR_OK && !orchestrator_erasures_claim(pipeline->orch))
+        status = orchestrator_models_retain(&pipeline->orch->context, pipeline, &problem);
     if (status != WEIR_OK)
         pipeline_trouble(pipeline, status, &problem);
     else if (pipeline_advance(pipeline, PIPELINE_ON_CLOSED, effect_closed, NULL))

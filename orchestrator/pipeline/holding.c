@@ -4,7 +4,7 @@
  * for it. Then the selector is asked again. */
 #include "core/base/log.h"
 #include "core/base/memory.h"
-#include "orchestrator/events.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/models/store.h"
 #include "orchestrator/pipeline/pipeline_state.h"
 #include "orchestrator/pipeline/training.h"
@@ -21,7 +21,7 @@ enum { COL_HALF, COL_ROUND, COL_SET_DIGEST, COL_SET_PATH };
 static enum weir_status load_wanted(const struct pipeline *pipeline, struct weir_rows **ret_rows,
                                     struct weir_error *err)
 {
-    enum weir_status status = DB_RUN(pipeline->orch->db, Q_holdout_wanted, ret_rows, err,
+    enum weir_status status = DB_RUN(pipeline->orch->context.db, Q_holdout_wanted, ret_rows, err,
                                      DB_I64(pipeline->id), DB_I64(pipeline->newest.number));
     if (status != WEIR_OK || weir_rows_count(*ret_rows) > 0)
         return status;
@@ -46,10 +46,10 @@ static enum weir_status effect_held(struct pipeline *pipeline, const void *what,
     const struct run_result *run = held->wanted.run;
     enum weir_status status = WEIR_OK;
     if (held->wanted.id[0] != '\0')
-        status = orchestrator_model_add(orch, &held->wanted, &held->files, err);
+        status = orchestrator_model_add(&orch->context, &held->wanted, &held->files, err);
     if (status == WEIR_OK) {
         status =
-            DB_RUN(orch->db, Q_holdout_settle, NULL, err, DB_I64(pipeline->id),
+            DB_RUN(orch->context.db, Q_holdout_settle, NULL, err, DB_I64(pipeline->id),
                    DB_I64(pipeline->newest.number), DB_I64(held->half), DB_TEXT(held->wanted.id));
     }
     if (status != WEIR_OK)
@@ -59,7 +59,7 @@ static enum weir_status effect_held(struct pipeline *pipeline, const void *what,
     json_object_set_new(body, "model", json_string(held->wanted.id));
     WEIR_AUTO_FREE char *key = weir_format("holdout_finished/%s", run->purpose);
     return orchestrator_event_put(
-        orch, &(struct event_about){pipeline->id, 0, key, "holdout_finished"}, body, err);
+        &orch->context, &(struct event_about){pipeline->id, 0, key, "holdout_finished"}, body, err);
 }
 
 static enum weir_status store(struct pipeline *pipeline, const struct run_result *run,
@@ -81,7 +81,7 @@ static enum weir_status store(struct pipeline *pipeline, const struct run_result
                                         .until_time = pipeline->newest.until_time,
                                         .settings = &WHOLE};
     if (id[0] != '\0')
-        status = orchestrator_model_place(pipeline->orch, &held.wanted, &held.files, err);
+        status = orchestrator_model_place(&pipeline->orch->context, &held.wanted, &held.files, err);
     if (status != WEIR_OK)
         return status;
     struct weir_error problem;
@@ -112,7 +112,7 @@ static enum weir_status find_base(const struct pipeline *pipeline, int64_t half,
     if (strcmp(pipeline->config->start_from, "previous") != 0)
         return WEIR_OK;
     enum weir_status status =
-        DB_RUN(pipeline->orch->db, Q_holdout_newest, ret_rows, err, DB_I64(pipeline->id),
+        DB_RUN(pipeline->orch->context.db, Q_holdout_newest, ret_rows, err, DB_I64(pipeline->id),
                DB_I64(half), DB_I64(pipeline->newest.number));
     if (status == WEIR_OK && weir_rows_count(*ret_rows) > 0)
         *ret_base = weir_rows_text(*ret_rows, 0, 0);

@@ -110,6 +110,6 @@ void pipeline_measure(struct pipeline *pipeline)
         .pipeline = pipeline->config->name,
         .ids = {probe->ids, probe->count},
     };
-    weir_rpc_call(pipeline->orch->selector, MSG_window_seal, &seal, ORCHESTRATOR_ASK_MS, on_sealed,
-                  pipeline);
+    weir_rpc_call(pipeline->orch->context.selector, MSG_window_seal, &seal, ORCHESTRATOR_ASK_MS,
+                  on_sealed, pipeline);
 }

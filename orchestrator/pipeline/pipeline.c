@@ -5,9 +5,9 @@
 #include "core/base/fault.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/erasures/erasure.h"
 #include "orchestrator/evaluations/evaluator.h"
-#include "orchestrator/events.h"
 #include "orchestrator/pipeline/pipeline_state.h"
 #include "orchestrator/runs/run.h"
 
@@ -55,8 +55,8 @@ static void begin(void *owner)
     if (pipeline_grant_wish(pipeline) || is_held(pipeline))
         return;
     if (WORK[pipeline->state] == NULL) {
-        if (pipeline->orch->listener.rest != NULL)
-            pipeline->orch->listener.rest(pipeline->orch->listener.owner);
+        if (pipeline->orch->context.listener.rest != NULL)
+            pipeline->orch->context.listener.rest(pipeline->orch->context.listener.owner);
         orchestrator_look_again(pipeline->orch);
         return;
     }
@@ -69,19 +69,19 @@ static void begin(void *owner)
 
 void pipeline_begin_after(struct pipeline *pipeline, int64_t delay_ms)
 {
-    weir_loop_cancel(pipeline->orch->loop, pipeline->timer);
+    weir_loop_cancel(pipeline->orch->context.loop, pipeline->timer);
     pipeline->begun = true;
-    pipeline->timer = weir_loop_timer(pipeline->orch->loop, delay_ms, 0, begin, pipeline);
+    pipeline->timer = weir_loop_timer(pipeline->orch->context.loop, delay_ms, 0, begin, pipeline);
 }
 
 void pipeline_forget_calls(struct pipeline *pipeline)
 {
     struct orchestrator *orch = pipeline->orch;
-    weir_rpc_forget(orch->storage, pipeline);
-    weir_rpc_forget(orch->selector, pipeline);
+    weir_rpc_forget(orch->context.storage, pipeline);
+    weir_rpc_forget(orch->context.selector, pipeline);
     orchestrator_evaluator_forget(orch, pipeline);
     orchestrator_run_forget(orch, pipeline);
-    weir_loop_cancel(orch->loop, pipeline->timer);
+    weir_loop_cancel(orch->context.loop, pipeline->timer);
     pipeline->timer = 0;
     pipeline_reader_free(pipeline->reader);
     pipeline->reader = NULL;
@@ -107,7 +107,7 @@ static enum weir_status write_edge(void *subject, const void *what, struct weir_
     const struct edge *edge = what;
     struct pipeline *pipeline = subject;
     enum weir_status status =
-        DB_RUN(pipeline->orch->db, Q_pipeline_state, NULL, err, DB_I64(pipeline->id),
+        DB_RUN(pipeline->orch->context.db, Q_pipeline_state, NULL, err, DB_I64(pipeline->id),
                DB_TEXT(pipeline_state_name(edge->to)), DB_TEXT(edge->error));
     return status == WEIR_OK && edge->effect != NULL ? edge->effect(pipeline, edge->what, err)
                                                      : status;
@@ -131,7 +131,8 @@ static enum weir_status take_edge(struct pipeline *pipeline, enum pipeline_event
     }
     if (fault_at("pipeline.edge", event))
         return weir_fail(err, WEIR_UNAVAILABLE, "fault pipeline.edge");
-    enum weir_status status = orchestrator_commit(pipeline->orch, write_edge, pipeline, edge, err);
+    enum weir_status status =
+        orchestrator_commit(&pipeline->orch->context, write_edge, pipeline, edge, err);
     if (status == WEIR_OK) {
         (void)fault_at("pipeline.edged", event); /* committed: only death can come between */
         weir_log(WEIR_LOG_INFO, "pipeline moves on", "pipeline=%s from=%s on=%s to=%s",
@@ -162,7 +163,7 @@ static enum weir_status effect_failed(struct pipeline *pipeline, const void *wha
     const struct weir_error *why = what;
     WEIR_AUTO_FREE char *key = weir_format("error/%lld", (long long)weir_now_wall_us());
     return orchestrator_event_put(
-        pipeline->orch, &(struct event_about){pipeline->id, 0, key, "error"},
+        &pipeline->orch->context, &(struct event_about){pipeline->id, 0, key, "error"},
         json_pack("{ss,ss,ss}", "pipeline", pipeline->config->name, "state",
                   pipeline_state_name(pipeline->state), "error", why->text),
         err);
@@ -174,7 +175,8 @@ static enum weir_status tell_obstacle(struct pipeline *pipeline, const struct ed
 {
     if (strcmp(pipeline->error, edge->error) == 0)
         return WEIR_OK;
-    enum weir_status status = orchestrator_commit(pipeline->orch, write_edge, pipeline, edge, err);
+    enum weir_status status =
+        orchestrator_commit(&pipeline->orch->context, write_edge, pipeline, edge, err);
     if (status == WEIR_OK) {
         free(pipeline->error);
         pipeline->error = weir_strdup(edge->error);
@@ -275,7 +277,7 @@ static enum weir_status load_one(struct orchestrator *orch, const struct weir_ro
 enum weir_status orchestrator_pipelines_load(struct orchestrator *orch, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(orch->db, Q_pipeline_all, &rows, err);
+    enum weir_status status = DB_RUN(orch->context.db, Q_pipeline_all, &rows, err);
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
         status = load_one(orch, rows, i, err);
     return status;

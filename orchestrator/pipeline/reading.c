@@ -1,7 +1,7 @@
 /* READING: what comes before any sample is looked at. The newest trigger may not be through yet (it
  * failed, was stopped, or its orchestrator died), or a budget may be spent. */
 #include "core/base/memory.h"
-#include "orchestrator/events.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/pipeline/pipeline_state.h"
 #include "orchestrator/pipeline/spending.h"
 
@@ -26,8 +26,9 @@ static enum weir_status tell_spent(void *subject, const void *what, struct weir_
         weir_format("budget_spent/%s/%" PRId64, spending->of, spending->since_us);
     json_t *body = pipeline_spending_json(pipeline, spending);
     json_object_set_new(body, "pipeline", json_string(pipeline->config->name));
-    return orchestrator_event_put(
-        pipeline->orch, &(struct event_about){pipeline->id, 0, key, "budget_spent"}, body, err);
+    return orchestrator_event_put(&pipeline->orch->context,
+                                  &(struct event_about){pipeline->id, 0, key, "budget_spent"}, body,
+                                  err);
 }
 
 /* Nothing fires any more: for today, or at all. */
@@ -51,7 +52,8 @@ static enum weir_status check_budgets(struct pipeline *pipeline, bool *ret_held,
         const struct budget *budget = &spending[i].budget;
         if (!spending[i].over)
             continue;
-        status = orchestrator_commit(pipeline->orch, tell_spent, pipeline, &spending[i], err);
+        status =
+            orchestrator_commit(&pipeline->orch->context, tell_spent, pipeline, &spending[i], err);
         if (budget->then == BUDGET_HOLD && (holds == NULL || budget->per == BUDGET_TOTAL))
             holds = budget;
     }

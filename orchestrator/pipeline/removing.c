@@ -3,7 +3,7 @@
  * anew. Rows of triggers and models stay: "which models have seen this sample" is answered for good. */
 #include "core/base/log.h"
 #include "core/base/memory.h"
-#include "orchestrator/events.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/models/retention.h"
 #include "orchestrator/pipeline/pipeline_state.h"
 #include "orchestrator/runs/run.h"
@@ -35,7 +35,7 @@ static enum weir_status drop_models(const struct pipeline *pipeline, json_t *dro
 {
     WEIR_AUTO_BUF started_from = {0};
     WEIR_AUTO(weir_rows) rows = NULL;
-    struct weir_db *db = pipeline->orch->db;
+    struct weir_db *db = pipeline->orch->context.db;
     if (pipeline->wish == WISH_RERUN)
         return WEIR_OK;
     list_started_from(pipeline, &started_from);
@@ -56,14 +56,14 @@ static enum weir_status tell(struct pipeline *pipeline,
                              struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status =
-        DB_RUN(pipeline->orch->db, Q_models_kept, &rows, err, DB_TEXT(pipeline->config->name));
+    enum weir_status status = DB_RUN(pipeline->orch->context.db, Q_models_kept, &rows, err,
+                                     DB_TEXT(pipeline->config->name));
     if (status != WEIR_OK)
         return status;
     json_t *kept = json_array();
     add_names(kept, rows);
     return orchestrator_event_put(
-        pipeline->orch,
+        &pipeline->orch->context,
         &(struct event_about){pipeline->id, 0, "pipeline_removed", "pipeline_removed"},
         json_pack("{ss,sI,sI,sO,so,sb}", "pipeline", pipeline->config->name, "sets",
                   (json_int_t)forgotten->sets, "bytes", (json_int_t)forgotten->bytes,
@@ -79,14 +79,15 @@ static enum weir_status effect_cleared(struct pipeline *pipeline, const void *wh
     json_t *dropped = json_array();
     enum weir_status status = drop_models(pipeline, dropped, err);
     if (status == WEIR_OK)
-        status = DB_RUN(orch->db, Q_runs_drop, NULL, err, DB_I64(pipeline->id));
+        status = DB_RUN(orch->context.db, Q_runs_drop, NULL, err, DB_I64(pipeline->id));
     if (status == WEIR_OK)
-        status = DB_RUN(orch->db, Q_decisions_drop, NULL, err, DB_I64(pipeline->id));
+        status = DB_RUN(orch->context.db, Q_decisions_drop, NULL, err, DB_I64(pipeline->id));
     if (status == WEIR_OK)
         status = tell(pipeline, what, dropped, err);
     json_decref(dropped);
     if (status == WEIR_OK)
-        status = DB_RUN(orch->db, Q_pipeline_wish, NULL, err, DB_I64(pipeline->id), DB_TEXT(""));
+        status =
+            DB_RUN(orch->context.db, Q_pipeline_wish, NULL, err, DB_I64(pipeline->id), DB_TEXT(""));
     return status == WEIR_OK && pipeline->wish == WISH_RERUN
                ? pipeline_add_row(orch, pipeline->file, weir_buf_view(&pipeline->text),
                                   pipeline->config, &pipeline->successor, err)
@@ -117,7 +118,7 @@ static void clear(struct pipeline *pipeline)
     if (pipeline->wish == WISH_RERUN)
         begin_successor(pipeline);
     pipeline->wish = WISH_NONE;
-    if (orchestrator_models_end_dropping(pipeline->orch, &err) != WEIR_OK)
+    if (orchestrator_models_end_dropping(&pipeline->orch->context, &err) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of dropped models stay for now", "%s", err.text);
 }
 
@@ -149,10 +150,11 @@ static enum weir_status drop_runs(const struct pipeline *pipeline, struct weir_e
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     struct orchestrator *orch = pipeline->orch;
-    enum weir_status status = DB_RUN(orch->db, Q_runs_unfinished, &rows, err, DB_I64(pipeline->id));
+    enum weir_status status =
+        DB_RUN(orch->context.db, Q_runs_unfinished, &rows, err, DB_I64(pipeline->id));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         int64_t number = weir_rows_i64(rows, i, 0);
-        weir_rpc_send(orch->dispatcher, MSG_job_close,
+        weir_rpc_send(orch->context.dispatcher, MSG_job_close,
                       &(struct msg_job_close){.job = (uint64_t)number});
         status = orchestrator_run_remove_files(orch, number, err);
     }
@@ -168,6 +170,6 @@ void pipeline_remove(struct pipeline *pipeline)
         return;
     }
     struct msg_selection_forget forget = {.pipeline = pipeline->config->name};
-    weir_rpc_call(pipeline->orch->selector, MSG_selection_forget, &forget, ORCHESTRATOR_ASK_MS,
-                  on_forgotten, pipeline);
+    weir_rpc_call(pipeline->orch->context.selector, MSG_selection_forget, &forget,
+                  ORCHESTRATOR_ASK_MS, on_forgotten, pipeline);
 }

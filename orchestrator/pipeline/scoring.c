@@ -2,7 +2,7 @@
  * outputs are the selector's once that has said so, and the run's files go. Then the selector is asked again. */
 #include "core/base/log.h"
 #include "core/base/memory.h"
-#include "orchestrator/events.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/pipeline/pipeline_state.h"
 #include "orchestrator/pipeline/training.h"
 
@@ -15,7 +15,7 @@ enum { COL_ROUND, COL_MODEL, COL_MODE, COL_SET_DIGEST, COL_SET_PATH };
 static enum weir_status load_wanted(const struct pipeline *pipeline, struct weir_rows **ret_rows,
                                     struct weir_error *err)
 {
-    enum weir_status status = DB_RUN(pipeline->orch->db, Q_score_get, ret_rows, err,
+    enum weir_status status = DB_RUN(pipeline->orch->context.db, Q_score_get, ret_rows, err,
                                      DB_I64(pipeline->id), DB_I64(pipeline->newest.number));
     if (status != WEIR_OK || weir_rows_count(*ret_rows) > 0)
         return status;
@@ -55,8 +55,8 @@ static enum weir_status hand_over(struct pipeline *pipeline, const struct run_re
         .outputs = outputs,
     };
     pipeline->scores_run = run->number;
-    weir_rpc_call(pipeline->orch->selector, MSG_scores_take, &take, ORCHESTRATOR_ASK_MS, on_noted,
-                  pipeline);
+    weir_rpc_call(pipeline->orch->context.selector, MSG_scores_take, &take, ORCHESTRATOR_ASK_MS,
+                  on_noted, pipeline);
     return WEIR_OK;
 }
 
@@ -72,8 +72,9 @@ static enum weir_status effect_told(void *subject, const void *what, struct weir
     json_object_set_new(body, "model", json_string(run->base_model));
     json_object_del(body, "loss");
     WEIR_AUTO_FREE char *key = weir_format("scoring_finished/%s", run->purpose);
-    return orchestrator_event_put(
-        pipeline->orch, &(struct event_about){pipeline->id, 0, key, "scoring_finished"}, body, err);
+    return orchestrator_event_put(&pipeline->orch->context,
+                                  &(struct event_about){pipeline->id, 0, key, "scoring_finished"},
+                                  body, err);
 }
 
 static void on_run(void *owner, const struct run_result *run, const struct weir_error *err)
@@ -85,7 +86,7 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
         return;
     }
     enum weir_status status =
-        orchestrator_commit(pipeline->orch, effect_told, pipeline, run, &problem);
+        orchestrator_commit(&pipeline->orch->context, effect_told, pipeline, run, &problem);
     if (status == WEIR_OK)
         status = hand_over(pipeline, run, &problem);
     if (status != WEIR_OK)

@@ -3,7 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
-#include "orchestrator/events.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/runs/run.h"
 
 #include <string.h>
@@ -16,12 +16,12 @@ static enum weir_status add(const struct pipeline *pipeline, struct pipeline_spe
     WEIR_AUTO(weir_rows) rows = NULL;
     spending->since_us = budget_since(&spending->budget, weir_now_wall_us());
     enum weir_status status =
-        DB_RUN(orch->db, Q_run_cost_since, &rows, err,
+        DB_RUN(orch->context.db, Q_run_cost_since, &rows, err,
                DB_I64(of_all ? 0 : orchestrator_pipeline_id(pipeline)), DB_I64(spending->since_us));
     if (status != WEIR_OK)
         return status;
     spending->spent = orchestrator_run_cost(rows, 0, 0);
-    spending->over = budget_is_spent(&spending->budget, &orch->prices, &spending->spent);
+    spending->over = budget_is_spent(&spending->budget, &orch->context.prices, &spending->spent);
     return WEIR_OK;
 }
 
@@ -52,8 +52,8 @@ json_t *pipeline_spending_json(const struct pipeline *pipeline,
 {
     const struct budget *budget = &spending->budget;
     WEIR_AUTO_BUF spent = {0};
-    orchestrator_cost_json(&orchestrator_pipeline_orchestrator(pipeline)->prices, &spending->spent,
-                           &spent);
+    orchestrator_cost_json(&orchestrator_pipeline_orchestrator(pipeline)->context.prices,
+                           &spending->spent, &spent);
     return json_pack("{ss,sf,sf,sf,ss,ss,so,sb}", "of", spending->of, "money", budget->money,
                      "cpu_seconds", budget->cpu_seconds, "gpu_seconds", budget->gpu_seconds, "per",
                      budget->per == BUDGET_DAY ? "day" : "total", "then",

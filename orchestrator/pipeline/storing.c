@@ -24,15 +24,16 @@ static enum weir_status effect_stored(struct pipeline *pipeline, const void *wha
     struct orchestrator *orch = pipeline->orch;
     struct model_wanted wanted = stored->wanted;
     WEIR_AUTO(weir_rows) times = NULL;
-    enum weir_status status = DB_RUN(orch->db, Q_trigger_stored, &times, err, DB_I64(pipeline->id),
-                                     DB_I64(pipeline->newest.number), DB_I64(weir_now_wall_us()));
+    enum weir_status status =
+        DB_RUN(orch->context.db, Q_trigger_stored, &times, err, DB_I64(pipeline->id),
+               DB_I64(pipeline->newest.number), DB_I64(weir_now_wall_us()));
     if (status != WEIR_OK)
         return status;
     wanted.timeline = pipeline_timeline_json(times, 0, 0);
-    status = orchestrator_model_add(orch, &wanted, &stored->files, err);
+    status = orchestrator_model_add(&orch->context, &wanted, &stored->files, err);
     json_decref(wanted.timeline);
     if (status == WEIR_OK)
-        status = orchestrator_promotion_stored(orch, pipeline, wanted.id, err);
+        status = orchestrator_promotion_stored(&orch->context, pipeline, wanted.id, err);
     return status == WEIR_OK ? pipeline_tell_trained(pipeline, wanted.run, err) : status;
 }
 
@@ -46,7 +47,7 @@ static void store(struct pipeline *pipeline, const struct run_result *run)
                                        .until_time = pipeline->newest.until_time,
                                        .settings = &pipeline->config->models}};
     enum weir_status status =
-        orchestrator_model_place(pipeline->orch, &stored.wanted, &stored.files, &problem);
+        orchestrator_model_place(&pipeline->orch->context, &stored.wanted, &stored.files, &problem);
     if (status != WEIR_OK) {
         pipeline_trouble(pipeline, status, &problem);
         return;
@@ -91,8 +92,8 @@ static void hand_over(struct pipeline *pipeline, const struct run_result *run)
         .outputs = outputs,
         .partial = true,
     };
-    weir_rpc_call(pipeline->orch->selector, MSG_scores_take, &take, ORCHESTRATOR_ASK_MS, on_noted,
-                  pipeline);
+    weir_rpc_call(pipeline->orch->context.selector, MSG_scores_take, &take, ORCHESTRATOR_ASK_MS,
+                  on_noted, pipeline);
 }
 
 static void on_run(void *owner, const struct run_result *run, const struct weir_error *err)

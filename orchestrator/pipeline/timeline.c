@@ -1,7 +1,7 @@
 /* Times of a row as JSON. */
 #include "orchestrator/pipeline/timeline.h"
 
-#include "orchestrator/events.h"
+#include "orchestrator/context/events.h"
 
 static const char *const STEPS[] = {"arrived", "fired",  "sealed",   "first_batch",
                                     "trained", "stored", "evaluated"};

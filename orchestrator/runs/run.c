@@ -28,15 +28,15 @@ struct run *run_find(const struct orchestrator *orch, int64_t number)
 
 void run_schedule(struct run *run, int64_t delay_ms, weir_loop_timer_fn *step)
 {
-    weir_loop_cancel(run->orch->loop, run->timer);
-    run->timer = weir_loop_timer(run->orch->loop, delay_ms, 0, step, run);
+    weir_loop_cancel(run->orch->context.loop, run->timer);
+    run->timer = weir_loop_timer(run->orch->context.loop, delay_ms, 0, step, run);
 }
 
 static void forget_calls(struct run *run)
 {
-    weir_rpc_forget(run->orch->storage, run);
-    weir_rpc_forget(run->orch->dispatcher, run);
-    weir_loop_cancel(run->orch->loop, run->timer);
+    weir_rpc_forget(run->orch->context.storage, run);
+    weir_rpc_forget(run->orch->context.dispatcher, run);
+    weir_loop_cancel(run->orch->context.loop, run->timer);
     run->timer = 0;
 }
 
@@ -85,7 +85,7 @@ void run_trouble(struct run *run, enum weir_status status, const struct weir_err
         return;
     }
     struct weir_error inner;
-    if (DB_RUN(run->orch->db, Q_run_failed, NULL, &inner, DB_I64(run->number),
+    if (DB_RUN(run->orch->context.db, Q_run_failed, NULL, &inner, DB_I64(run->number),
                DB_TEXT(err->text)) != WEIR_OK) {
         weir_log(WEIR_LOG_WARN, "failure not recorded", "run=%" PRId64 " because=\"%s\"",
                  run->number, inner.text);
@@ -157,7 +157,7 @@ static void start_trainer(struct run *run)
         return;
     enum weir_status status = weir_make_directories(run->directory, 0700, &err);
     if (status == WEIR_OK)
-        status = DB_RUN(run->orch->db, Q_run_started, NULL, &err, DB_I64(run->number),
+        status = DB_RUN(run->orch->context.db, Q_run_started, NULL, &err, DB_I64(run->number),
                         DB_I64(weir_now_wall_us()), DB_I64(config_of(run)->gpus));
     if (status == WEIR_OK)
         status = run->orch->trainers.start(run->orch->trainers.owner, run->number,
@@ -253,7 +253,7 @@ void orchestrator_run_exited(struct orchestrator *orch, int64_t number,
     } else if (ended->by_signal && !run->is_over) {
         try_again(run);
     } else {
-        weir_rpc_call(run->orch->dispatcher, MSG_job_ask,
+        weir_rpc_call(run->orch->context.dispatcher, MSG_job_ask,
                       &(struct msg_job_ask){.job = (uint64_t)number}, ORCHESTRATOR_ASK_MS,
                       on_failed_job, run);
     }
@@ -276,7 +276,7 @@ static void open_job(struct run *run)
     const struct pipeline *pipeline = orchestrator_pipeline_by_id(run->orch, run->pipeline);
     const struct orchestrator_quota quota =
         orchestrator_quota_of(&run->orch->sharing, config_of(run)->name);
-    WEIR_AUTO_FREE char *set_path = weir_path_in(run->orch->data_dir, run->set_path);
+    WEIR_AUTO_FREE char *set_path = weir_path_in(run->orch->context.data_dir, run->set_path);
     struct msg_job_open message = {
         .job = (uint64_t)run->number,
         .file = orchestrator_pipeline_file(pipeline),
@@ -291,8 +291,8 @@ static void open_job(struct run *run)
         .share = quota.share,
         .workers = (uint32_t)quota.workers,
     };
-    weir_rpc_call(run->orch->dispatcher, MSG_job_open, &message, ORCHESTRATOR_ASK_MS, on_job_opened,
-                  run);
+    weir_rpc_call(run->orch->context.dispatcher, MSG_job_open, &message, ORCHESTRATOR_ASK_MS,
+                  on_job_opened, run);
 }
 
 /* ---- what it starts from ---- */
@@ -305,15 +305,16 @@ static enum weir_status load_base(struct run *run, struct weir_error *err)
     if (run->base_model == NULL)
         return WEIR_OK;
     struct stored_model model;
-    enum weir_status status = orchestrator_model_get(run->orch, run->base_model, &model, err);
+    enum weir_status status =
+        orchestrator_model_get(&run->orch->context, run->base_model, &model, err);
     if (status != WEIR_OK)
         return status;
     char *path = NULL;
-    status = orchestrator_model_file(run->orch, &model, run->directory, &path, err);
+    status = orchestrator_model_file(&run->orch->context, &model, run->directory, &path, err);
     if (status == WEIR_OK) {
         free(run->start_from);
         run->start_from = path;
-        status = orchestrator_model_fitted(run->orch, &model, &run->fitted, err);
+        status = orchestrator_model_fitted(&run->orch->context, &model, &run->fitted, err);
     }
     orchestrator_model_fini(&model);
     return status;
@@ -400,7 +401,8 @@ void run_begin(void *owner)
         return;
     }
     struct msg_dataset_ask ask = {.name = config_of(run)->datasets[0]};
-    weir_rpc_call(run->orch->storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS, on_dataset, run);
+    weir_rpc_call(run->orch->context.storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS,
+                  on_dataset, run);
 }
 
 /* ---- the audit ---- */
@@ -440,9 +442,10 @@ static enum weir_status record_audit(struct run *run, const struct msg_job_is *j
                          " delivered twice, which %s does not allow",
                          run->number, job->lost, job->duplicated, job->delivery);
     }
-    enum weir_status status = DB_RUN(run->orch->db, Q_run_audited, NULL, err, DB_I64(run->number),
-                                     DB_TEXT(weir_buf_text(&audit)), DB_I64(job->worker_cpu_ns),
-                                     DB_I64(job->bytes_read), DB_I64(job->bytes_sent));
+    enum weir_status status =
+        DB_RUN(run->orch->context.db, Q_run_audited, NULL, err, DB_I64(run->number),
+               DB_TEXT(weir_buf_text(&audit)), DB_I64(job->worker_cpu_ns), DB_I64(job->bytes_read),
+               DB_I64(job->bytes_sent));
     return status == WEIR_OK ? run_load(run, err) : status;
 }
 
@@ -469,7 +472,7 @@ static void on_job_is(void *owner, const struct weir_reply *reply, const struct 
         run_trouble(run, status, &problem);
         return;
     }
-    weir_rpc_send(run->orch->dispatcher, MSG_job_close,
+    weir_rpc_send(run->orch->context.dispatcher, MSG_job_close,
                   &(struct msg_job_close){.job = (uint64_t)run->number});
     finish(run, NULL);
 }
@@ -478,5 +481,6 @@ void run_audit(struct run *run)
 {
     run->timer = 0;
     struct msg_job_ask ask = {.job = (uint64_t)run->number};
-    weir_rpc_call(run->orch->dispatcher, MSG_job_ask, &ask, ORCHESTRATOR_ASK_MS, on_job_is, run);
+    weir_rpc_call(run->orch->context.dispatcher, MSG_job_ask, &ask, ORCHESTRATOR_ASK_MS, on_job_is,
+                  run);
 }

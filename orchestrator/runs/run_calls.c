@@ -68,8 +68,8 @@ void orchestrator_on_run_beat(void *owner, struct weir_request *request)
             .wait_ns = beat->wait_ns,
         };
         (void)snprintf(run->progress.stage, sizeof run->progress.stage, "%s", beat->stage);
-        if (orch->listener.progress != NULL)
-            orch->listener.progress(orch->listener.owner);
+        if (orch->context.listener.progress != NULL)
+            orch->context.listener.progress(orch->context.listener.owner);
     }
     struct msg_run_orders orders = {.stop = !known};
     weir_rpc_reply(request->server, &request->route, MSG_run_orders, &orders, NULL);
@@ -80,7 +80,7 @@ static bool is_over(struct orchestrator *orch, int64_t number)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     struct weir_error err;
-    if (DB_RUN(orch->db, Q_run_get, &rows, &err, DB_I64(number)) != WEIR_OK ||
+    if (DB_RUN(orch->context.db, Q_run_get, &rows, &err, DB_I64(number)) != WEIR_OK ||
         weir_rows_count(rows) == 0)
         return false;
     const char *state = weir_rows_text(rows, 0, 11);
@@ -93,13 +93,13 @@ static enum weir_status record(struct run *run, const struct msg_run_done *done,
     /* Whoever only uses a model has its fitted state, which stays with the model alone. */
     bool learns = strcmp(run->mode, "train") == 0;
     struct weir_bytes fitted = learns ? done->fitted : weir_bytes_of("");
-    enum weir_status status =
-        DB_RUN(run->orch->db, Q_run_trained, NULL, err, DB_I64(run->number), DB_I64(done->samples),
-               DB_F64(done->loss), DB_I64(done->busy_ns), DB_I64(done->wait_ns),
-               DB_I64(done->cpu_ns), DB_TEXT(done->model), DB_TEXT(done->outputs), DB_BYTES(fitted),
-               done->since_first_ns > 0 ? DB_I64(weir_now_wall_us() - done->since_first_ns / 1000)
-                                        : DB_NULL,
-               DB_I64(run_bill_ns(run->orch, run->number)));
+    enum weir_status status = DB_RUN(
+        run->orch->context.db, Q_run_trained, NULL, err, DB_I64(run->number), DB_I64(done->samples),
+        DB_F64(done->loss), DB_I64(done->busy_ns), DB_I64(done->wait_ns), DB_I64(done->cpu_ns),
+        DB_TEXT(done->model), DB_TEXT(done->outputs), DB_BYTES(fitted),
+        done->since_first_ns > 0 ? DB_I64(weir_now_wall_us() - done->since_first_ns / 1000)
+                                 : DB_NULL,
+        DB_I64(run_bill_ns(run->orch, run->number)));
     return status == WEIR_OK ? run_load(run, err) : status;
 }
 

@@ -45,7 +45,8 @@ enum {
 enum weir_status run_load(struct run *run, struct weir_error *err)
 {
     struct weir_rows *row = NULL;
-    enum weir_status status = DB_RUN(run->orch->db, Q_run_get, &row, err, DB_I64(run->number));
+    enum weir_status status =
+        DB_RUN(run->orch->context.db, Q_run_get, &row, err, DB_I64(run->number));
     if (status != WEIR_OK)
         return status;
     if (weir_rows_count(row) == 0) {
@@ -117,14 +118,14 @@ static enum weir_status find_or_add(struct orchestrator *orch, const struct run_
                                     int64_t *ret_number, struct weir_error *err)
 {
     enum weir_status status = DB_RUN(
-        orch->db, Q_run_add, NULL, err, DB_I64(wanted->pipeline), DB_TEXT(wanted->purpose),
+        orch->context.db, Q_run_add, NULL, err, DB_I64(wanted->pipeline), DB_TEXT(wanted->purpose),
         DB_TEXT(wanted->mode), DB_I64(wanted->trigger), DB_TEXT(wanted->set_digest),
-        DB_TEXT(weir_path_below(orch->data_dir, wanted->set_path)), DB_I64(wanted->epochs),
+        DB_TEXT(weir_path_below(orch->context.data_dir, wanted->set_path)), DB_I64(wanted->epochs),
         DB_I64(wanted->seed), wanted->base_model == NULL ? DB_NULL : DB_TEXT(wanted->base_model),
         DB_I64(weir_now_wall_us()));
     WEIR_AUTO(weir_rows) rows = NULL;
     if (status == WEIR_OK) {
-        status = DB_RUN(orch->db, Q_run_by_purpose, &rows, err, DB_I64(wanted->pipeline),
+        status = DB_RUN(orch->context.db, Q_run_by_purpose, &rows, err, DB_I64(wanted->pipeline),
                         DB_TEXT(wanted->purpose));
     }
     if (status == WEIR_OK)
@@ -138,7 +139,7 @@ enum weir_status orchestrator_run_start(struct orchestrator *orch, const struct 
     int64_t number = 0;
     enum weir_status status = find_or_add(orch, wanted, &number, err);
     if (status == WEIR_OK)
-        status = DB_RUN(orch->db, Q_run_reopen, NULL, err, DB_I64(number));
+        status = DB_RUN(orch->context.db, Q_run_reopen, NULL, err, DB_I64(number));
     if (status != WEIR_OK)
         return status;
     struct run *run = run_find(orch, number);
@@ -148,7 +149,7 @@ enum weir_status orchestrator_run_start(struct orchestrator *orch, const struct 
         run = weir_calloc(1, sizeof *run);
         run->orch = orch;
         run->number = number;
-        run->directory = orchestrator_path(orch, "runs", name);
+        run->directory = orchestrator_path(&orch->context, "runs", name);
         run->start_from = weir_strdup("");
         run->arena = weir_arena_new();
         run->next = orch->runs;
@@ -169,7 +170,7 @@ enum weir_status orchestrator_run_remove_files(const struct orchestrator *orch, 
 {
     char name[32];
     (void)snprintf(name, sizeof name, "%lld", (long long)number);
-    WEIR_AUTO_FREE char *directory = orchestrator_path(orch, "runs", name);
+    WEIR_AUTO_FREE char *directory = orchestrator_path(&orch->context, "runs", name);
     return weir_remove_tree(directory, err);
 }
 

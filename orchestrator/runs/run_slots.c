@@ -61,7 +61,8 @@ static void note_held(struct orchestrator *orch, int64_t number)
 {
     struct weir_error err;
     int64_t held_ns = run_bill_ns(orch, number);
-    if (held_ns > 0 && DB_RUN(orch->db, Q_run_held, NULL, &err, DB_I64(number), DB_I64(held_ns)))
+    if (held_ns > 0 &&
+        DB_RUN(orch->context.db, Q_run_held, NULL, &err, DB_I64(number), DB_I64(held_ns)))
         weir_log(WEIR_LOG_WARN, "what a run has held is not recorded", "run=%" PRId64 " %s", number,
                  err.text);
 }
@@ -79,7 +80,8 @@ void run_release_slot(struct orchestrator *orch, int64_t number)
 enum weir_status orchestrator_runs_recall(struct orchestrator *orch, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(orch->db, Q_runs_held, &rows, err, DB_I64(RECALLED_MAX));
+    enum weir_status status =
+        DB_RUN(orch->context.db, Q_runs_held, &rows, err, DB_I64(RECALLED_MAX));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         const struct orchestrator_quota quota =
             orchestrator_quota_of(&orch->sharing, weir_rows_text(rows, i, 1));

@@ -17,7 +17,8 @@ struct watched {
 };
 
 struct run_watch {
-    struct orchestrator *orch;
+    struct weir_loop *loop;
+    const struct orchestrator_trainers *trainers;
     struct watched *of;
     size_t count, capacity;
     uint64_t timer;
@@ -34,12 +35,11 @@ static struct watched *find(const struct run_watch *watch, int64_t run)
 
 static void tell_to_end(const struct run_watch *watch, struct watched *watched)
 {
-    const struct orchestrator_trainers *trainers = &watch->orch->trainers;
     weir_log(WEIR_LOG_WARN, "trainer is ended", "run=%" PRId64 " because=\"%s for %" PRId64 " s\"",
              watched->run, watched->leaves ? "it is done and has not left" : "it has said nothing",
              watched->quiet_ms / 1000);
     watched->told = true;
-    trainers->end(trainers->owner, watched->run);
+    watch->trainers->end(watch->trainers->owner, watched->run);
 }
 
 static void look(void *owner)
@@ -54,11 +54,13 @@ static void look(void *owner)
     }
 }
 
-struct run_watch *run_watch_new(struct orchestrator *orch)
+struct run_watch *run_watch_new(struct weir_loop *loop,
+                                const struct orchestrator_trainers *trainers)
 {
     struct run_watch *watch = weir_calloc(1, sizeof *watch);
-    watch->orch = orch;
-    watch->timer = weir_loop_timer(orch->loop, LOOK_MS, LOOK_MS, look, watch);
+    watch->loop = loop;
+    watch->trainers = trainers;
+    watch->timer = weir_loop_timer(loop, LOOK_MS, LOOK_MS, look, watch);
     return watch;
 }
 
@@ -66,7 +68,7 @@ void run_watch_free(struct run_watch *watch)
 {
     if (watch == NULL)
         return;
-    weir_loop_cancel(watch->orch->loop, watch->timer);
+    weir_loop_cancel(watch->loop, watch->timer);
     free(watch->of);
     free(watch);
 }

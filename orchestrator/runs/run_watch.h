@@ -1,15 +1,26 @@
 /* Processes of trainers that do not do their part: who says nothing for longer than
  * training.patience, and who is done and does not leave, is told to end, for it holds a slot. Time
  * counts while this process looks: one that was suspended itself finds nobody silent. Owned by:
- * struct orchestrator. */
+ * struct orchestrator_runs. */
 #ifndef ORCHESTRATOR_RUNS_RUN_WATCH_H
 #define ORCHESTRATOR_RUNS_RUN_WATCH_H
 
-#include "orchestrator/orchestrator.h"
+#include "core/loop/loop.h"
+
+/* How a trainer's process is started and ended; main.c backs it with the platform, tests with a script. */
+struct orchestrator_trainers {
+    void *owner;
+    /* `gpus`: the slots that are its own, a bit each. `base`: file of the model it starts from; NULL: none. */
+    enum weir_status (*start)(void *owner, int64_t run, uint64_t gpus, const char *base,
+                              struct weir_error *err);
+    void (*end)(void *owner, int64_t run);
+};
 
 struct run_watch;
 
-struct run_watch *run_watch_new(struct orchestrator *orch);
+/* Both outlive it. */
+struct run_watch *run_watch_new(struct weir_loop *loop,
+                                const struct orchestrator_trainers *trainers);
 void run_watch_free(struct run_watch *watch);
 
 /* A process was started for the run. */

@@ -1,5 +1,5 @@
 /* submit, list, pause, resume, stop, remove, rerun: pipelines are taken in, listed, and told what to do. */
-#include "orchestrator/events.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/topics/topic.h"
 
@@ -115,7 +115,7 @@ void topic_standing(struct topic_call *call)
         topic_fail(call, WEIR_NOT_FOUND, "pipeline number %lld: there is none", (long long)number);
         return;
     }
-    if (DB_RUN(call->orch->db, Q_event_get, &rows, &err, DB_I64(number),
+    if (DB_RUN(call->orch->context.db, Q_event_get, &rows, &err, DB_I64(number),
                DB_TEXT("pipeline_removed")) != WEIR_OK) {
         topic_refuse(call, &err);
         return;

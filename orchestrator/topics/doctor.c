@@ -35,13 +35,13 @@ static bool check_model(struct orchestrator *orch, const struct stored_model *mo
     WEIR_AUTO_BUF fitted = {0};
     struct weir_error err;
     bool is_fine = true;
-    enum weir_status status = orchestrator_model_content(orch, model, &content, &err);
+    enum weir_status status = orchestrator_model_content(&orch->context, model, &content, &err);
     orchestrator_model_content_fini(&content);
     if (status != WEIR_OK) {
         say_damaged(findings, err.text, model->checksum);
         is_fine = false;
     }
-    if (orchestrator_model_fitted(orch, model, &fitted, &err) != WEIR_OK) {
+    if (orchestrator_model_fitted(&orch->context, model, &fitted, &err) != WEIR_OK) {
         say_damaged(findings, err.text, model->fitted_checksum);
         is_fine = false;
     }
@@ -53,7 +53,7 @@ static enum weir_status check_models(struct orchestrator *orch, json_t *findings
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     size_t fine = 0, looked_at = 0;
-    enum weir_status status = orchestrator_model_all(orch, 0, &rows, err);
+    enum weir_status status = orchestrator_model_all(&orch->context, 0, &rows, err);
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         struct stored_model model;
         orchestrator_model_row(rows, i, &model);
@@ -77,9 +77,10 @@ static enum weir_status check_run_sets(struct orchestrator *orch, json_t *findin
                                        struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(orch->db, Q_run_open_sets, &rows, err);
+    enum weir_status status = DB_RUN(orch->context.db, Q_run_open_sets, &rows, err);
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        WEIR_AUTO_FREE char *path = orchestrator_path(orch, ".", weir_rows_text(rows, i, 1));
+        WEIR_AUTO_FREE char *path =
+            orchestrator_path(&orch->context, ".", weir_rows_text(rows, i, 1));
         if (access(path, F_OK) == 0)
             continue;
         WEIR_AUTO_FREE char *found = weir_format("%s: %s", path, strerror(errno));
@@ -118,7 +119,7 @@ static enum weir_status check_receipts(const struct topic_call *call, json_t *fi
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     bool is_deep = json_is_true(json_object_get(call->arguments, "deep"));
-    enum weir_status status = DB_RUN(call->orch->db, Q_receipts_written, &rows, err);
+    enum weir_status status = DB_RUN(call->orch->context.db, Q_receipts_written, &rows, err);
     size_t count = status == WEIR_OK ? weir_rows_count(rows) : 0, fine = 0;
     for (size_t i = 0; i < count; i++) {
         struct weir_error found;
@@ -244,7 +245,7 @@ static void on_examined(void *owner, const struct weir_reply *reply, const struc
         topic_refuse(call, &own);
         return;
     }
-    weir_rpc_call(call->orch->selector, MSG_owned_examine, &ask, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(call->orch->context.selector, MSG_owned_examine, &ask, ORCHESTRATOR_ASK_MS,
                   on_owned_examined, call);
 }
 
@@ -254,6 +255,6 @@ void topic_doctor(struct topic_call *call)
         .session = (uint64_t)topic_number(call, "session", 1),
         .deep = topic_flag(call, "deep"),
     };
-    weir_rpc_call(call->orch->storage, MSG_doctor_ask, &ask, ORCHESTRATOR_ASK_MS, on_examined,
-                  call);
+    weir_rpc_call(call->orch->context.storage, MSG_doctor_ask, &ask, ORCHESTRATOR_ASK_MS,
+                  on_examined, call);
 }

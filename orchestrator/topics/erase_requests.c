@@ -32,7 +32,7 @@ static void forget(struct topic_call *call)
 {
     struct erase_requests *requests = call->requests;
     for (size_t i = 0; i < requests->count; i++)
-        weir_rpc_forget(call->orch->storage, &requests->at[i]);
+        weir_rpc_forget(call->orch->context.storage, &requests->at[i]);
     free_requests(requests);
 }
 
@@ -109,8 +109,8 @@ static void ask(struct one_request *one, const json_t *request)
         .keys = {names.keys, names.key_count},
         .expects_match = !topic_flag(call, "allow_none"),
     };
-    weir_rpc_call(call->orch->storage, MSG_erase_accept, &accept, ORCHESTRATOR_ASK_MS, on_accepted,
-                  one);
+    weir_rpc_call(call->orch->context.storage, MSG_erase_accept, &accept, ORCHESTRATOR_ASK_MS,
+                  on_accepted, one);
     topic_names_fini(&names);
 }
 

@@ -30,7 +30,7 @@ enum { COL_SAMPLES, COL_HASH, COL_PREVIOUS, COL_FOLLOWS };
 
 char *topic_receipt_path(const struct orchestrator *orch, int64_t erasure)
 {
-    return weir_format("%s/receipts/%" PRId64 ".json", orch->data_dir, erasure);
+    return weir_format("%s/receipts/%" PRId64 ".json", orch->context.data_dir, erasure);
 }
 
 enum weir_status topic_receipt_load(const struct orchestrator *orch, int64_t erasure,
@@ -271,7 +271,8 @@ static enum weir_status check_here(struct topic_call *call, bool *ret_has_receip
 {
     WEIR_AUTO(weir_rows) chain = NULL;
     int64_t number = asked_now(call);
-    enum weir_status status = DB_RUN(call->orch->db, Q_erasure_chain, &chain, err, DB_I64(number));
+    enum weir_status status =
+        DB_RUN(call->orch->context.db, Q_erasure_chain, &chain, err, DB_I64(number));
     *ret_has_receipt = status == WEIR_OK && weir_rows_count(chain) > 0;
     if (!*ret_has_receipt)
         return status;
@@ -311,8 +312,8 @@ static void ask_next(struct topic_call *call)
         .after = (uint64_t)call->number,
         .look = weir_random_u64(),
     };
-    weir_rpc_call(call->orch->storage, MSG_erase_check, &check, ORCHESTRATOR_ASK_MS, on_checked,
-                  call);
+    weir_rpc_call(call->orch->context.storage, MSG_erase_check, &check, ORCHESTRATOR_ASK_MS,
+                  on_checked, call);
 }
 
 /* ---- a page of them ---- */
@@ -377,10 +378,10 @@ static enum weir_status load_page(struct topic_call *call, struct weir_error *er
     WEIR_AUTO(weir_rows) page = NULL;
     WEIR_AUTO(weir_rows) total = NULL;
     int64_t after = topic_number(call, "after", 0);
-    enum weir_status status =
-        DB_RUN(call->orch->db, Q_erasure_page, &page, err, DB_I64(after), DB_I64(VERIFIED_AT_ONCE));
+    enum weir_status status = DB_RUN(call->orch->context.db, Q_erasure_page, &page, err,
+                                     DB_I64(after), DB_I64(VERIFIED_AT_ONCE));
     if (status == WEIR_OK && after == 0)
-        status = DB_RUN(call->orch->db, Q_erasures_total, &total, err);
+        status = DB_RUN(call->orch->context.db, Q_erasures_total, &total, err);
     if (status != WEIR_OK)
         return status;
     size_t count = weir_rows_count(page);
@@ -399,7 +400,7 @@ static enum weir_status load_one(struct topic_call *call, int64_t number, struct
 {
     WEIR_AUTO(weir_rows) page = NULL;
     enum weir_status status =
-        DB_RUN(call->orch->db, Q_erasure_page, &page, err, DB_I64(number - 1), DB_I64(1));
+        DB_RUN(call->orch->context.db, Q_erasure_page, &page, err, DB_I64(number - 1), DB_I64(1));
     if (status != WEIR_OK)
         return status;
     if (weir_rows_count(page) == 0 || weir_rows_i64(page, 0, PAGE_NUMBER) != number)
@@ -437,6 +438,6 @@ void topic_erase_verify(struct topic_call *call)
 {
     static const struct msg_erase_troubles_ask ASK;
     call->collected = json_pack("{s[],s[],s{}}", "findings", "pending", "unverified");
-    weir_rpc_call(call->orch->storage, MSG_erase_troubles_ask, &ASK, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(call->orch->context.storage, MSG_erase_troubles_ask, &ASK, ORCHESTRATOR_ASK_MS,
                   on_troubles, call);
 }

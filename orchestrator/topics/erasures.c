@@ -5,8 +5,8 @@
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/erasures/machine.h"
-#include "orchestrator/events.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/topics/topic.h"
 
@@ -89,8 +89,8 @@ void topic_erase_request(struct topic_call *call)
         .expects_match = !topic_flag(call, "allow_none"),
         .drop_refused = topic_flag(call, "drop_refused"),
     };
-    weir_rpc_call(call->orch->storage, MSG_erase_accept, &accept, ORCHESTRATOR_ASK_MS, on_accepted,
-                  call);
+    weir_rpc_call(call->orch->context.storage, MSG_erase_accept, &accept, ORCHESTRATOR_ASK_MS,
+                  on_accepted, call);
     topic_names_fini(&names);
 }
 
@@ -173,7 +173,8 @@ static enum weir_status load(const struct topic_call *call, struct weir_rows **r
 {
     int64_t number = topic_number(call, "erasure", 0);
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(call->orch->db, Q_erasure_get, &rows, err, DB_I64(number));
+    enum weir_status status =
+        DB_RUN(call->orch->context.db, Q_erasure_get, &rows, err, DB_I64(number));
     if (status == WEIR_OK && weir_rows_count(rows) == 0) {
         status = weir_fail(err, WEIR_NOT_FOUND, "erasure %lld: there is none; see weir erase list",
                            (long long)number);
@@ -191,7 +192,7 @@ static void answer_status(struct topic_call *call, const char *trouble, bool unv
     WEIR_AUTO(weir_rows) models = NULL;
     enum weir_status status = load(call, &rows, &err);
     if (status == WEIR_OK) {
-        status = DB_RUN(call->orch->db, Q_erasure_models_of, &models, &err,
+        status = DB_RUN(call->orch->context.db, Q_erasure_models_of, &models, &err,
                         DB_I64(topic_number(call, "erasure", 0)));
     }
     if (status != WEIR_OK) {
@@ -216,7 +217,7 @@ static void on_asked(void *owner, const struct weir_reply *reply, const struct w
 void topic_erase_status(struct topic_call *call)
 {
     const struct msg_erase_ask ask = {.erasure = (uint64_t)topic_number(call, "erasure", 0)};
-    weir_rpc_call(call->orch->storage, MSG_erase_ask, &ask, STORAGE_ASK_MS, on_asked, call);
+    weir_rpc_call(call->orch->context.storage, MSG_erase_ask, &ask, STORAGE_ASK_MS, on_asked, call);
 }
 
 /* ---- erase_list ---- */
@@ -243,7 +244,8 @@ static void answer_list(struct topic_call *call, const struct msg_erase_troubles
 {
     struct weir_error err;
     WEIR_AUTO(weir_rows) rows = NULL;
-    if (DB_RUN(call->orch->db, Q_erasure_listed, &rows, &err, DB_I64(LISTED_MAX)) != WEIR_OK) {
+    if (DB_RUN(call->orch->context.db, Q_erasure_listed, &rows, &err, DB_I64(LISTED_MAX)) !=
+        WEIR_OK) {
         topic_refuse(call, &err);
         return;
     }
@@ -271,8 +273,8 @@ static void on_troubles(void *owner, const struct weir_reply *reply, const struc
 void topic_erase_list(struct topic_call *call)
 {
     static const struct msg_erase_troubles_ask ASK;
-    weir_rpc_call(call->orch->storage, MSG_erase_troubles_ask, &ASK, STORAGE_ASK_MS, on_troubles,
-                  call);
+    weir_rpc_call(call->orch->context.storage, MSG_erase_troubles_ask, &ASK, STORAGE_ASK_MS,
+                  on_troubles, call);
 }
 
 /* ---- erase_receipt ---- */

@@ -2,9 +2,9 @@
  * now. What is measured already is only read. */
 #include "core/base/clock.h"
 #include "core/base/memory.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/erasures/erasure.h"
 #include "orchestrator/evaluations/evaluator.h"
-#include "orchestrator/events.h"
 #include "orchestrator/topics/topic.h"
 
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static enum weir_status add_rows(const struct topic_call *call, const json_t *ta
                                  struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(call->orch->db, Q_evaluation_at, &rows, err,
+    enum weir_status status = DB_RUN(call->orch->context.db, Q_evaluation_at, &rows, err,
                                      DB_I64(orchestrator_pipeline_id(call->pipeline)),
                                      DB_TEXT(json_string_value(json_array_get(task, 0))),
                                      DB_TEXT(json_string_value(json_array_get(task, 1))),

@@ -1,5 +1,5 @@
 /* events: what has happened behind a number, and whether more may come. Whoever watches asks again. */
-#include "orchestrator/events.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/screen/lines.h"
 #include "orchestrator/topics/topic.h"
@@ -47,7 +47,7 @@ void topic_events(struct topic_call *call)
         return;
     int64_t last = topic_number(call, "after", 0);
     int64_t wanted = pipeline == NULL ? 0 : orchestrator_pipeline_id(pipeline);
-    if (DB_RUN(call->orch->db, Q_event_after, &rows, &err, DB_I64(last), DB_I64(wanted)) !=
+    if (DB_RUN(call->orch->context.db, Q_event_after, &rows, &err, DB_I64(last), DB_I64(wanted)) !=
         WEIR_OK) {
         topic_refuse(call, &err);
         return;

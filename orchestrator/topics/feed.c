@@ -1,5 +1,5 @@
 /* feed_list, feed_forget: who reads the change feed of a dataset, what is kept for whom, and an end to it. */
-#include "orchestrator/events.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/topics/topic.h"
 
 /* Number of changes that the feed keeps for this consumer alone: up to where the next slowest is. */
@@ -52,7 +52,8 @@ static void on_readers(void *owner, const struct weir_reply *reply, const struct
 void topic_feed_list(struct topic_call *call)
 {
     const struct msg_feed_ask ask = {.dataset = topic_text(call, "dataset", "")};
-    weir_rpc_call(call->orch->storage, MSG_feed_ask, &ask, ORCHESTRATOR_ASK_MS, on_readers, call);
+    weir_rpc_call(call->orch->context.storage, MSG_feed_ask, &ask, ORCHESTRATOR_ASK_MS, on_readers,
+                  call);
 }
 
 static void on_ended(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -78,7 +79,8 @@ void topic_feed_forget(struct topic_call *call)
     const struct msg_feed_end end = {.consumer = topic_text(call, "consumer", ""),
                                      .dataset = topic_text(call, "dataset", "")};
     if (end.dataset[0] != '\0') {
-        weir_rpc_call(call->orch->storage, MSG_feed_end, &end, ORCHESTRATOR_ASK_MS, on_ended, call);
+        weir_rpc_call(call->orch->context.storage, MSG_feed_end, &end, ORCHESTRATOR_ASK_MS,
+                      on_ended, call);
         return;
     }
     topic_fail(call, WEIR_INVALID, "feed_forget: expected a dataset");

@@ -63,7 +63,7 @@ static enum weir_status load_content(struct orchestrator *orch, const struct sto
         return weir_fail(err, WEIR_NOT_FOUND, "model %s: it is %s, its files are gone", model->id,
                          model->state);
     }
-    return orchestrator_model_content(orch, model, content, err);
+    return orchestrator_model_content(&orch->context, model, content, err);
 }
 
 /* Who asks moves the file to where it is wanted, which may be where this process has no right to write. An erasure that
@@ -74,12 +74,12 @@ static enum weir_status export_to(const struct topic_call *call, const struct ex
 {
     struct stored_model model = {0};
     struct model_content content = {.mapped = NULL};
-    WEIR_AUTO_FREE char *directory = orchestrator_path(call->orch, "runs", "export");
+    WEIR_AUTO_FREE char *directory = orchestrator_path(&call->orch->context, "runs", "export");
     WEIR_AUTO_FREE char *file =
         weir_format("runs/export/%016" PRIx64 ".%s", weir_random_u64(), format->name);
-    WEIR_AUTO_FREE char *path = orchestrator_path(call->orch, ".", file);
+    WEIR_AUTO_FREE char *path = orchestrator_path(&call->orch->context, ".", file);
     enum weir_status status =
-        orchestrator_model_get(call->orch, topic_text(call, "model", ""), &model, err);
+        orchestrator_model_get(&call->orch->context, topic_text(call, "model", ""), &model, err);
     if (status == WEIR_OK)
         status = load_content(call->orch, &model, &content, err);
     if (status == WEIR_OK)
@@ -118,17 +118,17 @@ static enum weir_status ask_for_dataset(struct topic_call *call, struct weir_err
     struct stored_model model = {0};
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        orchestrator_model_get(call->orch, topic_text(call, "model", ""), &model, err);
+        orchestrator_model_get(&call->orch->context, topic_text(call, "model", ""), &model, err);
     if (status == WEIR_OK)
-        status = DB_RUN(call->orch->db, Q_datasets_of, &rows, err, DB_I64(model.pipeline));
+        status = DB_RUN(call->orch->context.db, Q_datasets_of, &rows, err, DB_I64(model.pipeline));
     orchestrator_model_fini(&model);
     if (status == WEIR_OK && weir_rows_count(rows) == 0)
         status = weir_fail(err, WEIR_NOT_FOUND, "model_export: its pipeline has no dataset");
     if (status != WEIR_OK)
         return status;
     const struct msg_dataset_ask ask = {.name = weir_rows_text(rows, 0, 2)};
-    weir_rpc_call(call->orch->storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS, on_dataset,
-                  call);
+    weir_rpc_call(call->orch->context.storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS,
+                  on_dataset, call);
     return WEIR_OK;
 }
 
@@ -164,9 +164,10 @@ static enum weir_status load_side(struct topic_call *call, const char *id, struc
                                   struct weir_error *err)
 {
     side->ancestors = json_array();
-    enum weir_status status = orchestrator_model_get(call->orch, id, &side->model, err);
+    enum weir_status status = orchestrator_model_get(&call->orch->context, id, &side->model, err);
     if (status == WEIR_OK)
-        status = orchestrator_lineage_of_set(call->orch, side->model.set_digest, &side->set, err);
+        status = orchestrator_lineage_of_set(&call->orch->context, side->model.set_digest,
+                                             &side->set, err);
     return status == WEIR_OK ? topic_ancestors_json(call, id, side->ancestors, err) : status;
 }
 

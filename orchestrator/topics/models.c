@@ -1,7 +1,7 @@
 /* models, model, lineage: what is stored, what it came from, and who has seen what. */
 #include "core/base/clock.h"
 #include "core/base/memory.h"
-#include "orchestrator/events.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/models/lineage.h"
 #include "orchestrator/models/store.h"
 #include "orchestrator/pipeline/pipeline.h"
@@ -32,10 +32,10 @@ static enum weir_status model_json(struct orchestrator *orch, const struct store
 {
     WEIR_AUTO(weir_rows) evaluations = NULL;
     WEIR_AUTO(weir_rows) active = NULL;
-    enum weir_status status = DB_RUN(orch->db, Q_evaluation_of_model, &evaluations, err,
+    enum weir_status status = DB_RUN(orch->context.db, Q_evaluation_of_model, &evaluations, err,
                                      DB_I64(model->pipeline), DB_TEXT(model->id));
     if (status == WEIR_OK)
-        status = DB_RUN(orch->db, Q_model_active, &active, err, DB_I64(model->pipeline));
+        status = DB_RUN(orch->context.db, Q_model_active, &active, err, DB_I64(model->pipeline));
     if (status != WEIR_OK)
         return status;
     bool is_active = weir_str_equal(weir_rows_text(active, 0, 0), model->id);
@@ -67,7 +67,7 @@ void topic_models(struct topic_call *call)
     }
     WEIR_AUTO(weir_rows) rows = NULL;
     json_t *models = json_array();
-    enum weir_status status = orchestrator_model_all(orch, pipeline, &rows, &err);
+    enum weir_status status = orchestrator_model_all(&orch->context, pipeline, &rows, &err);
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         struct stored_model model;
         json_t *one = NULL;
@@ -90,7 +90,7 @@ void topic_model(struct topic_call *call)
     struct stored_model model = {0};
     json_t *json = NULL;
     enum weir_status status =
-        orchestrator_model_get(call->orch, topic_text(call, "model", ""), &model, &err);
+        orchestrator_model_get(&call->orch->context, topic_text(call, "model", ""), &model, &err);
     if (status == WEIR_OK)
         status = model_json(call->orch, &model, &json, &err);
     orchestrator_model_fini(&model);
@@ -129,7 +129,7 @@ static enum weir_status asked_ids(const struct topic_call *call, struct id_block
     const json_t *list = json_object_get(call->arguments, "ids");
     int64_t erasure = topic_number(call, "erasure", 0);
     if (erasure != 0)
-        return orchestrator_lineage_of_erasure(call->orch, erasure, ids, err);
+        return orchestrator_lineage_of_erasure(&call->orch->context, erasure, ids, err);
     if (json_array_size(list) == 0 || json_array_size(list) > IDS_MAX) {
         return weir_fail(err, WEIR_INVALID, "lineage: expected 1 to %d sample ids, found %zu",
                          IDS_MAX, json_array_size(list));
@@ -148,7 +148,7 @@ enum weir_status topic_ancestors_json(const struct topic_call *call, const char 
     enum weir_status status = WEIR_OK;
     while (id != NULL && status == WEIR_OK && json_array_size(ancestors) < ANCESTORS_MAX) {
         struct stored_model one = {0};
-        status = orchestrator_model_get(call->orch, id, &one, err);
+        status = orchestrator_model_get(&call->orch->context, id, &one, err);
         if (status == WEIR_OK) {
             json_array_append_new(ancestors,
                                   json_pack("{ss,sI,ss,ss,so,ss}", "model", one.id, "trigger",
@@ -181,7 +181,7 @@ enum weir_status topic_lineage_json(const struct topic_call *call, const struct 
 {
     struct lineage_answer answer = {0};
     int64_t before_ns = weir_now_ns();
-    enum weir_status status = orchestrator_lineage_ask(call->orch, ids, &answer, err);
+    enum weir_status status = orchestrator_lineage_ask(&call->orch->context, ids, &answer, err);
     if (status == WEIR_OK) {
         *ret_json = json_pack("{sI,so,sf}", "samples", (json_int_t)id_blocks_population(ids),
                               "models", seen_json(&answer), "milliseconds",

@@ -113,5 +113,6 @@ void topic_predict(struct topic_call *call)
         topic_refuse(call, &err);
         return;
     }
-    weir_rpc_call(call->orch->selector, MSG_interval_seal, &seal, PREDICT_ASK_MS, on_sealed, call);
+    weir_rpc_call(call->orch->context.selector, MSG_interval_seal, &seal, PREDICT_ASK_MS, on_sealed,
+                  call);
 }

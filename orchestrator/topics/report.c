@@ -1,6 +1,6 @@
 /* report: one row per trigger of a pipeline: why it fired, what was selected, how training went, how good the model is
  * on what came next, what it cost. */
-#include "orchestrator/events.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/models/store.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/pipeline/timeline.h"
@@ -52,7 +52,7 @@ enum weir_status topic_add_checks(struct orchestrator *orch, int64_t pipeline, i
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(orch->db, Q_decision_newest, &rows, err, DB_I64(pipeline), DB_I64(most));
+        DB_RUN(orch->context.db, Q_decision_newest, &rows, err, DB_I64(pipeline), DB_I64(most));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         json_t *decision = orchestrator_json_of(weir_rows_text(rows, i, 1));
         int64_t trigger = weir_rows_i64(rows, i, 0);
@@ -68,8 +68,8 @@ static enum weir_status add_evaluations(struct orchestrator *orch, int64_t pipel
                                         const char *model, json_t *row, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status =
-        DB_RUN(orch->db, Q_evaluation_of_model, &rows, err, DB_I64(pipeline), DB_TEXT(model));
+    enum weir_status status = DB_RUN(orch->context.db, Q_evaluation_of_model, &rows, err,
+                                     DB_I64(pipeline), DB_TEXT(model));
     json_t *array = json_array();
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         json_t *value = weir_rows_is_null(rows, i, 4) ? json_string("undefined")
@@ -130,7 +130,8 @@ static enum weir_status add_costs(struct orchestrator *orch, int64_t pipeline, j
                                   struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(orch->db, Q_run_cost_by_mode, &rows, err, DB_I64(pipeline));
+    enum weir_status status =
+        DB_RUN(orch->context.db, Q_run_cost_by_mode, &rows, err, DB_I64(pipeline));
     size_t at = 0; /* both ascend */
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         const struct orchestrator_cost cost = orchestrator_run_cost(rows, i, 2);
@@ -139,7 +140,7 @@ static enum weir_status add_costs(struct orchestrator *orch, int64_t pipeline, j
         while ((row = json_array_get(report, at)) != NULL &&
                json_integer_value(json_object_get(row, "trigger")) < weir_rows_i64(rows, i, 0))
             at++;
-        orchestrator_cost_json(&orch->prices, &cost, &text);
+        orchestrator_cost_json(&orch->context.prices, &cost, &text);
         json_object_set_new(json_object_get(row, "costs"), weir_rows_text(rows, i, 1),
                             orchestrator_json_of(weir_buf_text(&text)));
     }
@@ -156,7 +157,7 @@ void topic_report(struct topic_call *call)
     int64_t id = orchestrator_pipeline_id(pipeline);
     WEIR_AUTO(weir_rows) rows = NULL;
     json_t *report = json_array();
-    enum weir_status status = DB_RUN(orch->db, Q_report, &rows, &err, DB_I64(id));
+    enum weir_status status = DB_RUN(orch->context.db, Q_report, &rows, &err, DB_I64(id));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
         status = add_row(orch, id, rows, i, report, &err);
     if (status == WEIR_OK)

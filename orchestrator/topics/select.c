@@ -55,7 +55,8 @@ void topic_select(struct topic_call *call)
     call->number = orchestrator_pipeline_id(pipeline);
     WEIR_AUTO(weir_rows) newest = NULL;
     struct weir_error err;
-    if (DB_RUN(call->orch->db, Q_model_newest, &newest, &err, DB_I64(call->number)) != WEIR_OK) {
+    if (DB_RUN(call->orch->context.db, Q_model_newest, &newest, &err, DB_I64(call->number)) !=
+        WEIR_OK) {
         topic_refuse(call, &err);
         return;
     }
@@ -64,5 +65,6 @@ void topic_select(struct topic_call *call)
         .positions = orchestrator_pipeline_positions(pipeline),
         .model = weir_rows_count(newest) > 0 ? weir_rows_text(newest, 0, 0) : "",
     };
-    weir_rpc_call(call->orch->selector, MSG_preview, &asked, PREVIEW_ASK_MS, on_preview, call);
+    weir_rpc_call(call->orch->context.selector, MSG_preview, &asked, PREVIEW_ASK_MS, on_preview,
+                  call);
 }

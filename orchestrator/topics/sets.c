@@ -1,6 +1,6 @@
 /* sets: which sample sets are sealed, what they take and why they are kept; what the candidates take in memory;
  * what is being chosen now. */
-#include "orchestrator/events.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/topics/topic.h"
 
 static bool is_whole(const struct msg_sets_are *sets)
@@ -80,5 +80,6 @@ void topic_sets(struct topic_call *call)
     const struct msg_sets_ask asked = {.pipeline = topic_text(call, "pipeline", "")};
     if (asked.pipeline[0] != '\0' && topic_pipeline(call) == NULL)
         return;
-    weir_rpc_call(call->orch->selector, MSG_sets_ask, &asked, ORCHESTRATOR_ASK_MS, on_sets, call);
+    weir_rpc_call(call->orch->context.selector, MSG_sets_ask, &asked, ORCHESTRATOR_ASK_MS, on_sets,
+                  call);
 }

@@ -1,7 +1,7 @@
 /* status: how the platform and its pipelines stand. */
 #include "core/base/clock.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/erasures/erasure.h"
-#include "orchestrator/events.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/pipeline/spending.h"
 #include "orchestrator/pipeline/timeline.h"
@@ -43,8 +43,8 @@ static enum weir_status add_fired(struct orchestrator *orch, int64_t pipeline, j
 {
     enum { FIRED_SHOWN = 100, COL_DECISION = 5 };
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status =
-        DB_RUN(orch->db, Q_triggers_newest, &rows, err, DB_I64(pipeline), DB_I64(FIRED_SHOWN));
+    enum weir_status status = DB_RUN(orch->context.db, Q_triggers_newest, &rows, err,
+                                     DB_I64(pipeline), DB_I64(FIRED_SHOWN));
     json_t *fired = json_array();
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         bool checked = !weir_rows_is_null(rows, i, COL_DECISION);
@@ -80,7 +80,8 @@ static enum weir_status add_timeline(struct orchestrator *orch, int64_t pipeline
 {
     enum { COL_NUMBER = 7 };
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(orch->db, Q_trigger_timeline, &rows, err, DB_I64(pipeline));
+    enum weir_status status =
+        DB_RUN(orch->context.db, Q_trigger_timeline, &rows, err, DB_I64(pipeline));
     if (status != WEIR_OK)
         return status;
     json_t *timeline =
@@ -98,14 +99,14 @@ static enum weir_status pipeline_json(struct orchestrator *orch, const struct pi
     int64_t id = orchestrator_pipeline_id(pipeline);
     WEIR_AUTO(weir_rows) counts = NULL;
     WEIR_AUTO(weir_rows) cost_row = NULL;
-    enum weir_status status = DB_RUN(orch->db, Q_pipeline_counts, &counts, err, DB_I64(id));
+    enum weir_status status = DB_RUN(orch->context.db, Q_pipeline_counts, &counts, err, DB_I64(id));
     if (status == WEIR_OK)
-        status = DB_RUN(orch->db, Q_run_cost, &cost_row, err, DB_I64(id));
+        status = DB_RUN(orch->context.db, Q_run_cost, &cost_row, err, DB_I64(id));
     if (status != WEIR_OK)
         return status;
     struct orchestrator_cost cost = orchestrator_run_cost(cost_row, 0, 0);
     WEIR_AUTO_BUF text = {0};
-    orchestrator_cost_json(&orch->prices, &cost, &text);
+    orchestrator_cost_json(&orch->context.prices, &cost, &text);
     enum pipeline_state state = orchestrator_pipeline_state(pipeline);
     *ret_json = json_pack(
         "{ss,ss,ss,ss,ss,sI,sI,sI,ss?,so,so}", "pipeline", config->name, "mode",
@@ -130,9 +131,9 @@ static enum weir_status erasures_json(struct orchestrator *orch, json_t *erasure
     WEIR_AUTO(weir_rows) rows = NULL;
     WEIR_AUTO(weir_rows) count = NULL;
     enum weir_status status =
-        DB_RUN(orch->db, Q_erasure_open, &rows, err, DB_I64(ERASURES_LISTED_MAX));
+        DB_RUN(orch->context.db, Q_erasure_open, &rows, err, DB_I64(ERASURES_LISTED_MAX));
     if (status == WEIR_OK)
-        status = DB_RUN(orch->db, Q_erasure_open_count, &count, err);
+        status = DB_RUN(orch->context.db, Q_erasure_open_count, &count, err);
     if (status == WEIR_OK)
         *ret_count = weir_rows_i64(count, 0, 0);
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
@@ -171,8 +172,8 @@ void topic_status(struct topic_call *call)
         return;
     }
     topic_answer(call,
-                 json_pack("{ss,sb,sI,so,so,so,sI}", "data_dir", orch->data_dir, "held", orch->hold,
-                           "up_ms", (json_int_t)(weir_now_ms() - orch->started_ms), "trainers",
-                           trainers_json(orch), "pipelines", pipelines, "erasures_open", erasures,
-                           "erasures_open_count", (json_int_t)open));
+                 json_pack("{ss,sb,sI,so,so,so,sI}", "data_dir", orch->context.data_dir, "held",
+                           orch->hold, "up_ms", (json_int_t)(weir_now_ms() - orch->started_ms),
+                           "trainers", trainers_json(orch), "pipelines", pipelines, "erasures_open",
+                           erasures, "erasures_open_count", (json_int_t)open));
 }

@@ -88,9 +88,9 @@ void orchestrator_topics_free(struct orchestrator *orch)
         struct topic_call *call = orch->calls;
         if (call->forget != NULL)
             call->forget(call);
-        weir_rpc_forget(orch->storage, call);
-        weir_rpc_forget(orch->selector, call);
-        weir_rpc_forget(orch->dispatcher, call);
+        weir_rpc_forget(orch->context.storage, call);
+        weir_rpc_forget(orch->context.selector, call);
+        weir_rpc_forget(orch->context.dispatcher, call);
         drop(call);
     }
 }

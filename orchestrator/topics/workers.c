@@ -169,6 +169,6 @@ static void on_workers(void *owner, const struct weir_reply *reply, const struct
 
 void topic_workers(struct topic_call *call)
 {
-    weir_rpc_call(call->orch->dispatcher, MSG_workers_ask, NULL, ORCHESTRATOR_ASK_MS, on_workers,
-                  call);
+    weir_rpc_call(call->orch->context.dispatcher, MSG_workers_ask, NULL, ORCHESTRATOR_ASK_MS,
+                  on_workers, call);
 }

@@ -5,8 +5,8 @@
 #include "tests/component/orchestrator_stage.h"
 
 #include "core/base/memory.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/erasures/erasure.h"
-#include "orchestrator/events.h"
 #include "tests/support/loop.h"
 
 #include <setjmp.h>
@@ -56,7 +56,8 @@ static void decisions(struct stage *stage, struct weir_buf *out)
     const struct pipeline *pipeline = orchestrator_pipeline_by_name(stage->orch, "p");
     weir_buf_clear(&stage->events);
     assert_int_equal(
-        orchestrator_events_recall(stage->orch, orchestrator_pipeline_id(pipeline), &err), WEIR_OK);
+        orchestrator_events_recall(&stage->orch->context, orchestrator_pipeline_id(pipeline), &err),
+        WEIR_OK);
     WEIR_AUTO_FREE char *events = weir_strdup(weir_buf_text(&stage->events));
     for (char *line = strtok_r(events, "\n", &rest); line != NULL;
          line = strtok_r(NULL, "\n", &rest))

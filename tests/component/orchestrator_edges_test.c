@@ -92,7 +92,7 @@ static void write_outcome(struct play *play)
     struct weir_error err;
     struct orchestrator *orch = play->stage.orch;
     int64_t id = orchestrator_pipeline_id(pipeline_of(play));
-    weir_require(orchestrator_model_all(orch, id, &models, &err) == WEIR_OK);
+    weir_require(orchestrator_model_all(&orch->context, id, &models, &err) == WEIR_OK);
     for (size_t i = 0; i < weir_rows_count(models); i++) {
         struct stored_model model;
         orchestrator_model_row(models, i, &model);
@@ -102,8 +102,8 @@ static void write_outcome(struct play *play)
     for (int64_t n = 1; n == 1 || weir_rows_count(triggers) > 0; n++) {
         weir_rows_free(triggers);
         triggers = NULL;
-        weir_require(DB_RUN(orch->db, Q_trigger_get, &triggers, &err, DB_I64(id), DB_I64(n)) ==
-                     WEIR_OK);
+        weir_require(DB_RUN(orch->context.db, Q_trigger_get, &triggers, &err, DB_I64(id),
+                            DB_I64(n)) == WEIR_OK);
         for (int column = 0; column < 6 && weir_rows_count(triggers) > 0; column++)
             weir_buf_printf(&out, "%s ", weir_rows_text(triggers, 0, column));
     }

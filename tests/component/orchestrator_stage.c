@@ -641,7 +641,7 @@ void stage_models(struct stage *stage, struct weir_buf *out)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     struct weir_error err;
-    weir_require(orchestrator_model_all(stage->orch, 0, &rows, &err) == WEIR_OK);
+    weir_require(orchestrator_model_all(&stage->orch->context, 0, &rows, &err) == WEIR_OK);
     for (size_t i = 0; i < weir_rows_count(rows); i++) {
         struct stored_model model;
         orchestrator_model_row(rows, i, &model);

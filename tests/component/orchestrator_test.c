@@ -267,7 +267,8 @@ static void an_erasure_of_several_pages_is_taken_in_whole(void **state)
         weir_bits_set(&stage->erased, ROWS[i]);
     erase(stage, ROWS[0]);
     until_erased(stage);
-    assert_int_equal(orchestrator_lineage_of_erasure(stage->orch, 1, &ids, &err), WEIR_OK);
+    assert_int_equal(orchestrator_lineage_of_erasure(&stage->orch->context, 1, &ids, &err),
+                     WEIR_OK);
     assert_int_equal(id_blocks_population(&ids), WEIR_COUNT(ROWS));
     assert_int_equal(ids.count, 1);
     for (size_t i = 0; i < WEIR_COUNT(ROWS); i++)
@@ -331,14 +332,14 @@ static void lineage_tells_who_has_seen_a_sample(void **state)
     uint64_t id = stage_id(70); /* only in the third set */
     assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
     id_blocks_add(&ids, &id, 1);
-    assert_int_equal(orchestrator_lineage_ask(stage->orch, &ids, &answer, &err), WEIR_OK);
+    assert_int_equal(orchestrator_lineage_ask(&stage->orch->context, &ids, &answer, &err), WEIR_OK);
     assert_int_equal(answer.count, 1);
     assert_string_equal(answer.at[0].model, "p-3");
     orchestrator_lineage_answer_fini(&answer);
     id_blocks_fini(&ids);
     id = stage_id(0); /* in all */
     id_blocks_add(&ids, &id, 1);
-    assert_int_equal(orchestrator_lineage_ask(stage->orch, &ids, &answer, &err), WEIR_OK);
+    assert_int_equal(orchestrator_lineage_ask(&stage->orch->context, &ids, &answer, &err), WEIR_OK);
     assert_int_equal(answer.count, 3);
     orchestrator_lineage_answer_fini(&answer);
     id_blocks_fini(&ids);
@@ -393,7 +394,7 @@ static void an_erasure_in_the_midst_of_a_replay_lets_it_go_on_clean(void **state
     struct lineage_answer answer = {0};
     uint64_t id = stage_id(3);
     id_blocks_add(&ids, &id, 1);
-    assert_int_equal(orchestrator_lineage_ask(stage->orch, &ids, &answer, &err), WEIR_OK);
+    assert_int_equal(orchestrator_lineage_ask(&stage->orch->context, &ids, &answer, &err), WEIR_OK);
     for (size_t i = 0; i < answer.count; i++) {
         assert_false(answer.at[i].live);
     }

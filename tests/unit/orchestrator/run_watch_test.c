@@ -11,7 +11,9 @@
 enum { PATIENCE_S = 60, LEAVES_S = 30 };
 
 struct fixture {
-    struct orchestrator orch;
+    struct weir_loop *loop;
+    struct orchestrator_trainers trainers;
+    struct run_watch *watch;
     struct test_clock clock;
     int64_t ended; /* run that was told to end last; 0: none */
 };
@@ -26,10 +28,10 @@ static void end_trainer(void *owner, int64_t run)
 static int begin(void **state)
 {
     static struct fixture fixture;
-    fixture = (struct fixture){
-        .orch = {.loop = weir_loop_new(), .trainers = {.owner = &fixture, .end = end_trainer}}};
-    test_clock_start(&fixture.clock, fixture.orch.loop);
-    fixture.orch.watch = run_watch_new(&fixture.orch);
+    fixture = (struct fixture){.loop = weir_loop_new(),
+                               .trainers = {.owner = &fixture, .end = end_trainer}};
+    test_clock_start(&fixture.clock, fixture.loop);
+    fixture.watch = run_watch_new(fixture.loop, &fixture.trainers);
     *state = &fixture;
     return 0;
 }
@@ -37,21 +39,21 @@ static int begin(void **state)
 static int end(void **state)
 {
     struct fixture *fixture = *state;
-    run_watch_free(fixture->orch.watch);
-    weir_loop_free(fixture->orch.loop);
+    run_watch_free(fixture->watch);
+    weir_loop_free(fixture->loop);
     return 0;
 }
 
 static void pass(struct fixture *fixture, int seconds)
 {
     for (int i = 0; i < seconds; i++)
-        test_clock_advance(&fixture->clock, fixture->orch.loop, 1000);
+        test_clock_advance(&fixture->clock, fixture->loop, 1000);
 }
 
 static void who_says_nothing_for_too_long_is_told_to_end(void **state)
 {
     struct fixture *fixture = *state;
-    struct run_watch *watch = fixture->orch.watch;
+    struct run_watch *watch = fixture->watch;
     run_watch_begin(watch, 7, PATIENCE_S * 1000);
     pass(fixture, PATIENCE_S - 1);
     run_watch_hear(watch, 7);
@@ -67,7 +69,7 @@ static void who_says_nothing_for_too_long_is_told_to_end(void **state)
 static void who_is_done_and_does_not_leave_is_told_to_end(void **state)
 {
     struct fixture *fixture = *state;
-    struct run_watch *watch = fixture->orch.watch;
+    struct run_watch *watch = fixture->watch;
     run_watch_begin(watch, 7, PATIENCE_S * 1000);
     run_watch_leaves(watch, 7);
     pass(fixture, LEAVES_S - 1);
@@ -81,9 +83,9 @@ static void who_is_done_and_does_not_leave_is_told_to_end(void **state)
 static void nobody_is_silent_while_the_orchestrator_itself_is_suspended(void **state)
 {
     struct fixture *fixture = *state;
-    run_watch_begin(fixture->orch.watch, 7, PATIENCE_S * 1000);
-    test_clock_advance(&fixture->clock, fixture->orch.loop, 10 * PATIENCE_S * 1000);
-    run_watch_hear(fixture->orch.watch, 7);
+    run_watch_begin(fixture->watch, 7, PATIENCE_S * 1000);
+    test_clock_advance(&fixture->clock, fixture->loop, 10 * PATIENCE_S * 1000);
+    run_watch_hear(fixture->watch, 7);
     pass(fixture, PATIENCE_S - 1);
     assert_int_equal(fixture->ended, 0);
 }

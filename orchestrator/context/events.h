@@ -1,9 +1,9 @@
 /* Events (C11): what people and programs are told. An event is written in the transaction of what it tells, under a
  * key that keeps it from being told twice, and shown once that is committed. */
-#ifndef ORCHESTRATOR_EVENTS_H
-#define ORCHESTRATOR_EVENTS_H
+#ifndef ORCHESTRATOR_CONTEXT_EVENTS_H
+#define ORCHESTRATOR_CONTEXT_EVENTS_H
 
-#include "orchestrator/orchestrator.h"
+#include "orchestrator/context/context.h"
 
 #include <jansson.h>
 
@@ -14,12 +14,13 @@ struct event_about {
 };
 
 /* Inside a transaction. `body` (a JSON object without `event`) is consumed. */
-enum weir_status orchestrator_event_put(struct orchestrator *orch, const struct event_about *about,
-                                        json_t *body, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_event_put(struct orchestrator_context *context,
+                                        const struct event_about *about, json_t *body,
+                                        struct weir_error *err) WEIR_MUST_USE;
 /* Shows what was committed since the last call. */
-void orchestrator_events_show(struct orchestrator *orch);
+void orchestrator_events_show(struct orchestrator_context *context);
 /* Shows what was told of a pipeline before this process began. */
-enum weir_status orchestrator_events_recall(struct orchestrator *orch, int64_t pipeline,
+enum weir_status orchestrator_events_recall(struct orchestrator_context *context, int64_t pipeline,
                                             struct weir_error *err) WEIR_MUST_USE;
 
 /* The line of an event, for statements that write many; the caller's to free. `body` is consumed. */

@@ -1,5 +1,5 @@
 /* Writing events beside their effect, and showing the committed ones in order. */
-#include "orchestrator/events.h"
+#include "orchestrator/context/events.h"
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
@@ -18,8 +18,9 @@ char *orchestrator_event_line(const char *event, json_t *body)
     return text;
 }
 
-enum weir_status orchestrator_event_put(struct orchestrator *orch, const struct event_about *about,
-                                        json_t *body, struct weir_error *err)
+enum weir_status orchestrator_event_put(struct orchestrator_context *context,
+                                        const struct event_about *about, json_t *body,
+                                        struct weir_error *err)
 {
     if (body ==
         NULL) /* an edge that is not taken is seen and can be mended; a death comes again with every start */
@@ -27,40 +28,40 @@ enum weir_status orchestrator_event_put(struct orchestrator *orch, const struct 
                          about->event);
     char *text = orchestrator_event_line(about->event, body);
     enum weir_status status =
-        DB_RUN(orch->db, Q_event_add, NULL, err, DB_I64(about->pipeline), DB_I64(about->erasure),
+        DB_RUN(context->db, Q_event_add, NULL, err, DB_I64(about->pipeline), DB_I64(about->erasure),
                DB_TEXT(about->key), DB_I64(weir_now_wall_us()), DB_TEXT(text));
     free(text);
     return status;
 }
 
-void orchestrator_events_show(struct orchestrator *orch)
+void orchestrator_events_show(struct orchestrator_context *context)
 {
     size_t count = 0;
     do {
         WEIR_AUTO(weir_rows) rows = NULL;
         struct weir_error err;
-        if (DB_RUN(orch->db, Q_event_after, &rows, &err, DB_I64(orch->event_shown), DB_I64(0)) !=
-            WEIR_OK)
+        if (DB_RUN(context->db, Q_event_after, &rows, &err, DB_I64(context->event_shown),
+                   DB_I64(0)) != WEIR_OK)
             return; /* shown after the next edge */
         count = weir_rows_count(rows);
         for (size_t i = 0; i < count; i++) {
-            orch->event_shown = weir_rows_i64(rows, i, 0);
-            if (orch->listener.event != NULL) {
-                orch->listener.event(orch->listener.owner, weir_rows_i64(rows, i, 1),
-                                     weir_rows_i64(rows, i, 2), weir_rows_text(rows, i, 3));
+            context->event_shown = weir_rows_i64(rows, i, 0);
+            if (context->listener.event != NULL) {
+                context->listener.event(context->listener.owner, weir_rows_i64(rows, i, 1),
+                                        weir_rows_i64(rows, i, 2), weir_rows_text(rows, i, 3));
             }
         }
     } while (count > 0);
 }
 
-enum weir_status orchestrator_events_recall(struct orchestrator *orch, int64_t pipeline,
+enum weir_status orchestrator_events_recall(struct orchestrator_context *context, int64_t pipeline,
                                             struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(orch->db, Q_event_of_pipeline, &rows, err, DB_I64(pipeline),
-                                     DB_I64(orch->event_shown));
+    enum weir_status status = DB_RUN(context->db, Q_event_of_pipeline, &rows, err, DB_I64(pipeline),
+                                     DB_I64(context->event_shown));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
-        orch->listener.event(orch->listener.owner, pipeline, 0, weir_rows_text(rows, i, 1));
+        context->listener.event(context->listener.owner, pipeline, 0, weir_rows_text(rows, i, 1));
     return status;
 }
 

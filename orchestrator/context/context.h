@@ -1,0 +1,63 @@
+/* What every room of the orchestrator decides with and tells through: the loop, the database, the services that are
+ * asked, and who listens. What is decided is committed before anybody hears of it. */
+#ifndef ORCHESTRATOR_CONTEXT_CONTEXT_H
+#define ORCHESTRATOR_CONTEXT_CONTEXT_H
+
+#include "core/loop/loop.h"
+#include "core/rpc/rpc.h"
+#include "orchestrator/config/prices.h"
+#include "orchestrator/sql/queries.h"
+
+enum {
+    ORCHESTRATOR_ASK_MS = 30000, /* deadline of a request to a service; then the step begins anew */
+    ORCHESTRATOR_AGAIN_MS = 300, /* pause before a step is tried again */
+    ORCHESTRATOR_POLL_MS = 50,   /* between two looks at something another process works on */
+};
+
+/* The wall clock by which triggers of live pipelines tick; now_us NULL: the system's. */
+struct orchestrator_clock {
+    void *owner;
+    int64_t (*now_us)(void *owner);
+};
+
+/* Who is told of events: committed ones in order, and progress that is not kept. */
+struct orchestrator_listener {
+    void *owner;
+    /* `json` is one line. `pipeline` and `erasure` are 0 where they have no part. */
+    void (*event)(void *owner, int64_t pipeline, int64_t erasure, const char *json);
+    void (*progress)(void *owner);
+    /* A pipeline has come to rest, or every erasure has. */
+    void (*rest)(void *owner);
+};
+
+/* Owned by: struct orchestrator. */
+struct orchestrator_context {
+    struct weir_loop *loop;
+    struct weir_db *db;
+    char *data_dir;
+    struct weir_rpc_peer *storage;
+    struct weir_rpc_peer *selector;
+    struct weir_rpc_peer *dispatcher;
+    struct orchestrator_prices prices;
+    struct orchestrator_listener listener;
+    struct orchestrator_clock clock;
+    int64_t event_shown; /* number of the newest event the listener has seen */
+};
+
+/* Commits an edge of something: opens a transaction, runs `effect` (NULL: none) in it, commits. */
+typedef enum weir_status orchestrator_effect_fn(void *subject, const void *what,
+                                                struct weir_error *err);
+enum weir_status orchestrator_commit(struct orchestrator_context *context,
+                                     orchestrator_effect_fn *effect, void *subject,
+                                     const void *what, struct weir_error *err) WEIR_MUST_USE;
+
+/* DATA_DIR/FOLDER/NAME in caller's memory. */
+char *orchestrator_path(const struct orchestrator_context *context, const char *folder,
+                        const char *name) WEIR_MUST_USE;
+
+int64_t orchestrator_now_us(const struct orchestrator_context *context);
+
+/* Whether asking again may help: the service or database is away, or slow. */
+bool orchestrator_may_pass(enum weir_status status);
+
+#endif
