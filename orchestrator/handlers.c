@@ -1,7 +1,6 @@
 /* The table of messages that the orchestrator answers. */
 #include "core/base/clock.h"
 #include "orchestrator/orchestrator.h"
-#include "orchestrator/runs/run.h"
 #include "orchestrator/topics/topic.h"
 
 static void on_health(void *owner, struct weir_request *request)
@@ -16,11 +15,26 @@ static void on_health(void *owner, struct weir_request *request)
     weir_rpc_reply(request->server, &request->route, MSG_health_is, &answer, NULL);
 }
 
+static void on_run_ask(void *owner, struct weir_request *request)
+{
+    struct orchestrator *orch = owner;
+    orchestrator_run_asked(&orch->runs, request);
+}
+
+static void on_run_beat(void *owner, struct weir_request *request)
+{
+    struct orchestrator *orch = owner;
+    orchestrator_run_beats(&orch->runs, request);
+}
+
+static void on_run_done(void *owner, struct weir_request *request)
+{
+    struct orchestrator *orch = owner;
+    orchestrator_run_finished(&orch->runs, request);
+}
+
 const struct weir_rpc_handler ORCHESTRATOR_HANDLERS[] = {
-    WEIR_ON(health, on_health),
-    WEIR_ON(run_ask, orchestrator_on_run_ask),
-    WEIR_ON(run_beat, orchestrator_on_run_beat),
-    WEIR_ON(run_done, orchestrator_on_run_done),
-    WEIR_ON(ask, orchestrator_on_ask),
-    {MSG_none, NULL},
+    WEIR_ON(health, on_health),        WEIR_ON(run_ask, on_run_ask),
+    WEIR_ON(run_beat, on_run_beat),    WEIR_ON(run_done, on_run_done),
+    WEIR_ON(ask, orchestrator_on_ask), {MSG_none, NULL},
 };

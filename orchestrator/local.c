@@ -93,7 +93,7 @@ static void on_trainer_exit(void *owner, const struct weir_child_exit *ended)
                     : 1,
         .how = how,
     };
-    orchestrator_run_exited(local->orch, run, &told);
+    orchestrator_run_exited(&local->orch->runs, run, &told);
 }
 
 /* "0,2" */
@@ -170,7 +170,7 @@ static void on_progress(void *owner)
 {
     struct local *local = owner;
     struct run_progress progress;
-    if (local->orch != NULL && orchestrator_run_progress(local->orch, 0, &progress))
+    if (local->orch != NULL && orchestrator_run_progress(&local->orch->runs, 0, &progress))
         screen_progress(local->options->screen, &progress, weir_now_ms());
 }
 

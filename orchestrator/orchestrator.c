@@ -66,13 +66,15 @@ enum weir_status orchestrator_open(struct weir_loop *loop,
     orch->context.data_dir = weir_strdup(options->data_dir);
     orch->cluster = options->cluster != NULL ? weir_strdup(options->cluster) : NULL;
     orch->context.prices = options->prices;
-    orch->trainers = options->trainers;
+    orch->runs.context = orch->evaluators.context = &orch->context;
+    orch->evaluators.runs = &orch->runs;
+    orch->runs.trainers = options->trainers;
     orch->context.listener = options->listener;
     orch->context.clock = options->clock;
-    orch->sharing = options->sharing;
+    orch->runs.sharing = options->sharing;
     orch->budgets = options->budgets;
-    orch->arbiter = arbiter_new(options->sharing.trainers, options->sharing.gpus);
-    orch->watch = run_watch_new(loop, &orch->trainers);
+    orch->runs.arbiter = arbiter_new(options->sharing.trainers, options->sharing.gpus);
+    orch->runs.watch = run_watch_new(loop, &orch->runs.trainers);
     orch->hold = options->hold;
     orch->session = weir_random_u64();
     orch->started_ms = weir_now_ms();
@@ -82,7 +84,7 @@ enum weir_status orchestrator_open(struct weir_loop *loop,
     if (status == WEIR_OK)
         status = connect_all(orch, options->socket_dir, err);
     if (status == WEIR_OK)
-        status = orchestrator_runs_recall(orch, err);
+        status = orchestrator_runs_recall(&orch->runs, err);
     if (status == WEIR_OK)
         status = orchestrator_pipelines_load(orch, err);
     if (status == WEIR_OK)
@@ -101,9 +103,9 @@ void orchestrator_close(struct orchestrator *orch)
     orchestrator_seal_free(orch);
     orchestrator_erasures_free(orch);
     orchestrator_pipelines_free(orch);
-    orchestrator_runs_free(orch);
-    arbiter_free(orch->arbiter);
-    run_watch_free(orch->watch);
+    orchestrator_runs_free(&orch->runs);
+    arbiter_free(orch->runs.arbiter);
+    run_watch_free(orch->runs.watch);
     weir_rpc_server_close(orch->server);
     weir_rpc_peer_close(orch->context.storage);
     weir_rpc_peer_close(orch->context.selector);

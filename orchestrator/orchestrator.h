@@ -5,14 +5,11 @@
 #define ORCHESTRATOR_ORCHESTRATOR_H
 
 #include "orchestrator/context/context.h"
-#include "orchestrator/runs/run_watch.h"
-#include "orchestrator/sharing/quotas.h"
+#include "orchestrator/judging/evaluator.h"
 
 struct pipeline;
 struct erasures;
 struct wiping;
-struct run;
-struct evaluator;
 struct topic_call;
 
 struct orchestrator_options {
@@ -34,11 +31,9 @@ struct orchestrator {
     struct orchestrator_context context;
     char *cluster; /* of Postgres; NULL: the server is not Weir's own */
     struct weir_rpc_server *server;
-    struct orchestrator_trainers trainers;
-    struct orchestrator_sharing sharing;
+    struct orchestrator_runs runs;
+    struct orchestrator_evaluators evaluators;
     const struct weir_yaml_node *budgets; /* of the system file; NULL: none */
-    struct arbiter *arbiter;              /* of trainers */
-    struct run_watch *watch;              /* their processes */
     bool hold;
     struct pipeline *pipelines; /* newest first */
     struct erasures *erasures;
@@ -46,11 +41,7 @@ struct orchestrator {
     struct seal *seal;     /* of the erasures that wait for one; NULL: none is under way */
     struct weir_rows
         *sealed; /* changes of tables as of the newest one; NULL: none since the start */
-    struct run *runs;
-    bool holds_runs; /* an erasure purges what runs left behind: none begins */
-    struct evaluator *evaluators;
     struct topic_call *calls; /* questions of weir that are not answered yet */
-    unsigned trainers_alive;  /* processes, those included that were told to end */
     uint64_t session;
     int64_t started_ms;
 };

@@ -7,7 +7,7 @@
 #include "orchestrator/context/events.h"
 #include "orchestrator/erasures/erasure_state.h"
 #include "orchestrator/erasures/wiping.h"
-#include "orchestrator/evaluations/evaluator.h"
+#include "orchestrator/judging/evaluator.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/runs/run.h"
 
@@ -30,8 +30,8 @@ static void forget_calls(struct erasure_batch *batch)
     weir_rpc_forget(batch->orch->context.storage, batch);
     weir_rpc_forget(batch->orch->context.selector, batch);
     weir_rpc_forget(batch->orch->context.dispatcher, batch);
-    orchestrator_evaluator_forget(batch->orch, batch);
-    orchestrator_run_forget(batch->orch, batch);
+    orchestrator_evaluator_forget(&batch->orch->evaluators, batch);
+    orchestrator_run_forget(&batch->orch->runs, batch);
     weir_loop_cancel(batch->orch->context.loop, batch->timer);
     batch->timer = 0;
     batch->due.is_asking = false;
@@ -115,7 +115,7 @@ bool erasure_advance(struct erasure_batch *batch, enum erasure_event event,
         batch->orch->erasures->crowd.count = 0;
     }
     if (edge.from == ERASURE_PURGING)
-        batch->orch->holds_runs = false;
+        batch->orch->runs.are_held = false;
     erasure_begin_after(batch, 0);
     orchestrator_erasures_look_again(batch->orch);
     return true;
@@ -212,7 +212,7 @@ static enum weir_status take_up_batches(struct erasures *erasures, struct weir_e
 
 static void free_batches(struct erasures *erasures)
 {
-    erasures->orch->holds_runs = false;
+    erasures->orch->runs.are_held = false;
     while (erasures->batches != NULL) {
         struct erasure_batch *batch = erasures->batches;
         erasures->batches = batch->next;

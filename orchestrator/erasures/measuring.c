@@ -4,7 +4,8 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "orchestrator/erasures/erasure_state.h"
-#include "orchestrator/evaluations/evaluator.h"
+#include "orchestrator/judging/evaluator.h"
+#include "orchestrator/pipeline/pipeline.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -68,7 +69,9 @@ enum weir_status erasure_measure(struct erasure_batch *batch, bool *ret_started,
             status = add_tasks(batch, pipeline, &tasks, err);
         *ret_started = status == WEIR_OK && tasks.count > 0;
         if (*ret_started)
-            orchestrator_evaluator_start(pipeline, &tasks, on_measured, batch);
+            orchestrator_evaluator_start(&batch->orch->evaluators,
+                                         orchestrator_pipeline_outline(pipeline), &tasks,
+                                         on_measured, batch);
         evaluation_tasks_fini(&tasks);
     }
     return status;

@@ -48,7 +48,7 @@ static enum weir_status forget_runs(const struct orchestrator *orch, struct weir
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     WEIR_AUTO_FREE int64_t *waiting = NULL;
-    size_t count = orchestrator_runs_waiting(orch, &waiting);
+    size_t count = orchestrator_runs_waiting(&orch->runs, &waiting);
     enum weir_status status =
         DB_RUN(orch->context.db, Q_run_purge, &rows, err, DB_I64S(waiting, count));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
@@ -123,9 +123,9 @@ static enum weir_status purge_jobs(struct erasure_batch *batch, struct weir_erro
 void erasure_purge(struct erasure_batch *batch)
 {
     struct weir_error err;
-    batch->orch->holds_runs = true;
+    batch->orch->runs.are_held = true;
     /* Trainers that were told to end may still write. */
-    if (batch->orch->trainers_alive > 0 || orchestrator_runs_under_way(batch->orch)) {
+    if (batch->orch->runs.trainers_alive > 0 || orchestrator_runs_under_way(&batch->orch->runs)) {
         erasure_begin_after(batch, ORCHESTRATOR_POLL_MS);
         return;
     }

@@ -147,7 +147,7 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
         erasure_trouble(batch, &problem);
         return;
     }
-    if (orchestrator_run_remove_files(batch->orch, run->number, &problem) != WEIR_OK)
+    if (orchestrator_run_remove_files(&batch->orch->context, run->number, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
     erasure_begin_after(batch, 0);
 }
@@ -158,8 +158,8 @@ static enum weir_status train(struct erasure_batch *batch, const struct weir_row
     struct orchestrator *orch = batch->orch;
     int64_t pipeline = weir_rows_i64(models, row, COL_PIPELINE);
     int64_t number = weir_rows_i64(models, row, COL_TRIGGER);
-    const struct orchestrator_config *config =
-        orchestrator_pipeline_config(orchestrator_pipeline_by_id(orch, pipeline));
+    const struct pipeline_outline outline =
+        orchestrator_pipeline_outline(orchestrator_pipeline_by_id(orch, pipeline));
     WEIR_AUTO_FREE char *base = NULL;
     WEIR_AUTO(weir_rows) trigger = NULL;
     enum weir_status status = find_base(batch, weir_rows_text(models, row, COL_MODEL), &base, err);
@@ -177,17 +177,17 @@ static enum weir_status train(struct erasure_batch *batch, const struct weir_row
     WEIR_AUTO_FREE char *purpose =
         weir_format("replace/%" PRId64 "/%" PRId64, batch->number, number);
     struct run_wanted wanted = {
-        .pipeline = pipeline,
+        .pipeline = outline,
         .purpose = purpose,
         .mode = "train",
         .trigger = number,
         .set_digest = weir_rows_text(trigger, 0, TRIGGER_SET_DIGEST),
         .set_path = weir_rows_text(trigger, 0, TRIGGER_SET_PATH),
-        .epochs = config->epochs,
-        .seed = config->seed,
+        .epochs = outline.config->epochs,
+        .seed = outline.config->seed,
         .base_model = base,
     };
-    return orchestrator_run_start(orch, &wanted, on_run, batch, err);
+    return orchestrator_run_start(&orch->runs, &wanted, on_run, batch, err);
 }
 
 /* ---- all of them ---- */

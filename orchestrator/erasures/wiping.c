@@ -82,7 +82,7 @@ static void finish(void *owner)
     weir_db_renew(orch->context.db);
     weir_memory_wipe_stack();
     note(wiping, "orchestrator", weir_memory_wipes() ? NULL : WIPES_NOTHING);
-    run_watch_each(orch->watch, note_trainer, wiping);
+    run_watch_each(orch->runs.watch, note_trainer, wiping);
     note(
         wiping, "postgres",
         "its shared buffers keep pages until others take their place, or until it is started again");

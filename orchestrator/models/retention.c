@@ -123,10 +123,10 @@ static void read_rows(struct weir_rows *rows, struct retention_model *models)
 }
 
 static enum weir_status drop_some(struct orchestrator_context *context,
-                                  const struct pipeline *pipeline,
+                                  const struct pipeline_outline *pipeline,
                                   const struct models_settings *settings, struct weir_error *err)
 {
-    int64_t number = orchestrator_pipeline_id(pipeline);
+    int64_t number = pipeline->id;
     WEIR_AUTO(weir_rows) rows = NULL;
     const char *by = settings->keep_by == NULL ? "" : orchestrator_metric_label(settings->keep_by);
     enum weir_status status =
@@ -156,13 +156,14 @@ static enum weir_status drop_holdouts(struct orchestrator_context *context, int6
 }
 
 enum weir_status orchestrator_models_retain(struct orchestrator_context *context,
-                                            const struct pipeline *pipeline, struct weir_error *err)
+                                            struct pipeline_outline pipeline,
+                                            struct weir_error *err)
 {
-    const struct models_settings *settings = &orchestrator_pipeline_config(pipeline)->models;
+    const struct models_settings *settings = &pipeline.config->models;
     if (settings->keep == MODELS_KEEP_ALL)
         return WEIR_OK;
-    enum weir_status status = drop_some(context, pipeline, settings, err);
+    enum weir_status status = drop_some(context, &pipeline, settings, err);
     if (status == WEIR_OK)
-        status = drop_holdouts(context, orchestrator_pipeline_id(pipeline), err);
+        status = drop_holdouts(context, pipeline.id, err);
     return status == WEIR_OK ? orchestrator_models_end_dropping(context, err) : status;
 }

@@ -4,7 +4,8 @@
 #define ORCHESTRATOR_MODELS_RETENTION_H
 
 #include "orchestrator/config/model_settings.h"
-#include "orchestrator/pipeline/pipeline.h"
+#include "orchestrator/config/outline.h"
+#include "orchestrator/context/context.h"
 
 /* A live model, as far as the choice is concerned. */
 struct retention_model {
@@ -23,7 +24,7 @@ void models_choose_dropped(const struct models_settings *settings,
 
 /* Drops what may go; not while an erasure works on models. */
 enum weir_status orchestrator_models_retain(struct orchestrator_context *context,
-                                            const struct pipeline *pipeline,
+                                            struct pipeline_outline pipeline,
                                             struct weir_error *err) WEIR_MUST_USE;
 /* Removes the files of models that a crash left half dropped, of every pipeline. */
 enum weir_status orchestrator_models_end_dropping(struct orchestrator_context *context,

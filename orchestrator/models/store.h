@@ -6,7 +6,8 @@
 
 #include "core/base/hash.h"
 #include "orchestrator/config/model_settings.h"
-#include "orchestrator/runs/run.h"
+#include "orchestrator/context/context.h"
+#include "orchestrator/models/run_result.h"
 
 #include <jansson.h>
 

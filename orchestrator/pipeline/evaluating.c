@@ -5,8 +5,8 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "orchestrator/erasures/erasure.h"
-#include "orchestrator/evaluations/evaluator.h"
-#include "orchestrator/models/promotion.h"
+#include "orchestrator/judging/evaluator.h"
+#include "orchestrator/judging/promotion.h"
 #include "orchestrator/models/retention.h"
 #include "orchestrator/models/store.h"
 #include "orchestrator/pipeline/pipeline_state.h"
@@ -31,13 +31,16 @@ static void judge(struct pipeline *pipeline)
 {
     struct weir_error err;
     struct evaluation_tasks tasks = {0};
-    if (orchestrator_promotions_judge(&pipeline->orch->context, pipeline, &pipeline->judging,
+    if (orchestrator_promotions_judge(&pipeline->orch->context,
+                                      orchestrator_pipeline_outline(pipeline), &pipeline->judging,
                                       &tasks, &err) != WEIR_OK) {
         weir_log(WEIR_LOG_WARN, "models are compared later", "pipeline=%s because=\"%s\"",
                  pipeline->config->name, err.text);
     }
     if (tasks.count > 0)
-        orchestrator_evaluator_start(pipeline, &tasks, on_done, &pipeline->aside);
+        orchestrator_evaluator_start(&pipeline->orch->evaluators,
+                                     orchestrator_pipeline_outline(pipeline), &tasks, on_done,
+                                     &pipeline->aside);
     else
         evaluation_tasks_fini(&tasks);
 }
@@ -146,9 +149,10 @@ enum weir_status orchestrator_pipeline_plan(const struct pipeline *pipeline,
 static enum weir_status drop_old(struct pipeline *pipeline, struct weir_error *err)
 {
     if (orchestrator_erasures_claim(pipeline->orch) ||
-        orchestrator_evaluator_busy(pipeline->orch, &pipeline->aside))
+        orchestrator_evaluator_busy(&pipeline->orch->evaluators, &pipeline->aside))
         return WEIR_OK; /* with the next trigger */
-    return orchestrator_models_retain(&pipeline->orch->context, pipeline, err);
+    return orchestrator_models_retain(&pipeline->orch->context,
+                                      orchestrator_pipeline_outline(pipeline), err);
 }
 
 void pipeline_evaluate(struct pipeline *pipeline)
@@ -168,6 +172,8 @@ void pipeline_evaluate(struct pipeline *pipeline)
         return;
     }
     pipeline->caught_up = true;
-    orchestrator_evaluator_start(pipeline, &tasks, on_done, &pipeline->aside);
+    orchestrator_evaluator_start(&pipeline->orch->evaluators,
+                                 orchestrator_pipeline_outline(pipeline), &tasks, on_done,
+                                 &pipeline->aside);
     pipeline_advance(pipeline, PIPELINE_ON_EVALUATED, effect_evaluated, NULL);
 }

@@ -3,8 +3,8 @@
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/erasures/erasure.h"
-#include "orchestrator/evaluations/evaluator.h"
-#include "orchestrator/models/promotion.h"
+#include "orchestrator/judging/evaluator.h"
+#include "orchestrator/judging/promotion.h"
 #include "orchestrator/models/retention.h"
 #include "orchestrator/pipeline/pipeline_state.h"
 #include "orchestrator/runs/run.h"
@@ -74,11 +74,14 @@ static bool judge(struct pipeline *pipeline, enum weir_status *ret_status, struc
 {
     struct evaluation_tasks tasks = {0};
     pipeline->judging.is_last = true;
-    *ret_status = orchestrator_promotions_judge(&pipeline->orch->context, pipeline,
+    *ret_status = orchestrator_promotions_judge(&pipeline->orch->context,
+                                                orchestrator_pipeline_outline(pipeline),
                                                 &pipeline->judging, &tasks, err);
     bool waits = *ret_status == WEIR_OK && tasks.count > 0;
     if (waits)
-        orchestrator_evaluator_start(pipeline, &tasks, on_done, pipeline);
+        orchestrator_evaluator_start(&pipeline->orch->evaluators,
+                                     orchestrator_pipeline_outline(pipeline), &tasks, on_done,
+                                     pipeline);
     else
         evaluation_tasks_fini(&tasks);
     return waits;
@@ -96,7 +99,8 @@ static void on_done(void *owner, const struct weir_error *err)
     if (judge(pipeline, &status, &problem))
         return;
     if (status == WEIR_OK && !orchestrator_erasures_claim(pipeline->orch))
-        status = orchestrator_models_retain(&pipeline->orch->context, pipeline, &problem);
+        status = orchestrator_models_retain(&pipeline->orch->context,
+                                            orchestrator_pipeline_outline(pipeline), &problem);
     if (status != WEIR_OK)
         pipeline_trouble(pipeline, status, &problem);
     else if (pipeline_advance(pipeline, PIPELINE_ON_CLOSED, effect_closed, NULL))
@@ -107,7 +111,7 @@ void pipeline_finish(struct pipeline *pipeline)
 {
     struct weir_error err;
     struct evaluation_tasks tasks = {0};
-    if (orchestrator_evaluator_busy(pipeline->orch, &pipeline->aside)) {
+    if (orchestrator_evaluator_busy(&pipeline->orch->evaluators, &pipeline->aside)) {
         pipeline_begin_after(pipeline, ORCHESTRATOR_POLL_MS);
         return;
     }
@@ -125,5 +129,7 @@ void pipeline_finish(struct pipeline *pipeline)
         pipeline_trouble(pipeline, status, &err);
         return;
     }
-    orchestrator_evaluator_start(pipeline, &tasks, on_done, pipeline);
+    orchestrator_evaluator_start(&pipeline->orch->evaluators,
+                                 orchestrator_pipeline_outline(pipeline), &tasks, on_done,
+                                 pipeline);
 }

@@ -86,7 +86,7 @@ static enum weir_status store(struct pipeline *pipeline, const struct run_result
         return status;
     struct weir_error problem;
     if (pipeline_advance(pipeline, PIPELINE_ON_HELD, effect_held, &held) &&
-        orchestrator_run_remove_files(pipeline->orch, run->number, &problem) != WEIR_OK)
+        orchestrator_run_remove_files(&pipeline->orch->context, run->number, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
     orchestrator_model_files_fini(&held.files);
     return WEIR_OK;
@@ -136,7 +136,7 @@ static enum weir_status start_run(struct pipeline *pipeline, struct weir_error *
         weir_format("holdout/%" PRId64 "/%" PRId64 "/%" PRId64, pipeline->newest.number, half,
                     weir_rows_i64(wanted, 0, COL_ROUND));
     const struct run_wanted run = {
-        .pipeline = pipeline->id,
+        .pipeline = orchestrator_pipeline_outline(pipeline),
         .purpose = purpose,
         .mode = "train",
         .trigger = pipeline->newest.number,
@@ -146,7 +146,7 @@ static enum weir_status start_run(struct pipeline *pipeline, struct weir_error *
         .seed = pipeline->config->seed,
         .base_model = base,
     };
-    return orchestrator_run_start(pipeline->orch, &run, on_run, pipeline, err);
+    return orchestrator_run_start(&pipeline->orch->runs, &run, on_run, pipeline, err);
 }
 
 void pipeline_hold_out(struct pipeline *pipeline)

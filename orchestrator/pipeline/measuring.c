@@ -37,7 +37,7 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
     }
     const struct trigger_measured measured = pipeline_probe_measured(probe);
     if (pipeline_decide(pipeline, &measured, run) && /* nobody asks for them again */
-        orchestrator_run_remove_files(pipeline->orch, number, &problem) != WEIR_OK)
+        orchestrator_run_remove_files(&pipeline->orch->context, number, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
 }
 
@@ -47,7 +47,7 @@ static enum weir_status start_run(struct pipeline *pipeline, const struct msg_se
     const struct probe *probe = pipeline->reader->probe;
     WEIR_AUTO_FREE char *purpose = weir_format("probe/%" PRId64, pipeline->checks + 1);
     const struct run_wanted run = {
-        .pipeline = pipeline->id,
+        .pipeline = orchestrator_pipeline_outline(pipeline),
         .purpose = purpose,
         .mode = MODE_OF[probe->wish.subject],
         .trigger = pipeline->newest.number + 1,
@@ -57,7 +57,7 @@ static enum weir_status start_run(struct pipeline *pipeline, const struct msg_se
         .seed = pipeline->config->seed,
         .base_model = probe->model,
     };
-    return orchestrator_run_start(pipeline->orch, &run, on_run, pipeline, err);
+    return orchestrator_run_start(&pipeline->orch->runs, &run, on_run, pipeline, err);
 }
 
 static void on_sealed(void *owner, const struct weir_reply *reply, const struct weir_error *err)

@@ -7,7 +7,7 @@
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/erasures/erasure.h"
-#include "orchestrator/evaluations/evaluator.h"
+#include "orchestrator/judging/evaluator.h"
 #include "orchestrator/pipeline/pipeline_state.h"
 #include "orchestrator/runs/run.h"
 
@@ -79,8 +79,8 @@ void pipeline_forget_calls(struct pipeline *pipeline)
     struct orchestrator *orch = pipeline->orch;
     weir_rpc_forget(orch->context.storage, pipeline);
     weir_rpc_forget(orch->context.selector, pipeline);
-    orchestrator_evaluator_forget(orch, pipeline);
-    orchestrator_run_forget(orch, pipeline);
+    orchestrator_evaluator_forget(&orch->evaluators, pipeline);
+    orchestrator_run_forget(&orch->runs, pipeline);
     weir_loop_cancel(orch->context.loop, pipeline->timer);
     pipeline->timer = 0;
     pipeline_reader_free(pipeline->reader);
@@ -90,7 +90,7 @@ void pipeline_forget_calls(struct pipeline *pipeline)
 void pipeline_break_off(struct pipeline *pipeline)
 {
     pipeline_forget_calls(pipeline);
-    orchestrator_evaluator_forget(pipeline->orch, &pipeline->aside);
+    orchestrator_evaluator_forget(&pipeline->orch->evaluators, &pipeline->aside);
     pipeline->caught_up = false;
 }
 
@@ -288,7 +288,7 @@ void orchestrator_pipelines_free(struct orchestrator *orch)
     while (orch->pipelines != NULL) {
         struct pipeline *pipeline = orch->pipelines;
         pipeline_forget_calls(pipeline);
-        orchestrator_evaluator_forget(orch, &pipeline->aside);
+        orchestrator_evaluator_forget(&orch->evaluators, &pipeline->aside);
         orch->pipelines = pipeline->next;
         free_pipeline(pipeline);
     }
@@ -310,7 +310,7 @@ bool orchestrator_pipelines_make_way(struct orchestrator *orch)
         all = all && pipeline_between_triggers(pipeline->state);
         if (must_wait(pipeline)) {
             pipeline_forget_calls(pipeline);
-            orchestrator_evaluator_forget(orch, &pipeline->aside);
+            orchestrator_evaluator_forget(&orch->evaluators, &pipeline->aside);
             pipeline->parked = true;
         }
     }
@@ -397,4 +397,15 @@ struct weir_u64s orchestrator_pipeline_positions(const struct pipeline *pipeline
 struct weir_u64s orchestrator_pipeline_datasets(const struct pipeline *pipeline)
 {
     return (struct weir_u64s){.at = pipeline->datasets, .count = pipeline->dataset_count};
+}
+
+struct pipeline_outline orchestrator_pipeline_outline(const struct pipeline *pipeline)
+{
+    return (struct pipeline_outline){
+        .id = pipeline->id,
+        .config = pipeline->config,
+        .file = pipeline->file,
+        .text = orchestrator_pipeline_text(pipeline),
+        .positions = orchestrator_pipeline_positions(pipeline),
+    };
 }

@@ -6,6 +6,7 @@
 #define ORCHESTRATOR_PIPELINE_PIPELINE_H
 
 #include "orchestrator/config/config.h"
+#include "orchestrator/config/outline.h"
 #include "orchestrator/orchestrator.h"
 #include "orchestrator/pipeline/machine.h"
 
@@ -65,6 +66,7 @@ void orchestrator_pipeline_forget_error(struct pipeline *pipeline, const char *t
 const struct orchestrator_config *orchestrator_pipeline_config(const struct pipeline *pipeline);
 const char *orchestrator_pipeline_file(const struct pipeline *pipeline);
 struct weir_bytes orchestrator_pipeline_text(const struct pipeline *pipeline);
+struct pipeline_outline orchestrator_pipeline_outline(const struct pipeline *pipeline);
 /* Change sequence per dataset up to which samples count, in the order of the file. */
 struct weir_u64s orchestrator_pipeline_positions(const struct pipeline *pipeline);
 struct weir_u64s orchestrator_pipeline_datasets(const struct pipeline *pipeline);

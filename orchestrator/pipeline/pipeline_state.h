@@ -2,7 +2,7 @@
 #ifndef ORCHESTRATOR_PIPELINE_PIPELINE_STATE_H
 #define ORCHESTRATOR_PIPELINE_PIPELINE_STATE_H
 
-#include "orchestrator/models/promotion.h"
+#include "orchestrator/judging/promotion.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/triggers/trigger.h"
 

@@ -156,7 +156,7 @@ static enum weir_status drop_runs(const struct pipeline *pipeline, struct weir_e
         int64_t number = weir_rows_i64(rows, i, 0);
         weir_rpc_send(orch->context.dispatcher, MSG_job_close,
                       &(struct msg_job_close){.job = (uint64_t)number});
-        status = orchestrator_run_remove_files(orch, number, err);
+        status = orchestrator_run_remove_files(&orch->context, number, err);
     }
     return status;
 }

@@ -35,7 +35,8 @@ static void on_noted(void *owner, const struct weir_reply *reply, const struct w
         return;
     }
     if (pipeline_advance(pipeline, PIPELINE_ON_SCORED, NULL, NULL) &&
-        orchestrator_run_remove_files(pipeline->orch, pipeline->scores_run, &problem) != WEIR_OK)
+        orchestrator_run_remove_files(&pipeline->orch->context, pipeline->scores_run, &problem) !=
+            WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
 }
 
@@ -104,7 +105,7 @@ static enum weir_status start_run(struct pipeline *pipeline, struct weir_error *
     WEIR_AUTO_FREE char *purpose = weir_format(
         "score/%" PRId64 "/%" PRId64, pipeline->newest.number, weir_rows_i64(wanted, 0, COL_ROUND));
     const struct run_wanted run = {
-        .pipeline = pipeline->id,
+        .pipeline = orchestrator_pipeline_outline(pipeline),
         .purpose = purpose,
         .mode = weir_rows_text(wanted, 0, COL_MODE),
         .trigger = pipeline->newest.number,
@@ -114,7 +115,7 @@ static enum weir_status start_run(struct pipeline *pipeline, struct weir_error *
         .seed = pipeline->config->seed,
         .base_model = weir_rows_text(wanted, 0, COL_MODEL),
     };
-    return orchestrator_run_start(pipeline->orch, &run, on_run, pipeline, err);
+    return orchestrator_run_start(&pipeline->orch->runs, &run, on_run, pipeline, err);
 }
 
 void pipeline_score(struct pipeline *pipeline)

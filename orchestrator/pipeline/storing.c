@@ -4,7 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
-#include "orchestrator/models/promotion.h"
+#include "orchestrator/judging/promotion.h"
 #include "orchestrator/models/store.h"
 #include "orchestrator/pipeline/decisions.h"
 #include "orchestrator/pipeline/timeline.h"
@@ -33,7 +33,8 @@ static enum weir_status effect_stored(struct pipeline *pipeline, const void *wha
     status = orchestrator_model_add(&orch->context, &wanted, &stored->files, err);
     json_decref(wanted.timeline);
     if (status == WEIR_OK)
-        status = orchestrator_promotion_stored(&orch->context, pipeline, wanted.id, err);
+        status = orchestrator_promotion_stored(
+            &orch->context, orchestrator_pipeline_outline(pipeline), wanted.id, err);
     return status == WEIR_OK ? pipeline_tell_trained(pipeline, wanted.run, err) : status;
 }
 
@@ -53,7 +54,7 @@ static void store(struct pipeline *pipeline, const struct run_result *run)
         return;
     }
     if (pipeline_advance(pipeline, PIPELINE_ON_STORED, effect_stored, &stored) &&
-        orchestrator_run_remove_files(pipeline->orch, run->number, &problem) != WEIR_OK)
+        orchestrator_run_remove_files(&pipeline->orch->context, run->number, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
     orchestrator_model_files_fini(&stored.files);
 }

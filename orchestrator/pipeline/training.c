@@ -134,7 +134,7 @@ enum weir_status pipeline_run_newest(struct pipeline *pipeline, run_done_fn *don
         return status;
     WEIR_AUTO_FREE char *purpose = weir_format("train/%" PRId64, pipeline->newest.number);
     struct run_wanted wanted = {
-        .pipeline = pipeline->id,
+        .pipeline = orchestrator_pipeline_outline(pipeline),
         .purpose = purpose,
         .mode = "train",
         .trigger = pipeline->newest.number,
@@ -144,7 +144,7 @@ enum weir_status pipeline_run_newest(struct pipeline *pipeline, run_done_fn *don
         .seed = pipeline->config->seed,
         .base_model = base,
     };
-    return orchestrator_run_start(pipeline->orch, &wanted, done, pipeline, err);
+    return orchestrator_run_start(&pipeline->orch->runs, &wanted, done, pipeline, err);
 }
 
 void pipeline_train(struct pipeline *pipeline)

@@ -8,7 +8,6 @@
 #include "core/base/memory.h"
 #include "core/base/path.h"
 #include "orchestrator/models/content.h"
-#include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/processes/spawn.h"
 #include "orchestrator/runs/run_state.h"
 #include "orchestrator/runs/run_watch.h"
@@ -18,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct run *run_find(const struct orchestrator *orch, int64_t number)
+struct run *run_find(const struct orchestrator_runs *runs, int64_t number)
 {
-    for (struct run *run = orch->runs; run != NULL; run = run->next)
+    for (struct run *run = runs->first; run != NULL; run = run->next)
         if (run->number == number)
             return run;
     return NULL;
@@ -28,15 +27,15 @@ struct run *run_find(const struct orchestrator *orch, int64_t number)
 
 void run_schedule(struct run *run, int64_t delay_ms, weir_loop_timer_fn *step)
 {
-    weir_loop_cancel(run->orch->context.loop, run->timer);
-    run->timer = weir_loop_timer(run->orch->context.loop, delay_ms, 0, step, run);
+    weir_loop_cancel(run->runs->context->loop, run->timer);
+    run->timer = weir_loop_timer(run->runs->context->loop, delay_ms, 0, step, run);
 }
 
 static void forget_calls(struct run *run)
 {
-    weir_rpc_forget(run->orch->context.storage, run);
-    weir_rpc_forget(run->orch->context.dispatcher, run);
-    weir_loop_cancel(run->orch->context.loop, run->timer);
+    weir_rpc_forget(run->runs->context->storage, run);
+    weir_rpc_forget(run->runs->context->dispatcher, run);
+    weir_loop_cancel(run->runs->context->loop, run->timer);
     run->timer = 0;
 }
 
@@ -52,7 +51,7 @@ static void free_run(struct run *run)
 
 static void unlink_run(struct run *run)
 {
-    struct run **at = &run->orch->runs;
+    struct run **at = &run->runs->first;
     while (*at != run)
         at = &(*at)->next;
     *at = run->next;
@@ -63,8 +62,8 @@ static void finish(struct run *run, const struct weir_error *err)
     forget_calls(run);
     unlink_run(run);
     if (err != NULL && run->launched && !run->trained)
-        run->orch->trainers.end(run->orch->trainers.owner, run->number);
-    run_release_slot(run->orch, run->number);
+        run->runs->trainers.end(run->runs->trainers.owner, run->number);
+    run_release_slot(run->runs, run->number);
     struct run_result result;
     if (err == NULL)
         run_result_of(run, &result);
@@ -80,12 +79,12 @@ void run_trouble(struct run *run, enum weir_status status, const struct weir_err
                  err->text);
         forget_calls(run);
         run->is_under_way = run->launched || run->trained;
-        run_release_slot(run->orch, run->number);
+        run_release_slot(run->runs, run->number);
         run_schedule(run, ORCHESTRATOR_AGAIN_MS, run_begin);
         return;
     }
     struct weir_error inner;
-    if (DB_RUN(run->orch->context.db, Q_run_failed, NULL, &inner, DB_I64(run->number),
+    if (DB_RUN(run->runs->context->db, Q_run_failed, NULL, &inner, DB_I64(run->number),
                DB_TEXT(err->text)) != WEIR_OK) {
         weir_log(WEIR_LOG_WARN, "failure not recorded", "run=%" PRId64 " because=\"%s\"",
                  run->number, inner.text);
@@ -93,9 +92,9 @@ void run_trouble(struct run *run, enum weir_status status, const struct weir_err
     finish(run, err);
 }
 
-void orchestrator_run_forget(struct orchestrator *orch, const void *owner)
+void orchestrator_run_forget(struct orchestrator_runs *runs, const void *owner)
 {
-    struct run **at = &orch->runs;
+    struct run **at = &runs->first;
     while (*at != NULL) {
         struct run *run = *at;
         if (run->owner != owner) {
@@ -105,25 +104,25 @@ void orchestrator_run_forget(struct orchestrator *orch, const void *owner)
         *at = run->next;
         forget_calls(run);
         if (run->launched && !run->trained)
-            orch->trainers.end(orch->trainers.owner, run->number);
-        run_release_slot(orch, run->number);
+            runs->trainers.end(runs->trainers.owner, run->number);
+        run_release_slot(runs, run->number);
         free_run(run);
     }
 }
 
-bool orchestrator_runs_under_way(const struct orchestrator *orch)
+bool orchestrator_runs_under_way(const struct orchestrator_runs *runs)
 {
-    const struct run *run = orch->runs;
+    const struct run *run = runs->first;
     while (run != NULL && !run->is_under_way)
         run = run->next;
     return run != NULL;
 }
 
-size_t orchestrator_runs_waiting(const struct orchestrator *orch, int64_t **ret_numbers)
+size_t orchestrator_runs_waiting(const struct orchestrator_runs *runs, int64_t **ret_numbers)
 {
     size_t count = 0, capacity = 0;
     int64_t *numbers = NULL;
-    for (const struct run *run = orch->runs; run != NULL; run = run->next) {
+    for (const struct run *run = runs->first; run != NULL; run = run->next) {
         if (run->is_under_way)
             continue;
         numbers = weir_grow(numbers, count, &capacity, sizeof *numbers);
@@ -133,22 +132,17 @@ size_t orchestrator_runs_waiting(const struct orchestrator *orch, int64_t **ret_
     return count;
 }
 
-void orchestrator_runs_free(struct orchestrator *orch)
+void orchestrator_runs_free(struct orchestrator_runs *runs)
 {
-    while (orch->runs != NULL) {
-        struct run *run = orch->runs;
-        orch->runs = run->next;
+    while (runs->first != NULL) {
+        struct run *run = runs->first;
+        runs->first = run->next;
         forget_calls(run);
         free_run(run);
     }
 }
 
 /* ---- the trainer ---- */
-
-static const struct orchestrator_config *config_of(const struct run *run)
-{
-    return orchestrator_pipeline_config(orchestrator_pipeline_by_id(run->orch, run->pipeline));
-}
 
 static void start_trainer(struct run *run)
 {
@@ -157,11 +151,11 @@ static void start_trainer(struct run *run)
         return;
     enum weir_status status = weir_make_directories(run->directory, 0700, &err);
     if (status == WEIR_OK)
-        status = DB_RUN(run->orch->context.db, Q_run_started, NULL, &err, DB_I64(run->number),
-                        DB_I64(weir_now_wall_us()), DB_I64(config_of(run)->gpus));
+        status = DB_RUN(run->runs->context->db, Q_run_started, NULL, &err, DB_I64(run->number),
+                        DB_I64(weir_now_wall_us()), DB_I64(run->outline.config->gpus));
     if (status == WEIR_OK)
-        status = run->orch->trainers.start(run->orch->trainers.owner, run->number,
-                                           arbiter_gpus(run->orch->arbiter, run->number),
+        status = run->runs->trainers.start(run->runs->trainers.owner, run->number,
+                                           arbiter_gpus(run->runs->arbiter, run->number),
                                            run->start_from, &err);
     if (status == WEIR_EXISTS) { /* one is just ending */
         run_schedule(run, ORCHESTRATOR_AGAIN_MS, run_begin);
@@ -172,8 +166,8 @@ static void start_trainer(struct run *run)
         return;
     }
     run->launched = true;
-    run->orch->trainers_alive++;
-    run_watch_begin(run->orch->watch, run->number, config_of(run)->patience_ms);
+    run->runs->trainers_alive++;
+    run_watch_begin(run->runs->watch, run->number, run->outline.config->patience_ms);
 }
 
 /* After each failure twice as long; a process that was killed says nothing against the next one. */
@@ -199,7 +193,7 @@ static bool has_failed(struct run *run, const struct run_exit *ended, int64_t si
         weir_ignore(weir_fail(ret_why, WEIR_INTERNAL, "exit code 0, and its run was not done"));
     else
         weir_ignore(weir_fail(ret_why, WEIR_INTERNAL, "%s", ended->how));
-    return run->exits > config_of(run)->retries || run->deaths > RUN_DEATHS_MAX;
+    return run->exits > run->outline.config->retries || run->deaths > RUN_DEATHS_MAX;
 }
 
 static void try_again(struct run *run)
@@ -235,13 +229,13 @@ static void on_failed_job(void *owner, const struct weir_reply *reply, const str
         try_again(run);
 }
 
-void orchestrator_run_exited(struct orchestrator *orch, int64_t number,
+void orchestrator_run_exited(struct orchestrator_runs *runs, int64_t number,
                              const struct run_exit *ended)
 {
-    struct run *run = run_find(orch, number);
-    int64_t silent_ms = run_watch_end(orch->watch, number);
-    orch->trainers_alive--;
-    run_release_slot(orch, number);
+    struct run *run = run_find(runs, number);
+    int64_t silent_ms = run_watch_end(runs->watch, number);
+    runs->trainers_alive--;
+    run_release_slot(runs, number);
     if (run == NULL || run->trained || !run->launched)
         return;
     struct weir_error err;
@@ -253,7 +247,7 @@ void orchestrator_run_exited(struct orchestrator *orch, int64_t number,
     } else if (ended->by_signal && !run->is_over) {
         try_again(run);
     } else {
-        weir_rpc_call(run->orch->context.dispatcher, MSG_job_ask,
+        weir_rpc_call(run->runs->context->dispatcher, MSG_job_ask,
                       &(struct msg_job_ask){.job = (uint64_t)number}, ORCHESTRATOR_ASK_MS,
                       on_failed_job, run);
     }
@@ -273,14 +267,13 @@ static void on_job_opened(void *owner, const struct weir_reply *reply, const str
 
 static void open_job(struct run *run)
 {
-    const struct pipeline *pipeline = orchestrator_pipeline_by_id(run->orch, run->pipeline);
     const struct orchestrator_quota quota =
-        orchestrator_quota_of(&run->orch->sharing, config_of(run)->name);
-    WEIR_AUTO_FREE char *set_path = weir_path_in(run->orch->context.data_dir, run->set_path);
+        orchestrator_quota_of(&run->runs->sharing, run->outline.config->name);
+    WEIR_AUTO_FREE char *set_path = weir_path_in(run->runs->context->data_dir, run->set_path);
     struct msg_job_open message = {
         .job = (uint64_t)run->number,
-        .file = orchestrator_pipeline_file(pipeline),
-        .config = orchestrator_pipeline_text(pipeline),
+        .file = run->outline.file,
+        .config = run->outline.text,
         .set_path = set_path,
         .set_digest = run->set_digest,
         .epochs = (uint32_t)run->epochs,
@@ -291,7 +284,7 @@ static void open_job(struct run *run)
         .share = quota.share,
         .workers = (uint32_t)quota.workers,
     };
-    weir_rpc_call(run->orch->context.dispatcher, MSG_job_open, &message, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(run->runs->context->dispatcher, MSG_job_open, &message, ORCHESTRATOR_ASK_MS,
                   on_job_opened, run);
 }
 
@@ -306,15 +299,15 @@ static enum weir_status load_base(struct run *run, struct weir_error *err)
         return WEIR_OK;
     struct stored_model model;
     enum weir_status status =
-        orchestrator_model_get(&run->orch->context, run->base_model, &model, err);
+        orchestrator_model_get(run->runs->context, run->base_model, &model, err);
     if (status != WEIR_OK)
         return status;
     char *path = NULL;
-    status = orchestrator_model_file(&run->orch->context, &model, run->directory, &path, err);
+    status = orchestrator_model_file(run->runs->context, &model, run->directory, &path, err);
     if (status == WEIR_OK) {
         free(run->start_from);
         run->start_from = path;
-        status = orchestrator_model_fitted(&run->orch->context, &model, &run->fitted, err);
+        status = orchestrator_model_fitted(run->runs->context, &model, &run->fitted, err);
     }
     orchestrator_model_fini(&model);
     return status;
@@ -363,7 +356,7 @@ void run_begin(void *owner)
     struct weir_error err;
     run->timer = 0;
     run->is_under_way = run->launched || run->trained;
-    if (run->orch->holds_runs && !run->is_under_way) {
+    if (run->runs->are_held && !run->is_under_way) {
         run_schedule(run, ORCHESTRATOR_POLL_MS, run_begin);
         return;
     }
@@ -383,11 +376,6 @@ void run_begin(void *owner)
         run_audit(run);
         return;
     }
-    const struct pipeline *pipeline = orchestrator_pipeline_by_id(run->orch, run->pipeline);
-    if (status == WEIR_OK && pipeline == NULL) {
-        status =
-            weir_fail(&err, WEIR_NOT_FOUND, "run %" PRId64 " belongs to no pipeline", run->number);
-    }
     bool has_slot = true;
     if (status == WEIR_OK)
         status = run_ask_slot(run, &has_slot, &err);
@@ -400,8 +388,8 @@ void run_begin(void *owner)
         run_trouble(run, status, &err);
         return;
     }
-    struct msg_dataset_ask ask = {.name = config_of(run)->datasets[0]};
-    weir_rpc_call(run->orch->context.storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS,
+    struct msg_dataset_ask ask = {.name = run->outline.config->datasets[0]};
+    weir_rpc_call(run->runs->context->storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS,
                   on_dataset, run);
 }
 
@@ -443,7 +431,7 @@ static enum weir_status record_audit(struct run *run, const struct msg_job_is *j
                          run->number, job->lost, job->duplicated, job->delivery);
     }
     enum weir_status status =
-        DB_RUN(run->orch->context.db, Q_run_audited, NULL, err, DB_I64(run->number),
+        DB_RUN(run->runs->context->db, Q_run_audited, NULL, err, DB_I64(run->number),
                DB_TEXT(weir_buf_text(&audit)), DB_I64(job->worker_cpu_ns), DB_I64(job->bytes_read),
                DB_I64(job->bytes_sent));
     return status == WEIR_OK ? run_load(run, err) : status;
@@ -472,7 +460,7 @@ static void on_job_is(void *owner, const struct weir_reply *reply, const struct 
         run_trouble(run, status, &problem);
         return;
     }
-    weir_rpc_send(run->orch->context.dispatcher, MSG_job_close,
+    weir_rpc_send(run->runs->context->dispatcher, MSG_job_close,
                   &(struct msg_job_close){.job = (uint64_t)run->number});
     finish(run, NULL);
 }
@@ -481,6 +469,6 @@ void run_audit(struct run *run)
 {
     run->timer = 0;
     struct msg_job_ask ask = {.job = (uint64_t)run->number};
-    weir_rpc_call(run->orch->context.dispatcher, MSG_job_ask, &ask, ORCHESTRATOR_ASK_MS, on_job_is,
+    weir_rpc_call(run->runs->context->dispatcher, MSG_job_ask, &ask, ORCHESTRATOR_ASK_MS, on_job_is,
                   run);
 }

@@ -5,18 +5,36 @@
  *     trained  the trainer is done, the audit is awaited
  *     done     audited            failed  the trainer failed too often, or samples were lost
  *
- * Owned by: struct orchestrator. Survives: a crash between any two steps. */
+ * Owned by: struct orchestrator_runs. Survives: a crash between any two steps. */
 #ifndef ORCHESTRATOR_RUNS_RUN_H
 #define ORCHESTRATOR_RUNS_RUN_H
 
-#include "orchestrator/orchestrator.h"
+#include "orchestrator/config/outline.h"
+#include "orchestrator/context/context.h"
+#include "orchestrator/models/run_result.h"
+#include "orchestrator/runs/run_watch.h"
+#include "orchestrator/sharing/quotas.h"
 
 enum {
     RUN_DEATHS_MAX = 20
 }; /* of trainers killed by a signal; exits count against training.retries */
 
+struct run;
+
+/* Owned by: struct orchestrator. */
+struct orchestrator_runs {
+    struct orchestrator_context *context;
+    struct orchestrator_trainers trainers;
+    struct orchestrator_sharing sharing;
+    struct arbiter *arbiter; /* of trainers */
+    struct run_watch *watch; /* their processes */
+    struct run *first;
+    bool are_held;           /* an erasure purges what runs left behind: none begins */
+    unsigned trainers_alive; /* processes, those included that were told to end */
+};
+
 struct run_wanted {
-    int64_t pipeline;
+    struct pipeline_outline pipeline;
     const char *purpose; /* unique per pipeline: "train/3" */
     const char *mode;    /* train, evaluate, predict */
     int64_t trigger;
@@ -25,26 +43,6 @@ struct run_wanted {
     uint64_t epochs;
     uint64_t seed;
     const char *base_model; /* id, or NULL: initial weights */
-};
-
-/* What became of it. Texts live as long as the run. */
-struct run_result {
-    int64_t number;
-    int64_t pipeline, trigger;
-    const char *mode;
-    const char *purpose;
-    const char *set_digest;
-    const char *base_model; /* NULL: none */
-    int64_t clean_epoch;
-    uint64_t samples;
-    double loss;
-    int64_t busy_ns, wait_ns;
-    struct orchestrator_cost cost;
-    const char *audit;        /* JSON object of C11 */
-    const char *directory;    /* of its files */
-    const char *model_file;   /* in the directory */
-    const char *outputs_file; /* in the directory */
-    struct weir_bytes fitted;
 };
 
 /* What queries that end in columns cpu_ns, worker_cpu_ns, bytes_read, bytes_sent and GPU time say from `column` on. */
@@ -57,22 +55,23 @@ typedef void run_done_fn(void *owner, const struct run_result *result,
 
 /* Finds or makes the run of that purpose and sees it through. A run that has failed is tried again.
  * UNAVAILABLE when the database is away; `done` is not called then. */
-enum weir_status orchestrator_run_start(struct orchestrator *orch, const struct run_wanted *wanted,
-                                        run_done_fn *done, void *owner,
-                                        struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_run_start(struct orchestrator_runs *runs,
+                                        const struct run_wanted *wanted, run_done_fn *done,
+                                        void *owner, struct weir_error *err) WEIR_MUST_USE;
 /* Whoever asked is gone; the trainer is ended. */
-void orchestrator_run_forget(struct orchestrator *orch, const void *owner);
-void orchestrator_runs_free(struct orchestrator *orch);
+void orchestrator_run_forget(struct orchestrator_runs *runs, const void *owner);
+void orchestrator_runs_free(struct orchestrator_runs *runs);
 /* True while a run has begun and is not over. */
-bool orchestrator_runs_under_way(const struct orchestrator *orch);
+bool orchestrator_runs_under_way(const struct orchestrator_runs *runs);
 /* Numbers of the runs that have not begun; returns their count. `*ret_numbers` is the caller's to free. */
-size_t orchestrator_runs_waiting(const struct orchestrator *orch, int64_t **ret_numbers);
+size_t orchestrator_runs_waiting(const struct orchestrator_runs *runs, int64_t **ret_numbers);
 /* What pipelines have had of their shares, as runs of former processes tell. */
-enum weir_status orchestrator_runs_recall(struct orchestrator *orch,
+enum weir_status orchestrator_runs_recall(struct orchestrator_runs *runs,
                                           struct weir_error *err) WEIR_MUST_USE;
 
 /* Removes the directory of a run's files. */
-enum weir_status orchestrator_run_remove_files(const struct orchestrator *orch, int64_t number,
+enum weir_status orchestrator_run_remove_files(const struct orchestrator_context *context,
+                                               int64_t number,
                                                struct weir_error *err) WEIR_MUST_USE;
 
 /* The trainer of a run has ended by itself; `how` says in words what the system told. */
@@ -81,7 +80,7 @@ struct run_exit {
     int code;
     const char *how;
 };
-void orchestrator_run_exited(struct orchestrator *orch, int64_t number,
+void orchestrator_run_exited(struct orchestrator_runs *runs, int64_t number,
                              const struct run_exit *exit);
 
 /* Progress of a trainer that works now, for a pipeline (0: for any), for people. False: none. */
@@ -95,11 +94,12 @@ struct run_progress {
     int64_t busy_ns, wait_ns;
     char stage[16]; /* what it has waited for lately: see docs/reference/json.md; "": not known */
 };
-bool orchestrator_run_progress(const struct orchestrator *orch, int64_t pipeline,
+bool orchestrator_run_progress(const struct orchestrator_runs *runs, int64_t pipeline,
                                struct run_progress *ret_progress);
 
-void orchestrator_on_run_ask(void *owner, struct weir_request *request);
-void orchestrator_on_run_beat(void *owner, struct weir_request *request);
-void orchestrator_on_run_done(void *owner, struct weir_request *request);
+/* What trainers ask and tell: answers run_ask, run_beat, run_done. */
+void orchestrator_run_asked(struct orchestrator_runs *runs, struct weir_request *request);
+void orchestrator_run_beats(struct orchestrator_runs *runs, struct weir_request *request);
+void orchestrator_run_finished(struct orchestrator_runs *runs, struct weir_request *request);
 
 #endif

@@ -4,7 +4,6 @@
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
-#include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/runs/run_watch.h"
 
 #include <inttypes.h>
@@ -17,11 +16,10 @@ static void refuse(struct weir_request *request, enum weir_status status, struct
     weir_rpc_refuse(request->server, &request->route, err);
 }
 
-void orchestrator_on_run_ask(void *owner, struct weir_request *request)
+void orchestrator_run_asked(struct orchestrator_runs *runs, struct weir_request *request)
 {
-    struct orchestrator *orch = owner;
     const struct msg_run_ask *ask = request->message;
-    struct run *run = run_find(orch, (int64_t)ask->run);
+    struct run *run = run_find(runs, (int64_t)ask->run);
     struct weir_error err;
     if (run == NULL || run->trained || run->row == NULL) {
         refuse(request,
@@ -29,14 +27,13 @@ void orchestrator_on_run_ask(void *owner, struct weir_request *request)
                &err);
         return;
     }
-    const struct pipeline *pipeline = orchestrator_pipeline_by_id(orch, run->pipeline);
     run->session = ask->session;
-    run_watch_hear(orch->watch, run->number);
+    run_watch_hear(runs->watch, run->number);
     struct msg_run_is answer = {
         .mode = run->mode,
-        .pipeline = orchestrator_pipeline_config(pipeline)->name,
-        .file = orchestrator_pipeline_file(pipeline),
-        .config = orchestrator_pipeline_text(pipeline),
+        .pipeline = run->outline.config->name,
+        .file = run->outline.file,
+        .config = run->outline.text,
         .job = (uint64_t)run->number,
         .seed = run->seed,
         .start_from = run->start_from,
@@ -48,14 +45,13 @@ void orchestrator_on_run_ask(void *owner, struct weir_request *request)
     weir_rpc_reply(request->server, &request->route, MSG_run_is, &answer, NULL);
 }
 
-void orchestrator_on_run_beat(void *owner, struct weir_request *request)
+void orchestrator_run_beats(struct orchestrator_runs *runs, struct weir_request *request)
 {
-    struct orchestrator *orch = owner;
     const struct msg_run_beat *beat = request->message;
-    struct run *run = run_find(orch, (int64_t)beat->run);
+    struct run *run = run_find(runs, (int64_t)beat->run);
     bool known = run != NULL && run->session == beat->session;
     if (known) {
-        run_watch_hear(orch->watch, run->number);
+        run_watch_hear(runs->watch, run->number);
         run->progress = (struct run_progress){
             .number = run->number,
             .pipeline = run->pipeline,
@@ -68,19 +64,19 @@ void orchestrator_on_run_beat(void *owner, struct weir_request *request)
             .wait_ns = beat->wait_ns,
         };
         (void)snprintf(run->progress.stage, sizeof run->progress.stage, "%s", beat->stage);
-        if (orch->context.listener.progress != NULL)
-            orch->context.listener.progress(orch->context.listener.owner);
+        if (runs->context->listener.progress != NULL)
+            runs->context->listener.progress(runs->context->listener.owner);
     }
     struct msg_run_orders orders = {.stop = !known};
     weir_rpc_reply(request->server, &request->route, MSG_run_orders, &orders, NULL);
 }
 
 /* True: told before, by a trainer that missed the answer. */
-static bool is_over(struct orchestrator *orch, int64_t number)
+static bool is_over(struct orchestrator_runs *runs, int64_t number)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     struct weir_error err;
-    if (DB_RUN(orch->context.db, Q_run_get, &rows, &err, DB_I64(number)) != WEIR_OK ||
+    if (DB_RUN(runs->context->db, Q_run_get, &rows, &err, DB_I64(number)) != WEIR_OK ||
         weir_rows_count(rows) == 0)
         return false;
     const char *state = weir_rows_text(rows, 0, 11);
@@ -94,12 +90,12 @@ static enum weir_status record(struct run *run, const struct msg_run_done *done,
     bool learns = strcmp(run->mode, "train") == 0;
     struct weir_bytes fitted = learns ? done->fitted : weir_bytes_of("");
     enum weir_status status = DB_RUN(
-        run->orch->context.db, Q_run_trained, NULL, err, DB_I64(run->number), DB_I64(done->samples),
-        DB_F64(done->loss), DB_I64(done->busy_ns), DB_I64(done->wait_ns), DB_I64(done->cpu_ns),
-        DB_TEXT(done->model), DB_TEXT(done->outputs), DB_BYTES(fitted),
+        run->runs->context->db, Q_run_trained, NULL, err, DB_I64(run->number),
+        DB_I64(done->samples), DB_F64(done->loss), DB_I64(done->busy_ns), DB_I64(done->wait_ns),
+        DB_I64(done->cpu_ns), DB_TEXT(done->model), DB_TEXT(done->outputs), DB_BYTES(fitted),
         done->since_first_ns > 0 ? DB_I64(weir_now_wall_us() - done->since_first_ns / 1000)
                                  : DB_NULL,
-        DB_I64(run_bill_ns(run->orch, run->number)));
+        DB_I64(run_bill_ns(run->runs, run->number)));
     return status == WEIR_OK ? run_load(run, err) : status;
 }
 
@@ -121,14 +117,13 @@ static enum weir_status check_file(const struct run *run, const char *name, stru
         name, run->directory);
 }
 
-void orchestrator_on_run_done(void *owner, struct weir_request *request)
+void orchestrator_run_finished(struct orchestrator_runs *runs, struct weir_request *request)
 {
-    struct orchestrator *orch = owner;
     const struct msg_run_done *done = request->message;
-    struct run *run = run_find(orch, (int64_t)done->run);
+    struct run *run = run_find(runs, (int64_t)done->run);
     struct weir_error err;
     if (run == NULL || run->trained) {
-        if (run != NULL || is_over(orch, (int64_t)done->run)) {
+        if (run != NULL || is_over(runs, (int64_t)done->run)) {
             weir_rpc_reply(request->server, &request->route, MSG_run_noted, NULL, NULL);
             return;
         }
@@ -153,15 +148,15 @@ void orchestrator_on_run_done(void *owner, struct weir_request *request)
         return;
     }
     run->trained = true;
-    run_watch_leaves(orch->watch, run->number);
+    run_watch_leaves(runs->watch, run->number);
     weir_rpc_reply(request->server, &request->route, MSG_run_noted, NULL, NULL);
     run_audit(run);
 }
 
-bool orchestrator_run_progress(const struct orchestrator *orch, int64_t pipeline,
+bool orchestrator_run_progress(const struct orchestrator_runs *runs, int64_t pipeline,
                                struct run_progress *ret_progress)
 {
-    for (const struct run *run = orch->runs; run != NULL; run = run->next) {
+    for (const struct run *run = runs->first; run != NULL; run = run->next) {
         if (run->progress.number != 0 && (pipeline == 0 || pipeline == run->pipeline)) {
             *ret_progress = run->progress;
             return true;

@@ -6,7 +6,6 @@
 #include "core/base/memory.h"
 #include "core/base/path.h"
 #include "core/wire/sample.h"
-#include "orchestrator/pipeline/pipeline.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +45,7 @@ enum weir_status run_load(struct run *run, struct weir_error *err)
 {
     struct weir_rows *row = NULL;
     enum weir_status status =
-        DB_RUN(run->orch->context.db, Q_run_get, &row, err, DB_I64(run->number));
+        DB_RUN(run->runs->context->db, Q_run_get, &row, err, DB_I64(run->number));
     if (status != WEIR_OK)
         return status;
     if (weir_rows_count(row) == 0) {
@@ -114,63 +113,66 @@ void run_result_of(const struct run *run, struct run_result *ret_result)
     };
 }
 
-static enum weir_status find_or_add(struct orchestrator *orch, const struct run_wanted *wanted,
+static enum weir_status find_or_add(struct orchestrator_runs *runs, const struct run_wanted *wanted,
                                     int64_t *ret_number, struct weir_error *err)
 {
     enum weir_status status = DB_RUN(
-        orch->context.db, Q_run_add, NULL, err, DB_I64(wanted->pipeline), DB_TEXT(wanted->purpose),
-        DB_TEXT(wanted->mode), DB_I64(wanted->trigger), DB_TEXT(wanted->set_digest),
-        DB_TEXT(weir_path_below(orch->context.data_dir, wanted->set_path)), DB_I64(wanted->epochs),
+        runs->context->db, Q_run_add, NULL, err, DB_I64(wanted->pipeline.id),
+        DB_TEXT(wanted->purpose), DB_TEXT(wanted->mode), DB_I64(wanted->trigger),
+        DB_TEXT(wanted->set_digest),
+        DB_TEXT(weir_path_below(runs->context->data_dir, wanted->set_path)), DB_I64(wanted->epochs),
         DB_I64(wanted->seed), wanted->base_model == NULL ? DB_NULL : DB_TEXT(wanted->base_model),
         DB_I64(weir_now_wall_us()));
     WEIR_AUTO(weir_rows) rows = NULL;
     if (status == WEIR_OK) {
-        status = DB_RUN(orch->context.db, Q_run_by_purpose, &rows, err, DB_I64(wanted->pipeline),
-                        DB_TEXT(wanted->purpose));
+        status = DB_RUN(runs->context->db, Q_run_by_purpose, &rows, err,
+                        DB_I64(wanted->pipeline.id), DB_TEXT(wanted->purpose));
     }
     if (status == WEIR_OK)
         *ret_number = weir_rows_i64(rows, 0, 0);
     return status;
 }
 
-enum weir_status orchestrator_run_start(struct orchestrator *orch, const struct run_wanted *wanted,
-                                        run_done_fn *done, void *owner, struct weir_error *err)
+enum weir_status orchestrator_run_start(struct orchestrator_runs *runs,
+                                        const struct run_wanted *wanted, run_done_fn *done,
+                                        void *owner, struct weir_error *err)
 {
     int64_t number = 0;
-    enum weir_status status = find_or_add(orch, wanted, &number, err);
+    enum weir_status status = find_or_add(runs, wanted, &number, err);
     if (status == WEIR_OK)
-        status = DB_RUN(orch->context.db, Q_run_reopen, NULL, err, DB_I64(number));
+        status = DB_RUN(runs->context->db, Q_run_reopen, NULL, err, DB_I64(number));
     if (status != WEIR_OK)
         return status;
-    struct run *run = run_find(orch, number);
+    struct run *run = run_find(runs, number);
     if (run == NULL) {
         char name[32];
         (void)snprintf(name, sizeof name, "%lld", (long long)number);
         run = weir_calloc(1, sizeof *run);
-        run->orch = orch;
+        run->runs = runs;
         run->number = number;
-        run->directory = orchestrator_path(&orch->context, "runs", name);
+        run->directory = orchestrator_path(runs->context, "runs", name);
         run->start_from = weir_strdup("");
         run->arena = weir_arena_new();
-        run->next = orch->runs;
-        orch->runs = run;
+        run->next = runs->first;
+        runs->first = run;
         run_schedule(run, 0, run_begin);
     }
     if (run->owner != NULL && run->owner != owner) {
         return weir_fail(err, WEIR_UNAVAILABLE, "run %lld is in work for somebody else",
                          (long long)number);
     }
+    run->outline = wanted->pipeline;
     run->done = done;
     run->owner = owner;
     return WEIR_OK;
 }
 
-enum weir_status orchestrator_run_remove_files(const struct orchestrator *orch, int64_t number,
-                                               struct weir_error *err)
+enum weir_status orchestrator_run_remove_files(const struct orchestrator_context *context,
+                                               int64_t number, struct weir_error *err)
 {
     char name[32];
     (void)snprintf(name, sizeof name, "%lld", (long long)number);
-    WEIR_AUTO_FREE char *directory = orchestrator_path(&orch->context, "runs", name);
+    WEIR_AUTO_FREE char *directory = orchestrator_path(context, "runs", name);
     return weir_remove_tree(directory, err);
 }
 

@@ -4,7 +4,6 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/runs/run_watch.h"
 
 #include <inttypes.h>
@@ -13,13 +12,13 @@
 enum { NS_PER_MS = 1000000, RECALLED_MAX = 1000 };
 
 /* Whoever is given a slot begins. */
-static void grant_all(struct orchestrator *orch, const struct run *asking)
+static void grant_all(struct orchestrator_runs *runs, const struct run *asking)
 {
     int64_t number = 0;
-    while (arbiter_grant(orch->arbiter, weir_now_ms(), &number)) {
-        struct run *run = run_find(orch, number);
+    while (arbiter_grant(runs->arbiter, weir_now_ms(), &number)) {
+        struct run *run = run_find(runs, number);
         if (run == NULL)
-            arbiter_release(orch->arbiter, number, weir_now_ms());
+            arbiter_release(runs->arbiter, number, weir_now_ms());
         else if (run != asking)
             run_schedule(run, 0, run_begin);
     }
@@ -27,10 +26,9 @@ static void grant_all(struct orchestrator *orch, const struct run *asking)
 
 enum weir_status run_ask_slot(struct run *run, bool *ret_has, struct weir_error *err)
 {
-    struct orchestrator *orch = run->orch;
-    const struct orchestrator_config *config =
-        orchestrator_pipeline_config(orchestrator_pipeline_by_id(orch, run->pipeline));
-    const struct orchestrator_quota quota = orchestrator_quota_of(&orch->sharing, config->name);
+    struct orchestrator_runs *runs = run->runs;
+    const struct orchestrator_config *config = run->outline.config;
+    const struct orchestrator_quota quota = orchestrator_quota_of(&runs->sharing, config->name);
     const struct arbiter_claim claim = {
         .run = run->number,
         .pipeline = run->pipeline,
@@ -38,55 +36,55 @@ enum weir_status run_ask_slot(struct run *run, bool *ret_has, struct weir_error 
         .gpus = config->gpus,
         .is_urgent = strcmp(run->mode, "train") == 0,
     };
-    if (!arbiter_claim(orch->arbiter, &claim))
+    if (!arbiter_claim(runs->arbiter, &claim))
         return weir_fail(
             err, WEIR_INVALID,
             "training.gpus: expected at most %zu of the system file (gpus, and quotas.%s), found "
             "%" PRIu64,
-            claim.quota.gpus > 0 && claim.quota.gpus < orch->sharing.gpus ? (size_t)claim.quota.gpus
-                                                                          : orch->sharing.gpus,
+            claim.quota.gpus > 0 && claim.quota.gpus < runs->sharing.gpus ? (size_t)claim.quota.gpus
+                                                                          : runs->sharing.gpus,
             config->name, config->gpus);
-    grant_all(orch, run);
-    *ret_has = arbiter_holds(orch->arbiter, run->number);
+    grant_all(runs, run);
+    *ret_has = arbiter_holds(runs->arbiter, run->number);
     return WEIR_OK;
 }
 
-int64_t run_bill_ns(struct orchestrator *orch, int64_t number)
+int64_t run_bill_ns(struct orchestrator_runs *runs, int64_t number)
 {
-    return arbiter_bill(orch->arbiter, number, weir_now_ms()) * NS_PER_MS;
+    return arbiter_bill(runs->arbiter, number, weir_now_ms()) * NS_PER_MS;
 }
 
 /* What it has held for a run that did not come to its end. */
-static void note_held(struct orchestrator *orch, int64_t number)
+static void note_held(struct orchestrator_runs *runs, int64_t number)
 {
     struct weir_error err;
-    int64_t held_ns = run_bill_ns(orch, number);
+    int64_t held_ns = run_bill_ns(runs, number);
     if (held_ns > 0 &&
-        DB_RUN(orch->context.db, Q_run_held, NULL, &err, DB_I64(number), DB_I64(held_ns)))
+        DB_RUN(runs->context->db, Q_run_held, NULL, &err, DB_I64(number), DB_I64(held_ns)))
         weir_log(WEIR_LOG_WARN, "what a run has held is not recorded", "run=%" PRId64 " %s", number,
                  err.text);
 }
 
 /* A run that is over may be asked for again, and be over again, before the process that did it is gone. */
-void run_release_slot(struct orchestrator *orch, int64_t number)
+void run_release_slot(struct orchestrator_runs *runs, int64_t number)
 {
-    if (run_watch_has(orch->watch, number))
+    if (run_watch_has(runs->watch, number))
         return;
-    note_held(orch, number);
-    arbiter_release(orch->arbiter, number, weir_now_ms());
-    grant_all(orch, NULL);
+    note_held(runs, number);
+    arbiter_release(runs->arbiter, number, weir_now_ms());
+    grant_all(runs, NULL);
 }
 
-enum weir_status orchestrator_runs_recall(struct orchestrator *orch, struct weir_error *err)
+enum weir_status orchestrator_runs_recall(struct orchestrator_runs *runs, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(orch->context.db, Q_runs_held, &rows, err, DB_I64(RECALLED_MAX));
+        DB_RUN(runs->context->db, Q_runs_held, &rows, err, DB_I64(RECALLED_MAX));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         const struct orchestrator_quota quota =
-            orchestrator_quota_of(&orch->sharing, weir_rows_text(rows, i, 1));
+            orchestrator_quota_of(&runs->sharing, weir_rows_text(rows, i, 1));
         const struct arbiter_quota trainers = orchestrator_quota_trainers(&quota);
-        arbiter_recall(orch->arbiter, weir_rows_i64(rows, i, 0), &trainers,
+        arbiter_recall(runs->arbiter, weir_rows_i64(rows, i, 0), &trainers,
                        weir_rows_i64(rows, i, 2) / NS_PER_MS);
     }
     return status;

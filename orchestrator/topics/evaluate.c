@@ -4,7 +4,8 @@
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/erasures/erasure.h"
-#include "orchestrator/evaluations/evaluator.h"
+#include "orchestrator/judging/evaluator.h"
+#include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/topics/topic.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 
 static void forget(struct topic_call *call)
 {
-    orchestrator_evaluator_forget(call->orch, call);
+    orchestrator_evaluator_forget(&call->orch->evaluators, call);
 }
 
 /* Columns of Q_evaluation_at. */
@@ -162,5 +163,7 @@ void topic_evaluate(struct topic_call *call)
     }
     call->collected = tasks_json(orchestrator_pipeline_config(call->pipeline), &tasks);
     call->forget = forget;
-    orchestrator_evaluator_start(call->pipeline, &tasks, on_done, call);
+    orchestrator_evaluator_start(&call->orch->evaluators,
+                                 orchestrator_pipeline_outline(call->pipeline), &tasks, on_done,
+                                 call);
 }

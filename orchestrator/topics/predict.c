@@ -17,7 +17,7 @@ enum { LIMIT_DEFAULT = 20, LIMIT_MAX = 100000, PREDICT_ASK_MS = 10000 };
 
 static void forget(struct topic_call *call)
 {
-    orchestrator_run_forget(call->orch, call);
+    orchestrator_run_forget(&call->orch->runs, call);
 }
 
 static json_t *outputs_json(const struct weir_outputs *outputs, int64_t limit)
@@ -55,7 +55,7 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
         json_pack("{ss,sI,so}", "model", call->text, "samples", (json_int_t)outputs.count,
                   "predictions", outputs_json(&outputs, limit < LIMIT_MAX ? limit : LIMIT_MAX));
     weir_outputs_close(&outputs);
-    if (orchestrator_run_remove_files(call->orch, run->number, &problem) != WEIR_OK)
+    if (orchestrator_run_remove_files(&call->orch->context, run->number, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
     topic_answer(call, answer);
 }
@@ -76,7 +76,7 @@ static void on_sealed(void *owner, const struct weir_reply *reply, const struct 
     }
     WEIR_AUTO_FREE char *purpose = weir_format("predict/%016" PRIx64, weir_random_u64());
     struct run_wanted wanted = {
-        .pipeline = call->number,
+        .pipeline = orchestrator_pipeline_outline(call->pipeline),
         .purpose = purpose,
         .mode = "predict",
         .set_digest = selected->digest,
@@ -84,7 +84,7 @@ static void on_sealed(void *owner, const struct weir_reply *reply, const struct 
         .epochs = 1,
         .base_model = call->text,
     };
-    if (orchestrator_run_start(call->orch, &wanted, on_run, call, &problem) != WEIR_OK) {
+    if (orchestrator_run_start(&call->orch->runs, &wanted, on_run, call, &problem) != WEIR_OK) {
         topic_refuse(call, &problem);
         return;
     }
@@ -105,7 +105,7 @@ void topic_predict(struct topic_call *call)
         .pipeline = orchestrator_pipeline_config(pipeline)->name,
         .positions = orchestrator_pipeline_positions(pipeline),
     };
-    call->number = orchestrator_pipeline_id(pipeline);
+    call->pipeline = pipeline;
     enum weir_status status = topic_choose_model(call, pipeline, &call->text, &err);
     if (status == WEIR_OK)
         status = topic_interval(call, &seal.from_time, &seal.to_time, &err);

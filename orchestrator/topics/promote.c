@@ -1,6 +1,7 @@
 /* promote, rollback: a person says which model is the active one. */
-#include "orchestrator/models/promotion.h"
+#include "orchestrator/judging/promotion.h"
 #include "orchestrator/models/store.h"
+#include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/topics/topic.h"
 
 #include <string.h>

@@ -14,7 +14,7 @@ enum { ERASURES_LISTED_MAX = 1000 };
 static json_t *progress_json(const struct orchestrator *orch, int64_t pipeline)
 {
     struct run_progress progress;
-    if (!orchestrator_run_progress(orch, pipeline, &progress))
+    if (!orchestrator_run_progress(&orch->runs, pipeline, &progress))
         return json_null();
     double spent_ns = (double)(progress.busy_ns + progress.wait_ns);
     return json_pack("{ss,sI,sI,sI,so,sf,ss*}", "mode", progress.mode, "trigger",
@@ -143,7 +143,7 @@ static enum weir_status erasures_json(struct orchestrator *orch, json_t *erasure
 
 static json_t *trainers_json(const struct orchestrator *orch)
 {
-    const struct arbiter_view view = arbiter_look(orch->arbiter);
+    const struct arbiter_view view = arbiter_look(orch->runs.arbiter);
     return json_pack("{sI,sI,sI,sI,sI}", "slots", (json_int_t)view.slots, "busy",
                      (json_int_t)view.busy, "waiting", (json_int_t)view.waiting, "gpus",
                      (json_int_t)view.gpus, "gpus_busy", (json_int_t)view.gpus_busy);

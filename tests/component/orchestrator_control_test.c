@@ -116,7 +116,7 @@ static void a_stop_breaks_off_any_state_and_changes_no_model(void **state)
         until_state(stage, STATES[i]);
         assert_int_equal(orchestrator_pipeline_stop(pipeline_of(stage), &err), WEIR_OK);
         assert_int_equal(state_of(stage), PIPELINE_STOPPED);
-        assert_null(stage->orch->runs);
+        assert_null(stage->orch->runs.first);
         if (i % 2 == 0)
             die_and_return(stage);
         test_loop_rounds(stage->loop, 10);

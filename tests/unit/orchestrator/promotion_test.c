@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "core/base/attributes.h"
-#include "orchestrator/models/promotion.h"
+#include "orchestrator/judging/promotion.h"
 
 static void a_model_may_be_worse_by_so_much_and_no_more(void **unused)
 {

@@ -1,5 +1,5 @@
 /* Judging models, and making one of them active. */
-#include "orchestrator/models/promotion.h"
+#include "orchestrator/judging/promotion.h"
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
@@ -65,11 +65,11 @@ enum weir_status orchestrator_promote(struct orchestrator_context *context, int6
 }
 
 enum weir_status orchestrator_promotion_stored(struct orchestrator_context *context,
-                                               const struct pipeline *pipeline, const char *model,
+                                               struct pipeline_outline pipeline, const char *model,
                                                struct weir_error *err)
 {
-    int64_t number = orchestrator_pipeline_id(pipeline);
-    bool compares = orchestrator_pipeline_config(pipeline)->promote.metric != NULL;
+    int64_t number = pipeline.id;
+    bool compares = pipeline.config->promote.metric != NULL;
     WEIR_AUTO(weir_rows) active = NULL;
     WEIR_AUTO(weir_rows) row = NULL;
     enum weir_status status = DB_RUN(context->db, Q_model_active, &active, err, DB_I64(number));
@@ -88,7 +88,7 @@ enum verdict { JUDGED, AWAITED };
 
 struct judge {
     struct orchestrator_context *context;
-    const struct pipeline *pipeline;
+    const struct pipeline_outline *pipeline;
     const struct promote_settings *settings;
     const char *metric;
     struct promotion_wait *wait;
@@ -102,8 +102,7 @@ static enum weir_status effect_judged(void *subject, const void *what, struct we
 static enum weir_status commit(const struct judge *judge, const char *model, bool promoted,
                                const char *reason, struct weir_error *err)
 {
-    const struct decision decision = {orchestrator_pipeline_id(judge->pipeline), model, promoted,
-                                      reason};
+    const struct decision decision = {judge->pipeline->id, model, promoted, reason};
     return orchestrator_commit(judge->context, effect_judged, judge->context, &decision, err);
 }
 
@@ -136,7 +135,7 @@ static enum weir_status compare(const struct judge *judge, const char *candidate
 static bool ask_for(const struct judge *judge, const char *candidate, const char *active,
                     const struct weir_rows *row, struct evaluation_tasks *tasks)
 {
-    const struct orchestrator_config *config = orchestrator_pipeline_config(judge->pipeline);
+    const struct orchestrator_config *config = judge->pipeline->config;
     if (weir_str_equal(judge->wait->asked_for, candidate))
         return false;
     free(judge->wait->asked_for);
@@ -152,7 +151,7 @@ static enum weir_status judge_one(const struct judge *judge, const char *candida
                                   int64_t until_time, struct evaluation_tasks *tasks,
                                   enum verdict *ret_verdict, struct weir_error *err)
 {
-    int64_t pipeline = orchestrator_pipeline_id(judge->pipeline);
+    int64_t pipeline = judge->pipeline->id;
     WEIR_AUTO(weir_rows) active = NULL;
     WEIR_AUTO(weir_rows) measures = NULL;
     enum weir_status status =
@@ -178,20 +177,20 @@ static enum weir_status judge_one(const struct judge *judge, const char *candida
 }
 
 enum weir_status orchestrator_promotions_judge(struct orchestrator_context *context,
-                                               const struct pipeline *pipeline,
+                                               struct pipeline_outline pipeline,
                                                struct promotion_wait *wait,
                                                struct evaluation_tasks *tasks,
                                                struct weir_error *err)
 {
-    const struct promote_settings *settings = &orchestrator_pipeline_config(pipeline)->promote;
+    const struct promote_settings *settings = &pipeline.config->promote;
     if (settings->metric == NULL)
         return WEIR_OK;
-    const struct judge judge = {context, pipeline, settings,
+    const struct judge judge = {context, &pipeline, settings,
                                 orchestrator_metric_label(settings->metric), wait};
     enum verdict verdict = JUDGED;
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(context->db, Q_promotion_candidates, &rows, err,
-                                     DB_I64(orchestrator_pipeline_id(pipeline)));
+    enum weir_status status =
+        DB_RUN(context->db, Q_promotion_candidates, &rows, err, DB_I64(pipeline.id));
     for (size_t i = 0; status == WEIR_OK && verdict == JUDGED && i < weir_rows_count(rows); i++) {
         status = judge_one(&judge, weir_rows_text(rows, i, 0), weir_rows_i64(rows, i, 1), tasks,
                            &verdict, err);

@@ -1,10 +1,10 @@
 /* Which model of a pipeline is the active one. Without a section `promote` each new model is, as it is stored. With it,
  * a new model waits until it and the active one were measured on the same interval; one after the other in the order of
  * their triggers, so that the same measures make the same models active. Every change and every refusal is a row. */
-#ifndef ORCHESTRATOR_MODELS_PROMOTION_H
-#define ORCHESTRATOR_MODELS_PROMOTION_H
+#ifndef ORCHESTRATOR_JUDGING_PROMOTION_H
+#define ORCHESTRATOR_JUDGING_PROMOTION_H
 
-#include "orchestrator/evaluations/evaluator.h"
+#include "orchestrator/judging/evaluator.h"
 
 /* Two models by one metric on one interval. */
 struct promotion_case {
@@ -19,7 +19,7 @@ bool models_judge(const struct promotion_case *measured);
 
 /* Inside a transaction: `model` is stored. It becomes active, silently, when nothing is to be compared. */
 enum weir_status orchestrator_promotion_stored(struct orchestrator_context *context,
-                                               const struct pipeline *pipeline, const char *model,
+                                               struct pipeline_outline pipeline, const char *model,
                                                struct weir_error *err) WEIR_MUST_USE;
 /* Inside a transaction: `model` becomes the active one of `pipeline`, with the event that tells why. */
 enum weir_status orchestrator_promote(struct orchestrator_context *context, int64_t pipeline,
@@ -33,7 +33,7 @@ struct promotion_wait {
 /* Judges as many models as measures allow, and adds to `tasks` what the next one waits for: the active model on the
  * interval that the candidate was measured on. A candidate that was asked for already, in vain, stays back. */
 enum weir_status orchestrator_promotions_judge(struct orchestrator_context *context,
-                                               const struct pipeline *pipeline,
+                                               struct pipeline_outline pipeline,
                                                struct promotion_wait *wait,
                                                struct evaluation_tasks *tasks,
                                                struct weir_error *err) WEIR_MUST_USE;

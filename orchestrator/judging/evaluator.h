@@ -2,10 +2,10 @@
  * the other: the interval is sealed, a trainer runs over it in mode evaluate, metrics are computed
  * from what it says, the numbers are kept and what it said of each sample is removed. A task that
  * is done already, or has no samples, is passed over. */
-#ifndef ORCHESTRATOR_EVALUATIONS_EVALUATOR_H
-#define ORCHESTRATOR_EVALUATIONS_EVALUATOR_H
+#ifndef ORCHESTRATOR_JUDGING_EVALUATOR_H
+#define ORCHESTRATOR_JUDGING_EVALUATOR_H
 
-#include "orchestrator/pipeline/pipeline.h"
+#include "orchestrator/runs/run.h"
 
 enum { EVALUATION_TASKS_MAX = 200000 };
 
@@ -25,15 +25,26 @@ void evaluation_tasks_add(struct evaluation_tasks *tasks, const char *model, siz
                           int64_t from_time, int64_t to_time);
 void evaluation_tasks_fini(struct evaluation_tasks *tasks);
 
+struct evaluator;
+
+/* Owned by: struct orchestrator. */
+struct orchestrator_evaluators {
+    struct orchestrator_context *context;
+    struct orchestrator_runs *runs;
+    struct evaluator *first;
+};
+
 /* NULL: all are done. */
 typedef void evaluator_done_fn(void *owner, const struct weir_error *err);
 /* Takes the tasks over (zeroing what it is given). `done` is called from the loop. An owner whose earlier tasks are
  * not through yet has these worked off behind them, and is told once. */
-void orchestrator_evaluator_start(struct pipeline *pipeline, struct evaluation_tasks *tasks,
+void orchestrator_evaluator_start(struct orchestrator_evaluators *evaluators,
+                                  struct pipeline_outline pipeline, struct evaluation_tasks *tasks,
                                   evaluator_done_fn *done, void *owner);
 /* Whether tasks of `owner` are not through yet. */
-bool orchestrator_evaluator_busy(const struct orchestrator *orch, const void *owner);
+bool orchestrator_evaluator_busy(const struct orchestrator_evaluators *evaluators,
+                                 const void *owner);
 /* Whoever asked is gone. */
-void orchestrator_evaluator_forget(struct orchestrator *orch, const void *owner);
+void orchestrator_evaluator_forget(struct orchestrator_evaluators *evaluators, const void *owner);
 
 #endif

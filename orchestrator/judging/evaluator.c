@@ -1,9 +1,9 @@
 /* Working off evaluation tasks. */
-#include "orchestrator/evaluations/evaluator.h"
+#include "orchestrator/judging/evaluator.h"
 
 #include "core/base/log.h"
 #include "core/base/memory.h"
-#include "orchestrator/evaluations/results.h"
+#include "orchestrator/judging/results.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,9 +11,9 @@
 #include <string.h>
 
 struct evaluator {
-    struct orchestrator *orch;
+    struct orchestrator_evaluators *all;
     struct evaluator *next;
-    struct pipeline *pipeline;
+    struct pipeline_outline pipeline;
     struct evaluation_tasks tasks;
     size_t at;
     evaluator_done_fn *done;
@@ -45,7 +45,7 @@ void evaluation_tasks_fini(struct evaluation_tasks *tasks)
 
 static void unlink_evaluator(struct evaluator *evaluator)
 {
-    struct evaluator **at = &evaluator->orch->evaluators;
+    struct evaluator **at = &evaluator->all->first;
     while (*at != evaluator)
         at = &(*at)->next;
     *at = evaluator->next;
@@ -53,9 +53,9 @@ static void unlink_evaluator(struct evaluator *evaluator)
 
 static void free_evaluator(struct evaluator *evaluator)
 {
-    weir_rpc_forget(evaluator->orch->context.selector, evaluator);
-    orchestrator_run_forget(evaluator->orch, evaluator);
-    weir_loop_cancel(evaluator->orch->context.loop, evaluator->timer);
+    weir_rpc_forget(evaluator->all->context->selector, evaluator);
+    orchestrator_run_forget(evaluator->all->runs, evaluator);
+    weir_loop_cancel(evaluator->all->context->loop, evaluator->timer);
     evaluation_tasks_fini(&evaluator->tasks);
     free(evaluator);
 }
@@ -76,8 +76,8 @@ static void step(void *owner);
 
 static void begin_after(struct evaluator *evaluator, int64_t delay_ms)
 {
-    weir_loop_cancel(evaluator->orch->context.loop, evaluator->timer);
-    evaluator->timer = weir_loop_timer(evaluator->orch->context.loop, delay_ms, 0, step, evaluator);
+    weir_loop_cancel(evaluator->all->context->loop, evaluator->timer);
+    evaluator->timer = weir_loop_timer(evaluator->all->context->loop, delay_ms, 0, step, evaluator);
 }
 
 static void trouble(struct evaluator *evaluator, enum weir_status status,
@@ -106,16 +106,17 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
         return;
     }
     const struct evaluation_result result = {
-        .pipeline = evaluator->pipeline,
+        .pipeline = &evaluator->pipeline,
         .task = &evaluator->tasks.at[evaluator->at],
         .run = run,
     };
-    enum weir_status status = orchestrator_evaluation_keep(evaluator->orch, &result, &problem);
+    enum weir_status status =
+        orchestrator_evaluation_keep(evaluator->all->context, &result, &problem);
     if (status != WEIR_OK) {
         trouble(evaluator, status, &problem);
         return;
     }
-    if (orchestrator_run_remove_files(evaluator->orch, run->number, &problem) != WEIR_OK)
+    if (orchestrator_run_remove_files(evaluator->all->context, run->number, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
     pass_over(evaluator);
 }
@@ -123,13 +124,13 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
 static void start_run(struct evaluator *evaluator, const struct msg_selected *selected)
 {
     const struct evaluation_task *task = &evaluator->tasks.at[evaluator->at];
-    const struct orchestrator_config *config = orchestrator_pipeline_config(evaluator->pipeline);
+    const struct orchestrator_config *config = evaluator->pipeline.config;
     WEIR_AUTO_FREE char *purpose = weir_format("evaluate/%s/%s/%" PRId64 "/%" PRId64,
                                                config->evaluations[task->evaluation].name,
                                                task->model, task->from_time, task->to_time);
     struct weir_error err;
     struct run_wanted wanted = {
-        .pipeline = orchestrator_pipeline_id(evaluator->pipeline),
+        .pipeline = evaluator->pipeline,
         .purpose = purpose,
         .mode = "evaluate",
         .set_digest = selected->digest,
@@ -139,7 +140,7 @@ static void start_run(struct evaluator *evaluator, const struct msg_selected *se
         .base_model = task->model,
     };
     enum weir_status status =
-        orchestrator_run_start(evaluator->orch, &wanted, on_run, evaluator, &err);
+        orchestrator_run_start(evaluator->all->runs, &wanted, on_run, evaluator, &err);
     if (status != WEIR_OK)
         trouble(evaluator, status, &err);
 }
@@ -163,26 +164,24 @@ static enum weir_status is_done(const struct evaluator *evaluator,
                                 const struct evaluation_task *task, bool *ret_done,
                                 struct weir_error *err)
 {
-    const struct orchestrator_config *config = orchestrator_pipeline_config(evaluator->pipeline);
+    const struct orchestrator_config *config = evaluator->pipeline.config;
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status =
-        DB_RUN(evaluator->orch->context.db, Q_evaluation_has, &rows, err,
-               DB_I64(orchestrator_pipeline_id(evaluator->pipeline)), DB_TEXT(task->model),
-               DB_TEXT(config->evaluations[task->evaluation].name), DB_I64(task->from_time),
-               DB_I64(task->to_time));
+    enum weir_status status = DB_RUN(evaluator->all->context->db, Q_evaluation_has, &rows, err,
+                                     DB_I64(evaluator->pipeline.id), DB_TEXT(task->model),
+                                     DB_TEXT(config->evaluations[task->evaluation].name),
+                                     DB_I64(task->from_time), DB_I64(task->to_time));
     if (status == WEIR_OK)
         *ret_done = weir_rows_count(rows) > 0;
     return status;
 }
 
 /* Of the others nothing was there before the first change. */
-static struct weir_u64s positions_of(const struct pipeline *pipeline, const char *dataset,
+static struct weir_u64s positions_of(const struct pipeline_outline *pipeline, const char *dataset,
                                      uint64_t room[ORCHESTRATOR_DATASETS_MAX])
 {
-    const struct orchestrator_config *config = orchestrator_pipeline_config(pipeline);
-    struct weir_u64s positions = orchestrator_pipeline_positions(pipeline);
+    struct weir_u64s positions = pipeline->positions;
     for (size_t i = 0; i < positions.count; i++) {
-        bool is_wanted = dataset == NULL || strcmp(config->datasets[i], dataset) == 0;
+        bool is_wanted = dataset == NULL || strcmp(pipeline->config->datasets[i], dataset) == 0;
         room[i] = is_wanted ? positions.at[i] : 0;
     }
     return (struct weir_u64s){.at = room, .count = positions.count};
@@ -208,37 +207,39 @@ static void step(void *owner)
         pass_over(evaluator);
         return;
     }
-    const struct orchestrator_config *config = orchestrator_pipeline_config(evaluator->pipeline);
+    const struct orchestrator_config *config = evaluator->pipeline.config;
     const struct orchestrator_evaluation *evaluation = &config->evaluations[task->evaluation];
     uint64_t positions[ORCHESTRATOR_DATASETS_MAX];
     struct msg_interval_seal seal = {
         .pipeline = config->name,
         .from_time = task->from_time,
         .to_time = task->to_time,
-        .positions = positions_of(evaluator->pipeline, evaluation->dataset, positions),
+        .positions = positions_of(&evaluator->pipeline, evaluation->dataset, positions),
         .holdout = evaluation->holdout,
     };
-    weir_rpc_call(evaluator->orch->context.selector, MSG_interval_seal, &seal, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(evaluator->all->context->selector, MSG_interval_seal, &seal, ORCHESTRATOR_ASK_MS,
                   on_sealed, evaluator);
 }
 
-static struct evaluator *find(const struct orchestrator *orch, const void *owner)
+static struct evaluator *find(const struct orchestrator_evaluators *evaluators, const void *owner)
 {
-    struct evaluator *evaluator = orch->evaluators;
+    struct evaluator *evaluator = evaluators->first;
     while (evaluator != NULL && evaluator->owner != owner)
         evaluator = evaluator->next;
     return evaluator;
 }
 
-bool orchestrator_evaluator_busy(const struct orchestrator *orch, const void *owner)
+bool orchestrator_evaluator_busy(const struct orchestrator_evaluators *evaluators,
+                                 const void *owner)
 {
-    return find(orch, owner) != NULL;
+    return find(evaluators, owner) != NULL;
 }
 
 /* Behind what the same owner waits for already. */
-static bool append(struct orchestrator *orch, struct evaluation_tasks *tasks, const void *owner)
+static bool append(struct orchestrator_evaluators *evaluators, struct evaluation_tasks *tasks,
+                   const void *owner)
 {
-    struct evaluator *evaluator = find(orch, owner);
+    struct evaluator *evaluator = find(evaluators, owner);
     if (evaluator == NULL)
         return false;
     for (size_t i = 0; i < tasks->count; i++) {
@@ -250,27 +251,27 @@ static bool append(struct orchestrator *orch, struct evaluation_tasks *tasks, co
     return true;
 }
 
-void orchestrator_evaluator_start(struct pipeline *pipeline, struct evaluation_tasks *tasks,
+void orchestrator_evaluator_start(struct orchestrator_evaluators *evaluators,
+                                  struct pipeline_outline pipeline, struct evaluation_tasks *tasks,
                                   evaluator_done_fn *done, void *owner)
 {
-    struct orchestrator *orch = orchestrator_pipeline_orchestrator(pipeline);
-    if (append(orch, tasks, owner))
+    if (append(evaluators, tasks, owner))
         return;
     struct evaluator *evaluator = weir_calloc(1, sizeof *evaluator);
-    evaluator->orch = orch;
+    evaluator->all = evaluators;
     evaluator->pipeline = pipeline;
     evaluator->tasks = *tasks;
     *tasks = (struct evaluation_tasks){0};
     evaluator->done = done;
     evaluator->owner = owner;
-    evaluator->next = orch->evaluators;
-    orch->evaluators = evaluator;
+    evaluator->next = evaluators->first;
+    evaluators->first = evaluator;
     begin_after(evaluator, 0);
 }
 
-void orchestrator_evaluator_forget(struct orchestrator *orch, const void *owner)
+void orchestrator_evaluator_forget(struct orchestrator_evaluators *evaluators, const void *owner)
 {
-    struct evaluator **at = &orch->evaluators;
+    struct evaluator **at = &evaluators->first;
     while (*at != NULL) {
         struct evaluator *evaluator = *at;
         if (evaluator->owner == owner) {

@@ -1,5 +1,5 @@
 /* Metrics of an evaluation run, committed with their events. */
-#include "orchestrator/evaluations/results.h"
+#include "orchestrator/judging/results.h"
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
@@ -36,7 +36,7 @@ static enum weir_status measure(const struct evaluation_result *result, struct m
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "evaluation of %s", result->task->model);
     struct metric_given given;
-    const struct cfg_texts *slices = &orchestrator_pipeline_config(result->pipeline)->slices;
+    const struct cfg_texts *slices = &result->pipeline->config->slices;
     metric_given_open(&outputs, &given);
     if (slices->count == outputs.slice_columns) {
         given.input.slices = outputs.slices;
@@ -61,8 +61,7 @@ static json_t *event_of(const struct one_result *one)
 {
     const struct evaluation_task *task = one->measured->result->task;
     const struct metric_result *found = one->found;
-    const struct orchestrator_config *config =
-        orchestrator_pipeline_config(one->measured->result->pipeline);
+    const struct orchestrator_config *config = one->measured->result->pipeline->config;
     const char *dataset = one->measured->evaluation->dataset;
     json_t *event = json_pack("{ss,ss,ss,ss,s{so,so},ss,so,sI}", "pipeline", config->name, "model",
                               task->model, "name", one->measured->evaluation->name, "dataset",
@@ -76,14 +75,14 @@ static json_t *event_of(const struct one_result *one)
     return event;
 }
 
-static enum weir_status keep_one(struct orchestrator *orch, const struct one_result *one,
+static enum weir_status keep_one(struct orchestrator_context *context, const struct one_result *one,
                                  struct weir_error *err)
 {
     const struct evaluation_task *task = one->measured->result->task;
     const struct metric_result *found = one->found;
-    int64_t pipeline = orchestrator_pipeline_id(one->measured->result->pipeline);
+    int64_t pipeline = one->measured->result->pipeline->id;
     enum weir_status status = DB_RUN(
-        orch->context.db, Q_evaluation_add, NULL, err, DB_I64(pipeline), DB_TEXT(task->model),
+        context->db, Q_evaluation_add, NULL, err, DB_I64(pipeline), DB_TEXT(task->model),
         DB_TEXT(one->measured->evaluation->name), DB_I64(task->from_time), DB_I64(task->to_time),
         DB_TEXT(one->metric), found->defined ? DB_F64(found->value) : DB_NULL,
         DB_I64(found->samples), DB_TEXT(one->measured->result->run->set_digest),
@@ -94,12 +93,13 @@ static enum weir_status keep_one(struct orchestrator *orch, const struct one_res
     WEIR_AUTO_FREE char *key =
         weir_format("evaluation/%s/%s/%" PRId64 "/%" PRId64 "/%s", one->measured->evaluation->name,
                     task->model, task->from_time, task->to_time, one->metric);
-    return orchestrator_event_put(
-        &orch->context, &(struct event_about){pipeline, 0, key, "evaluation"}, event_of(one), err);
+    return orchestrator_event_put(context, &(struct event_about){pipeline, 0, key, "evaluation"},
+                                  event_of(one), err);
 }
 
-static enum weir_status keep_metric(struct orchestrator *orch, const struct measured *measured,
-                                    size_t index, struct weir_error *err)
+static enum weir_status keep_metric(struct orchestrator_context *context,
+                                    const struct measured *measured, size_t index,
+                                    struct weir_error *err)
 {
     const char *label = orchestrator_metric_label(measured->evaluation->metrics[index]);
     enum weir_status status = WEIR_OK;
@@ -109,34 +109,34 @@ static enum weir_status keep_metric(struct orchestrator *orch, const struct meas
             found->slice_of == NULL
                 ? weir_strdup(label)
                 : weir_format("%s[%s=%" PRId64 "]", label, found->slice_of, found->slice);
-        status = keep_one(orch, &(struct one_result){measured, found, name}, err);
+        status = keep_one(context, &(struct one_result){measured, found, name}, err);
     }
     return status;
 }
 
 static enum weir_status keep(void *subject, const void *what, struct weir_error *err)
 {
-    struct orchestrator *orch = subject;
+    struct orchestrator_context *context = subject;
     const struct measured *measured = what;
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < measured->evaluation->metric_count && status == WEIR_OK; i++)
-        status = keep_metric(orch, measured, i, err);
+        status = keep_metric(context, measured, i, err);
     return status == WEIR_OK
-               ? DB_RUN(orch->context.db, Q_trigger_evaluated, NULL, err,
+               ? DB_RUN(context->db, Q_trigger_evaluated, NULL, err,
                         DB_TEXT(measured->result->task->model), DB_I64(weir_now_wall_us()))
                : status;
 }
 
-enum weir_status orchestrator_evaluation_keep(struct orchestrator *orch,
+enum weir_status orchestrator_evaluation_keep(struct orchestrator_context *context,
                                               const struct evaluation_result *result,
                                               struct weir_error *err)
 {
-    const struct orchestrator_config *config = orchestrator_pipeline_config(result->pipeline);
+    const struct orchestrator_config *config = result->pipeline->config;
     struct measured measured = {.result = result,
                                 .evaluation = &config->evaluations[result->task->evaluation]};
     enum weir_status status = measure(result, &measured, err);
     if (status == WEIR_OK)
-        status = orchestrator_commit(&orch->context, keep, orch, &measured, err);
+        status = orchestrator_commit(context, keep, context, &measured, err);
     measured_fini(&measured);
     return status;
 }
