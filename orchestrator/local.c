@@ -5,7 +5,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
-#include "orchestrator/erasures/erasure.h"
+#include "orchestrator/orchestrator.h"
 #include "orchestrator/pipeline/rehearsal.h"
 #include "orchestrator/platform/platform.h"
 #include "orchestrator/processes/spawn.h"
@@ -178,7 +178,7 @@ static void on_progress(void *owner)
 static void on_rest(void *owner)
 {
     struct local *local = owner;
-    if (local->pipeline == NULL || !orchestrator_erasures_idle(local->orch))
+    if (local->pipeline == NULL || !orchestrator_erasures_idle(local->orch->erasures))
         return;
     enum pipeline_state state = orchestrator_pipeline_state(local->pipeline);
     if (state == PIPELINE_FAILED) {
@@ -196,8 +196,8 @@ static enum weir_status submit(struct local *local, struct weir_error *err)
     struct weir_error unseen;
     const struct local_options *options = local->options;
     struct pipeline *pipeline = NULL;
-    enum weir_status status = orchestrator_pipeline_run(local->orch, options->pipeline_file,
-                                                        options->pipeline_text, &pipeline, err);
+    enum weir_status status = orchestrator_pipeline_run(
+        &local->orch->pipelines, options->pipeline_file, options->pipeline_text, &pipeline, err);
     if (status != WEIR_OK)
         return status;
     local->pipeline = pipeline;
@@ -230,8 +230,9 @@ static void on_rehearsed(void *owner, json_t *json, const struct weir_error *err
 static enum weir_status rehearse(struct local *local, struct weir_error *err)
 {
     const struct local_options *options = local->options;
-    enum weir_status status = orchestrator_rehearse(
-        local->orch, options->pipeline_file, options->pipeline_text, true, &local->rehearsal, err);
+    enum weir_status status =
+        orchestrator_rehearse(&local->orch->context, options->pipeline_file, options->pipeline_text,
+                              true, &local->rehearsal, err);
     if (status == WEIR_OK)
         orchestrator_rehearsal_begin(local->rehearsal, on_rehearsed, local);
     return status;

@@ -7,12 +7,7 @@
 #include "core/base/rng.h"
 #include "core/service/service.h"
 #include "orchestrator/context/events.h"
-#include "orchestrator/erasures/erasure.h"
 #include "orchestrator/erasures/receipt_keys.h"
-#include "orchestrator/erasures/sealing.h"
-#include "orchestrator/pipeline/pipeline.h"
-#include "orchestrator/runs/run.h"
-#include "orchestrator/runs/run_watch.h"
 #include "orchestrator/topics/topic.h"
 
 #include <stdlib.h>
@@ -64,31 +59,32 @@ enum weir_status orchestrator_open(struct weir_loop *loop,
     WEIR_AUTO(orchestrator) orch = weir_calloc(1, sizeof *orch);
     orch->context.loop = loop;
     orch->context.data_dir = weir_strdup(options->data_dir);
-    orch->cluster = options->cluster != NULL ? weir_strdup(options->cluster) : NULL;
     orch->context.prices = options->prices;
-    orch->runs.context = orch->evaluators.context = &orch->context;
-    orch->evaluators.runs = &orch->runs;
+    orch->runs.context = orch->evaluators.context = orch->pipelines.context = &orch->context;
+    orch->evaluators.runs = orch->pipelines.runs = &orch->runs;
+    orch->pipelines.evaluators = &orch->evaluators;
     orch->runs.trainers = options->trainers;
     orch->context.listener = options->listener;
     orch->context.clock = options->clock;
     orch->runs.sharing = options->sharing;
-    orch->budgets = options->budgets;
+    orch->pipelines.budgets = options->budgets;
     orch->runs.arbiter = arbiter_new(options->sharing.trainers, options->sharing.gpus);
     orch->runs.watch = run_watch_new(loop, &orch->runs.trainers);
-    orch->hold = options->hold;
+    orch->pipelines.are_held = options->hold;
     orch->session = weir_random_u64();
     orch->started_ms = weir_now_ms();
     enum weir_status status = open_database(orch, options->postgres, err);
     if (status == WEIR_OK)
-        status = orchestrator_receipt_keys_open(orch, options->new_receipt_key, err);
+        status = orchestrator_receipt_keys_open(&orch->context, options->new_receipt_key, err);
     if (status == WEIR_OK)
         status = connect_all(orch, options->socket_dir, err);
     if (status == WEIR_OK)
         status = orchestrator_runs_recall(&orch->runs, err);
     if (status == WEIR_OK)
-        status = orchestrator_pipelines_load(orch, err);
+        status = orchestrator_pipelines_load(&orch->pipelines, err);
     if (status == WEIR_OK)
-        status = orchestrator_erasures_load(orch, err);
+        status =
+            orchestrator_erasures_load(&orch->pipelines, options->cluster, &orch->erasures, err);
     if (status == WEIR_OK)
         *ret_orch = WEIR_TAKE(orch);
     return status;
@@ -100,9 +96,8 @@ void orchestrator_close(struct orchestrator *orch)
         return;
     /* No round of the loop may come between: calls own what the erasures that wait to be noted point to. */
     orchestrator_topics_free(orch);
-    orchestrator_seal_free(orch);
-    orchestrator_erasures_free(orch);
-    orchestrator_pipelines_free(orch);
+    orchestrator_erasures_free(orch->erasures);
+    orchestrator_pipelines_free(&orch->pipelines);
     orchestrator_runs_free(&orch->runs);
     arbiter_free(orch->runs.arbiter);
     run_watch_free(orch->runs.watch);
@@ -112,12 +107,5 @@ void orchestrator_close(struct orchestrator *orch)
     weir_rpc_peer_close(orch->context.dispatcher);
     weir_db_close(orch->context.db);
     free(orch->context.data_dir);
-    free(orch->cluster);
     free(orch);
-}
-
-void orchestrator_look_again(struct orchestrator *orch)
-{
-    orchestrator_pipelines_look_again(orch);
-    orchestrator_erasures_look_again(orch);
 }

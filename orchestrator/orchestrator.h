@@ -5,11 +5,9 @@
 #define ORCHESTRATOR_ORCHESTRATOR_H
 
 #include "orchestrator/context/context.h"
-#include "orchestrator/judging/evaluator.h"
+#include "orchestrator/erasures/erasure.h"
+#include "orchestrator/pipeline/pipeline.h"
 
-struct pipeline;
-struct erasures;
-struct wiping;
 struct topic_call;
 
 struct orchestrator_options {
@@ -29,18 +27,11 @@ struct orchestrator_options {
 
 struct orchestrator {
     struct orchestrator_context context;
-    char *cluster; /* of Postgres; NULL: the server is not Weir's own */
-    struct weir_rpc_server *server;
     struct orchestrator_runs runs;
     struct orchestrator_evaluators evaluators;
-    const struct weir_yaml_node *budgets; /* of the system file; NULL: none */
-    bool hold;
-    struct pipeline *pipelines; /* newest first */
+    struct orchestrator_pipelines pipelines;
     struct erasures *erasures;
-    struct wiping *wiping; /* of memory, for them */
-    struct seal *seal;     /* of the erasures that wait for one; NULL: none is under way */
-    struct weir_rows
-        *sealed; /* changes of tables as of the newest one; NULL: none since the start */
+    struct weir_rpc_server *server;
     struct topic_call *calls; /* questions of weir that are not answered yet */
     uint64_t session;
     int64_t started_ms;
@@ -53,9 +44,6 @@ enum weir_status orchestrator_open(struct weir_loop *loop,
                                    struct weir_error *err) WEIR_MUST_USE;
 void orchestrator_close(struct orchestrator *orch);
 WEIR_DEFINE_AUTO(orchestrator, orchestrator_close)
-
-/* The pipelines may have come between two triggers, or an erasure may be through: whoever waits looks again. */
-void orchestrator_look_again(struct orchestrator *orch);
 
 /* The table of incoming messages. */
 extern const struct weir_rpc_handler ORCHESTRATOR_HANDLERS[];

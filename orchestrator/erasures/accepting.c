@@ -25,14 +25,14 @@ json_t *erasure_row_json(int64_t number, const char *dataset, const char *refere
 
 static enum weir_status add_rows(void *subject, const void *what, struct weir_error *err)
 {
-    const struct orchestrator *orch = subject;
-    return DB_RUN(orch->context.db, Q_erasures_add, NULL, err, DB_TEXT(what),
+    const struct erasures *erasures = subject;
+    return DB_RUN(erasures->context->db, Q_erasures_add, NULL, err, DB_TEXT(what),
                   DB_TEXT(erasure_state_name(ERASURE_ACCEPTED)), DB_I64(weir_now_wall_us()));
 }
 
 static void note_crowd(struct erasures *erasures, size_t count)
 {
-    int64_t now_ms = weir_loop_now_ms(erasures->orch->context.loop);
+    int64_t now_ms = weir_loop_now_ms(erasures->context->loop);
     if (erasures->crowd.count == 0)
         erasures->crowd.since_ms = now_ms;
     erasures->crowd.count += count;
@@ -41,21 +41,21 @@ static void note_crowd(struct erasures *erasures, size_t count)
 
 bool erasures_still_come(const struct erasures *erasures)
 {
-    int64_t now_ms = weir_loop_now_ms(erasures->orch->context.loop);
+    int64_t now_ms = weir_loop_now_ms(erasures->context->loop);
     return erasures->crowd.count >= CROWD_MIN &&
            now_ms - erasures->crowd.last_ms < CROWD_QUIET_MS &&
            now_ms - erasures->crowd.since_ms < CROWD_PATIENCE_MS;
 }
 
-enum weir_status erasures_record(struct orchestrator *orch, json_t *rows, struct weir_error *err)
+enum weir_status erasures_record(struct erasures *erasures, json_t *rows, struct weir_error *err)
 {
     WEIR_AUTO_FREE char *text = json_dumps(rows, JSON_COMPACT);
-    note_crowd(orch->erasures, json_array_size(rows));
-    enum weir_status status = orchestrator_commit(&orch->context, add_rows, orch, text, err);
+    note_crowd(erasures, json_array_size(rows));
+    enum weir_status status = orchestrator_commit(erasures->context, add_rows, erasures, text, err);
     if (status == WEIR_OK)
-        status = erasures_count(orch->erasures, err);
+        status = erasures_count(erasures, err);
     if (status == WEIR_OK)
-        erasures_listen_soon(orch->erasures);
+        erasures_listen_soon(erasures);
     return status;
 }
 
@@ -68,13 +68,13 @@ void erasures_record_accepted(struct erasures *erasures)
     if (first == NULL)
         return;
     json_t *rows = json_array();
-    weir_loop_cancel(erasures->orch->context.loop, erasures->accepted.timer);
+    weir_loop_cancel(erasures->context->loop, erasures->accepted.timer);
     erasures->accepted.timer = 0;
     erasures->accepted.first = erasures->accepted.last = NULL;
     erasures->accepted.count = erasures->accepted.seen = 0;
     for (const struct erasure_accepted *at = first; at != NULL; at = at->next)
         json_array_append_new(rows, erasure_row_json(at->number, at->dataset, at->reference));
-    enum weir_status status = erasures_record(erasures->orch, rows, &err);
+    enum weir_status status = erasures_record(erasures, rows, &err);
     json_decref(rows);
     while (first != NULL) {
         struct erasure_accepted *accepted = first;
@@ -94,14 +94,12 @@ static void on_round(void *owner)
         return;
     }
     erasures->accepted.seen = erasures->accepted.count;
-    erasures->accepted.timer =
-        weir_loop_timer(erasures->orch->context.loop, 0, 0, on_round, erasures);
+    erasures->accepted.timer = weir_loop_timer(erasures->context->loop, 0, 0, on_round, erasures);
 }
 
-void orchestrator_erasure_note(struct orchestrator *orch, const struct erasure_names *names,
+void orchestrator_erasure_note(struct erasures *erasures, const struct erasure_names *names,
                                orchestrator_erasure_accepted_fn *done, void *owner)
 {
-    struct erasures *erasures = orch->erasures;
     struct erasure_accepted *accepted = weir_calloc(1, sizeof *accepted);
     *accepted = (struct erasure_accepted){.number = names->number,
                                           .dataset = names->dataset,
@@ -115,12 +113,13 @@ void orchestrator_erasure_note(struct orchestrator *orch, const struct erasure_n
     erasures->accepted.last = accepted;
     erasures->accepted.count++;
     if (erasures->accepted.timer == 0)
-        erasures->accepted.timer = weir_loop_timer(orch->context.loop, 0, 0, on_round, erasures);
+        erasures->accepted.timer =
+            weir_loop_timer(erasures->context->loop, 0, 0, on_round, erasures);
 }
 
 void erasures_drop_accepted(struct erasures *erasures)
 {
-    weir_loop_cancel(erasures->orch->context.loop, erasures->accepted.timer);
+    weir_loop_cancel(erasures->context->loop, erasures->accepted.timer);
     while (erasures->accepted.first != NULL) {
         struct erasure_accepted *accepted = erasures->accepted.first;
         erasures->accepted.first = accepted->next;

@@ -24,9 +24,9 @@ static void ask_progress(void *owner);
 static void ask_after(struct erasures *erasures, int64_t delay_ms)
 {
     erasures->progress.is_asking = false;
-    weir_loop_cancel(erasures->orch->context.loop, erasures->progress.timer);
+    weir_loop_cancel(erasures->context->loop, erasures->progress.timer);
     erasures->progress.timer =
-        weir_loop_timer(erasures->orch->context.loop, delay_ms, 0, ask_progress, erasures);
+        weir_loop_timer(erasures->context->loop, delay_ms, 0, ask_progress, erasures);
 }
 
 static void forget_arrived(struct erasures *erasures)
@@ -64,21 +64,20 @@ static json_t *in_force_json(const struct erasure_arrived *arrived)
 static enum weir_status effect_in_force(void *subject, const void *what, struct weir_error *err)
 {
     const struct erasures *erasures = subject;
-    struct orchestrator *orch = erasures->orch;
     enum weir_status status = WEIR_OK;
     json_t *rows = json_array();
     for (size_t i = 0; status == WEIR_OK && i < erasures->progress.arrived_count; i++) {
         const struct erasure_arrived *arrived = &erasures->progress.arrived[i];
-        status =
-            orchestrator_lineage_note_erasure(&orch->context, arrived->number, &arrived->ids, err);
+        status = orchestrator_lineage_note_erasure(erasures->context, arrived->number,
+                                                   &arrived->ids, err);
         json_array_append_new(rows, in_force_json(arrived));
     }
     WEIR_AUTO_FREE char *text = json_dumps(rows, JSON_COMPACT);
     json_decref(rows);
     (void)what;
-    return status == WEIR_OK ? DB_RUN(orch->context.db, Q_erasures_in_force, NULL, err,
+    return status == WEIR_OK ? DB_RUN(erasures->context->db, Q_erasures_in_force, NULL, err,
                                       DB_TEXT(text), DB_TEXT(erasure_state_name(ERASURE_TRACING)),
-                                      DB_I64(orchestrator_now_us(&orch->context)))
+                                      DB_I64(orchestrator_now_us(erasures->context)))
                              : status;
 }
 
@@ -94,13 +93,12 @@ static void page_done(struct erasures *erasures)
 
 static void note_in_force(struct erasures *erasures)
 {
-    struct orchestrator *orch = erasures->orch;
     struct weir_error err;
     uint64_t samples = 0;
     for (size_t i = 0; i < erasures->progress.arrived_count; i++)
         samples += (uint64_t)erasures->progress.arrived[i].samples;
     enum weir_status status =
-        orchestrator_commit(&orch->context, effect_in_force, erasures, NULL, &err);
+        orchestrator_commit(erasures->context, effect_in_force, erasures, NULL, &err);
     if (status == WEIR_OK)
         status = erasures_count(erasures, &err);
     if (status != WEIR_OK) {
@@ -109,10 +107,11 @@ static void note_in_force(struct erasures *erasures)
     }
     weir_log(WEIR_LOG_INFO, "erasures are in force", "erasures=%zu samples=%llu",
              erasures->progress.arrived_count, (unsigned long long)samples);
-    for (struct pipeline *p = orch->pipelines; p != NULL; p = orchestrator_pipeline_next(p))
+    for (struct pipeline *p = erasures->pipelines->first; p != NULL;
+         p = orchestrator_pipeline_next(p))
         orchestrator_pipeline_erased(p, samples);
     page_done(erasures);
-    orchestrator_erasures_look_again(orch);
+    orchestrator_erasures_look_again(erasures);
 }
 
 static void ask_samples(struct erasures *erasures);
@@ -164,7 +163,7 @@ static void ask_samples(struct erasures *erasures)
         numbers[i] = (uint64_t)erasures->progress.arrived[i].number;
     const struct msg_erase_samples_ask ask = {.erasures = {numbers, count},
                                               .after = erasures->progress.ids_cursor};
-    weir_rpc_call(erasures->orch->context.storage, MSG_erase_samples_ask, &ask, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(erasures->context->storage, MSG_erase_samples_ask, &ask, ORCHESTRATOR_ASK_MS,
                   on_samples, erasures);
 }
 
@@ -173,7 +172,7 @@ static enum weir_status find_arrived(struct erasures *erasures,
                                      const struct msg_erase_progress *page, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(erasures->orch->context.db, Q_erasures_unnoted, &rows, err,
+    enum weir_status status = DB_RUN(erasures->context->db, Q_erasures_unnoted, &rows, err,
                                      DB_I64S(page->erasures.at, page->erasures.count));
     size_t known = status == WEIR_OK ? weir_rows_count(rows) : 0;
     forget_arrived(erasures);
@@ -207,8 +206,8 @@ static enum weir_status note_verified(struct erasures *erasures,
             numbers[count++] = page->erasures.at[i];
     if (count == 0)
         return WEIR_OK;
-    enum weir_status status = DB_RUN(erasures->orch->context.db, Q_erasures_verified, &rows, err,
-                                     DB_I64S(numbers, count));
+    enum weir_status status =
+        DB_RUN(erasures->context->db, Q_erasures_verified, &rows, err, DB_I64S(numbers, count));
     if (status == WEIR_OK && weir_rows_count(rows) > 0)
         for (struct erasure_batch *b = erasures->batches; b != NULL; b = b->next)
             if (b->state == ERASURE_VERIFYING && b->is_checked)
@@ -220,7 +219,7 @@ static enum weir_status learn(struct erasures *erasures, const struct msg_erase_
                               struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) unknown = NULL;
-    enum weir_status status = DB_RUN(erasures->orch->context.db, Q_erasures_unknown, &unknown, err,
+    enum weir_status status = DB_RUN(erasures->context->db, Q_erasures_unknown, &unknown, err,
                                      DB_I64S(page->erasures.at, page->erasures.count));
     if (status != WEIR_OK || weir_rows_count(unknown) == 0)
         return status;
@@ -232,7 +231,7 @@ static enum weir_status learn(struct erasures *erasures, const struct msg_erase_
         json_array_append_new(
             rows, erasure_row_json(weir_rows_i64(unknown, i, 0), "", page->references.at[at]));
     }
-    status = erasures_record(erasures->orch, rows, err);
+    status = erasures_record(erasures, rows, err);
     json_decref(rows);
     return status;
 }
@@ -293,7 +292,7 @@ static void on_progress(void *owner, const struct weir_reply *reply, const struc
 static void ask_progress(void *owner)
 {
     struct erasures *erasures = owner;
-    int64_t now_ms = weir_loop_now_ms(erasures->orch->context.loop);
+    int64_t now_ms = weir_loop_now_ms(erasures->context->loop);
     if (now_ms >= erasures->progress.repeat_ms) {
         uint64_t cursor = erasures->progress.cursor;
         erasures->progress.cursor = erasures->progress.behind;
@@ -304,14 +303,14 @@ static void ask_progress(void *owner)
                                                .first = erasures->progress.first};
     erasures->progress.timer = 0;
     erasures->progress.is_asking = true;
-    weir_rpc_call(erasures->orch->context.storage, MSG_erase_progress_ask, &ask,
-                  ORCHESTRATOR_ASK_MS, on_progress, erasures);
+    weir_rpc_call(erasures->context->storage, MSG_erase_progress_ask, &ask, ORCHESTRATOR_ASK_MS,
+                  on_progress, erasures);
 }
 
 void erasures_listen(struct erasures *erasures)
 {
     erasures->progress.pause_ms = ORCHESTRATOR_POLL_MS;
-    erasures->progress.repeat_ms = weir_loop_now_ms(erasures->orch->context.loop) + REPEAT_MS;
+    erasures->progress.repeat_ms = weir_loop_now_ms(erasures->context->loop) + REPEAT_MS;
     ask_after(erasures, 0);
 }
 
@@ -322,14 +321,14 @@ void erasures_listen_soon(struct erasures *erasures)
         ask_after(erasures, ORCHESTRATOR_POLL_MS);
 }
 
-void orchestrator_erasures_doubt(struct orchestrator *orch)
+void orchestrator_erasures_doubt(struct erasures *erasures)
 {
-    erasures_listen_soon(orch->erasures);
+    erasures_listen_soon(erasures);
 }
 
 void erasures_stop_listening(struct erasures *erasures)
 {
-    weir_loop_cancel(erasures->orch->context.loop, erasures->progress.timer);
-    weir_rpc_forget(erasures->orch->context.storage, erasures);
+    weir_loop_cancel(erasures->context->loop, erasures->progress.timer);
+    weir_rpc_forget(erasures->context->storage, erasures);
     forget_arrived(erasures);
 }

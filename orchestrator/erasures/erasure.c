@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/erasures/erasure_state.h"
+#include "orchestrator/erasures/sealing.h"
 #include "orchestrator/erasures/wiping.h"
 #include "orchestrator/judging/evaluator.h"
 #include "orchestrator/pipeline/pipeline.h"
@@ -27,12 +28,12 @@ static work_fn *const WORK[ERASURE_STATES] = {
 
 static void forget_calls(struct erasure_batch *batch)
 {
-    weir_rpc_forget(batch->orch->context.storage, batch);
-    weir_rpc_forget(batch->orch->context.selector, batch);
-    weir_rpc_forget(batch->orch->context.dispatcher, batch);
-    orchestrator_evaluator_forget(&batch->orch->evaluators, batch);
-    orchestrator_run_forget(&batch->orch->runs, batch);
-    weir_loop_cancel(batch->orch->context.loop, batch->timer);
+    weir_rpc_forget(batch->all->context->storage, batch);
+    weir_rpc_forget(batch->all->context->selector, batch);
+    weir_rpc_forget(batch->all->context->dispatcher, batch);
+    orchestrator_evaluator_forget(batch->all->evaluators, batch);
+    orchestrator_run_forget(batch->all->runs, batch);
+    weir_loop_cancel(batch->all->context->loop, batch->timer);
     batch->timer = 0;
     batch->due.is_asking = false;
 }
@@ -54,16 +55,16 @@ static void begin(void *owner)
 
 void erasure_begin_after(struct erasure_batch *batch, int64_t delay_ms)
 {
-    weir_loop_cancel(batch->orch->context.loop, batch->timer);
-    batch->timer = weir_loop_timer(batch->orch->context.loop, delay_ms, 0, begin, batch);
+    weir_loop_cancel(batch->all->context->loop, batch->timer);
+    batch->timer = weir_loop_timer(batch->all->context->loop, delay_ms, 0, begin, batch);
 }
 
 void erasure_batch_finish(struct erasure_batch *batch)
 {
-    struct orchestrator *orch = batch->orch;
-    struct erasure_batch **at = &orch->erasures->batches;
+    struct erasures *all = batch->all;
+    struct erasure_batch **at = &all->batches;
     struct weir_error err;
-    if (erasures_count(orch->erasures, &err) != WEIR_OK) {
+    if (erasures_count(all, &err) != WEIR_OK) {
         erasure_trouble(batch, &err);
         return;
     }
@@ -71,9 +72,9 @@ void erasure_batch_finish(struct erasure_batch *batch)
         at = &(*at)->next;
     *at = batch->next;
     free_batch(batch);
-    orchestrator_look_again(orch);
-    if (orch->context.listener.rest != NULL)
-        orch->context.listener.rest(orch->context.listener.owner);
+    orchestrator_pipelines_look_again(all->pipelines);
+    if (all->context->listener.rest != NULL)
+        all->context->listener.rest(all->context->listener.owner);
 }
 
 struct edge {
@@ -87,7 +88,7 @@ static enum weir_status write_edge(void *subject, const void *what, struct weir_
     struct erasure_batch *batch = subject;
     const struct edge *edge = what;
     int query = edge->from == ERASURE_TRACING ? Q_erasure_batch_close : Q_erasure_batch_state;
-    enum weir_status status = DB_RUN(batch->orch->context.db, query, NULL, err,
+    enum weir_status status = DB_RUN(batch->all->context->db, query, NULL, err,
                                      DB_I64(batch->number), DB_TEXT(erasure_state_name(edge->to)));
     return status == WEIR_OK && edge->effect != NULL ? edge->effect(batch, edge->what, err)
                                                      : status;
@@ -101,7 +102,7 @@ bool erasure_advance(struct erasure_batch *batch, enum erasure_event event,
     bool known = erasure_next_state(batch->state, event, &edge.to);
     weir_require(known);
     enum weir_status status =
-        orchestrator_commit(&batch->orch->context, write_edge, batch, &edge, &err);
+        orchestrator_commit(batch->all->context, write_edge, batch, &edge, &err);
     if (status != WEIR_OK) {
         erasure_trouble(batch, &err);
         return false;
@@ -111,13 +112,13 @@ bool erasure_advance(struct erasure_batch *batch, enum erasure_event event,
     batch->state = edge.to;
     batch->told_trouble = false;
     if (edge.from == ERASURE_TRACING) {
-        batch->orch->erasures->has_waiting = false;
-        batch->orch->erasures->crowd.count = 0;
+        batch->all->has_waiting = false;
+        batch->all->crowd.count = 0;
     }
     if (edge.from == ERASURE_PURGING)
-        batch->orch->runs.are_held = false;
+        batch->all->runs->are_held = false;
     erasure_begin_after(batch, 0);
-    orchestrator_erasures_look_again(batch->orch);
+    orchestrator_erasures_look_again(batch->all);
     return true;
 }
 
@@ -128,7 +129,7 @@ void erasure_trouble(struct erasure_batch *batch, const struct weir_error *err)
     weir_log(WEIR_LOG_WARN, "erasures try again", "batch=%" PRId64 " state=%s because=\"%s\"",
              batch->number, erasure_state_name(batch->state), why.text);
     if (!orchestrator_may_pass(why.status) && !batch->told_trouble) {
-        enum weir_status status = DB_RUN(batch->orch->context.db, Q_erasure_trouble, NULL, &inner,
+        enum weir_status status = DB_RUN(batch->all->context->db, Q_erasure_trouble, NULL, &inner,
                                          DB_I64(batch->number), DB_TEXT(why.text));
         batch->told_trouble = status == WEIR_OK;
     }
@@ -152,7 +153,7 @@ enum weir_status erasure_tell(struct erasure_batch *batch, const char *step, con
     WEIR_AUTO_FREE char *whole_key =
         weir_format("erasure_step/%s%s%s", step, key == NULL ? "" : "/", key == NULL ? "" : key);
     return orchestrator_event_put(
-        &batch->orch->context, &(struct event_about){0, batch->number, whole_key, "erasure_step"},
+        batch->all->context, &(struct event_about){0, batch->number, whole_key, "erasure_step"},
         step_json(batch->number, step, body), err);
 }
 
@@ -168,7 +169,7 @@ json_t *erasure_event_line(int64_t number, const char *step, json_t *body)
 enum weir_status erasures_count(struct erasures *erasures, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(erasures->orch->context.db, Q_erasures_count, &rows, err);
+    enum weir_status status = DB_RUN(erasures->context->db, Q_erasures_count, &rows, err);
     if (status != WEIR_OK)
         return status;
     erasures->has_open = weir_rows_bool(rows, 0, 0);
@@ -180,7 +181,7 @@ static struct erasure_batch *add_batch(struct erasures *erasures, int64_t number
                                        enum erasure_state state)
 {
     struct erasure_batch *batch = weir_calloc(1, sizeof *batch);
-    batch->orch = erasures->orch;
+    batch->all = erasures;
     batch->number = number;
     batch->state = state;
     batch->next = erasures->batches;
@@ -201,7 +202,7 @@ static struct erasure_batch *claiming(const struct erasures *erasures)
 static enum weir_status take_up_batches(struct erasures *erasures, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(erasures->orch->context.db, Q_erasure_batches, &rows, err);
+    enum weir_status status = DB_RUN(erasures->context->db, Q_erasure_batches, &rows, err);
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         enum erasure_state state = ERASURE_FINISHED;
         if (erasure_state_from_name(weir_rows_text(rows, i, 1), &state))
@@ -212,7 +213,7 @@ static enum weir_status take_up_batches(struct erasures *erasures, struct weir_e
 
 static void free_batches(struct erasures *erasures)
 {
-    erasures->orch->runs.are_held = false;
+    erasures->runs->are_held = false;
     while (erasures->batches != NULL) {
         struct erasure_batch *batch = erasures->batches;
         erasures->batches = batch->next;
@@ -230,59 +231,69 @@ static void on_reload(void *owner)
     if (status == WEIR_OK)
         status = take_up_batches(erasures, &err);
     if (status == WEIR_OK) {
-        orchestrator_look_again(erasures->orch);
+        orchestrator_pipelines_look_again(erasures->pipelines);
         return;
     }
     weir_log(WEIR_LOG_WARN, "cannot take up erasures, trying again", "because=\"%s\"", err.text);
-    erasures->reload_timer = weir_loop_timer(erasures->orch->context.loop, ORCHESTRATOR_AGAIN_MS, 0,
-                                             on_reload, erasures);
+    erasures->reload_timer =
+        weir_loop_timer(erasures->context->loop, ORCHESTRATOR_AGAIN_MS, 0, on_reload, erasures);
 }
 
 void erasures_reload(struct erasures *erasures)
 {
     if (erasures->reload_timer == 0)
         erasures->reload_timer =
-            weir_loop_timer(erasures->orch->context.loop, 0, 0, on_reload, erasures);
+            weir_loop_timer(erasures->context->loop, 0, 0, on_reload, erasures);
 }
 
-enum weir_status orchestrator_erasures_load(struct orchestrator *orch, struct weir_error *err)
+enum weir_status orchestrator_erasures_load(struct orchestrator_pipelines *pipelines,
+                                            const char *cluster, struct erasures **ret_erasures,
+                                            struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) first = NULL;
-    orch->erasures = weir_calloc(1, sizeof *orch->erasures);
-    orch->erasures->orch = orch;
-    orch->wiping = wiping_new(orch);
-    enum weir_status status = erasures_count(orch->erasures, err);
+    struct erasures *erasures = weir_calloc(1, sizeof *erasures);
+    erasures->context = pipelines->context;
+    erasures->runs = pipelines->runs;
+    erasures->evaluators = pipelines->evaluators;
+    erasures->pipelines = pipelines;
+    erasures->cluster = cluster != NULL ? weir_strdup(cluster) : NULL;
+    erasures->wiping = wiping_new(erasures->context, erasures->runs->watch);
+    pipelines->precedence = (struct pipelines_precedence){erasures, orchestrator_erasures_claim,
+                                                          orchestrator_erasures_look_again};
+    enum weir_status status = erasures_count(erasures, err);
     if (status == WEIR_OK)
-        status = DB_RUN(orch->context.db, Q_erasure_first, &first, err);
+        status = DB_RUN(erasures->context->db, Q_erasure_first, &first, err);
     if (status == WEIR_OK)
-        status = take_up_batches(orch->erasures, err);
-    if (status != WEIR_OK)
+        status = take_up_batches(erasures, err);
+    if (status != WEIR_OK) {
+        orchestrator_erasures_free(erasures);
         return status;
-    orch->erasures->progress.first = (uint64_t)weir_rows_i64(first, 0, 0);
-    erasures_listen(orch->erasures);
-    orchestrator_erasures_look_again(orch);
+    }
+    erasures->progress.first = (uint64_t)weir_rows_i64(first, 0, 0);
+    erasures_listen(erasures);
+    orchestrator_erasures_look_again(erasures);
+    *ret_erasures = erasures;
     return WEIR_OK;
 }
 
-void orchestrator_erasures_free(struct orchestrator *orch)
+void orchestrator_erasures_free(struct erasures *erasures)
 {
-    wiping_free(orch->wiping);
-    orch->wiping = NULL;
-    struct erasures *erasures = orch->erasures;
     if (erasures == NULL)
         return;
+    erasures->pipelines->precedence = (struct pipelines_precedence){0};
+    orchestrator_seal_free(erasures);
+    wiping_free(erasures->wiping);
     free_batches(erasures);
-    weir_loop_cancel(orch->context.loop, erasures->reload_timer);
+    weir_loop_cancel(erasures->context->loop, erasures->reload_timer);
     erasures_drop_accepted(erasures);
     erasures_stop_listening(erasures);
+    free(erasures->cluster);
     free(erasures);
-    orch->erasures = NULL;
 }
 
-void orchestrator_erasures_look_again(struct orchestrator *orch)
+void orchestrator_erasures_look_again(struct erasures *erasures)
 {
-    struct erasures *erasures = orch->erasures;
-    if (erasures == NULL || !erasures->has_waiting)
+    if (!erasures->has_waiting)
         return;
     struct erasure_batch *batch = claiming(erasures);
     if (batch == NULL)
@@ -291,22 +302,22 @@ void orchestrator_erasures_look_again(struct orchestrator *orch)
         erasure_begin_after(batch, 0);
 }
 
-bool orchestrator_erasures_claim(const struct orchestrator *orch)
+bool orchestrator_erasures_claim(const struct erasures *erasures)
 {
-    return orch->erasures != NULL &&
-           (orch->erasures->has_waiting || claiming(orch->erasures) != NULL);
+    return erasures->has_waiting || claiming(erasures) != NULL;
 }
 
-bool orchestrator_erasures_idle(const struct orchestrator *orch)
+bool orchestrator_erasures_idle(const struct erasures *erasures)
 {
-    return orch->erasures == NULL ||
-           (!orch->erasures->has_open && orch->erasures->accepted.first == NULL);
+    return !erasures->has_open && erasures->accepted.first == NULL;
 }
 
-int64_t orchestrator_erasure_due_us(const struct orchestrator *orch, int64_t accepted_us)
+int64_t orchestrator_erasure_due_us(const struct orchestrator_pipelines *pipelines,
+                                    int64_t accepted_us)
 {
     int64_t within_us = INT64_MAX;
-    for (const struct pipeline *p = orch->pipelines; p != NULL; p = orchestrator_pipeline_next(p)) {
+    for (const struct pipeline *p = pipelines->first; p != NULL;
+         p = orchestrator_pipeline_next(p)) {
         int64_t promised_us = orchestrator_pipeline_config(p)->deletion_within_us;
         within_us = promised_us < within_us ? promised_us : within_us;
     }

@@ -10,18 +10,19 @@
 #define ORCHESTRATOR_ERASURES_ERASURE_H
 
 #include "orchestrator/erasures/signing.h"
-#include "orchestrator/orchestrator.h"
+#include "orchestrator/pipeline/pipeline.h"
 
 /* Takes up what is not finished, and what storage has accepted while no orchestrator listened. Call
- * once. */
-enum weir_status orchestrator_erasures_load(struct orchestrator *orch,
+ * once. `cluster`: the folder of Postgres; NULL: the server is not Weir's own. */
+enum weir_status orchestrator_erasures_load(struct orchestrator_pipelines *pipelines,
+                                            const char *cluster, struct erasures **ret_erasures,
                                             struct weir_error *err) WEIR_MUST_USE;
-void orchestrator_erasures_free(struct orchestrator *orch);
-void orchestrator_erasures_look_again(struct orchestrator *orch);
+void orchestrator_erasures_free(struct erasures *erasures);
+void orchestrator_erasures_look_again(struct erasures *erasures);
 /* An order to storage has no answer: perhaps it has accepted an erasure that is unknown here. */
-void orchestrator_erasures_doubt(struct orchestrator *orch);
+void orchestrator_erasures_doubt(struct erasures *erasures);
 /* True while an erasure works on models, so that pipelines have to wait: which ones it concerns is known only late. */
-bool orchestrator_erasures_claim(const struct orchestrator *orch);
+bool orchestrator_erasures_claim(const struct erasures *erasures);
 
 /* Storage has accepted an erasure: records it, with all others of this round of the loop in one transaction, and drives
  * it. `done` is called when it is durable (`err` NULL) or could not be recorded. The names are the owner's until then.
@@ -31,14 +32,15 @@ struct erasure_names {
     const char *dataset, *reference;
 };
 typedef void orchestrator_erasure_accepted_fn(void *owner, const struct weir_error *err);
-void orchestrator_erasure_note(struct orchestrator *orch, const struct erasure_names *names,
+void orchestrator_erasure_note(struct erasures *erasures, const struct erasure_names *names,
                                orchestrator_erasure_accepted_fn *done, void *owner);
 /* Deadline of an erasure: the strictest of all pipelines' promises, for whose samples they are is known
  * only late. 0: nobody promises anything. */
-int64_t orchestrator_erasure_due_us(const struct orchestrator *orch, int64_t accepted_us);
+int64_t orchestrator_erasure_due_us(const struct orchestrator_pipelines *pipelines,
+                                    int64_t accepted_us);
 /* Whether a model that is still there has seen its samples, other than those that are kept on purpose: its name, the
  * caller's to free, or NULL. */
-enum weir_status orchestrator_erasure_seen_by(struct orchestrator *orch, int64_t number,
+enum weir_status orchestrator_erasure_seen_by(struct orchestrator_context *context, int64_t number,
                                               char **ret_model,
                                               struct weir_error *err) WEIR_MUST_USE;
 
@@ -49,11 +51,11 @@ struct erasure_scores_place {
 };
 /* Asks the selector how many scores the pipeline keeps of some blocks of the erasure's ids, and moves on: `block` is 0
  * again once nothing more is to be asked of this pipeline. `done` is given a msg_scores_noted. */
-enum weir_status orchestrator_erasure_ask_scores(struct orchestrator *orch, int64_t number,
-                                                 struct erasure_scores_place *place,
+enum weir_status orchestrator_erasure_ask_scores(struct orchestrator_context *context,
+                                                 int64_t number, struct erasure_scores_place *place,
                                                  weir_rpc_done_fn *done, void *owner,
                                                  struct weir_error *err) WEIR_MUST_USE;
 
-bool orchestrator_erasures_idle(const struct orchestrator *orch);
+bool orchestrator_erasures_idle(const struct erasures *erasures);
 
 #endif

@@ -16,7 +16,7 @@ typedef void erasure_scores_fn(struct erasure_batch *batch, uint64_t samples);
 
 /* Erasures that were in force when their models were traced: traced, purged and replaced as one. */
 struct erasure_batch {
-    struct orchestrator *orch;
+    struct erasures *all;
     struct erasure_batch *next;
     int64_t number; /* of its first erasure */
     enum erasure_state state;
@@ -55,7 +55,15 @@ struct erasure_arrived {
 };
 
 struct erasures {
-    struct orchestrator *orch;
+    struct orchestrator_context *context;
+    struct orchestrator_runs *runs;
+    struct orchestrator_evaluators *evaluators;
+    struct orchestrator_pipelines *pipelines;
+    char *cluster;         /* of Postgres; NULL: the server is not Weir's own */
+    struct wiping *wiping; /* of memory, for all of them */
+    struct seal *seal;     /* of those that wait for one; NULL: none is under way */
+    struct weir_rows
+        *sealed; /* changes of tables as of the newest seal; NULL: none since the start */
     struct erasure_batch *batches;
     bool has_open;    /* one is not FINISHED */
     bool has_waiting; /* one is in force and in no batch yet */
@@ -116,7 +124,7 @@ bool erasures_still_come(const struct erasures *erasures);
 /* A row for erasures_record(). */
 json_t *erasure_row_json(int64_t number, const char *dataset, const char *reference);
 /* `rows`: an array of objects number, reference, dataset. Those that are known stay as they are. */
-enum weir_status erasures_record(struct orchestrator *orch, json_t *rows,
+enum weir_status erasures_record(struct erasures *erasures, json_t *rows,
                                  struct weir_error *err) WEIR_MUST_USE;
 /* awaiting.c: listens to storage, for all erasures at once, as long as one is open. */
 void erasures_listen(struct erasures *erasures);
@@ -132,7 +140,7 @@ enum weir_status erasure_measure(struct erasure_batch *batch, bool *ret_started,
                                  struct weir_error *err) WEIR_MUST_USE;
 
 /* Inside a transaction: deletes what rows of the orchestrator's quote of these samples. May be repeated. */
-enum weir_status erasure_forget_words(struct orchestrator *orch, const struct id_blocks *ids,
+enum weir_status erasure_forget_words(struct erasures *erasures, const struct id_blocks *ids,
                                       struct weir_error *err) WEIR_MUST_USE;
 
 /* Asks the selector for one pipeline after the other; trouble begins the state's work again. */

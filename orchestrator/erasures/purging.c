@@ -17,10 +17,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static enum weir_status remove_runs(const struct orchestrator *orch, int64_t *ret_removed,
-                                    struct weir_error *err)
+static enum weir_status remove_runs(const struct orchestrator_context *context,
+                                    int64_t *ret_removed, struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *runs = orchestrator_path(&orch->context, "runs", ".");
+    WEIR_AUTO_FREE char *runs = orchestrator_path(context, "runs", ".");
     DIR *directory = opendir(runs);
     if (directory == NULL) {
         return errno == ENOENT
@@ -32,7 +32,7 @@ static enum weir_status remove_runs(const struct orchestrator *orch, int64_t *re
     while (status == WEIR_OK && (entry = readdir(directory)) != NULL) {
         if (entry->d_name[0] == '.')
             continue;
-        WEIR_AUTO_FREE char *path = orchestrator_path(&orch->context, "runs", entry->d_name);
+        WEIR_AUTO_FREE char *path = orchestrator_path(context, "runs", entry->d_name);
         status = weir_remove_tree(path, err);
         (*ret_removed)++;
     }
@@ -44,15 +44,15 @@ static enum weir_status remove_runs(const struct orchestrator *orch, int64_t *re
 }
 
 /* Their rows go, except of those that have not begun, and the workers need make nothing for them any more. */
-static enum weir_status forget_runs(const struct orchestrator *orch, struct weir_error *err)
+static enum weir_status forget_runs(const struct erasures *erasures, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     WEIR_AUTO_FREE int64_t *waiting = NULL;
-    size_t count = orchestrator_runs_waiting(&orch->runs, &waiting);
+    size_t count = orchestrator_runs_waiting(erasures->runs, &waiting);
     enum weir_status status =
-        DB_RUN(orch->context.db, Q_run_purge, &rows, err, DB_I64S(waiting, count));
+        DB_RUN(erasures->context->db, Q_run_purge, &rows, err, DB_I64S(waiting, count));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        weir_rpc_send(orch->context.dispatcher, MSG_job_close,
+        weir_rpc_send(erasures->context->dispatcher, MSG_job_close,
                       &(struct msg_job_close){.job = (uint64_t)weir_rows_i64(rows, i, 0)});
     }
     return status;
@@ -63,10 +63,10 @@ static enum weir_status forget_samples(const struct erasure_batch *batch, struct
 {
     struct id_blocks blocks = {0};
     enum weir_status status =
-        orchestrator_lineage_of_batch(&batch->orch->context, batch->number, &blocks, err);
+        orchestrator_lineage_of_batch(batch->all->context, batch->number, &blocks, err);
     if (status == WEIR_OK)
-        status = erasure_forget_words(batch->orch, &blocks, err);
-    for (struct pipeline *p = batch->orch->pipelines; p != NULL && status == WEIR_OK;
+        status = erasure_forget_words(batch->all, &blocks, err);
+    for (struct pipeline *p = batch->all->pipelines->first; p != NULL && status == WEIR_OK;
          p = orchestrator_pipeline_next(p))
         status = orchestrator_pipeline_forget(p, &blocks, err);
     id_blocks_fini(&blocks);
@@ -77,11 +77,11 @@ static enum weir_status effect_purged(struct erasure_batch *batch, const void *w
                                       struct weir_error *err)
 {
     const uint64_t *scores = what;
-    enum weir_status status = forget_runs(batch->orch, err);
+    enum weir_status status = forget_runs(batch->all, err);
     if (status == WEIR_OK)
         status = forget_samples(batch, err);
     if (status == WEIR_OK) {
-        status = DB_RUN(batch->orch->context.db, Q_erasure_purged, NULL, err, DB_I64(batch->number),
+        status = DB_RUN(batch->all->context->db, Q_erasure_purged, NULL, err, DB_I64(batch->number),
                         DB_I64(batch->purged), DB_I64(*scores));
     }
     return status == WEIR_OK
@@ -111,11 +111,11 @@ static void on_jobs_purged(void *owner, const struct weir_reply *reply,
 static enum weir_status purge_jobs(struct erasure_batch *batch, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) newest = NULL;
-    enum weir_status status = DB_RUN(batch->orch->context.db, Q_run_newest, &newest, err);
+    enum weir_status status = DB_RUN(batch->all->context->db, Q_run_newest, &newest, err);
     if (status != WEIR_OK)
         return status;
     struct msg_jobs_purge purge = {.upto = (uint64_t)weir_rows_i64(newest, 0, 0)};
-    weir_rpc_call(batch->orch->context.dispatcher, MSG_jobs_purge, &purge, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(batch->all->context->dispatcher, MSG_jobs_purge, &purge, ORCHESTRATOR_ASK_MS,
                   on_jobs_purged, batch);
     return WEIR_OK;
 }
@@ -123,16 +123,16 @@ static enum weir_status purge_jobs(struct erasure_batch *batch, struct weir_erro
 void erasure_purge(struct erasure_batch *batch)
 {
     struct weir_error err;
-    batch->orch->runs.are_held = true;
+    batch->all->runs->are_held = true;
     /* Trainers that were told to end may still write. */
-    if (batch->orch->runs.trainers_alive > 0 || orchestrator_runs_under_way(&batch->orch->runs)) {
+    if (batch->all->runs->trainers_alive > 0 || orchestrator_runs_under_way(batch->all->runs)) {
         erasure_begin_after(batch, ORCHESTRATOR_POLL_MS);
         return;
     }
     batch->purged = 0;
-    enum weir_status status = remove_runs(batch->orch, &batch->purged, &err);
+    enum weir_status status = remove_runs(batch->all->context, &batch->purged, &err);
     if (status == WEIR_OK)
-        status = orchestrator_probes_purge(batch->orch, &batch->purged, &err);
+        status = orchestrator_probes_purge(batch->all->context, &batch->purged, &err);
     if (status == WEIR_OK)
         status = purge_jobs(batch, &err);
     if (status != WEIR_OK)

@@ -19,18 +19,19 @@ static struct weir_key_file key_file(const char *path)
     };
 }
 
-static enum weir_status record(const struct orchestrator *orch, size_t known,
+static enum weir_status record(const struct orchestrator_context *context, size_t known,
                                const uint8_t seed[WEIR_KEY_BYTES], struct weir_error *err)
 {
     char public_half[WEIR_KEY_CHECK_MAX];
     receipt_key_check(seed, public_half);
-    return DB_RUN(orch->context.db, Q_receipt_key_record, NULL, err, DB_I64(known + 1),
+    return DB_RUN(context->db, Q_receipt_key_record, NULL, err, DB_I64(known + 1),
                   DB_TEXT(public_half), DB_I64(weir_now_wall_us()));
 }
 
 /* Recorded before it takes its place: a key that signed something is known for ever. */
-static enum weir_status make_key(const struct orchestrator *orch, const struct weir_key_file *file,
-                                 size_t known, struct weir_error *err)
+static enum weir_status make_key(const struct orchestrator_context *context,
+                                 const struct weir_key_file *file, size_t known,
+                                 struct weir_error *err)
 {
     uint8_t seed[WEIR_KEY_BYTES];
     enum weir_status status = WEIR_NOT_FOUND;
@@ -39,19 +40,19 @@ static enum weir_status make_key(const struct orchestrator *orch, const struct w
     if (status == WEIR_NOT_FOUND)
         status = weir_key_file_draw(file, seed, err);
     if (status == WEIR_OK)
-        status = record(orch, known, seed, err);
+        status = record(context, known, seed, err);
     sodium_memzero(seed, sizeof seed);
     return status;
 }
 
 /* One a line, as --key of weir erase verify reads them. */
-static enum weir_status publish(const struct orchestrator *orch, const struct weir_rows *rows,
-                                struct weir_error *err)
+static enum weir_status publish(const struct orchestrator_context *context,
+                                const struct weir_rows *rows, struct weir_error *err)
 {
     WEIR_AUTO_BUF text = {0};
     WEIR_AUTO_BUF before = {0};
-    WEIR_AUTO_FREE char *folder = orchestrator_path(&orch->context, "receipts", "");
-    WEIR_AUTO_FREE char *path = orchestrator_path(&orch->context, "receipts", "keys");
+    WEIR_AUTO_FREE char *folder = orchestrator_path(context, "receipts", "");
+    WEIR_AUTO_FREE char *path = orchestrator_path(context, "receipts", "keys");
     for (size_t i = 0; i < weir_rows_count(rows); i++)
         weir_buf_printf(&text, "%s\n", weir_rows_text(rows, i, 0));
     if (weir_file_read(path, text.size, &before, NULL) == WEIR_OK && before.size == text.size &&
@@ -61,36 +62,36 @@ static enum weir_status publish(const struct orchestrator *orch, const struct we
     return status == WEIR_OK ? weir_file_write_atomic(path, weir_buf_view(&text), err) : status;
 }
 
-enum weir_status orchestrator_receipt_keys_open(const struct orchestrator *orch, bool renew,
-                                                struct weir_error *err)
+enum weir_status orchestrator_receipt_keys_open(const struct orchestrator_context *context,
+                                                bool renew, struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *path = weir_format("%s/receipt.key", orch->context.data_dir);
+    WEIR_AUTO_FREE char *path = weir_format("%s/receipt.key", context->data_dir);
     const struct weir_key_file file = key_file(path);
     WEIR_AUTO(weir_rows) before = NULL;
     WEIR_AUTO(weir_rows) rows = NULL;
     struct receipt_key key;
     if (sodium_init() < 0)
         return weir_fail(err, WEIR_INTERNAL, "libsodium cannot be used here");
-    enum weir_status status = DB_RUN(orch->context.db, Q_receipt_keys, &before, err);
+    enum weir_status status = DB_RUN(context->db, Q_receipt_keys, &before, err);
     if (status == WEIR_OK && (renew || weir_rows_count(before) == 0))
-        status = make_key(orch, &file, weir_rows_count(before), err);
+        status = make_key(context, &file, weir_rows_count(before), err);
     if (status == WEIR_OK) /* also finishes placing a new one */
-        status = orchestrator_receipt_key(orch, &key, err);
+        status = orchestrator_receipt_key(context, &key, err);
     if (status != WEIR_OK)
         return status;
     receipt_key_fini(&key);
-    status = DB_RUN(orch->context.db, Q_receipt_keys, &rows, err);
-    return status == WEIR_OK ? publish(orch, rows, err) : status;
+    status = DB_RUN(context->db, Q_receipt_keys, &rows, err);
+    return status == WEIR_OK ? publish(context, rows, err) : status;
 }
 
-enum weir_status orchestrator_receipt_key(const struct orchestrator *orch,
+enum weir_status orchestrator_receipt_key(const struct orchestrator_context *context,
                                           struct receipt_key *ret_key, struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *path = weir_format("%s/receipt.key", orch->context.data_dir);
+    WEIR_AUTO_FREE char *path = weir_format("%s/receipt.key", context->data_dir);
     const struct weir_key_file file = key_file(path);
     WEIR_AUTO(weir_rows) rows = NULL;
     uint8_t seed[WEIR_KEY_BYTES];
-    enum weir_status status = DB_RUN(orch->context.db, Q_receipt_keys, &rows, err);
+    enum weir_status status = DB_RUN(context->db, Q_receipt_keys, &rows, err);
     if (status != WEIR_OK)
         return status;
     if (weir_rows_count(rows) == 0)
@@ -102,11 +103,11 @@ enum weir_status orchestrator_receipt_key(const struct orchestrator *orch,
     return status;
 }
 
-enum weir_status orchestrator_receipt_keys(const struct orchestrator *orch, json_t **ret_keys,
-                                           struct weir_error *err)
+enum weir_status orchestrator_receipt_keys(const struct orchestrator_context *context,
+                                           json_t **ret_keys, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(orch->context.db, Q_receipt_keys, &rows, err);
+    enum weir_status status = DB_RUN(context->db, Q_receipt_keys, &rows, err);
     if (status != WEIR_OK)
         return status;
     *ret_keys = json_array();

@@ -28,10 +28,10 @@ static enum weir_status step_back(const struct erasure_batch *batch, char **mode
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     struct stored_model row = {0};
-    enum weir_status status = DB_RUN(batch->orch->context.db, Q_erasure_replacement_of, &rows, err,
+    enum weir_status status = DB_RUN(batch->all->context->db, Q_erasure_replacement_of, &rows, err,
                                      DB_I64(batch->number), DB_TEXT(*model));
     if (status == WEIR_OK)
-        status = orchestrator_model_get(&batch->orch->context, *model, &row, err);
+        status = orchestrator_model_get(batch->all->context, *model, &row, err);
     if (status != WEIR_OK)
         return status;
     bool tainted = weir_rows_count(rows) > 0;
@@ -53,7 +53,7 @@ static enum weir_status find_base(const struct erasure_batch *batch, const char 
                                   char **ret_base, struct weir_error *err)
 {
     struct stored_model row = {0};
-    enum weir_status status = orchestrator_model_get(&batch->orch->context, tainted, &row, err);
+    enum weir_status status = orchestrator_model_get(batch->all->context, tainted, &row, err);
     if (status != WEIR_OK)
         return status;
     char *base = row.parent == NULL ? NULL : weir_strdup(row.parent);
@@ -82,22 +82,21 @@ static enum weir_status effect_replaced_one(void *subject, const void *what, str
 {
     struct erasure_batch *batch = subject;
     const struct replacement *replacement = what;
-    struct orchestrator *orch = batch->orch;
+    struct erasures *all = batch->all;
     const char *id = replacement->wanted == NULL ? NULL : replacement->wanted->id;
     WEIR_AUTO_FREE char *outcome =
         id == NULL ? orchestrator_run_hollow_reason(replacement->run) : NULL;
     enum weir_status status =
-        DB_RUN(orch->context.db, Q_erasure_model_done, NULL, err, DB_I64(batch->number),
+        DB_RUN(all->context->db, Q_erasure_model_done, NULL, err, DB_I64(batch->number),
                DB_TEXT(replacement->tainted), id == NULL ? DB_NULL : DB_TEXT(id),
                outcome == NULL ? DB_NULL : DB_TEXT(outcome));
     if (status == WEIR_OK && id != NULL)
-        status =
-            orchestrator_model_add(&orch->context, replacement->wanted, replacement->files, err);
+        status = orchestrator_model_add(all->context, replacement->wanted, replacement->files, err);
     if (status != WEIR_OK)
         return status;
     const struct run_result *run = replacement->run;
     json_t *training =
-        orchestrator_training_json(orch, orchestrator_pipeline_by_id(orch, run->pipeline), run);
+        orchestrator_training_json(orchestrator_pipeline_by_id(all->pipelines, run->pipeline), run);
     json_object_set_new(training, "model", json_string(replacement->tainted));
     json_object_set_new(training, "replacement", id == NULL ? json_null() : json_string(id));
     return erasure_tell(batch, "model_replaced", replacement->tainted, training, err);
@@ -106,11 +105,10 @@ static enum weir_status effect_replaced_one(void *subject, const void *what, str
 static enum weir_status store(struct erasure_batch *batch, const struct run_result *run,
                               struct weir_error *err)
 {
-    struct orchestrator *orch = batch->orch;
-    const struct pipeline *pipeline = orchestrator_pipeline_by_id(orch, run->pipeline);
+    struct erasures *all = batch->all;
+    const struct pipeline *pipeline = orchestrator_pipeline_by_id(all->pipelines, run->pipeline);
     struct stored_model tainted = {0};
-    enum weir_status status =
-        orchestrator_model_get(&orch->context, batch->replacing, &tainted, err);
+    enum weir_status status = orchestrator_model_get(all->context, batch->replacing, &tainted, err);
     if (status != WEIR_OK)
         return status;
     WEIR_AUTO_FREE char *name = orchestrator_pipeline_model_name(pipeline, run->trigger);
@@ -124,12 +122,12 @@ static enum weir_status store(struct erasure_batch *batch, const struct run_resu
     struct model_files files = {0};
     struct replacement replacement = {.tainted = batch->replacing, .run = run};
     if (!orchestrator_run_is_hollow(run)) {
-        status = orchestrator_model_place(&orch->context, &wanted, &files, err);
+        status = orchestrator_model_place(all->context, &wanted, &files, err);
         replacement.wanted = &wanted;
         replacement.files = &files;
     }
     if (status == WEIR_OK)
-        status = orchestrator_commit(&orch->context, effect_replaced_one, batch, &replacement, err);
+        status = orchestrator_commit(all->context, effect_replaced_one, batch, &replacement, err);
     orchestrator_model_files_fini(&files);
     orchestrator_model_fini(&tainted);
     return status;
@@ -147,7 +145,7 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
         erasure_trouble(batch, &problem);
         return;
     }
-    if (orchestrator_run_remove_files(&batch->orch->context, run->number, &problem) != WEIR_OK)
+    if (orchestrator_run_remove_files(batch->all->context, run->number, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
     erasure_begin_after(batch, 0);
 }
@@ -155,16 +153,16 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
 static enum weir_status train(struct erasure_batch *batch, const struct weir_rows *models,
                               size_t row, struct weir_error *err)
 {
-    struct orchestrator *orch = batch->orch;
+    struct erasures *all = batch->all;
     int64_t pipeline = weir_rows_i64(models, row, COL_PIPELINE);
     int64_t number = weir_rows_i64(models, row, COL_TRIGGER);
     const struct pipeline_outline outline =
-        orchestrator_pipeline_outline(orchestrator_pipeline_by_id(orch, pipeline));
+        orchestrator_pipeline_outline(orchestrator_pipeline_by_id(all->pipelines, pipeline));
     WEIR_AUTO_FREE char *base = NULL;
     WEIR_AUTO(weir_rows) trigger = NULL;
     enum weir_status status = find_base(batch, weir_rows_text(models, row, COL_MODEL), &base, err);
     if (status == WEIR_OK)
-        status = DB_RUN(orch->context.db, Q_trigger_get, &trigger, err, DB_I64(pipeline),
+        status = DB_RUN(all->context->db, Q_trigger_get, &trigger, err, DB_I64(pipeline),
                         DB_I64(number));
     if (status != WEIR_OK)
         return status;
@@ -187,7 +185,7 @@ static enum weir_status train(struct erasure_batch *batch, const struct weir_row
         .seed = outline.config->seed,
         .base_model = base,
     };
-    return orchestrator_run_start(&orch->runs, &wanted, on_run, batch, err);
+    return orchestrator_run_start(all->runs, &wanted, on_run, batch, err);
 }
 
 /* ---- all of them ---- */
@@ -196,7 +194,7 @@ static enum weir_status effect_swapped(struct erasure_batch *batch, const void *
                                        struct weir_error *err)
 {
     const size_t *count = what;
-    struct weir_db *db = batch->orch->context.db;
+    struct weir_db *db = batch->all->context->db;
     enum weir_status status = DB_RUN(db, Q_erasure_swap_old, NULL, err, DB_I64(batch->number));
     if (status == WEIR_OK)
         status = DB_RUN(db, Q_erasure_swap_new, NULL, err, DB_I64(batch->number));
@@ -216,7 +214,7 @@ void erasure_replace(struct erasure_batch *batch)
     struct weir_error err;
     WEIR_AUTO(weir_rows) models = NULL;
     enum weir_status status =
-        DB_RUN(batch->orch->context.db, Q_erasure_models, &models, &err, DB_I64(batch->number));
+        DB_RUN(batch->all->context->db, Q_erasure_models, &models, &err, DB_I64(batch->number));
     size_t count = status == WEIR_OK ? weir_rows_count(models) : 0;
     for (size_t i = 0; i < count && status == WEIR_OK; i++) {
         bool wanted = strcmp(weir_rows_text(models, i, COL_ACTION), "retrain") == 0;
@@ -231,5 +229,5 @@ void erasure_replace(struct erasure_batch *batch)
         return;
     }
     if (erasure_advance(batch, ERASURE_ON_REPLACED, effect_swapped, &count))
-        orchestrator_look_again(batch->orch);
+        orchestrator_pipelines_look_again(batch->all->pipelines);
 }

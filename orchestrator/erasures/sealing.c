@@ -4,6 +4,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/db/errand.h"
+#include "orchestrator/erasures/erasure_state.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ static const char NOT_OURS[] =
     "backups are outside Weir's reach";
 
 struct seal {
-    struct orchestrator *orch;
+    struct erasures *all;
     struct weir_rows *erasures; /* that wait; NULL: storage is being asked */
     struct weir_rows *partitions;
     struct weir_db_errand *errand;
@@ -45,29 +46,29 @@ static void cycle(struct seal *seal);
 /* Only a server that is set up by Weir lets go of old segments instead of using them again. */
 static bool is_ours(const struct seal *seal)
 {
-    return seal->orch->cluster != NULL;
+    return seal->all->cluster != NULL;
 }
 
 static void free_seal(struct seal *seal)
 {
-    struct orchestrator *orch = seal->orch;
-    weir_rpc_forget(orch->context.storage, seal);
-    weir_loop_cancel(orch->context.loop, seal->timer);
+    struct erasures *all = seal->all;
+    weir_rpc_forget(all->context->storage, seal);
+    weir_loop_cancel(all->context->loop, seal->timer);
     weir_db_errand_free(seal->errand);
     weir_rows_free(seal->erasures);
     weir_rows_free(seal->partitions);
     weir_rows_free(seal->changes);
     free(seal->newest_segment);
     free(seal);
-    orch->seal = NULL;
+    all->seal = NULL;
 }
 
-void orchestrator_seal_free(struct orchestrator *orch)
+void orchestrator_seal_free(struct erasures *erasures)
 {
-    if (orch->seal != NULL)
-        free_seal(orch->seal);
-    weir_rows_free(orch->sealed);
-    orch->sealed = NULL;
+    if (erasures->seal != NULL)
+        free_seal(erasures->seal);
+    weir_rows_free(erasures->sealed);
+    erasures->sealed = NULL;
 }
 
 /* Whoever waits looks again, and a new seal begins. */
@@ -98,9 +99,9 @@ static void finish(struct seal *seal)
         numbers[i] = (uint64_t)weir_rows_i64(seal->erasures, i, 0);
     const struct msg_erase_search search = {.erasures = {numbers, count},
                                             .remarks = {&remark, is_ours(seal) ? 0 : 1},
-                                            .cluster = is_ours(seal) ? seal->orch->cluster : ""};
+                                            .cluster = is_ours(seal) ? seal->all->cluster : ""};
     weir_log(WEIR_LOG_INFO, "erasures sealed", "erasures=%zu cycles=%u", count, seal->cycles);
-    weir_rpc_call(seal->orch->context.storage, MSG_erase_search, &search, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(seal->all->context->storage, MSG_erase_search, &search, ORCHESTRATOR_ASK_MS,
                   on_searching, seal);
 }
 
@@ -177,7 +178,7 @@ static void cycle_log(struct seal *seal)
  * anywhere. */
 static bool is_touched(const struct seal *seal, size_t table)
 {
-    const struct weir_rows *now = seal->changes, *before = seal->orch->sealed;
+    const struct weir_rows *now = seal->changes, *before = seal->all->sealed;
     int64_t changes = weir_rows_i64(now, table, 1);
     return before == NULL || changes < 0 || weir_rows_i64(before, table, 1) != changes ||
            weir_rows_i64(before, table, 2) != weir_rows_i64(now, table, 2);
@@ -196,7 +197,7 @@ static void on_rewritten(void *owner, const struct weir_rows *rows, const struct
         seal->partition++;
     else if (err == NULL)
         seal->table++;
-    seal->timer = weir_loop_timer(seal->orch->context.loop, err == NULL ? 0 : AGAIN_MS, 0,
+    seal->timer = weir_loop_timer(seal->all->context->loop, err == NULL ? 0 : AGAIN_MS, 0,
                                   rewrite_next, seal);
 }
 
@@ -210,8 +211,8 @@ static void rewrite(struct seal *seal, const char *table)
 
 static void end_rewriting(struct seal *seal)
 {
-    weir_rows_free(seal->orch->sealed);
-    seal->orch->sealed = WEIR_TAKE(seal->changes);
+    weir_rows_free(seal->all->sealed);
+    seal->all->sealed = WEIR_TAKE(seal->changes);
     cycle_log(seal);
 }
 
@@ -250,20 +251,20 @@ static char *tables_to_seal(void)
 static enum weir_status begin(struct seal *seal, const struct weir_u64s *scrubbed,
                               struct weir_error *err)
 {
-    struct orchestrator *orch = seal->orch;
+    struct erasures *all = seal->all;
     WEIR_AUTO_FREE char *tables = tables_to_seal();
-    enum weir_status status = DB_RUN(orch->context.db, Q_seal_ready, &seal->erasures, err,
+    enum weir_status status = DB_RUN(all->context->db, Q_seal_ready, &seal->erasures, err,
                                      DB_I64S(scrubbed->at, scrubbed->count));
     if (status != WEIR_OK || weir_rows_count(seal->erasures) == 0)
         return status;
-    status = DB_RUN(orch->context.db, Q_seal_partitions, &seal->partitions, err,
+    status = DB_RUN(all->context->db, Q_seal_partitions, &seal->partitions, err,
                     DB_I64S(scrubbed->at, scrubbed->count));
     if (status == WEIR_OK)
-        status = DB_RUN(orch->context.db, Q_seal_changes, &seal->changes, err, DB_TEXT(tables));
+        status = DB_RUN(all->context->db, Q_seal_changes, &seal->changes, err, DB_TEXT(tables));
     if (status == WEIR_OK)
-        status = weir_db_errand_new(orch->context.db, orch->context.loop, &seal->errand, err);
+        status = weir_db_errand_new(all->context->db, all->context->loop, &seal->errand, err);
     if (status == WEIR_OK)
-        seal->timer = weir_loop_timer(orch->context.loop, 0, 0, rewrite_next, seal);
+        seal->timer = weir_loop_timer(all->context->loop, 0, 0, rewrite_next, seal);
     return status;
 }
 
@@ -284,12 +285,12 @@ static void on_scrubbed(void *owner, const struct weir_reply *reply, const struc
         free_seal(seal);
 }
 
-void orchestrator_seal_look(struct orchestrator *orch)
+void orchestrator_seal_look(struct erasures *erasures)
 {
-    if (orch->seal != NULL)
+    if (erasures->seal != NULL)
         return;
-    orch->seal = weir_calloc(1, sizeof(*orch->seal));
-    orch->seal->orch = orch;
-    weir_rpc_call(orch->context.storage, MSG_erase_scrubbed_ask, NULL, ORCHESTRATOR_ASK_MS,
-                  on_scrubbed, orch->seal);
+    erasures->seal = weir_calloc(1, sizeof(*erasures->seal));
+    erasures->seal->all = erasures;
+    weir_rpc_call(erasures->context->storage, MSG_erase_scrubbed_ask, NULL, ORCHESTRATOR_ASK_MS,
+                  on_scrubbed, erasures->seal);
 }

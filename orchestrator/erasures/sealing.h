@@ -2,15 +2,15 @@
  * then the write-ahead log is cycled, then storage may search what is left. One seal is for all erasures that wait for
  * it (docs/decisions/009-seal.md). On a connection of its own: no service waits for it but for the tables themselves.
  *
- * Owned by: struct orchestrator. Survives: a crash anywhere repeats it, which is harmless. */
+ * Owned by: struct erasures. Survives: a crash anywhere repeats it, which is harmless. */
 #ifndef ORCHESTRATOR_ERASURES_SEALING_H
 #define ORCHESTRATOR_ERASURES_SEALING_H
 
-#include "orchestrator/orchestrator.h"
+#include "orchestrator/erasures/erasure.h"
 
 /* Asks storage for erasures that wait, and begins a seal for those that are checked. Nothing happens while one is under
  * way: ask again. */
-void orchestrator_seal_look(struct orchestrator *orch);
-void orchestrator_seal_free(struct orchestrator *orch);
+void orchestrator_seal_look(struct erasures *erasures);
+void orchestrator_seal_free(struct erasures *erasures);
 
 #endif

@@ -13,19 +13,19 @@
 
 /* ---- old models ---- */
 
-typedef enum weir_status old_model_fn(struct orchestrator *orch, const struct stored_model *model,
-                                      struct weir_error *err);
+typedef enum weir_status old_model_fn(struct orchestrator_context *context,
+                                      const struct stored_model *model, struct weir_error *err);
 
-static enum weir_status release(struct orchestrator *orch, const struct stored_model *model,
-                                struct weir_error *err)
+static enum weir_status release(struct orchestrator_context *context,
+                                const struct stored_model *model, struct weir_error *err)
 {
-    return orchestrator_model_release(&orch->context, model->id, err);
+    return orchestrator_model_release(context, model->id, err);
 }
 
-static enum weir_status remove_files(struct orchestrator *orch, const struct stored_model *model,
-                                     struct weir_error *err)
+static enum weir_status remove_files(struct orchestrator_context *context,
+                                     const struct stored_model *model, struct weir_error *err)
 {
-    return orchestrator_model_remove_files(&orch->context, model, err);
+    return orchestrator_model_remove_files(context, model, err);
 }
 
 static enum weir_status each_old(struct erasure_batch *batch, old_model_fn *act,
@@ -33,13 +33,13 @@ static enum weir_status each_old(struct erasure_batch *batch, old_model_fn *act,
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(batch->orch->context.db, Q_erasure_models, &rows, err, DB_I64(batch->number));
+        DB_RUN(batch->all->context->db, Q_erasure_models, &rows, err, DB_I64(batch->number));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         struct stored_model model = {0};
         status =
-            orchestrator_model_get(&batch->orch->context, weir_rows_text(rows, i, 0), &model, err);
+            orchestrator_model_get(batch->all->context, weir_rows_text(rows, i, 0), &model, err);
         if (status == WEIR_OK && !orchestrator_model_is_live(&model))
-            status = act(batch->orch, &model, err);
+            status = act(batch->all->context, &model, err);
         orchestrator_model_fini(&model);
     }
     return status;
@@ -51,8 +51,7 @@ static enum weir_status remove_old(struct erasure_batch *batch, struct weir_erro
     enum weir_status status = each_old(batch, release, err);
     if (status == WEIR_OK)
         status = each_old(batch, remove_files, err);
-    return status == WEIR_OK ? orchestrator_models_end_dropping(&batch->orch->context, err)
-                             : status;
+    return status == WEIR_OK ? orchestrator_models_end_dropping(batch->all->context, err) : status;
 }
 
 static bool is_kept(const struct weir_rows *models, const char *model)
@@ -65,12 +64,12 @@ static bool is_kept(const struct weir_rows *models, const char *model)
 }
 
 /* The first live model that has seen one of the ids and is not kept on purpose; the caller's, or NULL. */
-static enum weir_status find_seeing(struct orchestrator *orch, const struct id_blocks *ids,
-                                    const struct weir_rows *models, char **ret_model,
-                                    struct weir_error *err)
+static enum weir_status find_seeing(struct orchestrator_context *context,
+                                    const struct id_blocks *ids, const struct weir_rows *models,
+                                    char **ret_model, struct weir_error *err)
 {
     struct lineage_answer answer = {0};
-    enum weir_status status = orchestrator_lineage_ask(&orch->context, ids, &answer, err);
+    enum weir_status status = orchestrator_lineage_ask(context, ids, &answer, err);
     *ret_model = NULL;
     for (size_t i = 0; status == WEIR_OK && *ret_model == NULL && i < answer.count; i++)
         if (answer.at[i].live && answer.at[i].through == NULL &&
@@ -80,16 +79,16 @@ static enum weir_status find_seeing(struct orchestrator *orch, const struct id_b
     return status;
 }
 
-enum weir_status orchestrator_erasure_seen_by(struct orchestrator *orch, int64_t number,
+enum weir_status orchestrator_erasure_seen_by(struct orchestrator_context *context, int64_t number,
                                               char **ret_model, struct weir_error *err)
 {
     struct id_blocks ids = {0};
     WEIR_AUTO(weir_rows) models = NULL;
-    enum weir_status status = orchestrator_lineage_of_erasure(&orch->context, number, &ids, err);
+    enum weir_status status = orchestrator_lineage_of_erasure(context, number, &ids, err);
     if (status == WEIR_OK)
-        status = DB_RUN(orch->context.db, Q_erasure_models_of, &models, err, DB_I64(number));
+        status = DB_RUN(context->db, Q_erasure_models_of, &models, err, DB_I64(number));
     if (status == WEIR_OK)
-        status = find_seeing(orch, &ids, models, ret_model, err);
+        status = find_seeing(context, &ids, models, ret_model, err);
     id_blocks_fini(&ids);
     return status;
 }
@@ -100,12 +99,12 @@ static enum weir_status check_lineage(struct erasure_batch *batch, struct weir_e
     WEIR_AUTO(weir_rows) models = NULL;
     WEIR_AUTO_FREE char *model = NULL;
     enum weir_status status =
-        orchestrator_lineage_of_batch(&batch->orch->context, batch->number, &ids, err);
+        orchestrator_lineage_of_batch(batch->all->context, batch->number, &ids, err);
     if (status == WEIR_OK)
         status =
-            DB_RUN(batch->orch->context.db, Q_erasure_models, &models, err, DB_I64(batch->number));
+            DB_RUN(batch->all->context->db, Q_erasure_models, &models, err, DB_I64(batch->number));
     if (status == WEIR_OK)
-        status = find_seeing(batch->orch, &ids, models, &model, err);
+        status = find_seeing(batch->all->context, &ids, models, &model, err);
     if (status == WEIR_OK && model != NULL)
         status = weir_fail(err, WEIR_INTERNAL,
                            "model %s has seen erased samples and is still there", model);
@@ -120,7 +119,7 @@ static void on_scores_counted(struct erasure_batch *batch, uint64_t samples)
     struct weir_error err;
     enum weir_status status =
         samples == 0
-            ? DB_RUN(batch->orch->context.db, Q_erasure_checked, NULL, &err, DB_I64(batch->number))
+            ? DB_RUN(batch->all->context->db, Q_erasure_checked, NULL, &err, DB_I64(batch->number))
             : weir_fail(&err, WEIR_INTERNAL, "%" PRIu64 " scores of erased samples are kept",
                         samples);
     batch->is_checked = status == WEIR_OK;

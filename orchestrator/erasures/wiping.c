@@ -17,7 +17,8 @@ enum {
 static const char WIPES_NOTHING[] = "this build does not wipe the memory that it releases";
 
 struct wiping {
-    struct orchestrator *orch;
+    struct orchestrator_context *context;
+    const struct run_watch *watch;
     uint64_t wanted, running, done; /* numbers of wipes; running 0: none */
     uint64_t number;                /* of the running one, as processes are told */
     int64_t until_ms;
@@ -27,10 +28,11 @@ struct wiping {
     json_t *newest;            /* of the newest that is done */
 };
 
-struct wiping *wiping_new(struct orchestrator *orch)
+struct wiping *wiping_new(struct orchestrator_context *context, const struct run_watch *watch)
 {
     struct wiping *wiping = weir_calloc(1, sizeof *wiping);
-    wiping->orch = orch;
+    wiping->context = context;
+    wiping->watch = watch;
     return wiping;
 }
 
@@ -38,7 +40,7 @@ void wiping_free(struct wiping *wiping)
 {
     if (wiping == NULL)
         return;
-    weir_loop_cancel(wiping->orch->context.loop, wiping->timer);
+    weir_loop_cancel(wiping->context->loop, wiping->timer);
     json_decref(wiping->wiped);
     json_decref(wiping->not_wiped);
     json_decref(wiping->newest);
@@ -47,8 +49,8 @@ void wiping_free(struct wiping *wiping)
 
 static void schedule(struct wiping *wiping, int64_t delay_ms, weir_loop_timer_fn *step)
 {
-    weir_loop_cancel(wiping->orch->context.loop, wiping->timer);
-    wiping->timer = weir_loop_timer(wiping->orch->context.loop, delay_ms, 0, step, wiping);
+    weir_loop_cancel(wiping->context->loop, wiping->timer);
+    wiping->timer = weir_loop_timer(wiping->context->loop, delay_ms, 0, step, wiping);
 }
 
 static void note(struct wiping *wiping, const char *process, const char *why)
@@ -74,15 +76,14 @@ static void begin(void *owner);
 static void finish(void *owner)
 {
     struct wiping *wiping = owner;
-    struct orchestrator *orch = wiping->orch;
     wiping->timer = 0;
-    weir_rpc_peer_renew(orch->context.storage);
-    weir_rpc_peer_renew(orch->context.selector);
-    weir_rpc_peer_renew(orch->context.dispatcher);
-    weir_db_renew(orch->context.db);
+    weir_rpc_peer_renew(wiping->context->storage);
+    weir_rpc_peer_renew(wiping->context->selector);
+    weir_rpc_peer_renew(wiping->context->dispatcher);
+    weir_db_renew(wiping->context->db);
     weir_memory_wipe_stack();
     note(wiping, "orchestrator", weir_memory_wipes() ? NULL : WIPES_NOTHING);
-    run_watch_each(orch->runs.watch, note_trainer, wiping);
+    run_watch_each(wiping->watch, note_trainer, wiping);
     note(
         wiping, "postgres",
         "its shared buffers keep pages until others take their place, or until it is started again");
@@ -169,7 +170,7 @@ static void ask_dispatcher(void *owner)
 {
     struct wiping *wiping = owner;
     wiping->timer = 0;
-    ask(wiping, wiping->orch->context.dispatcher, on_dispatcher);
+    ask(wiping, wiping->context->dispatcher, on_dispatcher);
 }
 
 static void begin(void *owner)
@@ -182,8 +183,8 @@ static void begin(void *owner)
     wiping->wiped = json_array();
     wiping->not_wiped = json_array();
     wiping->unanswered = SERVICES;
-    ask(wiping, wiping->orch->context.storage, on_storage);
-    ask(wiping, wiping->orch->context.selector, on_selector);
+    ask(wiping, wiping->context->storage, on_storage);
+    ask(wiping, wiping->context->selector, on_selector);
     ask_dispatcher(wiping);
 }
 

@@ -1,17 +1,18 @@
 /* Wiping the memory of Weir's processes, once for all erasures that wait for it: each process is asked to drop what it
  * keeps for speed and to connect again, the orchestrator last. Released memory is wiped at once (core/base/wiping.c),
  * so that nothing erased can be read from a process afterwards. The receipt names the processes that were not wiped.
- * Owned by: struct orchestrator. */
+ * Owned by: struct erasures. */
 #ifndef ORCHESTRATOR_ERASURES_WIPING_H
 #define ORCHESTRATOR_ERASURES_WIPING_H
 
-#include "orchestrator/orchestrator.h"
+#include "orchestrator/context/context.h"
 
 #include <jansson.h>
 
 struct wiping;
+struct run_watch;
 
-struct wiping *wiping_new(struct orchestrator *orch);
+struct wiping *wiping_new(struct orchestrator_context *context, const struct run_watch *watch);
 void wiping_free(struct wiping *wiping);
 /* A wipe that begins from now on; its number. */
 uint64_t wiping_wanted(struct wiping *wiping);

@@ -42,37 +42,38 @@ static char *without_words(const char *text, const struct id_blocks *ids)
     return left;
 }
 
-static enum weir_status rewrite_texts(struct orchestrator *orch, const struct weir_rows *texts,
-                                      int query, const struct id_blocks *ids,
-                                      struct weir_error *err)
+static enum weir_status rewrite_texts(struct orchestrator_context *context,
+                                      const struct weir_rows *texts, int query,
+                                      const struct id_blocks *ids, struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(texts); i++) {
         const char *text = weir_rows_text(texts, i, 1);
         WEIR_AUTO_FREE char *left = without_words(text, ids);
         if (!weir_str_equal(left, text))
-            status = DB_RUN(orch->context.db, query, NULL, err, DB_I64(weir_rows_i64(texts, i, 0)),
+            status = DB_RUN(context->db, query, NULL, err, DB_I64(weir_rows_i64(texts, i, 0)),
                             DB_TEXT(left));
     }
     return status;
 }
 
-enum weir_status erasure_forget_words(struct orchestrator *orch, const struct id_blocks *ids,
+enum weir_status erasure_forget_words(struct erasures *erasures, const struct id_blocks *ids,
                                       struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) audits = NULL;
     WEIR_AUTO(weir_rows) events = NULL;
-    enum weir_status status = DB_RUN(orch->context.db, Q_words_of_runs, NULL, err);
+    enum weir_status status = DB_RUN(erasures->context->db, Q_words_of_runs, NULL, err);
     if (status == WEIR_OK)
-        status = DB_RUN(orch->context.db, Q_words_of_pipelines, NULL, err, DB_TEXT(DROPPED));
-    for (struct pipeline *p = orch->pipelines; status == WEIR_OK && p != NULL;
+        status = DB_RUN(erasures->context->db, Q_words_of_pipelines, NULL, err, DB_TEXT(DROPPED));
+    for (struct pipeline *p = erasures->pipelines->first; status == WEIR_OK && p != NULL;
          p = orchestrator_pipeline_next(p))
         orchestrator_pipeline_forget_error(p, DROPPED);
     if (status == WEIR_OK)
-        status = DB_RUN(orch->context.db, Q_words_of_audits, &audits, err);
+        status = DB_RUN(erasures->context->db, Q_words_of_audits, &audits, err);
     if (status == WEIR_OK)
-        status = rewrite_texts(orch, audits, Q_words_audit_put, ids, err);
+        status = rewrite_texts(erasures->context, audits, Q_words_audit_put, ids, err);
     if (status == WEIR_OK)
-        status = DB_RUN(orch->context.db, Q_words_of_events, &events, err, DB_TEXT(DROPPED));
-    return status == WEIR_OK ? rewrite_texts(orch, events, Q_words_event_put, ids, err) : status;
+        status = DB_RUN(erasures->context->db, Q_words_of_events, &events, err, DB_TEXT(DROPPED));
+    return status == WEIR_OK ? rewrite_texts(erasures->context, events, Q_words_event_put, ids, err)
+                             : status;
 }

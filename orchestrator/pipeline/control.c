@@ -20,7 +20,7 @@ static bool rests_until_resumed(const struct pipeline *pipeline)
 
 /* ---- taking in ---- */
 
-enum weir_status pipeline_add_row(struct orchestrator *orch, const char *file,
+enum weir_status pipeline_add_row(struct orchestrator_pipelines *pipelines, const char *file,
                                   struct weir_bytes text, const struct orchestrator_config *config,
                                   int64_t *ret_id, struct weir_error *err)
 {
@@ -29,8 +29,8 @@ enum weir_status pipeline_add_row(struct orchestrator *orch, const char *file,
     weir_digest_text(&digest, digest_text);
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(orch->context.db, Q_pipeline_add, &rows, err, DB_TEXT(config->name), DB_TEXT(file),
-               DB_BYTES(text), DB_TEXT(digest_text),
+        DB_RUN(pipelines->context->db, Q_pipeline_add, &rows, err, DB_TEXT(config->name),
+               DB_TEXT(file), DB_BYTES(text), DB_TEXT(digest_text),
                DB_TEXT(config->mode == MODE_LIVE ? "live" : "replay"),
                DB_TEXT(pipeline_state_name(PIPELINE_DECLARING)), DB_I64(weir_now_wall_us()));
     if (status == WEIR_OK)
@@ -38,13 +38,13 @@ enum weir_status pipeline_add_row(struct orchestrator *orch, const char *file,
     return status;
 }
 
-enum weir_status pipeline_begin_new(struct orchestrator *orch, int64_t id, const char *file,
-                                    struct weir_bytes text, struct orchestrator_config *config,
-                                    struct weir_error *err)
+enum weir_status pipeline_begin_new(struct orchestrator_pipelines *pipelines, int64_t id,
+                                    const char *file, struct weir_bytes text,
+                                    struct orchestrator_config *config, struct weir_error *err)
 {
-    struct pipeline *pipeline = pipeline_keep(orch, id, file, text, config);
+    struct pipeline *pipeline = pipeline_keep(pipelines, id, file, text, config);
     enum weir_status status = pipeline_load(pipeline, err);
-    if (status == WEIR_OK && !orch->hold)
+    if (status == WEIR_OK && !pipelines->are_held)
         pipeline_begin_after(pipeline, 0);
     return status;
 }
@@ -58,8 +58,8 @@ static size_t line_of_difference(struct weir_bytes one, struct weir_bytes other)
     return line;
 }
 
-enum weir_status orchestrator_pipeline_submit(struct orchestrator *orch, const char *file,
-                                              struct weir_bytes text,
+enum weir_status orchestrator_pipeline_submit(struct orchestrator_pipelines *pipelines,
+                                              const char *file, struct weir_bytes text,
                                               struct pipeline **ret_pipeline, bool *ret_is_new,
                                               struct weir_error *err)
 {
@@ -67,7 +67,7 @@ enum weir_status orchestrator_pipeline_submit(struct orchestrator *orch, const c
     enum weir_status status = orchestrator_config_parse(file, text, &config, err);
     if (status != WEIR_OK)
         return status;
-    struct pipeline *known = orchestrator_pipeline_by_name(orch, config->name);
+    struct pipeline *known = orchestrator_pipeline_by_name(pipelines, config->name);
     *ret_is_new = known == NULL;
     if (known != NULL && !weir_bytes_equal(weir_buf_view(&known->text), text)) {
         return weir_fail(
@@ -81,20 +81,20 @@ enum weir_status orchestrator_pipeline_submit(struct orchestrator *orch, const c
     if (known != NULL)
         return WEIR_OK;
     int64_t id = 0;
-    status = pipeline_add_row(orch, file, text, config, &id, err);
+    status = pipeline_add_row(pipelines, file, text, config, &id, err);
     if (status == WEIR_OK)
-        status = pipeline_begin_new(orch, id, file, text, WEIR_TAKE(config), err);
-    *ret_pipeline = orch->pipelines;
+        status = pipeline_begin_new(pipelines, id, file, text, WEIR_TAKE(config), err);
+    *ret_pipeline = pipelines->first;
     return status;
 }
 
-enum weir_status orchestrator_pipeline_run(struct orchestrator *orch, const char *file,
-                                           struct weir_bytes text, struct pipeline **ret_pipeline,
-                                           struct weir_error *err)
+enum weir_status orchestrator_pipeline_run(struct orchestrator_pipelines *pipelines,
+                                           const char *file, struct weir_bytes text,
+                                           struct pipeline **ret_pipeline, struct weir_error *err)
 {
     bool is_new = false;
     enum weir_status status =
-        orchestrator_pipeline_submit(orch, file, text, ret_pipeline, &is_new, err);
+        orchestrator_pipeline_submit(pipelines, file, text, ret_pipeline, &is_new, err);
     if (status != WEIR_OK)
         return status;
     struct pipeline *pipeline = *ret_pipeline;
@@ -112,7 +112,7 @@ static enum weir_status effect_told(struct pipeline *pipeline, const void *what,
 {
     const char *event = what;
     WEIR_AUTO_FREE char *key = weir_format("%s/%lld", event, (long long)weir_now_wall_us());
-    return orchestrator_event_put(&pipeline->orch->context,
+    return orchestrator_event_put(pipeline->all->context,
                                   &(struct event_about){pipeline->id, 0, key, event},
                                   json_pack("{ss}", "pipeline", pipeline->config->name), err);
 }
@@ -120,7 +120,7 @@ static enum weir_status effect_told(struct pipeline *pipeline, const void *what,
 static enum weir_status write_wish(struct pipeline *pipeline, enum pipeline_wish wish,
                                    struct weir_error *err)
 {
-    return DB_RUN(pipeline->orch->context.db, Q_pipeline_wish, NULL, err, DB_I64(pipeline->id),
+    return DB_RUN(pipeline->all->context->db, Q_pipeline_wish, NULL, err, DB_I64(pipeline->id),
                   DB_TEXT(WISHES[wish]));
 }
 

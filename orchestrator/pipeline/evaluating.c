@@ -4,7 +4,6 @@
  * measures on those that are over by now. */
 #include "core/base/log.h"
 #include "core/base/memory.h"
-#include "orchestrator/erasures/erasure.h"
 #include "orchestrator/judging/evaluator.h"
 #include "orchestrator/judging/promotion.h"
 #include "orchestrator/models/retention.h"
@@ -19,7 +18,7 @@ static enum weir_status effect_evaluated(struct pipeline *pipeline, const void *
                                          struct weir_error *err)
 {
     (void)what;
-    return DB_RUN(pipeline->orch->context.db, Q_trigger_state, NULL, err, DB_I64(pipeline->id),
+    return DB_RUN(pipeline->all->context->db, Q_trigger_state, NULL, err, DB_I64(pipeline->id),
                   DB_I64(pipeline->newest.number), DB_TEXT("done"));
 }
 
@@ -31,14 +30,14 @@ static void judge(struct pipeline *pipeline)
 {
     struct weir_error err;
     struct evaluation_tasks tasks = {0};
-    if (orchestrator_promotions_judge(&pipeline->orch->context,
+    if (orchestrator_promotions_judge(pipeline->all->context,
                                       orchestrator_pipeline_outline(pipeline), &pipeline->judging,
                                       &tasks, &err) != WEIR_OK) {
         weir_log(WEIR_LOG_WARN, "models are compared later", "pipeline=%s because=\"%s\"",
                  pipeline->config->name, err.text);
     }
     if (tasks.count > 0)
-        orchestrator_evaluator_start(&pipeline->orch->evaluators,
+        orchestrator_evaluator_start(pipeline->all->evaluators,
                                      orchestrator_pipeline_outline(pipeline), &tasks, on_done,
                                      &pipeline->aside);
     else
@@ -120,7 +119,7 @@ enum weir_status orchestrator_pipeline_plan(const struct pipeline *pipeline,
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        orchestrator_model_all(&pipeline->orch->context, pipeline->id, &rows, err);
+        orchestrator_model_all(pipeline->all->context, pipeline->id, &rows, err);
     if (status != WEIR_OK)
         return status;
     WEIR_AUTO_FREE struct evaluation_model *models =
@@ -148,10 +147,10 @@ enum weir_status orchestrator_pipeline_plan(const struct pipeline *pipeline,
 /* A replay does that at its end: until then, every model may have to be measured. */
 static enum weir_status drop_old(struct pipeline *pipeline, struct weir_error *err)
 {
-    if (orchestrator_erasures_claim(pipeline->orch) ||
-        orchestrator_evaluator_busy(&pipeline->orch->evaluators, &pipeline->aside))
+    if (pipeline_erasure_claims(pipeline) ||
+        orchestrator_evaluator_busy(pipeline->all->evaluators, &pipeline->aside))
         return WEIR_OK; /* with the next trigger */
-    return orchestrator_models_retain(&pipeline->orch->context,
+    return orchestrator_models_retain(pipeline->all->context,
                                       orchestrator_pipeline_outline(pipeline), err);
 }
 
@@ -172,8 +171,7 @@ void pipeline_evaluate(struct pipeline *pipeline)
         return;
     }
     pipeline->caught_up = true;
-    orchestrator_evaluator_start(&pipeline->orch->evaluators,
-                                 orchestrator_pipeline_outline(pipeline), &tasks, on_done,
-                                 &pipeline->aside);
+    orchestrator_evaluator_start(pipeline->all->evaluators, orchestrator_pipeline_outline(pipeline),
+                                 &tasks, on_done, &pipeline->aside);
     pipeline_advance(pipeline, PIPELINE_ON_EVALUATED, effect_evaluated, NULL);
 }

@@ -2,7 +2,6 @@
  * need not be kept are dropped, and the pipeline is finished. */
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
-#include "orchestrator/erasures/erasure.h"
 #include "orchestrator/judging/evaluator.h"
 #include "orchestrator/judging/promotion.h"
 #include "orchestrator/models/retention.h"
@@ -19,20 +18,20 @@ static const char *active_or_null(const struct weir_rows *active)
 
 static enum weir_status tell_finished(struct pipeline *pipeline, struct weir_error *err)
 {
-    struct orchestrator *orch = pipeline->orch;
+    struct orchestrator_pipelines *all = pipeline->all;
     WEIR_AUTO(weir_rows) cost_row = NULL;
     WEIR_AUTO(weir_rows) active = NULL;
     enum weir_status status =
-        DB_RUN(orch->context.db, Q_run_cost, &cost_row, err, DB_I64(pipeline->id));
+        DB_RUN(all->context->db, Q_run_cost, &cost_row, err, DB_I64(pipeline->id));
     if (status == WEIR_OK)
-        status = DB_RUN(orch->context.db, Q_model_active, &active, err, DB_I64(pipeline->id));
+        status = DB_RUN(all->context->db, Q_model_active, &active, err, DB_I64(pipeline->id));
     if (status != WEIR_OK)
         return status;
     struct orchestrator_cost cost = orchestrator_run_cost(cost_row, 0, 0);
     WEIR_AUTO_BUF text = {0};
-    orchestrator_cost_json(&orch->context.prices, &cost, &text);
+    orchestrator_cost_json(&all->context->prices, &cost, &text);
     return orchestrator_event_put(
-        &orch->context,
+        all->context,
         &(struct event_about){pipeline->id, 0, "pipeline_finished", "pipeline_finished"},
         json_pack("{ss,sI,ss?,so}", "pipeline", pipeline->config->name, "triggers",
                   (json_int_t)pipeline->newest.number, "active_model", active_or_null(active),
@@ -61,9 +60,9 @@ void pipeline_end_feed(struct pipeline *pipeline, weir_rpc_done_fn *done)
     for (size_t i = 0; i < WEIR_COUNT(READERS); i++) {
         WEIR_AUTO_FREE char *consumer = weir_format("%s%s", READERS[i], pipeline->config->name);
         struct msg_feed_end end = {.consumer = consumer, .dataset = ""};
-        weir_rpc_call(pipeline->orch->context.storage, MSG_feed_end, &end, ORCHESTRATOR_ASK_MS,
+        weir_rpc_call(pipeline->all->context->storage, MSG_feed_end, &end, ORCHESTRATOR_ASK_MS,
                       done == NULL ? on_ended : done,
-                      done == NULL ? (void *)pipeline->orch : pipeline);
+                      done == NULL ? (void *)pipeline->all : pipeline);
     }
 }
 
@@ -74,12 +73,12 @@ static bool judge(struct pipeline *pipeline, enum weir_status *ret_status, struc
 {
     struct evaluation_tasks tasks = {0};
     pipeline->judging.is_last = true;
-    *ret_status = orchestrator_promotions_judge(&pipeline->orch->context,
+    *ret_status = orchestrator_promotions_judge(pipeline->all->context,
                                                 orchestrator_pipeline_outline(pipeline),
                                                 &pipeline->judging, &tasks, err);
     bool waits = *ret_status == WEIR_OK && tasks.count > 0;
     if (waits)
-        orchestrator_evaluator_start(&pipeline->orch->evaluators,
+        orchestrator_evaluator_start(pipeline->all->evaluators,
                                      orchestrator_pipeline_outline(pipeline), &tasks, on_done,
                                      pipeline);
     else
@@ -98,8 +97,8 @@ static void on_done(void *owner, const struct weir_error *err)
     }
     if (judge(pipeline, &status, &problem))
         return;
-    if (status == WEIR_OK && !orchestrator_erasures_claim(pipeline->orch))
-        status = orchestrator_models_retain(&pipeline->orch->context,
+    if (status == WEIR_OK && !pipeline_erasure_claims(pipeline))
+        status = orchestrator_models_retain(pipeline->all->context,
                                             orchestrator_pipeline_outline(pipeline), &problem);
     if (status != WEIR_OK)
         pipeline_trouble(pipeline, status, &problem);
@@ -111,7 +110,7 @@ void pipeline_finish(struct pipeline *pipeline)
 {
     struct weir_error err;
     struct evaluation_tasks tasks = {0};
-    if (orchestrator_evaluator_busy(&pipeline->orch->evaluators, &pipeline->aside)) {
+    if (orchestrator_evaluator_busy(pipeline->all->evaluators, &pipeline->aside)) {
         pipeline_begin_after(pipeline, ORCHESTRATOR_POLL_MS);
         return;
     }
@@ -129,7 +128,6 @@ void pipeline_finish(struct pipeline *pipeline)
         pipeline_trouble(pipeline, status, &err);
         return;
     }
-    orchestrator_evaluator_start(&pipeline->orch->evaluators,
-                                 orchestrator_pipeline_outline(pipeline), &tasks, on_done,
-                                 pipeline);
+    orchestrator_evaluator_start(pipeline->all->evaluators, orchestrator_pipeline_outline(pipeline),
+                                 &tasks, on_done, pipeline);
 }

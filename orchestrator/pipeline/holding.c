@@ -21,7 +21,7 @@ enum { COL_HALF, COL_ROUND, COL_SET_DIGEST, COL_SET_PATH };
 static enum weir_status load_wanted(const struct pipeline *pipeline, struct weir_rows **ret_rows,
                                     struct weir_error *err)
 {
-    enum weir_status status = DB_RUN(pipeline->orch->context.db, Q_holdout_wanted, ret_rows, err,
+    enum weir_status status = DB_RUN(pipeline->all->context->db, Q_holdout_wanted, ret_rows, err,
                                      DB_I64(pipeline->id), DB_I64(pipeline->newest.number));
     if (status != WEIR_OK || weir_rows_count(*ret_rows) > 0)
         return status;
@@ -42,24 +42,24 @@ static enum weir_status effect_held(struct pipeline *pipeline, const void *what,
                                     struct weir_error *err)
 {
     const struct held *held = what;
-    struct orchestrator *orch = pipeline->orch;
+    struct orchestrator_pipelines *all = pipeline->all;
     const struct run_result *run = held->wanted.run;
     enum weir_status status = WEIR_OK;
     if (held->wanted.id[0] != '\0')
-        status = orchestrator_model_add(&orch->context, &held->wanted, &held->files, err);
+        status = orchestrator_model_add(all->context, &held->wanted, &held->files, err);
     if (status == WEIR_OK) {
         status =
-            DB_RUN(orch->context.db, Q_holdout_settle, NULL, err, DB_I64(pipeline->id),
+            DB_RUN(all->context->db, Q_holdout_settle, NULL, err, DB_I64(pipeline->id),
                    DB_I64(pipeline->newest.number), DB_I64(held->half), DB_TEXT(held->wanted.id));
     }
     if (status != WEIR_OK)
         return status;
-    json_t *body = orchestrator_training_json(orch, pipeline, run);
+    json_t *body = orchestrator_training_json(pipeline, run);
     json_object_set_new(body, "half", json_integer(held->half));
     json_object_set_new(body, "model", json_string(held->wanted.id));
     WEIR_AUTO_FREE char *key = weir_format("holdout_finished/%s", run->purpose);
     return orchestrator_event_put(
-        &orch->context, &(struct event_about){pipeline->id, 0, key, "holdout_finished"}, body, err);
+        all->context, &(struct event_about){pipeline->id, 0, key, "holdout_finished"}, body, err);
 }
 
 static enum weir_status store(struct pipeline *pipeline, const struct run_result *run,
@@ -81,12 +81,12 @@ static enum weir_status store(struct pipeline *pipeline, const struct run_result
                                         .until_time = pipeline->newest.until_time,
                                         .settings = &WHOLE};
     if (id[0] != '\0')
-        status = orchestrator_model_place(&pipeline->orch->context, &held.wanted, &held.files, err);
+        status = orchestrator_model_place(pipeline->all->context, &held.wanted, &held.files, err);
     if (status != WEIR_OK)
         return status;
     struct weir_error problem;
     if (pipeline_advance(pipeline, PIPELINE_ON_HELD, effect_held, &held) &&
-        orchestrator_run_remove_files(&pipeline->orch->context, run->number, &problem) != WEIR_OK)
+        orchestrator_run_remove_files(pipeline->all->context, run->number, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
     orchestrator_model_files_fini(&held.files);
     return WEIR_OK;
@@ -112,7 +112,7 @@ static enum weir_status find_base(const struct pipeline *pipeline, int64_t half,
     if (strcmp(pipeline->config->start_from, "previous") != 0)
         return WEIR_OK;
     enum weir_status status =
-        DB_RUN(pipeline->orch->context.db, Q_holdout_newest, ret_rows, err, DB_I64(pipeline->id),
+        DB_RUN(pipeline->all->context->db, Q_holdout_newest, ret_rows, err, DB_I64(pipeline->id),
                DB_I64(half), DB_I64(pipeline->newest.number));
     if (status == WEIR_OK && weir_rows_count(*ret_rows) > 0)
         *ret_base = weir_rows_text(*ret_rows, 0, 0);
@@ -146,7 +146,7 @@ static enum weir_status start_run(struct pipeline *pipeline, struct weir_error *
         .seed = pipeline->config->seed,
         .base_model = base,
     };
-    return orchestrator_run_start(&pipeline->orch->runs, &run, on_run, pipeline, err);
+    return orchestrator_run_start(pipeline->all->runs, &run, on_run, pipeline, err);
 }
 
 void pipeline_hold_out(struct pipeline *pipeline)

@@ -37,7 +37,7 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
     }
     const struct trigger_measured measured = pipeline_probe_measured(probe);
     if (pipeline_decide(pipeline, &measured, run) && /* nobody asks for them again */
-        orchestrator_run_remove_files(&pipeline->orch->context, number, &problem) != WEIR_OK)
+        orchestrator_run_remove_files(pipeline->all->context, number, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
 }
 
@@ -57,7 +57,7 @@ static enum weir_status start_run(struct pipeline *pipeline, const struct msg_se
         .seed = pipeline->config->seed,
         .base_model = probe->model,
     };
-    return orchestrator_run_start(&pipeline->orch->runs, &run, on_run, pipeline, err);
+    return orchestrator_run_start(pipeline->all->runs, &run, on_run, pipeline, err);
 }
 
 static void on_sealed(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -110,6 +110,6 @@ void pipeline_measure(struct pipeline *pipeline)
         .pipeline = pipeline->config->name,
         .ids = {probe->ids, probe->count},
     };
-    weir_rpc_call(pipeline->orch->context.selector, MSG_window_seal, &seal, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(pipeline->all->context->selector, MSG_window_seal, &seal, ORCHESTRATOR_ASK_MS,
                   on_sealed, pipeline);
 }

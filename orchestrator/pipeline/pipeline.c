@@ -6,7 +6,6 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
-#include "orchestrator/erasures/erasure.h"
 #include "orchestrator/judging/evaluator.h"
 #include "orchestrator/pipeline/pipeline_state.h"
 #include "orchestrator/runs/run.h"
@@ -28,18 +27,31 @@ static work_fn *const WORK[PIPELINE_STATES] = {
 
 /* ---- driving ---- */
 
+bool pipeline_erasure_claims(const struct pipeline *pipeline)
+{
+    const struct pipelines_precedence *precedence = &pipeline->all->precedence;
+    return precedence->erasures != NULL && precedence->claims(precedence->erasures);
+}
+
+static void let_erasures_look(const struct orchestrator_pipelines *pipelines)
+{
+    const struct pipelines_precedence *precedence = &pipelines->precedence;
+    if (precedence->erasures != NULL)
+        precedence->look_again(precedence->erasures);
+}
+
 /* Where an erasure may come between: no trigger is under way. */
 static bool must_wait(const struct pipeline *pipeline)
 {
     return (pipeline->state == PIPELINE_READING || pipeline->state == PIPELINE_CLOSING ||
             (pipeline_wants_removal(pipeline) && pipeline->state != PIPELINE_REMOVING)) &&
-           orchestrator_erasures_claim(pipeline->orch);
+           pipeline_erasure_claims(pipeline);
 }
 
 /* Its work rests as long as the orchestrator only answers questions; what is to be removed goes all the same. */
 static bool is_held(const struct pipeline *pipeline)
 {
-    return pipeline->orch->hold && WORK[pipeline->state] != NULL &&
+    return pipeline->all->are_held && WORK[pipeline->state] != NULL &&
            pipeline->state != PIPELINE_REMOVING && !pipeline_wants_removal(pipeline);
 }
 
@@ -49,15 +61,15 @@ static void begin(void *owner)
     pipeline->timer = 0;
     pipeline->parked = must_wait(pipeline);
     if (pipeline->parked) {
-        orchestrator_erasures_look_again(pipeline->orch);
+        let_erasures_look(pipeline->all);
         return;
     }
     if (pipeline_grant_wish(pipeline) || is_held(pipeline))
         return;
     if (WORK[pipeline->state] == NULL) {
-        if (pipeline->orch->context.listener.rest != NULL)
-            pipeline->orch->context.listener.rest(pipeline->orch->context.listener.owner);
-        orchestrator_look_again(pipeline->orch);
+        if (pipeline->all->context->listener.rest != NULL)
+            pipeline->all->context->listener.rest(pipeline->all->context->listener.owner);
+        orchestrator_pipelines_look_again(pipeline->all);
         return;
     }
     if (!pipeline->attached && pipeline->state != PIPELINE_REMOVING) {
@@ -69,19 +81,19 @@ static void begin(void *owner)
 
 void pipeline_begin_after(struct pipeline *pipeline, int64_t delay_ms)
 {
-    weir_loop_cancel(pipeline->orch->context.loop, pipeline->timer);
+    weir_loop_cancel(pipeline->all->context->loop, pipeline->timer);
     pipeline->begun = true;
-    pipeline->timer = weir_loop_timer(pipeline->orch->context.loop, delay_ms, 0, begin, pipeline);
+    pipeline->timer = weir_loop_timer(pipeline->all->context->loop, delay_ms, 0, begin, pipeline);
 }
 
 void pipeline_forget_calls(struct pipeline *pipeline)
 {
-    struct orchestrator *orch = pipeline->orch;
-    weir_rpc_forget(orch->context.storage, pipeline);
-    weir_rpc_forget(orch->context.selector, pipeline);
-    orchestrator_evaluator_forget(&orch->evaluators, pipeline);
-    orchestrator_run_forget(&orch->runs, pipeline);
-    weir_loop_cancel(orch->context.loop, pipeline->timer);
+    struct orchestrator_pipelines *all = pipeline->all;
+    weir_rpc_forget(all->context->storage, pipeline);
+    weir_rpc_forget(all->context->selector, pipeline);
+    orchestrator_evaluator_forget(all->evaluators, pipeline);
+    orchestrator_run_forget(all->runs, pipeline);
+    weir_loop_cancel(all->context->loop, pipeline->timer);
     pipeline->timer = 0;
     pipeline_reader_free(pipeline->reader);
     pipeline->reader = NULL;
@@ -90,7 +102,7 @@ void pipeline_forget_calls(struct pipeline *pipeline)
 void pipeline_break_off(struct pipeline *pipeline)
 {
     pipeline_forget_calls(pipeline);
-    orchestrator_evaluator_forget(&pipeline->orch->evaluators, &pipeline->aside);
+    orchestrator_evaluator_forget(pipeline->all->evaluators, &pipeline->aside);
     pipeline->caught_up = false;
 }
 
@@ -107,7 +119,7 @@ static enum weir_status write_edge(void *subject, const void *what, struct weir_
     const struct edge *edge = what;
     struct pipeline *pipeline = subject;
     enum weir_status status =
-        DB_RUN(pipeline->orch->context.db, Q_pipeline_state, NULL, err, DB_I64(pipeline->id),
+        DB_RUN(pipeline->all->context->db, Q_pipeline_state, NULL, err, DB_I64(pipeline->id),
                DB_TEXT(pipeline_state_name(edge->to)), DB_TEXT(edge->error));
     return status == WEIR_OK && edge->effect != NULL ? edge->effect(pipeline, edge->what, err)
                                                      : status;
@@ -132,7 +144,7 @@ static enum weir_status take_edge(struct pipeline *pipeline, enum pipeline_event
     if (fault_at("pipeline.edge", event))
         return weir_fail(err, WEIR_UNAVAILABLE, "fault pipeline.edge");
     enum weir_status status =
-        orchestrator_commit(&pipeline->orch->context, write_edge, pipeline, edge, err);
+        orchestrator_commit(pipeline->all->context, write_edge, pipeline, edge, err);
     if (status == WEIR_OK) {
         (void)fault_at("pipeline.edged", event); /* committed: only death can come between */
         weir_log(WEIR_LOG_INFO, "pipeline moves on", "pipeline=%s from=%s on=%s to=%s",
@@ -163,7 +175,7 @@ static enum weir_status effect_failed(struct pipeline *pipeline, const void *wha
     const struct weir_error *why = what;
     WEIR_AUTO_FREE char *key = weir_format("error/%lld", (long long)weir_now_wall_us());
     return orchestrator_event_put(
-        &pipeline->orch->context, &(struct event_about){pipeline->id, 0, key, "error"},
+        pipeline->all->context, &(struct event_about){pipeline->id, 0, key, "error"},
         json_pack("{ss,ss,ss}", "pipeline", pipeline->config->name, "state",
                   pipeline_state_name(pipeline->state), "error", why->text),
         err);
@@ -176,7 +188,7 @@ static enum weir_status tell_obstacle(struct pipeline *pipeline, const struct ed
     if (strcmp(pipeline->error, edge->error) == 0)
         return WEIR_OK;
     enum weir_status status =
-        orchestrator_commit(&pipeline->orch->context, write_edge, pipeline, edge, err);
+        orchestrator_commit(pipeline->all->context, write_edge, pipeline, edge, err);
     if (status == WEIR_OK) {
         free(pipeline->error);
         pipeline->error = weir_strdup(edge->error);
@@ -227,27 +239,28 @@ static void free_pipeline(struct pipeline *pipeline)
     free(pipeline);
 }
 
-struct pipeline *pipeline_keep(struct orchestrator *orch, int64_t id, const char *file,
-                               struct weir_bytes text, struct orchestrator_config *config)
+struct pipeline *pipeline_keep(struct orchestrator_pipelines *pipelines, int64_t id,
+                               const char *file, struct weir_bytes text,
+                               struct orchestrator_config *config)
 {
     struct pipeline *pipeline = weir_calloc(1, sizeof *pipeline);
-    pipeline->orch = orch;
+    pipeline->all = pipelines;
     pipeline->aside = pipeline;
     pipeline->id = id;
     pipeline->file = weir_strdup(file);
     pipeline->error = weir_strdup("");
     pipeline->config = config;
     weir_buf_append(&pipeline->text, text.at, text.size);
-    pipeline->next = orch->pipelines;
-    orch->pipelines = pipeline;
+    pipeline->next = pipelines->first;
+    pipelines->first = pipeline;
     return pipeline;
 }
 
 /* Columns of Q_pipeline_all. */
 enum { COL_ID, COL_NAME, COL_FILE, COL_CONFIG, COL_DIGEST, COL_STATE, COL_ERROR, COL_WISH = 17 };
 
-static enum weir_status load_one(struct orchestrator *orch, const struct weir_rows *rows,
-                                 size_t row, struct weir_error *err)
+static enum weir_status load_one(struct orchestrator_pipelines *pipelines,
+                                 const struct weir_rows *rows, size_t row, struct weir_error *err)
 {
     struct orchestrator_config *config = NULL;
     const char *file = weir_rows_text(rows, row, COL_FILE);
@@ -258,7 +271,7 @@ static enum weir_status load_one(struct orchestrator *orch, const struct weir_ro
                                weir_rows_text(rows, row, COL_NAME));
     }
     struct pipeline *pipeline =
-        pipeline_keep(orch, weir_rows_i64(rows, row, COL_ID), file, text, config);
+        pipeline_keep(pipelines, weir_rows_i64(rows, row, COL_ID), file, text, config);
     free(pipeline->error);
     pipeline->error = weir_strdup(weir_rows_text(rows, row, COL_ERROR));
     if (!pipeline_state_from_name(weir_rows_text(rows, row, COL_STATE), &pipeline->state)) {
@@ -274,43 +287,46 @@ static enum weir_status load_one(struct orchestrator *orch, const struct weir_ro
     return status;
 }
 
-enum weir_status orchestrator_pipelines_load(struct orchestrator *orch, struct weir_error *err)
+enum weir_status orchestrator_pipelines_load(struct orchestrator_pipelines *pipelines,
+                                             struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(orch->context.db, Q_pipeline_all, &rows, err);
+    enum weir_status status = DB_RUN(pipelines->context->db, Q_pipeline_all, &rows, err);
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
-        status = load_one(orch, rows, i, err);
+        status = load_one(pipelines, rows, i, err);
     return status;
 }
 
-void orchestrator_pipelines_free(struct orchestrator *orch)
+void orchestrator_pipelines_free(struct orchestrator_pipelines *pipelines)
 {
-    while (orch->pipelines != NULL) {
-        struct pipeline *pipeline = orch->pipelines;
+    while (pipelines->first != NULL) {
+        struct pipeline *pipeline = pipelines->first;
         pipeline_forget_calls(pipeline);
-        orchestrator_evaluator_forget(&orch->evaluators, &pipeline->aside);
-        orch->pipelines = pipeline->next;
+        orchestrator_evaluator_forget(pipelines->evaluators, &pipeline->aside);
+        pipelines->first = pipeline->next;
         free_pipeline(pipeline);
     }
 }
 
-void orchestrator_pipelines_look_again(struct orchestrator *orch)
+void orchestrator_pipelines_look_again(struct orchestrator_pipelines *pipelines)
 {
-    for (struct pipeline *pipeline = orch->pipelines; pipeline != NULL; pipeline = pipeline->next)
+    for (struct pipeline *pipeline = pipelines->first; pipeline != NULL; pipeline = pipeline->next)
         if (pipeline->parked && !must_wait(pipeline))
             pipeline_begin_after(pipeline, 0);
+    let_erasures_look(pipelines);
 }
 
-bool orchestrator_pipelines_make_way(struct orchestrator *orch)
+bool orchestrator_pipelines_make_way(struct orchestrator_pipelines *pipelines)
 {
     bool all = true;
-    for (struct pipeline *pipeline = orch->pipelines; pipeline != NULL; pipeline = pipeline->next) {
+    for (struct pipeline *pipeline = pipelines->first; pipeline != NULL;
+         pipeline = pipeline->next) {
         if (!pipeline->begun || pipeline_at_rest(pipeline->state) || pipeline->parked)
             continue;
         all = all && pipeline_between_triggers(pipeline->state);
         if (must_wait(pipeline)) {
             pipeline_forget_calls(pipeline);
-            orchestrator_evaluator_forget(&orch->evaluators, &pipeline->aside);
+            orchestrator_evaluator_forget(pipelines->evaluators, &pipeline->aside);
             pipeline->parked = true;
         }
     }
@@ -324,17 +340,19 @@ void orchestrator_pipeline_erased(struct pipeline *pipeline, uint64_t count)
 
 /* ---- looking ---- */
 
-struct pipeline *orchestrator_pipeline_by_id(const struct orchestrator *orch, int64_t id)
+struct pipeline *orchestrator_pipeline_by_id(const struct orchestrator_pipelines *pipelines,
+                                             int64_t id)
 {
-    struct pipeline *pipeline = orch->pipelines;
+    struct pipeline *pipeline = pipelines->first;
     while (pipeline != NULL && pipeline->id != id)
         pipeline = pipeline->next;
     return pipeline;
 }
 
-struct pipeline *orchestrator_pipeline_by_name(const struct orchestrator *orch, const char *name)
+struct pipeline *orchestrator_pipeline_by_name(const struct orchestrator_pipelines *pipelines,
+                                               const char *name)
 {
-    struct pipeline *pipeline = orch->pipelines;
+    struct pipeline *pipeline = pipelines->first;
     while (pipeline != NULL &&
            (pipeline->state == PIPELINE_REMOVED || strcmp(pipeline->config->name, name) != 0))
         pipeline = pipeline->next;
@@ -344,11 +362,6 @@ struct pipeline *orchestrator_pipeline_by_name(const struct orchestrator *orch, 
 struct pipeline *orchestrator_pipeline_next(const struct pipeline *pipeline)
 {
     return pipeline->next;
-}
-
-struct orchestrator *orchestrator_pipeline_orchestrator(const struct pipeline *pipeline)
-{
-    return pipeline->orch;
 }
 
 int64_t orchestrator_pipeline_id(const struct pipeline *pipeline)

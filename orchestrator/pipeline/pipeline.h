@@ -1,35 +1,58 @@
 /* A pipeline: its file, its state (machine.h), and what it is doing right now. All pipelines of the data directory are
  * in memory; those at rest do nothing.
  *
- * Owned by: struct orchestrator. Survives: a crash between any two edges. */
+ * Owned by: struct orchestrator_pipelines. Survives: a crash between any two edges. */
 #ifndef ORCHESTRATOR_PIPELINE_PIPELINE_H
 #define ORCHESTRATOR_PIPELINE_PIPELINE_H
 
 #include "orchestrator/config/config.h"
 #include "orchestrator/config/outline.h"
-#include "orchestrator/orchestrator.h"
+#include "orchestrator/judging/evaluator.h"
 #include "orchestrator/pipeline/machine.h"
 
+struct pipeline;
+struct erasures;
+
+/* Erasures come before triggers: whether one works on models, and how it hears that a pipeline has made way. */
+struct pipelines_precedence {
+    struct erasures *erasures; /* NULL: none yet */
+    bool (*claims)(const struct erasures *erasures);
+    void (*look_again)(struct erasures *erasures);
+};
+
+/* Owned by: struct orchestrator. */
+struct orchestrator_pipelines {
+    struct orchestrator_context *context;
+    struct orchestrator_runs *runs;
+    struct orchestrator_evaluators *evaluators;
+    struct pipeline *first;               /* newest first */
+    const struct weir_yaml_node *budgets; /* of the system file; NULL: none */
+    struct pipelines_precedence precedence;
+    bool are_held; /* unfinished ones stay as they are */
+};
+
 /* Reads all pipelines from Postgres and, unless the orchestrator holds, sets the unfinished ones going. */
-enum weir_status orchestrator_pipelines_load(struct orchestrator *orch,
+enum weir_status orchestrator_pipelines_load(struct orchestrator_pipelines *pipelines,
                                              struct weir_error *err) WEIR_MUST_USE;
-void orchestrator_pipelines_free(struct orchestrator *orch);
-void orchestrator_pipelines_look_again(struct orchestrator *orch);
+void orchestrator_pipelines_free(struct orchestrator_pipelines *pipelines);
+/* The pipelines may have come between two triggers, or an erasure may be through: whoever waits looks again. */
+void orchestrator_pipelines_look_again(struct orchestrator_pipelines *pipelines);
 /* Keeps every pipeline from beginning another trigger, as long as orchestrator_erasures_claim(). True: none is amidst
  * one. */
-bool orchestrator_pipelines_make_way(struct orchestrator *orch);
+bool orchestrator_pipelines_make_way(struct orchestrator_pipelines *pipelines);
 
 /* Takes a pipeline file in, or finds the pipeline of that name as it is; a new one begins unless
  * the orchestrator holds. EXISTS when the name is taken by another file: that one's first run
  * decides. */
-enum weir_status orchestrator_pipeline_submit(struct orchestrator *orch, const char *file,
-                                              struct weir_bytes text,
+enum weir_status orchestrator_pipeline_submit(struct orchestrator_pipelines *pipelines,
+                                              const char *file, struct weir_bytes text,
                                               struct pipeline **ret_pipeline, bool *ret_is_new,
                                               struct weir_error *err) WEIR_MUST_USE;
 /* The same, and it goes on: an unfinished one too where the orchestrator holds; a paused, stopped or failed one is
  * resumed; a finished one stays. */
-enum weir_status orchestrator_pipeline_run(struct orchestrator *orch, const char *file,
-                                           struct weir_bytes text, struct pipeline **ret_pipeline,
+enum weir_status orchestrator_pipeline_run(struct orchestrator_pipelines *pipelines,
+                                           const char *file, struct weir_bytes text,
+                                           struct pipeline **ret_pipeline,
                                            struct weir_error *err) WEIR_MUST_USE;
 
 /* What people order; each may be repeated. UNSUPPORTED, with what to do instead, where the state does not allow it. */
@@ -51,12 +74,13 @@ const char *orchestrator_pipeline_wish(const struct pipeline *pipeline);
 char *orchestrator_pipeline_model_name(const struct pipeline *pipeline,
                                        int64_t trigger) WEIR_MUST_USE;
 
-struct pipeline *orchestrator_pipeline_by_id(const struct orchestrator *orch, int64_t id);
+struct pipeline *orchestrator_pipeline_by_id(const struct orchestrator_pipelines *pipelines,
+                                             int64_t id);
 /* None that is removed. */
-struct pipeline *orchestrator_pipeline_by_name(const struct orchestrator *orch, const char *name);
+struct pipeline *orchestrator_pipeline_by_name(const struct orchestrator_pipelines *pipelines,
+                                               const char *name);
 struct pipeline *orchestrator_pipeline_next(const struct pipeline *pipeline); /* or NULL */
 
-struct orchestrator *orchestrator_pipeline_orchestrator(const struct pipeline *pipeline);
 int64_t orchestrator_pipeline_id(const struct pipeline *pipeline);
 enum pipeline_state orchestrator_pipeline_state(const struct pipeline *pipeline);
 /* Why it failed; "" when it did not. */

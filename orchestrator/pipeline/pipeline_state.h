@@ -37,7 +37,7 @@ struct trigger_row {
 };
 
 struct pipeline {
-    struct orchestrator *orch;
+    struct orchestrator_pipelines *all;
     struct pipeline *next;
     int64_t id;
     int64_t generation; /* of those that were taken in under its name: 1, 2, … */
@@ -98,19 +98,23 @@ enum { PIPELINE_READERS = 2 };
 void pipeline_end_feed(struct pipeline *pipeline, weir_rpc_done_fn *done);
 /* Takes the edge that a wish wants, as far as that may be now. True: it was taken, or has to wait. */
 bool pipeline_grant_wish(struct pipeline *pipeline);
+/* True while an erasure works on models, so that no trigger begins and no model is dropped. */
+bool pipeline_erasure_claims(const struct pipeline *pipeline);
 bool pipeline_wants_removal(const struct pipeline *pipeline);
 enum pipeline_wish pipeline_wish_from_name(const char *name);
 /* Inside a transaction: a row for the same file under the same name, of the next generation. */
-enum weir_status pipeline_add_row(struct orchestrator *orch, const char *file,
+enum weir_status pipeline_add_row(struct orchestrator_pipelines *pipelines, const char *file,
                                   struct weir_bytes text, const struct orchestrator_config *config,
                                   int64_t *ret_id, struct weir_error *err) WEIR_MUST_USE;
 /* In memory as that row has it, the first of them, and begun unless the orchestrator holds. Takes `config` over. */
-enum weir_status pipeline_begin_new(struct orchestrator *orch, int64_t id, const char *file,
-                                    struct weir_bytes text, struct orchestrator_config *config,
+enum weir_status pipeline_begin_new(struct orchestrator_pipelines *pipelines, int64_t id,
+                                    const char *file, struct weir_bytes text,
+                                    struct orchestrator_config *config,
                                     struct weir_error *err) WEIR_MUST_USE;
 /* In memory from now on; takes `config` over. */
-struct pipeline *pipeline_keep(struct orchestrator *orch, int64_t id, const char *file,
-                               struct weir_bytes text, struct orchestrator_config *config);
+struct pipeline *pipeline_keep(struct orchestrator_pipelines *pipelines, int64_t id,
+                               const char *file, struct weir_bytes text,
+                               struct orchestrator_config *config);
 
 /* Tells storage and selector about the pipeline, then begins the state's work. */
 void pipeline_attach(struct pipeline *pipeline);

@@ -26,7 +26,7 @@ static enum weir_status tell_spent(void *subject, const void *what, struct weir_
         weir_format("budget_spent/%s/%" PRId64, spending->of, spending->since_us);
     json_t *body = pipeline_spending_json(pipeline, spending);
     json_object_set_new(body, "pipeline", json_string(pipeline->config->name));
-    return orchestrator_event_put(&pipeline->orch->context,
+    return orchestrator_event_put(pipeline->all->context,
                                   &(struct event_about){pipeline->id, 0, key, "budget_spent"}, body,
                                   err);
 }
@@ -53,7 +53,7 @@ static enum weir_status check_budgets(struct pipeline *pipeline, bool *ret_held,
         if (!spending[i].over)
             continue;
         status =
-            orchestrator_commit(&pipeline->orch->context, tell_spent, pipeline, &spending[i], err);
+            orchestrator_commit(pipeline->all->context, tell_spent, pipeline, &spending[i], err);
         if (budget->then == BUDGET_HOLD && (holds == NULL || budget->per == BUDGET_TOTAL))
             holds = budget;
     }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct rehearsal {
-    struct orchestrator *orch;
+    struct orchestrator_context *context;
     char *file;
     struct weir_buf text;
     struct orchestrator_config *config;
@@ -46,7 +46,7 @@ enum { COST_SAMPLES, COST_TRAINER, COST_WORKER, COST_READ, COST_SENT, COST_GPU, 
 static enum weir_status find_past(const struct rehearsal *rehearsal, struct weir_rows **ret_rows,
                                   const char **ret_basis, struct weir_error *err)
 {
-    struct weir_db *db = rehearsal->orch->context.db;
+    struct weir_db *db = rehearsal->context->db;
     *ret_basis = "earlier trainings of this pipeline";
     enum weir_status status =
         DB_RUN(db, Q_rehearsal_cost, ret_rows, err, DB_TEXT(rehearsal->config->name));
@@ -81,7 +81,7 @@ static enum weir_status cost_json(const struct rehearsal *rehearsal, json_t **re
         .gpu_ns = (int64_t)(times * (double)weir_rows_i64(rows, 0, COST_GPU)),
     };
     WEIR_AUTO_BUF text = {0};
-    orchestrator_cost_json(&rehearsal->orch->context.prices, &cost, &text);
+    orchestrator_cost_json(&rehearsal->context->prices, &cost, &text);
     *ret_json = orchestrator_json_of(weir_buf_text(&text));
     json_object_set_new(*ret_json, "training_seconds",
                         json_real(times * (double)weir_rows_i64(rows, 0, COST_SPENT) / 1e9));
@@ -220,8 +220,8 @@ static void walk(struct rehearsal *rehearsal)
         .after_id = page->after_id,
         .limit = READER_PAGE_SAMPLES,
     };
-    weir_rpc_call(rehearsal->orch->context.storage, MSG_replay_read, &ask, ORCHESTRATOR_ASK_MS,
-                  on_page, rehearsal);
+    weir_rpc_call(rehearsal->context->storage, MSG_replay_read, &ask, ORCHESTRATOR_ASK_MS, on_page,
+                  rehearsal);
 }
 
 /* ---- the datasets ---- */
@@ -251,8 +251,8 @@ static void on_dataset(void *owner, const struct weir_reply *reply, const struct
             rehearsal->config->datasets[rehearsal->asking], rehearsal->file));
         fail(rehearsal, &problem);
     } else if (!dataset->scanned) {
-        rehearsal->timer = weir_loop_timer(rehearsal->orch->context.loop, ORCHESTRATOR_POLL_MS, 0,
-                                           on_time, rehearsal);
+        rehearsal->timer =
+            weir_loop_timer(rehearsal->context->loop, ORCHESTRATOR_POLL_MS, 0, on_time, rehearsal);
     } else {
         rehearsal->datasets[rehearsal->asking] = dataset->dataset;
         rehearsal->positions[rehearsal->asking++] = dataset->sequence;
@@ -270,7 +270,7 @@ static void ask_next(struct rehearsal *rehearsal)
         return;
     }
     struct msg_dataset_ask ask = {.name = config->datasets[rehearsal->asking]};
-    weir_rpc_call(rehearsal->orch->context.storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(rehearsal->context->storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS,
                   on_dataset, rehearsal);
 }
 
@@ -291,13 +291,13 @@ void orchestrator_rehearsal_begin(struct rehearsal *rehearsal, rehearsal_done_fn
     rehearsal->done = done;
     rehearsal->owner = owner;
     if (rehearsal->declares)
-        weir_rpc_call(rehearsal->orch->context.storage, MSG_dataset_declare, &declare,
+        weir_rpc_call(rehearsal->context->storage, MSG_dataset_declare, &declare,
                       ORCHESTRATOR_ASK_MS, on_declared, rehearsal);
     else
         ask_next(rehearsal);
 }
 
-enum weir_status orchestrator_rehearse(struct orchestrator *orch, const char *file,
+enum weir_status orchestrator_rehearse(struct orchestrator_context *context, const char *file,
                                        struct weir_bytes text, bool declares,
                                        struct rehearsal **ret_rehearsal, struct weir_error *err)
 {
@@ -309,7 +309,7 @@ enum weir_status orchestrator_rehearse(struct orchestrator *orch, const char *fi
     if (status != WEIR_OK)
         return status;
     struct rehearsal *rehearsal = weir_calloc(1, sizeof *rehearsal);
-    rehearsal->orch = orch;
+    rehearsal->context = context;
     rehearsal->file = weir_strdup(file);
     weir_buf_append(&rehearsal->text, text.at, text.size);
     rehearsal->declares = declares;
@@ -327,8 +327,8 @@ void orchestrator_rehearsal_free(struct rehearsal *rehearsal)
 {
     if (rehearsal == NULL)
         return;
-    weir_rpc_forget(rehearsal->orch->context.storage, rehearsal);
-    weir_loop_cancel(rehearsal->orch->context.loop, rehearsal->timer);
+    weir_rpc_forget(rehearsal->context->storage, rehearsal);
+    weir_loop_cancel(rehearsal->context->loop, rehearsal->timer);
     pipeline_reader_free(rehearsal->reader);
     orchestrator_config_free(rehearsal->config);
     json_decref(rehearsal->scanned);

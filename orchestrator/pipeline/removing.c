@@ -17,8 +17,7 @@
 static void list_started_from(const struct pipeline *pipeline, struct weir_buf *out)
 {
     const char *name = pipeline->config->name;
-    for (const struct pipeline *other = pipeline->orch->pipelines; other != NULL;
-         other = other->next) {
+    for (const struct pipeline *other = pipeline->all->first; other != NULL; other = other->next) {
         if (other->state != PIPELINE_REMOVED && strcmp(other->config->name, name) != 0)
             weir_buf_printf(out, "%s%s", out->size == 0 ? "" : "\n", other->config->start_from);
     }
@@ -35,7 +34,7 @@ static enum weir_status drop_models(const struct pipeline *pipeline, json_t *dro
 {
     WEIR_AUTO_BUF started_from = {0};
     WEIR_AUTO(weir_rows) rows = NULL;
-    struct weir_db *db = pipeline->orch->context.db;
+    struct weir_db *db = pipeline->all->context->db;
     if (pipeline->wish == WISH_RERUN)
         return WEIR_OK;
     list_started_from(pipeline, &started_from);
@@ -56,14 +55,14 @@ static enum weir_status tell(struct pipeline *pipeline,
                              struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(pipeline->orch->context.db, Q_models_kept, &rows, err,
+    enum weir_status status = DB_RUN(pipeline->all->context->db, Q_models_kept, &rows, err,
                                      DB_TEXT(pipeline->config->name));
     if (status != WEIR_OK)
         return status;
     json_t *kept = json_array();
     add_names(kept, rows);
     return orchestrator_event_put(
-        &pipeline->orch->context,
+        pipeline->all->context,
         &(struct event_about){pipeline->id, 0, "pipeline_removed", "pipeline_removed"},
         json_pack("{ss,sI,sI,sO,so,sb}", "pipeline", pipeline->config->name, "sets",
                   (json_int_t)forgotten->sets, "bytes", (json_int_t)forgotten->bytes,
@@ -75,21 +74,21 @@ static enum weir_status tell(struct pipeline *pipeline,
 static enum weir_status effect_cleared(struct pipeline *pipeline, const void *what,
                                        struct weir_error *err)
 {
-    struct orchestrator *orch = pipeline->orch;
+    struct orchestrator_pipelines *all = pipeline->all;
     json_t *dropped = json_array();
     enum weir_status status = drop_models(pipeline, dropped, err);
     if (status == WEIR_OK)
-        status = DB_RUN(orch->context.db, Q_runs_drop, NULL, err, DB_I64(pipeline->id));
+        status = DB_RUN(all->context->db, Q_runs_drop, NULL, err, DB_I64(pipeline->id));
     if (status == WEIR_OK)
-        status = DB_RUN(orch->context.db, Q_decisions_drop, NULL, err, DB_I64(pipeline->id));
+        status = DB_RUN(all->context->db, Q_decisions_drop, NULL, err, DB_I64(pipeline->id));
     if (status == WEIR_OK)
         status = tell(pipeline, what, dropped, err);
     json_decref(dropped);
     if (status == WEIR_OK)
         status =
-            DB_RUN(orch->context.db, Q_pipeline_wish, NULL, err, DB_I64(pipeline->id), DB_TEXT(""));
+            DB_RUN(all->context->db, Q_pipeline_wish, NULL, err, DB_I64(pipeline->id), DB_TEXT(""));
     return status == WEIR_OK && pipeline->wish == WISH_RERUN
-               ? pipeline_add_row(orch, pipeline->file, weir_buf_view(&pipeline->text),
+               ? pipeline_add_row(all, pipeline->file, weir_buf_view(&pipeline->text),
                                   pipeline->config, &pipeline->successor, err)
                : status;
 }
@@ -102,7 +101,7 @@ static void begin_successor(struct pipeline *pipeline)
     struct weir_bytes text = weir_buf_view(&pipeline->text);
     enum weir_status status = orchestrator_config_parse(pipeline->file, text, &config, &err);
     if (status == WEIR_OK) {
-        status = pipeline_begin_new(pipeline->orch, pipeline->successor, pipeline->file, text,
+        status = pipeline_begin_new(pipeline->all, pipeline->successor, pipeline->file, text,
                                     WEIR_TAKE(config), &err);
     }
     if (status != WEIR_OK)
@@ -118,7 +117,7 @@ static void clear(struct pipeline *pipeline)
     if (pipeline->wish == WISH_RERUN)
         begin_successor(pipeline);
     pipeline->wish = WISH_NONE;
-    if (orchestrator_models_end_dropping(&pipeline->orch->context, &err) != WEIR_OK)
+    if (orchestrator_models_end_dropping(pipeline->all->context, &err) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of dropped models stay for now", "%s", err.text);
 }
 
@@ -149,14 +148,14 @@ static void on_forgotten(void *owner, const struct weir_reply *reply, const stru
 static enum weir_status drop_runs(const struct pipeline *pipeline, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    struct orchestrator *orch = pipeline->orch;
+    struct orchestrator_pipelines *all = pipeline->all;
     enum weir_status status =
-        DB_RUN(orch->context.db, Q_runs_unfinished, &rows, err, DB_I64(pipeline->id));
+        DB_RUN(all->context->db, Q_runs_unfinished, &rows, err, DB_I64(pipeline->id));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         int64_t number = weir_rows_i64(rows, i, 0);
-        weir_rpc_send(orch->context.dispatcher, MSG_job_close,
+        weir_rpc_send(all->context->dispatcher, MSG_job_close,
                       &(struct msg_job_close){.job = (uint64_t)number});
-        status = orchestrator_run_remove_files(&orch->context, number, err);
+        status = orchestrator_run_remove_files(all->context, number, err);
     }
     return status;
 }
@@ -170,6 +169,6 @@ void pipeline_remove(struct pipeline *pipeline)
         return;
     }
     struct msg_selection_forget forget = {.pipeline = pipeline->config->name};
-    weir_rpc_call(pipeline->orch->context.selector, MSG_selection_forget, &forget,
+    weir_rpc_call(pipeline->all->context->selector, MSG_selection_forget, &forget,
                   ORCHESTRATOR_ASK_MS, on_forgotten, pipeline);
 }

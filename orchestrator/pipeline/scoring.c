@@ -15,7 +15,7 @@ enum { COL_ROUND, COL_MODEL, COL_MODE, COL_SET_DIGEST, COL_SET_PATH };
 static enum weir_status load_wanted(const struct pipeline *pipeline, struct weir_rows **ret_rows,
                                     struct weir_error *err)
 {
-    enum weir_status status = DB_RUN(pipeline->orch->context.db, Q_score_get, ret_rows, err,
+    enum weir_status status = DB_RUN(pipeline->all->context->db, Q_score_get, ret_rows, err,
                                      DB_I64(pipeline->id), DB_I64(pipeline->newest.number));
     if (status != WEIR_OK || weir_rows_count(*ret_rows) > 0)
         return status;
@@ -35,7 +35,7 @@ static void on_noted(void *owner, const struct weir_reply *reply, const struct w
         return;
     }
     if (pipeline_advance(pipeline, PIPELINE_ON_SCORED, NULL, NULL) &&
-        orchestrator_run_remove_files(&pipeline->orch->context, pipeline->scores_run, &problem) !=
+        orchestrator_run_remove_files(pipeline->all->context, pipeline->scores_run, &problem) !=
             WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
 }
@@ -56,7 +56,7 @@ static enum weir_status hand_over(struct pipeline *pipeline, const struct run_re
         .outputs = outputs,
     };
     pipeline->scores_run = run->number;
-    weir_rpc_call(pipeline->orch->context.selector, MSG_scores_take, &take, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(pipeline->all->context->selector, MSG_scores_take, &take, ORCHESTRATOR_ASK_MS,
                   on_noted, pipeline);
     return WEIR_OK;
 }
@@ -68,12 +68,12 @@ static enum weir_status effect_told(void *subject, const void *what, struct weir
 {
     const struct pipeline *pipeline = subject;
     const struct run_result *run = what;
-    json_t *body = orchestrator_training_json(pipeline->orch, pipeline, run);
+    json_t *body = orchestrator_training_json(pipeline, run);
     json_object_set_new(body, "mode", json_string(run->mode));
     json_object_set_new(body, "model", json_string(run->base_model));
     json_object_del(body, "loss");
     WEIR_AUTO_FREE char *key = weir_format("scoring_finished/%s", run->purpose);
-    return orchestrator_event_put(&pipeline->orch->context,
+    return orchestrator_event_put(pipeline->all->context,
                                   &(struct event_about){pipeline->id, 0, key, "scoring_finished"},
                                   body, err);
 }
@@ -87,7 +87,7 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
         return;
     }
     enum weir_status status =
-        orchestrator_commit(&pipeline->orch->context, effect_told, pipeline, run, &problem);
+        orchestrator_commit(pipeline->all->context, effect_told, pipeline, run, &problem);
     if (status == WEIR_OK)
         status = hand_over(pipeline, run, &problem);
     if (status != WEIR_OK)
@@ -115,7 +115,7 @@ static enum weir_status start_run(struct pipeline *pipeline, struct weir_error *
         .seed = pipeline->config->seed,
         .base_model = weir_rows_text(wanted, 0, COL_MODEL),
     };
-    return orchestrator_run_start(&pipeline->orch->runs, &run, on_run, pipeline, err);
+    return orchestrator_run_start(pipeline->all->runs, &run, on_run, pipeline, err);
 }
 
 void pipeline_score(struct pipeline *pipeline)

@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
+#include "orchestrator/pipeline/pipeline_state.h"
 #include "orchestrator/runs/run.h"
 
 #include <string.h>
@@ -11,17 +12,18 @@
 static enum weir_status add(const struct pipeline *pipeline, struct pipeline_spending *spending,
                             struct weir_error *err)
 {
-    const struct orchestrator *orch = orchestrator_pipeline_orchestrator(pipeline);
+    const struct orchestrator_pipelines *pipelines = pipeline->all;
     bool of_all = strcmp(spending->of, "all") == 0;
     WEIR_AUTO(weir_rows) rows = NULL;
     spending->since_us = budget_since(&spending->budget, weir_now_wall_us());
     enum weir_status status =
-        DB_RUN(orch->context.db, Q_run_cost_since, &rows, err,
+        DB_RUN(pipelines->context->db, Q_run_cost_since, &rows, err,
                DB_I64(of_all ? 0 : orchestrator_pipeline_id(pipeline)), DB_I64(spending->since_us));
     if (status != WEIR_OK)
         return status;
     spending->spent = orchestrator_run_cost(rows, 0, 0);
-    spending->over = budget_is_spent(&spending->budget, &orch->context.prices, &spending->spent);
+    spending->over =
+        budget_is_spent(&spending->budget, &pipelines->context->prices, &spending->spent);
     return WEIR_OK;
 }
 
@@ -30,11 +32,11 @@ enum weir_status pipeline_spending(const struct pipeline *pipeline,
                                    size_t *ret_count, struct weir_error *err)
 {
     const struct orchestrator_config *config = orchestrator_pipeline_config(pipeline);
-    const struct orchestrator *orch = orchestrator_pipeline_orchestrator(pipeline);
+    const struct orchestrator_pipelines *pipelines = pipeline->all;
     const struct pipeline_spending all[PIPELINE_BUDGETS_MAX] = {
         {.of = "pipeline", .budget = config->budget},
-        {.of = "system", .budget = budgets_find(orch->budgets, config->name, "default")},
-        {.of = "all", .budget = budgets_find(orch->budgets, "all", NULL)},
+        {.of = "system", .budget = budgets_find(pipelines->budgets, config->name, "default")},
+        {.of = "all", .budget = budgets_find(pipelines->budgets, "all", NULL)},
     };
     enum weir_status status = WEIR_OK;
     *ret_count = 0;
@@ -52,8 +54,7 @@ json_t *pipeline_spending_json(const struct pipeline *pipeline,
 {
     const struct budget *budget = &spending->budget;
     WEIR_AUTO_BUF spent = {0};
-    orchestrator_cost_json(&orchestrator_pipeline_orchestrator(pipeline)->context.prices,
-                           &spending->spent, &spent);
+    orchestrator_cost_json(&pipeline->all->context->prices, &spending->spent, &spent);
     return json_pack("{ss,sf,sf,sf,ss,ss,so,sb}", "of", spending->of, "money", budget->money,
                      "cpu_seconds", budget->cpu_seconds, "gpu_seconds", budget->gpu_seconds, "per",
                      budget->per == BUDGET_DAY ? "day" : "total", "then",

@@ -21,20 +21,20 @@ static enum weir_status effect_stored(struct pipeline *pipeline, const void *wha
                                       struct weir_error *err)
 {
     const struct stored *stored = what;
-    struct orchestrator *orch = pipeline->orch;
+    struct orchestrator_pipelines *all = pipeline->all;
     struct model_wanted wanted = stored->wanted;
     WEIR_AUTO(weir_rows) times = NULL;
     enum weir_status status =
-        DB_RUN(orch->context.db, Q_trigger_stored, &times, err, DB_I64(pipeline->id),
+        DB_RUN(all->context->db, Q_trigger_stored, &times, err, DB_I64(pipeline->id),
                DB_I64(pipeline->newest.number), DB_I64(weir_now_wall_us()));
     if (status != WEIR_OK)
         return status;
     wanted.timeline = pipeline_timeline_json(times, 0, 0);
-    status = orchestrator_model_add(&orch->context, &wanted, &stored->files, err);
+    status = orchestrator_model_add(all->context, &wanted, &stored->files, err);
     json_decref(wanted.timeline);
     if (status == WEIR_OK)
         status = orchestrator_promotion_stored(
-            &orch->context, orchestrator_pipeline_outline(pipeline), wanted.id, err);
+            all->context, orchestrator_pipeline_outline(pipeline), wanted.id, err);
     return status == WEIR_OK ? pipeline_tell_trained(pipeline, wanted.run, err) : status;
 }
 
@@ -48,13 +48,13 @@ static void store(struct pipeline *pipeline, const struct run_result *run)
                                        .until_time = pipeline->newest.until_time,
                                        .settings = &pipeline->config->models}};
     enum weir_status status =
-        orchestrator_model_place(&pipeline->orch->context, &stored.wanted, &stored.files, &problem);
+        orchestrator_model_place(pipeline->all->context, &stored.wanted, &stored.files, &problem);
     if (status != WEIR_OK) {
         pipeline_trouble(pipeline, status, &problem);
         return;
     }
     if (pipeline_advance(pipeline, PIPELINE_ON_STORED, effect_stored, &stored) &&
-        orchestrator_run_remove_files(&pipeline->orch->context, run->number, &problem) != WEIR_OK)
+        orchestrator_run_remove_files(pipeline->all->context, run->number, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
     orchestrator_model_files_fini(&stored.files);
 }
@@ -93,7 +93,7 @@ static void hand_over(struct pipeline *pipeline, const struct run_result *run)
         .outputs = outputs,
         .partial = true,
     };
-    weir_rpc_call(pipeline->orch->context.selector, MSG_scores_take, &take, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(pipeline->all->context->selector, MSG_scores_take, &take, ORCHESTRATOR_ASK_MS,
                   on_noted, pipeline);
 }
 

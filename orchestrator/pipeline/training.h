@@ -15,7 +15,6 @@ bool orchestrator_run_is_hollow(const struct run_result *run);
 /* Says what became of the samples of a hollow run, by count; the caller's to free. */
 char *orchestrator_run_hollow_reason(const struct run_result *run);
 /* The body of training_finished (C11), to be consumed. */
-json_t *orchestrator_training_json(const struct orchestrator *orch, const struct pipeline *pipeline,
-                                   const struct run_result *run);
+json_t *orchestrator_training_json(const struct pipeline *pipeline, const struct run_result *run);
 
 #endif

@@ -5,17 +5,17 @@
 
 #include <string.h>
 
-static json_t *standing_json(const struct pipeline *pipeline)
+static json_t *standing_json(const struct topic_call *call, const struct pipeline *pipeline)
 {
     const struct orchestrator_config *config = orchestrator_pipeline_config(pipeline);
     enum pipeline_state state = orchestrator_pipeline_state(pipeline);
-    return json_pack(
-        "{ss,sI,ss,ss,ss,ss,ss,ss,sb}", "pipeline", config->name, "number",
-        (json_int_t)orchestrator_pipeline_id(pipeline), "mode",
-        config->mode == MODE_LIVE ? "live" : "replay", "state", pipeline_state_name(state), "doing",
-        pipeline_state_text(state), "error", orchestrator_pipeline_error(pipeline), "file",
-        orchestrator_pipeline_file(pipeline), "wish", orchestrator_pipeline_wish(pipeline), "held",
-        orchestrator_pipeline_orchestrator(pipeline)->hold);
+    return json_pack("{ss,sI,ss,ss,ss,ss,ss,ss,sb}", "pipeline", config->name, "number",
+                     (json_int_t)orchestrator_pipeline_id(pipeline), "mode",
+                     config->mode == MODE_LIVE ? "live" : "replay", "state",
+                     pipeline_state_name(state), "doing", pipeline_state_text(state), "error",
+                     orchestrator_pipeline_error(pipeline), "file",
+                     orchestrator_pipeline_file(pipeline), "wish",
+                     orchestrator_pipeline_wish(pipeline), "held", call->orch->pipelines.are_held);
 }
 
 void topic_submit(struct topic_call *call)
@@ -28,12 +28,13 @@ void topic_submit(struct topic_call *call)
         topic_dry_run(call);
         return;
     }
-    if (orchestrator_pipeline_submit(call->orch, topic_text(call, "file", "pipeline file"),
-                                     weir_bytes_of(text), &pipeline, &is_new, &err) != WEIR_OK) {
+    if (orchestrator_pipeline_submit(&call->orch->pipelines,
+                                     topic_text(call, "file", "pipeline file"), weir_bytes_of(text),
+                                     &pipeline, &is_new, &err) != WEIR_OK) {
         topic_refuse(call, &err);
         return;
     }
-    json_t *answer = standing_json(pipeline);
+    json_t *answer = standing_json(call, pipeline);
     json_object_set_new(answer, "known", json_boolean(!is_new));
     topic_answer(call, answer);
 }
@@ -41,12 +42,13 @@ void topic_submit(struct topic_call *call)
 void topic_list(struct topic_call *call)
 {
     json_t *pipelines = json_array();
-    for (const struct pipeline *pipeline = call->orch->pipelines; pipeline != NULL;
+    for (const struct pipeline *pipeline = call->orch->pipelines.first; pipeline != NULL;
          pipeline = orchestrator_pipeline_next(pipeline)) {
         if (orchestrator_pipeline_state(pipeline) != PIPELINE_REMOVED)
-            json_array_append_new(pipelines, standing_json(pipeline));
+            json_array_append_new(pipelines, standing_json(call, pipeline));
     }
-    topic_answer(call, json_pack("{so,sb}", "pipelines", pipelines, "held", call->orch->hold));
+    topic_answer(
+        call, json_pack("{so,sb}", "pipelines", pipelines, "held", call->orch->pipelines.are_held));
 }
 
 /* Answers how the pipeline stands behind the order; `status` is what became of that. */
@@ -54,7 +56,7 @@ static void answer_order(struct topic_call *call, const struct pipeline *pipelin
                          enum weir_status status, const struct weir_error *err)
 {
     if (status == WEIR_OK)
-        topic_answer(call, standing_json(pipeline));
+        topic_answer(call, standing_json(call, pipeline));
     else
         topic_refuse(call, err);
 }
@@ -110,7 +112,7 @@ void topic_standing(struct topic_call *call)
     struct weir_error err;
     WEIR_AUTO(weir_rows) rows = NULL;
     int64_t number = topic_number(call, "number", 0);
-    const struct pipeline *pipeline = orchestrator_pipeline_by_id(call->orch, number);
+    const struct pipeline *pipeline = orchestrator_pipeline_by_id(&call->orch->pipelines, number);
     if (pipeline == NULL) {
         topic_fail(call, WEIR_NOT_FOUND, "pipeline number %lld: there is none", (long long)number);
         return;
@@ -120,7 +122,7 @@ void topic_standing(struct topic_call *call)
         topic_refuse(call, &err);
         return;
     }
-    json_t *answer = standing_json(pipeline);
+    json_t *answer = standing_json(call, pipeline);
     if (weir_rows_count(rows) > 0)
         json_object_set_new(answer, "removed", orchestrator_json_of(weir_rows_text(rows, 0, 0)));
     topic_answer(call, answer);

@@ -66,7 +66,7 @@ static void on_accepted(void *owner, const struct weir_reply *reply, const struc
     struct one_request *one = owner;
     struct topic_call *call = one->of->call;
     if (reply == NULL) {
-        orchestrator_erasures_doubt(call->orch);
+        orchestrator_erasures_doubt(call->orch->erasures);
         one_is_done(one, err);
         return;
     }
@@ -76,7 +76,7 @@ static void on_accepted(void *owner, const struct weir_reply *reply, const struc
     const struct erasure_names names = {.number = one->number,
                                         .dataset = topic_text(call, "dataset", ""),
                                         .reference = one->reference};
-    orchestrator_erasure_note(call->orch, &names, on_noted, one);
+    orchestrator_erasure_note(call->orch->erasures, &names, on_noted, one);
 }
 
 static const char *text_of(const json_t *object, const char *key)

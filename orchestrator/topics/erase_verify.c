@@ -60,7 +60,7 @@ static void check_signature(struct topic_call *call, int64_t number,
     struct weir_error err;
     json_t *keys = NULL;
     struct finding finding = {.check = "signature", .verdict = "fine", .found = claims->key};
-    if (orchestrator_receipt_keys(call->orch, &keys, &err) != WEIR_OK) {
+    if (orchestrator_receipt_keys(&call->orch->context, &keys, &err) != WEIR_OK) {
         finding.verdict = "wrong";
         finding.found = err.text;
     } else if (*claims->key == '\0') {
@@ -114,7 +114,8 @@ static enum weir_status check_models(struct topic_call *call, int64_t number,
                                      struct weir_error *err)
 {
     WEIR_AUTO_FREE char *model = NULL;
-    enum weir_status status = orchestrator_erasure_seen_by(call->orch, number, &model, err);
+    enum weir_status status =
+        orchestrator_erasure_seen_by(&call->orch->context, number, &model, err);
     if (status != WEIR_OK)
         return status;
     add(call, number,
@@ -203,8 +204,8 @@ static void ask_scores(struct topic_call *call)
         go_on(call);
         return;
     }
-    if (orchestrator_erasure_ask_scores(call->orch, asked_now(call), &place, on_counted, call,
-                                        &err) != WEIR_OK)
+    if (orchestrator_erasure_ask_scores(&call->orch->context, asked_now(call), &place, on_counted,
+                                        call, &err) != WEIR_OK)
         topic_refuse(call, &err);
     else
         call->number = (int64_t)place.block;
@@ -261,7 +262,7 @@ static void on_checked(void *owner, const struct weir_reply *reply, const struct
     }
     tell_samples(call, asked_now(call), answer);
     call->number = 0;
-    call->pipeline = call->orch->pipelines;
+    call->pipeline = call->orch->pipelines.first;
     ask_scores(call);
 }
 
@@ -343,8 +344,8 @@ static void tell_open(struct topic_call *call, const struct weir_rows *rows, siz
     if (tell_unverified(call, weir_rows_i64(rows, row, PAGE_NUMBER)))
         return;
     char due[WEIR_TIME_TEXT_MAX] = "no pipeline promises when";
-    int64_t due_us =
-        orchestrator_erasure_due_us(call->orch, weir_rows_i64(rows, row, PAGE_ACCEPTED));
+    int64_t due_us = orchestrator_erasure_due_us(&call->orch->pipelines,
+                                                 weir_rows_i64(rows, row, PAGE_ACCEPTED));
     bool is_late = due_us != 0 && weir_now_wall_us() > due_us;
     if (due_us != 0)
         weir_time_format(due_us, due);

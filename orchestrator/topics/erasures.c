@@ -51,7 +51,7 @@ static void on_accepted(void *owner, const struct weir_reply *reply, const struc
 {
     struct topic_call *call = owner;
     if (reply == NULL) {
-        orchestrator_erasures_doubt(call->orch);
+        orchestrator_erasures_doubt(call->orch->erasures);
         topic_refuse(call, err);
         return;
     }
@@ -64,7 +64,7 @@ static void on_accepted(void *owner, const struct weir_reply *reply, const struc
     const struct erasure_names names = {.number = call->number,
                                         .dataset = topic_text(call, "dataset", ""),
                                         .reference = topic_text(call, "reference", "")};
-    orchestrator_erasure_note(call->orch, &names, on_noted, call);
+    orchestrator_erasure_note(call->orch->erasures, &names, on_noted, call);
 }
 
 void topic_erase_request(struct topic_call *call)
@@ -123,7 +123,8 @@ static json_t *time_or_null(int64_t time_us)
 static void add_due(const struct topic_call *call, const struct weir_rows *rows, size_t row,
                     json_t *json)
 {
-    int64_t at_us = orchestrator_erasure_due_us(call->orch, weir_rows_i64(rows, row, COL_ACCEPTED));
+    int64_t at_us =
+        orchestrator_erasure_due_us(&call->orch->pipelines, weir_rows_i64(rows, row, COL_ACCEPTED));
     int64_t finished_us = weir_rows_i64(rows, row, COL_FINISHED);
     bool overdue = at_us != 0 && finished_us == 0 && weir_now_wall_us() > at_us;
     json_object_set_new(json, "due", time_or_null(at_us));
@@ -302,7 +303,7 @@ void topic_erase_key(struct topic_call *call)
 {
     struct weir_error err;
     json_t *keys = NULL;
-    if (orchestrator_receipt_keys(call->orch, &keys, &err) != WEIR_OK) {
+    if (orchestrator_receipt_keys(&call->orch->context, &keys, &err) != WEIR_OK) {
         topic_refuse(call, &err);
         return;
     }

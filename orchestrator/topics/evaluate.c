@@ -150,7 +150,7 @@ void topic_evaluate(struct topic_call *call)
     call->pipeline = topic_pipeline(call);
     if (call->pipeline == NULL)
         return;
-    if (orchestrator_erasures_claim(call->orch)) {
+    if (orchestrator_erasures_claim(call->orch->erasures)) {
         weir_ignore(weir_fail(&err, WEIR_UNAVAILABLE,
                               "an erasure is replacing models")); /* asked again by itself */
         topic_refuse(call, &err);

@@ -8,8 +8,9 @@
 static struct pipeline *find_pipeline(struct topic_call *call)
 {
     int64_t number = topic_number(call, "number", 0);
-    struct pipeline *pipeline =
-        number == 0 ? topic_pipeline(call) : orchestrator_pipeline_by_id(call->orch, number);
+    struct pipeline *pipeline = number == 0
+                                    ? topic_pipeline(call)
+                                    : orchestrator_pipeline_by_id(&call->orch->pipelines, number);
     if (pipeline == NULL && number != 0)
         topic_fail(call, WEIR_NOT_FOUND, "pipeline number %lld: there is none", (long long)number);
     return pipeline;

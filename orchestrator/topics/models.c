@@ -39,7 +39,8 @@ static enum weir_status model_json(struct orchestrator *orch, const struct store
     if (status != WEIR_OK)
         return status;
     bool is_active = weir_str_equal(weir_rows_text(active, 0, 0), model->id);
-    const struct pipeline *pipeline = orchestrator_pipeline_by_id(orch, model->pipeline);
+    const struct pipeline *pipeline =
+        orchestrator_pipeline_by_id(&orch->pipelines, model->pipeline);
     *ret_json = json_pack(
         "{ss,ss,sI,sI,ss?,ss,sb,ss,sI,ss,ss,so,so,ss?,sI,so,so,ss,ss,ss,sI}", "model", model->id,
         "pipeline", pipeline == NULL ? "" : orchestrator_pipeline_config(pipeline)->name, "trigger",

@@ -97,7 +97,7 @@ void topic_predict(struct topic_call *call)
     struct pipeline *pipeline = topic_pipeline(call);
     if (pipeline == NULL)
         return;
-    if (orchestrator_erasures_claim(call->orch)) {
+    if (orchestrator_erasures_claim(call->orch->erasures)) {
         topic_fail(call, WEIR_UNAVAILABLE, "an erasure is replacing models"); /* asked again */
         return;
     }

@@ -35,16 +35,16 @@ static void on_preview(void *owner, const struct weir_reply *reply, const struct
         topic_fail(call, WEIR_INTERNAL, "the selector sent no good preview");
         return;
     }
-    topic_answer(call, json_pack("{ss,sI,ss,sI,sI,ss,ss,sI,sI,so}", "pipeline",
-                                 orchestrator_pipeline_config(
-                                     orchestrator_pipeline_by_id(call->orch, call->number))
-                                     ->name,
-                                 "trigger", (json_int_t)preview->trigger, "policy", preview->policy,
-                                 "samples", (json_int_t)preview->samples, "candidates",
-                                 (json_int_t)preview->candidates, "reason", preview->reason,
-                                 "scored_by", preview->scored_by, "unscored",
-                                 (json_int_t)preview->unscored, "held_out",
-                                 (json_int_t)preview->held_out, "groups", groups_json(preview)));
+    topic_answer(
+        call, json_pack("{ss,sI,ss,sI,sI,ss,ss,sI,sI,so}", "pipeline",
+                        orchestrator_pipeline_config(
+                            orchestrator_pipeline_by_id(&call->orch->pipelines, call->number))
+                            ->name,
+                        "trigger", (json_int_t)preview->trigger, "policy", preview->policy,
+                        "samples", (json_int_t)preview->samples, "candidates",
+                        (json_int_t)preview->candidates, "reason", preview->reason, "scored_by",
+                        preview->scored_by, "unscored", (json_int_t)preview->unscored, "held_out",
+                        (json_int_t)preview->held_out, "groups", groups_json(preview)));
 }
 
 void topic_select(struct topic_call *call)

@@ -156,7 +156,7 @@ void topic_status(struct topic_call *call)
     int64_t open = 0;
     json_t *pipelines = json_array(), *erasures = json_array();
     enum weir_status status = erasures_json(orch, erasures, &open, &err);
-    for (const struct pipeline *p = orch->pipelines; p != NULL && status == WEIR_OK;
+    for (const struct pipeline *p = orch->pipelines.first; p != NULL && status == WEIR_OK;
          p = orchestrator_pipeline_next(p)) {
         json_t *one = NULL;
         if (orchestrator_pipeline_state(p) == PIPELINE_REMOVED)
@@ -171,9 +171,9 @@ void topic_status(struct topic_call *call)
         topic_refuse(call, &err);
         return;
     }
-    topic_answer(call,
-                 json_pack("{ss,sb,sI,so,so,so,sI}", "data_dir", orch->context.data_dir, "held",
-                           orch->hold, "up_ms", (json_int_t)(weir_now_ms() - orch->started_ms),
-                           "trainers", trainers_json(orch), "pipelines", pipelines, "erasures_open",
-                           erasures, "erasures_open_count", (json_int_t)open));
+    topic_answer(call, json_pack("{ss,sb,sI,so,so,so,sI}", "data_dir", orch->context.data_dir,
+                                 "held", orch->pipelines.are_held, "up_ms",
+                                 (json_int_t)(weir_now_ms() - orch->started_ms), "trainers",
+                                 trainers_json(orch), "pipelines", pipelines, "erasures_open",
+                                 erasures, "erasures_open_count", (json_int_t)open));
 }

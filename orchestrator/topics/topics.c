@@ -114,7 +114,7 @@ int64_t topic_number(const struct topic_call *call, const char *key, int64_t fal
 
 static struct pipeline *newest_pipeline(const struct orchestrator *orch)
 {
-    struct pipeline *pipeline = orch->pipelines;
+    struct pipeline *pipeline = orch->pipelines.first;
     while (pipeline != NULL && orchestrator_pipeline_state(pipeline) == PIPELINE_REMOVED)
         pipeline = orchestrator_pipeline_next(pipeline);
     return pipeline;
@@ -123,8 +123,9 @@ static struct pipeline *newest_pipeline(const struct orchestrator *orch)
 struct pipeline *topic_pipeline(struct topic_call *call)
 {
     const char *name = topic_text(call, "pipeline", "");
-    struct pipeline *pipeline = name[0] == '\0' ? newest_pipeline(call->orch)
-                                                : orchestrator_pipeline_by_name(call->orch, name);
+    struct pipeline *pipeline = name[0] == '\0'
+                                    ? newest_pipeline(call->orch)
+                                    : orchestrator_pipeline_by_name(&call->orch->pipelines, name);
     if (pipeline != NULL)
         return pipeline;
     if (name[0] == '\0')

@@ -137,7 +137,7 @@ static json_t *pipelines_json(struct orchestrator *orch, const struct msg_worker
     json_t *pipelines = json_array();
     for (size_t i = 0; i < pool->pipelines.count; i++) {
         const struct pipeline *pipeline =
-            orchestrator_pipeline_by_id(orch, (int64_t)pool->pipelines.at[i]);
+            orchestrator_pipeline_by_id(&orch->pipelines, (int64_t)pool->pipelines.at[i]);
         uint32_t bound = pool->pipeline_bounds.at[i];
         json_array_append_new(
             pipelines,

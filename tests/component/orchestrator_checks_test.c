@@ -53,7 +53,7 @@ static void decisions(struct stage *stage, struct weir_buf *out)
 {
     char *rest = NULL;
     struct weir_error err;
-    const struct pipeline *pipeline = orchestrator_pipeline_by_name(stage->orch, "p");
+    const struct pipeline *pipeline = orchestrator_pipeline_by_name(&stage->orch->pipelines, "p");
     weir_buf_clear(&stage->events);
     assert_int_equal(
         orchestrator_events_recall(&stage->orch->context, orchestrator_pipeline_id(pipeline), &err),
@@ -152,7 +152,7 @@ static void what_is_erased_goes_from_all_windows(void **state)
     stage->erasures = 1;
     stage->in_force = true;
     stage_accept(stage, 1, "file 7");
-    while (!orchestrator_erasures_idle(stage->orch))
+    while (!orchestrator_erasures_idle(stage->orch->erasures))
         weir_loop_step(stage->loop, 5);
     assert_true(is_empty(temp_path(&stage->dir, "probes")));
 }

@@ -24,7 +24,7 @@ static const char OTHER[] = "pipeline: {name: q}\n"
 
 static struct pipeline *pipeline_of(const struct stage *stage)
 {
-    struct pipeline *pipeline = orchestrator_pipeline_by_name(stage->orch, "p");
+    struct pipeline *pipeline = orchestrator_pipeline_by_name(&stage->orch->pipelines, "p");
     assert_non_null(pipeline);
     return pipeline;
 }
@@ -139,15 +139,15 @@ static void a_removal_keeps_what_other_pipelines_came_from_whoever_dies(void **s
         assert_int_equal(stage_run(stage, OTHER), PIPELINE_FINISHED);
         int64_t number = orchestrator_pipeline_id(pipeline_of(stage));
         assert_int_equal(orchestrator_pipeline_remove(pipeline_of(stage), false, &err), WEIR_OK);
-        for (int step = rounds; orchestrator_pipeline_by_name(stage->orch, "p") != NULL;
+        for (int step = rounds; orchestrator_pipeline_by_name(&stage->orch->pipelines, "p") != NULL;
              step += step / 8 + 1) {
             test_loop_rounds(stage->loop, step);
             die_and_return(stage);
         }
         assert_true(stage->forgotten > 0);
-        assert_int_equal(
-            orchestrator_pipeline_state(orchestrator_pipeline_by_id(stage->orch, number)),
-            PIPELINE_REMOVED);
+        assert_int_equal(orchestrator_pipeline_state(
+                             orchestrator_pipeline_by_id(&stage->orch->pipelines, number)),
+                         PIPELINE_REMOVED);
         stage_models(stage, &models);
         assert_non_null(strstr(weir_buf_text(&models), "p-1 stored")); /* p-2 came from it */
         assert_non_null(strstr(weir_buf_text(&models), "p-2 stored"));
@@ -171,7 +171,7 @@ static void what_stands_in_the_way_of_a_removal_is_told_once_and_it_is_tried_aga
     assert_non_null(strstr(orchestrator_pipeline_error(pipeline_of(stage)), "a set cannot be"));
     die_and_return(stage);
     assert_non_null(strstr(orchestrator_pipeline_error(pipeline_of(stage)), "a set cannot be"));
-    while (orchestrator_pipeline_by_name(stage->orch, "p") != NULL)
+    while (orchestrator_pipeline_by_name(&stage->orch->pipelines, "p") != NULL)
         weir_loop_step(stage->loop, TEST_STEP_MS);
     assert_int_equal(stage->forgets_fail, 0);
     assert_int_equal(stage_told(stage, "\"event\":\"error\""), 1);
@@ -187,7 +187,7 @@ static void an_erasure_retires_models_of_a_removed_pipeline_and_replaces_the_oth
     assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
     assert_int_equal(stage_run(stage, OTHER), PIPELINE_FINISHED);
     assert_int_equal(orchestrator_pipeline_remove(pipeline_of(stage), false, &err), WEIR_OK);
-    while (orchestrator_pipeline_by_name(stage->orch, "p") != NULL)
+    while (orchestrator_pipeline_by_name(&stage->orch->pipelines, "p") != NULL)
         weir_loop_step(stage->loop, TEST_STEP_MS);
     weir_bits_set(&stage->erased, 40);
     stage->erasures = 1;

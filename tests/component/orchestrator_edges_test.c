@@ -51,7 +51,7 @@ struct play {
 
 static struct pipeline *pipeline_of(struct play *play)
 {
-    struct pipeline *pipeline = orchestrator_pipeline_by_name(play->stage.orch, "p");
+    struct pipeline *pipeline = orchestrator_pipeline_by_name(&play->stage.orch->pipelines, "p");
     return pipeline != NULL ? pipeline : stage_submit(&play->stage, play->yaml);
 }
 

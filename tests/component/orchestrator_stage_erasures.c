@@ -119,7 +119,7 @@ void stage_accept(struct stage *stage, int64_t number, const char *reference)
     const struct erasure_names names = {
         .number = number, .dataset = "notes", .reference = reference};
     bool is_noted = false;
-    orchestrator_erasure_note(stage->orch, &names, on_noted, &is_noted);
+    orchestrator_erasure_note(stage->orch->erasures, &names, on_noted, &is_noted);
     while (!is_noted)
         weir_loop_step(stage->loop, 5);
 }

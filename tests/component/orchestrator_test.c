@@ -52,9 +52,9 @@ static void a_finished_pipeline_stays_and_another_file_is_refused(void **state)
     assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
     assert_int_equal(stage->trainers_started, started);
     WEIR_AUTO_FREE char *other = weir_format("%s# other\n", PIPELINE);
-    assert_int_equal(
-        orchestrator_pipeline_run(stage->orch, "o.yaml", weir_bytes_of(other), &pipeline, &err),
-        WEIR_EXISTS);
+    assert_int_equal(orchestrator_pipeline_run(&stage->orch->pipelines, "o.yaml",
+                                               weir_bytes_of(other), &pipeline, &err),
+                     WEIR_EXISTS);
 }
 
 /* A training that diverges is a training, and no end of the platform. */
@@ -77,7 +77,7 @@ static void run_with_deaths(struct stage *stage, int rounds)
     struct weir_error err;
     struct pipeline *pipeline = NULL;
     for (int kills = 0; kills < KILLS_MAX; kills++) {
-        assert_int_equal(orchestrator_pipeline_run(stage->orch, "stage.yaml",
+        assert_int_equal(orchestrator_pipeline_run(&stage->orch->pipelines, "stage.yaml",
                                                    weir_bytes_of(PIPELINE), &pipeline, &err),
                          WEIR_OK);
         for (int i = 0; i < rounds; i++) {
@@ -170,7 +170,7 @@ static void until_erased(struct stage *stage)
     bool idle = false;
     for (int i = 0; i < 3000 && !idle; i++) {
         weir_loop_step(stage->loop, 5);
-        idle = orchestrator_erasures_idle(stage->orch);
+        idle = orchestrator_erasures_idle(stage->orch->erasures);
     }
     assert_true(idle);
 }
@@ -190,7 +190,7 @@ static void an_erasure_replaces_the_chain_from_the_newest_clean_model(void **sta
     assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
     erase(stage, 40); /* in the sets of the second and third trigger */
     test_loop_rounds(stage->loop, 40);
-    assert_false(orchestrator_erasures_idle(stage->orch)); /* it waits for storage */
+    assert_false(orchestrator_erasures_idle(stage->orch->erasures)); /* it waits for storage */
     stage->in_force = true;
     until_erased(stage);
     stage_models(stage, &models);
@@ -354,7 +354,8 @@ static void an_erasure_survives_dying_anywhere(void **state)
         assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
         stage->in_force = true;
         erase(stage, 10);
-        for (int step = rounds; !orchestrator_erasures_idle(stage->orch); step += step / 8 + 1) {
+        for (int step = rounds; !orchestrator_erasures_idle(stage->orch->erasures);
+             step += step / 8 + 1) {
             test_loop_rounds(stage->loop, step);
             stage_kill(stage);
             stage_begin(stage);
@@ -375,8 +376,8 @@ static void an_erasure_in_the_midst_of_a_replay_lets_it_go_on_clean(void **state
     struct weir_error err;
     struct pipeline *pipeline = NULL;
     WEIR_AUTO_BUF models = {0};
-    assert_int_equal(orchestrator_pipeline_run(stage->orch, "stage.yaml", weir_bytes_of(PIPELINE),
-                                               &pipeline, &err),
+    assert_int_equal(orchestrator_pipeline_run(&stage->orch->pipelines, "stage.yaml",
+                                               weir_bytes_of(PIPELINE), &pipeline, &err),
                      WEIR_OK);
     while (stage_told(stage, "\"event\":\"model_stored\"") == 0) {
         weir_loop_step(stage->loop, 5);
