@@ -1,7 +1,6 @@
 /* The table of messages that the orchestrator answers. */
 #include "core/base/clock.h"
 #include "orchestrator/orchestrator.h"
-#include "orchestrator/topics/topic.h"
 
 static void on_health(void *owner, struct weir_request *request)
 {
@@ -9,7 +8,7 @@ static void on_health(void *owner, struct weir_request *request)
     struct msg_health_is answer = {
         .name = "orchestrator",
         .session = orch->session,
-        .up_ms = weir_now_ms() - orch->started_ms,
+        .up_ms = weir_now_ms() - orch->topics.started_ms,
         .cpu_ns = weir_cpu_ns(),
     };
     weir_rpc_reply(request->server, &request->route, MSG_health_is, &answer, NULL);
@@ -33,8 +32,13 @@ static void on_run_done(void *owner, struct weir_request *request)
     orchestrator_run_finished(&orch->runs, request);
 }
 
+static void on_ask(void *owner, struct weir_request *request)
+{
+    struct orchestrator *orch = owner;
+    orchestrator_topics_ask(&orch->topics, request);
+}
+
 const struct weir_rpc_handler ORCHESTRATOR_HANDLERS[] = {
-    WEIR_ON(health, on_health),        WEIR_ON(run_ask, on_run_ask),
-    WEIR_ON(run_beat, on_run_beat),    WEIR_ON(run_done, on_run_done),
-    WEIR_ON(ask, orchestrator_on_ask), {MSG_none, NULL},
+    WEIR_ON(health, on_health),     WEIR_ON(run_ask, on_run_ask), WEIR_ON(run_beat, on_run_beat),
+    WEIR_ON(run_done, on_run_done), WEIR_ON(ask, on_ask),         {MSG_none, NULL},
 };

@@ -8,7 +8,6 @@
 #include "core/service/service.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/erasures/receipt_keys.h"
-#include "orchestrator/topics/topic.h"
 
 #include <stdlib.h>
 
@@ -31,7 +30,7 @@ static enum weir_status connect_all(struct orchestrator *orch, const char *socke
     if (status == WEIR_OK)
         status = connect_peer(orch, socket_dir, "dispatcher", &orch->context.dispatcher, err);
     return status == WEIR_OK ? weir_rpc_serve(orch->context.loop, endpoint, ORCHESTRATOR_HANDLERS,
-                                              orch, &orch->server, err)
+                                              orch, &orch->topics.server, err)
                              : status;
 }
 
@@ -52,27 +51,47 @@ static enum weir_status open_database(struct orchestrator *orch, const char *con
     return status;
 }
 
+/* Each room is given the rooms below it. */
+static void furnish(struct orchestrator *orch, const struct orchestrator_options *options)
+{
+    orch->runs = (struct runs){
+        .context = &orch->context,
+        .trainers = options->trainers,
+        .sharing = options->sharing,
+        .arbiter = arbiter_new(options->sharing.trainers, options->sharing.gpus),
+        .watch = run_watch_new(orch->context.loop, &orch->runs.trainers),
+    };
+    orch->evaluators = (struct evaluators){.context = &orch->context, .runs = &orch->runs};
+    orch->pipelines = (struct pipelines){
+        .context = &orch->context,
+        .runs = &orch->runs,
+        .evaluators = &orch->evaluators,
+        .budgets = options->budgets,
+        .are_held = options->hold,
+    };
+    orch->topics = (struct topics){
+        .context = &orch->context,
+        .runs = &orch->runs,
+        .evaluators = &orch->evaluators,
+        .pipelines = &orch->pipelines,
+        .started_ms = weir_now_ms(),
+    };
+}
+
 enum weir_status orchestrator_open(struct weir_loop *loop,
                                    const struct orchestrator_options *options,
                                    struct orchestrator **ret_orch, struct weir_error *err)
 {
     WEIR_AUTO(orchestrator) orch = weir_calloc(1, sizeof *orch);
-    orch->context.loop = loop;
-    orch->context.data_dir = weir_strdup(options->data_dir);
-    orch->context.prices = options->prices;
-    orch->runs.context = orch->evaluators.context = orch->pipelines.context = &orch->context;
-    orch->evaluators.runs = orch->pipelines.runs = &orch->runs;
-    orch->pipelines.evaluators = &orch->evaluators;
-    orch->runs.trainers = options->trainers;
-    orch->context.listener = options->listener;
-    orch->context.clock = options->clock;
-    orch->runs.sharing = options->sharing;
-    orch->pipelines.budgets = options->budgets;
-    orch->runs.arbiter = arbiter_new(options->sharing.trainers, options->sharing.gpus);
-    orch->runs.watch = run_watch_new(loop, &orch->runs.trainers);
-    orch->pipelines.are_held = options->hold;
     orch->session = weir_random_u64();
-    orch->started_ms = weir_now_ms();
+    orch->context = (struct context){
+        .loop = loop,
+        .data_dir = weir_strdup(options->data_dir),
+        .prices = options->prices,
+        .listener = options->listener,
+        .clock = options->clock,
+    };
+    furnish(orch, options);
     enum weir_status status = open_database(orch, options->postgres, err);
     if (status == WEIR_OK)
         status = orchestrator_receipt_keys_open(&orch->context, options->new_receipt_key, err);
@@ -85,6 +104,7 @@ enum weir_status orchestrator_open(struct weir_loop *loop,
     if (status == WEIR_OK)
         status =
             orchestrator_erasures_load(&orch->pipelines, options->cluster, &orch->erasures, err);
+    orch->topics.erasures = orch->erasures;
     if (status == WEIR_OK)
         *ret_orch = WEIR_TAKE(orch);
     return status;
@@ -95,13 +115,13 @@ void orchestrator_close(struct orchestrator *orch)
     if (orch == NULL)
         return;
     /* No round of the loop may come between: calls own what the erasures that wait to be noted point to. */
-    orchestrator_topics_free(orch);
+    orchestrator_topics_free(&orch->topics);
     orchestrator_erasures_free(orch->erasures);
     orchestrator_pipelines_free(&orch->pipelines);
     orchestrator_runs_free(&orch->runs);
     arbiter_free(orch->runs.arbiter);
     run_watch_free(orch->runs.watch);
-    weir_rpc_server_close(orch->server);
+    weir_rpc_server_close(orch->topics.server);
     weir_rpc_peer_close(orch->context.storage);
     weir_rpc_peer_close(orch->context.selector);
     weir_rpc_peer_close(orch->context.dispatcher);

@@ -5,10 +5,7 @@
 #define ORCHESTRATOR_ORCHESTRATOR_H
 
 #include "orchestrator/context/context.h"
-#include "orchestrator/erasures/erasure.h"
-#include "orchestrator/pipeline/pipeline.h"
-
-struct topic_call;
+#include "orchestrator/topics/topic.h"
 
 struct orchestrator_options {
     const char *data_dir;
@@ -26,15 +23,13 @@ struct orchestrator_options {
 };
 
 struct orchestrator {
-    struct orchestrator_context context;
-    struct orchestrator_runs runs;
-    struct orchestrator_evaluators evaluators;
-    struct orchestrator_pipelines pipelines;
+    struct context context;
+    struct runs runs;
+    struct evaluators evaluators;
+    struct pipelines pipelines;
     struct erasures *erasures;
-    struct weir_rpc_server *server;
-    struct topic_call *calls; /* questions of weir that are not answered yet */
+    struct topics topics;
     uint64_t session;
-    int64_t started_ms;
 };
 
 /* Connects, migrates, serves `orchestrator.sock`, and takes up what a former process left unfinished. */

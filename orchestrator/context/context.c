@@ -6,9 +6,8 @@
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
 
-enum weir_status orchestrator_commit(struct orchestrator_context *context,
-                                     orchestrator_effect_fn *effect, void *subject,
-                                     const void *what, struct weir_error *err)
+enum weir_status orchestrator_commit(struct context *context, orchestrator_effect_fn *effect,
+                                     void *subject, const void *what, struct weir_error *err)
 {
     enum weir_status status = weir_db_begin(context->db, err);
     if (status != WEIR_OK)
@@ -27,13 +26,12 @@ enum weir_status orchestrator_commit(struct orchestrator_context *context,
     return status;
 }
 
-char *orchestrator_path(const struct orchestrator_context *context, const char *folder,
-                        const char *name)
+char *orchestrator_path(const struct context *context, const char *folder, const char *name)
 {
     return weir_format("%s/%s/%s", context->data_dir, folder, name);
 }
 
-int64_t orchestrator_now_us(const struct orchestrator_context *context)
+int64_t orchestrator_now_us(const struct context *context)
 {
     return context->clock.now_us != NULL ? context->clock.now_us(context->clock.owner)
                                          : weir_now_wall_us();

@@ -31,7 +31,7 @@ struct orchestrator_listener {
 };
 
 /* Owned by: struct orchestrator. */
-struct orchestrator_context {
+struct context {
     struct weir_loop *loop;
     struct weir_db *db;
     char *data_dir;
@@ -47,15 +47,15 @@ struct orchestrator_context {
 /* Commits an edge of something: opens a transaction, runs `effect` (NULL: none) in it, commits. */
 typedef enum weir_status orchestrator_effect_fn(void *subject, const void *what,
                                                 struct weir_error *err);
-enum weir_status orchestrator_commit(struct orchestrator_context *context,
-                                     orchestrator_effect_fn *effect, void *subject,
-                                     const void *what, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_commit(struct context *context, orchestrator_effect_fn *effect,
+                                     void *subject, const void *what,
+                                     struct weir_error *err) WEIR_MUST_USE;
 
 /* DATA_DIR/FOLDER/NAME in caller's memory. */
-char *orchestrator_path(const struct orchestrator_context *context, const char *folder,
+char *orchestrator_path(const struct context *context, const char *folder,
                         const char *name) WEIR_MUST_USE;
 
-int64_t orchestrator_now_us(const struct orchestrator_context *context);
+int64_t orchestrator_now_us(const struct context *context);
 
 /* Whether asking again may help: the service or database is away, or slow. */
 bool orchestrator_may_pass(enum weir_status status);

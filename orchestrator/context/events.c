@@ -18,9 +18,8 @@ char *orchestrator_event_line(const char *event, json_t *body)
     return text;
 }
 
-enum weir_status orchestrator_event_put(struct orchestrator_context *context,
-                                        const struct event_about *about, json_t *body,
-                                        struct weir_error *err)
+enum weir_status orchestrator_event_put(struct context *context, const struct event_about *about,
+                                        json_t *body, struct weir_error *err)
 {
     if (body ==
         NULL) /* an edge that is not taken is seen and can be mended; a death comes again with every start */
@@ -34,7 +33,7 @@ enum weir_status orchestrator_event_put(struct orchestrator_context *context,
     return status;
 }
 
-void orchestrator_events_show(struct orchestrator_context *context)
+void orchestrator_events_show(struct context *context)
 {
     size_t count = 0;
     do {
@@ -54,7 +53,7 @@ void orchestrator_events_show(struct orchestrator_context *context)
     } while (count > 0);
 }
 
-enum weir_status orchestrator_events_recall(struct orchestrator_context *context, int64_t pipeline,
+enum weir_status orchestrator_events_recall(struct context *context, int64_t pipeline,
                                             struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;

@@ -14,13 +14,12 @@ struct event_about {
 };
 
 /* Inside a transaction. `body` (a JSON object without `event`) is consumed. */
-enum weir_status orchestrator_event_put(struct orchestrator_context *context,
-                                        const struct event_about *about, json_t *body,
-                                        struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_event_put(struct context *context, const struct event_about *about,
+                                        json_t *body, struct weir_error *err) WEIR_MUST_USE;
 /* Shows what was committed since the last call. */
-void orchestrator_events_show(struct orchestrator_context *context);
+void orchestrator_events_show(struct context *context);
 /* Shows what was told of a pipeline before this process began. */
-enum weir_status orchestrator_events_recall(struct orchestrator_context *context, int64_t pipeline,
+enum weir_status orchestrator_events_recall(struct context *context, int64_t pipeline,
                                             struct weir_error *err) WEIR_MUST_USE;
 
 /* The line of an event, for statements that write many; the caller's to free. `body` is consumed. */

@@ -34,7 +34,7 @@ struct criterion {
     double *past; /* `window` of them, oldest first, more is worse */
 };
 
-const struct criterion_kind *orchestrator_criterion_find(const char *name)
+static const struct criterion_kind *find(const char *name)
 {
     for (size_t i = 0; i < WEIR_COUNT(KINDS); i++)
         if (weir_str_equal(KINDS[i]->name, name))
@@ -61,7 +61,7 @@ static enum weir_status find_kind(const struct weir_yaml_node *node, const char 
         return weir_yaml_fail(
             node, err, "%s: expected a mapping such as {policy: threshold, value: 0.1}", path);
     }
-    *ret_kind = orchestrator_criterion_find(name);
+    *ret_kind = find(name);
     if (*ret_kind != NULL)
         return WEIR_OK;
     WEIR_AUTO_FREE char *key = weir_format("%s.policy", path);

@@ -40,7 +40,6 @@ struct criterion_kind {
                                       const struct criterion_value *value);
 };
 
-const struct criterion_kind *orchestrator_criterion_find(const char *name);
 size_t orchestrator_criterion_count(void);
 const struct criterion_kind *orchestrator_criterion_at(size_t index);
 

@@ -28,12 +28,12 @@ static work_fn *const WORK[ERASURE_STATES] = {
 
 static void forget_calls(struct erasure_batch *batch)
 {
-    weir_rpc_forget(batch->all->context->storage, batch);
-    weir_rpc_forget(batch->all->context->selector, batch);
-    weir_rpc_forget(batch->all->context->dispatcher, batch);
+    weir_rpc_forget(batch->context->storage, batch);
+    weir_rpc_forget(batch->context->selector, batch);
+    weir_rpc_forget(batch->context->dispatcher, batch);
     orchestrator_evaluator_forget(batch->all->evaluators, batch);
     orchestrator_run_forget(batch->all->runs, batch);
-    weir_loop_cancel(batch->all->context->loop, batch->timer);
+    weir_loop_cancel(batch->context->loop, batch->timer);
     batch->timer = 0;
     batch->due.is_asking = false;
 }
@@ -55,8 +55,8 @@ static void begin(void *owner)
 
 void erasure_begin_after(struct erasure_batch *batch, int64_t delay_ms)
 {
-    weir_loop_cancel(batch->all->context->loop, batch->timer);
-    batch->timer = weir_loop_timer(batch->all->context->loop, delay_ms, 0, begin, batch);
+    weir_loop_cancel(batch->context->loop, batch->timer);
+    batch->timer = weir_loop_timer(batch->context->loop, delay_ms, 0, begin, batch);
 }
 
 void erasure_batch_finish(struct erasure_batch *batch)
@@ -88,8 +88,8 @@ static enum weir_status write_edge(void *subject, const void *what, struct weir_
     struct erasure_batch *batch = subject;
     const struct edge *edge = what;
     int query = edge->from == ERASURE_TRACING ? Q_erasure_batch_close : Q_erasure_batch_state;
-    enum weir_status status = DB_RUN(batch->all->context->db, query, NULL, err,
-                                     DB_I64(batch->number), DB_TEXT(erasure_state_name(edge->to)));
+    enum weir_status status = DB_RUN(batch->context->db, query, NULL, err, DB_I64(batch->number),
+                                     DB_TEXT(erasure_state_name(edge->to)));
     return status == WEIR_OK && edge->effect != NULL ? edge->effect(batch, edge->what, err)
                                                      : status;
 }
@@ -101,8 +101,7 @@ bool erasure_advance(struct erasure_batch *batch, enum erasure_event event,
     struct weir_error err;
     bool known = erasure_next_state(batch->state, event, &edge.to);
     weir_require(known);
-    enum weir_status status =
-        orchestrator_commit(batch->all->context, write_edge, batch, &edge, &err);
+    enum weir_status status = orchestrator_commit(batch->context, write_edge, batch, &edge, &err);
     if (status != WEIR_OK) {
         erasure_trouble(batch, &err);
         return false;
@@ -129,7 +128,7 @@ void erasure_trouble(struct erasure_batch *batch, const struct weir_error *err)
     weir_log(WEIR_LOG_WARN, "erasures try again", "batch=%" PRId64 " state=%s because=\"%s\"",
              batch->number, erasure_state_name(batch->state), why.text);
     if (!orchestrator_may_pass(why.status) && !batch->told_trouble) {
-        enum weir_status status = DB_RUN(batch->all->context->db, Q_erasure_trouble, NULL, &inner,
+        enum weir_status status = DB_RUN(batch->context->db, Q_erasure_trouble, NULL, &inner,
                                          DB_I64(batch->number), DB_TEXT(why.text));
         batch->told_trouble = status == WEIR_OK;
     }
@@ -153,7 +152,7 @@ enum weir_status erasure_tell(struct erasure_batch *batch, const char *step, con
     WEIR_AUTO_FREE char *whole_key =
         weir_format("erasure_step/%s%s%s", step, key == NULL ? "" : "/", key == NULL ? "" : key);
     return orchestrator_event_put(
-        batch->all->context, &(struct event_about){0, batch->number, whole_key, "erasure_step"},
+        batch->context, &(struct event_about){0, batch->number, whole_key, "erasure_step"},
         step_json(batch->number, step, body), err);
 }
 
@@ -182,6 +181,7 @@ static struct erasure_batch *add_batch(struct erasures *erasures, int64_t number
 {
     struct erasure_batch *batch = weir_calloc(1, sizeof *batch);
     batch->all = erasures;
+    batch->context = erasures->context;
     batch->number = number;
     batch->state = state;
     batch->next = erasures->batches;
@@ -246,9 +246,8 @@ void erasures_reload(struct erasures *erasures)
             weir_loop_timer(erasures->context->loop, 0, 0, on_reload, erasures);
 }
 
-enum weir_status orchestrator_erasures_load(struct orchestrator_pipelines *pipelines,
-                                            const char *cluster, struct erasures **ret_erasures,
-                                            struct weir_error *err)
+enum weir_status orchestrator_erasures_load(struct pipelines *pipelines, const char *cluster,
+                                            struct erasures **ret_erasures, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) first = NULL;
     struct erasures *erasures = weir_calloc(1, sizeof *erasures);
@@ -312,8 +311,7 @@ bool orchestrator_erasures_idle(const struct erasures *erasures)
     return !erasures->has_open && erasures->accepted.first == NULL;
 }
 
-int64_t orchestrator_erasure_due_us(const struct orchestrator_pipelines *pipelines,
-                                    int64_t accepted_us)
+int64_t orchestrator_erasure_due_us(const struct pipelines *pipelines, int64_t accepted_us)
 {
     int64_t within_us = INT64_MAX;
     for (const struct pipeline *p = pipelines->first; p != NULL;

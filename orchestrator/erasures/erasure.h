@@ -14,8 +14,8 @@
 
 /* Takes up what is not finished, and what storage has accepted while no orchestrator listened. Call
  * once. `cluster`: the folder of Postgres; NULL: the server is not Weir's own. */
-enum weir_status orchestrator_erasures_load(struct orchestrator_pipelines *pipelines,
-                                            const char *cluster, struct erasures **ret_erasures,
+enum weir_status orchestrator_erasures_load(struct pipelines *pipelines, const char *cluster,
+                                            struct erasures **ret_erasures,
                                             struct weir_error *err) WEIR_MUST_USE;
 void orchestrator_erasures_free(struct erasures *erasures);
 void orchestrator_erasures_look_again(struct erasures *erasures);
@@ -36,11 +36,10 @@ void orchestrator_erasure_note(struct erasures *erasures, const struct erasure_n
                                orchestrator_erasure_accepted_fn *done, void *owner);
 /* Deadline of an erasure: the strictest of all pipelines' promises, for whose samples they are is known
  * only late. 0: nobody promises anything. */
-int64_t orchestrator_erasure_due_us(const struct orchestrator_pipelines *pipelines,
-                                    int64_t accepted_us);
+int64_t orchestrator_erasure_due_us(const struct pipelines *pipelines, int64_t accepted_us);
 /* Whether a model that is still there has seen its samples, other than those that are kept on purpose: its name, the
  * caller's to free, or NULL. */
-enum weir_status orchestrator_erasure_seen_by(struct orchestrator_context *context, int64_t number,
+enum weir_status orchestrator_erasure_seen_by(struct context *context, int64_t number,
                                               char **ret_model,
                                               struct weir_error *err) WEIR_MUST_USE;
 
@@ -51,8 +50,8 @@ struct erasure_scores_place {
 };
 /* Asks the selector how many scores the pipeline keeps of some blocks of the erasure's ids, and moves on: `block` is 0
  * again once nothing more is to be asked of this pipeline. `done` is given a msg_scores_noted. */
-enum weir_status orchestrator_erasure_ask_scores(struct orchestrator_context *context,
-                                                 int64_t number, struct erasure_scores_place *place,
+enum weir_status orchestrator_erasure_ask_scores(struct context *context, int64_t number,
+                                                 struct erasure_scores_place *place,
                                                  weir_rpc_done_fn *done, void *owner,
                                                  struct weir_error *err) WEIR_MUST_USE;
 

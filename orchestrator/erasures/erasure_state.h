@@ -17,6 +17,7 @@ typedef void erasure_scores_fn(struct erasure_batch *batch, uint64_t samples);
 /* Erasures that were in force when their models were traced: traced, purged and replaced as one. */
 struct erasure_batch {
     struct erasures *all;
+    struct context *context;
     struct erasure_batch *next;
     int64_t number; /* of its first erasure */
     enum erasure_state state;
@@ -55,10 +56,10 @@ struct erasure_arrived {
 };
 
 struct erasures {
-    struct orchestrator_context *context;
-    struct orchestrator_runs *runs;
-    struct orchestrator_evaluators *evaluators;
-    struct orchestrator_pipelines *pipelines;
+    struct context *context;
+    struct runs *runs;
+    struct evaluators *evaluators;
+    struct pipelines *pipelines;
     char *cluster;         /* of Postgres; NULL: the server is not Weir's own */
     struct wiping *wiping; /* of memory, for all of them */
     struct seal *seal;     /* of those that wait for one; NULL: none is under way */

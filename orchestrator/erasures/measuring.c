@@ -41,9 +41,9 @@ static enum weir_status add_tasks(struct erasure_batch *batch, struct pipeline *
     WEIR_AUTO(weir_rows) rows = NULL;
     WEIR_AUTO(weir_rows) active = NULL;
     enum weir_status status =
-        DB_RUN(batch->all->context->db, Q_erasure_measures, &rows, err, DB_I64(batch->number));
+        DB_RUN(batch->context->db, Q_erasure_measures, &rows, err, DB_I64(batch->number));
     if (status == WEIR_OK)
-        status = DB_RUN(batch->all->context->db, Q_erasure_new_active, &active, err,
+        status = DB_RUN(batch->context->db, Q_erasure_new_active, &active, err,
                         DB_I64(batch->number), DB_I64(id));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
         if (weir_rows_i64(rows, i, COL_PIPELINE) == id)
@@ -59,7 +59,7 @@ enum weir_status erasure_measure(struct erasure_batch *batch, bool *ret_started,
                                  struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(batch->all->context->db, Q_erasure_pipelines, &rows, err,
+    enum weir_status status = DB_RUN(batch->context->db, Q_erasure_pipelines, &rows, err,
                                      DB_I64(batch->number), DB_I64(batch->measured));
     for (size_t i = 0; status == WEIR_OK && !*ret_started && i < weir_rows_count(rows); i++) {
         struct evaluation_tasks tasks = {0};

@@ -17,8 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static enum weir_status remove_runs(const struct orchestrator_context *context,
-                                    int64_t *ret_removed, struct weir_error *err)
+static enum weir_status remove_runs(const struct context *context, int64_t *ret_removed,
+                                    struct weir_error *err)
 {
     WEIR_AUTO_FREE char *runs = orchestrator_path(context, "runs", ".");
     DIR *directory = opendir(runs);
@@ -63,7 +63,7 @@ static enum weir_status forget_samples(const struct erasure_batch *batch, struct
 {
     struct id_blocks blocks = {0};
     enum weir_status status =
-        orchestrator_lineage_of_batch(batch->all->context, batch->number, &blocks, err);
+        orchestrator_lineage_of_batch(batch->context, batch->number, &blocks, err);
     if (status == WEIR_OK)
         status = erasure_forget_words(batch->all, &blocks, err);
     for (struct pipeline *p = batch->all->pipelines->first; p != NULL && status == WEIR_OK;
@@ -81,7 +81,7 @@ static enum weir_status effect_purged(struct erasure_batch *batch, const void *w
     if (status == WEIR_OK)
         status = forget_samples(batch, err);
     if (status == WEIR_OK) {
-        status = DB_RUN(batch->all->context->db, Q_erasure_purged, NULL, err, DB_I64(batch->number),
+        status = DB_RUN(batch->context->db, Q_erasure_purged, NULL, err, DB_I64(batch->number),
                         DB_I64(batch->purged), DB_I64(*scores));
     }
     return status == WEIR_OK
@@ -111,11 +111,11 @@ static void on_jobs_purged(void *owner, const struct weir_reply *reply,
 static enum weir_status purge_jobs(struct erasure_batch *batch, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) newest = NULL;
-    enum weir_status status = DB_RUN(batch->all->context->db, Q_run_newest, &newest, err);
+    enum weir_status status = DB_RUN(batch->context->db, Q_run_newest, &newest, err);
     if (status != WEIR_OK)
         return status;
     struct msg_jobs_purge purge = {.upto = (uint64_t)weir_rows_i64(newest, 0, 0)};
-    weir_rpc_call(batch->all->context->dispatcher, MSG_jobs_purge, &purge, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(batch->context->dispatcher, MSG_jobs_purge, &purge, ORCHESTRATOR_ASK_MS,
                   on_jobs_purged, batch);
     return WEIR_OK;
 }
@@ -130,9 +130,9 @@ void erasure_purge(struct erasure_batch *batch)
         return;
     }
     batch->purged = 0;
-    enum weir_status status = remove_runs(batch->all->context, &batch->purged, &err);
+    enum weir_status status = remove_runs(batch->context, &batch->purged, &err);
     if (status == WEIR_OK)
-        status = orchestrator_probes_purge(batch->all->context, &batch->purged, &err);
+        status = orchestrator_probes_purge(batch->context, &batch->purged, &err);
     if (status == WEIR_OK)
         status = purge_jobs(batch, &err);
     if (status != WEIR_OK)

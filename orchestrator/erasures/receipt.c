@@ -48,9 +48,9 @@ static enum weir_status influenced_json(const struct erasure_batch *batch, json_
     struct id_blocks ids = {0};
     struct lineage_answer answer = {0};
     enum weir_status status =
-        orchestrator_lineage_of_batch(batch->all->context, batch->number, &ids, err);
+        orchestrator_lineage_of_batch(batch->context, batch->number, &ids, err);
     if (status == WEIR_OK)
-        status = orchestrator_lineage_ask(batch->all->context, &ids, &answer, err);
+        status = orchestrator_lineage_ask(batch->context, &ids, &answer, err);
     if (status == WEIR_OK)
         *ret_json = json_array();
     for (size_t i = 0; i < answer.count; i++)
@@ -81,7 +81,7 @@ enum weir_status erasure_context_load(const struct erasure_batch *batch,
     WEIR_AUTO(weir_rows) models = NULL;
     WEIR_AUTO(weir_rows) unmeasured = NULL;
     WEIR_AUTO(weir_rows) size = NULL;
-    struct weir_db *db = batch->all->context->db;
+    struct weir_db *db = batch->context->db;
     json_t *influenced = NULL;
     enum weir_status status = DB_RUN(db, Q_erasure_models, &models, err, DB_I64(batch->number));
     if (status == WEIR_OK)

@@ -19,7 +19,7 @@ static struct weir_key_file key_file(const char *path)
     };
 }
 
-static enum weir_status record(const struct orchestrator_context *context, size_t known,
+static enum weir_status record(const struct context *context, size_t known,
                                const uint8_t seed[WEIR_KEY_BYTES], struct weir_error *err)
 {
     char public_half[WEIR_KEY_CHECK_MAX];
@@ -29,9 +29,8 @@ static enum weir_status record(const struct orchestrator_context *context, size_
 }
 
 /* Recorded before it takes its place: a key that signed something is known for ever. */
-static enum weir_status make_key(const struct orchestrator_context *context,
-                                 const struct weir_key_file *file, size_t known,
-                                 struct weir_error *err)
+static enum weir_status make_key(const struct context *context, const struct weir_key_file *file,
+                                 size_t known, struct weir_error *err)
 {
     uint8_t seed[WEIR_KEY_BYTES];
     enum weir_status status = WEIR_NOT_FOUND;
@@ -46,8 +45,8 @@ static enum weir_status make_key(const struct orchestrator_context *context,
 }
 
 /* One a line, as --key of weir erase verify reads them. */
-static enum weir_status publish(const struct orchestrator_context *context,
-                                const struct weir_rows *rows, struct weir_error *err)
+static enum weir_status publish(const struct context *context, const struct weir_rows *rows,
+                                struct weir_error *err)
 {
     WEIR_AUTO_BUF text = {0};
     WEIR_AUTO_BUF before = {0};
@@ -62,8 +61,8 @@ static enum weir_status publish(const struct orchestrator_context *context,
     return status == WEIR_OK ? weir_file_write_atomic(path, weir_buf_view(&text), err) : status;
 }
 
-enum weir_status orchestrator_receipt_keys_open(const struct orchestrator_context *context,
-                                                bool renew, struct weir_error *err)
+enum weir_status orchestrator_receipt_keys_open(const struct context *context, bool renew,
+                                                struct weir_error *err)
 {
     WEIR_AUTO_FREE char *path = weir_format("%s/receipt.key", context->data_dir);
     const struct weir_key_file file = key_file(path);
@@ -84,7 +83,7 @@ enum weir_status orchestrator_receipt_keys_open(const struct orchestrator_contex
     return status == WEIR_OK ? publish(context, rows, err) : status;
 }
 
-enum weir_status orchestrator_receipt_key(const struct orchestrator_context *context,
+enum weir_status orchestrator_receipt_key(const struct context *context,
                                           struct receipt_key *ret_key, struct weir_error *err)
 {
     WEIR_AUTO_FREE char *path = weir_format("%s/receipt.key", context->data_dir);
@@ -103,8 +102,8 @@ enum weir_status orchestrator_receipt_key(const struct orchestrator_context *con
     return status;
 }
 
-enum weir_status orchestrator_receipt_keys(const struct orchestrator_context *context,
-                                           json_t **ret_keys, struct weir_error *err)
+enum weir_status orchestrator_receipt_keys(const struct context *context, json_t **ret_keys,
+                                           struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = DB_RUN(context->db, Q_receipt_keys, &rows, err);

@@ -10,16 +10,16 @@
 
 /* Makes the first key of a platform, adopts that of an older one; with `renew`, replaces the key that there is, or that
  * was lost. CORRUPT, with what to do, when the key is missing or is another one. */
-enum weir_status orchestrator_receipt_keys_open(const struct orchestrator_context *context,
-                                                bool renew, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_receipt_keys_open(const struct context *context, bool renew,
+                                                struct weir_error *err) WEIR_MUST_USE;
 
 /* The newest, to sign with; never makes one. Wipe it with receipt_key_fini(). */
-enum weir_status orchestrator_receipt_key(const struct orchestrator_context *context,
+enum weir_status orchestrator_receipt_key(const struct context *context,
                                           struct receipt_key *ret_key,
                                           struct weir_error *err) WEIR_MUST_USE;
 
 /* Public halves, the newest first, as a JSON array. */
-enum weir_status orchestrator_receipt_keys(const struct orchestrator_context *context,
-                                           json_t **ret_keys, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_receipt_keys(const struct context *context, json_t **ret_keys,
+                                           struct weir_error *err) WEIR_MUST_USE;
 
 #endif

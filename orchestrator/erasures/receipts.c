@@ -39,7 +39,7 @@ static enum weir_status load_previous(struct receipts *receipts, struct weir_err
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(receipts->batch->all->context->db, Q_erasure_last_receipt, &rows, err);
+        DB_RUN(receipts->batch->context->db, Q_erasure_last_receipt, &rows, err);
     if (status == WEIR_OK && weir_rows_count(rows) > 0)
         (void)snprintf(receipts->previous, sizeof receipts->previous, "%s",
                        weir_rows_text(rows, 0, 1));
@@ -55,8 +55,8 @@ static enum weir_status load_ids(struct receipts *receipts, struct weir_error *e
     for (size_t i = 0; i < count; i++)
         numbers[i] = weir_rows_i64(receipts->due, i, COL_NUMBER);
     receipts->ids = weir_calloc(count, sizeof *receipts->ids);
-    enum weir_status status = DB_RUN(receipts->batch->all->context->db, Q_erasure_blocks_of, &rows,
-                                     err, DB_I64S(numbers, count));
+    enum weir_status status = DB_RUN(receipts->batch->context->db, Q_erasure_blocks_of, &rows, err,
+                                     DB_I64S(numbers, count));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         while (numbers[at] != weir_rows_i64(rows, i, 3))
             at++;
@@ -77,7 +77,7 @@ static enum weir_status write_one(struct receipts *receipts, size_t row, struct 
     json_object_set_new(body, "previous", json_string(receipts->previous));
     receipt_sign(body, &receipts->key, hash);
     WEIR_AUTO_FREE char *text = json_dumps(body, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-    char *path = orchestrator_path(receipts->batch->all->context, "receipts", name);
+    char *path = orchestrator_path(receipts->batch->context, "receipts", name);
     receipts->paths[receipts->path_count++] = path;
     json_decref(body);
     weir_require(text != NULL);
@@ -95,7 +95,7 @@ static enum weir_status effect_finished(void *subject, const void *what, struct 
     const struct receipts *receipts = subject;
     WEIR_AUTO_FREE char *text = json_dumps(receipts->rows, JSON_COMPACT);
     (void)what;
-    return DB_RUN(receipts->batch->all->context->db, Q_erasures_finished, NULL, err, DB_TEXT(text),
+    return DB_RUN(receipts->batch->context->db, Q_erasures_finished, NULL, err, DB_TEXT(text),
                   DB_TEXT(erasure_state_name(ERASURE_FINISHED)), DB_I64(weir_now_wall_us()));
 }
 
@@ -123,7 +123,7 @@ static enum weir_status make_all(struct receipts *receipts, struct weir_error *e
     if (status == WEIR_OK)
         status = load_ids(receipts, err);
     if (status == WEIR_OK)
-        status = orchestrator_receipt_key(receipts->batch->all->context, &receipts->key, err);
+        status = orchestrator_receipt_key(receipts->batch->context, &receipts->key, err);
     if (status == WEIR_OK)
         status = write_all(receipts, err);
     receipt_key_fini(&receipts->key);
@@ -181,7 +181,7 @@ static void on_reports(void *owner, const struct weir_reply *reply, const struct
     }
     batch->due.is_asking = false;
     receipts.reports = reply->message;
-    enum weir_status status = DB_RUN(batch->all->context->db, Q_erasure_receipts_of, &due, &problem,
+    enum weir_status status = DB_RUN(batch->context->db, Q_erasure_receipts_of, &due, &problem,
                                      DB_I64S(group_of(batch), group_size(batch)));
     receipts.due = due;
     if (status == WEIR_OK && weir_rows_count(due) > 0) { /* else a lost answer had written them */
@@ -204,7 +204,7 @@ static void ask_reports(struct erasure_batch *batch)
     const struct msg_erase_reports_ask ask = {
         .erasures = {(const uint64_t *)group_of(batch), group_size(batch)}};
     batch->due.is_asking = true;
-    weir_rpc_call(batch->all->context->storage, MSG_erase_reports_ask, &ask, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(batch->context->storage, MSG_erase_reports_ask, &ask, ORCHESTRATOR_ASK_MS,
                   on_reports, batch);
 }
 
@@ -212,7 +212,7 @@ static void ask_reports(struct erasure_batch *batch)
 static enum weir_status find_due(struct erasure_batch *batch, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(batch->all->context->db, Q_erasure_receipts_due, &rows, err,
+    enum weir_status status = DB_RUN(batch->context->db, Q_erasure_receipts_due, &rows, err,
                                      DB_I64(batch->number), DB_I64(DUE_MAX));
     size_t count = status == WEIR_OK ? weir_rows_count(rows) : 0;
     if (count == 0)
@@ -241,7 +241,7 @@ void erasure_write_receipts(struct erasure_batch *batch)
         return;
     }
     if (status == WEIR_OK)
-        status = DB_RUN(batch->all->context->db, Q_erasure_unfinished, &unfinished, &err,
+        status = DB_RUN(batch->context->db, Q_erasure_unfinished, &unfinished, &err,
                         DB_I64(batch->number));
     if (status != WEIR_OK)
         erasure_trouble(batch, &err);

@@ -28,10 +28,10 @@ static enum weir_status step_back(const struct erasure_batch *batch, char **mode
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     struct stored_model row = {0};
-    enum weir_status status = DB_RUN(batch->all->context->db, Q_erasure_replacement_of, &rows, err,
+    enum weir_status status = DB_RUN(batch->context->db, Q_erasure_replacement_of, &rows, err,
                                      DB_I64(batch->number), DB_TEXT(*model));
     if (status == WEIR_OK)
-        status = orchestrator_model_get(batch->all->context, *model, &row, err);
+        status = orchestrator_model_get(batch->context, *model, &row, err);
     if (status != WEIR_OK)
         return status;
     bool tainted = weir_rows_count(rows) > 0;
@@ -53,7 +53,7 @@ static enum weir_status find_base(const struct erasure_batch *batch, const char 
                                   char **ret_base, struct weir_error *err)
 {
     struct stored_model row = {0};
-    enum weir_status status = orchestrator_model_get(batch->all->context, tainted, &row, err);
+    enum weir_status status = orchestrator_model_get(batch->context, tainted, &row, err);
     if (status != WEIR_OK)
         return status;
     char *base = row.parent == NULL ? NULL : weir_strdup(row.parent);
@@ -145,7 +145,7 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
         erasure_trouble(batch, &problem);
         return;
     }
-    if (orchestrator_run_remove_files(batch->all->context, run->number, &problem) != WEIR_OK)
+    if (orchestrator_run_remove_files(batch->context, run->number, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
     erasure_begin_after(batch, 0);
 }
@@ -194,7 +194,7 @@ static enum weir_status effect_swapped(struct erasure_batch *batch, const void *
                                        struct weir_error *err)
 {
     const size_t *count = what;
-    struct weir_db *db = batch->all->context->db;
+    struct weir_db *db = batch->context->db;
     enum weir_status status = DB_RUN(db, Q_erasure_swap_old, NULL, err, DB_I64(batch->number));
     if (status == WEIR_OK)
         status = DB_RUN(db, Q_erasure_swap_new, NULL, err, DB_I64(batch->number));
@@ -214,7 +214,7 @@ void erasure_replace(struct erasure_batch *batch)
     struct weir_error err;
     WEIR_AUTO(weir_rows) models = NULL;
     enum weir_status status =
-        DB_RUN(batch->all->context->db, Q_erasure_models, &models, &err, DB_I64(batch->number));
+        DB_RUN(batch->context->db, Q_erasure_models, &models, &err, DB_I64(batch->number));
     size_t count = status == WEIR_OK ? weir_rows_count(models) : 0;
     for (size_t i = 0; i < count && status == WEIR_OK; i++) {
         bool wanted = strcmp(weir_rows_text(models, i, COL_ACTION), "retrain") == 0;

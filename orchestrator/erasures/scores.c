@@ -46,7 +46,7 @@ static void purge_next(struct erasure_batch *batch)
     const struct msg_scores_purge purge = {
         .pipeline = orchestrator_pipeline_config(batch->scores.place.pipeline)->name,
     };
-    weir_rpc_call(batch->all->context->selector, MSG_scores_purge, &purge, PURGE_ASK_MS, on_purged,
+    weir_rpc_call(batch->context->selector, MSG_scores_purge, &purge, PURGE_ASK_MS, on_purged,
                   batch);
 }
 
@@ -65,7 +65,7 @@ void erasure_purge_scores(struct erasure_batch *batch, erasure_scores_fn *done)
 
 /* ---- counting ---- */
 
-static void ask_scores(struct orchestrator_context *context, const struct id_blocks *blocks,
+static void ask_scores(struct context *context, const struct id_blocks *blocks,
                        struct erasure_scores_place *place, weir_rpc_done_fn *done, void *owner)
 {
     size_t end = place->block + BLOCKS_ASKED_AT_ONCE, count = 0;
@@ -83,8 +83,8 @@ static void ask_scores(struct orchestrator_context *context, const struct id_blo
     weir_rpc_call(context->selector, MSG_scores_purge, &asked, PURGE_ASK_MS, done, owner);
 }
 
-enum weir_status orchestrator_erasure_ask_scores(struct orchestrator_context *context,
-                                                 int64_t number, struct erasure_scores_place *place,
+enum weir_status orchestrator_erasure_ask_scores(struct context *context, int64_t number,
+                                                 struct erasure_scores_place *place,
                                                  weir_rpc_done_fn *done, void *owner,
                                                  struct weir_error *err)
 {
@@ -114,9 +114,8 @@ static void count_next(struct erasure_batch *batch)
     struct id_blocks blocks = {0};
     if (batch->scores.place.pipeline == NULL)
         batch->scores.done(batch, batch->scores.samples);
-    else if (orchestrator_lineage_of_batch(batch->all->context, batch->number, &blocks, &err) ==
-             WEIR_OK)
-        ask_scores(batch->all->context, &blocks, &batch->scores.place, on_counted, batch);
+    else if (orchestrator_lineage_of_batch(batch->context, batch->number, &blocks, &err) == WEIR_OK)
+        ask_scores(batch->context, &blocks, &batch->scores.place, on_counted, batch);
     else
         erasure_trouble(batch, &err);
     id_blocks_fini(&blocks);

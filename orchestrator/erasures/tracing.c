@@ -12,15 +12,14 @@
 #include <string.h>
 
 /* Its sets are gone: nothing of it is trained again. */
-static bool is_removed(const struct orchestrator_pipelines *pipelines, int64_t pipeline)
+static bool is_removed(const struct pipelines *pipelines, int64_t pipeline)
 {
     const struct pipeline *found = orchestrator_pipeline_by_id(pipelines, pipeline);
     return found == NULL || orchestrator_pipeline_state(found) == PIPELINE_REMOVED;
 }
 
 /* A model of the holdout is not made again: the next trigger starts from one that has not seen the samples. */
-static const char *action_for(const struct orchestrator_pipelines *pipelines,
-                              const struct lineage_seen *seen)
+static const char *action_for(const struct pipelines *pipelines, const struct lineage_seen *seen)
 {
     static const char *const ACTIONS[] = {
         [DELETION_RETRAIN_NOW] = "retrain", [DELETION_RETIRE] = "retire", [DELETION_KEEP] = "keep"};
@@ -36,7 +35,7 @@ static const char *action_for(const struct orchestrator_pipelines *pipelines,
 static enum weir_status note(const struct erasure_batch *batch, const struct stored_model *model,
                              const char *action, struct weir_error *err)
 {
-    return DB_RUN(batch->all->context->db, Q_erasure_model_add, NULL, err, DB_I64(batch->number),
+    return DB_RUN(batch->context->db, Q_erasure_model_add, NULL, err, DB_I64(batch->number),
                   DB_TEXT(model->id), DB_I64(model->pipeline), DB_I64(model->trigger),
                   DB_TEXT(action));
 }
@@ -50,7 +49,7 @@ static enum weir_status note_dropped_ancestors(const struct erasure_batch *batch
     enum weir_status status = WEIR_OK;
     while (status == WEIR_OK && id != NULL) {
         struct stored_model model = {0};
-        status = orchestrator_model_get(batch->all->context, id, &model, err);
+        status = orchestrator_model_get(batch->context, id, &model, err);
         if (status != WEIR_OK)
             return status;
         bool dropped = orchestrator_model_is_dropped(&model);
@@ -74,7 +73,7 @@ static enum weir_status note_model(struct erasure_batch *batch, const struct lin
     struct stored_model model = {0};
     json_array_append_new(models, json_pack("{ss,ss,sI}", "model", seen->model, "action", action,
                                             "samples", (json_int_t)seen->count));
-    enum weir_status status = orchestrator_model_get(batch->all->context, seen->model, &model, err);
+    enum weir_status status = orchestrator_model_get(batch->context, seen->model, &model, err);
     if (status == WEIR_OK)
         status = note(batch, &model, action, err);
     if (status == WEIR_OK && strcmp(action, "retrain") == 0)
@@ -122,14 +121,14 @@ static enum weir_status gather(struct erasure_batch *batch, struct traced *trace
 {
     WEIR_AUTO(weir_rows) first = NULL;
     struct id_blocks ids = {0};
-    enum weir_status status = DB_RUN(batch->all->context->db, Q_erasure_batch_first, &first, err);
+    enum weir_status status = DB_RUN(batch->context->db, Q_erasure_batch_first, &first, err);
     if (status == WEIR_OK) {
         batch->number = weir_rows_i64(first, 0, 0);
         traced->erasures = weir_rows_i64(first, 0, 1);
-        status = orchestrator_lineage_of_batch(batch->all->context, 0, &ids, err);
+        status = orchestrator_lineage_of_batch(batch->context, 0, &ids, err);
     }
     if (status == WEIR_OK)
-        status = orchestrator_lineage_ask(batch->all->context, &ids, &traced->answer, err);
+        status = orchestrator_lineage_ask(batch->context, &ids, &traced->answer, err);
     id_blocks_fini(&ids);
     return status;
 }

@@ -13,17 +13,17 @@
 
 /* ---- old models ---- */
 
-typedef enum weir_status old_model_fn(struct orchestrator_context *context,
-                                      const struct stored_model *model, struct weir_error *err);
+typedef enum weir_status old_model_fn(struct context *context, const struct stored_model *model,
+                                      struct weir_error *err);
 
-static enum weir_status release(struct orchestrator_context *context,
-                                const struct stored_model *model, struct weir_error *err)
+static enum weir_status release(struct context *context, const struct stored_model *model,
+                                struct weir_error *err)
 {
     return orchestrator_model_release(context, model->id, err);
 }
 
-static enum weir_status remove_files(struct orchestrator_context *context,
-                                     const struct stored_model *model, struct weir_error *err)
+static enum weir_status remove_files(struct context *context, const struct stored_model *model,
+                                     struct weir_error *err)
 {
     return orchestrator_model_remove_files(context, model, err);
 }
@@ -33,13 +33,12 @@ static enum weir_status each_old(struct erasure_batch *batch, old_model_fn *act,
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(batch->all->context->db, Q_erasure_models, &rows, err, DB_I64(batch->number));
+        DB_RUN(batch->context->db, Q_erasure_models, &rows, err, DB_I64(batch->number));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         struct stored_model model = {0};
-        status =
-            orchestrator_model_get(batch->all->context, weir_rows_text(rows, i, 0), &model, err);
+        status = orchestrator_model_get(batch->context, weir_rows_text(rows, i, 0), &model, err);
         if (status == WEIR_OK && !orchestrator_model_is_live(&model))
-            status = act(batch->all->context, &model, err);
+            status = act(batch->context, &model, err);
         orchestrator_model_fini(&model);
     }
     return status;
@@ -51,7 +50,7 @@ static enum weir_status remove_old(struct erasure_batch *batch, struct weir_erro
     enum weir_status status = each_old(batch, release, err);
     if (status == WEIR_OK)
         status = each_old(batch, remove_files, err);
-    return status == WEIR_OK ? orchestrator_models_end_dropping(batch->all->context, err) : status;
+    return status == WEIR_OK ? orchestrator_models_end_dropping(batch->context, err) : status;
 }
 
 static bool is_kept(const struct weir_rows *models, const char *model)
@@ -64,9 +63,9 @@ static bool is_kept(const struct weir_rows *models, const char *model)
 }
 
 /* The first live model that has seen one of the ids and is not kept on purpose; the caller's, or NULL. */
-static enum weir_status find_seeing(struct orchestrator_context *context,
-                                    const struct id_blocks *ids, const struct weir_rows *models,
-                                    char **ret_model, struct weir_error *err)
+static enum weir_status find_seeing(struct context *context, const struct id_blocks *ids,
+                                    const struct weir_rows *models, char **ret_model,
+                                    struct weir_error *err)
 {
     struct lineage_answer answer = {0};
     enum weir_status status = orchestrator_lineage_ask(context, ids, &answer, err);
@@ -79,7 +78,7 @@ static enum weir_status find_seeing(struct orchestrator_context *context,
     return status;
 }
 
-enum weir_status orchestrator_erasure_seen_by(struct orchestrator_context *context, int64_t number,
+enum weir_status orchestrator_erasure_seen_by(struct context *context, int64_t number,
                                               char **ret_model, struct weir_error *err)
 {
     struct id_blocks ids = {0};
@@ -99,12 +98,11 @@ static enum weir_status check_lineage(struct erasure_batch *batch, struct weir_e
     WEIR_AUTO(weir_rows) models = NULL;
     WEIR_AUTO_FREE char *model = NULL;
     enum weir_status status =
-        orchestrator_lineage_of_batch(batch->all->context, batch->number, &ids, err);
+        orchestrator_lineage_of_batch(batch->context, batch->number, &ids, err);
     if (status == WEIR_OK)
-        status =
-            DB_RUN(batch->all->context->db, Q_erasure_models, &models, err, DB_I64(batch->number));
+        status = DB_RUN(batch->context->db, Q_erasure_models, &models, err, DB_I64(batch->number));
     if (status == WEIR_OK)
-        status = find_seeing(batch->all->context, &ids, models, &model, err);
+        status = find_seeing(batch->context, &ids, models, &model, err);
     if (status == WEIR_OK && model != NULL)
         status = weir_fail(err, WEIR_INTERNAL,
                            "model %s has seen erased samples and is still there", model);
@@ -119,7 +117,7 @@ static void on_scores_counted(struct erasure_batch *batch, uint64_t samples)
     struct weir_error err;
     enum weir_status status =
         samples == 0
-            ? DB_RUN(batch->all->context->db, Q_erasure_checked, NULL, &err, DB_I64(batch->number))
+            ? DB_RUN(batch->context->db, Q_erasure_checked, NULL, &err, DB_I64(batch->number))
             : weir_fail(&err, WEIR_INTERNAL, "%" PRIu64 " scores of erased samples are kept",
                         samples);
     batch->is_checked = status == WEIR_OK;

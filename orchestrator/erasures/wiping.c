@@ -17,7 +17,7 @@ enum {
 static const char WIPES_NOTHING[] = "this build does not wipe the memory that it releases";
 
 struct wiping {
-    struct orchestrator_context *context;
+    struct context *context;
     const struct run_watch *watch;
     uint64_t wanted, running, done; /* numbers of wipes; running 0: none */
     uint64_t number;                /* of the running one, as processes are told */
@@ -28,7 +28,7 @@ struct wiping {
     json_t *newest;            /* of the newest that is done */
 };
 
-struct wiping *wiping_new(struct orchestrator_context *context, const struct run_watch *watch)
+struct wiping *wiping_new(struct context *context, const struct run_watch *watch)
 {
     struct wiping *wiping = weir_calloc(1, sizeof *wiping);
     wiping->context = context;

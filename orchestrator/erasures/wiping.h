@@ -12,7 +12,7 @@
 struct wiping;
 struct run_watch;
 
-struct wiping *wiping_new(struct orchestrator_context *context, const struct run_watch *watch);
+struct wiping *wiping_new(struct context *context, const struct run_watch *watch);
 void wiping_free(struct wiping *wiping);
 /* A wipe that begins from now on; its number. */
 uint64_t wiping_wanted(struct wiping *wiping);

@@ -42,9 +42,9 @@ static char *without_words(const char *text, const struct id_blocks *ids)
     return left;
 }
 
-static enum weir_status rewrite_texts(struct orchestrator_context *context,
-                                      const struct weir_rows *texts, int query,
-                                      const struct id_blocks *ids, struct weir_error *err)
+static enum weir_status rewrite_texts(struct context *context, const struct weir_rows *texts,
+                                      int query, const struct id_blocks *ids,
+                                      struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(texts); i++) {

@@ -11,7 +11,8 @@
 #include <string.h>
 
 struct evaluator {
-    struct orchestrator_evaluators *all;
+    struct evaluators *all;
+    struct context *context;
     struct evaluator *next;
     struct pipeline_outline pipeline;
     struct evaluation_tasks tasks;
@@ -53,9 +54,9 @@ static void unlink_evaluator(struct evaluator *evaluator)
 
 static void free_evaluator(struct evaluator *evaluator)
 {
-    weir_rpc_forget(evaluator->all->context->selector, evaluator);
+    weir_rpc_forget(evaluator->context->selector, evaluator);
     orchestrator_run_forget(evaluator->all->runs, evaluator);
-    weir_loop_cancel(evaluator->all->context->loop, evaluator->timer);
+    weir_loop_cancel(evaluator->context->loop, evaluator->timer);
     evaluation_tasks_fini(&evaluator->tasks);
     free(evaluator);
 }
@@ -76,8 +77,8 @@ static void step(void *owner);
 
 static void begin_after(struct evaluator *evaluator, int64_t delay_ms)
 {
-    weir_loop_cancel(evaluator->all->context->loop, evaluator->timer);
-    evaluator->timer = weir_loop_timer(evaluator->all->context->loop, delay_ms, 0, step, evaluator);
+    weir_loop_cancel(evaluator->context->loop, evaluator->timer);
+    evaluator->timer = weir_loop_timer(evaluator->context->loop, delay_ms, 0, step, evaluator);
 }
 
 static void trouble(struct evaluator *evaluator, enum weir_status status,
@@ -110,13 +111,12 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
         .task = &evaluator->tasks.at[evaluator->at],
         .run = run,
     };
-    enum weir_status status =
-        orchestrator_evaluation_keep(evaluator->all->context, &result, &problem);
+    enum weir_status status = orchestrator_evaluation_keep(evaluator->context, &result, &problem);
     if (status != WEIR_OK) {
         trouble(evaluator, status, &problem);
         return;
     }
-    if (orchestrator_run_remove_files(evaluator->all->context, run->number, &problem) != WEIR_OK)
+    if (orchestrator_run_remove_files(evaluator->context, run->number, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
     pass_over(evaluator);
 }
@@ -166,10 +166,10 @@ static enum weir_status is_done(const struct evaluator *evaluator,
 {
     const struct orchestrator_config *config = evaluator->pipeline.config;
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(evaluator->all->context->db, Q_evaluation_has, &rows, err,
-                                     DB_I64(evaluator->pipeline.id), DB_TEXT(task->model),
-                                     DB_TEXT(config->evaluations[task->evaluation].name),
-                                     DB_I64(task->from_time), DB_I64(task->to_time));
+    enum weir_status status =
+        DB_RUN(evaluator->context->db, Q_evaluation_has, &rows, err, DB_I64(evaluator->pipeline.id),
+               DB_TEXT(task->model), DB_TEXT(config->evaluations[task->evaluation].name),
+               DB_I64(task->from_time), DB_I64(task->to_time));
     if (status == WEIR_OK)
         *ret_done = weir_rows_count(rows) > 0;
     return status;
@@ -217,11 +217,11 @@ static void step(void *owner)
         .positions = positions_of(&evaluator->pipeline, evaluation->dataset, positions),
         .holdout = evaluation->holdout,
     };
-    weir_rpc_call(evaluator->all->context->selector, MSG_interval_seal, &seal, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(evaluator->context->selector, MSG_interval_seal, &seal, ORCHESTRATOR_ASK_MS,
                   on_sealed, evaluator);
 }
 
-static struct evaluator *find(const struct orchestrator_evaluators *evaluators, const void *owner)
+static struct evaluator *find(const struct evaluators *evaluators, const void *owner)
 {
     struct evaluator *evaluator = evaluators->first;
     while (evaluator != NULL && evaluator->owner != owner)
@@ -229,15 +229,13 @@ static struct evaluator *find(const struct orchestrator_evaluators *evaluators, 
     return evaluator;
 }
 
-bool orchestrator_evaluator_busy(const struct orchestrator_evaluators *evaluators,
-                                 const void *owner)
+bool orchestrator_evaluator_busy(const struct evaluators *evaluators, const void *owner)
 {
     return find(evaluators, owner) != NULL;
 }
 
 /* Behind what the same owner waits for already. */
-static bool append(struct orchestrator_evaluators *evaluators, struct evaluation_tasks *tasks,
-                   const void *owner)
+static bool append(struct evaluators *evaluators, struct evaluation_tasks *tasks, const void *owner)
 {
     struct evaluator *evaluator = find(evaluators, owner);
     if (evaluator == NULL)
@@ -251,14 +249,15 @@ static bool append(struct orchestrator_evaluators *evaluators, struct evaluation
     return true;
 }
 
-void orchestrator_evaluator_start(struct orchestrator_evaluators *evaluators,
-                                  struct pipeline_outline pipeline, struct evaluation_tasks *tasks,
-                                  evaluator_done_fn *done, void *owner)
+void orchestrator_evaluator_start(struct evaluators *evaluators, struct pipeline_outline pipeline,
+                                  struct evaluation_tasks *tasks, evaluator_done_fn *done,
+                                  void *owner)
 {
     if (append(evaluators, tasks, owner))
         return;
     struct evaluator *evaluator = weir_calloc(1, sizeof *evaluator);
     evaluator->all = evaluators;
+    evaluator->context = evaluators->context;
     evaluator->pipeline = pipeline;
     evaluator->tasks = *tasks;
     *tasks = (struct evaluation_tasks){0};
@@ -269,7 +268,7 @@ void orchestrator_evaluator_start(struct orchestrator_evaluators *evaluators,
     begin_after(evaluator, 0);
 }
 
-void orchestrator_evaluator_forget(struct orchestrator_evaluators *evaluators, const void *owner)
+void orchestrator_evaluator_forget(struct evaluators *evaluators, const void *owner)
 {
     struct evaluator **at = &evaluators->first;
     while (*at != NULL) {

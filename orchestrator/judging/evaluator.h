@@ -28,9 +28,9 @@ void evaluation_tasks_fini(struct evaluation_tasks *tasks);
 struct evaluator;
 
 /* Owned by: struct orchestrator. */
-struct orchestrator_evaluators {
-    struct orchestrator_context *context;
-    struct orchestrator_runs *runs;
+struct evaluators {
+    struct context *context;
+    struct runs *runs;
     struct evaluator *first;
 };
 
@@ -38,13 +38,12 @@ struct orchestrator_evaluators {
 typedef void evaluator_done_fn(void *owner, const struct weir_error *err);
 /* Takes the tasks over (zeroing what it is given). `done` is called from the loop. An owner whose earlier tasks are
  * not through yet has these worked off behind them, and is told once. */
-void orchestrator_evaluator_start(struct orchestrator_evaluators *evaluators,
-                                  struct pipeline_outline pipeline, struct evaluation_tasks *tasks,
-                                  evaluator_done_fn *done, void *owner);
+void orchestrator_evaluator_start(struct evaluators *evaluators, struct pipeline_outline pipeline,
+                                  struct evaluation_tasks *tasks, evaluator_done_fn *done,
+                                  void *owner);
 /* Whether tasks of `owner` are not through yet. */
-bool orchestrator_evaluator_busy(const struct orchestrator_evaluators *evaluators,
-                                 const void *owner);
+bool orchestrator_evaluator_busy(const struct evaluators *evaluators, const void *owner);
 /* Whoever asked is gone. */
-void orchestrator_evaluator_forget(struct orchestrator_evaluators *evaluators, const void *owner);
+void orchestrator_evaluator_forget(struct evaluators *evaluators, const void *owner);
 
 #endif

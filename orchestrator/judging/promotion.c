@@ -28,7 +28,7 @@ struct decision {
 };
 
 /* The row: its number, and the model that was the active one until now. */
-static enum weir_status keep(struct orchestrator_context *context, const struct decision *decision,
+static enum weir_status keep(struct context *context, const struct decision *decision,
                              struct weir_rows **ret_row, struct weir_error *err)
 {
     enum weir_status status =
@@ -42,8 +42,8 @@ static enum weir_status keep(struct orchestrator_context *context, const struct 
     return status;
 }
 
-static enum weir_status keep_and_tell(struct orchestrator_context *context,
-                                      const struct decision *decision, struct weir_error *err)
+static enum weir_status keep_and_tell(struct context *context, const struct decision *decision,
+                                      struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) row = NULL;
     enum weir_status status = keep(context, decision, &row, err);
@@ -58,13 +58,13 @@ static enum weir_status keep_and_tell(struct orchestrator_context *context,
                                   err);
 }
 
-enum weir_status orchestrator_promote(struct orchestrator_context *context, int64_t pipeline,
-                                      const char *model, const char *reason, struct weir_error *err)
+enum weir_status orchestrator_promote(struct context *context, int64_t pipeline, const char *model,
+                                      const char *reason, struct weir_error *err)
 {
     return keep_and_tell(context, &(struct decision){pipeline, model, true, reason}, err);
 }
 
-enum weir_status orchestrator_promotion_stored(struct orchestrator_context *context,
+enum weir_status orchestrator_promotion_stored(struct context *context,
                                                struct pipeline_outline pipeline, const char *model,
                                                struct weir_error *err)
 {
@@ -87,7 +87,7 @@ enum weir_status orchestrator_promotion_stored(struct orchestrator_context *cont
 enum verdict { JUDGED, AWAITED };
 
 struct judge {
-    struct orchestrator_context *context;
+    struct context *context;
     const struct pipeline_outline *pipeline;
     const struct promote_settings *settings;
     const char *metric;
@@ -176,7 +176,7 @@ static enum weir_status judge_one(const struct judge *judge, const char *candida
     return WEIR_OK;
 }
 
-enum weir_status orchestrator_promotions_judge(struct orchestrator_context *context,
+enum weir_status orchestrator_promotions_judge(struct context *context,
                                                struct pipeline_outline pipeline,
                                                struct promotion_wait *wait,
                                                struct evaluation_tasks *tasks,

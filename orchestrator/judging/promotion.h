@@ -18,13 +18,12 @@ struct promotion_case {
 bool models_judge(const struct promotion_case *measured);
 
 /* Inside a transaction: `model` is stored. It becomes active, silently, when nothing is to be compared. */
-enum weir_status orchestrator_promotion_stored(struct orchestrator_context *context,
+enum weir_status orchestrator_promotion_stored(struct context *context,
                                                struct pipeline_outline pipeline, const char *model,
                                                struct weir_error *err) WEIR_MUST_USE;
 /* Inside a transaction: `model` becomes the active one of `pipeline`, with the event that tells why. */
-enum weir_status orchestrator_promote(struct orchestrator_context *context, int64_t pipeline,
-                                      const char *model, const char *reason,
-                                      struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_promote(struct context *context, int64_t pipeline, const char *model,
+                                      const char *reason, struct weir_error *err) WEIR_MUST_USE;
 /* How far judging waits. */
 struct promotion_wait {
     char *asked_for; /* the model that the newest tasks were for; NULL: none. Free with free() */
@@ -32,7 +31,7 @@ struct promotion_wait {
 };
 /* Judges as many models as measures allow, and adds to `tasks` what the next one waits for: the active model on the
  * interval that the candidate was measured on. A candidate that was asked for already, in vain, stays back. */
-enum weir_status orchestrator_promotions_judge(struct orchestrator_context *context,
+enum weir_status orchestrator_promotions_judge(struct context *context,
                                                struct pipeline_outline pipeline,
                                                struct promotion_wait *wait,
                                                struct evaluation_tasks *tasks,

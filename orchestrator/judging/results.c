@@ -75,7 +75,7 @@ static json_t *event_of(const struct one_result *one)
     return event;
 }
 
-static enum weir_status keep_one(struct orchestrator_context *context, const struct one_result *one,
+static enum weir_status keep_one(struct context *context, const struct one_result *one,
                                  struct weir_error *err)
 {
     const struct evaluation_task *task = one->measured->result->task;
@@ -97,9 +97,8 @@ static enum weir_status keep_one(struct orchestrator_context *context, const str
                                   event_of(one), err);
 }
 
-static enum weir_status keep_metric(struct orchestrator_context *context,
-                                    const struct measured *measured, size_t index,
-                                    struct weir_error *err)
+static enum weir_status keep_metric(struct context *context, const struct measured *measured,
+                                    size_t index, struct weir_error *err)
 {
     const char *label = orchestrator_metric_label(measured->evaluation->metrics[index]);
     enum weir_status status = WEIR_OK;
@@ -116,7 +115,7 @@ static enum weir_status keep_metric(struct orchestrator_context *context,
 
 static enum weir_status keep(void *subject, const void *what, struct weir_error *err)
 {
-    struct orchestrator_context *context = subject;
+    struct context *context = subject;
     const struct measured *measured = what;
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < measured->evaluation->metric_count && status == WEIR_OK; i++)
@@ -127,7 +126,7 @@ static enum weir_status keep(void *subject, const void *what, struct weir_error 
                : status;
 }
 
-enum weir_status orchestrator_evaluation_keep(struct orchestrator_context *context,
+enum weir_status orchestrator_evaluation_keep(struct context *context,
                                               const struct evaluation_result *result,
                                               struct weir_error *err)
 {

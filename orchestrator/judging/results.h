@@ -12,7 +12,7 @@ struct evaluation_result {
 };
 
 /* Commits the metrics with their events. May be repeated. */
-enum weir_status orchestrator_evaluation_keep(struct orchestrator_context *context,
+enum weir_status orchestrator_evaluation_keep(struct context *context,
                                               const struct evaluation_result *result,
                                               struct weir_error *err) WEIR_MUST_USE;
 

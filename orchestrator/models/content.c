@@ -9,8 +9,7 @@
 
 enum { CHAIN_MAX = 128 }; /* above what models.full_every allows */
 
-static enum weir_status map_file(const struct orchestrator_context *context,
-                                 const struct stored_model *model,
+static enum weir_status map_file(const struct context *context, const struct stored_model *model,
                                  struct model_content *ret_content, struct weir_error *err)
 {
     WEIR_AUTO_FREE char *path = orchestrator_path(context, ".", model->file);
@@ -43,9 +42,8 @@ static enum weir_status check(const struct stored_model *model, struct weir_byte
 }
 
 /* `content` is that of the model's base, and becomes the model's. */
-static enum weir_status go_on(const struct orchestrator_context *context,
-                              const struct stored_model *model, struct model_content *content,
-                              struct weir_error *err)
+static enum weir_status go_on(const struct context *context, const struct stored_model *model,
+                              struct model_content *content, struct weir_error *err)
 {
     struct model_content delta = {.mapped = NULL};
     struct model_content next = {.mapped = NULL};
@@ -64,9 +62,9 @@ static enum weir_status go_on(const struct orchestrator_context *context,
 }
 
 /* The model's base, the base of that, up to one that is stored whole. */
-static enum weir_status find_chain(struct orchestrator_context *context,
-                                   const struct stored_model *model, struct stored_model *chain,
-                                   size_t *count, struct weir_error *err)
+static enum weir_status find_chain(struct context *context, const struct stored_model *model,
+                                   struct stored_model *chain, size_t *count,
+                                   struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
     const struct stored_model *last = model;
@@ -82,7 +80,7 @@ static enum weir_status find_chain(struct orchestrator_context *context,
     return status;
 }
 
-enum weir_status orchestrator_model_content(struct orchestrator_context *context,
+enum weir_status orchestrator_model_content(struct context *context,
                                             const struct stored_model *model,
                                             struct model_content *ret_content,
                                             struct weir_error *err)
@@ -106,9 +104,9 @@ enum weir_status orchestrator_model_content(struct orchestrator_context *context
     return status;
 }
 
-enum weir_status orchestrator_model_file(struct orchestrator_context *context,
-                                         const struct stored_model *model, const char *directory,
-                                         char **ret_path, struct weir_error *err)
+enum weir_status orchestrator_model_file(struct context *context, const struct stored_model *model,
+                                         const char *directory, char **ret_path,
+                                         struct weir_error *err)
 {
     if (model->base[0] == '\0') { /* the trainer checks what it reads */
         *ret_path = orchestrator_path(context, ".", model->file);

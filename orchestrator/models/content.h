@@ -14,15 +14,15 @@ struct model_content {
 
 /* NOT_FOUND when a file is gone, CORRUPT when the bytes are not what was stored. Release with
  * orchestrator_model_content_fini(). */
-enum weir_status orchestrator_model_content(struct orchestrator_context *context,
+enum weir_status orchestrator_model_content(struct context *context,
                                             const struct stored_model *model,
                                             struct model_content *ret_content,
                                             struct weir_error *err) WEIR_MUST_USE;
 void orchestrator_model_content_fini(struct model_content *content); /* zeroed is fine */
 
 /* A file that holds the model, for a trainer: its own, or one put together in `directory`. */
-enum weir_status orchestrator_model_file(struct orchestrator_context *context,
-                                         const struct stored_model *model, const char *directory,
-                                         char **ret_path, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_model_file(struct context *context, const struct stored_model *model,
+                                         const char *directory, char **ret_path,
+                                         struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -10,9 +10,8 @@
 
 /* ---- noting ---- */
 
-enum weir_status orchestrator_lineage_note_set(struct orchestrator_context *context,
-                                               const char *digest, const char *path,
-                                               struct weir_error *err)
+enum weir_status orchestrator_lineage_note_set(struct context *context, const char *digest,
+                                               const char *path, struct weir_error *err)
 {
     struct weir_sample_set set = {0};
     enum weir_status status = weir_sample_set_open(path, &set, err);
@@ -31,8 +30,8 @@ enum weir_status orchestrator_lineage_note_set(struct orchestrator_context *cont
     return status;
 }
 
-enum weir_status orchestrator_lineage_note_erasure(struct orchestrator_context *context,
-                                                   int64_t erasure, const struct id_blocks *ids,
+enum weir_status orchestrator_lineage_note_erasure(struct context *context, int64_t erasure,
+                                                   const struct id_blocks *ids,
                                                    struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
@@ -56,9 +55,8 @@ void orchestrator_lineage_take_block(const struct weir_rows *rows, size_t row,
     weir_bits_fini(&bits);
 }
 
-static enum weir_status load_blocks(struct orchestrator_context *context, int query,
-                                    struct weir_param owner, struct id_blocks *ret_ids,
-                                    struct weir_error *err)
+static enum weir_status load_blocks(struct context *context, int query, struct weir_param owner,
+                                    struct id_blocks *ret_ids, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
@@ -71,23 +69,21 @@ static enum weir_status load_blocks(struct orchestrator_context *context, int qu
     return WEIR_OK;
 }
 
-enum weir_status orchestrator_lineage_of_erasure(struct orchestrator_context *context,
-                                                 int64_t erasure, struct id_blocks *ret_ids,
-                                                 struct weir_error *err)
+enum weir_status orchestrator_lineage_of_erasure(struct context *context, int64_t erasure,
+                                                 struct id_blocks *ret_ids, struct weir_error *err)
 {
     return load_blocks(context, Q_erasure_blocks, DB_I64(erasure), ret_ids, err);
 }
 
-enum weir_status orchestrator_lineage_of_batch(struct orchestrator_context *context, int64_t batch,
+enum weir_status orchestrator_lineage_of_batch(struct context *context, int64_t batch,
                                                struct id_blocks *ret_ids, struct weir_error *err)
 {
     return batch == 0 ? load_blocks(context, Q_erasure_waiting_blocks, DB_NULL, ret_ids, err)
                       : load_blocks(context, Q_erasure_batch_blocks, DB_I64(batch), ret_ids, err);
 }
 
-enum weir_status orchestrator_lineage_of_set(struct orchestrator_context *context,
-                                             const char *digest, struct id_blocks *ret_ids,
-                                             struct weir_error *err)
+enum weir_status orchestrator_lineage_of_set(struct context *context, const char *digest,
+                                             struct id_blocks *ret_ids, struct weir_error *err)
 {
     return load_blocks(context, Q_set_blocks, DB_TEXT(digest), ret_ids, err);
 }
@@ -115,9 +111,8 @@ static void forget_question(struct question *question)
     free(question->blocks);
 }
 
-static enum weir_status load_question(struct orchestrator_context *context,
-                                      const struct id_blocks *ids, struct question *question,
-                                      struct weir_error *err)
+static enum weir_status load_question(struct context *context, const struct id_blocks *ids,
+                                      struct question *question, struct weir_error *err)
 {
     question->blocks = weir_calloc(ids->count + 1, sizeof *question->blocks);
     question->count = ids->count;
@@ -249,8 +244,7 @@ static void judge(const struct question *question, const struct weir_rows *model
     };
 }
 
-enum weir_status orchestrator_lineage_ask(struct orchestrator_context *context,
-                                          const struct id_blocks *ids,
+enum weir_status orchestrator_lineage_ask(struct context *context, const struct id_blocks *ids,
                                           struct lineage_answer *ret_answer, struct weir_error *err)
 {
     struct question question = {0};

@@ -10,19 +10,19 @@
 #include "orchestrator/models/blocks.h"
 
 /* Inside a transaction: notes what the sealed set holds. May be repeated. */
-enum weir_status orchestrator_lineage_note_set(struct orchestrator_context *context,
-                                               const char *digest, const char *path,
+enum weir_status orchestrator_lineage_note_set(struct context *context, const char *digest,
+                                               const char *path,
                                                struct weir_error *err) WEIR_MUST_USE;
 /* Inside a transaction: notes what an erasure takes away. May be repeated. */
-enum weir_status orchestrator_lineage_note_erasure(struct orchestrator_context *context,
-                                                   int64_t erasure, const struct id_blocks *ids,
+enum weir_status orchestrator_lineage_note_erasure(struct context *context, int64_t erasure,
+                                                   const struct id_blocks *ids,
                                                    struct weir_error *err) WEIR_MUST_USE;
 /* The samples of an erasure, as noted. */
-enum weir_status orchestrator_lineage_of_erasure(struct orchestrator_context *context,
-                                                 int64_t erasure, struct id_blocks *ret_ids,
+enum weir_status orchestrator_lineage_of_erasure(struct context *context, int64_t erasure,
+                                                 struct id_blocks *ret_ids,
                                                  struct weir_error *err) WEIR_MUST_USE;
 /* The samples of all erasures of a batch; 0: of those in force that are in no batch yet. */
-enum weir_status orchestrator_lineage_of_batch(struct orchestrator_context *context, int64_t batch,
+enum weir_status orchestrator_lineage_of_batch(struct context *context, int64_t batch,
                                                struct id_blocks *ret_ids,
                                                struct weir_error *err) WEIR_MUST_USE;
 /* Adds a row of a statement that gives block, bits, rows of an erasure. */
@@ -30,8 +30,8 @@ void orchestrator_lineage_take_block(const struct weir_rows *rows, size_t row,
                                      struct id_blocks *ids);
 
 /* What a sealed set holds, as noted. */
-enum weir_status orchestrator_lineage_of_set(struct orchestrator_context *context,
-                                             const char *digest, struct id_blocks *ret_ids,
+enum weir_status orchestrator_lineage_of_set(struct context *context, const char *digest,
+                                             struct id_blocks *ret_ids,
                                              struct weir_error *err) WEIR_MUST_USE;
 
 /* One model that has seen some of the samples, or is influenced by one that has. */
@@ -47,8 +47,7 @@ struct lineage_answer {
     struct lineage_seen *at; /* parents before children */
     size_t count;
 };
-enum weir_status orchestrator_lineage_ask(struct orchestrator_context *context,
-                                          const struct id_blocks *ids,
+enum weir_status orchestrator_lineage_ask(struct context *context, const struct id_blocks *ids,
                                           struct lineage_answer *ret_answer,
                                           struct weir_error *err) WEIR_MUST_USE;
 void orchestrator_lineage_answer_fini(struct lineage_answer *answer);

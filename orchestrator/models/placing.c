@@ -61,7 +61,7 @@ static enum weir_status move_model(const char *from, const char *to, struct weir
     return status == WEIR_OK ? weir_sync_parent(to, err) : status;
 }
 
-static enum weir_status write_fitted(const struct orchestrator_context *context,
+static enum weir_status write_fitted(const struct context *context,
                                      const struct model_wanted *wanted, struct model_files *files,
                                      struct weir_error *err)
 {
@@ -77,8 +77,7 @@ static enum weir_status write_fitted(const struct orchestrator_context *context,
 }
 
 /* Leaves `files` alone when the difference would save nothing worth a longer way to read it. */
-static enum weir_status write_delta(struct orchestrator_context *context,
-                                    const struct model_wanted *wanted,
+static enum weir_status write_delta(struct context *context, const struct model_wanted *wanted,
                                     const struct stored_model *base, const char *from,
                                     struct model_files *files, struct weir_error *err)
 {
@@ -107,9 +106,9 @@ static enum weir_status write_delta(struct orchestrator_context *context,
 }
 
 /* Only the model that the run started from will do: an erasure that takes it away takes this one, too. */
-static enum weir_status try_delta(struct orchestrator_context *context,
-                                  const struct model_wanted *wanted, const char *from,
-                                  struct model_files *files, struct weir_error *err)
+static enum weir_status try_delta(struct context *context, const struct model_wanted *wanted,
+                                  const char *from, struct model_files *files,
+                                  struct weir_error *err)
 {
     struct stored_model base = {0};
     if (wanted->settings->storage != MODELS_DELTA || wanted->run->base_model == NULL ||
@@ -123,7 +122,7 @@ static enum weir_status try_delta(struct orchestrator_context *context,
     return status;
 }
 
-static enum weir_status place_whole(const struct orchestrator_context *context,
+static enum weir_status place_whole(const struct context *context,
                                     const struct model_wanted *wanted, const char *from,
                                     struct model_files *files, struct weir_error *err)
 {
@@ -137,7 +136,7 @@ static enum weir_status place_whole(const struct orchestrator_context *context,
     return status;
 }
 
-enum weir_status orchestrator_model_place(struct orchestrator_context *context,
+enum weir_status orchestrator_model_place(struct context *context,
                                           const struct model_wanted *wanted,
                                           struct model_files *ret_files, struct weir_error *err)
 {

@@ -60,7 +60,7 @@ void models_choose_dropped(const struct models_settings *settings,
 /* ---- doing it ---- */
 
 struct dropping {
-    struct orchestrator_context *context;
+    struct context *context;
     int64_t pipeline;
     const char *model;
 };
@@ -80,8 +80,7 @@ static enum weir_status effect_dropping(void *subject, const void *what, struct 
                : status;
 }
 
-enum weir_status orchestrator_models_end_dropping(struct orchestrator_context *context,
-                                                  struct weir_error *err)
+enum weir_status orchestrator_models_end_dropping(struct context *context, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = DB_RUN(context->db, Q_models_dropping, &rows, err);
@@ -97,8 +96,8 @@ enum weir_status orchestrator_models_end_dropping(struct orchestrator_context *c
     return status;
 }
 
-static enum weir_status drop_one(struct orchestrator_context *context, int64_t pipeline,
-                                 const char *model, struct weir_error *err)
+static enum weir_status drop_one(struct context *context, int64_t pipeline, const char *model,
+                                 struct weir_error *err)
 {
     const struct dropping dropping = {context, pipeline, model};
     return orchestrator_commit(context, effect_dropping, NULL, &dropping, err);
@@ -122,8 +121,7 @@ static void read_rows(struct weir_rows *rows, struct retention_model *models)
     }
 }
 
-static enum weir_status drop_some(struct orchestrator_context *context,
-                                  const struct pipeline_outline *pipeline,
+static enum weir_status drop_some(struct context *context, const struct pipeline_outline *pipeline,
                                   const struct models_settings *settings, struct weir_error *err)
 {
     int64_t number = pipeline->id;
@@ -145,7 +143,7 @@ static enum weir_status drop_some(struct orchestrator_context *context,
 }
 
 /* They had their say when a set was chosen. */
-static enum weir_status drop_holdouts(struct orchestrator_context *context, int64_t pipeline,
+static enum weir_status drop_holdouts(struct context *context, int64_t pipeline,
                                       struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
@@ -155,7 +153,7 @@ static enum weir_status drop_holdouts(struct orchestrator_context *context, int6
     return status;
 }
 
-enum weir_status orchestrator_models_retain(struct orchestrator_context *context,
+enum weir_status orchestrator_models_retain(struct context *context,
                                             struct pipeline_outline pipeline,
                                             struct weir_error *err)
 {

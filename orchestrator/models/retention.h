@@ -23,11 +23,11 @@ void models_choose_dropped(const struct models_settings *settings,
                            const struct retention_model *models, size_t count, bool *drop);
 
 /* Drops what may go; not while an erasure works on models. */
-enum weir_status orchestrator_models_retain(struct orchestrator_context *context,
+enum weir_status orchestrator_models_retain(struct context *context,
                                             struct pipeline_outline pipeline,
                                             struct weir_error *err) WEIR_MUST_USE;
 /* Removes the files of models that a crash left half dropped, of every pipeline. */
-enum weir_status orchestrator_models_end_dropping(struct orchestrator_context *context,
+enum weir_status orchestrator_models_end_dropping(struct context *context,
                                                   struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -91,7 +91,7 @@ bool orchestrator_model_is_dropped(const struct stored_model *model)
     return strcmp(model->state, "dropping") == 0 || strcmp(model->state, "dropped") == 0;
 }
 
-enum weir_status orchestrator_model_get(struct orchestrator_context *context, const char *id,
+enum weir_status orchestrator_model_get(struct context *context, const char *id,
                                         struct stored_model *ret_model, struct weir_error *err)
 {
     struct weir_rows *rows = NULL;
@@ -112,13 +112,13 @@ void orchestrator_model_fini(struct stored_model *model)
     model->rows = NULL;
 }
 
-enum weir_status orchestrator_model_all(struct orchestrator_context *context, int64_t pipeline,
+enum weir_status orchestrator_model_all(struct context *context, int64_t pipeline,
                                         struct weir_rows **ret_rows, struct weir_error *err)
 {
     return DB_RUN(context->db, Q_model_all, ret_rows, err, DB_I64(pipeline));
 }
 
-enum weir_status orchestrator_model_fitted(const struct orchestrator_context *context,
+enum weir_status orchestrator_model_fitted(const struct context *context,
                                            const struct stored_model *model, struct weir_buf *out,
                                            struct weir_error *err)
 {
@@ -139,9 +139,8 @@ enum weir_status orchestrator_model_fitted(const struct orchestrator_context *co
                            actual, model->fitted_checksum);
 }
 
-static enum weir_status tell(struct orchestrator_context *context,
-                             const struct model_wanted *wanted, const struct model_files *files,
-                             struct weir_error *err)
+static enum weir_status tell(struct context *context, const struct model_wanted *wanted,
+                             const struct model_files *files, struct weir_error *err)
 {
     const struct run_result *run = wanted->run;
     WEIR_AUTO_FREE char *key = weir_format("model_stored/%s", wanted->id);
@@ -157,8 +156,7 @@ static enum weir_status tell(struct orchestrator_context *context,
         context, &(struct event_about){run->pipeline, 0, key, "model_stored"}, body, err);
 }
 
-enum weir_status orchestrator_model_add(struct orchestrator_context *context,
-                                        const struct model_wanted *wanted,
+enum weir_status orchestrator_model_add(struct context *context, const struct model_wanted *wanted,
                                         const struct model_files *files, struct weir_error *err)
 {
     const struct run_result *run = wanted->run;
@@ -183,8 +181,7 @@ enum weir_status orchestrator_model_add(struct orchestrator_context *context,
 /* ---- going ---- */
 
 /* The whole file is durable before the row names it; the delta goes afterwards. */
-static enum weir_status make_whole(struct orchestrator_context *context, const char *id,
-                                   struct weir_error *err)
+static enum weir_status make_whole(struct context *context, const char *id, struct weir_error *err)
 {
     struct stored_model model = {0};
     struct model_content content = {.mapped = NULL};
@@ -206,7 +203,7 @@ static enum weir_status make_whole(struct orchestrator_context *context, const c
     return status;
 }
 
-enum weir_status orchestrator_model_release(struct orchestrator_context *context, const char *id,
+enum weir_status orchestrator_model_release(struct context *context, const char *id,
                                             struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
@@ -216,7 +213,7 @@ enum weir_status orchestrator_model_release(struct orchestrator_context *context
     return status;
 }
 
-enum weir_status orchestrator_model_remove_files(const struct orchestrator_context *context,
+enum weir_status orchestrator_model_remove_files(const struct context *context,
                                                  const struct stored_model *model,
                                                  struct weir_error *err)
 {

@@ -51,19 +51,19 @@ bool orchestrator_model_state_is_live(const char *state);
 bool orchestrator_model_is_dropped(const struct stored_model *model);
 
 /* NOT_FOUND "model X: there is none". Release with orchestrator_model_fini(). */
-enum weir_status orchestrator_model_get(struct orchestrator_context *context, const char *id,
+enum weir_status orchestrator_model_get(struct context *context, const char *id,
                                         struct stored_model *ret_model,
                                         struct weir_error *err) WEIR_MUST_USE;
 void orchestrator_model_fini(struct stored_model *model);
 /* All models of a pipeline (0: of every one); read each with orchestrator_model_row(). */
-enum weir_status orchestrator_model_all(struct orchestrator_context *context, int64_t pipeline,
+enum weir_status orchestrator_model_all(struct context *context, int64_t pipeline,
                                         struct weir_rows **ret_rows,
                                         struct weir_error *err) WEIR_MUST_USE;
 /* Borrows `rows`. */
 void orchestrator_model_row(struct weir_rows *rows, size_t row, struct stored_model *ret_model);
 /* Appends the fitted state; nothing when there is none. NOT_FOUND when its file is gone, CORRUPT when the bytes are not
  * what was stored. */
-enum weir_status orchestrator_model_fitted(const struct orchestrator_context *context,
+enum weir_status orchestrator_model_fitted(const struct context *context,
                                            const struct stored_model *model, struct weir_buf *out,
                                            struct weir_error *err) WEIR_MUST_USE;
 
@@ -90,22 +90,21 @@ struct model_files {
 };
 /* Moves the run's model file into models/, durably, or writes its difference from the model it started from there where
  * `settings` want that and it is smaller; and the fitted state. May be repeated. */
-enum weir_status orchestrator_model_place(struct orchestrator_context *context,
+enum weir_status orchestrator_model_place(struct context *context,
                                           const struct model_wanted *wanted,
                                           struct model_files *ret_files,
                                           struct weir_error *err) WEIR_MUST_USE;
 void orchestrator_model_files_fini(struct model_files *files);
 /* Inside a transaction: the row, and the event model_stored, unless the model is one of the holdout. */
-enum weir_status orchestrator_model_add(struct orchestrator_context *context,
-                                        const struct model_wanted *wanted,
+enum weir_status orchestrator_model_add(struct context *context, const struct model_wanted *wanted,
                                         const struct model_files *files,
                                         struct weir_error *err) WEIR_MUST_USE;
 /* Stores every live model whose file is the difference from this one whole, so that this one's may go. May be
  * repeated. */
-enum weir_status orchestrator_model_release(struct orchestrator_context *context, const char *id,
+enum weir_status orchestrator_model_release(struct context *context, const char *id,
                                             struct weir_error *err) WEIR_MUST_USE;
 /* Unlinks a model's files, which no live model may need. Absent is fine. */
-enum weir_status orchestrator_model_remove_files(const struct orchestrator_context *context,
+enum weir_status orchestrator_model_remove_files(const struct context *context,
                                                  const struct stored_model *model,
                                                  struct weir_error *err) WEIR_MUST_USE;
 

@@ -20,7 +20,7 @@ static bool rests_until_resumed(const struct pipeline *pipeline)
 
 /* ---- taking in ---- */
 
-enum weir_status pipeline_add_row(struct orchestrator_pipelines *pipelines, const char *file,
+enum weir_status pipeline_add_row(struct pipelines *pipelines, const char *file,
                                   struct weir_bytes text, const struct orchestrator_config *config,
                                   int64_t *ret_id, struct weir_error *err)
 {
@@ -38,9 +38,9 @@ enum weir_status pipeline_add_row(struct orchestrator_pipelines *pipelines, cons
     return status;
 }
 
-enum weir_status pipeline_begin_new(struct orchestrator_pipelines *pipelines, int64_t id,
-                                    const char *file, struct weir_bytes text,
-                                    struct orchestrator_config *config, struct weir_error *err)
+enum weir_status pipeline_begin_new(struct pipelines *pipelines, int64_t id, const char *file,
+                                    struct weir_bytes text, struct orchestrator_config *config,
+                                    struct weir_error *err)
 {
     struct pipeline *pipeline = pipeline_keep(pipelines, id, file, text, config);
     enum weir_status status = pipeline_load(pipeline, err);
@@ -58,8 +58,8 @@ static size_t line_of_difference(struct weir_bytes one, struct weir_bytes other)
     return line;
 }
 
-enum weir_status orchestrator_pipeline_submit(struct orchestrator_pipelines *pipelines,
-                                              const char *file, struct weir_bytes text,
+enum weir_status orchestrator_pipeline_submit(struct pipelines *pipelines, const char *file,
+                                              struct weir_bytes text,
                                               struct pipeline **ret_pipeline, bool *ret_is_new,
                                               struct weir_error *err)
 {
@@ -88,9 +88,9 @@ enum weir_status orchestrator_pipeline_submit(struct orchestrator_pipelines *pip
     return status;
 }
 
-enum weir_status orchestrator_pipeline_run(struct orchestrator_pipelines *pipelines,
-                                           const char *file, struct weir_bytes text,
-                                           struct pipeline **ret_pipeline, struct weir_error *err)
+enum weir_status orchestrator_pipeline_run(struct pipelines *pipelines, const char *file,
+                                           struct weir_bytes text, struct pipeline **ret_pipeline,
+                                           struct weir_error *err)
 {
     bool is_new = false;
     enum weir_status status =
@@ -112,7 +112,7 @@ static enum weir_status effect_told(struct pipeline *pipeline, const void *what,
 {
     const char *event = what;
     WEIR_AUTO_FREE char *key = weir_format("%s/%lld", event, (long long)weir_now_wall_us());
-    return orchestrator_event_put(pipeline->all->context,
+    return orchestrator_event_put(pipeline->context,
                                   &(struct event_about){pipeline->id, 0, key, event},
                                   json_pack("{ss}", "pipeline", pipeline->config->name), err);
 }
@@ -120,7 +120,7 @@ static enum weir_status effect_told(struct pipeline *pipeline, const void *what,
 static enum weir_status write_wish(struct pipeline *pipeline, enum pipeline_wish wish,
                                    struct weir_error *err)
 {
-    return DB_RUN(pipeline->all->context->db, Q_pipeline_wish, NULL, err, DB_I64(pipeline->id),
+    return DB_RUN(pipeline->context->db, Q_pipeline_wish, NULL, err, DB_I64(pipeline->id),
                   DB_TEXT(WISHES[wish]));
 }
 

@@ -18,7 +18,7 @@ static enum weir_status tell(const struct pipeline *pipeline, int64_t number, js
     const struct event_about about = {pipeline->id, 0, key, "trigger_considered"};
     json_t *body = json_pack("{ss}", "pipeline", pipeline->config->name);
     json_object_update(body, decision);
-    return orchestrator_event_put(pipeline->all->context, &about, body, err);
+    return orchestrator_event_put(pipeline->context, &about, body, err);
 }
 
 static void complete(const struct reader *reader, int64_t number, json_t *decision)
@@ -31,7 +31,7 @@ static void complete(const struct reader *reader, int64_t number, json_t *decisi
 enum weir_status pipeline_decision_add(struct pipeline *pipeline, json_t *decision, int64_t trigger,
                                        struct weir_error *err)
 {
-    struct weir_db *db = pipeline->all->context->db;
+    struct weir_db *db = pipeline->context->db;
     const struct reader *reader = pipeline->reader;
     int64_t number = pipeline->checks + 1;
     complete(reader, number, decision);
@@ -57,11 +57,11 @@ enum weir_status pipeline_effect_passed(struct pipeline *pipeline, const void *w
     (void)what;
     orchestrator_trigger_save(reader->policy, &saved);
     enum weir_status status =
-        DB_RUN(pipeline->all->context->db, Q_pipeline_pending, NULL, err, DB_I64(pipeline->id),
+        DB_RUN(pipeline->context->db, Q_pipeline_pending, NULL, err, DB_I64(pipeline->id),
                DB_I64(reader->samples_new), DB_I64(reader->last_time), DB_I64(reader->last_id),
                DB_BYTES(weir_buf_view(&saved)), DB_I64(reader->arrived_us));
     if (status == WEIR_OK) {
-        status = DB_RUN(pipeline->all->context->db, Q_dataset_fix, NULL, err, DB_I64(pipeline->id),
+        status = DB_RUN(pipeline->context->db, Q_dataset_fix, NULL, err, DB_I64(pipeline->id),
                         DB_I64(reader->asked), DB_I64(pipeline->positions[reader->asked]));
     }
     return status == WEIR_OK && reader->decision != NULL
@@ -81,7 +81,7 @@ static bool pass(struct pipeline *pipeline)
 {
     struct weir_error err;
     enum weir_status status =
-        orchestrator_commit(pipeline->all->context, commit_passed, pipeline, NULL, &err);
+        orchestrator_commit(pipeline->context, commit_passed, pipeline, NULL, &err);
     if (status != WEIR_OK) {
         pipeline_trouble(pipeline, status, &err);
         return false;
@@ -105,7 +105,7 @@ static void add_cost(const struct pipeline *pipeline, const struct run_result *r
                      json_t *decision)
 {
     WEIR_AUTO_BUF cost = {0};
-    orchestrator_cost_json(&pipeline->all->context->prices, &run->cost, &cost);
+    orchestrator_cost_json(&pipeline->context->prices, &run->cost, &cost);
     json_object_set_new(decision, "run", json_integer((json_int_t)run->number));
     json_object_set_new(decision, "cost", orchestrator_json_of(weir_buf_text(&cost)));
     if (run->base_model != NULL)
@@ -137,8 +137,7 @@ static enum weir_status can_measure(const struct pipeline *pipeline, enum trigge
     enum weir_status status = WEIR_OK;
     *ret_can = subject == TRIGGER_FEATURES;
     if (subject == TRIGGER_EMBEDDINGS || subject == TRIGGER_PREDICTIONS) {
-        status =
-            DB_RUN(pipeline->all->context->db, Q_model_newest, &rows, err, DB_I64(pipeline->id));
+        status = DB_RUN(pipeline->context->db, Q_model_newest, &rows, err, DB_I64(pipeline->id));
         *ret_can = status == WEIR_OK && weir_rows_count(rows) > 0;
     }
     return status;
@@ -190,7 +189,7 @@ static enum weir_status change_policy(struct pipeline *pipeline, change_fn *chan
         return status;
     change(policy, what);
     orchestrator_trigger_save(policy, &saved);
-    return DB_RUN(pipeline->all->context->db, Q_pipeline_policy, NULL, err, DB_I64(pipeline->id),
+    return DB_RUN(pipeline->context->db, Q_pipeline_policy, NULL, err, DB_I64(pipeline->id),
                   DB_BYTES(weir_buf_view(&saved)));
 }
 

@@ -40,10 +40,10 @@ static void on_declared(void *owner, const struct weir_reply *reply, const struc
         .pipeline = pipeline->config->name,
         .file = pipeline->file,
         .config = weir_buf_view(&pipeline->text),
-        .datasets = orchestrator_pipeline_datasets(pipeline),
+        .datasets = {.at = pipeline->datasets, .count = pipeline->dataset_count},
         .replay = pipeline->config->mode == MODE_REPLAY,
     };
-    weir_rpc_call(pipeline->all->context->selector, MSG_selection_open, &open, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(pipeline->context->selector, MSG_selection_open, &open, ORCHESTRATOR_ASK_MS,
                   on_selection_opened, pipeline);
 }
 
@@ -51,8 +51,8 @@ void pipeline_attach(struct pipeline *pipeline)
 {
     struct msg_dataset_declare declare = {.file = pipeline->file,
                                           .config = weir_buf_view(&pipeline->text)};
-    weir_rpc_call(pipeline->all->context->storage, MSG_dataset_declare, &declare,
-                  ORCHESTRATOR_ASK_MS, on_declared, pipeline);
+    weir_rpc_call(pipeline->context->storage, MSG_dataset_declare, &declare, ORCHESTRATOR_ASK_MS,
+                  on_declared, pipeline);
 }
 
 static enum weir_status effect_declared(struct pipeline *pipeline, const void *what,
@@ -61,9 +61,9 @@ static enum weir_status effect_declared(struct pipeline *pipeline, const void *w
     (void)what;
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < pipeline->dataset_count && status == WEIR_OK; i++) {
-        status = DB_RUN(pipeline->all->context->db, Q_dataset_add, NULL, err, DB_I64(pipeline->id),
-                        DB_I64(i), DB_I64(pipeline->datasets[i]),
-                        DB_TEXT(pipeline->config->datasets[i]));
+        status =
+            DB_RUN(pipeline->context->db, Q_dataset_add, NULL, err, DB_I64(pipeline->id), DB_I64(i),
+                   DB_I64(pipeline->datasets[i]), DB_TEXT(pipeline->config->datasets[i]));
     }
     return status;
 }

@@ -18,7 +18,7 @@ static enum weir_status effect_evaluated(struct pipeline *pipeline, const void *
                                          struct weir_error *err)
 {
     (void)what;
-    return DB_RUN(pipeline->all->context->db, Q_trigger_state, NULL, err, DB_I64(pipeline->id),
+    return DB_RUN(pipeline->context->db, Q_trigger_state, NULL, err, DB_I64(pipeline->id),
                   DB_I64(pipeline->newest.number), DB_TEXT("done"));
 }
 
@@ -30,9 +30,8 @@ static void judge(struct pipeline *pipeline)
 {
     struct weir_error err;
     struct evaluation_tasks tasks = {0};
-    if (orchestrator_promotions_judge(pipeline->all->context,
-                                      orchestrator_pipeline_outline(pipeline), &pipeline->judging,
-                                      &tasks, &err) != WEIR_OK) {
+    if (orchestrator_promotions_judge(pipeline->context, orchestrator_pipeline_outline(pipeline),
+                                      &pipeline->judging, &tasks, &err) != WEIR_OK) {
         weir_log(WEIR_LOG_WARN, "models are compared later", "pipeline=%s because=\"%s\"",
                  pipeline->config->name, err.text);
     }
@@ -118,8 +117,7 @@ enum weir_status orchestrator_pipeline_plan(const struct pipeline *pipeline,
                                             struct evaluation_tasks *tasks, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status =
-        orchestrator_model_all(pipeline->all->context, pipeline->id, &rows, err);
+    enum weir_status status = orchestrator_model_all(pipeline->context, pipeline->id, &rows, err);
     if (status != WEIR_OK)
         return status;
     WEIR_AUTO_FREE struct evaluation_model *models =
@@ -150,8 +148,8 @@ static enum weir_status drop_old(struct pipeline *pipeline, struct weir_error *e
     if (pipeline_erasure_claims(pipeline) ||
         orchestrator_evaluator_busy(pipeline->all->evaluators, &pipeline->aside))
         return WEIR_OK; /* with the next trigger */
-    return orchestrator_models_retain(pipeline->all->context,
-                                      orchestrator_pipeline_outline(pipeline), err);
+    return orchestrator_models_retain(pipeline->context, orchestrator_pipeline_outline(pipeline),
+                                      err);
 }
 
 void pipeline_evaluate(struct pipeline *pipeline)

@@ -18,7 +18,7 @@ static const char *active_or_null(const struct weir_rows *active)
 
 static enum weir_status tell_finished(struct pipeline *pipeline, struct weir_error *err)
 {
-    struct orchestrator_pipelines *all = pipeline->all;
+    struct pipelines *all = pipeline->all;
     WEIR_AUTO(weir_rows) cost_row = NULL;
     WEIR_AUTO(weir_rows) active = NULL;
     enum weir_status status =
@@ -60,7 +60,7 @@ void pipeline_end_feed(struct pipeline *pipeline, weir_rpc_done_fn *done)
     for (size_t i = 0; i < WEIR_COUNT(READERS); i++) {
         WEIR_AUTO_FREE char *consumer = weir_format("%s%s", READERS[i], pipeline->config->name);
         struct msg_feed_end end = {.consumer = consumer, .dataset = ""};
-        weir_rpc_call(pipeline->all->context->storage, MSG_feed_end, &end, ORCHESTRATOR_ASK_MS,
+        weir_rpc_call(pipeline->context->storage, MSG_feed_end, &end, ORCHESTRATOR_ASK_MS,
                       done == NULL ? on_ended : done,
                       done == NULL ? (void *)pipeline->all : pipeline);
     }
@@ -73,9 +73,9 @@ static bool judge(struct pipeline *pipeline, enum weir_status *ret_status, struc
 {
     struct evaluation_tasks tasks = {0};
     pipeline->judging.is_last = true;
-    *ret_status = orchestrator_promotions_judge(pipeline->all->context,
-                                                orchestrator_pipeline_outline(pipeline),
-                                                &pipeline->judging, &tasks, err);
+    *ret_status =
+        orchestrator_promotions_judge(pipeline->context, orchestrator_pipeline_outline(pipeline),
+                                      &pipeline->judging, &tasks, err);
     bool waits = *ret_status == WEIR_OK && tasks.count > 0;
     if (waits)
         orchestrator_evaluator_start(pipeline->all->evaluators,
@@ -98,7 +98,7 @@ static void on_done(void *owner, const struct weir_error *err)
     if (judge(pipeline, &status, &problem))
         return;
     if (status == WEIR_OK && !pipeline_erasure_claims(pipeline))
-        status = orchestrator_models_retain(pipeline->all->context,
+        status = orchestrator_models_retain(pipeline->context,
                                             orchestrator_pipeline_outline(pipeline), &problem);
     if (status != WEIR_OK)
         pipeline_trouble(pipeline, status, &problem);

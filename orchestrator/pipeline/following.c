@@ -67,7 +67,7 @@ static void rows_done(struct pipeline *pipeline, uint64_t passed, bool due)
         return;
     }
     enum weir_status status =
-        orchestrator_commit(pipeline->all->context, commit_passed, pipeline, NULL, &err);
+        orchestrator_commit(pipeline->context, commit_passed, pipeline, NULL, &err);
     if (status != WEIR_OK) {
         pipeline_trouble(pipeline, status, &err);
         return;
@@ -100,7 +100,7 @@ static void ask_added(struct pipeline *pipeline, const struct msg_feed_is *feed)
     bool is_known = feed->visible_us.count > 0 && feed->visible_us.at[0] > 0;
     pipeline->reader->passed = feed->sequences.at[0];
     pipeline->reader->visible_us = is_known ? feed->visible_us.at[0] : weir_now_wall_us();
-    weir_rpc_call(pipeline->all->context->storage, MSG_columns_read, &ask, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(pipeline->context->storage, MSG_columns_read, &ask, ORCHESTRATOR_ASK_MS,
                   on_columns, pipeline);
 }
 
@@ -118,7 +118,7 @@ static void on_columns(void *owner, const struct weir_reply *reply, const struct
 static bool tick(struct pipeline *pipeline)
 {
     struct reader *reader = pipeline->reader;
-    if (orchestrator_trigger_tick(reader->policy, orchestrator_now_us(pipeline->all->context))) {
+    if (orchestrator_trigger_tick(reader->policy, orchestrator_now_us(pipeline->context))) {
         if (reader->samples_new > 0) {
             (void)pipeline_fire(pipeline);
             return false;
@@ -145,9 +145,8 @@ static void next_dataset(struct pipeline *pipeline)
         return;
     }
     reader->asked = 0;
-    weir_loop_cancel(pipeline->all->context->loop, pipeline->timer);
-    pipeline->timer =
-        weir_loop_timer(pipeline->all->context->loop, FEED_IDLE_MS, 0, look_on, pipeline);
+    weir_loop_cancel(pipeline->context->loop, pipeline->timer);
+    pipeline->timer = weir_loop_timer(pipeline->context->loop, FEED_IDLE_MS, 0, look_on, pipeline);
 }
 
 static bool is_whole(const struct msg_feed_is *feed)
@@ -199,8 +198,8 @@ static void ask_feed(struct pipeline *pipeline)
         .limit = FEED_ROWS,
         .snapshot = pipeline->reader->snapshot || pipeline->positions[index] == 0,
     };
-    weir_rpc_call(pipeline->all->context->storage, MSG_feed_read, &ask, ORCHESTRATOR_ASK_MS,
-                  on_feed, pipeline);
+    weir_rpc_call(pipeline->context->storage, MSG_feed_read, &ask, ORCHESTRATOR_ASK_MS, on_feed,
+                  pipeline);
 }
 
 void pipeline_read_live(struct pipeline *pipeline)

@@ -21,7 +21,7 @@ enum { COL_HALF, COL_ROUND, COL_SET_DIGEST, COL_SET_PATH };
 static enum weir_status load_wanted(const struct pipeline *pipeline, struct weir_rows **ret_rows,
                                     struct weir_error *err)
 {
-    enum weir_status status = DB_RUN(pipeline->all->context->db, Q_holdout_wanted, ret_rows, err,
+    enum weir_status status = DB_RUN(pipeline->context->db, Q_holdout_wanted, ret_rows, err,
                                      DB_I64(pipeline->id), DB_I64(pipeline->newest.number));
     if (status != WEIR_OK || weir_rows_count(*ret_rows) > 0)
         return status;
@@ -42,7 +42,7 @@ static enum weir_status effect_held(struct pipeline *pipeline, const void *what,
                                     struct weir_error *err)
 {
     const struct held *held = what;
-    struct orchestrator_pipelines *all = pipeline->all;
+    struct pipelines *all = pipeline->all;
     const struct run_result *run = held->wanted.run;
     enum weir_status status = WEIR_OK;
     if (held->wanted.id[0] != '\0')
@@ -81,12 +81,12 @@ static enum weir_status store(struct pipeline *pipeline, const struct run_result
                                         .until_time = pipeline->newest.until_time,
                                         .settings = &WHOLE};
     if (id[0] != '\0')
-        status = orchestrator_model_place(pipeline->all->context, &held.wanted, &held.files, err);
+        status = orchestrator_model_place(pipeline->context, &held.wanted, &held.files, err);
     if (status != WEIR_OK)
         return status;
     struct weir_error problem;
     if (pipeline_advance(pipeline, PIPELINE_ON_HELD, effect_held, &held) &&
-        orchestrator_run_remove_files(pipeline->all->context, run->number, &problem) != WEIR_OK)
+        orchestrator_run_remove_files(pipeline->context, run->number, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
     orchestrator_model_files_fini(&held.files);
     return WEIR_OK;
@@ -112,7 +112,7 @@ static enum weir_status find_base(const struct pipeline *pipeline, int64_t half,
     if (strcmp(pipeline->config->start_from, "previous") != 0)
         return WEIR_OK;
     enum weir_status status =
-        DB_RUN(pipeline->all->context->db, Q_holdout_newest, ret_rows, err, DB_I64(pipeline->id),
+        DB_RUN(pipeline->context->db, Q_holdout_newest, ret_rows, err, DB_I64(pipeline->id),
                DB_I64(half), DB_I64(pipeline->newest.number));
     if (status == WEIR_OK && weir_rows_count(*ret_rows) > 0)
         *ret_base = weir_rows_text(*ret_rows, 0, 0);

@@ -37,7 +37,7 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
     }
     const struct trigger_measured measured = pipeline_probe_measured(probe);
     if (pipeline_decide(pipeline, &measured, run) && /* nobody asks for them again */
-        orchestrator_run_remove_files(pipeline->all->context, number, &problem) != WEIR_OK)
+        orchestrator_run_remove_files(pipeline->context, number, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
 }
 
@@ -110,6 +110,6 @@ void pipeline_measure(struct pipeline *pipeline)
         .pipeline = pipeline->config->name,
         .ids = {probe->ids, probe->count},
     };
-    weir_rpc_call(pipeline->all->context->selector, MSG_window_seal, &seal, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(pipeline->context->selector, MSG_window_seal, &seal, ORCHESTRATOR_ASK_MS,
                   on_sealed, pipeline);
 }

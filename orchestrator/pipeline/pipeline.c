@@ -33,7 +33,7 @@ bool pipeline_erasure_claims(const struct pipeline *pipeline)
     return precedence->erasures != NULL && precedence->claims(precedence->erasures);
 }
 
-static void let_erasures_look(const struct orchestrator_pipelines *pipelines)
+static void let_erasures_look(const struct pipelines *pipelines)
 {
     const struct pipelines_precedence *precedence = &pipelines->precedence;
     if (precedence->erasures != NULL)
@@ -67,8 +67,8 @@ static void begin(void *owner)
     if (pipeline_grant_wish(pipeline) || is_held(pipeline))
         return;
     if (WORK[pipeline->state] == NULL) {
-        if (pipeline->all->context->listener.rest != NULL)
-            pipeline->all->context->listener.rest(pipeline->all->context->listener.owner);
+        if (pipeline->context->listener.rest != NULL)
+            pipeline->context->listener.rest(pipeline->context->listener.owner);
         orchestrator_pipelines_look_again(pipeline->all);
         return;
     }
@@ -81,14 +81,15 @@ static void begin(void *owner)
 
 void pipeline_begin_after(struct pipeline *pipeline, int64_t delay_ms)
 {
-    weir_loop_cancel(pipeline->all->context->loop, pipeline->timer);
+    weir_loop_cancel(pipeline->context->loop, pipeline->timer);
     pipeline->begun = true;
-    pipeline->timer = weir_loop_timer(pipeline->all->context->loop, delay_ms, 0, begin, pipeline);
+    pipeline->timer = weir_loop_timer(pipeline->context->loop, delay_ms, 0, begin, pipeline);
 }
 
-void pipeline_forget_calls(struct pipeline *pipeline)
+/* Drops every open question. */
+static void forget_calls(struct pipeline *pipeline)
 {
-    struct orchestrator_pipelines *all = pipeline->all;
+    struct pipelines *all = pipeline->all;
     weir_rpc_forget(all->context->storage, pipeline);
     weir_rpc_forget(all->context->selector, pipeline);
     orchestrator_evaluator_forget(all->evaluators, pipeline);
@@ -101,7 +102,7 @@ void pipeline_forget_calls(struct pipeline *pipeline)
 
 void pipeline_break_off(struct pipeline *pipeline)
 {
-    pipeline_forget_calls(pipeline);
+    forget_calls(pipeline);
     orchestrator_evaluator_forget(pipeline->all->evaluators, &pipeline->aside);
     pipeline->caught_up = false;
 }
@@ -119,7 +120,7 @@ static enum weir_status write_edge(void *subject, const void *what, struct weir_
     const struct edge *edge = what;
     struct pipeline *pipeline = subject;
     enum weir_status status =
-        DB_RUN(pipeline->all->context->db, Q_pipeline_state, NULL, err, DB_I64(pipeline->id),
+        DB_RUN(pipeline->context->db, Q_pipeline_state, NULL, err, DB_I64(pipeline->id),
                DB_TEXT(pipeline_state_name(edge->to)), DB_TEXT(edge->error));
     return status == WEIR_OK && edge->effect != NULL ? edge->effect(pipeline, edge->what, err)
                                                      : status;
@@ -144,7 +145,7 @@ static enum weir_status take_edge(struct pipeline *pipeline, enum pipeline_event
     if (fault_at("pipeline.edge", event))
         return weir_fail(err, WEIR_UNAVAILABLE, "fault pipeline.edge");
     enum weir_status status =
-        orchestrator_commit(pipeline->all->context, write_edge, pipeline, edge, err);
+        orchestrator_commit(pipeline->context, write_edge, pipeline, edge, err);
     if (status == WEIR_OK) {
         (void)fault_at("pipeline.edged", event); /* committed: only death can come between */
         weir_log(WEIR_LOG_INFO, "pipeline moves on", "pipeline=%s from=%s on=%s to=%s",
@@ -175,7 +176,7 @@ static enum weir_status effect_failed(struct pipeline *pipeline, const void *wha
     const struct weir_error *why = what;
     WEIR_AUTO_FREE char *key = weir_format("error/%lld", (long long)weir_now_wall_us());
     return orchestrator_event_put(
-        pipeline->all->context, &(struct event_about){pipeline->id, 0, key, "error"},
+        pipeline->context, &(struct event_about){pipeline->id, 0, key, "error"},
         json_pack("{ss,ss,ss}", "pipeline", pipeline->config->name, "state",
                   pipeline_state_name(pipeline->state), "error", why->text),
         err);
@@ -188,7 +189,7 @@ static enum weir_status tell_obstacle(struct pipeline *pipeline, const struct ed
     if (strcmp(pipeline->error, edge->error) == 0)
         return WEIR_OK;
     enum weir_status status =
-        orchestrator_commit(pipeline->all->context, write_edge, pipeline, edge, err);
+        orchestrator_commit(pipeline->context, write_edge, pipeline, edge, err);
     if (status == WEIR_OK) {
         free(pipeline->error);
         pipeline->error = weir_strdup(edge->error);
@@ -216,7 +217,7 @@ void pipeline_trouble(struct pipeline *pipeline, enum weir_status status,
                       const struct weir_error *err)
 {
     struct weir_error why = *err; /* what `err` points to may go with the calls */
-    pipeline_forget_calls(pipeline);
+    forget_calls(pipeline);
     if (!orchestrator_may_pass(status) && fails(pipeline, &why))
         return;
     weir_log(WEIR_LOG_WARN, "pipeline tries again", "pipeline=%s state=%s because=\"%s\"",
@@ -239,12 +240,12 @@ static void free_pipeline(struct pipeline *pipeline)
     free(pipeline);
 }
 
-struct pipeline *pipeline_keep(struct orchestrator_pipelines *pipelines, int64_t id,
-                               const char *file, struct weir_bytes text,
-                               struct orchestrator_config *config)
+struct pipeline *pipeline_keep(struct pipelines *pipelines, int64_t id, const char *file,
+                               struct weir_bytes text, struct orchestrator_config *config)
 {
     struct pipeline *pipeline = weir_calloc(1, sizeof *pipeline);
     pipeline->all = pipelines;
+    pipeline->context = pipelines->context;
     pipeline->aside = pipeline;
     pipeline->id = id;
     pipeline->file = weir_strdup(file);
@@ -259,8 +260,8 @@ struct pipeline *pipeline_keep(struct orchestrator_pipelines *pipelines, int64_t
 /* Columns of Q_pipeline_all. */
 enum { COL_ID, COL_NAME, COL_FILE, COL_CONFIG, COL_DIGEST, COL_STATE, COL_ERROR, COL_WISH = 17 };
 
-static enum weir_status load_one(struct orchestrator_pipelines *pipelines,
-                                 const struct weir_rows *rows, size_t row, struct weir_error *err)
+static enum weir_status load_one(struct pipelines *pipelines, const struct weir_rows *rows,
+                                 size_t row, struct weir_error *err)
 {
     struct orchestrator_config *config = NULL;
     const char *file = weir_rows_text(rows, row, COL_FILE);
@@ -287,8 +288,7 @@ static enum weir_status load_one(struct orchestrator_pipelines *pipelines,
     return status;
 }
 
-enum weir_status orchestrator_pipelines_load(struct orchestrator_pipelines *pipelines,
-                                             struct weir_error *err)
+enum weir_status orchestrator_pipelines_load(struct pipelines *pipelines, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = DB_RUN(pipelines->context->db, Q_pipeline_all, &rows, err);
@@ -297,18 +297,18 @@ enum weir_status orchestrator_pipelines_load(struct orchestrator_pipelines *pipe
     return status;
 }
 
-void orchestrator_pipelines_free(struct orchestrator_pipelines *pipelines)
+void orchestrator_pipelines_free(struct pipelines *pipelines)
 {
     while (pipelines->first != NULL) {
         struct pipeline *pipeline = pipelines->first;
-        pipeline_forget_calls(pipeline);
+        forget_calls(pipeline);
         orchestrator_evaluator_forget(pipelines->evaluators, &pipeline->aside);
         pipelines->first = pipeline->next;
         free_pipeline(pipeline);
     }
 }
 
-void orchestrator_pipelines_look_again(struct orchestrator_pipelines *pipelines)
+void orchestrator_pipelines_look_again(struct pipelines *pipelines)
 {
     for (struct pipeline *pipeline = pipelines->first; pipeline != NULL; pipeline = pipeline->next)
         if (pipeline->parked && !must_wait(pipeline))
@@ -316,7 +316,7 @@ void orchestrator_pipelines_look_again(struct orchestrator_pipelines *pipelines)
     let_erasures_look(pipelines);
 }
 
-bool orchestrator_pipelines_make_way(struct orchestrator_pipelines *pipelines)
+bool orchestrator_pipelines_make_way(struct pipelines *pipelines)
 {
     bool all = true;
     for (struct pipeline *pipeline = pipelines->first; pipeline != NULL;
@@ -325,7 +325,7 @@ bool orchestrator_pipelines_make_way(struct orchestrator_pipelines *pipelines)
             continue;
         all = all && pipeline_between_triggers(pipeline->state);
         if (must_wait(pipeline)) {
-            pipeline_forget_calls(pipeline);
+            forget_calls(pipeline);
             orchestrator_evaluator_forget(pipelines->evaluators, &pipeline->aside);
             pipeline->parked = true;
         }
@@ -340,8 +340,7 @@ void orchestrator_pipeline_erased(struct pipeline *pipeline, uint64_t count)
 
 /* ---- looking ---- */
 
-struct pipeline *orchestrator_pipeline_by_id(const struct orchestrator_pipelines *pipelines,
-                                             int64_t id)
+struct pipeline *orchestrator_pipeline_by_id(const struct pipelines *pipelines, int64_t id)
 {
     struct pipeline *pipeline = pipelines->first;
     while (pipeline != NULL && pipeline->id != id)
@@ -349,8 +348,7 @@ struct pipeline *orchestrator_pipeline_by_id(const struct orchestrator_pipelines
     return pipeline;
 }
 
-struct pipeline *orchestrator_pipeline_by_name(const struct orchestrator_pipelines *pipelines,
-                                               const char *name)
+struct pipeline *orchestrator_pipeline_by_name(const struct pipelines *pipelines, const char *name)
 {
     struct pipeline *pipeline = pipelines->first;
     while (pipeline != NULL &&
@@ -392,33 +390,13 @@ const struct orchestrator_config *orchestrator_pipeline_config(const struct pipe
     return pipeline->config;
 }
 
-const char *orchestrator_pipeline_file(const struct pipeline *pipeline)
-{
-    return pipeline->file;
-}
-
-struct weir_bytes orchestrator_pipeline_text(const struct pipeline *pipeline)
-{
-    return weir_buf_view(&pipeline->text);
-}
-
-struct weir_u64s orchestrator_pipeline_positions(const struct pipeline *pipeline)
-{
-    return (struct weir_u64s){.at = pipeline->positions, .count = pipeline->dataset_count};
-}
-
-struct weir_u64s orchestrator_pipeline_datasets(const struct pipeline *pipeline)
-{
-    return (struct weir_u64s){.at = pipeline->datasets, .count = pipeline->dataset_count};
-}
-
 struct pipeline_outline orchestrator_pipeline_outline(const struct pipeline *pipeline)
 {
     return (struct pipeline_outline){
         .id = pipeline->id,
         .config = pipeline->config,
         .file = pipeline->file,
-        .text = orchestrator_pipeline_text(pipeline),
-        .positions = orchestrator_pipeline_positions(pipeline),
+        .text = weir_buf_view(&pipeline->text),
+        .positions = {.at = pipeline->positions, .count = pipeline->dataset_count},
     };
 }

@@ -1,7 +1,7 @@
 /* A pipeline: its file, its state (machine.h), and what it is doing right now. All pipelines of the data directory are
  * in memory; those at rest do nothing.
  *
- * Owned by: struct orchestrator_pipelines. Survives: a crash between any two edges. */
+ * Owned by: struct pipelines. Survives: a crash between any two edges. */
 #ifndef ORCHESTRATOR_PIPELINE_PIPELINE_H
 #define ORCHESTRATOR_PIPELINE_PIPELINE_H
 
@@ -21,10 +21,10 @@ struct pipelines_precedence {
 };
 
 /* Owned by: struct orchestrator. */
-struct orchestrator_pipelines {
-    struct orchestrator_context *context;
-    struct orchestrator_runs *runs;
-    struct orchestrator_evaluators *evaluators;
+struct pipelines {
+    struct context *context;
+    struct runs *runs;
+    struct evaluators *evaluators;
     struct pipeline *first;               /* newest first */
     const struct weir_yaml_node *budgets; /* of the system file; NULL: none */
     struct pipelines_precedence precedence;
@@ -32,27 +32,26 @@ struct orchestrator_pipelines {
 };
 
 /* Reads all pipelines from Postgres and, unless the orchestrator holds, sets the unfinished ones going. */
-enum weir_status orchestrator_pipelines_load(struct orchestrator_pipelines *pipelines,
+enum weir_status orchestrator_pipelines_load(struct pipelines *pipelines,
                                              struct weir_error *err) WEIR_MUST_USE;
-void orchestrator_pipelines_free(struct orchestrator_pipelines *pipelines);
+void orchestrator_pipelines_free(struct pipelines *pipelines);
 /* The pipelines may have come between two triggers, or an erasure may be through: whoever waits looks again. */
-void orchestrator_pipelines_look_again(struct orchestrator_pipelines *pipelines);
+void orchestrator_pipelines_look_again(struct pipelines *pipelines);
 /* Keeps every pipeline from beginning another trigger, as long as orchestrator_erasures_claim(). True: none is amidst
  * one. */
-bool orchestrator_pipelines_make_way(struct orchestrator_pipelines *pipelines);
+bool orchestrator_pipelines_make_way(struct pipelines *pipelines);
 
 /* Takes a pipeline file in, or finds the pipeline of that name as it is; a new one begins unless
  * the orchestrator holds. EXISTS when the name is taken by another file: that one's first run
  * decides. */
-enum weir_status orchestrator_pipeline_submit(struct orchestrator_pipelines *pipelines,
-                                              const char *file, struct weir_bytes text,
+enum weir_status orchestrator_pipeline_submit(struct pipelines *pipelines, const char *file,
+                                              struct weir_bytes text,
                                               struct pipeline **ret_pipeline, bool *ret_is_new,
                                               struct weir_error *err) WEIR_MUST_USE;
 /* The same, and it goes on: an unfinished one too where the orchestrator holds; a paused, stopped or failed one is
  * resumed; a finished one stays. */
-enum weir_status orchestrator_pipeline_run(struct orchestrator_pipelines *pipelines,
-                                           const char *file, struct weir_bytes text,
-                                           struct pipeline **ret_pipeline,
+enum weir_status orchestrator_pipeline_run(struct pipelines *pipelines, const char *file,
+                                           struct weir_bytes text, struct pipeline **ret_pipeline,
                                            struct weir_error *err) WEIR_MUST_USE;
 
 /* What people order; each may be repeated. UNSUPPORTED, with what to do instead, where the state does not allow it. */
@@ -74,11 +73,9 @@ const char *orchestrator_pipeline_wish(const struct pipeline *pipeline);
 char *orchestrator_pipeline_model_name(const struct pipeline *pipeline,
                                        int64_t trigger) WEIR_MUST_USE;
 
-struct pipeline *orchestrator_pipeline_by_id(const struct orchestrator_pipelines *pipelines,
-                                             int64_t id);
+struct pipeline *orchestrator_pipeline_by_id(const struct pipelines *pipelines, int64_t id);
 /* None that is removed. */
-struct pipeline *orchestrator_pipeline_by_name(const struct orchestrator_pipelines *pipelines,
-                                               const char *name);
+struct pipeline *orchestrator_pipeline_by_name(const struct pipelines *pipelines, const char *name);
 struct pipeline *orchestrator_pipeline_next(const struct pipeline *pipeline); /* or NULL */
 
 int64_t orchestrator_pipeline_id(const struct pipeline *pipeline);
@@ -88,12 +85,7 @@ const char *orchestrator_pipeline_error(const struct pipeline *pipeline);
 /* An erasure has put `text` in its place, if there is one: it may have quoted a record. */
 void orchestrator_pipeline_forget_error(struct pipeline *pipeline, const char *text);
 const struct orchestrator_config *orchestrator_pipeline_config(const struct pipeline *pipeline);
-const char *orchestrator_pipeline_file(const struct pipeline *pipeline);
-struct weir_bytes orchestrator_pipeline_text(const struct pipeline *pipeline);
 struct pipeline_outline orchestrator_pipeline_outline(const struct pipeline *pipeline);
-/* Change sequence per dataset up to which samples count, in the order of the file. */
-struct weir_u64s orchestrator_pipeline_positions(const struct pipeline *pipeline);
-struct weir_u64s orchestrator_pipeline_datasets(const struct pipeline *pipeline);
 /* Inside a transaction. What its trigger policy keeps of these samples goes. */
 struct id_blocks;
 enum weir_status orchestrator_pipeline_forget(struct pipeline *pipeline,

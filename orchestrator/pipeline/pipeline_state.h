@@ -37,7 +37,8 @@ struct trigger_row {
 };
 
 struct pipeline {
-    struct orchestrator_pipelines *all;
+    struct pipelines *all;
+    struct context *context;
     struct pipeline *next;
     int64_t id;
     int64_t generation; /* of those that were taken in under its name: 1, 2, … */
@@ -88,9 +89,8 @@ void pipeline_trouble(struct pipeline *pipeline, enum weir_status status,
                       const struct weir_error *err);
 /* Begins the state's work (again) after a pause. */
 void pipeline_begin_after(struct pipeline *pipeline, int64_t delay_ms);
-/* Drops every open question of this pipeline. */
-void pipeline_forget_calls(struct pipeline *pipeline);
-/* The same, and what is measured beside its states: it is planned again when the pipeline goes on. */
+/* Drops every open question of this pipeline, and what is measured beside its states, which is planned again when the
+ * pipeline goes on. */
 void pipeline_break_off(struct pipeline *pipeline);
 /* Storage need keep no changes for its readers; if that is lost, they expire. `done` (NULL: nobody
  * waits) is called with the pipeline for each of them. */
@@ -103,18 +103,16 @@ bool pipeline_erasure_claims(const struct pipeline *pipeline);
 bool pipeline_wants_removal(const struct pipeline *pipeline);
 enum pipeline_wish pipeline_wish_from_name(const char *name);
 /* Inside a transaction: a row for the same file under the same name, of the next generation. */
-enum weir_status pipeline_add_row(struct orchestrator_pipelines *pipelines, const char *file,
+enum weir_status pipeline_add_row(struct pipelines *pipelines, const char *file,
                                   struct weir_bytes text, const struct orchestrator_config *config,
                                   int64_t *ret_id, struct weir_error *err) WEIR_MUST_USE;
 /* In memory as that row has it, the first of them, and begun unless the orchestrator holds. Takes `config` over. */
-enum weir_status pipeline_begin_new(struct orchestrator_pipelines *pipelines, int64_t id,
-                                    const char *file, struct weir_bytes text,
-                                    struct orchestrator_config *config,
+enum weir_status pipeline_begin_new(struct pipelines *pipelines, int64_t id, const char *file,
+                                    struct weir_bytes text, struct orchestrator_config *config,
                                     struct weir_error *err) WEIR_MUST_USE;
 /* In memory from now on; takes `config` over. */
-struct pipeline *pipeline_keep(struct orchestrator_pipelines *pipelines, int64_t id,
-                               const char *file, struct weir_bytes text,
-                               struct orchestrator_config *config);
+struct pipeline *pipeline_keep(struct pipelines *pipelines, int64_t id, const char *file,
+                               struct weir_bytes text, struct orchestrator_config *config);
 
 /* Tells storage and selector about the pipeline, then begins the state's work. */
 void pipeline_attach(struct pipeline *pipeline);

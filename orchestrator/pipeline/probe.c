@@ -38,7 +38,7 @@ static char *name_of(const struct pipeline *pipeline, const struct probe *probe)
 }
 
 /* Removes the files whose names begin with `prefix`, but for the one called `but` (NULL: none is spared). */
-static enum weir_status remove_files(const struct orchestrator_context *context, const char *prefix,
+static enum weir_status remove_files(const struct context *context, const char *prefix,
                                      const char *but, int64_t *ret_removed, struct weir_error *err)
 {
     WEIR_AUTO_FREE char *folder = orchestrator_path(context, FOLDER, ".");
@@ -63,8 +63,8 @@ static enum weir_status remove_files(const struct orchestrator_context *context,
     return status;
 }
 
-enum weir_status orchestrator_probes_purge(const struct orchestrator_context *context,
-                                           int64_t *ret_removed, struct weir_error *err)
+enum weir_status orchestrator_probes_purge(const struct context *context, int64_t *ret_removed,
+                                           struct weir_error *err)
 {
     return remove_files(context, "", NULL, ret_removed, err);
 }
@@ -74,14 +74,14 @@ static void keep_reference(struct pipeline *pipeline, const struct probe *probe)
 {
     struct weir_error err;
     int64_t removed = 0;
-    WEIR_AUTO_FREE char *folder = orchestrator_path(pipeline->all->context, FOLDER, ".");
+    WEIR_AUTO_FREE char *folder = orchestrator_path(pipeline->context, FOLDER, ".");
     WEIR_AUTO_FREE char *prefix = prefix_of(pipeline, probe->wish.subject);
     WEIR_AUTO_FREE char *name = name_of(pipeline, probe);
     enum weir_status status = weir_make_directories(folder, 0700, &err);
     if (status == WEIR_OK)
         status = weir_outputs_write(probe->kept_path, &probe->reference.outputs, &err);
     if (status == WEIR_OK)
-        status = remove_files(pipeline->all->context, prefix, name, &removed, &err);
+        status = remove_files(pipeline->context, prefix, name, &removed, &err);
     if (status != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "a reference window is not kept", "because=\"%s\"", err.text);
 }
@@ -117,7 +117,7 @@ enum weir_status pipeline_probe_new(struct pipeline *pipeline, const struct trig
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(pipeline->all->context->db, Q_model_newest, &rows, err, DB_I64(pipeline->id));
+        DB_RUN(pipeline->context->db, Q_model_newest, &rows, err, DB_I64(pipeline->id));
     if (status != WEIR_OK)
         return status;
     struct probe *probe = weir_calloc(1, sizeof *probe);
@@ -126,7 +126,7 @@ enum weir_status pipeline_probe_new(struct pipeline *pipeline, const struct trig
     if (weir_rows_count(rows) > 0)
         probe->model = weir_strdup(weir_rows_text(rows, 0, 0));
     WEIR_AUTO_FREE char *name = name_of(pipeline, probe);
-    probe->kept_path = orchestrator_path(pipeline->all->context, FOLDER, name);
+    probe->kept_path = orchestrator_path(pipeline->context, FOLDER, name);
     probe->has_kept = wish->reference.count > 0 &&
                       weir_outputs_open(probe->kept_path, &probe->kept, &inner) == WEIR_OK;
     unite(probe);

@@ -38,8 +38,7 @@ enum weir_status pipeline_probe_take(struct pipeline *pipeline, struct probe *pr
 struct trigger_measured pipeline_probe_measured(const struct probe *probe);
 
 /* Removes what is kept of every pipeline; adds how many files to `*ret_removed`. */
-enum weir_status orchestrator_probes_purge(const struct orchestrator_context *context,
-                                           int64_t *ret_removed,
+enum weir_status orchestrator_probes_purge(const struct context *context, int64_t *ret_removed,
                                            struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -26,9 +26,8 @@ static enum weir_status tell_spent(void *subject, const void *what, struct weir_
         weir_format("budget_spent/%s/%" PRId64, spending->of, spending->since_us);
     json_t *body = pipeline_spending_json(pipeline, spending);
     json_object_set_new(body, "pipeline", json_string(pipeline->config->name));
-    return orchestrator_event_put(pipeline->all->context,
-                                  &(struct event_about){pipeline->id, 0, key, "budget_spent"}, body,
-                                  err);
+    return orchestrator_event_put(
+        pipeline->context, &(struct event_about){pipeline->id, 0, key, "budget_spent"}, body, err);
 }
 
 /* Nothing fires any more: for today, or at all. */
@@ -52,8 +51,7 @@ static enum weir_status check_budgets(struct pipeline *pipeline, bool *ret_held,
         const struct budget *budget = &spending[i].budget;
         if (!spending[i].over)
             continue;
-        status =
-            orchestrator_commit(pipeline->all->context, tell_spent, pipeline, &spending[i], err);
+        status = orchestrator_commit(pipeline->context, tell_spent, pipeline, &spending[i], err);
         if (budget->then == BUDGET_HOLD && (holds == NULL || budget->per == BUDGET_TOTAL))
             holds = budget;
     }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct rehearsal {
-    struct orchestrator_context *context;
+    struct context *context;
     char *file;
     struct weir_buf text;
     struct orchestrator_config *config;
@@ -297,7 +297,7 @@ void orchestrator_rehearsal_begin(struct rehearsal *rehearsal, rehearsal_done_fn
         ask_next(rehearsal);
 }
 
-enum weir_status orchestrator_rehearse(struct orchestrator_context *context, const char *file,
+enum weir_status orchestrator_rehearse(struct context *context, const char *file,
                                        struct weir_bytes text, bool declares,
                                        struct rehearsal **ret_rehearsal, struct weir_error *err)
 {

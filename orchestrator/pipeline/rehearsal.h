@@ -19,7 +19,7 @@ typedef void rehearsal_done_fn(void *owner, json_t *json, const struct weir_erro
 
 /* `declares`: storage is told of the datasets first, and scans them; else they have to be known. INVALID when the file
  * is no pipeline. The caller frees the rehearsal, which may be in `done`. */
-enum weir_status orchestrator_rehearse(struct orchestrator_context *context, const char *file,
+enum weir_status orchestrator_rehearse(struct context *context, const char *file,
                                        struct weir_bytes text, bool declares,
                                        struct rehearsal **ret_rehearsal,
                                        struct weir_error *err) WEIR_MUST_USE;

@@ -34,7 +34,7 @@ static enum weir_status drop_models(const struct pipeline *pipeline, json_t *dro
 {
     WEIR_AUTO_BUF started_from = {0};
     WEIR_AUTO(weir_rows) rows = NULL;
-    struct weir_db *db = pipeline->all->context->db;
+    struct weir_db *db = pipeline->context->db;
     if (pipeline->wish == WISH_RERUN)
         return WEIR_OK;
     list_started_from(pipeline, &started_from);
@@ -55,14 +55,14 @@ static enum weir_status tell(struct pipeline *pipeline,
                              struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(pipeline->all->context->db, Q_models_kept, &rows, err,
-                                     DB_TEXT(pipeline->config->name));
+    enum weir_status status =
+        DB_RUN(pipeline->context->db, Q_models_kept, &rows, err, DB_TEXT(pipeline->config->name));
     if (status != WEIR_OK)
         return status;
     json_t *kept = json_array();
     add_names(kept, rows);
     return orchestrator_event_put(
-        pipeline->all->context,
+        pipeline->context,
         &(struct event_about){pipeline->id, 0, "pipeline_removed", "pipeline_removed"},
         json_pack("{ss,sI,sI,sO,so,sb}", "pipeline", pipeline->config->name, "sets",
                   (json_int_t)forgotten->sets, "bytes", (json_int_t)forgotten->bytes,
@@ -74,7 +74,7 @@ static enum weir_status tell(struct pipeline *pipeline,
 static enum weir_status effect_cleared(struct pipeline *pipeline, const void *what,
                                        struct weir_error *err)
 {
-    struct orchestrator_pipelines *all = pipeline->all;
+    struct pipelines *all = pipeline->all;
     json_t *dropped = json_array();
     enum weir_status status = drop_models(pipeline, dropped, err);
     if (status == WEIR_OK)
@@ -117,7 +117,7 @@ static void clear(struct pipeline *pipeline)
     if (pipeline->wish == WISH_RERUN)
         begin_successor(pipeline);
     pipeline->wish = WISH_NONE;
-    if (orchestrator_models_end_dropping(pipeline->all->context, &err) != WEIR_OK)
+    if (orchestrator_models_end_dropping(pipeline->context, &err) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of dropped models stay for now", "%s", err.text);
 }
 
@@ -148,7 +148,7 @@ static void on_forgotten(void *owner, const struct weir_reply *reply, const stru
 static enum weir_status drop_runs(const struct pipeline *pipeline, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    struct orchestrator_pipelines *all = pipeline->all;
+    struct pipelines *all = pipeline->all;
     enum weir_status status =
         DB_RUN(all->context->db, Q_runs_unfinished, &rows, err, DB_I64(pipeline->id));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
@@ -169,6 +169,6 @@ void pipeline_remove(struct pipeline *pipeline)
         return;
     }
     struct msg_selection_forget forget = {.pipeline = pipeline->config->name};
-    weir_rpc_call(pipeline->all->context->selector, MSG_selection_forget, &forget,
-                  ORCHESTRATOR_ASK_MS, on_forgotten, pipeline);
+    weir_rpc_call(pipeline->context->selector, MSG_selection_forget, &forget, ORCHESTRATOR_ASK_MS,
+                  on_forgotten, pipeline);
 }

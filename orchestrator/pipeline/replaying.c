@@ -28,15 +28,15 @@ static void ask_page(struct pipeline *pipeline, size_t index)
         .after_id = page->after_id,
         .limit = READER_PAGE_SAMPLES,
     };
-    weir_rpc_call(pipeline->all->context->storage, MSG_replay_read, &ask, ORCHESTRATOR_ASK_MS,
-                  on_page, pipeline);
+    weir_rpc_call(pipeline->context->storage, MSG_replay_read, &ask, ORCHESTRATOR_ASK_MS, on_page,
+                  pipeline);
 }
 
 static enum weir_status effect_end(struct pipeline *pipeline, const void *what,
                                    struct weir_error *err)
 {
     const int64_t *end_time = what;
-    return DB_RUN(pipeline->all->context->db, Q_pipeline_end, NULL, err, DB_I64(pipeline->id),
+    return DB_RUN(pipeline->context->db, Q_pipeline_end, NULL, err, DB_I64(pipeline->id),
                   DB_I64(*end_time));
 }
 

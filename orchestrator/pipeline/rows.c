@@ -29,7 +29,7 @@ static enum weir_status load_datasets(struct pipeline *pipeline, struct weir_err
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(pipeline->all->context->db, Q_datasets_of, &rows, err, DB_I64(pipeline->id));
+        DB_RUN(pipeline->context->db, Q_datasets_of, &rows, err, DB_I64(pipeline->id));
     if (status != WEIR_OK)
         return status;
     pipeline->dataset_count = weir_rows_count(rows);
@@ -44,7 +44,7 @@ enum weir_status pipeline_load(struct pipeline *pipeline, struct weir_error *err
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(pipeline->all->context->db, Q_pipeline_get, &rows, err, DB_I64(pipeline->id));
+        DB_RUN(pipeline->context->db, Q_pipeline_get, &rows, err, DB_I64(pipeline->id));
     if (status != WEIR_OK)
         return status;
     if (weir_rows_count(rows) == 0) {
@@ -70,7 +70,7 @@ enum weir_status pipeline_load_newest(struct pipeline *pipeline, struct weir_err
 {
     struct weir_rows *rows = NULL;
     enum weir_status status =
-        DB_RUN(pipeline->all->context->db, Q_trigger_newest, &rows, err, DB_I64(pipeline->id));
+        DB_RUN(pipeline->context->db, Q_trigger_newest, &rows, err, DB_I64(pipeline->id));
     if (status != WEIR_OK)
         return status;
     weir_rows_free(pipeline->newest.rows);
@@ -114,7 +114,7 @@ static enum weir_status add_trigger(struct pipeline *pipeline, int64_t number,
     int64_t now_us = weir_now_wall_us();
     for (size_t i = 0; i < pipeline->dataset_count; i++)
         weir_buf_append_u64(&positions, fired->positions[i]);
-    return DB_RUN(pipeline->all->context->db, Q_trigger_add, NULL, err, DB_I64(pipeline->id),
+    return DB_RUN(pipeline->context->db, Q_trigger_add, NULL, err, DB_I64(pipeline->id),
                   DB_I64(number), DB_TEXT(fired->reason), DB_I64(fired->samples_new),
                   DB_I64(fired->until_time), DB_I64(fired->until_id),
                   DB_BYTES(weir_buf_view(&positions)), DB_I64(now_us),
@@ -130,12 +130,12 @@ enum weir_status pipeline_effect_fired(struct pipeline *pipeline, const void *wh
     orchestrator_trigger_save(fired->policy, &saved);
     enum weir_status status = add_trigger(pipeline, number, fired, err);
     if (status == WEIR_OK) {
-        status = DB_RUN(pipeline->all->context->db, Q_pipeline_cursor, NULL, err,
-                        DB_I64(pipeline->id), DB_I64(fired->until_time), DB_I64(fired->until_id),
+        status = DB_RUN(pipeline->context->db, Q_pipeline_cursor, NULL, err, DB_I64(pipeline->id),
+                        DB_I64(fired->until_time), DB_I64(fired->until_id),
                         DB_I64(fired->samples_new), DB_BYTES(weir_buf_view(&saved)));
     }
     for (size_t i = 0; status == WEIR_OK && i < pipeline->dataset_count; i++) {
-        status = DB_RUN(pipeline->all->context->db, Q_dataset_fix, NULL, err, DB_I64(pipeline->id),
+        status = DB_RUN(pipeline->context->db, Q_dataset_fix, NULL, err, DB_I64(pipeline->id),
                         DB_I64(i), DB_I64(fired->positions[i]));
     }
     if (status == WEIR_OK && fired->decision != NULL)
@@ -144,7 +144,7 @@ enum weir_status pipeline_effect_fired(struct pipeline *pipeline, const void *wh
         return status;
     WEIR_AUTO_FREE char *key = weir_format("trigger_fired/%lld", (long long)number);
     return orchestrator_event_put(
-        pipeline->all->context, &(struct event_about){pipeline->id, 0, key, "trigger_fired"},
+        pipeline->context, &(struct event_about){pipeline->id, 0, key, "trigger_fired"},
         json_pack("{ss,sI,ss,sI,so,sO*}", "pipeline", pipeline->config->name, "trigger",
                   (json_int_t)number, "reason", fired->reason, "samples_new",
                   (json_int_t)fired->samples_new, "until",

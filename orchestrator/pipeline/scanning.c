@@ -15,7 +15,7 @@ static enum weir_status tell_stock(struct pipeline *pipeline, const struct msg_d
     for (size_t i = 0; i < dataset->complaints.count; i++)
         json_array_append_new(complaints, json_string(dataset->complaints.at[i]));
     return orchestrator_event_put(
-        pipeline->all->context, &(struct event_about){pipeline->id, 0, key, "dataset_scanned"},
+        pipeline->context, &(struct event_about){pipeline->id, 0, key, "dataset_scanned"},
         json_pack("{ss,ss,sI,sI,sI,sI,so}", "pipeline", pipeline->config->name, "dataset",
                   dataset->name, "samples", (json_int_t)dataset->live, "quarantined",
                   (json_int_t)dataset->quarantined, "duplicate", (json_int_t)dataset->duplicate,
@@ -31,7 +31,7 @@ static enum weir_status note_position(void *subject, const void *what, struct we
     if (*position == 0 && pipeline->config->mode == MODE_REPLAY)
         *position = dataset->sequence;
     enum weir_status status =
-        DB_RUN(pipeline->all->context->db, Q_dataset_fix, NULL, err, DB_I64(pipeline->id),
+        DB_RUN(pipeline->context->db, Q_dataset_fix, NULL, err, DB_I64(pipeline->id),
                DB_I64(pipeline->asking), DB_I64(*position));
     return status == WEIR_OK ? tell_stock(pipeline, dataset, err) : status;
 }
@@ -50,7 +50,7 @@ static void on_dataset(void *owner, const struct weir_reply *reply, const struct
         return;
     }
     enum weir_status status =
-        orchestrator_commit(pipeline->all->context, note_position, pipeline, dataset, &problem);
+        orchestrator_commit(pipeline->context, note_position, pipeline, dataset, &problem);
     if (status != WEIR_OK) {
         pipeline_trouble(pipeline, status, &problem);
         return;
@@ -66,7 +66,7 @@ static void ask_next(struct pipeline *pipeline)
         return;
     }
     struct msg_dataset_ask ask = {.name = pipeline->config->datasets[pipeline->asking]};
-    weir_rpc_call(pipeline->all->context->storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(pipeline->context->storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS,
                   on_dataset, pipeline);
 }
 

@@ -15,7 +15,7 @@ enum { COL_ROUND, COL_MODEL, COL_MODE, COL_SET_DIGEST, COL_SET_PATH };
 static enum weir_status load_wanted(const struct pipeline *pipeline, struct weir_rows **ret_rows,
                                     struct weir_error *err)
 {
-    enum weir_status status = DB_RUN(pipeline->all->context->db, Q_score_get, ret_rows, err,
+    enum weir_status status = DB_RUN(pipeline->context->db, Q_score_get, ret_rows, err,
                                      DB_I64(pipeline->id), DB_I64(pipeline->newest.number));
     if (status != WEIR_OK || weir_rows_count(*ret_rows) > 0)
         return status;
@@ -35,8 +35,7 @@ static void on_noted(void *owner, const struct weir_reply *reply, const struct w
         return;
     }
     if (pipeline_advance(pipeline, PIPELINE_ON_SCORED, NULL, NULL) &&
-        orchestrator_run_remove_files(pipeline->all->context, pipeline->scores_run, &problem) !=
-            WEIR_OK)
+        orchestrator_run_remove_files(pipeline->context, pipeline->scores_run, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
 }
 
@@ -56,7 +55,7 @@ static enum weir_status hand_over(struct pipeline *pipeline, const struct run_re
         .outputs = outputs,
     };
     pipeline->scores_run = run->number;
-    weir_rpc_call(pipeline->all->context->selector, MSG_scores_take, &take, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(pipeline->context->selector, MSG_scores_take, &take, ORCHESTRATOR_ASK_MS,
                   on_noted, pipeline);
     return WEIR_OK;
 }
@@ -73,7 +72,7 @@ static enum weir_status effect_told(void *subject, const void *what, struct weir
     json_object_set_new(body, "model", json_string(run->base_model));
     json_object_del(body, "loss");
     WEIR_AUTO_FREE char *key = weir_format("scoring_finished/%s", run->purpose);
-    return orchestrator_event_put(pipeline->all->context,
+    return orchestrator_event_put(pipeline->context,
                                   &(struct event_about){pipeline->id, 0, key, "scoring_finished"},
                                   body, err);
 }
@@ -87,7 +86,7 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
         return;
     }
     enum weir_status status =
-        orchestrator_commit(pipeline->all->context, effect_told, pipeline, run, &problem);
+        orchestrator_commit(pipeline->context, effect_told, pipeline, run, &problem);
     if (status == WEIR_OK)
         status = hand_over(pipeline, run, &problem);
     if (status != WEIR_OK)

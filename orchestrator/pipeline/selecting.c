@@ -16,13 +16,13 @@ static enum weir_status effect_skipped(struct pipeline *pipeline, const void *wh
     const struct msg_selected *selected = what;
     int64_t number = pipeline->newest.number;
     enum weir_status status =
-        DB_RUN(pipeline->all->context->db, Q_trigger_skipped, NULL, err, DB_I64(pipeline->id),
+        DB_RUN(pipeline->context->db, Q_trigger_skipped, NULL, err, DB_I64(pipeline->id),
                DB_I64(number), DB_TEXT(selected->reason));
     if (status != WEIR_OK)
         return status;
     WEIR_AUTO_FREE char *key = weir_format("trigger_skipped/%lld", (long long)number);
     return orchestrator_event_put(
-        pipeline->all->context, &(struct event_about){pipeline->id, 0, key, "trigger_skipped"},
+        pipeline->context, &(struct event_about){pipeline->id, 0, key, "trigger_skipped"},
         json_pack("{ss,sI,ss}", "pipeline", pipeline->config->name, "trigger", (json_int_t)number,
                   "reason", selected->reason),
         err);
@@ -40,19 +40,19 @@ static enum weir_status effect_sealed(struct pipeline *pipeline, const void *wha
     int64_t number = pipeline->newest.number;
     WEIR_AUTO(weir_rows) sealed = NULL;
     enum weir_status status =
-        DB_RUN(pipeline->all->context->db, Q_trigger_sealed, &sealed, err, DB_I64(pipeline->id),
+        DB_RUN(pipeline->context->db, Q_trigger_sealed, &sealed, err, DB_I64(pipeline->id),
                DB_I64(number), DB_TEXT(selected->digest),
-               DB_TEXT(weir_path_below(pipeline->all->context->data_dir, selected->path)),
+               DB_TEXT(weir_path_below(pipeline->context->data_dir, selected->path)),
                DB_I64(selected->samples), DB_TEXT(selected->scored_by), DB_I64(weir_now_wall_us()));
     if (status == WEIR_OK) {
-        status = orchestrator_lineage_note_set(pipeline->all->context, selected->digest,
-                                               selected->path, err);
+        status =
+            orchestrator_lineage_note_set(pipeline->context, selected->digest, selected->path, err);
     }
     if (status != WEIR_OK)
         return status;
     WEIR_AUTO_FREE char *key = weir_format("selection_sealed/%lld", (long long)number);
     return orchestrator_event_put(
-        pipeline->all->context, &(struct event_about){pipeline->id, 0, key, "selection_sealed"},
+        pipeline->context, &(struct event_about){pipeline->id, 0, key, "selection_sealed"},
         json_pack("{ss,sI,sI,ss,ss,sI,sI,ss*,ss*}", "pipeline", pipeline->config->name, "trigger",
                   (json_int_t)number, "samples", (json_int_t)selected->samples, "digest",
                   selected->digest, "policy", selected->policy, "candidates",
@@ -66,10 +66,10 @@ static enum weir_status effect_unscored(struct pipeline *pipeline, const void *w
                                         struct weir_error *err)
 {
     const struct msg_scores_wanted *wanted = what;
-    return DB_RUN(pipeline->all->context->db, Q_score_want, NULL, err, DB_I64(pipeline->id),
+    return DB_RUN(pipeline->context->db, Q_score_want, NULL, err, DB_I64(pipeline->id),
                   DB_I64(pipeline->newest.number), DB_TEXT(wanted->model), DB_TEXT(wanted->mode),
                   DB_TEXT(wanted->digest),
-                  DB_TEXT(weir_path_below(pipeline->all->context->data_dir, wanted->path)),
+                  DB_TEXT(weir_path_below(pipeline->context->data_dir, wanted->path)),
                   DB_TEXT(wanted->keeps_to));
 }
 
@@ -78,12 +78,12 @@ static enum weir_status effect_unheld(struct pipeline *pipeline, const void *wha
 {
     const struct msg_holdout_wanted *wanted = what;
     enum weir_status status =
-        DB_RUN(pipeline->all->context->db, Q_holdout_want, NULL, err, DB_I64(pipeline->id),
+        DB_RUN(pipeline->context->db, Q_holdout_want, NULL, err, DB_I64(pipeline->id),
                DB_I64(pipeline->newest.number), DB_I64(wanted->half), DB_TEXT(wanted->digest),
-               DB_TEXT(weir_path_below(pipeline->all->context->data_dir, wanted->path)));
-    return status == WEIR_OK ? orchestrator_lineage_note_set(pipeline->all->context, wanted->digest,
-                                                             wanted->path, err)
-                             : status;
+               DB_TEXT(weir_path_below(pipeline->context->data_dir, wanted->path)));
+    return status == WEIR_OK
+               ? orchestrator_lineage_note_set(pipeline->context, wanted->digest, wanted->path, err)
+               : status;
 }
 
 static void on_selected(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -112,7 +112,7 @@ static void on_selected(void *owner, const struct weir_reply *reply, const struc
 static enum weir_status find_scorer(const struct pipeline *pipeline, struct msg_select *select,
                                     struct weir_rows **ret_rows, struct weir_error *err)
 {
-    struct weir_db *db = pipeline->all->context->db;
+    struct weir_db *db = pipeline->context->db;
     enum weir_status status = DB_RUN(db, Q_score_model, ret_rows, err, DB_I64(pipeline->id),
                                      DB_I64(pipeline->newest.number));
     select->pinned = status == WEIR_OK && weir_rows_count(*ret_rows) > 0;
@@ -131,7 +131,7 @@ static enum weir_status find_holdouts(const struct pipeline *pipeline, struct ms
                                       const char **names, struct weir_rows **ret_rows,
                                       struct weir_error *err)
 {
-    enum weir_status status = DB_RUN(pipeline->all->context->db, Q_holdout_models, ret_rows, err,
+    enum weir_status status = DB_RUN(pipeline->context->db, Q_holdout_models, ret_rows, err,
                                      DB_I64(pipeline->id), DB_I64(pipeline->newest.number));
     if (status != WEIR_OK)
         return status;
@@ -171,6 +171,6 @@ void pipeline_select(struct pipeline *pipeline)
     select.positions = (struct weir_u64s){.at = positions, .count = count};
     select.until_time = pipeline->newest.until_time;
     select.until_id = (uint64_t)pipeline->newest.until_id;
-    weir_rpc_call(pipeline->all->context->selector, MSG_select, &select, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(pipeline->context->selector, MSG_select, &select, ORCHESTRATOR_ASK_MS,
                   on_selected, pipeline);
 }

@@ -12,7 +12,7 @@
 static enum weir_status add(const struct pipeline *pipeline, struct pipeline_spending *spending,
                             struct weir_error *err)
 {
-    const struct orchestrator_pipelines *pipelines = pipeline->all;
+    const struct pipelines *pipelines = pipeline->all;
     bool of_all = strcmp(spending->of, "all") == 0;
     WEIR_AUTO(weir_rows) rows = NULL;
     spending->since_us = budget_since(&spending->budget, weir_now_wall_us());
@@ -32,7 +32,7 @@ enum weir_status pipeline_spending(const struct pipeline *pipeline,
                                    size_t *ret_count, struct weir_error *err)
 {
     const struct orchestrator_config *config = orchestrator_pipeline_config(pipeline);
-    const struct orchestrator_pipelines *pipelines = pipeline->all;
+    const struct pipelines *pipelines = pipeline->all;
     const struct pipeline_spending all[PIPELINE_BUDGETS_MAX] = {
         {.of = "pipeline", .budget = config->budget},
         {.of = "system", .budget = budgets_find(pipelines->budgets, config->name, "default")},
@@ -54,7 +54,7 @@ json_t *pipeline_spending_json(const struct pipeline *pipeline,
 {
     const struct budget *budget = &spending->budget;
     WEIR_AUTO_BUF spent = {0};
-    orchestrator_cost_json(&pipeline->all->context->prices, &spending->spent, &spent);
+    orchestrator_cost_json(&pipeline->context->prices, &spending->spent, &spent);
     return json_pack("{ss,sf,sf,sf,ss,ss,so,sb}", "of", spending->of, "money", budget->money,
                      "cpu_seconds", budget->cpu_seconds, "gpu_seconds", budget->gpu_seconds, "per",
                      budget->per == BUDGET_DAY ? "day" : "total", "then",

@@ -21,7 +21,7 @@ static enum weir_status effect_stored(struct pipeline *pipeline, const void *wha
                                       struct weir_error *err)
 {
     const struct stored *stored = what;
-    struct orchestrator_pipelines *all = pipeline->all;
+    struct pipelines *all = pipeline->all;
     struct model_wanted wanted = stored->wanted;
     WEIR_AUTO(weir_rows) times = NULL;
     enum weir_status status =
@@ -48,13 +48,13 @@ static void store(struct pipeline *pipeline, const struct run_result *run)
                                        .until_time = pipeline->newest.until_time,
                                        .settings = &pipeline->config->models}};
     enum weir_status status =
-        orchestrator_model_place(pipeline->all->context, &stored.wanted, &stored.files, &problem);
+        orchestrator_model_place(pipeline->context, &stored.wanted, &stored.files, &problem);
     if (status != WEIR_OK) {
         pipeline_trouble(pipeline, status, &problem);
         return;
     }
     if (pipeline_advance(pipeline, PIPELINE_ON_STORED, effect_stored, &stored) &&
-        orchestrator_run_remove_files(pipeline->all->context, run->number, &problem) != WEIR_OK)
+        orchestrator_run_remove_files(pipeline->context, run->number, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
     orchestrator_model_files_fini(&stored.files);
 }
@@ -93,7 +93,7 @@ static void hand_over(struct pipeline *pipeline, const struct run_result *run)
         .outputs = outputs,
         .partial = true,
     };
-    weir_rpc_call(pipeline->all->context->selector, MSG_scores_take, &take, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(pipeline->context->selector, MSG_scores_take, &take, ORCHESTRATOR_ASK_MS,
                   on_noted, pipeline);
 }
 

@@ -20,7 +20,7 @@ json_t *orchestrator_training_json(const struct pipeline *pipeline, const struct
     double seconds = (double)(run->busy_ns + run->wait_ns) / 1e9;
     double delivered = (double)json_integer_value(json_object_get(audit, "delivered"));
     WEIR_AUTO_BUF cost = {0};
-    orchestrator_cost_json(&pipeline->all->context->prices, &run->cost, &cost);
+    orchestrator_cost_json(&pipeline->context->prices, &run->cost, &cost);
     return json_pack(
         "{ss,sI,sI,sf,sf,sf,so,so,so,sI}", "pipeline", pipeline->config->name, "trigger",
         (json_int_t)run->trigger, "samples", (json_int_t)delivered, "seconds", seconds,
@@ -36,11 +36,11 @@ static enum weir_status effect_trained(struct pipeline *pipeline, const void *wh
     const struct run_result *run = what;
     WEIR_AUTO_FREE char *key = weir_format("training_finished/%" PRId64, run->trigger);
     enum weir_status status =
-        DB_RUN(pipeline->all->context->db, Q_trigger_trained, NULL, err, DB_I64(pipeline->id),
+        DB_RUN(pipeline->context->db, Q_trigger_trained, NULL, err, DB_I64(pipeline->id),
                DB_I64(run->trigger), DB_I64(weir_now_wall_us()), DB_I64(run->number));
     if (status != WEIR_OK)
         return status;
-    return orchestrator_event_put(pipeline->all->context,
+    return orchestrator_event_put(pipeline->context,
                                   &(struct event_about){pipeline->id, 0, key, "training_finished"},
                                   orchestrator_training_json(pipeline, run), err);
 }
@@ -50,13 +50,13 @@ static enum weir_status effect_hollow(struct pipeline *pipeline, const void *wha
 {
     WEIR_AUTO_FREE char *reason = orchestrator_run_hollow_reason(what);
     enum weir_status status =
-        DB_RUN(pipeline->all->context->db, Q_trigger_skipped, NULL, err, DB_I64(pipeline->id),
+        DB_RUN(pipeline->context->db, Q_trigger_skipped, NULL, err, DB_I64(pipeline->id),
                DB_I64(pipeline->newest.number), DB_TEXT(reason));
     if (status != WEIR_OK)
         return status;
     WEIR_AUTO_FREE char *key = weir_format("trigger_skipped/%" PRId64, pipeline->newest.number);
     return orchestrator_event_put(
-        pipeline->all->context, &(struct event_about){pipeline->id, 0, key, "trigger_skipped"},
+        pipeline->context, &(struct event_about){pipeline->id, 0, key, "trigger_skipped"},
         json_pack("{ss,sI,ss}", "pipeline", pipeline->config->name, "trigger",
                   (json_int_t)pipeline->newest.number, "reason", reason),
         err);
@@ -115,7 +115,7 @@ static enum weir_status find_base(const struct pipeline *pipeline, char **ret_ba
     }
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(pipeline->all->context->db, Q_model_newest, &rows, err, DB_I64(pipeline->id));
+        DB_RUN(pipeline->context->db, Q_model_newest, &rows, err, DB_I64(pipeline->id));
     if (status == WEIR_OK && weir_rows_count(rows) > 0)
         *ret_base = weir_strdup(weir_rows_text(rows, 0, 0));
     return status;

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct run *run_find(const struct orchestrator_runs *runs, int64_t number)
+struct run *run_find(const struct runs *runs, int64_t number)
 {
     for (struct run *run = runs->first; run != NULL; run = run->next)
         if (run->number == number)
@@ -27,15 +27,15 @@ struct run *run_find(const struct orchestrator_runs *runs, int64_t number)
 
 void run_schedule(struct run *run, int64_t delay_ms, weir_loop_timer_fn *step)
 {
-    weir_loop_cancel(run->runs->context->loop, run->timer);
-    run->timer = weir_loop_timer(run->runs->context->loop, delay_ms, 0, step, run);
+    weir_loop_cancel(run->context->loop, run->timer);
+    run->timer = weir_loop_timer(run->context->loop, delay_ms, 0, step, run);
 }
 
 static void forget_calls(struct run *run)
 {
-    weir_rpc_forget(run->runs->context->storage, run);
-    weir_rpc_forget(run->runs->context->dispatcher, run);
-    weir_loop_cancel(run->runs->context->loop, run->timer);
+    weir_rpc_forget(run->context->storage, run);
+    weir_rpc_forget(run->context->dispatcher, run);
+    weir_loop_cancel(run->context->loop, run->timer);
     run->timer = 0;
 }
 
@@ -72,7 +72,7 @@ static void finish(struct run *run, const struct weir_error *err)
     free_run(run);
 }
 
-void run_trouble(struct run *run, enum weir_status status, const struct weir_error *err)
+static void trouble(struct run *run, enum weir_status status, const struct weir_error *err)
 {
     if (orchestrator_may_pass(status)) {
         weir_log(WEIR_LOG_WARN, "run tried again", "run=%" PRId64 " because=\"%s\"", run->number,
@@ -84,7 +84,7 @@ void run_trouble(struct run *run, enum weir_status status, const struct weir_err
         return;
     }
     struct weir_error inner;
-    if (DB_RUN(run->runs->context->db, Q_run_failed, NULL, &inner, DB_I64(run->number),
+    if (DB_RUN(run->context->db, Q_run_failed, NULL, &inner, DB_I64(run->number),
                DB_TEXT(err->text)) != WEIR_OK) {
         weir_log(WEIR_LOG_WARN, "failure not recorded", "run=%" PRId64 " because=\"%s\"",
                  run->number, inner.text);
@@ -92,7 +92,7 @@ void run_trouble(struct run *run, enum weir_status status, const struct weir_err
     finish(run, err);
 }
 
-void orchestrator_run_forget(struct orchestrator_runs *runs, const void *owner)
+void orchestrator_run_forget(struct runs *runs, const void *owner)
 {
     struct run **at = &runs->first;
     while (*at != NULL) {
@@ -110,7 +110,7 @@ void orchestrator_run_forget(struct orchestrator_runs *runs, const void *owner)
     }
 }
 
-bool orchestrator_runs_under_way(const struct orchestrator_runs *runs)
+bool orchestrator_runs_under_way(const struct runs *runs)
 {
     const struct run *run = runs->first;
     while (run != NULL && !run->is_under_way)
@@ -118,7 +118,7 @@ bool orchestrator_runs_under_way(const struct orchestrator_runs *runs)
     return run != NULL;
 }
 
-size_t orchestrator_runs_waiting(const struct orchestrator_runs *runs, int64_t **ret_numbers)
+size_t orchestrator_runs_waiting(const struct runs *runs, int64_t **ret_numbers)
 {
     size_t count = 0, capacity = 0;
     int64_t *numbers = NULL;
@@ -132,7 +132,7 @@ size_t orchestrator_runs_waiting(const struct orchestrator_runs *runs, int64_t *
     return count;
 }
 
-void orchestrator_runs_free(struct orchestrator_runs *runs)
+void orchestrator_runs_free(struct runs *runs)
 {
     while (runs->first != NULL) {
         struct run *run = runs->first;
@@ -151,7 +151,7 @@ static void start_trainer(struct run *run)
         return;
     enum weir_status status = weir_make_directories(run->directory, 0700, &err);
     if (status == WEIR_OK)
-        status = DB_RUN(run->runs->context->db, Q_run_started, NULL, &err, DB_I64(run->number),
+        status = DB_RUN(run->context->db, Q_run_started, NULL, &err, DB_I64(run->number),
                         DB_I64(weir_now_wall_us()), DB_I64(run->outline.config->gpus));
     if (status == WEIR_OK)
         status = run->runs->trainers.start(run->runs->trainers.owner, run->number,
@@ -162,7 +162,7 @@ static void start_trainer(struct run *run)
         return;
     }
     if (status != WEIR_OK) {
-        run_trouble(run, status, &err);
+        trouble(run, status, &err);
         return;
     }
     run->launched = true;
@@ -214,7 +214,7 @@ static void give_up(struct run *run, const struct msg_job_is *job)
         &failure, WEIR_INTERNAL, "trainer failed %u times, the last time: %.*s%s%s",
         run->exits + run->deaths, (int)complaint.size, (const char *)complaint.at,
         has_reason ? "; of one sample: " : "", has_reason ? job->failed_reasons.at[0] : ""));
-    run_trouble(run, WEIR_INTERNAL, &failure);
+    trouble(run, WEIR_INTERNAL, &failure);
 }
 
 /* A job that nothing will ever be delivered of is the trainer's fault no more, nor any help to the next one. */
@@ -222,15 +222,14 @@ static void on_failed_job(void *owner, const struct weir_reply *reply, const str
 {
     struct run *run = owner;
     if (err != NULL && err->status == WEIR_INVALID)
-        run_trouble(run, WEIR_INVALID, err);
+        trouble(run, WEIR_INVALID, err);
     else if (run->is_over)
         give_up(run, reply != NULL ? reply->message : NULL);
     else
         try_again(run);
 }
 
-void orchestrator_run_exited(struct orchestrator_runs *runs, int64_t number,
-                             const struct run_exit *ended)
+void orchestrator_run_exited(struct runs *runs, int64_t number, const struct run_exit *ended)
 {
     struct run *run = run_find(runs, number);
     int64_t silent_ms = run_watch_end(runs->watch, number);
@@ -243,11 +242,11 @@ void orchestrator_run_exited(struct orchestrator_runs *runs, int64_t number,
     run->session = 0;
     run->is_over = has_failed(run, ended, silent_ms, &run->failure);
     if (ended->code == 2 && !ended->by_signal) {
-        run_trouble(run, weir_fail(&err, WEIR_INVALID, "trainer: %s", ended->how), &err);
+        trouble(run, weir_fail(&err, WEIR_INVALID, "trainer: %s", ended->how), &err);
     } else if (ended->by_signal && !run->is_over) {
         try_again(run);
     } else {
-        weir_rpc_call(run->runs->context->dispatcher, MSG_job_ask,
+        weir_rpc_call(run->context->dispatcher, MSG_job_ask,
                       &(struct msg_job_ask){.job = (uint64_t)number}, ORCHESTRATOR_ASK_MS,
                       on_failed_job, run);
     }
@@ -259,7 +258,7 @@ static void on_job_opened(void *owner, const struct weir_reply *reply, const str
 {
     struct run *run = owner;
     if (reply == NULL) {
-        run_trouble(run, err->status, err);
+        trouble(run, err->status, err);
         return;
     }
     start_trainer(run);
@@ -269,7 +268,7 @@ static void open_job(struct run *run)
 {
     const struct orchestrator_quota quota =
         orchestrator_quota_of(&run->runs->sharing, run->outline.config->name);
-    WEIR_AUTO_FREE char *set_path = weir_path_in(run->runs->context->data_dir, run->set_path);
+    WEIR_AUTO_FREE char *set_path = weir_path_in(run->context->data_dir, run->set_path);
     struct msg_job_open message = {
         .job = (uint64_t)run->number,
         .file = run->outline.file,
@@ -284,7 +283,7 @@ static void open_job(struct run *run)
         .share = quota.share,
         .workers = (uint32_t)quota.workers,
     };
-    weir_rpc_call(run->runs->context->dispatcher, MSG_job_open, &message, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(run->context->dispatcher, MSG_job_open, &message, ORCHESTRATOR_ASK_MS,
                   on_job_opened, run);
 }
 
@@ -298,16 +297,15 @@ static enum weir_status load_base(struct run *run, struct weir_error *err)
     if (run->base_model == NULL)
         return WEIR_OK;
     struct stored_model model;
-    enum weir_status status =
-        orchestrator_model_get(run->runs->context, run->base_model, &model, err);
+    enum weir_status status = orchestrator_model_get(run->context, run->base_model, &model, err);
     if (status != WEIR_OK)
         return status;
     char *path = NULL;
-    status = orchestrator_model_file(run->runs->context, &model, run->directory, &path, err);
+    status = orchestrator_model_file(run->context, &model, run->directory, &path, err);
     if (status == WEIR_OK) {
         free(run->start_from);
         run->start_from = path;
-        status = orchestrator_model_fitted(run->runs->context, &model, &run->fitted, err);
+        status = orchestrator_model_fitted(run->context, &model, &run->fitted, err);
     }
     orchestrator_model_fini(&model);
     return status;
@@ -331,15 +329,14 @@ static void on_dataset(void *owner, const struct weir_reply *reply, const struct
     struct run *run = owner;
     struct weir_error problem;
     if (reply == NULL) {
-        run_trouble(run, err->status, err);
+        trouble(run, err->status, err);
         return;
     }
     const struct msg_dataset_is *dataset = reply->message;
     if (dataset->dataset == 0) {
-        run_trouble(
-            run,
-            weir_fail(&problem, WEIR_NOT_FOUND, "storage does not know the pipeline's dataset"),
-            &problem);
+        trouble(run,
+                weir_fail(&problem, WEIR_NOT_FOUND, "storage does not know the pipeline's dataset"),
+                &problem);
         return;
     }
     weir_arena_clear(run->arena);
@@ -385,12 +382,12 @@ void run_begin(void *owner)
     if (status == WEIR_OK)
         status = load_base(run, &err);
     if (status != WEIR_OK) {
-        run_trouble(run, status, &err);
+        trouble(run, status, &err);
         return;
     }
     struct msg_dataset_ask ask = {.name = run->outline.config->datasets[0]};
-    weir_rpc_call(run->runs->context->storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS,
-                  on_dataset, run);
+    weir_rpc_call(run->context->storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS, on_dataset,
+                  run);
 }
 
 /* ---- the audit ---- */
@@ -431,7 +428,7 @@ static enum weir_status record_audit(struct run *run, const struct msg_job_is *j
                          run->number, job->lost, job->duplicated, job->delivery);
     }
     enum weir_status status =
-        DB_RUN(run->runs->context->db, Q_run_audited, NULL, err, DB_I64(run->number),
+        DB_RUN(run->context->db, Q_run_audited, NULL, err, DB_I64(run->number),
                DB_TEXT(weir_buf_text(&audit)), DB_I64(job->worker_cpu_ns), DB_I64(job->bytes_read),
                DB_I64(job->bytes_sent));
     return status == WEIR_OK ? run_load(run, err) : status;
@@ -447,7 +444,7 @@ static void on_job_is(void *owner, const struct weir_reply *reply, const struct 
     struct run *run = owner;
     struct weir_error problem;
     if (reply == NULL) {
-        run_trouble(run, err->status, err);
+        trouble(run, err->status, err);
         return;
     }
     const struct msg_job_is *job = reply->message;
@@ -457,10 +454,10 @@ static void on_job_is(void *owner, const struct weir_reply *reply, const struct 
     }
     enum weir_status status = record_audit(run, job, &problem);
     if (status != WEIR_OK) {
-        run_trouble(run, status, &problem);
+        trouble(run, status, &problem);
         return;
     }
-    weir_rpc_send(run->runs->context->dispatcher, MSG_job_close,
+    weir_rpc_send(run->context->dispatcher, MSG_job_close,
                   &(struct msg_job_close){.job = (uint64_t)run->number});
     finish(run, NULL);
 }
@@ -469,6 +466,5 @@ void run_audit(struct run *run)
 {
     run->timer = 0;
     struct msg_job_ask ask = {.job = (uint64_t)run->number};
-    weir_rpc_call(run->runs->context->dispatcher, MSG_job_ask, &ask, ORCHESTRATOR_ASK_MS, on_job_is,
-                  run);
+    weir_rpc_call(run->context->dispatcher, MSG_job_ask, &ask, ORCHESTRATOR_ASK_MS, on_job_is, run);
 }

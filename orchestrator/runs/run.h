@@ -5,7 +5,7 @@
  *     trained  the trainer is done, the audit is awaited
  *     done     audited            failed  the trainer failed too often, or samples were lost
  *
- * Owned by: struct orchestrator_runs. Survives: a crash between any two steps. */
+ * Owned by: struct runs. Survives: a crash between any two steps. */
 #ifndef ORCHESTRATOR_RUNS_RUN_H
 #define ORCHESTRATOR_RUNS_RUN_H
 
@@ -22,8 +22,8 @@ enum {
 struct run;
 
 /* Owned by: struct orchestrator. */
-struct orchestrator_runs {
-    struct orchestrator_context *context;
+struct runs {
+    struct context *context;
     struct orchestrator_trainers trainers;
     struct orchestrator_sharing sharing;
     struct arbiter *arbiter; /* of trainers */
@@ -55,23 +55,21 @@ typedef void run_done_fn(void *owner, const struct run_result *result,
 
 /* Finds or makes the run of that purpose and sees it through. A run that has failed is tried again.
  * UNAVAILABLE when the database is away; `done` is not called then. */
-enum weir_status orchestrator_run_start(struct orchestrator_runs *runs,
-                                        const struct run_wanted *wanted, run_done_fn *done,
-                                        void *owner, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_run_start(struct runs *runs, const struct run_wanted *wanted,
+                                        run_done_fn *done, void *owner,
+                                        struct weir_error *err) WEIR_MUST_USE;
 /* Whoever asked is gone; the trainer is ended. */
-void orchestrator_run_forget(struct orchestrator_runs *runs, const void *owner);
-void orchestrator_runs_free(struct orchestrator_runs *runs);
+void orchestrator_run_forget(struct runs *runs, const void *owner);
+void orchestrator_runs_free(struct runs *runs);
 /* True while a run has begun and is not over. */
-bool orchestrator_runs_under_way(const struct orchestrator_runs *runs);
+bool orchestrator_runs_under_way(const struct runs *runs);
 /* Numbers of the runs that have not begun; returns their count. `*ret_numbers` is the caller's to free. */
-size_t orchestrator_runs_waiting(const struct orchestrator_runs *runs, int64_t **ret_numbers);
+size_t orchestrator_runs_waiting(const struct runs *runs, int64_t **ret_numbers);
 /* What pipelines have had of their shares, as runs of former processes tell. */
-enum weir_status orchestrator_runs_recall(struct orchestrator_runs *runs,
-                                          struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_runs_recall(struct runs *runs, struct weir_error *err) WEIR_MUST_USE;
 
 /* Removes the directory of a run's files. */
-enum weir_status orchestrator_run_remove_files(const struct orchestrator_context *context,
-                                               int64_t number,
+enum weir_status orchestrator_run_remove_files(const struct context *context, int64_t number,
                                                struct weir_error *err) WEIR_MUST_USE;
 
 /* The trainer of a run has ended by itself; `how` says in words what the system told. */
@@ -80,8 +78,7 @@ struct run_exit {
     int code;
     const char *how;
 };
-void orchestrator_run_exited(struct orchestrator_runs *runs, int64_t number,
-                             const struct run_exit *exit);
+void orchestrator_run_exited(struct runs *runs, int64_t number, const struct run_exit *exit);
 
 /* Progress of a trainer that works now, for a pipeline (0: for any), for people. False: none. */
 struct run_progress {
@@ -94,12 +91,12 @@ struct run_progress {
     int64_t busy_ns, wait_ns;
     char stage[16]; /* what it has waited for lately: see docs/reference/json.md; "": not known */
 };
-bool orchestrator_run_progress(const struct orchestrator_runs *runs, int64_t pipeline,
+bool orchestrator_run_progress(const struct runs *runs, int64_t pipeline,
                                struct run_progress *ret_progress);
 
 /* What trainers ask and tell: answers run_ask, run_beat, run_done. */
-void orchestrator_run_asked(struct orchestrator_runs *runs, struct weir_request *request);
-void orchestrator_run_beats(struct orchestrator_runs *runs, struct weir_request *request);
-void orchestrator_run_finished(struct orchestrator_runs *runs, struct weir_request *request);
+void orchestrator_run_asked(struct runs *runs, struct weir_request *request);
+void orchestrator_run_beats(struct runs *runs, struct weir_request *request);
+void orchestrator_run_finished(struct runs *runs, struct weir_request *request);
 
 #endif

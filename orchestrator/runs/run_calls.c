@@ -16,7 +16,7 @@ static void refuse(struct weir_request *request, enum weir_status status, struct
     weir_rpc_refuse(request->server, &request->route, err);
 }
 
-void orchestrator_run_asked(struct orchestrator_runs *runs, struct weir_request *request)
+void orchestrator_run_asked(struct runs *runs, struct weir_request *request)
 {
     const struct msg_run_ask *ask = request->message;
     struct run *run = run_find(runs, (int64_t)ask->run);
@@ -45,7 +45,7 @@ void orchestrator_run_asked(struct orchestrator_runs *runs, struct weir_request 
     weir_rpc_reply(request->server, &request->route, MSG_run_is, &answer, NULL);
 }
 
-void orchestrator_run_beats(struct orchestrator_runs *runs, struct weir_request *request)
+void orchestrator_run_beats(struct runs *runs, struct weir_request *request)
 {
     const struct msg_run_beat *beat = request->message;
     struct run *run = run_find(runs, (int64_t)beat->run);
@@ -72,7 +72,7 @@ void orchestrator_run_beats(struct orchestrator_runs *runs, struct weir_request 
 }
 
 /* True: told before, by a trainer that missed the answer. */
-static bool is_over(struct orchestrator_runs *runs, int64_t number)
+static bool is_over(struct runs *runs, int64_t number)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     struct weir_error err;
@@ -90,9 +90,9 @@ static enum weir_status record(struct run *run, const struct msg_run_done *done,
     bool learns = strcmp(run->mode, "train") == 0;
     struct weir_bytes fitted = learns ? done->fitted : weir_bytes_of("");
     enum weir_status status = DB_RUN(
-        run->runs->context->db, Q_run_trained, NULL, err, DB_I64(run->number),
-        DB_I64(done->samples), DB_F64(done->loss), DB_I64(done->busy_ns), DB_I64(done->wait_ns),
-        DB_I64(done->cpu_ns), DB_TEXT(done->model), DB_TEXT(done->outputs), DB_BYTES(fitted),
+        run->context->db, Q_run_trained, NULL, err, DB_I64(run->number), DB_I64(done->samples),
+        DB_F64(done->loss), DB_I64(done->busy_ns), DB_I64(done->wait_ns), DB_I64(done->cpu_ns),
+        DB_TEXT(done->model), DB_TEXT(done->outputs), DB_BYTES(fitted),
         done->since_first_ns > 0 ? DB_I64(weir_now_wall_us() - done->since_first_ns / 1000)
                                  : DB_NULL,
         DB_I64(run_bill_ns(run->runs, run->number)));
@@ -117,7 +117,7 @@ static enum weir_status check_file(const struct run *run, const char *name, stru
         name, run->directory);
 }
 
-void orchestrator_run_finished(struct orchestrator_runs *runs, struct weir_request *request)
+void orchestrator_run_finished(struct runs *runs, struct weir_request *request)
 {
     const struct msg_run_done *done = request->message;
     struct run *run = run_find(runs, (int64_t)done->run);
@@ -153,7 +153,7 @@ void orchestrator_run_finished(struct orchestrator_runs *runs, struct weir_reque
     run_audit(run);
 }
 
-bool orchestrator_run_progress(const struct orchestrator_runs *runs, int64_t pipeline,
+bool orchestrator_run_progress(const struct runs *runs, int64_t pipeline,
                                struct run_progress *ret_progress)
 {
     for (const struct run *run = runs->first; run != NULL; run = run->next) {

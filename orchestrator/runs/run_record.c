@@ -44,8 +44,7 @@ enum {
 enum weir_status run_load(struct run *run, struct weir_error *err)
 {
     struct weir_rows *row = NULL;
-    enum weir_status status =
-        DB_RUN(run->runs->context->db, Q_run_get, &row, err, DB_I64(run->number));
+    enum weir_status status = DB_RUN(run->context->db, Q_run_get, &row, err, DB_I64(run->number));
     if (status != WEIR_OK)
         return status;
     if (weir_rows_count(row) == 0) {
@@ -113,7 +112,7 @@ void run_result_of(const struct run *run, struct run_result *ret_result)
     };
 }
 
-static enum weir_status find_or_add(struct orchestrator_runs *runs, const struct run_wanted *wanted,
+static enum weir_status find_or_add(struct runs *runs, const struct run_wanted *wanted,
                                     int64_t *ret_number, struct weir_error *err)
 {
     enum weir_status status = DB_RUN(
@@ -133,9 +132,8 @@ static enum weir_status find_or_add(struct orchestrator_runs *runs, const struct
     return status;
 }
 
-enum weir_status orchestrator_run_start(struct orchestrator_runs *runs,
-                                        const struct run_wanted *wanted, run_done_fn *done,
-                                        void *owner, struct weir_error *err)
+enum weir_status orchestrator_run_start(struct runs *runs, const struct run_wanted *wanted,
+                                        run_done_fn *done, void *owner, struct weir_error *err)
 {
     int64_t number = 0;
     enum weir_status status = find_or_add(runs, wanted, &number, err);
@@ -149,6 +147,7 @@ enum weir_status orchestrator_run_start(struct orchestrator_runs *runs,
         (void)snprintf(name, sizeof name, "%lld", (long long)number);
         run = weir_calloc(1, sizeof *run);
         run->runs = runs;
+        run->context = runs->context;
         run->number = number;
         run->directory = orchestrator_path(runs->context, "runs", name);
         run->start_from = weir_strdup("");
@@ -167,8 +166,8 @@ enum weir_status orchestrator_run_start(struct orchestrator_runs *runs,
     return WEIR_OK;
 }
 
-enum weir_status orchestrator_run_remove_files(const struct orchestrator_context *context,
-                                               int64_t number, struct weir_error *err)
+enum weir_status orchestrator_run_remove_files(const struct context *context, int64_t number,
+                                               struct weir_error *err)
 {
     char name[32];
     (void)snprintf(name, sizeof name, "%lld", (long long)number);

@@ -12,7 +12,7 @@
 enum { NS_PER_MS = 1000000, RECALLED_MAX = 1000 };
 
 /* Whoever is given a slot begins. */
-static void grant_all(struct orchestrator_runs *runs, const struct run *asking)
+static void grant_all(struct runs *runs, const struct run *asking)
 {
     int64_t number = 0;
     while (arbiter_grant(runs->arbiter, weir_now_ms(), &number)) {
@@ -26,7 +26,7 @@ static void grant_all(struct orchestrator_runs *runs, const struct run *asking)
 
 enum weir_status run_ask_slot(struct run *run, bool *ret_has, struct weir_error *err)
 {
-    struct orchestrator_runs *runs = run->runs;
+    struct runs *runs = run->runs;
     const struct orchestrator_config *config = run->outline.config;
     const struct orchestrator_quota quota = orchestrator_quota_of(&runs->sharing, config->name);
     const struct arbiter_claim claim = {
@@ -49,13 +49,13 @@ enum weir_status run_ask_slot(struct run *run, bool *ret_has, struct weir_error 
     return WEIR_OK;
 }
 
-int64_t run_bill_ns(struct orchestrator_runs *runs, int64_t number)
+int64_t run_bill_ns(struct runs *runs, int64_t number)
 {
     return arbiter_bill(runs->arbiter, number, weir_now_ms()) * NS_PER_MS;
 }
 
 /* What it has held for a run that did not come to its end. */
-static void note_held(struct orchestrator_runs *runs, int64_t number)
+static void note_held(struct runs *runs, int64_t number)
 {
     struct weir_error err;
     int64_t held_ns = run_bill_ns(runs, number);
@@ -66,7 +66,7 @@ static void note_held(struct orchestrator_runs *runs, int64_t number)
 }
 
 /* A run that is over may be asked for again, and be over again, before the process that did it is gone. */
-void run_release_slot(struct orchestrator_runs *runs, int64_t number)
+void run_release_slot(struct runs *runs, int64_t number)
 {
     if (run_watch_has(runs->watch, number))
         return;
@@ -75,7 +75,7 @@ void run_release_slot(struct orchestrator_runs *runs, int64_t number)
     grant_all(runs, NULL);
 }
 
-enum weir_status orchestrator_runs_recall(struct orchestrator_runs *runs, struct weir_error *err)
+enum weir_status orchestrator_runs_recall(struct runs *runs, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =

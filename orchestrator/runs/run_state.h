@@ -5,7 +5,8 @@
 #include "orchestrator/runs/run.h"
 
 struct run {
-    struct orchestrator_runs *runs;
+    struct runs *runs;
+    struct context *context;
     struct run *next;
     struct weir_rows *row; /* Q_run_get: the texts below are borrowed from it */
     int64_t number;
@@ -38,15 +39,14 @@ struct run {
 /* Steps, each begun again from the front after trouble that may pass. */
 void run_begin(void *owner);
 void run_audit(struct run *run);
-void run_trouble(struct run *run, enum weir_status status, const struct weir_error *err);
 void run_schedule(struct run *run, int64_t delay_ms, weir_loop_timer_fn *step);
-struct run *run_find(const struct orchestrator_runs *runs, int64_t number);
+struct run *run_find(const struct runs *runs, int64_t number);
 /* Asks the arbiter. False: the run begins again when it is given a slot. INVALID: it never will be. */
 enum weir_status run_ask_slot(struct run *run, bool *ret_has, struct weir_error *err) WEIR_MUST_USE;
 /* For how long the run's trainer has held its slot since this was asked last. */
-int64_t run_bill_ns(struct orchestrator_runs *runs, int64_t number);
+int64_t run_bill_ns(struct runs *runs, int64_t number);
 /* The run is over, or begins again later: its slot is free, unless a process of it is there, whose end frees it. */
-void run_release_slot(struct orchestrator_runs *runs, int64_t number);
+void run_release_slot(struct runs *runs, int64_t number);
 /* Reads the row again; what the run points to changes. */
 enum weir_status run_load(struct run *run, struct weir_error *err) WEIR_MUST_USE;
 /* "open", "trained", "done" or "failed". */

@@ -1,7 +1,7 @@
 /* Processes of trainers that do not do their part: who says nothing for longer than
  * training.patience, and who is done and does not leave, is told to end, for it holds a slot. Time
  * counts while this process looks: one that was suspended itself finds nobody silent. Owned by:
- * struct orchestrator_runs. */
+ * struct runs. */
 #ifndef ORCHESTRATOR_RUNS_RUN_WATCH_H
 #define ORCHESTRATOR_RUNS_RUN_WATCH_H
 

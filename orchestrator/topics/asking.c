@@ -33,7 +33,7 @@ enum weir_status topic_choose_model(const struct topic_call *call, const struct 
     const char *asked = topic_text(call, "model", NULL);
     if (asked != NULL) {
         struct stored_model model = {0};
-        enum weir_status status = orchestrator_model_get(&call->orch->context, asked, &model, err);
+        enum weir_status status = orchestrator_model_get(call->context, asked, &model, err);
         if (status == WEIR_OK && !orchestrator_model_is_live(&model)) {
             status = weir_fail(err, WEIR_NOT_FOUND, "model %s is %s: its files are gone", asked,
                                model.state);
@@ -43,7 +43,7 @@ enum weir_status topic_choose_model(const struct topic_call *call, const struct 
             *ret_model = weir_strdup(asked);
         return status;
     }
-    enum weir_status status = DB_RUN(call->orch->context.db, Q_model_active, &rows, err,
+    enum weir_status status = DB_RUN(call->context->db, Q_model_active, &rows, err,
                                      DB_I64(orchestrator_pipeline_id(pipeline)));
     if (status == WEIR_OK && weir_rows_text(rows, 0, 0)[0] == '\0') {
         status = weir_fail(err, WEIR_NOT_FOUND, "pipeline %s has no model yet",

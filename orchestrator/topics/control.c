@@ -14,8 +14,8 @@ static json_t *standing_json(const struct topic_call *call, const struct pipelin
                      config->mode == MODE_LIVE ? "live" : "replay", "state",
                      pipeline_state_name(state), "doing", pipeline_state_text(state), "error",
                      orchestrator_pipeline_error(pipeline), "file",
-                     orchestrator_pipeline_file(pipeline), "wish",
-                     orchestrator_pipeline_wish(pipeline), "held", call->orch->pipelines.are_held);
+                     orchestrator_pipeline_outline(pipeline).file, "wish",
+                     orchestrator_pipeline_wish(pipeline), "held", call->all->pipelines->are_held);
 }
 
 void topic_submit(struct topic_call *call)
@@ -28,7 +28,7 @@ void topic_submit(struct topic_call *call)
         topic_dry_run(call);
         return;
     }
-    if (orchestrator_pipeline_submit(&call->orch->pipelines,
+    if (orchestrator_pipeline_submit(call->all->pipelines,
                                      topic_text(call, "file", "pipeline file"), weir_bytes_of(text),
                                      &pipeline, &is_new, &err) != WEIR_OK) {
         topic_refuse(call, &err);
@@ -42,13 +42,13 @@ void topic_submit(struct topic_call *call)
 void topic_list(struct topic_call *call)
 {
     json_t *pipelines = json_array();
-    for (const struct pipeline *pipeline = call->orch->pipelines.first; pipeline != NULL;
+    for (const struct pipeline *pipeline = call->all->pipelines->first; pipeline != NULL;
          pipeline = orchestrator_pipeline_next(pipeline)) {
         if (orchestrator_pipeline_state(pipeline) != PIPELINE_REMOVED)
             json_array_append_new(pipelines, standing_json(call, pipeline));
     }
     topic_answer(
-        call, json_pack("{so,sb}", "pipelines", pipelines, "held", call->orch->pipelines.are_held));
+        call, json_pack("{so,sb}", "pipelines", pipelines, "held", call->all->pipelines->are_held));
 }
 
 /* Answers how the pipeline stands behind the order; `status` is what became of that. */
@@ -112,12 +112,12 @@ void topic_standing(struct topic_call *call)
     struct weir_error err;
     WEIR_AUTO(weir_rows) rows = NULL;
     int64_t number = topic_number(call, "number", 0);
-    const struct pipeline *pipeline = orchestrator_pipeline_by_id(&call->orch->pipelines, number);
+    const struct pipeline *pipeline = orchestrator_pipeline_by_id(call->all->pipelines, number);
     if (pipeline == NULL) {
         topic_fail(call, WEIR_NOT_FOUND, "pipeline number %lld: there is none", (long long)number);
         return;
     }
-    if (DB_RUN(call->orch->context.db, Q_event_get, &rows, &err, DB_I64(number),
+    if (DB_RUN(call->context->db, Q_event_get, &rows, &err, DB_I64(number),
                DB_TEXT("pipeline_removed")) != WEIR_OK) {
         topic_refuse(call, &err);
         return;

@@ -51,8 +51,8 @@ static void on_dataset(void *owner, const struct weir_reply *reply, const struct
 static void ask_next(struct topic_call *call, uint64_t after)
 {
     struct msg_dataset_ask ask = {.name = "", .after = after};
-    weir_rpc_call(call->orch->context.storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS,
-                  on_dataset, call);
+    weir_rpc_call(call->context->storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS, on_dataset,
+                  call);
 }
 
 void topic_datasets(struct topic_call *call)

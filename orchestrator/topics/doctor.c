@@ -28,39 +28,38 @@ static void say_damaged(json_t *findings, const char *found, const char *expecte
 }
 
 /* True: its file is what was stored, and so is its fitted state. */
-static bool check_model(struct orchestrator *orch, const struct stored_model *model,
-                        json_t *findings)
+static bool check_model(struct topics *topics, const struct stored_model *model, json_t *findings)
 {
     struct model_content content = {.mapped = NULL};
     WEIR_AUTO_BUF fitted = {0};
     struct weir_error err;
     bool is_fine = true;
-    enum weir_status status = orchestrator_model_content(&orch->context, model, &content, &err);
+    enum weir_status status = orchestrator_model_content(topics->context, model, &content, &err);
     orchestrator_model_content_fini(&content);
     if (status != WEIR_OK) {
         say_damaged(findings, err.text, model->checksum);
         is_fine = false;
     }
-    if (orchestrator_model_fitted(&orch->context, model, &fitted, &err) != WEIR_OK) {
+    if (orchestrator_model_fitted(topics->context, model, &fitted, &err) != WEIR_OK) {
         say_damaged(findings, err.text, model->fitted_checksum);
         is_fine = false;
     }
     return is_fine;
 }
 
-static enum weir_status check_models(struct orchestrator *orch, json_t *findings,
+static enum weir_status check_models(struct topics *topics, json_t *findings,
                                      struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     size_t fine = 0, looked_at = 0;
-    enum weir_status status = orchestrator_model_all(&orch->context, 0, &rows, err);
+    enum weir_status status = orchestrator_model_all(topics->context, 0, &rows, err);
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         struct stored_model model;
         orchestrator_model_row(rows, i, &model);
         if (!orchestrator_model_is_live(&model))
             continue; /* its file may be gone on purpose */
         looked_at++;
-        fine += check_model(orch, &model, findings);
+        fine += check_model(topics, &model, findings);
     }
     if (status == WEIR_OK && fine == looked_at) {
         WEIR_AUTO_FREE char *found = weir_format("%zu models have their checksum", fine);
@@ -73,14 +72,14 @@ static enum weir_status check_models(struct orchestrator *orch, json_t *findings
 
 /* Those of triggers and intervals are the selector's to say; what it sealed for a scoring, a window or a holdout
  * only the run knows of. */
-static enum weir_status check_run_sets(struct orchestrator *orch, json_t *findings,
+static enum weir_status check_run_sets(struct topics *topics, json_t *findings,
                                        struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(orch->context.db, Q_run_open_sets, &rows, err);
+    enum weir_status status = DB_RUN(topics->context->db, Q_run_open_sets, &rows, err);
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         WEIR_AUTO_FREE char *path =
-            orchestrator_path(&orch->context, ".", weir_rows_text(rows, i, 1));
+            orchestrator_path(topics->context, ".", weir_rows_text(rows, i, 1));
         if (access(path, F_OK) == 0)
             continue;
         WEIR_AUTO_FREE char *found = weir_format("%s: %s", path, strerror(errno));
@@ -99,16 +98,16 @@ static enum weir_status check_run_sets(struct orchestrator *orch, json_t *findin
 enum { COL_NUMBER, COL_HASH };
 
 /* Deep, the file is read: its hash is in the database. */
-static enum weir_status check_receipt(const struct orchestrator *orch, int64_t number,
-                                      const char *hash, bool is_deep, struct weir_error *err)
+static enum weir_status check_receipt(const struct topics *topics, int64_t number, const char *hash,
+                                      bool is_deep, struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *path = topic_receipt_path(orch, number);
+    WEIR_AUTO_FREE char *path = topic_receipt_path(topics, number);
     struct receipt_claims claims;
     if (!is_deep)
         return access(path, F_OK) == 0
                    ? WEIR_OK
                    : weir_fail(err, WEIR_NOT_FOUND, "%s: %s", path, strerror(errno));
-    enum weir_status status = topic_receipt_load(orch, number, &claims, err);
+    enum weir_status status = topic_receipt_load(topics, number, &claims, err);
     return status != WEIR_OK || strcmp(claims.hash, hash) == 0
                ? status
                : weir_fail(err, WEIR_CORRUPT, "%s: its hash is %s", path, claims.hash);
@@ -119,12 +118,12 @@ static enum weir_status check_receipts(const struct topic_call *call, json_t *fi
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     bool is_deep = json_is_true(json_object_get(call->arguments, "deep"));
-    enum weir_status status = DB_RUN(call->orch->context.db, Q_receipts_written, &rows, err);
+    enum weir_status status = DB_RUN(call->context->db, Q_receipts_written, &rows, err);
     size_t count = status == WEIR_OK ? weir_rows_count(rows) : 0, fine = 0;
     for (size_t i = 0; i < count; i++) {
         struct weir_error found;
         const char *hash = weir_rows_text(rows, i, COL_HASH);
-        if (check_receipt(call->orch, weir_rows_i64(rows, i, COL_NUMBER), hash, is_deep, &found) ==
+        if (check_receipt(call->all, weir_rows_i64(rows, i, COL_NUMBER), hash, is_deep, &found) ==
             WEIR_OK) {
             fine++;
             continue;
@@ -218,10 +217,10 @@ static void on_owned_examined(void *owner, const struct weir_reply *reply,
 /* The orchestrator's own files, before the selector is asked for its. */
 static enum weir_status check_own(struct topic_call *call, json_t *findings, struct weir_error *err)
 {
-    enum weir_status status = check_models(call->orch, findings, err);
+    enum weir_status status = check_models(call->all, findings, err);
     if (status == WEIR_OK)
         status = check_receipts(call, findings, err);
-    return status == WEIR_OK ? check_run_sets(call->orch, findings, err) : status;
+    return status == WEIR_OK ? check_run_sets(call->all, findings, err) : status;
 }
 
 static void on_examined(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -245,7 +244,7 @@ static void on_examined(void *owner, const struct weir_reply *reply, const struc
         topic_refuse(call, &own);
         return;
     }
-    weir_rpc_call(call->orch->context.selector, MSG_owned_examine, &ask, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(call->context->selector, MSG_owned_examine, &ask, ORCHESTRATOR_ASK_MS,
                   on_owned_examined, call);
 }
 
@@ -255,6 +254,6 @@ void topic_doctor(struct topic_call *call)
         .session = (uint64_t)topic_number(call, "session", 1),
         .deep = topic_flag(call, "deep"),
     };
-    weir_rpc_call(call->orch->context.storage, MSG_doctor_ask, &ask, ORCHESTRATOR_ASK_MS,
-                  on_examined, call);
+    weir_rpc_call(call->context->storage, MSG_doctor_ask, &ask, ORCHESTRATOR_ASK_MS, on_examined,
+                  call);
 }

@@ -27,7 +27,7 @@ static void on_rehearsed(void *owner, json_t *json, const struct weir_error *err
 void topic_dry_run(struct topic_call *call)
 {
     struct weir_error err;
-    if (orchestrator_rehearse(&call->orch->context, topic_text(call, "file", "pipeline file"),
+    if (orchestrator_rehearse(call->context, topic_text(call, "file", "pipeline file"),
                               weir_bytes_of(topic_text(call, "text", "")), false, &call->rehearsal,
                               &err) != WEIR_OK) {
         topic_refuse(call, &err);

@@ -102,7 +102,6 @@ void topic_erase_plan(struct topic_call *call)
         .keys = {names.keys, names.key_count},
         .ids = {names.ids, names.id_count},
     };
-    weir_rpc_call(call->orch->context.storage, MSG_find, &find, ORCHESTRATOR_ASK_MS, on_found,
-                  call);
+    weir_rpc_call(call->context->storage, MSG_find, &find, ORCHESTRATOR_ASK_MS, on_found, call);
     topic_names_fini(&names);
 }

@@ -32,7 +32,7 @@ static void forget(struct topic_call *call)
 {
     struct erase_requests *requests = call->requests;
     for (size_t i = 0; i < requests->count; i++)
-        weir_rpc_forget(call->orch->context.storage, &requests->at[i]);
+        weir_rpc_forget(call->context->storage, &requests->at[i]);
     free_requests(requests);
 }
 
@@ -66,7 +66,7 @@ static void on_accepted(void *owner, const struct weir_reply *reply, const struc
     struct one_request *one = owner;
     struct topic_call *call = one->of->call;
     if (reply == NULL) {
-        orchestrator_erasures_doubt(call->orch->erasures);
+        orchestrator_erasures_doubt(call->all->erasures);
         one_is_done(one, err);
         return;
     }
@@ -76,7 +76,7 @@ static void on_accepted(void *owner, const struct weir_reply *reply, const struc
     const struct erasure_names names = {.number = one->number,
                                         .dataset = topic_text(call, "dataset", ""),
                                         .reference = one->reference};
-    orchestrator_erasure_note(call->orch->erasures, &names, on_noted, one);
+    orchestrator_erasure_note(call->all->erasures, &names, on_noted, one);
 }
 
 static const char *text_of(const json_t *object, const char *key)
@@ -109,7 +109,7 @@ static void ask(struct one_request *one, const json_t *request)
         .keys = {names.keys, names.key_count},
         .expects_match = !topic_flag(call, "allow_none"),
     };
-    weir_rpc_call(call->orch->context.storage, MSG_erase_accept, &accept, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(call->context->storage, MSG_erase_accept, &accept, ORCHESTRATOR_ASK_MS,
                   on_accepted, one);
     topic_names_fini(&names);
 }

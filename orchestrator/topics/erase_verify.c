@@ -28,15 +28,15 @@ enum { VERIFIED_AT_ONCE = 100 }; /* erasures in one answer */
 /* Columns of Q_erasure_chain. */
 enum { COL_SAMPLES, COL_HASH, COL_PREVIOUS, COL_FOLLOWS };
 
-char *topic_receipt_path(const struct orchestrator *orch, int64_t erasure)
+char *topic_receipt_path(const struct topics *topics, int64_t erasure)
 {
-    return weir_format("%s/receipts/%" PRId64 ".json", orch->context.data_dir, erasure);
+    return weir_format("%s/receipts/%" PRId64 ".json", topics->context->data_dir, erasure);
 }
 
-enum weir_status topic_receipt_load(const struct orchestrator *orch, int64_t erasure,
+enum weir_status topic_receipt_load(const struct topics *topics, int64_t erasure,
                                     struct receipt_claims *ret_claims, struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *path = topic_receipt_path(orch, erasure);
+    WEIR_AUTO_FREE char *path = topic_receipt_path(topics, erasure);
     WEIR_AUTO_BUF text = {0};
     enum weir_status status = weir_file_read(path, RECEIPT_BYTES_MAX, &text, err);
     if (status != WEIR_OK)
@@ -60,7 +60,7 @@ static void check_signature(struct topic_call *call, int64_t number,
     struct weir_error err;
     json_t *keys = NULL;
     struct finding finding = {.check = "signature", .verdict = "fine", .found = claims->key};
-    if (orchestrator_receipt_keys(&call->orch->context, &keys, &err) != WEIR_OK) {
+    if (orchestrator_receipt_keys(call->context, &keys, &err) != WEIR_OK) {
         finding.verdict = "wrong";
         finding.found = err.text;
     } else if (*claims->key == '\0') {
@@ -82,7 +82,7 @@ static void check_receipt(struct topic_call *call, int64_t number, const struct 
     struct weir_error err;
     struct finding finding = {
         .check = "receipt", .verdict = "wrong", .expected = weir_rows_text(chain, 0, COL_HASH)};
-    if (topic_receipt_load(call->orch, number, &claims, &err) != WEIR_OK) {
+    if (topic_receipt_load(call->all, number, &claims, &err) != WEIR_OK) {
         finding.found = err.text;
         finding.advice =
             "put back a copy of the receipt, from a backup or from whom it was given to";
@@ -114,8 +114,7 @@ static enum weir_status check_models(struct topic_call *call, int64_t number,
                                      struct weir_error *err)
 {
     WEIR_AUTO_FREE char *model = NULL;
-    enum weir_status status =
-        orchestrator_erasure_seen_by(&call->orch->context, number, &model, err);
+    enum weir_status status = orchestrator_erasure_seen_by(call->context, number, &model, err);
     if (status != WEIR_OK)
         return status;
     add(call, number,
@@ -204,8 +203,8 @@ static void ask_scores(struct topic_call *call)
         go_on(call);
         return;
     }
-    if (orchestrator_erasure_ask_scores(&call->orch->context, asked_now(call), &place, on_counted,
-                                        call, &err) != WEIR_OK)
+    if (orchestrator_erasure_ask_scores(call->context, asked_now(call), &place, on_counted, call,
+                                        &err) != WEIR_OK)
         topic_refuse(call, &err);
     else
         call->number = (int64_t)place.block;
@@ -262,7 +261,7 @@ static void on_checked(void *owner, const struct weir_reply *reply, const struct
     }
     tell_samples(call, asked_now(call), answer);
     call->number = 0;
-    call->pipeline = call->orch->pipelines.first;
+    call->pipeline = call->all->pipelines->first;
     ask_scores(call);
 }
 
@@ -273,7 +272,7 @@ static enum weir_status check_here(struct topic_call *call, bool *ret_has_receip
     WEIR_AUTO(weir_rows) chain = NULL;
     int64_t number = asked_now(call);
     enum weir_status status =
-        DB_RUN(call->orch->context.db, Q_erasure_chain, &chain, err, DB_I64(number));
+        DB_RUN(call->context->db, Q_erasure_chain, &chain, err, DB_I64(number));
     *ret_has_receipt = status == WEIR_OK && weir_rows_count(chain) > 0;
     if (!*ret_has_receipt)
         return status;
@@ -313,8 +312,8 @@ static void ask_next(struct topic_call *call)
         .after = (uint64_t)call->number,
         .look = weir_random_u64(),
     };
-    weir_rpc_call(call->orch->context.storage, MSG_erase_check, &check, ORCHESTRATOR_ASK_MS,
-                  on_checked, call);
+    weir_rpc_call(call->context->storage, MSG_erase_check, &check, ORCHESTRATOR_ASK_MS, on_checked,
+                  call);
 }
 
 /* ---- a page of them ---- */
@@ -344,8 +343,8 @@ static void tell_open(struct topic_call *call, const struct weir_rows *rows, siz
     if (tell_unverified(call, weir_rows_i64(rows, row, PAGE_NUMBER)))
         return;
     char due[WEIR_TIME_TEXT_MAX] = "no pipeline promises when";
-    int64_t due_us = orchestrator_erasure_due_us(&call->orch->pipelines,
-                                                 weir_rows_i64(rows, row, PAGE_ACCEPTED));
+    int64_t due_us =
+        orchestrator_erasure_due_us(call->all->pipelines, weir_rows_i64(rows, row, PAGE_ACCEPTED));
     bool is_late = due_us != 0 && weir_now_wall_us() > due_us;
     if (due_us != 0)
         weir_time_format(due_us, due);
@@ -379,10 +378,10 @@ static enum weir_status load_page(struct topic_call *call, struct weir_error *er
     WEIR_AUTO(weir_rows) page = NULL;
     WEIR_AUTO(weir_rows) total = NULL;
     int64_t after = topic_number(call, "after", 0);
-    enum weir_status status = DB_RUN(call->orch->context.db, Q_erasure_page, &page, err,
-                                     DB_I64(after), DB_I64(VERIFIED_AT_ONCE));
+    enum weir_status status = DB_RUN(call->context->db, Q_erasure_page, &page, err, DB_I64(after),
+                                     DB_I64(VERIFIED_AT_ONCE));
     if (status == WEIR_OK && after == 0)
-        status = DB_RUN(call->orch->context.db, Q_erasures_total, &total, err);
+        status = DB_RUN(call->context->db, Q_erasures_total, &total, err);
     if (status != WEIR_OK)
         return status;
     size_t count = weir_rows_count(page);
@@ -401,7 +400,7 @@ static enum weir_status load_one(struct topic_call *call, int64_t number, struct
 {
     WEIR_AUTO(weir_rows) page = NULL;
     enum weir_status status =
-        DB_RUN(call->orch->context.db, Q_erasure_page, &page, err, DB_I64(number - 1), DB_I64(1));
+        DB_RUN(call->context->db, Q_erasure_page, &page, err, DB_I64(number - 1), DB_I64(1));
     if (status != WEIR_OK)
         return status;
     if (weir_rows_count(page) == 0 || weir_rows_i64(page, 0, PAGE_NUMBER) != number)
@@ -439,6 +438,6 @@ void topic_erase_verify(struct topic_call *call)
 {
     static const struct msg_erase_troubles_ask ASK;
     call->collected = json_pack("{s[],s[],s{}}", "findings", "pending", "unverified");
-    weir_rpc_call(call->orch->context.storage, MSG_erase_troubles_ask, &ASK, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(call->context->storage, MSG_erase_troubles_ask, &ASK, ORCHESTRATOR_ASK_MS,
                   on_troubles, call);
 }

@@ -51,7 +51,7 @@ static void on_accepted(void *owner, const struct weir_reply *reply, const struc
 {
     struct topic_call *call = owner;
     if (reply == NULL) {
-        orchestrator_erasures_doubt(call->orch->erasures);
+        orchestrator_erasures_doubt(call->all->erasures);
         topic_refuse(call, err);
         return;
     }
@@ -64,7 +64,7 @@ static void on_accepted(void *owner, const struct weir_reply *reply, const struc
     const struct erasure_names names = {.number = call->number,
                                         .dataset = topic_text(call, "dataset", ""),
                                         .reference = topic_text(call, "reference", "")};
-    orchestrator_erasure_note(call->orch->erasures, &names, on_noted, call);
+    orchestrator_erasure_note(call->all->erasures, &names, on_noted, call);
 }
 
 void topic_erase_request(struct topic_call *call)
@@ -89,7 +89,7 @@ void topic_erase_request(struct topic_call *call)
         .expects_match = !topic_flag(call, "allow_none"),
         .drop_refused = topic_flag(call, "drop_refused"),
     };
-    weir_rpc_call(call->orch->context.storage, MSG_erase_accept, &accept, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(call->context->storage, MSG_erase_accept, &accept, ORCHESTRATOR_ASK_MS,
                   on_accepted, call);
     topic_names_fini(&names);
 }
@@ -124,7 +124,7 @@ static void add_due(const struct topic_call *call, const struct weir_rows *rows,
                     json_t *json)
 {
     int64_t at_us =
-        orchestrator_erasure_due_us(&call->orch->pipelines, weir_rows_i64(rows, row, COL_ACCEPTED));
+        orchestrator_erasure_due_us(call->all->pipelines, weir_rows_i64(rows, row, COL_ACCEPTED));
     int64_t finished_us = weir_rows_i64(rows, row, COL_FINISHED);
     bool overdue = at_us != 0 && finished_us == 0 && weir_now_wall_us() > at_us;
     json_object_set_new(json, "due", time_or_null(at_us));
@@ -174,8 +174,7 @@ static enum weir_status load(const struct topic_call *call, struct weir_rows **r
 {
     int64_t number = topic_number(call, "erasure", 0);
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status =
-        DB_RUN(call->orch->context.db, Q_erasure_get, &rows, err, DB_I64(number));
+    enum weir_status status = DB_RUN(call->context->db, Q_erasure_get, &rows, err, DB_I64(number));
     if (status == WEIR_OK && weir_rows_count(rows) == 0) {
         status = weir_fail(err, WEIR_NOT_FOUND, "erasure %lld: there is none; see weir erase list",
                            (long long)number);
@@ -193,7 +192,7 @@ static void answer_status(struct topic_call *call, const char *trouble, bool unv
     WEIR_AUTO(weir_rows) models = NULL;
     enum weir_status status = load(call, &rows, &err);
     if (status == WEIR_OK) {
-        status = DB_RUN(call->orch->context.db, Q_erasure_models_of, &models, &err,
+        status = DB_RUN(call->context->db, Q_erasure_models_of, &models, &err,
                         DB_I64(topic_number(call, "erasure", 0)));
     }
     if (status != WEIR_OK) {
@@ -218,7 +217,7 @@ static void on_asked(void *owner, const struct weir_reply *reply, const struct w
 void topic_erase_status(struct topic_call *call)
 {
     const struct msg_erase_ask ask = {.erasure = (uint64_t)topic_number(call, "erasure", 0)};
-    weir_rpc_call(call->orch->context.storage, MSG_erase_ask, &ask, STORAGE_ASK_MS, on_asked, call);
+    weir_rpc_call(call->context->storage, MSG_erase_ask, &ask, STORAGE_ASK_MS, on_asked, call);
 }
 
 /* ---- erase_list ---- */
@@ -245,8 +244,7 @@ static void answer_list(struct topic_call *call, const struct msg_erase_troubles
 {
     struct weir_error err;
     WEIR_AUTO(weir_rows) rows = NULL;
-    if (DB_RUN(call->orch->context.db, Q_erasure_listed, &rows, &err, DB_I64(LISTED_MAX)) !=
-        WEIR_OK) {
+    if (DB_RUN(call->context->db, Q_erasure_listed, &rows, &err, DB_I64(LISTED_MAX)) != WEIR_OK) {
         topic_refuse(call, &err);
         return;
     }
@@ -274,8 +272,8 @@ static void on_troubles(void *owner, const struct weir_reply *reply, const struc
 void topic_erase_list(struct topic_call *call)
 {
     static const struct msg_erase_troubles_ask ASK;
-    weir_rpc_call(call->orch->context.storage, MSG_erase_troubles_ask, &ASK, STORAGE_ASK_MS,
-                  on_troubles, call);
+    weir_rpc_call(call->context->storage, MSG_erase_troubles_ask, &ASK, STORAGE_ASK_MS, on_troubles,
+                  call);
 }
 
 /* ---- erase_receipt ---- */
@@ -303,7 +301,7 @@ void topic_erase_key(struct topic_call *call)
 {
     struct weir_error err;
     json_t *keys = NULL;
-    if (orchestrator_receipt_keys(&call->orch->context, &keys, &err) != WEIR_OK) {
+    if (orchestrator_receipt_keys(call->context, &keys, &err) != WEIR_OK) {
         topic_refuse(call, &err);
         return;
     }

@@ -13,7 +13,7 @@
 
 static void forget(struct topic_call *call)
 {
-    orchestrator_evaluator_forget(&call->orch->evaluators, call);
+    orchestrator_evaluator_forget(call->all->evaluators, call);
 }
 
 /* Columns of Q_evaluation_at. */
@@ -42,7 +42,7 @@ static enum weir_status add_rows(const struct topic_call *call, const json_t *ta
                                  struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(call->orch->context.db, Q_evaluation_at, &rows, err,
+    enum weir_status status = DB_RUN(call->context->db, Q_evaluation_at, &rows, err,
                                      DB_I64(orchestrator_pipeline_id(call->pipeline)),
                                      DB_TEXT(json_string_value(json_array_get(task, 0))),
                                      DB_TEXT(json_string_value(json_array_get(task, 1))),
@@ -150,7 +150,7 @@ void topic_evaluate(struct topic_call *call)
     call->pipeline = topic_pipeline(call);
     if (call->pipeline == NULL)
         return;
-    if (orchestrator_erasures_claim(call->orch->erasures)) {
+    if (orchestrator_erasures_claim(call->all->erasures)) {
         weir_ignore(weir_fail(&err, WEIR_UNAVAILABLE,
                               "an erasure is replacing models")); /* asked again by itself */
         topic_refuse(call, &err);
@@ -163,7 +163,7 @@ void topic_evaluate(struct topic_call *call)
     }
     call->collected = tasks_json(orchestrator_pipeline_config(call->pipeline), &tasks);
     call->forget = forget;
-    orchestrator_evaluator_start(&call->orch->evaluators,
+    orchestrator_evaluator_start(call->all->evaluators,
                                  orchestrator_pipeline_outline(call->pipeline), &tasks, on_done,
                                  call);
 }

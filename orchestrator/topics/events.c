@@ -10,7 +10,7 @@ static struct pipeline *find_pipeline(struct topic_call *call)
     int64_t number = topic_number(call, "number", 0);
     struct pipeline *pipeline = number == 0
                                     ? topic_pipeline(call)
-                                    : orchestrator_pipeline_by_id(&call->orch->pipelines, number);
+                                    : orchestrator_pipeline_by_id(call->all->pipelines, number);
     if (pipeline == NULL && number != 0)
         topic_fail(call, WEIR_NOT_FOUND, "pipeline number %lld: there is none", (long long)number);
     return pipeline;
@@ -48,7 +48,7 @@ void topic_events(struct topic_call *call)
         return;
     int64_t last = topic_number(call, "after", 0);
     int64_t wanted = pipeline == NULL ? 0 : orchestrator_pipeline_id(pipeline);
-    if (DB_RUN(call->orch->context.db, Q_event_after, &rows, &err, DB_I64(last), DB_I64(wanted)) !=
+    if (DB_RUN(call->context->db, Q_event_after, &rows, &err, DB_I64(last), DB_I64(wanted)) !=
         WEIR_OK) {
         topic_refuse(call, &err);
         return;

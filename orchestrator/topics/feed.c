@@ -52,7 +52,7 @@ static void on_readers(void *owner, const struct weir_reply *reply, const struct
 void topic_feed_list(struct topic_call *call)
 {
     const struct msg_feed_ask ask = {.dataset = topic_text(call, "dataset", "")};
-    weir_rpc_call(call->orch->context.storage, MSG_feed_ask, &ask, ORCHESTRATOR_ASK_MS, on_readers,
+    weir_rpc_call(call->context->storage, MSG_feed_ask, &ask, ORCHESTRATOR_ASK_MS, on_readers,
                   call);
 }
 
@@ -79,8 +79,8 @@ void topic_feed_forget(struct topic_call *call)
     const struct msg_feed_end end = {.consumer = topic_text(call, "consumer", ""),
                                      .dataset = topic_text(call, "dataset", "")};
     if (end.dataset[0] != '\0') {
-        weir_rpc_call(call->orch->context.storage, MSG_feed_end, &end, ORCHESTRATOR_ASK_MS,
-                      on_ended, call);
+        weir_rpc_call(call->context->storage, MSG_feed_end, &end, ORCHESTRATOR_ASK_MS, on_ended,
+                      call);
         return;
     }
     topic_fail(call, WEIR_INVALID, "feed_forget: expected a dataset");

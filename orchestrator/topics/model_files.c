@@ -56,14 +56,14 @@ static const struct export_format *find_format(const char *name)
     return NULL;
 }
 
-static enum weir_status load_content(struct orchestrator *orch, const struct stored_model *model,
+static enum weir_status load_content(struct topics *topics, const struct stored_model *model,
                                      struct model_content *content, struct weir_error *err)
 {
     if (!orchestrator_model_is_live(model)) {
         return weir_fail(err, WEIR_NOT_FOUND, "model %s: it is %s, its files are gone", model->id,
                          model->state);
     }
-    return orchestrator_model_content(&orch->context, model, content, err);
+    return orchestrator_model_content(topics->context, model, content, err);
 }
 
 /* Who asks moves the file to where it is wanted, which may be where this process has no right to write. An erasure that
@@ -74,14 +74,14 @@ static enum weir_status export_to(const struct topic_call *call, const struct ex
 {
     struct stored_model model = {0};
     struct model_content content = {.mapped = NULL};
-    WEIR_AUTO_FREE char *directory = orchestrator_path(&call->orch->context, "runs", "export");
+    WEIR_AUTO_FREE char *directory = orchestrator_path(call->context, "runs", "export");
     WEIR_AUTO_FREE char *file =
         weir_format("runs/export/%016" PRIx64 ".%s", weir_random_u64(), format->name);
-    WEIR_AUTO_FREE char *path = orchestrator_path(&call->orch->context, ".", file);
+    WEIR_AUTO_FREE char *path = orchestrator_path(call->context, ".", file);
     enum weir_status status =
-        orchestrator_model_get(&call->orch->context, topic_text(call, "model", ""), &model, err);
+        orchestrator_model_get(call->context, topic_text(call, "model", ""), &model, err);
     if (status == WEIR_OK)
-        status = load_content(call->orch, &model, &content, err);
+        status = load_content(call->all, &model, &content, err);
     if (status == WEIR_OK)
         status = weir_make_directories(directory, 0700, err);
     if (status == WEIR_OK)
@@ -118,17 +118,17 @@ static enum weir_status ask_for_dataset(struct topic_call *call, struct weir_err
     struct stored_model model = {0};
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        orchestrator_model_get(&call->orch->context, topic_text(call, "model", ""), &model, err);
+        orchestrator_model_get(call->context, topic_text(call, "model", ""), &model, err);
     if (status == WEIR_OK)
-        status = DB_RUN(call->orch->context.db, Q_datasets_of, &rows, err, DB_I64(model.pipeline));
+        status = DB_RUN(call->context->db, Q_datasets_of, &rows, err, DB_I64(model.pipeline));
     orchestrator_model_fini(&model);
     if (status == WEIR_OK && weir_rows_count(rows) == 0)
         status = weir_fail(err, WEIR_NOT_FOUND, "model_export: its pipeline has no dataset");
     if (status != WEIR_OK)
         return status;
     const struct msg_dataset_ask ask = {.name = weir_rows_text(rows, 0, 2)};
-    weir_rpc_call(call->orch->context.storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS,
-                  on_dataset, call);
+    weir_rpc_call(call->context->storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS, on_dataset,
+                  call);
     return WEIR_OK;
 }
 
@@ -164,10 +164,10 @@ static enum weir_status load_side(struct topic_call *call, const char *id, struc
                                   struct weir_error *err)
 {
     side->ancestors = json_array();
-    enum weir_status status = orchestrator_model_get(&call->orch->context, id, &side->model, err);
+    enum weir_status status = orchestrator_model_get(call->context, id, &side->model, err);
     if (status == WEIR_OK)
-        status = orchestrator_lineage_of_set(&call->orch->context, side->model.set_digest,
-                                             &side->set, err);
+        status =
+            orchestrator_lineage_of_set(call->context, side->model.set_digest, &side->set, err);
     return status == WEIR_OK ? topic_ancestors_json(call, id, side->ancestors, err) : status;
 }
 
@@ -185,13 +185,13 @@ static json_t *tensor_json(const struct tensor_difference *tensor)
 }
 
 /* Why there is nothing to compare is an answer, too: lineage and sets outlive the files. */
-static void add_tensors(struct orchestrator *orch, struct side sides[2], json_t *answer)
+static void add_tensors(struct topics *topics, struct side sides[2], json_t *answer)
 {
     struct weir_error err;
     struct tensor_difference found[MODEL_TENSORS];
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; status == WEIR_OK && i < 2; i++)
-        status = load_content(orch, &sides[i].model, &sides[i].content, &err);
+        status = load_content(topics, &sides[i].model, &sides[i].content, &err);
     if (status == WEIR_OK)
         status = model_difference(sides[0].content.bytes, sides[1].content.bytes, found, &err);
     json_t *tensors = json_array();
@@ -241,7 +241,7 @@ void topic_model_diff(struct topic_call *call)
         answer = json_pack("{ss,ss,sb,so,so}", "a", sides[0].model.id, "b", sides[1].model.id,
                            "same", strcmp(sides[0].model.checksum, sides[1].model.checksum) == 0,
                            "samples", samples_json(sides), "lineage", lineage_json(sides));
-        add_tensors(call->orch, sides, answer);
+        add_tensors(call->all, sides, answer);
     }
     side_fini(&sides[0]);
     side_fini(&sides[1]);

@@ -27,20 +27,20 @@ static json_t *evaluations_json(const struct weir_rows *rows)
     return array;
 }
 
-static enum weir_status model_json(struct orchestrator *orch, const struct stored_model *model,
+static enum weir_status model_json(struct topics *topics, const struct stored_model *model,
                                    json_t **ret_json, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) evaluations = NULL;
     WEIR_AUTO(weir_rows) active = NULL;
-    enum weir_status status = DB_RUN(orch->context.db, Q_evaluation_of_model, &evaluations, err,
+    enum weir_status status = DB_RUN(topics->context->db, Q_evaluation_of_model, &evaluations, err,
                                      DB_I64(model->pipeline), DB_TEXT(model->id));
     if (status == WEIR_OK)
-        status = DB_RUN(orch->context.db, Q_model_active, &active, err, DB_I64(model->pipeline));
+        status = DB_RUN(topics->context->db, Q_model_active, &active, err, DB_I64(model->pipeline));
     if (status != WEIR_OK)
         return status;
     bool is_active = weir_str_equal(weir_rows_text(active, 0, 0), model->id);
     const struct pipeline *pipeline =
-        orchestrator_pipeline_by_id(&orch->pipelines, model->pipeline);
+        orchestrator_pipeline_by_id(topics->pipelines, model->pipeline);
     *ret_json = json_pack(
         "{ss,ss,sI,sI,ss?,ss,sb,ss,sI,ss,ss,so,so,ss?,sI,so,so,ss,ss,ss,sI}", "model", model->id,
         "pipeline", pipeline == NULL ? "" : orchestrator_pipeline_config(pipeline)->name, "trigger",
@@ -57,7 +57,7 @@ static enum weir_status model_json(struct orchestrator *orch, const struct store
 
 void topic_models(struct topic_call *call)
 {
-    struct orchestrator *orch = call->orch;
+    struct topics *topics = call->all;
     struct weir_error err;
     int64_t pipeline = 0;
     if (topic_text(call, "pipeline", NULL) != NULL) {
@@ -68,12 +68,12 @@ void topic_models(struct topic_call *call)
     }
     WEIR_AUTO(weir_rows) rows = NULL;
     json_t *models = json_array();
-    enum weir_status status = orchestrator_model_all(&orch->context, pipeline, &rows, &err);
+    enum weir_status status = orchestrator_model_all(topics->context, pipeline, &rows, &err);
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         struct stored_model model;
         json_t *one = NULL;
         orchestrator_model_row(rows, i, &model);
-        status = model_json(orch, &model, &one, &err);
+        status = model_json(topics, &model, &one, &err);
         if (status == WEIR_OK)
             json_array_append_new(models, one);
     }
@@ -91,9 +91,9 @@ void topic_model(struct topic_call *call)
     struct stored_model model = {0};
     json_t *json = NULL;
     enum weir_status status =
-        orchestrator_model_get(&call->orch->context, topic_text(call, "model", ""), &model, &err);
+        orchestrator_model_get(call->context, topic_text(call, "model", ""), &model, &err);
     if (status == WEIR_OK)
-        status = model_json(call->orch, &model, &json, &err);
+        status = model_json(call->all, &model, &json, &err);
     orchestrator_model_fini(&model);
     if (status != WEIR_OK)
         topic_refuse(call, &err);
@@ -130,7 +130,7 @@ static enum weir_status asked_ids(const struct topic_call *call, struct id_block
     const json_t *list = json_object_get(call->arguments, "ids");
     int64_t erasure = topic_number(call, "erasure", 0);
     if (erasure != 0)
-        return orchestrator_lineage_of_erasure(&call->orch->context, erasure, ids, err);
+        return orchestrator_lineage_of_erasure(call->context, erasure, ids, err);
     if (json_array_size(list) == 0 || json_array_size(list) > IDS_MAX) {
         return weir_fail(err, WEIR_INVALID, "lineage: expected 1 to %d sample ids, found %zu",
                          IDS_MAX, json_array_size(list));
@@ -149,7 +149,7 @@ enum weir_status topic_ancestors_json(const struct topic_call *call, const char 
     enum weir_status status = WEIR_OK;
     while (id != NULL && status == WEIR_OK && json_array_size(ancestors) < ANCESTORS_MAX) {
         struct stored_model one = {0};
-        status = orchestrator_model_get(&call->orch->context, id, &one, err);
+        status = orchestrator_model_get(call->context, id, &one, err);
         if (status == WEIR_OK) {
             json_array_append_new(ancestors,
                                   json_pack("{ss,sI,ss,ss,so,ss}", "model", one.id, "trigger",
@@ -182,7 +182,7 @@ enum weir_status topic_lineage_json(const struct topic_call *call, const struct 
 {
     struct lineage_answer answer = {0};
     int64_t before_ns = weir_now_ns();
-    enum weir_status status = orchestrator_lineage_ask(&call->orch->context, ids, &answer, err);
+    enum weir_status status = orchestrator_lineage_ask(call->context, ids, &answer, err);
     if (status == WEIR_OK) {
         *ret_json = json_pack("{sI,so,sf}", "samples", (json_int_t)id_blocks_population(ids),
                               "models", seen_json(&answer), "milliseconds",

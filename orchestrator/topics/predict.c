@@ -17,7 +17,7 @@ enum { LIMIT_DEFAULT = 20, LIMIT_MAX = 100000, PREDICT_ASK_MS = 10000 };
 
 static void forget(struct topic_call *call)
 {
-    orchestrator_run_forget(&call->orch->runs, call);
+    orchestrator_run_forget(call->all->runs, call);
 }
 
 static json_t *outputs_json(const struct weir_outputs *outputs, int64_t limit)
@@ -55,7 +55,7 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
         json_pack("{ss,sI,so}", "model", call->text, "samples", (json_int_t)outputs.count,
                   "predictions", outputs_json(&outputs, limit < LIMIT_MAX ? limit : LIMIT_MAX));
     weir_outputs_close(&outputs);
-    if (orchestrator_run_remove_files(&call->orch->context, run->number, &problem) != WEIR_OK)
+    if (orchestrator_run_remove_files(call->context, run->number, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
     topic_answer(call, answer);
 }
@@ -84,7 +84,7 @@ static void on_sealed(void *owner, const struct weir_reply *reply, const struct 
         .epochs = 1,
         .base_model = call->text,
     };
-    if (orchestrator_run_start(&call->orch->runs, &wanted, on_run, call, &problem) != WEIR_OK) {
+    if (orchestrator_run_start(call->all->runs, &wanted, on_run, call, &problem) != WEIR_OK) {
         topic_refuse(call, &problem);
         return;
     }
@@ -97,13 +97,13 @@ void topic_predict(struct topic_call *call)
     struct pipeline *pipeline = topic_pipeline(call);
     if (pipeline == NULL)
         return;
-    if (orchestrator_erasures_claim(call->orch->erasures)) {
+    if (orchestrator_erasures_claim(call->all->erasures)) {
         topic_fail(call, WEIR_UNAVAILABLE, "an erasure is replacing models"); /* asked again */
         return;
     }
     struct msg_interval_seal seal = {
         .pipeline = orchestrator_pipeline_config(pipeline)->name,
-        .positions = orchestrator_pipeline_positions(pipeline),
+        .positions = orchestrator_pipeline_outline(pipeline).positions,
     };
     call->pipeline = pipeline;
     enum weir_status status = topic_choose_model(call, pipeline, &call->text, &err);
@@ -113,6 +113,6 @@ void topic_predict(struct topic_call *call)
         topic_refuse(call, &err);
         return;
     }
-    weir_rpc_call(call->orch->context.selector, MSG_interval_seal, &seal, PREDICT_ASK_MS, on_sealed,
+    weir_rpc_call(call->context->selector, MSG_interval_seal, &seal, PREDICT_ASK_MS, on_sealed,
                   call);
 }

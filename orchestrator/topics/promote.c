@@ -7,7 +7,7 @@
 #include <string.h>
 
 struct wish {
-    struct orchestrator *orch;
+    struct context *context;
     int64_t pipeline;
     const char *model, *reason;
 };
@@ -16,8 +16,7 @@ static enum weir_status effect_wished(void *subject, const void *what, struct we
 {
     const struct wish *wish = what;
     (void)subject;
-    return orchestrator_promote(&wish->orch->context, wish->pipeline, wish->model, wish->reason,
-                                err);
+    return orchestrator_promote(wish->context, wish->pipeline, wish->model, wish->reason, err);
 }
 
 /* Answers with the model that is the active one now, and the one that was. */
@@ -26,10 +25,10 @@ static void make_active(struct topic_call *call, const struct wish *wish)
     struct weir_error err;
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(call->orch->context.db, Q_model_active, &rows, &err, DB_I64(wish->pipeline));
+        DB_RUN(call->context->db, Q_model_active, &rows, &err, DB_I64(wish->pipeline));
     bool is_so = status == WEIR_OK && strcmp(weir_rows_text(rows, 0, 0), wish->model) == 0;
     if (status == WEIR_OK && !is_so)
-        status = orchestrator_commit(&call->orch->context, effect_wished, NULL, wish, &err);
+        status = orchestrator_commit(call->context, effect_wished, NULL, wish, &err);
     if (status != WEIR_OK)
         topic_refuse(call, &err);
     else
@@ -41,7 +40,7 @@ void topic_model_promote(struct topic_call *call)
 {
     struct weir_error err;
     struct stored_model model = {0};
-    if (orchestrator_model_get(&call->orch->context, topic_text(call, "model", ""), &model, &err) !=
+    if (orchestrator_model_get(call->context, topic_text(call, "model", ""), &model, &err) !=
         WEIR_OK) {
         topic_refuse(call, &err);
         return;
@@ -51,7 +50,7 @@ void topic_model_promote(struct topic_call *call)
                    model.state);
     else
         make_active(call,
-                    &(struct wish){call->orch, model.pipeline, model.id, "weir models promote"});
+                    &(struct wish){call->context, model.pipeline, model.id, "weir models promote"});
     orchestrator_model_fini(&model);
 }
 
@@ -63,7 +62,7 @@ void topic_model_rollback(struct topic_call *call)
     if (pipeline == NULL)
         return;
     int64_t number = orchestrator_pipeline_id(pipeline);
-    if (DB_RUN(call->orch->context.db, Q_promotion_earlier, &rows, &err, DB_I64(number)) != WEIR_OK)
+    if (DB_RUN(call->context->db, Q_promotion_earlier, &rows, &err, DB_I64(number)) != WEIR_OK)
         topic_refuse(call, &err);
     else if (weir_rows_count(rows) == 0)
         topic_fail(
@@ -71,6 +70,6 @@ void topic_model_rollback(struct topic_call *call)
             "pipeline %s: no earlier model that was the active one has its files; see weir models list",
             orchestrator_pipeline_config(pipeline)->name);
     else
-        make_active(call, &(struct wish){call->orch, number, weir_rows_text(rows, 0, 0),
+        make_active(call, &(struct wish){call->context, number, weir_rows_text(rows, 0, 0),
                                          "weir models rollback"});
 }

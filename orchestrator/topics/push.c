@@ -3,6 +3,6 @@
 
 void topic_push(struct topic_call *call)
 {
-    topic_answer(
-        call, json_pack("{ss}", "endpoint", weir_rpc_peer_endpoint(call->orch->context.storage)));
+    topic_answer(call,
+                 json_pack("{ss}", "endpoint", weir_rpc_peer_endpoint(call->context->storage)));
 }

@@ -47,12 +47,12 @@ static void add_training(json_t *row, const struct weir_rows *rows, size_t i)
     json_object_set_new(row, "audit", audit);
 }
 
-enum weir_status topic_add_checks(struct orchestrator *orch, int64_t pipeline, int64_t most,
+enum weir_status topic_add_checks(struct topics *topics, int64_t pipeline, int64_t most,
                                   json_t *checks, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(orch->context.db, Q_decision_newest, &rows, err, DB_I64(pipeline), DB_I64(most));
+        DB_RUN(topics->context->db, Q_decision_newest, &rows, err, DB_I64(pipeline), DB_I64(most));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         json_t *decision = orchestrator_json_of(weir_rows_text(rows, i, 1));
         int64_t trigger = weir_rows_i64(rows, i, 0);
@@ -64,11 +64,11 @@ enum weir_status topic_add_checks(struct orchestrator *orch, int64_t pipeline, i
 }
 
 /* Metrics of the model; a replacement that was not measured shows none. */
-static enum weir_status add_evaluations(struct orchestrator *orch, int64_t pipeline,
-                                        const char *model, json_t *row, struct weir_error *err)
+static enum weir_status add_evaluations(struct topics *topics, int64_t pipeline, const char *model,
+                                        json_t *row, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(orch->context.db, Q_evaluation_of_model, &rows, err,
+    enum weir_status status = DB_RUN(topics->context->db, Q_evaluation_of_model, &rows, err,
                                      DB_I64(pipeline), DB_TEXT(model));
     json_t *array = json_array();
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
@@ -85,7 +85,7 @@ static enum weir_status add_evaluations(struct orchestrator *orch, int64_t pipel
     return status;
 }
 
-static enum weir_status add_row(struct orchestrator *orch, int64_t pipeline,
+static enum weir_status add_row(struct topics *topics, int64_t pipeline,
                                 const struct weir_rows *rows, size_t i, json_t *report,
                                 struct weir_error *err)
 {
@@ -114,24 +114,24 @@ static enum weir_status add_row(struct orchestrator *orch, int64_t pipeline,
                             ? json_null()
                             : json_string(weir_rows_text(rows, i, COL_PARENT)));
     json_object_set_new(row, "cost", orchestrator_json_of(weir_rows_text(rows, i, COL_COST)));
-    enum weir_status status = add_evaluations(orch, pipeline, model, row, err);
+    enum weir_status status = add_evaluations(topics, pipeline, model, row, err);
     const json_t *measured = json_object_get(row, "evaluations");
     if (status == WEIR_OK && json_array_size(measured) == 0 &&
         !weir_rows_is_null(rows, i, COL_ORIGINAL)) {
         const char *original = weir_rows_text(rows, i, COL_ORIGINAL);
         json_object_set_new(row, "evaluations_of", json_string(original));
-        status = add_evaluations(orch, pipeline, original, row, err);
+        status = add_evaluations(topics, pipeline, original, row, err);
     }
     return status;
 }
 
 /* Cost of each trigger, by the mode of its runs. */
-static enum weir_status add_costs(struct orchestrator *orch, int64_t pipeline, json_t *report,
+static enum weir_status add_costs(struct topics *topics, int64_t pipeline, json_t *report,
                                   struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(orch->context.db, Q_run_cost_by_mode, &rows, err, DB_I64(pipeline));
+        DB_RUN(topics->context->db, Q_run_cost_by_mode, &rows, err, DB_I64(pipeline));
     size_t at = 0; /* both ascend */
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         const struct orchestrator_cost cost = orchestrator_run_cost(rows, i, 2);
@@ -140,7 +140,7 @@ static enum weir_status add_costs(struct orchestrator *orch, int64_t pipeline, j
         while ((row = json_array_get(report, at)) != NULL &&
                json_integer_value(json_object_get(row, "trigger")) < weir_rows_i64(rows, i, 0))
             at++;
-        orchestrator_cost_json(&orch->context.prices, &cost, &text);
+        orchestrator_cost_json(&topics->context->prices, &cost, &text);
         json_object_set_new(json_object_get(row, "costs"), weir_rows_text(rows, i, 1),
                             orchestrator_json_of(weir_buf_text(&text)));
     }
@@ -149,7 +149,7 @@ static enum weir_status add_costs(struct orchestrator *orch, int64_t pipeline, j
 
 void topic_report(struct topic_call *call)
 {
-    struct orchestrator *orch = call->orch;
+    struct topics *topics = call->all;
     struct weir_error err;
     const struct pipeline *pipeline = topic_pipeline(call);
     if (pipeline == NULL)
@@ -157,14 +157,14 @@ void topic_report(struct topic_call *call)
     int64_t id = orchestrator_pipeline_id(pipeline);
     WEIR_AUTO(weir_rows) rows = NULL;
     json_t *report = json_array();
-    enum weir_status status = DB_RUN(orch->context.db, Q_report, &rows, &err, DB_I64(id));
+    enum weir_status status = DB_RUN(topics->context->db, Q_report, &rows, &err, DB_I64(id));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
-        status = add_row(orch, id, rows, i, report, &err);
+        status = add_row(topics, id, rows, i, report, &err);
     if (status == WEIR_OK)
-        status = add_costs(orch, id, report, &err);
+        status = add_costs(topics, id, report, &err);
     json_t *checks = json_array();
     if (status == WEIR_OK)
-        status = topic_add_checks(orch, id, CHECKS_SHOWN, checks, &err);
+        status = topic_add_checks(topics, id, CHECKS_SHOWN, checks, &err);
     if (status != WEIR_OK) {
         json_decref(report);
         json_decref(checks);

@@ -38,7 +38,7 @@ static void on_preview(void *owner, const struct weir_reply *reply, const struct
     topic_answer(
         call, json_pack("{ss,sI,ss,sI,sI,ss,ss,sI,sI,so}", "pipeline",
                         orchestrator_pipeline_config(
-                            orchestrator_pipeline_by_id(&call->orch->pipelines, call->number))
+                            orchestrator_pipeline_by_id(call->all->pipelines, call->number))
                             ->name,
                         "trigger", (json_int_t)preview->trigger, "policy", preview->policy,
                         "samples", (json_int_t)preview->samples, "candidates",
@@ -55,16 +55,14 @@ void topic_select(struct topic_call *call)
     call->number = orchestrator_pipeline_id(pipeline);
     WEIR_AUTO(weir_rows) newest = NULL;
     struct weir_error err;
-    if (DB_RUN(call->orch->context.db, Q_model_newest, &newest, &err, DB_I64(call->number)) !=
-        WEIR_OK) {
+    if (DB_RUN(call->context->db, Q_model_newest, &newest, &err, DB_I64(call->number)) != WEIR_OK) {
         topic_refuse(call, &err);
         return;
     }
     const struct msg_preview asked = {
         .pipeline = orchestrator_pipeline_config(pipeline)->name,
-        .positions = orchestrator_pipeline_positions(pipeline),
+        .positions = orchestrator_pipeline_outline(pipeline).positions,
         .model = weir_rows_count(newest) > 0 ? weir_rows_text(newest, 0, 0) : "",
     };
-    weir_rpc_call(call->orch->context.selector, MSG_preview, &asked, PREVIEW_ASK_MS, on_preview,
-                  call);
+    weir_rpc_call(call->context->selector, MSG_preview, &asked, PREVIEW_ASK_MS, on_preview, call);
 }

@@ -80,6 +80,6 @@ void topic_sets(struct topic_call *call)
     const struct msg_sets_ask asked = {.pipeline = topic_text(call, "pipeline", "")};
     if (asked.pipeline[0] != '\0' && topic_pipeline(call) == NULL)
         return;
-    weir_rpc_call(call->orch->context.selector, MSG_sets_ask, &asked, ORCHESTRATOR_ASK_MS, on_sets,
+    weir_rpc_call(call->context->selector, MSG_sets_ask, &asked, ORCHESTRATOR_ASK_MS, on_sets,
                   call);
 }

@@ -11,10 +11,10 @@
 
 enum { ERASURES_LISTED_MAX = 1000 };
 
-static json_t *progress_json(const struct orchestrator *orch, int64_t pipeline)
+static json_t *progress_json(const struct topics *topics, int64_t pipeline)
 {
     struct run_progress progress;
-    if (!orchestrator_run_progress(&orch->runs, pipeline, &progress))
+    if (!orchestrator_run_progress(topics->runs, pipeline, &progress))
         return json_null();
     double spent_ns = (double)(progress.busy_ns + progress.wait_ns);
     return json_pack("{ss,sI,sI,sI,so,sf,ss*}", "mode", progress.mode, "trigger",
@@ -26,11 +26,11 @@ static json_t *progress_json(const struct orchestrator *orch, int64_t pipeline)
 }
 
 /* The newest check of its trigger policy, why it fired or did not; null: there was none. */
-static enum weir_status add_check(struct orchestrator *orch, int64_t pipeline, json_t *json,
+static enum weir_status add_check(struct topics *topics, int64_t pipeline, json_t *json,
                                   struct weir_error *err)
 {
     json_t *checks = json_array();
-    enum weir_status status = topic_add_checks(orch, pipeline, 1, checks, err);
+    enum weir_status status = topic_add_checks(topics, pipeline, 1, checks, err);
     json_t *newest = json_array_get(checks, 0);
     json_object_set(json, "check", newest == NULL ? json_null() : newest);
     json_decref(checks);
@@ -38,12 +38,12 @@ static enum weir_status add_check(struct orchestrator *orch, int64_t pipeline, j
 }
 
 /* Why each of the newest triggers fired. */
-static enum weir_status add_fired(struct orchestrator *orch, int64_t pipeline, json_t *json,
+static enum weir_status add_fired(struct topics *topics, int64_t pipeline, json_t *json,
                                   struct weir_error *err)
 {
     enum { FIRED_SHOWN = 100, COL_DECISION = 5 };
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(orch->context.db, Q_triggers_newest, &rows, err,
+    enum weir_status status = DB_RUN(topics->context->db, Q_triggers_newest, &rows, err,
                                      DB_I64(pipeline), DB_I64(FIRED_SHOWN));
     json_t *fired = json_array();
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
@@ -75,13 +75,13 @@ static enum weir_status add_budgets(const struct pipeline *pipeline, json_t *jso
 }
 
 /* From data to model, of the newest trigger that made one; null: there was none. */
-static enum weir_status add_timeline(struct orchestrator *orch, int64_t pipeline, json_t *json,
+static enum weir_status add_timeline(struct topics *topics, int64_t pipeline, json_t *json,
                                      struct weir_error *err)
 {
     enum { COL_NUMBER = 7 };
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(orch->context.db, Q_trigger_timeline, &rows, err, DB_I64(pipeline));
+        DB_RUN(topics->context->db, Q_trigger_timeline, &rows, err, DB_I64(pipeline));
     if (status != WEIR_OK)
         return status;
     json_t *timeline =
@@ -92,21 +92,22 @@ static enum weir_status add_timeline(struct orchestrator *orch, int64_t pipeline
     return WEIR_OK;
 }
 
-static enum weir_status pipeline_json(struct orchestrator *orch, const struct pipeline *pipeline,
+static enum weir_status pipeline_json(struct topics *topics, const struct pipeline *pipeline,
                                       json_t **ret_json, struct weir_error *err)
 {
     const struct orchestrator_config *config = orchestrator_pipeline_config(pipeline);
     int64_t id = orchestrator_pipeline_id(pipeline);
     WEIR_AUTO(weir_rows) counts = NULL;
     WEIR_AUTO(weir_rows) cost_row = NULL;
-    enum weir_status status = DB_RUN(orch->context.db, Q_pipeline_counts, &counts, err, DB_I64(id));
+    enum weir_status status =
+        DB_RUN(topics->context->db, Q_pipeline_counts, &counts, err, DB_I64(id));
     if (status == WEIR_OK)
-        status = DB_RUN(orch->context.db, Q_run_cost, &cost_row, err, DB_I64(id));
+        status = DB_RUN(topics->context->db, Q_run_cost, &cost_row, err, DB_I64(id));
     if (status != WEIR_OK)
         return status;
     struct orchestrator_cost cost = orchestrator_run_cost(cost_row, 0, 0);
     WEIR_AUTO_BUF text = {0};
-    orchestrator_cost_json(&orch->context.prices, &cost, &text);
+    orchestrator_cost_json(&topics->context->prices, &cost, &text);
     enum pipeline_state state = orchestrator_pipeline_state(pipeline);
     *ret_json = json_pack(
         "{ss,ss,ss,ss,ss,sI,sI,sI,ss?,so,so}", "pipeline", config->name, "mode",
@@ -115,25 +116,25 @@ static enum weir_status pipeline_json(struct orchestrator *orch, const struct pi
         (json_int_t)weir_rows_i64(counts, 0, 0), "skipped", (json_int_t)weir_rows_i64(counts, 0, 1),
         "models", (json_int_t)weir_rows_i64(counts, 0, 2), "active_model",
         weir_rows_is_null(counts, 0, 3) ? NULL : weir_rows_text(counts, 0, 3), "progress",
-        progress_json(orch, id), "cost", orchestrator_json_of(weir_buf_text(&text)));
-    status = add_check(orch, id, *ret_json, err);
+        progress_json(topics, id), "cost", orchestrator_json_of(weir_buf_text(&text)));
+    status = add_check(topics, id, *ret_json, err);
     if (status == WEIR_OK)
-        status = add_fired(orch, id, *ret_json, err);
+        status = add_fired(topics, id, *ret_json, err);
     if (status == WEIR_OK)
         status = add_budgets(pipeline, *ret_json, err);
-    return status == WEIR_OK ? add_timeline(orch, id, *ret_json, err) : status;
+    return status == WEIR_OK ? add_timeline(topics, id, *ret_json, err) : status;
 }
 
 /* The first ones, and how many there are. */
-static enum weir_status erasures_json(struct orchestrator *orch, json_t *erasures,
-                                      int64_t *ret_count, struct weir_error *err)
+static enum weir_status erasures_json(struct topics *topics, json_t *erasures, int64_t *ret_count,
+                                      struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     WEIR_AUTO(weir_rows) count = NULL;
     enum weir_status status =
-        DB_RUN(orch->context.db, Q_erasure_open, &rows, err, DB_I64(ERASURES_LISTED_MAX));
+        DB_RUN(topics->context->db, Q_erasure_open, &rows, err, DB_I64(ERASURES_LISTED_MAX));
     if (status == WEIR_OK)
-        status = DB_RUN(orch->context.db, Q_erasure_open_count, &count, err);
+        status = DB_RUN(topics->context->db, Q_erasure_open_count, &count, err);
     if (status == WEIR_OK)
         *ret_count = weir_rows_i64(count, 0, 0);
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
@@ -141,9 +142,9 @@ static enum weir_status erasures_json(struct orchestrator *orch, json_t *erasure
     return status;
 }
 
-static json_t *trainers_json(const struct orchestrator *orch)
+static json_t *trainers_json(const struct topics *topics)
 {
-    const struct arbiter_view view = arbiter_look(orch->runs.arbiter);
+    const struct arbiter_view view = arbiter_look(topics->runs->arbiter);
     return json_pack("{sI,sI,sI,sI,sI}", "slots", (json_int_t)view.slots, "busy",
                      (json_int_t)view.busy, "waiting", (json_int_t)view.waiting, "gpus",
                      (json_int_t)view.gpus, "gpus_busy", (json_int_t)view.gpus_busy);
@@ -151,17 +152,17 @@ static json_t *trainers_json(const struct orchestrator *orch)
 
 void topic_status(struct topic_call *call)
 {
-    struct orchestrator *orch = call->orch;
+    struct topics *topics = call->all;
     struct weir_error err;
     int64_t open = 0;
     json_t *pipelines = json_array(), *erasures = json_array();
-    enum weir_status status = erasures_json(orch, erasures, &open, &err);
-    for (const struct pipeline *p = orch->pipelines.first; p != NULL && status == WEIR_OK;
+    enum weir_status status = erasures_json(topics, erasures, &open, &err);
+    for (const struct pipeline *p = topics->pipelines->first; p != NULL && status == WEIR_OK;
          p = orchestrator_pipeline_next(p)) {
         json_t *one = NULL;
         if (orchestrator_pipeline_state(p) == PIPELINE_REMOVED)
             continue;
-        status = pipeline_json(orch, p, &one, &err);
+        status = pipeline_json(topics, p, &one, &err);
         if (one != NULL)
             json_array_append_new(pipelines, one);
     }
@@ -171,9 +172,9 @@ void topic_status(struct topic_call *call)
         topic_refuse(call, &err);
         return;
     }
-    topic_answer(call, json_pack("{ss,sb,sI,so,so,so,sI}", "data_dir", orch->context.data_dir,
-                                 "held", orch->pipelines.are_held, "up_ms",
-                                 (json_int_t)(weir_now_ms() - orch->started_ms), "trainers",
-                                 trainers_json(orch), "pipelines", pipelines, "erasures_open",
+    topic_answer(call, json_pack("{ss,sb,sI,so,so,so,sI}", "data_dir", topics->context->data_dir,
+                                 "held", topics->pipelines->are_held, "up_ms",
+                                 (json_int_t)(weir_now_ms() - topics->started_ms), "trainers",
+                                 trainers_json(topics), "pipelines", pipelines, "erasures_open",
                                  erasures, "erasures_open_count", (json_int_t)open));
 }

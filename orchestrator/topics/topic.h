@@ -3,16 +3,30 @@
 #ifndef ORCHESTRATOR_TOPICS_TOPIC_H
 #define ORCHESTRATOR_TOPICS_TOPIC_H
 
-#include "orchestrator/orchestrator.h"
+#include "orchestrator/erasures/erasure.h"
+#include "orchestrator/pipeline/pipeline.h"
 
 #include <jansson.h>
 
 struct rehearsal;
 struct erase_requests;
 
+/* The questions of weir that are not answered yet, and what is asked about. Owned by: struct orchestrator. */
+struct topics {
+    struct context *context;
+    struct runs *runs;
+    struct evaluators *evaluators;
+    struct pipelines *pipelines;
+    struct erasures *erasures;
+    struct weir_rpc_server *server; /* of all messages to the orchestrator */
+    struct topic_call *first;
+    int64_t started_ms; /* of this process */
+};
+
 /* One question on its way to its answer. Freed by the answer. */
 struct topic_call {
-    struct orchestrator *orch;
+    struct topics *all;
+    struct context *context;
     struct topic_call *next;
     struct weir_route route;
     json_t *arguments; /* an object */
@@ -37,7 +51,7 @@ void topic_refuse(struct topic_call *call, const struct weir_error *err);
         topic_refuse((call), &topic_error); /* it carries the status */ \
     } while (0)
 /* Drops what is not answered. */
-void orchestrator_topics_free(struct orchestrator *orch);
+void orchestrator_topics_free(struct topics *topics);
 
 /* The text under `key`, or `fallback` when it is absent or no text. */
 const char *topic_text(const struct topic_call *call, const char *key, const char *fallback);
@@ -62,7 +76,7 @@ enum weir_status topic_lineage_json(const struct topic_call *call, const struct 
 enum weir_status topic_ancestors_json(const struct topic_call *call, const char *model,
                                       json_t *ancestors, struct weir_error *err) WEIR_MUST_USE;
 /* Appends the newest decisions of the trigger policy of a pipeline (report.c), at most `most`, oldest first. */
-enum weir_status topic_add_checks(struct orchestrator *orch, int64_t pipeline, int64_t most,
+enum weir_status topic_add_checks(struct topics *topics, int64_t pipeline, int64_t most,
                                   json_t *checks, struct weir_error *err) WEIR_MUST_USE;
 /* The texts or numbers of the arguments that name samples; borrowed from the call's arguments, but for the arrays,
  * which topic_names_fini() frees. INVALID when there are too many, or
@@ -78,9 +92,9 @@ void topic_names_fini(struct topic_names *names);
 
 struct receipt_claims;
 /* The file of an erasure's receipt; the caller frees it. */
-char *topic_receipt_path(const struct orchestrator *orch, int64_t erasure) WEIR_MUST_USE;
+char *topic_receipt_path(const struct topics *topics, int64_t erasure) WEIR_MUST_USE;
 /* Reads and parses it; NOT_FOUND when it is gone, CORRUPT or INVALID when it is no receipt. */
-enum weir_status topic_receipt_load(const struct orchestrator *orch, int64_t erasure,
+enum weir_status topic_receipt_load(const struct topics *topics, int64_t erasure,
                                     struct receipt_claims *ret_claims,
                                     struct weir_error *err) WEIR_MUST_USE;
 
@@ -97,6 +111,6 @@ topic_fn topic_submit, topic_list, topic_standing, topic_pause, topic_resume, to
 /* topic_submit() with `dry_run`. */
 void topic_dry_run(struct topic_call *call);
 
-void orchestrator_on_ask(void *owner, struct weir_request *request);
+void orchestrator_topics_ask(struct topics *topics, struct weir_request *request);
 
 #endif

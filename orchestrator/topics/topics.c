@@ -51,7 +51,7 @@ static const struct topic {
 
 static void drop(struct topic_call *call)
 {
-    struct topic_call **at = &call->orch->calls;
+    struct topic_call **at = &call->all->first;
     while (*at != call)
         at = &(*at)->next;
     *at = call->next;
@@ -70,7 +70,7 @@ void topic_answer(struct topic_call *call, json_t *json)
         return;
     }
     struct msg_answer answer = {.json = text};
-    weir_rpc_reply(call->orch->server, &call->route, MSG_answer, &answer, NULL);
+    weir_rpc_reply(call->all->server, &call->route, MSG_answer, &answer, NULL);
     free(text);
     json_decref(json);
     drop(call);
@@ -78,19 +78,19 @@ void topic_answer(struct topic_call *call, json_t *json)
 
 void topic_refuse(struct topic_call *call, const struct weir_error *err)
 {
-    weir_rpc_refuse(call->orch->server, &call->route, err);
+    weir_rpc_refuse(call->all->server, &call->route, err);
     drop(call);
 }
 
-void orchestrator_topics_free(struct orchestrator *orch)
+void orchestrator_topics_free(struct topics *topics)
 {
-    while (orch->calls != NULL) {
-        struct topic_call *call = orch->calls;
+    while (topics->first != NULL) {
+        struct topic_call *call = topics->first;
         if (call->forget != NULL)
             call->forget(call);
-        weir_rpc_forget(orch->context.storage, call);
-        weir_rpc_forget(orch->context.selector, call);
-        weir_rpc_forget(orch->context.dispatcher, call);
+        weir_rpc_forget(topics->context->storage, call);
+        weir_rpc_forget(topics->context->selector, call);
+        weir_rpc_forget(topics->context->dispatcher, call);
         drop(call);
     }
 }
@@ -112,9 +112,9 @@ int64_t topic_number(const struct topic_call *call, const char *key, int64_t fal
     return json_is_integer(value) ? (int64_t)json_integer_value(value) : fallback;
 }
 
-static struct pipeline *newest_pipeline(const struct orchestrator *orch)
+static struct pipeline *newest_pipeline(const struct topics *topics)
 {
-    struct pipeline *pipeline = orch->pipelines.first;
+    struct pipeline *pipeline = topics->pipelines->first;
     while (pipeline != NULL && orchestrator_pipeline_state(pipeline) == PIPELINE_REMOVED)
         pipeline = orchestrator_pipeline_next(pipeline);
     return pipeline;
@@ -124,8 +124,8 @@ struct pipeline *topic_pipeline(struct topic_call *call)
 {
     const char *name = topic_text(call, "pipeline", "");
     struct pipeline *pipeline = name[0] == '\0'
-                                    ? newest_pipeline(call->orch)
-                                    : orchestrator_pipeline_by_name(&call->orch->pipelines, name);
+                                    ? newest_pipeline(call->all)
+                                    : orchestrator_pipeline_by_name(call->all->pipelines, name);
     if (pipeline != NULL)
         return pipeline;
     if (name[0] == '\0')
@@ -136,9 +136,9 @@ struct pipeline *topic_pipeline(struct topic_call *call)
 }
 
 /* Requests come again until they are answered; a topic that takes its time is not begun twice. */
-static bool is_under_way(const struct orchestrator *orch, const struct weir_route *route)
+static bool is_under_way(const struct topics *topics, const struct weir_route *route)
 {
-    for (const struct topic_call *call = orch->calls; call != NULL; call = call->next)
+    for (const struct topic_call *call = topics->first; call != NULL; call = call->next)
         if (call->route.request == route->request &&
             call->route.identity_size == route->identity_size &&
             memcmp(call->route.identity, route->identity, route->identity_size) == 0)
@@ -146,12 +146,11 @@ static bool is_under_way(const struct orchestrator *orch, const struct weir_rout
     return false;
 }
 
-void orchestrator_on_ask(void *owner, struct weir_request *request)
+void orchestrator_topics_ask(struct topics *topics, struct weir_request *request)
 {
-    struct orchestrator *orch = owner;
     const struct msg_ask *ask = request->message;
     struct weir_error err;
-    if (is_under_way(orch, &request->route))
+    if (is_under_way(topics, &request->route))
         return;
     json_t *arguments =
         json_loads(ask->arguments[0] == '\0' ? "{}" : ask->arguments, JSON_REJECT_DUPLICATES, NULL);
@@ -162,11 +161,12 @@ void orchestrator_on_ask(void *owner, struct weir_request *request)
         return;
     }
     struct topic_call *call = weir_calloc(1, sizeof *call);
-    call->orch = orch;
+    call->all = topics;
+    call->context = topics->context;
     call->route = request->route;
     call->arguments = arguments;
-    call->next = orch->calls;
-    orch->calls = call;
+    call->next = topics->first;
+    topics->first = call;
     for (size_t i = 0; i < WEIR_COUNT(TOPICS); i++) {
         if (strcmp(TOPICS[i].name, ask->topic) == 0) {
             TOPICS[i].fn(call);

@@ -132,12 +132,12 @@ static json_t *runs_json(const struct msg_workers_are *pool)
 }
 
 /* Shares of the pipelines in the workers; a pipeline that was removed has no name. */
-static json_t *pipelines_json(struct orchestrator *orch, const struct msg_workers_are *pool)
+static json_t *pipelines_json(struct topics *topics, const struct msg_workers_are *pool)
 {
     json_t *pipelines = json_array();
     for (size_t i = 0; i < pool->pipelines.count; i++) {
         const struct pipeline *pipeline =
-            orchestrator_pipeline_by_id(&orch->pipelines, (int64_t)pool->pipelines.at[i]);
+            orchestrator_pipeline_by_id(topics->pipelines, (int64_t)pool->pipelines.at[i]);
         uint32_t bound = pool->pipeline_bounds.at[i];
         json_array_append_new(
             pipelines,
@@ -164,11 +164,11 @@ static void on_workers(void *owner, const struct weir_reply *reply, const struct
         return;
     }
     topic_answer(call, json_pack("{so,so,so}", "workers", workers_json(pool), "runs",
-                                 runs_json(pool), "pipelines", pipelines_json(call->orch, pool)));
+                                 runs_json(pool), "pipelines", pipelines_json(call->all, pool)));
 }
 
 void topic_workers(struct topic_call *call)
 {
-    weir_rpc_call(call->orch->context.dispatcher, MSG_workers_ask, NULL, ORCHESTRATOR_ASK_MS,
-                  on_workers, call);
+    weir_rpc_call(call->context->dispatcher, MSG_workers_ask, NULL, ORCHESTRATOR_ASK_MS, on_workers,
+                  call);
 }

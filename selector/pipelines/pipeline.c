@@ -128,9 +128,8 @@ static enum weir_status load_pool(struct selector_pipeline *pipeline, struct wei
     return status;
 }
 
-enum weir_status selector_pipeline_load(struct weir_db *db, const char *name,
-                                        struct selector_pipeline **ret_pipeline,
-                                        struct weir_error *err)
+static enum weir_status load(struct weir_db *db, const char *name,
+                             struct selector_pipeline **ret_pipeline, struct weir_error *err)
 {
     WEIR_AUTO(selector_pipeline) pipeline = weir_calloc(1, sizeof *pipeline);
     pipeline->refs = 1;
@@ -293,7 +292,7 @@ enum weir_status selector_pipelines_find(struct selector_pipelines *pipelines, c
         }
     }
     struct selector_pipeline *pipeline = NULL;
-    enum weir_status status = selector_pipeline_load(pipelines->db, name, &pipeline, err);
+    enum weir_status status = load(pipelines->db, name, &pipeline, err);
     if (status)
         return status;
     pipelines->of =

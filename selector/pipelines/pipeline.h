@@ -29,10 +29,6 @@ struct selector_pipeline {
  * when the section is wrong. */
 enum weir_status selector_pipeline_store(struct weir_db *db, const struct msg_selection_open *open,
                                          struct weir_error *err) WEIR_MUST_USE;
-/* NOT_FOUND when it was never opened. */
-enum weir_status selector_pipeline_load(struct weir_db *db, const char *name,
-                                        struct selector_pipeline **ret_pipeline,
-                                        struct weir_error *err) WEIR_MUST_USE;
 /* Keeps it, whoever forgets it meanwhile; from the loop's thread alone, as all of this. */
 struct selector_pipeline *selector_pipeline_ref(struct selector_pipeline *pipeline);
 void selector_pipeline_unref(struct selector_pipeline *pipeline);
