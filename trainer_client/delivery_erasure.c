@@ -1,6 +1,8 @@
 /* Erasure epochs and the use lease of the delivery state machine (rules 5 and 6 of delivery.h). */
 #include "trainer_client/delivery_state.h"
 
+#include "core/base/number.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,12 +47,6 @@ void delivery_hold(struct delivery *delivery, int64_t now_ms, struct msg_hold *r
     *ret_hold = (struct msg_hold){.session = delivery->session, .epoch = delivery->acknowledged};
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-    return left < right ? -1 : left > right;
-}
-
 static void learn_erased(struct delivery *delivery, struct weir_u64s ids)
 {
     struct id_list *list = &delivery->erased;
@@ -62,7 +58,7 @@ static void learn_erased(struct delivery *delivery, struct weir_u64s ids)
     }
     memcpy(list->at + list->count, ids.at, ids.count * sizeof(*ids.at));
     list->count += ids.count;
-    qsort(list->at, list->count, sizeof(*list->at), compare_ids);
+    qsort(list->at, list->count, sizeof(*list->at), weir_order_u64);
     size_t kept = 1;
     for (size_t i = 1; i < list->count; i++) {
         if (list->at[i] != list->at[kept - 1])

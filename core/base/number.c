@@ -3,6 +3,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdint.h>
 
 static const double LN2 = 0.69314718055994530942;
 
@@ -47,4 +48,16 @@ double weir_exp2(double x)
 double weir_one_minus_exp(double x)
 {
     return x < 0.5 ? -exp_minus_one(-x) : 1 - weir_exp2(-x / LN2);
+}
+
+int weir_order_u64(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+int weir_order_doubles(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
 }

@@ -1,4 +1,4 @@
-/* Arithmetic that gives the same bits on every machine: from additions, multiplications and divisions
+/* Numbers. Arithmetic that gives the same bits on every machine: from additions, multiplications and divisions
  * alone, always in the same order. The C library's differ in the last bit between versions and
  * processors, and what is decided must not. */
 #ifndef WEIR_BASE_NUMBER_H
@@ -10,5 +10,9 @@ double weir_ln(double x);
 double weir_exp2(double x);
 /* 1 - e^-x for x >= 0, precise for small x too. */
 double weir_one_minus_exp(double x);
+
+/* Ascending order, for qsort() and bsearch(). */
+int weir_order_u64(const void *left, const void *right);
+int weir_order_doubles(const void *left, const void *right);
 
 #endif

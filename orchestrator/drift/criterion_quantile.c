@@ -1,6 +1,7 @@
 /* quantile: worse than nearly all of the last values. Quantiles lie on straight lines between order statistics (type 7
  * of Hyndman & Fan, Sample Quantiles in Statistical Packages, 1996). */
 #include "core/base/memory.h"
+#include "core/base/number.h"
 #include "orchestrator/drift/criterion.h"
 
 #include <math.h>
@@ -25,18 +26,11 @@ static size_t window_of(const void *options)
     return ((const struct quantile_options *)options)->window;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double left = *(const double *)a;
-    double right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 static double upper_quantile(const struct criterion_past *past, double share)
 {
     WEIR_AUTO_FREE double *sorted = weir_calloc(past->count, sizeof *sorted);
     memcpy(sorted, past->values, past->count * sizeof *sorted);
-    qsort(sorted, past->count, sizeof *sorted, ascending);
+    qsort(sorted, past->count, sizeof *sorted, weir_order_doubles);
     double at = (1 - share) * (double)(past->count - 1);
     size_t below = (size_t)at;
     double rest = at - (double)below;

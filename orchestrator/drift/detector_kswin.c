@@ -3,6 +3,8 @@
  * 2020, algorithm 1). After a change the newest values are all that is left. Changes of any kind,
  * not of the mean alone. */
 #include "core/base/rng.h"
+
+#include "core/base/number.h"
 #include "orchestrator/drift/detector.h"
 #include "orchestrator/drift/distributions.h"
 
@@ -48,13 +50,6 @@ static size_t words(const void *options)
     return 2 + ((const struct kswin_options *)options)->window;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double left = *(const double *)a;
-    double right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 /* `ret_drawn`: so many of the first `from` values, each at most once. */
 static void draw(const struct kswin *kswin, uint64_t seed, size_t from, size_t count,
                  double *ret_drawn)
@@ -93,8 +88,8 @@ static bool differ(const struct kswin_options *limits, const struct kswin *kswin
     size_t from = kswin->count - count;
     memcpy(newest, kswin->values + from, count * sizeof *newest);
     draw(kswin, limits->seed, from, count, drawn);
-    qsort(newest, count, sizeof *newest, ascending);
-    qsort(drawn, count, sizeof *drawn, ascending);
+    qsort(newest, count, sizeof *newest, weir_order_doubles);
+    qsort(drawn, count, sizeof *drawn, weir_order_doubles);
     double gap = (double)(largest_gap(newest, drawn, count) * count);
     return orchestrator_smirnov_tail(count, count, gap) < limits->alpha;
 }

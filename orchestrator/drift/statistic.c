@@ -2,23 +2,17 @@
 #include "orchestrator/drift/statistic.h"
 
 #include "core/base/memory.h"
+#include "core/base/number.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int ascending(const void *a, const void *b)
-{
-    double left = *(const double *)a;
-    double right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 double orchestrator_drift_correct(enum drift_correction correction, double *p_values, size_t count)
 {
     if (count == 0)
         return NAN;
-    qsort(p_values, count, sizeof *p_values, ascending);
+    qsort(p_values, count, sizeof *p_values, weir_order_doubles);
     double least = p_values[0] * (double)count;
     for (size_t i = 1; i < count && correction == DRIFT_FDR; i++)
         least = fmin(least, p_values[i] * (double)count / (double)(i + 1));
@@ -54,7 +48,7 @@ static size_t take_column(const struct drift_window *window, size_t width, size_
         if (isfinite(value))
             ret_column[count++] = value;
     }
-    qsort(ret_column, count, sizeof *ret_column, ascending);
+    qsort(ret_column, count, sizeof *ret_column, weir_order_doubles);
     return count;
 }
 

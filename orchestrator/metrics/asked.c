@@ -2,6 +2,7 @@
 #include "orchestrator/metrics/metric.h"
 
 #include "core/base/memory.h"
+#include "core/base/number.h"
 #include "core/base/rng.h"
 #include "orchestrator/metrics/gathered.h"
 
@@ -138,13 +139,6 @@ bool orchestrator_metric_value(const struct asked_metric *asked, const struct me
     return true;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double left = *(const double *)a;
-    double right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 /* The percentile interval (Efron & Tibshirani, An Introduction to the Bootstrap, 1993, ch. 13) over the draws on
  * which the metric is defined. */
 static void add_interval(const struct asked_metric *asked, const struct metric_input *input,
@@ -163,7 +157,7 @@ static void add_interval(const struct asked_metric *asked, const struct metric_i
     metric_draws_fini(&draws);
     if (defined == 0)
         return;
-    qsort(values, defined, sizeof *values, ascending);
+    qsort(values, defined, sizeof *values, weir_order_doubles);
     double beyond = (1 - asked->shared.level) / 2 * (double)(defined - 1);
     result->has_interval = true;
     result->low = values[(size_t)floor(beyond)];

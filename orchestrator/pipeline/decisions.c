@@ -76,12 +76,16 @@ static enum weir_status commit_passed(void *subject, const void *what, struct we
     return pipeline_effect_passed(subject, what, err);
 }
 
+enum weir_status pipeline_commit_passed(struct pipeline *pipeline, struct weir_error *err)
+{
+    return orchestrator_commit(pipeline->context, commit_passed, pipeline, NULL, err);
+}
+
 /* Nothing fires, and the state stays: the cursor moves on. */
 static bool pass(struct pipeline *pipeline)
 {
     struct weir_error err;
-    enum weir_status status =
-        orchestrator_commit(pipeline->context, commit_passed, pipeline, NULL, &err);
+    enum weir_status status = pipeline_commit_passed(pipeline, &err);
     if (status != WEIR_OK) {
         pipeline_trouble(pipeline, status, &err);
         return false;

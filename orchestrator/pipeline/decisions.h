@@ -16,6 +16,9 @@ enum weir_status pipeline_decision_add(struct pipeline *pipeline, json_t *decisi
 /* Effect of a check that fires nothing, and of rows passed: cursor, the policy's state, the reader's decision. */
 enum weir_status pipeline_effect_passed(struct pipeline *pipeline, const void *what,
                                         struct weir_error *err);
+/* The same in a transaction of its own. */
+enum weir_status pipeline_commit_passed(struct pipeline *pipeline,
+                                        struct weir_error *err) WEIR_MUST_USE;
 
 /* Inside a transaction. The policy is told what the training of the newest trigger took. */
 enum weir_status pipeline_tell_trained(struct pipeline *pipeline, const struct run_result *run,

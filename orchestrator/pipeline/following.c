@@ -41,11 +41,6 @@ static bool take_row(struct reader *reader, const struct msg_columns_is *columns
     return due;
 }
 
-static enum weir_status commit_passed(void *subject, const void *what, struct weir_error *err)
-{
-    return pipeline_effect_passed(subject, what, err);
-}
-
 /* The feed is through up to `passed`; `due`: the policy has said true on the way. A due trigger is not passed here:
  * pipeline_fire() commits the row with it, as a check does with what it decides. What was missed is told with the
  * first step behind the gap, so that it counts once whatever dies. */
@@ -66,8 +61,7 @@ static void rows_done(struct pipeline *pipeline, uint64_t passed, bool due)
             ask_feed(pipeline);
         return;
     }
-    enum weir_status status =
-        orchestrator_commit(pipeline->context, commit_passed, pipeline, NULL, &err);
+    enum weir_status status = pipeline_commit_passed(pipeline, &err);
     if (status != WEIR_OK) {
         pipeline_trouble(pipeline, status, &err);
         return;

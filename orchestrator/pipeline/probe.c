@@ -5,6 +5,7 @@
 #include "core/base/hash.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/base/number.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -88,12 +89,6 @@ static void keep_reference(struct pipeline *pipeline, const struct probe *probe)
 
 /* ---- a probe ---- */
 
-static int ascending(const void *a, const void *b)
-{
-    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-    return (left > right) - (left < right);
-}
-
 /* Both windows, or the current one alone; a sample may be in both. */
 static void unite(struct probe *probe)
 {
@@ -106,7 +101,7 @@ static void unite(struct probe *probe)
         memcpy(probe->ids, current->at, current->count * sizeof *probe->ids);
     if (asked > 0)
         memcpy(probe->ids + current->count, reference->at, asked * sizeof *probe->ids);
-    qsort(probe->ids, count, sizeof *probe->ids, ascending);
+    qsort(probe->ids, count, sizeof *probe->ids, weir_order_u64);
     for (size_t i = 0; i < count; i++)
         if (probe->count == 0 || probe->ids[i] != probe->ids[probe->count - 1])
             probe->ids[probe->count++] = probe->ids[i];

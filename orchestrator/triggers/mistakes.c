@@ -1,6 +1,8 @@
 /* Which samples the model got wrong, in their order, to each detector. */
 #include "orchestrator/triggers/mistakes.h"
 
+#include "core/base/number.h"
+
 #include "orchestrator/metrics/classes.h"
 #include "orchestrator/triggers/points.h"
 
@@ -30,12 +32,6 @@ void mistakes_fini(struct mistakes *mistakes)
         orchestrator_detector_close(mistakes->detectors[i]);
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-    return (left > right) - (left < right);
-}
-
 /* The worst that the detector says while it takes them: a change stays one, though it then begins anew. */
 static enum detector_verdict follow(struct detector *detector, const struct metric_input *input,
                                     const uint64_t *ids, const struct window *window)
@@ -43,7 +39,7 @@ static enum detector_verdict follow(struct detector *detector, const struct metr
     enum detector_verdict worst = DETECTOR_STABLE;
     for (size_t i = 0; i < window->count; i++) {
         const uint64_t *found =
-            bsearch(&window->at[i].id, ids, input->count, sizeof *ids, compare_ids);
+            bsearch(&window->at[i].id, ids, input->count, sizeof *ids, weir_order_u64);
         if (found == NULL)
             continue;
         size_t row = (size_t)(found - ids);

@@ -3,6 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
+#include "core/base/number.h"
 #include "core/base/rng.h"
 #include "core/config/schema.h"
 
@@ -112,17 +113,11 @@ void window_copy(struct window *window, const struct window *other)
     window->newest_us = other->newest_us;
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-    return (left > right) - (left < right);
-}
-
 void window_forget(struct window *window, struct weir_u64s ids)
 {
     size_t kept = 0;
     for (size_t i = 0; i < window->count && ids.count > 0; i++)
-        if (bsearch(&window->at[i].id, ids.at, ids.count, sizeof *ids.at, compare_ids) == NULL)
+        if (bsearch(&window->at[i].id, ids.at, ids.count, sizeof *ids.at, weir_order_u64) == NULL)
             window->at[kept++] = window->at[i];
     window->count = ids.count > 0 ? kept : window->count;
 }
@@ -141,7 +136,7 @@ uint64_t *window_draw(const struct window *window, size_t most, size_t *ret_coun
     *ret_count = window->count < most ? window->count : most;
     if (window->count > most)
         qsort(ids, window->count, sizeof *ids, compare_ranks);
-    qsort(ids, *ret_count, sizeof *ids, compare_ids);
+    qsort(ids, *ret_count, sizeof *ids, weir_order_u64);
     return ids;
 }
 

@@ -2,6 +2,7 @@
 #include "preprocess/worker/flow.h"
 
 #include "core/base/memory.h"
+#include "core/base/number.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -473,16 +474,10 @@ void worker_flow_sent(struct worker_flow *flow, const struct worker_send *send, 
 
 /* ---- storage ---- */
 
-static int compare_ids(const void *a, const void *b)
-{
-    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-    return (left > right) - (left < right);
-}
-
 bool worker_flow_is_erased(const struct worker_flow *flow, uint64_t id)
 {
     return flow->erased_count > 0 &&
-           bsearch(&id, flow->erased, flow->erased_count, sizeof(id), compare_ids) != NULL;
+           bsearch(&id, flow->erased, flow->erased_count, sizeof(id), weir_order_u64) != NULL;
 }
 
 static void add_erased(struct worker_flow *flow, struct weir_u64s ids)
@@ -490,7 +485,7 @@ static void add_erased(struct worker_flow *flow, struct weir_u64s ids)
     flow->erased = weir_realloc(flow->erased, flow->erased_count + ids.count, sizeof(uint64_t));
     memcpy(flow->erased + flow->erased_count, ids.at, ids.count * sizeof(uint64_t));
     flow->erased_count += ids.count;
-    qsort(flow->erased, flow->erased_count, sizeof(uint64_t), compare_ids);
+    qsort(flow->erased, flow->erased_count, sizeof(uint64_t), weir_order_u64);
 }
 
 /* Rule 6: they will be made again, with holes. */
