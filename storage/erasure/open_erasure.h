@@ -117,6 +117,11 @@ struct guard_head {
     uint64_t file;    /* its number */
     struct weir_buf bytes;
 };
+/* A sample that is not erased, of the file that was last looked through for one. */
+struct survivor {
+    uint64_t file; /* its number */
+    uint64_t id;   /* 0: none */
+};
 struct key_identifier;
 struct resolving;
 
@@ -151,6 +156,7 @@ struct open_erasure {
     bool is_settled;     /* nothing is to be waited for in buckets */
     uint64_t blanked;    /* first sample of the newest chunk that is blank, */
     uint32_t blanked_rows;
+    struct survivor survivor;
     bool is_blank; /* no row of its samples tells anything */
     struct scrub_target target;
     char *parent; /* folder with unlinked files that is not yet synced */

@@ -223,24 +223,50 @@ static enum weir_status forget_path(struct storage *storage, const struct locate
     return status;
 }
 
-/* A file of many samples, of which one was erased: whether all were. */
-static enum weir_status is_erased_whole(struct storage *storage, const struct located *found,
-                                        bool *ret_erased, struct weir_error *err)
+/* The sample that stood in the way of the last file that was asked about says at once that it still does. */
+static bool has_survivor(const struct open_erasure *erasure, const struct located *found)
+{
+    uint64_t id = erasure->survivor.id;
+
+    return erasure->survivor.file == storage_file_number(found->file) &&
+           weir_sample_dataset(id) == found->dataset->number &&
+           !storage_dataset_is_erased(found->dataset, weir_sample_block(id), weir_sample_row(id));
+}
+
+/* The first sample of the file in the chunk that is not erased becomes the survivor; false: there is none. */
+static bool find_survivor(struct open_erasure *erasure, const struct dataset *dataset,
+                          const struct chunk *chunk, uint64_t file)
+{
+    for (uint32_t row = 0; row < chunk->count; row++) {
+        if ((uint64_t)weir_column_at(&chunk->files, row) != file ||
+            storage_dataset_is_erased(dataset, chunk->block, chunk->first_row + row))
+            continue;
+        erasure->survivor.file = file;
+        erasure->survivor.id =
+            weir_sample_id(dataset->number, chunk->block, chunk->first_row + row);
+        return true;
+    }
+    return false;
+}
+
+/* False of a file that more samples may come from, too. */
+static enum weir_status is_erased_whole(struct storage *storage, struct open_erasure *erasure,
+                                        const struct located *found, bool *ret_erased,
+                                        struct weir_error *err)
 {
     const struct dataset *dataset = found->dataset;
     struct chunk_span span = storage_dataset_chunks_of(dataset, found->file);
-    int64_t number = (int64_t)storage_file_number(found->file);
+    uint64_t number = storage_file_number(found->file);
     enum weir_status status = WEIR_OK;
 
-    *ret_erased = found->file->is_complete;
+    *ret_erased = found->file->is_complete && !has_survivor(erasure, found);
     for (size_t i = span.first; status == WEIR_OK && *ret_erased && i < span.end; i++) {
         const struct chunk *chunk;
 
         status = storage_chunk_cache_get(storage->cache, storage->db, dataset, &dataset->chunks[i],
                                          &chunk, err);
-        for (uint32_t row = 0; status == WEIR_OK && *ret_erased && row < chunk->count; row++)
-            *ret_erased = weir_column_at(&chunk->files, row) != number ||
-                          storage_dataset_is_erased(dataset, chunk->block, chunk->first_row + row);
+        if (status == WEIR_OK)
+            *ret_erased = !find_survivor(erasure, dataset, chunk, number);
     }
     return status;
 }
@@ -250,7 +276,7 @@ static enum weir_status forget_copy(struct storage *storage, struct open_erasure
                                     const struct located *found, struct weir_error *err)
 {
     bool is_over = false;
-    enum weir_status status = is_erased_whole(storage, found, &is_over, err);
+    enum weir_status status = is_erased_whole(storage, erasure, found, &is_over, err);
 
     if (status != WEIR_OK || !is_over)
         return status;
