@@ -58,6 +58,11 @@ void storage_accepts_free(struct accepts *accepts)
     free(accepts);
 }
 
+bool storage_accepts_any(const struct accepts *accepts)
+{
+    return accepts->first != NULL;
+}
+
 /* ---- a group ---- */
 
 static void answer(struct waiting_accept *waiting)

@@ -18,6 +18,8 @@
 enum {
     FORCE_POLL_MS = 50,
     SCANS_POLL_MS = 50,
+    GATHER_QUIET_MS = 100, /* without another request, at most: */
+    GATHER_MAX_MS = 1000,
     EPOCHS_PER_QUERY = 64,
     LANES = 4, /* open erasures whose bytes are worked on in turns: none waits for a large one */
     ASKED_TOGETHER_MAX = 262144, /* names and ids */
@@ -75,6 +77,7 @@ static void add_erased_names(struct storage *storage, uint32_t dataset,
 void storage_erasing_take_up(struct storage *storage, struct erase_request *request)
 {
     add_waiting(storage->erasing, request);
+    storage->erasing->newest_ms = weir_now_ms();
     storage_pump(storage);
 }
 
@@ -377,6 +380,7 @@ static enum weir_status enforce(struct storage *storage, struct open_erasure *er
     if (status != WEIR_OK || !is_done)
         return status;
     erasure->state = ERASURE_IN_FORCE;
+    erasure->in_force_ms = now_ms;
     weir_log(WEIR_LOG_INFO, "erasures in force",
              "erasures=%zu first=%llu epoch=%llu answered=%zu expired=%zu", erasure->count,
              (unsigned long long)erasure->requests[0]->number, (unsigned long long)erasure->epoch,
@@ -588,9 +592,31 @@ static struct open_erasure *next_not_begun(const struct erasing *erasing,
     return NULL;
 }
 
-/* All whose bytes wait begin together, as soon as there is a lane for them. Those that wait for a file need none. */
-static void begin_bytes(struct erasing *erasing)
+/* Others are about to be in force. */
+static bool are_coming(const struct erasing *erasing, const struct accepts *accepts)
 {
+    for (size_t i = 0; i < erasing->count; i++) {
+        if (erasing->at[i]->state < ERASURE_IN_FORCE)
+            return true;
+    }
+    return erasing->waiting_at < erasing->waiting_count || storage_accepts_any(accepts);
+}
+
+/* Requests that come one upon the other are worked on together: how long the first of them waits for more. */
+static int64_t gather_ms(const struct storage *storage, const struct open_erasure *first,
+                         int64_t now_ms)
+{
+    const struct erasing *erasing = storage->erasing;
+    int64_t left_ms = first->in_force_ms + GATHER_MAX_MS - now_ms;
+    int64_t quiet_ms = erasing->newest_ms + GATHER_QUIET_MS - now_ms;
+
+    return are_coming(erasing, storage->accepts) || quiet_ms > left_ms ? left_ms : quiet_ms;
+}
+
+/* All whose bytes wait begin together, as soon as there is a lane for them. Those that wait for a file need none. */
+static void begin_bytes(const struct storage *storage, int64_t *ret_wait_ms)
+{
+    struct erasing *erasing = storage->erasing;
     struct open_erasure *first = next_not_begun(erasing, NULL), *next;
     int64_t now_ms = weir_now_ms();
     size_t lanes = 0;
@@ -601,10 +627,40 @@ static void begin_bytes(struct erasing *erasing)
                  !storage_verify_waits(erasing->at[i], now_ms);
     if (!first || lanes >= LANES)
         return;
+    if (gather_ms(storage, first, now_ms) > 0) {
+        call_within(gather_ms(storage, first, now_ms), ret_wait_ms);
+        return;
+    }
     while ((next = next_not_begun(erasing, first)) &&
            first->count + next->count <= ERASE_REQUESTS_MAX)
         take_over(erasing, first, next);
     first->is_begun = true;
+}
+
+static bool awaits_search(const struct open_erasure *erasure)
+{
+    return erasure->state == ERASURE_SCRUBBED && erasure->is_sealed && !erasure->is_counted &&
+           erasure->epoch_at == 0 && erasure->failing.pause_ms == 0;
+}
+
+static struct open_erasure *next_to_search(const struct erasing *erasing,
+                                           const struct open_erasure *but)
+{
+    for (size_t i = 0; i < erasing->count; i++) {
+        if (awaits_search(erasing->at[i]) && erasing->at[i] != but)
+            return erasing->at[i];
+    }
+    return NULL;
+}
+
+/* One search for all that wait for theirs. */
+static void search_together(struct erasing *erasing, struct open_erasure *first)
+{
+    struct open_erasure *next;
+
+    while (awaits_search(first) && (next = next_to_search(erasing, first)) &&
+           first->count + next->count <= ERASE_REQUESTS_MAX)
+        take_over(erasing, first, next);
 }
 
 /* One piece of the bytes of the next erasure that has nothing to wait for. */
@@ -614,7 +670,7 @@ static enum weir_status step_bytes(struct storage *storage, bool *ret_more, int6
     struct erasing *erasing = storage->erasing;
     enum weir_status status = WEIR_OK;
 
-    begin_bytes(erasing);
+    begin_bytes(storage, ret_wait_ms);
     for (size_t i = 0; status == WEIR_OK && !*ret_more && i < erasing->count; i++) {
         struct open_erasure *erasure = erasing->at[erasing->turn++ % erasing->count];
         int64_t now_ms = weir_now_ms();
@@ -631,6 +687,7 @@ static enum weir_status step_bytes(struct storage *storage, bool *ret_more, int6
             call_within(erasure->failing.again_ms - now_ms, ret_wait_ms);
             continue;
         }
+        search_together(erasing, erasure);
         status = erasure->state == ERASURE_IN_FORCE ? scrub(storage, erasure, err)
                                                     : verify(storage, erasure, err);
         call_within(storage_id_fetch_wait_ms(&erasure->fetch), ret_wait_ms);

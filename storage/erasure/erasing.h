@@ -35,6 +35,8 @@ enum weir_status storage_erasing_step(struct storage *storage, bool *ret_more, i
 struct accepts *storage_accepts_new(struct storage *storage);
 void storage_accepts_free(struct accepts *accepts);
 void storage_accept(struct storage *storage, struct weir_request *request);
+/* Requests are on their way to disk. */
+bool storage_accepts_any(const struct accepts *accepts);
 /* A request and what becomes of it. */
 struct erase_acceptance {
     const struct msg_erase_accept *asked;

@@ -74,7 +74,7 @@ void storage_open_erasure_free(struct open_erasure *erasure)
     drop_list(&erasure->epochs);
     drop_list(&erasure->blocked);
     drop_list(&erasure->blocked_in);
-    weir_buf_fini(&erasure->head.bytes);
+    storage_scrub_look_end(erasure);
     storage_key_identifier_free(erasure->identifier);
     drop_list(&erasure->hashes);
     drop_list(&erasure->datasets);

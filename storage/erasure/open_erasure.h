@@ -73,9 +73,10 @@ struct scrub_record {
 struct scrub_target {
     struct storage *storage;
     struct dataset *dataset;
-    uint64_t file; /* its number */
-    int fd;
+    uint64_t file;                 /* its number */
     char *path;                    /* NULL: none */
+    struct file_window window;     /* on it, and its descriptor */
+    struct stat seen;              /* as it was opened */
     struct scrub_intent *half_way; /* in the file, as this group began; NULL: not asked yet */
     size_t half_way_count;
     struct scrub_record *records;
@@ -111,11 +112,10 @@ struct owing {
     size_t asked; /* when it was not settled yet */
 };
 
-/* The beginning of the file that was looked at last. */
-struct guard_head {
-    uint32_t dataset; /* 0: none */
-    uint64_t file;    /* its number */
-    struct weir_buf bytes;
+/* The file that is being read, open over many samples; it was what was indexed as it was opened. */
+struct scrub_source {
+    char *path; /* NULL: none */
+    struct file_window window;
 };
 /* A sample that is not erased, of the file that was last looked through for one. */
 struct survivor {
@@ -149,7 +149,7 @@ struct open_erasure {
     bool is_begun;          /* its bytes are being worked on */
     uint64_t inherited;     /* up to this epoch a death may have left files half-way; 0: none */
     struct id_list blocked, blocked_in; /* hashes to be blocked, and in which dataset */
-    struct guard_head head;
+    struct scrub_source source;
     struct key_identifier *identifier; /* NULL: no page is being read */
     struct scrub_round round;
     bool is_overwritten; /* the last round is through */
@@ -291,6 +291,8 @@ void storage_scrub_round_fini(struct open_erasure *erasure);
  * stands in the way. */
 enum weir_status storage_scrub_look(struct storage *storage, struct open_erasure *erasure,
                                     uint64_t id, struct weir_error *err) WEIR_MUST_USE;
+/* Closes the file that was read: it may be another one the next time. */
+void storage_scrub_look_end(struct open_erasure *erasure);
 enum weir_status storage_scrub_one(struct storage *storage, struct open_erasure *erasure,
                                    uint64_t id, struct weir_error *err) WEIR_MUST_USE;
 /* scrub_lost.c: of a sample whose file was replaced. IO while what stands in its place still holds people who were
@@ -340,7 +342,7 @@ enum weir_status storage_scrub_open_extent(struct storage *storage, struct open_
                                            const struct located *found, struct format_range range,
                                            struct weir_error *err) WEIR_MUST_USE;
 /* What stands there is what an erasure writes. */
-bool storage_scrub_is_done(int fd, const struct extent *extent);
+bool storage_scrub_is_done(struct file_window *window, const struct extent *extent);
 /* A sample whose bytes may still lie where they were indexed. */
 bool storage_scrub_has_bytes(const struct located *found);
 

@@ -129,39 +129,19 @@ bool storage_scrub_has_bytes(const struct located *found)
     return found->file && found->file->path && found->file->state == FILE_LIVE;
 }
 
-/* False: errno says why; 0: the file is too short. */
-static bool read_range(int fd, uint64_t offset, struct weir_buf *bytes, uint64_t length)
-{
-    ssize_t got;
-
-    weir_buf_clear(bytes);
-    weir_buf_reserve(bytes, (size_t)length + 1);
-    got = weir_read_at(fd, bytes->at, (size_t)length, offset);
-    if (got >= 0)
-        errno = 0;
-    bytes->size = got > 0 ? (size_t)got : 0;
-    return got == (ssize_t)length;
-}
-
 /* ---- what stays out ---- */
 
-/* The beginning of its file, which says what the fields of a record are called. Kept from sample to sample. */
-static struct weir_bytes head_of(struct open_erasure *erasure, const struct located *found, int fd)
+/* The beginning of its file, which says what the fields of a record are called; empty when that cannot be read. */
+static struct weir_bytes head_of(const struct located *found, struct file_window *window)
 {
-    struct guard_head *head = &erasure->head;
-    const struct format *format = found->dataset->declaration->format;
-    uint64_t file = storage_file_number(found->file);
+    const struct declaration *d = found->dataset->declaration;
+    struct weir_bytes head;
     struct weir_error err;
 
-    if (!format->canonical || found->dataset->declaration->is_remote)
+    if (!d->format->canonical || d->is_remote ||
+        storage_window_head(window, d->format, found->file->size, &head, &err) != WEIR_OK)
         return weir_bytes(NULL, 0);
-    if (head->dataset == found->dataset->number && head->file == file)
-        return weir_buf_view(&head->bytes);
-    head->dataset = found->dataset->number;
-    head->file = file;
-    if (storage_head_read(format, fd, found->file->size, &head->bytes, &err) != WEIR_OK)
-        weir_buf_clear(&head->bytes);
-    return weir_buf_view(&head->bytes);
+    return head;
 }
 
 /* What it is must not come again either, whatever else is said then. */
@@ -219,23 +199,25 @@ static void block_file(struct storage *storage, struct open_erasure *erasure,
 
 static void block_record(struct storage *storage, struct open_erasure *erasure,
                          const struct located *found, struct weir_bytes head,
-                         struct weir_buf *content)
+                         struct weir_bytes content)
 {
     const struct declaration *d = found->dataset->declaration;
     const struct storage_secret *secret = &storage->secret;
+    WEIR_AUTO_BUF blank = {0};
 
-    storage_scrub_block(erasure, found->dataset,
-                        storage_guard_content(secret, d, head, weir_buf_view(content)));
+    storage_scrub_block(erasure, found->dataset, storage_guard_content(secret, d, head, content));
     if (wants_place(d))
         storage_scrub_block(
             erasure, found->dataset,
-            storage_guard_place(secret, found->dataset, found->file->path, weir_buf_view(content)));
+            storage_guard_place(secret, found->dataset, found->file->path, content));
     block_key(storage, erasure, found);
     if (!d->format->is_one_sample || d->on_erase != ON_ERASE_SCRUB)
         return;
-    memset(content->at, d->format->scrub_byte, content->size); /* what will stand there */
+    weir_buf_reserve(&blank, content.size);
+    memset(blank.at, d->format->scrub_byte, content.size); /* what will stand there */
+    blank.size = content.size;
     storage_scrub_block(erasure, found->dataset,
-                        storage_guard_content(secret, d, head, weir_buf_view(content)));
+                        storage_guard_content(secret, d, head, weir_buf_view(&blank)));
 }
 
 /* ---- preparing ---- */
@@ -285,41 +267,87 @@ static size_t passages_of(const struct open_erasure *erasure)
     return each < 1 ? 1 : each > PASSAGES_PER_SAMPLE ? PASSAGES_PER_SAMPLE : (size_t)each;
 }
 
+void storage_scrub_look_end(struct open_erasure *erasure)
+{
+    struct scrub_source *source = &erasure->source;
+
+    if (source->path)
+        close(source->window.fd);
+    free(source->path);
+    storage_window_fini(&source->window);
+    source->path = NULL;
+}
+
+/* Opens the file of the sample, unless it is the one that is open: it is what was indexed. NOT_FOUND when it is gone,
+ * as is remarked when it is to be overwritten. */
+static enum weir_status open_source(struct storage *storage, struct open_erasure *erasure,
+                                    const struct located *found, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *path = storage_dataset_path(found->dataset, found->file);
+    WEIR_AUTO_FD int fd = -1;
+    enum weir_status status;
+
+    if (erasure->source.path && strcmp(erasure->source.path, path) == 0)
+        return WEIR_OK;
+    storage_scrub_look_end(erasure);
+    /* O_NONBLOCK: a pipe that took the file's place must not hold storage up. */
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return is_missing(errno) ? WEIR_NOT_FOUND : storage_scrub_stuck(erasure, path, "read", err);
+    status = recognise(erasure, found, path, err);
+    if (status == WEIR_OK && !is_untouched(storage, found, fd))
+        status = miss(erasure, found, path, err);
+    if (status != WEIR_OK)
+        return status;
+    erasure->source.path = WEIR_TAKE(path);
+    erasure->source.window = (struct file_window){.fd = fd};
+    fd = -1;
+    return WEIR_OK;
+}
+
+/* Its bytes, in the window or, from a bucket, in `object`. NOT_FOUND when other bytes are there now. */
+static enum weir_status read_sample(struct storage *storage, struct open_erasure *erasure,
+                                    const struct located *found, struct weir_buf *object,
+                                    struct weir_bytes *ret_content, struct weir_error *err)
+{
+    struct scrub_source *source = &erasure->source;
+    enum weir_status status;
+
+    if (found->dataset->declaration->is_remote) {
+        status = read_object(storage, erasure, found, object, err);
+        *ret_content = weir_buf_view(object);
+        return status;
+    }
+    status = storage_window_read(
+        &source->window, (struct format_range){found->offset, found->length}, ret_content, err);
+    if (status != WEIR_OK && errno != 0)
+        return storage_scrub_stuck(erasure, source->path, "read", err);
+    return status == WEIR_OK ? WEIR_OK : WEIR_NOT_FOUND;
+}
+
 enum weir_status storage_scrub_look(struct storage *storage, struct open_erasure *erasure,
                                     uint64_t id, struct weir_error *err)
 {
     struct located found;
-    WEIR_AUTO_BUF content = {0};
-    WEIR_AUTO_FREE char *path = NULL;
-    WEIR_AUTO_FD int fd = -1;
+    WEIR_AUTO_BUF object = {0};
+    struct weir_bytes content, head;
     enum weir_status status = storage_find(storage, id, &found, err);
 
     if (status != WEIR_OK || !storage_scrub_has_bytes(&found))
         return status;
     block_file(storage, erasure, &found);
-    path = storage_dataset_path(found.dataset, found.file);
-    /* O_NONBLOCK: a pipe that took the file's place must not hold storage up. */
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0 && !is_missing(errno))
-        return storage_scrub_stuck(erasure, path, "read", err);
-    if (fd < 0)
-        return WEIR_OK; /* gone, as is remarked when it was to be overwritten */
-    status = recognise(erasure, &found, path, err);
+    status = open_source(storage, erasure, &found, err);
     if (status != WEIR_OK)
         return status == WEIR_NOT_FOUND ? WEIR_OK : status;
-    if (!is_untouched(storage, &found, fd))
-        return miss(erasure, &found, path, err);
-    if (found.dataset->declaration->is_remote)
-        status = read_object(storage, erasure, &found, &content, err);
-    else if (!read_range(fd, found.offset, &content, found.length))
-        status = errno != 0 ? storage_scrub_stuck(erasure, path, "read", err) : WEIR_NOT_FOUND;
+    status = read_sample(storage, erasure, &found, &object, &content, err);
     if (status == WEIR_NOT_FOUND)
-        return miss(erasure, &found, path, err);
+        return miss(erasure, &found, erasure->source.path, err);
     if (status != WEIR_OK)
         return status;
     storage_fingerprints_add(&storage_page_row(&erasure->page, id)->prints, &storage->secret,
-                             passages_of(erasure), weir_buf_view(&content));
-    block_record(storage, erasure, &found, head_of(erasure, &found, fd), &content);
+                             passages_of(erasure), content);
+    head = head_of(&found, &erasure->source.window);
+    block_record(storage, erasure, &found, head, content);
     return WEIR_OK;
 }
 
@@ -370,7 +398,8 @@ enum weir_status storage_scrub_sync(struct open_erasure *erasure, struct weir_er
 
     storage_scrub_group_end(erasure);
     if (target->path)
-        close(target->fd);
+        close(target->window.fd);
+    storage_window_fini(&target->window);
     free(target->path);
     target->path = NULL;
     return status;
@@ -430,29 +459,28 @@ static uint64_t end_before(struct storage *storage, const struct located *found,
 static bool is_what_was_meant(const struct storage *storage, struct open_erasure *erasure,
                               const struct located *found, const struct extent *extent)
 {
-    WEIR_AUTO_BUF content = {0};
-    int fd = erasure->target.fd;
+    struct file_window *window = &erasure->target.window;
+    struct weir_bytes content;
     struct weir_error err;
 
     if (found->dataset->declaration->format->is_one_sample || extent->is_scrubbed ||
-        storage_scrub_is_done(fd, extent))
+        storage_scrub_is_done(window, extent))
         return true;
-    return storage_range_read(fd, (struct format_range){found->offset, found->length}, &content,
-                              &err) == WEIR_OK &&
+    return storage_window_read(window, (struct format_range){found->offset, found->length},
+                               &content, &err) == WEIR_OK &&
            storage_guard_blocked(&storage->secret, found->dataset, found->file->path,
-                                 head_of(erasure, found, fd), weir_buf_view(&content));
+                                 head_of(found, window), content);
 }
 
 /* Returns the intent that a death, or an error, left of the sample, or NULL. Most files have none. */
 static const struct scrub_intent *find_half_way(const struct storage *storage,
                                                 struct scrub_target *target,
-                                                const struct stat *file,
                                                 struct format_range payload)
 {
     if (!target->half_way) {
         target->half_way = weir_calloc(SCRUB_INTENTS_MAX, sizeof *target->half_way);
         target->half_way_count =
-            storage_scrub_intents_of(storage->data_dir, file, target->half_way);
+            storage_scrub_intents_of(storage->data_dir, &target->seen, target->half_way);
     }
     for (size_t i = 0; i < target->half_way_count; i++) {
         if (target->half_way[i].payload.offset == payload.offset &&
@@ -467,17 +495,17 @@ static bool is_there(const struct storage *storage, struct open_erasure *erasure
                      const struct located *found, uint64_t from, struct extent *ret_extent)
 {
     const struct declaration *d = found->dataset->declaration;
-    const struct format_range payload = {found->offset, found->length};
-    int fd = erasure->target.fd;
-    struct extent_place place = {.fd = fd, .from = from, .payload = payload};
+    struct scrub_target *target = &erasure->target;
+    struct extent_place place = {.window = &target->window,
+                                 .size = (uint64_t)target->seen.st_size,
+                                 .from = from,
+                                 .payload = {found->offset, found->length}};
     const struct scrub_intent *intent;
     struct weir_error err;
-    struct stat now;
 
-    if (fstat(fd, &now) < 0 || now.st_ino != found->file->inode)
+    if (target->seen.st_ino != found->file->inode)
         return false;
-    place.size = (uint64_t)now.st_size;
-    intent = find_half_way(storage, &erasure->target, &now, payload);
+    intent = find_half_way(storage, target, place.payload);
     if (intent)
         return storage_extent_resume(d, &place, intent->extent, ret_extent, &err) == WEIR_OK;
     return storage_extent_read(d, &place, ret_extent, &err) == WEIR_OK &&
@@ -508,8 +536,10 @@ static enum weir_status open_target(struct storage *storage, struct open_erasure
     if (fd < 0)
         return storage_scrub_stuck(erasure, path, "opened for writing", err);
     target->storage = storage;
-    target->fd = fd;
+    target->window = (struct file_window){.fd = fd};
     target->path = weir_strdup(path);
+    if (fstat(fd, &target->seen) < 0)
+        return storage_scrub_stuck(erasure, path, "looked at", err);
     return WEIR_OK;
 }
 

@@ -20,13 +20,13 @@ enum {
     GROUP_BYTES_MAX = 16 << 20,
 };
 
-bool storage_scrub_is_done(int fd, const struct extent *extent)
+bool storage_scrub_is_done(struct file_window *window, const struct extent *extent)
 {
-    WEIR_AUTO_BUF now = {0};
+    struct weir_bytes now;
     struct weir_error err;
 
-    return storage_range_read(fd, extent->at, &now, &err) == WEIR_OK &&
-           weir_bytes_equal(weir_buf_view(&now), weir_buf_view(&extent->erased));
+    return storage_window_read(window, extent->at, &now, &err) == WEIR_OK &&
+           weir_bytes_equal(now, weir_buf_view(&extent->erased));
 }
 
 /* A death, or an error, can stop it between any two pages. */
@@ -49,7 +49,7 @@ static bool overwrite_bytes(int fd, const struct extent *extent)
 static enum weir_status intend(struct open_erasure *erasure, const struct scrub_intent *intents,
                                struct weir_error *err)
 {
-    const struct scrub_target *target = &erasure->target;
+    struct scrub_target *target = &erasure->target;
     const char *data_dir = target->storage->data_dir;
     struct scrub_intent open[GROUP_MAX];
     size_t count = 0;
@@ -57,7 +57,7 @@ static enum weir_status intend(struct open_erasure *erasure, const struct scrub_
     for (size_t i = 0; i < target->count; i++) {
         struct scrub_record *record = &target->records[i];
 
-        record->is_done = storage_scrub_is_done(target->fd, &record->extent);
+        record->is_done = storage_scrub_is_done(&target->window, &record->extent);
         if (!record->is_done)
             open[count++] = intents[i];
     }
@@ -71,7 +71,7 @@ static bool overwrite_all(const struct scrub_target *target)
     for (size_t i = 0; i < target->count; i++) {
         const struct scrub_record *record = &target->records[i];
 
-        if (!record->is_done && !overwrite_bytes(target->fd, &record->extent))
+        if (!record->is_done && !overwrite_bytes(target->window.fd, &record->extent))
             return false;
     }
     return true;
@@ -80,12 +80,13 @@ static bool overwrite_all(const struct scrub_target *target)
 static enum weir_status overwrite(struct open_erasure *erasure, struct stored_file *file,
                                   struct weir_error *err)
 {
-    const struct scrub_target *target = &erasure->target;
+    struct scrub_target *target = &erasure->target;
+    int fd = target->window.fd;
     struct scrub_intent intents[GROUP_MAX];
     struct stat now;
     enum weir_status status;
 
-    if (fstat(target->fd, &now) < 0)
+    if (fstat(fd, &now) < 0)
         return storage_scrub_stuck(erasure, target->path, "looked at", err);
     for (size_t i = 0; i < target->count; i++)
         intents[i] = (struct scrub_intent){.device = now.st_dev,
@@ -95,11 +96,11 @@ static enum weir_status overwrite(struct open_erasure *erasure, struct stored_fi
     status = intend(erasure, intents, err);
     if (status != WEIR_OK)
         return status;
-    if (!overwrite_all(target) ||
-        !storage_scrub_keep_time(target->dataset, file, target->fd, &now) ||
-        fdatasync(target->fd) < 0)
+    storage_window_forget(&target->window);
+    if (!overwrite_all(target) || !storage_scrub_keep_time(target->dataset, file, fd, &now) ||
+        fdatasync(fd) < 0)
         return storage_scrub_stuck(erasure, target->path, "overwritten", err);
-    storage_scrub_note_change(target->dataset, file, target->fd, &now);
+    storage_scrub_note_change(target->dataset, file, fd, &now);
     storage_scrub_done(target->storage->data_dir, intents, target->count);
     return WEIR_OK;
 }
@@ -107,11 +108,11 @@ static enum weir_status overwrite(struct open_erasure *erasure, struct stored_fi
 /* Reads back what was written: a sample is scrubbed only when nothing else stands there. */
 static void check_written(struct open_erasure *erasure)
 {
-    const struct scrub_target *target = &erasure->target;
+    struct scrub_target *target = &erasure->target;
     struct weir_error err;
 
     for (size_t i = 0; i < target->count; i++) {
-        if (storage_scrub_is_done(target->fd, &target->records[i].extent))
+        if (storage_scrub_is_done(&target->window, &target->records[i].extent))
             continue;
         errno = EIO;
         weir_ignore(storage_scrub_stuck(erasure, target->path, "read back as written", &err));
@@ -132,7 +133,8 @@ static void account(const struct open_erasure *erasure, struct stored_file *file
     }
     if (d->is_copied || d->format->is_one_sample)
         return;
-    file->prefix_hash = storage_prefix_hash(&target->storage->secret, target->fd, file->indexed);
+    file->prefix_hash =
+        storage_prefix_hash(&target->storage->secret, target->window.fd, file->indexed);
     file->group->is_ahead = true; /* written with the rows of the erasure */
 }
 

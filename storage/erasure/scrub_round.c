@@ -122,6 +122,7 @@ static enum weir_status look_at_some(struct storage *storage, struct open_erasur
         if (round->at % SAMPLES_PER_LOOK == 0 && weir_now_ms() >= until_ms)
             break;
     }
+    storage_scrub_look_end(erasure);
     if (status == WEIR_OK && erasure->blocked.count >= ERASE_PAGE_IDS)
         status = storage_scrub_store_blocked(storage, erasure, err);
     if (status != WEIR_OK || round->at < page->ids.count)

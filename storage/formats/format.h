@@ -163,6 +163,10 @@ struct format_progress {
     bool is_stuck; /* what follows cannot be found: the rest of the file is left, refused */
 };
 
+struct format_start {
+    uint64_t at, record; /* of the file */
+};
+
 struct format {
     const char *name;
     const char *summary;
@@ -191,9 +195,10 @@ struct format {
      * nothing of it is left, the file can still be read, and index() passes over it. Overwriting
      * twice is the same as once. */
     void (*scrub)(struct weir_bytes head, const void *options, uint8_t *extent, size_t size);
-    /* Optional, with scrub. Where index() may begin behind the payload that ends at `end`, so that an
-     * erasure need not begin at the beginning; a record cut off there is of no harm. */
-    uint64_t (*behind)(uint64_t end);
+    /* Optional, with scrub. Where index() may begin, so that who looks for the sample whose payload begins at
+     * `payload` need not begin at the beginning, which is what 0 means. `before` is 0, or where the payload of a sample
+     * before it ends. A record cut off there is of no harm. */
+    struct format_start (*start)(struct weir_bytes head, uint64_t before, uint64_t payload);
     /* Optional; without it a record is its bytes. Appends what a record holds, so that two records that differ in
      * blanks, quotes or the order of their fields append the same. False, and nothing is appended, when it cannot
      * be read. */

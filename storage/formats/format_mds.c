@@ -219,6 +219,17 @@ static void scrub(struct weir_bytes head, const void *options, uint8_t *extent, 
     }
 }
 
+/* The payload may be a column of its sample. */
+static struct format_start start(struct weir_bytes head, uint64_t before, uint64_t payload)
+{
+    struct format_start found = {0};
+
+    (void)before;
+    if (mds_shard_locate(head, payload, &found.record))
+        found.at = mds_shard_begin(head, found.record);
+    return found;
+}
+
 const struct format format_mds = {
     .name = "mds",
     .summary = "Mosaic's shards, raw or with import: copy compressed; fields are columns, or "
@@ -231,4 +242,5 @@ const struct format format_mds = {
     .head_bytes = head_bytes,
     .index = index_file,
     .scrub = scrub,
+    .start = start,
 };

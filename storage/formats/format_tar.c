@@ -417,9 +417,11 @@ static void scrub(struct weir_bytes head, const void *options, uint8_t *extent, 
     tar_header_write(extent, ERASED, size - TAR_BLOCK);
 }
 
-static uint64_t behind(uint64_t end)
+static struct format_start start(struct weir_bytes head, uint64_t before, uint64_t payload)
 {
-    return (end + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK;
+    (void)head;
+    (void)payload;
+    return (struct format_start){.at = (before + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK};
 }
 
 /* The parts of a whole sample: names in an archive, owners and times are not what it holds. */
@@ -459,6 +461,6 @@ const struct format format_tar = {
     .check = check,
     .index = index_members,
     .scrub = scrub,
-    .behind = behind,
+    .start = start,
     .canonical = canonical,
 };

@@ -142,9 +142,11 @@ static void scrub(struct weir_bytes head, const void *options, uint8_t *extent, 
     weir_put_u32(extent + HEADER_BYTES + data, masked_crc(extent + HEADER_BYTES, data));
 }
 
-static uint64_t behind(uint64_t end)
+static struct format_start start(struct weir_bytes head, uint64_t before, uint64_t payload)
 {
-    return end + FOOTER_BYTES;
+    (void)head;
+    (void)before;
+    return (struct format_start){.at = payload - HEADER_BYTES};
 }
 
 const struct format format_tfrecord = {
@@ -154,5 +156,5 @@ const struct format format_tfrecord = {
     .gives = FORMAT_NAMED,
     .index = index_records,
     .scrub = scrub,
-    .behind = behind,
+    .start = start,
 };

@@ -36,6 +36,30 @@ uint64_t mds_shard_offset(const struct mds_shard *shard, uint64_t number)
     return offset_at(shard->offsets, number);
 }
 
+uint64_t mds_shard_begin(struct weir_bytes head, uint64_t number)
+{
+    return offset_at(head.at + 4, number);
+}
+
+bool mds_shard_locate(struct weir_bytes head, uint64_t at, uint64_t *ret_number)
+{
+    uint64_t samples = head.size < 8 ? 0 : weir_get_u32(head.at), low = 0, high;
+
+    high = samples < head.size / 4 - 1 ? samples : head.size / 4 - 1;
+    if (samples == 0)
+        return false;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+
+        if (mds_shard_begin(head, middle) > at)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    *ret_number = low - 1;
+    return low > 0;
+}
+
 /* ---- columns ---- */
 
 static enum weir_status read_column(const json_t *name, const json_t *encoding, const json_t *size,

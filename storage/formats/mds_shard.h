@@ -46,6 +46,11 @@ enum weir_status mds_shard_read(struct weir_bytes head, uint64_t size, struct md
 int mds_shard_find(const struct mds_shard *shard, const char *name, size_t size);
 /* Where a sample begins; with the number of samples, where the newest ends. */
 uint64_t mds_shard_offset(const struct mds_shard *shard, uint64_t number);
+/* The newest sample that begins at this byte of the file or before it, by a head that nobody has checked: where offsets
+ * do not rise it is another one. False: there is none. */
+bool mds_shard_locate(struct weir_bytes head, uint64_t at, uint64_t *ret_number);
+/* Where it begins, by the same head. */
+uint64_t mds_shard_begin(struct weir_bytes head, uint64_t number);
 /* False when the sizes of the columns do not add up to those of the sample. */
 bool mds_shard_split(const struct mds_shard *shard, struct weir_bytes sample,
                      struct weir_bytes columns[MDS_COLUMNS_MAX]) WEIR_MUST_USE;

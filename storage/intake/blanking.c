@@ -142,8 +142,9 @@ enum weir_status storage_blank_records(struct blanking *blanking, struct format_
 enum weir_status storage_blank_sample(struct blanking *blanking, uint64_t from,
                                       struct format_range payload, struct weir_error *err)
 {
+    struct file_window window = {.fd = blanking->fd};
     const struct extent_place place = {
-        .fd = blanking->fd, .size = blanking->file->size, .from = from, .payload = payload};
+        .window = &window, .size = blanking->file->size, .from = from, .payload = payload};
     struct extent extent = {.is_scrubbed = false};
     enum weir_status status;
 
@@ -156,5 +157,6 @@ enum weir_status storage_blank_sample(struct blanking *blanking, uint64_t from,
         status = write_piece(blanking, extent.at.offset, err);
     }
     storage_extent_fini(&extent);
+    storage_window_fini(&window);
     return status;
 }

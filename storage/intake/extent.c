@@ -1,44 +1,13 @@
 /* What belongs to a sample: see extent.h. */
 #include "storage/intake/extent.h"
 
-#include "core/base/file.h"
-
 #include <string.h>
-#include <unistd.h>
+
+enum { BEHIND_BYTES = 4 << 10 };
 
 void storage_extent_fini(struct extent *extent)
 {
     weir_buf_fini(&extent->erased);
-}
-
-enum weir_status storage_range_read(int fd, struct format_range range, struct weir_buf *buf,
-                                    struct weir_error *err)
-{
-    weir_buf_clear(buf);
-    weir_buf_reserve(buf, (size_t)range.length + 1);
-    if (weir_read_at(fd, buf->at, (size_t)range.length, range.offset) != (ssize_t)range.length)
-        return weir_fail(err, WEIR_STALE, "cannot read %llu bytes at %llu",
-                         (unsigned long long)range.length, (unsigned long long)range.offset);
-    buf->size = (size_t)range.length;
-    return WEIR_OK;
-}
-
-enum weir_status storage_head_read(const struct format *format, int fd, uint64_t size,
-                                   struct weir_buf *buf, struct weir_error *err)
-{
-    uint64_t wanted = size < FORMAT_HEAD_MAX ? size : FORMAT_HEAD_MAX;
-    enum weir_status status = storage_range_read(fd, (struct format_range){0, wanted}, buf, err);
-
-    if (status != WEIR_OK || !format->head_bytes)
-        return status;
-    wanted = format->head_bytes(weir_buf_view(buf));
-    if (wanted > FORMAT_RECORD_MAX)
-        wanted = FORMAT_RECORD_MAX;
-    if (wanted > size)
-        wanted = size;
-    if (wanted <= buf->size)
-        return WEIR_OK;
-    return storage_range_read(fd, (struct format_range){0, wanted}, buf, err);
 }
 
 void storage_extent_erase(const struct declaration *declaration, struct weir_bytes head,
@@ -86,33 +55,43 @@ static void on_scrubbed(void *owner, struct format_range extent)
     hunt->extent->at = extent;
 }
 
-static enum weir_status look_from(const struct declaration *d, int fd, struct format_input *input,
-                                  struct hunt *hunt, struct weir_error *err)
+/* What is looked through first: the payload, and what a format needs to see behind it. */
+static uint64_t first_bytes(const struct format_input *input, struct format_range payload)
+{
+    uint64_t end = payload.offset + payload.length - input->at + BEHIND_BYTES;
+
+    return end < FORMAT_WINDOW_BYTES ? end : FORMAT_WINDOW_BYTES;
+}
+
+static enum weir_status look_from(const struct declaration *d, struct file_window *window,
+                                  struct format_input *input, struct hunt *hunt,
+                                  struct weir_error *err)
 {
     static const struct format_fields NONE;
     const struct format_sink sink = {
         .owner = hunt, .sample = on_sample, .refuse = on_refuse, .scrubbed = on_scrubbed};
     struct format_progress progress = {.consumed = 0};
-    WEIR_AUTO_BUF window = {0};
-    uint64_t size = FORMAT_WINDOW_BYTES;
+    uint64_t size = 0;
     enum weir_status status = WEIR_OK;
 
     while (status == WEIR_OK && !hunt->is_found && !progress.is_stuck &&
            input->at <= hunt->payload.offset) {
         uint64_t left = input->size - input->at;
 
+        size = size == 0 ? first_bytes(input, hunt->payload) : size;
         size = size < FORMAT_RECORD_MAX ? size : FORMAT_RECORD_MAX;
         input->is_last = size >= left;
         input->is_full = size == FORMAT_RECORD_MAX;
-        status = storage_range_read(
-            fd, (struct format_range){input->at, input->is_last ? left : size}, &window, err);
-        input->window = weir_buf_view(&window);
+        status = storage_window_read(window,
+                                     (struct format_range){input->at, input->is_last ? left : size},
+                                     &input->window, err);
         if (status == WEIR_OK)
             status = d->format->index(input, d->options, &NONE, &sink, &progress, err);
         if (status != WEIR_OK || input->is_last)
             break;
-        size = progress.consumed == 0 ? 4 * size : FORMAT_WINDOW_BYTES;
+        size = progress.consumed == 0 ? 4 * size : 0;
         input->at += progress.consumed;
+        input->record = progress.record;
     }
     return status;
 }
@@ -122,39 +101,67 @@ static enum weir_status find(const struct declaration *d, const struct extent_pl
 {
     struct hunt hunt = {.payload = place->payload, .extent = extent};
     struct format_input input = {.head = head, .size = place->size};
+    struct format_start start = {0};
     enum weir_status status = WEIR_OK;
 
-    if (d->format->behind && place->from > 0) {
-        input.at = d->format->behind(place->from);
-        status = look_from(d, place->fd, &input, &hunt, err);
+    if (d->format->start)
+        start = d->format->start(head, place->from, place->payload.offset);
+    if (start.at > 0 && start.at <= place->size) {
+        input.at = start.at;
+        input.record = start.record;
+        status = look_from(d, place->window, &input, &hunt, err);
     }
     if (status == WEIR_OK && !hunt.is_found) {
-        input.at = 0;
-        status = look_from(d, place->fd, &input, &hunt, err);
+        input.at = input.record = 0;
+        status = look_from(d, place->window, &input, &hunt, err);
     }
     if (status == WEIR_OK && !hunt.is_found)
         return weir_fail(err, WEIR_STALE, "the record is not there any more");
     return status;
 }
 
+/* All of the extent, as it will be overwritten. */
+static enum weir_status take(const struct declaration *d, const struct extent_place *place,
+                             struct weir_bytes head, struct extent *extent, struct weir_error *err)
+{
+    const struct format_range at = extent->at;
+    struct weir_bytes bytes;
+    enum weir_status status;
+
+    if (at.length > place->size || at.offset > place->size - at.length)
+        return weir_fail(err, WEIR_STALE, "the file has become shorter");
+    status = storage_window_read(place->window, at, &bytes, err);
+    if (status != WEIR_OK)
+        return status;
+    weir_buf_append(&extent->erased, bytes.at, bytes.size);
+    storage_extent_erase(d, head, extent->erased.at, extent->erased.size);
+    return WEIR_OK;
+}
+
+/* What no format writes over in a way of its own is the payload, and needs no head. */
+static enum weir_status read_head(const struct declaration *d, const struct extent_place *place,
+                                  struct weir_bytes *ret_head, struct weir_error *err)
+{
+    *ret_head = weir_bytes(NULL, 0);
+    if (!d->format->scrub)
+        return WEIR_OK;
+    return storage_window_head(place->window, d->format, place->size, ret_head, err);
+}
+
 enum weir_status storage_extent_read(const struct declaration *d, const struct extent_place *place,
                                      struct extent *ret_extent, struct weir_error *err)
 {
     struct extent extent = {.at = place->payload};
-    WEIR_AUTO_BUF head = {0};
-    enum weir_status status = storage_head_read(d->format, place->fd, place->size, &head, err);
+    struct weir_bytes head;
+    enum weir_status status = read_head(d, place, &head, err);
 
     if (status == WEIR_OK && d->format->scrub)
-        status = find(d, place, weir_buf_view(&head), &extent, err);
+        status = find(d, place, head, &extent, err);
     if (status == WEIR_OK)
-        status = storage_range_read(place->fd, extent.at, &extent.erased, err);
-    if (status != WEIR_OK) {
-        storage_extent_fini(&extent);
-        return status == WEIR_INVALID ? WEIR_STALE : status;
-    }
-    storage_extent_erase(d, weir_buf_view(&head), extent.erased.at, extent.erased.size);
-    *ret_extent = extent;
-    return WEIR_OK;
+        status = take(d, place, head, &extent, err);
+    if (status == WEIR_OK)
+        *ret_extent = extent;
+    return status == WEIR_INVALID ? WEIR_STALE : status;
 }
 
 enum weir_status storage_extent_resume(const struct declaration *d,
@@ -162,18 +169,12 @@ enum weir_status storage_extent_resume(const struct declaration *d,
                                        struct extent *ret_extent, struct weir_error *err)
 {
     struct extent extent = {.at = at, .is_scrubbed = true};
-    WEIR_AUTO_BUF head = {0};
-    enum weir_status status = storage_head_read(d->format, place->fd, place->size, &head, err);
+    struct weir_bytes head;
+    enum weir_status status = read_head(d, place, &head, err);
 
-    if (status == WEIR_OK && (at.length > place->size || at.offset > place->size - at.length))
-        status = weir_fail(err, WEIR_STALE, "the file has become shorter");
     if (status == WEIR_OK)
-        status = storage_range_read(place->fd, at, &extent.erased, err);
-    if (status != WEIR_OK) {
-        storage_extent_fini(&extent);
-        return status;
-    }
-    storage_extent_erase(d, weir_buf_view(&head), extent.erased.at, extent.erased.size);
-    *ret_extent = extent;
-    return WEIR_OK;
+        status = take(d, place, head, &extent, err);
+    if (status == WEIR_OK)
+        *ret_extent = extent;
+    return status;
 }

@@ -4,6 +4,7 @@
 #define WEIR_STORAGE_EXTENT_H
 
 #include "storage/catalog/declaration.h"
+#include "storage/intake/file_window.h"
 
 struct extent {
     struct format_range at;
@@ -15,9 +16,9 @@ void storage_extent_fini(struct extent *extent);
 
 /* Where to look for it. */
 struct extent_place {
-    int fd;
-    uint64_t size; /* of the file */
-    uint64_t from; /* 0, or the end of the payload of a sample before it */
+    struct file_window *window; /* on the file; it may read more of it */
+    uint64_t size;              /* of the file */
+    uint64_t from;              /* 0, or the end of the payload of a sample before it */
     struct format_range payload;
 };
 
@@ -36,12 +37,5 @@ enum weir_status storage_extent_resume(const struct declaration *declaration,
 /* Overwrites in memory what belongs to a sample. */
 void storage_extent_erase(const struct declaration *declaration, struct weir_bytes head,
                           uint8_t *bytes, size_t size);
-
-/* All of a range; STALE when the file is shorter. `buf` is overwritten. */
-enum weir_status storage_range_read(int fd, struct format_range range, struct weir_buf *buf,
-                                    struct weir_error *err) WEIR_MUST_USE;
-/* The beginning of a file of `size` bytes, as much as the format needs to see. */
-enum weir_status storage_head_read(const struct format *format, int fd, uint64_t size,
-                                   struct weir_buf *buf, struct weir_error *err) WEIR_MUST_USE;
 
 #endif

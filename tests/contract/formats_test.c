@@ -527,6 +527,50 @@ static void list_refused(const struct format *format, const struct format_run *r
     storage_unclaimed_pause(unclaimed, run->indexed);
 }
 
+static void check_extent(const struct subject *subject, const struct format_run *run, int fd,
+                         size_t i)
+{
+    const struct declaration declaration = {.format = subject->format,
+                                            .options = (void *)(uintptr_t)subject->options};
+    const struct format_run_sample *sample = &run->samples[i], *before = &run->samples[i - 1];
+    struct file_window window = {.fd = fd};
+    struct extent_place place = {.window = &window,
+                                 .size = subject->file.size,
+                                 .from = before->payload.offset + before->payload.length,
+                                 .payload = sample->payload};
+    struct extent extent = {0};
+    struct weir_error err;
+
+    assert_int_equal(storage_extent_read(&declaration, &place, &extent, &err), WEIR_OK);
+    assert_memory_equal(&extent.at, &sample->extent, sizeof extent.at);
+    assert_true(window.at > before->extent.offset);
+    storage_extent_fini(&extent);
+    place.from = 0;
+    assert_int_equal(storage_extent_read(&declaration, &place, &extent, &err), WEIR_OK);
+    assert_memory_equal(&extent.at, &sample->extent, sizeof extent.at);
+    storage_extent_fini(&extent);
+    storage_window_fini(&window);
+}
+
+static void check_extents(const struct subject *subject)
+{
+    static struct format_run run;
+    WEIR_AUTO_FD int fd = memfd_create("file", MFD_CLOEXEC);
+
+    if (subject->format->is_one_sample)
+        return;
+    assert_true(fd >= 0 && weir_write_all(fd, subject->file));
+    run_over(subject, subject->file, 64, &run);
+    for (size_t i = 1; i < run.count; i++)
+        check_extent(subject, &run, fd, i);
+}
+
+static void what_belongs_to_a_sample_is_found_without_reading_what_is_before_it(void **state)
+{
+    (void)state;
+    for_each_format(check_extents);
+}
+
 static void blank(const struct subject *subject, const struct unclaimed *unclaimed,
                   struct weir_buf *file)
 {
@@ -596,6 +640,7 @@ int main(void)
         cmocka_unit_test(a_file_may_end_anywhere),
         cmocka_unit_test(a_damaged_file_harms_nobody),
         cmocka_unit_test(an_erased_record_is_gone_and_passed_over),
+        cmocka_unit_test(what_belongs_to_a_sample_is_found_without_reading_what_is_before_it),
         cmocka_unit_test(records_that_became_no_sample_are_gone_and_passed_over),
     };
     return cmocka_run_group_tests_name("formats", tests, NULL, NULL);
