@@ -18,10 +18,7 @@
 enum {
     FORCE_POLL_MS = 50,
     SCANS_POLL_MS = 50,
-    GATHER_QUIET_MS = 100, /* without another request, at most: */
-    GATHER_MAX_MS = 1000,
     EPOCHS_PER_QUERY = 64,
-    LANES = 4, /* open erasures whose bytes are worked on in turns: none waits for a large one */
     ASKED_TOGETHER_MAX = 262144, /* names and ids */
     PRINTS_DROPPED = 64,         /* rows, of up to a quarter of a megabyte */
 };
@@ -47,17 +44,6 @@ static void add_erasure(struct erasing *erasing, struct open_erasure *erasure)
     erasing->at =
         weir_grow(erasing->at, erasing->count, &erasing->capacity, sizeof(struct open_erasure *));
     erasing->at[erasing->count++] = erasure;
-}
-
-static void remove_erasure(struct erasing *erasing, const struct open_erasure *erasure)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < erasing->count; i++) {
-        if (erasing->at[i] != erasure)
-            erasing->at[kept++] = erasing->at[i];
-    }
-    erasing->count = kept;
 }
 
 static void add_waiting(struct erasing *erasing, struct erase_request *request)
@@ -557,112 +543,6 @@ static void call_within(int64_t wait_ms, int64_t *ret_wait_ms)
         *ret_wait_ms = wait_ms;
 }
 
-static bool has_bytes_to_do(const struct open_erasure *erasure)
-{
-    return erasure->state == ERASURE_IN_FORCE || erasure->state == ERASURE_SCRUBBED;
-}
-
-static void take_over(struct erasing *erasing, struct open_erasure *to, struct open_erasure *from)
-{
-    for (size_t i = 0; i < from->count; i++)
-        storage_open_erasure_add(to, from->requests[i]);
-    from->count = 0;
-    for (size_t i = 0; i < from->epochs.count; i++)
-        storage_id_list_add(&to->epochs, from->epochs.at[i]);
-    storage_id_list_sort(&to->epochs);
-    for (size_t i = 0; i < from->hashes.count; i++)
-        storage_id_list_add(&to->hashes, from->hashes.at[i]);
-    storage_id_list_sort(&to->hashes);
-    to->is_blind = to->is_blind || from->is_blind;
-    to->inherited = to->inherited > from->inherited ? to->inherited : from->inherited;
-    to->epoch = to->epoch > from->epoch ? to->epoch : from->epoch;
-    remove_erasure(erasing, from);
-    storage_open_erasure_free(from);
-}
-
-static struct open_erasure *next_not_begun(const struct erasing *erasing,
-                                           const struct open_erasure *but)
-{
-    for (size_t i = 0; i < erasing->count; i++) {
-        struct open_erasure *erasure = erasing->at[i];
-
-        if (erasure->state == ERASURE_IN_FORCE && !erasure->is_begun && erasure != but)
-            return erasure;
-    }
-    return NULL;
-}
-
-/* Others are about to be in force. */
-static bool are_coming(const struct erasing *erasing, const struct accepts *accepts)
-{
-    for (size_t i = 0; i < erasing->count; i++) {
-        if (erasing->at[i]->state < ERASURE_IN_FORCE)
-            return true;
-    }
-    return erasing->waiting_at < erasing->waiting_count || storage_accepts_any(accepts);
-}
-
-/* Requests that come one upon the other are worked on together: how long the first of them waits for more. */
-static int64_t gather_ms(const struct storage *storage, const struct open_erasure *first,
-                         int64_t now_ms)
-{
-    const struct erasing *erasing = storage->erasing;
-    int64_t left_ms = first->in_force_ms + GATHER_MAX_MS - now_ms;
-    int64_t quiet_ms = erasing->newest_ms + GATHER_QUIET_MS - now_ms;
-
-    return are_coming(erasing, storage->accepts) || quiet_ms > left_ms ? left_ms : quiet_ms;
-}
-
-/* All whose bytes wait begin together, as soon as there is a lane for them. Those that wait for a file need none. */
-static void begin_bytes(const struct storage *storage, int64_t *ret_wait_ms)
-{
-    struct erasing *erasing = storage->erasing;
-    struct open_erasure *first = next_not_begun(erasing, NULL), *next;
-    int64_t now_ms = weir_now_ms();
-    size_t lanes = 0;
-
-    for (size_t i = 0; i < erasing->count; i++)
-        lanes += has_bytes_to_do(erasing->at[i]) && erasing->at[i]->is_begun &&
-                 !storage_scrub_waits(erasing->at[i], now_ms) &&
-                 !storage_verify_waits(erasing->at[i], now_ms);
-    if (!first || lanes >= LANES)
-        return;
-    if (gather_ms(storage, first, now_ms) > 0) {
-        call_within(gather_ms(storage, first, now_ms), ret_wait_ms);
-        return;
-    }
-    while ((next = next_not_begun(erasing, first)) &&
-           first->count + next->count <= ERASE_REQUESTS_MAX)
-        take_over(erasing, first, next);
-    first->is_begun = true;
-}
-
-static bool awaits_search(const struct open_erasure *erasure)
-{
-    return erasure->state == ERASURE_SCRUBBED && erasure->is_sealed && !erasure->is_counted &&
-           erasure->epoch_at == 0 && erasure->failing.pause_ms == 0;
-}
-
-static struct open_erasure *next_to_search(const struct erasing *erasing,
-                                           const struct open_erasure *but)
-{
-    for (size_t i = 0; i < erasing->count; i++) {
-        if (awaits_search(erasing->at[i]) && erasing->at[i] != but)
-            return erasing->at[i];
-    }
-    return NULL;
-}
-
-/* One search for all that wait for theirs. */
-static void search_together(struct erasing *erasing, struct open_erasure *first)
-{
-    struct open_erasure *next;
-
-    while (awaits_search(first) && (next = next_to_search(erasing, first)) &&
-           first->count + next->count <= ERASE_REQUESTS_MAX)
-        take_over(erasing, first, next);
-}
-
 /* One piece of the bytes of the next erasure that has nothing to wait for. */
 static enum weir_status step_bytes(struct storage *storage, bool *ret_more, int64_t *ret_wait_ms,
                                    struct weir_error *err)
@@ -670,12 +550,13 @@ static enum weir_status step_bytes(struct storage *storage, bool *ret_more, int6
     struct erasing *erasing = storage->erasing;
     enum weir_status status = WEIR_OK;
 
-    begin_bytes(storage, ret_wait_ms);
+    call_within(storage_erasing_begin_bytes(storage, weir_now_ms()), ret_wait_ms);
     for (size_t i = 0; status == WEIR_OK && !*ret_more && i < erasing->count; i++) {
         struct open_erasure *erasure = erasing->at[erasing->turn++ % erasing->count];
         int64_t now_ms = weir_now_ms();
 
-        if (!has_bytes_to_do(erasure) || (erasure->state == ERASURE_IN_FORCE && !erasure->is_begun))
+        if (!storage_erasing_has_bytes_to_do(erasure) ||
+            (erasure->state == ERASURE_IN_FORCE && !erasure->is_begun))
             continue;
         if (erasure->state == ERASURE_IN_FORCE && storage_scrub_waits(erasure, now_ms)) {
             call_within(erasure->round.again_ms - now_ms, ret_wait_ms);
@@ -687,14 +568,14 @@ static enum weir_status step_bytes(struct storage *storage, bool *ret_more, int6
             call_within(erasure->failing.again_ms - now_ms, ret_wait_ms);
             continue;
         }
-        search_together(erasing, erasure);
+        storage_erasing_search_together(erasing, erasure);
         status = erasure->state == ERASURE_IN_FORCE ? scrub(storage, erasure, err)
                                                     : verify(storage, erasure, err);
         call_within(storage_id_fetch_wait_ms(&erasure->fetch), ret_wait_ms);
         *ret_more = !erasure->owing.is_waiting && storage_id_fetch_wait_ms(&erasure->fetch) == 0;
         if (erasure->state != ERASURE_VERIFIED)
             continue;
-        remove_erasure(erasing, erasure);
+        storage_erasing_remove(erasing, erasure);
         storage_open_erasure_free(erasure);
     }
     return status;

@@ -146,6 +146,7 @@ struct open_erasure {
     struct id_list epochs;  /* of its pages, ascending */
     size_t epoch_at;        /* the next one to look into */
     struct erase_page page; /* at work; page.epoch 0: none */
+    int64_t in_force_ms;    /* since when; 0: before this start */
     bool is_begun;          /* its bytes are being worked on */
     uint64_t inherited;     /* up to this epoch a death may have left files half-way; 0: none */
     struct id_list blocked, blocked_in; /* hashes to be blocked, and in which dataset */
@@ -234,10 +235,20 @@ struct erasing {
     struct open_erasure **at;
     size_t count, capacity;
     size_t turn;
+    int64_t newest_ms;              /* when the newest request was accepted */
     struct erase_request **waiting; /* accepted, and not begun */
     size_t waiting_count, waiting_capacity, waiting_at;
     struct id_list spent; /* erasures that are verified, and whose fingerprints are still there */
 };
+
+/* together.c: not freed. */
+void storage_erasing_remove(struct erasing *erasing, const struct open_erasure *erasure);
+bool storage_erasing_has_bytes_to_do(const struct open_erasure *erasure);
+/* All whose bytes wait begin together, as soon as there is a lane for them, and no more requests come one upon the
+ * other. Those that wait for a file need no lane. Returns when to call again; 0: when something happens. */
+int64_t storage_erasing_begin_bytes(const struct storage *storage, int64_t now_ms);
+/* One search for this one and all others that wait for theirs. */
+void storage_erasing_search_together(struct erasing *erasing, struct open_erasure *first);
 
 /* NULL: it is of another open erasure. */
 struct erase_request *storage_open_erasure_find(const struct open_erasure *erasure,
