@@ -3,6 +3,7 @@
 
 #include "cli/answer.h"
 #include "cli/platform.h"
+#include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
 
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ASK_AGAIN_MS = 200 };
+enum { ASK_AGAIN_MS = 200, TELL_MS = 1000 };
 
 /* What was told last, so that only news is told. */
 struct told {
@@ -160,6 +161,7 @@ enum weir_status cli_follow_verify(struct cli_platform *platform, const struct c
                                    json_t **answer, struct weir_error *err)
 {
     int64_t next = cli_number(*answer, "next"), erasures = cli_number(*answer, "erasures");
+    int64_t told_ms = weir_now_ms() - TELL_MS;
     json_int_t wrong = cli_number(*answer, "wrong"), fine = 0;
     json_t *kept = json_array();
     enum weir_status status = WEIR_OK;
@@ -168,8 +170,11 @@ enum weir_status cli_follow_verify(struct cli_platform *platform, const struct c
         keep_findings(*answer, kept, &fine);
     for (int64_t done = cli_number(*answer, "verified"); status == WEIR_OK && next > 0;) {
         json_t *which = json_pack("{sI}", "after", (json_int_t)next), *page = NULL;
-        (void)fprintf(stderr, "verified %lld of %lld erasures\n", (long long)done,
-                      (long long)erasures);
+        if (weir_now_ms() >= told_ms + TELL_MS) {
+            told_ms = weir_now_ms();
+            (void)fprintf(stderr, "verified %lld of %lld erasures\n", (long long)done,
+                          (long long)erasures);
+        }
         status = cli_platform_ask(platform, "erase_verify", which, &page, err);
         json_decref(which);
         if (status != WEIR_OK)
