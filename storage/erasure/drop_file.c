@@ -159,6 +159,8 @@ static enum weir_status resume(struct storage *storage, struct drop_file *drop,
             status = storage_blank_records(&blanking, at, err);
     }
     weir_buf_fini(&blanking.piece);
+    if (status == WEIR_OK && fstat(drop->fd, &drop->seen) < 0) /* the change of its time is ours */
+        return fail_io(drop, err);
     return status;
 }
 

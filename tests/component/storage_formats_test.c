@@ -2,9 +2,8 @@
  * sample, so that the file's own tools still read the rest. */
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
-#include "storage/formats/crc32c.h"
-#include "storage/formats/tar_member.h"
 #include "tests/component/storage_lab.h"
+#include "tests/support/format_files.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,18 +51,6 @@ static void read_file(const char *name, struct weir_buf *ret_content)
     while ((got = fread(block, 1, sizeof block, file)) > 0)
         weir_buf_append(ret_content, block, got);
     fclose(file);
-}
-
-static void put_member(const char *name, const char *content, struct weir_buf *out)
-{
-    static const uint8_t ZEROS[TAR_BLOCK];
-    uint8_t header[TAR_BLOCK];
-    size_t size = strlen(content);
-
-    tar_header_write(header, name, size);
-    weir_buf_append(out, header, sizeof header);
-    weir_buf_append(out, content, size);
-    weir_buf_append(out, ZEROS, (TAR_BLOCK - size % TAR_BLOCK) % TAR_BLOCK);
 }
 
 /* Four samples, Anna's the second and the fourth; her name stands beside the payload, and in a path. */
@@ -141,30 +128,14 @@ static void all_parts_of_an_erased_tar_sample_are_gone(void **state)
     }
 }
 
-static uint32_t masked(const void *at, size_t size)
-{
-    uint32_t crc = crc32c(weir_bytes(at, size));
-
-    return (crc >> 15 | crc << 17) + 0xa282ead8u;
-}
-
 /* A tf.train.Example with the feature "who". */
 static void put_record(const char *who, struct weir_buf *out)
 {
-    uint8_t example[128], footer[4], header[12];
-    uint8_t size = (uint8_t)strlen(who);
-    const uint8_t head[] = {
-        0x0a, (uint8_t)(size + 13), 0x0a, (uint8_t)(size + 11), 0x0a, 3,   'w', 'h', 'o',
-        0x12, (uint8_t)(size + 4),  0x0a, (uint8_t)(size + 2),  0x0a, size};
+    WEIR_AUTO_BUF features = {0}, example = {0};
 
-    memcpy(example, head, sizeof head);
-    memcpy(example + sizeof head, who, size);
-    weir_put_u64(header, sizeof head + size);
-    weir_put_u32(header + 8, masked(header, 8));
-    weir_put_u32(footer, masked(example, sizeof head + size));
-    weir_buf_append(out, header, sizeof header);
-    weir_buf_append(out, example, sizeof head + size);
-    weir_buf_append(out, footer, sizeof footer);
+    put_feature("who", who, &features);
+    put_field(0x0a, &features, &example);
+    put_framed(weir_buf_view(&example), out);
 }
 
 static void an_erased_tfrecord_leaves_right_checksums(void **state)
@@ -201,43 +172,15 @@ static void put_pages(const char *what, struct weir_buf *out)
         weir_buf_printf(out, "%s%04d ", what, i);
 }
 
-static void put_field(uint8_t tag, const struct weir_buf *in, struct weir_buf *out)
-{
-    const uint8_t head[] = {tag, (uint8_t)(in->size & 127) | 128,
-                            (uint8_t)(in->size >> 7 & 127) | 128, (uint8_t)(in->size >> 14)};
-
-    weir_buf_append(out, head, sizeof head);
-    weir_buf_append(out, in->at, in->size);
-}
-
-static void put_feature(const char *name, const char *value, struct weir_buf *out)
-{
-    WEIR_AUTO_BUF text = {0}, list = {0}, feature = {0}, key = {0}, entry = {0};
-
-    weir_buf_append_text(&text, value);
-    put_field(0x0a, &text, &list);
-    put_field(0x0a, &list, &feature);
-    weir_buf_append_text(&key, name);
-    put_field(0x0a, &key, &entry);
-    put_field(0x12, &feature, &entry);
-    put_field(0x0a, &entry, out);
-}
-
 static void put_large_record(int number, const char *who, const char *text, struct weir_buf *out)
 {
     WEIR_AUTO_BUF features = {0}, example = {0};
-    uint8_t footer[4], header[12];
 
     (void)number;
     put_feature("who", who, &features);
     put_feature("text", text, &features);
     put_field(0x0a, &features, &example);
-    weir_put_u64(header, example.size);
-    weir_put_u32(header + 8, masked(header, 8));
-    weir_put_u32(footer, masked(example.at, example.size));
-    weir_buf_append(out, header, sizeof header);
-    weir_buf_append(out, example.at, example.size);
-    weir_buf_append(out, footer, sizeof footer);
+    put_framed(weir_buf_view(&example), out);
 }
 
 static void put_large_group(int number, const char *who, const char *text, struct weir_buf *out)
