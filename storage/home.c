@@ -4,7 +4,7 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
-#include "storage/queries.h"
+#include "storage/sql/queries.h"
 
 #include <errno.h>
 #include <stdlib.h>

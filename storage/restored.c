@@ -2,8 +2,8 @@
 #include "storage/restored.h"
 
 #include "core/base/log.h"
-#include "storage/erasure/scrub_intent.h"
-#include "storage/scanning/owned.h"
+#include "storage/files/owned.h"
+#include "storage/files/scrub_intent.h"
 
 struct recognised {
     size_t same, recognised, gone, other; /* of its own */

@@ -6,22 +6,21 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "storage/chunks/chunk_merge.h"
+#include "storage/chunks/key_merge.h"
 #include "storage/doctor/doctor.h"
 #include "storage/erasure/erase_page.h"
 #include "storage/erasure/erasing.h"
-#include "storage/scanning/copy.h"
-
+#include "storage/erasure/s3_owed.h"
 #include "storage/feed/replay.h"
-#include "storage/keys/key_merge.h"
+#include "storage/files/copy.h"
 #include "storage/keys/run_policy.h"
 #include "storage/objects/s3_mirror.h"
-#include "storage/objects/s3_owed.h"
 #include "storage/objects/s3_ranges.h"
 #include "storage/push/push.h"
-#include "storage/queries.h"
 #include "storage/reading/late_reads.h"
 #include "storage/reading/serve.h"
 #include "storage/restored.h"
+#include "storage/sql/queries.h"
 #include "storage/sums/sums.h"
 
 #include <stdlib.h>
@@ -73,6 +72,7 @@ static enum weir_status load(struct storage *storage, struct weir_error *err)
     if (status != WEIR_OK)
         return status;
     storage_chunk_cache_clear(storage->cache);
+    storage_scans_free(storage->catalog);
     storage_catalog_free(storage->catalog);
     storage->catalog = catalog;
     storage_sums_reset(storage->sums);
@@ -573,6 +573,7 @@ void storage_close(void *state)
     storage_chunk_cache_free(storage->cache);
     storage_open_files_free(storage->files);
     weir_borrowed_free(storage->borrowed);
+    storage_scans_free(storage->catalog);
     storage_catalog_free(storage->catalog);
     s3_ranges_free(storage->ranges);
     storage_mirrors_free(storage->mirrors);

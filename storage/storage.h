@@ -6,11 +6,11 @@
 #include "core/db/lived.h"
 #include "core/rpc/segment.h"
 #include "core/service/service.h"
-#include "storage/catalog/secret.h"
 #include "storage/chunks/chunk_cache.h"
 #include "storage/erasure/erasure.h"
-#include "storage/reading/gather.h"
+#include "storage/keys/secret.h"
 #include "storage/reading/id_fetch.h"
+#include "storage/records/gather.h"
 #include "storage/scanning/scan.h"
 
 struct erasing;

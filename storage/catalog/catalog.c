@@ -3,7 +3,6 @@
 
 #include "core/base/memory.h"
 #include "core/base/rng.h"
-#include "storage/scanning/scan.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -151,7 +150,6 @@ void storage_dataset_free(struct dataset *dataset)
 {
     if (!dataset)
         return;
-    storage_scan_free(dataset->scan);
     storage_scope_fini(&dataset->dirty);
     storage_notes_fini(&dataset->notes);
     storage_fresh_fini(&dataset->fresh);

@@ -9,10 +9,10 @@
 #include "core/wire/sample.h"
 #include "storage/catalog/declaration.h"
 #include "storage/catalog/file_shelf.h"
+#include "storage/catalog/fresh.h"
+#include "storage/catalog/notes.h"
+#include "storage/catalog/scope.h"
 #include "storage/keys/key_index.h"
-#include "storage/scanning/notes.h"
-#include "storage/scanning/scope.h"
-#include "storage/sums/fresh.h"
 
 struct scan;
 

@@ -3,7 +3,7 @@
 #include "storage/catalog/added_runs.h"
 #include "storage/catalog/catalog.h"
 #include "storage/keys/key_store.h"
-#include "storage/queries.h"
+#include "storage/sql/queries.h"
 
 #include <stdlib.h>
 

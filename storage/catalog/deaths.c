@@ -2,7 +2,7 @@
 #include "storage/catalog/deaths.h"
 
 #include "core/base/memory.h"
-#include "storage/queries.h"
+#include "storage/sql/queries.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #include "storage/catalog/file_shelf.h"
 
 #include "core/base/memory.h"
-#include "storage/queries.h"
+#include "storage/sql/queries.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #define WEIR_STORAGE_KNOWN_H
 
 #include "storage/catalog/catalog.h"
-#include "storage/scanning/scope.h"
+#include "storage/catalog/scope.h"
 
 struct known;
 

@@ -5,7 +5,7 @@
 
 #include "core/base/memory.h"
 #include "core/base/rng.h"
-#include "storage/queries.h"
+#include "storage/sql/queries.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #include "core/base/memory.h"
 #include "storage/catalog/added_runs.h"
 #include "storage/chunks/chunk_merge_policy.h"
-#include "storage/intake/label_values.h"
-#include "storage/queries.h"
+#include "storage/chunks/label_values.h"
+#include "storage/sql/queries.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "core/wire/sample.h"
-#include "storage/queries.h"
+#include "storage/sql/queries.h"
 
 static bool is_held(uint64_t hash, double share)
 {

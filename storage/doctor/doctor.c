@@ -1,6 +1,6 @@
 /* The course of an examination, and what it says: see doctor.h. */
 #include "storage/doctor/doctor_state.h"
-#include "storage/queries.h"
+#include "storage/sql/queries.h"
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"

@@ -1,8 +1,8 @@
 /* The change feed, what was refused, the sorted runs of keys, and what erasures marked. */
-#include "storage/catalog/id_list.h"
 #include "storage/doctor/doctor_state.h"
+#include "storage/keys/id_list.h"
 #include "storage/keys/key_store.h"
-#include "storage/queries.h"
+#include "storage/sql/queries.h"
 
 #include "core/base/memory.h"
 

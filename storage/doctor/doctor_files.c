@@ -1,7 +1,8 @@
 /* Files: each is there as it was recorded; deep, its bytes are what was indexed. */
 #include "storage/doctor/doctor_state.h"
-#include "storage/scanning/file_job.h"
-#include "storage/scanning/owned.h"
+#include "storage/files/expand.h"
+#include "storage/files/owned.h"
+#include "storage/files/prefix.h"
 
 #include "core/base/file.h"
 #include "core/base/memory.h"

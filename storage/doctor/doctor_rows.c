@@ -1,7 +1,7 @@
 /* Chunks and accounts, counted again from packed columns and bitmaps. */
+#include "storage/chunks/label_values.h"
 #include "storage/doctor/doctor_state.h"
-#include "storage/intake/label_values.h"
-#include "storage/queries.h"
+#include "storage/sql/queries.h"
 
 #include "core/base/memory.h"
 

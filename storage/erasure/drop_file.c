@@ -5,13 +5,13 @@
 #include "core/base/fault.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
-#include "storage/erasure/scrub_intent.h"
 #include "storage/erasure/scrub_times.h"
+#include "storage/files/blanking.h"
+#include "storage/files/extent.h"
+#include "storage/files/owned.h"
+#include "storage/files/prefix.h"
+#include "storage/files/scrub_intent.h"
 #include "storage/formats/lines.h"
-#include "storage/intake/blanking.h"
-#include "storage/intake/extent.h"
-#include "storage/scanning/file_job.h"
-#include "storage/scanning/owned.h"
 #include "storage/sums/sums.h"
 
 #include <errno.h>

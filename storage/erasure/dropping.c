@@ -7,12 +7,12 @@
 #include "core/base/memory.h"
 #include "storage/catalog/known.h"
 #include "storage/erasure/drop_file.h"
-#include "storage/erasure/scrub_intent.h"
-#include "storage/intake/intake.h"
-#include "storage/queries.h"
-#include "storage/scanning/copy.h"
-#include "storage/scanning/owned.h"
+#include "storage/files/copy.h"
+#include "storage/files/owned.h"
+#include "storage/files/scrub_intent.h"
+#include "storage/formats/text.h"
 #include "storage/scanning/scan_state.h"
+#include "storage/sql/queries.h"
 #include "storage/sums/sums.h"
 
 #include <errno.h>

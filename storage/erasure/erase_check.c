@@ -1,11 +1,11 @@
 /* The check that a verified erasure still holds: its samples are looked for where they were, by id and by position. */
 #include "storage/erasure/erasing.h"
 #include "storage/erasure/open_erasure.h"
-#include "storage/intake/extent.h"
+#include "storage/files/extent.h"
 #include "storage/intake/guard.h"
-#include "storage/keys/key_identify.h"
 #include "storage/objects/s3_ranges.h"
-#include "storage/queries.h"
+#include "storage/records/key_identify.h"
+#include "storage/sql/queries.h"
 
 #include "core/base/file.h"
 #include "core/base/memory.h"

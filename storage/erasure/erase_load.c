@@ -1,7 +1,7 @@
 /* Rows of erasures that are not verified, when a store is opened or a commit was in doubt. */
 #include "core/base/memory.h"
 #include "storage/erasure/open_erasure.h"
-#include "storage/queries.h"
+#include "storage/sql/queries.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 #define WEIR_STORAGE_ERASE_PAGE_H
 
 #include "core/base/error.h"
-#include "storage/catalog/id_list.h"
 #include "storage/erasure/fingerprint.h"
+#include "storage/keys/id_list.h"
 
 struct open_erasure;
 struct storage;

@@ -1,7 +1,7 @@
 /* Answers about many erasures at once: which have moved on, their samples, what was done for them. Each
  * answer is one statement. */
 #include "storage/erasure/erasing.h"
-#include "storage/queries.h"
+#include "storage/sql/queries.h"
 
 #include "core/base/memory.h"
 

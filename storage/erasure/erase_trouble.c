@@ -3,7 +3,7 @@
 #include "core/base/memory.h"
 #include "storage/erasure/dropping.h"
 #include "storage/erasure/open_erasure.h"
-#include "storage/objects/s3_owed.h"
+#include "storage/erasure/s3_owed.h"
 
 static struct open_erasure *find_erasure(const struct storage *storage, uint64_t number,
                                          struct erase_request **ret_request)

@@ -7,10 +7,10 @@
 #include "core/base/memory.h"
 #include "storage/erasure/dropping.h"
 #include "storage/erasure/open_erasure.h"
-#include "storage/erasure/scrub_intent.h"
+#include "storage/erasure/s3_owed.h"
 #include "storage/feed/replay.h"
-#include "storage/objects/s3_owed.h"
-#include "storage/queries.h"
+#include "storage/files/scrub_intent.h"
+#include "storage/sql/queries.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #define WEIR_STORAGE_FINGERPRINT_H
 
 #include "core/base/bytes.h"
-#include "storage/catalog/secret.h"
+#include "storage/keys/secret.h"
 
 enum {
     PASSAGE_LONG = 64,

@@ -3,7 +3,7 @@
 
 #include "core/base/memory.h"
 #include "storage/erasure/dropping.h"
-#include "storage/keys/key_identify.h"
+#include "storage/records/key_identify.h"
 
 #include <stdlib.h>
 #include <string.h>

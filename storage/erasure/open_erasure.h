@@ -4,11 +4,11 @@
 #ifndef WEIR_STORAGE_OPEN_ERASURE_H
 #define WEIR_STORAGE_OPEN_ERASURE_H
 
-#include "storage/catalog/id_list.h"
 #include "storage/erasure/erase_page.h"
 #include "storage/erasure/erasing.h"
 #include "storage/erasure/search.h"
-#include "storage/intake/extent.h"
+#include "storage/files/extent.h"
+#include "storage/keys/id_list.h"
 #include "storage/keys/key_index.h"
 #include "storage/keys/key_names.h"
 #include "storage/reading/serve.h"

@@ -3,8 +3,8 @@
 
 #include "core/base/memory.h"
 #include "storage/erasure/dropping.h"
-#include "storage/intake/intake.h"
-#include "storage/queries.h"
+#include "storage/formats/text.h"
+#include "storage/sql/queries.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

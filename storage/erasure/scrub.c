@@ -5,15 +5,16 @@
 #include "core/base/fault.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
-#include "storage/erasure/scrub_intent.h"
-#include "storage/intake/extent.h"
+#include "storage/files/extent.h"
+#include "storage/files/owned.h"
+#include "storage/files/prefix.h"
+#include "storage/files/scrub_intent.h"
+#include "storage/files/sidecar.h"
 #include "storage/intake/guard.h"
-#include "storage/keys/key_identify.h"
+#include "storage/objects/s3_ranges.h"
 #include "storage/objects/s3_shell.h"
-#include "storage/queries.h"
-#include "storage/scanning/file_job.h"
-#include "storage/scanning/owned.h"
-#include "storage/scanning/sidecar.h"
+#include "storage/records/key_identify.h"
+#include "storage/sql/queries.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 #include "core/base/clock.h"
 #include "core/base/fault.h"
 #include "core/base/memory.h"
-#include "storage/queries.h"
+#include "storage/sql/queries.h"
 
 #include <stdlib.h>
 

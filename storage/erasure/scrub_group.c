@@ -5,9 +5,9 @@
 #include "core/base/fault.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
-#include "storage/erasure/scrub_intent.h"
 #include "storage/erasure/scrub_times.h"
-#include "storage/scanning/file_job.h"
+#include "storage/files/prefix.h"
+#include "storage/files/scrub_intent.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,9 +4,9 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "storage/files/owned.h"
 #include "storage/intake/guard.h"
-#include "storage/queries.h"
-#include "storage/scanning/owned.h"
+#include "storage/sql/queries.h"
 
 #include <errno.h>
 #include <sys/stat.h>

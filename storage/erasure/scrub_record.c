@@ -5,11 +5,11 @@
 #include "core/base/fault.h"
 #include "core/base/memory.h"
 #include "core/wire/column.h"
-#include "storage/catalog/tombstones.h"
+#include "storage/chunks/tombstones.h"
 #include "storage/erasure/refused.h"
+#include "storage/files/copy.h"
 #include "storage/keys/key_store.h"
-#include "storage/queries.h"
-#include "storage/scanning/copy.h"
+#include "storage/sql/queries.h"
 #include "storage/sums/sum_rows.h"
 
 #include <inttypes.h>

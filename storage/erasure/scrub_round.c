@@ -5,8 +5,8 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
-#include "storage/keys/key_identify.h"
-#include "storage/objects/s3_owed.h"
+#include "storage/erasure/s3_owed.h"
+#include "storage/records/key_identify.h"
 #include "storage/sums/sums.h"
 
 #include <errno.h>

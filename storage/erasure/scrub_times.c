@@ -2,7 +2,7 @@
 #include "storage/erasure/scrub_times.h"
 
 #include "core/base/file.h"
-#include "storage/scanning/owned.h"
+#include "storage/files/owned.h"
 #include "storage/scanning/scrubbed.h"
 
 #include <errno.h>

@@ -5,9 +5,9 @@
 #include "core/base/fault.h"
 #include "core/base/memory.h"
 #include "storage/catalog/known.h"
-#include "storage/intake/intake.h"
-#include "storage/queries.h"
-#include "storage/scanning/owned.h"
+#include "storage/files/owned.h"
+#include "storage/formats/text.h"
+#include "storage/sql/queries.h"
 
 #include <dirent.h>
 #include <errno.h>

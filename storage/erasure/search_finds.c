@@ -2,7 +2,7 @@
 #include "storage/erasure/search_finds.h"
 
 #include "core/base/memory.h"
-#include "storage/intake/intake.h"
+#include "storage/formats/text.h"
 
 #include <stdlib.h>
 #include <string.h>

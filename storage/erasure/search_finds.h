@@ -3,7 +3,7 @@
 #ifndef WEIR_STORAGE_SEARCH_FINDS_H
 #define WEIR_STORAGE_SEARCH_FINDS_H
 
-#include "storage/catalog/id_list.h"
+#include "storage/keys/id_list.h"
 
 enum { FINDS_MAX = 65536 }; /* places, and fingerprints, that are told apart */
 

@@ -3,10 +3,10 @@
 #include "core/base/clock.h"
 #include "core/base/fault.h"
 #include "core/base/memory.h"
-#include "storage/catalog/tombstones.h"
+#include "storage/chunks/tombstones.h"
 #include "storage/erasure/resolving.h"
-#include "storage/keys/key_identify.h"
-#include "storage/queries.h"
+#include "storage/records/key_identify.h"
+#include "storage/sql/queries.h"
 
 #include <stdlib.h>
 

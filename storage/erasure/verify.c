@@ -6,7 +6,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "storage/erasure/refused.h"
-#include "storage/queries.h"
+#include "storage/sql/queries.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Who reads the feed, how far everybody is, and what may be forgotten. */
 #include "storage/feed/feed_state.h"
-#include "storage/queries.h"
+#include "storage/sql/queries.h"
 
 #include "core/base/clock.h"
 #include "core/base/log.h"

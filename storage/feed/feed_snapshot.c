@@ -1,7 +1,7 @@
 /* A snapshot: the ranges of ids that are live at a position, instead of all that ever happened. */
 #include "storage/catalog/deaths.h"
 #include "storage/feed/feed_state.h"
-#include "storage/queries.h"
+#include "storage/sql/queries.h"
 
 #include "core/base/memory.h"
 

@@ -2,10 +2,10 @@
 #include "storage/intake/duplicates.h"
 
 #include "core/base/memory.h"
-#include "storage/intake/blanking.h"
+#include "storage/files/blanking.h"
+#include "storage/files/copy.h"
 #include "storage/keys/key_store.h"
 #include "storage/keys/run_sort.h"
-#include "storage/scanning/copy.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #ifndef WEIR_STORAGE_DUPLICATES_H
 #define WEIR_STORAGE_DUPLICATES_H
 
-#include "storage/catalog/id_list.h"
-#include "storage/chunks/batch_stage.h"
+#include "storage/intake/batch_stage.h"
+#include "storage/keys/id_list.h"
 
 /* `keep: first`: rows whose key a live sample or an earlier row has are taken out of the batch and counted.
  * Before ids are given. */

@@ -5,8 +5,8 @@
 #define WEIR_STORAGE_GUARD_H
 
 #include "storage/catalog/catalog.h"
-#include "storage/catalog/secret.h"
 #include "storage/keys/erased_names.h"
+#include "storage/keys/secret.h"
 
 #include <sys/stat.h>
 

@@ -5,7 +5,7 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/base/utf8.h"
-#include "storage/intake/label_values.h"
+#include "storage/chunks/label_values.h"
 
 #include <errno.h>
 #include <math.h>
@@ -21,29 +21,6 @@ void storage_intake_fini(struct intake *intake)
     storage_unclaimed_fini(&intake->unclaimed);
     free(intake->values);
     intake->values = NULL;
-}
-
-/* Nor what moves text about on a screen: marks of direction and of lines. */
-static bool is_plain(uint32_t code)
-{
-    return code >= 0x20 && (code < 0x7f || code > 0x9f) && code != 0x200e && code != 0x200f &&
-           (code < 0x2028 || code > 0x202e) && (code < 0x2066 || code > 0x2069) && code != 0xfeff;
-}
-
-char *storage_printable(const char *text)
-{
-    char *copy = weir_strdup(text);
-    size_t size;
-
-    for (char *at = copy; *at; at += size) {
-        struct weir_bytes rest = weir_bytes_of(at);
-        bool is_whole = weir_utf8_character(rest) > 0;
-        uint32_t code = weir_utf8_decode(rest, &size);
-
-        if (!is_whole || !is_plain(code))
-            memset(at, '?', size);
-    }
-    return copy;
 }
 
 /* ---- complaints ---- */
@@ -243,36 +220,6 @@ static bool real_of(const struct format_value *value, double *ret_number)
     else
         return value->kind == FORMAT_TEXT && parse_number(value->text, ret_number);
     return isfinite(*ret_number);
-}
-
-/* Digits from the end of `scratch` on: this is done for every sample. */
-static struct weir_bytes decimal(uint64_t number, bool is_negative, char *scratch)
-{
-    char *end = scratch + STORAGE_NUMBER_MAX, *at = end;
-
-    do {
-        *--at = (char)('0' + number % 10);
-        number /= 10;
-    } while (number > 0);
-    if (is_negative)
-        *--at = '-';
-    return weir_bytes(at, (size_t)(end - at));
-}
-
-struct weir_bytes storage_value_text(const struct format_value *value, char *scratch)
-{
-    uint64_t magnitude = value->i64 < 0 ? -(uint64_t)value->i64 : (uint64_t)value->i64;
-
-    if (value->kind == FORMAT_TEXT)
-        return value->text;
-    if (is_whole(value))
-        return decimal(magnitude, value->i64 < 0, scratch);
-    if (value->kind == FORMAT_UINT)
-        return decimal(value->u64, false, scratch);
-    if (value->kind == FORMAT_REAL)
-        return weir_bytes(scratch,
-                          (size_t)snprintf(scratch, STORAGE_NUMBER_MAX, "%.17g", value->f64));
-    return weir_bytes(scratch, 0);
 }
 
 /* ---- time ---- */

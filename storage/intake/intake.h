@@ -3,8 +3,9 @@
 #ifndef WEIR_STORAGE_INTAKE_H
 #define WEIR_STORAGE_INTAKE_H
 
-#include "storage/chunks/batch.h"
 #include "storage/formats/manifest.h"
+#include "storage/formats/text.h"
+#include "storage/intake/batch.h"
 #include "storage/intake/guard.h"
 #include "storage/intake/unclaimed.h"
 
@@ -61,10 +62,4 @@ void storage_intake_finish(struct intake *intake);
 /* The same of a file that holds nothing but what was erased before: its name, which may be a person's, is forgotten.
  * False, and nothing is done, when it holds anything else. */
 bool storage_intake_forget(struct intake *intake, const struct stat *source);
-/* A value as text: what classes, subjects and keys are compared by; in `scratch` or borrowed. */
-enum { STORAGE_NUMBER_MAX = 64 };
-struct weir_bytes storage_value_text(const struct format_value *value, char *scratch);
-/* `text` with everything but plain characters replaced, in the caller's memory: for places. */
-char *storage_printable(const char *text) WEIR_MUST_USE;
-
 #endif

@@ -1,6 +1,6 @@
 /* Records of equal length, column by column: what most of a large binary file goes through. Whatever is
  * not plain numbers, or might be refused or kept out, goes record by record (intake.c). */
-#include "storage/chunks/batch_stage.h"
+#include "storage/intake/batch_stage.h"
 #include "storage/intake/intake.h"
 
 static bool is_plain(const struct declaration *d)

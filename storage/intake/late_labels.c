@@ -2,9 +2,9 @@
 #include "storage/intake/late_labels.h"
 
 #include "core/base/memory.h"
-#include "storage/keys/key_identify.h"
 #include "storage/keys/key_store.h"
 #include "storage/keys/run_sort.h"
+#include "storage/records/key_identify.h"
 
 #include <stdlib.h>
 

@@ -8,8 +8,8 @@
 #ifndef WEIR_STORAGE_LATE_LABELS_H
 #define WEIR_STORAGE_LATE_LABELS_H
 
-#include "storage/catalog/id_list.h"
-#include "storage/chunks/batch_stage.h"
+#include "storage/intake/batch_stage.h"
+#include "storage/keys/id_list.h"
 
 /* Before rows of a dataset whose labels come from another are inserted: fills in the labels that are known
  * already, and adds the rows that wait (block << 16 | row, counted from `first_row`) to `waiting`, ascending. */

@@ -4,7 +4,7 @@
 #ifndef WEIR_STORAGE_KEY_NAMES_H
 #define WEIR_STORAGE_KEY_NAMES_H
 
-#include "storage/catalog/secret.h"
+#include "storage/keys/secret.h"
 
 struct key_name {
     enum storage_hash_domain domain; /* HASH_SUBJECT or HASH_KEY */

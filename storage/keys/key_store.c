@@ -3,7 +3,7 @@
 
 #include "core/base/memory.h"
 #include "storage/keys/run_sort.h"
-#include "storage/queries.h"
+#include "storage/sql/queries.h"
 
 #include <stdlib.h>
 #include <string.h>

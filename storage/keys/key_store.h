@@ -5,7 +5,7 @@
 #define WEIR_STORAGE_KEY_STORE_H
 
 #include "core/db/db.h"
-#include "storage/catalog/id_list.h"
+#include "storage/keys/id_list.h"
 #include "storage/keys/key_index.h"
 #include "storage/keys/run_writer.h"
 

@@ -3,7 +3,7 @@
 #ifndef WEIR_STORAGE_RUN_WRITER_H
 #define WEIR_STORAGE_RUN_WRITER_H
 
-#include "storage/catalog/id_list.h"
+#include "storage/keys/id_list.h"
 #include "storage/keys/run_filter.h"
 #include "storage/keys/run_segment.h"
 

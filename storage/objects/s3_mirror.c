@@ -4,9 +4,9 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
-#include "storage/intake/intake.h"
+#include "storage/formats/text.h"
 #include "storage/objects/s3_fetch.h"
-#include "storage/queries.h"
+#include "storage/sql/queries.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,10 +3,10 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "storage/files/listing.h"
 #include "storage/objects/s3_ranges.h"
 #include "storage/objects/s3_shell.h"
-#include "storage/queries.h"
-#include "storage/scanning/listing.h"
+#include "storage/sql/queries.h"
 
 #include <errno.h>
 #include <limits.h>

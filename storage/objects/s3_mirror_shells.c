@@ -3,10 +3,10 @@
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
+#include "storage/files/copy.h"
 #include "storage/objects/s3_purge.h"
 #include "storage/objects/s3_shell.h"
-#include "storage/queries.h"
-#include "storage/scanning/copy.h"
+#include "storage/sql/queries.h"
 
 #include <string.h>
 

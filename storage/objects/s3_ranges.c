@@ -4,11 +4,11 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
-#include "storage/intake/intake.h"
+#include "storage/formats/text.h"
 #include "storage/objects/s3_cache.h"
 #include "storage/objects/s3_mirror.h"
 #include "storage/objects/s3_try.h"
-#include "storage/queries.h"
+#include "storage/sql/queries.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include "storage/objects/s3_rewrite.h"
 
 #include "core/base/memory.h"
+#include "storage/files/extent.h"
 #include "storage/formats/lines.h"
-#include "storage/intake/extent.h"
 #include "storage/intake/guard.h"
 #include "storage/objects/s3_fetch.h"
 

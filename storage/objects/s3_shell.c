@@ -3,7 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
-#include "storage/scanning/listing.h"
+#include "storage/files/listing.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,9 +7,9 @@
 #include "core/base/hash.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "storage/files/copy.h"
 #include "storage/formats/format.h"
-#include "storage/keys/key_identify.h"
-#include "storage/scanning/copy.h"
+#include "storage/records/key_identify.h"
 
 #include <stdlib.h>
 #include <string.h>

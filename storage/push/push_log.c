@@ -1,7 +1,7 @@
 /* Answers to pushed batches, in Postgres: see push_batch.h. */
 #include "storage/push/push_batch.h"
 
-#include "storage/queries.h"
+#include "storage/sql/queries.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Labels that are vectors, in an answer: see serve.h. */
-#include "storage/intake/label_values.h"
+#include "storage/chunks/label_values.h"
 #include "storage/reading/serve.h"
 
 #include "core/base/memory.h"

@@ -1,6 +1,6 @@
 /* Time and label of a range of ids; what is dead is left out. */
 #include "storage/chunks/held_out.h"
-#include "storage/intake/label_values.h"
+#include "storage/chunks/label_values.h"
 #include "storage/reading/serve.h"
 
 #include "core/base/memory.h"

@@ -1,5 +1,5 @@
 /* Where a sample is, from memory: see serve.h. */
-#include "storage/intake/label_values.h"
+#include "storage/chunks/label_values.h"
 #include "storage/reading/id_order.h"
 #include "storage/reading/serve.h"
 #include "storage/sums/sums.h"

@@ -3,7 +3,7 @@
 
 #include "core/base/memory.h"
 #include "storage/catalog/deaths.h"
-#include "storage/intake/label_values.h"
+#include "storage/chunks/label_values.h"
 #include "storage/reading/serve.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The bytes of samples, for whoever cannot reach the files. */
-#include "storage/reading/gather.h"
 #include "storage/reading/serve.h"
+#include "storage/records/gather.h"
 
 #include "core/base/fault.h"
 #include "core/base/memory.h"

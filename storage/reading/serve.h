@@ -2,6 +2,7 @@
 #ifndef WEIR_STORAGE_SERVE_H
 #define WEIR_STORAGE_SERVE_H
 
+#include "storage/records/located.h"
 #include "storage/storage.h"
 
 enum {
@@ -43,17 +44,7 @@ enum weir_status storage_replay_read(struct storage *storage, const struct msg_r
                                      struct weir_arena *arena, struct msg_replay_is *answer,
                                      struct weir_error *err) WEIR_MUST_USE;
 
-/* find.c: where one sample is. */
-struct located {
-    enum weir_sample_state state;
-    struct dataset *dataset;
-    struct stored_file *file; /* set also for dead samples, if it is known; until the next search */
-    uint64_t number;          /* of the file, in its dataset */
-    uint64_t offset, length;
-    int64_t time, label;
-    struct weir_bytes values; /* of a label that is a vector; borrowed from the chunk */
-};
-/* UNAVAILABLE without the database, unless its chunk is cached. An unknown id is GONE. */
+/* find.c: where one sample is. UNAVAILABLE without the database, unless its chunk is cached. An unknown id is GONE. */
 enum weir_status storage_find(struct storage *storage, uint64_t id, struct located *ret_located,
                               struct weir_error *err) WEIR_MUST_USE;
 /* What becomes of a row whose block has these dead rows (NULL: none), in this file (NULL: an unknown one). */

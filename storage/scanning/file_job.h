@@ -4,8 +4,8 @@
 #ifndef WEIR_STORAGE_FILE_JOB_H
 #define WEIR_STORAGE_FILE_JOB_H
 
+#include "storage/files/copy.h"
 #include "storage/intake/intake.h"
-#include "storage/scanning/copy.h"
 #include "storage/scanning/object_window.h"
 
 struct file_job {
@@ -40,14 +40,5 @@ enum weir_status storage_file_job_settle(struct file_job *job,
                                          struct weir_error *err) WEIR_MUST_USE;
 void storage_file_job_end(struct file_job *job);
 bool storage_file_job_is_waiting(const struct file_job *job);
-
-/* True when `source` goes on where `file` was indexed up to: the same beginning, then whole records. */
-bool storage_file_has_grown(const struct dataset *dataset, const struct storage_secret *secret,
-                            const struct stored_file *file);
-/* The keyed hash of the ends of the first `bytes` of the open file `fd`; 0 when it cannot be read. */
-uint64_t storage_prefix_hash(const struct storage_secret *secret, int fd, uint64_t bytes);
-/* The same of a file of the source, by its path. */
-uint64_t storage_source_hash(const struct dataset *dataset, const struct storage_secret *secret,
-                             const char *path, uint64_t bytes);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
-#include "storage/keys/key_identify.h"
+#include "storage/records/key_identify.h"
 
 #include <stdlib.h>
 
@@ -34,13 +34,21 @@ static void rest(struct scan *scan)
     scan->phase = SCAN_IDLE;
 }
 
-void storage_scan_free(struct scan *scan)
+static void scan_free(struct scan *scan)
 {
     if (!scan)
         return;
     rest(scan);
     manifest_free(scan->manifest);
     free(scan);
+}
+
+void storage_scans_free(struct catalog *catalog)
+{
+    for (size_t i = 0; catalog && i < catalog->count; i++) {
+        scan_free(catalog->datasets[i]->scan);
+        catalog->datasets[i]->scan = NULL;
+    }
 }
 
 void storage_scan_start(struct dataset *dataset)

@@ -27,7 +27,8 @@ struct scan_tools {
 
 struct scan;
 
-void storage_scan_free(struct scan *scan);
+/* Those of all datasets, wherever they are. */
+void storage_scans_free(struct catalog *catalog);
 
 /* Begins a scan of what is dirty, which is nothing then, unless one is under way. */
 void storage_scan_start(struct dataset *dataset);

@@ -1,14 +1,15 @@
 /* What becomes of one path: see scan_state.h. */
+#include "storage/files/prefix.h"
 #include "storage/scanning/scan_state.h"
 
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
-#include "storage/erasure/scrub_intent.h"
-#include "storage/intake/extent.h"
+#include "storage/files/extent.h"
+#include "storage/files/scrub_intent.h"
+#include "storage/files/sidecar.h"
+#include "storage/files/source.h"
 #include "storage/scanning/scrubbed.h"
-#include "storage/scanning/sidecar.h"
-#include "storage/scanning/source.h"
 
 #include <stdlib.h>
 #include <string.h>

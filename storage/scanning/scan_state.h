@@ -4,11 +4,11 @@
 #define WEIR_STORAGE_SCAN_STATE_H
 
 #include "storage/catalog/known.h"
+#include "storage/files/listing.h"
+#include "storage/files/source.h"
 #include "storage/scanning/appended.h"
 #include "storage/scanning/file_job.h"
-#include "storage/scanning/listing.h"
 #include "storage/scanning/scan.h"
-#include "storage/scanning/source.h"
 
 enum { SCAN_TICK_US = 20000 }; /* twice what a kernel's clock for files may stand still */
 

@@ -2,8 +2,8 @@
 #include "storage/scanning/scrubbed.h"
 
 #include "core/base/file.h"
-#include "storage/intake/extent.h"
-#include "storage/scanning/source.h"
+#include "storage/files/extent.h"
+#include "storage/files/source.h"
 
 enum { LOOKS_MAX = 4096 }; /* some 10 ms */
 

@@ -5,7 +5,7 @@
 #ifndef WEIR_STORAGE_BLOCK_SUM_H
 #define WEIR_STORAGE_BLOCK_SUM_H
 
-#include "storage/catalog/secret.h"
+#include "storage/keys/secret.h"
 
 enum { SUM_BLOCK_BYTES = 128 << 10, SUM_SLOTS = 128, SUM_ENTRY_BYTES = 12 };
 

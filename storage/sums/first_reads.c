@@ -3,7 +3,7 @@
 
 #include "core/base/memory.h"
 #include "core/base/rng.h"
-#include "storage/catalog/id_list.h"
+#include "storage/keys/id_list.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Rows of sums: see sum_rows.h. */
 #include "storage/sums/sum_rows.h"
 
-#include "storage/queries.h"
+#include "storage/sql/queries.h"
 
 static enum weir_status write_row(struct weir_db *db, struct sum_row *row, struct weir_error *err)
 {

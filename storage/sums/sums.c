@@ -5,8 +5,8 @@
 #include "core/base/fault.h"
 #include "core/base/log.h"
 #include "storage/erasure/erasing.h"
-#include "storage/queries.h"
-#include "storage/scanning/owned.h"
+#include "storage/files/owned.h"
+#include "storage/sql/queries.h"
 
 #include <stdlib.h>
 

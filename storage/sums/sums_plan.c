@@ -3,8 +3,8 @@
 #include "storage/sums/sums_state.h"
 
 #include "core/base/clock.h"
-#include "storage/queries.h"
 #include "storage/scanning/scan.h"
+#include "storage/sql/queries.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #ifndef WEIR_STORAGE_SUMS_STATE_H
 #define WEIR_STORAGE_SUMS_STATE_H
 
-#include "storage/catalog/id_list.h"
+#include "storage/keys/id_list.h"
 #include "storage/storage.h"
 #include "storage/sums/block_set.h"
 #include "storage/sums/first_reads.h"

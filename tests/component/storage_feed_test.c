@@ -4,8 +4,8 @@
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
 #include "storage/erasure/erasing.h"
-#include "storage/queries.h"
 #include "storage/reading/serve.h"
+#include "storage/sql/queries.h"
 #include "tests/component/storage_inside.h"
 
 #include <dirent.h>

@@ -4,7 +4,7 @@
 #include "storage/erasure/erasing.h"
 #include "storage/erasure/erasure.h"
 #include "storage/erasure/open_erasure.h"
-#include "storage/queries.h"
+#include "storage/sql/queries.h"
 #include "tests/component/storage_inside.h"
 
 #include <setjmp.h>

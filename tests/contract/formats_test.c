@@ -4,10 +4,10 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
+#include "storage/files/blanking.h"
+#include "storage/files/extent.h"
 #include "storage/formats/crc32c.h"
 #include "storage/formats/tar_member.h"
-#include "storage/intake/blanking.h"
-#include "storage/intake/extent.h"
 #include "storage/intake/unclaimed.h"
 #include "tests/support/format_run.h"
 

@@ -1,5 +1,5 @@
 /* Sources compressed with zstd, as a scan expands them: piece by piece, within what the file may hold. */
-#include "storage/scanning/expand.h"
+#include "storage/files/expand.h"
 #include "tests/fuzz/mapped_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

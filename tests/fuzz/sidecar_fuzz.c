@@ -1,5 +1,5 @@
 /* What stands beside a one-sample file: members of a JSON object, and a whole text. */
-#include "storage/scanning/sidecar.h"
+#include "storage/files/sidecar.h"
 #include "tests/fuzz/scratch_folder.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,7 +1,7 @@
 /* Sums of blocks: where each stands, what it depends on, and which blocks are still to be looked at. */
+#include "storage/catalog/fresh.h"
 #include "storage/sums/block_set.h"
 #include "storage/sums/first_reads.h"
-#include "storage/sums/fresh.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

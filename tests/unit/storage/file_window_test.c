@@ -1,7 +1,7 @@
 /* Reading ahead in a file: the bytes are those of the file, and a single record costs no more than itself. */
 #include "core/base/file.h"
 #include "core/base/rng.h"
-#include "storage/intake/file_window.h"
+#include "storage/files/file_window.h"
 
 #include <errno.h>
 #include <stdarg.h>

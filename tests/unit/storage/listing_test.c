@@ -1,5 +1,5 @@
 /* The walk of a source: its order, what it passes over, and that nobody leads it outside. */
-#include "storage/scanning/listing.h"
+#include "storage/files/listing.h"
 
 #include "core/base/memory.h"
 #include "tests/support/temp_dir.h"

@@ -1,5 +1,5 @@
 /* The names of a folder: sorted as the paths behind them, complete, and within their bound. */
-#include "storage/scanning/name_window.h"
+#include "storage/files/name_window.h"
 
 #include "core/base/memory.h"
 #include "core/base/rng.h"

@@ -1,5 +1,5 @@
 /* Waiting for buckets, by clocks that jump. */
-#include "storage/objects/s3_owed.h"
+#include "storage/erasure/s3_owed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

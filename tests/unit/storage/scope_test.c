@@ -1,5 +1,5 @@
 /* Parts of a source: what lies in them, and what they are bounded by. */
-#include "storage/scanning/scope.h"
+#include "storage/catalog/scope.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,255 @@
+/* Declaring datasets, and how they stand. */
+#include "storage/objects/s3_mirror.h"
+#include "storage/objects/s3_ranges.h"
+#include "storage/reading/serve.h"
+#include "storage/sql/queries.h"
+#include "storage/sums/sums.h"
+
+#include "core/base/file.h"
+#include "core/base/log.h"
+#include "core/base/memory.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { COMPLAINTS_MAX = 20, DAMAGES_TOLD_MAX = 8 };
+
+/* ---- declaring ---- */
+
+static const struct weir_yaml_node *source_node(const struct dataset *dataset)
+{
+    const struct weir_yaml_node *root = weir_yaml_root(dataset->document);
+    const struct weir_yaml_node *list = weir_yaml_get(root, "datasets");
+    size_t index = (size_t)(dataset->declaration - dataset->declarations.at);
+
+    return weir_yaml_get(weir_yaml_at(list ? list : weir_yaml_get(root, "dataset"), index),
+                         "source");
+}
+
+/* A typing error in a path should not look like an empty dataset. */
+static enum weir_status check_source(const struct dataset *dataset, struct weir_error *err)
+{
+    const struct declaration *d = dataset->declaration;
+    const struct weir_yaml_node *node = source_node(dataset);
+    WEIR_AUTO_FREE char *manifest = weir_format("%s/%s", dataset->root, d->source.manifest);
+    struct stat found;
+
+    if (d->is_pushed)
+        return WEIR_OK;
+    if (d->is_mirrored)
+        return weir_make_directories(dataset->root, 0700, err);
+    if (stat(dataset->root, &found) < 0 || !S_ISDIR(found.st_mode))
+        return weir_yaml_fail(weir_yaml_get(node, "path"), err,
+                              "dataset '%s': source.path: found no folder %s, expected one",
+                              dataset->name, dataset->root);
+    if (d->wants_manifest && stat(manifest, &found) < 0)
+        return weir_yaml_fail(node, err,
+                              "dataset '%s': source.manifest: found no file %s, expected it",
+                              dataset->name, manifest);
+    return WEIR_OK;
+}
+
+static enum weir_status add_dataset(struct storage *storage, struct dataset **dataset,
+                                    const struct msg_dataset_declare *asked, struct weir_error *err)
+{
+    struct dataset *d = *dataset;
+    enum weir_status status = check_source(d, err);
+
+    if (status != WEIR_OK)
+        return status;
+    d->number = (uint32_t)storage->catalog->count + 1;
+    if (d->number >> (64 - WEIR_BLOCK_BITS - WEIR_ROW_BITS))
+        return weir_fail(err, WEIR_LIMIT, "all %u dataset numbers are used", d->number);
+    status =
+        DB_RUN(storage->db, Q_dataset_add, NULL, err, DB_I64(d->number), DB_TEXT(d->name),
+               DB_TEXT(d->text), DB_TEXT(d->root), DB_TEXT(asked->file), DB_BYTES(asked->config),
+               DB_I64(d->declaration->label_kind), DB_I64(d->declaration->label_width),
+               DB_I64(weir_dtype_bytes(d->declaration->value_type)));
+    if (status != WEIR_OK) {
+        storage_doubt(storage); /* it may be there */
+        return status == WEIR_EXISTS ? WEIR_UNAVAILABLE : status;
+    }
+    storage_dataset_name_classes(d);
+    storage_catalog_add(storage->catalog, WEIR_TAKE(*dataset));
+    storage_scope_add_all(&d->dirty);
+    storage_scan_dirty(storage);
+    return WEIR_OK;
+}
+
+/* The first line in which two declarations differ, for the message. */
+static void find_difference(const char *was, const char *is, char *line_was, char *line_is)
+{
+    while (*was && *is) {
+        size_t size_was = strcspn(was, "\n"), size_is = strcspn(is, "\n");
+
+        if (size_was != size_is || strncmp(was, is, size_was) != 0) {
+            const char *trimmed_was = was + strspn(was, " "), *trimmed_is = is + strspn(is, " ");
+
+            snprintf(line_was, 120, "%.*s", (int)(size_was - (size_t)(trimmed_was - was)),
+                     trimmed_was);
+            snprintf(line_is, 120, "%.*s", (int)(size_is - (size_t)(trimmed_is - is)), trimmed_is);
+            return;
+        }
+        was += size_was + (was[size_was] == '\n');
+        is += size_is + (is[size_is] == '\n');
+    }
+    snprintf(line_was, 120, "%s", *was ? "more keys" : "fewer keys");
+    snprintf(line_is, 120, "%s", *is ? "more keys" : "fewer keys");
+}
+
+/* The operator's switch, which pipelines that do not name it leave as it is. */
+static enum weir_status set_on_return(struct storage *storage, struct dataset *dataset,
+                                      const struct declaration *declared, struct weir_error *err)
+{
+    bool accepts = declared->source.on_return == 1;
+    enum weir_status status;
+
+    if (!declared->says_on_return || accepts == dataset->accepts_returns)
+        return WEIR_OK;
+    status = DB_RUN(storage->db, Q_dataset_accept_returns, NULL, err, DB_I64(dataset->number),
+                    DB_BOOL(accepts));
+    if (status != WEIR_OK)
+        return status;
+    dataset->accepts_returns = accepts;
+    weir_log(WEIR_LOG_INFO, "on_return changed", "dataset=%s on_return=%s", dataset->name,
+             accepts ? "accept" : "refuse");
+    return WEIR_OK;
+}
+
+static enum weir_status declare_one(struct storage *storage, const char *name,
+                                    const struct msg_dataset_declare *asked, uint64_t *ret_number,
+                                    struct weir_error *err)
+{
+    struct dataset *known = storage_catalog_find(storage->catalog, name);
+    WEIR_AUTO(dataset) dataset = NULL;
+    char was[120], is[120];
+    const struct dataset_origin origin = {
+        .name = name, .file = asked->file, .config = asked->config};
+    enum weir_status status = storage_dataset_new(storage->catalog, &origin, &dataset, err);
+
+    if (status != WEIR_OK)
+        return status;
+    if (!known) {
+        status = add_dataset(storage, &dataset, asked, err);
+        *ret_number = storage->catalog->count;
+        if (status != WEIR_OK)
+            return status;
+        known = storage_catalog_at(storage->catalog, *ret_number);
+        return set_on_return(storage, known, known->declaration, err);
+    }
+    *ret_number = known->number;
+    if (strcmp(known->text, dataset->text) == 0)
+        return set_on_return(storage, known, dataset->declaration, err);
+    find_difference(known->text, dataset->text, was, is);
+    return weir_yaml_fail(source_node(dataset), err,
+                          "dataset '%s' is declared with '%s' in this data directory, found '%s': "
+                          "use another name, or another data directory",
+                          name, was, is);
+}
+
+enum weir_status storage_declare(struct storage *storage, const struct msg_dataset_declare *asked,
+                                 struct weir_arena *arena, struct msg_dataset_declared *answer,
+                                 struct weir_error *err)
+{
+    WEIR_AUTO(weir_yaml) document = NULL;
+    struct declarations all = {0};
+    uint64_t *numbers;
+    size_t count = 0;
+    enum weir_status status = storage_ready(storage, err);
+
+    if (status == WEIR_OK)
+        status = weir_yaml_parse(asked->file, asked->config, &document, err);
+    if (status == WEIR_OK)
+        status = storage_declarations_read(weir_yaml_root(document), &all, err);
+    if (status != WEIR_OK)
+        return status;
+    numbers = weir_arena_alloc(arena, all.count * sizeof *numbers);
+    for (size_t i = 0; status == WEIR_OK && i < all.count; i++)
+        status = declare_one(storage, all.at[i].name, asked, &numbers[i], err);
+    for (size_t i = 0; i < all.count; i++) { /* labels are nobody's samples */
+        if (!all.at[i].updates)
+            numbers[count++] = numbers[i];
+    }
+    answer->datasets = (struct weir_u64s){numbers, count};
+    storage_declarations_fini(&all);
+    return status;
+}
+
+/* ---- how a dataset stands ---- */
+
+static enum weir_status complaints_of(struct storage *storage, const struct dataset *dataset,
+                                      struct weir_arena *arena, struct weir_strs *complaints,
+                                      struct weir_error *err)
+{
+    const char **texts = weir_arena_alloc(arena, (COMPLAINTS_MAX + 2) * sizeof *texts);
+    const char *trouble =
+        dataset->number <= storage->trouble_count ? storage->troubles[dataset->number - 1] : NULL;
+    size_t count = 0;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = WEIR_OK;
+
+    if (trouble)
+        texts[count++] = weir_arena_format(arena, "%s", trouble);
+    trouble = storage_mirror_trouble(storage->mirrors, dataset);
+    if (!trouble)
+        trouble = s3_ranges_trouble(storage->ranges, dataset);
+    if (trouble)
+        texts[count++] = weir_arena_format(arena, "%s", trouble);
+    count +=
+        storage_sums_complaints(storage->sums, dataset, arena, texts + count, DAMAGES_TOLD_MAX);
+    for (size_t i = 0; i < dataset->notes.count && count < COMPLAINTS_MAX / 2; i++)
+        texts[count++] = weir_arena_format(arena, "%s", dataset->notes.at[i].text);
+    if (dataset->accounts.quarantined > 0)
+        status = DB_RUN(storage->db, Q_complaints, &rows, err, DB_I64(dataset->number));
+    for (size_t i = 0;
+         status == WEIR_OK && rows && i < weir_rows_count(rows) && count < COMPLAINTS_MAX; i++)
+        texts[count++] = weir_arena_format(arena, "%s: %s%s", weir_rows_text(rows, i, 0),
+                                           weir_rows_text(rows, i, 1),
+                                           weir_rows_i64(rows, i, 2) > 1 ? " (many)" : "");
+    *complaints = (struct weir_strs){texts, count};
+    return status;
+}
+
+static const struct dataset *find_asked(const struct storage *storage,
+                                        const struct msg_dataset_ask *asked)
+{
+    if (*asked->name)
+        return storage_catalog_find(storage->catalog, asked->name);
+    return storage_catalog_at(storage->catalog, asked->after + 1);
+}
+
+enum weir_status storage_describe(struct storage *storage, const struct msg_dataset_ask *asked,
+                                  struct weir_arena *arena, struct msg_dataset_is *answer,
+                                  struct weir_error *err)
+{
+    enum weir_status status = storage_ready(storage, err);
+    const struct dataset *dataset = status == WEIR_OK ? find_asked(storage, asked) : NULL;
+    const struct accounts *accounts;
+
+    if (!dataset)
+        return status;
+    accounts = &dataset->accounts;
+    *answer = (struct msg_dataset_is){
+        .dataset = dataset->number,
+        .name = dataset->name,
+        .format = dataset->declaration->format->name,
+        .scanned = dataset->is_scanned && (!dataset->updated_by || dataset->updated_by->is_scanned),
+        .sequence = dataset->sequence,
+        .ingested = accounts->ingested,
+        .live = accounts->live,
+        .erased = accounts->erased,
+        .removed = accounts->removed,
+        .replaced = accounts->replaced,
+        .quarantined = accounts->quarantined,
+        .duplicate = accounts->duplicate,
+        .blocked = accounts->blocked,
+        .returned = accounts->returned,
+        .label_kind = dataset->declaration->label_kind,
+        .classes = {(const char *const *)dataset->classes, dataset->class_count},
+        .bytes = accounts->bytes,
+        .label_width = dataset->declaration->label_width,
+        .classes_grow = storage_dataset_grows_classes(dataset),
+    };
+    return complaints_of(storage, dataset, arena, &answer->complaints, err);
+}

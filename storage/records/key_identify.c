@@ -1,0 +1,188 @@
+/* Reading subject and key again: see key_identify.h. */
+#include "storage/records/key_identify.h"
+
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "storage/files/sidecar.h"
+#include "storage/formats/manifest.h"
+#include "storage/formats/text.h"
+
+#include <stdlib.h>
+
+struct key_identifier {
+    struct gather_from from;
+    const struct dataset *dataset; /* whose manifest is held */
+    struct manifest *manifest;     /* NULL: there is none */
+};
+
+struct key_identifier *storage_key_identifier_new(const struct gather_from *from)
+{
+    struct key_identifier *identifier = weir_calloc(1, sizeof *identifier);
+
+    identifier->from = *from;
+    return identifier;
+}
+
+void storage_key_identifier_free(struct key_identifier *identifier)
+{
+    if (!identifier)
+        return;
+    manifest_free(identifier->manifest);
+    free(identifier);
+}
+
+/* ---- what the record says ---- */
+
+struct reading {
+    const struct storage_secret *secret;
+    const struct manifest_row *row;
+    const struct format_fields *fields;
+    struct key_identity identity;
+};
+
+static bool is_beside(const struct format_field *field)
+{
+    return field->from == FORMAT_MANIFEST || field->from == FORMAT_SIDECAR;
+}
+
+static bool name_of(const struct reading *reading, enum format_role role,
+                    enum storage_hash_domain domain, const struct format_sample *sample,
+                    struct key_name *ret_name)
+{
+    struct format_value value = sample->each[role];
+    char scratch[STORAGE_NUMBER_MAX];
+    struct weir_bytes text;
+
+    if (is_beside(&reading->fields->each[role]) && reading->row)
+        value = (struct format_value){.kind = FORMAT_TEXT, .text = reading->row->each[role]};
+    text = storage_value_text(&value, scratch);
+    if (value.kind == FORMAT_ABSENT || text.size == 0)
+        return false;
+    *ret_name = storage_key_name(reading->secret, domain, text);
+    return true;
+}
+
+static void on_sample(void *owner, const struct format_sample *sample)
+{
+    struct reading *reading = owner;
+    struct key_identity *identity = &reading->identity;
+
+    identity->is_known = true;
+    identity->has_subject =
+        name_of(reading, FORMAT_SUBJECT, HASH_SUBJECT, sample, &identity->subject);
+    identity->has_key = name_of(reading, FORMAT_KEY, HASH_KEY, sample, &identity->key);
+}
+
+static void on_refuse(void *owner, const struct format_refusal *refusal)
+{
+    (void)owner;
+    (void)refusal; /* it has been changed: unknown */
+}
+
+/* ---- reading it ---- */
+
+static size_t size_of_head(const struct located *found)
+{
+    const struct declaration *d = found->dataset->declaration;
+
+    if (d->format->is_one_sample && d->is_remote) /* nothing of it says whose it is */
+        return 0;
+    return found->file->size < FORMAT_HEAD_MAX ? (size_t)found->file->size : FORMAT_HEAD_MAX;
+}
+
+/* The beginning of the file and the record; false when they are not what was indexed any more. */
+static bool read_both(const struct gather_from *from, const struct located *found,
+                      struct weir_buf *head, struct weir_buf *window)
+{
+    bool is_one_sample = found->dataset->declaration->format->is_one_sample;
+    struct gather_range ranges[2] = {
+        {.dataset = found->dataset, .file = found->file, .length = size_of_head(found)},
+        {.dataset = found->dataset,
+         .file = found->file,
+         .offset = found->offset,
+         .length = is_one_sample ? 0 : found->length},
+    };
+
+    weir_buf_reserve(head, ranges[0].length + 1);
+    weir_buf_reserve(window, ranges[1].length + 1);
+    ranges[0].to = head->at;
+    ranges[1].to = window->at;
+    storage_gather(from, ranges, WEIR_COUNT(ranges));
+    head->size = ranges[0].length;
+    window->size = ranges[1].length;
+    return ranges[0].is_read && ranges[1].is_read;
+}
+
+static void read_record(struct key_identifier *identifier, const struct located *found,
+                        struct reading *reading)
+{
+    const struct declaration *d = found->dataset->declaration;
+    const struct format_sink sink = {.owner = reading, .sample = on_sample, .refuse = on_refuse};
+    struct format_input input = {.at = found->offset,
+                                 .record = 1,
+                                 .size = found->file->size,
+                                 .is_last = true,
+                                 .is_full = true};
+    struct format_progress progress;
+    struct weir_error err;
+    WEIR_AUTO_BUF head = {0};
+    WEIR_AUTO_BUF window = {0};
+
+    if (!read_both(&identifier->from, found, &head, &window))
+        return;
+    input.head = weir_buf_view(&head);
+    input.window = weir_buf_view(&window);
+    if (d->format->index(&input, d->options, &d->fields, &sink, &progress, &err) != WEIR_OK)
+        reading->identity.is_known = false;
+}
+
+/* A broken manifest is an absent one here: the scan complains about it. */
+static void hold_manifest(struct key_identifier *identifier, const struct dataset *dataset)
+{
+    const struct format_sink sink = {.owner = identifier, .refuse = on_refuse};
+    WEIR_AUTO_FREE char *path =
+        weir_format("%s/%s", dataset->root, dataset->declaration->source.manifest);
+    WEIR_AUTO_BUF text = {0};
+    struct weir_error err;
+
+    if (identifier->dataset == dataset)
+        return;
+    manifest_free(identifier->manifest);
+    identifier->manifest = NULL;
+    identifier->dataset = dataset;
+    if (weir_file_read(path, MANIFEST_BYTES_MAX, &text, &err) == WEIR_OK)
+        weir_ignore(manifest_read(path, weir_buf_view(&text), &dataset->declaration->fields, &sink,
+                                  &identifier->manifest, &err));
+}
+
+/* Row of the manifest or the sidecar; NULL: there is none. */
+static const struct manifest_row *row_of(struct key_identifier *identifier,
+                                         const struct located *found, struct sidecar *sidecar)
+{
+    const char *path = found->file->path;
+    struct weir_error err;
+
+    if (found->dataset->declaration->wants_sidecar)
+        return storage_sidecar_read(found->dataset, path, sidecar, &err) == WEIR_OK ? &sidecar->row
+                                                                                    : NULL;
+    hold_manifest(identifier, found->dataset);
+    return identifier->manifest ? manifest_find(identifier->manifest, path) : NULL;
+}
+
+struct key_identity storage_key_identify(struct key_identifier *identifier,
+                                         const struct located *found)
+{
+    const struct format_fields *fields = &found->dataset->declaration->fields;
+    struct reading reading = {.secret = identifier->from.secret, .fields = fields};
+    bool wants_row = is_beside(&fields->subject) || is_beside(&fields->key);
+    struct sidecar sidecar = {0};
+
+    if (!found->file || !found->file->path || found->file->state != FILE_LIVE)
+        return reading.identity;
+    if (wants_row)
+        reading.row = row_of(identifier, found, &sidecar);
+    if (!wants_row || reading.row)
+        read_record(identifier, found, &reading);
+    storage_sidecar_fini(&sidecar);
+    return reading.identity;
+}

@@ -1,0 +1,26 @@
+/* Whose a sample is and what it is, read from where it came from: its record, or its manifest. So that an
+ * erasure takes the samples of whom it means, whatever their hashes. */
+#ifndef WEIR_STORAGE_KEY_IDENTIFY_H
+#define WEIR_STORAGE_KEY_IDENTIFY_H
+
+#include "storage/keys/key_names.h"
+#include "storage/records/gather.h"
+#include "storage/records/located.h"
+
+struct key_identity {
+    bool is_known; /* false: its bytes cannot be read any more */
+    bool has_subject, has_key;
+    struct key_name subject, key;
+};
+
+/* What it reads from is borrowed. Keeps a manifest from one sample to the next, for as long as an
+ * erasure looks at samples. */
+struct key_identifier;
+struct key_identifier *storage_key_identifier_new(const struct gather_from *from);
+void storage_key_identifier_free(struct key_identifier *identifier);
+WEIR_DEFINE_AUTO(key_identifier, storage_key_identifier_free)
+
+struct key_identity storage_key_identify(struct key_identifier *identifier,
+                                         const struct located *found);
+
+#endif
