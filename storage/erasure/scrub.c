@@ -312,6 +312,7 @@ static enum weir_status read_sample(struct storage *storage, struct open_erasure
                                     struct weir_bytes *ret_content, struct weir_error *err)
 {
     struct scrub_source *source = &erasure->source;
+    uint64_t reads;
     enum weir_status status;
 
     if (found->dataset->declaration->is_remote) {
@@ -319,10 +320,15 @@ static enum weir_status read_sample(struct storage *storage, struct open_erasure
         *ret_content = weir_buf_view(object);
         return status;
     }
+    reads = source->window.reads;
     status = storage_window_read(
         &source->window, (struct format_range){found->offset, found->length}, ret_content, err);
     if (status != WEIR_OK && errno != 0)
         return storage_scrub_stuck(erasure, source->path, "read", err);
+    /* Somebody may have written the file anew since it was opened. */
+    if (status == WEIR_OK && source->window.reads != reads &&
+        !is_untouched(storage, found, source->window.fd))
+        return WEIR_NOT_FOUND;
     return status == WEIR_OK ? WEIR_OK : WEIR_NOT_FOUND;
 }
 

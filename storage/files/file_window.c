@@ -80,6 +80,7 @@ enum weir_status storage_window_read(struct file_window *window, struct format_r
     if (!holds(window, range)) {
         uint64_t ahead = next_ahead(window, range.offset);
 
+        window->reads++;
         window->ahead = ahead;
         window->at = range.offset;
         if (!read_some(window->fd, range.offset, range.length > ahead ? range.length : ahead,

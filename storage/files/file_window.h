@@ -10,9 +10,9 @@ struct file_window {
     struct weir_buf head; /* the beginning of the file, once has_head */
     bool has_head;
     struct weir_buf bytes;
-    uint64_t at; /* byte of the file where `bytes` begins */
-    uint64_t
-        ahead; /* bytes read at a time: more, the closer reads follow each other; 0: nothing was read */
+    uint64_t at;    /* byte of the file where `bytes` begins */
+    uint64_t ahead; /* bytes read at a time: more, the closer reads follow each other */
+    uint64_t reads; /* so far */
 };
 
 /* All of a range, valid until the next call. STALE when the file is shorter, then errno is 0, or cannot be read. */
