@@ -64,14 +64,14 @@ static void put_shard(void)
         char name[96], text[128];
 
         snprintf(name, sizeof name, "%s/%d.cls", i % 2 ? "of-anna" : "others", i);
-        put_member(name, i % 2 ? "7" : "3", &shard);
+        put_member(name, weir_bytes_of(i % 2 ? "7" : "3"), &shard);
         snprintf(name, sizeof name, "%s/%d.txt", i % 2 ? "of-anna" : "others", i);
         snprintf(text, sizeof text, "the letter number %d, which says that %d herons came", i,
                  i * i + 1000);
-        put_member(name, text, &shard);
+        put_member(name, weir_bytes_of(text), &shard);
         snprintf(name, sizeof name, "%s/%d.json", i % 2 ? "of-anna" : "others", i);
         snprintf(text, sizeof text, "{\"at\": %d, \"who\": \"%s\"}", 100 + i, WHO[i]);
-        put_member(name, text, &shard);
+        put_member(name, weir_bytes_of(text), &shard);
     }
     weir_buf_append(&shard, ZEROS, sizeof ZEROS);
     put_file("source/shard.tar", &shard);
@@ -189,11 +189,11 @@ static void put_large_group(int number, const char *who, const char *text, struc
 
     snprintf(name, sizeof name, "%d.json", number);
     snprintf(json, sizeof json, "{\"at\": %d, \"who\": \"%s\"}", 100 + number, who);
-    put_member(name, json, out);
+    put_member(name, weir_bytes_of(json), out);
     snprintf(name, sizeof name, "%d.cls", number);
-    put_member(name, "3", out);
+    put_member(name, weir_bytes_of("3"), out);
     snprintf(name, sizeof name, "%d.txt", number);
-    put_member(name, text, out);
+    put_member(name, weir_bytes_of(text), out);
 }
 
 static void put_large_line(int number, const char *who, const char *text, struct weir_buf *out)

@@ -6,9 +6,8 @@
 #include "core/base/rng.h"
 #include "storage/files/blanking.h"
 #include "storage/files/extent.h"
-#include "storage/formats/crc32c.h"
-#include "storage/formats/tar_member.h"
 #include "storage/intake/unclaimed.h"
+#include "tests/support/format_files.h"
 #include "tests/support/format_run.h"
 
 #include <sys/mman.h>
@@ -118,17 +117,6 @@ static void expect_jsonl(int index, struct weir_buf *payload,
     say(values[FORMAT_SUBJECT], "t:user%d", index);
 }
 
-static void put_member(const char *name, struct weir_bytes content, struct weir_buf *out)
-{
-    static const uint8_t ZEROS[TAR_BLOCK];
-    uint8_t header[TAR_BLOCK];
-
-    tar_header_write(header, name, content.size);
-    weir_buf_append(out, header, sizeof header);
-    weir_buf_append(out, content.at, content.size);
-    weir_buf_append(out, ZEROS, (TAR_BLOCK - content.size % TAR_BLOCK) % TAR_BLOCK);
-}
-
 static void put_picture(int index, struct weir_buf *out)
 {
     for (int i = 0; i <= 12 * index; i++)
@@ -174,7 +162,7 @@ static void put_bytes(uint8_t tag, struct weir_bytes content, struct weir_buf *o
 }
 
 /* One entry of the map of features; `kind` is the number of the list in Feature. */
-static void put_feature(const char *name, int kind, struct weir_bytes values, struct weir_buf *out)
+static void put_values(const char *name, int kind, struct weir_bytes values, struct weir_buf *out)
 {
     WEIR_AUTO_BUF list = {0}, feature = {0}, entry = {0};
 
@@ -192,32 +180,19 @@ static void put_example(int index, struct weir_buf *out)
     char user[16];
 
     snprintf(user, sizeof user, "user%d", index);
-    put_feature("at", 3, weir_bytes(&(uint8_t){(uint8_t)index}, 1), &features);
-    put_feature("user", 1, weir_bytes_of(user), &features);
-    put_feature("target", 2, weir_bytes(floats, sizeof floats), &features);
+    put_values("at", 3, weir_bytes(&(uint8_t){(uint8_t)index}, 1), &features);
+    put_values("user", 1, weir_bytes_of(user), &features);
+    put_values("target", 2, weir_bytes(floats, sizeof floats), &features);
     put_bytes(1 << 3 | 2, weir_buf_view(&features), out);
-}
-
-static uint32_t masked(const void *at, size_t size)
-{
-    uint32_t crc = crc32c_portable(weir_bytes(at, size));
-
-    return (crc >> 15 | crc << 17) + 0xa282ead8u;
 }
 
 static void write_tfrecord(struct weir_buf *out)
 {
     for (int i = 0; i < RECORDS; i++) {
         WEIR_AUTO_BUF example = {0};
-        uint8_t header[12], footer[4];
 
         put_example(i, &example);
-        weir_put_u64(header, example.size);
-        weir_put_u32(header + 8, masked(header, 8));
-        weir_put_u32(footer, masked(example.at, example.size));
-        weir_buf_append(out, header, sizeof header);
-        weir_buf_append(out, example.at, example.size);
-        weir_buf_append(out, footer, sizeof footer);
+        put_framed(weir_buf_view(&example), out);
     }
 }
 
@@ -256,20 +231,8 @@ static void write_mds(struct weir_buf *out)
         "{\"column_encodings\": [\"int\", \"json\", \"str\"], \"column_names\": [\"at\", "
         "\"meta\", \"text\"], \"column_sizes\": [8, null, null], \"compression\": null, "
         "\"format\": \"mds\", \"hashes\": [], \"size_limit\": 67108864, \"version\": 2}";
-    WEIR_AUTO_BUF samples = {0};
-    uint8_t word[4];
-    size_t data = 4 + 4 * (RECORDS + 1) + strlen(CONFIG);
 
-    weir_put_u32(word, RECORDS);
-    weir_buf_append(out, word, sizeof word);
-    for (int i = 0; i <= RECORDS; i++) {
-        weir_put_u32(word, (uint32_t)(data + samples.size));
-        weir_buf_append(out, word, sizeof word);
-        if (i < RECORDS)
-            put_mds_sample(i, &samples);
-    }
-    put_text(CONFIG, out);
-    weir_buf_append(out, samples.at, samples.size);
+    put_mosaic(CONFIG, RECORDS, put_mds_sample, out);
 }
 
 static void expect_mds(int index, struct weir_buf *payload,

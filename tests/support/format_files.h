@@ -8,16 +8,15 @@
 
 #include <string.h>
 
-static inline void put_member(const char *name, const char *content, struct weir_buf *out)
+static inline void put_member(const char *name, struct weir_bytes content, struct weir_buf *out)
 {
     static const uint8_t ZEROS[TAR_BLOCK];
     uint8_t header[TAR_BLOCK];
-    size_t size = strlen(content);
 
-    tar_header_write(header, name, size);
+    tar_header_write(header, name, content.size);
     weir_buf_append(out, header, sizeof header);
-    weir_buf_append(out, content, size);
-    weir_buf_append(out, ZEROS, (TAR_BLOCK - size % TAR_BLOCK) % TAR_BLOCK);
+    weir_buf_append(out, content.at, content.size);
+    weir_buf_append(out, ZEROS, (TAR_BLOCK - content.size % TAR_BLOCK) % TAR_BLOCK);
 }
 
 /* A length-delimited field of a protocol buffer, of less than 2 MiB. */
@@ -46,7 +45,7 @@ static inline void put_feature(const char *name, const char *value, struct weir_
 
 static inline uint32_t masked_crc(const void *at, size_t size)
 {
-    uint32_t crc = crc32c(weir_bytes(at, size));
+    uint32_t crc = crc32c_portable(weir_bytes(at, size));
 
     return (crc >> 15 | crc << 17) + 0xa282ead8u;
 }
@@ -62,6 +61,27 @@ static inline void put_framed(struct weir_bytes data, struct weir_buf *out)
     weir_buf_append(out, header, sizeof header);
     weir_buf_append(out, data.at, data.size);
     weir_buf_append(out, footer, sizeof footer);
+}
+
+/* A Mosaic shard of `count` samples, each as `put_sample` writes it. */
+static inline void put_mosaic(const char *config, uint32_t count,
+                              void (*put_sample)(int number, struct weir_buf *out),
+                              struct weir_buf *out)
+{
+    WEIR_AUTO_BUF samples = {0};
+    uint8_t word[4];
+    size_t data = 4 + 4 * (count + 1) + strlen(config);
+
+    weir_put_u32(word, count);
+    weir_buf_append(out, word, sizeof word);
+    for (uint32_t i = 0; i <= count; i++) {
+        weir_put_u32(word, (uint32_t)(data + samples.size));
+        weir_buf_append(out, word, sizeof word);
+        if (i < count)
+            put_sample((int)i, &samples);
+    }
+    weir_buf_append_text(out, config);
+    weir_buf_append(out, samples.at, samples.size);
 }
 
 #endif
