@@ -69,6 +69,14 @@ static enum weir_status apply(struct weir_db *db, const struct weir_migration *m
     return status == WEIR_OK ? record(db, migration, err) : status;
 }
 
+static bool is_recorded(const struct weir_migration *migration, const struct weir_rows *rows,
+                        size_t row, int column)
+{
+    char checksum[WEIR_DIGEST_TEXT_MAX];
+    checksum_of(migration, checksum);
+    return strcmp(weir_rows_text(rows, row, column), checksum) == 0;
+}
+
 /* An applied migration says what the tables look like; with another text nobody knows what they do. */
 static enum weir_status check_text(struct weir_db *db, const struct weir_migration *migration,
                                    const struct weir_rows *rows, struct weir_error *err)
@@ -76,9 +84,9 @@ static enum weir_status check_text(struct weir_db *db, const struct weir_migrati
     char checksum[WEIR_DIGEST_TEXT_MAX];
     if (weir_rows_is_null(rows, 0, 0))
         return record(db, migration, err);
-    checksum_of(migration, checksum);
-    if (strcmp(weir_rows_text(rows, 0, 0), checksum) == 0)
+    if (is_recorded(migration, rows, 0, 0))
         return WEIR_OK;
+    checksum_of(migration, checksum);
     return weir_fail(err, WEIR_CORRUPT,
                      "migration %s was applied with another text (checksum %.8s) than this program "
                      "has (%.8s): run the Weir that made this store; a change to a schema is a new "
@@ -109,25 +117,29 @@ static enum weir_status apply_if_missing(struct weir_db *db, const struct weir_m
     return status;
 }
 
-static bool is_known(int64_t number, const struct weir_migration *migrations, size_t count)
+static const struct weir_migration *find(int64_t number, const struct weir_migration *migrations,
+                                         size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (migrations[i].number == number)
-            return true;
+            return &migrations[i];
     }
-    return false;
+    return NULL;
 }
 
 /* Every recorded number must be known here, not only the highest: between two known ones another program's
- * may lie. */
+ * may lie. Returns in `ret_done` which ones there is nothing to do for. */
 static enum weir_status check_numbers(struct weir_db *db, const struct weir_migration *migrations,
-                                      size_t count, struct weir_error *err)
+                                      size_t count, bool *ret_done, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status =
-        select_rows(db, "SELECT number, name FROM migration ORDER BY number DESC", &rows, err);
+    enum weir_status status = select_rows(
+        db, "SELECT number, name, checksum FROM migration ORDER BY number DESC", &rows, err);
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        if (!is_known(weir_rows_i64(rows, i, 0), migrations, count))
+        const struct weir_migration *known = find(weir_rows_i64(rows, i, 0), migrations, count);
+        if (known != NULL)
+            ret_done[known - migrations] = is_recorded(known, rows, i, 2);
+        else
             status = weir_fail(err, WEIR_UNSUPPORTED,
                                "schema %s is at migration %s, which this program does not know (it "
                                "knows up to %" PRIu32 "): run a newer Weir",
@@ -140,13 +152,15 @@ static enum weir_status check_numbers(struct weir_db *db, const struct weir_migr
 enum weir_status weir_db_migrate(struct weir_db *db, const struct weir_migration *migrations,
                                  size_t count, struct weir_error *err)
 {
+    WEIR_AUTO_FREE bool *done = weir_calloc(count + 1, sizeof(*done));
     enum weir_status status = weir_db_ensure(db, err);
     if (status == WEIR_OK)
         status = create_schema(db, err);
     if (status == WEIR_OK)
-        status = check_numbers(db, migrations, count, err);
+        status = check_numbers(db, migrations, count, done, err);
     for (size_t i = 0; i < count && status == WEIR_OK; i++) {
-        status = apply_if_missing(db, &migrations[i], err);
+        if (!done[i])
+            status = apply_if_missing(db, &migrations[i], err);
         if (status != WEIR_OK)
             weir_error_wrap(err, status, "schema %s", db->schema);
     }

@@ -247,9 +247,18 @@ static enum weir_status make_database(const struct weir_postgres *postgres, stru
     return status;
 }
 
+/* The server's own word: whoever asks it by connecting makes it fork for each refusal. */
+static bool says_ready(const struct weir_postgres *postgres)
+{
+    WEIR_AUTO_FREE char *pid_path = weir_format("%s/postmaster.pid", postgres->cluster);
+    WEIR_AUTO_BUF text = {0};
+    return weir_file_read(pid_path, 4096, &text, NULL) == WEIR_OK &&
+           strstr(weir_buf_text(&text), "\nready") != NULL;
+}
+
 enum weir_status weir_postgres_ask(const struct weir_postgres *postgres, struct weir_error *err)
 {
-    if (PQping(postgres->admin_conninfo) != PQPING_OK)
+    if (!says_ready(postgres))
         return weir_fail(err, WEIR_UNAVAILABLE, "Postgres does not answer yet (see %s)",
                          postgres->log_path);
     return make_database(postgres, err);
