@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 
-from weirlab import DEADLINE_S, PIPELINE, SKIPPED, Lab, assert_clean_audits
+from weirlab import DEADLINE_S, PIPELINE, SKIPPED, Lab, assert_clean_audits, make_clusters
 
 MB = 1 << 20
 MEMORY_MAX = 256 * MB
@@ -72,6 +72,7 @@ def survive(lab):
 
 
 def main():
+    make_clusters()
     text = PIPELINE.replace("training: {{", "training: {{retries: 100, ")
     lab = Lab(samples=500, every=400, epochs=500, pipeline=text)
     mount(lab.data_dir)

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from weirlab import PIPELINE, Lab, Run, binaries, run_tests
+from weirlab import PIPELINE, Lab, Run, binaries, make_clusters, run_tests
 
 
 def lab_with_roots():
@@ -55,4 +55,5 @@ def test_a_source_that_becomes_a_link_to_the_outside_is_not_scanned():
 
 
 if __name__ == "__main__":
+    make_clusters()
     run_tests(globals(), wanted=sys.argv[1:])

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 
-from weirlab import Lab, assert_clean_audits, kill, outcome, served
+from weirlab import Lab, assert_clean_audits, kill, make_clusters, outcome, served
 
 VICTIMS = ["postgres", "postgres", "postgres", "initdb", "storage", "selector", "dispatcher", "orchestrator"]
 KILLS = 3  # of one start
@@ -52,6 +52,7 @@ def storm(lab, data_dir, draw, starts):
 
 
 def main():
+    make_clusters()
     seed = int(sys.argv[1]) if len(sys.argv) > 1 else 1
     storms = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     draw = random.Random(seed)

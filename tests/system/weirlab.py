@@ -29,6 +29,31 @@ def binaries():
     return Path(os.environ["WEIR_BIN_DIR"])
 
 
+def copy_clusters():
+    """Data directories get copies of one new cluster: making each anew costs more than most of what is done in it."""
+    installed = max(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]), default=None)
+    if installed is None or "WEIR_POSTGRES_BIN" in os.environ:
+        return
+    folder = Path(tempfile.gettempdir()) / f"weir-test-initdb-{installed.parts[-3]}-{os.geteuid()}"
+    if not folder.exists():
+        fresh = Path(tempfile.mkdtemp(prefix=f"{folder.name}-", dir=folder.parent))
+        shutil.copy(Path(__file__).resolve().parent.parent / "support" / "initdb", fresh)
+        (fresh / "real-initdb").symlink_to(installed)
+        (fresh / "postgres").symlink_to(installed.with_name("postgres"))
+        (fresh / "clusters").mkdir()
+        os.chmod(fresh / "clusters", 0o1777)  # Postgres may run as another user
+        everyone_may_enter(fresh)
+        with contextlib.suppress(OSError):  # another test was faster
+            fresh.rename(folder)
+    assert folder.stat().st_uid == os.geteuid(), f"{folder} is somebody else's"
+    os.environ["WEIR_POSTGRES_BIN"] = str(folder)
+
+
+def make_clusters():
+    """For the tests that are about a first start."""
+    os.environ.pop("WEIR_POSTGRES_BIN", None)
+
+
 class Stream:
     """A seeded stream of short texts: two classes that use other words, a few people, three months."""
 
@@ -94,6 +119,9 @@ def everyone_may_write(path):
     """The same for folders that Weir itself writes into."""
     for folder in [path, *path.rglob("*")]:
         os.chmod(folder, 0o777)
+
+
+copy_clusters()
 
 
 class Lab:
