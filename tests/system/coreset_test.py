@@ -4,7 +4,7 @@ an erasure that takes the scores along."""
 import json
 import struct
 
-from weirlab import PIPELINE, Lab, Run, TrainerHunt, assert_clean_audits, outcome, read_scores
+from weirlab import PIPELINE, Lab, Run, TrainerHunt, assert_clean_audits, outcome, read_scores, served
 
 BY_LOSS_THEN_CENTERS = (
     "{{policy: coreset, presample: {{policy: random, ratio: 0.8}}, tail_triggers: all, seed: 7, limit: 60,"
@@ -122,12 +122,17 @@ def drawn_anew():
         assert len(ids) == event["samples"]
     assert len(divided[0][0]) == 120, "parts meet before all were there"
     assert len(divided[1][0]) < 120, "drawn with replacement, and none came again"
+    with served(lab):
+        assert_shown_by_epoch(lab)
+        erased_from_parts(lab, divided, sealed)
+    print(f"parts of 40 for each of 3 epochs, of {[len(ids) for ids, _ in divided]} samples, {killed} killed")
+    lab.remove()
+
+
+def assert_shown_by_epoch(lab):
     preview = json.loads(lab.weir("select", "lab", "--dry-run", "--json"))
     told = [(g["group"], g["samples"]) for g in preview["groups"] if g["by"] == "epoch"]
     assert told == [("1", 40), ("2", 40), ("3", 40)] and preview["samples"] <= 120, preview
-    print(f"parts of 40 for each of 3 epochs, of {[len(ids) for ids, _ in divided]} samples, {killed} killed")
-    erased_from_parts(lab, divided, sealed)
-    lab.remove()
 
 
 def erased_from_parts(lab, divided, sealed):
@@ -159,7 +164,8 @@ def main():
     preview = json.loads(lab.weir("select", "lab", "--dry-run", "--json"))
     assert preview["scored_by"] == "lab-3" and preview["unscored"] == preview["samples"] > 0, preview
     used_again(lab)
-    erased(lab, run.of("selection_sealed")[0]["digest"])
+    with served(lab):
+        erased(lab, run.of("selection_sealed")[0]["digest"])
     lab.remove()
 
 

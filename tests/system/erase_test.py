@@ -9,7 +9,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from weirlab import DEADLINE_S, PIPELINE, Lab, assert_clean_audits
+from weirlab import DEADLINE_S, PIPELINE, Lab, assert_clean_audits, served
 
 
 def owned_bytes(data_dir):
@@ -85,6 +85,24 @@ def main():
     assert_clean_audits(before.events)
     person = lab.records[10]["user"]  # early in the stream: every model has seen this person
     texts = [r["text"] for r in lab.records if r["user"] == person]
+    names = lab.folder / "names.csv"
+    names.write_text(f'case,subject\n1,"{person}"\n')
+    with served(lab):
+        models, receipt = planned_and_erased(lab, person, texts, names)
+    for path, content in owned_bytes(lab.data_dir):
+        for text in texts:
+            assert text.encode() not in content, f"{path} still holds an erased text"
+        assert person.encode() not in content, f"{path} names the person"
+    with served(lab):
+        second = assert_gone(lab, person, texts, models, receipt)
+        verified_again_and_again(lab, receipt, second)
+    tainted = {m["checksum"] for m in models}
+    assert not any(hashlib.sha256(c).hexdigest() in tainted for _, c in owned_bytes(lab.data_dir))
+    lab.remove()
+
+
+def planned_and_erased(lab, person, texts, names):
+    """The models before it, and the receipt."""
     models = json.loads(lab.weir("models", "list", "--json"))["models"]
 
     plan = json.loads(lab.weir("erase", "plan", "--subject", person, "--json"))
@@ -93,26 +111,22 @@ def main():
     assert json.loads(lab.weir("erase", "list", "--json"))["erasures"] == [], "a plan changes nothing"
 
     misspelt(lab, person)
-    names = lab.folder / "names.csv"
-    names.write_text(f'case,subject\n1,"{person}"\n')
     answer = json.loads(lab.weir("erase", "request", "--csv", str(names), "--wait", "--json"))
     names.unlink()
     assert answer["samples"] == len(texts), answer
     receipt = json.loads(lab.weir("erase", "receipt", str(answer["erasure"]), "--json"))
     print("erased", answer["samples"], "samples;", "receipt", receipt["erasure"])
+    return models, receipt
 
-    for path, content in owned_bytes(lab.data_dir):
-        for text in texts:
-            assert text.encode() not in content, f"{path} still holds an erased text"
-        assert person.encode() not in content, f"{path} names the person"
 
+def assert_gone(lab, person, texts, models, receipt):
+    """From what is counted, from the models and for whoever asks again; returns the receipt of that."""
     (notes,) = json.loads(lab.weir("datasets", "--json"))["datasets"]
     assert notes["erased"] == len(texts) and notes["live"] == 800 - len(texts), notes
     after = json.loads(lab.weir("models", "list", "--json"))["models"]
     tainted = {m["checksum"] for m in models}
     kept = {m["checksum"] for m in after if m["state"] in ("active", "stored")}
     assert kept and not kept & tainted, "a model that has seen the person is still there"
-    assert not any(hashlib.sha256(c).hexdigest() in tainted for _, c in owned_bytes(lab.data_dir))
 
     plan = json.loads(lab.weir("erase", "plan", "--subject", person, "--json"))
     assert plan["samples"] == 0 and plan["bytes"] == 0, plan
@@ -121,8 +135,7 @@ def main():
     second = json.loads(lab.weir("erase", "receipt", str(again["erasure"]), "--json"))
     assert second["previous"] and second["previous"] == receipt["hash"], (receipt, second)
     print("chain holds; nobody is found a second time")
-    verified_again_and_again(lab, receipt, second)
-    lab.remove()
+    return second
 
 
 def digest_of(receipt):

@@ -6,7 +6,7 @@ import calendar
 import json
 import time
 
-from weirlab import PIPELINE, Lab
+from weirlab import PIPELINE, Lab, served
 
 EVERY, SAMPLES, DAY = 150, 600, 86400
 METRICS = "[accuracy, roc_auc, {{name: f1, average: macro, by: label}}]"
@@ -125,8 +125,9 @@ def main():
     assert len(values) == len(told), "one pair was measured twice, to different values"
     unique = {key(one): one for one in evaluations}.values()
     check_plans(unique, stamps)
-    check_values(lab, unique, stamps)
-    check_on_demand(lab)
+    with served(lab):
+        check_values(lab, unique, stamps)
+        check_on_demand(lab)
     print(len(told), "values of", len({k[:4] for k in told}), "pairs of a model and an interval, each once")
     lab.remove()
 

@@ -2,7 +2,7 @@
 
 import json
 
-from weirlab import Lab, PIPELINE, assert_clean_audits
+from weirlab import Lab, PIPELINE, assert_clean_audits, served
 
 WITH_LABELS = PIPELINE.replace(
     "    label:   {{field: label, classes: [work, spam]}}\n    subject: {{field: user}}\n",
@@ -45,26 +45,27 @@ def main():
     run = lab.run().finish()
     assert_clean_audits(run.events)
     labelled = NOTES - len(range(0, NOTES, 3))
-    datasets = {d["dataset"]: d for d in json.loads(lab.weir("datasets", "--json"))["datasets"]}
-    notes = datasets["notes"]
-    assert notes["live"] == labelled, notes
-    assert notes["ingested"] == notes["live"] + notes["replaced"], notes
-    fired = [e for e in run.events if e["event"] == "trigger_fired"]
-    assert len(fired) >= labelled // 150, fired
+    with served(lab):
+        datasets = {d["dataset"]: d for d in json.loads(lab.weir("datasets", "--json"))["datasets"]}
+        notes = datasets["notes"]
+        assert notes["live"] == labelled, notes
+        assert notes["ingested"] == notes["live"] + notes["replaced"], notes
+        fired = [e for e in run.events if e["event"] == "trigger_fired"]
+        assert len(fired) >= labelled // 150, fired
 
-    said = json.loads(lab.weir("predict", "--limit", "1000", "--json"))
-    shown = {p["id"]: p["label"] for p in said["predictions"]}
-    assert len(shown) > 0 and set(shown.values()) <= {0, 1, "work", "spam"}, said
-    right = sum(labels[f"note-{i}"] == "work" for i in range(NOTES) if i % 3)
-    if len(shown) == labelled:
-        assert sum(v in (0, "work") for v in shown.values()) == right, "a wrong label was kept"
+        said = json.loads(lab.weir("predict", "--limit", "1000", "--json"))
+        shown = {p["id"]: p["label"] for p in said["predictions"]}
+        assert len(shown) > 0 and set(shown.values()) <= {0, 1, "work", "spam"}, said
+        right = sum(labels[f"note-{i}"] == "work" for i in range(NOTES) if i % 3)
+        if len(shown) == labelled:
+            assert sum(v in (0, "work") for v in shown.values()) == right, "a wrong label was kept"
 
-    answer = json.loads(lab.weir("erase", "request", "--key", "note-7", "--wait", "--json"))
-    assert answer["samples"] >= 2, answer  # the note, waiting and labelled, and its verdicts
-    for path in (lab.data_dir / "storage" / "verdicts").iterdir():
-        assert ",note-7," not in path.read_text(), f"{path} still tells what note 7 is"
-    (after,) = [d for d in json.loads(lab.weir("datasets", "--json"))["datasets"] if d["dataset"] == "notes"]
-    assert after["live"] == labelled - 1, after
+        answer = json.loads(lab.weir("erase", "request", "--key", "note-7", "--wait", "--json"))
+        assert answer["samples"] >= 2, answer  # the note, waiting and labelled, and its verdicts
+        for path in (lab.data_dir / "storage" / "verdicts").iterdir():
+            assert ",note-7," not in path.read_text(), f"{path} still tells what note 7 is"
+        (after,) = [d for d in json.loads(lab.weir("datasets", "--json"))["datasets"] if d["dataset"] == "notes"]
+        assert after["live"] == labelled - 1, after
     print(labelled, "of", NOTES, "notes were trained on, in", len(fired), "triggers")
     lab.remove()
 

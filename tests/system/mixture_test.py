@@ -4,7 +4,7 @@ were kept, told by the command line, and forgotten with a person who is erased."
 import json
 import math
 
-from weirlab import PIPELINE, Lab, TrainerHunt, assert_clean_audits, outcome, read_scores, read_set
+from weirlab import PIPELINE, Lab, TrainerHunt, assert_clean_audits, outcome, read_scores, read_set, served
 
 BY_LOSS = ("{{policy: mixture, over: labels, shares: {{work: 1, spam: 1}}, change: loss, rate: 3, smoothing: 0.1,"
            " tail_triggers: all, limit: 60, seed: 7}}")
@@ -93,8 +93,9 @@ def main():
     assert_clean_audits(run.events)
     assert outcome(run.events) == outcome(expected.events), (outcome(run.events), outcome(expected.events))
     shares = assert_follows(lab, run)
-    assert_told(lab, shares)
-    assert_forgotten(lab, run)
+    with served(lab):
+        assert_told(lab, shares)
+        assert_forgotten(lab, run)
     print(f"spam has {shares[1]:.3f} of the last set")
     lab.remove()
 

@@ -62,11 +62,12 @@ def the_same_models_in_less_room():
     again.finish()
     assert outcome(again.events) == outcome(expected.events), "models that are stored otherwise learn otherwise"
     assert_clean_audits(again.events)
-    in_chains(stored(lab), 3)
-    timelines_survive(lab, again)
-    lab.weir("doctor", "--deep")
-    predictions = [json.loads(one.weir("predict", "--limit", "20", "--json"))["predictions"] for one in (whole, lab)]
-    assert predictions[0] == predictions[1]
+    with served(lab):
+        in_chains(stored(lab), 3)
+        timelines_survive(lab, again)
+        lab.weir("doctor", "--deep")
+        predictions = [json.loads(one.weir("predict", "--limit", "20", "--json"))["predictions"] for one in (whole, lab)]
+        assert predictions[0] == predictions[1]
     whole.remove()
     return lab
 
@@ -121,7 +122,6 @@ def exported_and_compared(lab):
                                 "only_b": len(sets[1] - sets[0])}, found["samples"]
     assert found["lineage"] == {"ancestor": "lab-1", "steps_a": 0, "steps_b": 1} and not found["same"], found
     assert json.loads(lab.weir("models", "diff", "lab-4", "lab-4", "--json"))["same"]
-    return lab
 
 
 def an_erasure_leaves_no_file_of_what_saw_a_sample(lab):
@@ -135,28 +135,33 @@ def an_erasure_leaves_no_file_of_what_saw_a_sample(lab):
     assert files(lab) == {m["file"].split("/")[1] for m in live}, (before, files(lab))
     lab.weir("doctor", "--deep")
     lab.weir("erase", "verify", "--all")
-    lab.remove()
+
+
+def erased_and_newest(lab, person):
+    """What is answered, and the checksum of the model of the last trigger behind it."""
+    answer = json.loads(lab.weir("erase", "request", "--subject", person, "--wait", "--json"))
+    return answer, next(m["checksum"] for m in stored(lab) if m["state"] == "stored" and m["trigger"] == 3)
 
 
 def dropped_models_are_trained_again_when_an_erasure_needs_them():
     lab = Lab(samples=600, every=200, epochs=1, pipeline=PIPELINE + LAST + WARNS)
     run = lab.run().finish()
     assert len(run.of("budget_spent")) == 1 and len(run.of("model_stored")) == 3, run.events
-    kept = [m for m in stored(lab) if m["state"] == "stored"]
-    assert {m["state"] for m in stored(lab)} == {"stored", "dropped"}, stored(lab)
-    assert kept[-1]["active"] and len(run.of("model_dropped")) == 3 - len(kept), kept
-    assert files(lab) == {m["file"].split("/")[1] for m in kept}, files(lab)
-    lab.weir("doctor", "--deep")
-
     person = lab.records[10]["user"]  # seen by the first model, long dropped
-    answer = json.loads(lab.weir("erase", "request", "--subject", person, "--wait", "--json"))
+    with served(lab):
+        models = stored(lab)
+        kept = [m for m in models if m["state"] == "stored"]
+        assert {m["state"] for m in models} == {"stored", "dropped"}, models
+        assert kept[-1]["active"] and len(run.of("model_dropped")) == 3 - len(kept), kept
+        assert files(lab) == {m["file"].split("/")[1] for m in kept}, files(lab)
+        lab.weir("doctor", "--deep")
+        answer, newest = erased_and_newest(lab, person)
     assert [m["trigger"] for m in answer["models"]] == [1, 2, 3], answer
     fresh = Lab(samples=600, every=200, epochs=1)
     fresh.run().finish()
-    chain = json.loads(fresh.weir("erase", "request", "--subject", person, "--wait", "--json"))
-    newest = [next(m["checksum"] for m in stored(one) if m["state"] == "stored" and m["trigger"] == 3)
-              for one in (lab, fresh)]
-    assert newest[0] == newest[1] and chain["samples"] == answer["samples"], "the same chain, dropped or not"
+    with served(fresh):
+        chain, of_chain = erased_and_newest(fresh, person)
+    assert newest == of_chain and chain["samples"] == answer["samples"], "the same chain, dropped or not"
     lab.remove()
     fresh.remove()
 
@@ -187,18 +192,19 @@ def promoted_only_when_better():
         better = "undefined" not in (mine, other) and mine >= other
         assert (e["event"] == "model_promoted") == better, (e, mine, other)
         active = e["model"] if better else active
-    assert [m["model"] for m in stored(lab) if m["active"]] == [active] == [run.of("pipeline_finished")[0]["active_model"]]
+    with served(lab):
+        assert [m["model"] for m in stored(lab) if m["active"]] == [active] == [run.of("pipeline_finished")[0]["active_model"]]
 
-    back = "lab-1" if active != "lab-1" else "lab-4"
-    assert json.loads(lab.weir("models", "promote", back, "--json")) == {"model": back, "previous": active}
-    assert json.loads(lab.weir("predict", "--limit", "1", "--json"))["model"] == back
-    lab.weir("models", "promote", "lab-4")
-    earlier = json.loads(lab.weir("models", "rollback", "--json"))
-    assert earlier["previous"] == "lab-4" and earlier["model"] < "lab-4", earlier
-    lab.weir("erase", "request", "--subject", lab.records[10]["user"], "--wait")
-    (now,) = [m["model"] for m in stored(lab) if m["active"]]
-    assert now == f"{earlier['model']}-e1", "what replaces the active model is the active one"
-    lab.weir("models", "promote", "nobody", expect=1)
+        back = "lab-1" if active != "lab-1" else "lab-4"
+        assert json.loads(lab.weir("models", "promote", back, "--json")) == {"model": back, "previous": active}
+        assert json.loads(lab.weir("predict", "--limit", "1", "--json"))["model"] == back
+        lab.weir("models", "promote", "lab-4")
+        earlier = json.loads(lab.weir("models", "rollback", "--json"))
+        assert earlier["previous"] == "lab-4" and earlier["model"] < "lab-4", earlier
+        lab.weir("erase", "request", "--subject", lab.records[10]["user"], "--wait")
+        (now,) = [m["model"] for m in stored(lab) if m["active"]]
+        assert now == f"{earlier['model']}-e1", "what replaces the active model is the active one"
+        lab.weir("models", "promote", "nobody", expect=1)
     lab.remove()
 
 
@@ -214,9 +220,10 @@ def a_budget_that_is_spent_holds_back():
         told, of_all = run.of("budget_spent")
         assert (told["of"], of_all["of"], of_all["spent"]) == ("pipeline", "all", told["spent"]), run.events
         assert len(run.of("model_stored")) == len(run.of("trigger_fired")) == 1 and told["over"], run.events
-    (status,) = json.loads(lab.weir("status", "--json"))["pipelines"]
-    assert status["budgets"][0]["spent"]["cpu_seconds"] > 0.001 and status["budgets"][0]["over"], status
-    assert status["state"] == "STOPPED" and "nothing fires any more" in lab.weir("status"), status
+    with served(lab):
+        (status,) = json.loads(lab.weir("status", "--json"))["pipelines"]
+        assert status["budgets"][0]["spent"]["cpu_seconds"] > 0.001 and status["budgets"][0]["over"], status
+        assert status["state"] == "STOPPED" and "nothing fires any more" in lab.weir("status"), status
     with served(lab, "--system", str(system)):
         (status,) = json.loads(lab.weir("status", "--json"))["pipelines"]
         found = {b["of"]: (b["over"], b["then"]) for b in status["budgets"]}
@@ -228,7 +235,11 @@ def a_budget_that_is_spent_holds_back():
 def main():
     a_budget_that_is_spent_holds_back()
     promoted_only_when_better()
-    an_erasure_leaves_no_file_of_what_saw_a_sample(exported_and_compared(the_same_models_in_less_room()))
+    lab = the_same_models_in_less_room()
+    with served(lab):
+        exported_and_compared(lab)
+        an_erasure_leaves_no_file_of_what_saw_a_sample(lab)
+    lab.remove()
     dropped_models_are_trained_again_when_an_erasure_needs_them()
 
 

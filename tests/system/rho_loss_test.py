@@ -4,7 +4,7 @@ somebody it has seen is erased."""
 
 import json
 
-from weirlab import PIPELINE, Lab, TrainerHunt, assert_clean_audits, outcome, read_scores, read_set
+from weirlab import PIPELINE, Lab, TrainerHunt, assert_clean_audits, outcome, read_scores, read_set, served
 
 LIMIT = 40
 RHO_LOSS = ("{{policy: coreset, presample: {{policy: random, ratio: 0.8}}, tail_triggers: all, seed: 7, limit: 40,"
@@ -127,7 +127,8 @@ def main():
     assert_clean_audits(once(events, "training_finished") + once(events, "holdout_finished"))
     assert outcome(events) == outcome(expected.events), (outcome(events), outcome(expected.events))
     sealed = assert_chosen(lab, events)
-    erased(lab, assert_held_out(lab, sealed))
+    with served(lab):
+        erased(lab, assert_held_out(lab, sealed))
     lab.remove()
 
 

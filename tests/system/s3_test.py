@@ -90,8 +90,8 @@ class Bucket(Lab):
                 return found
             tries += 1
             assert self.started.process.poll() is None, "".join(self.started.stderr[-20:])
-            assert tries < 20 * DEADLINE_S, found
-            threading.Event().wait(0.05)  # nothing tells when a listing has come round
+            assert tries < 4 * DEADLINE_S, found
+            threading.Event().wait(0.25)  # nothing tells when a listing has come round
 
     def end(self):
         self.started.process.send_signal(signal.SIGTERM)

@@ -7,7 +7,7 @@ import os
 import shutil
 from pathlib import Path
 
-from weirlab import Lab
+from weirlab import Lab, served
 
 LOST = {"secret": "no data subject, key or erased record of this store can be found",
         "receipt.key": "start once with --new-receipt-key"}
@@ -187,8 +187,6 @@ def swept_after_a_killed_dry_run(lab):
 
 def renewed_once_it_is_lost(lab, verifier, key, one):
     """Receipts that the lost key signed stay valid; later ones are signed by the new one."""
-    (lab.data_dir / "receipt.key").unlink()
-    lab.run_with("--new-receipt-key")
     renewed = json.loads(lab.weir("erase", "key", "--json"))
     assert renewed["public_keys"] == [renewed["public_key"], key] and renewed["public_key"] != key, renewed
     three = erased(lab, lab.records[30]["user"])
@@ -227,13 +225,18 @@ def main():
     lab = SealedLab(samples=200, every=200, epochs=1)
     lab.run().finish()
     verifier = Verifier(lab, lab.folder / "verifier")
-    one, two = erased(lab, lab.records[10]["user"]), erased(lab, lab.records[20]["user"])
-    key = verified_by_keys_that_were_given(lab, verifier, one, two)
+    with served(lab):
+        one, two = erased(lab, lab.records[10]["user"]), erased(lab, lab.records[20]["user"])
+        key = verified_by_keys_that_were_given(lab, verifier, one, two)
     for name in LOST:
         refused_without(lab, name)
-    named_where_nobody_looks_on(lab)
+    with served(lab):
+        named_where_nobody_looks_on(lab)
     swept_after_a_killed_dry_run(lab)
-    renewed_once_it_is_lost(lab, verifier, key, one)
+    (lab.data_dir / "receipt.key").unlink()
+    lab.run_with("--new-receipt-key")
+    with served(lab):
+        renewed_once_it_is_lost(lab, verifier, key, one)
     lab.remove()
     stopped_between_the_key_and_its_check()
 

@@ -314,7 +314,7 @@ def await_dataset(run, lab, name):
             done = lab.ask("datasets", "--json")
             if done.returncode == 0 and any(d["dataset"] == name for d in json.loads(done.stdout)["datasets"]):
                 return
-        threading.Event().wait(0.05)  # nothing else tells that a data directory has come up
+        threading.Event().wait(0.2)  # nothing else tells that a data directory has come up
     raise AssertionError(f"the run ended: {''.join(run.stderr[-20:])}")
 
 
@@ -355,12 +355,15 @@ def read_scores(path):
     return width, {i: (label, values[n * width]) for n, (i, label) in enumerate(zip(ids, labels))}
 
 
+STAYING = {"postgres", "storage", "selector", "dispatcher", "worker"}
+
+
 class TrainerHunt:
     """kill -9, once, of the trainer of each of these runs: when it is there and, with `behind`, has written that file."""
 
     def __init__(self, run, numbers, behind=None):
         self.run, self.left, self.behind = run, set(numbers), behind
-        self.killed, self.over = [], threading.Event()
+        self.killed, self.over, self.others = [], threading.Event(), set()
         self.thread = threading.Thread(target=self._hunt, daemon=True)
         self.thread.start()
 
@@ -369,9 +372,11 @@ class TrainerHunt:
         pid = self.run.process.pid
         try:
             children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-            words = {child: Path(f"/proc/{child}/cmdline").read_bytes().decode().split("\0") for child in children}
+            words = {child: Path(f"/proc/{child}/cmdline").read_bytes().decode().split("\0")
+                     for child in children if child not in self.others}
         except OSError:
             return None
+        self.others |= {child for child, line in words.items() if Path(line[0]).name in STAYING}
         return next((int(child) for child, line in words.items() if "--run" in line and str(number) in line), None)
 
     def _is_ripe(self, number):
@@ -396,12 +401,12 @@ class TrainerHunt:
 
 def await_sums(lab):
     """Until each block of each file of Weir's own has its checksum."""
-    for _ in range(20 * DEADLINE_S):
+    for _ in range(5 * DEADLINE_S):
         answer = lab.ask("doctor", "--deep", "--json")
         said = [f["found"] for f in json.loads(answer.stdout)["findings"] if f["check"] == "bytes" and "bytes read" in f["found"]]
         if said and all(" 0 have none yet" in text for text in said):
             return
-        threading.Event().wait(0.05)  # nothing tells when the last one is made
+        threading.Event().wait(0.2)  # nothing tells when the last one is made
     raise AssertionError(said)
 
 
