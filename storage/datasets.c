@@ -1,8 +1,9 @@
 /* Declaring datasets, and how they stand. */
 #include "storage/objects/s3_mirror.h"
 #include "storage/objects/s3_ranges.h"
-#include "storage/reading/serve.h"
+#include "storage/scanning/scanner.h"
 #include "storage/sql/queries.h"
+#include "storage/storage.h"
 #include "storage/sums/sums.h"
 
 #include "core/base/file.h"
@@ -58,22 +59,22 @@ static enum weir_status add_dataset(struct storage *storage, struct dataset **da
 
     if (status != WEIR_OK)
         return status;
-    d->number = (uint32_t)storage->catalog->count + 1;
+    d->number = (uint32_t)storage->store.catalog->count + 1;
     if (d->number >> (64 - WEIR_BLOCK_BITS - WEIR_ROW_BITS))
         return weir_fail(err, WEIR_LIMIT, "all %u dataset numbers are used", d->number);
     status =
-        DB_RUN(storage->db, Q_dataset_add, NULL, err, DB_I64(d->number), DB_TEXT(d->name),
+        DB_RUN(storage->store.db, Q_dataset_add, NULL, err, DB_I64(d->number), DB_TEXT(d->name),
                DB_TEXT(d->text), DB_TEXT(d->root), DB_TEXT(asked->file), DB_BYTES(asked->config),
                DB_I64(d->declaration->label_kind), DB_I64(d->declaration->label_width),
                DB_I64(weir_dtype_bytes(d->declaration->value_type)));
     if (status != WEIR_OK) {
-        storage_doubt(storage); /* it may be there */
+        storage_doubt(&storage->store); /* it may be there */
         return status == WEIR_EXISTS ? WEIR_UNAVAILABLE : status;
     }
     storage_dataset_name_classes(d);
-    storage_catalog_add(storage->catalog, WEIR_TAKE(*dataset));
+    storage_catalog_add(storage->store.catalog, WEIR_TAKE(*dataset));
     storage_scope_add_all(&d->dirty);
-    storage_scan_dirty(storage);
+    storage_scanner_start(storage->scanner);
     return WEIR_OK;
 }
 
@@ -107,7 +108,7 @@ static enum weir_status set_on_return(struct storage *storage, struct dataset *d
 
     if (!declared->says_on_return || accepts == dataset->accepts_returns)
         return WEIR_OK;
-    status = DB_RUN(storage->db, Q_dataset_accept_returns, NULL, err, DB_I64(dataset->number),
+    status = DB_RUN(storage->store.db, Q_dataset_accept_returns, NULL, err, DB_I64(dataset->number),
                     DB_BOOL(accepts));
     if (status != WEIR_OK)
         return status;
@@ -121,21 +122,21 @@ static enum weir_status declare_one(struct storage *storage, const char *name,
                                     const struct msg_dataset_declare *asked, uint64_t *ret_number,
                                     struct weir_error *err)
 {
-    struct dataset *known = storage_catalog_find(storage->catalog, name);
+    struct dataset *known = storage_catalog_find(storage->store.catalog, name);
     WEIR_AUTO(dataset) dataset = NULL;
     char was[120], is[120];
     const struct dataset_origin origin = {
         .name = name, .file = asked->file, .config = asked->config};
-    enum weir_status status = storage_dataset_new(storage->catalog, &origin, &dataset, err);
+    enum weir_status status = storage_dataset_new(storage->store.catalog, &origin, &dataset, err);
 
     if (status != WEIR_OK)
         return status;
     if (!known) {
         status = add_dataset(storage, &dataset, asked, err);
-        *ret_number = storage->catalog->count;
+        *ret_number = storage->store.catalog->count;
         if (status != WEIR_OK)
             return status;
-        known = storage_catalog_at(storage->catalog, *ret_number);
+        known = storage_catalog_at(storage->store.catalog, *ret_number);
         return set_on_return(storage, known, known->declaration, err);
     }
     *ret_number = known->number;
@@ -156,7 +157,7 @@ enum weir_status storage_declare(struct storage *storage, const struct msg_datas
     struct declarations all = {0};
     uint64_t *numbers;
     size_t count = 0;
-    enum weir_status status = storage_ready(storage, err);
+    enum weir_status status = storage_ready(&storage->store, err);
 
     if (status == WEIR_OK)
         status = weir_yaml_parse(asked->file, asked->config, &document, err);
@@ -183,8 +184,7 @@ static enum weir_status complaints_of(struct storage *storage, const struct data
                                       struct weir_error *err)
 {
     const char **texts = weir_arena_alloc(arena, (COMPLAINTS_MAX + 2) * sizeof *texts);
-    const char *trouble =
-        dataset->number <= storage->trouble_count ? storage->troubles[dataset->number - 1] : NULL;
+    const char *trouble = storage_scanner_trouble(storage->scanner, dataset);
     size_t count = 0;
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = WEIR_OK;
@@ -193,7 +193,7 @@ static enum weir_status complaints_of(struct storage *storage, const struct data
         texts[count++] = weir_arena_format(arena, "%s", trouble);
     trouble = storage_mirror_trouble(storage->mirrors, dataset);
     if (!trouble)
-        trouble = s3_ranges_trouble(storage->ranges, dataset);
+        trouble = s3_ranges_trouble(storage->from.objects, dataset);
     if (trouble)
         texts[count++] = weir_arena_format(arena, "%s", trouble);
     count +=
@@ -201,7 +201,7 @@ static enum weir_status complaints_of(struct storage *storage, const struct data
     for (size_t i = 0; i < dataset->notes.count && count < COMPLAINTS_MAX / 2; i++)
         texts[count++] = weir_arena_format(arena, "%s", dataset->notes.at[i].text);
     if (dataset->accounts.quarantined > 0)
-        status = DB_RUN(storage->db, Q_complaints, &rows, err, DB_I64(dataset->number));
+        status = DB_RUN(storage->store.db, Q_complaints, &rows, err, DB_I64(dataset->number));
     for (size_t i = 0;
          status == WEIR_OK && rows && i < weir_rows_count(rows) && count < COMPLAINTS_MAX; i++)
         texts[count++] = weir_arena_format(arena, "%s: %s%s", weir_rows_text(rows, i, 0),
@@ -215,15 +215,15 @@ static const struct dataset *find_asked(const struct storage *storage,
                                         const struct msg_dataset_ask *asked)
 {
     if (*asked->name)
-        return storage_catalog_find(storage->catalog, asked->name);
-    return storage_catalog_at(storage->catalog, asked->after + 1);
+        return storage_catalog_find(storage->store.catalog, asked->name);
+    return storage_catalog_at(storage->store.catalog, asked->after + 1);
 }
 
 enum weir_status storage_describe(struct storage *storage, const struct msg_dataset_ask *asked,
                                   struct weir_arena *arena, struct msg_dataset_is *answer,
                                   struct weir_error *err)
 {
-    enum weir_status status = storage_ready(storage, err);
+    enum weir_status status = storage_ready(&storage->store, err);
     const struct dataset *dataset = status == WEIR_OK ? find_asked(storage, asked) : NULL;
     const struct accounts *accounts;
 

@@ -1,11 +1,8 @@
 /* One function per message that storage answers; the table is at the end. */
-#include "storage/doctor/doctor.h"
-#include "storage/erasure/erasing.h"
-#include "storage/push/push.h"
-#include "storage/reading/late_reads.h"
-#include "storage/reading/serve.h"
-
 #include "core/base/clock.h"
+#include "storage/erasure/erasing.h"
+#include "storage/feed/feed.h"
+#include "storage/storage.h"
 
 /* The answer, or why there is none. A failed statement leaves no doubt about what was committed: only
  * commits do, and whoever commits says so. */
@@ -16,6 +13,21 @@ static void answer(struct weir_request *request, enum weir_message type, const v
         weir_rpc_reply(request->server, &request->route, type, message, NULL);
     else
         weir_rpc_refuse(request->server, &request->route, err);
+}
+
+static struct store *store_of(void *owner)
+{
+    return &((struct storage *)owner)->store;
+}
+
+static const struct serving *serving_of(const void *owner)
+{
+    return &((const struct storage *)owner)->serving;
+}
+
+static struct eraser *eraser_of(void *owner)
+{
+    return &((struct storage *)owner)->eraser;
 }
 
 static void on_dataset_declare(void *owner, struct weir_request *request)
@@ -43,7 +55,7 @@ static void on_feed_read(void *owner, struct weir_request *request)
     struct msg_feed_is message = {0};
     struct weir_error err;
     enum weir_status status =
-        storage_feed_read(owner, request->message, request->arena, &message, &err);
+        storage_feed_read(store_of(owner), request->message, request->arena, &message, &err);
 
     answer(request, MSG_feed_is, &message, status, &err);
 }
@@ -52,7 +64,7 @@ static void on_feed_end(void *owner, struct weir_request *request)
 {
     struct msg_feed_ended message = {0};
     struct weir_error err;
-    enum weir_status status = storage_feed_end(owner, request->message, &message, &err);
+    enum weir_status status = storage_feed_end(store_of(owner), request->message, &message, &err);
 
     answer(request, MSG_feed_ended, &message, status, &err);
 }
@@ -62,17 +74,20 @@ static void on_feed_ask(void *owner, struct weir_request *request)
     struct msg_feed_readers message = {0};
     struct weir_error err;
     enum weir_status status =
-        storage_feed_ask(owner, request->message, request->arena, &message, &err);
+        storage_feed_ask(store_of(owner), request->message, request->arena, &message, &err);
 
     answer(request, MSG_feed_readers, &message, status, &err);
 }
 
 static void on_doctor_ask(void *owner, struct weir_request *request)
 {
+    struct storage *storage = owner;
+    const struct examined examined = {
+        .store = &storage->store, .sums = storage->sums, .leases = storage->leases};
     struct msg_doctor_is message = {.doing = ""};
     struct weir_error err;
-    enum weir_status status =
-        storage_doctor_ask(owner, request->message, request->arena, &message, &err);
+    enum weir_status status = storage_doctor_ask(&storage->doctor, &examined, request->message,
+                                                 request->arena, &message, &err);
 
     answer(request, MSG_doctor_is, &message, status, &err);
 }
@@ -82,7 +97,7 @@ static void on_columns_read(void *owner, struct weir_request *request)
     struct msg_columns_is message = {0};
     struct weir_error err;
     enum weir_status status =
-        storage_columns_read(owner, request->message, request->arena, &message, &err);
+        storage_columns_read(store_of(owner), request->message, request->arena, &message, &err);
 
     answer(request, MSG_columns_is, &message, status, &err);
 }
@@ -91,8 +106,8 @@ static void on_replay_read(void *owner, struct weir_request *request)
 {
     struct msg_replay_is message = {0};
     struct weir_error err;
-    enum weir_status status =
-        storage_replay_read(owner, request->message, request->arena, &message, &err);
+    enum weir_status status = storage_replay_read(((struct storage *)owner)->replays,
+                                                  request->message, request->arena, &message, &err);
 
     answer(request, MSG_replay_is, &message, status, &err);
 }
@@ -102,7 +117,7 @@ static void on_locate(void *owner, struct weir_request *request)
     struct msg_located message = {0};
     struct weir_error err;
     enum weir_status status =
-        storage_locate(owner, request->message, request->arena, &message, &err);
+        storage_locate(serving_of(owner), request->message, request->arena, &message, &err);
 
     answer(request, MSG_located, &message, status, &err);
 }
@@ -112,8 +127,8 @@ static void on_locate_chunks(void *owner, struct weir_request *request)
     struct msg_located_chunks message = {0};
     struct weir_frames frames = {.count = 0};
     struct weir_error err;
-    enum weir_status status =
-        storage_locate_chunks(owner, request->message, request->arena, &message, &frames, &err);
+    enum weir_status status = storage_locate_chunks(serving_of(owner), request->message,
+                                                    request->arena, &message, &frames, &err);
 
     if (status == WEIR_OK)
         weir_rpc_reply(request->server, &request->route, MSG_located_chunks, &message, &frames);
@@ -131,7 +146,8 @@ static void on_read(void *owner, struct weir_request *request)
 
     if (storage_read_later(storage->late_reads, request))
         return;
-    status = storage_read(storage, request->message, request->arena, &message, &frames, &err);
+    status =
+        storage_read(&storage->serving, request->message, request->arena, &message, &frames, &err);
     if (status == WEIR_OK)
         weir_rpc_reply(request->server, &request->route, MSG_read_is, &message, &frames);
     else
@@ -144,7 +160,7 @@ static void on_list(void *owner, struct weir_request *request)
     struct weir_frames frames = {.count = 0};
     struct weir_error err;
     enum weir_status status =
-        storage_list(owner, request->message, request->arena, &message, &frames, &err);
+        storage_list(store_of(owner), request->message, request->arena, &message, &frames, &err);
 
     if (status == WEIR_OK)
         weir_rpc_reply(request->server, &request->route, MSG_list_is, &message, &frames);
@@ -152,30 +168,9 @@ static void on_list(void *owner, struct weir_request *request)
         weir_rpc_refuse(request->server, &request->route, &err);
 }
 
-/* Answered from memory alone, whatever becomes of Postgres: a holder must not lose its lease to that. */
 static void on_hold(void *owner, struct weir_request *request)
 {
-    struct storage *storage = owner;
-    const struct msg_hold *asked = request->message;
-    struct storage_grant grant;
-    struct weir_error err;
-
-    if (!storage_erasure_hold(storage->erasure, asked->session, asked->epoch, weir_now_ms(),
-                              &grant)) {
-        weir_fail(&err, WEIR_LIMIT, "%d use leases are running: no more holders",
-                  STORAGE_HOLDERS_MAX);
-        weir_rpc_refuse(request->server, &request->route, &err);
-        return;
-    }
-    storage->server = request->server;
-    storage->routes[grant.slot] = request->route;
-    storage->routes[grant.slot].request = 0; /* pushes answer nothing */
-    weir_rpc_reply(request->server, &request->route, MSG_hold_is,
-                   &(struct msg_hold_is){.epoch = grant.epoch,
-                                         .lease_ms = grant.lease_ms,
-                                         .erased = {grant.erased, grant.erased_count}},
-                   NULL);
-    storage_pump(storage); /* perhaps an epoch is in force now */
+    storage_hold(eraser_of(owner), request);
 }
 
 static void on_hold_end(void *owner, struct weir_request *request)
@@ -183,14 +178,14 @@ static void on_hold_end(void *owner, struct weir_request *request)
     struct storage *storage = owner;
     const struct msg_hold_end *asked = request->message;
 
-    storage_erasure_hold_end(storage->erasure, asked->session, weir_now_ms());
-    storage_pump(storage);
+    storage_leases_hold_end(storage->leases, asked->session, weir_now_ms());
+    storage_pump(&storage->store);
 }
 
 /* Answered when it is durable. */
 static void on_erase_accept(void *owner, struct weir_request *request)
 {
-    storage_accept(owner, request);
+    storage_accept(eraser_of(owner), request);
 }
 
 static void on_erase_ask(void *owner, struct weir_request *request)
@@ -198,7 +193,7 @@ static void on_erase_ask(void *owner, struct weir_request *request)
     struct msg_erase_is message = {0};
     struct weir_error err;
     enum weir_status status =
-        storage_erase_ask(owner, request->message, request->arena, &message, &err);
+        storage_erase_ask(eraser_of(owner), request->message, request->arena, &message, &err);
 
     answer(request, MSG_erase_is, &message, status, &err);
 }
@@ -208,7 +203,7 @@ static void on_erase_progress_ask(void *owner, struct weir_request *request)
     struct msg_erase_progress message = {0};
     struct weir_error err;
     enum weir_status status =
-        storage_erase_progress(owner, request->message, request->arena, &message, &err);
+        storage_erase_progress(store_of(owner), request->message, request->arena, &message, &err);
 
     answer(request, MSG_erase_progress, &message, status, &err);
 }
@@ -218,7 +213,7 @@ static void on_erase_samples_ask(void *owner, struct weir_request *request)
     struct msg_erase_samples message = {0};
     struct weir_error err;
     enum weir_status status =
-        storage_erase_samples(owner, request->message, request->arena, &message, &err);
+        storage_erase_samples(store_of(owner), request->message, request->arena, &message, &err);
 
     answer(request, MSG_erase_samples, &message, status, &err);
 }
@@ -228,7 +223,7 @@ static void on_erase_reports_ask(void *owner, struct weir_request *request)
     struct msg_erase_reports message = {0};
     struct weir_error err;
     enum weir_status status =
-        storage_erase_reports(owner, request->message, request->arena, &message, &err);
+        storage_erase_reports(store_of(owner), request->message, request->arena, &message, &err);
 
     answer(request, MSG_erase_reports, &message, status, &err);
 }
@@ -237,7 +232,8 @@ static void on_erase_check(void *owner, struct weir_request *request)
 {
     struct msg_erase_checked message = {0};
     struct weir_error err;
-    enum weir_status status = storage_erase_check(owner, request->message, &message, &err);
+    enum weir_status status =
+        storage_erase_check(eraser_of(owner), request->message, &message, &err);
 
     answer(request, MSG_erase_checked, &message, status, &err);
 }
@@ -246,13 +242,13 @@ static void on_erase_scrubbed_ask(void *owner, struct weir_request *request)
 {
     struct msg_erase_scrubbed message = {0};
 
-    storage_erase_scrubbed(owner, request->arena, &message);
+    storage_erase_scrubbed(eraser_of(owner), request->arena, &message);
     answer(request, MSG_erase_scrubbed, &message, WEIR_OK, NULL);
 }
 
 static void on_erase_search(void *owner, struct weir_request *request)
 {
-    storage_erase_search(owner, request->message);
+    storage_erase_search(eraser_of(owner), request->message);
     answer(request, MSG_erase_search_noted, NULL, WEIR_OK, NULL);
 }
 
@@ -260,7 +256,8 @@ static void on_erase_troubles_ask(void *owner, struct weir_request *request)
 {
     struct msg_erase_troubles message = {0};
     struct weir_error err;
-    enum weir_status status = storage_erasing_troubles(owner, request->arena, &message, &err);
+    enum weir_status status =
+        storage_erasing_troubles(eraser_of(owner), request->arena, &message, &err);
 
     answer(request, MSG_erase_troubles, &message, status, &err);
 }
@@ -268,7 +265,7 @@ static void on_erase_troubles_ask(void *owner, struct weir_request *request)
 /* Answered when its samples are on disk. */
 static void on_push(void *owner, struct weir_request *request)
 {
-    storage_push(owner, request);
+    storage_push(((struct storage *)owner)->pushes, request);
 }
 
 static void on_find(void *owner, struct weir_request *request)
@@ -276,7 +273,7 @@ static void on_find(void *owner, struct weir_request *request)
     struct msg_found message = {0};
     struct weir_error err;
     enum weir_status status =
-        storage_erase_find(owner, request->message, request->arena, &message, &err);
+        storage_erase_find(store_of(owner), request->message, request->arena, &message, &err);
 
     answer(request, MSG_found, &message, status, &err);
 }

@@ -24,33 +24,32 @@ static enum owned_state recognise_owned(const struct dataset *dataset, struct st
     return state;
 }
 
-static enum owned_state recognise_referred(const struct storage *storage,
-                                           const struct dataset *dataset, struct stored_file *file,
-                                           struct recognised *counts)
+static enum owned_state recognise_referred(const struct store *store, const struct dataset *dataset,
+                                           struct stored_file *file, struct recognised *counts)
 {
-    enum owned_state state = storage_referred_recognise(dataset, &storage->secret, file);
+    enum owned_state state = storage_referred_recognise(dataset, &store->secret, file);
 
     counts->referred += state == OWNED_RECOGNISED;
     return state;
 }
 
 /* A scrub that was broken off knows the file by what it was. */
-static enum weir_status recognise(struct storage *storage, const struct dataset *dataset,
+static enum weir_status recognise(struct store *store, const struct dataset *dataset,
                                   struct stored_file *file, struct recognised *counts,
                                   struct weir_error *err)
 {
     struct stored_file before = *file;
     enum owned_state state = storage_owns(dataset)
                                  ? recognise_owned(dataset, file, counts)
-                                 : recognise_referred(storage, dataset, file, counts);
+                                 : recognise_referred(store, dataset, file, counts);
 
     if (state != OWNED_RECOGNISED)
         return WEIR_OK;
     file->group->is_touched = true;
-    return storage_scrub_intents_follow(storage->data_dir, &before, file, err);
+    return storage_scrub_intents_follow(store->data_dir, &before, file, err);
 }
 
-static enum weir_status recognise_group(struct storage *storage, const struct dataset *dataset,
+static enum weir_status recognise_group(struct store *store, const struct dataset *dataset,
                                         struct file_group *group, struct recognised *counts,
                                         struct weir_error *err)
 {
@@ -61,7 +60,7 @@ static enum weir_status recognise_group(struct storage *storage, const struct da
 
         status = storage_dataset_file(dataset, group->first_file + i, &file, err);
         if (status == WEIR_OK && file && file->state == FILE_LIVE && file->path)
-            status = recognise(storage, dataset, file, counts, err);
+            status = recognise(store, dataset, file, counts, err);
     }
     if (status == WEIR_OK && group->is_touched)
         status = storage_file_shelf_write(dataset->shelf, dataset->number, group, err);
@@ -69,16 +68,16 @@ static enum weir_status recognise_group(struct storage *storage, const struct da
     return status;
 }
 
-static enum weir_status recognise_all(struct storage *storage, struct recognised *counts,
+static enum weir_status recognise_all(struct store *store, struct recognised *counts,
                                       struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
 
-    for (size_t d = 0; d < storage->catalog->count; d++) {
-        struct dataset *dataset = storage->catalog->datasets[d];
+    for (size_t d = 0; d < store->catalog->count; d++) {
+        struct dataset *dataset = store->catalog->datasets[d];
 
         for (size_t i = 0; status == WEIR_OK && i < dataset->group_count; i++)
-            status = recognise_group(storage, dataset, dataset->groups[i], counts, err);
+            status = recognise_group(store, dataset, dataset->groups[i], counts, err);
     }
     return status;
 }
@@ -93,30 +92,30 @@ static void tell(const struct homes *homes, const struct recognised *counts)
              counts->referred, counts->gone + counts->other > 0 ? " see=\"weir doctor\"" : "");
 }
 
-static enum weir_status settle(struct storage *storage, const struct homes *homes,
+static enum weir_status settle(struct store *store, const struct homes *homes,
                                struct recognised *counts, struct weir_error *err)
 {
-    enum weir_status status = weir_db_begin(storage->db, err);
+    enum weir_status status = weir_db_begin(store->db, err);
 
     if (status == WEIR_OK && homes->verdict == HOME_ELSEWHERE)
-        status = recognise_all(storage, counts, err);
+        status = recognise_all(store, counts, err);
     if (status == WEIR_OK)
-        status = storage_home_put(storage->db, &homes->here, err);
+        status = storage_home_put(store->db, &homes->here, err);
     if (status == WEIR_OK)
-        status = weir_db_commit(storage->db, err);
+        status = weir_db_commit(store->db, err);
     if (status != WEIR_OK)
-        weir_db_rollback(storage->db);
+        weir_db_rollback(store->db);
     return status;
 }
 
-enum weir_status storage_restored_check(struct storage *storage, struct homes *homes,
+enum weir_status storage_restored_check(struct store *store, struct homes *homes,
                                         struct weir_error *err)
 {
     struct recognised counts = {0};
-    enum weir_status status = storage_home_make(storage->db, storage->data_dir, homes, err);
+    enum weir_status status = storage_home_make(store->db, store->data_dir, homes, err);
 
     if (status == WEIR_OK)
-        status = settle(storage, homes, &counts, err);
+        status = settle(store, homes, &counts, err);
     if (status == WEIR_OK && homes->verdict == HOME_ELSEWHERE &&
         (homes->is_recorded || counts.recognised + counts.referred > 0))
         tell(homes, &counts);

@@ -31,7 +31,7 @@ struct key_merge {
     struct run_entry merged[RUN_SEGMENT_ENTRIES];
 };
 
-void storage_key_merge_free(struct key_merge *merge)
+static void free_merge(struct key_merge *merge)
 {
     if (!merge)
         return;
@@ -39,6 +39,13 @@ void storage_key_merge_free(struct key_merge *merge)
         free(merge->inputs[i].entries);
     storage_run_writer_fini(&merge->writer);
     free(merge);
+}
+WEIR_DEFINE_AUTO(key_merge, free_merge)
+
+void storage_key_merge_drop(struct store *store)
+{
+    free_merge(store->merge);
+    store->merge = NULL;
 }
 
 /* ---- beginning ---- */
@@ -85,19 +92,16 @@ static enum weir_status begin(struct weir_db *db, const struct dataset *dataset,
     return status;
 }
 
-enum weir_status storage_key_merge_begin(struct weir_db *db, const struct catalog *catalog,
-                                         size_t least, struct key_merge **ret_merge,
-                                         struct weir_error *err)
+static enum weir_status begin_any(struct store *store, size_t least, struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
 
-    *ret_merge = NULL;
-    for (size_t i = 0; status == WEIR_OK && !*ret_merge && i < catalog->count; i++) {
-        struct dataset *dataset = catalog->datasets[i];
+    for (size_t i = 0; status == WEIR_OK && !store->merge && i < store->catalog->count; i++) {
+        struct dataset *dataset = store->catalog->datasets[i];
 
-        status = begin(db, dataset, &dataset->subjects, least, ret_merge, err);
-        if (status == WEIR_OK && !*ret_merge)
-            status = begin(db, dataset, &dataset->keys, least, ret_merge, err);
+        status = begin(store->db, dataset, &dataset->subjects, least, &store->merge, err);
+        if (status == WEIR_OK && !store->merge)
+            status = begin(store->db, dataset, &dataset->keys, least, &store->merge, err);
     }
     return status;
 }
@@ -212,8 +216,7 @@ static enum weir_status finish(struct key_merge *merge, struct weir_error *err)
     return WEIR_OK;
 }
 
-enum weir_status storage_key_merge_step(struct key_merge *merge, bool *ret_done,
-                                        struct weir_error *err)
+static enum weir_status step(struct key_merge *merge, bool *ret_done, struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
     size_t count = 1;
@@ -233,7 +236,27 @@ enum weir_status storage_key_merge_step(struct key_merge *merge, bool *ret_done,
                       : storage_key_store_segments(merge->db, merge->run, &merge->writer, err);
 }
 
-enum weir_status storage_key_merge_stop(struct key_merge *merge, struct weir_error *err)
+enum weir_status storage_key_merge_step(struct store *store, size_t least, bool *ret_more,
+                                        struct weir_error *err)
 {
-    return merge ? storage_key_store_drop(merge->db, merge->run, merge->is_own, err) : WEIR_OK;
+    enum weir_status status = store->merge ? WEIR_OK : begin_any(store, least, err);
+    bool is_done = false;
+
+    *ret_more = store->merge != NULL;
+    if (status == WEIR_OK && store->merge)
+        status = step(store->merge, &is_done, err);
+    if (status == WEIR_OK && is_done)
+        storage_key_merge_drop(store);
+    return status;
+}
+
+enum weir_status storage_key_merge_stop(struct store *store, struct weir_error *err)
+{
+    const struct key_merge *merge = store->merge;
+    enum weir_status status = WEIR_OK;
+
+    if (merge)
+        status = storage_key_store_drop(merge->db, merge->run, merge->is_own, err);
+    storage_key_merge_drop(store);
+    return status;
 }

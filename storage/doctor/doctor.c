@@ -1,4 +1,5 @@
 /* The course of an examination, and what it says: see doctor.h. */
+#include "storage/chunks/chunk_cache.h"
 #include "storage/doctor/doctor_state.h"
 #include "storage/sql/queries.h"
 
@@ -72,8 +73,7 @@ static void drop_findings(struct doctor *doctor, size_t kept)
 
 /* ---- phases of a dataset ---- */
 
-static enum weir_status confirm(struct storage *storage, struct doctor *doctor, bool *ret_done,
-                                struct weir_error *err);
+static enum weir_status confirm(struct doctor *doctor, bool *ret_done, struct weir_error *err);
 
 static const struct {
     doctor_phase_fn *fn;
@@ -105,10 +105,11 @@ static void begin_dataset(struct doctor *doctor)
         doctor->is_bad[i] = false;
 }
 
-static enum weir_status load(struct storage *storage, struct doctor *doctor, struct weir_error *err)
+static enum weir_status load(struct doctor *doctor, struct weir_error *err)
 {
     struct catalog *catalog;
-    enum weir_status status = storage_catalog_load(storage->db, storage->data_dir, &catalog, err);
+    enum weir_status status = storage_catalog_load(doctor->examined.store->db,
+                                                   doctor->examined.store->data_dir, &catalog, err);
 
     if (status != WEIR_OK)
         return status;
@@ -119,13 +120,12 @@ static enum weir_status load(struct storage *storage, struct doctor *doctor, str
 }
 
 /* Pushes and erasures go on: what was counted while one of them committed is counted again. */
-static enum weir_status confirm(struct storage *storage, struct doctor *doctor, bool *ret_done,
-                                struct weir_error *err)
+static enum weir_status confirm(struct doctor *doctor, bool *ret_done, struct weir_error *err)
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(storage->db, Q_dataset_sequence, &rows, err, DB_I64(dataset->number));
+        DB_RUN(doctor->examined.store->db, Q_dataset_sequence, &rows, err, DB_I64(dataset->number));
 
     *ret_done = true;
     if (status != WEIR_OK ||
@@ -139,26 +139,25 @@ static enum weir_status confirm(struct storage *storage, struct doctor *doctor, 
         return WEIR_OK;
     }
     *ret_done = false;
-    status = load(storage, doctor, err);
+    status = load(doctor, err);
     begin_dataset(doctor);
     return status;
 }
 
-static enum weir_status examine(struct storage *storage, struct doctor *doctor,
-                                struct weir_error *err)
+static enum weir_status examine(struct doctor *doctor, struct weir_error *err)
 {
     bool is_done = false;
     enum weir_status status;
 
     if (!doctor->catalog) {
         begin_dataset(doctor);
-        return load(storage, doctor, err);
+        return load(doctor, err);
     }
     if (doctor->dataset == doctor->catalog->count) {
         doctor->is_done = true;
         return WEIR_OK;
     }
-    status = PHASES[doctor->phase].fn(storage, doctor, &is_done, err);
+    status = PHASES[doctor->phase].fn(doctor, &is_done, err);
     if (status != WEIR_OK || !is_done)
         return status;
     doctor->at = 0;
@@ -196,9 +195,8 @@ bool storage_doctor_counts(const struct doctor *doctor)
     return doctor && !doctor->is_done && PHASES[doctor->phase].counts;
 }
 
-bool storage_doctor_step(struct storage *storage)
+bool storage_doctor_step(struct doctor *doctor)
 {
-    struct doctor *doctor = storage->doctor;
     int64_t until_ms = weir_now_ms() + STEP_MS;
 
     if (!doctor || doctor->is_done)
@@ -206,7 +204,7 @@ bool storage_doctor_step(struct storage *storage)
     while (!doctor->is_done && weir_now_ms() < until_ms) {
         struct weir_error err;
 
-        if (examine(storage, doctor, &err) == WEIR_OK)
+        if (examine(doctor, &err) == WEIR_OK)
             continue;
         doctor_wrong(doctor, DOCTOR_CATALOG, weir_strdup(err.text),
                      weir_strdup("a store that can be read"));
@@ -215,10 +213,11 @@ bool storage_doctor_step(struct storage *storage)
     return !doctor->is_done;
 }
 
-static struct doctor *begin(const struct msg_doctor_ask *asked)
+static struct doctor *begin(const struct examined *examined, const struct msg_doctor_ask *asked)
 {
     struct doctor *doctor = weir_calloc(1, sizeof *doctor);
 
+    doctor->examined = *examined;
     doctor->session = asked->session;
     doctor->is_deep = asked->deep;
     doctor->cache = storage_chunk_cache_new(CACHE_BYTES);
@@ -263,19 +262,19 @@ static void fill(const struct doctor *doctor, struct weir_arena *arena,
     answer->advice = (struct weir_strs){texts[4], count};
 }
 
-enum weir_status storage_doctor_ask(struct storage *storage, const struct msg_doctor_ask *asked,
-                                    struct weir_arena *arena, struct msg_doctor_is *answer,
-                                    struct weir_error *err)
+enum weir_status storage_doctor_ask(struct doctor **newest, const struct examined *examined,
+                                    const struct msg_doctor_ask *asked, struct weir_arena *arena,
+                                    struct msg_doctor_is *answer, struct weir_error *err)
 {
-    struct doctor *doctor = storage->doctor;
-    enum weir_status status = storage_ready(storage, err);
+    struct doctor *doctor = *newest;
+    enum weir_status status = storage_ready(examined->store, err);
 
     if (status != WEIR_OK)
         return status;
     if (!doctor || doctor->session != asked->session) {
         storage_doctor_free(doctor);
-        storage->doctor = doctor = begin(asked);
-        storage_pump(storage);
+        *newest = doctor = begin(examined, asked);
+        storage_pump(examined->store);
     }
     answer->done = doctor->is_done;
     answer->doing = doctor->is_done || !doctor->catalog || doctor->dataset == doctor->catalog->count

@@ -5,18 +5,30 @@
 #ifndef WEIR_STORAGE_DOCTOR_H
 #define WEIR_STORAGE_DOCTOR_H
 
-#include "storage/storage.h"
+#include "core/wire/wire.h"
+#include "storage/reading/use_leases.h"
+#include "storage/store/store.h"
+#include "storage/sums/sums.h"
 
 struct doctor;
+
+/* Borrowed; outlive the examination. */
+struct examined {
+    struct store *store;
+    struct sums *sums;
+    const struct use_leases *leases;
+};
 
 void storage_doctor_free(struct doctor *doctor);
 /* True while scans and merges must wait. */
 bool storage_doctor_counts(const struct doctor *doctor);
 /* One piece; false when there is nothing (more) to examine. */
-bool storage_doctor_step(struct storage *storage);
-/* Begins an examination unless this session's is under way, or says what it has found. */
-enum weir_status storage_doctor_ask(struct storage *storage, const struct msg_doctor_ask *asked,
-                                    struct weir_arena *arena, struct msg_doctor_is *answer,
+bool storage_doctor_step(struct doctor *doctor);
+/* Begins an examination in place of *newest (NULL: none), unless that is of the same session; fills the answer with
+ * what it has found. */
+enum weir_status storage_doctor_ask(struct doctor **newest, const struct examined *examined,
+                                    const struct msg_doctor_ask *asked, struct weir_arena *arena,
+                                    struct msg_doctor_is *answer,
                                     struct weir_error *err) WEIR_MUST_USE;
 
 #endif

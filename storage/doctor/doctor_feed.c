@@ -74,13 +74,12 @@ static void check_change(struct doctor *doctor, const struct weir_rows *rows, si
         check_dead(doctor, dataset, sequence, first, count);
 }
 
-static enum weir_status end_feed(struct storage *storage, struct doctor *doctor,
-                                 struct weir_error *err)
+static enum weir_status end_feed(struct doctor *doctor, struct weir_error *err)
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
     size_t kept = dataset->run_count - storage_dataset_run_behind(dataset, dataset->feed_floor);
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(storage->db, Q_consumers_beyond, &rows, err,
+    enum weir_status status = DB_RUN(doctor->examined.store->db, Q_consumers_beyond, &rows, err,
                                      DB_I64(dataset->number), DB_I64(dataset->sequence));
 
     if (doctor->feed_at != dataset->sequence)
@@ -105,8 +104,7 @@ static enum weir_status end_feed(struct storage *storage, struct doctor *doctor,
     return status;
 }
 
-enum weir_status storage_doctor_feed(struct storage *storage, struct doctor *doctor, bool *ret_done,
-                                     struct weir_error *err)
+enum weir_status storage_doctor_feed(struct doctor *doctor, bool *ret_done, struct weir_error *err)
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
     WEIR_AUTO(weir_rows) rows = NULL;
@@ -114,7 +112,7 @@ enum weir_status storage_doctor_feed(struct storage *storage, struct doctor *doc
 
     if (doctor->at++ == 0)
         doctor->feed_at = dataset->feed_floor;
-    status = DB_RUN(storage->db, Q_feed_from, &rows, err, DB_I64(dataset->number),
+    status = DB_RUN(doctor->examined.store->db, Q_feed_from, &rows, err, DB_I64(dataset->number),
                     DB_I64(doctor->feed_at), DB_I64(FEED_AT_ONCE));
     if (status != WEIR_OK)
         return status;
@@ -123,19 +121,19 @@ enum weir_status storage_doctor_feed(struct storage *storage, struct doctor *doc
     if (weir_rows_count(rows) == FEED_AT_ONCE)
         return WEIR_OK;
     *ret_done = true;
-    return end_feed(storage, doctor, err);
+    return end_feed(doctor, err);
 }
 
 /* ---- refused ---- */
 
-enum weir_status storage_doctor_refused(struct storage *storage, struct doctor *doctor,
-                                        bool *ret_done, struct weir_error *err)
+enum weir_status storage_doctor_refused(struct doctor *doctor, bool *ret_done,
+                                        struct weir_error *err)
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
     WEIR_AUTO(weir_rows) rows = NULL;
     uint64_t listed, met;
     enum weir_status status =
-        DB_RUN(storage->db, Q_quarantined, &rows, err, DB_I64(dataset->number));
+        DB_RUN(doctor->examined.store->db, Q_quarantined, &rows, err, DB_I64(dataset->number));
 
     *ret_done = true;
     if (status != WEIR_OK)
@@ -214,11 +212,10 @@ static void check_segments(struct doctor *doctor, const struct key_run *run,
                      weir_format("at most %" PRIu64, run->count));
 }
 
-enum weir_status storage_doctor_keys(struct storage *storage, struct doctor *doctor, bool *ret_done,
-                                     struct weir_error *err)
+enum weir_status storage_doctor_keys(struct doctor *doctor, bool *ret_done, struct weir_error *err)
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
-    struct key_reader reader = {.db = storage->db};
+    struct key_reader reader = {.db = doctor->examined.store->db};
     const struct key_source source = storage_key_reader_source(&reader);
     const struct key_index *index = &dataset->subjects;
     size_t at = doctor->at++;
@@ -272,19 +269,19 @@ static void look_at_pages(struct doctor *doctor, const struct weir_rows *rows)
     }
 }
 
-enum weir_status storage_doctor_erasures(struct storage *storage, struct doctor *doctor,
-                                         bool *ret_done, struct weir_error *err)
+enum weir_status storage_doctor_erasures(struct doctor *doctor, bool *ret_done,
+                                         struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(storage->db, Q_epochs, &rows, err, DB_I64(doctor->at),
-                                     DB_I64(doctor->at + EPOCHS_PER_STEP));
+    enum weir_status status = DB_RUN(doctor->examined.store->db, Q_epochs, &rows, err,
+                                     DB_I64(doctor->at), DB_I64(doctor->at + EPOCHS_PER_STEP));
 
     if (status != WEIR_OK)
         return status;
     doctor->marked = doctor->at == 0 ? 0 : doctor->marked;
     doctor->at += EPOCHS_PER_STEP;
     look_at_pages(doctor, rows);
-    *ret_done = doctor->at >= storage_erasure_epoch(storage->erasure);
+    *ret_done = doctor->at >= storage_leases_epoch(doctor->examined.leases);
     if (*ret_done && !doctor->is_bad[DOCTOR_ERASURES])
         storage_doctor_say(doctor, DOCTOR_ERASURES, DOCTOR_FINE,
                            weir_format("%" PRIu64 " samples erased, each marked", doctor->marked),

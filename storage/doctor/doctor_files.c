@@ -17,10 +17,11 @@
 enum { PIECE_BYTES = 1 << 20 };
 
 /* The catalog that was loaded for the counts may be old by now. */
-static bool is_still(const struct storage *storage, const struct dataset *dataset,
+static bool is_still(const struct doctor *doctor, const struct dataset *dataset,
                      const struct stored_file *file)
 {
-    const struct dataset *now = storage_catalog_at(storage->catalog, dataset->number);
+    const struct dataset *now =
+        storage_catalog_at(doctor->examined.store->catalog, dataset->number);
     struct stored_file *known = NULL;
     struct weir_error err;
 
@@ -46,13 +47,12 @@ static char *difference(const struct stored_file *file, const struct stat *found
     return NULL;
 }
 
-static void say_file(struct storage *storage, struct doctor *doctor, const struct stored_file *file,
-                     char *what)
+static void say_file(struct doctor *doctor, const struct stored_file *file, char *what)
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
     bool is_owned = storage_owns(dataset);
 
-    if (is_still(storage, dataset, file))
+    if (is_still(doctor, dataset, file))
         storage_doctor_say(doctor, DOCTOR_FILES, is_owned ? DOCTOR_WRONG : DOCTOR_NOTE,
                            weir_format("%s: %s", file->path, what),
                            weir_format("%" PRIu64 " bytes, as recorded%s", file->size,
@@ -98,15 +98,15 @@ static bool is_alike(const struct dataset *dataset, const uint8_t *here, const u
     return true;
 }
 
-static void check_ends(struct storage *storage, struct doctor *doctor,
-                       const struct stored_file *file)
+static void check_ends(struct doctor *doctor, const struct stored_file *file)
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
 
     if (file->prefix_hash == 0 || is_scrubbed(doctor) || storage_is_expanded(dataset, file->path) ||
         dataset->declaration->format->is_one_sample || has_refused(dataset) ||
-        storage_prefix_hash(&storage->secret, doctor->fd, file->indexed) == file->prefix_hash ||
-        !is_still(storage, dataset, file))
+        storage_prefix_hash(&doctor->examined.store->secret, doctor->fd, file->indexed) ==
+            file->prefix_hash ||
+        !is_still(doctor, dataset, file))
         return;
     doctor_wrong(doctor, DOCTOR_BYTES,
                  weir_format("%s: its ends are not what was indexed", file->path),
@@ -142,9 +142,8 @@ static void close_both(struct doctor *doctor)
 }
 
 /* The same piece of the source, if that is there. */
-static void compare_source(struct storage *storage, struct doctor *doctor,
-                           const struct stored_file *file, const uint8_t *here, size_t size,
-                           uint64_t at)
+static void compare_source(struct doctor *doctor, const struct stored_file *file,
+                           const uint8_t *here, size_t size, uint64_t at)
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
     WEIR_AUTO_FREE uint8_t *there = NULL;
@@ -157,7 +156,7 @@ static void compare_source(struct storage *storage, struct doctor *doctor,
         return;
     close(doctor->source_fd);
     doctor->source_fd = -1;
-    if (!is_still(storage, dataset, file))
+    if (!is_still(doctor, dataset, file))
         return;
     doctor->is_told = true;
     doctor_wrong(
@@ -167,16 +166,15 @@ static void compare_source(struct storage *storage, struct doctor *doctor,
 }
 
 /* Its ends, for whoever has no sums of it. */
-static void end_file(struct storage *storage, struct doctor *doctor, const struct stored_file *file)
+static void end_file(struct doctor *doctor, const struct stored_file *file)
 {
     if (!doctor->is_told)
-        check_ends(storage, doctor, file);
+        check_ends(doctor, file);
 }
 
 /* A piece of the open file; *ret_more false when it is through. */
-static enum weir_status compare_piece(struct storage *storage, struct doctor *doctor,
-                                      const struct stored_file *file, bool *ret_more,
-                                      struct weir_error *err)
+static enum weir_status compare_piece(struct doctor *doctor, const struct stored_file *file,
+                                      bool *ret_more, struct weir_error *err)
 {
     WEIR_AUTO_FREE uint8_t *here = weir_calloc(1, PIECE_BYTES);
     uint64_t at = doctor->read_at;
@@ -187,21 +185,20 @@ static enum weir_status compare_piece(struct storage *storage, struct doctor *do
     if (got < 0)
         doctor_wrong(doctor, DOCTOR_BYTES, weir_format("%s: it cannot be read", file->path), NULL);
     else if (got == 0)
-        end_file(storage, doctor, file);
+        end_file(doctor, file);
     if (got <= 0)
         return WEIR_OK;
     doctor->bytes += (uint64_t)got;
     doctor->read_at += (uint64_t)got;
-    if (is_still(storage, storage_doctor_dataset(doctor), file))
-        status = storage_doctor_sums(storage, doctor, file, at, weir_bytes(here, (size_t)got), err);
-    compare_source(storage, doctor, file, here, (size_t)got, at);
+    if (is_still(doctor, storage_doctor_dataset(doctor), file))
+        status = storage_doctor_sums(doctor, file, at, weir_bytes(here, (size_t)got), err);
+    compare_source(doctor, file, here, (size_t)got, at);
     return status;
 }
 
 /* ---- one after the other ---- */
 
-static bool begin_file(struct storage *storage, struct doctor *doctor,
-                       const struct stored_file *file)
+static bool begin_file(struct doctor *doctor, const struct stored_file *file)
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
     WEIR_AUTO_FREE char *path = storage_dataset_path(dataset, file);
@@ -210,12 +207,12 @@ static bool begin_file(struct storage *storage, struct doctor *doctor,
 
     doctor->files++;
     if (lstat(path, &found) < 0) {
-        say_file(storage, doctor, file, weir_strdup("it is missing"));
+        say_file(doctor, file, weir_strdup("it is missing"));
         return false;
     }
     what = difference(file, &found);
     if (what) {
-        say_file(storage, doctor, file, what);
+        say_file(doctor, file, what);
         return false;
     }
     if (!doctor->is_deep || dataset->declaration->is_remote) /* it holds nothing */
@@ -243,8 +240,7 @@ static void end_files(struct doctor *doctor)
                            NULL);
 }
 
-enum weir_status storage_doctor_files(struct storage *storage, struct doctor *doctor,
-                                      bool *ret_done, struct weir_error *err)
+enum weir_status storage_doctor_files(struct doctor *doctor, bool *ret_done, struct weir_error *err)
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
     struct stored_file *file = NULL;
@@ -264,8 +260,8 @@ enum weir_status storage_doctor_files(struct storage *storage, struct doctor *do
         doctor->at++;
         return WEIR_OK;
     }
-    if (doctor->fd >= 0 || begin_file(storage, doctor, file))
-        status = compare_piece(storage, doctor, file, &more, err);
+    if (doctor->fd >= 0 || begin_file(doctor, file))
+        status = compare_piece(doctor, file, &more, err);
     if (more)
         return status;
     close_both(doctor);

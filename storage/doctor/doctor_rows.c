@@ -1,9 +1,11 @@
 /* Chunks and accounts, counted again from packed columns and bitmaps. */
+#include "storage/chunks/chunk_cache.h"
 #include "storage/chunks/label_values.h"
 #include "storage/doctor/doctor_state.h"
 #include "storage/sql/queries.h"
 
 #include "core/base/memory.h"
+#include "core/wire/column.h"
 
 #include <inttypes.h>
 
@@ -144,19 +146,20 @@ static enum weir_status check_rows(struct doctor *doctor, const struct chunk_ref
     return WEIR_OK;
 }
 
-static enum weir_status check_chunk(struct storage *storage, struct doctor *doctor,
-                                    const struct chunk_ref *ref, struct weir_error *err)
+static enum weir_status check_chunk(struct doctor *doctor, const struct chunk_ref *ref,
+                                    struct weir_error *err)
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
     WEIR_AUTO(weir_rows) rows = NULL;
     const struct chunk *chunk;
     int64_t said[2];
     enum weir_status status =
-        DB_RUN(storage->db, Q_chunk_times, &rows, err, DB_I64(dataset->number), DB_I64(ref->block),
-               DB_I64(ref->first_row));
+        DB_RUN(doctor->examined.store->db, Q_chunk_times, &rows, err, DB_I64(dataset->number),
+               DB_I64(ref->block), DB_I64(ref->first_row));
 
     if (status == WEIR_OK)
-        status = storage_chunk_cache_get(doctor->cache, storage->db, dataset, ref, &chunk, err);
+        status = storage_chunk_cache_get(doctor->cache, doctor->examined.store->db, dataset, ref,
+                                         &chunk, err);
     if (status == WEIR_CORRUPT || (status == WEIR_OK && weir_rows_count(rows) != 1)) {
         doctor_wrong(doctor, DOCTOR_CHUNKS,
                      chunk_text(ref, status == WEIR_OK ? "it is gone" : err->text),
@@ -182,8 +185,8 @@ static void count_files(struct doctor *doctor, const struct dataset *dataset)
     doctor->file_samples = weir_calloc(doctor->file_count + 1, sizeof *doctor->file_samples);
 }
 
-enum weir_status storage_doctor_chunks(struct storage *storage, struct doctor *doctor,
-                                       bool *ret_done, struct weir_error *err)
+enum weir_status storage_doctor_chunks(struct doctor *doctor, bool *ret_done,
+                                       struct weir_error *err)
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
 
@@ -193,7 +196,7 @@ enum weir_status storage_doctor_chunks(struct storage *storage, struct doctor *d
         const struct chunk_ref *ref = &dataset->chunks[doctor->at++];
 
         check_place(doctor, ref);
-        return check_chunk(storage, doctor, ref, err);
+        return check_chunk(doctor, ref, err);
     }
     *ret_done = true;
     if (doctor->next_row != dataset->next_row)
@@ -249,8 +252,8 @@ static void check_dead_end(struct doctor *doctor, const struct dataset *dataset)
         doctor_wrong(doctor, DOCTOR_ACCOUNTS, weir_strdup("fewer marks than dead samples"), NULL);
 }
 
-enum weir_status storage_doctor_accounts(struct storage *storage, struct doctor *doctor,
-                                         bool *ret_done, struct weir_error *err)
+enum weir_status storage_doctor_accounts(struct doctor *doctor, bool *ret_done,
+                                         struct weir_error *err)
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
     const struct accounts *said = &dataset->accounts, *counted = &doctor->counted;
@@ -268,7 +271,6 @@ enum weir_status storage_doctor_accounts(struct storage *storage, struct doctor 
 
     enum weir_status status;
 
-    (void)storage;
     *ret_done = true;
     if (doctor->is_bad[DOCTOR_CHUNKS] || doctor->is_bad[DOCTOR_IDS])
         return WEIR_OK; /* what cannot be read cannot be counted */

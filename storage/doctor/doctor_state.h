@@ -33,6 +33,7 @@ struct finding {
 };
 
 struct doctor {
+    struct examined examined;
     uint64_t session;
     bool is_deep, is_done;
     struct finding *findings;
@@ -75,8 +76,8 @@ void storage_doctor_say(struct doctor *doctor, enum doctor_check check, enum doc
     storage_doctor_say((doctor), (check), DOCTOR_WRONG, (found), (expected))
 
 /* One piece of a phase; *ret_done with its last. An error means that it could not be examined. */
-typedef enum weir_status doctor_phase_fn(struct storage *storage, struct doctor *doctor,
-                                         bool *ret_done, struct weir_error *err);
+typedef enum weir_status doctor_phase_fn(struct doctor *doctor, bool *ret_done,
+                                         struct weir_error *err);
 /* doctor_rows.c */
 doctor_phase_fn storage_doctor_chunks, storage_doctor_accounts;
 /* doctor_feed.c */
@@ -86,9 +87,9 @@ doctor_phase_fn storage_doctor_feed, storage_doctor_refused, storage_doctor_keys
 doctor_phase_fn storage_doctor_files;
 
 /* doctor_sums.c: a piece of the file that begins with a block. */
-enum weir_status storage_doctor_sums(struct storage *storage, struct doctor *doctor,
-                                     const struct stored_file *file, uint64_t from,
-                                     struct weir_bytes bytes, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status storage_doctor_sums(struct doctor *doctor, const struct stored_file *file,
+                                     uint64_t from, struct weir_bytes bytes,
+                                     struct weir_error *err) WEIR_MUST_USE;
 
 static inline struct dataset *storage_doctor_dataset(const struct doctor *doctor)
 {

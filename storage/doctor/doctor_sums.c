@@ -7,14 +7,14 @@
 #include <inttypes.h>
 
 /* Rows that were looked up hold until a sum changes. */
-static struct sum_rows *rows_of(struct storage *storage, struct doctor *doctor)
+static struct sum_rows *rows_of(struct doctor *doctor)
 {
-    uint64_t turn = storage_sums_turn(storage->sums);
+    uint64_t turn = storage_sums_turn(doctor->examined.sums);
 
     if (!doctor->sums)
         doctor->sums = weir_calloc(1, sizeof *doctor->sums);
     if (!doctor->sums->db || doctor->sums_turn != turn)
-        *doctor->sums = (struct sum_rows){.db = storage->db};
+        *doctor->sums = (struct sum_rows){.db = doctor->examined.store->db};
     doctor->sums_turn = turn;
     return doctor->sums;
 }
@@ -31,14 +31,14 @@ static void say(struct doctor *doctor, const struct stored_file *file, const str
                  weir_strdup("the bytes whose checksum was kept"));
 }
 
-static enum weir_status check_block(struct storage *storage, struct doctor *doctor,
-                                    const struct stored_file *file, const struct block_at *at,
-                                    struct weir_bytes bytes, struct weir_error *err)
+static enum weir_status check_block(struct doctor *doctor, const struct stored_file *file,
+                                    const struct block_at *at, struct weir_bytes bytes,
+                                    struct weir_error *err)
 {
     uint64_t extent = storage_sums_extent(storage_doctor_dataset(doctor), file);
     uint32_t length = storage_block_length(at->block, extent);
     struct block_sum known = {0};
-    enum weir_status status = storage_sum_rows_get(rows_of(storage, doctor), at, &known, err);
+    enum weir_status status = storage_sum_rows_get(rows_of(doctor), at, &known, err);
 
     if (status != WEIR_OK)
         return status;
@@ -52,14 +52,14 @@ static enum weir_status check_block(struct storage *storage, struct doctor *doct
         return WEIR_OK;
     doctor->summed++;
     if (known.length > bytes.size ||
-        storage_block_sum(&storage->secret, at, weir_bytes(bytes.at, known.length)) != known.sum)
+        storage_block_sum(&doctor->examined.store->secret, at,
+                          weir_bytes(bytes.at, known.length)) != known.sum)
         say(doctor, file, at, known.length);
     return WEIR_OK;
 }
 
-enum weir_status storage_doctor_sums(struct storage *storage, struct doctor *doctor,
-                                     const struct stored_file *file, uint64_t from,
-                                     struct weir_bytes bytes, struct weir_error *err)
+enum weir_status storage_doctor_sums(struct doctor *doctor, const struct stored_file *file,
+                                     uint64_t from, struct weir_bytes bytes, struct weir_error *err)
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
     uint64_t extent = storage_sums_extent(dataset, file);
@@ -71,7 +71,7 @@ enum weir_status storage_doctor_sums(struct storage *storage, struct doctor *doc
         size_t left = bytes.size - done;
 
         status = check_block(
-            storage, doctor, file, &at,
+            doctor, file, &at,
             weir_bytes(bytes.at + done, left < SUM_BLOCK_BYTES ? left : SUM_BLOCK_BYTES), err);
     }
     return status;

@@ -54,16 +54,16 @@ static enum weir_status fail_io(struct drop_file *drop, struct weir_error *err)
 }
 
 /* Appended to by somebody else. */
-static bool has_grown(const struct storage *storage, const struct drop_file *drop,
+static bool has_grown(struct store *store, const struct drop_file *drop,
                       const struct stored_file *file, const struct stat *now)
 {
     return (uint64_t)now->st_size > file->size &&
            !drop->dataset->declaration->format->is_one_sample &&
-           storage_file_has_grown(drop->dataset, &storage->secret, file);
+           storage_file_has_grown(drop->dataset, &store->secret, file);
 }
 
 /* A death in the middle of it has left the file with another time: what was intended says that this was us. */
-static bool is_indexed_one(const struct storage *storage, const struct drop_file *drop,
+static bool is_indexed_one(struct store *store, const struct drop_file *drop,
                            const struct stored_file *file)
 {
     const struct stat *now = &drop->seen;
@@ -74,9 +74,9 @@ static bool is_indexed_one(const struct storage *storage, const struct drop_file
         return true;
     if ((uint64_t)now->st_size == file->size &&
         (file->mtime_ns == 0 || weir_mtime_ns(now) == file->mtime_ns ||
-         storage_scrub_is_of(storage->data_dir, now)))
+         storage_scrub_is_of(store->data_dir, now)))
         return true;
-    return has_grown(storage, drop, file, now);
+    return has_grown(store, drop, file, now);
 }
 
 /* The record of the file, or NULL when it is not what it was when it was opened. */
@@ -92,14 +92,14 @@ static struct stored_file *record_of(const struct drop_file *drop, enum weir_sta
     return file;
 }
 
-static bool is_still(const struct storage *storage, const struct drop_file *drop,
+static bool is_still(struct store *store, const struct drop_file *drop,
                      const struct stored_file *file, const struct stat *now)
 {
     if (storage_owns(drop->dataset))
         return true;
     if (now->st_size == drop->seen.st_size)
         return weir_mtime_ns(now) == weir_mtime_ns(&drop->seen);
-    return has_grown(storage, drop, file, now);
+    return has_grown(store, drop, file, now);
 }
 
 /* The end behind the last record is nobody's only while nobody goes on writing it. */
@@ -113,12 +113,12 @@ static bool has_nobodys_end(const struct drop_file *drop, const struct stored_fi
 /* ---- sums ---- */
 
 /* The blocks of these ranges lose their sums, for good, before the first byte of them changes. */
-static enum weir_status open_sums(struct storage *storage, const struct drop_file *drop,
+static enum weir_status open_sums(struct eraser *eraser, const struct drop_file *drop,
                                   const struct stored_file *file, const struct format_range *at,
                                   size_t count, struct weir_error *err)
 {
     struct sum_opening opening;
-    enum weir_status status = storage_sum_opening_begin(storage->sums, drop, &opening, err);
+    enum weir_status status = storage_sum_opening_begin(eraser->sums, drop, &opening, err);
 
     for (size_t i = 0; status == WEIR_OK && i < count; i++)
         status =
@@ -137,11 +137,11 @@ static struct blanking blanking_of(const struct drop_file *drop, const struct st
 }
 
 /* Ranges that were being overwritten when something stopped it: records that a format may not find again. */
-static enum weir_status resume(struct storage *storage, struct drop_file *drop,
+static enum weir_status resume(struct eraser *eraser, struct drop_file *drop,
                                const struct stored_file *file, struct weir_error *err)
 {
     WEIR_AUTO_FREE struct scrub_intent *open = weir_calloc(SCRUB_INTENTS_MAX, sizeof *open);
-    size_t count = storage_scrub_intents_of(storage->data_dir, &drop->seen, open);
+    size_t count = storage_scrub_intents_of(eraser->store->data_dir, &drop->seen, open);
     struct blanking blanking = blanking_of(drop, file);
     enum weir_status status = WEIR_OK;
 
@@ -154,7 +154,7 @@ static enum weir_status resume(struct storage *storage, struct drop_file *drop,
         if (at.length == 0 || at.length > file->indexed || at.offset > file->indexed - at.length)
             continue;
         if (storage_owns(drop->dataset))
-            status = open_sums(storage, drop, file, &at, 1, err);
+            status = open_sums(eraser, drop, file, &at, 1, err);
         if (status == WEIR_OK)
             status = storage_blank_records(&blanking, at, err);
     }
@@ -164,7 +164,7 @@ static enum weir_status resume(struct storage *storage, struct drop_file *drop,
     return status;
 }
 
-static enum weir_status begin(struct storage *storage, struct drop_file *drop,
+static enum weir_status begin(struct eraser *eraser, struct drop_file *drop,
                               const struct stored_file *file, struct weir_error *err)
 {
     const struct declaration *d = drop->dataset->declaration;
@@ -172,7 +172,7 @@ static enum weir_status begin(struct storage *storage, struct drop_file *drop,
 
     if (fstat(drop->fd, &drop->seen) < 0)
         return fail_io(drop, err);
-    if (!is_indexed_one(storage, drop, file))
+    if (!is_indexed_one(eraser->store, drop, file))
         return fail_changed(drop, err);
     drop->size = file->size;
     drop->indexed = d->format->is_one_sample ? 0 : file->indexed;
@@ -181,11 +181,11 @@ static enum weir_status begin(struct storage *storage, struct drop_file *drop,
     drop->window_bytes = FORMAT_WINDOW_BYTES;
     drop->record = d->format->counts_lines;
     drop->unclaimed.is_by_record = d->format->scrub != NULL;
-    drop->claims =
-        (struct drop_claims){.cache = storage->cache, .db = storage->db, .dataset = drop->dataset};
+    drop->claims = (struct drop_claims){
+        .cache = eraser->store->cache, .db = eraser->store->db, .dataset = drop->dataset};
     storage_drop_claims_begin(&drop->claims, file);
     status = storage_head_read(d->format, drop->fd, drop->size, &drop->head, err);
-    return status == WEIR_OK ? resume(storage, drop, file, err) : fail_changed(drop, err);
+    return status == WEIR_OK ? resume(eraser, drop, file, err) : fail_changed(drop, err);
 }
 
 static enum weir_status open_file(struct drop_file *drop, const struct stored_file *file,
@@ -202,7 +202,7 @@ static enum weir_status open_file(struct drop_file *drop, const struct stored_fi
     return WEIR_OK;
 }
 
-enum weir_status storage_drop_file_open(struct storage *storage, struct dataset *dataset,
+enum weir_status storage_drop_file_open(struct eraser *eraser, struct dataset *dataset,
                                         struct stored_file *file, struct drop_file *drop,
                                         struct weir_error *err)
 {
@@ -216,7 +216,7 @@ enum weir_status storage_drop_file_open(struct storage *storage, struct dataset 
     status = open_file(drop, file, err);
     if (status == WEIR_OK && state == OWNED_OTHER)
         status = fail_changed(drop, err);
-    return status == WEIR_OK ? begin(storage, drop, file, err) : status;
+    return status == WEIR_OK ? begin(eraser, drop, file, err) : status;
 }
 
 /* ---- which bytes ---- */
@@ -454,9 +454,8 @@ static enum weir_status blank_all(struct drop_file *drop, const struct stored_fi
 }
 
 /* The file has its time again, and is on disk. */
-static enum weir_status keep(struct storage *storage, struct drop_file *drop,
-                             struct stored_file *file, const struct stat *before,
-                             struct weir_error *err)
+static enum weir_status keep(struct store *store, struct drop_file *drop, struct stored_file *file,
+                             const struct stat *before, struct weir_error *err)
 {
     const struct declaration *d = drop->dataset->declaration;
     int64_t mtime_ns = file->mtime_ns;
@@ -469,11 +468,11 @@ static enum weir_status keep(struct storage *storage, struct drop_file *drop,
         storage_dataset_turn(drop->dataset);
     file->group->is_ahead = true; /* written when the file is done */
     if (!d->is_copied && !d->format->is_one_sample)
-        file->prefix_hash = storage_prefix_hash(&storage->secret, drop->fd, file->indexed);
+        file->prefix_hash = storage_prefix_hash(&store->secret, drop->fd, file->indexed);
     return WEIR_OK;
 }
 
-static enum weir_status write_group(struct storage *storage, struct drop_file *drop,
+static enum weir_status write_group(struct eraser *eraser, struct drop_file *drop,
                                     struct stored_file *file, const struct drop_group *group,
                                     struct weir_error *err)
 {
@@ -484,24 +483,24 @@ static enum weir_status write_group(struct storage *storage, struct drop_file *d
 
     if (fstat(drop->fd, &before) < 0)
         return fail_io(drop, err);
-    if (!is_still(storage, drop, file, &before))
+    if (!is_still(eraser->store, drop, file, &before))
         return fail_changed(drop, err);
     if (storage_owns(drop->dataset)) {
-        status = open_sums(storage, drop, file, group->at, group->count, err);
+        status = open_sums(eraser, drop, file, group->at, group->count, err);
         if (status != WEIR_OK)
             return status;
     }
-    status = storage_scrub_intend(storage->data_dir, intents, count, err);
+    status = storage_scrub_intend(eraser->store->data_dir, intents, count, err);
     if (status == WEIR_OK)
         status = blank_all(drop, file, group, err);
     if (status == WEIR_OK)
-        status = keep(storage, drop, file, &before, err);
+        status = keep(eraser->store, drop, file, &before, err);
     if (status == WEIR_OK)
-        storage_scrub_done(storage->data_dir, intents + 1, count - 1);
+        storage_scrub_done(eraser->store->data_dir, intents + 1, count - 1);
     return status;
 }
 
-static enum weir_status blank_some(struct storage *storage, struct drop_file *drop,
+static enum weir_status blank_some(struct eraser *eraser, struct drop_file *drop,
                                    struct stored_file *file, struct weir_error *err)
 {
     WEIR_AUTO_FREE struct drop_group *group = weir_calloc(1, sizeof *group);
@@ -513,38 +512,38 @@ static enum weir_status blank_some(struct storage *storage, struct drop_file *dr
         return WEIR_OK;
     }
     take_group(drop, group);
-    return write_group(storage, drop, file, group, err);
+    return write_group(eraser, drop, file, group, err);
 }
 
-void storage_drop_file_forget(const struct storage *storage, const struct drop_file *drop)
+void storage_drop_file_forget(struct store *store, const struct drop_file *drop)
 {
     WEIR_AUTO_FREE struct scrub_intent *open = weir_calloc(SCRUB_INTENTS_MAX, sizeof *open);
-    size_t count = storage_scrub_intents_of(storage->data_dir, &drop->seen, open), kept = 0;
+    size_t count = storage_scrub_intents_of(store->data_dir, &drop->seen, open), kept = 0;
 
     for (size_t i = 0; i < count; i++) {
         if (storage_scrub_is_dropped(&open[i]))
             open[kept++] = open[i];
     }
     if (kept > 0)
-        storage_scrub_done(storage->data_dir, open, kept);
+        storage_scrub_done(store->data_dir, open, kept);
 }
 
 /* False when nothing of the file, and nothing of what is known of it, is other than it should be. */
-static bool is_unkept(const struct storage *storage, const struct drop_file *drop,
+static bool is_unkept(struct store *store, const struct drop_file *drop,
                       const struct stored_file *file, const struct stat *now)
 {
     bool has_hash = !drop->dataset->declaration->is_copied &&
                     !drop->dataset->declaration->format->is_one_sample;
 
-    return storage_scrub_is_of(storage->data_dir, now) ||
+    return storage_scrub_is_of(store->data_dir, now) ||
            ((uint64_t)now->st_size == file->size && file->mtime_ns != 0 &&
             weir_mtime_ns(now) != file->mtime_ns) ||
            (has_hash &&
-            storage_prefix_hash(&storage->secret, drop->fd, file->indexed) != file->prefix_hash);
+            storage_prefix_hash(&store->secret, drop->fd, file->indexed) != file->prefix_hash);
 }
 
 /* A death may have left the time of what it had overwritten, or not said what it made of the ends. */
-static enum weir_status finish(struct storage *storage, struct drop_file *drop,
+static enum weir_status finish(struct store *store, struct drop_file *drop,
                                struct stored_file *file, bool *ret_done, struct weir_error *err)
 {
     struct stat before;
@@ -552,15 +551,15 @@ static enum weir_status finish(struct storage *storage, struct drop_file *drop,
 
     if (fstat(drop->fd, &before) < 0)
         return fail_io(drop, err);
-    if (!is_still(storage, drop, file, &before))
+    if (!is_still(store, drop, file, &before))
         return fail_changed(drop, err);
-    if (is_unkept(storage, drop, file, &before))
-        status = keep(storage, drop, file, &before, err);
+    if (is_unkept(store, drop, file, &before))
+        status = keep(store, drop, file, &before, err);
     *ret_done = status == WEIR_OK;
     return status;
 }
 
-enum weir_status storage_drop_file_step(struct storage *storage, struct drop_file *drop,
+enum weir_status storage_drop_file_step(struct eraser *eraser, struct drop_file *drop,
                                         bool *ret_done, struct weir_error *err)
 {
     enum weir_status status;
@@ -570,14 +569,14 @@ enum weir_status storage_drop_file_step(struct storage *storage, struct drop_fil
     if (!file)
         return status == WEIR_OK ? fail_changed(drop, err) : status;
     if (drop->is_disputed) /* what was told since the last agreement is left */
-        return finish(storage, drop, file, ret_done, err);
+        return finish(eraser->store, drop, file, ret_done, err);
     if (drop->unclaimed.count > 0)
-        return blank_some(storage, drop, file, err);
+        return blank_some(eraser, drop, file, err);
     if (!drop->is_indexed)
         return index_some(drop, err);
     if (!drop->is_ended) {
         end(drop, file);
         return WEIR_OK;
     }
-    return finish(storage, drop, file, ret_done, err);
+    return finish(eraser->store, drop, file, ret_done, err);
 }

@@ -7,8 +7,8 @@
 #define WEIR_STORAGE_DROP_FILE_H
 
 #include "storage/erasure/drop_claims.h"
+#include "storage/erasure/eraser.h"
 #include "storage/intake/unclaimed.h"
-#include "storage/storage.h"
 
 #include <sys/stat.h>
 
@@ -39,14 +39,14 @@ struct drop_file {
 /* NOT_FOUND when there is no such file any more; STALE when it is not what was indexed; IO, with `error`, when it
  * cannot be opened. Whatever it returns, `drop`, which stays where it is, is to be given back. What scans have staged
  * must be committed. */
-enum weir_status storage_drop_file_open(struct storage *storage, struct dataset *dataset,
+enum weir_status storage_drop_file_open(struct eraser *eraser, struct dataset *dataset,
                                         struct stored_file *file, struct drop_file *drop,
                                         struct weir_error *err) WEIR_MUST_USE;
 /* A bounded piece of work. STALE when the file has changed meanwhile; IO as above. */
-enum weir_status storage_drop_file_step(struct storage *storage, struct drop_file *drop,
+enum weir_status storage_drop_file_step(struct eraser *eraser, struct drop_file *drop,
                                         bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
 /* Lets scans look at the file: what is known of it is stored, or somebody has changed it; nothing of it is half-way. */
-void storage_drop_file_forget(const struct storage *storage, const struct drop_file *drop);
+void storage_drop_file_forget(struct store *store, const struct drop_file *drop);
 void storage_drop_file_fini(struct drop_file *drop);
 
 #endif

@@ -141,7 +141,7 @@ static void look_again(struct dataset *dataset, const char *place)
 enum drop_outcome { DROP_DISPUTED, DROP_GONE, DROP_SAME, DROP_CHANGED };
 
 /* Writes what is known of the file by now, and that nothing that the quarantine says of it stands there any more. */
-static enum weir_status write_file(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status write_file(struct store *store, struct open_erasure *erasure,
                                    const struct dataset *dataset, const char *path,
                                    enum drop_outcome outcome, struct weir_error *err)
 {
@@ -150,41 +150,41 @@ static enum weir_status write_file(struct storage *storage, struct open_erasure 
     enum weir_status status = storage_scrub_write_dataset(dataset, err);
 
     if (status == WEIR_OK && outcome != DROP_DISPUTED)
-        status = DB_RUN(storage->db, Q_dropped_file, NULL, err, DB_I64S(numbers.at, numbers.count),
+        status = DB_RUN(store->db, Q_dropped_file, NULL, err, DB_I64S(numbers.at, numbers.count),
                         DB_I64(dataset->number), DB_BYTES(weir_bytes_of(path)), DB_TEXT(plain),
                         DB_I64(outcome));
     free(numbers.at);
     return status;
 }
 
-static enum weir_status store_file(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status store_file(struct eraser *eraser, struct open_erasure *erasure,
                                    const struct dataset *dataset, const char *path,
                                    enum drop_outcome outcome, struct weir_error *err)
 {
-    enum weir_status status = storage_scrub_flush(storage, err); /* no rows of it are only staged */
+    enum weir_status status = storage_scrub_flush(eraser, err); /* no rows of it are only staged */
 
     if (status == WEIR_OK && weir_fault("storage.drop.store"))
         status = weir_fail(err, WEIR_UNAVAILABLE, "fault storage.drop.store");
     if (status == WEIR_OK)
-        status = weir_db_begin(storage->db, err);
+        status = weir_db_begin(eraser->store->db, err);
     if (status == WEIR_OK)
-        status = write_file(storage, erasure, dataset, path, outcome, err);
+        status = write_file(eraser->store, erasure, dataset, path, outcome, err);
     if (status == WEIR_OK)
-        status = weir_db_commit(storage->db, err);
+        status = weir_db_commit(eraser->store->db, err);
     if (status != WEIR_OK)
-        weir_db_rollback(storage->db);
+        weir_db_rollback(eraser->store->db);
     return status;
 }
 
 /* Blocks that have changed get new sums. */
-static void close_file(struct storage *storage, struct drop_file *file)
+static void close_file(struct eraser *eraser, struct drop_file *file)
 {
-    storage_sums_close(storage->sums, file);
+    storage_sums_close(eraser->sums, file);
     storage_drop_file_fini(file);
 }
 
 /* Overwritten as far as that can be. */
-static enum weir_status end_file(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status end_file(struct eraser *eraser, struct open_erasure *erasure,
                                  const struct dataset *dataset, struct weir_error *err)
 {
     struct dropping *dropping = erasure->dropping;
@@ -198,43 +198,43 @@ static enum weir_status end_file(struct storage *storage, struct open_erasure *e
         path = weir_strdup(known->path);
     dropping->is_kept = dropping->is_kept || is_disputed;
     if (status == WEIR_OK && path)
-        status = store_file(storage, erasure, dataset, path,
+        status = store_file(eraser, erasure, dataset, path,
                             is_disputed  ? DROP_DISPUTED
                             : is_changed ? DROP_CHANGED
                                          : DROP_SAME,
                             err);
     if (status == WEIR_OK)
-        storage_drop_file_forget(storage, file);
-    close_file(storage, file);
+        storage_drop_file_forget(eraser->store, file);
+    close_file(eraser, file);
     return status;
 }
 
 /* To another round. */
-static void leave_file(struct storage *storage, struct open_erasure *erasure,
-                       enum weir_status status, struct weir_error *err)
+static void leave_file(struct eraser *eraser, struct open_erasure *erasure, enum weir_status status,
+                       struct weir_error *err)
 {
     struct drop_file *file = &erasure->dropping->file;
 
     leave(erasure, file->path, file->error, status, err);
     if (status == WEIR_STALE) {
-        storage_drop_file_forget(storage, file);
+        storage_drop_file_forget(eraser->store, file);
         look_again(file->dataset, file->path);
     }
-    close_file(storage, file);
+    close_file(eraser, file);
 }
 
-static enum weir_status step_file(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status step_file(struct eraser *eraser, struct open_erasure *erasure,
                                   const struct dataset *dataset, struct weir_error *err)
 {
     bool is_done = false;
     enum weir_status status =
-        storage_drop_file_step(storage, &erasure->dropping->file, &is_done, err);
+        storage_drop_file_step(eraser, &erasure->dropping->file, &is_done, err);
 
     if (status == WEIR_STALE || status == WEIR_IO) {
-        leave_file(storage, erasure, status, err);
+        leave_file(eraser, erasure, status, err);
         return WEIR_OK;
     }
-    return status == WEIR_OK && is_done ? end_file(storage, erasure, dataset, err) : status;
+    return status == WEIR_OK && is_done ? end_file(eraser, erasure, dataset, err) : status;
 }
 
 /* A one-sample file that became no sample has no copy. */
@@ -244,7 +244,7 @@ static bool has_no_place(const struct dataset *dataset, const struct stored_file
            file->samples == 0;
 }
 
-static enum weir_status begin_file(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status begin_file(struct eraser *eraser, struct open_erasure *erasure,
                                    struct dataset *dataset, struct stored_file *file,
                                    struct weir_error *err)
 {
@@ -254,23 +254,23 @@ static enum weir_status begin_file(struct storage *storage, struct open_erasure 
 
     if (has_no_place(dataset, file)) {
         storage_copy_remove(dataset, path);
-        return store_file(storage, erasure, dataset, path, DROP_CHANGED, err);
+        return store_file(eraser, erasure, dataset, path, DROP_CHANGED, err);
     }
-    status = storage_drop_file_open(storage, dataset, file, drop, err);
+    status = storage_drop_file_open(eraser, dataset, file, drop, err);
     if (status == WEIR_OK)
         return WEIR_OK;
     if (status == WEIR_STALE || status == WEIR_IO)
-        leave_file(storage, erasure, status, err);
+        leave_file(eraser, erasure, status, err);
     else
-        close_file(storage, drop);
+        close_file(eraser, drop);
     if (status == WEIR_NOT_FOUND) /* no file, no bytes */
-        return store_file(storage, erasure, dataset, path, DROP_GONE, err);
+        return store_file(eraser, erasure, dataset, path, DROP_GONE, err);
     return status == WEIR_STALE || status == WEIR_IO ? WEIR_OK : status;
 }
 
 /* ---- the files of a dataset ---- */
 
-static enum weir_status next_of_all(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status next_of_all(struct eraser *eraser, struct open_erasure *erasure,
                                     struct dataset *dataset, struct weir_error *err)
 {
     struct dropping *dropping = erasure->dropping;
@@ -282,14 +282,14 @@ static enum weir_status next_of_all(struct storage *storage, struct open_erasure
            weir_now_ms() < until_ms) {
         status = storage_dataset_file(dataset, dropping->next_file++, &file, err);
         if (status == WEIR_OK && file && file->state == FILE_LIVE && file->path)
-            return begin_file(storage, erasure, dataset, file, err);
+            return begin_file(eraser, erasure, dataset, file, err);
     }
     dropping->is_through_all = dropping->next_file >= storage_dataset_file_end(dataset);
     return status;
 }
 
 /* A file that the quarantine names, and the catalog does not know: as a rule there is none any more. */
-static enum weir_status begin_unknown(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status begin_unknown(struct eraser *eraser, struct open_erasure *erasure,
                                       const struct dataset *dataset, const char *path,
                                       struct weir_error *err)
 {
@@ -300,12 +300,12 @@ static enum weir_status begin_unknown(struct storage *storage, struct open_erasu
     if (dataset->declaration->is_copied)
         storage_copy_remove(dataset, path);
     if (access(place, F_OK) < 0 && errno == ENOENT)
-        return store_file(storage, erasure, dataset, path, DROP_GONE, err);
+        return store_file(eraser, erasure, dataset, path, DROP_GONE, err);
     erasure->dropping->is_kept = true;
     return WEIR_OK;
 }
 
-static enum weir_status next_of_quarantine(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status next_of_quarantine(struct eraser *eraser, struct open_erasure *erasure,
                                            struct dataset *dataset, bool *ret_done,
                                            struct weir_error *err)
 {
@@ -313,7 +313,7 @@ static enum weir_status next_of_quarantine(struct storage *storage, struct open_
     struct stored_file *file = NULL;
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(storage->db, Q_refused_next, &rows, err, DB_I64(dataset->number),
+        DB_RUN(eraser->store->db, Q_refused_next, &rows, err, DB_I64(dataset->number),
                DB_BYTES(weir_buf_view(&dropping->path)));
 
     *ret_done = status == WEIR_OK && weir_rows_count(rows) == 0;
@@ -325,18 +325,18 @@ static enum weir_status next_of_quarantine(struct storage *storage, struct open_
     status = storage_known_find(dataset, weir_buf_text(&dropping->path), &file, err);
     if (status != WEIR_OK)
         return status;
-    return file ? begin_file(storage, erasure, dataset, file, err)
-                : begin_unknown(storage, erasure, dataset, weir_buf_text(&dropping->path), err);
+    return file ? begin_file(eraser, erasure, dataset, file, err)
+                : begin_unknown(eraser, erasure, dataset, weir_buf_text(&dropping->path), err);
 }
 
 /* ---- datasets ---- */
 
-static enum weir_status begin_dataset(struct storage *storage, struct dropping *dropping,
+static enum weir_status begin_dataset(struct store *store, struct dropping *dropping,
                                       const struct dataset *dataset, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(storage->db, Q_duplicates_left, &rows, err, DB_I64(dataset->number));
+        DB_RUN(store->db, Q_duplicates_left, &rows, err, DB_I64(dataset->number));
 
     if (status != WEIR_OK)
         return status;
@@ -349,26 +349,25 @@ static enum weir_status begin_dataset(struct storage *storage, struct dropping *
     return WEIR_OK;
 }
 
-static enum weir_status end_dataset(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status end_dataset(struct store *store, struct open_erasure *erasure,
                                     const struct dataset *dataset, struct weir_error *err)
 {
     struct dropping *dropping = erasure->dropping;
     struct id_list numbers = numbers_of(erasure, dataset);
     uint64_t duplicates = dropping->is_kept ? 0 : dropping->duplicates;
-    enum weir_status status = weir_db_begin(storage->db, err);
+    enum weir_status status = weir_db_begin(store->db, err);
 
     if (status == WEIR_OK)
         status =
-            DB_RUN(storage->db, Q_dropped_duplicates, NULL, err, DB_I64S(numbers.at, numbers.count),
+            DB_RUN(store->db, Q_dropped_duplicates, NULL, err, DB_I64S(numbers.at, numbers.count),
                    DB_I64(dataset->number), DB_I64(duplicates));
     if (status == WEIR_OK && !dropping->is_stuck)
-        status =
-            DB_RUN(storage->db, Q_dropped_dataset, NULL, err, DB_I64S(numbers.at, numbers.count),
-                   DB_I64(dataset->number), DB_TEXT(dataset->name));
+        status = DB_RUN(store->db, Q_dropped_dataset, NULL, err, DB_I64S(numbers.at, numbers.count),
+                        DB_I64(dataset->number), DB_TEXT(dataset->name));
     if (status == WEIR_OK)
-        status = weir_db_commit(storage->db, err);
+        status = weir_db_commit(store->db, err);
     if (status != WEIR_OK)
-        weir_db_rollback(storage->db);
+        weir_db_rollback(store->db);
     free(numbers.at);
     dropping->at++;
     dropping->is_begun = false;
@@ -377,7 +376,7 @@ static enum weir_status end_dataset(struct storage *storage, struct open_erasure
 
 /* ---- rounds ---- */
 
-static enum weir_status step_dataset(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status step_dataset(struct eraser *eraser, struct open_erasure *erasure,
                                      struct dataset *dataset, struct weir_error *err)
 {
     struct dropping *dropping = erasure->dropping;
@@ -385,16 +384,17 @@ static enum weir_status step_dataset(struct storage *storage, struct open_erasur
     enum weir_status status;
 
     if (dropping->file.is_open)
-        return step_file(storage, erasure, dataset, err);
+        return step_file(eraser, erasure, dataset, err);
     if (!dropping->is_begun)
-        return begin_dataset(storage, dropping, dataset, err);
-    status = storage_scrub_flush(storage, err); /* samples of a file are all in chunks */
+        return begin_dataset(eraser->store, dropping, dataset, err);
+    status = storage_scrub_flush(eraser, err); /* samples of a file are all in chunks */
     if (status != WEIR_OK)
         return status;
     if (!dropping->is_through_all)
-        return next_of_all(storage, erasure, dataset, err);
-    status = next_of_quarantine(storage, erasure, dataset, &is_done, err);
-    return status == WEIR_OK && is_done ? end_dataset(storage, erasure, dataset, err) : status;
+        return next_of_all(eraser, erasure, dataset, err);
+    status = next_of_quarantine(eraser, erasure, dataset, &is_done, err);
+    return status == WEIR_OK && is_done ? end_dataset(eraser->store, erasure, dataset, err)
+                                        : status;
 }
 
 static void pause_round(struct open_erasure *erasure)
@@ -405,17 +405,17 @@ static void pause_round(struct open_erasure *erasure)
     round->again_ms = weir_now_ms() + round->pause_ms;
 }
 
-static void end_all(struct storage *storage, struct open_erasure *erasure)
+static void end_all(struct eraser *eraser, struct open_erasure *erasure)
 {
     erasure->is_dropped = true;
     storage_dropping_free(erasure->dropping);
     erasure->dropping = NULL;
-    if (!storage_erasing_is_half_way(storage))
-        storage_scrub_intend_nothing(storage->data_dir);
+    if (!storage_erasing_is_half_way(eraser))
+        storage_scrub_intend_nothing(eraser->store->data_dir);
 }
 
 /* The log does not name the file: its name may be a person's. */
-static void end_round(struct storage *storage, struct open_erasure *erasure)
+static void end_round(struct eraser *eraser, struct open_erasure *erasure)
 {
     struct dropping *dropping = erasure->dropping;
     bool is_first = !dropping->trouble;
@@ -424,7 +424,7 @@ static void end_round(struct storage *storage, struct open_erasure *erasure)
     dropping->trouble = WEIR_TAKE(dropping->found);
     dropping->at = 0;
     if (!dropping->trouble) {
-        end_all(storage, erasure);
+        end_all(eraser, erasure);
         return;
     }
     pause_round(erasure);
@@ -435,10 +435,10 @@ static void end_round(struct storage *storage, struct open_erasure *erasure)
                  erasure->requests[0]->number);
 }
 
-enum weir_status storage_drop_step(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_drop_step(struct eraser *eraser, struct open_erasure *erasure,
                                    struct weir_error *err)
 {
-    const struct catalog *catalog = storage->catalog;
+    const struct catalog *catalog = eraser->store->catalog;
     struct dropping *dropping;
 
     if (!erasure->dropping)
@@ -448,7 +448,7 @@ enum weir_status storage_drop_step(struct storage *storage, struct open_erasure 
     while (dropping->at < catalog->count && !is_meant(erasure, catalog->datasets[dropping->at]))
         dropping->at++;
     if (dropping->at < catalog->count)
-        return step_dataset(storage, erasure, catalog->datasets[dropping->at], err);
-    end_round(storage, erasure);
+        return step_dataset(eraser, erasure, catalog->datasets[dropping->at], err);
+    end_round(eraser, erasure);
     return WEIR_OK;
 }

@@ -16,7 +16,7 @@ void storage_dropping_free(struct dropping *dropping);
 struct open_erasure *storage_drop_part(struct open_erasure *erasure);
 /* A bounded piece of work for all requests of the erasure, each of which is such an order; erasure->is_dropped when
  * nothing is left that can be overwritten. */
-enum weir_status storage_drop_step(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_drop_step(struct eraser *eraser, struct open_erasure *erasure,
                                    struct weir_error *err) WEIR_MUST_USE;
 /* The obstacle, for a person, in `arena`; "": nothing. It may name a file. */
 const char *storage_drop_trouble(const struct dropping *dropping, struct weir_arena *arena);

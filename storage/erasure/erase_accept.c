@@ -18,17 +18,17 @@ struct waiting_accept {
 };
 
 struct accepts {
-    struct storage *storage;
+    struct eraser *eraser;
     struct waiting_accept *first, *last;
     size_t count, seen; /* that wait; how many did when the last round ended */
     uint64_t timer;
 };
 
-struct accepts *storage_accepts_new(struct storage *storage)
+struct accepts *storage_accepts_new(struct eraser *eraser)
 {
     struct accepts *accepts = weir_calloc(1, sizeof *accepts);
 
-    accepts->storage = storage;
+    accepts->eraser = eraser;
     return accepts;
 }
 
@@ -54,7 +54,7 @@ void storage_accepts_free(struct accepts *accepts)
         return;
     while (accepts->first)
         free_waiting(take_first(accepts));
-    weir_loop_cancel(accepts->storage->loop, accepts->timer);
+    weir_loop_cancel(accepts->eraser->store->loop, accepts->timer);
     free(accepts);
 }
 
@@ -77,21 +77,21 @@ static void answer(struct waiting_accept *waiting)
     free_waiting(waiting);
 }
 
-static enum weir_status accept_all(struct storage *storage, struct erase_acceptance *const *group,
+static enum weir_status accept_all(struct eraser *eraser, struct erase_acceptance *const *group,
                                    size_t count, struct weir_error *err)
 {
-    enum weir_status status = storage_ready(storage, err);
+    enum weir_status status = storage_ready(eraser->store, err);
 
     if (status == WEIR_OK)
-        status = weir_db_begin(storage->db, err);
+        status = weir_db_begin(eraser->store->db, err);
     if (status != WEIR_OK)
         return status;
-    status = storage_erase_accept_all(storage, group, count, err);
+    status = storage_erase_accept_all(eraser, group, count, err);
     if (status == WEIR_OK)
-        status = weir_db_commit(storage->db, err);
+        status = weir_db_commit(eraser->store->db, err);
     if (status != WEIR_OK) {
-        weir_db_rollback(storage->db);
-        storage_doubt(storage); /* what was taken up may not be there */
+        weir_db_rollback(eraser->store->db);
+        storage_doubt(eraser->store); /* what was taken up may not be there */
     }
     return status;
 }
@@ -128,7 +128,7 @@ static void accept_group(struct accepts *accepts)
 
     for (size_t i = 0; i < count; i++)
         acceptances[i] = &group[i]->acceptance;
-    status = accept_all(accepts->storage, acceptances, count, &err);
+    status = accept_all(accepts->eraser, acceptances, count, &err);
     if (status != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "erasures are not accepted", "requests=%zu error=\"%s\"", count,
                  err.text);
@@ -151,7 +151,7 @@ static void on_round(void *owner)
         accept_group(accepts);
     accepts->seen = accepts->count;
     if (accepts->first)
-        accepts->timer = weir_loop_timer(accepts->storage->loop, 0, 0, on_round, accepts);
+        accepts->timer = weir_loop_timer(accepts->eraser->store->loop, 0, 0, on_round, accepts);
 }
 
 /* ---- a request ---- */
@@ -184,9 +184,9 @@ static void copy_request(const struct msg_erase_accept *from, struct waiting_acc
     };
 }
 
-void storage_accept(struct storage *storage, struct weir_request *request)
+void storage_accept(struct eraser *eraser, struct weir_request *request)
 {
-    struct accepts *accepts = storage->accepts;
+    struct accepts *accepts = eraser->accepts;
     struct waiting_accept *waiting = weir_calloc(1, sizeof *waiting);
 
     waiting->server = request->server;
@@ -201,5 +201,5 @@ void storage_accept(struct storage *storage, struct weir_request *request)
     accepts->last = waiting;
     accepts->count++;
     if (accepts->timer == 0)
-        accepts->timer = weir_loop_timer(storage->loop, 0, 0, on_round, accepts);
+        accepts->timer = weir_loop_timer(eraser->store->loop, 0, 0, on_round, accepts);
 }

@@ -1,8 +1,8 @@
 /* The check that a verified erasure still holds: its samples are looked for where they were, by id and by position. */
+#include "storage/catalog/guard.h"
 #include "storage/erasure/erasing.h"
 #include "storage/erasure/open_erasure.h"
 #include "storage/files/extent.h"
-#include "storage/intake/guard.h"
 #include "storage/objects/s3_ranges.h"
 #include "storage/records/key_identify.h"
 #include "storage/sql/queries.h"
@@ -22,19 +22,18 @@ enum { SAMPLES_PER_ASK = 2048, BUCKET_PATIENCE_MS = 5000 };
 /* ---- samples of the same people ---- */
 
 /* The hash may be another's by chance: the record says whose it is. */
-static enum weir_status count_named(struct storage *storage, const struct erase_request *erasure,
+static enum weir_status count_named(struct eraser *eraser, const struct erase_request *erasure,
                                     const struct id_list *ids, uint64_t *ret_count,
                                     struct weir_error *err)
 {
-    const struct gather_from from = storage_gather_from(storage);
-    WEIR_AUTO(key_identifier) identifier = storage_key_identifier_new(&from);
+    WEIR_AUTO(key_identifier) identifier = storage_key_identifier_new(eraser->from);
     enum weir_status status = WEIR_OK;
 
     for (size_t i = 0; status == WEIR_OK && i < ids->count && i < SAMPLES_PER_ASK; i++) {
         struct key_identity identity;
         struct located found;
 
-        status = storage_find(storage, ids->at[i], &found, err);
+        status = storage_find(eraser->store, ids->at[i], &found, err);
         if (status != WEIR_OK || found.state != WEIR_SAMPLE_LIVE)
             continue;
         identity = storage_key_identify(identifier, &found);
@@ -45,7 +44,7 @@ static enum weir_status count_named(struct storage *storage, const struct erase_
     return status;
 }
 
-static enum weir_status count_returned(struct storage *storage, const struct weir_rows *row,
+static enum weir_status count_returned(struct eraser *eraser, const struct weir_rows *row,
                                        uint64_t *ret_count, struct weir_error *err)
 {
     struct erase_request *erasure = weir_calloc(1, sizeof *erasure);
@@ -56,9 +55,9 @@ static enum weir_status count_returned(struct storage *storage, const struct wei
     erasure->dataset = (uint32_t)weir_rows_i64(row, 0, 2);
     storage_open_erasure_list(erasure);
     if (status == WEIR_OK)
-        status = storage_resolve(storage, erasure, SAMPLES_PER_ASK, &ids, err);
+        status = storage_resolve(eraser->store, erasure, SAMPLES_PER_ASK, &ids, err);
     if (status == WEIR_OK)
-        status = count_named(storage, erasure, &ids, ret_count, err);
+        status = count_named(eraser, erasure, &ids, ret_count, err);
     free(ids.at);
     storage_erase_request_free(erasure);
     return status;
@@ -76,19 +75,19 @@ static bool is_overwritten(const struct declaration *declaration, struct weir_by
 }
 
 /* True when the bytes at its place are those that were erased, whatever else the file has become. */
-static bool is_what_was_erased(const struct storage *storage, const struct located *found,
+static bool is_what_was_erased(struct store *store, const struct located *found,
                                struct weir_bytes head, struct weir_bytes content)
 {
     const struct declaration *d = found->dataset->declaration;
 
     if (!d->format->is_one_sample)
-        return storage_guard_blocked(&storage->secret, found->dataset, found->file->path, head,
+        return storage_guard_blocked(&store->secret, found->dataset, found->file->path, head,
                                      content);
     return d->on_erase == ON_ERASE_UNLINK || !is_overwritten(d, content);
 }
 
 /* Content of the bucket there now, if it still is the object that is known. */
-static void look_at_object(struct storage *storage, const struct located *found,
+static void look_at_object(struct eraser *eraser, const struct located *found,
                            struct msg_erase_checked *answer)
 {
     const struct s3_span span = {.dataset = found->dataset,
@@ -99,14 +98,14 @@ static void look_at_object(struct storage *storage, const struct located *found,
 
     weir_buf_reserve(&content, found->length + 1);
     content.size = found->length;
-    if (s3_ranges_read(storage->ranges, &span, content.at))
+    if (s3_ranges_read(eraser->from->objects, &span, content.at))
         answer->present +=
-            is_what_was_erased(storage, found, weir_bytes(NULL, 0), weir_buf_view(&content));
+            is_what_was_erased(eraser->store, found, weir_bytes(NULL, 0), weir_buf_view(&content));
     else
-        answer->unseen += storage->check.fetch.why != NULL;
+        answer->unseen += eraser->check.fetch.why != NULL;
 }
 
-static void look_at_bytes(const struct storage *storage, const struct located *found,
+static void look_at_bytes(struct store *store, const struct located *found,
                           struct msg_erase_checked *answer)
 {
     WEIR_AUTO_FREE char *path = storage_dataset_path(found->dataset, found->file);
@@ -130,14 +129,14 @@ static void look_at_bytes(const struct storage *storage, const struct located *f
     if (storage_range_read(fd, (struct format_range){found->offset, found->length}, &content,
                            &err) == WEIR_OK)
         answer->present +=
-            is_what_was_erased(storage, found, weir_buf_view(&head), weir_buf_view(&content));
+            is_what_was_erased(store, found, weir_buf_view(&head), weir_buf_view(&content));
 }
 
-static enum weir_status look_at(struct storage *storage, uint64_t id,
+static enum weir_status look_at(struct eraser *eraser, uint64_t id,
                                 struct msg_erase_checked *answer, struct weir_error *err)
 {
     struct located found;
-    enum weir_status status = storage_find(storage, id, &found, err);
+    enum weir_status status = storage_find(eraser->store, id, &found, err);
 
     if (status != WEIR_OK)
         return status;
@@ -146,23 +145,22 @@ static enum weir_status look_at(struct storage *storage, uint64_t id,
     if (!storage_scrub_has_bytes(&found))
         return WEIR_OK;
     if (found.dataset->declaration->is_mirrored)
-        look_at_object(storage, &found, answer);
+        look_at_object(eraser, &found, answer);
     if (!found.dataset->declaration->is_remote)
-        look_at_bytes(storage, &found, answer);
+        look_at_bytes(eraser->store, &found, answer);
     return WEIR_OK;
 }
 
 /* ---- some of them ---- */
 
-static bool has_bucket(const struct storage *storage, const struct id_list *ids)
+static bool has_bucket(struct store *store, const struct id_list *ids)
 {
     uint32_t last = 0;
 
     for (size_t i = 0; i < ids->count; i++) {
         uint32_t number = weir_sample_dataset(ids->at[i]);
 
-        if (number != last &&
-            storage_catalog_at(storage->catalog, number)->declaration->is_mirrored)
+        if (number != last && storage_catalog_at(store->catalog, number)->declaration->is_mirrored)
             return true;
         last = number;
     }
@@ -170,10 +168,10 @@ static bool has_bucket(const struct storage *storage, const struct id_list *ids)
 }
 
 /* UNAVAILABLE, which is asked again, until what lies in buckets is here: it is fetched anew for this. */
-static enum weir_status fetch_some(struct storage *storage, const struct msg_erase_check *asked,
+static enum weir_status fetch_some(struct eraser *eraser, const struct msg_erase_check *asked,
                                    struct id_list *ids, struct weir_error *err)
 {
-    struct erase_check *check = &storage->check;
+    struct erase_check *check = &eraser->check;
     const struct id_fetching fetching = {.ids = ids->at,
                                          .count = ids->count,
                                          .at = 0,
@@ -183,42 +181,42 @@ static enum weir_status fetch_some(struct storage *storage, const struct msg_era
     if (check->look != asked->look)
         storage_id_fetch_fini(&check->fetch);
     check->look = asked->look;
-    if (storage_id_fetch(storage, &check->fetch, &fetching)) {
-        ids->count = has_bucket(storage, ids) ? check->fetch.upto : ids->count;
+    if (storage_id_fetch(eraser->store, eraser->from->objects, &check->fetch, &fetching)) {
+        ids->count = has_bucket(eraser->store, ids) ? check->fetch.upto : ids->count;
         return WEIR_OK;
     }
     return weir_fail(err, WEIR_UNAVAILABLE, "what is in the bucket is on its way");
 }
 
-static enum weir_status look_at_some(struct storage *storage, const struct msg_erase_check *asked,
+static enum weir_status look_at_some(struct eraser *eraser, const struct msg_erase_check *asked,
                                      struct msg_erase_checked *answer, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     struct id_list ids = {0};
     enum weir_status status =
-        DB_RUN(storage->db, Q_erasure_some, &rows, err, DB_I64(asked->erasure),
+        DB_RUN(eraser->store->db, Q_erasure_some, &rows, err, DB_I64(asked->erasure),
                DB_I64(asked->after), DB_I64(SAMPLES_PER_ASK));
 
     if (status == WEIR_OK)
         storage_id_list_unpack(weir_rows_bytes(rows, 0, 0), &ids);
     if (status == WEIR_OK)
-        status = fetch_some(storage, asked, &ids, err);
+        status = fetch_some(eraser, asked, &ids, err);
     for (size_t i = 0; status == WEIR_OK && i < ids.count; i++)
-        status = look_at(storage, ids.at[i], answer, err);
+        status = look_at(eraser, ids.at[i], answer, err);
     if (status == WEIR_OK)
-        storage_id_fetch_fini(&storage->check.fetch);
+        storage_id_fetch_fini(&eraser->check.fetch);
     free(ids.at);
     return status;
 }
 
-enum weir_status storage_erase_check(struct storage *storage, const struct msg_erase_check *asked,
+enum weir_status storage_erase_check(struct eraser *eraser, const struct msg_erase_check *asked,
                                      struct msg_erase_checked *answer, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) row = NULL;
-    enum weir_status status = storage_ready(storage, err);
+    enum weir_status status = storage_ready(eraser->store, err);
 
     if (status == WEIR_OK)
-        status = DB_RUN(storage->db, Q_erasure_names, &row, err, DB_I64(asked->erasure));
+        status = DB_RUN(eraser->store->db, Q_erasure_names, &row, err, DB_I64(asked->erasure));
     if (status != WEIR_OK)
         return status;
     if (weir_rows_count(row) == 0 || strcmp(weir_rows_text(row, 0, 0), "verified") != 0)
@@ -227,8 +225,8 @@ enum weir_status storage_erase_check(struct storage *storage, const struct msg_e
     *answer = (struct msg_erase_checked){.samples = (uint64_t)weir_rows_i64(row, 0, 1),
                                          .checked = asked->after};
     if (asked->after == 0)
-        status = count_returned(storage, row, &answer->returned, err);
+        status = count_returned(eraser, row, &answer->returned, err);
     if (status != WEIR_OK || asked->after >= answer->samples)
         return status;
-    return look_at_some(storage, asked, answer, err);
+    return look_at_some(eraser, asked, answer, err);
 }

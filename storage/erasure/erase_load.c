@@ -64,14 +64,14 @@ static void read_request(const struct weir_rows *rows, size_t i, struct open_era
     storage_open_erasure_add(erasure, request);
 }
 
-static enum weir_status load_requests(struct storage *storage, struct open_erasure **by_state,
+static enum weir_status load_requests(struct store *store, struct open_erasure **by_state,
                                       struct weir_error *err)
 {
     int64_t after = 0;
 
     for (bool is_through = false; !is_through;) {
         WEIR_AUTO(weir_rows) rows = NULL;
-        enum weir_status status = DB_RUN(storage->db, Q_erasures_open, &rows, err, DB_I64(after),
+        enum weir_status status = DB_RUN(store->db, Q_erasures_open, &rows, err, DB_I64(after),
                                          DB_I64(REQUESTS_PER_QUERY));
 
         if (status != WEIR_OK)
@@ -86,15 +86,15 @@ static enum weir_status load_requests(struct storage *storage, struct open_erasu
 }
 
 /* The names they ask for: until it is known which samples that is. */
-static enum weir_status load_accepted(struct storage *storage, struct open_erasure *accepted,
+static enum weir_status load_accepted(struct store *store, struct open_erasure *accepted,
                                       struct weir_error *err)
 {
     int64_t after = 0;
 
     for (bool is_through = false; !is_through;) {
         WEIR_AUTO(weir_rows) rows = NULL;
-        enum weir_status status = DB_RUN(storage->db, Q_erasures_accepted, &rows, err,
-                                         DB_I64(after), DB_I64(ACCEPTED_PER_QUERY));
+        enum weir_status status = DB_RUN(store->db, Q_erasures_accepted, &rows, err, DB_I64(after),
+                                         DB_I64(ACCEPTED_PER_QUERY));
 
         for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
             struct erase_request *request;
@@ -115,13 +115,13 @@ static enum weir_status load_accepted(struct storage *storage, struct open_erasu
     return WEIR_OK;
 }
 
-static enum weir_status load_some_epochs(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status load_some_epochs(struct store *store, struct open_erasure *erasure,
                                          size_t from, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     struct id_list numbers = storage_open_erasure_numbers(erasure, from, REQUESTS_PER_QUERY);
     enum weir_status status =
-        DB_RUN(storage->db, Q_erasure_epochs, &rows, err, DB_I64S(numbers.at, numbers.count));
+        DB_RUN(store->db, Q_erasure_epochs, &rows, err, DB_I64S(numbers.at, numbers.count));
 
     free(numbers.at);
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
@@ -134,28 +134,28 @@ static enum weir_status load_some_epochs(struct storage *storage, struct open_er
     return status;
 }
 
-enum weir_status storage_erase_load_epochs(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_erase_load_epochs(struct store *store, struct open_erasure *erasure,
                                            struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
 
     erasure->epochs.count = 0;
     for (size_t from = 0; status == WEIR_OK && from < erasure->count; from += REQUESTS_PER_QUERY)
-        status = load_some_epochs(storage, erasure, from, err);
+        status = load_some_epochs(store, erasure, from, err);
     storage_id_list_sort(&erasure->epochs);
     return status;
 }
 
-enum weir_status storage_erase_load(struct storage *storage, struct open_erasure **by_state,
+enum weir_status storage_erase_load(struct store *store, struct open_erasure **by_state,
                                     struct weir_error *err)
 {
-    enum weir_status status = load_requests(storage, by_state, err);
+    enum weir_status status = load_requests(store, by_state, err);
 
     if (status == WEIR_OK && by_state[ERASURE_ACCEPTED])
-        status = load_accepted(storage, by_state[ERASURE_ACCEPTED], err);
+        status = load_accepted(store, by_state[ERASURE_ACCEPTED], err);
     for (int state = ERASURE_TOMBSTONED; status == WEIR_OK && state < ERASURE_VERIFIED; state++) {
         if (by_state[state])
-            status = storage_erase_load_epochs(storage, by_state[state], err);
+            status = storage_erase_load_epochs(store, by_state[state], err);
         if (by_state[state])
             by_state[state]->is_blind = true; /* where it stands in runs was not stored */
     }

@@ -110,7 +110,7 @@ static void fill(struct erase_page *page, const struct open_erasure *erasure,
     free(owned);
 }
 
-static enum weir_status load_unread(struct storage *storage, struct erase_page *page,
+static enum weir_status load_unread(struct store *store, struct erase_page *page,
                                     struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
@@ -120,20 +120,20 @@ static enum weir_status load_unread(struct storage *storage, struct erase_page *
     for (size_t i = 0; i < page->row_count; i++)
         is_read = is_read || page->rows[i].step >= PAGE_READ;
     if (is_read)
-        status = DB_RUN(storage->db, Q_erasure_unread, &rows, err,
-                        DB_I64S(page->ids.at, page->ids.count));
+        status =
+            DB_RUN(store->db, Q_erasure_unread, &rows, err, DB_I64S(page->ids.at, page->ids.count));
     for (size_t i = 0; is_read && status == WEIR_OK && i < weir_rows_count(rows); i++)
         storage_id_list_add(&page->unread, (uint64_t)weir_rows_i64(rows, i, 0));
     storage_id_list_sort(&page->unread);
     return status;
 }
 
-static enum weir_status load(struct storage *storage, struct open_erasure *erasure, uint64_t epoch,
+static enum weir_status load(struct store *store, struct open_erasure *erasure, uint64_t epoch,
                              enum page_step step, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(storage->db, Q_erasure_rows, &rows, err, DB_I64(epoch), DB_I64(step));
+        DB_RUN(store->db, Q_erasure_rows, &rows, err, DB_I64(epoch), DB_I64(step));
 
     if (status != WEIR_OK)
         return status;
@@ -143,10 +143,10 @@ static enum weir_status load(struct storage *storage, struct open_erasure *erasu
         return WEIR_OK;
     }
     erasure->page.epoch = epoch;
-    return step <= PAGE_OVERWRITTEN ? load_unread(storage, &erasure->page, err) : WEIR_OK;
+    return step <= PAGE_OVERWRITTEN ? load_unread(store, &erasure->page, err) : WEIR_OK;
 }
 
-enum weir_status storage_page_next(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_page_next(struct store *store, struct open_erasure *erasure,
                                    enum page_step step, bool *ret_done, struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
@@ -155,7 +155,7 @@ enum weir_status storage_page_next(struct storage *storage, struct open_erasure 
     for (size_t i = 0; status == WEIR_OK && i < EPOCHS_PER_LOOK && erasure->page.epoch == 0 &&
                        erasure->epoch_at < erasure->epochs.count;
          i++)
-        status = load(storage, erasure, erasure->epochs.at[erasure->epoch_at++], step, err);
+        status = load(store, erasure, erasure->epochs.at[erasure->epoch_at++], step, err);
     *ret_done = erasure->page.epoch == 0 && erasure->epoch_at == erasure->epochs.count;
     return status;
 }
@@ -177,7 +177,7 @@ void storage_pieces_fini(struct pieces *pieces)
     drop_list(&pieces->sizes);
 }
 
-static enum weir_status store_prints(struct storage *storage, const struct erase_page *page,
+static enum weir_status store_prints(struct store *store, const struct erase_page *page,
                                      struct weir_error *err)
 {
     struct pieces packed = {0};
@@ -196,7 +196,7 @@ static enum weir_status store_prints(struct storage *storage, const struct erase
         storage_id_list_add(&pages, page->rows[i].number);
     }
     if (numbers.count > 0)
-        status = DB_RUN(storage->db, Q_erasure_prints_add, NULL, err,
+        status = DB_RUN(store->db, Q_erasure_prints_add, NULL, err,
                         DB_BYTES(weir_buf_view(&packed.bytes)), DB_I64S(numbers.at, numbers.count),
                         DB_I64S(pages.at, pages.count), DB_I64S(packed.at.at, packed.at.count),
                         DB_I64S(packed.sizes.at, packed.sizes.count));
@@ -206,7 +206,7 @@ static enum weir_status store_prints(struct storage *storage, const struct erase
     return status;
 }
 
-static enum weir_status store_unread(struct storage *storage, struct erase_page *page,
+static enum weir_status store_unread(struct store *store, struct erase_page *page,
                                      struct weir_error *err)
 {
     struct id_list numbers = {0};
@@ -220,28 +220,28 @@ static enum weir_status store_unread(struct storage *storage, struct erase_page 
         storage_id_list_add(&numbers, storage_page_row(page, page->unread.at[i])->request->number);
     if (numbers.count > 0)
         status =
-            DB_RUN(storage->db, Q_erasure_unread_add, NULL, err, DB_I64S(numbers.at, numbers.count),
+            DB_RUN(store->db, Q_erasure_unread_add, NULL, err, DB_I64S(numbers.at, numbers.count),
                    DB_I64S(page->unread.at, page->unread.count));
     free(numbers.at);
     if (status == WEIR_OK && page->read.count > 0)
-        status = DB_RUN(storage->db, Q_erasure_unread_drop, NULL, err,
+        status = DB_RUN(store->db, Q_erasure_unread_drop, NULL, err,
                         DB_I64S(page->read.at, page->read.count));
     return status;
 }
 
-enum weir_status storage_page_store_read(struct storage *storage, struct erase_page *page,
+enum weir_status storage_page_store_read(struct store *store, struct erase_page *page,
                                          struct weir_error *err)
 {
-    enum weir_status status = store_prints(storage, page, err);
+    enum weir_status status = store_prints(store, page, err);
 
     if (status == WEIR_OK)
-        status = store_unread(storage, page, err);
+        status = store_unread(store, page, err);
     if (status == WEIR_OK)
-        status = storage_page_store_step(storage, page, PAGE_READ, err);
+        status = storage_page_store_step(store, page, PAGE_READ, err);
     return status;
 }
 
-enum weir_status storage_page_store_step(struct storage *storage, const struct erase_page *page,
+enum weir_status storage_page_store_step(struct store *store, const struct erase_page *page,
                                          enum page_step step, struct weir_error *err)
 {
     struct id_list columns[4] = {{0}};
@@ -256,7 +256,7 @@ enum weir_status storage_page_store_step(struct storage *storage, const struct e
     }
     if (columns[0].count > 0)
         status = DB_RUN(
-            storage->db, Q_erasure_step, NULL, err, DB_I64(step),
+            store->db, Q_erasure_step, NULL, err, DB_I64(step),
             DB_I64S(columns[0].at, columns[0].count), DB_I64S(columns[1].at, columns[1].count),
             DB_I64S(columns[2].at, columns[2].count), DB_I64S(columns[3].at, columns[3].count));
     for (size_t c = 0; c < WEIR_COUNT(columns); c++)
@@ -264,9 +264,8 @@ enum weir_status storage_page_store_step(struct storage *storage, const struct e
     return status;
 }
 
-enum weir_status storage_store_remarks(struct storage *storage,
-                                       struct erase_request *const *requests, size_t count,
-                                       struct weir_error *err)
+enum weir_status storage_store_remarks(struct store *store, struct erase_request *const *requests,
+                                       size_t count, struct weir_error *err)
 {
     struct pieces texts = {0};
     struct id_list numbers = {0};
@@ -281,7 +280,7 @@ enum weir_status storage_store_remarks(struct storage *storage,
     }
     if (numbers.count > 0)
         status =
-            DB_RUN(storage->db, Q_erasure_remarks, NULL, err, DB_BYTES(weir_buf_view(&texts.bytes)),
+            DB_RUN(store->db, Q_erasure_remarks, NULL, err, DB_BYTES(weir_buf_view(&texts.bytes)),
                    DB_I64S(numbers.at, numbers.count), DB_I64S(texts.at.at, texts.at.count),
                    DB_I64S(texts.sizes.at, texts.sizes.count));
     storage_pieces_fini(&texts);
@@ -289,7 +288,7 @@ enum weir_status storage_store_remarks(struct storage *storage,
     return status;
 }
 
-enum weir_status storage_page_store_remarks(struct storage *storage, const struct erase_page *page,
+enum weir_status storage_page_store_remarks(struct store *store, const struct erase_page *page,
                                             struct weir_error *err)
 {
     WEIR_AUTO_FREE struct erase_request **requests =
@@ -297,5 +296,5 @@ enum weir_status storage_page_store_remarks(struct storage *storage, const struc
 
     for (size_t i = 0; i < page->row_count; i++)
         requests[i] = page->rows[i].request;
-    return storage_store_remarks(storage, requests, page->row_count, err);
+    return storage_store_remarks(store, requests, page->row_count, err);
 }

@@ -9,7 +9,7 @@
 #include "storage/keys/id_list.h"
 
 struct open_erasure;
-struct storage;
+struct store;
 
 enum { ERASE_PAGE_IDS = 2048 };
 
@@ -55,7 +55,7 @@ struct erase_page {
 void storage_page_fini(struct erase_page *page);
 /* Makes erasure->page the next one that has rows below `step`, those alone; none is left when its epoch is 0 and
  * *ret_done. Looks into some epochs at a time. */
-enum weir_status storage_page_next(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_page_next(struct store *store, struct open_erasure *erasure,
                                    enum page_step step, bool *ret_done,
                                    struct weir_error *err) WEIR_MUST_USE;
 /* From the first one on again. */
@@ -64,13 +64,13 @@ void storage_page_rewind(struct open_erasure *erasure);
 struct page_row *storage_page_row(const struct erase_page *page, uint64_t id);
 
 /* Inside the caller's transaction: fingerprints, what could not be read, and the step. */
-enum weir_status storage_page_store_read(struct storage *storage, struct erase_page *page,
+enum weir_status storage_page_store_read(struct store *store, struct erase_page *page,
                                          struct weir_error *err) WEIR_MUST_USE;
 /* Inside the caller's transaction: the step, for rows that nothing stands in the way of. */
-enum weir_status storage_page_store_step(struct storage *storage, const struct erase_page *page,
+enum weir_status storage_page_store_step(struct store *store, const struct erase_page *page,
                                          enum page_step step, struct weir_error *err) WEIR_MUST_USE;
 /* Inside the caller's transaction: what there is to remark on its requests. */
-enum weir_status storage_page_store_remarks(struct storage *storage, const struct erase_page *page,
+enum weir_status storage_page_store_remarks(struct store *store, const struct erase_page *page,
                                             struct weir_error *err) WEIR_MUST_USE;
 
 /* Pieces of one long bytea, each of its own row: for substr() over unnest(). Zeroed is empty. */

@@ -61,15 +61,14 @@ static enum weir_status check_count(const char *message, size_t count, struct we
 
 /* ---- answers ---- */
 
-enum weir_status storage_erase_progress(struct storage *storage,
+enum weir_status storage_erase_progress(struct store *store,
                                         const struct msg_erase_progress_ask *asked,
                                         struct weir_arena *arena, struct msg_erase_progress *answer,
                                         struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status =
-        DB_RUN(storage->db, Q_erasures_moved, &rows, err, DB_I64(asked->after),
-               DB_I64(asked->first), DB_I64(PAGE_ERASURES));
+    enum weir_status status = DB_RUN(store->db, Q_erasures_moved, &rows, err, DB_I64(asked->after),
+                                     DB_I64(asked->first), DB_I64(PAGE_ERASURES));
     size_t count = status == WEIR_OK ? weir_rows_count(rows) : 0;
 
     if (status != WEIR_OK)
@@ -111,7 +110,7 @@ static void join_ids(const struct weir_rows *rows, struct weir_arena *arena,
     answer->ids = (struct weir_u64s){(const uint64_t *)(const void *)ids, bytes / sizeof(uint64_t)};
 }
 
-enum weir_status storage_erase_samples(struct storage *storage,
+enum weir_status storage_erase_samples(struct store *store,
                                        const struct msg_erase_samples_ask *asked,
                                        struct weir_arena *arena, struct msg_erase_samples *answer,
                                        struct weir_error *err)
@@ -121,7 +120,7 @@ enum weir_status storage_erase_samples(struct storage *storage,
     size_t count;
 
     if (status == WEIR_OK)
-        status = DB_RUN(storage->db, Q_erasures_samples, &rows, err,
+        status = DB_RUN(store->db, Q_erasures_samples, &rows, err,
                         DB_I64S(asked->erasures.at, asked->erasures.count), DB_I64(asked->after),
                         DB_I64(PAGE_IDS * sizeof(uint64_t)), DB_I64(PAGE_EPOCHS));
     if (status != WEIR_OK)
@@ -134,7 +133,7 @@ enum weir_status storage_erase_samples(struct storage *storage,
     return WEIR_OK;
 }
 
-enum weir_status storage_erase_reports(struct storage *storage,
+enum weir_status storage_erase_reports(struct store *store,
                                        const struct msg_erase_reports_ask *asked,
                                        struct weir_arena *arena, struct msg_erase_reports *answer,
                                        struct weir_error *err)
@@ -143,7 +142,7 @@ enum weir_status storage_erase_reports(struct storage *storage,
     enum weir_status status = check_count("erase_reports_ask", asked->erasures.count, err);
 
     if (status == WEIR_OK)
-        status = DB_RUN(storage->db, Q_erasures_report, &rows, err,
+        status = DB_RUN(store->db, Q_erasures_report, &rows, err,
                         DB_I64S(asked->erasures.at, asked->erasures.count));
     if (status != WEIR_OK)
         return status;

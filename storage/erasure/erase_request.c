@@ -36,10 +36,10 @@ struct asked_names {
     bool is_enough; /* without any of them: the request is about other things as well */
 };
 
-static enum weir_status check_names(const struct storage *storage, const struct asked_names *asked,
+static enum weir_status check_names(struct store *store, const struct asked_names *asked,
                                     uint32_t *ret_dataset, struct weir_error *err)
 {
-    const struct dataset *dataset = storage_catalog_find(storage->catalog, asked->dataset);
+    const struct dataset *dataset = storage_catalog_find(store->catalog, asked->dataset);
     size_t names = asked->subjects->count + asked->keys->count;
 
     if (names > ERASE_SUBJECTS_MAX || asked->ids->count > ERASE_IDS_MAX)
@@ -61,26 +61,26 @@ static bool has_names(const struct asked_names *asked)
     return asked->subjects->count + asked->keys->count + asked->ids->count > 0;
 }
 
-static void add_clear(const struct storage *storage, struct erase_request *request,
+static void add_clear(struct store *store, struct erase_request *request,
                       enum storage_hash_domain domain, const struct weir_strs *clear)
 {
     for (size_t i = 0; i < clear->count; i++) {
         struct key_name name =
-            storage_key_name(&storage->secret, domain, weir_bytes_of(clear->at[i]));
+            storage_key_name(&store->secret, domain, weir_bytes_of(clear->at[i]));
 
         storage_key_names_add(&request->names, &name);
     }
 }
 
 /* Hashes the clear values, which go no further. */
-static struct erase_request *new_request(const struct storage *storage,
-                                         const struct asked_names *asked, uint32_t dataset)
+static struct erase_request *new_request(struct store *store, const struct asked_names *asked,
+                                         uint32_t dataset)
 {
     struct erase_request *request = weir_calloc(1, sizeof *request);
 
     request->dataset = dataset;
-    add_clear(storage, request, HASH_SUBJECT, asked->subjects);
-    add_clear(storage, request, HASH_KEY, asked->keys);
+    add_clear(store, request, HASH_SUBJECT, asked->subjects);
+    add_clear(store, request, HASH_KEY, asked->keys);
     storage_open_erasure_list(request);
     for (size_t i = 0; i < asked->ids->count; i++)
         storage_id_list_add(&request->wanted, asked->ids->at[i]);
@@ -96,9 +96,8 @@ static struct asked_names names_of(const struct msg_erase_accept *asked)
                                 asked->drop_refused};
 }
 
-static enum weir_status check_accept(const struct storage *storage,
-                                     const struct msg_erase_accept *asked, uint32_t *ret_dataset,
-                                     struct weir_error *err)
+static enum weir_status check_accept(struct store *store, const struct msg_erase_accept *asked,
+                                     uint32_t *ret_dataset, struct weir_error *err)
 {
     const struct asked_names names = names_of(asked);
     size_t size = strlen(asked->uuid);
@@ -108,7 +107,7 @@ static enum weir_status check_accept(const struct storage *storage,
                          "erase_accept: expected a uuid of 1 to %d and a reference of at most %d "
                          "characters",
                          UUID_MAX, REFERENCE_MAX);
-    return check_names(storage, &names, ret_dataset, err);
+    return check_names(store, &names, ret_dataset, err);
 }
 
 /* Rows of requests on their way to one statement: their bytes one after the other, and how many of them each column
@@ -165,19 +164,18 @@ static void request_rows_fini(struct request_rows *rows)
 
 #define COLUMN(rows, column) DB_I64S((rows)->columns[column].at, (rows)->columns[column].count)
 
-static enum weir_status run_insert(struct storage *storage, const struct request_rows *given,
+static enum weir_status run_insert(struct store *store, const struct request_rows *given,
                                    struct weir_rows **ret_rows, struct weir_error *err)
 {
-    return DB_RUN(storage->db, Q_erasures_add, ret_rows, err,
-                  DB_BYTES(weir_buf_view(&given->bytes)), COLUMN(given, ROW_DATASET),
-                  COLUMN(given, ROW_ACCEPTED), COLUMN(given, ROW_AT), COLUMN(given, ROW_UUID),
-                  COLUMN(given, ROW_REFERENCE), COLUMN(given, ROW_SUBJECTS),
-                  COLUMN(given, ROW_WANTED), COLUMN(given, ROW_KEYS), COLUMN(given, ROW_PROOFS),
-                  COLUMN(given, ROW_DROPS));
+    return DB_RUN(store->db, Q_erasures_add, ret_rows, err, DB_BYTES(weir_buf_view(&given->bytes)),
+                  COLUMN(given, ROW_DATASET), COLUMN(given, ROW_ACCEPTED), COLUMN(given, ROW_AT),
+                  COLUMN(given, ROW_UUID), COLUMN(given, ROW_REFERENCE),
+                  COLUMN(given, ROW_SUBJECTS), COLUMN(given, ROW_WANTED), COLUMN(given, ROW_KEYS),
+                  COLUMN(given, ROW_PROOFS), COLUMN(given, ROW_DROPS));
 }
 
 /* Rows come in the order of the requests; one that was made before has none. */
-static void number_all(struct storage *storage, struct erase_acceptance *const *all, size_t count,
+static void number_all(struct eraser *eraser, struct erase_acceptance *const *all, size_t count,
                        const struct weir_rows *rows)
 {
     size_t row = 0;
@@ -189,12 +187,12 @@ static void number_all(struct storage *storage, struct erase_acceptance *const *
             continue;
         one->request->number = (uint64_t)weir_rows_i64(rows, row++, 1);
         one->answer.erasure = one->request->number;
-        storage_erasing_take_up(storage, one->request);
+        storage_erasing_take_up(eraser, one->request);
         one->request = NULL;
     }
 }
 
-static enum weir_status insert_all(struct storage *storage, struct erase_acceptance *const *all,
+static enum weir_status insert_all(struct eraser *eraser, struct erase_acceptance *const *all,
                                    size_t count, struct weir_error *err)
 {
     struct request_rows given = {0};
@@ -206,9 +204,9 @@ static enum weir_status insert_all(struct storage *storage, struct erase_accepta
             add_row(&given, all[i]);
     }
     if (given.bytes.size > 0)
-        status = run_insert(storage, &given, &rows, err);
+        status = run_insert(eraser->store, &given, &rows, err);
     if (status == WEIR_OK && rows)
-        number_all(storage, all, count, rows);
+        number_all(eraser, all, count, rows);
     request_rows_fini(&given);
     return status;
 }
@@ -220,11 +218,11 @@ static void drop_request(struct erase_acceptance *one)
 }
 
 /* The same request again: its number, and what it means by now. */
-static enum weir_status accepted_before(struct storage *storage, uint64_t number,
+static enum weir_status accepted_before(struct store *store, uint64_t number,
                                         struct msg_erase_accepted *answer, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(storage->db, Q_erasure_get, &rows, err, DB_I64(number));
+    enum weir_status status = DB_RUN(store->db, Q_erasure_get, &rows, err, DB_I64(number));
 
     answer->erasure = number;
     if (status == WEIR_OK)
@@ -233,18 +231,18 @@ static enum weir_status accepted_before(struct storage *storage, uint64_t number
 }
 
 /* Counts the samples that it means; *ret_unmatched, where a match is expected: its names that nobody has. */
-static enum weir_status match(struct storage *storage, const struct erase_request *request,
+static enum weir_status match(struct store *store, const struct erase_request *request,
                               bool expects_match, struct unmatched *ret_unmatched,
                               uint64_t *ret_matched, struct weir_error *err)
 {
     struct id_list matched = {0};
-    enum weir_status status = storage_resolve(storage, request, MATCHED_MAX, &matched, err);
+    enum weir_status status = storage_resolve(store, request, MATCHED_MAX, &matched, err);
 
     *ret_matched = matched.count;
     free(matched.at);
     if (status != WEIR_OK || !expects_match)
         return status;
-    status = storage_unmatched_find(storage, request, *ret_matched, ret_unmatched, err);
+    status = storage_unmatched_find(store, request, *ret_matched, ret_unmatched, err);
     if (status == WEIR_OK && ret_unmatched->is_all)
         return weir_fail(err, WEIR_NOT_FOUND,
                          "no sample has any of these names: nothing was created; --allow-none "
@@ -253,75 +251,75 @@ static enum weir_status match(struct storage *storage, const struct erase_reques
 }
 
 /* Makes the request, which has no row yet. */
-static enum weir_status prepare_new(struct storage *storage, struct erase_acceptance *one,
+static enum weir_status prepare_new(struct store *store, struct erase_acceptance *one,
                                     uint32_t dataset)
 {
     const struct asked_names names = names_of(one->asked);
     struct unmatched unmatched = {0};
     enum weir_status status;
 
-    one->request = new_request(storage, &names, dataset);
+    one->request = new_request(store, &names, dataset);
     one->request->accepted_us = weir_now_wall_us();
     one->request->drops_refused = one->asked->drop_refused;
-    status = match(storage, one->request, one->asked->expects_match && has_names(&names),
-                   &unmatched, &one->answer.matched, &one->err);
-    storage_unmatched_tell(&storage->secret, &unmatched, one->asked, one->arena, &one->answer);
+    status = match(store, one->request, one->asked->expects_match && has_names(&names), &unmatched,
+                   &one->answer.matched, &one->err);
+    storage_unmatched_tell(&store->secret, &unmatched, one->asked, one->arena, &one->answer);
     storage_unmatched_fini(&unmatched);
     return status;
 }
 
 /* The request comes again. *ret_known: false, it is new. */
-static enum weir_status answer_known(struct storage *storage, struct erase_acceptance *one,
+static enum weir_status answer_known(struct store *store, struct erase_acceptance *one,
                                      bool *ret_known, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(storage->db, Q_erasure_find, &rows, err, DB_TEXT(one->asked->uuid));
+        DB_RUN(store->db, Q_erasure_find, &rows, err, DB_TEXT(one->asked->uuid));
 
     *ret_known = status == WEIR_OK && weir_rows_count(rows) == 1;
     if (!*ret_known)
         return status;
     one->answer = (struct msg_erase_accepted){0};
-    return accepted_before(storage, (uint64_t)weir_rows_i64(rows, 0, 0), &one->answer, err);
+    return accepted_before(store, (uint64_t)weir_rows_i64(rows, 0, 0), &one->answer, err);
 }
 
 /* Names that nobody has any more may be those of a request that was accepted before. */
-static enum weir_status refuse_unless_known(struct storage *storage, struct erase_acceptance *one,
+static enum weir_status refuse_unless_known(struct store *store, struct erase_acceptance *one,
                                             struct weir_error *err)
 {
     bool is_known;
-    enum weir_status status = answer_known(storage, one, &is_known, err);
+    enum weir_status status = answer_known(store, one, &is_known, err);
 
     if (status == WEIR_OK && is_known)
         one->status = WEIR_OK;
     return status;
 }
 
-static bool ends_all(const struct storage *storage, enum weir_status status)
+static bool ends_all(struct store *store, enum weir_status status)
 {
-    return status == WEIR_UNAVAILABLE || status == WEIR_INTERNAL || storage->is_stale;
+    return status == WEIR_UNAVAILABLE || status == WEIR_INTERNAL || store->is_stale;
 }
 
-static enum weir_status prepare(struct storage *storage, struct erase_acceptance *one,
+static enum weir_status prepare(struct store *store, struct erase_acceptance *one,
                                 struct weir_error *err)
 {
     uint32_t dataset = 0; /* every one */
 
-    one->status = check_accept(storage, one->asked, &dataset, &one->err);
+    one->status = check_accept(store, one->asked, &dataset, &one->err);
     if (one->status != WEIR_OK)
         return WEIR_OK;
-    one->status = prepare_new(storage, one, dataset);
+    one->status = prepare_new(store, one, dataset);
     if (one->status == WEIR_OK)
         return WEIR_OK;
     drop_request(one);
-    if (!ends_all(storage, one->status))
-        return refuse_unless_known(storage, one, err);
+    if (!ends_all(store, one->status))
+        return refuse_unless_known(store, one, err);
     *err = one->err;
     return one->status;
 }
 
 /* Those that have no row by now were made before, or by another request of the group. */
-static enum weir_status answer_others(struct storage *storage, struct erase_acceptance *one,
+static enum weir_status answer_others(struct store *store, struct erase_acceptance *one,
                                       struct weir_error *err)
 {
     bool is_known = false;
@@ -330,41 +328,41 @@ static enum weir_status answer_others(struct storage *storage, struct erase_acce
     if (!one->request)
         return WEIR_OK;
     drop_request(one);
-    status = answer_known(storage, one, &is_known, err);
+    status = answer_known(store, one, &is_known, err);
     if (status == WEIR_OK && !is_known)
         status = weir_fail(err, WEIR_INTERNAL, "erasure: a request has no row");
     return status;
 }
 
-enum weir_status storage_erase_accept_all(struct storage *storage,
+enum weir_status storage_erase_accept_all(struct eraser *eraser,
                                           struct erase_acceptance *const *all, size_t count,
                                           struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
 
     for (size_t i = 0; status == WEIR_OK && i < count; i++)
-        status = prepare(storage, all[i], err);
+        status = prepare(eraser->store, all[i], err);
     if (status == WEIR_OK)
-        status = insert_all(storage, all, count, err);
+        status = insert_all(eraser, all, count, err);
     for (size_t i = 0; status == WEIR_OK && i < count; i++)
-        status = answer_others(storage, all[i], err);
+        status = answer_others(eraser->store, all[i], err);
     for (size_t i = 0; status != WEIR_OK && i < count; i++)
         drop_request(all[i]);
     if (status != WEIR_OK)
-        storage_doubt(storage);
+        storage_doubt(eraser->store);
     return status;
 }
 
-enum weir_status storage_erase_accept(struct storage *storage, const struct msg_erase_accept *asked,
+enum weir_status storage_erase_accept(struct eraser *eraser, const struct msg_erase_accept *asked,
                                       struct weir_arena *arena, struct msg_erase_accepted *answer,
                                       struct weir_error *err)
 {
     struct erase_acceptance one = {.asked = asked, .arena = arena};
     struct erase_acceptance *const all[] = {&one};
-    enum weir_status status = storage_ready(storage, err);
+    enum weir_status status = storage_ready(eraser->store, err);
 
     if (status == WEIR_OK)
-        status = storage_erase_accept_all(storage, all, 1, err);
+        status = storage_erase_accept_all(eraser, all, 1, err);
     if (status != WEIR_OK)
         return status;
     *answer = one.answer;
@@ -390,7 +388,7 @@ static struct weir_strs split_lines(const char *text, struct weir_arena *arena)
     return (struct weir_strs){lines, count};
 }
 
-static enum weir_status read_page(struct storage *storage, const struct msg_erase_ask *asked,
+static enum weir_status read_page(struct store *store, const struct msg_erase_ask *asked,
                                   struct weir_arena *arena, struct msg_erase_is *answer,
                                   struct weir_error *err)
 {
@@ -400,8 +398,8 @@ static enum weir_status read_page(struct storage *storage, const struct msg_eras
 
     if (asked->page == 0 || asked->page > answer->pages)
         return WEIR_OK;
-    status = DB_RUN(storage->db, Q_erasure_page, &rows, err, DB_I64(asked->erasure),
-                    DB_I64(asked->page));
+    status =
+        DB_RUN(store->db, Q_erasure_page, &rows, err, DB_I64(asked->erasure), DB_I64(asked->page));
     if (status == WEIR_OK && weir_rows_count(rows) == 0)
         status = weir_fail(err, WEIR_CORRUPT, "erasure %llu: page %llu of its ids is missing",
                            (unsigned long long)asked->erasure, (unsigned long long)asked->page);
@@ -413,13 +411,13 @@ static enum weir_status read_page(struct storage *storage, const struct msg_eras
     return WEIR_OK;
 }
 
-enum weir_status storage_erase_ask(struct storage *storage, const struct msg_erase_ask *asked,
+enum weir_status storage_erase_ask(struct eraser *eraser, const struct msg_erase_ask *asked,
                                    struct weir_arena *arena, struct msg_erase_is *answer,
                                    struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(storage->db, Q_erasure_get, &rows, err, DB_I64(asked->erasure));
+        DB_RUN(eraser->store->db, Q_erasure_get, &rows, err, DB_I64(asked->erasure));
 
     if (status != WEIR_OK)
         return status;
@@ -445,13 +443,13 @@ enum weir_status storage_erase_ask(struct storage *storage, const struct msg_era
         .objects_cleaned = (uint64_t)weir_rows_i64(rows, 0, 15),
         .dropped = split_lines(weir_rows_text(rows, 0, 16), arena),
     };
-    status = storage_erasing_trouble(storage, asked->erasure, arena, answer, err);
-    return status != WEIR_OK ? status : read_page(storage, asked, arena, answer, err);
+    status = storage_erasing_trouble(eraser, asked->erasure, arena, answer, err);
+    return status != WEIR_OK ? status : read_page(eraser->store, asked, arena, answer, err);
 }
 
 /* ---- a dry run ---- */
 
-static enum weir_status sum_bytes(struct storage *storage, const struct id_list *ids,
+static enum weir_status sum_bytes(struct store *store, const struct id_list *ids,
                                   uint64_t *ret_bytes, struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
@@ -460,18 +458,18 @@ static enum weir_status sum_bytes(struct storage *storage, const struct id_list 
     for (size_t i = 0; status == WEIR_OK && i < ids->count; i++) {
         struct located found;
 
-        status = storage_find(storage, ids->at[i], &found, err);
+        status = storage_find(store, ids->at[i], &found, err);
         *ret_bytes += status == WEIR_OK ? found.length : 0;
     }
     return status;
 }
 
-static enum weir_status find_all(struct storage *storage, const struct erase_request *request,
+static enum weir_status find_all(struct store *store, const struct erase_request *request,
                                  struct weir_arena *arena, struct msg_found *answer,
                                  struct weir_error *err)
 {
     struct id_list ids = {0};
-    enum weir_status status = storage_resolve(storage, request, ERASE_IDS_MAX + 1, &ids, err);
+    enum weir_status status = storage_resolve(store, request, ERASE_IDS_MAX + 1, &ids, err);
 
     if (status == WEIR_OK && ids.count > ERASE_IDS_MAX)
         status = weir_fail(err, WEIR_LIMIT,
@@ -479,7 +477,7 @@ static enum weir_status find_all(struct storage *storage, const struct erase_req
                            "or fewer subjects",
                            ids.count, ERASE_IDS_MAX);
     if (status == WEIR_OK)
-        status = sum_bytes(storage, &ids, &answer->bytes, err);
+        status = sum_bytes(store, &ids, &answer->bytes, err);
     if (status == WEIR_OK && ids.count > 0)
         answer->ids = (struct weir_u64s){weir_arena_copy(arena, ids.at, ids.count * sizeof *ids.at),
                                          ids.count};
@@ -487,7 +485,7 @@ static enum weir_status find_all(struct storage *storage, const struct erase_req
     return status;
 }
 
-enum weir_status storage_erase_find(struct storage *storage, const struct msg_find *asked,
+enum weir_status storage_erase_find(struct store *store, const struct msg_find *asked,
                                     struct weir_arena *arena, struct msg_found *answer,
                                     struct weir_error *err)
 {
@@ -497,14 +495,14 @@ enum weir_status storage_erase_find(struct storage *storage, const struct msg_fi
                                       .ids = &asked->ids};
     struct erase_request *request;
     uint32_t dataset = 0;
-    enum weir_status status = storage_ready(storage, err);
+    enum weir_status status = storage_ready(store, err);
 
     if (status == WEIR_OK)
-        status = check_names(storage, &names, &dataset, err);
+        status = check_names(store, &names, &dataset, err);
     if (status != WEIR_OK)
         return status;
-    request = new_request(storage, &names, dataset);
-    status = find_all(storage, request, arena, answer, err);
+    request = new_request(store, &names, dataset);
+    status = find_all(store, request, arena, answer, err);
     storage_erase_request_free(request);
     return status;
 }

@@ -5,29 +5,29 @@
 #include "storage/erasure/open_erasure.h"
 #include "storage/erasure/s3_owed.h"
 
-static struct open_erasure *find_erasure(const struct storage *storage, uint64_t number,
+static struct open_erasure *find_erasure(const struct eraser *eraser, uint64_t number,
                                          struct erase_request **ret_request)
 {
-    for (size_t i = 0; storage->erasing && i < storage->erasing->count; i++) {
-        *ret_request = storage_open_erasure_find(storage->erasing->at[i], number);
+    for (size_t i = 0; eraser->erasing && i < eraser->erasing->count; i++) {
+        *ret_request = storage_open_erasure_find(eraser->erasing->at[i], number);
         if (*ret_request)
-            return storage->erasing->at[i];
+            return eraser->erasing->at[i];
     }
     return NULL;
 }
 
-bool storage_erasing_is_open(const struct storage *storage, uint64_t number)
+bool storage_erasing_is_open(const struct eraser *eraser, uint64_t number)
 {
     struct erase_request *request;
-    const struct open_erasure *erasure = find_erasure(storage, number, &request);
+    const struct open_erasure *erasure = find_erasure(eraser, number, &request);
 
     return erasure && erasure->state < ERASURE_SCRUBBED;
 }
 
-bool storage_erasing_is_scrubbing(const struct storage *storage)
+bool storage_erasing_is_scrubbing(const struct eraser *eraser)
 {
-    for (size_t i = 0; i < storage->erasing->count; i++) {
-        const struct open_erasure *erasure = storage->erasing->at[i];
+    for (size_t i = 0; i < eraser->erasing->count; i++) {
+        const struct open_erasure *erasure = eraser->erasing->at[i];
 
         if (erasure->state == ERASURE_IN_FORCE && !erasure->is_overwritten &&
             erasure->inherited != 0 && !storage_scrub_waits(erasure, weir_now_ms()))
@@ -36,10 +36,10 @@ bool storage_erasing_is_scrubbing(const struct storage *storage)
     return false;
 }
 
-bool storage_erasing_holds_runs(const struct storage *storage)
+bool storage_erasing_holds_runs(const struct eraser *eraser)
 {
-    for (size_t i = 0; i < storage->erasing->count; i++) {
-        const struct open_erasure *erasure = storage->erasing->at[i];
+    for (size_t i = 0; i < eraser->erasing->count; i++) {
+        const struct open_erasure *erasure = eraser->erasing->at[i];
 
         if (erasure->resolving || (erasure->is_blank && !erasure->is_thin))
             return true;
@@ -47,10 +47,10 @@ bool storage_erasing_holds_runs(const struct storage *storage)
     return false;
 }
 
-bool storage_erasing_is_half_way(const struct storage *storage)
+bool storage_erasing_is_half_way(const struct eraser *eraser)
 {
-    for (size_t i = 0; i < storage->erasing->count; i++) {
-        const struct open_erasure *erasure = storage->erasing->at[i];
+    for (size_t i = 0; i < eraser->erasing->count; i++) {
+        const struct open_erasure *erasure = eraser->erasing->at[i];
 
         if (erasure->state == ERASURE_IN_FORCE &&
             (!erasure->is_overwritten || (erasure->drops > 0 && !erasure->is_dropped)))
@@ -80,19 +80,19 @@ static bool is_unverified(const struct open_erasure *erasure, const struct erase
     return erasure->failing.trouble || request->is_unidentified;
 }
 
-enum weir_status storage_erasing_trouble(struct storage *storage, uint64_t number,
+enum weir_status storage_erasing_trouble(struct eraser *eraser, uint64_t number,
                                          struct weir_arena *arena, struct msg_erase_is *answer,
                                          struct weir_error *err)
 {
     struct erase_request *request = NULL;
-    const struct open_erasure *erasure = find_erasure(storage, number, &request);
+    const struct open_erasure *erasure = find_erasure(eraser, number, &request);
     struct owed_troubles owed = {0};
     enum weir_status status = WEIR_OK;
 
     answer->trouble = erasure ? trouble_of(erasure, request, arena) : "";
     answer->unverified = erasure && is_unverified(erasure, request);
     if (!*answer->trouble)
-        status = storage_owed_troubles(storage, arena, &owed, err);
+        status = storage_owed_troubles(eraser->store, arena, &owed, err);
     for (size_t i = 0; i < owed.count; i++) {
         if (owed.at[i].erasure == number)
             answer->trouble = owed.at[i].text;
@@ -123,19 +123,19 @@ static void add_troubles(const struct open_erasure *erasure, struct troubles *tr
     }
 }
 
-enum weir_status storage_erasing_troubles(struct storage *storage, struct weir_arena *arena,
+enum weir_status storage_erasing_troubles(struct eraser *eraser, struct weir_arena *arena,
                                           struct msg_erase_troubles *answer, struct weir_error *err)
 {
     struct owed_troubles owed = {0};
-    enum weir_status status = storage_owed_troubles(storage, arena, &owed, err);
+    enum weir_status status = storage_owed_troubles(eraser->store, arena, &owed, err);
     size_t most = ERASE_TROUBLES_MAX + owed.count + 1;
     struct troubles all = {.arena = arena,
                            .erasures = weir_arena_alloc(arena, most * sizeof *all.erasures),
                            .unverified = weir_arena_alloc(arena, most * sizeof *all.unverified),
                            .texts = weir_arena_alloc(arena, most * sizeof *all.texts)};
 
-    for (size_t i = 0; storage->erasing && i < storage->erasing->count; i++)
-        add_troubles(storage->erasing->at[i], &all);
+    for (size_t i = 0; eraser->erasing && i < eraser->erasing->count; i++)
+        add_troubles(eraser->erasing->at[i], &all);
     for (size_t i = 0; i < owed.count; i++) {
         all.texts[all.count] = owed.at[i].text;
         all.erasures[all.count++] = owed.at[i].erasure;

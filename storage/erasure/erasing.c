@@ -5,6 +5,7 @@
 #include "core/base/fault.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "storage/chunks/key_merge.h"
 #include "storage/erasure/dropping.h"
 #include "storage/erasure/open_erasure.h"
 #include "storage/erasure/s3_owed.h"
@@ -25,7 +26,7 @@ enum {
 
 /* ---- life ---- */
 
-void storage_erasing_free(struct erasing *erasing)
+static void free_erasing(struct erasing *erasing)
 {
     if (!erasing)
         return;
@@ -53,25 +54,24 @@ static void add_waiting(struct erasing *erasing, struct erase_request *request)
     erasing->waiting[erasing->waiting_count++] = request;
 }
 
-static void add_erased_names(struct storage *storage, uint32_t dataset,
-                             const struct key_names *names)
+static void add_erased_names(struct store *store, uint32_t dataset, const struct key_names *names)
 {
     for (size_t i = 0; i < names->count; i++)
-        storage_erased_names_add(&storage->erased, dataset, &names->at[i]);
+        storage_erased_names_add(&store->erased, dataset, &names->at[i]);
 }
 
-void storage_erasing_take_up(struct storage *storage, struct erase_request *request)
+void storage_erasing_take_up(struct eraser *eraser, struct erase_request *request)
 {
-    add_waiting(storage->erasing, request);
-    storage->erasing->newest_ms = weir_now_ms();
-    storage_pump(storage);
+    add_waiting(eraser->erasing, request);
+    eraser->erasing->newest_ms = weir_now_ms();
+    storage_pump(eraser->store);
 }
 
 /* A hole between epochs would move those behind it to lower numbers, which holders have passed. */
-static enum weir_status check_epoch(const struct storage *storage, int64_t epoch, size_t count,
+static enum weir_status check_epoch(const struct eraser *eraser, int64_t epoch, size_t count,
                                     struct weir_error *err)
 {
-    uint64_t expected = storage_erasure_epoch(storage->erasure) + 1;
+    uint64_t expected = storage_leases_epoch(eraser->leases) + 1;
 
     if ((uint64_t)epoch == expected && count <= STORAGE_ERASED_MAX)
         return WEIR_OK;
@@ -83,7 +83,7 @@ static enum weir_status check_epoch(const struct storage *storage, int64_t epoch
 }
 
 /* Ids of the epoch, of however many requests; those of the next epoch begin at `*ret_at` afterwards. */
-static enum weir_status add_epoch(struct storage *storage, const struct weir_rows *rows,
+static enum weir_status add_epoch(struct eraser *eraser, const struct weir_rows *rows,
                                   size_t *ret_at, struct weir_error *err)
 {
     size_t at = *ret_at;
@@ -98,26 +98,26 @@ static enum weir_status add_epoch(struct storage *storage, const struct weir_row
             storage_id_list_add(&ids, weir_get_u64(packed.at + i));
     }
     storage_id_list_sort(&ids);
-    status = check_epoch(storage, epoch, ids.count, err);
+    status = check_epoch(eraser, epoch, ids.count, err);
     if (status == WEIR_OK)
-        (void)storage_erasure_add(storage->erasure, ids.at, ids.count);
+        (void)storage_leases_add(eraser->leases, ids.at, ids.count);
     free(ids.at);
     *ret_at = at;
     return status;
 }
 
-static enum weir_status load_epochs(struct storage *storage, struct weir_error *err)
+static enum weir_status load_epochs(struct eraser *eraser, struct weir_error *err)
 {
     for (bool is_through = false; !is_through;) {
-        uint64_t known = storage_erasure_epoch(storage->erasure);
+        uint64_t known = storage_leases_epoch(eraser->leases);
         WEIR_AUTO(weir_rows) rows = NULL;
-        enum weir_status status = DB_RUN(storage->db, Q_epochs, &rows, err, DB_I64(known),
+        enum weir_status status = DB_RUN(eraser->store->db, Q_epochs, &rows, err, DB_I64(known),
                                          DB_I64(known + EPOCHS_PER_QUERY));
 
         if (status != WEIR_OK)
             return status;
         for (size_t at = 0; status == WEIR_OK && at < weir_rows_count(rows);)
-            status = add_epoch(storage, rows, &at, err);
+            status = add_epoch(eraser, rows, &at, err);
         if (status != WEIR_OK)
             return status;
         is_through = weir_rows_count(rows) == 0;
@@ -125,18 +125,18 @@ static enum weir_status load_epochs(struct storage *storage, struct weir_error *
     return WEIR_OK;
 }
 
-static enum weir_status load_subjects(struct storage *storage, struct weir_error *err)
+static enum weir_status load_subjects(struct store *store, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(storage->db, Q_erasure_subjects, &rows, err);
+    enum weir_status status = DB_RUN(store->db, Q_erasure_subjects, &rows, err);
 
-    storage_erased_names_fini(&storage->erased);
+    storage_erased_names_fini(&store->erased);
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         struct key_names names = {0};
 
         status = storage_open_erasure_names(weir_rows_bytes(rows, i, 3),
                                             weir_rows_bytes(rows, i, 1), &names, err);
-        add_erased_names(storage, (uint32_t)weir_rows_i64(rows, i, 0), &names);
+        add_erased_names(store, (uint32_t)weir_rows_i64(rows, i, 0), &names);
         free(names.at);
     }
     return status;
@@ -152,28 +152,28 @@ static void wait_all(struct erasing *erasing, struct open_erasure *accepted)
 }
 
 /* A death may have left them. */
-static enum weir_status load_spent(struct storage *storage, struct weir_error *err)
+static enum weir_status load_spent(struct eraser *eraser, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(storage->db, Q_erasure_prints_spent, &rows, err);
+    enum weir_status status = DB_RUN(eraser->store->db, Q_erasure_prints_spent, &rows, err);
 
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
-        storage_id_list_add(&storage->erasing->spent, (uint64_t)weir_rows_i64(rows, i, 0));
+        storage_id_list_add(&eraser->erasing->spent, (uint64_t)weir_rows_i64(rows, i, 0));
     return status;
 }
 
-enum weir_status storage_erasing_load(struct storage *storage, struct weir_error *err)
+enum weir_status storage_erasing_load(struct eraser *eraser, struct weir_error *err)
 {
     struct open_erasure *by_state[ERASURE_VERIFIED + 1] = {NULL};
-    enum weir_status status = load_epochs(storage, err);
+    enum weir_status status = load_epochs(eraser, err);
 
     if (status == WEIR_OK)
-        status = load_subjects(storage, err);
+        status = load_subjects(eraser->store, err);
     if (status == WEIR_OK)
-        status = storage_erase_load(storage, by_state, err);
+        status = storage_erase_load(eraser->store, by_state, err);
     if (status == WEIR_OK) {
-        storage_erasing_free(storage->erasing);
-        storage->erasing = weir_calloc(1, sizeof *storage->erasing);
+        free_erasing(eraser->erasing);
+        eraser->erasing = weir_calloc(1, sizeof *eraser->erasing);
     }
     for (size_t state = 0; state < WEIR_COUNT(by_state); state++) {
         if (!by_state[state])
@@ -181,45 +181,45 @@ enum weir_status storage_erasing_load(struct storage *storage, struct weir_error
         if (status != WEIR_OK)
             storage_open_erasure_free(by_state[state]);
         else if (state == ERASURE_ACCEPTED)
-            wait_all(storage->erasing, by_state[state]);
+            wait_all(eraser->erasing, by_state[state]);
         else
-            add_erasure(storage->erasing, by_state[state]);
+            add_erasure(eraser->erasing, by_state[state]);
     }
     if (status == WEIR_OK)
-        status = load_spent(storage, err);
+        status = load_spent(eraser, err);
     if (status == WEIR_OK)
-        storage_erasing_hint(storage);
+        storage_erasing_hint(eraser);
     return status;
 }
 
-void storage_erasing_hint(struct storage *storage)
+void storage_erasing_hint(struct eraser *eraser)
 {
     size_t slots[STORAGE_HOLDERS_MAX];
-    size_t count = storage_erasure_silent(storage->erasure, weir_now_ms(), slots);
-    const struct msg_erased hint = {.epoch = storage_erasure_epoch(storage->erasure)};
+    size_t count = storage_leases_silent(eraser->leases, weir_now_ms(), slots);
+    const struct msg_erased hint = {.epoch = storage_leases_epoch(eraser->leases)};
 
-    for (size_t i = 0; i < count && storage->server; i++) /* a lost hint costs half a second */
-        (void)weir_rpc_push(storage->server, &storage->routes[slots[i]], MSG_erased, &hint, NULL);
+    for (size_t i = 0; i < count && eraser->server; i++) /* a lost hint costs half a second */
+        (void)weir_rpc_push(eraser->server, &eraser->routes[slots[i]], MSG_erased, &hint, NULL);
 }
 
 /* ---- from one state to the next ---- */
 
 /* Some requests of it, in a transaction; *ret_done with the last. */
-typedef enum weir_status move_fn(struct storage *storage, struct open_erasure *erasure,
+typedef enum weir_status move_fn(struct eraser *eraser, struct open_erasure *erasure,
                                  const struct id_list *numbers, struct weir_error *err);
 
-static enum weir_status move_some(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status move_some(struct eraser *eraser, struct open_erasure *erasure,
                                   move_fn *move, bool *ret_done, struct weir_error *err)
 {
     struct id_list numbers = storage_open_erasure_numbers(erasure, erasure->moved, ERASE_SLICE);
-    enum weir_status status = weir_db_begin(storage->db, err);
+    enum weir_status status = weir_db_begin(eraser->store->db, err);
 
     if (status == WEIR_OK)
-        status = move(storage, erasure, &numbers, err);
+        status = move(eraser, erasure, &numbers, err);
     if (status == WEIR_OK)
-        status = weir_db_commit(storage->db, err);
+        status = weir_db_commit(eraser->store->db, err);
     if (status != WEIR_OK)
-        weir_db_rollback(storage->db);
+        weir_db_rollback(eraser->store->db);
     else
         erasure->moved += numbers.count;
     free(numbers.at);
@@ -239,21 +239,21 @@ static void tell(const struct open_erasure *erasure, const char *what)
 
 /* ---- accepted -> tombstoned ---- */
 
-enum weir_status storage_scrub_flush(struct storage *storage, struct weir_error *err)
+enum weir_status storage_scrub_flush(struct eraser *eraser, struct weir_error *err)
 {
-    const struct scan_tools tools = storage_tools(storage);
     enum weir_status status = WEIR_OK;
 
-    for (size_t i = 0; status == WEIR_OK && i < storage->catalog->count; i++)
-        status = storage_scan_flush(storage->catalog->datasets[i], &tools, err);
+    for (size_t i = 0; status == WEIR_OK && i < eraser->store->catalog->count; i++)
+        status = storage_scan_flush(eraser->store->catalog->datasets[i],
+                                    storage_scanner_tools(eraser->scanner), err);
     return status;
 }
 
 /* As many of those that wait as are looked up together. From here on what comes in is compared with their names: it is
  * not looked up any more. */
-static struct open_erasure *begin_waiting(struct storage *storage)
+static struct open_erasure *begin_waiting(struct eraser *eraser)
 {
-    struct erasing *erasing = storage->erasing;
+    struct erasing *erasing = eraser->erasing;
     struct open_erasure *erasure;
     size_t asked = 0;
 
@@ -265,7 +265,7 @@ static struct open_erasure *begin_waiting(struct storage *storage)
         struct erase_request *request = erasing->waiting[erasing->waiting_at++];
 
         asked += request->names.count + request->wanted.count;
-        add_erased_names(storage, request->dataset, &request->names);
+        add_erased_names(eraser->store, request->dataset, &request->names);
         storage_open_erasure_add(erasure, request);
     }
     if (erasing->waiting_at == erasing->waiting_count)
@@ -274,14 +274,14 @@ static struct open_erasure *begin_waiting(struct storage *storage)
     return erasure;
 }
 
-static enum weir_status move_tombstoned(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status move_tombstoned(struct eraser *eraser, struct open_erasure *erasure,
                                         const struct id_list *numbers, struct weir_error *err)
 {
-    return DB_RUN(storage->db, Q_erasures_tombstoned, NULL, err,
+    return DB_RUN(eraser->store->db, Q_erasures_tombstoned, NULL, err,
                   DB_I64S(numbers->at, numbers->count), DB_I64(erasure->epoch));
 }
 
-static enum weir_status tombstone(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status tombstone(struct eraser *eraser, struct open_erasure *erasure,
                                   struct weir_error *err)
 {
     bool is_done = false;
@@ -289,31 +289,31 @@ static enum weir_status tombstone(struct storage *storage, struct open_erasure *
 
     if (!erasure->is_resolved) {
         if (!erasure->resolving) {
-            status = storage_scrub_flush(storage, err);
+            status = storage_scrub_flush(eraser, err);
             if (status == WEIR_OK)
-                status = storage_stop_merge(storage, err);
+                status = storage_key_merge_stop(eraser->store, err);
         }
         return status == WEIR_OK
-                   ? storage_tombstone_step(storage, erasure, &erasure->is_resolved, err)
+                   ? storage_tombstone_step(eraser, erasure, &erasure->is_resolved, err)
                    : status;
     }
     /* Not in force before what it relies on: others may have taken samples that it means. */
     if (erasure->moved == 0)
-        erasure->epoch = storage_erasure_epoch(storage->erasure);
-    status = move_some(storage, erasure, move_tombstoned, &is_done, err);
+        erasure->epoch = storage_leases_epoch(eraser->leases);
+    status = move_some(eraser, erasure, move_tombstoned, &is_done, err);
     if (status != WEIR_OK || !is_done)
         return status;
     for (size_t i = 0; i < erasure->count; i++)
         storage_erase_request_forget_names(erasure->requests[i]);
     erasure->state = ERASURE_TOMBSTONED;
     tell(erasure, "erasures tombstoned");
-    return storage_erase_load_epochs(storage, erasure, err);
+    return storage_erase_load_epochs(eraser->store, erasure, err);
 }
 
-static enum weir_status step_accepted(struct storage *storage, bool *ret_more, int64_t *ret_wait_ms,
+static enum weir_status step_accepted(struct eraser *eraser, bool *ret_more, int64_t *ret_wait_ms,
                                       struct weir_error *err)
 {
-    struct erasing *erasing = storage->erasing;
+    struct erasing *erasing = eraser->erasing;
     struct open_erasure *erasure = NULL;
     enum weir_status status;
 
@@ -321,15 +321,16 @@ static enum weir_status step_accepted(struct storage *storage, bool *ret_more, i
         if (erasing->at[i]->state == ERASURE_ACCEPTED)
             erasure = erasing->at[i];
     }
-    if (!erasure && erasing->waiting_at < erasing->waiting_count && storage_awaits_scans(storage)) {
+    if (!erasure && erasing->waiting_at < erasing->waiting_count &&
+        storage_scanner_is_first(eraser->scanner)) {
         *ret_wait_ms = SCANS_POLL_MS;
         return WEIR_OK;
     }
     if (!erasure)
-        erasure = begin_waiting(storage);
+        erasure = begin_waiting(eraser);
     if (!erasure)
         return WEIR_OK;
-    status = tombstone(storage, erasure, err);
+    status = tombstone(eraser, erasure, err);
     *ret_wait_ms = storage_id_fetch_wait_ms(&erasure->fetch);
     *ret_more = *ret_wait_ms == 0;
     return status;
@@ -337,21 +338,21 @@ static enum weir_status step_accepted(struct storage *storage, bool *ret_more, i
 
 /* ---- tombstoned -> in force ---- */
 
-static enum weir_status move_in_force(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status move_in_force(struct eraser *eraser, struct open_erasure *erasure,
                                       const struct id_list *numbers, struct weir_error *err)
 {
-    struct storage_force force =
-        storage_erasure_force(storage->erasure, erasure->epoch, weir_now_ms());
+    struct epoch_force force = storage_leases_force(eraser->leases, erasure->epoch, weir_now_ms());
 
-    return DB_RUN(storage->db, Q_erasures_in_force, NULL, err, DB_I64S(numbers->at, numbers->count),
-                  DB_I64(weir_now_wall_us()), DB_I64(force.answered), DB_I64(force.expired));
+    return DB_RUN(eraser->store->db, Q_erasures_in_force, NULL, err,
+                  DB_I64S(numbers->at, numbers->count), DB_I64(weir_now_wall_us()),
+                  DB_I64(force.answered), DB_I64(force.expired));
 }
 
-static enum weir_status enforce(struct storage *storage, struct open_erasure *erasure,
-                                bool *ret_more, int64_t *ret_wait_ms, struct weir_error *err)
+static enum weir_status enforce(struct eraser *eraser, struct open_erasure *erasure, bool *ret_more,
+                                int64_t *ret_wait_ms, struct weir_error *err)
 {
     int64_t now_ms = weir_now_ms();
-    struct storage_force force = storage_erasure_force(storage->erasure, erasure->epoch, now_ms);
+    struct epoch_force force = storage_leases_force(eraser->leases, erasure->epoch, now_ms);
     bool is_done = false;
     enum weir_status status;
 
@@ -362,7 +363,7 @@ static enum weir_status enforce(struct storage *storage, struct open_erasure *er
         return WEIR_OK;
     }
     *ret_more = true;
-    status = move_some(storage, erasure, move_in_force, &is_done, err);
+    status = move_some(eraser, erasure, move_in_force, &is_done, err);
     if (status != WEIR_OK || !is_done)
         return status;
     erasure->state = ERASURE_IN_FORCE;
@@ -377,54 +378,54 @@ static enum weir_status enforce(struct storage *storage, struct open_erasure *er
 /* ---- in force -> scrubbed ---- */
 
 /* Times and labels of the erased stand in the orders of replays, and some may be half-made. */
-static void drop_orders(struct storage *storage, const struct open_erasure *erasure)
+static void drop_orders(struct eraser *eraser, const struct open_erasure *erasure)
 {
     for (size_t i = 0; i < erasure->datasets.count; i++)
-        storage_replays_drop(storage->replays, (uint32_t)erasure->datasets.at[i]);
+        storage_replays_drop(eraser->replays, (uint32_t)erasure->datasets.at[i]);
 }
 
 /* In a dataset without subjects, reasons for refusing records quote them: whose they were is not known, so that all
  * are dropped. */
-static enum weir_status drop_quotes(struct storage *storage, struct weir_error *err)
+static enum weir_status drop_quotes(struct store *store, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) any = NULL;
-    enum weir_status status = DB_RUN(storage->db, Q_quotes_any, &any, err);
+    enum weir_status status = DB_RUN(store->db, Q_quotes_any, &any, err);
 
     if (status == WEIR_OK && weir_rows_bool(any, 0, 0))
-        status = DB_RUN(storage->db, Q_quarantine_unquote, NULL, err);
+        status = DB_RUN(store->db, Q_quarantine_unquote, NULL, err);
     if (status == WEIR_OK && weir_rows_bool(any, 0, 1))
-        status = DB_RUN(storage->db, Q_pushed_unquote, NULL, err);
+        status = DB_RUN(store->db, Q_pushed_unquote, NULL, err);
     return status;
 }
 
-static enum weir_status move_scrubbed(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status move_scrubbed(struct eraser *eraser, struct open_erasure *erasure,
                                       const struct id_list *numbers, struct weir_error *err)
 {
     enum weir_status status =
-        DB_RUN(storage->db, Q_erasures_scrubbed, NULL, err, DB_I64S(numbers->at, numbers->count),
-               DB_I64(weir_now_wall_us()));
+        DB_RUN(eraser->store->db, Q_erasures_scrubbed, NULL, err,
+               DB_I64S(numbers->at, numbers->count), DB_I64(weir_now_wall_us()));
 
     if (status == WEIR_OK && erasure->owing.is_any)
-        status = storage_owed_remark(storage, erasure, numbers, err);
+        status = storage_owed_remark(eraser->store, erasure, numbers, err);
     if (status == WEIR_OK && erasure->owing.is_any)
-        status =
-            DB_RUN(storage->db, Q_owed_drop_done, NULL, err, DB_I64S(numbers->at, numbers->count));
+        status = DB_RUN(eraser->store->db, Q_owed_drop_done, NULL, err,
+                        DB_I64S(numbers->at, numbers->count));
     if (status == WEIR_OK && weir_fault("storage.erase.scrub"))
         status = weir_fail(err, WEIR_UNAVAILABLE, "fault storage.erase.scrub");
     return status;
 }
 
 /* What it owes to buckets, once files are overwritten: waits until that is done, or has failed often enough. */
-static enum weir_status settle_buckets(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status settle_buckets(struct eraser *eraser, struct open_erasure *erasure,
                                        struct weir_error *err)
 {
     struct owing *owing = &erasure->owing;
     enum weir_status status = WEIR_OK;
 
     if (!owing->is_due)
-        status = storage_owed_release(storage, erasure, err);
+        status = storage_owed_release(eraser, erasure, err);
     if (status == WEIR_OK && owing->is_any)
-        status = storage_owed_is_settled(storage, erasure, &erasure->is_settled, err);
+        status = storage_owed_is_settled(eraser, erasure, &erasure->is_settled, err);
     else if (status == WEIR_OK)
         erasure->is_settled = true;
     owing->is_waiting = status == WEIR_OK && !erasure->is_settled;
@@ -434,70 +435,71 @@ static enum weir_status settle_buckets(struct storage *storage, struct open_eras
 }
 
 /* Those that a file stands in the way of come later. */
-static void part(struct storage *storage, struct open_erasure *erasure)
+static void part(struct eraser *eraser, struct open_erasure *erasure)
 {
     struct open_erasure *stuck = storage_scrub_part(erasure);
 
     if (stuck)
-        add_erasure(storage->erasing, stuck);
-    if (erasure->is_overwritten && !storage_erasing_is_half_way(storage))
-        storage_scrub_intend_nothing(storage->data_dir);
+        add_erasure(eraser->erasing, stuck);
+    if (erasure->is_overwritten && !storage_erasing_is_half_way(eraser))
+        storage_scrub_intend_nothing(eraser->store->data_dir);
 }
 
-static enum weir_status overwrite(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status overwrite(struct eraser *eraser, struct open_erasure *erasure,
                                   struct weir_error *err)
 {
     bool is_through;
-    enum weir_status status = storage_scrub_step(storage, erasure, &is_through, err);
+    enum weir_status status = storage_scrub_step(eraser, erasure, &is_through, err);
 
     if (status == WEIR_OK && is_through)
-        part(storage, erasure);
+        part(eraser, erasure);
     return status;
 }
 
-static enum weir_status drop(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status drop(struct eraser *eraser, struct open_erasure *erasure,
                              struct weir_error *err)
 {
     struct open_erasure *parted = storage_drop_part(erasure);
 
     if (!parted)
-        return storage_drop_step(storage, erasure, err);
-    add_erasure(storage->erasing, parted);
+        return storage_drop_step(eraser, erasure, err);
+    add_erasure(eraser->erasing, parted);
     return WEIR_OK;
 }
 
-static enum weir_status scrub(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status scrub(struct eraser *eraser, struct open_erasure *erasure,
                               struct weir_error *err)
 {
     bool is_done = false;
     enum weir_status status;
 
     if (!erasure->is_overwritten)
-        return overwrite(storage, erasure, err);
+        return overwrite(eraser, erasure, err);
     if (!erasure->is_settled)
-        return settle_buckets(storage, erasure, err);
+        return settle_buckets(eraser, erasure, err);
     if (!erasure->is_blank) {
-        status = storage_scrub_flush(storage, err); /* no rows of it are only staged */
-        return status == WEIR_OK ? storage_scrub_records(storage, erasure, &erasure->is_blank, err)
-                                 : status;
+        status = storage_scrub_flush(eraser, err); /* no rows of it are only staged */
+        return status == WEIR_OK
+                   ? storage_scrub_records(eraser->store, erasure, &erasure->is_blank, err)
+                   : status;
     }
     if (!erasure->is_thin)
-        return storage_scrub_runs(storage, erasure, &erasure->is_thin, err);
+        return storage_scrub_runs(eraser->store, erasure, &erasure->is_thin, err);
     if (!erasure->is_renamed)
-        return storage_scrub_classes(storage, erasure, &erasure->is_renamed, err);
+        return storage_scrub_classes(eraser, erasure, &erasure->is_renamed, err);
     if (erasure->drops > 0 && !erasure->is_dropped)
-        return drop(storage, erasure, err);
+        return drop(eraser, erasure, err);
     if (erasure->moved == 0) {
-        drop_orders(storage, erasure);
-        status = drop_quotes(storage, err);
+        drop_orders(eraser, erasure);
+        status = drop_quotes(eraser->store, err);
         if (status != WEIR_OK)
             return status;
     }
-    status = move_some(storage, erasure, move_scrubbed, &is_done, err);
+    status = move_some(eraser, erasure, move_scrubbed, &is_done, err);
     if (status != WEIR_OK || !is_done)
         return status;
-    storage_chunk_cache_clear(storage->cache);
-    storage_open_files_clear(storage->files);
+    storage_chunk_cache_clear(eraser->store->cache);
+    storage_open_files_clear(eraser->from->files);
     storage_page_rewind(erasure);
     erasure->state = ERASURE_SCRUBBED;
     tell(erasure, "erasures scrubbed");
@@ -507,27 +509,27 @@ static enum weir_status scrub(struct storage *storage, struct open_erasure *eras
 /* ---- scrubbed -> verified ---- */
 
 /* Those of which something was found are tried again. */
-static void part_found(struct storage *storage, struct open_erasure *erasure)
+static void part_found(struct eraser *eraser, struct open_erasure *erasure)
 {
     struct open_erasure *found = storage_verify_part(erasure);
 
     if (found)
-        add_erasure(storage->erasing, found);
+        add_erasure(eraser->erasing, found);
 }
 
-static enum weir_status verify(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status verify(struct eraser *eraser, struct open_erasure *erasure,
                                struct weir_error *err)
 {
     bool is_done = false;
     enum weir_status status;
 
     if (!erasure->is_attributed) {
-        status = storage_verify_step(storage, erasure, err);
+        status = storage_verify_step(eraser, erasure, err);
         if (status == WEIR_OK && erasure->is_attributed)
-            part_found(storage, erasure);
+            part_found(eraser, erasure);
         return status;
     }
-    status = move_some(storage, erasure, storage_move_verified, &is_done, err);
+    status = move_some(eraser, erasure, storage_move_verified, &is_done, err);
     if (status != WEIR_OK || !is_done)
         return status;
     erasure->state = ERASURE_VERIFIED;
@@ -544,13 +546,13 @@ static void call_within(int64_t wait_ms, int64_t *ret_wait_ms)
 }
 
 /* One piece of the bytes of the next erasure that has nothing to wait for. */
-static enum weir_status step_bytes(struct storage *storage, bool *ret_more, int64_t *ret_wait_ms,
+static enum weir_status step_bytes(struct eraser *eraser, bool *ret_more, int64_t *ret_wait_ms,
                                    struct weir_error *err)
 {
-    struct erasing *erasing = storage->erasing;
+    struct erasing *erasing = eraser->erasing;
     enum weir_status status = WEIR_OK;
 
-    call_within(storage_erasing_begin_bytes(storage, weir_now_ms()), ret_wait_ms);
+    call_within(storage_erasing_begin_bytes(eraser, weir_now_ms()), ret_wait_ms);
     for (size_t i = 0; status == WEIR_OK && !*ret_more && i < erasing->count; i++) {
         struct open_erasure *erasure = erasing->at[erasing->turn++ % erasing->count];
         int64_t now_ms = weir_now_ms();
@@ -569,8 +571,8 @@ static enum weir_status step_bytes(struct storage *storage, bool *ret_more, int6
             continue;
         }
         storage_erasing_search_together(erasing, erasure);
-        status = erasure->state == ERASURE_IN_FORCE ? scrub(storage, erasure, err)
-                                                    : verify(storage, erasure, err);
+        status = erasure->state == ERASURE_IN_FORCE ? scrub(eraser, erasure, err)
+                                                    : verify(eraser, erasure, err);
         call_within(storage_id_fetch_wait_ms(&erasure->fetch), ret_wait_ms);
         *ret_more = !erasure->owing.is_waiting && storage_id_fetch_wait_ms(&erasure->fetch) == 0;
         if (erasure->state != ERASURE_VERIFIED)
@@ -584,16 +586,16 @@ static enum weir_status step_bytes(struct storage *storage, bool *ret_more, int6
 /* ---- after the end ---- */
 
 /* Fingerprints of what is verified, row by row: of millions of samples they are hundreds of megabytes. */
-static enum weir_status drop_prints(struct storage *storage, bool *ret_more, struct weir_error *err)
+static enum weir_status drop_prints(struct eraser *eraser, bool *ret_more, struct weir_error *err)
 {
-    struct id_list *spent = &storage->erasing->spent;
+    struct id_list *spent = &eraser->erasing->spent;
     size_t count = spent->count < ERASE_SLICE ? spent->count : ERASE_SLICE;
     WEIR_AUTO(weir_rows) dropped = NULL;
     enum weir_status status;
 
     if (count == 0)
         return WEIR_OK;
-    status = DB_RUN(storage->db, Q_erasure_prints_drop, &dropped, err,
+    status = DB_RUN(eraser->store->db, Q_erasure_prints_drop, &dropped, err,
                     DB_I64S(spent->at + spent->count - count, count), DB_I64(PRINTS_DROPPED));
     if (status == WEIR_OK && weir_rows_count(dropped) < PRINTS_DROPPED)
         spent->count -= count;
@@ -602,25 +604,68 @@ static enum weir_status drop_prints(struct storage *storage, bool *ret_more, str
 }
 
 /* What protects people comes first: tombstones of all, then force of all, then bytes. */
-enum weir_status storage_erasing_step(struct storage *storage, bool *ret_more, int64_t *ret_wait_ms,
+enum weir_status storage_erasing_step(struct eraser *eraser, bool *ret_more, int64_t *ret_wait_ms,
                                       struct weir_error *err)
 {
-    const struct erasing *erasing = storage->erasing;
+    const struct erasing *erasing = eraser->erasing;
     bool is_busy = false;
     enum weir_status status;
 
     *ret_more = false;
     *ret_wait_ms = 0;
-    status = step_accepted(storage, ret_more, ret_wait_ms, err);
+    status = step_accepted(eraser, ret_more, ret_wait_ms, err);
     for (size_t i = 0; status == WEIR_OK && i < erasing->count; i++) {
         int64_t wait_ms = 0;
 
         if (erasing->at[i]->state == ERASURE_TOMBSTONED)
-            status = enforce(storage, erasing->at[i], ret_more, &wait_ms, err);
+            status = enforce(eraser, erasing->at[i], ret_more, &wait_ms, err);
         call_within(wait_ms, ret_wait_ms);
     }
     if (status == WEIR_OK)
-        status = step_bytes(storage, &is_busy, ret_wait_ms, err);
+        status = step_bytes(eraser, &is_busy, ret_wait_ms, err);
     *ret_more = *ret_more || is_busy;
-    return status == WEIR_OK ? drop_prints(storage, ret_more, err) : status;
+    return status == WEIR_OK ? drop_prints(eraser, ret_more, err) : status;
+}
+
+/* ---- holders ---- */
+
+void storage_hold(struct eraser *eraser, struct weir_request *request)
+{
+    const struct msg_hold *asked = request->message;
+    struct use_grant grant;
+    struct weir_error err;
+
+    if (!storage_leases_hold(eraser->leases, asked->session, asked->epoch, weir_now_ms(), &grant)) {
+        weir_fail(&err, WEIR_LIMIT, "%d use leases are running: no more holders",
+                  STORAGE_HOLDERS_MAX);
+        weir_rpc_refuse(request->server, &request->route, &err);
+        return;
+    }
+    eraser->server = request->server;
+    eraser->routes[grant.slot] = request->route;
+    eraser->routes[grant.slot].request = 0; /* pushes answer nothing */
+    weir_rpc_reply(request->server, &request->route, MSG_hold_is,
+                   &(struct msg_hold_is){.epoch = grant.epoch,
+                                         .lease_ms = grant.lease_ms,
+                                         .erased = {grant.erased, grant.erased_count}},
+                   NULL);
+    storage_pump(eraser->store); /* perhaps an epoch is in force now */
+}
+
+/* ---- life ---- */
+
+void storage_eraser_begin(struct eraser *eraser)
+{
+    eraser->epoch_ids = ERASE_PAGE_IDS;
+    eraser->accepts = storage_accepts_new(eraser);
+    eraser->owed = storage_owed_new(eraser);
+}
+
+void storage_eraser_fini(struct eraser *eraser)
+{
+    storage_accepts_free(eraser->accepts);
+    storage_owed_free(eraser->owed);
+    storage_id_fetch_fini(&eraser->check.fetch);
+    free_erasing(eraser->erasing);
+    free(eraser->cluster);
 }

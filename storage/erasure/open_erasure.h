@@ -71,7 +71,7 @@ struct scrub_record {
 
 /* The file that is being overwritten, open over many records, and those of them that are at work. */
 struct scrub_target {
-    struct storage *storage;
+    struct eraser *eraser;
     struct dataset *dataset;
     uint64_t file;                 /* its number */
     char *path;                    /* NULL: none */
@@ -215,7 +215,7 @@ enum weir_status storage_open_erasure_names(struct weir_bytes proofs, struct wei
 /* Sorts its names, and fills `subjects` and `keys` from them. */
 void storage_open_erasure_list(struct erase_request *request);
 /* An accepted request begins: it is storage's from now on. */
-void storage_erasing_take_up(struct storage *storage, struct erase_request *request);
+void storage_erasing_take_up(struct eraser *eraser, struct erase_request *request);
 /* It is known by what is in Postgres from now on. */
 void storage_erase_request_forget_names(struct erase_request *request);
 /* Adds a line unless it is there. */
@@ -246,7 +246,7 @@ void storage_erasing_remove(struct erasing *erasing, const struct open_erasure *
 bool storage_erasing_has_bytes_to_do(const struct open_erasure *erasure);
 /* All whose bytes wait begin together, as soon as there is a lane for them, and no more requests come one upon the
  * other. Those that wait for a file need no lane. Returns when to call again; 0: when something happens. */
-int64_t storage_erasing_begin_bytes(const struct storage *storage, int64_t now_ms);
+int64_t storage_erasing_begin_bytes(const struct eraser *eraser, int64_t now_ms);
 /* One search for this one and all others that wait for theirs. */
 void storage_erasing_search_together(struct erasing *erasing, struct open_erasure *first);
 
@@ -257,29 +257,28 @@ struct erase_request *storage_open_erasure_find(const struct open_erasure *erasu
 struct id_list storage_open_erasure_numbers(const struct open_erasure *erasure, size_t from,
                                             size_t max);
 /* Inside the caller's transaction: what there is to remark on these requests. */
-enum weir_status storage_store_remarks(struct storage *storage,
-                                       struct erase_request *const *requests, size_t count,
-                                       struct weir_error *err) WEIR_MUST_USE;
+enum weir_status storage_store_remarks(struct store *store, struct erase_request *const *requests,
+                                       size_t count, struct weir_error *err) WEIR_MUST_USE;
 /* A remark on the request that a sample of the page is of. */
 void storage_scrub_remark(struct open_erasure *erasure, uint64_t id, const char *remark);
 
 /* erase_load.c: the requests and open erasures that Postgres knows of, behind `after`, at most some thousand. */
-enum weir_status storage_erase_load(struct storage *storage, struct open_erasure **by_state,
+enum weir_status storage_erase_load(struct store *store, struct open_erasure **by_state,
                                     struct weir_error *err) WEIR_MUST_USE;
 /* erase_load.c: which epochs its pages are of, and which a death may have left half-way. */
-enum weir_status storage_erase_load_epochs(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_erase_load_epochs(struct store *store, struct open_erasure *erasure,
                                            struct weir_error *err) WEIR_MUST_USE;
 
 /* ---- which samples ---- */
 
 /* resolve.c: the ids that the request may mean and that are not erased yet: all that have the hash; no more than
  * `max` and some. */
-enum weir_status storage_resolve(struct storage *storage, const struct erase_request *request,
+enum weir_status storage_resolve(struct store *store, const struct erase_request *request,
                                  size_t max, struct id_list *ids,
                                  struct weir_error *err) WEIR_MUST_USE;
 
 /* tombstoning.c, a bounded piece of work: looks its samples up and puts them under tombstones, a page at a time. */
-enum weir_status storage_tombstone_step(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_tombstone_step(struct eraser *eraser, struct open_erasure *erasure,
                                         bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
 void storage_resolving_free(struct resolving *resolving);
 
@@ -288,7 +287,7 @@ void storage_resolving_free(struct resolving *resolving);
 /* scrub_round.c, a bounded piece of work: reads what is to be overwritten, so that it can be searched for and
  * kept out later, then overwrites or unlinks it, page by page. A file that cannot be read or written holds up nothing
  * but its own samples: they are tried again, after pauses that double. *ret_done: all pages have been gone over. */
-enum weir_status storage_scrub_step(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_scrub_step(struct eraser *eraser, struct open_erasure *erasure,
                                     bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
 /* Between two rounds, until round.again_ms. */
 bool storage_scrub_waits(const struct open_erasure *erasure, int64_t now_ms);
@@ -300,15 +299,15 @@ void storage_scrub_round_fini(struct open_erasure *erasure);
 
 /* scrub.c: one sample of the page is read, or overwritten; repeating it is harmless. IO, and round.error, when a file
  * stands in the way. */
-enum weir_status storage_scrub_look(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_scrub_look(struct eraser *eraser, struct open_erasure *erasure,
                                     uint64_t id, struct weir_error *err) WEIR_MUST_USE;
 /* Closes the file that was read: it may be another one the next time. */
 void storage_scrub_look_end(struct open_erasure *erasure);
-enum weir_status storage_scrub_one(struct storage *storage, struct open_erasure *erasure,
-                                   uint64_t id, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status storage_scrub_one(struct eraser *eraser, struct open_erasure *erasure, uint64_t id,
+                                   struct weir_error *err) WEIR_MUST_USE;
 /* scrub_lost.c: of a sample whose file was replaced. IO while what stands in its place still holds people who were
  * erased, and this sample was not overwritten before. */
-enum weir_status storage_scrub_lost(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_scrub_lost(struct store *store, struct open_erasure *erasure,
                                     const struct located *found, uint64_t id,
                                     struct weir_error *err) WEIR_MUST_USE;
 /* The hash must not come in again; it is stored with the page at the latest. */
@@ -316,19 +315,18 @@ void storage_scrub_block(struct open_erasure *erasure, const struct dataset *dat
                          uint64_t hash);
 /* The same of the file as a whole, as it is in the source, which stays outside: scans need not read it
  * again while it is what it was. */
-void storage_scrub_block_source(struct storage *storage, struct open_erasure *erasure,
+void storage_scrub_block_source(struct store *store, struct open_erasure *erasure,
                                 const struct located *found);
 /* What scans have staged is committed: no row of theirs depends on what is written next. */
-enum weir_status storage_scrub_flush(struct storage *storage, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status storage_scrub_flush(struct eraser *eraser, struct weir_error *err) WEIR_MUST_USE;
 /* scrub_record.c: file groups that have changed in memory, of the page's datasets, inside the caller's transaction. */
-enum weir_status storage_scrub_write_groups(struct storage *storage,
-                                            const struct open_erasure *erasure,
+enum weir_status storage_scrub_write_groups(struct store *store, const struct open_erasure *erasure,
                                             struct weir_error *err) WEIR_MUST_USE;
 /* … of one dataset. */
 enum weir_status storage_scrub_write_dataset(const struct dataset *dataset,
                                              struct weir_error *err) WEIR_MUST_USE;
 /* Stores the hashes so far. */
-enum weir_status storage_scrub_store_blocked(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_scrub_store_blocked(struct store *store, struct open_erasure *erasure,
                                              struct weir_error *err) WEIR_MUST_USE;
 /* Everything overwritten or unlinked so far is on disk. */
 enum weir_status storage_scrub_sync(struct open_erasure *erasure,
@@ -346,10 +344,10 @@ void storage_scrub_group_end(struct open_erasure *erasure);
 /* Forgets them: they are left to another round. */
 void storage_scrub_group_drop(struct open_erasure *erasure);
 /* scrub_sums.c, a bounded piece of work: the blocks that samples of the page lie in lose their sums, for good. */
-enum weir_status storage_scrub_open_sums(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_scrub_open_sums(struct eraser *eraser, struct open_erasure *erasure,
                                          bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
 /* scrub_sums.c: the same of what is overwritten with a sample, in a transaction of its own. */
-enum weir_status storage_scrub_open_extent(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_scrub_open_extent(struct eraser *eraser, struct open_erasure *erasure,
                                            const struct located *found, struct format_range range,
                                            struct weir_error *err) WEIR_MUST_USE;
 /* What stands there is what an erasure writes. */
@@ -361,25 +359,25 @@ bool storage_scrub_has_bytes(const struct located *found);
 
 /* scrub_record.c, a bounded piece of work: what Postgres holds of its samples, times, labels, vectors and paths, page
  * by page. Repeating it is harmless. */
-enum weir_status storage_scrub_records(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_scrub_records(struct store *store, struct open_erasure *erasure,
                                        bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
 /* scrub_classes.c, inside the caller's transaction: notes the classes of erased samples of the chunk, whose labels are
  * about to be overwritten. */
-enum weir_status storage_scrub_touch_classes(struct storage *storage,
+enum weir_status storage_scrub_touch_classes(struct store *store,
                                              const struct open_erasure *erasure,
                                              struct dataset *dataset, const struct chunk *chunk,
                                              struct weir_error *err) WEIR_MUST_USE;
 /* scrub_classes.c, a bounded piece of work: the names of classes whose last sample was erased are replaced. */
-enum weir_status storage_scrub_classes(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_scrub_classes(struct eraser *eraser, struct open_erasure *erasure,
                                        bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
 /* scrub_record.c, a bounded piece of work: its samples are taken out of the sorted runs, which nobody may merge
  * meanwhile. */
-enum weir_status storage_scrub_runs(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_scrub_runs(struct store *store, struct open_erasure *erasure,
                                     bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
 /* verify.c, a bounded piece of work: who can still be read is counted, every owned
  * file is searched for passages of all that was erased, and each request learns what of it was found. is_attributed
  * with the last. */
-enum weir_status storage_verify_step(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_verify_step(struct eraser *eraser, struct open_erasure *erasure,
                                      struct weir_error *err) WEIR_MUST_USE;
 /* What an attempt that found something, or could not look everywhere, leads to: another one, for nothing is verified
  * that was not looked at. Returns the requests that something was found of, as an open erasure of their own that waits;
@@ -388,7 +386,7 @@ struct open_erasure *storage_verify_part(struct open_erasure *erasure);
 /* Between two attempts, until failing.again_ms. */
 bool storage_verify_waits(const struct open_erasure *erasure, int64_t now_ms);
 /* Inside the caller's transaction: some of its requests are verified. */
-enum weir_status storage_move_verified(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_move_verified(struct eraser *eraser, struct open_erasure *erasure,
                                        const struct id_list *numbers,
                                        struct weir_error *err) WEIR_MUST_USE;
 

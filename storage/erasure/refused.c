@@ -51,18 +51,18 @@ static void add_advice(const struct dataset *dataset, const struct erase_request
                         dataset->name);
 }
 
-static enum weir_status tell_dataset(struct storage *storage, const struct dataset *dataset,
+static enum weir_status tell_dataset(struct store *store, const struct dataset *dataset,
                                      const struct erase_request *request, struct weir_buf *lines,
                                      struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) files = NULL;
     WEIR_AUTO(weir_rows) duplicates = NULL;
     WEIR_AUTO_BUF line = {0};
-    enum weir_status status = DB_RUN(storage->db, Q_refused_files, &files, err,
+    enum weir_status status = DB_RUN(store->db, Q_refused_files, &files, err,
                                      DB_I64(dataset->number), DB_I64(FILES_NAMED_MAX));
 
     if (status == WEIR_OK)
-        status = DB_RUN(storage->db, Q_duplicates_left, &duplicates, err, DB_I64(dataset->number));
+        status = DB_RUN(store->db, Q_duplicates_left, &duplicates, err, DB_I64(dataset->number));
     if (status != WEIR_OK)
         return status;
     if (weir_rows_count(files) > 0)
@@ -79,10 +79,10 @@ static enum weir_status tell_dataset(struct storage *storage, const struct datas
     return WEIR_OK;
 }
 
-enum weir_status storage_refused_tell(struct storage *storage, const struct erase_request *request,
+enum weir_status storage_refused_tell(struct store *store, const struct erase_request *request,
                                       struct weir_buf *lines, struct weir_error *err)
 {
-    const struct catalog *catalog = storage->catalog;
+    const struct catalog *catalog = store->catalog;
     size_t named = 0, more = 0;
     enum weir_status status = WEIR_OK;
 
@@ -97,7 +97,7 @@ enum weir_status storage_refused_tell(struct storage *storage, const struct eras
         if (named == DATASETS_NAMED_MAX)
             more++;
         else
-            status = tell_dataset(storage, dataset, request, lines, err);
+            status = tell_dataset(store, dataset, request, lines, err);
         named += lines->size > before;
     }
     if (status == WEIR_OK && more > 0)
@@ -108,30 +108,28 @@ enum weir_status storage_refused_tell(struct storage *storage, const struct eras
 
 /* ---- names ---- */
 
-static bool is_erased(const struct storage *storage, const struct dataset *dataset,
-                      struct weir_bytes part)
+static bool is_erased(struct store *store, const struct dataset *dataset, struct weir_bytes part)
 {
     static const enum storage_hash_domain DOMAINS[] = {HASH_SUBJECT, HASH_KEY};
 
     for (size_t i = 0; part.size > 0 && i < WEIR_COUNT(DOMAINS); i++) {
-        struct key_name name = storage_key_name(&storage->secret, DOMAINS[i], part);
+        struct key_name name = storage_key_name(&store->secret, DOMAINS[i], part);
 
-        if (storage_erased_names_may(&storage->erased, DOMAINS[i], name.hash) &&
-            storage_erased_names_have(&storage->erased, dataset->number, &name))
+        if (storage_erased_names_may(&store->erased, DOMAINS[i], name.hash) &&
+            storage_erased_names_have(&store->erased, dataset->number, &name))
             return true;
     }
     return false;
 }
 
-bool storage_refused_is_named(const struct storage *storage, const struct dataset *dataset,
-                              const char *path)
+bool storage_refused_is_named(struct store *store, const struct dataset *dataset, const char *path)
 {
     while (*path) {
         size_t size = strcspn(path, "/");
 
         for (size_t end = size; end > 0; end--) {
             if ((end == size || path[end] == '.') &&
-                is_erased(storage, dataset, weir_bytes(path, end)))
+                is_erased(store, dataset, weir_bytes(path, end)))
                 return true;
         }
         path += size + (path[size] == '/');

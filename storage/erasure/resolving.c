@@ -74,10 +74,10 @@ void storage_lookup_fini(struct lookup *lookup)
 
 /* ---- candidates ---- */
 
-static void add(const struct storage *storage, const struct open_erasure *erasure,
-                struct lookup *lookup, uint64_t id, uint32_t request)
+static void add(struct store *store, const struct open_erasure *erasure, struct lookup *lookup,
+                uint64_t id, uint32_t request)
 {
-    const struct dataset *dataset = storage_catalog_at(storage->catalog, weir_sample_dataset(id));
+    const struct dataset *dataset = storage_catalog_at(store->catalog, weir_sample_dataset(id));
     uint32_t block = weir_sample_block(id), row = weir_sample_row(id);
     uint32_t asked = erasure->requests[request]->dataset;
 
@@ -88,7 +88,7 @@ static void add(const struct storage *storage, const struct open_erasure *erasur
 }
 
 /* False when there are no more of them. */
-static bool add_wanted(const struct storage *storage, const struct open_erasure *erasure,
+static bool add_wanted(struct store *store, const struct open_erasure *erasure,
                        struct lookup *lookup)
 {
     for (size_t i = 0; i < WANTED_PER_STEP; i++) {
@@ -98,7 +98,7 @@ static bool add_wanted(const struct storage *storage, const struct open_erasure 
             return false;
         wanted = &erasure->requests[lookup->request]->wanted;
         if (lookup->wanted < wanted->count) {
-            add(storage, erasure, lookup, wanted->at[lookup->wanted++], (uint32_t)lookup->request);
+            add(store, erasure, lookup, wanted->at[lookup->wanted++], (uint32_t)lookup->request);
         } else {
             lookup->request++;
             lookup->wanted = 0;
@@ -122,11 +122,10 @@ static size_t first_of(const struct asked_hashes *asked, uint64_t hash)
     return low;
 }
 
-static void add_hits(const struct storage *storage, const struct open_erasure *erasure,
-                     struct lookup *lookup, const struct asked_hashes *asked,
-                     const struct key_hits *hits)
+static void add_hits(struct store *store, const struct open_erasure *erasure, struct lookup *lookup,
+                     const struct asked_hashes *asked, const struct key_hits *hits)
 {
-    const struct dataset *dataset = storage->catalog->datasets[lookup->dataset];
+    const struct dataset *dataset = store->catalog->datasets[lookup->dataset];
     size_t first = 0;
 
     for (size_t i = 0; i < hits->count; i++) {
@@ -135,17 +134,17 @@ static void add_hits(const struct storage *storage, const struct open_erasure *e
         if (i == 0 || hits->at[i - 1].hash != hash)
             first = first_of(asked, hash);
         for (size_t a = first; a < asked->count && asked->at[a].hash == hash; a++)
-            add(storage, erasure, lookup, id, asked->at[a].request);
+            add(store, erasure, lookup, id, asked->at[a].request);
     }
 }
 
 /* The next segments of one index of one dataset. */
-static enum weir_status look_up_some(struct storage *storage, const struct open_erasure *erasure,
+static enum weir_status look_up_some(struct store *store, const struct open_erasure *erasure,
                                      struct lookup *lookup, struct weir_error *err)
 {
-    const struct dataset *dataset = storage->catalog->datasets[lookup->dataset];
+    const struct dataset *dataset = store->catalog->datasets[lookup->dataset];
     const struct asked_hashes *asked = lookup->kind == 0 ? &lookup->subjects : &lookup->keys;
-    struct key_reader reader = {.db = storage->db};
+    struct key_reader reader = {.db = store->db};
     const struct key_source source = storage_key_reader_source(&reader);
     struct key_hits hits = {0};
     bool is_through = false;
@@ -156,7 +155,7 @@ static enum weir_status look_up_some(struct storage *storage, const struct open_
     status = storage_key_index_walk(lookup->kind == 0 ? &dataset->subjects : &dataset->keys,
                                     &lookup->walk, &source, &hits, &is_through, err);
     if (status == WEIR_OK)
-        add_hits(storage, erasure, lookup, asked, &hits);
+        add_hits(store, erasure, lookup, asked, &hits);
     storage_key_reader_fini(&reader);
     free(hits.at);
     if (!is_through)
@@ -167,19 +166,19 @@ static enum weir_status look_up_some(struct storage *storage, const struct open_
     return status;
 }
 
-enum weir_status storage_lookup_step(struct storage *storage, const struct open_erasure *erasure,
+enum weir_status storage_lookup_step(struct store *store, const struct open_erasure *erasure,
                                      struct lookup *lookup, bool *ret_done, struct weir_error *err)
 {
     int64_t until_ms = weir_now_ms() + ERASE_TURN_MS;
     enum weir_status status = WEIR_OK;
 
     *ret_done = false;
-    if (add_wanted(storage, erasure, lookup))
+    if (add_wanted(store, erasure, lookup))
         return WEIR_OK;
     do {
-        *ret_done = lookup->dataset == storage->catalog->count;
+        *ret_done = lookup->dataset == store->catalog->count;
         if (!*ret_done)
-            status = look_up_some(storage, erasure, lookup, err);
+            status = look_up_some(store, erasure, lookup, err);
     } while (status == WEIR_OK && !*ret_done && weir_now_ms() < until_ms);
     return status;
 }

@@ -28,7 +28,7 @@ struct lookup {
 void storage_lookup_init(struct lookup *lookup, const struct open_erasure *erasure);
 void storage_lookup_fini(struct lookup *lookup);
 /* A bounded piece of work: fills lookup->found. */
-enum weir_status storage_lookup_step(struct storage *storage, const struct open_erasure *erasure,
+enum weir_status storage_lookup_step(struct store *store, const struct open_erasure *erasure,
                                      struct lookup *lookup, bool *ret_done,
                                      struct weir_error *err) WEIR_MUST_USE;
 

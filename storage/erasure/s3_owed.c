@@ -23,7 +23,7 @@
 enum { PAUSE_FIRST_MS = 200, PAUSE_MAX_MS = 3600 * 1000, DATABASE_MS = 1000 };
 
 struct owed {
-    struct storage *storage;
+    struct eraser *eraser;
     struct s3_purge *purge;
     struct s3_rewrite *rewrite; /* of objects that are not mirrored */
     struct s3_late *late;
@@ -51,8 +51,8 @@ static void on_due(void *owner)
 
 static void come_back(struct owed *owed, int64_t delay_ms)
 {
-    weir_loop_cancel(owed->storage->loop, owed->timer);
-    owed->timer = weir_loop_timer(owed->storage->loop, delay_ms, 0, on_due, owed);
+    weir_loop_cancel(owed->eraser->store->loop, owed->timer);
+    owed->timer = weir_loop_timer(owed->eraser->store->loop, delay_ms, 0, on_due, owed);
 }
 
 static void forget_object(struct owed *owed)
@@ -81,12 +81,12 @@ static int64_t pause_ms(uint64_t tries)
 /* Its receipt is not written yet. */
 static bool is_awaited(const struct owed *owed)
 {
-    return storage_erasing_is_open(owed->storage, owed->erasure);
+    return storage_erasing_is_open(owed->eraser, owed->erasure);
 }
 
 static enum weir_status drop_row(const struct owed *owed, struct weir_error *err)
 {
-    return DB_RUN(owed->storage->db, Q_owed_drop, NULL, err, DB_I64(owed->erasure),
+    return DB_RUN(owed->eraser->store->db, Q_owed_drop, NULL, err, DB_I64(owed->erasure),
                   DB_I64(owed->dataset), DB_BYTES(weir_bytes_of(owed->key)));
 }
 
@@ -94,21 +94,21 @@ static enum weir_status drop_row(const struct owed *owed, struct weir_error *err
 static enum weir_status store_end(const struct owed *owed, const struct s3_outcome *outcome,
                                   struct weir_error *err)
 {
-    enum weir_status status = weir_db_begin(owed->storage->db, err);
+    enum weir_status status = weir_db_begin(owed->eraser->store->db, err);
 
     if (status == WEIR_OK && outcome->end == S3_END_CLEAN && !owed->is_rewrite)
-        status = DB_RUN(owed->storage->db, Q_object_drop, NULL, err, DB_I64(owed->dataset),
+        status = DB_RUN(owed->eraser->store->db, Q_object_drop, NULL, err, DB_I64(owed->dataset),
                         DB_BYTES(weir_bytes_of(owed->key)));
     if (status == WEIR_OK && is_awaited(owed))
-        status = DB_RUN(owed->storage->db, Q_owed_done, NULL, err, DB_I64(owed->erasure),
+        status = DB_RUN(owed->eraser->store->db, Q_owed_done, NULL, err, DB_I64(owed->erasure),
                         DB_I64(owed->dataset), DB_BYTES(weir_bytes_of(owed->key)),
                         DB_TEXT(outcome->why));
     else if (status == WEIR_OK)
         status = drop_row(owed, err);
     if (status == WEIR_OK)
-        status = weir_db_commit(owed->storage->db, err);
+        status = weir_db_commit(owed->eraser->store->db, err);
     if (status != WEIR_OK)
-        weir_db_rollback(owed->storage->db);
+        weir_db_rollback(owed->eraser->store->db);
     return status;
 }
 
@@ -131,10 +131,10 @@ static enum weir_status store_failure(const struct owed *owed, const struct s3_o
         tries = OWED_TRIES;
     next_us = weir_now_wall_us() + 1000 * pause_ms(tries);
     if (outcome->end == S3_END_SILENT)
-        return DB_RUN(owed->storage->db, Q_owed_silent, NULL, err, DB_I64(owed->dataset),
+        return DB_RUN(owed->eraser->store->db, Q_owed_silent, NULL, err, DB_I64(owed->dataset),
                       DB_I64(tries), DB_I64(next_us), DB_TEXT(outcome->why),
                       DB_I64(OWED_NOT_YET_US));
-    return DB_RUN(owed->storage->db, Q_owed_later, NULL, err, DB_I64(owed->erasure),
+    return DB_RUN(owed->eraser->store->db, Q_owed_later, NULL, err, DB_I64(owed->erasure),
                   DB_I64(owed->dataset), DB_BYTES(weir_bytes_of(owed->key)), DB_I64(tries),
                   DB_I64(next_us), DB_TEXT(outcome->why));
 }
@@ -154,9 +154,9 @@ static void tell_late(const struct owed *owed, const struct s3_outcome *outcome)
 static void on_done(void *owner, const struct s3_outcome *outcome)
 {
     struct owed *owed = owner;
-    struct storage *storage = owed->storage;
+    struct eraser *eraser = owed->eraser;
     bool is_over = outcome->end == S3_END_CLEAN || outcome->end == S3_END_LEFT;
-    struct dataset *dataset = storage_catalog_at(storage->catalog, owed->dataset);
+    struct dataset *dataset = storage_catalog_at(eraser->store->catalog, owed->dataset);
     struct weir_error err;
     enum weir_status status =
         is_over ? store_end(owed, outcome, &err) : store_failure(owed, outcome, &err);
@@ -164,11 +164,11 @@ static void on_done(void *owner, const struct s3_outcome *outcome)
     if (status == WEIR_OK && is_over)
         tell_late(owed, outcome);
     if (outcome->end == S3_END_LATER && dataset)
-        storage_mirror_hurry(storage->mirrors, dataset);
+        storage_mirror_hurry(eraser->mirrors, dataset);
     owed->settled++;
     forget_object(owed);
     come_back(owed, status == WEIR_OK ? 0 : DATABASE_MS);
-    storage_pump(storage);
+    storage_pump(eraser->store);
 }
 
 /* ---- the object at hand ---- */
@@ -176,14 +176,14 @@ static void on_done(void *owner, const struct s3_outcome *outcome)
 /* The mirrored file is what scans have taken in, with the erased overwritten: the ETag it was mirrored under. */
 static enum weir_status find_ready(struct owed *owed, struct weir_error *err)
 {
-    struct storage *storage = owed->storage;
-    const struct dataset *dataset = storage_catalog_at(storage->catalog, owed->dataset);
+    struct eraser *eraser = owed->eraser;
+    const struct dataset *dataset = storage_catalog_at(eraser->store->catalog, owed->dataset);
     const char *name = owed->key + strlen(owed->remote.prefix);
     struct stored_file *file = NULL;
     WEIR_AUTO(weir_rows) rows = NULL;
     struct stat found;
-    enum weir_status status = DB_RUN(storage->db, Q_object_get, &rows, err, DB_I64(owed->dataset),
-                                     DB_BYTES(weir_bytes_of(owed->key)));
+    enum weir_status status = DB_RUN(eraser->store->db, Q_object_get, &rows, err,
+                                     DB_I64(owed->dataset), DB_BYTES(weir_bytes_of(owed->key)));
 
     if (status == WEIR_OK && dataset)
         status = storage_known_find(dataset, name, &file, err);
@@ -212,10 +212,11 @@ static enum weir_status adopt(struct owed *owed, const struct s3_versions *versi
             weir_str_equal(owed->ready, owed->etag) || !owed->ready ||
             lstat(owed->path, &found) < 0)
             continue;
-        dataset = storage_catalog_at(owed->storage->catalog, owed->dataset);
-        s3_ranges_forget(owed->storage->ranges, dataset, owed->key + strlen(owed->remote.prefix));
-        storage_mirror_wrote(owed->storage->mirrors, dataset, owed->key);
-        return DB_RUN(owed->storage->db, Q_object_put, NULL, err, DB_I64(owed->dataset),
+        dataset = storage_catalog_at(owed->eraser->store->catalog, owed->dataset);
+        s3_ranges_forget(owed->eraser->from->objects, dataset,
+                         owed->key + strlen(owed->remote.prefix));
+        storage_mirror_wrote(owed->eraser->mirrors, dataset, owed->key);
+        return DB_RUN(owed->eraser->store->db, Q_object_put, NULL, err, DB_I64(owed->dataset),
                       DB_BYTES(weir_bytes_of(owed->key)), DB_TEXT(owed->etag),
                       DB_I64(found.st_size), DB_I64(version->modified_us));
     }
@@ -243,7 +244,7 @@ static enum weir_status wrote(void *owner, const char *etag, struct weir_error *
 
     free(owed->etag);
     owed->etag = weir_strdup(etag);
-    return DB_RUN(owed->storage->db, Q_owed_written, NULL, err, DB_I64(owed->erasure),
+    return DB_RUN(owed->eraser->store->db, Q_owed_written, NULL, err, DB_I64(owed->erasure),
                   DB_I64(owed->dataset), DB_BYTES(weir_bytes_of(owed->key)), DB_TEXT(etag));
 }
 
@@ -289,7 +290,7 @@ static void begin(struct owed *owed, const struct weir_rows *row)
     owed->was_live = weir_rows_bool(row, 0, 4);
     owed->etag = weir_strdup(weir_rows_text(row, 0, 5));
     owed->tries = (uint64_t)weir_rows_i64(row, 0, 6);
-    dataset = storage_catalog_at(owed->storage->catalog, owed->dataset);
+    dataset = storage_catalog_at(owed->eraser->store->catalog, owed->dataset);
     if (!dataset || !dataset->declaration->is_mirrored) {
         on_done(owed, &(struct s3_outcome){S3_END_REFUSED, "its dataset is no bucket any more"});
         return;
@@ -319,7 +320,8 @@ void storage_owed_pump(struct owed *owed)
 
     if (owed->erasure != 0)
         return;
-    if (owed->storage->is_stale || DB_RUN(owed->storage->db, Q_owed_next, &rows, &err) != WEIR_OK) {
+    if (owed->eraser->store->is_stale ||
+        DB_RUN(owed->eraser->store->db, Q_owed_next, &rows, &err) != WEIR_OK) {
         come_back(owed, DATABASE_MS);
         return;
     }
@@ -334,7 +336,7 @@ void storage_owed_pump(struct owed *owed)
 
 /* ---- what others ask ---- */
 
-enum weir_status storage_owed_is_settled(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_owed_is_settled(struct eraser *eraser, struct open_erasure *erasure,
                                          bool *ret_settled, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
@@ -342,29 +344,29 @@ enum weir_status storage_owed_is_settled(struct storage *storage, struct open_er
     enum weir_status status;
 
     *ret_settled = false;
-    if (erasure->owing.asked == storage->owed->settled + 1)
+    if (erasure->owing.asked == eraser->owed->settled + 1)
         return WEIR_OK;
     numbers = storage_open_erasure_numbers(erasure, 0, erasure->count);
-    status = DB_RUN(storage->db, Q_owed_fresh, &rows, err, DB_I64S(numbers.at, numbers.count),
+    status = DB_RUN(eraser->store->db, Q_owed_fresh, &rows, err, DB_I64S(numbers.at, numbers.count),
                     DB_I64(OWED_TRIES));
     free(numbers.at);
     if (status != WEIR_OK)
         return status;
     *ret_settled = weir_rows_i64(rows, 0, 0) == 0;
-    erasure->owing.asked = *ret_settled ? 0 : storage->owed->settled + 1;
+    erasure->owing.asked = *ret_settled ? 0 : eraser->owed->settled + 1;
     return WEIR_OK;
 }
 
 /* ---- life ---- */
 
-struct owed *storage_owed_new(struct storage *storage)
+struct owed *storage_owed_new(struct eraser *eraser)
 {
     struct owed *owed = weir_calloc(1, sizeof *owed);
 
-    owed->storage = storage;
-    owed->purge = s3_purge_new(storage->loop);
-    owed->rewrite = s3_rewrite_new(storage);
-    owed->late = s3_late_new(storage);
+    owed->eraser = eraser;
+    owed->purge = s3_purge_new(eraser->store->loop);
+    owed->rewrite = s3_rewrite_new(eraser->store);
+    owed->late = s3_late_new(eraser->store);
     return owed;
 }
 
@@ -372,7 +374,7 @@ void storage_owed_free(struct owed *owed)
 {
     if (!owed)
         return;
-    weir_loop_cancel(owed->storage->loop, owed->timer);
+    weir_loop_cancel(owed->eraser->store->loop, owed->timer);
     s3_purge_free(owed->purge);
     forget_object(owed);
     s3_rewrite_free(owed->rewrite);

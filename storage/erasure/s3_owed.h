@@ -13,7 +13,7 @@
 
 struct owed;
 
-struct owed *storage_owed_new(struct storage *storage);
+struct owed *storage_owed_new(struct eraser *eraser);
 void storage_owed_free(struct owed *owed);
 /* Begins with what is due, if nothing is under way. */
 void storage_owed_pump(struct owed *owed);
@@ -22,16 +22,16 @@ void storage_owed_pump(struct owed *owed);
 int64_t storage_owed_wait_ms(int64_t due_us, int64_t now_us);
 
 /* s3_owed_plan.c, a bounded piece of work: writes down what is owed for the erasure's page, before its files change. */
-enum weir_status storage_owed_plan(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_owed_plan(struct store *store, struct open_erasure *erasure,
                                    bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
 /* Its files are overwritten: what it owes is due. */
-enum weir_status storage_owed_release(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_owed_release(struct eraser *eraser, struct open_erasure *erasure,
                                       struct weir_error *err) WEIR_MUST_USE;
 /* Whether everything it owes is done or has failed five times; storage is pumped when that may have changed. */
-enum weir_status storage_owed_is_settled(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_owed_is_settled(struct eraser *eraser, struct open_erasure *erasure,
                                          bool *ret_settled, struct weir_error *err) WEIR_MUST_USE;
 /* Remarks on what is still there, inside the caller's transaction. */
-enum weir_status storage_owed_remark(struct storage *storage, const struct open_erasure *erasure,
+enum weir_status storage_owed_remark(struct store *store, const struct open_erasure *erasure,
                                      const struct id_list *numbers,
                                      struct weir_error *err) WEIR_MUST_USE;
 
@@ -43,7 +43,7 @@ struct owed_troubles {
     } * at;
     size_t count;
 };
-enum weir_status storage_owed_troubles(struct storage *storage, struct weir_arena *arena,
+enum weir_status storage_owed_troubles(struct store *store, struct weir_arena *arena,
                                        struct owed_troubles *ret_troubles,
                                        struct weir_error *err) WEIR_MUST_USE;
 

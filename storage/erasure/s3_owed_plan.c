@@ -20,13 +20,12 @@ enum pass { PASS_LIVE, PASS_DEAD, PASS_END };
 /* ---- planning ---- */
 
 /* The ETag under which this very file was mirrored, or "". */
-static enum weir_status find_etag(struct storage *storage, const struct located *found,
-                                  const char *key, bool is_beside, struct weir_buf *etag,
-                                  struct weir_error *err)
+static enum weir_status find_etag(struct store *store, const struct located *found, const char *key,
+                                  bool is_beside, struct weir_buf *etag, struct weir_error *err)
 {
     const struct stored_file *file = found->file;
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(storage->db, Q_object_get, &rows, err,
+    enum weir_status status = DB_RUN(store->db, Q_object_get, &rows, err,
                                      DB_I64(found->dataset->number), DB_BYTES(weir_bytes_of(key)));
 
     if (status != WEIR_OK || weir_rows_count(rows) == 0)
@@ -37,7 +36,7 @@ static enum weir_status find_etag(struct storage *storage, const struct located 
     return WEIR_OK;
 }
 
-static enum weir_status owe(struct storage *storage, uint64_t request, const struct located *found,
+static enum weir_status owe(struct store *store, uint64_t request, const struct located *found,
                             const char *path, struct weir_error *err)
 {
     const struct declaration *d = found->dataset->declaration;
@@ -47,23 +46,23 @@ static enum weir_status owe(struct storage *storage, uint64_t request, const str
     enum weir_status status = WEIR_OK;
 
     if (!is_rewrite)
-        status = find_etag(storage, found, key, path != found->file->path, &etag, err);
+        status = find_etag(store, found, key, path != found->file->path, &etag, err);
     return status != WEIR_OK ? status
-                             : DB_RUN(storage->db, Q_owed_add, NULL, err, DB_I64(request),
+                             : DB_RUN(store->db, Q_owed_add, NULL, err, DB_I64(request),
                                       DB_I64(found->dataset->number), DB_BYTES(weir_bytes_of(key)),
                                       DB_BOOL(is_rewrite), DB_BOOL(found->file->state == FILE_LIVE),
                                       DB_TEXT(weir_buf_text(&etag)), DB_I64(OWED_NOT_YET_US));
 }
 
 /* Of a sample: its object, and the one beside it. Samples of one object follow each other. */
-static enum weir_status plan_one(struct storage *storage, struct open_erasure *erasure, uint64_t id,
+static enum weir_status plan_one(struct store *store, struct open_erasure *erasure, uint64_t id,
                                  struct weir_error *err)
 {
     struct located found;
     WEIR_AUTO_FREE char *beside = NULL;
     const struct declaration *d;
     uint64_t request = storage_page_row(&erasure->page, id)->request->number;
-    enum weir_status status = storage_find(storage, id, &found, err);
+    enum weir_status status = storage_find(store, id, &found, err);
 
     d = status == WEIR_OK && found.dataset ? found.dataset->declaration : NULL;
     if (!d || !d->is_mirrored || !found.file || !found.file->path ||
@@ -75,48 +74,48 @@ static enum weir_status plan_one(struct storage *storage, struct open_erasure *e
     erasure->owing.dataset = found.dataset->number;
     erasure->owing.planned = storage_file_number(found.file);
     erasure->owing.is_any = true;
-    status = owe(storage, request, &found, found.file->path, err);
+    status = owe(store, request, &found, found.file->path, err);
     if (status != WEIR_OK || !d->wants_sidecar || d->on_erase != ON_ERASE_UNLINK)
         return status;
     beside = storage_sidecar_path(found.dataset, found.file->path);
-    return owe(storage, request, &found, beside, err);
+    return owe(store, request, &found, beside, err);
 }
 
-static bool has_buckets(const struct storage *storage)
+static bool has_buckets(struct store *store)
 {
-    for (size_t i = 0; i < storage->catalog->count; i++) {
-        if (storage->catalog->datasets[i]->declaration->is_mirrored)
+    for (size_t i = 0; i < store->catalog->count; i++) {
+        if (store->catalog->datasets[i]->declaration->is_mirrored)
             return true;
     }
     return false;
 }
 
-static enum weir_status plan_some(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status plan_some(struct store *store, struct open_erasure *erasure,
                                   struct weir_error *err)
 {
     const struct id_list *ids = &erasure->page.ids;
     struct owing *owing = &erasure->owing;
-    enum weir_status status = weir_db_begin(storage->db, err);
+    enum weir_status status = weir_db_begin(store->db, err);
 
     for (size_t i = 0; status == WEIR_OK && i < IDS_PER_STEP && owing->at < ids->count; i++)
-        status = plan_one(storage, erasure, ids->at[owing->at++], err);
+        status = plan_one(store, erasure, ids->at[owing->at++], err);
     if (status == WEIR_OK)
-        status = weir_db_commit(storage->db, err);
+        status = weir_db_commit(store->db, err);
     if (status != WEIR_OK)
-        weir_db_rollback(storage->db);
+        weir_db_rollback(store->db);
     return status;
 }
 
-enum weir_status storage_owed_plan(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_owed_plan(struct store *store, struct open_erasure *erasure,
                                    bool *ret_done, struct weir_error *err)
 {
     struct owing *owing = &erasure->owing;
     enum weir_status status;
 
-    *ret_done = !has_buckets(storage);
+    *ret_done = !has_buckets(store);
     if (*ret_done)
         return WEIR_OK;
-    status = plan_some(storage, erasure, err);
+    status = plan_some(store, erasure, err);
     if (status != WEIR_OK || owing->at < erasure->page.ids.count)
         return status;
     owing->request = 0;
@@ -126,23 +125,23 @@ enum weir_status storage_owed_plan(struct storage *storage, struct open_erasure 
     return WEIR_OK;
 }
 
-enum weir_status storage_owed_release(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_owed_release(struct eraser *eraser, struct open_erasure *erasure,
                                       struct weir_error *err)
 {
     struct id_list numbers = storage_open_erasure_numbers(erasure, 0, erasure->count);
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = WEIR_OK;
 
-    if (has_buckets(storage))
-        status = DB_RUN(storage->db, Q_owed_release, &rows, err, DB_I64S(numbers.at, numbers.count),
-                        DB_I64(OWED_NOT_YET_US));
+    if (has_buckets(eraser->store))
+        status = DB_RUN(eraser->store->db, Q_owed_release, &rows, err,
+                        DB_I64S(numbers.at, numbers.count), DB_I64(OWED_NOT_YET_US));
     free(numbers.at);
     if (status != WEIR_OK)
         return status;
     erasure->owing.is_due = true;
     erasure->owing.is_any = rows && weir_rows_i64(rows, 0, 0) > 0;
     if (erasure->owing.is_any)
-        storage_owed_pump(storage->owed);
+        storage_owed_pump(eraser->owed);
     return WEIR_OK;
 }
 
@@ -169,18 +168,18 @@ static void remark_object(const struct dataset *dataset, struct erase_request *r
     storage_remark(&request->remarks, remark);
 }
 
-static enum weir_status remark_on(struct storage *storage, struct erase_request *request,
+static enum weir_status remark_on(struct store *store, struct erase_request *request,
                                   struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     WEIR_AUTO_FREE char *more = NULL;
-    enum weir_status status = DB_RUN(storage->db, Q_owed_left, &rows, err, DB_I64(request->number),
-                                     DB_I64(NAMES_MAX + 1));
+    enum weir_status status =
+        DB_RUN(store->db, Q_owed_left, &rows, err, DB_I64(request->number), DB_I64(NAMES_MAX + 1));
 
     if (status != WEIR_OK)
         return status;
     for (size_t i = 0; i < weir_rows_count(rows) && i < NAMES_MAX; i++)
-        remark_object(storage_catalog_at(storage->catalog, (uint64_t)weir_rows_i64(rows, i, 0)),
+        remark_object(storage_catalog_at(store->catalog, (uint64_t)weir_rows_i64(rows, i, 0)),
                       request, rows, i);
     if (weir_rows_count(rows) <= NAMES_MAX)
         return WEIR_OK;
@@ -190,39 +189,39 @@ static enum weir_status remark_on(struct storage *storage, struct erase_request 
     return WEIR_OK;
 }
 
-static enum weir_status store_remarks(struct storage *storage, const struct erase_request *request,
+static enum weir_status store_remarks(struct store *store, const struct erase_request *request,
                                       struct weir_error *err)
 {
     const uint64_t start = 0, size = request->remarks.size;
 
-    return DB_RUN(storage->db, Q_erasure_remarks, NULL, err,
+    return DB_RUN(store->db, Q_erasure_remarks, NULL, err,
                   DB_BYTES(weir_bytes(request->remarks.at, request->remarks.size)),
                   DB_I64S(&request->number, 1), DB_I64S(&start, 1), DB_I64S(&size, 1));
 }
 
-enum weir_status storage_owed_remark(struct storage *storage, const struct open_erasure *erasure,
+enum weir_status storage_owed_remark(struct store *store, const struct open_erasure *erasure,
                                      const struct id_list *numbers, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(storage->db, Q_owed_left_of, &rows, err, DB_I64S(numbers->at, numbers->count));
+        DB_RUN(store->db, Q_owed_left_of, &rows, err, DB_I64S(numbers->at, numbers->count));
 
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         struct erase_request *request =
             storage_open_erasure_find(erasure, (uint64_t)weir_rows_i64(rows, i, 0));
 
-        status = remark_on(storage, request, err);
+        status = remark_on(store, request, err);
         if (status == WEIR_OK)
-            status = store_remarks(storage, request, err);
+            status = store_remarks(store, request, err);
     }
     return status;
 }
 
-enum weir_status storage_owed_troubles(struct storage *storage, struct weir_arena *arena,
+enum weir_status storage_owed_troubles(struct store *store, struct weir_arena *arena,
                                        struct owed_troubles *ret_troubles, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(storage->db, Q_owed_troubles, &rows, err);
+    enum weir_status status = DB_RUN(store->db, Q_owed_troubles, &rows, err);
 
     if (status != WEIR_OK)
         return status;

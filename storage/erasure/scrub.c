@@ -5,12 +5,12 @@
 #include "core/base/fault.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "storage/catalog/guard.h"
 #include "storage/files/extent.h"
 #include "storage/files/owned.h"
 #include "storage/files/prefix.h"
 #include "storage/files/scrub_intent.h"
 #include "storage/files/sidecar.h"
-#include "storage/intake/guard.h"
 #include "storage/objects/s3_ranges.h"
 #include "storage/objects/s3_shell.h"
 #include "storage/records/key_identify.h"
@@ -146,20 +146,19 @@ static struct weir_bytes head_of(const struct located *found, struct file_window
 }
 
 /* What it is must not come again either, whatever else is said then. */
-static void block_key(struct storage *storage, struct open_erasure *erasure,
+static void block_key(struct eraser *eraser, struct open_erasure *erasure,
                       const struct located *found)
 {
-    const struct gather_from from = storage_gather_from(storage);
     struct key_identity identity;
 
     if (!found->dataset->declaration->has_key)
         return;
     if (!erasure->identifier)
-        erasure->identifier = storage_key_identifier_new(&from);
+        erasure->identifier = storage_key_identifier_new(eraser->from);
     identity = storage_key_identify(erasure->identifier, found);
     if (identity.has_key)
         storage_scrub_block(erasure, found->dataset,
-                            storage_guard_key(&storage->secret, &identity.key,
+                            storage_guard_key(&eraser->store->secret, &identity.key,
                                               identity.has_subject ? &identity.subject : NULL));
 }
 
@@ -170,7 +169,7 @@ static bool wants_place(const struct declaration *d)
            (d->is_mirrored && !(d->format->is_one_sample && d->on_erase == ON_ERASE_UNLINK));
 }
 
-void storage_scrub_block_source(struct storage *storage, struct open_erasure *erasure,
+void storage_scrub_block_source(struct store *store, struct open_erasure *erasure,
                                 const struct located *found)
 {
     const struct stored_file *file = found->file;
@@ -181,29 +180,29 @@ void storage_scrub_block_source(struct storage *storage, struct open_erasure *er
         weir_mtime_ns(&now) == file->mtime_ns && now.st_ino == file->source_inode)
         storage_scrub_block(
             erasure, found->dataset,
-            storage_guard_file(&storage->secret, file, file->path, weir_ctime_ns(&now)));
+            storage_guard_file(&store->secret, file, file->path, weir_ctime_ns(&now)));
 }
 
-static void block_file(struct storage *storage, struct open_erasure *erasure,
+static void block_file(struct store *store, struct open_erasure *erasure,
                        const struct located *found)
 {
     const struct declaration *d = found->dataset->declaration;
 
     if (!d->format->is_one_sample)
         return;
-    storage_scrub_block_source(storage, erasure, found);
+    storage_scrub_block_source(store, erasure, found);
     if (wants_place(d))
         storage_scrub_block(erasure, found->dataset,
-                            storage_guard_place(&storage->secret, found->dataset, found->file->path,
+                            storage_guard_place(&store->secret, found->dataset, found->file->path,
                                                 weir_bytes(NULL, 0)));
 }
 
-static void block_record(struct storage *storage, struct open_erasure *erasure,
+static void block_record(struct eraser *eraser, struct open_erasure *erasure,
                          const struct located *found, struct weir_bytes head,
                          struct weir_bytes content)
 {
     const struct declaration *d = found->dataset->declaration;
-    const struct storage_secret *secret = &storage->secret;
+    const struct storage_secret *secret = &eraser->store->secret;
     WEIR_AUTO_BUF blank = {0};
 
     storage_scrub_block(erasure, found->dataset, storage_guard_content(secret, d, head, content));
@@ -211,7 +210,7 @@ static void block_record(struct storage *storage, struct open_erasure *erasure,
         storage_scrub_block(
             erasure, found->dataset,
             storage_guard_place(secret, found->dataset, found->file->path, content));
-    block_key(storage, erasure, found);
+    block_key(eraser, erasure, found);
     if (!d->format->is_one_sample || d->on_erase != ON_ERASE_SCRUB)
         return;
     weir_buf_reserve(&blank, content.size);
@@ -224,7 +223,7 @@ static void block_record(struct storage *storage, struct open_erasure *erasure,
 /* ---- preparing ---- */
 
 /* A source that has become longer was appended to, or written anew. */
-static bool is_untouched(const struct storage *storage, const struct located *found, int fd)
+static bool is_untouched(struct store *store, const struct located *found, int fd)
 {
     const struct stored_file *file = found->file;
     struct stat now;
@@ -233,13 +232,13 @@ static bool is_untouched(const struct storage *storage, const struct located *fo
         return false;
     if ((uint64_t)now.st_size > file->size)
         return storage_owns(found->dataset) ||
-               storage_file_has_grown(found->dataset, &storage->secret, file);
+               storage_file_has_grown(found->dataset, &store->secret, file);
     return file->mtime_ns == 0 || weir_mtime_ns(&now) == file->mtime_ns;
 }
 
 /* What has been fetched for it. NOT_FOUND when its object is another one by now; IO when the bucket
  * does not answer: the erasure comes back to it. */
-static enum weir_status read_object(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status read_object(struct eraser *eraser, struct open_erasure *erasure,
                                     const struct located *found, struct weir_buf *content,
                                     struct weir_error *err)
 {
@@ -250,7 +249,7 @@ static enum weir_status read_object(struct storage *storage, struct open_erasure
 
     weir_buf_reserve(content, found->length + 1);
     content->size = found->length;
-    if (s3_ranges_read(storage->ranges, &span, content->at))
+    if (s3_ranges_read(eraser->from->objects, &span, content->at))
         return WEIR_OK;
     if (!erasure->fetch.why)
         return WEIR_NOT_FOUND;
@@ -281,7 +280,7 @@ void storage_scrub_look_end(struct open_erasure *erasure)
 
 /* Opens the file of the sample, unless it is the one that is open: it is what was indexed. NOT_FOUND when it is gone,
  * as is remarked when it is to be overwritten. */
-static enum weir_status open_source(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status open_source(struct store *store, struct open_erasure *erasure,
                                     const struct located *found, struct weir_error *err)
 {
     WEIR_AUTO_FREE char *path = storage_dataset_path(found->dataset, found->file);
@@ -296,7 +295,7 @@ static enum weir_status open_source(struct storage *storage, struct open_erasure
     if (fd < 0)
         return is_missing(errno) ? WEIR_NOT_FOUND : storage_scrub_stuck(erasure, path, "read", err);
     status = recognise(erasure, found, path, err);
-    if (status == WEIR_OK && !is_untouched(storage, found, fd))
+    if (status == WEIR_OK && !is_untouched(store, found, fd))
         status = miss(erasure, found, path, err);
     if (status != WEIR_OK)
         return status;
@@ -307,7 +306,7 @@ static enum weir_status open_source(struct storage *storage, struct open_erasure
 }
 
 /* Its bytes, in the window or, from a bucket, in `object`. NOT_FOUND when other bytes are there now. */
-static enum weir_status read_sample(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status read_sample(struct eraser *eraser, struct open_erasure *erasure,
                                     const struct located *found, struct weir_buf *object,
                                     struct weir_bytes *ret_content, struct weir_error *err)
 {
@@ -316,7 +315,7 @@ static enum weir_status read_sample(struct storage *storage, struct open_erasure
     enum weir_status status;
 
     if (found->dataset->declaration->is_remote) {
-        status = read_object(storage, erasure, found, object, err);
+        status = read_object(eraser, erasure, found, object, err);
         *ret_content = weir_buf_view(object);
         return status;
     }
@@ -327,34 +326,34 @@ static enum weir_status read_sample(struct storage *storage, struct open_erasure
         return storage_scrub_stuck(erasure, source->path, "read", err);
     /* Somebody may have written the file anew since it was opened. */
     if (status == WEIR_OK && source->window.reads != reads &&
-        !is_untouched(storage, found, source->window.fd))
+        !is_untouched(eraser->store, found, source->window.fd))
         return WEIR_NOT_FOUND;
     return status == WEIR_OK ? WEIR_OK : WEIR_NOT_FOUND;
 }
 
-enum weir_status storage_scrub_look(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_scrub_look(struct eraser *eraser, struct open_erasure *erasure,
                                     uint64_t id, struct weir_error *err)
 {
     struct located found;
     WEIR_AUTO_BUF object = {0};
     struct weir_bytes content, head;
-    enum weir_status status = storage_find(storage, id, &found, err);
+    enum weir_status status = storage_find(eraser->store, id, &found, err);
 
     if (status != WEIR_OK || !storage_scrub_has_bytes(&found))
         return status;
-    block_file(storage, erasure, &found);
-    status = open_source(storage, erasure, &found, err);
+    block_file(eraser->store, erasure, &found);
+    status = open_source(eraser->store, erasure, &found, err);
     if (status != WEIR_OK)
         return status == WEIR_NOT_FOUND ? WEIR_OK : status;
-    status = read_sample(storage, erasure, &found, &object, &content, err);
+    status = read_sample(eraser, erasure, &found, &object, &content, err);
     if (status == WEIR_NOT_FOUND)
         return miss(erasure, &found, erasure->source.path, err);
     if (status != WEIR_OK)
         return status;
-    storage_fingerprints_add(&storage_page_row(&erasure->page, id)->prints, &storage->secret,
+    storage_fingerprints_add(&storage_page_row(&erasure->page, id)->prints, &eraser->store->secret,
                              passages_of(erasure), content);
     head = head_of(&found, &erasure->source.window);
-    block_record(storage, erasure, &found, head, content);
+    block_record(eraser, erasure, &found, head, content);
     return WEIR_OK;
 }
 
@@ -364,19 +363,19 @@ void storage_scrub_block(struct open_erasure *erasure, const struct dataset *dat
     storage_id_list_add(&erasure->blocked_in, dataset->number);
 }
 
-enum weir_status storage_scrub_store_blocked(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_scrub_store_blocked(struct store *store, struct open_erasure *erasure,
                                              struct weir_error *err)
 {
     struct id_list *hashes = &erasure->blocked, *datasets = &erasure->blocked_in;
     enum weir_status status = WEIR_OK;
 
     if (hashes->count > 0)
-        status = DB_RUN(storage->db, Q_blocked_add_pairs, NULL, err,
+        status = DB_RUN(store->db, Q_blocked_add_pairs, NULL, err,
                         DB_I64S(datasets->at, datasets->count), DB_I64S(hashes->at, hashes->count));
     if (status != WEIR_OK)
         return status;
     for (size_t i = 0; i < hashes->count; i++)
-        storage_dataset_block(storage_catalog_at(storage->catalog, datasets->at[i]), hashes->at[i],
+        storage_dataset_block(storage_catalog_at(store->catalog, datasets->at[i]), hashes->at[i],
                               false);
     hashes->count = datasets->count = 0;
     return WEIR_OK;
@@ -447,7 +446,7 @@ static enum weir_status unlink_sample(struct open_erasure *erasure, const struct
 }
 
 /* The end of the payload of the sample before it in the same file; 0: there is none. */
-static uint64_t end_before(struct storage *storage, const struct located *found, uint64_t id)
+static uint64_t end_before(struct store *store, const struct located *found, uint64_t id)
 {
     struct file_group *group = found->file->group;
     struct located before;
@@ -455,15 +454,14 @@ static uint64_t end_before(struct storage *storage, const struct located *found,
     bool is_there;
 
     storage_file_pin(group);
-    is_there = weir_sample_row(id) != 0 &&
-               storage_find(storage, id - 1, &before, &err) == WEIR_OK &&
+    is_there = weir_sample_row(id) != 0 && storage_find(store, id - 1, &before, &err) == WEIR_OK &&
                before.file == found->file && before.offset < found->offset;
     storage_file_unpin(group);
     return is_there ? before.offset + before.length : 0;
 }
 
 /* False when other bytes than the sample's are there now. */
-static bool is_what_was_meant(const struct storage *storage, struct open_erasure *erasure,
+static bool is_what_was_meant(struct store *store, struct open_erasure *erasure,
                               const struct located *found, const struct extent *extent)
 {
     struct file_window *window = &erasure->target.window;
@@ -475,19 +473,18 @@ static bool is_what_was_meant(const struct storage *storage, struct open_erasure
         return true;
     return storage_window_read(window, (struct format_range){found->offset, found->length},
                                &content, &err) == WEIR_OK &&
-           storage_guard_blocked(&storage->secret, found->dataset, found->file->path,
+           storage_guard_blocked(&store->secret, found->dataset, found->file->path,
                                  head_of(found, window), content);
 }
 
 /* Returns the intent that a death, or an error, left of the sample, or NULL. Most files have none. */
-static const struct scrub_intent *find_half_way(const struct storage *storage,
-                                                struct scrub_target *target,
+static const struct scrub_intent *find_half_way(struct store *store, struct scrub_target *target,
                                                 struct format_range payload)
 {
     if (!target->half_way) {
         target->half_way = weir_calloc(SCRUB_INTENTS_MAX, sizeof *target->half_way);
         target->half_way_count =
-            storage_scrub_intents_of(storage->data_dir, &target->seen, target->half_way);
+            storage_scrub_intents_of(store->data_dir, &target->seen, target->half_way);
     }
     for (size_t i = 0; i < target->half_way_count; i++) {
         if (target->half_way[i].payload.offset == payload.offset &&
@@ -498,7 +495,7 @@ static const struct scrub_intent *find_half_way(const struct storage *storage,
 }
 
 /* What belongs to the sample, as it is or as a death left it; false when other bytes are there now. */
-static bool is_there(const struct storage *storage, struct open_erasure *erasure,
+static bool is_there(const struct eraser *eraser, struct open_erasure *erasure,
                      const struct located *found, uint64_t from, struct extent *ret_extent)
 {
     const struct declaration *d = found->dataset->declaration;
@@ -512,11 +509,11 @@ static bool is_there(const struct storage *storage, struct open_erasure *erasure
 
     if (target->seen.st_ino != found->file->inode)
         return false;
-    intent = find_half_way(storage, target, place.payload);
+    intent = find_half_way(eraser->store, target, place.payload);
     if (intent)
         return storage_extent_resume(d, &place, intent->extent, ret_extent, &err) == WEIR_OK;
     return storage_extent_read(d, &place, ret_extent, &err) == WEIR_OK &&
-           is_what_was_meant(storage, erasure, found, ret_extent);
+           is_what_was_meant(eraser->store, erasure, found, ret_extent);
 }
 
 static bool is_target(const struct scrub_target *target, const char *path)
@@ -525,7 +522,7 @@ static bool is_target(const struct scrub_target *target, const char *path)
 }
 
 /* Records of one file come one after the other: it is opened, and synced, once for many. */
-static enum weir_status open_target(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status open_target(struct eraser *eraser, struct open_erasure *erasure,
                                     const char *path, struct weir_error *err)
 {
     struct scrub_target *target = &erasure->target;
@@ -542,7 +539,7 @@ static enum weir_status open_target(struct storage *storage, struct open_erasure
         return WEIR_NOT_FOUND;
     if (fd < 0)
         return storage_scrub_stuck(erasure, path, "opened for writing", err);
-    target->storage = storage;
+    target->eraser = eraser;
     target->window = (struct file_window){.fd = fd};
     target->path = weir_strdup(path);
     if (fstat(fd, &target->seen) < 0)
@@ -552,31 +549,31 @@ static enum weir_status open_target(struct storage *storage, struct open_erasure
 
 /* OK without an extent: the file is only referred to, and is not the one that was indexed, or holds something else
  * there. */
-static enum weir_status find_extent(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status find_extent(struct eraser *eraser, struct open_erasure *erasure,
                                     const struct located *found, uint64_t id,
                                     struct extent *ret_extent, struct weir_error *err)
 {
-    uint64_t from = end_before(storage, found, id);
+    uint64_t from = end_before(eraser->store, found, id);
 
     errno = 0;
-    if (is_there(storage, erasure, found, from, ret_extent))
+    if (is_there(eraser, erasure, found, from, ret_extent))
         return WEIR_OK;
     if (errno == EIO)
         return storage_scrub_stuck(erasure, erasure->target.path, "read", err);
     return miss(erasure, found, erasure->target.path, err);
 }
 
-static enum weir_status overwrite_sample(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status overwrite_sample(struct eraser *eraser, struct open_erasure *erasure,
                                          const struct located *found, uint64_t id, const char *path,
                                          struct weir_error *err)
 {
     struct extent extent = {0};
-    enum weir_status status = open_target(storage, erasure, path, err);
+    enum weir_status status = open_target(eraser, erasure, path, err);
 
     if (status == WEIR_OK)
-        status = find_extent(storage, erasure, found, id, &extent, err);
+        status = find_extent(eraser, erasure, found, id, &extent, err);
     if (status == WEIR_OK && extent.erased.size > 0)
-        status = storage_scrub_open_extent(storage, erasure, found, extent.at, err);
+        status = storage_scrub_open_extent(eraser, erasure, found, extent.at, err);
     if (status == WEIR_OK && extent.erased.size > 0)
         storage_scrub_group_add(erasure, found, id, &extent);
     storage_extent_fini(&extent);
@@ -625,16 +622,16 @@ static bool is_lost(const struct located *found)
            (found->file->state == FILE_REMOVED || found->file->state == FILE_REPLACED);
 }
 
-enum weir_status storage_scrub_one(struct storage *storage, struct open_erasure *erasure,
-                                   uint64_t id, struct weir_error *err)
+enum weir_status storage_scrub_one(struct eraser *eraser, struct open_erasure *erasure, uint64_t id,
+                                   struct weir_error *err)
 {
     struct located found;
     WEIR_AUTO_FREE char *path = NULL;
-    enum weir_status status = storage_find(storage, id, &found, err);
+    enum weir_status status = storage_find(eraser->store, id, &found, err);
 
     if (status == WEIR_OK && is_lost(&found)) {
         remark_gone(erasure, &found, id);
-        return storage_scrub_lost(storage, erasure, &found, id, err);
+        return storage_scrub_lost(eraser->store, erasure, &found, id, err);
     }
     if (status != WEIR_OK || !storage_scrub_has_bytes(&found))
         return status;
@@ -650,12 +647,12 @@ enum weir_status storage_scrub_one(struct storage *storage, struct open_erasure 
     if (status != WEIR_OK && status != WEIR_NOT_FOUND)
         return status;
     if (found.dataset->declaration->is_remote)
-        s3_ranges_forget(storage->ranges, found.dataset, found.file->path);
+        s3_ranges_forget(eraser->from->objects, found.dataset, found.file->path);
     if (found.dataset->declaration->on_erase == ON_ERASE_UNLINK)
         return unlink_sample(erasure, &found, id, path, err);
     if (found.dataset->declaration->is_remote) /* the object is written anew without it */
         return s3_shell_empty(path, err) == WEIR_OK
                    ? WEIR_OK
                    : storage_scrub_stuck(erasure, path, "overwritten", err);
-    return overwrite_sample(storage, erasure, &found, id, path, err);
+    return overwrite_sample(eraser, erasure, &found, id, path, err);
 }

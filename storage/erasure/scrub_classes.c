@@ -22,13 +22,13 @@ static uint64_t request_of(const struct open_erasure *erasure, uint64_t id)
                                                : page->rows[0].request->number;
 }
 
-static enum weir_status store_touched(struct storage *storage, const struct dataset *dataset,
+static enum weir_status store_touched(struct store *store, const struct dataset *dataset,
                                       const struct id_list *classes, uint64_t request,
                                       struct weir_error *err)
 {
     if (classes->count == 0)
         return WEIR_OK;
-    return DB_RUN(storage->db, Q_classes_touch, NULL, err, DB_I64(dataset->number),
+    return DB_RUN(store->db, Q_classes_touch, NULL, err, DB_I64(dataset->number),
                   DB_I64S(classes->at, classes->count), DB_I64(request));
 }
 
@@ -43,7 +43,7 @@ static struct class_mark *untouched(const struct dataset *dataset, int64_t class
     return mark->is_erased || mark->touched_by > 0 ? NULL : mark;
 }
 
-enum weir_status storage_scrub_touch_classes(struct storage *storage,
+enum weir_status storage_scrub_touch_classes(struct store *store,
                                              const struct open_erasure *erasure,
                                              struct dataset *dataset, const struct chunk *chunk,
                                              struct weir_error *err)
@@ -63,14 +63,14 @@ enum weir_status storage_scrub_touch_classes(struct storage *storage,
             continue;
         mark->touched_by = request_of(erasure, weir_sample_id(dataset->number, chunk->block, row));
         if (mark->touched_by != request) {
-            status = store_touched(storage, dataset, &classes, request, err);
+            status = store_touched(store, dataset, &classes, request, err);
             classes.count = 0;
         }
         request = mark->touched_by;
         storage_id_list_add(&classes, (uint64_t) class);
     }
     if (status == WEIR_OK)
-        status = store_touched(storage, dataset, &classes, request, err);
+        status = store_touched(store, dataset, &classes, request, err);
     free(classes.at);
     return status;
 }
@@ -118,7 +118,7 @@ static void begin_look(const struct dataset *dataset, struct class_check *check)
 }
 
 /* The next chunk of the dataset; *ret_done when there is none, or all that were touched have a live sample. */
-static enum weir_status look(struct storage *storage, const struct dataset *dataset,
+static enum weir_status look(struct eraser *eraser, const struct dataset *dataset,
                              struct class_check *check, bool *ret_done, struct weir_error *err)
 {
     const struct chunk_ref *ref;
@@ -127,7 +127,7 @@ static enum weir_status look(struct storage *storage, const struct dataset *data
 
     begin_look(dataset, check);
     if (check->next_row == dataset->next_row)
-        status = storage_scrub_flush(storage, err); /* labels of staged rows are numbers already */
+        status = storage_scrub_flush(eraser, err); /* labels of staged rows are numbers already */
     *ret_done = check->left_count == count_touched(dataset) || check->next_row == dataset->next_row;
     if (status != WEIR_OK || *ret_done)
         return status;
@@ -136,7 +136,8 @@ static enum weir_status look(struct storage *storage, const struct dataset *data
     if (!ref)
         return weir_fail(err, WEIR_CORRUPT, "dataset '%s': no chunk holds row %llu", dataset->name,
                          (unsigned long long)check->next_row);
-    status = storage_chunk_cache_get(storage->cache, storage->db, dataset, ref, &chunk, err);
+    status =
+        storage_chunk_cache_get(eraser->store->cache, eraser->store->db, dataset, ref, &chunk, err);
     if (status != WEIR_OK)
         return status;
     look_into(dataset, chunk, check);
@@ -169,7 +170,7 @@ static int by_request(const void *a, const void *b)
 }
 
 /* One remark a request, however many classes were its. */
-static enum weir_status remark(struct storage *storage, const struct dataset *dataset,
+static enum weir_status remark(struct eraser *eraser, const struct dataset *dataset,
                                struct gone_class *gone, size_t count, struct weir_error *err)
 {
     WEIR_AUTO_FREE struct erase_request **requests =
@@ -178,7 +179,7 @@ static enum weir_status remark(struct storage *storage, const struct dataset *da
 
     qsort(gone, count, sizeof *gone, by_request);
     for (size_t i = 0, end; i < count; i = end) {
-        struct erase_request *request = find_request(storage->erasing, gone[i].request);
+        struct erase_request *request = find_request(eraser->erasing, gone[i].request);
         WEIR_AUTO_FREE char *text = NULL;
 
         for (end = i; end < count && gone[end].request == gone[i].request;)
@@ -192,35 +193,35 @@ static enum weir_status remark(struct storage *storage, const struct dataset *da
         request->is_remarked = true;
         requests[request_count++] = request;
     }
-    return storage_store_remarks(storage, requests, request_count, err);
+    return storage_store_remarks(eraser->store, requests, request_count, err);
 }
 
-static enum weir_status store_names(struct storage *storage, const struct dataset *dataset,
+static enum weir_status store_names(struct eraser *eraser, const struct dataset *dataset,
                                     struct gone_class *gone, size_t count, struct weir_error *err)
 {
     WEIR_AUTO_FREE uint64_t *numbers = weir_calloc(count + 1, sizeof *numbers);
-    enum weir_status status = weir_db_begin(storage->db, err);
+    enum weir_status status = weir_db_begin(eraser->store->db, err);
 
     for (size_t i = 0; i < count; i++)
         numbers[i] = gone[i].class;
     if (status == WEIR_OK && count > 0)
-        status = DB_RUN(storage->db, Q_classes_erase, NULL, err, DB_I64(dataset->number),
+        status = DB_RUN(eraser->store->db, Q_classes_erase, NULL, err, DB_I64(dataset->number),
                         DB_I64S(numbers, count));
     if (status == WEIR_OK)
-        status = DB_RUN(storage->db, Q_classes_keep, NULL, err, DB_I64(dataset->number));
+        status = DB_RUN(eraser->store->db, Q_classes_keep, NULL, err, DB_I64(dataset->number));
     if (status == WEIR_OK)
-        status = remark(storage, dataset, gone, count, err);
+        status = remark(eraser, dataset, gone, count, err);
     if (status == WEIR_OK && weir_fault("storage.erase.classes"))
         status = weir_fail(err, WEIR_UNAVAILABLE, "fault storage.erase.classes");
     if (status == WEIR_OK)
-        status = weir_db_commit(storage->db, err);
+        status = weir_db_commit(eraser->store->db, err);
     if (status != WEIR_OK)
-        weir_db_rollback(storage->db);
+        weir_db_rollback(eraser->store->db);
     return status;
 }
 
 /* Renames the classes that were looked for and not found. */
-static enum weir_status settle(struct storage *storage, struct dataset *dataset,
+static enum weir_status settle(struct eraser *eraser, struct dataset *dataset,
                                const struct class_check *check, struct weir_error *err)
 {
     WEIR_AUTO_FREE struct gone_class *gone = weir_calloc(count_touched(dataset) + 1, sizeof *gone);
@@ -231,7 +232,7 @@ static enum weir_status settle(struct storage *storage, struct dataset *dataset,
         if (is_touched(dataset, i) && !weir_bits_get(&check->left, i))
             gone[count++] = (struct gone_class){dataset->class_marks[i].touched_by, i};
     }
-    status = store_names(storage, dataset, gone, count, err);
+    status = store_names(eraser, dataset, gone, count, err);
     for (size_t i = 0; status == WEIR_OK && i < count; i++) {
         free(dataset->classes[gone[i].class]);
         dataset->classes[gone[i].class] = storage_erased_class_name(gone[i].class);
@@ -243,27 +244,27 @@ static enum weir_status settle(struct storage *storage, struct dataset *dataset,
     return status;
 }
 
-enum weir_status storage_scrub_classes(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_scrub_classes(struct eraser *eraser, struct open_erasure *erasure,
                                        bool *ret_done, struct weir_error *err)
 {
     struct class_check *check = &erasure->classes;
     int64_t until_ms = weir_now_ms() + ERASE_TURN_MS;
     enum weir_status status = WEIR_OK;
 
-    while (status == WEIR_OK && check->dataset < storage->catalog->count &&
+    while (status == WEIR_OK && check->dataset < eraser->store->catalog->count &&
            weir_now_ms() < until_ms) {
-        struct dataset *dataset = storage->catalog->datasets[check->dataset];
+        struct dataset *dataset = eraser->store->catalog->datasets[check->dataset];
         bool is_through = count_touched(dataset) == 0;
 
         if (!is_through)
-            status = look(storage, dataset, check, &is_through, err);
+            status = look(eraser, dataset, check, &is_through, err);
         if (status != WEIR_OK || !is_through)
             continue;
         if (count_touched(dataset) > 0)
-            status = settle(storage, dataset, check, err);
+            status = settle(eraser, dataset, check, err);
         weir_bits_clear(&check->left);
         *check = (struct class_check){.dataset = check->dataset + 1, .left = check->left};
     }
-    *ret_done = status == WEIR_OK && check->dataset == storage->catalog->count;
+    *ret_done = status == WEIR_OK && check->dataset == eraser->store->catalog->count;
     return status;
 }

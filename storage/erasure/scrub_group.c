@@ -50,7 +50,7 @@ static enum weir_status intend(struct open_erasure *erasure, const struct scrub_
                                struct weir_error *err)
 {
     struct scrub_target *target = &erasure->target;
-    const char *data_dir = target->storage->data_dir;
+    const char *data_dir = target->eraser->store->data_dir;
     struct scrub_intent open[GROUP_MAX];
     size_t count = 0;
 
@@ -101,7 +101,7 @@ static enum weir_status overwrite(struct open_erasure *erasure, struct stored_fi
         fdatasync(fd) < 0)
         return storage_scrub_stuck(erasure, target->path, "overwritten", err);
     storage_scrub_note_change(target->dataset, file, fd, &now);
-    storage_scrub_done(target->storage->data_dir, intents, target->count);
+    storage_scrub_done(target->eraser->store->data_dir, intents, target->count);
     return WEIR_OK;
 }
 
@@ -134,7 +134,7 @@ static void account(const struct open_erasure *erasure, struct stored_file *file
     if (d->is_copied || d->format->is_one_sample)
         return;
     file->prefix_hash =
-        storage_prefix_hash(&target->storage->secret, target->window.fd, file->indexed);
+        storage_prefix_hash(&target->eraser->store->secret, target->window.fd, file->indexed);
     file->group->is_ahead = true; /* written with the rows of the erasure */
 }
 

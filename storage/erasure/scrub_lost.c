@@ -4,8 +4,8 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "storage/catalog/guard.h"
 #include "storage/files/owned.h"
-#include "storage/intake/guard.h"
 #include "storage/sql/queries.h"
 
 #include <errno.h>
@@ -21,8 +21,7 @@ static bool was_live(const struct located *found, uint64_t id)
 }
 
 /* A one-sample file that is kept out has no name in the catalog. */
-static bool is_kept_out(const struct storage *storage, const struct located *found,
-                        const char *path)
+static bool is_kept_out(struct store *store, const struct located *found, const char *path)
 {
     struct stored_file there = {0};
     struct stat now;
@@ -33,11 +32,11 @@ static bool is_kept_out(const struct storage *storage, const struct located *fou
     there.mtime_ns = weir_mtime_ns(&now);
     there.source_inode = now.st_ino;
     return storage_dataset_blocked(found->dataset,
-                                   storage_guard_file(&storage->secret, &there, found->file->path,
+                                   storage_guard_file(&store->secret, &there, found->file->path,
                                                       weir_ctime_ns(&now))) != NULL;
 }
 
-static enum weir_status count_kept_out(struct storage *storage, const struct located *found,
+static enum weir_status count_kept_out(struct store *store, const struct located *found,
                                        const char *path, uint64_t *ret_count,
                                        struct weir_error *err)
 {
@@ -45,17 +44,17 @@ static enum weir_status count_kept_out(struct storage *storage, const struct loc
     enum weir_status status;
 
     if (found->dataset->declaration->format->is_one_sample) {
-        *ret_count = is_kept_out(storage, found, path);
+        *ret_count = is_kept_out(store, found, path);
         return WEIR_OK;
     }
-    status = DB_RUN(storage->db, Q_quarantine_kept_out, &rows, err, DB_I64(found->dataset->number),
+    status = DB_RUN(store->db, Q_quarantine_kept_out, &rows, err, DB_I64(found->dataset->number),
                     DB_BYTES(weir_bytes_of(found->file->path)));
     *ret_count = status == WEIR_OK ? (uint64_t)weir_rows_i64(rows, 0, 0) : 0;
     return status;
 }
 
 /* Once for all samples of a file that come one after the other. */
-static enum weir_status ask(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status ask(struct store *store, struct open_erasure *erasure,
                             const struct located *found, const char *path, struct weir_error *err)
 {
     struct kept_out *kept_out = &erasure->round.kept_out;
@@ -64,13 +63,13 @@ static enum weir_status ask(struct storage *storage, struct open_erasure *erasur
 
     if (kept_out->dataset == found->dataset->number && kept_out->file == file)
         return WEIR_OK;
-    status = count_kept_out(storage, found, path, &count, err);
+    status = count_kept_out(store, found, path, &count, err);
     if (status == WEIR_OK)
         *kept_out = (struct kept_out){found->dataset->number, file, count};
     return status;
 }
 
-enum weir_status storage_scrub_lost(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_scrub_lost(struct store *store, struct open_erasure *erasure,
                                     const struct located *found, uint64_t id,
                                     struct weir_error *err)
 {
@@ -81,7 +80,7 @@ enum weir_status storage_scrub_lost(struct storage *storage, struct open_erasure
         !was_live(found, id))
         return WEIR_OK;
     path = storage_dataset_path(found->dataset, found->file);
-    status = ask(storage, erasure, found, path, err);
+    status = ask(store, erasure, found, path, err);
     if (status != WEIR_OK || erasure->round.kept_out.count == 0)
         return status;
     erasure->round.error = ESTALE;

@@ -1,4 +1,5 @@
 /* Rows about erased samples: time, label, subject hash, path, complaints. */
+#include "storage/chunks/key_merge.h"
 #include "storage/erasure/open_erasure.h"
 
 #include "core/base/clock.h"
@@ -53,7 +54,7 @@ static void blank_vectors(const struct dataset *dataset, const struct chunk *chu
     }
 }
 
-static enum weir_status blank_chunk(struct storage *storage, const struct open_erasure *erasure,
+static enum weir_status blank_chunk(struct store *store, const struct open_erasure *erasure,
                                     struct dataset *dataset, const struct chunk_ref *ref,
                                     struct weir_error *err)
 {
@@ -64,10 +65,10 @@ static enum weir_status blank_chunk(struct storage *storage, const struct open_e
     WEIR_AUTO_BUF vectors = {0};
     int64_t min, max;
     enum weir_status status =
-        storage_chunk_cache_get(storage->cache, storage->db, dataset, ref, &chunk, err);
+        storage_chunk_cache_get(store->cache, store->db, dataset, ref, &chunk, err);
 
     if (status == WEIR_OK)
-        status = storage_scrub_touch_classes(storage, erasure, dataset, chunk, err);
+        status = storage_scrub_touch_classes(store, erasure, dataset, chunk, err);
     if (status != WEIR_OK)
         return status;
     blank_out(dataset, chunk, &chunk->labels, values);
@@ -80,22 +81,22 @@ static enum weir_status blank_chunk(struct storage *storage, const struct open_e
         min = values[i] < min ? values[i] : min;
         max = values[i] > max ? values[i] : max;
     }
-    return DB_RUN(storage->db, Q_chunk_labels_put, NULL, err, DB_I64(dataset->number),
+    return DB_RUN(store->db, Q_chunk_labels_put, NULL, err, DB_I64(dataset->number),
                   DB_I64(ref->block), DB_I64(ref->first_row), DB_BYTES(weir_buf_view(&times)),
                   DB_BYTES(weir_buf_view(&labels)), DB_I64(min), DB_I64(max),
                   DB_BYTES(weir_buf_view(&vectors)));
 }
 
-static const struct chunk_ref *chunk_of(const struct storage *storage, uint64_t id)
+static const struct chunk_ref *chunk_of(struct store *store, uint64_t id)
 {
-    const struct dataset *dataset = storage_catalog_at(storage->catalog, weir_sample_dataset(id));
+    const struct dataset *dataset = storage_catalog_at(store->catalog, weir_sample_dataset(id));
 
     return dataset ? storage_dataset_chunk(dataset, weir_sample_block(id), weir_sample_row(id))
                    : NULL;
 }
 
 /* A chunk is made blank as a whole: later samples of it, of this page or another, have nothing left to do. */
-static enum weir_status blank_some(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status blank_some(struct store *store, struct open_erasure *erasure,
                                    struct weir_error *err)
 {
     const struct erase_page *page = &erasure->page;
@@ -104,35 +105,34 @@ static enum weir_status blank_some(struct storage *storage, struct open_erasure 
 
     while (status == WEIR_OK && erasure->round.at < page->ids.count && weir_now_ms() < until_ms) {
         uint64_t id = page->ids.at[erasure->round.at++];
-        const struct chunk_ref *ref = chunk_of(storage, id);
+        const struct chunk_ref *ref = chunk_of(store, id);
         uint64_t first =
             ref ? weir_sample_id(weir_sample_dataset(id), ref->block, ref->first_row) : 0;
 
         if (!ref || (first == erasure->blanked && ref->count == erasure->blanked_rows))
             continue;
-        status =
-            blank_chunk(storage, erasure,
-                        storage_catalog_at(storage->catalog, weir_sample_dataset(id)), ref, err);
+        status = blank_chunk(store, erasure,
+                             storage_catalog_at(store->catalog, weir_sample_dataset(id)), ref, err);
         erasure->blanked = first;
         erasure->blanked_rows = ref->count;
     }
     return status;
 }
 
-static enum weir_status blank_in_transaction(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status blank_in_transaction(struct store *store, struct open_erasure *erasure,
                                              struct weir_error *err)
 {
-    enum weir_status status = weir_db_begin(storage->db, err);
+    enum weir_status status = weir_db_begin(store->db, err);
 
     if (status == WEIR_OK)
-        status = blank_some(storage, erasure, err);
+        status = blank_some(store, erasure, err);
     if (status == WEIR_OK && weir_fault("storage.erase.columns"))
         status = weir_fail(err, WEIR_UNAVAILABLE, "fault storage.erase.columns");
     if (status == WEIR_OK)
-        status = weir_db_commit(storage->db, err);
+        status = weir_db_commit(store->db, err);
     if (status != WEIR_OK)
-        weir_db_rollback(storage->db);
-    storage_chunk_cache_clear(storage->cache); /* what a merge of chunks reads next must be blank */
+        weir_db_rollback(store->db);
+    storage_chunk_cache_clear(store->cache); /* what a merge of chunks reads next must be blank */
     return status;
 }
 
@@ -144,26 +144,26 @@ static bool is_erased(const void *owner, uint64_t place)
                                      weir_sample_row(place));
 }
 
-static enum weir_status thin_some(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status thin_some(struct store *store, struct open_erasure *erasure,
                                   struct weir_error *err)
 {
     struct run_walk *walk = &erasure->thinning;
     struct dataset *dataset =
-        storage_catalog_at(storage->catalog, erasure->datasets.at[walk->dataset]);
+        storage_catalog_at(store->catalog, erasure->datasets.at[walk->dataset]);
     const struct key_erasure what = {.is_erased = is_erased, .owner = dataset};
     bool is_through = !erasure->is_blind && erasure->hashes.count == 0;
-    enum weir_status status = weir_db_begin(storage->db, err);
+    enum weir_status status = weir_db_begin(store->db, err);
 
     walk->runs.hashes = erasure->is_blind ? NULL : erasure->hashes.at;
     walk->runs.hash_count = erasure->hashes.count;
     if (status == WEIR_OK && !is_through)
-        status = storage_key_store_erase(storage->db,
+        status = storage_key_store_erase(store->db,
                                          walk->kind == 0 ? &dataset->subjects : &dataset->keys,
                                          &what, &walk->runs, &is_through, err);
     if (status == WEIR_OK)
-        status = weir_db_commit(storage->db, err);
+        status = weir_db_commit(store->db, err);
     if (status != WEIR_OK)
-        weir_db_rollback(storage->db);
+        weir_db_rollback(store->db);
     if (status != WEIR_OK || !is_through)
         return status;
     storage_key_walk_fini(&walk->runs);
@@ -172,7 +172,7 @@ static enum weir_status thin_some(struct storage *storage, struct open_erasure *
     return WEIR_OK;
 }
 
-enum weir_status storage_scrub_runs(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_scrub_runs(struct store *store, struct open_erasure *erasure,
                                     bool *ret_done, struct weir_error *err)
 {
     const struct run_walk *walk = &erasure->thinning;
@@ -180,21 +180,21 @@ enum weir_status storage_scrub_runs(struct storage *storage, struct open_erasure
     enum weir_status status = WEIR_OK;
 
     if (walk->dataset == 0 && walk->kind == 0 && !walk->runs.segments && walk->runs.run == 0)
-        status = storage_stop_merge(storage, err);
+        status = storage_key_merge_stop(store, err);
     while (status == WEIR_OK && walk->dataset < erasure->datasets.count && weir_now_ms() < until_ms)
-        status = thin_some(storage, erasure, err);
+        status = thin_some(store, erasure, err);
     *ret_done = status == WEIR_OK && walk->dataset == erasure->datasets.count;
     return status;
 }
 
 /* ---- files ---- */
 
-static enum weir_status withdraw(struct storage *storage, struct dataset *dataset, const char *path,
+static enum weir_status withdraw(struct store *store, struct dataset *dataset, const char *path,
                                  struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(storage->db, Q_quarantine_withdraw, &rows, err, DB_I64(dataset->number),
+        DB_RUN(store->db, Q_quarantine_withdraw, &rows, err, DB_I64(dataset->number),
                DB_BYTES(weir_bytes_of(path)), DB_BOOL(true));
 
     if (status == WEIR_OK) {
@@ -205,15 +205,15 @@ static enum weir_status withdraw(struct storage *storage, struct dataset *datase
 }
 
 /* Only its keyed hash stays, in `blocked`. */
-static enum weir_status forget_path(struct storage *storage, const struct located *found,
+static enum weir_status forget_path(struct store *store, const struct located *found,
                                     struct weir_error *err)
 {
     struct stored_file *file = found->file;
-    enum weir_status status = withdraw(storage, found->dataset, file->path, err);
+    enum weir_status status = withdraw(store, found->dataset, file->path, err);
 
     if (status == WEIR_OK)
-        status = storage_sum_rows_drop(storage->db, found->dataset->number,
-                                       storage_file_number(file), err);
+        status = storage_sum_rows_drop(store->db, found->dataset->number, storage_file_number(file),
+                                       err);
     free(file->path);
     file->path = NULL;
     file->state = FILE_ERASED;
@@ -250,7 +250,7 @@ static bool find_survivor(struct open_erasure *erasure, const struct dataset *da
 }
 
 /* False of a file that more samples may come from, too. */
-static enum weir_status is_erased_whole(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status is_erased_whole(struct store *store, struct open_erasure *erasure,
                                         const struct located *found, bool *ret_erased,
                                         struct weir_error *err)
 {
@@ -263,7 +263,7 @@ static enum weir_status is_erased_whole(struct storage *storage, struct open_era
     for (size_t i = span.first; status == WEIR_OK && *ret_erased && i < span.end; i++) {
         const struct chunk *chunk;
 
-        status = storage_chunk_cache_get(storage->cache, storage->db, dataset, &dataset->chunks[i],
+        status = storage_chunk_cache_get(store->cache, store->db, dataset, &dataset->chunks[i],
                                          &chunk, err);
         if (status == WEIR_OK)
             *ret_erased = !find_survivor(erasure, dataset, chunk, number);
@@ -272,22 +272,22 @@ static enum weir_status is_erased_whole(struct storage *storage, struct open_era
 }
 
 /* A copy of which nothing is left goes, and its name with it. */
-static enum weir_status forget_copy(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status forget_copy(struct store *store, struct open_erasure *erasure,
                                     const struct located *found, struct weir_error *err)
 {
     bool is_over = false;
-    enum weir_status status = is_erased_whole(storage, erasure, found, &is_over, err);
+    enum weir_status status = is_erased_whole(store, erasure, found, &is_over, err);
 
     if (status != WEIR_OK || !is_over)
         return status;
-    storage_scrub_block_source(storage, erasure, found);
-    status = storage_scrub_store_blocked(storage, erasure, err);
+    storage_scrub_block_source(store, erasure, found);
+    status = storage_scrub_store_blocked(store, erasure, err);
     storage_copy_remove(found->dataset, found->file->path);
-    return status == WEIR_OK ? forget_path(storage, found, err) : status;
+    return status == WEIR_OK ? forget_path(store, found, err) : status;
 }
 
 /* The name of a file may name its subject. */
-static enum weir_status forget_file(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status forget_file(struct store *store, struct open_erasure *erasure,
                                     const struct located *found, struct weir_error *err)
 {
     const struct declaration *d = found->dataset->declaration;
@@ -296,18 +296,18 @@ static enum weir_status forget_file(struct storage *storage, struct open_erasure
         return WEIR_OK;
     found->file->group->is_touched = true;
     if (d->format->is_one_sample)
-        return forget_path(storage, found, err);
-    return d->is_copied && !d->is_pushed ? forget_copy(storage, erasure, found, err) : WEIR_OK;
+        return forget_path(store, found, err);
+    return d->is_copied && !d->is_pushed ? forget_copy(store, erasure, found, err) : WEIR_OK;
 }
 
 /* Others lie in the file, or it is not Weir's: a name that is a person's stays. */
-static void remark_name(const struct storage *storage, struct open_erasure *erasure,
+static void remark_name(struct store *store, struct open_erasure *erasure,
                         const struct located *found, uint64_t id)
 {
     WEIR_AUTO_FREE char *remark = NULL;
 
     if (!found->file || !found->file->path || found->dataset->declaration->is_pushed ||
-        !storage_refused_is_named(storage, found->dataset, found->file->path))
+        !storage_refused_is_named(store, found->dataset, found->file->path))
         return;
     remark =
         weir_format("file %" PRIu64 " of dataset '%s' has the name of a subject or key that was "
@@ -329,8 +329,7 @@ enum weir_status storage_scrub_write_dataset(const struct dataset *dataset, stru
     return status;
 }
 
-enum weir_status storage_scrub_write_groups(struct storage *storage,
-                                            const struct open_erasure *erasure,
+enum weir_status storage_scrub_write_groups(struct store *store, const struct open_erasure *erasure,
                                             struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
@@ -340,13 +339,13 @@ enum weir_status storage_scrub_write_groups(struct storage *storage,
         uint32_t number = weir_sample_dataset(erasure->page.ids.at[i]);
 
         if (number != last)
-            status = storage_scrub_write_dataset(storage_catalog_at(storage->catalog, number), err);
+            status = storage_scrub_write_dataset(storage_catalog_at(store->catalog, number), err);
         last = number;
     }
     return status;
 }
 
-static enum weir_status store_datasets(struct storage *storage, const struct open_erasure *erasure,
+static enum weir_status store_datasets(struct store *store, const struct open_erasure *erasure,
                                        struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
@@ -354,10 +353,10 @@ static enum weir_status store_datasets(struct storage *storage, const struct ope
 
     for (size_t i = 0; status == WEIR_OK && i < erasure->page.ids.count; i++) {
         const struct dataset *dataset =
-            storage_catalog_at(storage->catalog, weir_sample_dataset(erasure->page.ids.at[i]));
+            storage_catalog_at(store->catalog, weir_sample_dataset(erasure->page.ids.at[i]));
 
         if (dataset->number != last)
-            status = storage_dataset_store(storage->db, dataset, dataset->sequence, err);
+            status = storage_dataset_store(store->db, dataset, dataset->sequence, err);
         last = dataset->number;
     }
     return status;
@@ -375,7 +374,7 @@ static void note_datasets(struct open_erasure *erasure)
     }
 }
 
-static enum weir_status forget_files(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status forget_files(struct store *store, struct open_erasure *erasure,
                                      struct weir_error *err)
 {
     const struct stored_file *last = NULL; /* compared, never followed */
@@ -384,47 +383,47 @@ static enum weir_status forget_files(struct storage *storage, struct open_erasur
     for (size_t i = 0; status == WEIR_OK && i < erasure->page.ids.count; i++) {
         struct located found;
 
-        status = storage_find(storage, erasure->page.ids.at[i], &found, err);
+        status = storage_find(store, erasure->page.ids.at[i], &found, err);
         if (status == WEIR_OK)
-            status = forget_file(storage, erasure, &found, err);
+            status = forget_file(store, erasure, &found, err);
         if (status == WEIR_OK && found.file && found.file != last)
-            remark_name(storage, erasure, &found, erasure->page.ids.at[i]);
+            remark_name(store, erasure, &found, erasure->page.ids.at[i]);
         last = found.file;
     }
     return status;
 }
 
 /* Other rows about the page. */
-static enum weir_status end_page(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status end_page(struct store *store, struct open_erasure *erasure,
                                  struct weir_error *err)
 {
-    enum weir_status status = weir_db_begin(storage->db, err);
+    enum weir_status status = weir_db_begin(store->db, err);
 
     if (status == WEIR_OK)
-        status = forget_files(storage, erasure, err);
+        status = forget_files(store, erasure, err);
     if (status == WEIR_OK)
-        status = storage_scrub_write_groups(storage, erasure, err);
+        status = storage_scrub_write_groups(store, erasure, err);
     if (status == WEIR_OK)
-        status = store_datasets(storage, erasure, err);
+        status = store_datasets(store, erasure, err);
     if (status == WEIR_OK)
-        status = storage_page_store_step(storage, &erasure->page, PAGE_BLANK, err);
+        status = storage_page_store_step(store, &erasure->page, PAGE_BLANK, err);
     if (status == WEIR_OK)
-        status = weir_db_commit(storage->db, err);
+        status = weir_db_commit(store->db, err);
     if (status != WEIR_OK)
-        weir_db_rollback(storage->db);
+        weir_db_rollback(store->db);
     note_datasets(erasure);
     storage_page_fini(&erasure->page);
     return status;
 }
 
-enum weir_status storage_scrub_records(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_scrub_records(struct store *store, struct open_erasure *erasure,
                                        bool *ret_done, struct weir_error *err)
 {
     *ret_done = false;
     if (erasure->page.epoch == 0) {
         erasure->round.at = 0;
-        return storage_page_next(storage, erasure, PAGE_BLANK, ret_done, err);
+        return storage_page_next(store, erasure, PAGE_BLANK, ret_done, err);
     }
-    return erasure->round.at < erasure->page.ids.count ? blank_in_transaction(storage, erasure, err)
-                                                       : end_page(storage, erasure, err);
+    return erasure->round.at < erasure->page.ids.count ? blank_in_transaction(store, erasure, err)
+                                                       : end_page(store, erasure, err);
 }

@@ -61,18 +61,18 @@ void storage_scrub_fail(struct open_erasure *erasure, uint64_t id, const struct 
 /* ---- reading ---- */
 
 /* What lies in buckets comes together. */
-static bool is_fetched(struct storage *storage, struct open_erasure *erasure)
+static bool is_fetched(struct eraser *eraser, struct open_erasure *erasure)
 {
     const struct id_fetching asked = {.ids = erasure->page.ids.at,
                                       .count = erasure->page.ids.count,
                                       .at = erasure->round.at,
                                       .patience_ms = BUCKET_PATIENCE_MS};
 
-    return storage_id_fetch(storage, &erasure->fetch, &asked);
+    return storage_id_fetch(eraser->store, eraser->from->objects, &erasure->fetch, &asked);
 }
 
 /* OK and the sample is in `unread` when a file stands in the way. */
-static enum weir_status look(struct storage *storage, struct open_erasure *erasure, uint64_t id,
+static enum weir_status look(struct eraser *eraser, struct open_erasure *erasure, uint64_t id,
                              struct weir_error *err)
 {
     struct erase_page *page = &erasure->page;
@@ -81,7 +81,7 @@ static enum weir_status look(struct storage *storage, struct open_erasure *erasu
 
     if (!was_unread && storage_page_row(page, id)->step >= PAGE_READ)
         return WEIR_OK;
-    status = storage_scrub_look(storage, erasure, id, err);
+    status = storage_scrub_look(eraser, erasure, id, err);
     if (status == WEIR_OK && was_unread)
         storage_id_list_add(&page->read, id);
     if (status != WEIR_IO)
@@ -91,23 +91,23 @@ static enum weir_status look(struct storage *storage, struct open_erasure *erasu
     return WEIR_OK;
 }
 
-static enum weir_status store_read(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status store_read(struct store *store, struct open_erasure *erasure,
                                    struct weir_error *err)
 {
-    enum weir_status status = storage_scrub_store_blocked(storage, erasure, err);
+    enum weir_status status = storage_scrub_store_blocked(store, erasure, err);
 
     if (status == WEIR_OK)
-        status = weir_db_begin(storage->db, err);
+        status = weir_db_begin(store->db, err);
     if (status == WEIR_OK)
-        status = storage_page_store_read(storage, &erasure->page, err);
+        status = storage_page_store_read(store, &erasure->page, err);
     if (status == WEIR_OK)
-        status = weir_db_commit(storage->db, err);
+        status = weir_db_commit(store->db, err);
     if (status != WEIR_OK)
-        weir_db_rollback(storage->db);
+        weir_db_rollback(store->db);
     return status;
 }
 
-static enum weir_status look_at_some(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status look_at_some(struct eraser *eraser, struct open_erasure *erasure,
                                      struct weir_error *err)
 {
     struct erase_page *page = &erasure->page;
@@ -115,19 +115,19 @@ static enum weir_status look_at_some(struct storage *storage, struct open_erasur
     int64_t until_ms = weir_now_ms() + ERASE_TURN_MS;
     enum weir_status status = WEIR_OK;
 
-    if (!is_fetched(storage, erasure))
+    if (!is_fetched(eraser, erasure))
         return WEIR_OK;
     while (status == WEIR_OK && round->at < page->ids.count && round->at < erasure->fetch.upto) {
-        status = look(storage, erasure, page->ids.at[round->at++], err);
+        status = look(eraser, erasure, page->ids.at[round->at++], err);
         if (round->at % SAMPLES_PER_LOOK == 0 && weir_now_ms() >= until_ms)
             break;
     }
     storage_scrub_look_end(erasure);
     if (status == WEIR_OK && erasure->blocked.count >= ERASE_PAGE_IDS)
-        status = storage_scrub_store_blocked(storage, erasure, err);
+        status = storage_scrub_store_blocked(eraser->store, erasure, err);
     if (status != WEIR_OK || round->at < page->ids.count)
         return status;
-    status = store_read(storage, erasure, err);
+    status = store_read(eraser->store, erasure, err);
     if (status != WEIR_OK)
         return status;
     storage_id_fetch_fini(&erasure->fetch);
@@ -157,25 +157,25 @@ static bool sync_all(struct open_erasure *erasure)
     return false;
 }
 
-static enum weir_status overwrite(struct storage *storage, struct open_erasure *erasure,
-                                  uint64_t id, struct weir_error *err)
+static enum weir_status overwrite(struct eraser *eraser, struct open_erasure *erasure, uint64_t id,
+                                  struct weir_error *err)
 {
     enum weir_status status;
 
     if (storage_id_list_has(&erasure->page.unread, id))
         return WEIR_OK; /* failed already */
-    status = storage_scrub_one(storage, erasure, id, err);
+    status = storage_scrub_one(eraser, erasure, id, err);
     if (status != WEIR_IO)
         return status;
     storage_scrub_fail(erasure, id, err);
     return WEIR_OK;
 }
 
-static enum weir_status open_sums(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status open_sums(struct eraser *eraser, struct open_erasure *erasure,
                                   struct weir_error *err)
 {
     bool is_open = false;
-    enum weir_status status = storage_scrub_open_sums(storage, erasure, &is_open, err);
+    enum weir_status status = storage_scrub_open_sums(eraser, erasure, &is_open, err);
 
     if (!is_open)
         return status;
@@ -184,27 +184,27 @@ static enum weir_status open_sums(struct storage *storage, struct open_erasure *
     return WEIR_OK;
 }
 
-static enum weir_status store_overwritten(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status store_overwritten(struct eraser *eraser, struct open_erasure *erasure,
                                           struct weir_error *err)
 {
-    enum weir_status status = storage_scrub_flush(storage, err);
+    enum weir_status status = storage_scrub_flush(eraser, err);
 
     if (status == WEIR_OK)
-        status = weir_db_begin(storage->db, err);
+        status = weir_db_begin(eraser->store->db, err);
     if (status == WEIR_OK)
-        status = storage_scrub_write_groups(storage, erasure, err);
+        status = storage_scrub_write_groups(eraser->store, erasure, err);
     if (status == WEIR_OK)
-        status = storage_page_store_remarks(storage, &erasure->page, err);
+        status = storage_page_store_remarks(eraser->store, &erasure->page, err);
     if (status == WEIR_OK)
-        status = storage_page_store_step(storage, &erasure->page, PAGE_OVERWRITTEN, err);
+        status = storage_page_store_step(eraser->store, &erasure->page, PAGE_OVERWRITTEN, err);
     if (status == WEIR_OK)
-        status = weir_db_commit(storage->db, err);
+        status = weir_db_commit(eraser->store->db, err);
     if (status != WEIR_OK)
-        weir_db_rollback(storage->db);
+        weir_db_rollback(eraser->store->db);
     return status;
 }
 
-static enum weir_status overwrite_some(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status overwrite_some(struct eraser *eraser, struct open_erasure *erasure,
                                        struct weir_error *err)
 {
     const struct erase_page *page = &erasure->page;
@@ -215,7 +215,7 @@ static enum weir_status overwrite_some(struct storage *storage, struct open_eras
     erasure->target.syncs = 0;
     while (status == WEIR_OK && round->at < page->ids.count &&
            erasure->target.syncs < SYNCS_PER_STEP) {
-        status = overwrite(storage, erasure, page->ids.at[round->at++], err);
+        status = overwrite(eraser, erasure, page->ids.at[round->at++], err);
         if (round->at % SAMPLES_PER_LOOK == 0 && weir_now_ms() >= until_ms)
             break;
     }
@@ -224,8 +224,8 @@ static enum weir_status overwrite_some(struct storage *storage, struct open_eras
     (void)sync_all(erasure); /* what failed is tried again */
     if (round->at < page->ids.count)
         return WEIR_OK;
-    status = store_overwritten(storage, erasure, err);
-    storage_sums_close(storage->sums, erasure);
+    status = store_overwritten(eraser, erasure, err);
+    storage_sums_close(eraser->sums, erasure);
     storage_page_fini(&erasure->page);
     return status;
 }
@@ -311,7 +311,7 @@ struct open_erasure *storage_scrub_part(struct open_erasure *erasure)
     return NULL;
 }
 
-enum weir_status storage_scrub_step(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_scrub_step(struct eraser *eraser, struct open_erasure *erasure,
                                     bool *ret_done, struct weir_error *err)
 {
     enum weir_status status;
@@ -320,7 +320,7 @@ enum weir_status storage_scrub_step(struct storage *storage, struct open_erasure
     *ret_done = false;
     erasure->round.again_ms = 0;
     if (erasure->page.epoch == 0) {
-        status = storage_page_next(storage, erasure, PAGE_OVERWRITTEN, ret_done, err);
+        status = storage_page_next(eraser->store, erasure, PAGE_OVERWRITTEN, ret_done, err);
         erasure->round.at = 0;
         if (erasure->page.epoch > erasure->inherited)
             erasure->inherited = 0;
@@ -328,15 +328,15 @@ enum weir_status storage_scrub_step(struct storage *storage, struct open_erasure
     }
     switch (erasure->page.stage) {
     case PAGE_IS_NEW:
-        return look_at_some(storage, erasure, err);
+        return look_at_some(eraser, erasure, err);
     case PAGE_IS_READ:
-        status = storage_owed_plan(storage, erasure, &is_planned, err);
+        status = storage_owed_plan(eraser->store, erasure, &is_planned, err);
         erasure->page.stage = is_planned ? PAGE_IS_PLANNED : PAGE_IS_READ;
         return status;
     case PAGE_IS_PLANNED:
-        return open_sums(storage, erasure, err);
+        return open_sums(eraser, erasure, err);
     case PAGE_IS_OPEN:
-        return overwrite_some(storage, erasure, err);
+        return overwrite_some(eraser, erasure, err);
     }
     return WEIR_OK;
 }

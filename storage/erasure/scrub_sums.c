@@ -8,11 +8,11 @@
 
 enum { AROUND_BYTES = 1024 }; /* an extent is a little more than its payload, as a rule */
 
-static enum weir_status open_sample(struct storage *storage, struct sum_opening *opening,
-                                    uint64_t id, struct weir_error *err)
+static enum weir_status open_sample(struct store *store, struct sum_opening *opening, uint64_t id,
+                                    struct weir_error *err)
 {
     struct located found;
-    enum weir_status status = storage_find(storage, id, &found, err);
+    enum weir_status status = storage_find(store, id, &found, err);
     uint64_t before;
 
     if (status != WEIR_OK || !storage_scrub_has_bytes(&found))
@@ -22,7 +22,7 @@ static enum weir_status open_sample(struct storage *storage, struct sum_opening 
                                    before + found.length + AROUND_BYTES, err);
 }
 
-static enum weir_status open_some(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status open_some(struct store *store, struct open_erasure *erasure,
                                   struct sum_opening *opening, struct weir_error *err)
 {
     const struct id_list *ids = &erasure->page.ids;
@@ -30,18 +30,18 @@ static enum weir_status open_some(struct storage *storage, struct open_erasure *
     enum weir_status status = WEIR_OK;
 
     while (status == WEIR_OK && erasure->round.at < ids->count && weir_now_ms() < until_ms)
-        status = open_sample(storage, opening, ids->at[erasure->round.at++], err);
+        status = open_sample(store, opening, ids->at[erasure->round.at++], err);
     return status;
 }
 
-enum weir_status storage_scrub_open_sums(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_scrub_open_sums(struct eraser *eraser, struct open_erasure *erasure,
                                          bool *ret_done, struct weir_error *err)
 {
     struct sum_opening opening;
-    enum weir_status status = storage_sum_opening_begin(storage->sums, erasure, &opening, err);
+    enum weir_status status = storage_sum_opening_begin(eraser->sums, erasure, &opening, err);
 
     if (status == WEIR_OK)
-        status = open_some(storage, erasure, &opening, err);
+        status = open_some(eraser->store, erasure, &opening, err);
     if (status == WEIR_OK && weir_fault("storage.sums.open"))
         status = weir_fail(err, WEIR_UNAVAILABLE, "fault storage.sums.open");
     status = storage_sum_opening_end(&opening, status, err);
@@ -49,12 +49,12 @@ enum weir_status storage_scrub_open_sums(struct storage *storage, struct open_er
     return status;
 }
 
-static enum weir_status open_now(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status open_now(struct eraser *eraser, struct open_erasure *erasure,
                                  const struct located *found, struct format_range range,
                                  struct weir_error *err)
 {
     struct sum_opening opening;
-    enum weir_status status = storage_sum_opening_begin(storage->sums, erasure, &opening, err);
+    enum weir_status status = storage_sum_opening_begin(eraser->sums, erasure, &opening, err);
 
     if (status == WEIR_OK)
         status = storage_sum_opening_add(&opening, found->dataset, found->file, range.offset,
@@ -62,12 +62,12 @@ static enum weir_status open_now(struct storage *storage, struct open_erasure *e
     return storage_sum_opening_end(&opening, status, err);
 }
 
-enum weir_status storage_scrub_open_extent(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_scrub_open_extent(struct eraser *eraser, struct open_erasure *erasure,
                                            const struct located *found, struct format_range range,
                                            struct weir_error *err)
 {
-    if (storage_sums_are_open(storage->sums, found->dataset, storage_file_number(found->file),
+    if (storage_sums_are_open(eraser->sums, found->dataset, storage_file_number(found->file),
                               range.offset, range.length))
         return WEIR_OK;
-    return open_now(storage, erasure, found, range, err);
+    return open_now(eraser, erasure, found, range, err);
 }

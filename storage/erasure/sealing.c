@@ -23,10 +23,10 @@ static size_t count_waiting(const struct erasing *erasing)
     return count < LISTED_MAX ? count : LISTED_MAX;
 }
 
-void storage_erase_scrubbed(const struct storage *storage, struct weir_arena *arena,
+void storage_erase_scrubbed(const struct eraser *eraser, struct weir_arena *arena,
                             struct msg_erase_scrubbed *answer)
 {
-    const struct erasing *erasing = storage->erasing;
+    const struct erasing *erasing = eraser->erasing;
     size_t room = count_waiting(erasing), count = 0;
     uint64_t *numbers = weir_arena_alloc(arena, (room + 1) * sizeof(*numbers));
 
@@ -71,15 +71,15 @@ static void seal(struct open_erasure *erasure, const struct msg_erase_search *as
     erasure->is_sealed = is_sealed;
 }
 
-void storage_erase_search(struct storage *storage, const struct msg_erase_search *asked)
+void storage_erase_search(struct eraser *eraser, const struct msg_erase_search *asked)
 {
-    const struct erasing *erasing = storage->erasing;
+    const struct erasing *erasing = eraser->erasing;
 
-    free(storage->cluster);
-    storage->cluster = *asked->cluster ? weir_strdup(asked->cluster) : NULL;
+    free(eraser->cluster);
+    eraser->cluster = *asked->cluster ? weir_strdup(asked->cluster) : NULL;
     for (size_t i = 0; erasing && i < erasing->count; i++) {
         if (erasing->at[i]->state == ERASURE_SCRUBBED && !erasing->at[i]->is_sealed)
             seal(erasing->at[i], asked);
     }
-    storage_pump(storage);
+    storage_pump(eraser->store);
 }

@@ -32,7 +32,7 @@ struct paths {
 };
 
 struct search {
-    struct storage *storage;
+    struct eraser *eraser;
     struct matcher *matcher;
     struct paths folders; /* that are still to be gone through */
     DIR *directory;       /* being gone through; NULL: none */
@@ -72,12 +72,13 @@ static bool is_skipped(const char *below, const char *name)
 /* Allocated; `path` is below the data directory unless it is absolute. */
 static char *place_of(const struct search *search, const char *path)
 {
-    return *path == '/' ? weir_strdup(path) : weir_format("%s/%s", search->storage->data_dir, path);
+    return *path == '/' ? weir_strdup(path)
+                        : weir_format("%s/%s", search->eraser->store->data_dir, path);
 }
 
 static bool is_cluster(const struct search *search, const char *path)
 {
-    return search->storage->cluster && strcmp(path, search->storage->cluster) == 0;
+    return search->eraser->cluster && strcmp(path, search->eraser->cluster) == 0;
 }
 
 static void add_folder(struct search *search, char *path)
@@ -177,17 +178,17 @@ static void look_further(struct search *search)
         note_link(search, path);
 }
 
-struct search *storage_search_new(struct storage *storage, size_t prints)
+struct search *storage_search_new(struct eraser *eraser, size_t prints)
 {
     struct search *search = weir_calloc(1, sizeof *search);
 
-    search->storage = storage;
-    search->matcher = storage_matcher_new(prints, &storage->secret);
+    search->eraser = eraser;
+    search->matcher = storage_matcher_new(prints, &eraser->store->secret);
     search->fd = -1;
     search->piece = weir_calloc(PIECE_BYTES, 1);
     add_folder(search, weir_strdup(""));
-    if (storage->cluster)
-        add_folder(search, weir_strdup(storage->cluster));
+    if (eraser->cluster)
+        add_folder(search, weir_strdup(eraser->cluster));
     return search;
 }
 
@@ -236,8 +237,8 @@ static enum weir_status identify(struct search *search, const char *path, struct
     search->is_known = false;
     if (strncmp(path, PREFIX, sizeof PREFIX - 1) != 0 || (slash = strchr(name, '/')) == NULL)
         return WEIR_OK;
-    for (size_t i = 0; i < search->storage->catalog->count; i++) {
-        struct dataset *dataset = search->storage->catalog->datasets[i];
+    for (size_t i = 0; i < search->eraser->store->catalog->count; i++) {
+        struct dataset *dataset = search->eraser->store->catalog->datasets[i];
 
         if (strlen(dataset->name) == (size_t)(slash - name) &&
             strncmp(dataset->name, name, (size_t)(slash - name)) == 0)
@@ -271,7 +272,7 @@ static bool is_inside_live(const struct search *search, const struct chunk *chun
 
 static bool is_live_place(struct search *search, uint64_t offset, size_t length)
 {
-    struct storage *storage = search->storage;
+    struct eraser *eraser = search->eraser;
     const struct dataset *dataset = search->dataset;
     struct chunk_span span;
 
@@ -284,8 +285,8 @@ static bool is_live_place(struct search *search, uint64_t offset, size_t length)
         const struct chunk_ref *ref = &dataset->chunks[i];
         const struct chunk *chunk;
 
-        search->status =
-            storage_chunk_cache_get(storage->cache, storage->db, dataset, ref, &chunk, search->err);
+        search->status = storage_chunk_cache_get(eraser->store->cache, eraser->store->db, dataset,
+                                                 ref, &chunk, search->err);
         if (search->status != WEIR_OK)
             return false;
         if (is_inside_live(search, chunk, offset, length))
@@ -390,7 +391,7 @@ static void look_at_text(struct search *search, const char *text)
 /* The next name of a class; false when there is none. */
 static bool look_at_class(struct search *search)
 {
-    const struct catalog *catalog = search->storage->catalog;
+    const struct catalog *catalog = search->eraser->store->catalog;
 
     while (search->class_dataset < catalog->count &&
            search->class_at >= catalog->datasets[search->class_dataset]->class_count) {
@@ -408,7 +409,7 @@ static void look_at_references(struct search *search)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
 
-    search->status = DB_RUN(search->storage->db, Q_erasure_references, &rows, search->err,
+    search->status = DB_RUN(search->eraser->store->db, Q_erasure_references, &rows, search->err,
                             DB_I64(search->reference), DB_I64(REFERENCES_PER_QUERY));
     for (size_t i = 0; search->status == WEIR_OK && i < weir_rows_count(rows); i++) {
         look_at_text(search, weir_rows_text(rows, i, 1));

@@ -5,9 +5,9 @@
 #ifndef WEIR_STORAGE_SEARCH_H
 #define WEIR_STORAGE_SEARCH_H
 
+#include "storage/erasure/eraser.h"
 #include "storage/erasure/fingerprint.h"
 #include "storage/erasure/search_finds.h"
-#include "storage/storage.h"
 
 struct search_result {
     uint64_t bytes;  /* looked at */
@@ -19,7 +19,7 @@ struct search_result {
 struct search;
 
 /* For at most `prints` fingerprints, which are added before the first step. storage->cluster is searched as well. */
-struct search *storage_search_new(struct storage *storage, size_t prints);
+struct search *storage_search_new(struct eraser *eraser, size_t prints);
 void storage_search_free(struct search *search);
 /* False, and none is added, when there is no room for them. */
 bool storage_search_add(struct search *search, const struct fingerprints *prints);

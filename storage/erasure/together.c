@@ -64,19 +64,19 @@ static bool are_coming(const struct erasing *erasing, const struct accepts *acce
 }
 
 /* Requests that come one upon the other are worked on together: how long the first of them waits for more. */
-static int64_t gather_ms(const struct storage *storage, const struct open_erasure *first,
+static int64_t gather_ms(const struct eraser *eraser, const struct open_erasure *first,
                          int64_t now_ms)
 {
-    const struct erasing *erasing = storage->erasing;
+    const struct erasing *erasing = eraser->erasing;
     int64_t left_ms = first->in_force_ms + GATHER_MAX_MS - now_ms;
     int64_t quiet_ms = erasing->newest_ms + GATHER_QUIET_MS - now_ms;
 
-    return are_coming(erasing, storage->accepts) || quiet_ms > left_ms ? left_ms : quiet_ms;
+    return are_coming(erasing, eraser->accepts) || quiet_ms > left_ms ? left_ms : quiet_ms;
 }
 
-int64_t storage_erasing_begin_bytes(const struct storage *storage, int64_t now_ms)
+int64_t storage_erasing_begin_bytes(const struct eraser *eraser, int64_t now_ms)
 {
-    struct erasing *erasing = storage->erasing;
+    struct erasing *erasing = eraser->erasing;
     struct open_erasure *first = next_not_begun(erasing, NULL), *next;
     int64_t wait_ms;
     size_t lanes = 0;
@@ -87,7 +87,7 @@ int64_t storage_erasing_begin_bytes(const struct storage *storage, int64_t now_m
                  !storage_verify_waits(erasing->at[i], now_ms);
     if (!first || lanes >= LANES)
         return 0;
-    wait_ms = gather_ms(storage, first, now_ms);
+    wait_ms = gather_ms(eraser, first, now_ms);
     if (wait_ms > 0)
         return wait_ms;
     while ((next = next_not_begun(erasing, first)) &&

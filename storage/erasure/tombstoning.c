@@ -67,7 +67,7 @@ static bool is_meant(const struct erase_request *request, uint64_t id,
            (identity->has_key && storage_key_names_have(&request->names, &identity->key));
 }
 
-static enum weir_status check_one(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status check_one(struct store *store, struct open_erasure *erasure,
                                   const struct candidate_block *block, struct weir_error *err)
 {
     struct resolving *resolving = erasure->resolving;
@@ -75,7 +75,7 @@ static enum weir_status check_one(struct storage *storage, struct open_erasure *
     struct key_identity identity;
     struct located found;
     bool is_taken = false;
-    enum weir_status status = storage_find(storage, id, &found, err);
+    enum weir_status status = storage_find(store, id, &found, err);
 
     if (status != WEIR_OK)
         return status;
@@ -109,7 +109,7 @@ static void begin_block(struct resolving *resolving, struct candidate_block *blo
 }
 
 /* Records in buckets, a few at a time. Nobody waits long for them: who cannot be told from others counts as meant. */
-static bool is_fetched(struct storage *storage, struct open_erasure *erasure)
+static bool is_fetched(struct eraser *eraser, struct open_erasure *erasure)
 {
     const struct resolving *resolving = erasure->resolving;
     const struct id_fetching asked = {.ids = resolving->ids.at,
@@ -118,12 +118,12 @@ static bool is_fetched(struct storage *storage, struct open_erasure *erasure)
                                       .wants_head = true,
                                       .patience_ms = PATIENCE_MS};
 
-    return storage_id_fetch(storage, &erasure->fetch, &asked);
+    return storage_id_fetch(eraser->store, eraser->from->objects, &erasure->fetch, &asked);
 }
 
 /* ---- pages ---- */
 
-static enum weir_status tombstone_datasets(struct storage *storage, const struct id_list *ids,
+static enum weir_status tombstone_datasets(struct store *store, const struct id_list *ids,
                                            struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
@@ -131,15 +131,15 @@ static enum weir_status tombstone_datasets(struct storage *storage, const struct
 
     for (size_t at = 0; status == WEIR_OK && at < ids->count; at = end) {
         uint32_t number = weir_sample_dataset(ids->at[at]);
-        struct dataset *dataset = storage_catalog_at(storage->catalog, number);
+        struct dataset *dataset = storage_catalog_at(store->catalog, number);
         uint64_t before = dataset->sequence;
 
         for (end = at; end < ids->count && weir_sample_dataset(ids->at[end]) == number;)
             end++;
-        status = storage_tombstones_write(storage->db, storage->cache, dataset, WEIR_CHANGE_ERASED,
+        status = storage_tombstones_write(store->db, store->cache, dataset, WEIR_CHANGE_ERASED,
                                           &(struct weir_u64s){ids->at + at, end - at}, err);
         if (status == WEIR_OK)
-            status = storage_dataset_store(storage->db, dataset, before, err);
+            status = storage_dataset_store(store->db, dataset, before, err);
     }
     return status;
 }
@@ -170,7 +170,7 @@ static struct taken *sort_taken(const struct resolving *resolving)
 }
 
 /* A row for each request, with its next page. */
-static enum weir_status write_rows(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status write_rows(struct store *store, struct open_erasure *erasure,
                                    uint64_t epoch, struct weir_error *err)
 {
     WEIR_AUTO_FREE struct taken *taken = sort_taken(erasure->resolving);
@@ -194,12 +194,12 @@ static enum weir_status write_rows(struct storage *storage, struct open_erasure 
         storage_id_list_add(&firsts, request->samples);
         request->samples += end - at;
     }
-    status = DB_RUN(storage->db, Q_erasure_ids_add, NULL, err, DB_I64(epoch),
+    status = DB_RUN(store->db, Q_erasure_ids_add, NULL, err, DB_I64(epoch),
                     DB_BYTES(weir_buf_view(&ids.bytes)), DB_I64S(numbers.at, numbers.count),
                     DB_I64S(pages.at, pages.count), DB_I64S(firsts.at, firsts.count),
                     DB_I64S(ids.at.at, ids.at.count), DB_I64S(ids.sizes.at, ids.sizes.count));
     if (status == WEIR_OK)
-        status = DB_RUN(storage->db, Q_erasure_grown, NULL, err, DB_I64(epoch),
+        status = DB_RUN(store->db, Q_erasure_grown, NULL, err, DB_I64(epoch),
                         DB_I64S(numbers.at, numbers.count), DB_I64S(ids.sizes.at, ids.sizes.count));
     storage_pieces_fini(&ids);
     free(numbers.at);
@@ -208,46 +208,46 @@ static enum weir_status write_rows(struct storage *storage, struct open_erasure 
     return status;
 }
 
-static enum weir_status commit_page(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status commit_page(struct store *store, struct open_erasure *erasure,
                                     uint64_t epoch, struct weir_error *err)
 {
-    enum weir_status status = weir_db_begin(storage->db, err);
+    enum weir_status status = weir_db_begin(store->db, err);
 
     if (status == WEIR_OK)
-        status = tombstone_datasets(storage, &erasure->resolving->taken, err);
+        status = tombstone_datasets(store, &erasure->resolving->taken, err);
     if (status == WEIR_OK)
-        status = write_rows(storage, erasure, epoch, err);
+        status = write_rows(store, erasure, epoch, err);
     if (status == WEIR_OK && weir_fault("storage.erase.tombstone"))
         status = weir_fail(err, WEIR_UNAVAILABLE, "fault storage.erase.tombstone");
     if (status == WEIR_OK)
-        status = weir_db_commit(storage->db, err);
+        status = weir_db_commit(store->db, err);
     if (status != WEIR_OK)
-        weir_db_rollback(storage->db);
+        weir_db_rollback(store->db);
     return status;
 }
 
-static enum weir_status end_page(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status end_page(struct eraser *eraser, struct open_erasure *erasure,
                                  struct weir_error *err)
 {
     struct resolving *resolving = erasure->resolving;
-    uint64_t epoch = storage_erasure_epoch(storage->erasure) + 1;
-    enum weir_status status = commit_page(storage, erasure, epoch, err);
+    uint64_t epoch = storage_leases_epoch(eraser->leases) + 1;
+    enum weir_status status = commit_page(eraser->store, erasure, epoch, err);
 
     if (status != WEIR_OK)
         return status;
-    (void)storage_erasure_add(storage->erasure, resolving->taken.at, resolving->taken.count);
+    (void)storage_leases_add(eraser->leases, resolving->taken.at, resolving->taken.count);
     storage_id_list_add(&erasure->epochs, epoch);
     erasure->samples += resolving->taken.count;
     resolving->taken.count = resolving->takers.count = 0;
     resolving->blocks = 0;
-    storage_erasing_hint(storage);
+    storage_erasing_hint(eraser);
     return WEIR_OK;
 }
 
 /* ---- steps ---- */
 
 /* False: the page is full, or something is waited for, or it takes too long. */
-static bool check_some(struct storage *storage, struct open_erasure *erasure, int64_t until_ms,
+static bool check_some(struct eraser *eraser, struct open_erasure *erasure, int64_t until_ms,
                        enum weir_status *ret_status, struct weir_error *err)
 {
     struct resolving *resolving = erasure->resolving;
@@ -255,11 +255,11 @@ static bool check_some(struct storage *storage, struct open_erasure *erasure, in
 
     if (resolving->ids.count == 0)
         begin_block(resolving, block);
-    if (!is_fetched(storage, erasure))
+    if (!is_fetched(eraser, erasure))
         return false;
     while (*ret_status == WEIR_OK && resolving->at < resolving->ids.count &&
-           resolving->at < erasure->fetch.upto && resolving->taken.count < storage->epoch_ids) {
-        *ret_status = check_one(storage, erasure, block, err);
+           resolving->at < erasure->fetch.upto && resolving->taken.count < eraser->epoch_ids) {
+        *ret_status = check_one(eraser->store, erasure, block, err);
         if (resolving->at % 64 == 0 && weir_now_ms() >= until_ms)
             break;
     }
@@ -272,9 +272,9 @@ static bool check_some(struct storage *storage, struct open_erasure *erasure, in
     return *ret_status == WEIR_OK && weir_now_ms() < until_ms;
 }
 
-static bool is_full(const struct storage *storage, const struct resolving *resolving)
+static bool is_full(const struct eraser *eraser, const struct resolving *resolving)
 {
-    return resolving->taken.count >= storage->epoch_ids ||
+    return resolving->taken.count >= eraser->epoch_ids ||
            (resolving->ids.count == 0 && resolving->blocks >= BLOCKS_PER_PAGE);
 }
 
@@ -283,47 +283,46 @@ static bool is_through(const struct resolving *resolving)
     return resolving->block == resolving->lookup.found.count;
 }
 
-static enum weir_status take_some(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status take_some(struct eraser *eraser, struct open_erasure *erasure,
                                   bool *ret_done, struct weir_error *err)
 {
     struct resolving *resolving = erasure->resolving;
     int64_t until_ms = weir_now_ms() + ERASE_TURN_MS;
     enum weir_status status = WEIR_OK;
 
-    while (!is_through(resolving) && !is_full(storage, resolving) &&
-           check_some(storage, erasure, until_ms, &status, err))
+    while (!is_through(resolving) && !is_full(eraser, resolving) &&
+           check_some(eraser, erasure, until_ms, &status, err))
         ;
     if (status == WEIR_OK && resolving->taken.count > 0 &&
-        (is_through(resolving) || is_full(storage, resolving)))
-        status = end_page(storage, erasure, err);
-    if (status == WEIR_OK && is_full(storage, resolving))
+        (is_through(resolving) || is_full(eraser, resolving)))
+        status = end_page(eraser, erasure, err);
+    if (status == WEIR_OK && is_full(eraser, resolving))
         resolving->blocks = 0; /* nothing of them is meant */
     *ret_done = status == WEIR_OK && is_through(resolving);
     return status;
 }
 
-static void begin(struct storage *storage, struct open_erasure *erasure)
+static void begin(struct eraser *eraser, struct open_erasure *erasure)
 {
-    const struct gather_from from = storage_gather_from(storage);
 
     storage_id_fetch_fini(&erasure->fetch);
     erasure->resolving = weir_calloc(1, sizeof *erasure->resolving);
-    erasure->resolving->identifier = storage_key_identifier_new(&from);
+    erasure->resolving->identifier = storage_key_identifier_new(eraser->from);
     storage_lookup_init(&erasure->resolving->lookup, erasure);
 }
 
-enum weir_status storage_tombstone_step(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_tombstone_step(struct eraser *eraser, struct open_erasure *erasure,
                                         bool *ret_done, struct weir_error *err)
 {
     enum weir_status status;
 
     *ret_done = false;
     if (!erasure->resolving)
-        begin(storage, erasure);
+        begin(eraser, erasure);
     if (!erasure->resolving->is_looked_up)
-        return storage_lookup_step(storage, erasure, &erasure->resolving->lookup,
+        return storage_lookup_step(eraser->store, erasure, &erasure->resolving->lookup,
                                    &erasure->resolving->is_looked_up, err);
-    status = take_some(storage, erasure, ret_done, err);
+    status = take_some(eraser, erasure, ret_done, err);
     if (status != WEIR_OK || !*ret_done)
         return status;
     storage_resolving_free(erasure->resolving);

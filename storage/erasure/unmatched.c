@@ -28,7 +28,7 @@ static void strike_out(struct id_list *left, const struct id_list *seen)
     left->count = kept;
 }
 
-static enum weir_status strike_out_indexed(struct storage *storage, const struct key_index *index,
+static enum weir_status strike_out_indexed(struct store *store, const struct key_index *index,
                                            struct id_list *left, struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
@@ -37,7 +37,7 @@ static enum weir_status strike_out_indexed(struct storage *storage, const struct
         struct key_hits hits = {0};
         struct id_list seen = {0};
 
-        status = storage_key_store_find(storage->db, index, left, HITS_MAX, &hits, err);
+        status = storage_key_store_find(store->db, index, left, HITS_MAX, &hits, err);
         is_done = hits.count < HITS_MAX;
         for (size_t i = 0; i < hits.count; i++)
             storage_id_list_add(&seen, hits.at[i].hash);
@@ -50,13 +50,13 @@ static enum weir_status strike_out_indexed(struct storage *storage, const struct
 }
 
 /* Subjects and keys that no erasure was asked for before. */
-static void list_new_names(const struct storage *storage, const struct erase_request *request,
+static void list_new_names(struct store *store, const struct erase_request *request,
                            struct unmatched *unmatched)
 {
     for (size_t i = 0; i < request->names.count; i++) {
         const struct key_name *name = &request->names.at[i];
 
-        if (!storage_erased_names_know(&storage->erased, request->dataset, name))
+        if (!storage_erased_names_know(&store->erased, request->dataset, name))
             storage_id_list_add(
                 name->domain == HASH_SUBJECT ? &unmatched->subjects : &unmatched->keys, name->hash);
     }
@@ -64,36 +64,36 @@ static void list_new_names(const struct storage *storage, const struct erase_req
     storage_id_list_sort(&unmatched->keys);
 }
 
-static bool is_given(const struct storage *storage, uint32_t only_dataset, uint64_t id)
+static bool is_given(struct store *store, uint32_t only_dataset, uint64_t id)
 {
-    const struct dataset *dataset = storage_catalog_at(storage->catalog, weir_sample_dataset(id));
+    const struct dataset *dataset = storage_catalog_at(store->catalog, weir_sample_dataset(id));
 
     return dataset && (only_dataset == 0 || only_dataset == dataset->number) &&
            storage_dataset_chunk(dataset, weir_sample_block(id), weir_sample_row(id));
 }
 
-enum weir_status storage_unmatched_find(struct storage *storage,
-                                        const struct erase_request *request, uint64_t matched,
-                                        struct unmatched *ret_unmatched, struct weir_error *err)
+enum weir_status storage_unmatched_find(struct store *store, const struct erase_request *request,
+                                        uint64_t matched, struct unmatched *ret_unmatched,
+                                        struct weir_error *err)
 {
     size_t names = request->subjects.count + request->keys.count + request->wanted.count;
     enum weir_status status = WEIR_OK;
 
     if (names == 1 && matched > 0) /* nothing to look up: the rule for many small requests */
         return WEIR_OK;
-    list_new_names(storage, request, ret_unmatched);
+    list_new_names(store, request, ret_unmatched);
     for (size_t i = 0; i < request->wanted.count; i++) {
-        if (!is_given(storage, request->dataset, request->wanted.at[i]))
+        if (!is_given(store, request->dataset, request->wanted.at[i]))
             storage_id_list_add(&ret_unmatched->ids, request->wanted.at[i]);
     }
-    for (size_t i = 0; status == WEIR_OK && i < storage->catalog->count; i++) {
-        const struct dataset *dataset = storage->catalog->datasets[i];
+    for (size_t i = 0; status == WEIR_OK && i < store->catalog->count; i++) {
+        const struct dataset *dataset = store->catalog->datasets[i];
 
         if (request->dataset != 0 && request->dataset != dataset->number)
             continue;
-        status = strike_out_indexed(storage, &dataset->subjects, &ret_unmatched->subjects, err);
+        status = strike_out_indexed(store, &dataset->subjects, &ret_unmatched->subjects, err);
         if (status == WEIR_OK)
-            status = strike_out_indexed(storage, &dataset->keys, &ret_unmatched->keys, err);
+            status = strike_out_indexed(store, &dataset->keys, &ret_unmatched->keys, err);
     }
     ret_unmatched->is_all =
         ret_unmatched->subjects.count + ret_unmatched->keys.count + ret_unmatched->ids.count ==

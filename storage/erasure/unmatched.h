@@ -15,9 +15,8 @@ struct unmatched {
 
 void storage_unmatched_fini(struct unmatched *unmatched);
 /* `matched`: the samples that storage_resolve() has found. */
-enum weir_status storage_unmatched_find(struct storage *storage,
-                                        const struct erase_request *request, uint64_t matched,
-                                        struct unmatched *ret_unmatched,
+enum weir_status storage_unmatched_find(struct store *store, const struct erase_request *request,
+                                        uint64_t matched, struct unmatched *ret_unmatched,
                                         struct weir_error *err) WEIR_MUST_USE;
 /* Fills the answer's lists, in the arena: the places of unmatched names in the request. */
 void storage_unmatched_tell(const struct storage_secret *secret, const struct unmatched *unmatched,

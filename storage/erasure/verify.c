@@ -16,7 +16,7 @@ enum { BLOCKS_PER_PARTITION = 64, PRINTS_PER_QUERY = 1 << 16, ROWS_PER_QUERY = 1
 /* ---- who can still be read ---- */
 
 /* Asking for the ids again must yield nothing. */
-static enum weir_status count_page(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status count_page(struct store *store, struct open_erasure *erasure,
                                    struct weir_error *err)
 {
     const struct erase_page *page = &erasure->page;
@@ -29,7 +29,7 @@ static enum weir_status count_page(struct storage *storage, struct open_erasure 
             (uint64_t)weir_sample_dataset(id) << 32 | weir_sample_block(id) / BLOCKS_PER_PARTITION;
         struct located found;
 
-        status = storage_find(storage, id, &found, err);
+        status = storage_find(store, id, &found, err);
         if (status == WEIR_OK && found.state != WEIR_SAMPLE_ERASED)
             storage_page_row(page, id)->request->left++;
         if (partition != last && !storage_id_list_has(&erasure->partitions, partition)) {
@@ -41,13 +41,13 @@ static enum weir_status count_page(struct storage *storage, struct open_erasure 
     return status;
 }
 
-static enum weir_status count_some(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status count_some(struct store *store, struct open_erasure *erasure,
                                    struct weir_error *err)
 {
     enum weir_status status =
-        storage_page_next(storage, erasure, PAGE_BLANK + 1, &erasure->is_counted, err);
+        storage_page_next(store, erasure, PAGE_BLANK + 1, &erasure->is_counted, err);
 
-    return status == WEIR_OK ? count_page(storage, erasure, err) : status;
+    return status == WEIR_OK ? count_page(store, erasure, err) : status;
 }
 
 /* ---- what is searched for ---- */
@@ -92,7 +92,7 @@ static bool take_row(struct open_erasure *erasure, const struct weir_rows *rows,
 }
 
 /* Some of them, from where erasure->prints is. */
-static enum weir_status read_prints(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status read_prints(struct store *store, struct open_erasure *erasure,
                                     prints_fn *take, struct weir_error *err)
 {
     struct prints_place *place = &erasure->prints;
@@ -100,7 +100,7 @@ static enum weir_status read_prints(struct storage *storage, struct open_erasure
     int64_t limit = rows_per_query(erasure);
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(storage->db, Q_erasure_prints_next, &rows, err, DB_I64S(numbers.at, numbers.count),
+        DB_RUN(store->db, Q_erasure_prints_next, &rows, err, DB_I64S(numbers.at, numbers.count),
                DB_I64(place->erasure), DB_I64(place->page), DB_I64(limit));
     size_t count = status == WEIR_OK ? weir_rows_count(rows) : 0;
 
@@ -173,16 +173,16 @@ static void end_round(struct open_erasure *erasure)
     rewind_prints(erasure);
 }
 
-static enum weir_status search_some(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status search_some(struct eraser *eraser, struct open_erasure *erasure,
                                     struct weir_error *err)
 {
     bool is_done = false;
     enum weir_status status;
 
     if (!erasure->search)
-        erasure->search = storage_search_new(storage, room_for(erasure));
+        erasure->search = storage_search_new(eraser, room_for(erasure));
     if (!erasure->prints.is_full && !erasure->prints.is_through)
-        return read_prints(storage, erasure, search_for, err);
+        return read_prints(eraser->store, erasure, search_for, err);
     status = storage_search_step(erasure->search, &is_done, err);
     if (status == WEIR_OK && is_done)
         end_round(erasure);
@@ -236,14 +236,14 @@ static void attribute_to_all(struct open_erasure *erasure)
     }
 }
 
-static enum weir_status attribute_some(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status attribute_some(struct store *store, struct open_erasure *erasure,
                                        struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
 
     erasure->is_attributed = erasure->found.at.count + erasure->shared.at.count == 0;
     if (!erasure->is_attributed) {
-        status = read_prints(storage, erasure, attribute, err);
+        status = read_prints(store, erasure, attribute, err);
         erasure->is_attributed = status == WEIR_OK && erasure->prints.is_through;
     }
     if (erasure->is_attributed)
@@ -336,7 +336,7 @@ static void finish_remarks(struct erase_request *request, struct weir_buf *refus
 }
 
 /* Requests of one kind for the same datasets, as a rule all of them, have the same refused records to tell of. */
-static enum weir_status finish_all(struct storage *storage, const struct open_erasure *erasure,
+static enum weir_status finish_all(struct store *store, const struct open_erasure *erasure,
                                    const struct id_list *numbers, struct weir_error *err)
 {
     WEIR_AUTO_BUF refused = {0};
@@ -348,7 +348,7 @@ static enum weir_status finish_all(struct storage *storage, const struct open_er
 
         if (!before || before->dataset != request->dataset ||
             before->drops_refused != request->drops_refused)
-            status = storage_refused_tell(storage, request, &refused, err);
+            status = storage_refused_tell(store, request, &refused, err);
         if (status == WEIR_OK)
             finish_remarks(request, &refused);
         before = request;
@@ -356,12 +356,12 @@ static enum weir_status finish_all(struct storage *storage, const struct open_er
     return status;
 }
 
-enum weir_status storage_move_verified(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_move_verified(struct eraser *eraser, struct open_erasure *erasure,
                                        const struct id_list *numbers, struct weir_error *err)
 {
     struct pieces remarks = {0};
     struct id_list left = {0};
-    enum weir_status status = finish_all(storage, erasure, numbers, err);
+    enum weir_status status = finish_all(eraser->store, erasure, numbers, err);
 
     for (size_t i = 0; i < numbers->count; i++) {
         struct erase_request *request = storage_open_erasure_find(erasure, numbers->at[i]);
@@ -370,24 +370,25 @@ enum weir_status storage_move_verified(struct storage *storage, struct open_eras
         storage_pieces_add(&remarks, weir_buf_view(&request->remarks));
     }
     if (status == WEIR_OK)
-        status = DB_RUN(storage->db, Q_erasures_verified, NULL, err, DB_I64(weir_now_wall_us()),
-                        DB_I64(erasure->result.bytes), DB_BYTES(weir_buf_view(&remarks.bytes)),
-                        DB_I64S(numbers->at, numbers->count), DB_I64S(left.at, left.count),
-                        DB_I64S(remarks.at.at, remarks.at.count),
-                        DB_I64S(remarks.sizes.at, remarks.sizes.count));
+        status =
+            DB_RUN(eraser->store->db, Q_erasures_verified, NULL, err, DB_I64(weir_now_wall_us()),
+                   DB_I64(erasure->result.bytes), DB_BYTES(weir_buf_view(&remarks.bytes)),
+                   DB_I64S(numbers->at, numbers->count), DB_I64S(left.at, left.count),
+                   DB_I64S(remarks.at.at, remarks.at.count),
+                   DB_I64S(remarks.sizes.at, remarks.sizes.count));
     for (size_t i = 0; status == WEIR_OK && i < numbers->count; i++)
-        storage_id_list_add(&storage->erasing->spent, numbers->at[i]);
+        storage_id_list_add(&eraser->erasing->spent, numbers->at[i]);
     storage_pieces_fini(&remarks);
     free(left.at);
     return status;
 }
 
-enum weir_status storage_verify_step(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_verify_step(struct eraser *eraser, struct open_erasure *erasure,
                                      struct weir_error *err)
 {
     if (!erasure->is_counted)
-        return count_some(storage, erasure, err);
+        return count_some(eraser->store, erasure, err);
     if (!erasure->is_searched)
-        return search_some(storage, erasure, err);
-    return attribute_some(storage, erasure, err);
+        return search_some(eraser, erasure, err);
+    return attribute_some(eraser->store, erasure, err);
 }

@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-static enum weir_status check(const struct storage *storage, const struct msg_feed_read *asked,
+static enum weir_status check(const struct store *store, const struct msg_feed_read *asked,
                               const struct dataset **ret_dataset, struct weir_error *err)
 {
-    const struct dataset *dataset = storage_catalog_at(storage->catalog, asked->dataset);
+    const struct dataset *dataset = storage_catalog_at(store->catalog, asked->dataset);
 
     if (!dataset)
         return weir_fail(err, WEIR_NOT_FOUND, "no dataset %llu",
@@ -24,11 +24,11 @@ static enum weir_status check(const struct storage *storage, const struct msg_fe
     return WEIR_OK;
 }
 
-static enum weir_status read_rows(struct storage *storage, const struct dataset *dataset,
+static enum weir_status read_rows(struct store *store, const struct dataset *dataset,
                                   uint64_t after, struct feed_rows *out, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(storage->db, Q_feed_read, &rows, err, DB_I64(dataset->number),
+    enum weir_status status = DB_RUN(store->db, Q_feed_read, &rows, err, DB_I64(dataset->number),
                                      DB_I64(after), DB_I64(out->limit));
 
     out->passed = after;
@@ -58,7 +58,7 @@ static void fill(const struct dataset *dataset, const struct feed_rows *rows,
     };
 }
 
-enum weir_status storage_feed_read(struct storage *storage, const struct msg_feed_read *asked,
+enum weir_status storage_feed_read(struct store *store, const struct msg_feed_read *asked,
                                    struct weir_arena *arena, struct msg_feed_is *answer,
                                    struct weir_error *err)
 {
@@ -66,22 +66,21 @@ enum weir_status storage_feed_read(struct storage *storage, const struct msg_fee
     struct feed_rows rows = {.arena = arena, .limit = is_bounded ? asked->limit : FEED_ROWS_MAX};
     struct feed_consumer consumer;
     const struct dataset *dataset;
-    enum weir_status status = storage_ready(storage, err);
+    enum weir_status status = storage_ready(store, err);
 
     if (status == WEIR_OK)
-        status = check(storage, asked, &dataset, err);
+        status = check(store, asked, &dataset, err);
     if (status == WEIR_OK)
-        status = storage_feed_register(storage, dataset, asked, &consumer, err);
+        status = storage_feed_register(store, dataset, asked, &consumer, err);
     if (status != WEIR_OK)
         return status;
     if (asked->after < consumer.snapshot)
-        status =
-            storage_feed_snapshot(storage, dataset, asked->after, consumer.snapshot, &rows, err);
+        status = storage_feed_snapshot(store, dataset, asked->after, consumer.snapshot, &rows, err);
     else
-        status = read_rows(storage, dataset, asked->after, &rows, err);
+        status = read_rows(store, dataset, asked->after, &rows, err);
     fill(dataset, &rows, answer);
     if (status == WEIR_OK && asked->snapshot && asked->after < consumer.snapshot)
-        status = storage_feed_missed(storage, dataset, asked->after, consumer.snapshot,
+        status = storage_feed_missed(store, dataset, asked->after, consumer.snapshot,
                                      &answer->erased, err);
     return status;
 }

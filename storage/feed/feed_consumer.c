@@ -9,13 +9,12 @@
 #define HOUR_US (INT64_C(3600) * 1000000)
 #define DAY_US  (24 * HOUR_US)
 
-static enum weir_status find(struct storage *storage, const struct dataset *dataset,
-                             const char *name, struct feed_consumer *ret_consumer,
-                             struct weir_error *err)
+static enum weir_status find(struct store *store, const struct dataset *dataset, const char *name,
+                             struct feed_consumer *ret_consumer, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(storage->db, Q_consumer_find, &rows, err, DB_I64(dataset->number), DB_TEXT(name));
+        DB_RUN(store->db, Q_consumer_find, &rows, err, DB_I64(dataset->number), DB_TEXT(name));
 
     *ret_consumer = (struct feed_consumer){0};
     if (status == WEIR_OK && weir_rows_count(rows) == 1)
@@ -28,11 +27,10 @@ static enum weir_status find(struct storage *storage, const struct dataset *data
     return status;
 }
 
-static enum weir_status put(struct storage *storage, const struct dataset *dataset,
-                            const char *name, const struct feed_consumer *consumer,
-                            struct weir_error *err)
+static enum weir_status put(struct store *store, const struct dataset *dataset, const char *name,
+                            const struct feed_consumer *consumer, struct weir_error *err)
 {
-    return DB_RUN(storage->db, Q_consumer_put, NULL, err, DB_I64(dataset->number), DB_TEXT(name),
+    return DB_RUN(store->db, Q_consumer_put, NULL, err, DB_I64(dataset->number), DB_TEXT(name),
                   DB_I64(consumer->passed), DB_I64(consumer->snapshot), DB_I64(consumer->seen_us));
 }
 
@@ -46,14 +44,14 @@ static bool begins_snapshot(const struct dataset *dataset, const struct msg_feed
     return asked->after == 0 || asked->after < dataset->feed_floor;
 }
 
-enum weir_status storage_feed_register(struct storage *storage, const struct dataset *dataset,
+enum weir_status storage_feed_register(struct store *store, const struct dataset *dataset,
                                        const struct msg_feed_read *asked,
                                        struct feed_consumer *ret_consumer, struct weir_error *err)
 {
-    int64_t now_us = storage->lived.us;
+    int64_t now_us = store->lived.us;
     struct feed_consumer consumer;
     bool must_write, is_behind;
-    enum weir_status status = find(storage, dataset, asked->consumer, &consumer, err);
+    enum weir_status status = find(store, dataset, asked->consumer, &consumer, err);
 
     if (status != WEIR_OK)
         return status;
@@ -75,41 +73,41 @@ enum weir_status storage_feed_register(struct storage *storage, const struct dat
     consumer.passed = consumer.passed > asked->after ? consumer.passed : asked->after;
     consumer.seen_us = now_us;
     *ret_consumer = consumer;
-    return must_write ? put(storage, dataset, asked->consumer, &consumer, err) : WEIR_OK;
+    return must_write ? put(store, dataset, asked->consumer, &consumer, err) : WEIR_OK;
 }
 
-enum weir_status storage_feed_keep(struct storage *storage, const struct dataset *dataset,
+enum weir_status storage_feed_keep(struct store *store, const struct dataset *dataset,
                                    uint64_t position, struct weir_error *err)
 {
     WEIR_AUTO_FREE char *name = weir_format("replay/%llu", (unsigned long long)position);
     const struct feed_consumer consumer = {
-        .passed = position, .snapshot = position, .seen_us = storage->lived.us};
+        .passed = position, .snapshot = position, .seen_us = store->lived.us};
 
-    return put(storage, dataset, name, &consumer, err);
+    return put(store, dataset, name, &consumer, err);
 }
 
 /* ---- for people ---- */
 
-static enum weir_status find_dataset(const struct storage *storage, const char *name,
+static enum weir_status find_dataset(const struct store *store, const char *name,
                                      const struct dataset **ret_dataset, struct weir_error *err)
 {
-    *ret_dataset = storage_catalog_find(storage->catalog, name);
+    *ret_dataset = storage_catalog_find(store->catalog, name);
     return *ret_dataset ? WEIR_OK
                         : weir_fail(err, WEIR_NOT_FOUND,
                                     "no dataset '%.80s': `weir datasets` lists them", name);
 }
 
-enum weir_status storage_feed_end(struct storage *storage, const struct msg_feed_end *asked,
+enum weir_status storage_feed_end(struct store *store, const struct msg_feed_end *asked,
                                   struct msg_feed_ended *answer, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     const struct dataset *dataset = NULL;
-    enum weir_status status = storage_ready(storage, err);
+    enum weir_status status = storage_ready(store, err);
 
     if (status == WEIR_OK && *asked->dataset)
-        status = find_dataset(storage, asked->dataset, &dataset, err);
+        status = find_dataset(store, asked->dataset, &dataset, err);
     if (status == WEIR_OK)
-        status = DB_RUN(storage->db, Q_consumer_drop, &rows, err, DB_TEXT(asked->consumer),
+        status = DB_RUN(store->db, Q_consumer_drop, &rows, err, DB_TEXT(asked->consumer),
                         DB_I64(dataset ? dataset->number : 0));
     if (status == WEIR_OK)
         answer->consumers = weir_rows_count(rows);
@@ -138,36 +136,36 @@ static void fill_readers(const struct weir_rows *rows, int64_t ahead_us, struct 
     answer->expires_us = (struct weir_i64s){expires_us, count};
 }
 
-enum weir_status storage_feed_ask(struct storage *storage, const struct msg_feed_ask *asked,
+enum weir_status storage_feed_ask(struct store *store, const struct msg_feed_ask *asked,
                                   struct weir_arena *arena, struct msg_feed_readers *answer,
                                   struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     const struct dataset *dataset;
-    enum weir_status status = storage_ready(storage, err);
+    enum weir_status status = storage_ready(store, err);
 
     if (status == WEIR_OK)
-        status = find_dataset(storage, asked->dataset, &dataset, err);
+        status = find_dataset(store, asked->dataset, &dataset, err);
     if (status == WEIR_OK)
-        status = DB_RUN(storage->db, Q_consumers, &rows, err, DB_I64(dataset->number));
+        status = DB_RUN(store->db, Q_consumers, &rows, err, DB_I64(dataset->number));
     if (status != WEIR_OK)
         return status;
     answer->head = dataset->sequence;
     answer->floor = dataset->feed_floor;
-    fill_readers(rows, weir_now_wall_us() - storage->lived.us, arena, answer);
+    fill_readers(rows, weir_now_wall_us() - store->lived.us, arena, answer);
     return WEIR_OK;
 }
 
 /* ---- forgetting ---- */
 
 /* Drops those who are away for good, so that they do not keep the feed for ever. */
-static enum weir_status expire(struct storage *storage, const struct dataset *dataset,
+static enum weir_status expire(struct store *store, const struct dataset *dataset,
                                struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(storage->db, Q_consumer_expire, &rows, err, DB_I64(dataset->number),
-               DB_I64(storage->lived.us - CONSUMER_DAYS_MAX * DAY_US));
+        DB_RUN(store->db, Q_consumer_expire, &rows, err, DB_I64(dataset->number),
+               DB_I64(store->lived.us - CONSUMER_DAYS_MAX * DAY_US));
 
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
         weir_log(WEIR_LOG_INFO, "consumer of the feed expired", "dataset=%s consumer=%s",
@@ -175,51 +173,51 @@ static enum weir_status expire(struct storage *storage, const struct dataset *da
     return status;
 }
 
-static enum weir_status drop_rows(struct storage *storage, const struct dataset *dataset,
+static enum weir_status drop_rows(struct store *store, const struct dataset *dataset,
                                   uint64_t passed, struct weir_error *err)
 {
-    enum weir_status status = weir_db_begin(storage->db, err);
+    enum weir_status status = weir_db_begin(store->db, err);
 
     if (status == WEIR_OK)
         status =
-            DB_RUN(storage->db, Q_feed_forget, NULL, err, DB_I64(dataset->number), DB_I64(passed));
+            DB_RUN(store->db, Q_feed_forget, NULL, err, DB_I64(dataset->number), DB_I64(passed));
     if (status == WEIR_OK)
         status =
-            DB_RUN(storage->db, Q_feed_floor, NULL, err, DB_I64(dataset->number), DB_I64(passed));
+            DB_RUN(store->db, Q_feed_floor, NULL, err, DB_I64(dataset->number), DB_I64(passed));
     if (status == WEIR_OK)
-        status = weir_db_commit(storage->db, err);
+        status = weir_db_commit(store->db, err);
     if (status == WEIR_OK)
         return WEIR_OK;
-    weir_db_rollback(storage->db);
-    storage_doubt(storage);
+    weir_db_rollback(store->db);
+    storage_doubt(store);
     return status;
 }
 
-static enum weir_status forget_passed(struct storage *storage, struct dataset *dataset,
+static enum weir_status forget_passed(struct store *store, struct dataset *dataset,
                                       struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     uint64_t passed;
-    enum weir_status status = expire(storage, dataset, err);
+    enum weir_status status = expire(store, dataset, err);
 
     if (status == WEIR_OK)
-        status = DB_RUN(storage->db, Q_feed_passed, &rows, err, DB_I64(dataset->number));
+        status = DB_RUN(store->db, Q_feed_passed, &rows, err, DB_I64(dataset->number));
     if (status != WEIR_OK || weir_rows_is_null(rows, 0, 0))
         return status;
     passed = (uint64_t)weir_rows_i64(rows, 0, 0);
     if (passed <= dataset->feed_floor)
         return WEIR_OK;
-    status = drop_rows(storage, dataset, passed, err);
+    status = drop_rows(store, dataset, passed, err);
     if (status == WEIR_OK)
         dataset->feed_floor = passed;
     return status;
 }
 
-enum weir_status storage_feed_forget(struct storage *storage, struct weir_error *err)
+enum weir_status storage_feed_forget(struct store *store, struct weir_error *err)
 {
-    enum weir_status status = storage_ready(storage, err);
+    enum weir_status status = storage_ready(store, err);
 
-    for (size_t i = 0; status == WEIR_OK && i < storage->catalog->count; i++)
-        status = forget_passed(storage, storage->catalog->datasets[i], err);
+    for (size_t i = 0; status == WEIR_OK && i < store->catalog->count; i++)
+        status = forget_passed(store, store->catalog->datasets[i], err);
     return status;
 }

@@ -68,13 +68,13 @@ static void add_live(const struct dataset *dataset, size_t run, const struct dea
     add_stretch(rows, sequence, first, count);
 }
 
-enum weir_status storage_feed_snapshot(struct storage *storage, const struct dataset *dataset,
+enum weir_status storage_feed_snapshot(struct store *store, const struct dataset *dataset,
                                        uint64_t after, uint64_t snapshot, struct feed_rows *rows,
                                        struct weir_error *err)
 {
     struct deaths deaths = {0};
     size_t run = storage_dataset_run_behind(dataset, after);
-    enum weir_status status = storage_deaths_load(storage->db, dataset, snapshot, &deaths, err);
+    enum weir_status status = storage_deaths_load(store->db, dataset, snapshot, &deaths, err);
 
     if (status != WEIR_OK)
         return status;
@@ -90,14 +90,14 @@ enum weir_status storage_feed_snapshot(struct storage *storage, const struct dat
     return WEIR_OK;
 }
 
-enum weir_status storage_feed_missed(struct storage *storage, const struct dataset *dataset,
+enum weir_status storage_feed_missed(struct store *store, const struct dataset *dataset,
                                      uint64_t after, uint64_t snapshot, uint64_t *ret_count,
                                      struct weir_error *err)
 {
     size_t run = storage_dataset_run_behind(dataset, after);
     uint64_t end = run < dataset->run_count ? dataset->runs[run].first_row : dataset->next_row;
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(storage->db, Q_feed_erased_between, &rows, err,
+    enum weir_status status = DB_RUN(store->db, Q_feed_erased_between, &rows, err,
                                      DB_I64(dataset->number), DB_I64(after), DB_I64(snapshot));
 
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {

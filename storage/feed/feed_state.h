@@ -1,8 +1,9 @@
-/* What the feed is made of, between feed.c (answers), feed_consumer.c (who reads it) and feed_snapshot.c
- * (what a newcomer is told instead of the past). */
+/* The parts of the feed, between feed.c (answers), feed_consumer.c (its readers) and feed_snapshot.c (ranges that a
+ * newcomer is told instead of the past). */
 #ifndef WEIR_STORAGE_FEED_STATE_H
 #define WEIR_STORAGE_FEED_STATE_H
 
+#include "storage/feed/feed.h"
 #include "storage/reading/serve.h"
 
 enum {
@@ -21,12 +22,12 @@ struct feed_consumer {
 
 /* Registers what a read says, with as few writes as can be: a consumer that only looks again writes once
  * an hour. *ret_consumer is how it stands now. */
-enum weir_status storage_feed_register(struct storage *storage, const struct dataset *dataset,
+enum weir_status storage_feed_register(struct store *store, const struct dataset *dataset,
                                        const struct msg_feed_read *asked,
                                        struct feed_consumer *ret_consumer,
                                        struct weir_error *err) WEIR_MUST_USE;
 /* Keeps what lies behind `position` for a replay, as a consumer of that name would. */
-enum weir_status storage_feed_keep(struct storage *storage, const struct dataset *dataset,
+enum weir_status storage_feed_keep(struct store *store, const struct dataset *dataset,
                                    uint64_t position, struct weir_error *err) WEIR_MUST_USE;
 
 /* Rows of the answer, each column in the arena. */
@@ -49,12 +50,12 @@ void storage_feed_rows_add(struct feed_rows *rows, const struct feed_row *row);
 
 /* The ranges that were live as of `snapshot` and were added behind `after`, in id order, hence by
  * sequence; whole sequences, until there are rows->limit of them. */
-enum weir_status storage_feed_snapshot(struct storage *storage, const struct dataset *dataset,
+enum weir_status storage_feed_snapshot(struct store *store, const struct dataset *dataset,
                                        uint64_t after, uint64_t snapshot, struct feed_rows *rows,
                                        struct weir_error *err) WEIR_MUST_USE;
 /* Samples that were added up to `after` and erased behind it, up to `snapshot`: what who was away has missed. Rows of
  * erasures are never forgotten. */
-enum weir_status storage_feed_missed(struct storage *storage, const struct dataset *dataset,
+enum weir_status storage_feed_missed(struct store *store, const struct dataset *dataset,
                                      uint64_t after, uint64_t snapshot, uint64_t *ret_count,
                                      struct weir_error *err) WEIR_MUST_USE;
 

@@ -24,6 +24,7 @@ enum {
 };
 
 struct replays {
+    struct store *store;
     char *folder;
     struct replay at[REPLAYS_MAX];
     size_t turn; /* whose piece is next */
@@ -65,11 +66,12 @@ static void sweep(const struct replays *replays, unwanted_fn *is_unwanted, uint3
         closedir(directory);
 }
 
-struct replays *storage_replays_new(const char *data_dir)
+struct replays *storage_replays_new(struct store *store)
 {
     struct replays *replays = weir_calloc(1, sizeof *replays);
 
-    replays->folder = weir_format("%s/replays", data_dir);
+    replays->folder = weir_format("%s/replays", store->data_dir);
+    replays->store = store;
     sweep(replays, is_left_over, 0);
     return replays;
 }
@@ -112,22 +114,22 @@ void storage_replays_drop(struct replays *replays, uint32_t dataset)
     sweep(replays, is_of, dataset);
 }
 
-enum weir_status storage_replays_tidy(struct storage *storage, struct weir_error *err)
+enum weir_status storage_replays_tidy(struct replays *replays, struct weir_error *err)
 {
-    struct replays *replays = storage->replays;
+    struct store *store = replays->store;
     int64_t now_ms = weir_now_ms();
     enum weir_status status = WEIR_OK;
 
     for (size_t i = 0; status == WEIR_OK && i < REPLAYS_MAX; i++) {
         struct replay *replay = &replays->at[i];
-        const struct dataset *dataset = storage_catalog_at(storage->catalog, replay->dataset);
+        const struct dataset *dataset = storage_catalog_at(store->catalog, replay->dataset);
 
         if (replay->dataset != 0 && (!dataset || now_ms - replay->used_ms > UNUSED_MS))
             drop_replay(replay);
         else if (dataset && replay->order)
             (void)utimensat(AT_FDCWD, replay->path, NULL, 0);
         if (replay->dataset != 0)
-            status = storage_feed_keep(storage, dataset, replay->position, err);
+            status = storage_feed_keep(store, dataset, replay->position, err);
     }
     return status;
 }
@@ -144,18 +146,18 @@ static void note_trouble(const struct dataset *dataset, struct replay *replay,
     replay->trouble = weir_strdup(err->text);
 }
 
-bool storage_replays_step(struct storage *storage)
+bool storage_replays_step(struct replays *replays)
 {
-    struct replays *replays = storage->replays;
+    struct store *store = replays->store;
 
     for (size_t i = 0; i < REPLAYS_MAX; i++) {
         struct replay *replay = &replays->at[replays->turn++ % REPLAYS_MAX];
-        const struct dataset *dataset = storage_catalog_at(storage->catalog, replay->dataset);
+        const struct dataset *dataset = storage_catalog_at(store->catalog, replay->dataset);
         struct weir_error err;
 
         if (!dataset || replay->state == REPLAY_READY || replay->trouble)
             continue;
-        if (storage_replay_make(storage, dataset, replay, &err) != WEIR_OK)
+        if (storage_replay_make(store, dataset, replay, &err) != WEIR_OK)
             note_trouble(dataset, replay, &err);
         return true;
     }
@@ -178,19 +180,19 @@ static struct replay *slot_of(struct replays *replays, uint32_t dataset, uint64_
     return oldest;
 }
 
-static enum weir_status begin(struct storage *storage, const struct dataset *dataset,
+static enum weir_status begin(struct replays *replays, const struct dataset *dataset,
                               uint64_t position, struct replay *replay, struct weir_error *err)
 {
-    enum weir_status status = weir_make_directories(storage->replays->folder, 0700, err);
+    enum weir_status status = weir_make_directories(replays->folder, 0700, err);
 
     drop_replay(replay);
     replay->position = position;
-    replay->path = weir_format("%s/%u-%llu.order", storage->replays->folder, dataset->number,
+    replay->path = weir_format("%s/%u-%llu.order", replays->folder, dataset->number,
                                (unsigned long long)position);
     if (status == WEIR_OK)
         status = storage_replay_open(dataset, replay, err);
     if (status == WEIR_OK)
-        status = storage_feed_keep(storage, dataset, position, err);
+        status = storage_feed_keep(replays->store, dataset, position, err);
     if (status == WEIR_OK)
         replay->dataset = dataset->number;
     else
@@ -199,18 +201,18 @@ static enum weir_status begin(struct storage *storage, const struct dataset *dat
 }
 
 /* The replay, READY; UNAVAILABLE while it is being made: then ask again. */
-static enum weir_status get(struct storage *storage, const struct dataset *dataset,
+static enum weir_status get(struct replays *replays, const struct dataset *dataset,
                             uint64_t position, struct replay **ret_replay, struct weir_error *err)
 {
-    struct replay *replay = slot_of(storage->replays, dataset->number, position);
+    struct replay *replay = slot_of(replays, dataset->number, position);
     int64_t until_ms = weir_now_ms() + ANSWER_WITHIN_MS;
     enum weir_status status = WEIR_OK;
 
     if (replay->dataset != dataset->number || replay->position != position || replay->trouble)
-        status = begin(storage, dataset, position, replay, err);
+        status = begin(replays, dataset, position, replay, err);
     replay->used_ms = weir_now_ms();
     while (status == WEIR_OK && replay->state != REPLAY_READY && weir_now_ms() < until_ms)
-        status = storage_replay_make(storage, dataset, replay, err);
+        status = storage_replay_make(replays->store, dataset, replay, err);
     if (status != WEIR_OK) {
         drop_replay(replay);
         return status;
@@ -218,7 +220,7 @@ static enum weir_status get(struct storage *storage, const struct dataset *datas
     *ret_replay = replay;
     if (replay->state == REPLAY_READY)
         return WEIR_OK;
-    storage_pump(storage);
+    storage_pump(replays->store);
     return weir_fail(err, WEIR_UNAVAILABLE,
                      "dataset '%s': the order of its samples is being made: %.0f %%", dataset->name,
                      100 * storage_replay_progress(replay));
@@ -248,7 +250,7 @@ static uint64_t row_before(const struct replay *replay, const struct order_row *
 }
 
 /* The row to go on from: behind the sample that was handed out last, if `after` is one. */
-static enum weir_status find_row(struct storage *storage, const struct dataset *dataset,
+static enum weir_status find_row(struct store *store, const struct dataset *dataset,
                                  const struct replay *replay, const struct order_row *after,
                                  uint64_t *ret_row, struct weir_error *err)
 {
@@ -260,7 +262,7 @@ static enum weir_status find_row(struct storage *storage, const struct dataset *
     if (weir_sample_dataset(after->id) != dataset->number || row_of(after->id) < before ||
         row_of(after->id) >= replay->end_row)
         return WEIR_OK;
-    status = storage_find(storage, after->id, &found, err);
+    status = storage_find(store, after->id, &found, err);
     if (status == WEIR_OK && found.dataset && found.time == after->time)
         *ret_row = row_of(after->id) + 1;
     return status;
@@ -273,18 +275,18 @@ struct page {
     struct order_row *rows;
 };
 
-static enum weir_status read_in_place(struct storage *storage, const struct dataset *dataset,
+static enum weir_status read_in_place(struct store *store, const struct dataset *dataset,
                                       struct replay *replay, struct page *page,
                                       struct weir_error *err)
 {
     uint64_t row = 0;
-    enum weir_status status = find_row(storage, dataset, replay, &page->after, &row, err);
+    enum weir_status status = find_row(store, dataset, replay, &page->after, &row, err);
 
     page->count = 0;
     while (status == WEIR_OK && row < replay->end_row && page->count < page->limit) {
         struct replay_piece piece = {.row = row, .limit = page->limit - page->count};
 
-        status = storage_replay_rows(storage, dataset, replay, &piece, err);
+        status = storage_replay_rows(store, dataset, replay, &piece, err);
         for (size_t i = 0; status == WEIR_OK && i < piece.count; i++) {
             if (storage_order_compare(&replay->rows[i], &page->after) > 0)
                 page->rows[page->count++] = replay->rows[i];
@@ -320,7 +322,7 @@ static void fill(const struct dataset *dataset, const struct page *page, struct 
 }
 
 /* Goes on while all that was found is erased: an answer without samples is the end. */
-static enum weir_status read_page(struct storage *storage, const struct dataset *dataset,
+static enum weir_status read_page(struct store *store, const struct dataset *dataset,
                                   struct replay *replay, struct page *page, struct weir_error *err)
 {
     const struct order_row *last;
@@ -330,7 +332,7 @@ static enum weir_status read_page(struct storage *storage, const struct dataset 
     while (status == WEIR_OK && !is_over) {
         status = replay->order ? storage_order_read(replay->order, &page->after, page->limit,
                                                     page->rows, &page->count, err)
-                               : read_in_place(storage, dataset, replay, page, err);
+                               : read_in_place(store, dataset, replay, page, err);
         is_over = page->count < page->limit;
         last = page->count > 0 ? &page->rows[page->count - 1] : NULL;
         for (size_t i = 0; i < page->count && !is_over; i++)
@@ -342,28 +344,29 @@ static enum weir_status read_page(struct storage *storage, const struct dataset 
     return status;
 }
 
-enum weir_status storage_replay_read(struct storage *storage, const struct msg_replay_read *asked,
+enum weir_status storage_replay_read(struct replays *replays, const struct msg_replay_read *asked,
                                      struct weir_arena *arena, struct msg_replay_is *answer,
                                      struct weir_error *err)
 {
     bool is_bounded = asked->limit > 0 && asked->limit < REPLAY_ROWS_MAX;
     struct page page = {.after = {.time = asked->after_time, .id = asked->after_id},
                         .limit = is_bounded ? asked->limit : REPLAY_ROWS_MAX};
+    struct store *store = replays->store;
     const struct dataset *dataset;
     struct replay *replay = NULL;
-    enum weir_status status = storage_ready(storage, err);
+    enum weir_status status = storage_ready(store, err);
 
     if (status != WEIR_OK)
         return status;
-    dataset = storage_catalog_at(storage->catalog, asked->dataset);
+    dataset = storage_catalog_at(store->catalog, asked->dataset);
     if (!dataset)
         return weir_fail(err, WEIR_NOT_FOUND, "no dataset %llu",
                          (unsigned long long)asked->dataset);
     page.rows = weir_arena_alloc(arena, page.limit * sizeof *page.rows);
-    status = get(storage, dataset, asked->position, &replay, err);
+    status = get(replays, dataset, asked->position, &replay, err);
     if (status != WEIR_OK)
         return status;
-    status = read_page(storage, dataset, replay, &page, err);
+    status = read_page(store, dataset, replay, &page, err);
     if (status == WEIR_OK)
         fill(dataset, &page, arena, answer);
     if (status != WEIR_CORRUPT)

@@ -5,21 +5,26 @@
 #ifndef WEIR_STORAGE_REPLAY_H
 #define WEIR_STORAGE_REPLAY_H
 
+#include "core/wire/wire.h"
 #include "storage/catalog/deaths.h"
 #include "storage/feed/order_sort.h"
+#include "storage/store/store.h"
 
-struct storage;
 struct replays;
 
 /* Removes what a death has left half-made, and orders that nobody has read for a day. */
-struct replays *storage_replays_new(const char *data_dir);
+struct replays *storage_replays_new(struct store *store);
 void storage_replays_free(struct replays *replays);
 /* One piece of what is being made; false when nothing is. */
-bool storage_replays_step(struct storage *storage);
+bool storage_replays_step(struct replays *replays);
 /* All orders of `dataset` go, files and all: it is about to lose what they hold. */
 void storage_replays_drop(struct replays *replays, uint32_t dataset);
 /* Orders that were not read for an hour go; those that are read keep the feed behind their position. */
-enum weir_status storage_replays_tidy(struct storage *storage,
+enum weir_status storage_replays_tidy(struct replays *replays,
                                       struct weir_error *err) WEIR_MUST_USE;
+/* A page of samples behind the one that was handed out last; UNAVAILABLE while the order is being made. */
+enum weir_status storage_replay_read(struct replays *replays, const struct msg_replay_read *asked,
+                                     struct weir_arena *arena, struct msg_replay_is *answer,
+                                     struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -1,8 +1,10 @@
 /* Making the order of a replay, piece by piece: see replay.h. */
+#include "storage/chunks/chunk_cache.h"
 #include "storage/feed/replay_state.h"
 
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/wire/column.h"
 
 #include <stdlib.h>
 
@@ -42,17 +44,17 @@ static void take_rows(const struct dataset *dataset, const struct chunk *chunk,
 }
 
 /* What dies while the order is made, or after it was found to need no file. */
-static enum weir_status refresh_deaths(struct storage *storage, const struct dataset *dataset,
+static enum weir_status refresh_deaths(struct store *store, const struct dataset *dataset,
                                        struct replay *replay, struct weir_error *err)
 {
     if (replay->deaths_upto == dataset->sequence)
         return WEIR_OK;
     storage_deaths_fini(&replay->deaths);
     replay->deaths_upto = dataset->sequence;
-    return storage_deaths_load(storage->db, dataset, replay->position, &replay->deaths, err);
+    return storage_deaths_load(store->db, dataset, replay->position, &replay->deaths, err);
 }
 
-enum weir_status storage_replay_rows(struct storage *storage, const struct dataset *dataset,
+enum weir_status storage_replay_rows(struct store *store, const struct dataset *dataset,
                                      struct replay *replay, struct replay_piece *piece,
                                      struct weir_error *err)
 {
@@ -65,9 +67,9 @@ enum weir_status storage_replay_rows(struct storage *storage, const struct datas
     if (!ref)
         return weir_fail(err, WEIR_CORRUPT, "dataset '%s': no chunk holds row %u of block %u",
                          dataset->name, row, block);
-    status = refresh_deaths(storage, dataset, replay, err);
+    status = refresh_deaths(store, dataset, replay, err);
     if (status == WEIR_OK)
-        status = storage_chunk_cache_get(storage->cache, storage->db, dataset, ref, &chunk, err);
+        status = storage_chunk_cache_get(store->cache, store->db, dataset, ref, &chunk, err);
     if (status == WEIR_OK)
         take_rows(dataset, chunk, replay, piece);
     return status;
@@ -128,18 +130,18 @@ static bool goes_on(struct replay *replay, size_t count)
 }
 
 /* The next samples, of one chunk at most. */
-static enum weir_status next_rows(struct storage *storage, const struct dataset *dataset,
+static enum weir_status next_rows(struct store *store, const struct dataset *dataset,
                                   struct replay *replay, size_t *ret_count, struct weir_error *err)
 {
     struct replay_piece piece = {.row = replay->at_row, .limit = WEIR_BLOCK_ROWS};
-    enum weir_status status = storage_replay_rows(storage, dataset, replay, &piece, err);
+    enum weir_status status = storage_replay_rows(store, dataset, replay, &piece, err);
 
     replay->at_row = piece.row;
     *ret_count = piece.count;
     return status;
 }
 
-static enum weir_status check(struct storage *storage, const struct dataset *dataset,
+static enum weir_status check(struct store *store, const struct dataset *dataset,
                               struct replay *replay, struct weir_error *err)
 {
     size_t count = 0;
@@ -149,7 +151,7 @@ static enum weir_status check(struct storage *storage, const struct dataset *dat
         replay->state = REPLAY_READY;
         return WEIR_OK;
     }
-    status = next_rows(storage, dataset, replay, &count, err);
+    status = next_rows(store, dataset, replay, &count, err);
     if (status != WEIR_OK || count == 0)
         return status;
     add_mark(replay, &replay->rows[0]);
@@ -161,7 +163,7 @@ static enum weir_status check(struct storage *storage, const struct dataset *dat
     return WEIR_OK;
 }
 
-static enum weir_status add(struct storage *storage, const struct dataset *dataset,
+static enum weir_status add(struct store *store, const struct dataset *dataset,
                             struct replay *replay, struct weir_error *err)
 {
     size_t count = 0;
@@ -171,19 +173,19 @@ static enum weir_status add(struct storage *storage, const struct dataset *datas
         replay->state = REPLAY_MERGING;
         return WEIR_OK;
     }
-    status = next_rows(storage, dataset, replay, &count, err);
+    status = next_rows(store, dataset, replay, &count, err);
     return status == WEIR_OK ? storage_order_sort_add(replay->sort, replay->rows, count, err)
                              : status;
 }
 
-static enum weir_status merge(struct storage *storage, const struct dataset *dataset,
+static enum weir_status merge(struct store *store, const struct dataset *dataset,
                               struct replay *replay, struct weir_error *err)
 {
     bool is_done = false;
     enum weir_status status =
         storage_order_sort_step(replay->sort, &replay->inputs, MERGE_ROWS_PER_STEP, &is_done, err);
 
-    (void)storage;
+    (void)store;
     (void)dataset;
     if (status != WEIR_OK || !is_done)
         return status;
@@ -197,10 +199,10 @@ static enum weir_status merge(struct storage *storage, const struct dataset *dat
     return status;
 }
 
-enum weir_status storage_replay_make(struct storage *storage, const struct dataset *dataset,
+enum weir_status storage_replay_make(struct store *store, const struct dataset *dataset,
                                      struct replay *replay, struct weir_error *err)
 {
-    static enum weir_status (*const PIECES[])(struct storage *, const struct dataset *,
+    static enum weir_status (*const PIECES[])(struct store *, const struct dataset *,
                                               struct replay *, struct weir_error *) = {
         [REPLAY_CHECKING] = check,
         [REPLAY_SORTING] = add,
@@ -208,7 +210,7 @@ enum weir_status storage_replay_make(struct storage *storage, const struct datas
     };
 
     return replay->state == REPLAY_READY ? WEIR_OK
-                                         : PIECES[replay->state](storage, dataset, replay, err);
+                                         : PIECES[replay->state](store, dataset, replay, err);
 }
 
 double storage_replay_progress(const struct replay *replay)

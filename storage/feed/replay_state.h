@@ -37,7 +37,7 @@ struct replay {
 enum weir_status storage_replay_open(const struct dataset *dataset, struct replay *replay,
                                      struct weir_error *err) WEIR_MUST_USE;
 /* One piece of work towards READY. */
-enum weir_status storage_replay_make(struct storage *storage, const struct dataset *dataset,
+enum weir_status storage_replay_make(struct store *store, const struct dataset *dataset,
                                      struct replay *replay, struct weir_error *err) WEIR_MUST_USE;
 double storage_replay_progress(const struct replay *replay);
 /* Samples from row `row` (block << 16 | row) on, within one chunk and at most `limit`, as of the position
@@ -47,7 +47,7 @@ struct replay_piece {
     size_t limit;
     size_t count; /* in replay->rows */
 };
-enum weir_status storage_replay_rows(struct storage *storage, const struct dataset *dataset,
+enum weir_status storage_replay_rows(struct store *store, const struct dataset *dataset,
                                      struct replay *replay, struct replay_piece *piece,
                                      struct weir_error *err) WEIR_MUST_USE;
 

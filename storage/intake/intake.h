@@ -3,10 +3,10 @@
 #ifndef WEIR_STORAGE_INTAKE_H
 #define WEIR_STORAGE_INTAKE_H
 
+#include "storage/catalog/guard.h"
 #include "storage/formats/manifest.h"
 #include "storage/formats/text.h"
 #include "storage/intake/batch.h"
-#include "storage/intake/guard.h"
 #include "storage/intake/unclaimed.h"
 
 /* Whether the file's name holds a time. */

@@ -26,7 +26,7 @@ enum storage_hash_domain {
     HASH_KEY = 6,      /* what a sample is */
     HASH_ROW = 20,     /* what the manifest says of a file */
     HASH_CHECK = 30,   /* a constant: tells this secret from another */
-    HASH_CONTENT = 40, /* what an erased record holds, wherever it is (storage/intake/guard.h) */
+    HASH_CONTENT = 40, /* what an erased record holds, wherever it is (storage/catalog/guard.h) */
     HASH_RETURN = 41,  /* what an erased record is, and whose */
     HASH_FILE = 43,  /* an erased one-sample file that has not changed: path, size, times, inode */
     HASH_BLOCK = 50, /* a block of a file that storage owns */

@@ -12,7 +12,7 @@ enum { AGAIN_MS = 200 };
 static const char *const REWRITE[] = {"VACUUM (FULL) storage.owed", "VACUUM (FULL) storage.object"};
 
 struct s3_late {
-    struct storage *storage;
+    struct store *store;
     struct weir_db_errand *errand; /* NULL: nothing is being rewritten */
     size_t table;
     bool is_asked_again;
@@ -48,7 +48,7 @@ static void on_rewritten(void *owner, const struct weir_rows *rows, const struct
     }
     late->table += !is_locked;
     late->timer =
-        weir_loop_timer(late->storage->loop, is_locked ? AGAIN_MS : 0, 0, rewrite_next, late);
+        weir_loop_timer(late->store->loop, is_locked ? AGAIN_MS : 0, 0, rewrite_next, late);
 }
 
 static void rewrite_next(void *owner)
@@ -70,17 +70,17 @@ void s3_late_rewrite(struct s3_late *late)
     if (late->is_asked_again)
         return;
     late->table = 0;
-    if (weir_db_errand_new(late->storage->db, late->storage->loop, &late->errand, &err) == WEIR_OK)
-        late->timer = weir_loop_timer(late->storage->loop, 0, 0, rewrite_next, late);
+    if (weir_db_errand_new(late->store->db, late->store->loop, &late->errand, &err) == WEIR_OK)
+        late->timer = weir_loop_timer(late->store->loop, 0, 0, rewrite_next, late);
     else
         give_up(late, &err);
 }
 
-struct s3_late *s3_late_new(struct storage *storage)
+struct s3_late *s3_late_new(struct store *store)
 {
     struct s3_late *late = weir_calloc(1, sizeof *late);
 
-    late->storage = storage;
+    late->store = store;
     return late;
 }
 
@@ -88,7 +88,7 @@ void s3_late_free(struct s3_late *late)
 {
     if (late == NULL)
         return;
-    weir_loop_cancel(late->storage->loop, late->timer);
+    weir_loop_cancel(late->store->loop, late->timer);
     weir_db_errand_free(late->errand);
     free(late);
 }

@@ -3,11 +3,11 @@
 #ifndef WEIR_STORAGE_S3_LATE_H
 #define WEIR_STORAGE_S3_LATE_H
 
-#include "storage/storage.h"
+#include "storage/store/store.h"
 
 struct s3_late;
 
-struct s3_late *s3_late_new(struct storage *storage);
+struct s3_late *s3_late_new(struct store *store);
 void s3_late_free(struct s3_late *late); /* NULL is fine */
 /* Rewrites the tables now, or once more when they are being rewritten. */
 void s3_late_rewrite(struct s3_late *late);

@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "storage/formats/text.h"
 #include "storage/objects/s3_fetch.h"
+#include "storage/objects/s3_ranges.h"
 #include "storage/sql/queries.h"
 
 #include <stdlib.h>
@@ -17,7 +18,7 @@ static void begin_pass(void *owner);
 
 static void rest(struct mirror *mirror)
 {
-    struct weir_loop *loop = mirror->mirrors->storage->loop;
+    struct weir_loop *loop = mirror->mirrors->store->loop;
 
     for (size_t i = 0; i < mirror->fetch_count; i++)
         s3_fetch_drop(mirror->fetches[i]);
@@ -40,14 +41,14 @@ void s3_mirror_fail_pass(struct mirror *mirror, const char *why)
 
 static void scan(struct mirror *mirror)
 {
-    struct storage *storage = mirror->mirrors->storage;
+    struct store *store = mirror->mirrors->store;
     struct dataset *dataset =
-        storage->is_stale ? NULL : storage_catalog_at(storage->catalog, mirror->dataset);
+        store->is_stale ? NULL : storage_catalog_at(store->catalog, mirror->dataset);
 
     if (!dataset)
         return;
     storage_scope_add_all(&dataset->dirty);
-    storage_scan_dirty(storage);
+    mirror->mirrors->mirrored(mirror->mirrors->owner);
 }
 
 static void end_pass(struct mirror *mirror)
@@ -201,7 +202,7 @@ void s3_mirror_fetch_next(struct mirror *mirror)
 
 static void free_mirror(struct mirror *mirror)
 {
-    weir_loop_cancel(mirror->mirrors->storage->loop, mirror->timer);
+    weir_loop_cancel(mirror->mirrors->store->loop, mirror->timer);
     s3_try_free(mirror->listing);
     for (size_t i = 0; i < mirror->fetch_count; i++)
         s3_fetch_free(mirror->fetches[i]);
@@ -218,15 +219,15 @@ static void free_mirror(struct mirror *mirror)
 
 static void add_fetches(struct mirror *mirror, const struct dataset *dataset)
 {
-    struct storage *storage = mirror->mirrors->storage;
+    struct store *store = mirror->mirrors->store;
 
     mirror->fetch_count = (size_t)dataset->declaration->s3.transfers;
     mirror->fetches = weir_calloc(mirror->fetch_count, sizeof(struct s3_fetch *));
     for (size_t i = 0; i < mirror->fetch_count; i++) {
         char *incoming =
-            weir_format("%s/storage/.incoming-%s-%zu", storage->data_dir, dataset->name, i + 1);
+            weir_format("%s/storage/.incoming-%s-%zu", store->data_dir, dataset->name, i + 1);
 
-        mirror->fetches[i] = s3_fetch_new(storage->loop, &incoming);
+        mirror->fetches[i] = s3_fetch_new(store->loop, &incoming);
     }
 }
 
@@ -238,7 +239,7 @@ static struct mirror *new_mirror(struct mirrors *mirrors, const struct dataset *
     mirror->dataset = dataset->number;
     mirror->root = weir_strdup(dataset->root);
     mirror->every_ms = dataset->declaration->s3.every / 1000;
-    mirror->listing = s3_try_new(mirrors->storage->loop);
+    mirror->listing = s3_try_new(mirrors->store->loop);
     add_fetches(mirror, dataset);
     mirror->arena = weir_arena_new();
     mirrors->at = weir_realloc(mirrors->at, mirrors->count + 1, sizeof(struct mirror *));
@@ -263,7 +264,7 @@ bool storage_mirror_is_ready(struct mirrors *mirrors, const struct dataset *data
     if (!mirror) {
         mirror = new_mirror(mirrors, dataset);
         if (s3_remote_open(&dataset->declaration->s3, &mirror->remote, &err) == WEIR_OK)
-            mirror->timer = weir_loop_timer(mirrors->storage->loop, 0, 0, begin_pass, mirror);
+            mirror->timer = weir_loop_timer(mirrors->store->loop, 0, 0, begin_pass, mirror);
         else
             mirror->trouble = weir_strdup(err.text);
     }
@@ -276,8 +277,8 @@ void storage_mirror_hurry(struct mirrors *mirrors, const struct dataset *dataset
 
     if (!mirror || !mirror->is_resting)
         return;
-    weir_loop_cancel(mirrors->storage->loop, mirror->timer);
-    mirror->timer = weir_loop_timer(mirrors->storage->loop, 0, 0, begin_pass, mirror);
+    weir_loop_cancel(mirrors->store->loop, mirror->timer);
+    mirror->timer = weir_loop_timer(mirrors->store->loop, 0, 0, begin_pass, mirror);
     mirror->is_resting = false;
 }
 
@@ -308,7 +309,7 @@ bool storage_mirror_rewrites(struct mirrors *mirrors, const struct dataset *data
     WEIR_AUTO_FREE char *key = weir_format("%s%s", dataset->declaration->s3.prefix, path);
     WEIR_AUTO(weir_rows) rows = NULL;
     struct weir_error err;
-    enum weir_status status = DB_RUN(mirrors->storage->db, Q_owed_rewrites, &rows, &err,
+    enum weir_status status = DB_RUN(mirrors->store->db, Q_owed_rewrites, &rows, &err,
                                      DB_I64(dataset->number), DB_BYTES(weir_bytes_of(key)));
 
     return status != WEIR_OK || weir_rows_i64(rows, 0, 0) > 0; /* in doubt it is asked for again */
@@ -321,11 +322,19 @@ const char *storage_mirror_trouble(const struct mirrors *mirrors, const struct d
     return mirror ? mirror->trouble : NULL;
 }
 
-struct mirrors *storage_mirrors_new(struct storage *storage)
+struct s3_ranges *storage_mirrors_ranges(const struct mirrors *mirrors)
+{
+    return mirrors->ranges;
+}
+
+struct mirrors *storage_mirrors_new(struct store *store, storage_mirrored_fn *mirrored, void *owner)
 {
     struct mirrors *mirrors = weir_calloc(1, sizeof *mirrors);
 
-    mirrors->storage = storage;
+    mirrors->store = store;
+    mirrors->ranges = s3_ranges_new(store, mirrors);
+    mirrors->mirrored = mirrored;
+    mirrors->owner = owner;
     return mirrors;
 }
 
@@ -333,6 +342,7 @@ void storage_mirrors_free(struct mirrors *mirrors)
 {
     if (!mirrors)
         return;
+    s3_ranges_free(mirrors->ranges);
     for (size_t i = 0; i < mirrors->count; i++)
         free_mirror(mirrors->at[i]);
     free(mirrors->at);

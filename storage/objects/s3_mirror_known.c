@@ -50,7 +50,7 @@ enum weir_status s3_mirror_remember(struct mirror *mirror, const struct s3_objec
 
 void s3_mirror_forget_ranges(const struct mirror *mirror, const char *key)
 {
-    s3_ranges_forget(mirror->mirrors->storage->ranges, s3_mirror_dataset(mirror),
+    s3_ranges_forget(mirror->mirrors->ranges, s3_mirror_dataset(mirror),
                      s3_mirror_name(mirror, key));
 }
 

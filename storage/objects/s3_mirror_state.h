@@ -38,19 +38,22 @@ struct mirror {
 };
 
 struct mirrors {
-    struct storage *storage;
+    struct store *store;
+    struct s3_ranges *ranges;
+    storage_mirrored_fn *mirrored;
+    void *owner;
     struct mirror **at;
     size_t count;
 };
 
 static inline struct dataset *s3_mirror_dataset(const struct mirror *mirror)
 {
-    return storage_catalog_at(mirror->mirrors->storage->catalog, mirror->dataset);
+    return storage_catalog_at(mirror->mirrors->store->catalog, mirror->dataset);
 }
 
 static inline struct weir_db *s3_mirror_db(const struct mirror *mirror)
 {
-    return mirror->mirrors->storage->db;
+    return mirror->mirrors->store->db;
 }
 
 /* s3_mirror_known.c */

@@ -59,7 +59,8 @@ struct lane {
 };
 
 struct s3_ranges {
-    struct storage *storage;
+    struct store *store;
+    struct mirrors *mirrors;
     struct s3_cache *cache; /* NULL until it is needed */
     struct lane **lanes;
     size_t lane_count;
@@ -197,7 +198,7 @@ static void free_wish(struct s3_wish *wish)
 {
     struct s3_ranges *ranges = wish->ranges;
 
-    weir_loop_cancel(ranges->storage->loop, wish->timer);
+    weir_loop_cancel(ranges->store->loop, wish->timer);
     for (size_t i = 0; i < wish->count; i++) {
         struct s3_block *block = wish->waits[i].block;
 
@@ -221,18 +222,18 @@ static void on_over(void *owner)
 {
     struct s3_wish *wish = owner;
 
-    struct storage *storage = wish->ranges->storage;
+    struct store *store = wish->ranges->store;
 
     wish->timer = 0;
     wish->done(wish->owner, wish->why);
     free_wish(wish);
-    storage_pump(storage);
+    storage_pump(store);
 }
 
 static void end_soon(struct s3_wish *wish)
 {
     if (wish->left == 0 && wish->timer == 0)
-        wish->timer = weir_loop_timer(wish->ranges->storage->loop, 0, 0, on_over, wish);
+        wish->timer = weir_loop_timer(wish->ranges->store->loop, 0, 0, on_over, wish);
 }
 
 static void note(struct s3_wish *wish, const char *why)
@@ -315,7 +316,7 @@ static struct s3_body *look_up(struct s3_ranges *ranges, const struct s3_span *s
     if (lstat(place, &found) < 0 || found.st_ino != file->inode ||
         (uint64_t)found.st_size != file->size || weir_mtime_ns(&found) != file->mtime_ns)
         return NULL;
-    if (DB_RUN(ranges->storage->db, Q_object_get, &rows, &err, DB_I64(dataset->number),
+    if (DB_RUN(ranges->store->db, Q_object_get, &rows, &err, DB_I64(dataset->number),
                DB_BYTES(weir_bytes_of(key))) != WEIR_OK)
         note(wish, err.text);
     if (!rows || weir_rows_count(rows) == 0)
@@ -354,7 +355,7 @@ static struct lane *new_lane(struct s3_ranges *ranges, const struct dataset *dat
     lane->questions = weir_calloc(lane->question_count, sizeof *lane->questions);
     for (size_t i = 0; i < lane->question_count; i++) {
         lane->questions[i].lane = lane;
-        lane->questions[i].asked = s3_try_new(ranges->storage->loop);
+        lane->questions[i].asked = s3_try_new(ranges->store->loop);
     }
     ranges->lanes = weir_realloc(ranges->lanes, ranges->lane_count + 1, sizeof(struct lane *));
     ranges->lanes[ranges->lane_count++] = lane;
@@ -371,12 +372,12 @@ static struct lane *lane_of(struct s3_ranges *ranges, const struct dataset *data
 
     if (lane)
         return lane;
-    remote = storage_mirror_remote(ranges->storage->mirrors, dataset);
+    remote = storage_mirror_remote(ranges->mirrors, dataset);
     if (!remote) {
         note(wish, "its bucket cannot be asked: see weir datasets");
         return NULL;
     }
-    if (!ranges->cache && s3_cache_new(ranges->storage->data_dir, S3_CACHE_BYTES / S3_BLOCK_BYTES,
+    if (!ranges->cache && s3_cache_new(ranges->store->data_dir, S3_CACHE_BYTES / S3_BLOCK_BYTES,
                                        &ranges->cache, &err) != WEIR_OK) {
         note(wish, err.text);
         return NULL;
@@ -458,17 +459,17 @@ static void keep(struct question *question, const uint8_t *at)
 static void lose(struct question *question)
 {
     struct s3_ranges *ranges = question->lane->ranges;
-    struct storage *storage = ranges->storage;
+    struct store *store = ranges->store;
     struct s3_body *body = question->blocks[0]->body;
     struct dataset *dataset =
-        storage->is_stale ? NULL : storage_catalog_at(storage->catalog, body->dataset);
+        store->is_stale ? NULL : storage_catalog_at(store->catalog, body->dataset);
     const char *why = "storage is being loaded again";
 
     if (dataset) {
-        why = storage_mirror_rewrites(storage->mirrors, dataset, body->path)
+        why = storage_mirror_rewrites(ranges->mirrors, dataset, body->path)
                   ? "its object is being written anew"
                   : NULL;
-        storage_mirror_hurry(storage->mirrors, dataset);
+        storage_mirror_hurry(ranges->mirrors, dataset);
     }
     if (!body->is_forgotten)
         s3_cache_forget(ranges->cache, body);
@@ -577,11 +578,12 @@ static void pump(struct lane *lane)
 
 /* ---- life ---- */
 
-struct s3_ranges *s3_ranges_new(struct storage *storage)
+struct s3_ranges *s3_ranges_new(struct store *store, struct mirrors *mirrors)
 {
     struct s3_ranges *ranges = weir_calloc(1, sizeof *ranges);
 
-    ranges->storage = storage;
+    ranges->store = store;
+    ranges->mirrors = mirrors;
     return ranges;
 }
 

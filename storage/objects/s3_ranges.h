@@ -2,18 +2,19 @@
  * them, is told when they are there, and reads them then. What is near in an object is asked for
  * together, several questions of a dataset go on at the same time, and each is bound to the ETag
  * that the object was indexed under: other bytes than those are never there. What has come stays in
- * a bounded cache (s3_cache.h). Owned by struct storage. */
+ * a bounded cache (s3_cache.h). Owned by the mirrors. */
 #ifndef WEIR_STORAGE_S3_RANGES_H
 #define WEIR_STORAGE_S3_RANGES_H
 
-#include "storage/storage.h"
+#include "storage/store/store.h"
 
 enum { S3_RANGE_BYTES_MAX = 8 << 20 }; /* of one question */
 #define S3_CACHE_BYTES ((uint64_t)1 << 30)
 
+struct mirrors;
 struct s3_ranges;
 
-struct s3_ranges *s3_ranges_new(struct storage *storage);
+struct s3_ranges *s3_ranges_new(struct store *store, struct mirrors *mirrors);
 void s3_ranges_free(struct s3_ranges *ranges);
 
 /* Bytes of a file of a dataset whose objects stay where they are. */

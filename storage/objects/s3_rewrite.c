@@ -2,9 +2,9 @@
 #include "storage/objects/s3_rewrite.h"
 
 #include "core/base/memory.h"
+#include "storage/catalog/guard.h"
 #include "storage/files/extent.h"
 #include "storage/formats/lines.h"
-#include "storage/intake/guard.h"
 #include "storage/objects/s3_fetch.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 struct s3_rewrite {
-    struct storage *storage;
+    struct store *store;
     struct s3_fetch *fetch;
     char *path;
     struct s3_rewrite_job job;
@@ -34,7 +34,7 @@ struct s3_rewrite {
 
 void s3_rewrite_drop(struct s3_rewrite *rewrite)
 {
-    weir_loop_cancel(rewrite->storage->loop, rewrite->timer);
+    weir_loop_cancel(rewrite->store->loop, rewrite->timer);
     rewrite->timer = 0;
     s3_fetch_drop(rewrite->fetch);
     if (rewrite->fd >= 0)
@@ -68,7 +68,7 @@ static uint64_t hash_of(const struct looking *looking, const struct format_sampl
     if (!looking->dataset->declaration->format->is_one_sample)
         content =
             weir_bytes(rewrite->window.at + (sample->offset - rewrite->at), (size_t)sample->length);
-    return storage_guard_place(&rewrite->storage->secret, looking->dataset, looking->name, content);
+    return storage_guard_place(&rewrite->store->secret, looking->dataset, looking->name, content);
 }
 
 static void on_sample(void *owner, const struct format_sample *sample)
@@ -186,9 +186,9 @@ static enum weir_status step(struct s3_rewrite *rewrite, const struct dataset *d
 static void step_on(void *owner)
 {
     struct s3_rewrite *rewrite = owner;
-    struct storage *storage = rewrite->storage;
+    struct store *store = rewrite->store;
     const struct dataset *dataset =
-        storage->is_stale ? NULL : storage_catalog_at(storage->catalog, rewrite->job.dataset);
+        store->is_stale ? NULL : storage_catalog_at(store->catalog, rewrite->job.dataset);
     struct weir_error err;
     bool is_done = false;
 
@@ -198,7 +198,7 @@ static void step_on(void *owner)
     else if (step(rewrite, dataset, &is_done, &err) != WEIR_OK)
         fail(rewrite, S3_REWRITTEN_NOT, err.text);
     else if (!is_done)
-        rewrite->timer = weir_loop_timer(storage->loop, 0, 0, step_on, rewrite);
+        rewrite->timer = weir_loop_timer(store->loop, 0, 0, step_on, rewrite);
     else
         rewrite->done(rewrite->owner, S3_REWRITTEN, NULL);
 }
@@ -207,9 +207,9 @@ static void step_on(void *owner)
 
 static enum weir_status open_fetched(struct s3_rewrite *rewrite, struct weir_error *err)
 {
-    struct storage *storage = rewrite->storage;
+    struct store *store = rewrite->store;
     const struct dataset *dataset =
-        storage->is_stale ? NULL : storage_catalog_at(storage->catalog, rewrite->job.dataset);
+        store->is_stale ? NULL : storage_catalog_at(store->catalog, rewrite->job.dataset);
 
     if (!dataset)
         return weir_fail(err, WEIR_UNAVAILABLE, "storage is being loaded again");
@@ -237,7 +237,7 @@ static void on_fetched(void *owner, const struct s3_object *object, enum s3_fetc
     else if (open_fetched(rewrite, &err) != WEIR_OK)
         fail(rewrite, S3_REWRITTEN_NOT, err.text);
     else
-        rewrite->timer = weir_loop_timer(rewrite->storage->loop, 0, 0, step_on, rewrite);
+        rewrite->timer = weir_loop_timer(rewrite->store->loop, 0, 0, step_on, rewrite);
 }
 
 static void on_nothing(void *owner)
@@ -259,7 +259,7 @@ void s3_rewrite_begin(struct s3_rewrite *rewrite, const struct s3_rewrite_job *j
     rewrite->done = done;
     rewrite->owner = owner;
     if (job->size == 0) {
-        rewrite->timer = weir_loop_timer(rewrite->storage->loop, 0, 0, on_nothing, rewrite);
+        rewrite->timer = weir_loop_timer(rewrite->store->loop, 0, 0, on_nothing, rewrite);
         return;
     }
     fetching.path = weir_strdup(rewrite->path);
@@ -268,14 +268,14 @@ void s3_rewrite_begin(struct s3_rewrite *rewrite, const struct s3_rewrite_job *j
 
 /* ---- life ---- */
 
-struct s3_rewrite *s3_rewrite_new(struct storage *storage)
+struct s3_rewrite *s3_rewrite_new(struct store *store)
 {
     struct s3_rewrite *rewrite = weir_calloc(1, sizeof *rewrite);
-    char *incoming = weir_format("%s/storage/.incoming-rewriting", storage->data_dir);
+    char *incoming = weir_format("%s/storage/.incoming-rewriting", store->data_dir);
 
-    rewrite->storage = storage;
-    rewrite->fetch = s3_fetch_new(storage->loop, &incoming);
-    rewrite->path = weir_format("%s/storage/.rewriting", storage->data_dir);
+    rewrite->store = store;
+    rewrite->fetch = s3_fetch_new(store->loop, &incoming);
+    rewrite->path = weir_format("%s/storage/.rewriting", store->data_dir);
     rewrite->fd = -1;
     return rewrite;
 }

@@ -5,11 +5,11 @@
 #define WEIR_STORAGE_S3_REWRITE_H
 
 #include "storage/objects/s3_remote.h"
-#include "storage/storage.h"
+#include "storage/store/store.h"
 
 struct s3_rewrite;
 
-struct s3_rewrite *s3_rewrite_new(struct storage *storage);
+struct s3_rewrite *s3_rewrite_new(struct store *store);
 /* Drops what is under way, and the file. */
 void s3_rewrite_free(struct s3_rewrite *rewrite);
 void s3_rewrite_drop(struct s3_rewrite *rewrite);

@@ -17,7 +17,8 @@
 enum { NAMES_MAX = 1000 };
 
 struct pushes {
-    struct storage *storage;
+    const struct scan_tools *tools; /* to commit what scans have staged before it */
+    struct store *store;
     struct push_queue waiting;
     size_t waiting_bytes;
     bool is_scheduled;
@@ -291,7 +292,7 @@ static enum weir_status newest_of(const struct push_group *group, const struct p
     }
     if (*ret_is_staged)
         return WEIR_OK;
-    return storage_push_log_newest(group->storage->db, batch->dataset, batch->client, ret_newest,
+    return storage_push_log_newest(group->store->db, batch->dataset, batch->client, ret_newest,
                                    err);
 }
 
@@ -322,7 +323,7 @@ static bool handle(struct push_group *group, struct push_batch *batch)
     if (status == WEIR_OK && batch->answer.number <= newest.number) {
         if (is_staged)
             return false;
-        status = storage_push_log_find(group->storage->db, batch->dataset, batch->client,
+        status = storage_push_log_find(group->store->db, batch->dataset, batch->client,
                                        &batch->answer, &err);
         if (status == WEIR_OK) {
             reply(batch, group->dataset);
@@ -402,20 +403,18 @@ static enum weir_status describe_file(const struct push_group *group, struct wei
 
 static enum weir_status commit(struct push_group *group, struct weir_error *err)
 {
-    struct storage *storage = group->storage;
-    const struct scan_tools tools = storage_tools(storage);
-    const struct gather_from from = storage_gather_from(storage);
-    WEIR_AUTO(key_identifier) identifier = storage_key_identifier_new(&from);
+    struct store *store = group->store;
+    WEIR_AUTO(key_identifier) identifier = storage_key_identifier_new(group->tools->from);
     enum weir_status status = write_group(group, err);
 
     if (status == WEIR_OK)
         status = describe_file(group, err);
     if (status == WEIR_OK && group->dataset->updates)
-        status = storage_scan_flush(group->dataset->updates, &tools, err);
+        status = storage_scan_flush(group->dataset->updates, group->tools, err);
     if (status == WEIR_OK) {
         storage_batch_identify(group->batch, identifier);
         storage_batch_also(group->batch, log_all, group);
-        status = storage_batch_commit(group->batch, storage->db, storage->cache, err);
+        status = storage_batch_commit(group->batch, store->db, store->cache, err);
     }
     if (status != WEIR_OK)
         return status;
@@ -430,7 +429,7 @@ static void finish(struct push_group *group)
 
     if (group->staged.count == 0) {
         if (group->file) /* it was begun for a batch that could not be staged */
-            storage_doubt(group->storage);
+            storage_doubt(group->store);
         return;
     }
     status = commit(group, &err);
@@ -445,7 +444,7 @@ static void finish(struct push_group *group)
         err.status = WEIR_UNAVAILABLE; /* asked again: the answer is found, or it is done anew */
     refuse_all(&group->staged, &err);
     storage_segment_close(&group->target->segment);
-    storage_doubt(group->storage);
+    storage_doubt(group->store);
 }
 
 static bool is_full(const struct push_group *group)
@@ -486,23 +485,23 @@ static void schedule(struct pushes *pushes)
     if (pushes->is_scheduled || pushes->waiting.count == 0)
         return;
     pushes->is_scheduled = true;
-    weir_loop_soon(pushes->storage->loop, on_turn, pushes);
+    weir_loop_soon(pushes->store->loop, on_turn, pushes);
 }
 
 static void on_turn(void *owner)
 {
     struct pushes *pushes = owner;
-    struct storage *storage = pushes->storage;
-    struct push_group group = {.storage = storage};
+    struct store *store = pushes->store;
+    struct push_group group = {.tools = pushes->tools, .store = store};
     struct weir_error err;
 
     pushes->is_scheduled = false;
-    if (storage_ready(storage, &err) != WEIR_OK) {
+    if (storage_ready(store, &err) != WEIR_OK) {
         pushes->waiting_bytes = 0;
         refuse_all(&pushes->waiting, &err);
         return;
     }
-    group.dataset = storage_catalog_at(storage->catalog, pushes->waiting.first->dataset);
+    group.dataset = storage_catalog_at(store->catalog, pushes->waiting.first->dataset);
     group.target = target_of(pushes, group.dataset->number);
     group.batch = storage_batch_new(group.dataset);
     run_group(pushes, &group);
@@ -522,10 +521,10 @@ static bool is_client(const char *name)
                size;
 }
 
-static enum weir_status check(const struct storage *storage, const struct msg_push *asked,
+static enum weir_status check(const struct store *store, const struct msg_push *asked,
                               const struct dataset **ret_dataset, struct weir_error *err)
 {
-    const struct dataset *dataset = storage_catalog_find(storage->catalog, asked->dataset);
+    const struct dataset *dataset = storage_catalog_find(store->catalog, asked->dataset);
 
     if (!dataset)
         return weir_fail(err, WEIR_NOT_FOUND,
@@ -587,12 +586,12 @@ static struct push_batch *new_batch(struct weir_request *request, const struct d
 }
 
 /* Where the client stands; a batch of its that waits makes the answer wait, too. */
-static enum weir_status tell_newest(struct storage *storage, struct weir_request *request,
+static enum weir_status tell_newest(struct store *store, struct weir_request *request,
                                     const struct dataset *dataset, struct weir_error *err)
 {
     struct push_batch *batch = new_batch(request, dataset);
     enum weir_status status =
-        storage_push_log_newest(storage->db, dataset->number, batch->client, &batch->answer, err);
+        storage_push_log_newest(store->db, dataset->number, batch->client, &batch->answer, err);
 
     if (status == WEIR_OK)
         reply(batch, dataset);
@@ -601,18 +600,18 @@ static enum weir_status tell_newest(struct storage *storage, struct weir_request
     return status;
 }
 
-void storage_push(struct storage *storage, struct weir_request *request)
+void storage_push(struct pushes *pushes, struct weir_request *request)
 {
-    struct pushes *pushes = storage->pushes;
+    struct store *store = pushes->store;
     const struct msg_push *asked = request->message;
     const struct dataset *dataset = NULL;
     struct weir_error err;
-    enum weir_status status = storage_ready(storage, &err);
+    enum weir_status status = storage_ready(store, &err);
 
     if (status == WEIR_OK)
-        status = check(storage, asked, &dataset, &err);
+        status = check(store, asked, &dataset, &err);
     if (status == WEIR_OK && asked->batch == 0) {
-        status = tell_newest(storage, request, dataset, &err);
+        status = tell_newest(store, request, dataset, &err);
     } else if (status == WEIR_OK) {
         status = check_payload(pushes, request, &err);
         if (status == WEIR_OK) {
@@ -627,11 +626,12 @@ void storage_push(struct storage *storage, struct weir_request *request)
 
 /* ---- life ---- */
 
-struct pushes *storage_pushes_new(struct storage *storage)
+struct pushes *storage_pushes_new(const struct scan_tools *tools)
 {
     struct pushes *pushes = weir_calloc(1, sizeof *pushes);
 
-    pushes->storage = storage;
+    pushes->tools = tools;
+    pushes->store = tools->store;
     return pushes;
 }
 
@@ -663,13 +663,15 @@ static enum weir_status recover(struct pushes *pushes, const struct dataset *dat
     return status == WEIR_OK ? storage_copy_sweep(dataset, err) : status;
 }
 
-void storage_pushes_recover(struct storage *storage)
+void storage_pushes_recover(struct pushes *pushes)
 {
-    for (size_t i = 0; i < storage->catalog->count; i++) {
-        const struct dataset *dataset = storage->catalog->datasets[i];
+    const struct catalog *catalog = pushes->store->catalog;
+
+    for (size_t i = 0; i < catalog->count; i++) {
+        const struct dataset *dataset = catalog->datasets[i];
         struct weir_error err;
 
-        if (dataset->declaration->is_pushed && recover(storage->pushes, dataset, &err) != WEIR_OK)
+        if (dataset->declaration->is_pushed && recover(pushes, dataset, &err) != WEIR_OK)
             weir_log(WEIR_LOG_WARN, "segments are damaged", "dataset=%s error=\"%s\"",
                      dataset->name, err.text);
     }

@@ -8,7 +8,8 @@
 #ifndef WEIR_STORAGE_PUSH_H
 #define WEIR_STORAGE_PUSH_H
 
-#include "storage/storage.h"
+#include "core/rpc/rpc.h"
+#include "storage/scanning/scan.h"
 
 enum {
     PUSH_BYTES_MAX = 32 << 20,         /* of one batch */
@@ -24,14 +25,14 @@ enum {
 
 struct pushes;
 
-struct pushes *storage_pushes_new(struct storage *storage);
+struct pushes *storage_pushes_new(const struct scan_tools *tools);
 void storage_pushes_free(struct pushes *pushes);
-/* After the catalog was loaded: removes what a death or a failed commit left behind the committed bytes. */
-void storage_pushes_recover(struct storage *storage);
+/* Removes what a death or a failed commit left after the committed bytes; called once the catalog is loaded. */
+void storage_pushes_recover(struct pushes *pushes);
 
 /* Answers the request, now or when its samples are on disk. */
-void storage_push(struct storage *storage, struct weir_request *request);
+void storage_push(struct pushes *pushes, struct weir_request *request);
 /* Forgets answers that no client waits for any more. */
-enum weir_status storage_push_forget(struct storage *storage, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status storage_push_forget(struct store *store, struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -42,7 +42,8 @@ struct push_target {
 };
 
 struct push_group {
-    struct storage *storage;
+    const struct scan_tools *tools;
+    struct store *store;
     struct dataset *dataset;
     struct push_target *target;
     struct batch *batch;

@@ -71,8 +71,8 @@ enum weir_status storage_push_log_add(struct weir_db *db, const struct push_batc
                   DB_TEXT(weir_buf_text(&reasons)));
 }
 
-enum weir_status storage_push_forget(struct storage *storage, struct weir_error *err)
+enum weir_status storage_push_forget(struct store *store, struct weir_error *err)
 {
-    return DB_RUN(storage->db, Q_push_forget, NULL, err, DB_I64(PUSH_ANSWERS_KEPT),
-                  DB_I64(storage->lived.us - PUSH_ANSWERS_KEPT_S * INT64_C(1000000)));
+    return DB_RUN(store->db, Q_push_forget, NULL, err, DB_I64(PUSH_ANSWERS_KEPT),
+                  DB_I64(store->lived.us - PUSH_ANSWERS_KEPT_S * INT64_C(1000000)));
 }

@@ -160,13 +160,13 @@ static enum weir_status index_payload(struct staging *staging, struct weir_error
 
 static struct intake intake_for(struct push_group *group, struct push_batch *batch)
 {
-    struct storage *storage = group->storage;
+    struct store *store = group->store;
 
     return (struct intake){
         .dataset = group->dataset,
         .batch = group->batch,
-        .secret = &storage->secret,
-        .erased = &storage->erased,
+        .secret = &store->secret,
+        .erased = &store->erased,
         .file = group->file,
         .mtime_us = weir_now_wall_us(),
         .window = weir_frames_at(&batch->frames, 0),

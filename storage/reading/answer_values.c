@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-static const struct declaration *declaration_of(const struct storage *storage, uint64_t id)
+static const struct declaration *declaration_of(const struct store *store, uint64_t id)
 {
-    const struct dataset *dataset = storage_catalog_at(storage->catalog, weir_sample_dataset(id));
+    const struct dataset *dataset = storage_catalog_at(store->catalog, weir_sample_dataset(id));
 
     return dataset ? dataset->declaration : NULL;
 }
@@ -19,7 +19,7 @@ static bool are_alike(const struct declaration *a, const struct declaration *b)
 }
 
 /* Ids from the first on whose labels are alike; what is unknown is like anything. */
-static size_t alike(const struct storage *storage, const struct weir_u64s *ids,
+static size_t alike(const struct store *store, const struct weir_u64s *ids,
                     const struct declaration **ret_like)
 {
     uint32_t dataset = 0;
@@ -31,7 +31,7 @@ static size_t alike(const struct storage *storage, const struct weir_u64s *ids,
         if (weir_sample_dataset(ids->at[i]) == dataset)
             continue;
         dataset = weir_sample_dataset(ids->at[i]);
-        d = declaration_of(storage, ids->at[i]);
+        d = declaration_of(store, ids->at[i]);
         if (d && *ret_like && !are_alike(*ret_like, d))
             return i;
         *ret_like = *ret_like ? *ret_like : d;
@@ -39,11 +39,11 @@ static size_t alike(const struct storage *storage, const struct weir_u64s *ids,
     return ids->count;
 }
 
-size_t storage_answer_values_open(const struct storage *storage, const struct weir_u64s *ids,
+size_t storage_answer_values_open(const struct store *store, const struct weir_u64s *ids,
                                   struct weir_arena *arena, struct answer_values *ret_values)
 {
     const struct declaration *d;
-    size_t count = alike(storage, ids, &d);
+    size_t count = alike(store, ids, &d);
     size_t rows_max = d ? storage_values_rows(d, ANSWER_VALUES_BYTES) : count;
 
     *ret_values = (struct answer_values){0};

@@ -1,9 +1,11 @@
 /* Time and label of a range of ids; what is dead is left out. */
+#include "storage/chunks/chunk_cache.h"
 #include "storage/chunks/held_out.h"
 #include "storage/chunks/label_values.h"
 #include "storage/reading/serve.h"
 
 #include "core/base/memory.h"
+#include "core/wire/column.h"
 
 #include <string.h>
 
@@ -33,13 +35,13 @@ static void add_rows(const struct dataset *dataset, const struct chunk *chunk, u
     }
 }
 
-static enum weir_status tell_held_out(struct storage *storage, uint64_t dataset, uint32_t block,
+static enum weir_status tell_held_out(struct store *store, uint64_t dataset, uint32_t block,
                                       struct weir_arena *arena, struct weir_bytes *ret_rows,
                                       struct weir_error *err)
 {
     struct weir_bits rows = {0};
     WEIR_AUTO_BUF packed = {0};
-    enum weir_status status = storage_held_out_read(storage->db, dataset, block, &rows, err);
+    enum weir_status status = storage_held_out_read(store->db, dataset, block, &rows, err);
 
     weir_bits_pack(&rows, &packed);
     weir_bits_fini(&rows);
@@ -49,7 +51,7 @@ static enum weir_status tell_held_out(struct storage *storage, uint64_t dataset,
     return status;
 }
 
-enum weir_status storage_columns_read(struct storage *storage, const struct msg_columns_read *asked,
+enum weir_status storage_columns_read(struct store *store, const struct msg_columns_read *asked,
                                       struct weir_arena *arena, struct msg_columns_is *answer,
                                       struct weir_error *err)
 {
@@ -58,11 +60,11 @@ enum weir_status storage_columns_read(struct storage *storage, const struct msg_
     uint32_t end = row + asked->count;
     const struct dataset *dataset;
     struct columns columns = {0};
-    enum weir_status status = storage_ready(storage, err);
+    enum weir_status status = storage_ready(store, err);
 
     if (status != WEIR_OK)
         return status;
-    dataset = storage_catalog_at(storage->catalog, weir_sample_dataset(asked->first));
+    dataset = storage_catalog_at(store->catalog, weir_sample_dataset(asked->first));
     if (!dataset)
         return weir_fail(err, WEIR_NOT_FOUND, "no dataset %u", weir_sample_dataset(asked->first));
     if (asked->count > WEIR_BLOCK_ROWS || end > WEIR_BLOCK_ROWS)
@@ -86,13 +88,13 @@ enum weir_status storage_columns_read(struct storage *storage, const struct msg_
         if (!ref) /* rows of a block are given out from the first: nothing follows */
             break;
         to = ref->first_row + ref->count < end ? ref->first_row + ref->count : end;
-        status = storage_chunk_cache_get(storage->cache, storage->db, dataset, ref, &chunk, err);
+        status = storage_chunk_cache_get(store->cache, store->db, dataset, ref, &chunk, err);
         if (status == WEIR_OK)
             add_rows(dataset, chunk, row, to, &columns);
         row = to;
     }
     if (status == WEIR_OK && dataset->declaration->held_share > 0)
-        status = tell_held_out(storage, dataset->number, block, arena, &answer->held_out, err);
+        status = tell_held_out(store, dataset->number, block, arena, &answer->held_out, err);
     answer->ids = (struct weir_u64s){columns.ids, columns.count};
     answer->times = (struct weir_i64s){columns.times, columns.count};
     answer->labels = (struct weir_i64s){columns.labels, columns.count};

@@ -1,10 +1,12 @@
 /* Where a sample is, from memory: see serve.h. */
+#include "storage/chunks/chunk_cache.h"
 #include "storage/chunks/label_values.h"
 #include "storage/reading/id_order.h"
 #include "storage/reading/serve.h"
 #include "storage/sums/sums.h"
 
 #include "core/base/memory.h"
+#include "core/wire/column.h"
 
 #include <string.h>
 
@@ -14,7 +16,7 @@ enum { RUN = 256 };
 /* Finds one sample after another; what the newest one was found in is at hand for the next. Nothing
  * may change the catalog or the chunk cache meanwhile. */
 struct finder {
-    struct storage *storage;
+    struct store *store;
     uint64_t first, count; /* ids of `chunk`; 0 at the start */
     struct dataset *dataset;
     const struct chunk *chunk;
@@ -29,20 +31,20 @@ struct finder {
 /* Turns to the chunk that holds the id; without one `count` is 0. */
 static enum weir_status turn_to(struct finder *finder, uint64_t id, struct weir_error *err)
 {
-    struct storage *storage = finder->storage;
+    struct store *store = finder->store;
     uint32_t block = weir_sample_block(id), row = weir_sample_row(id);
-    struct dataset *dataset = storage_catalog_at(storage->catalog, weir_sample_dataset(id));
+    struct dataset *dataset = storage_catalog_at(store->catalog, weir_sample_dataset(id));
     const struct chunk_ref *ref = dataset ? storage_dataset_chunk(dataset, block, row) : NULL;
 
     *finder = (struct finder){
-        .storage = storage, .dataset = dataset, .arena = finder->arena, .group = finder->group};
+        .store = store, .dataset = dataset, .arena = finder->arena, .group = finder->group};
     if (!ref)
         return WEIR_OK;
     finder->first = weir_sample_id(dataset->number, block, ref->first_row);
     finder->count = ref->count;
     finder->row_bytes = storage_declaration_value_bytes(dataset->declaration);
     finder->dead = block < dataset->dead_count ? &dataset->dead[block] : NULL;
-    return storage_chunk_cache_get(storage->cache, storage->db, dataset, ref, &finder->chunk, err);
+    return storage_chunk_cache_get(store->cache, store->db, dataset, ref, &finder->chunk, err);
 }
 
 /* A request may go over more groups than there is room for: the one it is in stays, others may leave. */
@@ -52,7 +54,7 @@ static void turn_to_group(struct finder *finder, struct file_group *group)
         return;
     finder->group = group;
     storage_file_pin(group);
-    storage_file_shelf_trim(finder->storage->catalog->shelf);
+    storage_file_shelf_trim(finder->store->catalog->shelf);
     storage_file_unpin(group);
 }
 
@@ -222,24 +224,24 @@ static void keep(void *owner, uint32_t number, const struct located *found)
     *(struct located *)owner = *found;
 }
 
-enum weir_status storage_find(struct storage *storage, uint64_t id, struct located *ret_located,
+enum weir_status storage_find(struct store *store, uint64_t id, struct located *ret_located,
                               struct weir_error *err)
 {
     const struct weir_u64s ids = {.at = &id, .count = 1};
     const struct answer answer = {keep, ret_located};
-    struct finder finder = {.storage = storage};
+    struct finder finder = {.store = store};
 
-    storage_file_shelf_trim(storage->catalog->shelf);
+    storage_file_shelf_trim(store->catalog->shelf);
     return find_in_order(&finder, &ids, &(uint32_t){0}, &answer, err);
 }
 
-enum weir_status storage_find_all(struct storage *storage, const struct weir_u64s *ids,
+enum weir_status storage_find_all(struct store *store, const struct weir_u64s *ids,
                                   struct weir_arena *arena, storage_found_fn *on_found, void *owner,
                                   struct weir_error *err)
 {
     const uint32_t *order = storage_id_order(ids->at, (uint32_t)ids->count, arena);
     const struct answer answer = {on_found, owner};
-    struct finder finder = {.storage = storage, .arena = arena};
+    struct finder finder = {.store = store, .arena = arena};
 
     return find_in_order(&finder, ids, order, &answer, err);
 }

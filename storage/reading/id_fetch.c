@@ -52,20 +52,20 @@ static size_t add_spans(const struct id_fetching *asked, const struct located *f
 }
 
 /* The groups of their files are pinned. */
-static size_t list_spans(struct storage *storage, const struct id_fetching *asked,
-                         struct s3_span *spans)
+static size_t list_spans(struct store *store, struct s3_ranges *ranges,
+                         const struct id_fetching *asked, struct s3_span *spans)
 {
     size_t count = 0;
 
     for (size_t i = asked->at; i < asked->count && i < asked->at + ID_FETCH_MAX; i++) {
         struct located found;
         struct weir_error err;
-        size_t added = storage_find(storage, asked->ids[i], &found, &err) == WEIR_OK
+        size_t added = storage_find(store, asked->ids[i], &found, &err) == WEIR_OK
                            ? add_spans(asked, &found, spans + count)
                            : 0;
 
         if (added > 0 && asked->wants_mirrored)
-            s3_ranges_forget(storage->ranges, found.dataset, found.file->path);
+            s3_ranges_forget(ranges, found.dataset, found.file->path);
         for (size_t k = 0; k < added; k++)
             storage_file_pin(found.file->group);
         count += added;
@@ -73,7 +73,7 @@ static size_t list_spans(struct storage *storage, const struct id_fetching *aske
     return count;
 }
 
-bool storage_id_fetch(struct storage *storage, struct id_fetch *fetch,
+bool storage_id_fetch(struct store *store, struct s3_ranges *ranges, struct id_fetch *fetch,
                       const struct id_fetching *asked)
 {
     struct s3_span spans[2 * ID_FETCH_MAX];
@@ -90,10 +90,10 @@ bool storage_id_fetch(struct storage *storage, struct id_fetch *fetch,
         return true;
     free(fetch->why);
     fetch->why = NULL;
-    count = list_spans(storage, asked, spans);
+    count = list_spans(store, ranges, asked, spans);
     fetch->upto = asked->count - asked->at < ID_FETCH_MAX ? asked->count : asked->at + ID_FETCH_MAX;
     fetch->until_ms = weir_now_ms() + asked->patience_ms;
-    fetch->wish = s3_ranges_ask(storage->ranges, spans, count, on_there, fetch);
+    fetch->wish = s3_ranges_ask(ranges, spans, count, on_there, fetch);
     for (size_t i = 0; i < count; i++)
         storage_file_unpin(spans[i].file->group);
     return !fetch->wish;

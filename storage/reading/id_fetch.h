@@ -8,7 +8,8 @@
 #include <stdint.h>
 
 struct s3_wish;
-struct storage;
+struct s3_ranges;
+struct store;
 
 enum { ID_FETCH_MAX = 256 /* ids at a time */ };
 
@@ -32,7 +33,7 @@ struct id_fetching {
 };
 /* True when the ids from `at` to fetch->upto may be looked at: what can be there is. Else storage
  * is pumped when that may have changed, or at fetch->until_ms it has. */
-bool storage_id_fetch(struct storage *storage, struct id_fetch *fetch,
+bool storage_id_fetch(struct store *store, struct s3_ranges *ranges, struct id_fetch *fetch,
                       const struct id_fetching *asked);
 /* While it waits: how long that may last, 1 at least; else 0. */
 int64_t storage_id_fetch_wait_ms(const struct id_fetch *fetch);

@@ -17,7 +17,7 @@ struct late_read {
 };
 
 struct late_reads {
-    struct storage *storage;
+    const struct serving *serving;
     struct late_read *at[LATE_READS_MAX];
     size_t count;
 };
@@ -41,14 +41,14 @@ static void on_found(void *owner, uint32_t number, const struct located *found)
                                                   .length = found->length};
 }
 
-static bool may_be_remote(const struct storage *storage, const struct weir_u64s *ids)
+static bool may_be_remote(const struct store *store, const struct weir_u64s *ids)
 {
     uint32_t last = 0;
 
     for (size_t i = 0; i < ids->count; i++) {
         uint32_t number = weir_sample_dataset(ids->at[i]);
         const struct dataset *dataset =
-            number != last ? storage_catalog_at(storage->catalog, number) : NULL;
+            number != last ? storage_catalog_at(store->catalog, number) : NULL;
 
         if (dataset && dataset->declaration->is_remote)
             return true;
@@ -102,7 +102,7 @@ static enum weir_status answer(struct late_read *late, struct weir_arena *arena,
     struct msg_read_is message = {0};
     struct weir_frames frames = {.count = 0};
     enum weir_status status =
-        storage_read(late->reads->storage, &asked, arena, &message, &frames, err);
+        storage_read(late->reads->serving, &asked, arena, &message, &frames, err);
 
     if (status == WEIR_OK)
         weir_rpc_reply(late->server, &late->route, MSG_read_is, &message, &frames);
@@ -150,7 +150,7 @@ static void wait_for(struct late_reads *reads, const struct weir_request *reques
     weir_buf_append(&late->ids, asked->ids.at, id_count * sizeof(uint64_t));
     weir_buf_append(&late->loan, asked->loan.at, asked->loan.size);
     reads->at[reads->count++] = late;
-    late->wish = s3_ranges_ask(reads->storage->ranges, spans, count, on_there, late);
+    late->wish = s3_ranges_ask(reads->serving->from->objects, spans, count, on_there, late);
     weir_require(late->wish);
 }
 
@@ -165,19 +165,19 @@ static bool is_missing(const struct looking *looking, size_t count)
 
 bool storage_read_later(struct late_reads *reads, struct weir_request *request)
 {
-    struct storage *storage = reads->storage;
+    struct store *store = reads->serving->store;
     struct weir_u64s ids = ((const struct msg_read *)request->message)->ids;
-    struct looking looking = {.ranges = storage->ranges};
+    struct looking looking = {.ranges = reads->serving->from->objects};
     struct weir_error err;
     size_t id_count, count;
 
-    if (ids.count > READ_IDS_MAX || storage_ready(storage, &err) != WEIR_OK ||
-        !may_be_remote(storage, &ids))
+    if (ids.count > READ_IDS_MAX || storage_ready(store, &err) != WEIR_OK ||
+        !may_be_remote(store, &ids))
         return false;
     if (is_waiting(reads, &request->route))
         return true;
     looking.spans = weir_arena_alloc(request->arena, (ids.count + 1) * sizeof *looking.spans);
-    if (storage_find_all(storage, &ids, request->arena, on_found, &looking, &err) != WEIR_OK)
+    if (storage_find_all(store, &ids, request->arena, on_found, &looking, &err) != WEIR_OK)
         return false;
     id_count = cut(&looking, ids.count, &count);
     if (!is_missing(&looking, count))
@@ -193,11 +193,11 @@ bool storage_read_later(struct late_reads *reads, struct weir_request *request)
 
 /* ---- life ---- */
 
-struct late_reads *storage_late_reads_new(struct storage *storage)
+struct late_reads *storage_late_reads_new(const struct serving *serving)
 {
     struct late_reads *reads = weir_calloc(1, sizeof *reads);
 
-    reads->storage = storage;
+    reads->serving = serving;
     return reads;
 }
 

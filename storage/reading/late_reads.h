@@ -4,7 +4,7 @@
 #ifndef WEIR_STORAGE_LATE_READS_H
 #define WEIR_STORAGE_LATE_READS_H
 
-#include "storage/storage.h"
+#include "storage/reading/serve.h"
 
 enum {
     LATE_READS_MAX = 256,
@@ -13,10 +13,10 @@ enum {
 
 struct late_reads;
 
-struct late_reads *storage_late_reads_new(struct storage *storage);
+struct late_reads *storage_late_reads_new(const struct serving *serving);
 /* Those that wait are not answered. */
 void storage_late_reads_free(struct late_reads *reads);
-/* False when everything that is asked for can be read now. Otherwise the request is answered later. */
+/* False when everything that is asked for can be read now; else answers the request later. */
 bool storage_read_later(struct late_reads *reads, struct weir_request *request);
 
 #endif

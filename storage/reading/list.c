@@ -2,14 +2,16 @@
 #include "storage/reading/list.h"
 
 #include "core/base/memory.h"
+#include "core/wire/column.h"
 #include "storage/catalog/deaths.h"
+#include "storage/chunks/chunk_cache.h"
 #include "storage/chunks/label_values.h"
 #include "storage/reading/serve.h"
 
 #include <string.h>
 
 struct list {
-    struct storage *storage;
+    struct store *store;
     const struct dataset *dataset;
     const struct msg_list *asked;
     uint64_t end_row; /* block << 16 | row: what was added up to the position lies below */
@@ -142,7 +144,7 @@ static enum weir_status add_chunk(struct list *list, const struct chunk_ref *ref
                                   struct weir_error *err)
 {
     const struct chunk *chunk;
-    enum weir_status status = storage_chunk_cache_get(list->storage->cache, list->storage->db,
+    enum weir_status status = storage_chunk_cache_get(list->store->cache, list->store->db,
                                                       list->dataset, ref, &chunk, err);
 
     if (status != WEIR_OK)
@@ -234,7 +236,7 @@ static enum weir_status fix_position(struct list *list, struct weir_error *err)
                          "is not known any more",
                          (unsigned long long)dataset->feed_floor, (unsigned long long)position);
     list->end_row = storage_dataset_row_at(dataset, position);
-    return storage_deaths_load(list->storage->db, dataset, position, &list->later, err);
+    return storage_deaths_load(list->store->db, dataset, position, &list->later, err);
 }
 
 /* A page with vectors has as many rows as make a message. */
@@ -248,19 +250,19 @@ static void limit_values(struct list *list)
     list->limit = list->limit < rows_max ? list->limit : rows_max;
 }
 
-enum weir_status storage_list(struct storage *storage, const struct msg_list *asked,
+enum weir_status storage_list(struct store *store, const struct msg_list *asked,
                               struct weir_arena *arena, struct msg_list_is *answer,
                               struct weir_frames *frames, struct weir_error *err)
 {
     WEIR_AUTO_FREE struct list *list = NULL;
-    enum weir_status status = storage_ready(storage, err);
+    enum weir_status status = storage_ready(store, err);
 
     if (status != WEIR_OK)
         return status;
     list = weir_calloc(1, sizeof *list);
-    list->storage = storage;
+    list->store = store;
     list->asked = asked;
-    list->dataset = storage_catalog_at(storage->catalog, asked->dataset);
+    list->dataset = storage_catalog_at(store->catalog, asked->dataset);
     list->limit = asked->limit == 0 || asked->limit > LIST_ROWS_MAX ? LIST_ROWS_MAX : asked->limit;
     if (!list->dataset)
         return weir_fail(err, WEIR_NOT_FOUND, "no dataset %llu",

@@ -1,5 +1,6 @@
 /* Where samples are: the hot path, answered from memory. */
 #include "storage/reading/serve.h"
+#include "storage/reading/use_leases.h"
 #include "storage/sums/sums.h"
 
 #include "core/base/memory.h"
@@ -52,7 +53,7 @@ static void add(void *owner, uint32_t i, const struct located *found)
     storage_answer_values_put(&answer->values, i, found);
 }
 
-enum weir_status storage_locate(struct storage *storage, const struct msg_locate *asked,
+enum weir_status storage_locate(const struct serving *serving, const struct msg_locate *asked,
                                 struct weir_arena *arena, struct msg_located *ret,
                                 struct weir_error *err)
 {
@@ -60,21 +61,21 @@ enum weir_status storage_locate(struct storage *storage, const struct msg_locate
     struct answer answer;
     struct answer_files files;
     const struct declaration *declaration;
-    enum weir_status status = storage_ready(storage, err);
+    enum weir_status status = storage_ready(serving->store, err);
 
     if (status != WEIR_OK)
         return status;
     if (ids.count > LOCATE_IDS_MAX)
         return weir_fail(err, WEIR_LIMIT, "locate.ids: found %zu, expected at most %d", ids.count,
                          LOCATE_IDS_MAX);
-    ids.count = storage_answer_values_open(storage, &asked->ids, arena, &answer.values);
-    answer.sums = storage->sums;
+    ids.count = storage_answer_values_open(serving->store, &asked->ids, arena, &answer.values);
+    answer.sums = serving->sums;
     open_answer(&answer, arena, ids.count);
-    status = storage_find_all(storage, &ids, arena, add, &answer, err);
+    status = storage_find_all(serving->store, &ids, arena, add, &answer, err);
     declaration = answer.dataset ? answer.dataset->declaration : NULL;
     files = storage_answer_files(answer.found, answer.file_count, arena);
     *ret = (struct msg_located){
-        .epoch = storage_erasure_epoch(storage->erasure),
+        .epoch = storage_leases_epoch(serving->leases),
         .states = {answer.states, ids.count},
         .files = {answer.files, ids.count},
         .offsets = {answer.offsets, ids.count},

@@ -1,9 +1,12 @@
 /* Where all samples of a chunk are, as its columns lie in Postgres: for whoever asks for many of them, again
  * and again. What is dead is blank. */
+#include "storage/chunks/chunk_cache.h"
 #include "storage/reading/serve.h"
+#include "storage/reading/use_leases.h"
 #include "storage/sums/sums.h"
 
 #include "core/base/memory.h"
+#include "core/wire/column.h"
 
 #include <stdlib.h>
 
@@ -18,7 +21,7 @@ enum {
 };
 
 struct answer {
-    struct storage *storage;
+    const struct serving *serving;
     size_t count, files, blanked;
     uint64_t firsts[CHUNKS_ASKED_MAX], first_files[CHUNKS_ASKED_MAX];
     uint32_t counts[CHUNKS_ASKED_MAX], file_counts[CHUNKS_ASKED_MAX];
@@ -194,23 +197,23 @@ static void add_whole(struct answer *answer, const struct whole *whole)
 /* What holds the id; or nothing, which is left to `locate`. */
 static enum weir_status add(struct answer *answer, uint64_t id, struct weir_error *err)
 {
-    struct storage *storage = answer->storage;
+    struct store *store = answer->serving->store;
     uint32_t block = weir_sample_block(id);
-    struct dataset *dataset = storage_catalog_at(storage->catalog, weir_sample_dataset(id));
+    struct dataset *dataset = storage_catalog_at(store->catalog, weir_sample_dataset(id));
     const struct chunk_ref *ref =
         dataset ? storage_dataset_chunk(dataset, block, weir_sample_row(id)) : NULL;
     struct whole whole = {
-        .sums = storage->sums, .dataset = dataset, .found = answer->found + answer->files};
+        .sums = answer->serving->sums, .dataset = dataset, .found = answer->found + answer->files};
     enum weir_status status = WEIR_OK;
 
     if (!ref || storage_declaration_value_bytes(dataset->declaration) > 0)
         return WEIR_OK;
     whole.dead = block < dataset->dead_count ? &dataset->dead[block] : NULL;
-    status = storage_chunk_cache_get(storage->cache, storage->db, dataset, ref, &whole.chunk, err);
+    status = storage_chunk_cache_get(store->cache, store->db, dataset, ref, &whole.chunk, err);
     if (status != WEIR_OK || !find_files(&whole, &status, err))
         return status;
     add_whole(answer, &whole);
-    storage_sums_want_chunk(storage->sums, id);
+    storage_sums_want_chunk(answer->serving->sums, id);
     return status;
 }
 
@@ -220,13 +223,13 @@ static bool has_room(const struct answer *answer)
            answer->blanked < ANSWER_CHUNKS_BLANKED;
 }
 
-static struct weir_u64s editions(const struct storage *storage, const struct weir_u64s *datasets,
+static struct weir_u64s editions(const struct store *store, const struct weir_u64s *datasets,
                                  struct weir_arena *arena)
 {
     uint64_t *at = weir_arena_alloc(arena, datasets->count * sizeof *at + 1);
 
     for (size_t i = 0; i < datasets->count; i++) {
-        const struct dataset *dataset = storage_catalog_at(storage->catalog, datasets->at[i]);
+        const struct dataset *dataset = storage_catalog_at(store->catalog, datasets->at[i]);
 
         at[i] = dataset ? dataset->edition : 0;
     }
@@ -239,7 +242,7 @@ static void tell(struct answer *answer, struct weir_arena *arena, struct msg_loc
     struct answer_files files = storage_answer_files(answer->found, answer->files, arena);
     size_t count = answer->count;
 
-    ret->epoch = storage_erasure_epoch(answer->storage->erasure);
+    ret->epoch = storage_leases_epoch(answer->serving->leases);
     ret->firsts = (struct weir_u64s){answer->firsts, count};
     ret->counts = (struct weir_u32s){answer->counts, count};
     ret->bytes = (struct weir_u32s){answer->bytes, count * PLACES};
@@ -256,13 +259,13 @@ static void tell(struct answer *answer, struct weir_arena *arena, struct msg_loc
     weir_frames_give(frames, answer->columns.at, answer->columns.size);
 }
 
-enum weir_status storage_locate_chunks(struct storage *storage,
+enum weir_status storage_locate_chunks(const struct serving *serving,
                                        const struct msg_locate_chunks *asked,
                                        struct weir_arena *arena, struct msg_located_chunks *ret,
                                        struct weir_frames *frames, struct weir_error *err)
 {
     struct answer *answer = weir_arena_alloc(arena, sizeof *answer);
-    enum weir_status status = storage_ready(storage, err);
+    enum weir_status status = storage_ready(serving->store, err);
 
     if (status != WEIR_OK)
         return status;
@@ -271,8 +274,8 @@ enum weir_status storage_locate_chunks(struct storage *storage,
                          "locate_chunks: found %zu datasets and %zu ids, expected at most %d, %d",
                          asked->datasets.count, asked->ids.count, DATASETS_ASKED_MAX,
                          CHUNKS_ASKED_MAX);
-    storage_file_shelf_trim(storage->catalog->shelf);
-    answer->storage = storage;
+    storage_file_shelf_trim(serving->store->catalog->shelf);
+    answer->serving = serving;
     for (; status == WEIR_OK && answer->count < asked->ids.count && has_room(answer);
          answer->count++)
         status = add(answer, asked->ids.at[answer->count], err);
@@ -281,7 +284,7 @@ enum weir_status storage_locate_chunks(struct storage *storage,
         return status;
     }
     ret->datasets = asked->datasets;
-    ret->editions = editions(storage, &asked->datasets, arena);
+    ret->editions = editions(serving->store, &asked->datasets, arena);
     ret->ids = (struct weir_u64s){asked->ids.at, answer->count};
     tell(answer, arena, ret, frames);
     return WEIR_OK;

@@ -1,5 +1,6 @@
 /* The bytes of samples, for whoever cannot reach the files. */
 #include "storage/reading/serve.h"
+#include "storage/reading/use_leases.h"
 #include "storage/records/gather.h"
 
 #include "core/base/fault.h"
@@ -129,22 +130,21 @@ static void place_ranges(struct reading *reading, uint8_t *payload)
 }
 
 /* Returns how many bytes of `payload` are of samples. */
-static size_t read_payload(struct storage *storage, struct reading *reading, uint8_t *payload)
+static size_t read_payload(const struct gather_from *from, struct reading *reading,
+                           uint8_t *payload)
 {
-    const struct gather_from from = storage_gather_from(storage);
-
     place_ranges(reading, payload);
-    storage_gather(&from, reading->ranges, reading->range_count);
+    storage_gather(from, reading->ranges, reading->range_count);
     return is_complete(reading) ? reading->bytes : close_gaps(reading, payload);
 }
 
 /* Into the loan if the samples fit, else into a frame. Returns how many bytes of the loan hold them. */
-static uint64_t deliver(struct storage *storage, struct reading *reading,
+static uint64_t deliver(const struct gather_from *from, struct reading *reading,
                         const struct weir_loan *loan, struct weir_frames *frames)
 {
     bool is_lent = loan->at && reading->bytes <= loan->size;
     uint8_t *payload = is_lent ? loan->at : weir_aligned_alloc(reading->bytes);
-    size_t size = read_payload(storage, reading, payload);
+    size_t size = read_payload(from, reading, payload);
 
     if (is_lent && size > 0)
         return size;
@@ -156,7 +156,7 @@ static uint64_t deliver(struct storage *storage, struct reading *reading,
 }
 
 /* Finds the samples and cuts the answer to `loan`, if there is one. */
-static enum weir_status plan(struct storage *storage, const struct weir_u64s *ids,
+static enum weir_status plan(struct store *store, const struct weir_u64s *ids,
                              const struct weir_loan *loan, struct weir_arena *arena,
                              struct reading *reading, struct weir_error *err)
 {
@@ -164,11 +164,11 @@ static enum weir_status plan(struct storage *storage, const struct weir_u64s *id
 
     open_reading(reading, arena, ids->count);
     reading->room = loan->at && loan->size < READ_ANSWER_BYTES ? loan->size : READ_ANSWER_BYTES;
-    status = storage_find_all(storage, ids, arena, add, reading, err);
+    status = storage_find_all(store, ids, arena, add, reading, err);
     return status == WEIR_OK ? cut(reading, ids, err) : status;
 }
 
-enum weir_status storage_read(struct storage *storage, const struct msg_read *asked,
+enum weir_status storage_read(const struct serving *serving, const struct msg_read *asked,
                               struct weir_arena *arena, struct msg_read_is *answer,
                               struct weir_frames *frames, struct weir_error *err)
 {
@@ -176,26 +176,26 @@ enum weir_status storage_read(struct storage *storage, const struct msg_read *as
     struct weir_loan loan = {.at = NULL};
     struct reading reading;
     uint64_t written = 0;
-    enum weir_status status = storage_ready(storage, err);
+    enum weir_status status = storage_ready(serving->store, err);
 
     if (status != WEIR_OK)
         return status;
     if (ids.count > READ_IDS_MAX)
         return weir_fail(err, WEIR_LIMIT, "read.ids: found %zu, expected at most %d", ids.count,
                          READ_IDS_MAX);
-    reading.sums = storage->sums;
-    ids.count = storage_answer_values_open(storage, &asked->ids, arena, &reading.values);
-    (void)weir_loan_claim(storage->borrowed, asked->loan, &loan);
-    status = plan(storage, &ids, &loan, arena, &reading, err);
+    reading.sums = serving->sums;
+    ids.count = storage_answer_values_open(serving->store, &asked->ids, arena, &reading.values);
+    (void)weir_loan_claim(serving->borrowed, asked->loan, &loan);
+    status = plan(serving->store, &ids, &loan, arena, &reading, err);
     if (status == WEIR_OK)
-        written = deliver(storage, &reading, &loan, frames);
+        written = deliver(serving->from, &reading, &loan, frames);
     if (written > 0 && weir_fault("storage.read.loan"))
         status = weir_fail(err, WEIR_UNAVAILABLE, "fault storage.read.loan");
     weir_loan_end(&loan, status == WEIR_OK && written > 0);
     if (status != WEIR_OK)
         return status;
     *answer = (struct msg_read_is){
-        .epoch = storage_erasure_epoch(storage->erasure),
+        .epoch = storage_leases_epoch(serving->leases),
         .states = {reading.states, reading.count},
         .lengths = {reading.lengths, reading.count},
         .labels = {reading.labels, reading.count},

@@ -96,13 +96,9 @@ static enum weir_status commit(struct dataset *dataset, const struct scan_tools 
                                struct weir_error *err)
 {
     struct scan *scan = dataset->scan;
-    enum weir_status status;
+    WEIR_AUTO(key_identifier) identifier = storage_key_identifier_new(tools->from);
+    enum weir_status status = storage_file_job_settle(&scan->job, err);
 
-    const struct gather_from from = {
-        .files = tools->files, .secret = tools->secret, .objects = tools->ranges};
-    WEIR_AUTO(key_identifier) identifier = storage_key_identifier_new(&from);
-
-    status = storage_file_job_settle(&scan->job, err);
     if (status == WEIR_OK && (scan->has_copied || scan->job.has_blanked))
         status = storage_copy_sync(dataset, err);
     if (status == WEIR_OK && dataset->updates) /* what is staged there has no id yet */
@@ -111,7 +107,7 @@ static enum weir_status commit(struct dataset *dataset, const struct scan_tools 
     if (scan->job.is_open)
         storage_intake_finish(&scan->job.intake);
     if (status == WEIR_OK)
-        status = storage_batch_commit(scan->batch, tools->db, tools->cache, err);
+        status = storage_batch_commit(scan->batch, tools->store->db, tools->store->cache, err);
     if (status != WEIR_OK)
         return status == WEIR_NOT_FOUND || status == WEIR_INVALID
                    ? weir_fail(err, WEIR_INTERNAL, "%s", (const char *)err->text)

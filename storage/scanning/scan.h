@@ -10,18 +10,15 @@
 #define WEIR_STORAGE_SCAN_H
 
 #include "storage/intake/intake.h"
+#include "storage/records/gather.h"
 #include "storage/scanning/watch.h"
+#include "storage/store/store.h"
 
 /* What a scan works with; borrowed. */
 struct scan_tools {
-    struct weir_db *db;
-    const char *data_dir;
-    struct chunk_cache *cache;
-    const struct storage_secret *secret;
-    const struct erased_names *erased;
+    struct store *store;
+    const struct gather_from *from;
     struct watch *watch;
-    struct open_files *files;
-    struct s3_ranges *ranges;
     bool is_erasing; /* bytes may stand where they are about to be overwritten */
 };
 

@@ -95,8 +95,8 @@ static struct intake intake_for(struct dataset *dataset, const struct scan_tools
     return (struct intake){
         .dataset = dataset,
         .batch = dataset->scan->batch,
-        .secret = tools->secret,
-        .erased = tools->erased,
+        .secret = &tools->store->secret,
+        .erased = &tools->store->erased,
         .mtime_us = weir_mtime_us(found),
         .ctime_ns = weir_ctime_ns(found),
     };
@@ -265,10 +265,11 @@ static bool is_kept_out(struct dataset *dataset, const struct scan_tools *tools,
 
     if (dataset->blocked_count == 0)
         return false;
-    hash = storage_guard_file(tools->secret, &found, listed->path, weir_ctime_ns(&listed->stat));
+    hash = storage_guard_file(&tools->store->secret, &found, listed->path,
+                              weir_ctime_ns(&listed->stat));
     if (!storage_dataset_blocked(dataset, hash) && !dataset->accepts_returns &&
         dataset->declaration->format->is_one_sample)
-        hash = storage_hash(tools->secret, HASH_PATH, weir_bytes_of(listed->path));
+        hash = storage_hash(&tools->store->secret, HASH_PATH, weir_bytes_of(listed->path));
     if (!storage_dataset_blocked(dataset, hash))
         return false;
     storage_batch_meet_blocked(dataset->scan->batch, hash);
@@ -294,7 +295,7 @@ static enum weir_status take_in(struct dataset *dataset, const struct scan_tools
         file->is_complete = false;
     }
     scan->job = (struct file_job){.intake = intake_for(dataset, tools, &listed->stat),
-                                  .ranges = tools->ranges,
+                                  .ranges = tools->from->objects,
                                   .is_new = is_new,
                                   .is_appended = scan->is_appended};
     storage_file_job_begin(&scan->job, file, &listed->stat);
@@ -343,9 +344,9 @@ static bool has_the_same_ends(const struct dataset *dataset, const struct scan_t
 {
     if (!storage_is_expanded(dataset, file->path))
         return file->size == (uint64_t)listed->stat.st_size &&
-               storage_file_has_grown(dataset, tools->secret, file);
-    return file->prefix_hash ==
-           storage_source_hash(dataset, tools->secret, file->path, (uint64_t)listed->stat.st_size);
+               storage_file_has_grown(dataset, &tools->store->secret, file);
+    return file->prefix_hash == storage_source_hash(dataset, &tools->store->secret, file->path,
+                                                    (uint64_t)listed->stat.st_size);
 }
 
 /* Touched, unpacked again, or moved by a tool that sets no times: still the same samples. Of a file of many
@@ -381,7 +382,7 @@ static bool has_grown(const struct dataset *dataset, const struct scan_tools *to
            (uint64_t)listed->stat.st_size > file->indexed &&
            (uint64_t)listed->stat.st_size >= file->size &&
            (dataset->declaration->is_copied || file->source_inode == listed->stat.st_ino) &&
-           storage_file_has_grown(dataset, tools->secret, file);
+           storage_file_has_grown(dataset, &tools->store->secret, file);
 }
 
 /* Whether something else is said of the file than when it was taken in, which hashes to `now`. A store from before
@@ -428,7 +429,7 @@ static bool has_other_row(struct dataset *dataset, const struct scan_tools *tool
     if (!scan->manifest || !scan->manifest_is_new)
         return false;
     *ret_row = manifest_find(scan->manifest, file->path);
-    return is_said_anew(dataset, file, storage_scan_row_hash(tools->secret, *ret_row),
+    return is_said_anew(dataset, file, storage_scan_row_hash(&tools->store->secret, *ret_row),
                         *ret_row == NULL);
 }
 
@@ -533,7 +534,8 @@ static enum weir_status meet_both(struct dataset *dataset, const struct scan_too
     age = age_of(dataset, listed);
     if (age == YOUNG || !is_ready(dataset, listed))
         return WEIR_OK;
-    if (storage_scrub_is_of(tools->data_dir, &listed->stat)) { /* soon it is the one it was */
+    if (storage_scrub_is_of(tools->store->data_dir,
+                            &listed->stat)) { /* soon it is the one it was */
         storage_scan_again(dataset, listed->path);
         return WEIR_OK;
     }

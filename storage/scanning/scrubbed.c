@@ -36,7 +36,7 @@ static void look_at(struct look *look, struct format_range payload)
     look->looks++;
     look->is_back =
         storage_range_read(look->fd, payload, &look->content, &err) == WEIR_OK &&
-        storage_guard_blocked(look->tools->secret, look->dataset, look->file->path,
+        storage_guard_blocked(&look->tools->store->secret, look->dataset, look->file->path,
                               weir_buf_view(&look->head), weir_buf_view(&look->content));
 }
 
@@ -58,8 +58,8 @@ static enum weir_status look_into_all(struct look *look, struct weir_error *err)
     for (size_t i = span.first; status == WEIR_OK && i < span.end && !is_over(look); i++) {
         const struct chunk *chunk;
 
-        status = storage_chunk_cache_get(look->tools->cache, look->tools->db, look->dataset,
-                                         &look->dataset->chunks[i], &chunk, err);
+        status = storage_chunk_cache_get(look->tools->store->cache, look->tools->store->db,
+                                         look->dataset, &look->dataset->chunks[i], &chunk, err);
         if (status == WEIR_OK)
             look_into(look, chunk);
     }

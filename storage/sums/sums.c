@@ -4,7 +4,6 @@
 
 #include "core/base/fault.h"
 #include "core/base/log.h"
-#include "storage/erasure/erasing.h"
 #include "storage/files/owned.h"
 #include "storage/sql/queries.h"
 
@@ -41,7 +40,7 @@ uint64_t storage_sums_extent(const struct dataset *dataset, const struct stored_
 const struct stored_file *storage_sums_file(const struct sums *sums, const struct block_at *at,
                                             const struct dataset **ret_dataset)
 {
-    const struct dataset *dataset = storage_catalog_at(sums->storage->catalog, at->dataset);
+    const struct dataset *dataset = storage_catalog_at(sums->store->catalog, at->dataset);
     struct stored_file *file = NULL;
     struct weir_error err;
 
@@ -119,9 +118,9 @@ static enum weir_status settle_all(struct sums *sums, struct weir_error *err)
     struct sum_rows *rows = weir_calloc(1, sizeof *rows);
     enum weir_status status = WEIR_OK;
 
-    rows->db = sums->storage->db;
+    rows->db = sums->store->db;
     for (size_t i = 0; status == WEIR_OK && i < sums->job.task_count; i++) {
-        storage_file_shelf_trim(sums->storage->catalog->shelf);
+        storage_file_shelf_trim(sums->store->catalog->shelf);
         status = settle(sums, &sums->job.tasks[i], rows, err);
     }
     if (status == WEIR_OK)
@@ -133,7 +132,7 @@ static enum weir_status settle_all(struct sums *sums, struct weir_error *err)
 /* The same with new sums, in one transaction. */
 static enum weir_status store(struct sums *sums, struct weir_error *err)
 {
-    struct weir_db *db = sums->storage->db;
+    struct weir_db *db = sums->store->db;
     enum weir_status status = weir_db_begin(db, err);
 
     if (status == WEIR_OK)
@@ -170,7 +169,7 @@ static void on_soon(void *owner);
 static void come_soon(struct sums *sums, int64_t delay_ms)
 {
     if (sums->soon_timer == 0)
-        sums->soon_timer = weir_loop_timer(sums->storage->loop, delay_ms, 0, on_soon, sums);
+        sums->soon_timer = weir_loop_timer(sums->store->loop, delay_ms, 0, on_soon, sums);
 }
 
 static void on_done(void *owner)
@@ -181,7 +180,7 @@ static void on_done(void *owner)
 
     sums->work = NULL;
     sums->turn++;
-    if (sums->is_void || sums->storage->is_stale) {
+    if (sums->is_void || sums->store->is_stale) {
         sums->has_missed = true;
     } else if (end_job(sums, &err) != WEIR_OK) {
         sums->has_missed = true;
@@ -205,7 +204,7 @@ static void begin(struct sums *sums)
 
     sums->is_void = false;
     storage_block_set_fini(&sums->touched);
-    if (weir_work_start(sums->storage->loop, run, on_done, sums, &sums->work, &err) == WEIR_OK)
+    if (weir_work_start(sums->store->loop, run, on_done, sums, &sums->work, &err) == WEIR_OK)
         return;
     sums->work = NULL;
     sums->has_missed = true;
@@ -214,7 +213,7 @@ static void begin(struct sums *sums)
 
 static void go_on(struct sums *sums)
 {
-    if (sums->work || sums->storage->is_stale)
+    if (sums->work || sums->store->is_stale)
         return;
     sums->has_more = storage_sums_plan(sums);
     if (sums->job.task_count > 0)
@@ -231,24 +230,15 @@ static void on_soon(void *owner)
     go_on(sums);
 }
 
-/* Nobody is overwriting anything any more, whatever became of whoever did. */
-static void close_left(struct sums *sums)
-{
-    if (sums->open_count > 0 && !sums->storage->is_stale && sums->storage->erasing &&
-        !storage_erasing_is_half_way(sums->storage))
-        storage_sums_close(sums, NULL);
-}
-
 static void on_tick(void *owner)
 {
     struct sums *sums = owner;
 
-    close_left(sums);
     sums->ticks++;
     for (size_t i = 0; sums->ticks % DAMAGED_TICKS == 0 && i < sums->damaged.count; i++)
         storage_first_reads_again(sums->reads, &sums->damaged.at[i]);
-    if (sums->ticks % MISSED_TICKS == 0 && sums->has_missed && !sums->storage->is_stale &&
-        sums->sweep_dataset >= sums->storage->catalog->count)
+    if (sums->ticks % MISSED_TICKS == 0 && sums->has_missed && !sums->store->is_stale &&
+        sums->sweep_dataset >= sums->store->catalog->count)
         storage_sums_sweep_again(sums);
     go_on(sums);
 }
@@ -288,14 +278,14 @@ void storage_sums_want_chunk(struct sums *sums, uint64_t first_id)
 
 /* ---- life ---- */
 
-struct sums *storage_sums_new(struct storage *storage)
+struct sums *storage_sums_new(struct store *store)
 {
     struct sums *sums = weir_calloc(1, sizeof *sums);
 
-    sums->storage = storage;
-    sums->job.secret = &storage->secret;
+    sums->store = store;
+    sums->job.secret = &store->secret;
     sums->reads = storage_first_reads_new();
-    sums->tick_timer = weir_loop_timer(storage->loop, TICK_MS, TICK_MS, on_tick, sums);
+    sums->tick_timer = weir_loop_timer(store->loop, TICK_MS, TICK_MS, on_tick, sums);
     return sums;
 }
 
@@ -317,8 +307,8 @@ void storage_sums_free(struct sums *sums)
     if (!sums)
         return;
     weir_work_stop(sums->work);
-    weir_loop_cancel(sums->storage->loop, sums->tick_timer);
-    weir_loop_cancel(sums->storage->loop, sums->soon_timer);
+    weir_loop_cancel(sums->store->loop, sums->tick_timer);
+    weir_loop_cancel(sums->store->loop, sums->soon_timer);
     storage_sum_job_clear(&sums->job);
     storage_first_reads_free(sums->reads);
     storage_block_set_fini(&sums->damaged);

@@ -4,7 +4,7 @@
  *
  * A block that does not hold what was written to it is told in the log, with its dataset and in examinations, and
  * its samples count as gone until it does again. That is noticed beside the answer that named the block: whoever was
- * told of it first may have read it. Owned by struct storage, used on its loop. */
+ * told of it first may have read it. Owned by struct storage. */
 #ifndef WEIR_STORAGE_SUMS_H
 #define WEIR_STORAGE_SUMS_H
 
@@ -12,10 +12,10 @@
 #include "storage/catalog/catalog.h"
 #include "storage/sums/sum_rows.h"
 
-struct storage;
+struct store;
 struct sums;
 
-struct sums *storage_sums_new(struct storage *storage);
+struct sums *storage_sums_new(struct store *store);
 void storage_sums_free(struct sums *sums);
 /* The catalog was loaded: whatever was under way begins again. */
 void storage_sums_reset(struct sums *sums);
@@ -67,7 +67,8 @@ enum weir_status storage_sum_opening_end(struct sum_opening *opening, enum weir_
 /* All blocks of these bytes are open. */
 bool storage_sums_are_open(const struct sums *sums, const struct dataset *dataset, uint64_t file,
                            uint64_t offset, uint64_t length);
-/* What `owner` had opened is as it stays: it gets new sums. */
+/* The blocks that `owner` had opened hold what they are to hold: they get new sums. NULL: those of all owners, when
+ * nobody is overwriting anything. */
 void storage_sums_close(struct sums *sums, const void *owner);
 
 #endif

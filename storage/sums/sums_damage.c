@@ -7,7 +7,7 @@
 
 static void turn_dataset(struct sums *sums, uint32_t number)
 {
-    struct dataset *dataset = storage_catalog_at(sums->storage->catalog, number);
+    struct dataset *dataset = storage_catalog_at(sums->store->catalog, number);
 
     if (dataset)
         storage_dataset_turn(dataset);
@@ -16,7 +16,7 @@ static void turn_dataset(struct sums *sums, uint32_t number)
 /* The log names no file: its name may be a person's. */
 void storage_sums_note_damage(struct sums *sums, const struct block_at *at)
 {
-    const struct dataset *dataset = storage_catalog_at(sums->storage->catalog, at->dataset);
+    const struct dataset *dataset = storage_catalog_at(sums->store->catalog, at->dataset);
 
     if (!dataset || !storage_block_set_add(&sums->damaged, at))
         return;
@@ -29,7 +29,7 @@ void storage_sums_note_damage(struct sums *sums, const struct block_at *at)
 
 void storage_sums_note_good(struct sums *sums, const struct block_at *at)
 {
-    const struct dataset *dataset = storage_catalog_at(sums->storage->catalog, at->dataset);
+    const struct dataset *dataset = storage_catalog_at(sums->store->catalog, at->dataset);
 
     if (!dataset || !storage_block_set_remove(&sums->damaged, at))
         return;

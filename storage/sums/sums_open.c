@@ -7,8 +7,8 @@ enum weir_status storage_sum_opening_begin(struct sums *sums, const void *owner,
                                            struct sum_opening *ret_opening, struct weir_error *err)
 {
     *ret_opening = (struct sum_opening){
-        .sums = sums, .owner = owner, .rows = {.db = sums->storage->db}, .fd = -1};
-    return weir_db_begin(sums->storage->db, err);
+        .sums = sums, .owner = owner, .rows = {.db = sums->store->db}, .fd = -1};
+    return weir_db_begin(sums->store->db, err);
 }
 
 static void close_file(struct sum_opening *opening)
@@ -60,7 +60,7 @@ static struct block_sum compare_last(struct sum_opening *opening, const struct b
     if (known->length == 0 || known->length == SUM_DAMAGED || opening->fd < 0)
         return (struct block_sum){.length = known->length == SUM_DAMAGED ? SUM_DAMAGED : 0};
     buffer = weir_calloc(1, SUM_BLOCK_BYTES);
-    storage_sum_task_read(&opening->sums->storage->secret, opening->fd, buffer, &task);
+    storage_sum_task_read(&opening->sums->store->secret, opening->fd, buffer, &task);
     if (task.outcome != SUM_OTHER)
         return (struct block_sum){0};
     storage_sums_note_damage(opening->sums, at);
@@ -128,7 +128,7 @@ bool storage_sums_are_open(const struct sums *sums, const struct dataset *datase
 
 static void note_closed(struct sums *sums, const struct open_block *open)
 {
-    struct dataset *dataset = storage_catalog_at(sums->storage->catalog, open->at.dataset);
+    struct dataset *dataset = storage_catalog_at(sums->store->catalog, open->at.dataset);
     uint64_t from = open->at.block * SUM_BLOCK_BYTES;
 
     if (dataset && open->length > 0)

@@ -95,7 +95,7 @@ static bool plan_blocks(struct sums *sums, struct sum_rows *rows, const struct d
 /* Of a file that is gone. Nobody waits for it to be on disk: what comes back is dropped at the next start. */
 static bool drop(struct sums *sums, uint32_t dataset, uint64_t file)
 {
-    struct weir_db *db = sums->storage->db;
+    struct weir_db *db = sums->store->db;
     struct weir_error err;
     enum weir_status status = weir_db_begin(db, &err);
 
@@ -188,7 +188,7 @@ static bool sweep_dataset(struct sums *sums, struct sum_rows *rows, struct datas
 /* True when there is more of it to do now. */
 static bool sweep(struct sums *sums, struct sum_rows *rows, int64_t until_ms)
 {
-    const struct catalog *catalog = sums->storage->catalog;
+    const struct catalog *catalog = sums->store->catalog;
     struct dataset *dataset;
 
     if (sums->sweep_dataset >= catalog->count)
@@ -223,15 +223,15 @@ static void want_rows(struct sums *sums, const struct dataset *dataset, const st
 
 static void look_into(struct sums *sums, uint64_t id)
 {
-    struct storage *storage = sums->storage;
-    const struct dataset *dataset = storage_catalog_at(storage->catalog, weir_sample_dataset(id));
+    struct store *store = sums->store;
+    const struct dataset *dataset = storage_catalog_at(store->catalog, weir_sample_dataset(id));
     const struct chunk_ref *ref =
         dataset ? storage_dataset_chunk(dataset, weir_sample_block(id), weir_sample_row(id)) : NULL;
     const struct chunk *chunk;
     struct weir_error err;
 
     if (ref &&
-        storage_chunk_cache_get(storage->cache, storage->db, dataset, ref, &chunk, &err) == WEIR_OK)
+        storage_chunk_cache_get(store->cache, store->db, dataset, ref, &chunk, &err) == WEIR_OK)
         want_rows(sums, dataset, chunk);
 }
 
@@ -249,18 +249,18 @@ static bool look_into_some(struct sums *sums, int64_t until_ms)
 
 bool storage_sums_plan(struct sums *sums)
 {
-    struct storage *storage = sums->storage;
+    struct store *store = sums->store;
     struct sum_rows *rows = weir_calloc(1, sizeof *rows);
     int64_t until_ms = weir_now_ms() + PLAN_MS;
     struct weir_error err;
     bool more = look_into_some(sums, until_ms);
 
-    rows->db = storage->db;
-    storage_file_shelf_trim(storage->catalog->shelf);
+    rows->db = store->db;
+    storage_file_shelf_trim(store->catalog->shelf);
     if (plan_reads(sums, rows, until_ms, &err) != WEIR_OK)
         more = false; /* with the next tick */
-    for (size_t i = 0; i < storage->catalog->count && has_room(sums); i++) {
-        struct dataset *dataset = storage->catalog->datasets[i];
+    for (size_t i = 0; i < store->catalog->count && has_room(sums); i++) {
+        struct dataset *dataset = store->catalog->datasets[i];
 
         plan_dataset(sums, rows, dataset, until_ms);
         if (dataset->fresh.is_lost && dataset->fresh.count == 0) {

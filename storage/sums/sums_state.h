@@ -4,7 +4,7 @@
 #define WEIR_STORAGE_SUMS_STATE_H
 
 #include "storage/keys/id_list.h"
-#include "storage/storage.h"
+#include "storage/store/store.h"
 #include "storage/sums/block_set.h"
 #include "storage/sums/first_reads.h"
 #include "storage/sums/sum_job.h"
@@ -18,7 +18,7 @@ struct open_block {
 };
 
 struct sums {
-    struct storage *storage;
+    struct store *store;
     struct first_reads *reads;
     struct id_list chunks;     /* first ids of those that were asked for as a whole, */
     size_t chunk_at;           /* from this one on */

@@ -73,8 +73,8 @@ static struct msg_located_chunks ask(struct fixture *fixture, uint64_t id, struc
     struct weir_error err;
     struct weir_bytes frame;
 
-    assert_int_equal(storage_locate_chunks(fixture->inside.storage, &asked, fixture->inside.arena,
-                                           &told, &frames, &err),
+    assert_int_equal(storage_locate_chunks(&fixture->inside.storage->serving, &asked,
+                                           fixture->inside.arena, &told, &frames, &err),
                      WEIR_OK);
     assert_int_equal(told.ids.count, 1);
     assert_int_equal(told.editions.count, 1);
@@ -97,9 +97,9 @@ static struct msg_located locate(struct fixture *fixture, const uint64_t *ids, s
     struct msg_located told;
     struct weir_error err;
 
-    assert_int_equal(
-        storage_locate(fixture->inside.storage, &asked, fixture->inside.arena, &told, &err),
-        WEIR_OK);
+    assert_int_equal(storage_locate(&fixture->inside.storage->serving, &asked,
+                                    fixture->inside.arena, &told, &err),
+                     WEIR_OK);
     return told;
 }
 
@@ -202,7 +202,7 @@ static void a_sample_is_erased(struct fixture *fixture)
     struct weir_error err;
 
     assert_int_equal(
-        storage_erase_accept(fixture->inside.storage,
+        storage_erase_accept(&fixture->inside.storage->eraser,
                              &(struct msg_erase_accept){
                                  .uuid = "one", .dataset = "", .reference = "", .ids = {ids, 1}},
                              arena, &accepted, &err),
@@ -214,7 +214,7 @@ static void storage_is_started_again(struct fixture *fixture)
 {
     storage_close(fixture->inside.storage);
     storage_inside_open(&fixture->inside);
-    fixture->dataset = storage_catalog_at(fixture->inside.storage->catalog, 1);
+    fixture->dataset = storage_catalog_at(fixture->inside.storage->store.catalog, 1);
 }
 
 /* One after the other, in one store. */

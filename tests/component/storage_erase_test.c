@@ -4,7 +4,7 @@
 
 #include "core/base/clock.h"
 #include "core/wire/sample.h"
-#include "storage/erasure/erasure.h"
+#include "storage/reading/use_leases.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

@@ -4,7 +4,7 @@
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
 #include "storage/erasure/erasing.h"
-#include "storage/reading/serve.h"
+#include "storage/feed/feed.h"
 #include "storage/sql/queries.h"
 #include "tests/component/storage_inside.h"
 
@@ -45,7 +45,7 @@ static void await_sequence(struct storage_inside *fixture, uint64_t sequence)
 {
     int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
 
-    while (fixture->storage->catalog->datasets[0]->sequence < sequence) {
+    while (fixture->storage->store.catalog->datasets[0]->sequence < sequence) {
         assert_true(weir_now_ms() < limit_ms);
         weir_loop_step(fixture->loop, TEST_STEP_MS);
     }
@@ -55,7 +55,7 @@ static enum weir_status try_feed(struct storage_inside *fixture, const struct ms
                                  struct msg_feed_is *answer, struct weir_error *err)
 {
     *answer = (struct msg_feed_is){0};
-    return storage_feed_read(fixture->storage, asked, fixture->arena, answer, err);
+    return storage_feed_read(&fixture->storage->store, asked, fixture->arena, answer, err);
 }
 
 static struct msg_feed_is read_feed(struct storage_inside *fixture, const char *consumer,
@@ -109,7 +109,7 @@ static bool read_on(struct storage_inside *fixture, struct newcomer *newcomer, u
 static void assert_knows_what_is_live(struct storage_inside *fixture,
                                       const struct newcomer *newcomer)
 {
-    const struct dataset *dataset = fixture->storage->catalog->datasets[0];
+    const struct dataset *dataset = fixture->storage->store.catalog->datasets[0];
 
     assert_int_equal(newcomer->passed, dataset->sequence);
     for (uint32_t row = 0; row < dataset->next_row; row++)
@@ -125,7 +125,8 @@ static struct msg_replay_is read_replay(struct storage_inside *fixture,
     enum weir_status status = WEIR_UNAVAILABLE;
 
     while (status == WEIR_UNAVAILABLE) {
-        status = storage_replay_read(fixture->storage, asked, fixture->arena, &answer, &err);
+        status =
+            storage_replay_read(fixture->storage->replays, asked, fixture->arena, &answer, &err);
         weir_loop_step(fixture->loop, 0);
     }
     assert_int_equal(status, WEIR_OK);
@@ -184,16 +185,16 @@ static void what_all_have_passed_is_forgotten(void **state)
     await_sequence(fixture, 2);
     assert_int_equal(unlink(temp_path(&fixture->dir, "source/a.jsonl")), 0);
     await_sequence(fixture, 3);
-    dataset = fixture->storage->catalog->datasets[0];
+    dataset = fixture->storage->store.catalog->datasets[0];
     answer = read_feed(fixture, "selector/x", 0);
     assert_int_equal(answer.sequences.count, 3);
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(answer.sequences.at[i], i + 1);
     (void)read_feed(fixture, "orchestrator/x", 3);
-    assert_int_equal(storage_feed_forget(fixture->storage, &err), WEIR_OK);
+    assert_int_equal(storage_feed_forget(&fixture->storage->store, &err), WEIR_OK);
     assert_int_equal(dataset->feed_floor, 0); /* one has not passed them */
     (void)read_feed(fixture, "selector/x", 3);
-    assert_int_equal(storage_feed_forget(fixture->storage, &err), WEIR_OK);
+    assert_int_equal(storage_feed_forget(&fixture->storage->store, &err), WEIR_OK);
     assert_int_equal(dataset->feed_floor, 3);
     assert_int_equal(try_feed(fixture,
                               &(struct msg_feed_read){.dataset = 1, .consumer = "late", .after = 1},
@@ -240,7 +241,7 @@ static void a_newcomer_is_told_what_is_live_and_then_all_that_follows(void **sta
     assert_int_equal(unlink(temp_path(&fixture->dir, "source/b.jsonl")), 0);
     await_sequence(fixture, 4);
     (void)read_feed(fixture, "old", 4);
-    assert_int_equal(storage_feed_forget(fixture->storage, &err), WEIR_OK);
+    assert_int_equal(storage_feed_forget(&fixture->storage->store, &err), WEIR_OK);
 
     assert_true(read_on(fixture, newcomer, 1)); /* the first range of the snapshot, as of 4 */
     assert_int_equal(newcomer->passed, 1);
@@ -249,7 +250,7 @@ static void a_newcomer_is_told_what_is_live_and_then_all_that_follows(void **sta
     write_rows(fixture, "d.jsonl", 40, 7);
     await_sequence(fixture, 6);
     (void)read_feed(fixture, "old", 6);
-    assert_int_equal(storage_feed_forget(fixture->storage, &err), WEIR_OK);
+    assert_int_equal(storage_feed_forget(&fixture->storage->store, &err), WEIR_OK);
     while (read_on(fixture, newcomer, 1))
         ;
     assert_knows_what_is_live(fixture, newcomer);
@@ -278,20 +279,20 @@ static void who_never_returns_does_not_keep_the_feed_for_ever(void **state)
     await_sequence(fixture, 1);
     write_rows(fixture, "b.jsonl", 0, 10);
     await_sequence(fixture, 2);
-    dataset = fixture->storage->catalog->datasets[0];
+    dataset = fixture->storage->store.catalog->datasets[0];
     (void)read_feed(fixture, "gone", 0);
     (void)read_feed(fixture, "removed", 1);
     (void)read_feed(fixture, "here", 2);
     weir_test_postgres_sql(&fixture->postgres,
                            "UPDATE storage.consumer SET seen_us = 0 WHERE name = 'gone'");
-    assert_int_equal(storage_feed_forget(fixture->storage, &err), WEIR_OK);
+    assert_int_equal(storage_feed_forget(&fixture->storage->store, &err), WEIR_OK);
     assert_int_equal(dataset->feed_floor, 1);
-    assert_int_equal(storage_feed_end(fixture->storage,
+    assert_int_equal(storage_feed_end(&fixture->storage->store,
                                       &(struct msg_feed_end){.consumer = "removed", .dataset = ""},
                                       &ended, &err),
                      WEIR_OK);
     assert_int_equal(ended.consumers, 1);
-    assert_int_equal(storage_feed_forget(fixture->storage, &err), WEIR_OK);
+    assert_int_equal(storage_feed_forget(&fixture->storage->store, &err), WEIR_OK);
     assert_int_equal(dataset->feed_floor, 2);
     assert_int_equal(
         try_feed(fixture, &(struct msg_feed_read){.dataset = 1, .consumer = "gone"}, &page, &err),
@@ -313,8 +314,8 @@ static void erase(struct storage_inside *fixture, const char *uuid, const uint64
     struct msg_erase_accepted accepted;
     struct weir_error err;
 
-    assert_int_equal(storage_erase_accept(fixture->storage, &accept, arena, &accepted, &err),
-                     WEIR_OK);
+    assert_int_equal(
+        storage_erase_accept(&fixture->storage->eraser, &accept, arena, &accepted, &err), WEIR_OK);
 }
 
 static void who_was_away_is_told_how_many_of_its_samples_were_erased(void **state)
@@ -339,25 +340,26 @@ static void who_was_away_is_told_how_many_of_its_samples_were_erased(void **stat
           WEIR_COUNT(ids)); /* three that it has taken, and one that came behind it */
     await_sequence(fixture, 5);
     (void)read_feed(fixture, "here", 5);
-    assert_int_equal(storage_feed_ask(fixture->storage, &(struct msg_feed_ask){.dataset = "lines"},
-                                      fixture->arena, &readers, &err),
+    assert_int_equal(storage_feed_ask(&fixture->storage->store,
+                                      &(struct msg_feed_ask){.dataset = "lines"}, fixture->arena,
+                                      &readers, &err),
                      WEIR_OK);
     assert_int_equal(readers.head, 5);
     assert_int_equal(readers.consumers.count, 2);
     assert_string_equal(readers.consumers.at[0], "away");
     assert_int_equal(readers.passed.at[0], 1);
     assert_int_equal(
-        storage_feed_end(fixture->storage,
+        storage_feed_end(&fixture->storage->store,
                          &(struct msg_feed_end){.consumer = "away", .dataset = "other"}, &ended,
                          &err),
         WEIR_NOT_FOUND);
     assert_int_equal(
-        storage_feed_end(fixture->storage,
+        storage_feed_end(&fixture->storage->store,
                          &(struct msg_feed_end){.consumer = "away", .dataset = "lines"}, &ended,
                          &err),
         WEIR_OK);
     assert_int_equal(ended.consumers, 1);
-    assert_int_equal(storage_feed_forget(fixture->storage, &err), WEIR_OK);
+    assert_int_equal(storage_feed_forget(&fixture->storage->store, &err), WEIR_OK);
     assert_int_equal(try_feed(fixture,
                               &(struct msg_feed_read){.dataset = 1, .consumer = "away", .after = 1},
                               &page, &err),
@@ -476,10 +478,11 @@ static void pass_days(struct storage_inside *fixture, int64_t days)
 {
     struct storage *storage = fixture->storage;
     struct weir_error err;
-    int64_t now_ms = storage->lived.ticked_ms + days * 86400000;
+    int64_t now_ms = storage->store.lived.ticked_ms + days * 86400000;
 
-    assert_int_equal(weir_lived_tick(&storage->lived, storage->db, Q_live, now_ms, &err), WEIR_OK);
-    assert_int_equal(storage_feed_forget(storage, &err), WEIR_OK);
+    assert_int_equal(
+        weir_lived_tick(&storage->store.lived, storage->store.db, Q_live, now_ms, &err), WEIR_OK);
+    assert_int_equal(storage_feed_forget(&storage->store, &err), WEIR_OK);
 }
 
 static bool is_consumer(struct storage_inside *fixture, const char *name)
@@ -491,10 +494,10 @@ static bool is_consumer(struct storage_inside *fixture, const char *name)
     bool is_there = false;
 
     assert_int_equal(
-        storage_feed_ask(
-            storage,
-            &(struct msg_feed_ask){.dataset = storage->catalog->datasets[0]->declaration->name},
-            arena, &readers, &err),
+        storage_feed_ask(&storage->store,
+                         &(struct msg_feed_ask){
+                             .dataset = storage->store.catalog->datasets[0]->declaration->name},
+                         arena, &readers, &err),
         WEIR_OK);
     for (size_t i = 0; i < readers.consumers.count; i++)
         is_there = is_there || strcmp(readers.consumers.at[i], name) == 0;

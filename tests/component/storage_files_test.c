@@ -34,7 +34,7 @@ static int begin(void **state)
     struct storage_inside *inside = calloc(1, sizeof *inside);
 
     storage_inside_begin(inside);
-    inside->storage->catalog->shelf->bytes_max = SHELF_BYTES;
+    inside->storage->store.catalog->shelf->bytes_max = SHELF_BYTES;
     *state = inside;
     return 0;
 }
@@ -80,7 +80,7 @@ static size_t rescan(struct storage_inside *inside, struct dataset *dataset)
 
     dataset->next_scan_ms = dataset->next_whole_ms = 0;
     storage_scope_add_all(&dataset->dirty);
-    storage_scan_dirty(inside->storage);
+    storage_scanner_start(inside->storage->scanner);
     while (storage_scan_is_running(dataset) || !storage_scope_is_empty(&dataset->dirty)) {
         struct mallinfo2 now;
 
@@ -144,7 +144,7 @@ static void any_file_is_found_again_whatever_left_memory(void **state)
 {
     enum { COUNT = 5000 };
     struct storage_inside *inside = *state;
-    const struct dataset *dataset = storage_catalog_find(inside->storage->catalog, "texts");
+    const struct dataset *dataset = storage_catalog_find(inside->storage->store.catalog, "texts");
     static uint64_t ids[COUNT];
     const struct msg_locate asked = {.ids = {ids, COUNT}};
     struct msg_located found;
@@ -154,7 +154,8 @@ static void any_file_is_found_again_whatever_left_memory(void **state)
     weir_rng_init(&rng, 5);
     for (size_t i = 0; i < COUNT; i++)
         ids[i] = storage_dataset_id(dataset, weir_rng_below(&rng, MANY));
-    assert_int_equal(storage_locate(inside->storage, &asked, inside->arena, &found, &err), WEIR_OK);
+    assert_int_equal(storage_locate(&inside->storage->serving, &asked, inside->arena, &found, &err),
+                     WEIR_OK);
     for (size_t i = 0; i < COUNT; i++) {
         WEIR_AUTO_FREE char *name = name_of((int)weir_sample_row(ids[i]));
         const char *path = found.paths.at[found.files.at[i]];

@@ -67,7 +67,7 @@ struct dataset *storage_inside_declare(struct storage_inside *inside, const char
     declare.config = weir_buf_view(&text);
     weir_require(storage_declare(inside->storage, &declare, inside->arena, &answer, &err) ==
                  WEIR_OK);
-    dataset = inside->storage->catalog->datasets[inside->storage->catalog->count - 1];
+    dataset = inside->storage->store.catalog->datasets[inside->storage->store.catalog->count - 1];
     while (!dataset->is_scanned) {
         weir_require(weir_now_ms() < limit_ms);
         weir_loop_step(inside->loop, TEST_STEP_MS);

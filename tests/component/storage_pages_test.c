@@ -2,8 +2,8 @@
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
 #include "storage/erasure/erasing.h"
-#include "storage/erasure/erasure.h"
 #include "storage/erasure/open_erasure.h"
+#include "storage/reading/use_leases.h"
 #include "storage/sql/queries.h"
 #include "tests/component/storage_inside.h"
 
@@ -29,7 +29,7 @@ static int begin(void **state)
     WEIR_AUTO_BUF text = {0};
 
     storage_inside_begin(inside);
-    inside->storage->epoch_ids = EPOCH_IDS;
+    inside->storage->eraser.epoch_ids = EPOCH_IDS;
     for (int i = 0; i < LINES; i++)
         weir_buf_printf(&text, "{\"ts\":%d,\"user\":\"%s\"}\n", i + 1,
                         i > 0 && i % 3 == 0 ? "me" : "you");
@@ -61,8 +61,8 @@ static void erase_me(struct storage_inside *inside)
     struct msg_erase_accepted accepted;
     struct weir_error err;
 
-    assert_int_equal(storage_erase_accept(inside->storage, &accept, arena, &accepted, &err),
-                     WEIR_OK);
+    assert_int_equal(
+        storage_erase_accept(&inside->storage->eraser, &accept, arena, &accepted, &err), WEIR_OK);
     assert_int_equal(accepted.erasure, 1);
     assert_int_equal(accepted.matched, MINE);
 }
@@ -72,7 +72,7 @@ static struct msg_erase_is page(struct storage_inside *inside, uint64_t number)
     struct msg_erase_is answer;
     struct weir_error err;
 
-    assert_int_equal(storage_erase_ask(inside->storage,
+    assert_int_equal(storage_erase_ask(&inside->storage->eraser,
                                        &(struct msg_erase_ask){.erasure = 1, .page = number},
                                        inside->arena, &answer, &err),
                      WEIR_OK);
@@ -84,8 +84,8 @@ static void seal_all(struct storage_inside *inside)
 {
     struct msg_erase_scrubbed scrubbed;
 
-    storage_erase_scrubbed(inside->storage, inside->arena, &scrubbed);
-    storage_erase_search(inside->storage,
+    storage_erase_scrubbed(&inside->storage->eraser, inside->arena, &scrubbed);
+    storage_erase_search(&inside->storage->eraser,
                          &(struct msg_erase_search){.erasures = scrubbed.erasures, .cluster = ""});
 }
 
@@ -137,9 +137,9 @@ static void check_pages(struct storage_inside *inside)
 /* A holder that knows nothing yet is told all of it, and that this is all. */
 static void check_grant(struct storage_inside *inside, uint64_t session)
 {
-    struct storage_grant grant;
+    struct use_grant grant;
 
-    assert_true(storage_erasure_hold(inside->storage->erasure, session, 0, weir_now_ms(), &grant));
+    assert_true(storage_leases_hold(inside->storage->leases, session, 0, weir_now_ms(), &grant));
     assert_int_equal(grant.epoch, PAGES);
     assert_int_equal(grant.erased_count, MINE);
     for (size_t i = 0; i < grant.erased_count; i++)
@@ -159,12 +159,12 @@ static void pages_are_all_of_the_erasure(void **state)
     check_pages(inside);
     check_grant(inside, 7);
     assert_int_equal(page(inside, 0).found, 0);
-    assert_int_equal(storage_erase_check(inside->storage, &(struct msg_erase_check){.erasure = 1},
-                                         &checked, &err),
+    assert_int_equal(storage_erase_check(&inside->storage->eraser,
+                                         &(struct msg_erase_check){.erasure = 1}, &checked, &err),
                      WEIR_OK);
     assert_int_equal(checked.checked, MINE);
     assert_int_equal(checked.readable + checked.present + checked.unseen + checked.returned, 0);
-    assert_int_equal(storage_erase_check(inside->storage,
+    assert_int_equal(storage_erase_check(&inside->storage->eraser,
                                          &(struct msg_erase_check){.erasure = 1, .after = MINE - 2},
                                          &checked, &err),
                      WEIR_OK);
@@ -174,9 +174,9 @@ static void pages_are_all_of_the_erasure(void **state)
 static void they_are_the_same_after_a_restart_with_other_pages(void **state)
 {
     struct storage_inside *inside = *state;
-    struct storage_grant grant;
+    struct use_grant grant;
 
-    assert_true(storage_erasure_hold(inside->storage->erasure, 9, 0, weir_now_ms(), &grant));
+    assert_true(storage_leases_hold(inside->storage->leases, 9, 0, weir_now_ms(), &grant));
     erase_me(inside);
     await(inside, "tombstoned");
     storage_close(inside->storage);
@@ -190,17 +190,16 @@ static void they_are_the_same_after_a_restart_with_other_pages(void **state)
 static void it_is_in_force_when_the_last_of_its_epochs_is(void **state)
 {
     struct storage_inside *inside = *state;
-    struct storage_grant grant;
+    struct use_grant grant;
 
-    assert_true(storage_erasure_hold(inside->storage->erasure, 9, 0, weir_now_ms(), &grant));
+    assert_true(storage_leases_hold(inside->storage->leases, 9, 0, weir_now_ms(), &grant));
     erase_me(inside);
     await(inside, "tombstoned");
-    assert_false(storage_erasure_force(inside->storage->erasure, PAGES, weir_now_ms()).in_force);
-    assert_true(
-        storage_erasure_hold(inside->storage->erasure, 9, PAGES - 1, weir_now_ms(), &grant));
+    assert_false(storage_leases_force(inside->storage->leases, PAGES, weir_now_ms()).in_force);
+    assert_true(storage_leases_hold(inside->storage->leases, 9, PAGES - 1, weir_now_ms(), &grant));
     assert_int_equal(grant.erased_count, MINE % EPOCH_IDS);
-    assert_false(storage_erasure_force(inside->storage->erasure, PAGES, weir_now_ms()).in_force);
-    assert_true(storage_erasure_hold(inside->storage->erasure, 9, PAGES, weir_now_ms(), &grant));
+    assert_false(storage_leases_force(inside->storage->leases, PAGES, weir_now_ms()).in_force);
+    assert_true(storage_leases_hold(inside->storage->leases, 9, PAGES, weir_now_ms(), &grant));
     await(inside, "verified");
 }
 
@@ -210,7 +209,7 @@ static size_t prints_left(struct storage_inside *inside)
     const uint64_t erasure = 1;
     struct weir_error err;
 
-    assert_int_equal(DB_RUN(inside->storage->db, Q_erasure_prints_next, &rows, &err,
+    assert_int_equal(DB_RUN(inside->storage->store.db, Q_erasure_prints_next, &rows, &err,
                             DB_I64S(&erasure, 1), DB_I64(0), DB_I64(0), DB_I64(1)),
                      WEIR_OK);
     return weir_rows_count(rows);
@@ -254,17 +253,17 @@ static void many_requests_cost_one_epoch_and_each_has_its_own_sample(void **stat
     WEIR_AUTO_BUF text = {0};
     int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
 
-    inside->storage->epoch_ids = CROWD;
+    inside->storage->eraser.epoch_ids = CROWD;
     for (int i = 0; i < CROWD; i++)
         weir_buf_printf(&text,
                         "{\"ts\":%d,\"user\":\"person-%d\",\"text\":\"words that nobody "
                         "but person %d has written down\"}\n",
                         i + 1, i, i);
     storage_inside_write(inside, "crowd.jsonl", weir_buf_text(&text));
-    while (inside->storage->catalog->datasets[0]->accounts.live < LINES + CROWD) {
+    while (inside->storage->store.catalog->datasets[0]->accounts.live < LINES + CROWD) {
         assert_true(weir_now_ms() < limit_ms);
-        storage_scope_add_all(&inside->storage->catalog->datasets[0]->dirty);
-        storage_scan_dirty(inside->storage);
+        storage_scope_add_all(&inside->storage->store.catalog->datasets[0]->dirty);
+        storage_scanner_start(inside->storage->scanner);
         weir_loop_step(inside->loop, TEST_STEP_MS);
     }
     for (int i = 0; i < CROWD; i++) {
@@ -274,8 +273,9 @@ static void many_requests_cost_one_epoch_and_each_has_its_own_sample(void **stat
         const struct msg_erase_accept accept = {
             .uuid = uuid, .dataset = "", .subjects = {subjects, 1}, .reference = ""};
 
-        assert_int_equal(storage_erase_accept(inside->storage, &accept, arena, &accepted, &err),
-                         WEIR_OK);
+        assert_int_equal(
+            storage_erase_accept(&inside->storage->eraser, &accept, arena, &accepted, &err),
+            WEIR_OK);
     }
     for (uint64_t number = 1; number <= CROWD; number++) {
         struct msg_erase_is answer = {.state = ""};
@@ -284,8 +284,9 @@ static void many_requests_cost_one_epoch_and_each_has_its_own_sample(void **stat
             assert_true(weir_now_ms() < limit_ms);
             seal_all(inside);
             weir_loop_step(inside->loop, TEST_STEP_MS);
-            assert_int_equal(storage_erase_ask(inside->storage, &(struct msg_erase_ask){number, 1},
-                                               inside->arena, &answer, &err),
+            assert_int_equal(storage_erase_ask(&inside->storage->eraser,
+                                               &(struct msg_erase_ask){number, 1}, inside->arena,
+                                               &answer, &err),
                              WEIR_OK);
         }
         assert_int_equal(answer.epoch, 1);
@@ -321,15 +322,16 @@ static void a_group_has_one_number_for_a_request_and_refuses_what_is_wrong_alone
             each[i] = (struct erase_acceptance){.asked = &asked[i], .arena = arena};
             all[i] = &each[i];
         }
-        assert_int_equal(storage_erase_accept_all(inside->storage, all, WEIR_COUNT(asked), &err),
-                         WEIR_OK);
+        assert_int_equal(
+            storage_erase_accept_all(&inside->storage->eraser, all, WEIR_COUNT(asked), &err),
+            WEIR_OK);
         assert_int_equal(each[0].answer.erasure, 1);
         assert_int_equal(each[2].answer.erasure, 1);
         assert_int_equal(each[1].status, WEIR_NOT_FOUND);
         assert_int_equal(each[3].status, WEIR_NOT_FOUND);
         assert_int_equal(each[4].status, WEIR_OK);
         assert_true(each[4].answer.erasure > 1);
-        assert_int_equal(inside->storage->erasing->waiting_count, 2);
+        assert_int_equal(inside->storage->eraser.erasing->waiting_count, 2);
     }
     assert_int_equal(each[0].answer.unmatched_subjects.count, 0);
 }

@@ -4,7 +4,7 @@
 #include "core/base/memory.h"
 #include "core/rpc/frames.h"
 #include "core/wire/sample.h"
-#include "storage/reading/serve.h"
+#include "storage/storage.h"
 #include "tests/support/loop.h"
 #include "tests/support/postgres.h"
 
@@ -118,7 +118,7 @@ static struct dataset *declare(struct fixture *fixture, const char *name, const 
 
     assert_int_equal(storage_declare(fixture->storage, &declare, fixture->arena, &answer, &err),
                      WEIR_OK);
-    dataset = storage_catalog_find(fixture->storage->catalog, name);
+    dataset = storage_catalog_find(fixture->storage->store.catalog, name);
     while (!dataset->is_scanned) {
         assert_true(weir_now_ms() < limit_ms);
         weir_loop_step(fixture->loop, TEST_STEP_MS);
@@ -134,8 +134,8 @@ static void ask(struct fixture *fixture, const uint64_t *ids, size_t count)
     if (fixture->lent)
         asked.loan = weir_segment_lend(fixture->lent);
     weir_frames_clear(&fixture->frames);
-    assert_int_equal(storage_read(fixture->storage, &asked, fixture->arena, &fixture->answer,
-                                  &fixture->frames, &err),
+    assert_int_equal(storage_read(&fixture->storage->serving, &asked, fixture->arena,
+                                  &fixture->answer, &fixture->frames, &err),
                      WEIR_OK);
 }
 

@@ -59,7 +59,7 @@ static void what_is_refused_counts_once_whatever_dies(void **state)
 {
     struct storage_inside *inside = *state;
     int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
-    struct scan_tools tools;
+    const struct scan_tools *tools;
     struct dataset *dataset;
     struct weir_error err;
 
@@ -72,13 +72,13 @@ static void what_is_refused_counts_once_whatever_dies(void **state)
     make_file(inside);
     while (!dataset->scan || dataset->scan->job.passed == 0)
         turn(inside, limit_ms);
-    tools = storage_tools(inside->storage);
-    assert_int_equal(storage_scan_flush(dataset, &tools, &err), WEIR_OK); /* as an erasure does */
+    tools = storage_scanner_tools(inside->storage->scanner);
+    assert_int_equal(storage_scan_flush(dataset, tools, &err), WEIR_OK); /* as an erasure does */
     assert_int_equal(dataset->accounts.live, 1);
     assert_int_equal(dataset->accounts.quarantined, BROKEN);
     storage_close(inside->storage);
     storage_inside_open(inside);
-    dataset = storage_catalog_find(inside->storage->catalog, "lines");
+    dataset = storage_catalog_find(inside->storage->store.catalog, "lines");
     while (dataset->accounts.live < 2)
         turn(inside, limit_ms);
     assert_int_equal(dataset->accounts.quarantined, BROKEN + 1);

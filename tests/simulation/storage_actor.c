@@ -1,5 +1,5 @@
 /* Storage in the simulated world: epochs of erased ids are durable, holders and leases are not. */
-#include "storage/erasure/erasure.h"
+#include "storage/reading/use_leases.h"
 
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
@@ -13,28 +13,28 @@ struct storage_actor {
     uint64_t epochs;
     bool forced[EPOCHS_MAX];
     /* volatile */
-    struct storage_erasure *erasure;
+    struct use_leases *erasure;
     size_t route[STORAGE_HOLDERS_MAX];
 };
 
 static void start(void *self)
 {
     struct storage_actor *actor = self;
-    actor->erasure = storage_erasure_new(world_now(actor->lab->world));
+    actor->erasure = storage_leases_new(world_now(actor->lab->world));
     for (uint64_t epoch = 1; epoch <= actor->epochs; epoch++) {
         uint64_t ids[LAB_SAMPLES_MAX];
         size_t count = 0;
         for (size_t i = 0; i < actor->lab->plan.geometry.samples; i++)
             if (actor->lab->erased_epoch[i] == epoch)
                 ids[count++] = LAB_FIRST_ID + i;
-        (void)storage_erasure_add(actor->erasure, ids, count);
+        (void)storage_leases_add(actor->erasure, ids, count);
     }
 }
 
 static void stop(void *self)
 {
     struct storage_actor *actor = self;
-    storage_erasure_free(actor->erasure);
+    storage_leases_free(actor->erasure);
     actor->erasure = NULL;
 }
 
@@ -42,8 +42,8 @@ static void hint_silent_holders(struct storage_actor *actor)
 {
     struct lab *lab = actor->lab;
     size_t slots[STORAGE_HOLDERS_MAX];
-    size_t count = storage_erasure_silent(actor->erasure, world_now(lab->world), slots);
-    struct msg_erased hint = {.epoch = storage_erasure_epoch(actor->erasure)};
+    size_t count = storage_leases_silent(actor->erasure, world_now(lab->world), slots);
+    struct msg_erased hint = {.epoch = storage_leases_epoch(actor->erasure)};
     for (size_t i = 0; i < count; i++)
         world_send(lab->world, LAB_STORAGE, actor->route[slots[i]], MSG_erased, &hint,
                    weir_bytes(NULL, 0));
@@ -65,7 +65,7 @@ static void erase(struct storage_actor *actor)
     if (count == 0 || actor->epochs + 1 >= EPOCHS_MAX)
         return;
     actor->epochs++;
-    (void)storage_erasure_add(actor->erasure, ids, count);
+    (void)storage_leases_add(actor->erasure, ids, count);
     hint_silent_holders(actor);
 }
 
@@ -77,7 +77,7 @@ static int64_t tick(void *self)
     for (uint64_t epoch = 1; epoch <= actor->epochs; epoch++) {
         if (actor->forced[epoch])
             continue;
-        if (storage_erasure_force(actor->erasure, epoch, world_now(actor->lab->world)).in_force) {
+        if (storage_leases_force(actor->erasure, epoch, world_now(actor->lab->world)).in_force) {
             actor->forced[epoch] = true;
             if (epoch > actor->lab->forced_epoch)
                 actor->lab->forced_epoch = epoch;
@@ -95,7 +95,7 @@ static void answer_locate(struct storage_actor *actor, size_t from, const struct
         bool erased = actor->lab->erased_epoch[ask->ids.at[i] - LAB_FIRST_ID] != 0;
         states[i] = erased ? WEIR_SAMPLE_ERASED : WEIR_SAMPLE_LIVE;
     }
-    struct msg_located answer = {.epoch = storage_erasure_epoch(actor->erasure),
+    struct msg_located answer = {.epoch = storage_leases_epoch(actor->erasure),
                                  .states = {.at = states, .count = ask->ids.count},
                                  .ids = ask->ids};
     world_send(actor->lab->world, LAB_STORAGE, from, MSG_located, &answer, payload);
@@ -104,9 +104,9 @@ static void answer_locate(struct storage_actor *actor, size_t from, const struct
 static void answer_hold(struct storage_actor *actor, size_t from, const struct msg_hold *ask,
                         struct weir_bytes payload)
 {
-    struct storage_grant grant;
-    if (!storage_erasure_hold(actor->erasure, ask->session, ask->epoch,
-                              world_now(actor->lab->world), &grant))
+    struct use_grant grant;
+    if (!storage_leases_hold(actor->erasure, ask->session, ask->epoch, world_now(actor->lab->world),
+                             &grant))
         return;
     actor->route[grant.slot] = from;
     struct msg_hold_is answer = {.epoch = grant.epoch,

@@ -1,7 +1,6 @@
-/* Who may still use an erased sample? The pure centre of an erasure (docs/contracts.md): holders of
- * samples, their use leases, the erasure epoch, and when an epoch is in force. No clock, socket,
- * file or log: time comes in as `now_ms` (monotonic), effects go out as values. Owned by struct
- * storage; tests/simulation drives it as well.
+/* Use leases: who may still use an erased sample. Pure (docs/contracts.md): holders of samples, their leases, the
+ * erasure epoch, and when an epoch is in force. No clock, socket, file or log: time comes in as `now_ms` (monotonic),
+ * effects go out as values; tests/simulation drives it as well.
  *
  * The rules it keeps:
  *  1. Ids are erased under the epoch that follows the newest one, at most STORAGE_ERASED_MAX per
@@ -15,8 +14,8 @@
  *     for STORAGE_LEASE_KEPT_MS.
  *  4. Once in force, an epoch stays so: whoever comes later is answered with that epoch before it
  *     may use anything. */
-#ifndef WEIR_STORAGE_ERASURE_H
-#define WEIR_STORAGE_ERASURE_H
+#ifndef WEIR_STORAGE_USE_LEASES_H
+#define WEIR_STORAGE_USE_LEASES_H
 
 #include "core/base/attributes.h"
 
@@ -31,28 +30,28 @@ enum {
     STORAGE_ERASED_MAX = 65536, /* ids per epoch, and per answer */
 };
 
-struct storage_erasure;
+struct use_leases;
 
-/* `now_ms` is when this incarnation of storage started. Fill it with storage_erasure_add() from the
+/* `now_ms` is when this incarnation of storage started. Fill it with storage_leases_add() from the
  * tombstones. */
-struct storage_erasure *storage_erasure_new(int64_t now_ms);
-void storage_erasure_free(struct storage_erasure *erasure);
-WEIR_DEFINE_AUTO(storage_erasure, storage_erasure_free)
+struct use_leases *storage_leases_new(int64_t now_ms);
+void storage_leases_free(struct use_leases *leases);
+WEIR_DEFINE_AUTO(use_leases, storage_leases_free)
 
 /* The newest epoch; 0 when nothing was ever erased. */
-uint64_t storage_erasure_epoch(const struct storage_erasure *erasure);
+uint64_t storage_leases_epoch(const struct use_leases *leases);
 
 /* The tombstones of `ids` are committed: begins the next epoch and returns it. count <=
- * STORAGE_ERASED_MAX. The caller then hints the holders that storage_erasure_silent() lists. */
-uint64_t storage_erasure_add(struct storage_erasure *erasure, const uint64_t *ids, size_t count);
+ * STORAGE_ERASED_MAX. The caller then hints the holders that storage_leases_silent() lists. */
+uint64_t storage_leases_add(struct use_leases *leases, const uint64_t *ids, size_t count);
 
 /* The answer to `hold`. */
-struct storage_grant {
+struct use_grant {
     uint64_t epoch;    /* `erased` completes the holder's knowledge up to here; it may be older than
                           the newest */
     uint32_t lease_ms; /* counted by the holder from when it sent the question */
     const uint64_t
-        *erased; /* ids erased in (named, epoch], borrowed until the next storage_erasure_add() */
+        *erased; /* ids erased in (named, epoch], borrowed until the next storage_leases_add() */
     size_t erased_count;
     size_t slot; /* < STORAGE_HOLDERS_MAX; where the caller keeps the holder's route */
 };
@@ -60,13 +59,13 @@ struct storage_grant {
 /* A holder renews its lease and names the epoch up to which it has dropped everything erased. An
  * old question that arrives late does no harm. False, and no lease, when STORAGE_HOLDERS_MAX leases
  * are running. */
-bool storage_erasure_hold(struct storage_erasure *erasure, uint64_t session, uint64_t epoch,
-                          int64_t now_ms, struct storage_grant *ret_grant);
+bool storage_leases_hold(struct use_leases *leases, uint64_t session, uint64_t epoch,
+                         int64_t now_ms, struct use_grant *ret_grant);
 
 /* The holder holds nothing any more. A session that has ended must not be used again. */
-void storage_erasure_hold_end(struct storage_erasure *erasure, uint64_t session, int64_t now_ms);
+void storage_leases_hold_end(struct use_leases *leases, uint64_t session, int64_t now_ms);
 
-struct storage_force {
+struct epoch_force {
     bool in_force;
     size_t answered;     /* holders known before the epoch that have named it, or have ended */
     size_t expired;      /* holders known before the epoch whose lease ran out instead */
@@ -75,11 +74,10 @@ struct storage_force {
 };
 
 /* Progress of `epoch`. Call again after each answer and at expected_ms. */
-struct storage_force storage_erasure_force(struct storage_erasure *erasure, uint64_t epoch,
-                                           int64_t now_ms);
+struct epoch_force storage_leases_force(struct use_leases *leases, uint64_t epoch, int64_t now_ms);
 
 /* Fills `slots` (STORAGE_HOLDERS_MAX) with the holders whose lease runs and who have not named the
  * newest epoch; returns how many. */
-size_t storage_erasure_silent(const struct storage_erasure *erasure, int64_t now_ms, size_t *slots);
+size_t storage_leases_silent(const struct use_leases *leases, int64_t now_ms, size_t *slots);
 
 #endif

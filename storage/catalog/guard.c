@@ -1,5 +1,5 @@
 /* Hashes of what was erased: see guard.h. */
-#include "storage/intake/guard.h"
+#include "storage/catalog/guard.h"
 
 #include <string.h>
 

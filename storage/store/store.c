@@ -1,0 +1,56 @@
+/* The store between its rooms: see store.h. */
+#include "storage/store/store.h"
+
+#include <stdlib.h>
+
+enum { RETRY_MS = 1000 };
+
+enum weir_status storage_ready(struct store *store, struct weir_error *err)
+{
+    return store->is_stale ? store->load(store->owner, err) : WEIR_OK;
+}
+
+static void on_pump(void *owner)
+{
+    struct store *store = owner;
+
+    store->pump_timer = 0;
+    store->work(store->owner);
+}
+
+void storage_pump(struct store *store)
+{
+    if (store->pump_timer == 0)
+        store->pump_timer = weir_loop_timer(store->loop, 0, 0, on_pump, store);
+}
+
+void storage_doubt(struct store *store)
+{
+    store->is_stale = true;
+    storage_pump(store);
+}
+
+static void on_retry(void *owner)
+{
+    struct store *store = owner;
+
+    store->retry_timer = 0;
+    storage_pump(store);
+}
+
+void storage_retry_later(struct store *store)
+{
+    store->is_stale = true;
+    if (store->retry_timer == 0)
+        store->retry_timer = weir_loop_timer(store->loop, RETRY_MS, 0, on_retry, store);
+}
+
+void storage_store_fini(struct store *store)
+{
+    weir_loop_cancel(store->loop, store->pump_timer);
+    weir_loop_cancel(store->loop, store->retry_timer);
+    storage_catalog_free(store->catalog);
+    storage_erased_names_fini(&store->erased);
+    weir_db_close(store->db);
+    free(store->data_dir);
+}
