@@ -33,18 +33,10 @@ static void on_preview(void *owner, struct weir_request *request)
 }
 
 /* Needs neither feed nor pool: taken at once. */
-static void on_scores_take(void *owner, struct weir_request *request)
-{
-    const struct selector *selector = owner;
-    const struct selector_scores_store store = {.db = selector->queue.db,
-                                                .data_dir = selector->queue.data_dir};
-    struct msg_scores_noted noted = {0};
-    struct weir_error err;
-    if (selector_scores_take(&store, request->message, &noted, &err) != WEIR_OK)
-        weir_rpc_refuse(request->server, &request->route, &err);
-    else
-        weir_rpc_reply(request->server, &request->route, MSG_scores_noted, &noted, NULL);
-}
+WEIR_ANSWERED(const struct selector, scores_take, scores_noted,
+              selector_scores_take(&(struct selector_scores_store){owner->queue.db,
+                                                                   owner->queue.data_dir},
+                                   asked, answer, err))
 
 /* Files are only read, so counting waits for no task. */
 static void count_scores(const struct selector *selector, const struct weir_request *request)
@@ -128,17 +120,8 @@ static void on_selection_forget(void *owner, struct weir_request *request)
 }
 
 /* Reads alone: answered at once, between two steps of a task. */
-static void on_sets_ask(void *owner, struct weir_request *request)
-{
-    const struct msg_sets_ask *asked = request->message;
-    WEIR_AUTO(weir_arena) arena = weir_arena_new();
-    struct msg_sets_are sets;
-    struct weir_error err;
-    if (selector_inventory(owner, asked->pipeline, arena, &sets, &err) == WEIR_OK)
-        weir_rpc_reply(request->server, &request->route, MSG_sets_are, &sets, NULL);
-    else
-        weir_rpc_refuse(request->server, &request->route, &err);
-}
+WEIR_ANSWERED(struct selector, sets_ask, sets_are,
+              selector_inventory(owner, asked->pipeline, arena, answer, err))
 
 /* Whoever asks with another session begins anew. */
 static enum weir_status examine(struct selector *selector, uint64_t session,
@@ -156,16 +139,8 @@ static enum weir_status examine(struct selector *selector, uint64_t session,
                                               err);
 }
 
-static void on_owned_examine(void *owner, struct weir_request *request)
-{
-    const struct msg_owned_examine *asked = request->message;
-    struct msg_owned_examined found;
-    struct weir_error err;
-    if (examine(owner, asked->session, &found, &err) == WEIR_OK)
-        weir_rpc_reply(request->server, &request->route, MSG_owned_examined, &found, NULL);
-    else
-        weir_rpc_refuse(request->server, &request->route, &err);
-}
+WEIR_ANSWERED(struct selector, owned_examine, owned_examined,
+              examine(owner, asked->session, answer, err))
 
 const struct weir_rpc_handler SELECTOR_HANDLERS[] = {
     WEIR_ON(selection_open, on_selection_open),

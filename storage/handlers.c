@@ -1,140 +1,56 @@
-/* One function per message that storage answers; the table is at the end. */
+/* Handlers of the messages that storage answers; the table is at the end. A failed statement leaves no doubt about what
+ * was committed: only commits do, and whoever commits says so. */
 #include "core/base/clock.h"
 #include "storage/erasure/erasing.h"
 #include "storage/feed/feed.h"
 #include "storage/storage.h"
 
-/* The answer, or why there is none. A failed statement leaves no doubt about what was committed: only
- * commits do, and whoever commits says so. */
-static void answer(struct weir_request *request, enum weir_message type, const void *message,
-                   enum weir_status status, const struct weir_error *err)
+/* ---- answers that are computed ---- */
+
+static enum weir_status examine(struct storage *storage, const struct msg_doctor_ask *asked,
+                                struct weir_arena *arena, struct msg_doctor_is *answer,
+                                struct weir_error *err)
 {
-    if (status == WEIR_OK)
-        weir_rpc_reply(request->server, &request->route, type, message, NULL);
-    else
-        weir_rpc_refuse(request->server, &request->route, err);
-}
-
-static struct store *store_of(void *owner)
-{
-    return &((struct storage *)owner)->store;
-}
-
-static const struct serving *serving_of(const void *owner)
-{
-    return &((const struct storage *)owner)->serving;
-}
-
-static struct eraser *eraser_of(void *owner)
-{
-    return &((struct storage *)owner)->eraser;
-}
-
-static void on_dataset_declare(void *owner, struct weir_request *request)
-{
-    struct msg_dataset_declared message = {0};
-    struct weir_error err;
-    enum weir_status status =
-        storage_declare(owner, request->message, request->arena, &message, &err);
-
-    answer(request, MSG_dataset_declared, &message, status, &err);
-}
-
-static void on_dataset_ask(void *owner, struct weir_request *request)
-{
-    struct msg_dataset_is message = {0};
-    struct weir_error err;
-    enum weir_status status =
-        storage_describe(owner, request->message, request->arena, &message, &err);
-
-    answer(request, MSG_dataset_is, &message, status, &err);
-}
-
-static void on_feed_read(void *owner, struct weir_request *request)
-{
-    struct msg_feed_is message = {0};
-    struct weir_error err;
-    enum weir_status status =
-        storage_feed_read(store_of(owner), request->message, request->arena, &message, &err);
-
-    answer(request, MSG_feed_is, &message, status, &err);
-}
-
-static void on_feed_end(void *owner, struct weir_request *request)
-{
-    struct msg_feed_ended message = {0};
-    struct weir_error err;
-    enum weir_status status = storage_feed_end(store_of(owner), request->message, &message, &err);
-
-    answer(request, MSG_feed_ended, &message, status, &err);
-}
-
-static void on_feed_ask(void *owner, struct weir_request *request)
-{
-    struct msg_feed_readers message = {0};
-    struct weir_error err;
-    enum weir_status status =
-        storage_feed_ask(store_of(owner), request->message, request->arena, &message, &err);
-
-    answer(request, MSG_feed_readers, &message, status, &err);
-}
-
-static void on_doctor_ask(void *owner, struct weir_request *request)
-{
-    struct storage *storage = owner;
     const struct examined examined = {
         .store = &storage->store, .sums = storage->sums, .leases = storage->leases};
-    struct msg_doctor_is message = {.doing = ""};
-    struct weir_error err;
-    enum weir_status status = storage_doctor_ask(&storage->doctor, &examined, request->message,
-                                                 request->arena, &message, &err);
 
-    answer(request, MSG_doctor_is, &message, status, &err);
+    return storage_doctor_ask(&storage->doctor, &examined, asked, arena, answer, err);
 }
 
-static void on_columns_read(void *owner, struct weir_request *request)
-{
-    struct msg_columns_is message = {0};
-    struct weir_error err;
-    enum weir_status status =
-        storage_columns_read(store_of(owner), request->message, request->arena, &message, &err);
+#define ANSWERED(request, answer, ...) WEIR_ANSWERED(struct storage, request, answer, __VA_ARGS__)
+#define STORE                          (&owner->store)
+#define ERASER                         (&owner->eraser)
 
-    answer(request, MSG_columns_is, &message, status, &err);
-}
+// clang-format off
+ANSWERED(dataset_declare, dataset_declared, storage_declare(owner, asked, arena, answer, err))
+ANSWERED(dataset_ask, dataset_is, storage_describe(owner, asked, arena, answer, err))
 
-static void on_replay_read(void *owner, struct weir_request *request)
-{
-    struct msg_replay_is message = {0};
-    struct weir_error err;
-    enum weir_status status = storage_replay_read(((struct storage *)owner)->replays,
-                                                  request->message, request->arena, &message, &err);
+ANSWERED(feed_read, feed_is, storage_feed_read(STORE, asked, arena, answer, err))
+ANSWERED(feed_end, feed_ended, storage_feed_end(STORE, asked, answer, err))
+ANSWERED(feed_ask, feed_readers, storage_feed_ask(STORE, asked, arena, answer, err))
+ANSWERED(replay_read, replay_is, storage_replay_read(owner->replays, asked, arena, answer, err))
 
-    answer(request, MSG_replay_is, &message, status, &err);
-}
+ANSWERED(columns_read, columns_is, storage_columns_read(STORE, asked, arena, answer, err))
+ANSWERED(list, list_is, storage_list(STORE, asked, arena, answer, frames, err))
+ANSWERED(locate, located, storage_locate(&owner->serving, asked, arena, answer, err))
+ANSWERED(locate_chunks, located_chunks,
+         storage_locate_chunks(&owner->serving, asked, arena, answer, frames, err))
 
-static void on_locate(void *owner, struct weir_request *request)
-{
-    struct msg_located message = {0};
-    struct weir_error err;
-    enum weir_status status =
-        storage_locate(serving_of(owner), request->message, request->arena, &message, &err);
+ANSWERED(erase_ask, erase_is, storage_erase_ask(ERASER, asked, arena, answer, err))
+ANSWERED(erase_progress_ask, erase_progress,
+         storage_erase_progress(STORE, asked, arena, answer, err))
+ANSWERED(erase_samples_ask, erase_samples, storage_erase_samples(STORE, asked, arena, answer, err))
+ANSWERED(erase_reports_ask, erase_reports, storage_erase_reports(STORE, asked, arena, answer, err))
+ANSWERED(erase_check, erase_checked, storage_erase_check(ERASER, asked, answer, err))
+ANSWERED(erase_troubles_ask, erase_troubles, storage_erasing_troubles(ERASER, arena, answer, err))
+ANSWERED(erase_scrubbed_ask, erase_scrubbed,
+         (storage_erase_scrubbed(ERASER, arena, answer), WEIR_OK))
+ANSWERED(find, found, storage_erase_find(STORE, asked, arena, answer, err))
 
-    answer(request, MSG_located, &message, status, &err);
-}
+ANSWERED(doctor_ask, doctor_is, examine(owner, asked, arena, answer, err))
+// clang-format on
 
-static void on_locate_chunks(void *owner, struct weir_request *request)
-{
-    struct msg_located_chunks message = {0};
-    struct weir_frames frames = {.count = 0};
-    struct weir_error err;
-    enum weir_status status = storage_locate_chunks(serving_of(owner), request->message,
-                                                    request->arena, &message, &frames, &err);
-
-    if (status == WEIR_OK)
-        weir_rpc_reply(request->server, &request->route, MSG_located_chunks, &message, &frames);
-    else
-        weir_rpc_refuse(request->server, &request->route, &err);
-}
+/* ---- others ---- */
 
 static void on_read(void *owner, struct weir_request *request)
 {
@@ -148,29 +64,14 @@ static void on_read(void *owner, struct weir_request *request)
         return;
     status =
         storage_read(&storage->serving, request->message, request->arena, &message, &frames, &err);
-    if (status == WEIR_OK)
-        weir_rpc_reply(request->server, &request->route, MSG_read_is, &message, &frames);
-    else
-        weir_rpc_refuse(request->server, &request->route, &err);
-}
-
-static void on_list(void *owner, struct weir_request *request)
-{
-    struct msg_list_is message = {0};
-    struct weir_frames frames = {.count = 0};
-    struct weir_error err;
-    enum weir_status status =
-        storage_list(store_of(owner), request->message, request->arena, &message, &frames, &err);
-
-    if (status == WEIR_OK)
-        weir_rpc_reply(request->server, &request->route, MSG_list_is, &message, &frames);
-    else
-        weir_rpc_refuse(request->server, &request->route, &err);
+    weir_rpc_answer(request, status, MSG_read_is, &message, &frames, &err);
 }
 
 static void on_hold(void *owner, struct weir_request *request)
 {
-    storage_hold(eraser_of(owner), request);
+    struct storage *storage = owner;
+
+    storage_hold(&storage->eraser, request);
 }
 
 static void on_hold_end(void *owner, struct weir_request *request)
@@ -185,97 +86,25 @@ static void on_hold_end(void *owner, struct weir_request *request)
 /* Answered when it is durable. */
 static void on_erase_accept(void *owner, struct weir_request *request)
 {
-    storage_accept(eraser_of(owner), request);
-}
+    struct storage *storage = owner;
 
-static void on_erase_ask(void *owner, struct weir_request *request)
-{
-    struct msg_erase_is message = {0};
-    struct weir_error err;
-    enum weir_status status =
-        storage_erase_ask(eraser_of(owner), request->message, request->arena, &message, &err);
-
-    answer(request, MSG_erase_is, &message, status, &err);
-}
-
-static void on_erase_progress_ask(void *owner, struct weir_request *request)
-{
-    struct msg_erase_progress message = {0};
-    struct weir_error err;
-    enum weir_status status =
-        storage_erase_progress(store_of(owner), request->message, request->arena, &message, &err);
-
-    answer(request, MSG_erase_progress, &message, status, &err);
-}
-
-static void on_erase_samples_ask(void *owner, struct weir_request *request)
-{
-    struct msg_erase_samples message = {0};
-    struct weir_error err;
-    enum weir_status status =
-        storage_erase_samples(store_of(owner), request->message, request->arena, &message, &err);
-
-    answer(request, MSG_erase_samples, &message, status, &err);
-}
-
-static void on_erase_reports_ask(void *owner, struct weir_request *request)
-{
-    struct msg_erase_reports message = {0};
-    struct weir_error err;
-    enum weir_status status =
-        storage_erase_reports(store_of(owner), request->message, request->arena, &message, &err);
-
-    answer(request, MSG_erase_reports, &message, status, &err);
-}
-
-static void on_erase_check(void *owner, struct weir_request *request)
-{
-    struct msg_erase_checked message = {0};
-    struct weir_error err;
-    enum weir_status status =
-        storage_erase_check(eraser_of(owner), request->message, &message, &err);
-
-    answer(request, MSG_erase_checked, &message, status, &err);
-}
-
-static void on_erase_scrubbed_ask(void *owner, struct weir_request *request)
-{
-    struct msg_erase_scrubbed message = {0};
-
-    storage_erase_scrubbed(eraser_of(owner), request->arena, &message);
-    answer(request, MSG_erase_scrubbed, &message, WEIR_OK, NULL);
+    storage_accept(&storage->eraser, request);
 }
 
 static void on_erase_search(void *owner, struct weir_request *request)
 {
-    storage_erase_search(eraser_of(owner), request->message);
-    answer(request, MSG_erase_search_noted, NULL, WEIR_OK, NULL);
-}
+    struct storage *storage = owner;
 
-static void on_erase_troubles_ask(void *owner, struct weir_request *request)
-{
-    struct msg_erase_troubles message = {0};
-    struct weir_error err;
-    enum weir_status status =
-        storage_erasing_troubles(eraser_of(owner), request->arena, &message, &err);
-
-    answer(request, MSG_erase_troubles, &message, status, &err);
+    storage_erase_search(&storage->eraser, request->message);
+    weir_rpc_reply(request->server, &request->route, MSG_erase_search_noted, NULL, NULL);
 }
 
 /* Answered when its samples are on disk. */
 static void on_push(void *owner, struct weir_request *request)
 {
-    storage_push(((struct storage *)owner)->pushes, request);
-}
+    struct storage *storage = owner;
 
-static void on_find(void *owner, struct weir_request *request)
-{
-    struct msg_found message = {0};
-    struct weir_error err;
-    enum weir_status status =
-        storage_erase_find(store_of(owner), request->message, request->arena, &message, &err);
-
-    answer(request, MSG_found, &message, status, &err);
+    storage_push(storage->pushes, request);
 }
 
 const struct weir_rpc_handler STORAGE_HANDLERS[] = {

@@ -83,6 +83,31 @@ void weir_rpc_reply(struct weir_rpc_server *server, const struct weir_route *rou
                     enum weir_message type, const void *message, struct weir_frames *frames);
 void weir_rpc_refuse(struct weir_rpc_server *server, const struct weir_route *route,
                      const struct weir_error *err);
+/* Replies when `status` is OK, else refuses with `err`. `frames` are consumed. */
+void weir_rpc_answer(const struct weir_request *request, enum weir_status status,
+                     enum weir_message type, const void *message, struct weir_frames *frames,
+                     const struct weir_error *err);
+
+/* Defines on_REQUEST(), a handler that computes its answer and sends it, or refuses the request. The last argument is
+ * an expression of type enum weir_status that fills `answer`, a zeroed struct msg_ANSWER, and may fill `frames`, which
+ * are none, or `err`. It may read `owner`, of type OWNER *, `asked`, a const struct msg_REQUEST *, and `arena`. */
+// clang-format off
+#define WEIR_ANSWERED(OWNER, REQUEST, ANSWER, ...)                                           \
+    static void on_##REQUEST(void *weir_owner, struct weir_request *weir_request)            \
+    {                                                                                        \
+        OWNER *owner = weir_owner;                                                           \
+        const struct msg_##REQUEST *asked = weir_request->message;                           \
+        struct weir_arena *arena = weir_request->arena;                                      \
+        struct msg_##ANSWER weir_answer = {0}, *answer = &weir_answer;                       \
+        struct weir_frames weir_frames = {.count = 0}, *frames = &weir_frames;               \
+        struct weir_error weir_error, *err = &weir_error;                                    \
+        enum weir_status weir_status = (__VA_ARGS__);                                        \
+                                                                                             \
+        (void)owner, (void)asked, (void)arena, (void)answer, (void)frames;                   \
+        weir_rpc_answer(weir_request, weir_status, MSG_##ANSWER, answer, frames, err);       \
+    }
+// clang-format on
+
 /* One-way message to a connected peer (credit, batch). False when it is not connected or its queue
  * is full: the frames are kept then, and consumed otherwise. */
 bool weir_rpc_push(struct weir_rpc_server *server, const struct weir_route *route,

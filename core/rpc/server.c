@@ -89,6 +89,18 @@ void weir_rpc_refuse(struct weir_rpc_server *server, const struct weir_route *ro
     weir_rpc_reply(server, route, MSG_error, &refusal, NULL);
 }
 
+void weir_rpc_answer(const struct weir_request *request, enum weir_status status,
+                     enum weir_message type, const void *message, struct weir_frames *frames,
+                     const struct weir_error *err)
+{
+    if (status == WEIR_OK) {
+        weir_rpc_reply(request->server, &request->route, type, message, frames);
+        return;
+    }
+    weir_frames_clear(frames);
+    weir_rpc_refuse(request->server, &request->route, err);
+}
+
 bool weir_rpc_push(struct weir_rpc_server *server, const struct weir_route *route,
                    enum weir_message type, const void *message, struct weir_frames *frames)
 {

@@ -163,16 +163,8 @@ static void on_job_close(void *state, struct weir_request *request)
     dispatcher_settle(dispatcher);
 }
 
-static void on_jobs_purge(void *state, struct weir_request *request)
-{
-    const struct msg_jobs_purge *ask = request->message;
-    struct msg_jobs_purged answer;
-    struct weir_error err;
-    if (dispatcher_purge(state, ask->upto, &answer, &err) == WEIR_OK)
-        reply(request, MSG_jobs_purged, &answer);
-    else
-        refuse(request, &err);
-}
+WEIR_ANSWERED(struct dispatcher, jobs_purge, jobs_purged,
+              dispatcher_purge(owner, asked->upto, answer, err))
 
 /* ---- workers ---- */
 
