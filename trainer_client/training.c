@@ -1,6 +1,7 @@
 /* Reading, printing and describing the section `training`. */
 #include "trainer_client/training.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const LOSSES[] = {"logistic", "softmax", "squared",
@@ -72,34 +73,18 @@ enum weir_status training_read_model(const struct model *model, const struct wei
     return cfg_read(model->options, CFG_CLOSED, node, "training.model", "name", options, err);
 }
 
-static enum weir_status fail_unknown(const struct weir_yaml_node *node, const char *name,
-                                     struct weir_error *err)
-{
-    WEIR_AUTO_BUF known = {0};
-    for (size_t i = 0; i < model_count(); i++)
-        weir_buf_printf(&known, "%s%s", i > 0 ? " or " : "", model_at(i)->name);
-    const char *near = cfg_nearest(name, model_names());
-    if (near != NULL)
-        return weir_yaml_fail(node, err,
-                              "training.model: expected %s, found '%s' (did you mean '%s'?)",
-                              weir_buf_text(&known), name, near);
-    return weir_yaml_fail(node, err, "training.model: expected %s, found '%s'",
-                          weir_buf_text(&known), name);
-}
-
 static enum weir_status read_model(struct training *training, struct weir_error *err)
 {
-    const struct weir_yaml_node *node = training->keys.model;
-    const struct weir_yaml_node *mapping = weir_yaml_is_mapping(node) ? node : NULL;
-    const struct weir_yaml_node *named = mapping != NULL ? weir_yaml_get(node, "name") : node;
-    const char *name = named != NULL ? weir_yaml_text(named) : NULL;
-    if (name == NULL)
-        return weir_yaml_fail(node, err,
-                              "training.model: expected a name, or {name: NAME, options}");
-    training->model = model_find(name);
-    if (training->model == NULL)
-        return fail_unknown(named, name, err);
-    return training_read_model(training->model, mapping, training->model_options, err);
+    struct cfg_opened opened = {0};
+    enum weir_status status = cfg_plugin_open(&TRAINER_MODELS, NULL, training->keys.model,
+                                              "training.model", &opened, err);
+    if (status != WEIR_OK)
+        return status;
+    training->model = (const struct model *)opened.plugin;
+    weir_require(training->model->options_size <= MODEL_OPTIONS_MAX);
+    memcpy(training->model_options, opened.options, training->model->options_size);
+    free(opened.memory);
+    return WEIR_OK;
 }
 
 static enum weir_status read_carry(struct training *training, struct weir_error *err)
@@ -199,9 +184,5 @@ void training_describe(struct weir_buf *out)
     cfg_document(OPTIMIZER_OPTIONS, out);
     weir_buf_append_text(out, "\n### training.checkpoint\n\n");
     cfg_document(CHECKPOINT, out);
-    for (size_t i = 0; i < model_count(); i++) {
-        weir_buf_printf(out, "\n### training.model: %s\n\n%s.\n\n", model_at(i)->name,
-                        model_at(i)->summary);
-        cfg_document(model_at(i)->options, out);
-    }
+    cfg_registry_document(&TRAINER_MODELS, "### training.model", out);
 }

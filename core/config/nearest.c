@@ -58,9 +58,13 @@ const char *cfg_nearest(const char *word, const char *const *names)
 enum weir_status cfg_unknown(const struct weir_yaml_node *named, const char *path, const char *what,
                              const char *const *names, struct weir_error *err)
 {
+    WEIR_AUTO_BUF expected = {0};
     const char *name = weir_yaml_text(named);
     const char *near = cfg_nearest(name, names);
-    return weir_yaml_fail(named, err, "%s: unknown %s '%s'%s%s%s", path, what, name,
-                          near == NULL ? ": see weir policies" : " (did you mean ",
-                          near == NULL ? "" : near, near == NULL ? "" : "?)");
+    if (near != NULL)
+        weir_buf_printf(&expected, " (did you mean %s?)", near);
+    for (size_t i = 0; near == NULL && names[i] != NULL; i++)
+        weir_buf_printf(&expected, "%s%s", i == 0 ? ", expected one of " : ", ", names[i]);
+    return weir_yaml_fail(named, err, "%s: unknown %s '%s'%s", path, what, name,
+                          weir_buf_text(&expected));
 }

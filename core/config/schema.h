@@ -123,7 +123,8 @@ bool cfg_parse_size(const char *text, uint64_t *ret_bytes);
 /* The entry of `names` (NULL-terminated) nearest to `word` by edit distance, or NULL when nothing
  * is near. */
 const char *cfg_nearest(const char *word, const char *const *names);
-/* INVALID at `named`, whose text is none of `names`: "PATH: unknown WHAT 'text' (did you mean …?)". */
+/* INVALID at `named`, whose text is none of `names`: "PATH: unknown WHAT 'text' (did you mean …?)", or with all names
+ * when none is near. */
 enum weir_status cfg_unknown(const struct weir_yaml_node *named, const char *path, const char *what,
                              const char *const *names, struct weir_error *err);
 

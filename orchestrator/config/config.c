@@ -376,27 +376,17 @@ enum weir_status orchestrator_config_print(const struct orchestrator_config *con
     return WEIR_OK;
 }
 
-static void describe_triggers(struct weir_buf *out)
-{
-    weir_buf_append_text(
-        out, "## trigger\n\n`policy` names one of these; the other keys are its own.\n\n");
-    for (size_t i = 0; i < orchestrator_trigger_count(); i++) {
-        const struct trigger_policy *policy = orchestrator_trigger_at(i);
-        weir_buf_printf(out, "### trigger.policy: %s\n\n%s\n\n", policy->name, policy->summary);
-        cfg_document(policy->options, out);
-        weir_buf_append_text(out, "\n");
-    }
-}
-
 void orchestrator_config_describe(struct weir_buf *out)
 {
     weir_buf_append_text(out, "## pipeline\n\n");
     cfg_document(PIPELINE_KEYS, out);
     weir_buf_append_text(out, "\n");
-    describe_triggers(out);
+    weir_buf_append_text(
+        out, "## trigger\n\n`policy` names one of these; the other keys are its own.\n");
+    cfg_registry_document(&ORCHESTRATOR_TRIGGERS, "### trigger.policy", out);
     orchestrator_judge_describe(out);
-    weir_buf_append_text(out, "### detectors\n\nOf policy performance: a list of policies.\n\n");
-    orchestrator_detector_describe(out);
+    weir_buf_append_text(out, "\n### detectors\n\nOf policy performance: a list of policies.\n");
+    cfg_registry_document(&ORCHESTRATOR_DETECTORS, "#### detector.policy", out);
     orchestrator_evaluation_describe(out);
     models_settings_describe(out);
     weir_buf_append_text(out, "\n");

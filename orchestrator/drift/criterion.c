@@ -13,17 +13,18 @@
 CRITERIA(X)
 #undef X
 
-static const struct criterion_kind *const KINDS[] = {
-#define X(name) &criterion_##name,
+static const struct cfg_plugin *const ALL[] = {
+#define X(name) &criterion_##name.plugin,
     CRITERIA(X)
 #undef X
 };
 
-static const char *const NAMES[] = {
-#define X(name) #name,
-    CRITERIA(X)
-#undef X
-        NULL,
+const struct cfg_registry ORCHESTRATOR_CRITERIA = {
+    .what = "criterion",
+    .key = "policy",
+    .expected = "a mapping such as {policy: threshold, value: 0.1}",
+    .at = ALL,
+    .count = WEIR_COUNT(ALL),
 };
 
 struct criterion {
@@ -34,55 +35,19 @@ struct criterion {
     double *past; /* `window` of them, oldest first, more is worse */
 };
 
-static const struct criterion_kind *find(const char *name)
-{
-    for (size_t i = 0; i < WEIR_COUNT(KINDS); i++)
-        if (weir_str_equal(KINDS[i]->name, name))
-            return KINDS[i];
-    return NULL;
-}
-
-size_t orchestrator_criterion_count(void)
-{
-    return WEIR_COUNT(KINDS);
-}
-
-const struct criterion_kind *orchestrator_criterion_at(size_t index)
-{
-    return KINDS[index];
-}
-
-static enum weir_status find_kind(const struct weir_yaml_node *node, const char *path,
-                                  const struct criterion_kind **ret_kind, struct weir_error *err)
-{
-    const struct weir_yaml_node *named = weir_yaml_get(node, "policy");
-    const char *name = weir_yaml_text(named);
-    if (name == NULL) {
-        return weir_yaml_fail(
-            node, err, "%s: expected a mapping such as {policy: threshold, value: 0.1}", path);
-    }
-    *ret_kind = find(name);
-    if (*ret_kind != NULL)
-        return WEIR_OK;
-    WEIR_AUTO_FREE char *key = weir_format("%s.policy", path);
-    return cfg_unknown(named, key, "criterion", NAMES, err);
-}
-
 enum weir_status orchestrator_criterion_open(const struct weir_yaml_node *node, const char *path,
                                              struct criterion **ret_criterion,
                                              struct weir_error *err)
 {
-    const struct criterion_kind *kind = NULL;
-    enum weir_status status = find_kind(node, path, &kind, err);
+    struct cfg_opened opened = {0};
+    enum weir_status status =
+        cfg_plugin_open(&ORCHESTRATOR_CRITERIA, NULL, node, path, &opened, err);
     if (status != WEIR_OK)
         return status;
-    weir_require(kind != NULL);
     WEIR_AUTO(criterion) criterion = weir_calloc(1, sizeof *criterion);
+    const struct criterion_kind *kind = (const struct criterion_kind *)opened.plugin;
     criterion->kind = kind;
-    criterion->options = weir_calloc(1, kind->options_size);
-    status = cfg_read(kind->options, CFG_CLOSED, node, path, "policy", criterion->options, err);
-    if (status != WEIR_OK)
-        return status;
+    criterion->options = opened.options;
     criterion->window = kind->window == NULL ? 0 : kind->window(criterion->options);
     criterion->past = weir_calloc(criterion->window + 1, sizeof *criterion->past);
     *ret_criterion = WEIR_TAKE(criterion);

@@ -6,7 +6,7 @@
 #ifndef ORCHESTRATOR_DRIFT_CRITERION_H
 #define ORCHESTRATOR_DRIFT_CRITERION_H
 
-#include "core/config/schema.h"
+#include "core/config/plugin.h"
 
 enum { CRITERION_WINDOW_MAX = 1000 };
 
@@ -28,10 +28,7 @@ struct criterion_past {
 };
 
 struct criterion_kind {
-    const char *name;
-    const char *summary; /* one sentence */
-    const struct cfg_key *options;
-    size_t options_size;
+    CFG_PLUGIN;
     bool wants_p_value;
     /* Optional: how many values it remembers, at most CRITERION_WINDOW_MAX. */
     size_t (*window)(const void *options);
@@ -40,8 +37,7 @@ struct criterion_kind {
                                       const struct criterion_value *value);
 };
 
-size_t orchestrator_criterion_count(void);
-const struct criterion_kind *orchestrator_criterion_at(size_t index);
+CFG_REGISTRY(orchestrator_criterion, struct criterion_kind, ORCHESTRATOR_CRITERIA)
 
 /* ---- a criterion at work ---- */
 

@@ -13,17 +13,18 @@
 DETECTORS(X)
 #undef X
 
-static const struct detector_kind *const KINDS[] = {
-#define X(name) &detector_##name,
+static const struct cfg_plugin *const ALL[] = {
+#define X(name) &detector_##name.plugin,
     DETECTORS(X)
 #undef X
 };
 
-static const char *const NAMES[] = {
-#define X(name) #name,
-    DETECTORS(X)
-#undef X
-        NULL,
+const struct cfg_registry ORCHESTRATOR_DETECTORS = {
+    .what = "detector",
+    .key = "policy",
+    .expected = "a mapping such as {policy: adwin}",
+    .at = ALL,
+    .count = WEIR_COUNT(ALL),
 };
 
 struct detector {
@@ -33,52 +34,18 @@ struct detector {
     uint64_t *state;
 };
 
-const struct detector_kind *orchestrator_detector_find(const char *name)
-{
-    for (size_t i = 0; i < WEIR_COUNT(KINDS); i++)
-        if (weir_str_equal(KINDS[i]->name, name))
-            return KINDS[i];
-    return NULL;
-}
-
-size_t orchestrator_detector_count(void)
-{
-    return WEIR_COUNT(KINDS);
-}
-
-const struct detector_kind *orchestrator_detector_at(size_t index)
-{
-    return KINDS[index];
-}
-
-static enum weir_status find_kind(const struct weir_yaml_node *node, const char *path,
-                                  const struct detector_kind **ret_kind, struct weir_error *err)
-{
-    const struct weir_yaml_node *named = weir_yaml_get(node, "policy");
-    const char *name = weir_yaml_text(named);
-    if (name == NULL)
-        return weir_yaml_fail(node, err, "%s: expected a mapping such as {policy: adwin}", path);
-    *ret_kind = orchestrator_detector_find(name);
-    if (*ret_kind != NULL)
-        return WEIR_OK;
-    WEIR_AUTO_FREE char *key = weir_format("%s.policy", path);
-    return cfg_unknown(named, key, "detector", NAMES, err);
-}
-
 enum weir_status orchestrator_detector_open(const struct weir_yaml_node *node, const char *path,
                                             struct detector **ret_detector, struct weir_error *err)
 {
-    const struct detector_kind *kind = NULL;
-    enum weir_status status = find_kind(node, path, &kind, err);
+    struct cfg_opened opened = {0};
+    enum weir_status status =
+        cfg_plugin_open(&ORCHESTRATOR_DETECTORS, NULL, node, path, &opened, err);
     if (status != WEIR_OK)
         return status;
-    weir_require(kind != NULL);
     WEIR_AUTO(detector) detector = weir_calloc(1, sizeof *detector);
+    const struct detector_kind *kind = (const struct detector_kind *)opened.plugin;
     detector->kind = kind;
-    detector->options = weir_calloc(1, kind->options_size);
-    status = cfg_read(kind->options, CFG_CLOSED, node, path, "policy", detector->options, err);
-    if (status != WEIR_OK)
-        return status;
+    detector->options = opened.options;
     const char *complaint = kind->complaint == NULL ? "" : kind->complaint(detector->options);
     if (complaint[0] != '\0')
         return weir_yaml_fail(node, err, "%s: %s: %s", path, kind->name, complaint);
@@ -131,14 +98,4 @@ enum weir_status orchestrator_detector_restore(struct detector *detector, struct
         detector->state[i] = weir_get_u64(bytes->at + 8 * i);
     *bytes = weir_bytes(bytes->at + size, bytes->size - size);
     return WEIR_OK;
-}
-
-void orchestrator_detector_describe(struct weir_buf *out)
-{
-    for (size_t i = 0; i < orchestrator_detector_count(); i++) {
-        const struct detector_kind *kind = orchestrator_detector_at(i);
-        weir_buf_printf(out, "#### detector.policy: %s\n\n%s\n\n", kind->name, kind->summary);
-        cfg_document(kind->options, out);
-        weir_buf_append_text(out, "\n");
-    }
 }

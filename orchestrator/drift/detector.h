@@ -7,7 +7,7 @@
 #ifndef ORCHESTRATOR_DRIFT_DETECTOR_H
 #define ORCHESTRATOR_DRIFT_DETECTOR_H
 
-#include "core/config/schema.h"
+#include "core/config/plugin.h"
 
 enum detector_verdict {
     DETECTOR_STABLE,
@@ -16,10 +16,7 @@ enum detector_verdict {
 };
 
 struct detector_kind {
-    const char *name;
-    const char *summary; /* one sentence */
-    const struct cfg_key *options;
-    size_t options_size;
+    CFG_PLUGIN;
     /* What table bounds cannot say of the options; "" when they are good. May be NULL. */
     const char *(*complaint)(const void *options);
     /* How many words of 8 bytes the state has. All zero: nothing taken yet. */
@@ -27,9 +24,7 @@ struct detector_kind {
     enum detector_verdict (*take)(const void *options, void *state, double value);
 };
 
-const struct detector_kind *orchestrator_detector_find(const char *name);
-size_t orchestrator_detector_count(void);
-const struct detector_kind *orchestrator_detector_at(size_t index);
+CFG_REGISTRY(orchestrator_detector, struct detector_kind, ORCHESTRATOR_DETECTORS)
 
 /* ---- a detector at work ---- */
 
@@ -52,7 +47,5 @@ void orchestrator_detector_forget(struct detector *detector);
 void orchestrator_detector_save(const struct detector *detector, struct weir_buf *out);
 enum weir_status orchestrator_detector_restore(struct detector *detector, struct weir_bytes *bytes,
                                                struct weir_error *err) WEIR_MUST_USE;
-/* Appends the reference of all: headings of level 4 and tables. */
-void orchestrator_detector_describe(struct weir_buf *out);
 
 #endif

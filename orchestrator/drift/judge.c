@@ -28,8 +28,8 @@ static const struct cfg_key SHARED[] = {
 
 struct member {
     const struct drift_statistic *statistic;
-    struct shared_options shared;
-    void *options;
+    struct shared_options *shared; /* owned, `options` with it */
+    const void *options;
     struct criterion *criterion;
 };
 
@@ -41,46 +41,11 @@ struct drift_judge {
 
 /* ---- opening ---- */
 
-static enum weir_status find_statistic(const struct weir_yaml_node *node, const char *path,
-                                       const struct drift_statistic **ret_statistic,
-                                       struct weir_error *err)
-{
-    const char *names[DRIFT_STATISTICS_MAX * 2 + 1] = {NULL};
-    const struct weir_yaml_node *named =
-        weir_yaml_is_mapping(node) ? weir_yaml_get(node, "name") : node;
-    const char *name = weir_yaml_text(named);
-    if (name == NULL)
-        return weir_yaml_fail(node, err, "%s: expected a statistic such as {name: mmd}", path);
-    *ret_statistic = orchestrator_drift_find(name);
-    if (*ret_statistic != NULL)
-        return WEIR_OK;
-    for (size_t i = 0; i < orchestrator_drift_count() && i + 1 < WEIR_COUNT(names); i++)
-        names[i] = orchestrator_drift_at(i)->name;
-    return cfg_unknown(named, path, "statistic", names, err);
-}
-
-static enum weir_status read_options(struct member *member, const struct weir_yaml_node *node,
-                                     const char *path, struct weir_error *err)
-{
-    const struct cfg_part shared = {SHARED, &member->shared, sizeof member->shared};
-    const struct cfg_part own = {member->statistic->options, member->options,
-                                 member->statistic->options_size};
-    return cfg_read_parts(&shared, &own, node, path, err);
-}
-
-/* A mapping without options: a name alone says the same. */
-static enum weir_status read_defaults(struct member *member, const char *path,
-                                      struct weir_error *err)
-{
-    member->shared.correction = DRIFT_BONFERRONI;
-    return cfg_read(member->statistic->options, CFG_CLOSED, NULL, path, NULL, member->options, err);
-}
-
 static enum weir_status open_criterion(struct drift_judge *judge, struct member *member,
                                        const struct weir_yaml_node *node, const char *path,
                                        struct weir_error *err)
 {
-    const struct weir_yaml_node *given = member->shared.criterion;
+    const struct weir_yaml_node *given = member->shared->criterion;
     if (given == NULL && !member->statistic->has_p_value) {
         return weir_yaml_fail(
             node, err, "%s: %s: expected a criterion such as {policy: threshold, value: 0.1}", path,
@@ -100,17 +65,20 @@ static enum weir_status open_member(struct drift_judge *judge, const struct weir
                                     bool labels, const char *path, struct weir_error *err)
 {
     struct member *member = &judge->members[judge->count];
-    enum weir_status status = find_statistic(node, path, &member->statistic, err);
+    const struct cfg_shared shared = {SHARED, sizeof(struct shared_options)};
+    struct cfg_opened opened = {0};
+    enum weir_status status =
+        cfg_plugin_open(&ORCHESTRATOR_DRIFT_STATISTICS, &shared, node, path, &opened, err);
     if (status != WEIR_OK)
         return status;
+    judge->count++;
+    member->statistic = (const struct drift_statistic *)opened.plugin;
+    member->shared = opened.memory;
+    member->options = opened.options;
     if (labels && !member->statistic->takes_labels)
         return weir_yaml_fail(node, err, "%s: %s compares numbers: expected a statistic of classes",
                               path, member->statistic->name);
-    member->options = weir_calloc(1, member->statistic->options_size);
-    judge->count++;
-    status = weir_yaml_is_mapping(node) ? read_options(member, node, path, err)
-                                        : read_defaults(member, path, err);
-    return status == WEIR_OK ? open_criterion(judge, member, node, path, err) : status;
+    return open_criterion(judge, member, node, path, err);
 }
 
 static enum weir_status read_votes(struct drift_judge *judge, const struct weir_yaml_node *node,
@@ -158,7 +126,7 @@ void orchestrator_judge_close(struct drift_judge *judge)
     if (judge == NULL)
         return;
     for (size_t i = 0; i < judge->count; i++) {
-        free(judge->members[i].options);
+        free(judge->members[i].shared);
         orchestrator_criterion_close(judge->members[i].criterion);
     }
     weir_yaml_free(judge->fallback);
@@ -182,7 +150,7 @@ void orchestrator_judge_measure(const struct drift_judge *judge, const struct dr
         const struct drift_asked asked = {.statistic = member->statistic,
                                           .options = member->options,
                                           .correction =
-                                              (enum drift_correction)member->shared.correction};
+                                              (enum drift_correction)member->shared->correction};
         struct drift_finding *finding = &ret_findings->of[i];
         struct drift_score score;
         struct drift_input wanted = *input;
@@ -273,30 +241,24 @@ enum weir_status orchestrator_judge_restore(struct drift_judge *judge, struct we
     return status;
 }
 
-static void describe_options(const struct cfg_key *options, struct weir_buf *out)
+static void describe_statistic(const struct drift_statistic *statistic, struct weir_buf *out)
 {
-    if (options->name != NULL) {
-        cfg_document(options, out);
-        weir_buf_append_text(out, "\n");
-    }
+    weir_buf_printf(out, "\n#### statistics: %s\n\n%s. %s%s\n", statistic->name, statistic->summary,
+                    statistic->takes_labels ? "Of numbers and of classes" : "Of numbers",
+                    statistic->has_p_value ? "; with a p-value." : ".");
+    if (statistic->options->name == NULL)
+        return;
+    weir_buf_append_text(out, "\n");
+    cfg_document(statistic->options, out);
 }
 
 void orchestrator_judge_describe(struct weir_buf *out)
 {
-    weir_buf_append_text(out, "### statistics\n\nA list; `name` alone is enough where nothing else "
-                              "is said.\n\n");
-    describe_options(SHARED, out);
-    for (size_t i = 0; i < orchestrator_drift_count(); i++) {
-        const struct drift_statistic *statistic = orchestrator_drift_at(i);
-        weir_buf_printf(out, "#### statistics: %s\n\n%s. %s%s\n\n", statistic->name,
-                        statistic->summary,
-                        statistic->takes_labels ? "Of numbers and of classes" : "Of numbers",
-                        statistic->has_p_value ? "; with a p-value." : ".");
-        describe_options(statistic->options, out);
-    }
-    for (size_t i = 0; i < orchestrator_criterion_count(); i++) {
-        const struct criterion_kind *kind = orchestrator_criterion_at(i);
-        weir_buf_printf(out, "#### criterion.policy: %s\n\n%s\n\n", kind->name, kind->summary);
-        describe_options(kind->options, out);
-    }
+    weir_buf_append_text(out,
+                         "\n### statistics\n\nA list; `name` alone is enough where nothing else "
+                         "is said.\n\n");
+    cfg_document(SHARED, out);
+    for (size_t i = 0; i < orchestrator_drift_count(); i++)
+        describe_statistic(orchestrator_drift_at(i), out);
+    cfg_registry_document(&ORCHESTRATOR_CRITERIA, "#### criterion.policy", out);
 }

@@ -11,26 +11,17 @@
 DRIFT_STATISTICS(X)
 #undef X
 
-static const struct drift_statistic *const ALL[] = {
-#define X(name) &statistic_##name,
+static const struct cfg_plugin *const ALL[] = {
+#define X(name) &statistic_##name.plugin,
     DRIFT_STATISTICS(X)
 #undef X
 };
 
-const struct drift_statistic *orchestrator_drift_find(const char *name)
-{
-    for (size_t i = 0; i < WEIR_COUNT(ALL); i++)
-        if (weir_str_equal(ALL[i]->name, name))
-            return ALL[i];
-    return NULL;
-}
-
-size_t orchestrator_drift_count(void)
-{
-    return WEIR_COUNT(ALL);
-}
-
-const struct drift_statistic *orchestrator_drift_at(size_t index)
-{
-    return ALL[index];
-}
+const struct cfg_registry ORCHESTRATOR_DRIFT_STATISTICS = {
+    .what = "statistic",
+    .key = "name",
+    .expected = "a statistic such as {name: mmd}",
+    .takes_name = true,
+    .at = ALL,
+    .count = WEIR_COUNT(ALL),
+};

@@ -16,7 +16,7 @@
 #ifndef ORCHESTRATOR_DRIFT_STATISTIC_H
 #define ORCHESTRATOR_DRIFT_STATISTIC_H
 
-#include "core/config/schema.h"
+#include "core/config/plugin.h"
 
 /* Numbers or classes: exactly one of the two pointers, unless count is 0. */
 struct drift_window {
@@ -58,10 +58,7 @@ struct drift_distance {
 
 /* Exactly one of measure() and measure_feature() is there. Both answer false when there is no distance. */
 struct drift_statistic {
-    const char *name;
-    const char *summary; /* one sentence */
-    const struct cfg_key *options;
-    size_t options_size;
+    CFG_PLUGIN;
     bool takes_labels; /* classes without an order */
     bool has_p_value;
 
@@ -91,9 +88,6 @@ struct drift_asked {
 bool orchestrator_drift_measure(const struct drift_asked *asked, const struct drift_input *input,
                                 struct drift_score *ret_score);
 
-/* The statistic called `name`, or NULL. */
-const struct drift_statistic *orchestrator_drift_find(const char *name);
-size_t orchestrator_drift_count(void);
-const struct drift_statistic *orchestrator_drift_at(size_t index);
+CFG_REGISTRY(orchestrator_drift, struct drift_statistic, ORCHESTRATOR_DRIFT_STATISTICS)
 
 #endif

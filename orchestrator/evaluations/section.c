@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STRATEGIES_MAX = 16 };
-
 static const char *const WHEN[] = {"after_training", "after_pipeline", "on_demand", NULL};
 
 /* The bits of enum evaluation_models, from the first. */
@@ -47,29 +45,6 @@ static const struct cfg_key KEYS[] = {
              .doc = "names, or mappings such as {name: top_n, n: 5}"),
     CFG_END,
 };
-
-static struct cfg_key *keys_of(const struct evaluation_strategy *strategy)
-{
-    return cfg_join(KEYS, strategy->options, sizeof(struct evaluation_section));
-}
-
-static enum weir_status find_strategy(const struct weir_yaml_node *node,
-                                      const struct evaluation_strategy **ret_strategy,
-                                      struct weir_error *err)
-{
-    const struct weir_yaml_node *named = weir_yaml_get(node, "strategy");
-    const char *name = named == NULL ? "slicing" : weir_yaml_text(named);
-    const char *names[STRATEGIES_MAX + 1] = {NULL};
-    *ret_strategy = name == NULL ? NULL : orchestrator_strategy_find(name);
-    if (*ret_strategy != NULL)
-        return WEIR_OK;
-    for (size_t i = 0; i < orchestrator_strategy_count() && i < STRATEGIES_MAX; i++)
-        names[i] = orchestrator_strategy_at(i)->name;
-    const char *near = name == NULL ? NULL : cfg_nearest(name, names);
-    return weir_yaml_fail(named, err, "evaluation.strategy: unknown strategy '%s'%s%s%s",
-                          name == NULL ? "" : name, near == NULL ? "" : " (did you mean ",
-                          near == NULL ? "" : near, near == NULL ? "" : "?)");
-}
 
 static enum weir_status read_models(struct orchestrator_evaluation *evaluation,
                                     const struct cfg_texts *models, struct weir_error *err)
@@ -125,26 +100,24 @@ enum weir_status orchestrator_evaluation_read(const struct weir_yaml_node *node,
                                               struct orchestrator_evaluation *evaluation,
                                               struct weir_error *err)
 {
-    const struct evaluation_strategy *strategy = NULL;
-    enum weir_status status = find_strategy(node, &strategy, err);
+    const struct cfg_shared shared = {KEYS, sizeof(struct evaluation_section)};
+    struct cfg_opened opened = {0};
+    enum weir_status status =
+        cfg_plugin_open(&ORCHESTRATOR_STRATEGIES, &shared, node, "evaluation", &opened, err);
     if (status != WEIR_OK)
         return status;
-    weir_require(strategy != NULL);
-    WEIR_AUTO_FREE struct cfg_key *keys = keys_of(strategy);
-    size_t own_at = sizeof(struct evaluation_section);
-    struct evaluation_section *section = weir_calloc(1, own_at + strategy->options_size);
-    evaluation->section = section;
+    const struct evaluation_strategy *strategy = (const struct evaluation_strategy *)opened.plugin;
+    const struct evaluation_section *section = opened.memory;
+    evaluation->section = opened.memory;
+    evaluation->options = opened.options;
     evaluation->state = weir_calloc(1, strategy->state_size);
     evaluation->wish = (struct evaluation_wish){.strategy = strategy, .state = evaluation->state};
-    status = cfg_read(keys, CFG_CLOSED, node, "evaluation", NULL, section, err);
-    if (status != WEIR_OK)
-        return status;
     evaluation->name = section->name;
     evaluation->holdout = strcmp(section->on, "holdout") == 0;
     evaluation->dataset =
         evaluation->holdout || strcmp(section->on, "new") == 0 ? NULL : section->on;
     evaluation->when = section->when;
-    status = strategy->init(evaluation->state, (const char *)section + own_at, node, err);
+    status = strategy->init(evaluation->state, opened.options, node, err);
     if (status == WEIR_OK)
         status = read_models(evaluation, &section->models, err);
     return status == WEIR_OK ? read_metrics(evaluation, section->metrics, err) : status;
@@ -164,29 +137,16 @@ void orchestrator_evaluation_fini(struct orchestrator_evaluation *evaluation)
 void orchestrator_evaluation_print(const struct orchestrator_evaluation *evaluation,
                                    struct weir_buf *out)
 {
-    WEIR_AUTO_FREE struct cfg_key *keys = keys_of(evaluation->wish.strategy);
     size_t from = out->size;
-    cfg_print(keys, evaluation->section, 4, out);
+    cfg_print(KEYS, evaluation->section, 4, out);
+    cfg_print(evaluation->wish.strategy->options, evaluation->options, 4, out);
     out->at[from + 2] = '-';
-}
-
-static void describe_options(const struct cfg_key *options, struct weir_buf *out)
-{
-    if (options->name != NULL) {
-        cfg_document(options, out);
-        weir_buf_append_text(out, "\n");
-    }
 }
 
 void orchestrator_evaluation_describe(struct weir_buf *out)
 {
-    weir_buf_append_text(out, "## evaluation\n\nA list.\n\n");
-    describe_options(KEYS, out);
-    for (size_t i = 0; i < orchestrator_strategy_count(); i++) {
-        const struct evaluation_strategy *strategy = orchestrator_strategy_at(i);
-        weir_buf_printf(out, "### evaluation.strategy: %s\n\n%s\n\n", strategy->name,
-                        strategy->summary);
-        describe_options(strategy->options, out);
-    }
+    weir_buf_append_text(out, "\n## evaluation\n\nA list.\n\n");
+    cfg_document(KEYS, out);
+    cfg_registry_document(&ORCHESTRATOR_STRATEGIES, "### evaluation.strategy", out);
     orchestrator_metric_describe(out);
 }

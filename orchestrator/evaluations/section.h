@@ -16,8 +16,9 @@ struct orchestrator_evaluation {
     const char *dataset; /* on this one's samples alone; NULL: on those of all */
     int when;            /* enum evaluation_when */
     struct evaluation_wish wish;
-    void *section; /* as the keys of evaluation and strategy have it, for printing */
-    void *state;   /* the strategy's */
+    void *section;       /* the keys of an evaluation, as they were read */
+    const void *options; /* those of the strategy, in the same memory */
+    void *state;         /* the strategy's */
     struct asked_metric *metrics[ORCHESTRATOR_METRICS_MAX];
     size_t metric_count;
 };

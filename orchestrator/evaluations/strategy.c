@@ -12,29 +12,19 @@
 EVALUATION_STRATEGIES(X)
 #undef X
 
-static const struct evaluation_strategy *const ALL[] = {
-#define X(name) &strategy_##name,
+static const struct cfg_plugin *const ALL[] = {
+#define X(name) &strategy_##name.plugin,
     EVALUATION_STRATEGIES(X)
 #undef X
 };
 
-const struct evaluation_strategy *orchestrator_strategy_find(const char *name)
-{
-    for (size_t i = 0; i < WEIR_COUNT(ALL); i++)
-        if (weir_str_equal(ALL[i]->name, name))
-            return ALL[i];
-    return NULL;
-}
-
-size_t orchestrator_strategy_count(void)
-{
-    return WEIR_COUNT(ALL);
-}
-
-const struct evaluation_strategy *orchestrator_strategy_at(size_t index)
-{
-    return ALL[index];
-}
+const struct cfg_registry ORCHESTRATOR_STRATEGIES = {
+    .what = "strategy",
+    .key = "strategy",
+    .expected = "a mapping such as {name: daily, every: 1d, metrics: [accuracy]}",
+    .at = ALL,
+    .count = WEIR_COUNT(ALL),
+};
 
 void orchestrator_intervals_add(struct evaluation_intervals *intervals, int64_t from, int64_t to)
 {

@@ -6,7 +6,7 @@
 #ifndef ORCHESTRATOR_EVALUATIONS_STRATEGY_H
 #define ORCHESTRATOR_EVALUATIONS_STRATEGY_H
 
-#include "core/config/schema.h"
+#include "core/config/plugin.h"
 
 enum { EVALUATION_INTERVALS_MAX = 10000 };
 
@@ -40,10 +40,7 @@ struct evaluation_stream {
 };
 
 struct evaluation_strategy {
-    const char *name;
-    const char *summary; /* one sentence */
-    const struct cfg_key *options;
-    size_t options_size;
+    CFG_PLUGIN;
     size_t state_size;
 
     /* Required. Takes over what `options` says; `node` is the evaluation's mapping, for places in errors
@@ -60,8 +57,6 @@ struct evaluation_strategy {
     void (*fini)(void *state);
 };
 
-const struct evaluation_strategy *orchestrator_strategy_find(const char *name);
-size_t orchestrator_strategy_count(void);
-const struct evaluation_strategy *orchestrator_strategy_at(size_t index);
+CFG_REGISTRY(orchestrator_strategy, struct evaluation_strategy, ORCHESTRATOR_STRATEGIES)
 
 #endif

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAMES_MAX = 64, BOOTSTRAP_MAX = 10000 };
+enum { BOOTSTRAP_MAX = 10000 };
 
 /* What every metric may be asked besides its own options, which lie behind it. */
 struct shared_options {
@@ -38,21 +38,12 @@ static const struct cfg_key SHARED[] = {
 
 struct asked_metric {
     const struct metric *metric;
-    struct shared_options shared;
-    void *options;
+    struct shared_options *shared; /* owned, `options` with it */
+    const void *options;
     char label[METRIC_LABEL_MAX];
 };
 
 /* ---- opening ---- */
-
-static enum weir_status unknown(const struct weir_yaml_node *named, const char *path,
-                                struct weir_error *err)
-{
-    const char *names[NAMES_MAX] = {NULL};
-    for (size_t i = 0; i < orchestrator_metric_count() && i + 1 < WEIR_COUNT(names); i++)
-        names[i] = orchestrator_metric_at(i)->name;
-    return cfg_unknown(named, path, "metric", names, err);
-}
 
 static void write_label(struct asked_metric *asked, const struct weir_yaml_node *node)
 {
@@ -70,34 +61,19 @@ static void write_label(struct asked_metric *asked, const struct weir_yaml_node 
     (void)snprintf(asked->label, sizeof asked->label, "%s", weir_buf_text(&text));
 }
 
-static enum weir_status read_options(struct asked_metric *asked, const struct weir_yaml_node *node,
-                                     const char *path, struct weir_error *err)
-{
-    const struct cfg_part shared = {SHARED, &asked->shared, sizeof asked->shared};
-    const struct cfg_part own = {asked->metric->options, asked->options,
-                                 asked->metric->options_size};
-    return cfg_read_parts(&shared, &own, node, path, err);
-}
-
 enum weir_status orchestrator_metric_open(const struct weir_yaml_node *node, const char *path,
                                           struct asked_metric **ret_asked, struct weir_error *err)
 {
-    bool mapping = weir_yaml_is_mapping(node);
-    const struct weir_yaml_node *named = mapping ? weir_yaml_get(node, "name") : node;
-    const char *name = weir_yaml_text(named);
-    if (name == NULL)
-        return weir_yaml_fail(node, err, "%s: expected a metric such as accuracy", path);
-    WEIR_AUTO(asked_metric) asked = weir_calloc(1, sizeof *asked);
-    asked->metric = orchestrator_metric_find(name);
-    if (asked->metric == NULL)
-        return unknown(named, path, err);
-    asked->shared.by = "nothing";
-    asked->options = weir_calloc(1, asked->metric->options_size + 1);
-    enum weir_status status = mapping ? read_options(asked, node, path, err)
-                                      : cfg_read(asked->metric->options, CFG_CLOSED, NULL, path,
-                                                 NULL, asked->options, err);
+    const struct cfg_shared shared = {SHARED, sizeof(struct shared_options)};
+    struct cfg_opened opened = {0};
+    enum weir_status status =
+        cfg_plugin_open(&ORCHESTRATOR_METRICS, &shared, node, path, &opened, err);
     if (status != WEIR_OK)
         return status;
+    WEIR_AUTO(asked_metric) asked = weir_calloc(1, sizeof *asked);
+    asked->metric = (const struct metric *)opened.plugin;
+    asked->shared = opened.memory;
+    asked->options = opened.options;
     write_label(asked, node);
     *ret_asked = WEIR_TAKE(asked);
     return WEIR_OK;
@@ -107,7 +83,7 @@ void orchestrator_metric_close(struct asked_metric *asked)
 {
     if (asked == NULL)
         return;
-    free(asked->options);
+    free(asked->shared);
     free(asked);
 }
 
@@ -118,7 +94,7 @@ const char *orchestrator_metric_label(const struct asked_metric *asked)
 
 const char *orchestrator_metric_by(const struct asked_metric *asked)
 {
-    return asked->shared.by;
+    return asked->shared->by;
 }
 
 const struct metric *orchestrator_metric_of(const struct asked_metric *asked)
@@ -147,10 +123,10 @@ static void add_interval(const struct asked_metric *asked, const struct metric_i
     struct weir_rng rng;
     struct metric_draws draws;
     size_t defined = 0;
-    WEIR_AUTO_FREE double *values = weir_calloc(asked->shared.bootstrap, sizeof *values);
-    weir_rng_init(&rng, asked->shared.seed);
+    WEIR_AUTO_FREE double *values = weir_calloc(asked->shared->bootstrap, sizeof *values);
+    weir_rng_init(&rng, asked->shared->seed);
     metric_draws_init(&draws, input, asked->metric->of_groups);
-    for (uint64_t round = 0; round < asked->shared.bootstrap; round++) {
+    for (uint64_t round = 0; round < asked->shared->bootstrap; round++) {
         metric_draw(&draws, &rng);
         defined += orchestrator_metric_value(asked, &draws.drawn.input, &values[defined]);
     }
@@ -158,7 +134,7 @@ static void add_interval(const struct asked_metric *asked, const struct metric_i
     if (defined == 0)
         return;
     qsort(values, defined, sizeof *values, weir_order_doubles);
-    double beyond = (1 - asked->shared.level) / 2 * (double)(defined - 1);
+    double beyond = (1 - asked->shared->level) / 2 * (double)(defined - 1);
     result->has_interval = true;
     result->low = values[(size_t)floor(beyond)];
     result->high = values[defined - 1 - (size_t)floor(beyond)];
@@ -169,7 +145,7 @@ static struct metric_result measure_one(const struct asked_metric *asked,
 {
     struct metric_result result = {.samples = input->count};
     result.defined = orchestrator_metric_value(asked, input, &result.value);
-    if (result.defined && asked->shared.bootstrap > 0)
+    if (result.defined && asked->shared->bootstrap > 0)
         add_interval(asked, input, &result);
     return result;
 }
@@ -190,7 +166,7 @@ struct slice_column {
 static struct slice_column column_of(const struct asked_metric *asked,
                                      const struct metric_input *input)
 {
-    const char *by = asked->shared.by;
+    const char *by = asked->shared->by;
     size_t count = input->slices == NULL ? 0 : input->slice_names->count;
     if (strcmp(by, "label") == 0)
         return (struct slice_column){input->labels, 1};
@@ -234,7 +210,7 @@ size_t orchestrator_metric_measure(const struct asked_metric *asked,
             if (column.at[i * column.stride] == numbers[s])
                 metric_gather(&slice, i);
         results[s + 1] = measure_one(asked, &slice.input);
-        results[s + 1].slice_of = asked->shared.by;
+        results[s + 1].slice_of = asked->shared->by;
         results[s + 1].slice = numbers[s];
     }
     metric_gathered_fini(&slice);
@@ -245,16 +221,9 @@ size_t orchestrator_metric_measure(const struct asked_metric *asked,
 void orchestrator_metric_describe(struct weir_buf *out)
 {
     weir_buf_append_text(out,
-                         "### evaluation.metrics\n\nA name, or a mapping; `undefined` is what a "
+                         "\n### evaluation.metrics\n\nA name, or a mapping; `undefined` is what a "
                          "metric says where it has no value.\n\n");
     cfg_document(SHARED, out);
+    cfg_registry_document(&ORCHESTRATOR_METRICS, "### evaluation.metrics", out);
     weir_buf_append_text(out, "\n");
-    for (size_t i = 0; i < orchestrator_metric_count(); i++) {
-        const struct metric *metric = orchestrator_metric_at(i);
-        weir_buf_printf(out, "### evaluation.metrics: %s\n\n%s\n\n", metric->name, metric->summary);
-        if (metric->options->name == NULL)
-            continue;
-        cfg_document(metric->options, out);
-        weir_buf_append_text(out, "\n");
-    }
 }

@@ -7,7 +7,7 @@
 #ifndef ORCHESTRATOR_METRICS_METRIC_H
 #define ORCHESTRATOR_METRICS_METRIC_H
 
-#include "core/config/schema.h"
+#include "core/config/plugin.h"
 
 /* `values` are probabilities: width 1 is that of the positive class (labels 0 and 1), width k one
  * per class. For a regression they are the numbers themselves. */
@@ -25,10 +25,7 @@ struct metric_input {
 };
 
 struct metric {
-    const char *name;
-    const char *summary;
-    const struct cfg_key *options;
-    size_t options_size;
+    CFG_PLUGIN;
     bool higher_is_better;
     bool of_groups;  /* ranks the samples of a group: a bootstrap draws whole groups */
     bool of_vectors; /* knows labels that are vectors; others are refused with such */
@@ -37,10 +34,7 @@ struct metric {
     bool (*measure)(const void *options, const struct metric_input *input, double *ret_value);
 };
 
-/* The metric called `name`, or NULL. */
-const struct metric *orchestrator_metric_find(const char *name);
-size_t orchestrator_metric_count(void);
-const struct metric *orchestrator_metric_at(size_t index);
+CFG_REGISTRY(orchestrator_metric, struct metric, ORCHESTRATOR_METRICS)
 
 /* ---- a metric as a pipeline file asks for it ---- */
 

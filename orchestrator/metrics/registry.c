@@ -14,26 +14,17 @@
 METRICS(X)
 #undef X
 
-static const struct metric *const ALL[] = {
-#define X(name) &metric_##name,
+static const struct cfg_plugin *const ALL[] = {
+#define X(name) &metric_##name.plugin,
     METRICS(X)
 #undef X
 };
 
-const struct metric *orchestrator_metric_find(const char *name)
-{
-    for (size_t i = 0; i < WEIR_COUNT(ALL); i++)
-        if (weir_str_equal(ALL[i]->name, name))
-            return ALL[i];
-    return NULL;
-}
-
-size_t orchestrator_metric_count(void)
-{
-    return WEIR_COUNT(ALL);
-}
-
-const struct metric *orchestrator_metric_at(size_t index)
-{
-    return ALL[index];
-}
+const struct cfg_registry ORCHESTRATOR_METRICS = {
+    .what = "metric",
+    .key = "name",
+    .expected = "a metric such as accuracy",
+    .takes_name = true,
+    .at = ALL,
+    .count = WEIR_COUNT(ALL),
+};

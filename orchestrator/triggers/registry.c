@@ -10,26 +10,16 @@
 TRIGGER_POLICIES(X)
 #undef X
 
-static const struct trigger_policy *const POLICIES[] = {
-#define X(name) &trigger_##name,
+static const struct cfg_plugin *const ALL[] = {
+#define X(name) &trigger_##name.plugin,
     TRIGGER_POLICIES(X)
 #undef X
 };
 
-const struct trigger_policy *orchestrator_trigger_find(const char *name)
-{
-    for (size_t i = 0; i < WEIR_COUNT(POLICIES); i++)
-        if (weir_str_equal(POLICIES[i]->name, name))
-            return POLICIES[i];
-    return NULL;
-}
-
-size_t orchestrator_trigger_count(void)
-{
-    return WEIR_COUNT(POLICIES);
-}
-
-const struct trigger_policy *orchestrator_trigger_at(size_t index)
-{
-    return POLICIES[index];
-}
+const struct cfg_registry ORCHESTRATOR_TRIGGERS = {
+    .what = "trigger policy",
+    .key = "policy",
+    .expected = "a mapping such as {policy: amount, samples: 1000}",
+    .at = ALL,
+    .count = WEIR_COUNT(ALL),
+};

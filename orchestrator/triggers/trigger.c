@@ -7,58 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POLICIES_MAX = 32 };
-
 struct trigger {
     const struct trigger_policy *policy;
     void *options;
     void *state;
-    bool ready; /* init() has succeeded */
 };
-
-static enum weir_status find_policy(const struct weir_yaml_node *node, const char *path,
-                                    const struct trigger_policy **ret_policy,
-                                    struct weir_error *err)
-{
-    if (!weir_yaml_is_mapping(node)) {
-        return weir_yaml_fail(
-            node, err, "%s: expected a mapping such as {policy: amount, samples: 1000}", path);
-    }
-    const struct weir_yaml_node *named = weir_yaml_get(node, "policy");
-    const char *name = weir_yaml_text(named);
-    if (name == NULL) {
-        return weir_yaml_fail(
-            node, err, "%s.policy: expected the name of a trigger policy, found nothing", path);
-    }
-    *ret_policy = orchestrator_trigger_find(name);
-    if (*ret_policy != NULL)
-        return WEIR_OK;
-    const char *names[POLICIES_MAX + 1] = {NULL};
-    for (size_t i = 0; i < orchestrator_trigger_count() && i < POLICIES_MAX; i++)
-        names[i] = orchestrator_trigger_at(i)->name;
-    WEIR_AUTO_FREE char *key = weir_format("%s.policy", path);
-    return cfg_unknown(named, key, "trigger policy", names, err);
-}
 
 enum weir_status orchestrator_trigger_open(const struct weir_yaml_node *node, const char *path,
                                            struct trigger **ret_trigger, struct weir_error *err)
 {
-    const struct trigger_policy *policy = NULL;
-    enum weir_status status = find_policy(node, path, &policy, err);
+    struct cfg_opened opened = {0};
+    enum weir_status status =
+        cfg_plugin_open(&ORCHESTRATOR_TRIGGERS, NULL, node, path, &opened, err);
     if (status != WEIR_OK)
         return status;
-    weir_require(policy != NULL);
     WEIR_AUTO(trigger) trigger = weir_calloc(1, sizeof *trigger);
-    trigger->policy = policy;
-    trigger->options = weir_calloc(1, policy->options_size);
-    trigger->state = weir_calloc(1, policy->state_size);
-    status = cfg_read(policy->options, CFG_CLOSED, node, path, "policy", trigger->options, err);
+    trigger->policy = (const struct trigger_policy *)opened.plugin;
+    trigger->options = opened.options;
+    trigger->state = weir_calloc(1, trigger->policy->state_size);
+    status = trigger->policy->init(trigger->state, trigger->options, node, err);
     if (status != WEIR_OK)
-        return status;
-    status = policy->init(trigger->state, trigger->options, node, err);
-    trigger->ready = true; /* fini() takes half-built states */
-    if (status != WEIR_OK)
-        return status;
+        return status; /* fini() takes half-built states */
     *ret_trigger = WEIR_TAKE(trigger);
     return WEIR_OK;
 }
@@ -67,7 +36,7 @@ void orchestrator_trigger_close(struct trigger *trigger)
 {
     if (trigger == NULL)
         return;
-    if (trigger->ready && trigger->policy->fini != NULL)
+    if (trigger->policy->fini != NULL)
         trigger->policy->fini(trigger->state);
     free(trigger->options);
     free(trigger->state);

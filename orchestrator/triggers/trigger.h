@@ -13,7 +13,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/error.h"
-#include "core/config/schema.h"
+#include "core/config/plugin.h"
 #include "core/wire/wire.h"
 
 #include <jansson.h>
@@ -59,10 +59,7 @@ struct trigger_measured {
 /* At least one of before(), observe() and erased() is there. `state` is `state_size` zeroed bytes,
  * 8-aligned. */
 struct trigger_policy {
-    const char *name;
-    const char *summary; /* one sentence */
-    const struct cfg_key *options;
-    size_t options_size;
+    CFG_PLUGIN;
     size_t state_size;
 
     /* Required. Takes over what `options` says; `node` is the policy's mapping, for places in
@@ -104,11 +101,7 @@ struct trigger_policy {
     void (*fini)(void *state);
 };
 
-/* The policy called `name`, or NULL. */
-const struct trigger_policy *orchestrator_trigger_find(const char *name);
-/* All of them, in the order of the registry. */
-size_t orchestrator_trigger_count(void);
-const struct trigger_policy *orchestrator_trigger_at(size_t index);
+CFG_REGISTRY(orchestrator_trigger, struct trigger_policy, ORCHESTRATOR_TRIGGERS)
 
 /* ---- a policy at work ---- */
 

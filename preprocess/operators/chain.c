@@ -8,23 +8,6 @@
 
 /* ---- planning ---- */
 
-static enum weir_status find_operator(const struct weir_yaml_node *node,
-                                      const struct preprocess_operator **ret_op,
-                                      struct weir_error *err)
-{
-    const char *name = weir_yaml_text(weir_yaml_get(node, "op"));
-    if (name == NULL)
-        return weir_yaml_fail(node, err, "preprocess.operators: expected {op: NAME, …}");
-    *ret_op = operator_find(name);
-    if (*ret_op != NULL)
-        return WEIR_OK;
-    const char *nearest = operator_nearest(name);
-    return weir_yaml_fail(weir_yaml_get(node, "op"), err,
-                          "preprocess.operators: no operator is called '%s'%s%s%s", name,
-                          nearest != NULL ? " (did you mean " : "", nearest != NULL ? nearest : "",
-                          nearest != NULL ? "?)" : "");
-}
-
 /* The schema while a chain is planned, and which of its columns exist only once operators are
  * fitted. */
 struct draft {
@@ -133,19 +116,19 @@ static enum weir_status plan_step(struct chain *chain, const struct weir_yaml_no
                                   struct draft *draft, struct weir_error *err)
 {
     struct chain_step *step = &chain->step[chain->steps];
+    struct cfg_opened opened = {0};
     struct weir_error reason;
-    enum weir_status status = find_operator(node, &step->op, err);
+    enum weir_status status =
+        cfg_plugin_open(&PREPROCESS_OPERATORS, NULL, node, "preprocess.operators", &opened, err);
     if (status != WEIR_OK)
         return status;
-    enum weir_status placed = check_place(chain, step->op, &reason);
-    step->options = weir_calloc(1, step->op->options_size + 1);
+    step->op = (const struct preprocess_operator *)opened.plugin;
+    status = check_place(chain, step->op, &reason);
+    step->options = opened.options;
     step->state = weir_calloc(1, step->op->state_size + 1);
     chain->steps++;
-    status = cfg_read(step->op->options, CFG_CLOSED, node, "preprocess.operators", "op",
-                      step->options, err);
-    if (status != WEIR_OK)
-        return status;
-    status = placed == WEIR_OK ? plan_columns(chain, step, draft, &reason) : placed;
+    if (status == WEIR_OK)
+        status = plan_columns(chain, step, draft, &reason);
     if (status != WEIR_OK)
         return weir_yaml_fail(node, err, "preprocess.operators: %s: %s", step->op->name,
                               reason.text);

@@ -11,7 +11,7 @@
 #define WEIR_PREPROCESS_OPERATORS_OPERATOR_H
 
 #include "core/base/rng.h"
-#include "core/config/schema.h"
+#include "core/config/plugin.h"
 #include "preprocess/operators/column.h"
 
 enum { OPERATOR_REASON_MAX = 96 };
@@ -142,10 +142,7 @@ struct operator_next {
 };
 
 struct preprocess_operator {
-    const char *name;
-    const char *summary;
-    const struct cfg_key *options; /* keys of options_size bytes */
-    size_t options_size;
+    CFG_PLUGIN;
     size_t state_size; /* zeroed and owned by the caller */
 
     /* Required. Chooses the column it reads and describes those it makes; keeps in `state` what
@@ -201,12 +198,6 @@ struct preprocess_operator {
     void (*fini)(void *state);
 };
 
-/* In the order of registry.c. */
-size_t operator_count(void);
-const struct preprocess_operator *operator_at(size_t index);
-/* NULL when there is none. */
-const struct preprocess_operator *operator_find(const char *name);
-/* The registered name nearest to `name`, or NULL. */
-const char *operator_nearest(const char *name);
+CFG_REGISTRY(operator, struct preprocess_operator, PREPROCESS_OPERATORS)
 
 #endif

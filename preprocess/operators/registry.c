@@ -21,40 +21,16 @@
 OPERATORS(X)
 #undef X
 
-static const struct preprocess_operator *const REGISTRY[] = {
-#define X(name) &operator_##name,
+static const struct cfg_plugin *const ALL[] = {
+#define X(name) &operator_##name.plugin,
     OPERATORS(X)
 #undef X
 };
 
-static const char *const NAMES[] = {
-#define X(name) #name,
-    OPERATORS(X)
-#undef X
-        NULL,
+const struct cfg_registry PREPROCESS_OPERATORS = {
+    .what = "operator",
+    .key = "op",
+    .expected = "{op: NAME, …}",
+    .at = ALL,
+    .count = WEIR_COUNT(ALL),
 };
-
-size_t operator_count(void)
-{
-    return WEIR_COUNT(REGISTRY);
-}
-
-const struct preprocess_operator *operator_at(size_t index)
-{
-    weir_require(index < WEIR_COUNT(REGISTRY));
-    return REGISTRY[index];
-}
-
-const struct preprocess_operator *operator_find(const char *name)
-{
-    for (size_t i = 0; i < WEIR_COUNT(REGISTRY); i++) {
-        if (weir_str_equal(REGISTRY[i]->name, name))
-            return REGISTRY[i];
-    }
-    return NULL;
-}
-
-const char *operator_nearest(const char *name)
-{
-    return cfg_nearest(name, NAMES);
-}

@@ -4,6 +4,8 @@
 #include "core/base/memory.h"
 #include "preprocess/operators/operator.h"
 
+#include <stdlib.h>
+
 static const char *const LAST[] = {"short", "drop", "repeat", NULL};
 static const char *const SHUFFLE[] = {"full", "none", "windowed", NULL};
 static const char *const ORDER[] = {"deterministic", "relaxed", NULL};
@@ -79,18 +81,14 @@ const char *preprocess_delivery_name(enum weir_delivery delivery)
 static enum weir_status print_operator(const struct weir_yaml_node *node, struct weir_buf *out,
                                        struct weir_error *err)
 {
-    const char *name = weir_yaml_text(weir_yaml_get(node, "op"));
-    const struct preprocess_operator *op = operator_find(name);
-    if (op == NULL)
-        return weir_yaml_fail(node, err, "op: found '%s', expected an operator",
-                              name != NULL ? name : "");
-    WEIR_AUTO_FREE void *options = weir_calloc(1, op->options_size);
+    struct cfg_opened opened = {0};
     enum weir_status status =
-        cfg_read(op->options, CFG_CLOSED, node, "preprocess.operators", "op", options, err);
+        cfg_plugin_open(&PREPROCESS_OPERATORS, NULL, node, "preprocess.operators", &opened, err);
     if (status != WEIR_OK)
         return status;
-    weir_buf_printf(out, "    - op: %s\n", op->name);
-    cfg_print(op->options, options, 6, out);
+    weir_buf_printf(out, "    - op: %s\n", opened.plugin->name);
+    cfg_print(opened.plugin->options, opened.options, 6, out);
+    free(opened.memory);
     return WEIR_OK;
 }
 
@@ -117,9 +115,5 @@ void preprocess_options_describe(struct weir_buf *out)
     cfg_document(SECTION, out);
     weir_buf_append_text(out, "\n### preprocess.batch\n\n");
     cfg_document(BATCH, out);
-    for (size_t i = 0; i < operator_count(); i++) {
-        const struct preprocess_operator *op = operator_at(i);
-        weir_buf_printf(out, "\n### op: %s\n\n%s.\n\n", op->name, op->summary);
-        cfg_document(op->options, out);
-    }
+    cfg_registry_document(&PREPROCESS_OPERATORS, "### op", out);
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As written; the policy's own options lie behind it in the same memory. */
+/* As written. */
 struct written {
     const char *policy;
     const char *limit;
@@ -85,30 +85,6 @@ static const struct cfg_key HOLDOUT_KEYS[] = {
                .doc = "what is drawn: samples, or subjects with all their samples"),
     CFG_END,
 };
-
-enum { OPTIONS_AT = (sizeof(struct written) + 15) / 16 * 16 };
-
-static enum weir_status find_policy(const struct weir_yaml_node *node, const char *path,
-                                    const struct selection_policy **ret_policy,
-                                    struct weir_error *err)
-{
-    const struct weir_yaml_node *value = weir_yaml_get(node, "policy");
-    const char *name = weir_yaml_text(value);
-    if (!name) {
-        struct written written = {0};
-        return cfg_read(KEYS, CFG_OPEN, node, path, NULL, &written, err);
-    }
-    *ret_policy = selector_policy_find(name);
-    if (*ret_policy)
-        return WEIR_OK;
-    WEIR_AUTO_BUF known = {0};
-    for (const char *const *one = selector_policy_names(); *one; one++)
-        weir_buf_printf(&known, "%s%s", known.size ? ", " : "", *one);
-    const char *near = cfg_nearest(name, selector_policy_names());
-    return weir_yaml_fail(value, err, "%s.policy: expected one of %s, found '%s'%s%s%s", path,
-                          weir_buf_text(&known), name, near ? " (did you mean '" : "",
-                          near ? near : "", near ? "'?)" : "");
-}
 
 /* "12", or `word` for UINT64_MAX. */
 static bool read_count(const char *text, const char *word, uint64_t *ret_count)
@@ -264,7 +240,7 @@ static enum weir_status check_policy(const struct weir_yaml_node *node, const ch
         .classes = section->classes,
         .class_count = section->class_count,
     };
-    void *options = (char *)section->memory + OPTIONS_AT;
+    void *options = section->options;
     enum weir_status status = policy->check ? policy->check(node, &scope, options, err) : WEIR_OK;
     if (status)
         return status;
@@ -294,14 +270,16 @@ static enum weir_status read_choice(const struct weir_yaml_node *node, const cha
                                     const struct cfg_key *shared, struct selector_section *section,
                                     struct weir_error *err)
 {
-    enum weir_status status = find_policy(node, path, &section->policy, err);
+    const struct cfg_shared written = {shared, sizeof(struct written)};
+    struct cfg_opened opened = {0};
+    enum weir_status status =
+        cfg_plugin_open(&SELECTOR_POLICIES, &written, node, path, &opened, err);
     if (status)
         return status;
-    section->memory = weir_calloc(1, OPTIONS_AT + section->policy->options_size + 1);
-    section->options = (const char *)section->memory + OPTIONS_AT;
-    WEIR_AUTO_FREE struct cfg_key *keys = cfg_join(shared, section->policy->options, OPTIONS_AT);
-    status = cfg_read(keys, CFG_CLOSED, node, path, NULL, section->memory, err);
-    return status ? status : check_bounds(node, path, section, err);
+    section->policy = (const struct selection_policy *)opened.plugin;
+    section->memory = opened.memory;
+    section->options = opened.options;
+    return check_bounds(node, path, section, err);
 }
 
 /* What is chosen before a model scores: a section that shares all but policy, options, limit and ratio. */
@@ -392,9 +370,9 @@ enum weir_status selector_section_print(const struct weir_yaml_node *root, struc
     enum weir_status status = selector_section_read(root, &section, err);
     if (status)
         return status;
-    WEIR_AUTO_FREE struct cfg_key *keys = cfg_join(KEYS, section->policy->options, OPTIONS_AT);
     weir_buf_append_text(out, "selection:\n");
-    cfg_print(keys, section->memory, 2, out);
+    cfg_print(KEYS, section->memory, 2, out);
+    cfg_print(section->policy->options, section->options, 2, out);
     return WEIR_OK;
 }
 
@@ -404,11 +382,7 @@ void selector_section_describe(struct weir_buf *out)
     cfg_document(KEYS, out);
     for (size_t i = 0; i < selector_policy_count(); i++) {
         const struct selection_policy *policy = selector_policy_at(i);
-        weir_buf_printf(out, "\n### selection.policy: %s\n\n%s.\n", policy->name, policy->summary);
-        if (policy->options[0].name) {
-            weir_buf_append_text(out, "\n");
-            cfg_document(policy->options, out);
-        }
+        cfg_plugin_document(&policy->plugin, "### selection.policy", out);
         if (policy->describe)
             policy->describe(out);
     }

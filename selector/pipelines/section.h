@@ -8,12 +8,12 @@
 
 struct selector_section {
     const struct selection_policy *policy;
-    const void *options; /* the policy's own */
-    uint64_t limit;      /* UINT64_MAX: none */
-    double ratio;        /* of the candidates, in (0, 1] */
-    unsigned needs;      /* selection_need flags of policy and options */
-    uint64_t warmup;     /* the first triggers take all candidates */
-    uint64_t tail;       /* earlier triggers whose samples are candidates too; UINT64_MAX: all */
+    void *options;   /* the policy's own, in `memory` */
+    uint64_t limit;  /* UINT64_MAX: none */
+    double ratio;    /* of the candidates, in (0, 1] */
+    unsigned needs;  /* selection_need flags of policy and options */
+    uint64_t warmup; /* the first triggers take all candidates */
+    uint64_t tail;   /* earlier triggers whose samples are candidates too; UINT64_MAX: all */
     uint64_t seed;
     bool reported;        /* training reports what samples cost, as `training` says */
     uint64_t epochs;      /* passes over each set, as `training` says */

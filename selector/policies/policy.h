@@ -10,7 +10,7 @@
 #define SELECTOR_POLICIES_POLICY_H
 
 #include "core/base/rng.h"
-#include "core/config/schema.h"
+#include "core/config/plugin.h"
 
 enum { SELECTION_REASON_MAX = 256, SELECTION_COMPONENTS_MAX = 64, SELECTION_WHY_MAX = 192 };
 
@@ -130,10 +130,7 @@ struct selection_scored {
 };
 
 struct selection_policy {
-    const char *name;
-    const char *summary;           /* one sentence for the reference page */
-    const struct cfg_key *options; /* its own keys of the section */
-    size_t options_size;
+    CFG_PLUGIN;
     unsigned needs; /* selection_need flags */
     enum selection_tail tail;
     bool weighted; /* gives every chosen sample a weight in the loss: finite, above 0 */
@@ -165,12 +162,6 @@ struct selection_policy {
                    struct selection_output *output);
 };
 
-/* The policy called `name`, or NULL. */
-const struct selection_policy *selector_policy_find(const char *name);
-/* All of them, in the order of the registry. */
-size_t selector_policy_count(void);
-const struct selection_policy *selector_policy_at(size_t index);
-/* Their names, NULL-terminated, for suggestions. */
-const char *const *selector_policy_names(void);
+CFG_REGISTRY(selector_policy, struct selection_policy, SELECTOR_POLICIES)
 
 #endif

@@ -13,38 +13,16 @@
 SELECTION_POLICIES(X)
 #undef X
 
-static const struct selection_policy *const POLICIES[] = {
-#define X(name) &selection_##name,
+static const struct cfg_plugin *const ALL[] = {
+#define X(name) &selection_##name.plugin,
     SELECTION_POLICIES(X)
 #undef X
 };
 
-static const char *const NAMES[] = {
-#define X(name) #name,
-    SELECTION_POLICIES(X)
-#undef X
-        NULL,
+const struct cfg_registry SELECTOR_POLICIES = {
+    .what = "selection policy",
+    .key = "policy",
+    .expected = "a mapping such as {policy: random, limit: 1000}",
+    .at = ALL,
+    .count = WEIR_COUNT(ALL),
 };
-
-const struct selection_policy *selector_policy_find(const char *name)
-{
-    for (size_t i = 0; i < WEIR_COUNT(POLICIES); i++)
-        if (weir_str_equal(POLICIES[i]->name, name))
-            return POLICIES[i];
-    return NULL;
-}
-
-size_t selector_policy_count(void)
-{
-    return WEIR_COUNT(POLICIES);
-}
-
-const struct selection_policy *selector_policy_at(size_t index)
-{
-    return POLICIES[index];
-}
-
-const char *const *selector_policy_names(void)
-{
-    return NAMES;
-}

@@ -7,6 +7,7 @@
 #include "selector/policies/draw.h"
 #include "selector/scoring/scoring.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { STAGES_MAX = 16, METHOD_OPTIONS_MAX = 64 };
@@ -37,13 +38,12 @@ static const struct cfg_key OPTIONS[] = {
     CFG_END,
 };
 
-/* As written; the method's own options lie behind it. */
+/* As written. */
 struct score {
     const char *method;
     bool balance;
     uint64_t from_trigger;
 };
-enum { OPTIONS_AT = (sizeof(struct score) + 15) / 16 * 16 };
 
 static const struct cfg_key SCORE_KEYS[] = {
     CFG_TEXT(struct score, method, .required = true, .doc = "how scores become a choice"),
@@ -65,51 +65,25 @@ static const struct cfg_key SCORES_KEYS[] = {
 
 /* ---- reading ---- */
 
-static enum weir_status find_method(const struct weir_yaml_node *node,
-                                    const struct scoring_method **ret_method,
-                                    struct weir_error *err)
-{
-    const struct weir_yaml_node *value = weir_yaml_get(node, "method");
-    const char *name = weir_yaml_text(value);
-    if (!name) {
-        struct score score = {0};
-        return cfg_read(SCORE_KEYS, CFG_OPEN, node, "selection.score", NULL, &score, err);
-    }
-    *ret_method = scoring_find(name);
-    if (*ret_method)
-        return WEIR_OK;
-    WEIR_AUTO_BUF known = {0};
-    for (const char *const *one = scoring_names(); *one; one++)
-        weir_buf_printf(&known, "%s%s", known.size ? ", " : "", *one);
-    const char *near = cfg_nearest(name, scoring_names());
-    return weir_yaml_fail(value, err,
-                          "selection.score.method: expected one of %s, found '%s'%s%s%s",
-                          weir_buf_text(&known), name, near ? " (did you mean '" : "",
-                          near ? near : "", near ? "'?)" : "");
-}
-
 static enum weir_status read_stage(const struct weir_yaml_node *node, struct coreset *own,
                                    struct weir_error *err)
 {
     struct stage *stage = &own->stages[own->stage_count];
-    const struct scoring_method *method = NULL;
-    enum weir_status status = find_method(node, &method, err);
+    const struct cfg_shared shared = {SCORE_KEYS, sizeof(struct score)};
+    struct cfg_opened opened = {0};
+    enum weir_status status =
+        cfg_plugin_open(&SELECTOR_SCORING_METHODS, &shared, node, "selection.score", &opened, err);
     if (status)
         return status;
-    weir_require(method && method->options_size <= METHOD_OPTIONS_MAX);
-    _Alignas(16) uint8_t written[OPTIONS_AT + METHOD_OPTIONS_MAX] = {0};
-    WEIR_AUTO_FREE struct cfg_key *keys = cfg_join(SCORE_KEYS, method->options, OPTIONS_AT);
-    status = cfg_read(keys, CFG_CLOSED, node, "selection.score", NULL, written, err);
-    if (status)
-        return status;
-    struct score score;
-    memcpy(&score, written, sizeof score);
-    memcpy(stage->options, written + OPTIONS_AT, METHOD_OPTIONS_MAX);
-    own->from[own->stage_count++] = score.from_trigger;
+    WEIR_AUTO_FREE const struct score *score = opened.memory;
+    const struct scoring_method *method = (const struct scoring_method *)opened.plugin;
+    weir_require(method->options_size <= METHOD_OPTIONS_MAX);
+    memcpy(stage->options, opened.options, method->options_size);
+    own->from[own->stage_count++] = score->from_trigger;
     stage->scored = (struct selection_scored){
         .method = method,
         .options = stage->options,
-        .balance = score.balance,
+        .balance = score->balance,
         .presample = own->presample,
     };
     return WEIR_OK;
@@ -222,15 +196,7 @@ static void describe(struct weir_buf *out)
     cfg_document(SCORE_KEYS, out);
     weir_buf_append_text(out, "\n### selection.scores\n\nScores that others have paid for.\n\n");
     cfg_document(SCORES_KEYS, out);
-    for (size_t i = 0; i < scoring_count(); i++) {
-        const struct scoring_method *method = scoring_at(i);
-        weir_buf_printf(out, "\n### selection.score.method: %s\n\n%s.\n", method->name,
-                        method->summary);
-        if (method->options[0].name) {
-            weir_buf_append_text(out, "\n");
-            cfg_document(method->options, out);
-        }
-    }
+    cfg_registry_document(&SELECTOR_SCORING_METHODS, "### selection.score.method", out);
 }
 
 const struct selection_policy selection_coreset = {

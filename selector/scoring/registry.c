@@ -11,38 +11,16 @@
 SCORING_METHODS(X)
 #undef X
 
-static const struct scoring_method *const METHODS[] = {
-#define X(name) &scoring_##name,
+static const struct cfg_plugin *const ALL[] = {
+#define X(name) &scoring_##name.plugin,
     SCORING_METHODS(X)
 #undef X
 };
 
-static const char *const NAMES[] = {
-#define X(name) #name,
-    SCORING_METHODS(X)
-#undef X
-        NULL,
+const struct cfg_registry SELECTOR_SCORING_METHODS = {
+    .what = "scoring method",
+    .key = "method",
+    .expected = "a mapping such as {method: loss}",
+    .at = ALL,
+    .count = WEIR_COUNT(ALL),
 };
-
-const struct scoring_method *scoring_find(const char *name)
-{
-    for (size_t i = 0; i < WEIR_COUNT(METHODS); i++)
-        if (weir_str_equal(METHODS[i]->name, name))
-            return METHODS[i];
-    return NULL;
-}
-
-size_t scoring_count(void)
-{
-    return WEIR_COUNT(METHODS);
-}
-
-const struct scoring_method *scoring_at(size_t index)
-{
-    return METHODS[index];
-}
-
-const char *const *scoring_names(void)
-{
-    return NAMES;
-}

@@ -16,7 +16,7 @@
 #define SELECTOR_SCORING_SCORING_H
 
 #include "core/base/rng.h"
-#include "core/config/schema.h"
+#include "core/config/plugin.h"
 #include "selector/scoring/progress.h"
 
 /* What a method must know of each candidate. */
@@ -57,10 +57,7 @@ struct scoring_holdout {
 };
 
 struct scoring_method {
-    const char *name;
-    const char *summary;
-    const struct cfg_key *options;
-    size_t options_size;
+    CFG_PLUGIN;
     enum scoring_wants wants;
     bool wants_holdout_loss; /* also the loss by a model that was trained on held-out samples */
     struct scoring_holdout (*holdout)(const void *options); /* required with it */
@@ -82,9 +79,6 @@ bool scoring_choose(const struct scoring_method *method, const void *options,
 /* A schedule of methods: stage i begins with trigger from[i]; from[0] <= 1, ascending. */
 size_t scoring_stage_at(const uint64_t *from, size_t count, uint64_t trigger);
 
-const struct scoring_method *scoring_find(const char *name);
-size_t scoring_count(void);
-const struct scoring_method *scoring_at(size_t index);
-const char *const *scoring_names(void);
+CFG_REGISTRY(scoring, struct scoring_method, SELECTOR_SCORING_METHODS)
 
 #endif

@@ -234,12 +234,7 @@ void storage_declarations_document(struct weir_buf *out)
         out, "datasets[].source.s3",
         "A bucket, which is read by ranges, or mirrored into the data directory (import: copy).",
         STORAGE_S3_KEYS);
-    for (size_t i = 0; i < format_count(); i++) {
-        WEIR_AUTO_FREE char *title =
-            weir_format("datasets[].source.format: %s", format_at(i)->name);
-
-        document(out, title, format_at(i)->summary, format_at(i)->options);
-    }
+    cfg_registry_document(&STORAGE_FORMATS, "### datasets[].source.format", out);
     document(out, "datasets[].time", "When a sample happened.", STORAGE_TIME_KEYS);
     document(out, "datasets[].label", "What is to be learnt; `label: none` if nothing.",
              STORAGE_LABEL_KEYS);

@@ -103,21 +103,8 @@ enum weir_status storage_source_declared(struct declaration *d, const char *data
     if (status != WEIR_OK)
         return status;
     d->format = format_find(d->source.format);
-    if (!d->format) {
-        const char *nearest = cfg_nearest(d->source.format, format_names());
-        WEIR_AUTO_BUF names = {0};
-
-        for (size_t i = 0; i < format_count(); i++)
-            weir_buf_printf(&names, "%s%s",
-                            i == 0                   ? ""
-                            : i + 1 < format_count() ? ", "
-                                                     : " or ",
-                            format_at(i)->name);
-        return weir_yaml_fail(weir_yaml_get(node, "format"), err,
-                              "%s.format: found '%s', expected %s%s%s%s", path, d->source.format,
-                              weir_buf_text(&names), nearest ? " (did you mean " : "",
-                              nearest ? nearest : "", nearest ? "?)" : "");
-    }
+    if (!d->format)
+        return cfg_plugin_unknown(&STORAGE_FORMATS, weir_yaml_get(node, "format"), path, err);
     status = check_source_keys(d, path, node, err);
     if (status == WEIR_OK)
         status = storage_s3_declared(d, path, node, err);

@@ -6,7 +6,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/error.h"
-#include "core/config/schema.h"
+#include "core/config/plugin.h"
 
 enum {
     FORMAT_HEAD_MAX = 64 << 10,    /* bytes of the beginning of a file that each call sees */
@@ -168,10 +168,7 @@ struct format_start {
 };
 
 struct format {
-    const char *name;
-    const char *summary;
-    const struct cfg_key *options; /* read from the `source` mapping; never NULL */
-    size_t options_size;
+    CFG_PLUGIN;             /* options are read from the `source` mapping */
     unsigned gives;         /* ORed format_from */
     bool is_one_sample;     /* a file is a sample: the window stays empty, nothing is read */
     bool counts_lines;      /* places are "file:line", else "file: record n, byte b" */
@@ -206,12 +203,7 @@ struct format {
                       struct weir_buf *out);
 };
 
-/* NULL for an unknown name. */
-const struct format *format_find(const char *name);
-size_t format_count(void);
-const struct format *format_at(size_t index);
-/* NULL-terminated, for cfg_nearest() and messages. */
-const char *const *format_names(void);
+CFG_REGISTRY(format, struct format, STORAGE_FORMATS)
 
 /* "i32", NULL-terminated, in the order of enum format_type. */
 extern const char *const FORMAT_TYPE_NAMES[];

@@ -2,7 +2,6 @@
 #include "storage/formats/format.h"
 
 #include <assert.h>
-#include <string.h>
 
 // clang-format off
 #define FORMATS(X) X(binary) X(csv) X(files) X(jsonl) X(mds) X(tar) X(tfrecord)
@@ -12,43 +11,19 @@
 FORMATS(X)
 #undef X
 
-static const struct format *const REGISTRY[] = {
-#define X(name) &format_##name,
+static const struct cfg_plugin *const ALL[] = {
+#define X(name) &format_##name.plugin,
     FORMATS(X)
 #undef X
 };
 
-static const char *const NAMES[] = {
-#define X(name) #name,
-    FORMATS(X)
-#undef X
-        NULL,
+const struct cfg_registry STORAGE_FORMATS = {
+    .what = "format",
+    .key = "format",
+    .expected = "a name such as csv",
+    .at = ALL,
+    .count = WEIR_COUNT(ALL),
 };
 
 const char *const FORMAT_ROLE_NAMES[] = {"time", "label", "subject", "key"};
 static_assert(WEIR_COUNT(FORMAT_ROLE_NAMES) == FORMAT_ROLES, "a role lacks its name");
-
-size_t format_count(void)
-{
-    return WEIR_COUNT(REGISTRY);
-}
-
-const struct format *format_at(size_t index)
-{
-    weir_require(index < WEIR_COUNT(REGISTRY));
-    return REGISTRY[index];
-}
-
-const struct format *format_find(const char *name)
-{
-    for (size_t i = 0; i < WEIR_COUNT(REGISTRY); i++) {
-        if (strcmp(REGISTRY[i]->name, name) == 0)
-            return REGISTRY[i];
-    }
-    return NULL;
-}
-
-const char *const *format_names(void)
-{
-    return NAMES;
-}

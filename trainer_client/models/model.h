@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/rng.h"
-#include "core/config/schema.h"
+#include "core/config/plugin.h"
 #include "trainer_client/models/gradient.h"
 
 #include <weir/client.h>
@@ -23,10 +23,7 @@ struct model_plan {
 };
 
 struct model {
-    const char *name;
-    const char *summary;
-    const struct cfg_key *options;
-    size_t options_size;
+    CFG_PLUGIN;
 
     /* Required. Sets rows and embedding from the options and the tensors of any batch of the job.
      * INVALID, naming the tensor, when the model cannot work on them. */
@@ -51,11 +48,7 @@ struct model {
                   const void *scratch, float *embeddings);
 };
 
-size_t model_count(void);
-const struct model *model_at(size_t index);
-const struct model *model_find(const char *name); /* NULL: there is none */
-/* NULL-terminated, for messages and nearest suggestions. */
-const char *const *model_names(void);
+CFG_REGISTRY(model, struct model, TRAINER_MODELS)
 
 /* For messages: "text ragged i32, dense f32". */
 void model_describe_tensors(const struct weir_batch *batch, char *text, size_t size);

@@ -13,42 +13,20 @@
 MODELS(X)
 #undef X
 
-static const struct model *const MODEL[] = {
-#define X(name) &model_##name,
+static const struct cfg_plugin *const ALL[] = {
+#define X(name) &model_##name.plugin,
     MODELS(X)
 #undef X
 };
 
-static const char *const NAMES[] = {
-#define X(name) #name,
-    MODELS(X)
-#undef X
-        NULL,
+const struct cfg_registry TRAINER_MODELS = {
+    .what = "model",
+    .key = "name",
+    .expected = "a name, or {name: NAME, its options}",
+    .takes_name = true,
+    .at = ALL,
+    .count = WEIR_COUNT(ALL),
 };
-
-size_t model_count(void)
-{
-    return WEIR_COUNT(MODEL);
-}
-
-const struct model *model_at(size_t index)
-{
-    return MODEL[index];
-}
-
-const struct model *model_find(const char *name)
-{
-    for (size_t i = 0; i < WEIR_COUNT(MODEL); i++) {
-        if (weir_str_equal(MODEL[i]->name, name))
-            return MODEL[i];
-    }
-    return NULL;
-}
-
-const char *const *model_names(void)
-{
-    return NAMES;
-}
 
 void model_describe_tensors(const struct weir_batch *batch, char *text, size_t size)
 {

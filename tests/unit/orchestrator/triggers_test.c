@@ -261,7 +261,7 @@ static void mistakes_name_the_place_and_the_cure(void **state)
         {"{policy: time, every: 1 moon}", "1 month"},
         {"{policy: time, every: 1w, from: soon}", "from: expected a time such as 2002-12-01"},
         {"{policy: time, every: 1 year, from: 2002-01-02, to: 2003-01-01}", "found no boundary"},
-        {"{samples: 3}", "expected the name of a trigger policy"},
+        {"{samples: 3}", "expected a mapping such as {policy: "},
         {"amount", "expected a mapping"},
         {"{policy: ensemble}", "exactly one of"},
         {"{policy: ensemble, at_least: 2, of: [{policy: amount, samples: 3}]}", "never agree"},

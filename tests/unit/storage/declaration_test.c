@@ -217,8 +217,10 @@ static const struct mistake MISTAKES[] = {
      "datasets[0].time: with format csv expected {field: NAME}"},
     {"pipeline: {name: x}\n", "datasets: expected at least one dataset"},
     {"datasets:\n  - name: a\n    source: {path: x, format: cvs}\n    time: {from: mtime}\n",
-     "p.yaml:3:31: datasets[0].source.format: found 'cvs', expected binary, csv, files, "
-     "jsonl, mds, tar or tfrecord (did you mean csv?)"},
+     "p.yaml:3:31: datasets[0].source.format: unknown format 'cvs' (did you mean csv?)"},
+    {"datasets:\n  - name: a\n    source: {path: x, format: parquet}\n    time: {from: mtime}\n",
+     "datasets[0].source.format: unknown format 'parquet', expected one of binary, csv, files, jsonl, "
+     "mds, tar, tfrecord"},
     {"datasets:\n  - name: a\n    source: {path: x, format: csv, delimter: ;}\n"
      "    time: {from: mtime}\n",
      "source.delimter: unknown key (did you mean delimiter?)"},
