@@ -202,10 +202,8 @@ static enum weir_status work(struct trainer *trainer, struct weir_error *err)
     if (!trainer->mode->learns || now_ms < trainer->checkpoint_ms)
         return WEIR_OK;
     status = trainer_checkpoint(trainer, err);
-    /* A large model may take longer to write than the time between two: half of the time is for training. */
-    int64_t done_ms = weir_now_ms(), took_ms = done_ms - now_ms;
-    int64_t every_ms = trainer->order.training.checkpoint_us / 1000;
-    trainer->checkpoint_ms = done_ms + (took_ms > every_ms ? took_ms : every_ms);
+    trainer->checkpoint_ms =
+        training_next_checkpoint_ms(&trainer->order.training, now_ms, weir_now_ms());
     return status;
 }
 

@@ -186,3 +186,11 @@ void training_describe(struct weir_buf *out)
     cfg_document(CHECKPOINT, out);
     cfg_registry_document(&TRAINER_MODELS, "### training.model", out);
 }
+
+int64_t training_next_checkpoint_ms(const struct training *training, int64_t began_ms,
+                                    int64_t done_ms)
+{
+    int64_t every_ms = training->checkpoint_us / 1000, took_ms = done_ms - began_ms;
+
+    return done_ms + (took_ms > every_ms ? took_ms : every_ms);
+}

@@ -36,7 +36,7 @@ struct training {
     _Alignas(16) uint8_t model_options[MODEL_OPTIONS_MAX];
     const struct loss *loss;
     struct optimizer_options optimizer;
-    int64_t checkpoint_us;
+    int64_t checkpoint_us;      /* from the end of one to the beginning of the next, at least */
     struct groups_wanted tells; /* tensors that no model sees */
     bool carries_optimizer;     /* a warm start takes over the optimizer's state too */
 };
@@ -47,6 +47,11 @@ enum weir_status training_read(const struct weir_yaml_node *root, struct trainin
                                struct weir_error *err) WEIR_MUST_USE;
 void training_print(const struct training *training, struct weir_buf *out);
 void training_describe(struct weir_buf *out);
+
+/* Returns when the next checkpoint begins at the earliest, after one that took from `began_ms` to `done_ms`: a large
+ * model may take longer to write than the time between two, and at least half of the time is for training. */
+int64_t training_next_checkpoint_ms(const struct training *training, int64_t began_ms,
+                                    int64_t done_ms);
 
 /* Reads the options of `model` from a mapping (NULL: all defaults) into `options`
  * (MODEL_OPTIONS_MAX bytes). */

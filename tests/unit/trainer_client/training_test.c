@@ -102,6 +102,16 @@ static void the_reference_tells_of_every_model(void **unused)
     assert_non_null(strstr(weir_buf_text(&page), "`checkpoint`"));
 }
 
+static void at_least_half_of_the_time_is_for_training(void **unused)
+{
+    const struct training training = {.checkpoint_us = 5000000};
+
+    (void)unused;
+    assert_int_equal(training_next_checkpoint_ms(&training, 1000, 1200), 1200 + 5000);
+    assert_int_equal(training_next_checkpoint_ms(&training, 1000, 6000), 6000 + 5000);
+    assert_int_equal(training_next_checkpoint_ms(&training, 1000, 21000), 21000 + 20000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -109,6 +119,7 @@ int main(void)
         cmocka_unit_test(everything_can_be_said_and_is_printed_back),
         cmocka_unit_test(complaints_name_the_place_and_what_was_expected),
         cmocka_unit_test(the_reference_tells_of_every_model),
+        cmocka_unit_test(at_least_half_of_the_time_is_for_training),
     };
     return cmocka_run_group_tests_name("training", tests, NULL, NULL);
 }
