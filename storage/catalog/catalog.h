@@ -1,4 +1,4 @@
-/* What storage knows of its datasets, in memory: files, chunk index, which rows are dead, accounting.
+/* The datasets of a store, in memory: files, chunk index, which rows are dead, accounting.
  * Loaded from Postgres at the start and again whenever the outcome of a commit is unknown; changed by
  * batches (batch.h) and erasures. Owned by struct storage, used on its loop only. */
 #ifndef WEIR_STORAGE_CATALOG_H
@@ -147,7 +147,7 @@ struct dataset *storage_catalog_at(const struct catalog *catalog, uint64_t numbe
 /* Takes over `dataset`, whose number follows the last one's. */
 void storage_catalog_add(struct catalog *catalog, struct dataset *dataset);
 
-/* What a dataset is made from. */
+/* The declaration of a dataset, and where it was read. */
 struct dataset_origin {
     const char *name;
     const char *file;         /* the pipeline file, for messages */
@@ -200,7 +200,7 @@ const struct chunk_ref *storage_dataset_chunk(const struct dataset *dataset, uin
 /* The dead rows of a block, made on demand. */
 struct dead_rows *storage_dataset_dead(struct dataset *dataset, uint32_t block);
 bool storage_dataset_is_erased(const struct dataset *dataset, uint32_t block, uint32_t row);
-/* What was told of its samples holds no more: the next edition. */
+/* Invalidates sample locations that were handed out: the next edition. */
 void storage_dataset_turn(struct dataset *dataset);
 /* Erased, removed or replaced. */
 bool storage_dataset_is_dead(const struct dataset *dataset, uint32_t block, uint32_t row);

@@ -16,7 +16,7 @@ enum weir_status storage_source_declared(struct declaration *d, const char *data
 enum weir_status storage_source_check_place(const struct declaration *d, const char *dataset,
                                             const struct weir_yaml_node *source,
                                             struct weir_error *err) WEIR_MUST_USE;
-/* What an erasure does to the bytes. The subject was read. */
+/* Reads how an erasure treats the bytes. The subject was read. */
 enum weir_status storage_erase_declared(struct declaration *d, const char *dataset,
                                         const struct weir_yaml_node *source,
                                         struct weir_error *err) WEIR_MUST_USE;

@@ -8,7 +8,7 @@
 enum weir_status storage_values_declared(struct declaration *declaration,
                                          const struct cfg_texts *values, const char *path,
                                          struct weir_error *err) WEIR_MUST_USE;
-/* What cannot be together with a vector, or without one. */
+/* Refuses what cannot be declared together with a vector, or without one. */
 enum weir_status storage_values_check(const struct declaration *declaration,
                                       const struct place_section *place,
                                       const struct weir_yaml_node *node, const char *path,

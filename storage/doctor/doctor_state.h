@@ -7,7 +7,7 @@
 
 enum { FINDINGS_MAX = 1000, DOCTOR_TRIES_MAX = 5 };
 
-/* What is examined; the order is that of doctor.c's table of advice. */
+/* Objects of an examination, in the order of doctor.c's table of advice. */
 enum doctor_check {
     DOCTOR_CATALOG,
     DOCTOR_IDS,

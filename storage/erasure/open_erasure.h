@@ -317,7 +317,7 @@ void storage_scrub_block(struct open_erasure *erasure, const struct dataset *dat
  * again while it is what it was. */
 void storage_scrub_block_source(struct store *store, struct open_erasure *erasure,
                                 const struct located *found);
-/* What scans have staged is committed: no row of theirs depends on what is written next. */
+/* Commits what scans have staged: no row of theirs depends on what is written next. */
 enum weir_status storage_scrub_flush(struct eraser *eraser, struct weir_error *err) WEIR_MUST_USE;
 /* scrub_record.c: file groups that have changed in memory, of the page's datasets, inside the caller's transaction. */
 enum weir_status storage_scrub_write_groups(struct store *store, const struct open_erasure *erasure,
@@ -350,7 +350,7 @@ enum weir_status storage_scrub_open_sums(struct eraser *eraser, struct open_eras
 enum weir_status storage_scrub_open_extent(struct eraser *eraser, struct open_erasure *erasure,
                                            const struct located *found, struct format_range range,
                                            struct weir_error *err) WEIR_MUST_USE;
-/* What stands there is what an erasure writes. */
+/* True when an erasure has overwritten the bytes. */
 bool storage_scrub_is_done(struct file_window *window, const struct extent *extent);
 /* A sample whose bytes may still lie where they were indexed. */
 bool storage_scrub_has_bytes(const struct located *found);

@@ -1,5 +1,5 @@
-/* What erasures owe to buckets: every object that an erased sample came from, or came from once, is deleted with all
- * its versions (`on_erase: unlink`), or written anew from the mirror, where the sample has been overwritten, and
+/* Work that erasures owe to buckets: every object that an erased sample came from, or came from once, is deleted with
+ * all its versions (`on_erase: unlink`), or written again from the mirror, where the sample has been overwritten, and
  * loses its older versions (`scrub`: it holds other people's samples too).
  *
  * Each is a row of the table `owed` from before the first byte of its erasure is overwritten until it is done;
@@ -27,7 +27,7 @@ enum weir_status storage_owed_plan(struct store *store, struct open_erasure *era
 /* Its files are overwritten: what it owes is due. */
 enum weir_status storage_owed_release(struct eraser *eraser, struct open_erasure *erasure,
                                       struct weir_error *err) WEIR_MUST_USE;
-/* Whether everything it owes is done or has failed five times; storage is pumped when that may have changed. */
+/* *ret_settled: everything it owes is done or has failed five times; storage is pumped when that may have changed. */
 enum weir_status storage_owed_is_settled(struct eraser *eraser, struct open_erasure *erasure,
                                          bool *ret_settled, struct weir_error *err) WEIR_MUST_USE;
 /* Remarks on what is still there, inside the caller's transaction. */
@@ -35,7 +35,7 @@ enum weir_status storage_owed_remark(struct store *store, const struct open_eras
                                      const struct id_list *numbers,
                                      struct weir_error *err) WEIR_MUST_USE;
 
-/* What every erasure that has something in its way is told, in `arena`; at most 1000. */
+/* Obstacles, one of each erasure that has any, in `arena`; at most 1000. */
 struct owed_troubles {
     struct owed_trouble {
         uint64_t erasure;

@@ -1,4 +1,4 @@
-/* What s3_owed.c and s3_owed_plan.c have to agree on about rows of `owed`. */
+/* Columns and states of `owed` that s3_owed.c and s3_owed_plan.c share. */
 #ifndef WEIR_STORAGE_S3_OWED_ROW_H
 #define WEIR_STORAGE_S3_OWED_ROW_H
 

@@ -29,7 +29,7 @@ static inline int storage_order_compare(const struct order_row *x, const struct 
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* What an order was made from: another one of any of these makes another order. */
+/* Inputs of an order: a change of any of these makes another order. */
 struct order_inputs {
     uint64_t dataset;
     uint64_t position;

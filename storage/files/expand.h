@@ -18,12 +18,12 @@ enum {
 #define EXPAND_BYTES_MAX (UINT64_C(64) << 30)
 
 bool storage_is_compressed(const struct dataset *dataset, const char *path);
-/* Whether the copy of `path` holds it expanded. */
+/* True when the copy of `path` holds it expanded. */
 bool storage_is_expanded(const struct dataset *dataset, const char *path);
 /* What the name of a file of many samples says that it is compressed with, if nothing here expands
  * that and its bytes do not tell; or NULL. */
 const char *storage_compressor_of(const struct dataset *dataset, const char *path);
-/* What stored_file.source_inode is: the inode; of an expanded file its size is in it, too. */
+/* Value of stored_file.source_inode: the inode; of an expanded file its size is in it, too. */
 uint64_t storage_source_identity(const struct dataset *dataset, const char *path,
                                  const struct stat *source);
 

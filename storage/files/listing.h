@@ -43,9 +43,9 @@ struct listing *storage_listing_new(const struct dataset *dataset, const struct 
                                     storage_folder_fn *on_folder, void *owner);
 void storage_listing_free(struct listing *listing);
 
-/* Whether a walk would tell a file of this path, or read it for what it says of others: a manifest, a sidecar. */
+/* True when a walk reports a file of this path, or reads it for what it says of others: a manifest, a sidecar. */
 bool storage_listing_wants(const struct dataset *dataset, const char *path);
-/* Whether a walk would tell a file of this path. */
+/* True when a walk reports a file of this path. */
 bool storage_listing_is_sample(const struct dataset *dataset, const char *path);
 
 /* Looks at up to about 1000 directory entries. NOT_FOUND when there is no source folder (any more): then

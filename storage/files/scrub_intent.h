@@ -33,7 +33,7 @@ static inline bool storage_scrub_is_dropped(const struct scrub_intent *intent)
 }
 /* They are overwritten, and on disk. */
 void storage_scrub_done(const char *data_dir, const struct scrub_intent *intents, size_t count);
-/* What is intended in a file is intended in the one that it is known to be now. */
+/* Moves the intents of a file to the one that it is known to be now. */
 enum weir_status storage_scrub_intents_follow(const char *data_dir,
                                               const struct stored_file *before,
                                               const struct stored_file *now,

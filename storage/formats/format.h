@@ -50,7 +50,7 @@ struct format_field {
     size_t count;           /* numbers of a list, at most FORMAT_LIST_MAX; 0: a single value */
 };
 
-/* What a sample has beside its bytes: when it happened, what is to be learnt, whose it is, what it is. */
+/* Fields of a sample beside its bytes: when it happened, what is to be learnt, whose it is, what it is. */
 enum format_role { FORMAT_TIME, FORMAT_LABEL, FORMAT_SUBJECT, FORMAT_KEY, FORMAT_ROLES };
 
 struct format_fields {
@@ -81,7 +81,7 @@ struct format_list {
     size_t count;
 };
 
-/* What text and lists point to is valid during the call of the sink. */
+/* Text and lists are valid during the call of the sink. */
 struct format_value {
     enum format_value_kind kind;
     union {
@@ -130,7 +130,7 @@ struct format_records {
     enum format_order order;
 };
 
-/* What an index run tells. Called in the order of the file, from inside index(). */
+/* Receiver of an index run, called in the order of the file, from inside index(). */
 struct format_sink {
     void *owner;
     void (*sample)(void *owner, const struct format_sample *sample);

@@ -54,7 +54,7 @@ uint64_t mds_shard_begin(struct weir_bytes head, uint64_t number);
 /* False when the sizes of the columns do not add up to those of the sample. */
 bool mds_shard_split(const struct mds_shard *shard, struct weir_bytes sample,
                      struct weir_bytes columns[MDS_COLUMNS_MAX]) WEIR_MUST_USE;
-/* Whether an erasure has been here. */
+/* True when an erasure has overwritten the sample. */
 bool mds_shard_is_scrubbed(const struct mds_shard *shard, const struct weir_bytes *columns);
 
 /* The value of a column; of JSON a list alone. False when it has no place for one. */

@@ -57,7 +57,7 @@ void storage_batch_meet_blocked(struct batch *batch, uint64_t hash);
 /* The newest row had been erased before. */
 void storage_batch_returned(struct batch *batch);
 
-/* What else the transaction of the commit writes, at its end. Its failure is the commit's. */
+/* Writes more at the end of the commit's transaction. Its failure is the commit's. */
 typedef enum weir_status storage_batch_also_fn(void *owner, struct weir_db *db,
                                                struct weir_error *err);
 void storage_batch_also(struct batch *batch, storage_batch_also_fn *also, void *owner);

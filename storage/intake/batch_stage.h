@@ -1,4 +1,4 @@
-/* What a batch holds between staging and commit; only batch.c and batch_commit.c look inside. */
+/* State of a batch between staging and commit; only batch.c and batch_commit.c look inside. */
 #ifndef WEIR_STORAGE_BATCH_STAGE_H
 #define WEIR_STORAGE_BATCH_STAGE_H
 

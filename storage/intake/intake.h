@@ -9,7 +9,7 @@
 #include "storage/intake/batch.h"
 #include "storage/intake/unclaimed.h"
 
-/* Whether the file's name holds a time. */
+/* True when the file's name holds a time. */
 enum named { NAMED_UNREAD, NAMED_TIME, NAMED_NONE };
 
 struct intake {

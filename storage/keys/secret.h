@@ -16,7 +16,7 @@ struct storage_secret {
     unsigned shift; /* bits that hashes of names lack: 0 but where a test wants collisions */
 };
 
-/* What is hashed: equal bytes in two domains have unrelated hashes. */
+/* Domain of a hash: equal bytes in two domains have unrelated hashes. */
 enum storage_hash_domain {
     HASH_SUBJECT = 1,  /* a data subject */
     HASH_PATH = 2,     /* path of an erased one-sample file, of an older Weir or in a bucket */

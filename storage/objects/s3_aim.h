@@ -1,4 +1,4 @@
-/* What is to be done next with an object that erased samples came from, by the versions that are listed of it.
+/* The next step for an object that erased samples came from, by the versions that are listed of it.
  * Pure. */
 #ifndef WEIR_STORAGE_S3_AIM_H
 #define WEIR_STORAGE_S3_AIM_H

@@ -49,7 +49,7 @@ void s3_cache_free(struct s3_cache *cache);
 struct s3_body *s3_cache_body(struct s3_cache *cache, uint32_t dataset, const char *path);
 /* Copies what `model` says; forgets what was known under that path. */
 struct s3_body *s3_cache_add_body(struct s3_cache *cache, const struct s3_body *model);
-/* What is there of it is overwritten with zeros, as soon as nobody pins it. */
+/* Overwrites its blocks with zeros, as soon as nobody pins them. */
 void s3_cache_forget(struct s3_cache *cache, struct s3_body *body);
 /* Frees a body that has no blocks, and is not known to anybody else. */
 void s3_cache_tidy(struct s3_cache *cache, struct s3_body *body);

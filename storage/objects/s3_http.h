@@ -14,7 +14,7 @@ struct s3_http *s3_http_new(struct weir_loop *loop);
 void s3_http_free(struct s3_http *http);
 void s3_http_drop(struct s3_http *http);
 
-/* What is sent: the first `size` bytes of an open file, which stays the caller's. */
+/* Body of a request: the first `size` bytes of an open file, which stays the caller's. */
 struct s3_upload {
     int fd;
     uint64_t size;

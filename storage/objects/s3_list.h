@@ -31,7 +31,7 @@ struct s3_page {
 /* Everything in the page lives in `arena`. CORRUPT "found …, expected …" for anything but such a page. */
 enum weir_status s3_page_read(struct weir_bytes xml, struct weir_arena *arena,
                               struct s3_page *ret_page, struct weir_error *err) WEIR_MUST_USE;
-/* What a key once was, or is now. */
+/* A version of a key, past or present. */
 struct s3_version {
     const char *id;   /* "" in a store that has none, "null" of one written before there were any */
     const char *etag; /* NULL: a delete marker */

@@ -32,7 +32,7 @@ void storage_mirror_hurry(struct mirrors *mirrors, const struct dataset *dataset
 /* How its bucket is asked; NULL when that cannot be, which the trouble says. */
 const struct s3_remote *storage_mirror_remote(struct mirrors *mirrors,
                                               const struct dataset *dataset);
-/* Whether an erasure has yet to write the object of this path anew, or is about to. */
+/* True when an erasure has yet to rewrite the object of this path. */
 bool storage_mirror_rewrites(struct mirrors *mirrors, const struct dataset *dataset,
                              const char *path);
 /* An erasure has written the object under `key`, and it is known as it is now: an older listing is not believed. */

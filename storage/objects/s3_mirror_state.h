@@ -64,7 +64,7 @@ char *s3_mirror_path(const struct mirror *mirror, const char *key) WEIR_MUST_USE
 /* The file at `path` is the object as it is listed. */
 bool s3_mirror_was_fetched(const char *path, const struct s3_object *object);
 bool s3_mirror_gets_shell(const struct mirror *mirror, const struct s3_object *object);
-/* What is read from the bucket from now on is another object. */
+/* Drops the ranges that were read of an object which has become another one. */
 void s3_mirror_forget_ranges(const struct mirror *mirror, const char *key);
 /* The object is known as it is listed. */
 enum weir_status s3_mirror_remember(struct mirror *mirror, const struct s3_object *object,

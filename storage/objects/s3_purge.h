@@ -1,4 +1,4 @@
-/* What an erasure does with one object of a bucket: lists its versions, does what s3_aim.h says is next, and lists
+/* An erasure from one object of a bucket: lists its versions, takes the step that s3_aim.h names, and lists
  * them again, until nothing is left to do. One object at a time. */
 #ifndef WEIR_STORAGE_S3_PURGE_H
 #define WEIR_STORAGE_S3_PURGE_H
@@ -27,7 +27,7 @@ struct s3_purge_job {
     const char *path; /* of the file that a rewrite sends */
     /* NULL: it is there. Else it is made from the object with this ETag, and s3_purge_prepared() called. */
     void (*prepare)(void *owner, const char *etag);
-    /* What is wanted, asked anew for each list of versions; what it points to lives until the next call. */
+    /* Returns the aim, asked again for each list of versions; its pointers live until the next call. */
     enum weir_status (*look)(void *owner, const struct s3_versions *versions,
                              struct s3_aim *ret_aim, struct weir_error *err);
     /* A rewrite has been sent; it has this ETag. */

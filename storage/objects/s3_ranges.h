@@ -44,9 +44,9 @@ bool s3_ranges_read(struct s3_ranges *ranges, const struct s3_span *span, uint8_
 /* A file without a name, of the size of theirs, that holds nothing but these ranges of one file; -1 when they are not
  * there, or there is no memory for it. */
 int s3_ranges_open(struct s3_ranges *ranges, const struct s3_span *spans, size_t count);
-/* What came of the newest question about objects of the dataset, for people; NULL: all is well. */
+/* Returns why the newest request for objects of the dataset failed, for people; NULL: it did not. */
 const char *s3_ranges_trouble(const struct s3_ranges *ranges, const struct dataset *dataset);
-/* What is known of the object is forgotten, its bytes overwritten. */
+/* Forgets the object and overwrites its bytes. */
 void s3_ranges_forget(struct s3_ranges *ranges, const struct dataset *dataset, const char *path);
 
 #endif

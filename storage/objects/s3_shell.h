@@ -7,12 +7,12 @@
 #include "storage/catalog/catalog.h"
 #include "storage/objects/s3_list.h"
 
-/* Whether the object of this path gets a shell. */
+/* True when the object of this path gets a shell. */
 bool s3_shell_is_for(const struct dataset *dataset, const char *path);
 /* Makes one at `incoming` and puts it at `path`, in place of what is there. IO. */
 enum weir_status s3_shell_put(const char *incoming, const char *path,
                               const struct s3_object *object, struct weir_error *err) WEIR_MUST_USE;
-/* What an older Weir has mirrored there is given up: the file stays what it is, but for its bytes. IO. */
+/* Turns a file that an older Weir has mirrored there into a shell: it keeps its identity and loses its bytes. IO. */
 enum weir_status s3_shell_empty(const char *path, struct weir_error *err) WEIR_MUST_USE;
 
 #endif

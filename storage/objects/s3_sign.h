@@ -29,7 +29,7 @@ struct s3_request {
     char date[S3_DATE_TEXT]; /* "20130524T000000Z" */
 };
 
-/* What the x-amz-content-sha256 header has to say. */
+/* Value of the x-amz-content-sha256 header. */
 const char *s3_body_sha256(const struct s3_request *request);
 void s3_date(int64_t time_us, char date[S3_DATE_TEXT]);
 /* Appends `text` with everything but letters, digits and -_.~ percent-encoded; slashes stay if asked. */

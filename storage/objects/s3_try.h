@@ -31,7 +31,7 @@ void s3_try_again(struct s3_try *question, const char *why);
 struct s3_range {
     uint64_t from, size;
 };
-/* Whether a 206 holds these bytes of the object with this ETag, and says so; else what it is, in 128 characters. */
+/* True when a 206 holds these bytes of the object with this ETag, and fills `text` with what it is. */
 bool s3_answer_is(const struct s3_answer *answer, const struct s3_range *asked, const char *etag,
                   char text[128]);
 

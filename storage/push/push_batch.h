@@ -6,7 +6,7 @@
 #include "storage/push/push.h"
 #include "storage/push/segment.h"
 
-/* What a client is told of a batch, and told again. */
+/* The answer to a batch, the same each time it is asked for. */
 struct push_answer {
     uint64_t number;
     uint64_t digest; /* of the payload */

@@ -35,7 +35,7 @@ enum weir_status storage_segment_read(const struct segment *segment, uint64_t at
                                       size_t size, struct weir_error *err) WEIR_MUST_USE;
 enum weir_status storage_segment_sync(const struct segment *segment,
                                       struct weir_error *err) WEIR_MUST_USE;
-/* What readers compare. */
+/* Fills the identity that readers compare. */
 enum weir_status storage_segment_describe(const struct segment *segment, struct stat *ret_stat,
                                           struct weir_error *err) WEIR_MUST_USE;
 

@@ -18,7 +18,7 @@ enum {
     READ_BYTES_MAX = 256 << 20,   /* … unless its first sample alone does */
 };
 
-/* What samples are served from; borrowed. */
+/* Sources of every answer about samples; borrowed. */
 struct serving {
     struct store *store;
     const struct gather_from *from;

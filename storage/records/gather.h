@@ -17,7 +17,7 @@ struct gather_range {
 
 struct s3_ranges;
 
-/* What they are read from. */
+/* Sources of the bytes; borrowed. */
 struct gather_from {
     struct open_files *files;
     const struct storage_secret *secret;

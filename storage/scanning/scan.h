@@ -14,7 +14,7 @@
 #include "storage/scanning/watch.h"
 #include "storage/store/store.h"
 
-/* What a scan works with; borrowed. */
+/* Tools of a scan; borrowed. */
 struct scan_tools {
     struct store *store;
     const struct gather_from *from;

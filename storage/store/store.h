@@ -1,4 +1,4 @@
-/* What every room of storage works on: one thread, one loop, one connection to Postgres, one catalog. Owned by struct
+/* The store that every room works on: one thread, one loop, one connection to Postgres, one catalog. Owned by struct
  * storage, which loads it and is asked to work through it; borrowed by the rooms for as long as they live. */
 #ifndef WEIR_STORAGE_STORE_H
 #define WEIR_STORAGE_STORE_H

@@ -24,7 +24,7 @@ enum weir_status storage_sum_rows_put(struct sum_rows *rows, const struct block_
                                       struct block_sum sum, struct weir_error *err) WEIR_MUST_USE;
 enum weir_status storage_sum_rows_write(struct sum_rows *rows,
                                         struct weir_error *err) WEIR_MUST_USE;
-/* What is known of a file goes, in the caller's transaction. */
+/* Drops the sums of a file, in the caller's transaction. */
 enum weir_status storage_sum_rows_drop(struct weir_db *db, uint32_t dataset, uint64_t file,
                                        struct weir_error *err) WEIR_MUST_USE;
 
