@@ -1,4 +1,4 @@
-/* What a person typed, as the arguments of a topic. Pure but for the erasure's uuid, which is drawn. */
+/* Typed options as the arguments of a topic. Pure but for the erasure's uuid, which is drawn. */
 #ifndef CLI_ARGUMENTS_H
 #define CLI_ARGUMENTS_H
 

@@ -19,7 +19,7 @@ static bool takes_next_word(const char *word)
     return false;
 }
 
-/* Where the command's first word stands; `argc` when there is none. Only common options may stand before it. */
+/* Returns the index of the command's first word; `argc` when there is none. Only common options may stand before it. */
 static int first_word(int argc, char **argv)
 {
     int at = 1;
@@ -28,7 +28,7 @@ static int first_word(int argc, char **argv)
     return at < argc ? at : argc;
 }
 
-/* How many of the words at argv[at] are `command`'s; 0: it is another one. */
+/* Returns how many of the words at argv[at] are `command`'s; 0: it is another one. */
 static int words_matched(const struct cli_command *command, int argc, char **argv, int at)
 {
     const char *words = command->words;
@@ -43,7 +43,7 @@ static int words_matched(const struct cli_command *command, int argc, char **arg
     return 0;
 }
 
-/* Whether `command` is called `group` and something: "erase list" of "erase". */
+/* True when `command` is called `group` and something: "erase list" of "erase". */
 static bool in_group(const struct cli_command *command, const char *group)
 {
     size_t size = strcspn(command->words, " ");

@@ -1,4 +1,4 @@
-/* What a command of `weir` is: one row of a const table. And what a person typed: one struct cli_call. */
+/* Commands of `weir`, each a row of a const table, and the call that a person typed. */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 

@@ -7,7 +7,7 @@
 size_t cli_command_count(void);
 const struct cli_command *cli_command_at(size_t index);
 
-/* What every command takes: --data-dir, --json, --help, --version. */
+/* Options that every command takes: --data-dir, --json, --help, --version. */
 extern const struct weir_option CLI_COMMON_OPTIONS[];
 
 /* Reads a command line (argv[0] is the program). `ret_call->command` stays NULL when no command is named, which is fine

@@ -1,4 +1,4 @@
-/* Where input can be cut into batches: behind whole records. Pure; what is read in pieces is cut where it would be cut
+/* Cutting input into batches, after whole records. Pure; input that is read in pieces is cut where it would be cut
  * in one. */
 #ifndef CLI_CUT_H
 #define CLI_CUT_H
@@ -20,12 +20,12 @@ struct cli_cut {
     bool in_quotes, at_field, after_quote;
 };
 
-/* What storage says of the dataset. UNSUPPORTED for a format that this program cannot cut. */
+/* Sets up the cut for a format as storage describes it. UNSUPPORTED for a format that this program cannot cut. */
 enum weir_status cli_cut_init(struct cli_cut *cut, const char *format, uint64_t record_bytes,
                               const char *delimiter, struct weir_error *err) WEIR_MUST_USE;
-/* Whether each batch needs to begin with the first record of the input, its header. */
+/* True when each batch has to begin with the first record of the input, its header. */
 bool cli_cut_has_header(const struct cli_cut *cut);
-/* Whether records are counted by their lines. */
+/* True when records are counted by their lines. */
 bool cli_cut_counts_lines(const struct cli_cut *cut);
 
 /* Begins anew: a record begins at `from`. */

@@ -1,4 +1,4 @@
-/* What an erasure is asked for by: subjects, keys and sample numbers, from options and from a CSV of them. */
+/* Names that an erasure is requested by: subjects, keys and sample numbers, from options and from a CSV of them. */
 #ifndef CLI_ERASE_NAMES_H
 #define CLI_ERASE_NAMES_H
 

@@ -13,7 +13,7 @@
 
 enum { ASK_AGAIN_MS = 200, TELL_MS = 1000 };
 
-/* What was told last, so that only news is told. */
+/* The lines told last, so that only news is told. */
 struct told {
     char doing[200];
     size_t models_done;
@@ -48,7 +48,7 @@ static enum weir_status ask_until_over(struct cli_platform *platform, struct que
     return status;
 }
 
-/* Whether this is something else than what was told last, which it is from now on. */
+/* True when `text` differs from the one told last, which it replaces. */
 static bool is_news(char *told, size_t size, const char *text)
 {
     bool same = strncmp(told, text, size - 1) == 0;
@@ -235,7 +235,7 @@ static bool is_paused(const json_t *answer)
            strcmp(cli_text(answer, "state"), "FAILED") == 0;
 }
 
-/* What a removal has met and tries again; each once. */
+/* Tells the obstacles of a removal that is tried again, each once. */
 static void tell_obstacle(const json_t *answer, struct told *told)
 {
     const char *error = cli_text(answer, "error");

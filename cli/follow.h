@@ -1,4 +1,4 @@
-/* What is done between a first answer and what is shown: waiting for an erasure, or an examination, to end. */
+/* Steps between the first answer and the page: waiting for an erasure, or an examination, to end. */
 #ifndef CLI_FOLLOW_H
 #define CLI_FOLLOW_H
 

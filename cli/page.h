@@ -1,4 +1,4 @@
-/* What a person is shown: aligned tables and lines of "name  value", written into a buffer first.
+/* Pages for people: aligned tables and lines of "name  value", written into a buffer first.
  * Values are made short: 12,345 · 1.2 MB · 2002-08-22 11:36. */
 #ifndef CLI_PAGE_H
 #define CLI_PAGE_H

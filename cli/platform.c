@@ -70,7 +70,7 @@ static enum weir_status fail_ended(const struct cli_platform *platform, struct w
                                      : line);
 }
 
-/* What ends any waiting before its time. */
+/* Fails once the command was interrupted, or the platform has ended. */
 static enum weir_status check(const struct cli_platform *platform, struct weir_error *err)
 {
     if (platform->interrupted)

@@ -254,7 +254,7 @@ static enum weir_status connect_storage(struct push *push, struct weir_error *er
     return status;
 }
 
-/* Where this client stands, and what batches look like. */
+/* Takes over the position of this client, and the layout of batches. */
 static enum weir_status take_stand(struct push *push, const struct msg_pushed *stand,
                                    struct weir_error *err)
 {
@@ -385,7 +385,7 @@ static json_t *answer_of(const struct push *push)
                      "refusals", push->refusals);
 }
 
-/* What was acknowledged stays; how to go on with the rest. */
+/* Says that acknowledged samples stay, and how to go on with the rest. */
 static enum weir_status explain(const struct push *push, enum weir_status status,
                                 struct weir_error *err)
 {

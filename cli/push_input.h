@@ -1,5 +1,5 @@
-/* What `weir push` reads: bytes of a file or pipe, taken apart into batches of whole records. Knows where in the input
- * each batch stands, so that one can go on behind it. */
+/* Input of `weir push`: bytes of a file or pipe, taken apart into batches of whole records. Knows where in the input
+ * each batch stands, so that reading can go on after it. */
 #ifndef CLI_PUSH_INPUT_H
 #define CLI_PUSH_INPUT_H
 

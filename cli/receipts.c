@@ -158,7 +158,7 @@ static const json_t *find_hash(const json_t *receipts, const char *hash)
     return NULL;
 }
 
-/* Another receipt after the same one: of two histories, one is made up. */
+/* Returns another receipt with the same predecessor: of two histories, one is made up. */
 static const json_t *find_rival(const json_t *receipts, const json_t *receipt)
 {
     for (size_t i = 0; i < json_array_size(receipts); i++) {

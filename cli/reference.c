@@ -107,7 +107,7 @@ enum weir_status cli_reference_load(json_t **ret_reference, struct weir_error *e
 
 /* ---- finding ---- */
 
-/* Whether `path` (not ended by a zero) stands in `title` as whole parts: "batch" in "preprocess.batch". */
+/* True when `path` (not ended by a zero) stands in `title` as whole parts: "batch" in "preprocess.batch". */
 static bool has_parts(const char *title, const char *path, size_t size)
 {
     for (const char *at = title; at != NULL; at = strchr(at, '.')) {
@@ -118,7 +118,7 @@ static bool has_parts(const char *title, const char *path, size_t size)
     return false;
 }
 
-/* Whether `words` names the key of this section: "epochs", "training.epochs", "trigger.every" (of
+/* True when `words` names the key of this section: "epochs", "training.epochs", "trigger.every" (of
  * trigger.policy: …). */
 static bool means_key(const char *title, const char *key, const char *words)
 {

@@ -12,7 +12,7 @@
  *   "keys": [{"key", "type", "default", "bounds", "meaning"}]}]; kind and name only for what plugs in. */
 json_t *cli_reference_parse(const char *page);
 
-/* What the installed programs say. */
+/* Loads the reference that the installed programs print. */
 enum weir_status cli_reference_load(json_t **ret_reference, struct weir_error *err) WEIR_MUST_USE;
 
 /* The entries of `reference` that `words` may mean: a section, a plug-in, or a key, with or without

@@ -23,7 +23,7 @@ cli_exit_fn cli_exit_of_erase_verify;
 /* CLI_EXIT_FAILED when something is wrong. */
 cli_exit_fn cli_exit_of_doctor;
 
-/* What follows "waits … % of its time", by the stage that causes it. */
+/* Returns the words after "waits … % of its time", by the stage that causes it. */
 const char *cli_stage_text(const char *stage);
 /* "0.0012 EUR"; "0.31 CPU s" where nothing has a price; "-" when nothing is known. */
 void cli_cell_cost(struct cli_table *table, const json_t *cost);

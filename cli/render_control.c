@@ -10,7 +10,7 @@ static bool rests_until_resumed(const char *state)
            strcmp(state, "FAILED") == 0;
 }
 
-/* What it does, and what a person may do. */
+/* Shows the state, and the orders that a person may give. */
 static void show_standing(const json_t *answer, struct cli_page *page)
 {
     const char *name = cli_text(answer, "pipeline"), *state = cli_text(answer, "state");
@@ -105,7 +105,7 @@ void cli_render_list(const json_t *answer, struct cli_page *page)
         cli_line(page, "nobody serves this directory: unfinished pipelines rest");
 }
 
-/* What is shown is shown as it comes. */
+/* Renders nothing: lines are shown as they come. */
 void cli_render_nothing(const json_t *answer, struct cli_page *page)
 {
     (void)answer;

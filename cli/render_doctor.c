@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* What it is about: a dataset, an erasure, or the platform ("") */
+/* Writes the subject of a finding: a dataset, an erasure, or the platform ("") */
 static void put_subject(const json_t *finding, struct weir_buf *subject)
 {
     const char *dataset = cli_text(finding, "dataset");

@@ -1,4 +1,4 @@
-/* What `weir push` did. */
+/* The page of `weir push`. */
 #include "cli/answer.h"
 #include "cli/render.h"
 

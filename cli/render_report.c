@@ -25,7 +25,7 @@ static void note_metric(struct metrics *metrics, const json_t *evaluation)
         metrics->names[metrics->count++] = name;
 }
 
-/* What most people look for stands first. */
+/* Puts first the metric that most people look for. */
 static void put_first(struct metrics *metrics, const char *name)
 {
     for (size_t i = 1; i < metrics->count; i++) {
@@ -52,7 +52,7 @@ static const char *title_of(const char *metric)
     return strcmp(metric, "roc_auc") == 0 ? "ROC-AUC" : metric;
 }
 
-/* What the model scored on the first interval that came after it. RFC 3339 times in UTC sort as texts. */
+/* Returns the model's score on the first interval after it. RFC 3339 times in UTC sort as texts. */
 static const json_t *first_value(const json_t *row, const struct metrics *metrics, size_t metric)
 {
     const json_t *evaluations = json_object_get(row, "evaluations");
@@ -104,7 +104,7 @@ static void add_row(struct cli_table *table, const json_t *row, const struct met
     cli_cell_cost(table, json_object_get(row, "cost"));
 }
 
-/* What the trigger policy found at its newest checks. */
+/* Shows the newest checks of the trigger policy. */
 static void show_checks(const json_t *checks, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {

@@ -77,7 +77,7 @@ static bool time_of(const json_t *timeline, const char *step, int64_t *ret_us)
     return text[0] != '\0' && weir_time_parse(text, strlen(text), ret_us);
 }
 
-/* How the newest model came to be: what passed between each step and the one before it. */
+/* Shows how the newest model came to be: the time between each step and the one before it. */
 static void show_timeline(const json_t *pipeline, struct cli_page *page)
 {
     static const struct {

@@ -65,7 +65,7 @@ static void cell_time(struct cli_table *table, double seconds, double whole)
     cli_cell(table, "%.0f %%", whole > 0 ? PERCENT * seconds / whole : 0);
 }
 
-/* What a run goes through on its workers, in order. */
+/* Shows the stages of a run on its workers, in order. */
 static void show_stages(const json_t *run, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {{"stage", false}, {"seconds", true},

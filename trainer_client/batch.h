@@ -15,7 +15,7 @@ struct batch {
     int slot; /* of the memory lent, where its tensors are; -1: they are its own */
 };
 
-/* Whether that frame of the message holds offsets of a ragged tensor: what is used as an index. */
+/* True when that frame of the message holds offsets of a ragged tensor, which are used as indices. */
 bool batch_frame_is_offsets(const struct msg_batch *message, size_t frame);
 
 /* Copies everything out of `message` and `frames`; with a loan the values of tensors stay in the frames, which are

@@ -249,7 +249,7 @@ static void remember_opened(struct weir_client *client, const struct msg_client_
     set_workers(client, opened->workers);
 }
 
-/* What the answer came to. Under `mutex`. */
+/* Takes over the answer to an opening. Under `mutex`. */
 static void take_opened(struct weir_client *client, const struct msg_client_opened *opened)
 {
     struct weir_error failure;

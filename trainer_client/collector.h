@@ -1,4 +1,4 @@
-/* What a run says about each sample, gathered batch by batch in any order and written in id order
+/* Outputs of a run for each sample, gathered batch by batch in any order and written in id order
  * (core/wire/outputs.h). Owned by: struct trainer. */
 #ifndef WEIR_TRAINER_CLIENT_COLLECTOR_H
 #define WEIR_TRAINER_CLIENT_COLLECTOR_H

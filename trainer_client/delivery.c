@@ -251,7 +251,7 @@ static bool is_allowed(const struct delivery *delivery, const struct slot *slot)
     return !delivery->claims || is_answered || !is_shown(delivery, slot);
 }
 
-/* What the loop is to get next: the first batch that is neither consumed nor held, or in relaxed
+/* Returns the batch that the loop gets next: the first that is neither consumed nor held, or in relaxed
  * order the first that may be handed out. `*ret_all` tells whether everything is consumed or held.
  */
 static struct slot *find_next(struct delivery *delivery, bool *ret_all)

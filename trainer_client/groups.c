@@ -89,7 +89,7 @@ static void reserve(struct groups *groups, const struct groups_wanted *wanted, s
             weir_realloc(groups->slices, samples * wanted->slice_count, sizeof *groups->slices);
 }
 
-/* What the tensor called `name` says of each sample, `stride` apart. */
+/* Takes the value of each sample from the tensor called `name`, `stride` apart. */
 static enum weir_status tell(const struct weir_batch *batch, const char *key, const char *name,
                              int64_t *into, size_t stride, struct weir_error *err)
 {

@@ -1,4 +1,4 @@
-/* What the orchestrator wants of this trainer: its `run_is`, kept, with the configuration
+/* The order of the orchestrator to this trainer: its `run_is`, kept, with the configuration
  * understood. */
 #ifndef WEIR_TRAINER_CLIENT_RUN_ORDER_H
 #define WEIR_TRAINER_CLIENT_RUN_ORDER_H

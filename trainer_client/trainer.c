@@ -143,7 +143,7 @@ static enum weir_status finish(struct trainer *trainer, struct weir_error *err)
 
 /* ---- working ---- */
 
-/* What the mode is shown of a batch. */
+/* Shows the mode its part of a batch. */
 static enum weir_status look_at(struct trainer *trainer, const struct weir_batch *batch,
                                 const struct weir_batch **ret_shown, struct weir_error *err)
 {

@@ -41,7 +41,7 @@ struct trainer {
     bool has_failed;
 };
 
-/* What one mode does with a batch. */
+/* A mode of a run, by what it does with a batch. */
 struct run_mode {
     const char *name;
     bool learns; /* makes a model */
@@ -59,7 +59,7 @@ const struct run_mode *run_mode_find(const char *name); /* NULL: there is none *
  * to the first batch. Sets trainer->progress. A checkpoint that cannot be read is put aside with a
  * warning. */
 enum weir_status trainer_restore(struct trainer *trainer, struct weir_error *err) WEIR_MUST_USE;
-/* What earlier sessions reported of the samples that the checkpoint contains. */
+/* Restores what earlier sessions reported of the samples in the checkpoint. */
 void trainer_restore_reported(struct trainer *trainer);
 /* Begins the learner with the first batch, or checks that a restored one fits it. */
 enum weir_status trainer_meet(struct trainer *trainer, const struct weir_batch *batch,

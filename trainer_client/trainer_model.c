@@ -1,5 +1,5 @@
-/* Where a trainer's learner comes from (a checkpoint, a model to start from, nothing) and where it
- * goes to (checkpoint, model). */
+/* Loading a trainer's learner (from a checkpoint, a model to start from, nothing) and saving it (as
+ * checkpoint, as model). */
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "trainer_client/trainer.h"
@@ -210,8 +210,8 @@ static enum weir_status write_model(struct trainer *trainer, const char *name,
     return weir_model_file_write(run_order_path(&trainer->order, name), &file, err);
 }
 
-/* What the samples of this epoch have cost so far. It may be ahead of the checkpoint that follows,
- * never behind it: what is done again then says the same again. */
+/* Saves the losses of this epoch so far. They may be ahead of the checkpoint that follows, never behind
+ * it: a repeated batch reports the same again. */
 static enum weir_status write_reported(const struct trainer *trainer, struct weir_error *err)
 {
     if (trainer->collector.width == 0)

@@ -69,7 +69,7 @@ static void collect_scores(struct trainer *trainer, const struct weir_batch *bat
     collector_add(&trainer->collector, batch, scores);
 }
 
-/* What the run reports of its samples is of its last epoch. */
+/* Starts the report of samples again: it is about the last epoch. */
 static void begin_epoch(struct trainer *trainer, uint64_t epoch)
 {
     struct weir_model_progress *progress = &trainer->progress;
@@ -139,7 +139,7 @@ static enum weir_status take_embed(struct trainer *trainer, const struct weir_ba
     return status;
 }
 
-/* How wide it is the first batch shows. */
+/* Leaves the width to the first batch. */
 static uint32_t width_unknown(const struct trainer *trainer)
 {
     (void)trainer;

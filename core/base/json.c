@@ -355,7 +355,7 @@ static bool walk_any(struct walker *w, int32_t part, int depth)
     }
 }
 
-/* Where a whole name led here, this is its value. */
+/* Keeps the value when a whole name has led here. */
 static bool keep(struct walker *w, int32_t part, struct weir_bytes value)
 {
     int32_t name = part != NOWHERE ? w->json->parts[part].name : NOWHERE;

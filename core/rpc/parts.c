@@ -68,7 +68,7 @@ static void keep_frame(struct weir_frames *frames, zmq_msg_t *frame)
     zmq_msg_move(slot, frame);
 }
 
-/* What has come is given up at once, and what still comes of the message frame by frame. */
+/* Drops the frames that have come, and each further frame of the message as it comes. */
 static void refuse(struct weir_parts *parts, size_t most, const char *of_what)
 {
     weir_fail(&parts->err, WEIR_LIMIT, "more than %zu %s", most, of_what);

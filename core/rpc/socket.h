@@ -19,7 +19,7 @@ size_t weir_socket_bytes_max(enum weir_socket_kind kind, const char *endpoint);
 enum weir_status weir_socket_open(struct weir_loop *loop, enum weir_socket_kind kind,
                                   const char *address, void **ret_socket,
                                   struct weir_error *err) WEIR_MUST_USE;
-/* What was sent may leave for so long after closing: destroying the context waits for it. */
+/* Lets sent messages leave for so long after closing: destroying the context waits for them. */
 void weir_socket_linger(void *socket, int linger_ms);
 /* `bound`: the endpoint of a server, NULL for a peer. When this returns it can be bound again. */
 void weir_socket_close(void *socket, const char *bound);

@@ -196,7 +196,7 @@ static void scale(const struct loss_work *work, const struct weir_batch *batch)
     }
 }
 
-/* What this loss can do with the labels at all. */
+/* Refuses labels that this loss cannot measure at all. */
 static enum weir_status check_labels(const struct loss_work *work, const struct weir_batch *batch,
                                      struct weir_error *err)
 {

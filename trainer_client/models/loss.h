@@ -14,9 +14,9 @@ struct loss {
      * loss cannot do it. */
     enum weir_status (*width)(size_t classes, uint32_t outputs, uint32_t *ret_width,
                               struct weir_error *err);
-    /* Whether `label` can be measured against `width` outputs, and what is expected. */
+    /* True when `label` can be measured against `width` outputs. */
     bool (*accepts)(double label, uint32_t width);
-    const char *expected;
+    const char *expected; /* of a label, for messages */
     /* The loss of one sample, and d loss / d outputs in `slope` (width). */
     double (*measure)(const float *outputs, uint32_t width, double label, float *slope);
     /* Optional. The same for a label of `width` finite numbers. */

@@ -1,4 +1,4 @@
-/* What a built-in model is: one const table over one parameter block. A model is pure: it reads no
+/* Built-in models, each one const table over one parameter block. A model is pure: it reads no
  * clock, file or global, so the same batches in the same order make the same bytes. To add one:
  * write model_NAME.c and name it in registry.c. The parameter block is a matrix of `rows` x `width`
  * floats: one row per input (feature, token, bias), one column per output. So a class more is a

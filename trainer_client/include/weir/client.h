@@ -60,7 +60,7 @@ extern "C" {
 /** Version of this interface: raised when an existing program would have to change. */
 #define WEIR_CLIENT_VERSION 1
 
-/** What a call came to. Everything but OK and END comes with a text in struct weir_client_error. */
+/** Outcome of a call. Everything but OK and END comes with a text in struct weir_client_error. */
 enum weir_client_status {
     WEIR_CLIENT_OK = 0,
     WEIR_CLIENT_INVALID = 1,     /**< an argument or an answer makes no sense */
@@ -83,7 +83,7 @@ struct weir_client_error {
     uint64_t batches; /**< RESTART from weir_client_open(): the state to load contains so many */
 };
 
-/** Where the platform is and what to open. Start from WEIR_CLIENT_OPTIONS_INIT; strings are copied
+/** Address of the platform, and the session to open. Start from WEIR_CLIENT_OPTIONS_INIT; strings are copied
  * by weir_client_open(). */
 struct weir_client_options {
     uint32_t version; /**< WEIR_CLIENT_VERSION */
@@ -110,7 +110,7 @@ struct weir_client_options {
 /** An open run. */
 struct weir_client;
 
-/** What the run is, as weir_client_open() learnt it. */
+/** The run, as weir_client_open() learnt it. */
 struct weir_client_info {
     uint64_t run;
     uint64_t attempt; /**< 1 for the first session of the run, 2 for the next, … */
@@ -135,7 +135,7 @@ enum weir_tensor_type {
     WEIR_TENSOR_U32 = 6
 };
 
-/** What the 64 bits of a label are. */
+/** Type of the 64 bits of a label. */
 enum weir_label_type {
     WEIR_LABELS_NONE = 0, /**< the samples have none; all 0 */
     WEIR_LABELS_INT = 1,
@@ -184,7 +184,7 @@ struct weir_batch {
     size_t label_width;        /**< numbers of a label; 0 unless it is a vector */
 };
 
-/** What a loop has done since weir_client_open(). */
+/** Work of a loop since weir_client_open(). */
 struct weir_client_stats {
     uint64_t batches; /**< released */
     uint64_t samples; /**< in them */
@@ -257,7 +257,7 @@ enum weir_client_status weir_client_commit(struct weir_client *client, const voi
                                            size_t state_size, int final, int64_t timeout_ms,
                                            struct weir_client_error *ret_error);
 
-/** How many batches a state contains; 0 when these bytes are none. */
+/** Returns the number of batches that a state contains; 0 when these bytes are none. */
 uint64_t weir_client_state_batches(const void *state, size_t state_size);
 
 void weir_client_stats(struct weir_client *client, struct weir_client_stats *ret_stats);
