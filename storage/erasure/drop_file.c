@@ -54,7 +54,7 @@ static enum weir_status fail_io(struct drop_file *drop, struct weir_error *err)
 }
 
 /* Appended to by somebody else. */
-static bool has_grown(struct store *store, const struct drop_file *drop,
+static bool has_grown(const struct store *store, const struct drop_file *drop,
                       const struct stored_file *file, const struct stat *now)
 {
     return (uint64_t)now->st_size > file->size &&
@@ -63,7 +63,7 @@ static bool has_grown(struct store *store, const struct drop_file *drop,
 }
 
 /* A death in the middle of it has left the file with another time: what was intended says that this was us. */
-static bool is_indexed_one(struct store *store, const struct drop_file *drop,
+static bool is_indexed_one(const struct store *store, const struct drop_file *drop,
                            const struct stored_file *file)
 {
     const struct stat *now = &drop->seen;
@@ -92,7 +92,7 @@ static struct stored_file *record_of(const struct drop_file *drop, enum weir_sta
     return file;
 }
 
-static bool is_still(struct store *store, const struct drop_file *drop,
+static bool is_still(const struct store *store, const struct drop_file *drop,
                      const struct stored_file *file, const struct stat *now)
 {
     if (storage_owns(drop->dataset))
@@ -515,7 +515,7 @@ static enum weir_status blank_some(struct eraser *eraser, struct drop_file *drop
     return write_group(eraser, drop, file, group, err);
 }
 
-void storage_drop_file_forget(struct store *store, const struct drop_file *drop)
+void storage_drop_file_forget(const struct store *store, const struct drop_file *drop)
 {
     WEIR_AUTO_FREE struct scrub_intent *open = weir_calloc(SCRUB_INTENTS_MAX, sizeof *open);
     size_t count = storage_scrub_intents_of(store->data_dir, &drop->seen, open), kept = 0;
@@ -529,7 +529,7 @@ void storage_drop_file_forget(struct store *store, const struct drop_file *drop)
 }
 
 /* False when nothing of the file, and nothing of what is known of it, is other than it should be. */
-static bool is_unkept(struct store *store, const struct drop_file *drop,
+static bool is_unkept(const struct store *store, const struct drop_file *drop,
                       const struct stored_file *file, const struct stat *now)
 {
     bool has_hash = !drop->dataset->declaration->is_copied &&

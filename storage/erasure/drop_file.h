@@ -46,7 +46,7 @@ enum weir_status storage_drop_file_open(struct eraser *eraser, struct dataset *d
 enum weir_status storage_drop_file_step(struct eraser *eraser, struct drop_file *drop,
                                         bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
 /* Lets scans look at the file: what is known of it is stored, or somebody has changed it; nothing of it is half-way. */
-void storage_drop_file_forget(struct store *store, const struct drop_file *drop);
+void storage_drop_file_forget(const struct store *store, const struct drop_file *drop);
 void storage_drop_file_fini(struct drop_file *drop);
 
 #endif

@@ -75,7 +75,7 @@ static bool is_overwritten(const struct declaration *declaration, struct weir_by
 }
 
 /* True when the bytes at its place are those that were erased, whatever else the file has become. */
-static bool is_what_was_erased(struct store *store, const struct located *found,
+static bool is_what_was_erased(const struct store *store, const struct located *found,
                                struct weir_bytes head, struct weir_bytes content)
 {
     const struct declaration *d = found->dataset->declaration;
@@ -105,7 +105,7 @@ static void look_at_object(struct eraser *eraser, const struct located *found,
         answer->unseen += eraser->check.fetch.why != NULL;
 }
 
-static void look_at_bytes(struct store *store, const struct located *found,
+static void look_at_bytes(const struct store *store, const struct located *found,
                           struct msg_erase_checked *answer)
 {
     WEIR_AUTO_FREE char *path = storage_dataset_path(found->dataset, found->file);
@@ -153,7 +153,7 @@ static enum weir_status look_at(struct eraser *eraser, uint64_t id,
 
 /* ---- some of them ---- */
 
-static bool has_bucket(struct store *store, const struct id_list *ids)
+static bool has_bucket(const struct store *store, const struct id_list *ids)
 {
     uint32_t last = 0;
 

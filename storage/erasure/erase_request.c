@@ -36,7 +36,7 @@ struct asked_names {
     bool is_enough; /* without any of them: the request is about other things as well */
 };
 
-static enum weir_status check_names(struct store *store, const struct asked_names *asked,
+static enum weir_status check_names(const struct store *store, const struct asked_names *asked,
                                     uint32_t *ret_dataset, struct weir_error *err)
 {
     const struct dataset *dataset = storage_catalog_find(store->catalog, asked->dataset);
@@ -61,7 +61,7 @@ static bool has_names(const struct asked_names *asked)
     return asked->subjects->count + asked->keys->count + asked->ids->count > 0;
 }
 
-static void add_clear(struct store *store, struct erase_request *request,
+static void add_clear(const struct store *store, struct erase_request *request,
                       enum storage_hash_domain domain, const struct weir_strs *clear)
 {
     for (size_t i = 0; i < clear->count; i++) {
@@ -73,7 +73,7 @@ static void add_clear(struct store *store, struct erase_request *request,
 }
 
 /* Hashes the clear values, which go no further. */
-static struct erase_request *new_request(struct store *store, const struct asked_names *asked,
+static struct erase_request *new_request(const struct store *store, const struct asked_names *asked,
                                          uint32_t dataset)
 {
     struct erase_request *request = weir_calloc(1, sizeof *request);
@@ -96,8 +96,9 @@ static struct asked_names names_of(const struct msg_erase_accept *asked)
                                 asked->drop_refused};
 }
 
-static enum weir_status check_accept(struct store *store, const struct msg_erase_accept *asked,
-                                     uint32_t *ret_dataset, struct weir_error *err)
+static enum weir_status check_accept(const struct store *store,
+                                     const struct msg_erase_accept *asked, uint32_t *ret_dataset,
+                                     struct weir_error *err)
 {
     const struct asked_names names = names_of(asked);
     size_t size = strlen(asked->uuid);
@@ -295,7 +296,7 @@ static enum weir_status refuse_unless_known(struct store *store, struct erase_ac
     return status;
 }
 
-static bool ends_all(struct store *store, enum weir_status status)
+static bool ends_all(const struct store *store, enum weir_status status)
 {
     return status == WEIR_UNAVAILABLE || status == WEIR_INTERNAL || store->is_stale;
 }

@@ -108,7 +108,8 @@ enum weir_status storage_refused_tell(struct store *store, const struct erase_re
 
 /* ---- names ---- */
 
-static bool is_erased(struct store *store, const struct dataset *dataset, struct weir_bytes part)
+static bool is_erased(const struct store *store, const struct dataset *dataset,
+                      struct weir_bytes part)
 {
     static const enum storage_hash_domain DOMAINS[] = {HASH_SUBJECT, HASH_KEY};
 
@@ -122,7 +123,8 @@ static bool is_erased(struct store *store, const struct dataset *dataset, struct
     return false;
 }
 
-bool storage_refused_is_named(struct store *store, const struct dataset *dataset, const char *path)
+bool storage_refused_is_named(const struct store *store, const struct dataset *dataset,
+                              const char *path)
 {
     while (*path) {
         size_t size = strcspn(path, "/");

@@ -9,6 +9,7 @@
 enum weir_status storage_refused_tell(struct store *store, const struct erase_request *request,
                                       struct weir_buf *lines, struct weir_error *err) WEIR_MUST_USE;
 /* True when a part of the path, with or without its extension, is a subject or key that was erased. */
-bool storage_refused_is_named(struct store *store, const struct dataset *dataset, const char *path);
+bool storage_refused_is_named(const struct store *store, const struct dataset *dataset,
+                              const char *path);
 
 #endif

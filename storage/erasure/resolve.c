@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-static void add_if_known(struct store *store, const struct erase_request *request, uint64_t id,
-                         struct id_list *ids)
+static void add_if_known(const struct store *store, const struct erase_request *request,
+                         uint64_t id, struct id_list *ids)
 {
     const struct dataset *dataset = storage_catalog_at(store->catalog, weir_sample_dataset(id));
     uint32_t block = weir_sample_block(id), row = weir_sample_row(id);

@@ -74,8 +74,8 @@ void storage_lookup_fini(struct lookup *lookup)
 
 /* ---- candidates ---- */
 
-static void add(struct store *store, const struct open_erasure *erasure, struct lookup *lookup,
-                uint64_t id, uint32_t request)
+static void add(const struct store *store, const struct open_erasure *erasure,
+                struct lookup *lookup, uint64_t id, uint32_t request)
 {
     const struct dataset *dataset = storage_catalog_at(store->catalog, weir_sample_dataset(id));
     uint32_t block = weir_sample_block(id), row = weir_sample_row(id);
@@ -88,7 +88,7 @@ static void add(struct store *store, const struct open_erasure *erasure, struct 
 }
 
 /* False when there are no more of them. */
-static bool add_wanted(struct store *store, const struct open_erasure *erasure,
+static bool add_wanted(const struct store *store, const struct open_erasure *erasure,
                        struct lookup *lookup)
 {
     for (size_t i = 0; i < WANTED_PER_STEP; i++) {
@@ -122,8 +122,9 @@ static size_t first_of(const struct asked_hashes *asked, uint64_t hash)
     return low;
 }
 
-static void add_hits(struct store *store, const struct open_erasure *erasure, struct lookup *lookup,
-                     const struct asked_hashes *asked, const struct key_hits *hits)
+static void add_hits(const struct store *store, const struct open_erasure *erasure,
+                     struct lookup *lookup, const struct asked_hashes *asked,
+                     const struct key_hits *hits)
 {
     const struct dataset *dataset = store->catalog->datasets[lookup->dataset];
     size_t first = 0;

@@ -81,7 +81,7 @@ static enum weir_status plan_one(struct store *store, struct open_erasure *erasu
     return owe(store, request, &found, beside, err);
 }
 
-static bool has_buckets(struct store *store)
+static bool has_buckets(const struct store *store)
 {
     for (size_t i = 0; i < store->catalog->count; i++) {
         if (store->catalog->datasets[i]->declaration->is_mirrored)

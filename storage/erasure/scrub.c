@@ -223,7 +223,7 @@ static void block_record(struct eraser *eraser, struct open_erasure *erasure,
 /* ---- preparing ---- */
 
 /* A source that has become longer was appended to, or written anew. */
-static bool is_untouched(struct store *store, const struct located *found, int fd)
+static bool is_untouched(const struct store *store, const struct located *found, int fd)
 {
     const struct stored_file *file = found->file;
     struct stat now;
@@ -461,7 +461,7 @@ static uint64_t end_before(struct store *store, const struct located *found, uin
 }
 
 /* False when other bytes than the sample's are there now. */
-static bool is_what_was_meant(struct store *store, struct open_erasure *erasure,
+static bool is_what_was_meant(const struct store *store, struct open_erasure *erasure,
                               const struct located *found, const struct extent *extent)
 {
     struct file_window *window = &erasure->target.window;
@@ -478,7 +478,8 @@ static bool is_what_was_meant(struct store *store, struct open_erasure *erasure,
 }
 
 /* Returns the intent that a death, or an error, left of the sample, or NULL. Most files have none. */
-static const struct scrub_intent *find_half_way(struct store *store, struct scrub_target *target,
+static const struct scrub_intent *find_half_way(const struct store *store,
+                                                struct scrub_target *target,
                                                 struct format_range payload)
 {
     if (!target->half_way) {

@@ -21,7 +21,7 @@ static bool was_live(const struct located *found, uint64_t id)
 }
 
 /* A one-sample file that is kept out has no name in the catalog. */
-static bool is_kept_out(struct store *store, const struct located *found, const char *path)
+static bool is_kept_out(const struct store *store, const struct located *found, const char *path)
 {
     struct stored_file there = {0};
     struct stat now;

@@ -87,7 +87,7 @@ static enum weir_status blank_chunk(struct store *store, const struct open_erasu
                   DB_BYTES(weir_buf_view(&vectors)));
 }
 
-static const struct chunk_ref *chunk_of(struct store *store, uint64_t id)
+static const struct chunk_ref *chunk_of(const struct store *store, uint64_t id)
 {
     const struct dataset *dataset = storage_catalog_at(store->catalog, weir_sample_dataset(id));
 
@@ -301,7 +301,7 @@ static enum weir_status forget_file(struct store *store, struct open_erasure *er
 }
 
 /* Others lie in the file, or it is not Weir's: a name that is a person's stays. */
-static void remark_name(struct store *store, struct open_erasure *erasure,
+static void remark_name(const struct store *store, struct open_erasure *erasure,
                         const struct located *found, uint64_t id)
 {
     WEIR_AUTO_FREE char *remark = NULL;

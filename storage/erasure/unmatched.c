@@ -50,7 +50,7 @@ static enum weir_status strike_out_indexed(struct store *store, const struct key
 }
 
 /* Subjects and keys that no erasure was asked for before. */
-static void list_new_names(struct store *store, const struct erase_request *request,
+static void list_new_names(const struct store *store, const struct erase_request *request,
                            struct unmatched *unmatched)
 {
     for (size_t i = 0; i < request->names.count; i++) {
@@ -64,7 +64,7 @@ static void list_new_names(struct store *store, const struct erase_request *requ
     storage_id_list_sort(&unmatched->keys);
 }
 
-static bool is_given(struct store *store, uint32_t only_dataset, uint64_t id)
+static bool is_given(const struct store *store, uint32_t only_dataset, uint64_t id)
 {
     const struct dataset *dataset = storage_catalog_at(store->catalog, weir_sample_dataset(id));
 

@@ -17,8 +17,7 @@
 enum { NAMES_MAX = 1000 };
 
 struct pushes {
-    const struct scan_tools *tools; /* to commit what scans have staged before it */
-    struct store *store;
+    const struct scan_tools *tools; /* with the store; to commit what scans have staged before it */
     struct push_queue waiting;
     size_t waiting_bytes;
     bool is_scheduled;
@@ -292,8 +291,8 @@ static enum weir_status newest_of(const struct push_group *group, const struct p
     }
     if (*ret_is_staged)
         return WEIR_OK;
-    return storage_push_log_newest(group->store->db, batch->dataset, batch->client, ret_newest,
-                                   err);
+    return storage_push_log_newest(group->tools->store->db, batch->dataset, batch->client,
+                                   ret_newest, err);
 }
 
 static enum weir_status stage(struct push_group *group, struct push_batch *batch, bool *ret_fits,
@@ -323,7 +322,7 @@ static bool handle(struct push_group *group, struct push_batch *batch)
     if (status == WEIR_OK && batch->answer.number <= newest.number) {
         if (is_staged)
             return false;
-        status = storage_push_log_find(group->store->db, batch->dataset, batch->client,
+        status = storage_push_log_find(group->tools->store->db, batch->dataset, batch->client,
                                        &batch->answer, &err);
         if (status == WEIR_OK) {
             reply(batch, group->dataset);
@@ -403,7 +402,7 @@ static enum weir_status describe_file(const struct push_group *group, struct wei
 
 static enum weir_status commit(struct push_group *group, struct weir_error *err)
 {
-    struct store *store = group->store;
+    struct store *store = group->tools->store;
     WEIR_AUTO(key_identifier) identifier = storage_key_identifier_new(group->tools->from);
     enum weir_status status = write_group(group, err);
 
@@ -429,7 +428,7 @@ static void finish(struct push_group *group)
 
     if (group->staged.count == 0) {
         if (group->file) /* it was begun for a batch that could not be staged */
-            storage_doubt(group->store);
+            storage_doubt(group->tools->store);
         return;
     }
     status = commit(group, &err);
@@ -444,7 +443,7 @@ static void finish(struct push_group *group)
         err.status = WEIR_UNAVAILABLE; /* asked again: the answer is found, or it is done anew */
     refuse_all(&group->staged, &err);
     storage_segment_close(&group->target->segment);
-    storage_doubt(group->store);
+    storage_doubt(group->tools->store);
 }
 
 static bool is_full(const struct push_group *group)
@@ -485,14 +484,14 @@ static void schedule(struct pushes *pushes)
     if (pushes->is_scheduled || pushes->waiting.count == 0)
         return;
     pushes->is_scheduled = true;
-    weir_loop_soon(pushes->store->loop, on_turn, pushes);
+    weir_loop_soon(pushes->tools->store->loop, on_turn, pushes);
 }
 
 static void on_turn(void *owner)
 {
     struct pushes *pushes = owner;
-    struct store *store = pushes->store;
-    struct push_group group = {.tools = pushes->tools, .store = store};
+    struct store *store = pushes->tools->store;
+    struct push_group group = {.tools = pushes->tools};
     struct weir_error err;
 
     pushes->is_scheduled = false;
@@ -602,7 +601,7 @@ static enum weir_status tell_newest(struct store *store, struct weir_request *re
 
 void storage_push(struct pushes *pushes, struct weir_request *request)
 {
-    struct store *store = pushes->store;
+    struct store *store = pushes->tools->store;
     const struct msg_push *asked = request->message;
     const struct dataset *dataset = NULL;
     struct weir_error err;
@@ -631,7 +630,6 @@ struct pushes *storage_pushes_new(const struct scan_tools *tools)
     struct pushes *pushes = weir_calloc(1, sizeof *pushes);
 
     pushes->tools = tools;
-    pushes->store = tools->store;
     return pushes;
 }
 
@@ -665,7 +663,7 @@ static enum weir_status recover(struct pushes *pushes, const struct dataset *dat
 
 void storage_pushes_recover(struct pushes *pushes)
 {
-    const struct catalog *catalog = pushes->store->catalog;
+    const struct catalog *catalog = pushes->tools->store->catalog;
 
     for (size_t i = 0; i < catalog->count; i++) {
         const struct dataset *dataset = catalog->datasets[i];

@@ -43,7 +43,6 @@ struct push_target {
 
 struct push_group {
     const struct scan_tools *tools;
-    struct store *store;
     struct dataset *dataset;
     struct push_target *target;
     struct batch *batch;

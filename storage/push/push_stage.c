@@ -160,7 +160,7 @@ static enum weir_status index_payload(struct staging *staging, struct weir_error
 
 static struct intake intake_for(struct push_group *group, struct push_batch *batch)
 {
-    struct store *store = group->store;
+    const struct store *store = group->tools->store;
 
     return (struct intake){
         .dataset = group->dataset,
