@@ -36,7 +36,7 @@ struct session {
     int wanted_count;
 };
 
-/* Of one figure: rates per run, and the ratios of the pairs. */
+/* Runs of one figure: rates, and the ratios of the pairs. */
 struct samples {
     double ours[BENCH_RUNS_MAX];
     double theirs[BENCH_RUNS_MAX];
@@ -51,7 +51,7 @@ static int compare(const void *a, const void *b)
 
 struct bench_spread bench_spread_of(double *values, size_t count)
 {
-    qsort(values, count, sizeof *values, compare);
+    qsort(values, count, sizeof(*values), compare);
     return (struct bench_spread){
         .median = (values[(count - 1) / 2] + values[count / 2]) / 2,
         .min = values[0],
@@ -189,7 +189,7 @@ static int do_bench(const char *directory, void *owner)
 {
     const struct session *session = owner;
     const struct bench *bench = session->bench;
-    WEIR_AUTO_FREE struct samples *samples = weir_calloc(1, sizeof *samples);
+    WEIR_AUTO_FREE struct samples *samples = weir_calloc(1, sizeof(*samples));
     struct weir_error err;
     void *state = NULL;
     int code = 0;
@@ -237,8 +237,9 @@ static enum weir_status check_wanted(const struct session *session, struct weir_
 static enum weir_status read_runs(const char *text, size_t *ret_runs, struct weir_error *err)
 {
     char *end = NULL;
-    unsigned long runs = text ? strtoul(text, &end, 10) : BENCH_RUNS;
-    if (text && (*text < '0' || *text > '9' || *end != '\0' || runs < 1 || runs > BENCH_RUNS_MAX))
+    unsigned long runs = text != NULL ? strtoul(text, &end, 10) : BENCH_RUNS;
+    if (text != NULL &&
+        (*text < '0' || *text > '9' || *end != '\0' || runs < 1 || runs > BENCH_RUNS_MAX))
         return weir_fail(err, WEIR_INVALID, "--runs: found '%s', expected a number from 1 to %d",
                          text, BENCH_RUNS_MAX);
     *ret_runs = runs;
@@ -248,8 +249,8 @@ static enum weir_status read_runs(const char *text, size_t *ret_runs, struct wei
 static enum weir_status read_scale(const char *text, double *ret_scale, struct weir_error *err)
 {
     char *end = NULL;
-    double scale = text ? strtod(text, &end) : 1;
-    if (text && (end == text || *end != '\0' || !(scale > 0 && scale <= 1)))
+    double scale = text != NULL ? strtod(text, &end) : 1;
+    if (text != NULL && (end == text || *end != '\0' || !(scale > 0 && scale <= 1)))
         return weir_fail(err, WEIR_INVALID,
                          "--scale: found '%s', expected a number above 0, at most 1", text);
     *ret_scale = scale;

@@ -46,7 +46,7 @@ struct bench {
  * Exit codes: 0 every bar is cleared, 1 one is not or something failed, 2 bad usage. */
 int bench_main(const struct bench *bench, int argc, char **argv);
 
-/* Of `count` > 0 values, which are sorted in place. */
+/* Returns the spread of `count` > 0 values, which are sorted in place. */
 struct bench_spread {
     double median, min, max;
 };

@@ -14,7 +14,7 @@ static const char *const NAMES[RIG_SERVICES] = {"storage", "selector", "dispatch
 
 struct rig {
     struct weir_loop *loop;
-    struct weir_platform *platform;
+    struct orchestrator_platform *platform;
     struct weir_rpc_peer *peers[RIG_SERVICES];
     struct weir_arena *arena;
     char *data_dir;
@@ -53,12 +53,12 @@ static enum weir_status connect_peers(struct rig *rig, struct weir_error *err)
 
 static enum weir_status start(struct rig *rig, unsigned workers, struct weir_error *err)
 {
-    const struct weir_platform_options options = {
+    const struct orchestrator_platform_options options = {
         .data_dir = rig->data_dir, .log_level = "warn", .workers = workers};
-    const struct weir_platform_events events = {
+    const struct orchestrator_platform_events events = {
         .owner = rig, .ready = on_ready, .failed = on_failed, .stopped = on_stopped};
     enum weir_status status =
-        weir_platform_start(rig->loop, &options, &events, &rig->platform, err);
+        orchestrator_platform_start(rig->loop, &options, &events, &rig->platform, err);
     while (status == WEIR_OK && !rig->is_ready && !rig->has_failed)
         weir_loop_step(rig->loop, STEP_MS);
     if (rig->has_failed) {
@@ -71,7 +71,7 @@ static enum weir_status start(struct rig *rig, unsigned workers, struct weir_err
 enum weir_status rig_start(const char *directory, unsigned workers, struct rig **ret_rig,
                            struct weir_error *err)
 {
-    WEIR_AUTO(rig) rig = weir_calloc(1, sizeof *rig);
+    WEIR_AUTO(rig) rig = weir_calloc(1, sizeof(*rig));
     weir_log_setup("bench", WEIR_LOG_WARN);
     weir_memory_keep();
     rig->loop = weir_loop_new();
@@ -86,15 +86,15 @@ enum weir_status rig_start(const char *directory, unsigned workers, struct rig *
 
 void rig_stop(struct rig *rig)
 {
-    if (!rig)
+    if (rig == NULL)
         return;
     for (size_t i = 0; i < RIG_SERVICES; i++)
         weir_rpc_peer_close(rig->peers[i]);
-    if (rig->platform)
-        weir_platform_stop(rig->platform);
-    while (rig->platform && !rig->is_stopped)
+    if (rig->platform != NULL)
+        orchestrator_platform_stop(rig->platform);
+    while (rig->platform != NULL && !rig->is_stopped)
         weir_loop_step(rig->loop, STEP_MS);
-    weir_platform_free(rig->platform);
+    orchestrator_platform_free(rig->platform);
     weir_loop_free(rig->loop);
     weir_arena_free(rig->arena);
     free(rig->data_dir);
@@ -122,7 +122,8 @@ struct weir_rpc_peer *rig_peer(struct rig *rig, enum rig_service service)
 
 pid_t rig_pid(const struct rig *rig, enum rig_service service)
 {
-    return weir_supervisor_pid(weir_platform_supervisor(rig->platform), NAMES[service]);
+    return orchestrator_supervisor_pid(orchestrator_platform_supervisor(rig->platform),
+                                       NAMES[service]);
 }
 
 static int64_t cpu_ns(pid_t pid)
@@ -144,7 +145,8 @@ int64_t rig_workers_cpu_ns(const struct rig *rig, unsigned workers)
     int64_t sum_ns = 0;
     for (unsigned i = 1; i <= workers; i++) {
         WEIR_AUTO_FREE char *name = weir_format("worker-%u", i);
-        sum_ns += cpu_ns(weir_supervisor_pid(weir_platform_supervisor(rig->platform), name));
+        sum_ns += cpu_ns(
+            orchestrator_supervisor_pid(orchestrator_platform_supervisor(rig->platform), name));
     }
     return sum_ns;
 }
@@ -156,17 +158,17 @@ void rig_step(struct rig *rig)
 
 const char *rig_data_dir(const struct rig *rig)
 {
-    return weir_platform_data_dir(rig->platform);
+    return orchestrator_platform_data_dir(rig->platform);
 }
 
 const char *rig_socket_dir(const struct rig *rig)
 {
-    return weir_platform_socket_dir(rig->platform);
+    return orchestrator_platform_socket_dir(rig->platform);
 }
 
 const char *rig_postgres(const struct rig *rig)
 {
-    return weir_platform_postgres(rig->platform);
+    return orchestrator_platform_postgres(rig->platform);
 }
 
 enum weir_status rig_scan(struct rig *rig, const char *config, const char *name,

@@ -16,8 +16,8 @@
 static int make_directory(char *path, size_t size)
 {
     const char *root = getenv("TMPDIR");
-    snprintf(path, size, "%s/weir-bench-XXXXXX", root && *root ? root : "/tmp");
-    if (!mkdtemp(path) || chmod(path, 01777) != 0) {
+    snprintf(path, size, "%s/weir-bench-XXXXXX", root != NULL && *root ? root : "/tmp");
+    if (mkdtemp(path) == NULL || chmod(path, 01777) != 0) {
         fprintf(stderr, "bench: %s: %s: set TMPDIR to a directory that can be written to\n", path,
                 strerror(errno));
         return -1;
@@ -56,7 +56,7 @@ static int wait_for_all(pid_t child, const sigset_t *signals)
 int scratch_run(int (*body)(const char *directory, void *owner), void *owner)
 {
     char path[SCRATCH_PATH_MAX];
-    if (make_directory(path, sizeof path) != 0)
+    if (make_directory(path, sizeof(path)) != 0)
         return 1;
     sigset_t signals, before;
     sigemptyset(&signals);

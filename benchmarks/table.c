@@ -36,27 +36,27 @@ struct table {
 static void append_u16(struct weir_buf *out, uint16_t value)
 {
     value = htobe16(value);
-    weir_buf_append(out, &value, sizeof value);
+    weir_buf_append(out, &value, sizeof(value));
 }
 
 static void append_i32(struct weir_buf *out, uint32_t value)
 {
-    const uint32_t field[] = {htobe32(sizeof value), htobe32(value)};
-    weir_buf_append(out, field, sizeof field);
+    const uint32_t field[] = {htobe32(sizeof(value)), htobe32(value)};
+    weir_buf_append(out, field, sizeof(field));
 }
 
 static void append_i64(struct weir_buf *out, uint64_t value)
 {
-    const uint32_t size = htobe32(sizeof value);
+    const uint32_t size = htobe32(sizeof(value));
     value = htobe64(value);
-    weir_buf_append(out, &size, sizeof size);
-    weir_buf_append(out, &value, sizeof value);
+    weir_buf_append(out, &size, sizeof(size));
+    weir_buf_append(out, &value, sizeof(value));
 }
 
 static void encode(const struct table_plan *plan, struct weir_buf *out)
 {
     uint16_t columns = plan->has_subject ? ROW_COLUMNS + 1 : ROW_COLUMNS;
-    weir_buf_append(out, COPY_HEAD, sizeof COPY_HEAD - 1);
+    weir_buf_append(out, COPY_HEAD, sizeof(COPY_HEAD) - 1);
     for (size_t i = 0; i < plan->count; i++) {
         struct table_row row;
         plan->row(plan->owner, i, &row);
@@ -96,7 +96,7 @@ static enum weir_status make(struct table *table, const struct table_plan *plan,
 enum weir_status table_open(const char *conninfo, const struct table_plan *plan,
                             struct table **ret_table, struct weir_error *err)
 {
-    struct table *table = weir_calloc(1, sizeof *table);
+    struct table *table = weir_calloc(1, sizeof(*table));
     table->name = weir_strdup(plan->name);
     table->conn = PQconnectdb(conninfo);
     enum weir_status status = WEIR_OK;
@@ -115,7 +115,7 @@ enum weir_status table_open(const char *conninfo, const struct table_plan *plan,
 
 void table_close(struct table *table)
 {
-    if (!table)
+    if (table == NULL)
         return;
     PQfinish(table->conn);
     weir_buf_fini(&table->rows);
@@ -175,7 +175,7 @@ enum weir_status table_copy(struct table *table, struct weir_error *err)
 static uint64_t field_u64(const PGresult *result, int column)
 {
     uint64_t value;
-    memcpy(&value, PQgetvalue(result, 0, column), sizeof value);
+    memcpy(&value, PQgetvalue(result, 0, column), sizeof(value));
     return be64toh(value);
 }
 
@@ -184,7 +184,7 @@ static void take_row(const PGresult *result, size_t at, struct table_columns *co
     uint32_t label;
     columns->ids[at] = field_u64(result, 0);
     columns->times_us[at] = (int64_t)field_u64(result, 1);
-    memcpy(&label, PQgetvalue(result, 0, 2), sizeof label);
+    memcpy(&label, PQgetvalue(result, 0, 2), sizeof(label));
     columns->labels[at] = (int32_t)be32toh(label);
 }
 

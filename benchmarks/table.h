@@ -1,4 +1,4 @@
-/* What registering samples is compared with: the plain way of keeping them in Postgres, one row each
+/* The peer of registering samples: the plain way of keeping them in Postgres, one row each
  * with the indexes that queries need, filled by COPY from rows that are ready in memory. Owned by
  * the benchmark; lives in the schema `bench` of the same database. */
 #ifndef BENCHMARKS_TABLE_H

@@ -28,7 +28,7 @@ enum weir_status weight_stored(const char *conninfo, uint64_t *ret_bytes, struct
     return status;
 }
 
-/* The number behind `key` in /proc/PID/status; false when it is not there. */
+/* The number after `key` in /proc/PID/status; false when it is not there. */
 static bool status_number(pid_t pid, const char *key, uint64_t *ret_value)
 {
     WEIR_AUTO_FREE char *path = weir_format("/proc/%d/status", (int)pid);
@@ -37,7 +37,7 @@ static bool status_number(pid_t pid, const char *key, uint64_t *ret_value)
     if (weir_file_read(path, PROC_FILE_MAX, &text, &err) != WEIR_OK)
         return false;
     const char *found = strstr(weir_buf_text(&text), key);
-    if (!found)
+    if (found == NULL)
         return false;
     *ret_value = strtoull(found + strlen(key), NULL, 10);
     return true;

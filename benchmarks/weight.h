@@ -1,4 +1,4 @@
-/* What a dataset weighs: bytes in Postgres, and resident memory of the storage process. */
+/* Weight of a dataset: bytes in Postgres, and resident memory of the storage process. */
 #ifndef BENCHMARKS_WEIGHT_H
 #define BENCHMARKS_WEIGHT_H
 

@@ -8,17 +8,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+static inline const char *cli_text_of(const json_t *value)
+{
+    const char *text = json_string_value(value);
+    return text == NULL ? "" : text;
+}
+
 static inline const char *cli_text(const json_t *object, const char *key)
 {
-    const char *text = json_string_value(json_object_get(object, key));
-    return text == NULL ? "" : text;
+    return cli_text_of(json_object_get(object, key));
+}
+
+static inline int64_t cli_number_of(const json_t *value)
+{
+    return json_is_real(value) ? (int64_t)json_real_value(value)
+                               : (int64_t)json_integer_value(value);
 }
 
 static inline int64_t cli_number(const json_t *object, const char *key)
 {
-    const json_t *value = json_object_get(object, key);
-    return json_is_real(value) ? (int64_t)json_real_value(value)
-                               : (int64_t)json_integer_value(value);
+    return cli_number_of(json_object_get(object, key));
 }
 
 static inline double cli_real(const json_t *object, const char *key)

@@ -187,10 +187,10 @@ json_t *cli_draw_uuid(void)
 {
     uint8_t bytes[UUID_BYTES];
     char hex[2 * UUID_BYTES + 1];
-    weir_random_bytes(bytes, sizeof bytes);
+    weir_random_bytes(bytes, sizeof(bytes));
     bytes[6] = (uint8_t)(0x40 | (bytes[6] & 0x0f));
     bytes[8] = (uint8_t)(0x80 | (bytes[8] & 0x3f));
-    weir_hex(bytes, sizeof bytes, hex);
+    weir_hex(bytes, sizeof(bytes), hex);
     return json_sprintf("%.8s-%.4s-%.4s-%.4s-%s", hex, hex + 8, hex + 12, hex + 16, hex + 20);
 }
 

@@ -106,7 +106,7 @@ static enum weir_status fail_unknown(int argc, char **argv, int at, struct weir_
 
 static void drop_words(int *argc, char **argv, int at, int count)
 {
-    memmove(&argv[at], &argv[at + count], (size_t)(*argc - at - count) * sizeof *argv);
+    memmove(&argv[at], &argv[at + count], (size_t)(*argc - at - count) * sizeof(*argv));
     *argc -= count;
 }
 

@@ -18,10 +18,12 @@
 
 const struct weir_option CLI_COMMON_OPTIONS[] = {
     {"data-dir", "DIR",
-     "which platform (.weir/default); one that nobody serves is served for this command",
+     "data directory of the platform (default: .weir/default); a platform that nobody "
+     "serves is served for this command",
      OPTION(data_dir)},
     {"endpoint", "ENDPOINT",
-     "which platform, by its orchestrator's socket (ipc://DIR/orchestrator.sock), instead of --data-dir",
+     "socket of the platform's orchestrator (ipc://DIR/orchestrator.sock), instead of "
+     "--data-dir",
      OPTION(endpoint)},
     {"json", NULL, "the answer as JSON; docs/reference/json.md has the shapes", OPTION(json)},
     {"help", NULL, "print this", OPTION(help)},
@@ -30,7 +32,7 @@ const struct weir_option CLI_COMMON_OPTIONS[] = {
 };
 
 static const struct weir_option PIPELINE_OPTIONS[] = {
-    {"pipeline", "NAME", "of this pipeline only (all, or the newest one)", OPTION(pipeline)},
+    {"pipeline", "NAME", "pipeline (default: all, or the newest one)", OPTION(pipeline)},
     WEIR_OPTION_END,
 };
 
@@ -40,20 +42,19 @@ static const struct weir_option DOCTOR_OPTIONS[] = {
 };
 
 static const struct weir_option LINEAGE_OPTIONS[] = {
-    {"id", "N…", "which models have seen this sample; may be given again", OPTION(ids)},
-    {"erasure", "N", "which models have seen the samples of this erasure", OPTION(erasure)},
+    {"id", "N…", "sample whose models are listed; may be given again", OPTION(ids)},
+    {"erasure", "N", "erasure whose samples' models are listed", OPTION(erasure)},
     WEIR_OPTION_END,
 };
 
 static const struct weir_option REQUEST_OPTIONS[] = {
     {"subject", "VALUE…",
-     "whose data it is, as the dataset's subject field has it; may be given again; other users of "
-     "this machine can read it while the command runs",
+     "value of the dataset's subject field; may be given again; other users of this machine "
+     "can read it while the command runs",
      OPTION(subjects)},
     {"subject-file", "FILE", "subjects from a file, one a line; - reads them from standard input",
      OPTION(subject_file)},
-    {"key", "VALUE…", "what it is, as the dataset's key field has it; may be given again",
-     OPTION(keys)},
+    {"key", "VALUE…", "value of the dataset's key field; may be given again", OPTION(keys)},
     {"id", "N…", "a sample; may be given again", OPTION(ids)},
     {"csv", "FILE", "a file of them: columns subject, key, id, one or more, with a header",
      OPTION(csv)},
@@ -66,7 +67,7 @@ static const struct weir_option REQUEST_OPTIONS[] = {
      "also overwrites refused records and duplicates, which are no samples, in copies and in files of sources "
      "that declare on_erase: scrub; needs no subject, key or id: weir erase request --drop-refused --dataset NAME",
      OPTION(drop_refused)},
-    {"dataset", "NAME", "in this dataset only", OPTION(dataset)},
+    {"dataset", "NAME", "dataset to search (default: all)", OPTION(dataset)},
     {"reference", "TEXT", "your own file number, kept with the receipt", OPTION(reference)},
     {"wait", NULL,
      "until the receipt is written, telling how it goes; exit code 3 when it could not be verified, or "
@@ -82,17 +83,16 @@ static const struct weir_option STATUS_OPTIONS[] = {
 
 static const struct weir_option PLAN_OPTIONS[] = {
     {"subject", "VALUE…",
-     "whose data it is, as the dataset's subject field has it; may be given again; other users of "
-     "this machine can read it while the command runs",
+     "value of the dataset's subject field; may be given again; other users of this machine "
+     "can read it while the command runs",
      OPTION(subjects)},
     {"subject-file", "FILE", "subjects from a file, one a line; - reads them from standard input",
      OPTION(subject_file)},
-    {"key", "VALUE…", "what it is, as the dataset's key field has it; may be given again",
-     OPTION(keys)},
+    {"key", "VALUE…", "value of the dataset's key field; may be given again", OPTION(keys)},
     {"id", "N…", "a sample; may be given again", OPTION(ids)},
     {"csv", "FILE", "a file of them: columns subject, key, id, one or more, with a header",
      OPTION(csv)},
-    {"dataset", "NAME", "in this dataset only", OPTION(dataset)},
+    {"dataset", "NAME", "dataset to search (default: all)", OPTION(dataset)},
     {"erasure", "N", "the samples of this erasure", OPTION(erasure)},
     WEIR_OPTION_END,
 };
@@ -110,17 +110,18 @@ static const struct weir_option VERIFY_OPTIONS[] = {
 };
 
 static const struct weir_option PREDICT_OPTIONS[] = {
-    {"pipeline", "NAME", "whose samples (the newest pipeline)", OPTION(pipeline)},
-    {"model", "MODEL", "which model says it (the active one)", OPTION(model)},
+    {"pipeline", "NAME", "pipeline of the samples (default: the newest)", OPTION(pipeline)},
+    {"model", "MODEL", "model that predicts (default: the active one)", OPTION(model)},
     {"from", "TIME", "samples from this event time on", OPTION(from)},
     {"to", "TIME", "samples before this event time", OPTION(to)},
-    {"limit", "N", "so many at most (20)", OPTION(limit)},
+    {"limit", "N", "maximum number of samples (default: 20)", OPTION(limit)},
     WEIR_OPTION_END,
 };
 
 static const struct weir_option EVALUATE_OPTIONS[] = {
-    {"evaluation", "NAME", "this one of the pipeline's file (all of them)", OPTION(evaluation)},
-    {"model", "MODEL", "this model alone (all; with an interval the newest one)", OPTION(model)},
+    {"evaluation", "NAME", "evaluation of the pipeline's file (default: all)", OPTION(evaluation)},
+    {"model", "MODEL", "model to measure (default: all; with an interval the newest one)",
+     OPTION(model)},
     {"from", "TIME", "on samples from this event time on, instead of the intervals of the file",
      OPTION(from)},
     {"to", "TIME", "on samples before this event time", OPTION(to)},
@@ -128,22 +129,24 @@ static const struct weir_option EVALUATE_OPTIONS[] = {
 };
 
 static const struct weir_option SELECT_OPTIONS[] = {
-    {"dry-run", NULL, "what the next trigger would pick, if it fired now; changes nothing",
+    {"dry-run", NULL, "show the choice of the next trigger, if it fired now; changes nothing",
      OPTION(dry_run)},
     WEIR_OPTION_END,
 };
 
 static const struct weir_option PUSH_OPTIONS[] = {
-    {"client", "NAME",
-     "whose batches these are (drawn): with the same name and input, it goes on where it stood",
+    {"client", "NAME", "client name (default: random); reuse it with the same input to resume",
      OPTION(client)},
     WEIR_OPTION_END,
 };
 
 static const struct weir_option EXPORT_OPTIONS[] = {
-    {"format", "FORMAT", "safetensors, or file: the bytes that its trainer stored (safetensors)",
+    {"format", "FORMAT",
+     "safetensors, or file: the bytes that its trainer stored (default: safetensors)",
      OPTION(format)},
-    {"to", "FILE", "where to (MODEL.safetensors, or MODEL.weirmodel, here)", OPTION(to)},
+    {"to", "FILE",
+     "file to write (default: MODEL.safetensors or MODEL.weirmodel in the working directory)",
+     OPTION(to)},
     WEIR_OPTION_END,
 };
 
@@ -154,7 +157,8 @@ static const struct weir_option CHECK_OPTIONS[] = {
 };
 
 static const struct weir_option SUBMIT_OPTIONS[] = {
-    {"dry-run", NULL, "what it would trigger, train on and cost; changes nothing", OPTION(dry_run)},
+    {"dry-run", NULL, "show the triggers, sample counts and cost of the pipeline; changes nothing",
+     OPTION(dry_run)},
     WEIR_OPTION_END,
 };
 
@@ -178,11 +182,12 @@ static const struct cli_command COMMANDS[] = {
      .example = "weir list",
      .topic = "list", .render = cli_render_list},
     {.words = "watch", .operands = "PIPELINE", .operands_min = 1, .operands_max = 1,
-     .summary = "what has happened and happens, one line each, until the pipeline ends; exit code 1 when it fails",
+     .summary = "past and new events of a pipeline, one line each, until it ends; exit code 1 when it "
+                "fails",
      .example = "weir watch quickstart",
      .answer = cli_answer_watch, .streams = true, .render = cli_render_nothing, .exit_code = cli_exit_of_watch},
     {.words = "logs", .operands = "[PIPELINE]", .operands_max = 1,
-     .summary = "what has happened, one line each, to a pipeline or all of them",
+     .summary = "past events of a pipeline, or of all, one line each",
      .example = "weir logs quickstart -f",
      .options = LOGS_OPTIONS,
      .answer = cli_answer_logs, .streams = true, .render = cli_render_nothing, .exit_code = cli_exit_of_watch},
@@ -196,7 +201,7 @@ static const struct cli_command COMMANDS[] = {
      .example = "weir resume quickstart",
      .topic = "resume", .arguments = cli_arguments_named, .render = cli_render_order},
     {.words = "stop", .operands = "PIPELINE", .operands_min = 1, .operands_max = 1,
-     .summary = "break off what is under way, now; storage keeps no changes for it any more",
+     .summary = "break off what is under way, now; storage no longer keeps changes for it",
      .example = "weir stop quickstart",
      .topic = "stop", .arguments = cli_arguments_named, .render = cli_render_order},
     {.words = "remove", .operands = "PIPELINE", .operands_min = 1, .operands_max = 1,
@@ -209,7 +214,7 @@ static const struct cli_command COMMANDS[] = {
      .example = "weir rerun quickstart",
      .topic = "rerun", .arguments = cli_arguments_named, .follow = cli_follow_removal,
      .render = cli_render_removed},
-    {.words = "status", .summary = "how the platform and its pipelines stand",
+    {.words = "status", .summary = "state of the platform and its pipelines",
      .example = "weir status",
      .topic = "status", .render = cli_render_status},
     {.words = "datasets", .summary = "the accounting of every dataset",
@@ -220,11 +225,11 @@ static const struct cli_command COMMANDS[] = {
      .options = DOCTOR_OPTIONS, .topic = "doctor", .arguments = cli_arguments_doctor,
      .follow = cli_follow_doctor, .render = cli_render_doctor, .exit_code = cli_exit_of_doctor},
     {.words = "feed list", .operands = "DATASET", .operands_min = 1, .operands_max = 1,
-     .summary = "who reads the changes of a dataset, how far behind, and what is kept for whom",
+     .summary = "consumers of a dataset's changes, how far behind each is, and the changes kept for it",
      .example = "weir feed list clicks",
      .topic = "feed_list", .arguments = cli_arguments_feed, .render = cli_render_feed},
     {.words = "feed forget", .operands = "DATASET CONSUMER", .operands_min = 2, .operands_max = 2,
-     .summary = "keep no changes for a consumer any more; if it returns, it begins with what is live",
+     .summary = "drop the changes kept for a consumer; if it returns, it begins with what is live",
      .example = "weir feed forget clicks orchestrator:clicks",
      .topic = "feed_forget", .arguments = cli_arguments_feed, .render = cli_render_feed_forgotten},
     {.words = "push", .operands = "DATASET [FILE]", .operands_min = 1, .operands_max = 2,
@@ -237,18 +242,20 @@ static const struct cli_command COMMANDS[] = {
      .options = PIPELINE_OPTIONS, .topic = "report", .arguments = cli_arguments_pipeline,
      .render = cli_render_report},
     {.words = "select", .operands = "PIPELINE", .operands_min = 1, .operands_max = 1,
-     .summary = "how many samples of each label, time and trigger the next trigger would pick, and why",
+     .summary = "number of samples of each label, time and trigger that the next trigger would pick, "
+                "and why",
      .example = "weir select quickstart --dry-run",
      .options = SELECT_OPTIONS, .topic = "select", .arguments = cli_arguments_select,
      .render = cli_render_select},
-    {.words = "sets", .summary = "which sample sets are sealed, what they take, and why and how long they are kept",
+    {.words = "sets", .summary = "sealed sample sets: their size, the reason they are kept, and for how long",
      .example = "weir sets --pipeline quickstart",
      .options = PIPELINE_OPTIONS, .topic = "sets", .arguments = cli_arguments_pipeline,
      .render = cli_render_sets},
-    {.words = "workers", .summary = "what each worker has spent on which operator, and what trainers wait for",
+    {.words = "workers",
+     .summary = "time that each worker has spent on each operator, and the stage that trainers wait for",
      .example = "weir workers",
      .topic = "workers", .render = cli_render_workers},
-    {.words = "predict", .summary = "what a model says about the samples of a time interval",
+    {.words = "predict", .summary = "predictions of a model for the samples of a time interval",
      .example = "weir predict --from 2002-12-01 --to 2003-01-01 --limit 5",
      .options = PREDICT_OPTIONS, .topic = "predict", .arguments = cli_arguments_predict,
      .render = cli_render_predict},
@@ -274,7 +281,7 @@ static const struct cli_command COMMANDS[] = {
      .options = PIPELINE_OPTIONS, .topic = "model_rollback", .arguments = cli_arguments_pipeline,
      .render = cli_render_promoted},
     {.words = "models lineage", .operands = "[MODEL]", .operands_max = 1,
-     .summary = "what a model learnt from, or which models have seen a sample",
+     .summary = "sample sets that a model learnt from, or models that have seen a sample",
      .example = "weir models lineage --id 1099511627776",
      .options = LINEAGE_OPTIONS, .topic = "lineage", .arguments = cli_arguments_lineage,
      .render = cli_render_lineage},
@@ -284,7 +291,7 @@ static const struct cli_command COMMANDS[] = {
      .options = EXPORT_OPTIONS, .topic = "model_export", .arguments = cli_arguments_export,
      .follow = cli_follow_export, .render = cli_render_exported},
     {.words = "models diff", .operands = "MODEL MODEL", .operands_min = 2, .operands_max = 2,
-     .summary = "how far two models are apart: their weights, the samples of their sets, their lines",
+     .summary = "difference of two models: their weights, the samples of their sets, their lines",
      .example = "weir models diff quickstart-2 quickstart-3",
      .topic = "model_diff", .arguments = cli_arguments_diff, .render = cli_render_diff},
     {.words = "erase request", .summary = "erase samples: from every batch, file and model",
@@ -292,12 +299,12 @@ static const struct cli_command COMMANDS[] = {
      .options = REQUEST_OPTIONS, .topic = "erase_request", .arguments = cli_arguments_erase_request,
      .follow = cli_follow_erasure, .answer = cli_answer_erase_each, .by_itself = cli_erases_each,
      .render = cli_render_erase_accepted, .exit_code = cli_exit_of_erasure},
-    {.words = "erase plan", .summary = "which samples, bytes and models an erasure would concern; changes nothing",
+    {.words = "erase plan", .summary = "samples, bytes and models that an erasure would concern; changes nothing",
      .example = "weir erase plan --subject someone@example.org",
      .options = PLAN_OPTIONS, .topic = "erase_plan", .arguments = cli_arguments_erase_plan,
      .render = cli_render_erase_plan},
     {.words = "erase status", .operands = "ERASURE", .operands_min = 1, .operands_max = 1,
-     .summary = "how far an erasure is; exit code 3 when it is overdue, or could not be verified",
+     .summary = "progress of an erasure; exit code 3 when it is overdue, or could not be verified",
      .example = "weir erase status 1 --wait",
      .options = STATUS_OPTIONS, .topic = "erase_status", .arguments = cli_arguments_erasure,
      .follow = cli_follow_erasure, .render = cli_render_erasure,
@@ -306,14 +313,14 @@ static const struct cli_command COMMANDS[] = {
      .example = "weir erase list",
      .topic = "erase_list", .render = cli_render_erasures, .exit_code = cli_exit_of_erasures},
     {.words = "erase receipt", .operands = "ERASURE", .operands_min = 1, .operands_max = 1,
-     .summary = "what was where, and what was done when",
+     .summary = "receipt of an erasure: each place that held samples, and the time of each step",
      .example = "weir erase receipt 1 --json",
      .topic = "erase_receipt", .arguments = cli_arguments_erasure, .render = cli_render_receipt},
     {.words = "erase verify", .operands = "[ERASURE|FILE…]", .operands_max = 1000,
-     .summary = "whether receipts, samples, scores and models still are as an erasure left them; "
-                "exit code 3 when they are not, or one is overdue. Of receipts that you were given, "
-                "as files: whether one of the known keys signed them, and whether they follow each "
-                "other; exit code 1 when not; nothing is written",
+     .summary = "check that receipts, samples, scores and models still are as an erasure left them; "
+                "exit code 3 when they are not, or one is overdue. Given receipts as files, check that "
+                "one of the known keys signed them and that they follow each other; exit code 1 when "
+                "not; nothing is written",
      .example = "weir erase verify --all",
      .options = VERIFY_OPTIONS, .topic = "erase_verify", .arguments = cli_arguments_erase_verify,
      .follow = cli_follow_verify, .answer = cli_answer_receipts, .by_itself = cli_names_receipts,
@@ -332,7 +339,7 @@ static const struct cli_command COMMANDS[] = {
      .options = CHECK_OPTIONS, .answer = cli_answer_config_check, .render = cli_render_config_check,
      .exit_code = cli_exit_of_check},
     {.words = "config explain", .operands = "KEY|FILE", .operands_min = 1, .operands_max = 1,
-     .summary = "what a key, section or policy means; or a file with every default written out",
+     .summary = "meaning of a key, section or policy; or a file with every default written out",
      .example = "weir config explain training.epochs",
      .answer = cli_answer_config_explain, .render = cli_render_config_explain},
 };

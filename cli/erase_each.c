@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-enum { GROUP = 500, TOLD_EVERY = 10000 };
+enum { GROUP = 500, REPORTED_EVERY = 10000 };
 
 bool cli_erases_each(const struct cli_call *call)
 {
@@ -116,7 +116,7 @@ static enum weir_status send_all(struct cli_platform *platform, struct sending *
         if (status == WEIR_OK)
             add_answer(answer, at, sending);
         json_decref(answer);
-        if (status == WEIR_OK && count > TOLD_EVERY && (at + GROUP) % TOLD_EVERY == 0)
+        if (status == WEIR_OK && count > REPORTED_EVERY && (at + GROUP) % REPORTED_EVERY == 0)
             (void)fprintf(stderr, "%lld of %zu erasures accepted\n", (long long)sending->accepted,
                           count);
     }

@@ -1,7 +1,9 @@
 /* Subjects, keys and ids of an erasure: see erase_names.h. */
 #include "cli/erase_names.h"
 
+#include "core/base/csv.h"
 #include "core/base/file.h"
+#include "core/base/lines.h"
 #include "core/base/memory.h"
 
 #include <errno.h>
@@ -11,15 +13,18 @@
 
 static const char *const LISTS[] = {"subjects", "keys", "ids"};
 static const char *const COLUMNS[] = {"subject", "key", "id"};
-enum { LIST_SUBJECTS, LIST_KEYS, LIST_IDS, LIST_COUNT, FIELDS_MAX = 64, INPUT_PIECE = 1 << 16 };
+enum { LIST_SUBJECTS, LIST_KEYS, LIST_IDS, LIST_COUNT, INPUT_PIECE = 1 << 16 };
 
-static bool read_id(const char *text, json_int_t *ret_id)
+static bool read_id(struct weir_bytes text, json_int_t *ret_id)
 {
-    char *end = NULL;
+    char digits[24] = {0}, *end = NULL;
 
+    if (text.size == 0 || text.size >= sizeof(digits))
+        return false;
+    memcpy(digits, text.at, text.size);
     errno = 0;
-    *ret_id = strtoll(text, &end, 10);
-    return errno == 0 && end != text && *end == '\0' && *ret_id >= 1;
+    *ret_id = strtoll(digits, &end, 10);
+    return errno == 0 && end == digits + text.size && *ret_id >= 1;
 }
 
 static json_t *empty_lists(void)
@@ -48,12 +53,12 @@ static bool add_name(const struct erase_names *names, int list, json_t *name, si
 }
 
 /* False when the text is not UTF-8, or no number where one is expected. */
-static bool add(const struct erase_names *names, int list, const char *text, size_t line)
+static bool add(const struct erase_names *names, int list, struct weir_bytes text, size_t line)
 {
     json_int_t id = 0;
 
     if (list != LIST_IDS)
-        return add_name(names, list, json_string(text), line);
+        return add_name(names, list, json_stringn((const char *)text.at, text.size), line);
     return read_id(text, &id) && add_name(names, list, json_integer(id), line);
 }
 
@@ -61,64 +66,37 @@ static bool add(const struct erase_names *names, int list, const char *text, siz
 
 struct csv {
     const char *file;
-    const char *at, *end;
-    size_t line;              /* of what is read next */
-    char *fields[FIELDS_MAX]; /* of the newest record; owned */
-    size_t count;
-    int list_of[FIELDS_MAX]; /* by column; -1: somebody else's */
+    struct weir_bytes rest;
+    size_t line; /* of the newest record */
+    size_t next_line;
+    int list_of[WEIR_CSV_FIELDS_MAX]; /* by column; -1: none of ours */
     size_t columns;
+    struct weir_csv_record record; /* the newest */
 };
-
-static void clear(struct csv *csv)
-{
-    while (csv->count > 0)
-        free(csv->fields[--csv->count]);
-}
-
-/* One field; *ret_more: another follows on the record. False for a quote that does not end. */
-static bool read_field(struct csv *csv, struct weir_buf *field, bool *ret_more)
-{
-    bool is_quoted = csv->at < csv->end && *csv->at == '"';
-
-    csv->at += is_quoted;
-    for (; csv->at < csv->end; csv->at++) {
-        bool is_quote = *csv->at == '"';
-        bool is_doubled = is_quote && csv->at + 1 < csv->end && csv->at[1] == '"';
-
-        if (is_quoted ? is_quote && !is_doubled : strchr(",\r\n", *csv->at) != NULL)
-            break;
-        csv->at += is_quoted && is_doubled;
-        csv->line += *csv->at == '\n';
-        weir_buf_append(field, csv->at, 1);
-    }
-    if (is_quoted && csv->at == csv->end)
-        return false;
-    csv->at += is_quoted;
-    *ret_more = csv->at < csv->end && *csv->at == ',';
-    csv->at += *ret_more;
-    return *ret_more || csv->at == csv->end || *csv->at == '\r' || *csv->at == '\n';
-}
 
 static enum weir_status read_record(struct csv *csv, struct weir_error *err)
 {
-    size_t line = csv->line;
-    bool more = true;
+    const struct weir_csv_extent *extent = &csv->record.extent;
 
-    clear(csv);
-    while (more) {
-        WEIR_AUTO_BUF field = {0};
-
-        if (csv->count == FIELDS_MAX || !read_field(csv, &field, &more))
-            return weir_fail(
-                err, WEIR_INVALID,
-                "%s:%zu: expected at most %d fields, separated by commas, with text in "
-                "double quotes where it has commas itself",
-                csv->file, line, FIELDS_MAX);
-        csv->fields[csv->count++] = weir_strdup(weir_buf_text(&field));
-    }
-    while (csv->at < csv->end && (*csv->at == '\r' || *csv->at == '\n'))
-        csv->line += *csv->at++ == '\n';
+    if (weir_csv_read(csv->rest, WEIR_CSV_COMMAS, true, &csv->record) != WEIR_CSV_RECORD)
+        return weir_fail(err, WEIR_INVALID,
+                         "%s:%zu: expected at most %d fields, separated by commas, with text in "
+                         "double quotes where it has commas, quotes or line breaks itself",
+                         csv->file, csv->next_line, WEIR_CSV_FIELDS_MAX);
+    csv->rest = weir_bytes(csv->rest.at + extent->size, csv->rest.size - extent->size);
+    csv->line = csv->next_line;
+    csv->next_line += extent->lines;
     return WEIR_OK;
+}
+
+/* The list that a column is for, or -1. */
+static int find_list(struct weir_bytes column)
+{
+    for (int list = 0; list < LIST_COUNT; list++) {
+        if (weir_bytes_equal(column, weir_bytes_of(COLUMNS[list])))
+            return list;
+    }
+    return -1;
 }
 
 static enum weir_status read_header(struct csv *csv, struct weir_error *err)
@@ -126,36 +104,38 @@ static enum weir_status read_header(struct csv *csv, struct weir_error *err)
     size_t found = 0;
     enum weir_status status = read_record(csv, err);
 
-    for (size_t i = 0; status == WEIR_OK && i < csv->count; i++) {
-        csv->list_of[i] = -1;
-        for (int list = 0; list < LIST_COUNT; list++) {
-            if (strcmp(csv->fields[i], COLUMNS[list]) == 0)
-                csv->list_of[i] = list;
-        }
+    if (status != WEIR_OK)
+        return status;
+    csv->columns = csv->record.count;
+    for (size_t i = 0; i < csv->columns; i++) {
+        csv->list_of[i] = find_list(csv->record.fields[i].raw);
         found += csv->list_of[i] >= 0;
     }
-    csv->columns = csv->count;
-    if (status == WEIR_OK && found == 0)
-        return weir_fail(err, WEIR_INVALID,
-                         "%s:1: found no column subject, key or id, expected one in the header",
-                         csv->file);
-    return status;
+    return found > 0 ? WEIR_OK
+                     : weir_fail(err, WEIR_INVALID,
+                                 "%s:1: found no column subject, key or id, expected one in the "
+                                 "header",
+                                 csv->file);
 }
 
-static enum weir_status add_record(const struct csv *csv, size_t line,
-                                   const struct erase_names *names, struct weir_error *err)
+static enum weir_status add_record(const struct csv *csv, const struct erase_names *names,
+                                   struct weir_error *err)
 {
-    if (csv->count != csv->columns)
+    WEIR_AUTO_BUF text = {0};
+
+    if (csv->record.count != csv->columns)
         return weir_fail(err, WEIR_INVALID,
-                         "%s:%zu: found %zu fields, expected %zu as in the header", csv->file, line,
-                         csv->count, csv->columns);
-    for (size_t i = 0; i < csv->count; i++) {
-        if (csv->list_of[i] < 0 || csv->fields[i][0] == '\0')
+                         "%s:%zu: found %zu fields, expected %zu as in the header", csv->file,
+                         csv->line, csv->record.count, csv->columns);
+    for (size_t i = 0; i < csv->columns; i++) {
+        struct weir_csv_field field = csv->record.fields[i];
+        int list = csv->list_of[i];
+
+        if (list < 0 || field.raw.size == 0)
             continue;
-        if (!add(names, csv->list_of[i], csv->fields[i], line))
-            return weir_fail(err, WEIR_INVALID, "%s:%zu: %s: expected %s", csv->file, line,
-                             COLUMNS[csv->list_of[i]],
-                             csv->list_of[i] == LIST_IDS ? "a sample number" : "UTF-8");
+        if (!add(names, list, weir_csv_value(field, &text), csv->line))
+            return weir_fail(err, WEIR_INVALID, "%s:%zu: %s: expected %s", csv->file, csv->line,
+                             COLUMNS[list], list == LIST_IDS ? "a sample number" : "UTF-8");
     }
     return WEIR_OK;
 }
@@ -163,22 +143,22 @@ static enum weir_status add_record(const struct csv *csv, size_t line,
 enum weir_status cli_erase_names_csv(const char *file, struct weir_bytes text,
                                      const struct erase_names *names, struct weir_error *err)
 {
-    const char *begin = (const char *)text.at;
-    size_t mark = text.size >= 3 && memcmp(begin, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    struct csv csv = {.file = file, .at = begin + mark, .end = begin + text.size, .line = 1};
-    enum weir_status status = WEIR_OK;
+    size_t mark = weir_text_mark(text);
+    WEIR_AUTO_FREE struct csv *csv = weir_calloc(1, sizeof(*csv));
+    enum weir_status status;
 
-    if (memchr(begin, '\0', text.size) != NULL) /* a name that ends there would be another one's */
+    csv->file = file;
+    csv->rest = weir_bytes(text.at + mark, text.size - mark);
+    csv->next_line = 1;
+    if (memchr(text.at, '\0', text.size) !=
+        NULL) /* a name that ends there would be another one's */
         return weir_fail(err, WEIR_INVALID, "%s: found a byte of zero, expected text", file);
-    status = read_header(&csv, err);
-    while (status == WEIR_OK && csv.at < csv.end) {
-        size_t line = csv.line;
-
-        status = read_record(&csv, err);
-        if (status == WEIR_OK)
-            status = add_record(&csv, line, names, err);
+    status = read_header(csv, err);
+    while (status == WEIR_OK && csv->rest.size > 0) {
+        status = read_record(csv, err);
+        if (status == WEIR_OK && csv->record.extent.length > 0)
+            status = add_record(csv, names, err);
     }
-    clear(&csv);
     return status;
 }
 
@@ -218,13 +198,13 @@ static enum weir_status add_lines(const char *file, struct weir_bytes text,
 
     for (size_t line = 1; at < end; line++) {
         const char *next = memchr(at, '\n', (size_t)(end - at));
-        size_t length = (size_t)((next ? next : end) - at);
+        size_t length = (size_t)((next != NULL ? next : end) - at);
 
         length -= length > 0 && at[length - 1] == '\r';
         if (memchr(at, '\0', length) != NULL ||
             (length > 0 && !add_name(names, LIST_SUBJECTS, json_stringn(at, length), line)))
             return weir_fail(err, WEIR_INVALID, "%s:%zu: expected a subject in UTF-8", file, line);
-        at = next ? next + 1 : end;
+        at = next != NULL ? next + 1 : end;
     }
     return WEIR_OK;
 }
@@ -250,7 +230,7 @@ static enum weir_status add_values(const struct weir_option_values *values, int 
                                    const struct erase_names *names, struct weir_error *err)
 {
     for (size_t i = 0; i < values->count; i++) {
-        if (add(names, list, values->at[i], 0))
+        if (add(names, list, weir_bytes_of(values->at[i]), 0))
             continue;
         if (list != LIST_IDS)
             return weir_fail(err, WEIR_INVALID, "arguments are expected in UTF-8");
@@ -288,9 +268,9 @@ static enum weir_status read_names(const struct cli_call *call, const char *comm
         status = add_values(&options->keys, LIST_KEYS, names, err);
     if (status == WEIR_OK)
         status = add_values(&options->ids, LIST_IDS, names, err);
-    if (status == WEIR_OK && options->subject_file)
+    if (status == WEIR_OK && options->subject_file != NULL)
         status = add_subject_file(options->subject_file, names, err);
-    if (status == WEIR_OK && options->csv)
+    if (status == WEIR_OK && options->csv != NULL)
         status = add_csv(options->csv, names, err);
     if (status == WEIR_OK)
         status = check_count(options, names->lists, command, err);
@@ -305,7 +285,7 @@ json_t *cli_erase_names(const struct cli_call *call, const char *command, json_t
 
     if (read_names(call, command, &names, err) == WEIR_OK) {
         lists = json_incref(names.lists);
-        if (ret_lines)
+        if (ret_lines != NULL)
             *ret_lines = json_incref(names.lines);
     }
     cli_erase_names_fini(&names);

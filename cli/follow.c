@@ -13,8 +13,8 @@
 
 enum { ASK_AGAIN_MS = 200, TELL_MS = 1000 };
 
-/* The lines told last, so that only news is told. */
-struct told {
+/* The lines announced last, so that only news is. */
+struct announced {
     char doing[200];
     size_t models_done;
     char trouble[1024];
@@ -25,13 +25,13 @@ struct question {
     const char *call;
     json_t *which; /* owned */
     bool (*is_over)(const json_t *answer);
-    void (*tell)(const json_t *answer, struct told *told);
+    void (*tell)(const json_t *answer, struct announced *announced);
 };
 
 static enum weir_status ask_until_over(struct cli_platform *platform, struct question question,
                                        json_t **answer, struct weir_error *err)
 {
-    struct told told = {.doing = ""};
+    struct announced announced = {.doing = ""};
     enum weir_status status = WEIR_OK;
     while (status == WEIR_OK && !question.is_over(*answer)) {
         json_t *newer = NULL;
@@ -40,7 +40,7 @@ static enum weir_status ask_until_over(struct cli_platform *platform, struct que
             break;
         json_decref(*answer);
         *answer = newer;
-        question.tell(newer, &told);
+        question.tell(newer, &announced);
         if (!question.is_over(newer))
             status = cli_platform_pause(platform, ASK_AGAIN_MS, err);
     }
@@ -48,11 +48,11 @@ static enum weir_status ask_until_over(struct cli_platform *platform, struct que
     return status;
 }
 
-/* True when `text` differs from the one told last, which it replaces. */
-static bool is_news(char *told, size_t size, const char *text)
+/* True when `text` differs from the one announced last, which it replaces. */
+static bool is_news(char *announced, size_t size, const char *text)
 {
-    bool same = strncmp(told, text, size - 1) == 0;
-    (void)snprintf(told, size, "%s", text);
+    bool same = strncmp(announced, text, size - 1) == 0;
+    (void)snprintf(announced, size, "%s", text);
     return !same;
 }
 
@@ -67,30 +67,30 @@ static size_t count_done(const json_t *answer)
     return done;
 }
 
-static void tell_trouble(const json_t *answer, struct told *told)
+static void tell_trouble(const json_t *answer, struct announced *announced)
 {
     const char *error = cli_text(answer, "error"), *trouble = cli_text(answer, "trouble");
-    char line[sizeof told->trouble] = "";
+    char line[sizeof(announced->trouble)] = "";
     if (trouble[0] != '\0')
-        (void)snprintf(line, sizeof line, "%s", trouble);
+        (void)snprintf(line, sizeof(line), "%s", trouble);
     else if (error[0] != '\0')
-        (void)snprintf(line, sizeof line, "%s; it is tried again", error);
-    if (is_news(told->trouble, sizeof told->trouble, line) && line[0] != '\0')
+        (void)snprintf(line, sizeof(line), "%s; it is tried again", error);
+    if (is_news(announced->trouble, sizeof(announced->trouble), line) && line[0] != '\0')
         (void)fprintf(stderr, "erasure %lld: %s\n", (long long)cli_number(answer, "erasure"), line);
 }
 
-static void tell_erasure(const json_t *answer, struct told *told)
+static void tell_erasure(const json_t *answer, struct announced *announced)
 {
     long long number = (long long)cli_number(answer, "erasure");
     size_t done = count_done(answer);
-    if (is_news(told->doing, sizeof told->doing, cli_text(answer, "state")))
+    if (is_news(announced->doing, sizeof(announced->doing), cli_text(answer, "state")))
         (void)fprintf(stderr, "erasure %lld: %s\n", number, cli_text(answer, "doing"));
-    if (done > told->models_done) {
-        told->models_done = done;
+    if (done > announced->models_done) {
+        announced->models_done = done;
         (void)fprintf(stderr, "erasure %lld: %zu of %zu models done\n", number, done,
                       json_array_size(json_object_get(answer, "models")));
     }
-    tell_trouble(answer, told);
+    tell_trouble(answer, announced);
 }
 
 static bool is_finished(const json_t *answer)
@@ -161,7 +161,7 @@ enum weir_status cli_follow_verify(struct cli_platform *platform, const struct c
                                    json_t **answer, struct weir_error *err)
 {
     int64_t next = cli_number(*answer, "next"), erasures = cli_number(*answer, "erasures");
-    int64_t told_ms = weir_now_ms() - TELL_MS;
+    int64_t reported_ms = weir_now_ms() - TELL_MS;
     json_int_t wrong = cli_number(*answer, "wrong"), fine = 0;
     json_t *kept = json_array();
     enum weir_status status = WEIR_OK;
@@ -170,8 +170,8 @@ enum weir_status cli_follow_verify(struct cli_platform *platform, const struct c
         keep_findings(*answer, kept, &fine);
     for (int64_t done = cli_number(*answer, "verified"); status == WEIR_OK && next > 0;) {
         json_t *which = json_pack("{sI}", "after", (json_int_t)next), *page = NULL;
-        if (weir_now_ms() >= told_ms + TELL_MS) {
-            told_ms = weir_now_ms();
+        if (weir_now_ms() >= reported_ms + TELL_MS) {
+            reported_ms = weir_now_ms();
             (void)fprintf(stderr, "verified %lld of %lld erasures\n", (long long)done,
                           (long long)erasures);
         }
@@ -201,10 +201,10 @@ static bool is_examined(const json_t *answer)
     return cli_flag(answer, "done");
 }
 
-static void tell_examined(const json_t *answer, struct told *told)
+static void tell_examined(const json_t *answer, struct announced *announced)
 {
     const char *doing = cli_text(answer, "doing");
-    if (is_news(told->doing, sizeof told->doing, doing) && doing[0] != '\0')
+    if (is_news(announced->doing, sizeof(announced->doing), doing) && doing[0] != '\0')
         (void)fprintf(stderr, "examining %s\n", doing);
 }
 
@@ -236,11 +236,11 @@ static bool is_paused(const json_t *answer)
 }
 
 /* Tells the obstacles of a removal that is tried again, each once. */
-static void tell_obstacle(const json_t *answer, struct told *told)
+static void tell_obstacle(const json_t *answer, struct announced *announced)
 {
     const char *error = cli_text(answer, "error");
     if (strcmp(cli_text(answer, "state"), "REMOVING") == 0 &&
-        is_news(told->trouble, sizeof told->trouble, error))
+        is_news(announced->trouble, sizeof(announced->trouble), error))
         (void)fprintf(stderr, "is tried again: %s\n", error);
 }
 

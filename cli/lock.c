@@ -54,7 +54,7 @@ static void read_lines(int fd, struct cli_lock *lock)
 {
     char text[TEXT_MAX];
     char *rest = NULL;
-    ssize_t got = pread(fd, text, sizeof text - 1, 0);
+    ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
     text[got > 0 ? got : 0] = '\0';
     lock->pid = strtol(text, &rest, 10);
     rest += strcspn(rest, "\n");

@@ -1,6 +1,7 @@
 /* weir: what a person types. Finds the command in the table, gets its answer, shows it. */
 #include "cli/commands.h"
 #include "cli/platform.h"
+#include "core/base/dumps.h"
 #include "core/base/memory.h"
 
 #include <stdio.h>
@@ -115,6 +116,7 @@ int main(int argc, char **argv)
 {
     struct cli_call call;
     struct weir_error err;
+    weir_dumps_forbid(true); /* names of people, and records that are pushed */
     if (cli_call_read(argc, argv, &call, &err) != WEIR_OK)
         return complain(&err, CLI_EXIT_USAGE);
     int code = CLI_EXIT_DONE;

@@ -1,6 +1,7 @@
 /* Tables, lines and short values. */
 #include "cli/page.h"
 
+#include "cli/answer.h"
 #include "core/base/error.h"
 #include "core/base/memory.h"
 
@@ -20,7 +21,7 @@ enum { GAP = 2, NAME_WIDTH = 16, DATE_TEXT = 10, MINUTE_TEXT = 16, SECOND_TEXT =
 void cli_put_count(struct weir_buf *out, int64_t count)
 {
     char digits[32];
-    int length = snprintf(digits, sizeof digits, "%" PRIu64,
+    int length = snprintf(digits, sizeof(digits), "%" PRIu64,
                           count < 0 ? (uint64_t)0 - (uint64_t)count : (uint64_t)count);
     weir_buf_append_text(out, count < 0 ? "-" : "");
     for (int i = 0; i < length; i++) {
@@ -127,48 +128,68 @@ void cli_pair_time(struct cli_page *page, const char *name, const char *time)
 
 /* ---- tables ---- */
 
-void cli_table_fini(struct cli_table *table)
+static const json_t *member_of(const json_t *object, const char *path)
 {
-    for (size_t i = 0; i < table->cell_count; i++)
-        free(table->cells[i]);
-    free(table->cells);
-    table->cells = NULL;
-    table->cell_count = 0;
+    size_t size = strcspn(path, ".");
+    const json_t *member = json_object_getn(object, path, size);
+    return path[size] == '.' ? member_of(member, path + size + 1) : member;
 }
 
-static void add_cell(struct cli_table *table, char *text)
+static bool is_absent(const json_t *member, enum cli_kind kind)
 {
-    table->cells = weir_realloc(table->cells, table->cell_count + 1, sizeof *table->cells);
-    table->cells[table->cell_count++] = text;
+    if (kind == CLI_FLAG)
+        return !json_is_true(member);
+    return kind < CLI_NUMBER ? cli_text_of(member)[0] == '\0' : !json_is_number(member);
 }
 
-void cli_cell(struct cli_table *table, const char *format, ...)
+static void put_kind(struct weir_buf *out, const json_t *member, enum cli_kind kind)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    add_cell(table, clean_text(format, arguments));
-    va_end(arguments);
+    double real = json_number_value(member);
+
+    switch (kind) {
+    case CLI_TEXT:
+        weir_buf_append_text(out, cli_text_of(member));
+        break;
+    case CLI_FLAG:
+        weir_buf_append_text(out, json_is_true(member) ? "yes" : "");
+        break;
+    case CLI_TIME:
+        cli_put_time(out, cli_text_of(member));
+        break;
+    case CLI_NUMBER:
+        weir_buf_printf(out, "%" PRId64, cli_number_of(member));
+        break;
+    case CLI_COUNT:
+        cli_put_count(out, cli_number_of(member));
+        break;
+    case CLI_BYTES:
+        cli_put_bytes(out, real);
+        break;
+    case CLI_REAL:
+        weir_buf_printf(out, "%g", real);
+        break;
+    case CLI_WHOLE:
+    case CLI_TENTHS:
+    case CLI_HUNDREDTHS:
+        weir_buf_printf(out, "%.*f", (int)kind - CLI_WHOLE, real);
+        break;
+    }
 }
 
-void cli_cell_count(struct cli_table *table, int64_t count)
+/* Returns the cell's text, for the caller to free. */
+static char *cell_of(const json_t *object, const struct cli_column *column)
 {
     WEIR_AUTO_BUF text = {0};
-    cli_put_count(&text, count);
-    cli_cell(table, "%s", weir_buf_text(&text));
-}
-
-void cli_cell_bytes(struct cli_table *table, double bytes)
-{
-    WEIR_AUTO_BUF text = {0};
-    cli_put_bytes(&text, bytes);
-    cli_cell(table, "%s", weir_buf_text(&text));
-}
-
-void cli_cell_time(struct cli_table *table, const char *time)
-{
-    WEIR_AUTO_BUF text = {0};
-    cli_put_time(&text, time);
-    cli_cell(table, "%s", weir_buf_text(&text));
+    const json_t *member = column->key == NULL ? object : member_of(object, column->key);
+    if (column->put != NULL)
+        column->put(&text, member);
+    else if (column->absent != NULL && is_absent(member, column->kind))
+        weir_buf_append_text(&text, column->absent);
+    else
+        put_kind(&text, member, column->kind);
+    char *cell = weir_strdup(weir_buf_text(&text));
+    clean(cell);
+    return cell;
 }
 
 /* Characters, not bytes. */
@@ -180,23 +201,13 @@ static size_t width_of(const char *text)
     return width;
 }
 
-static size_t widest(const struct cli_table *table, size_t column)
+static void show_row(const struct cli_column *columns, size_t count, const size_t *widths,
+                     char *const *cells, struct weir_buf *out)
 {
-    size_t width = width_of(table->columns[column].title);
-    for (size_t i = column; i < table->cell_count; i += table->column_count) {
-        size_t cell = width_of(table->cells[i]);
-        width = cell > width ? cell : width;
-    }
-    return width;
-}
-
-static void show_row(const struct cli_table *table, const size_t *widths, char *const *cells,
-                     struct weir_buf *out)
-{
-    for (size_t i = 0; i < table->column_count; i++) {
-        const char *text = cells == NULL ? table->columns[i].title : cells[i];
+    for (size_t i = 0; i < count; i++) {
+        const char *text = cells == NULL ? columns[i].title : cells[i];
         int blanks = (int)(widths[i] - width_of(text));
-        bool right = table->columns[i].right;
+        bool right = columns[i].kind >= CLI_NUMBER;
         weir_buf_printf(out, "%*s%s%*s", i > 0 ? GAP : 0, "", right ? "" : text, blanks, "");
         weir_buf_append_text(out, right ? text : "");
     }
@@ -204,19 +215,31 @@ static void show_row(const struct cli_table *table, const size_t *widths, char *
         out->size--;
 }
 
-void cli_table_show(const struct cli_table *table, struct cli_page *page)
+void cli_show_table(struct cli_page *page, const json_t *rows, const struct cli_column *columns,
+                    size_t count)
 {
-    size_t widths[CLI_COLUMNS_MAX];
-    weir_require(table->column_count <= CLI_COLUMNS_MAX);
-    if (table->cell_count == 0)
+    size_t widths[CLI_COLUMNS_MAX], row_count = json_array_size(rows);
+    weir_require(count <= CLI_COLUMNS_MAX);
+    if (row_count == 0)
         return;
-    for (size_t i = 0; i < table->column_count; i++)
-        widths[i] = widest(table, i);
+    char **cells = weir_calloc(row_count * count, sizeof(*cells));
+    for (size_t i = 0; i < count; i++) {
+        widths[i] = width_of(columns[i].title);
+        for (size_t row = 0; row < row_count; row++) {
+            char *cell = cell_of(json_array_get(rows, row), &columns[i]);
+            size_t width = width_of(cell);
+            widths[i] = width > widths[i] ? width : widths[i];
+            cells[row * count + i] = cell;
+        }
+    }
     weir_buf_append_text(page->out, page->colour ? BOLD : "");
-    show_row(table, widths, NULL, page->out);
+    show_row(columns, count, widths, NULL, page->out);
     weir_buf_append_text(page->out, page->colour ? PLAIN "\n" : "\n");
-    for (size_t i = 0; i < table->cell_count; i += table->column_count) {
-        show_row(table, widths, &table->cells[i], page->out);
+    for (size_t row = 0; row < row_count; row++) {
+        show_row(columns, count, widths, &cells[row * count], page->out);
         weir_buf_append_text(page->out, "\n");
     }
+    for (size_t i = 0; i < row_count * count; i++)
+        free(cells[i]);
+    free(cells);
 }

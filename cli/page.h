@@ -5,6 +5,8 @@
 
 #include "core/base/bytes.h"
 
+#include <jansson.h>
+
 #include <stdint.h>
 
 struct cli_page {
@@ -24,33 +26,35 @@ void cli_put_duration(struct weir_buf *out, double seconds);
 
 enum { CLI_COLUMNS_MAX = 16 };
 
+/* How a member of a row is shown. From CLI_NUMBER on, cells end in line. */
+enum cli_kind {
+    CLI_TEXT,
+    CLI_FLAG,       /* yes */
+    CLI_TIME,       /* 2002-08-22 11:36 */
+    CLI_NUMBER,     /* 12345 */
+    CLI_COUNT,      /* 12,345 */
+    CLI_BYTES,      /* 1.2 MB */
+    CLI_REAL,       /* 0.333333 */
+    CLI_WHOLE,      /* 0 */
+    CLI_TENTHS,     /* 0.3 */
+    CLI_HUNDREDTHS, /* 0.33 */
+};
+
 struct cli_column {
     const char *title;
-    bool right; /* numbers end in line */
+    enum cli_kind kind;
+    const char *key;    /* "interval.from": the member of a member; NULL: the whole row */
+    const char *absent; /* shown instead of no text, no number or a false flag, unless it is NULL */
+    /* Writes a computed cell, or NULL; of the kind, only the side is then used. */
+    void (*put)(struct weir_buf *out, const json_t *member);
 };
 
-/* Cells are filled from left to right, row after row. */
-struct cli_table {
-    const struct cli_column *columns;
-    size_t column_count;
-    char **cells;
-    size_t cell_count;
-};
+/* Draws a row per object of the array. Line breaks and control characters become spaces: cells may
+ * hold what files contain. Nothing at all when there is no row. */
+void cli_show_table(struct cli_page *page, const json_t *rows, const struct cli_column *columns,
+                    size_t count);
 
-void cli_table_fini(struct cli_table *table);
-static inline void cli_auto_table(struct cli_table *table)
-{
-    cli_table_fini(table);
-}
-#define CLI_AUTO_TABLE __attribute__((cleanup(cli_auto_table))) struct cli_table
-
-/* Line breaks and control characters become spaces: cells may hold what files contain. */
-void cli_cell(struct cli_table *table, const char *format, ...) WEIR_PRINTF(2, 3);
-void cli_cell_count(struct cli_table *table, int64_t count);
-void cli_cell_bytes(struct cli_table *table, double bytes);
-void cli_cell_time(struct cli_table *table, const char *time);
-/* Nothing at all when there is no row. */
-void cli_table_show(const struct cli_table *table, struct cli_page *page);
+/* ---- lines ---- */
 
 /* A line of its own, cleaned like a cell. */
 void cli_line(struct cli_page *page, const char *format, ...) WEIR_PRINTF(2, 3);

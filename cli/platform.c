@@ -43,7 +43,7 @@ static void on_signal(void *owner)
 {
     struct cli_platform *platform = owner;
     struct signalfd_siginfo info;
-    if (read(platform->signal_fd, &info, sizeof info) == (ssize_t)sizeof info)
+    if (read(platform->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
         platform->interrupted = true;
 }
 
@@ -63,7 +63,7 @@ static enum weir_status open_signals(struct cli_platform *platform, struct weir_
 static enum weir_status fail_ended(const struct cli_platform *platform, struct weir_error *err)
 {
     char line[WEIR_ERROR_TEXT_MAX];
-    cli_serving_last_line(&platform->serving, line, sizeof line);
+    cli_serving_last_line(&platform->serving, line, sizeof(line));
     return weir_fail(err, WEIR_UNAVAILABLE, "%s",
                      line[0] == '\0' ? "the orchestrator ended without a word; see the logs in the "
                                        "data directory"
@@ -308,7 +308,7 @@ static enum weir_status find_or_start(struct cli_platform *platform, struct weir
 enum weir_status cli_platform_open(const char *data_dir, struct cli_platform **ret_platform,
                                    struct weir_error *err)
 {
-    WEIR_AUTO(cli_platform) platform = weir_calloc(1, sizeof *platform);
+    WEIR_AUTO(cli_platform) platform = weir_calloc(1, sizeof(*platform));
     platform->data_dir = weir_strdup(data_dir);
     platform->signal_fd = -1;
     enum weir_status status = find_or_start(platform, err);
@@ -321,7 +321,7 @@ enum weir_status cli_platform_open(const char *data_dir, struct cli_platform **r
 enum weir_status cli_platform_find(const char *endpoint, char **ret_data_dir,
                                    struct weir_error *err)
 {
-    WEIR_AUTO(cli_platform) platform = weir_calloc(1, sizeof *platform);
+    WEIR_AUTO(cli_platform) platform = weir_calloc(1, sizeof(*platform));
     json_t *answer = NULL;
     enum weir_status status = open_signals(platform, err);
     platform->loop = weir_loop_new();

@@ -14,7 +14,7 @@ struct cli_platform;
 
 /* INVALID when there is no such directory or it holds nothing of Weir; DENIED when it belongs to somebody else;
  * TIMEOUT or UNAVAILABLE, with the reason, when nobody comes to answer. Here and below, STALE: whoever served the
- * directory stopped before it answered, and opening anew will help. */
+ * directory stopped before it answered, and opening again will help. */
 enum weir_status cli_platform_open(const char *data_dir, struct cli_platform **ret_platform,
                                    struct weir_error *err) WEIR_MUST_USE;
 /* The data directory, in caller's memory, of the platform whose orchestrator serves `endpoint` on

@@ -17,7 +17,7 @@ enum { OUTPUT_MAX = 16 << 20, ARGUMENTS_MAX = 16, SIGNALLED = 128, PIECE = 1 << 
 char *cli_program_path(const char *name)
 {
     char self[PATH_MAX];
-    ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
+    ssize_t size = readlink("/proc/self/exe", self, sizeof(self) - 1);
     self[size > 0 ? size : 0] = '\0';
     char *slash = strrchr(self, '/');
     if (slash == NULL)

@@ -58,7 +58,7 @@ struct push {
 
     uint64_t batches, bytes, samples, refused, left_out;
     json_t *refusals;
-    int64_t started_ms, told_ms;
+    int64_t started_ms, reported_ms;
     bool tells;
 
     enum weir_status status; /* of what cannot be mended */
@@ -111,7 +111,7 @@ static void remove_sent(struct push *push, struct push_sent *sent)
     while (push->window[i] != sent)
         i++;
     push->in_flight--;
-    memmove(&push->window[i], &push->window[i + 1], (push->in_flight - i) * sizeof sent);
+    memmove(&push->window[i], &push->window[i + 1], (push->in_flight - i) * sizeof(sent));
     free_sent(sent);
 }
 
@@ -137,7 +137,7 @@ static void send_batch(struct push *push, struct push_sent *sent)
     const struct msg_push message = {.dataset = push->dataset,
                                      .client = push->client,
                                      .batch = sent->number,
-                                     .mark = weir_bytes(sent->mark, sizeof sent->mark)};
+                                     .mark = weir_bytes(sent->mark, sizeof(sent->mark))};
     weir_frames_share(&frames, &sent->payload);
     weir_rpc_call_framed(push->storage, &(struct weir_framed_call){.type = MSG_push,
                                                                    .message = &message,
@@ -149,7 +149,7 @@ static void send_batch(struct push *push, struct push_sent *sent)
 
 static void send_next(struct push *push, struct cli_push_batch *batch)
 {
-    struct push_sent *sent = weir_calloc(1, sizeof *sent);
+    struct push_sent *sent = weir_calloc(1, sizeof(*sent));
     sent->push = push;
     sent->number = ++push->number;
     sent->first_record = batch->first_record;
@@ -201,7 +201,7 @@ static void tell(struct push *push, const char *end)
 {
     WEIR_AUTO_BUF line = {0};
     double seconds = seconds_since(push->started_ms);
-    push->told_ms = weir_now_ms();
+    push->reported_ms = weir_now_ms();
     cli_put_count(&line, (int64_t)push->samples);
     weir_buf_append_text(&line, " samples, ");
     cli_put_bytes(&line, (double)push->bytes);
@@ -229,7 +229,7 @@ static enum weir_status pump(struct push *push, struct weir_error *err)
         watch_input(push, cli_push_input_wants(push->input));
         status = cli_platform_step(push->platform, STEP_MS, err);
         send_what_is_there(push, !push->has_read && push->in_flight == 0);
-        if (push->tells && weir_now_ms() - push->told_ms >= TELL_MS)
+        if (push->tells && weir_now_ms() - push->reported_ms >= TELL_MS)
             tell(push, "");
     }
     watch_input(push, false);
@@ -259,8 +259,12 @@ static enum weir_status take_stand(struct push *push, const struct msg_pushed *s
                                    struct weir_error *err)
 {
     struct cli_push_mark mark;
-    enum weir_status status =
-        cli_cut_init(&push->cut, stand->format, stand->record_bytes, stand->delimiter, err);
+    const struct cli_cut_format format = {.name = stand->format,
+                                          .record_bytes = stand->record_bytes,
+                                          .delimiter = stand->delimiter,
+                                          .is_unquoted = stand->unquoted,
+                                          .is_headless = stand->headless};
+    enum weir_status status = cli_cut_init(&push->cut, &format, err);
     if (status != WEIR_OK)
         return status;
     push->input = cli_push_input_new(push->fd, &push->cut);
@@ -305,7 +309,7 @@ static void disconnect(struct push *push)
     push->platform = NULL;
 }
 
-/* Everything that may be begun anew on the platform that comes next. */
+/* Everything that may be begun again on the platform that comes next. */
 static enum weir_status push_to_platform(struct push *push, const char *data_dir,
                                          struct weir_error *err)
 {
@@ -339,15 +343,15 @@ static enum weir_status name_client(const struct cli_call *call, struct push *pu
                                     struct weir_error *err)
 {
     const char *name = call->options.client;
-    if (name != NULL && strlen(name) >= sizeof push->client) {
+    if (name != NULL && strlen(name) >= sizeof(push->client)) {
         return weir_fail(err, WEIR_INVALID,
                          "--client: expected at most %d characters, found '%.80s'", CLIENT_TEXT - 1,
                          name);
     }
     if (name != NULL)
-        (void)snprintf(push->client, sizeof push->client, "%s", name);
+        (void)snprintf(push->client, sizeof(push->client), "%s", name);
     else
-        (void)snprintf(push->client, sizeof push->client, "weir-%016" PRIx64, weir_random_u64());
+        (void)snprintf(push->client, sizeof(push->client), "weir-%016" PRIx64, weir_random_u64());
     return WEIR_OK;
 }
 

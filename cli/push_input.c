@@ -45,7 +45,7 @@ bool cli_push_mark_unpack(struct weir_bytes packed, struct cli_push_mark *ret_ma
 
 struct cli_push_input *cli_push_input_new(int fd, const struct cli_cut *cut)
 {
-    struct cli_push_input *input = weir_calloc(1, sizeof *input);
+    struct cli_push_input *input = weir_calloc(1, sizeof(*input));
     input->fd = fd;
     input->cut = *cut;
     input->hasher = weir_hasher_new();
@@ -66,7 +66,7 @@ void cli_push_input_free(struct cli_push_input *input)
 
 static bool needs_header(const struct cli_push_input *input)
 {
-    return cli_cut_has_header(&input->cut) && input->header.size == 0;
+    return input->cut.has_header && input->header.size == 0;
 }
 
 static struct weir_bytes waiting(const struct cli_push_input *input)

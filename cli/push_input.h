@@ -12,7 +12,7 @@ enum {
     CLI_PUSH_MARK_BYTES = 8 + 8 + WEIR_DIGEST_BYTES,
 };
 
-/* A place behind whole records of the input; on the wire CLI_PUSH_MARK_BYTES. */
+/* A place after whole records of the input; on the wire CLI_PUSH_MARK_BYTES. */
 struct cli_push_mark {
     uint64_t bytes;            /* of the input, before it */
     uint64_t records;          /* lines or records before it */

@@ -155,7 +155,7 @@ static enum weir_status fail_unknown(const json_t *reference, const char *words,
     for (size_t i = 0; i < json_array_size(reference); i++) {
         const json_t *section = json_array_get(reference, i);
         const json_t *keys = json_object_get(section, "keys");
-        names = weir_realloc(names, count + json_array_size(keys) + 3, sizeof *names);
+        names = weir_realloc(names, count + json_array_size(keys) + 3, sizeof(*names));
         names[count++] = cli_text(section, "title");
         names[count++] = cli_text(section, "name");
         for (size_t j = 0; j < json_array_size(keys); j++)

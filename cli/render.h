@@ -26,6 +26,6 @@ cli_exit_fn cli_exit_of_doctor;
 /* Returns the words after "waits … % of its time", by the stage that causes it. */
 const char *cli_stage_text(const char *stage);
 /* "0.0012 EUR"; "0.31 CPU s" where nothing has a price; "-" when nothing is known. */
-void cli_cell_cost(struct cli_table *table, const json_t *cost);
+void cli_put_cost(struct weir_buf *out, const json_t *cost);
 
 #endif

@@ -5,16 +5,11 @@
 void cli_render_policies(const json_t *answer, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {
-        {"kind", false}, {"name", false}, {"what it does", false}};
-    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
-    const json_t *policies = json_object_get(answer, "policies");
-    for (size_t i = 0; i < json_array_size(policies); i++) {
-        const json_t *policy = json_array_get(policies, i);
-        cli_cell(&table, "%s", cli_text(policy, "kind"));
-        cli_cell(&table, "%s", cli_text(policy, "name"));
-        cli_cell(&table, "%s", cli_text(policy, "summary"));
-    }
-    cli_table_show(&table, page);
+        {"kind", CLI_TEXT, .key = "kind"},
+        {"name", CLI_TEXT, .key = "name"},
+        {"what it does", CLI_TEXT, .key = "summary"},
+    };
+    cli_show_table(page, json_object_get(answer, "policies"), COLUMNS, WEIR_COUNT(COLUMNS));
     weir_buf_append_text(page->out, "\noptions of one: weir config explain NAME\n");
 }
 
@@ -30,15 +25,13 @@ void cli_render_config_check(const json_t *answer, struct cli_page *page)
 static void show_entry(const json_t *entry, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {
-        {"key", false}, {"type", false}, {"default", false}, {"bounds", false}, {"meaning", false}};
-    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
-    const json_t *keys = json_object_get(entry, "keys");
+        {"key", CLI_TEXT, .key = "key"},         {"type", CLI_TEXT, .key = "type"},
+        {"default", CLI_TEXT, .key = "default"}, {"bounds", CLI_TEXT, .key = "bounds"},
+        {"meaning", CLI_TEXT, .key = "meaning"},
+    };
     const char *summary = cli_text(entry, "summary");
-    for (size_t i = 0; i < json_array_size(keys); i++)
-        for (size_t j = 0; j < WEIR_COUNT(COLUMNS); j++)
-            cli_cell(&table, "%s", cli_text(json_array_get(keys, i), COLUMNS[j].title));
     cli_line(page, "%s%s%s", cli_text(entry, "title"), summary[0] == '\0' ? "" : ": ", summary);
-    cli_table_show(&table, page);
+    cli_show_table(page, json_object_get(entry, "keys"), COLUMNS, WEIR_COUNT(COLUMNS));
 }
 
 void cli_render_config_explain(const json_t *answer, struct cli_page *page)

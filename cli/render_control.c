@@ -82,25 +82,30 @@ void cli_render_removed(const json_t *answer, struct cli_page *page)
         cli_pair(page, "next", "weir watch %s", name);
 }
 
+static void put_state(struct weir_buf *out, const json_t *pipeline)
+{
+    const char *wish = cli_text(pipeline, "wish");
+    weir_buf_printf(out, "%s%s%s", cli_text(pipeline, "state"), wish[0] == '\0' ? "" : ", to ",
+                    wish);
+}
+
+static void put_doing(struct weir_buf *out, const json_t *pipeline)
+{
+    const char *error = cli_text(pipeline, "error");
+    weir_buf_append_text(out, error[0] != '\0' ? error : cli_text(pipeline, "doing"));
+}
+
 void cli_render_list(const json_t *answer, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {
-        {"pipeline", false}, {"mode", false}, {"state", false}, {"doing", false}, {"file", false}};
-    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
+        {"pipeline", CLI_TEXT, .key = "pipeline"}, {"mode", CLI_TEXT, .key = "mode"},
+        {"state", CLI_TEXT, .put = put_state},     {"doing", CLI_TEXT, .put = put_doing},
+        {"file", CLI_TEXT, .key = "file"},
+    };
     const json_t *pipelines = json_object_get(answer, "pipelines");
-    for (size_t i = 0; i < json_array_size(pipelines); i++) {
-        const json_t *pipeline = json_array_get(pipelines, i);
-        const char *error = cli_text(pipeline, "error"), *wish = cli_text(pipeline, "wish");
-        cli_cell(&table, "%s", cli_text(pipeline, "pipeline"));
-        cli_cell(&table, "%s", cli_text(pipeline, "mode"));
-        cli_cell(&table, "%s%s%s", cli_text(pipeline, "state"), wish[0] == '\0' ? "" : ", to ",
-                 wish);
-        cli_cell(&table, "%s", error[0] != '\0' ? error : cli_text(pipeline, "doing"));
-        cli_cell(&table, "%s", cli_text(pipeline, "file"));
-    }
     if (json_array_size(pipelines) == 0)
         cli_line(page, "no pipeline yet: weir submit takes one in");
-    cli_table_show(&table, page);
+    cli_show_table(page, pipelines, COLUMNS, WEIR_COUNT(COLUMNS));
     if (cli_flag(answer, "held") && json_array_size(pipelines) > 0)
         cli_line(page, "nobody serves this directory: unfinished pipelines rest");
 }

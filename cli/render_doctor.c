@@ -10,7 +10,7 @@ static void put_subject(const json_t *finding, struct weir_buf *subject)
     const char *dataset = cli_text(finding, "dataset");
     if (*dataset)
         weir_buf_printf(subject, "%s: ", dataset);
-    if (json_object_get(finding, "erasure"))
+    if (json_object_get(finding, "erasure") != NULL)
         weir_buf_printf(subject, "erasure %lld: ", (long long)cli_number(finding, "erasure"));
 }
 

@@ -80,27 +80,24 @@ void cli_render_erase_accepted(const json_t *answer, struct cli_page *page)
     cli_line(page, "see how it goes: weir erase status %lld", number);
 }
 
+/* Models of a receipt are done. */
+static void put_done(struct weir_buf *out, const json_t *done)
+{
+    weir_buf_append_text(out, done == NULL || json_is_true(done) ? "yes" : "not yet");
+}
+
 static void show_models(const json_t *models, struct cli_page *page)
 {
-    static const struct cli_column COLUMNS[] = {{"model", false},
-                                                {"trigger", true},
-                                                {"action", false},
-                                                {"replacement", false},
-                                                {"done", false}};
-    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
-    for (size_t i = 0; i < json_array_size(models); i++) {
-        const json_t *model = json_array_get(models, i);
-        const char *replacement = cli_text(model, "replacement");
-        const json_t *done = json_object_get(model, "done");
-        cli_cell(&table, "%s", cli_text(model, "model"));
-        cli_cell(&table, "%lld", (long long)cli_number(model, "trigger"));
-        cli_cell(&table, "%s", cli_text(model, "action"));
-        cli_cell(&table, "%s", replacement[0] == '\0' ? "-" : replacement);
-        cli_cell(&table, "%s", done == NULL || json_is_true(done) ? "yes" : "not yet");
-    }
-    if (table.cell_count > 0)
+    static const struct cli_column COLUMNS[] = {
+        {"model", CLI_TEXT, .key = "model"},
+        {"trigger", CLI_NUMBER, .key = "trigger"},
+        {"action", CLI_TEXT, .key = "action"},
+        {"replacement", CLI_TEXT, .key = "replacement", .absent = "-"},
+        {"done", CLI_TEXT, .key = "done", .put = put_done},
+    };
+    if (json_array_size(models) > 0)
         weir_buf_append_text(page->out, "\n");
-    cli_table_show(&table, page);
+    cli_show_table(page, models, COLUMNS, WEIR_COUNT(COLUMNS));
 }
 
 void cli_render_erasure(const json_t *answer, struct cli_page *page)
@@ -139,30 +136,27 @@ static void show_waiting(const json_t *one, struct cli_page *page)
                  trouble[0] != '\0' ? trouble : error);
 }
 
+static void put_state(struct weir_buf *out, const json_t *erasure)
+{
+    weir_buf_printf(out, "%s%s", cli_text(erasure, "state"),
+                    cli_flag(erasure, "overdue") ? " (overdue)" : "");
+}
+
 void cli_render_erasures(const json_t *answer, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {
-        {"erasure", true},   {"state", false},    {"samples", true},   {"accepted", false},
-        {"in force", false}, {"finished", false}, {"reference", false}};
-    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
+        {"erasure", CLI_NUMBER, .key = "erasure"},   {"state", CLI_TEXT, .put = put_state},
+        {"samples", CLI_COUNT, .key = "samples"},    {"accepted", CLI_TIME, .key = "accepted"},
+        {"in force", CLI_TIME, .key = "in_force"},   {"finished", CLI_TIME, .key = "finished"},
+        {"reference", CLI_TEXT, .key = "reference"},
+    };
     const json_t *erasures = json_object_get(answer, "erasures");
-    for (size_t i = 0; i < json_array_size(erasures); i++) {
-        const json_t *one = json_array_get(erasures, i);
-        cli_cell(&table, "%lld", (long long)cli_number(one, "erasure"));
-        cli_cell(&table, "%s%s", cli_text(one, "state"),
-                 cli_flag(one, "overdue") ? " (overdue)" : "");
-        cli_cell_count(&table, cli_number(one, "samples"));
-        cli_cell_time(&table, cli_text(one, "accepted"));
-        cli_cell_time(&table, cli_text(one, "in_force"));
-        cli_cell_time(&table, cli_text(one, "finished"));
-        cli_cell(&table, "%s", cli_text(one, "reference"));
-    }
     if (cli_number(answer, "left_out") > 0)
         cli_line(page, "the newest %zu; %lld older ones are left out", json_array_size(erasures),
                  (long long)cli_number(answer, "left_out"));
     if (json_array_size(erasures) == 0)
         cli_line(page, "nobody has asked for an erasure");
-    cli_table_show(&table, page);
+    cli_show_table(page, erasures, COLUMNS, WEIR_COUNT(COLUMNS));
     for (size_t i = 0; i < json_array_size(erasures); i++)
         show_waiting(json_array_get(erasures, i), page);
 }

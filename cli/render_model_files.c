@@ -8,32 +8,41 @@ void cli_render_exported(const json_t *answer, struct cli_page *page)
     cli_line(page, "no erasure finds that file: what has seen somebody's data goes on there");
 }
 
-static void cell_shape(struct cli_table *table, const json_t *shape)
+static void put_shape(struct weir_buf *out, const json_t *tensor, size_t of)
 {
-    cli_cell(table, "%lld x %lld", (long long)json_integer_value(json_array_get(shape, 0)),
-             (long long)json_integer_value(json_array_get(shape, 1)));
+    const json_t *shape = json_array_get(json_object_get(tensor, "shapes"), of);
+    weir_buf_printf(out, "%lld x %lld", (long long)json_integer_value(json_array_get(shape, 0)),
+                    (long long)json_integer_value(json_array_get(shape, 1)));
+}
+
+static void put_first_shape(struct weir_buf *out, const json_t *tensor)
+{
+    put_shape(out, tensor, 0);
+}
+
+static void put_second_shape(struct weir_buf *out, const json_t *tensor)
+{
+    put_shape(out, tensor, 1);
+}
+
+static void put_percent(struct weir_buf *out, const json_t *share)
+{
+    weir_buf_printf(out, "%.2f %%", 100 * json_number_value(share));
 }
 
 static void show_tensors(const json_t *tensors, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {
-        {"tensor", false}, {"of the first", true}, {"of the second", true}, {"compared", true},
-        {"changed", true}, {"largest", true},      {"rms", true},           {"not finite", true},
+        {"tensor", CLI_TEXT, .key = "name"},
+        {"of the first", CLI_NUMBER, .put = put_first_shape},
+        {"of the second", CLI_NUMBER, .put = put_second_shape},
+        {"compared", CLI_COUNT, .key = "compared"},
+        {"changed", CLI_NUMBER, .key = "changed_share", .put = put_percent},
+        {"largest", CLI_REAL, .key = "max_abs"},
+        {"rms", CLI_REAL, .key = "rms"},
+        {"not finite", CLI_COUNT, .key = "not_finite"},
     };
-    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
-    for (size_t i = 0; i < json_array_size(tensors); i++) {
-        const json_t *one = json_array_get(tensors, i);
-        const json_t *shapes = json_object_get(one, "shapes");
-        cli_cell(&table, "%s", cli_text(one, "name"));
-        cell_shape(&table, json_array_get(shapes, 0));
-        cell_shape(&table, json_array_get(shapes, 1));
-        cli_cell_count(&table, cli_number(one, "compared"));
-        cli_cell(&table, "%.2f %%", 100 * cli_real(one, "changed_share"));
-        cli_cell(&table, "%.6g", cli_real(one, "max_abs"));
-        cli_cell(&table, "%.6g", cli_real(one, "rms"));
-        cli_cell_count(&table, cli_number(one, "not_finite"));
-    }
-    cli_table_show(&table, page);
+    cli_show_table(page, tensors, COLUMNS, WEIR_COUNT(COLUMNS));
 }
 
 void cli_render_diff(const json_t *answer, struct cli_page *page)

@@ -4,107 +4,80 @@
 
 #include <string.h>
 
-enum { CHECKSUM_SHOWN = 12, DATE_TEXT = 10 };
+enum { CHECKSUM_SHOWN = 12 };
 
-void cli_cell_cost(struct cli_table *table, const json_t *cost)
+void cli_put_cost(struct weir_buf *out, const json_t *cost)
 {
     if (cli_real(cost, "money") > 0)
-        cli_cell(table, "%.4f %s", cli_real(cost, "money"), cli_text(cost, "currency"));
+        weir_buf_printf(out, "%.4f %s", cli_real(cost, "money"), cli_text(cost, "currency"));
     else if (json_is_object(cost))
-        cli_cell(table, "%.2f CPU s", cli_real(cost, "cpu_seconds"));
+        weir_buf_printf(out, "%.2f CPU s", cli_real(cost, "cpu_seconds"));
     else
-        cli_cell(table, "-");
+        weir_buf_append_text(out, "-");
 }
 
-static const char *or_dash(const char *text)
+static void put_state(struct weir_buf *out, const json_t *model)
 {
-    return text[0] == '\0' ? "-" : text;
+    weir_buf_append_text(out, cli_flag(model, "active") ? "active" : cli_text(model, "state"));
+}
+
+static void put_checksum(struct weir_buf *out, const json_t *checksum)
+{
+    weir_buf_printf(out, "%.*s", CHECKSUM_SHOWN, cli_text_of(checksum));
 }
 
 void cli_render_models(const json_t *answer, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {
-        {"model", false}, {"trigger", true}, {"state", false},    {"parent", false},
-        {"until", false}, {"bytes", true},   {"checksum", false}, {"cost", true},
+        {"model", CLI_TEXT, .key = "model"},
+        {"trigger", CLI_NUMBER, .key = "trigger"},
+        {"state", CLI_TEXT, .put = put_state},
+        {"parent", CLI_TEXT, .key = "parent", .absent = "-"},
+        {"until", CLI_TIME, .key = "until"},
+        {"bytes", CLI_BYTES, .key = "bytes"},
+        {"checksum", CLI_TEXT, .key = "checksum", .put = put_checksum},
+        {"cost", CLI_NUMBER, .key = "cost", .put = cli_put_cost},
     };
-    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
     const json_t *models = json_object_get(answer, "models");
-    for (size_t i = 0; i < json_array_size(models); i++) {
-        const json_t *model = json_array_get(models, i);
-        cli_cell(&table, "%s", cli_text(model, "model"));
-        cli_cell(&table, "%lld", (long long)cli_number(model, "trigger"));
-        cli_cell(&table, "%s", cli_flag(model, "active") ? "active" : cli_text(model, "state"));
-        cli_cell(&table, "%s", or_dash(cli_text(model, "parent")));
-        cli_cell_time(&table, cli_text(model, "until"));
-        cli_cell_bytes(&table, cli_real(model, "bytes"));
-        cli_cell(&table, "%.*s", CHECKSUM_SHOWN, cli_text(model, "checksum"));
-        cli_cell_cost(&table, json_object_get(model, "cost"));
-    }
     if (json_array_size(models) == 0)
         cli_line(page, "no model yet");
-    cli_table_show(&table, page);
+    cli_show_table(page, models, COLUMNS, WEIR_COUNT(COLUMNS));
 }
 
 /* ---- one model ---- */
 
-static void cell_metric(struct cli_table *table, const json_t *one)
+static void put_metric(struct weir_buf *out, const json_t *evaluation)
 {
-    const json_t *value = json_object_get(one, "value");
-    const json_t *bounds = json_object_get(one, "bootstrap");
+    const json_t *value = json_object_get(evaluation, "value");
+    const json_t *bounds = json_object_get(evaluation, "bootstrap");
     if (!json_is_number(value))
-        cli_cell(table, "undefined");
-    else if (bounds == NULL)
-        cli_cell(table, "%.4f", json_number_value(value));
+        weir_buf_append_text(out, "undefined");
     else
-        cli_cell(table, "%.4f (%.4f to %.4f)", json_number_value(value),
-                 json_number_value(json_array_get(bounds, 0)),
-                 json_number_value(json_array_get(bounds, 1)));
+        weir_buf_printf(out, "%.4f", json_number_value(value));
+    if (json_is_number(value) && bounds != NULL)
+        weir_buf_printf(out, " (%.4f to %.4f)", json_number_value(json_array_get(bounds, 0)),
+                        json_number_value(json_array_get(bounds, 1)));
 }
 
-static void row_evaluation(struct cli_table *table, const json_t *one)
-{
-    const json_t *interval = json_object_get(one, "interval");
-    cli_cell(table, "%s", cli_text(one, "name"));
-    cli_cell_time(table, cli_text(interval, "from"));
-    cli_cell_time(table, cli_text(interval, "to"));
-    cli_cell(table, "%s", cli_text(one, "metric"));
-    cell_metric(table, one);
-    cli_cell_count(table, cli_number(one, "samples"));
-}
-
-static void show_evaluations(const json_t *evaluations, struct cli_page *page)
-{
-    static const struct cli_column COLUMNS[] = {
-        {"evaluation", false}, {"from", false}, {"to", false},
-        {"metric", false},     {"value", true}, {"samples", true},
-    };
-    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
-    for (size_t i = 0; i < json_array_size(evaluations); i++)
-        row_evaluation(&table, json_array_get(evaluations, i));
-    if (table.cell_count > 0)
-        weir_buf_append_text(page->out, "\n");
-    cli_table_show(&table, page);
-}
+/* The first column is left out where all are of one model. */
+static const struct cli_column EVALUATIONS[] = {
+    {"model", CLI_TEXT, .key = "model"},        {"evaluation", CLI_TEXT, .key = "name"},
+    {"from", CLI_TIME, .key = "interval.from"}, {"to", CLI_TIME, .key = "interval.to"},
+    {"metric", CLI_TEXT, .key = "metric"},      {"value", CLI_NUMBER, .put = put_metric},
+    {"samples", CLI_COUNT, .key = "samples"},
+};
 
 void cli_render_evaluate(const json_t *answer, struct cli_page *page)
 {
-    static const struct cli_column COLUMNS[] = {
-        {"model", false},  {"evaluation", false}, {"from", false},   {"to", false},
-        {"metric", false}, {"value", true},       {"samples", true},
-    };
-    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
     const json_t *evaluations = json_object_get(answer, "evaluations");
-    for (size_t i = 0; i < json_array_size(evaluations); i++) {
-        cli_cell(&table, "%s", cli_text(json_array_get(evaluations, i), "model"));
-        row_evaluation(&table, json_array_get(evaluations, i));
-    }
-    if (table.cell_count == 0)
+    if (json_array_size(evaluations) == 0)
         cli_line(page, "nothing to measure: no model, or no samples in the intervals asked for");
-    cli_table_show(&table, page);
+    cli_show_table(page, evaluations, EVALUATIONS, WEIR_COUNT(EVALUATIONS));
 }
 
 void cli_render_model(const json_t *answer, struct cli_page *page)
 {
+    const json_t *evaluations = json_object_get(answer, "evaluations");
     const json_t *cost = json_object_get(answer, "cost");
     WEIR_AUTO_BUF size = {0};
     cli_put_bytes(&size, cli_real(answer, "stored_bytes"));
@@ -132,7 +105,9 @@ void cli_render_model(const json_t *answer, struct cli_page *page)
     cli_pair_time(page, "made", cli_text(answer, "created"));
     cli_pair(page, "cost", "%.2f CPU s, %.6f %s", cli_real(cost, "cpu_seconds"),
              cli_real(cost, "money"), cli_text(cost, "currency"));
-    show_evaluations(json_object_get(answer, "evaluations"), page);
+    if (json_array_size(evaluations) > 0)
+        weir_buf_append_text(page->out, "\n");
+    cli_show_table(page, evaluations, EVALUATIONS + 1, WEIR_COUNT(EVALUATIONS) - 1);
 }
 
 void cli_render_promoted(const json_t *answer, struct cli_page *page)
@@ -148,43 +123,32 @@ void cli_render_promoted(const json_t *answer, struct cli_page *page)
 
 static void show_ancestors(const json_t *answer, struct cli_page *page)
 {
-    static const struct cli_column COLUMNS[] = {{"model", false},     {"trigger", true},
-                                                {"state", false},     {"sample set", false},
-                                                {"scored by", false}, {"until", false}};
-    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
-    const json_t *line = json_object_get(answer, "ancestors");
+    static const struct cli_column COLUMNS[] = {
+        {"model", CLI_TEXT, .key = "model"},         {"trigger", CLI_NUMBER, .key = "trigger"},
+        {"state", CLI_TEXT, .key = "state"},         {"sample set", CLI_TEXT, .key = "set_digest"},
+        {"scored by", CLI_TEXT, .key = "scored_by"}, {"until", CLI_TIME, .key = "until"},
+    };
     cli_line(page, "%s learnt from, newest first:", cli_text(answer, "model"));
-    for (size_t i = 0; i < json_array_size(line); i++) {
-        const json_t *one = json_array_get(line, i);
-        cli_cell(&table, "%s", cli_text(one, "model"));
-        cli_cell(&table, "%lld", (long long)cli_number(one, "trigger"));
-        cli_cell(&table, "%s", cli_text(one, "state"));
-        cli_cell(&table, "%s", cli_text(one, "set_digest"));
-        cli_cell(&table, "%s", cli_text(one, "scored_by"));
-        cli_cell_time(&table, cli_text(one, "until"));
-    }
-    cli_table_show(&table, page);
+    cli_show_table(page, json_object_get(answer, "ancestors"), COLUMNS, WEIR_COUNT(COLUMNS));
+}
+
+static void put_way(struct weir_buf *out, const json_t *model)
+{
+    const char *through = cli_text(model, "through");
+    weir_buf_printf(out, "%s%s%s", cli_text(model, "how"), through[0] == '\0' ? "" : " through ",
+                    through);
 }
 
 static void show_seen(const json_t *models, struct cli_page *page)
 {
-    static const struct cli_column COLUMNS[] = {{"model", false},
-                                                {"trigger", true},
-                                                {"live", false},
-                                                {"samples in its set", true},
-                                                {"by way of", false}};
-    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
-    for (size_t i = 0; i < json_array_size(models); i++) {
-        const json_t *model = json_array_get(models, i);
-        cli_cell(&table, "%s", cli_text(model, "model"));
-        cli_cell(&table, "%lld", (long long)cli_number(model, "trigger"));
-        cli_cell(&table, "%s", cli_flag(model, "live") ? "yes" : "gone");
-        cli_cell_count(&table, cli_number(model, "samples"));
-        cli_cell(&table, "%s%s%s", cli_text(model, "how"),
-                 cli_text(model, "through")[0] == '\0' ? "" : " through ",
-                 cli_text(model, "through"));
-    }
-    cli_table_show(&table, page);
+    static const struct cli_column COLUMNS[] = {
+        {"model", CLI_TEXT, .key = "model"},
+        {"trigger", CLI_NUMBER, .key = "trigger"},
+        {"live", CLI_FLAG, .key = "live", .absent = "gone"},
+        {"samples in its set", CLI_COUNT, .key = "samples"},
+        {"by way of", CLI_TEXT, .put = put_way},
+    };
+    cli_show_table(page, models, COLUMNS, WEIR_COUNT(COLUMNS));
 }
 
 void cli_render_lineage(const json_t *answer, struct cli_page *page)

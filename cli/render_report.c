@@ -31,7 +31,7 @@ static void put_first(struct metrics *metrics, const char *name)
     for (size_t i = 1; i < metrics->count; i++) {
         if (strcmp(metrics->names[i], name) == 0) {
             const char *first = metrics->names[i];
-            memmove(&metrics->names[1], &metrics->names[0], i * sizeof *metrics->names);
+            memmove(&metrics->names[1], &metrics->names[0], i * sizeof(*metrics->names));
             metrics->names[0] = first;
         }
     }
@@ -53,7 +53,7 @@ static const char *title_of(const char *metric)
 }
 
 /* Returns the model's score on the first interval after it. RFC 3339 times in UTC sort as texts. */
-static const json_t *first_value(const json_t *row, const struct metrics *metrics, size_t metric)
+static json_t *first_value(const json_t *row, const struct metrics *metrics, size_t metric)
 {
     const json_t *evaluations = json_object_get(row, "evaluations");
     const json_t *first = NULL;
@@ -67,20 +67,12 @@ static const json_t *first_value(const json_t *row, const struct metrics *metric
     return json_object_get(first, "value");
 }
 
-static void cell_real(struct cli_table *table, const json_t *value, double times, int decimals)
+static void put_value(struct weir_buf *out, const json_t *value)
 {
     if (json_is_number(value))
-        cli_cell(table, "%.*f", decimals, json_number_value(value) * times);
+        weir_buf_printf(out, "%.4f", json_number_value(value));
     else
-        cli_cell(table, "-");
-}
-
-static void cell_value(struct cli_table *table, const json_t *value)
-{
-    if (json_is_number(value))
-        cli_cell(table, "%.4f", json_number_value(value));
-    else
-        cli_cell(table, "%s", json_is_string(value) ? json_string_value(value) : "-");
+        weir_buf_append_text(out, json_is_string(value) ? json_string_value(value) : "-");
 }
 
 static bool was_replaced(const json_t *row)
@@ -88,45 +80,81 @@ static bool was_replaced(const json_t *row)
     return cli_text(row, "evaluations_of")[0] != '\0';
 }
 
-static void add_row(struct cli_table *table, const json_t *row, const struct metrics *metrics)
+static void put_trigger(struct weir_buf *out, const json_t *row)
+{
+    weir_buf_printf(out, "%lld%s", (long long)cli_number(row, "trigger"),
+                    was_replaced(row) ? "*" : "");
+}
+
+static void put_why(struct weir_buf *out, const json_t *row)
 {
     const char *skipped = cli_text(row, "skipped");
-    cli_cell(table, "%lld%s", (long long)cli_number(row, "trigger"), was_replaced(row) ? "*" : "");
-    cli_cell(table, "%s%s%s", cli_text(row, "reason"),
-             skipped[0] == '\0' ? "" : "; skipped: ", skipped);
-    cli_cell_count(table, cli_number(row, "selected"));
-    cell_real(table, json_object_get(row, "seconds"), 1, 2);
-    cell_real(table, json_object_get(row, "samples_per_second"), 1, 0);
-    cell_real(table, json_object_get(row, "stall_fraction"), PERCENT, 0);
-    cell_real(table, json_object_get(json_object_get(row, "timeline"), "seconds"), 1, 2);
+    weir_buf_printf(out, "%s%s%s", cli_text(row, "reason"),
+                    skipped[0] == '\0' ? "" : "; skipped: ", skipped);
+}
+
+static void put_stall(struct weir_buf *out, const json_t *fraction)
+{
+    if (json_is_number(fraction))
+        weir_buf_printf(out, "%.0f", PERCENT * json_number_value(fraction));
+    else
+        weir_buf_append_text(out, "-");
+}
+
+/* A row per trigger, with the values of its model as members of their own. */
+static json_t *rows_of(const json_t *triggers, const struct metrics *metrics)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < json_array_size(triggers); i++) {
+        json_t *row = json_copy(json_array_get(triggers, i));
+        for (size_t j = 0; j < metrics->count; j++)
+            json_object_set(row, metrics->names[j], first_value(row, metrics, j));
+        json_array_append_new(rows, row);
+    }
+    return rows;
+}
+
+static void show_triggers(const json_t *triggers, const struct metrics *metrics,
+                          struct cli_page *page)
+{
+    struct cli_column columns[CLI_COLUMNS_MAX] = {
+        {"trigger", CLI_NUMBER, .put = put_trigger},
+        {"why", CLI_TEXT, .put = put_why},
+        {"selected", CLI_COUNT, .key = "selected"},
+        {"seconds", CLI_HUNDREDTHS, .key = "seconds", .absent = "-"},
+        {"samples/s", CLI_WHOLE, .key = "samples_per_second", .absent = "-"},
+        {"stall %", CLI_NUMBER, .key = "stall_fraction", .put = put_stall},
+        {"to model", CLI_HUNDREDTHS, .key = "timeline.seconds", .absent = "-"},
+    };
+    static const struct cli_column COST = {"cost", CLI_NUMBER, .key = "cost", .put = cli_put_cost};
+    size_t count = FIXED_COLUMNS;
+    json_t *rows = rows_of(triggers, metrics);
     for (size_t i = 0; i < metrics->count; i++)
-        cell_value(table, first_value(row, metrics, i));
-    cli_cell_cost(table, json_object_get(row, "cost"));
+        columns[count++] = (struct cli_column){title_of(metrics->names[i]), CLI_NUMBER,
+                                               .key = metrics->names[i], .put = put_value};
+    columns[count++] = COST;
+    cli_show_table(page, rows, columns, count);
+    json_decref(rows);
 }
 
 /* Shows the newest checks of the trigger policy. */
 static void show_checks(const json_t *checks, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {
-        {"check", true}, {"at", false}, {"new", true}, {"trigger", true}, {"because", false}};
+        {"check", CLI_NUMBER, .key = "check"},
+        {"at", CLI_TEXT, .key = "at"},
+        {"new", CLI_COUNT, .key = "samples_new"},
+        {"trigger", CLI_NUMBER, .key = "trigger", .absent = "-"},
+        {"because", CLI_TEXT, .key = "because"},
+    };
     size_t count = json_array_size(checks);
-    if (count == 0)
-        return;
-    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
-    for (size_t i = count > CHECKS_SHOWN ? count - CHECKS_SHOWN : 0; i < count; i++) {
-        const json_t *check = json_array_get(checks, i);
-        int64_t trigger = cli_number(check, "trigger");
-        cli_cell(&table, "%lld", (long long)cli_number(check, "check"));
-        cli_cell(&table, "%s", cli_text(check, "at"));
-        cli_cell_count(&table, cli_number(check, "samples_new"));
-        if (trigger > 0)
-            cli_cell(&table, "%lld", (long long)trigger);
-        else
-            cli_cell(&table, "-");
-        cli_cell(&table, "%s", cli_text(check, "because"));
-    }
-    cli_line(page, "newest checks of the trigger policy:");
-    cli_table_show(&table, page);
+    json_t *newest = json_array();
+    for (size_t i = count > CHECKS_SHOWN ? count - CHECKS_SHOWN : 0; i < count; i++)
+        json_array_append(newest, json_array_get(checks, i));
+    if (count > 0)
+        cli_line(page, "newest checks of the trigger policy:");
+    cli_show_table(page, newest, COLUMNS, WEIR_COUNT(COLUMNS));
+    json_decref(newest);
 }
 
 /* The samples that a training could not read, as far as they are listed, and how many more there were. */
@@ -147,25 +175,15 @@ static void show_failures(const json_t *row, struct cli_page *page)
 
 void cli_render_report(const json_t *answer, struct cli_page *page)
 {
-    struct cli_column columns[CLI_COLUMNS_MAX] = {
-        {"trigger", true},   {"why", false},    {"selected", true}, {"seconds", true},
-        {"samples/s", true}, {"stall %", true}, {"to model", true},
-    };
     struct metrics metrics = {.count = 0};
     const json_t *triggers = json_object_get(answer, "triggers");
     bool replaced = false;
     gather_metrics(triggers, &metrics);
-    for (size_t i = 0; i < metrics.count; i++)
-        columns[FIXED_COLUMNS + i] = (struct cli_column){title_of(metrics.names[i]), true};
-    columns[FIXED_COLUMNS + metrics.count] = (struct cli_column){"cost", true};
-    CLI_AUTO_TABLE table = {.columns = columns, .column_count = FIXED_COLUMNS + metrics.count + 1};
-    for (size_t i = 0; i < json_array_size(triggers); i++) {
-        add_row(&table, json_array_get(triggers, i), &metrics);
+    for (size_t i = 0; i < json_array_size(triggers); i++)
         replaced = replaced || was_replaced(json_array_get(triggers, i));
-    }
     cli_line(page, "pipeline %s, %zu triggers", cli_text(answer, "pipeline"),
              json_array_size(triggers));
-    cli_table_show(&table, page);
+    show_triggers(triggers, &metrics, page);
     if (metrics.count > 0)
         cli_line(page, "%s: each model on the samples that came after it", metrics.evaluation);
     if (replaced)
@@ -177,31 +195,25 @@ void cli_render_report(const json_t *answer, struct cli_page *page)
 
 /* ---- predict ---- */
 
-static void cell_values(struct cli_table *table, const json_t *values)
+static void put_values(struct weir_buf *out, const json_t *values)
 {
-    WEIR_AUTO_BUF text = {0};
     size_t count = json_array_size(values);
-    for (size_t i = 0; i < count && i < VALUES_SHOWN; i++) {
-        weir_buf_printf(&text, "%s%.4f", i == 0 ? "" : " ",
+    for (size_t i = 0; i < count && i < VALUES_SHOWN; i++)
+        weir_buf_printf(out, "%s%.4f", i == 0 ? "" : " ",
                         json_number_value(json_array_get(values, i)));
-    }
-    cli_cell(table, "%s%s", weir_buf_text(&text), count > VALUES_SHOWN ? " …" : "");
+    weir_buf_append_text(out, count > VALUES_SHOWN ? " …" : "");
 }
 
 void cli_render_predict(const json_t *answer, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {
-        {"sample", true}, {"label", true}, {"prediction", false}};
-    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
+        {"sample", CLI_NUMBER, .key = "id"},
+        {"label", CLI_NUMBER, .key = "label"},
+        {"prediction", CLI_TEXT, .key = "values", .put = put_values},
+    };
     const json_t *predictions = json_object_get(answer, "predictions");
     size_t shown = json_array_size(predictions);
-    for (size_t i = 0; i < shown; i++) {
-        const json_t *one = json_array_get(predictions, i);
-        cli_cell(&table, "%lld", (long long)cli_number(one, "id"));
-        cli_cell(&table, "%lld", (long long)cli_number(one, "label"));
-        cell_values(&table, json_object_get(one, "values"));
-    }
     cli_line(page, "model %s, %zu of %lld samples", cli_text(answer, "model"), shown,
              (long long)cli_number(answer, "samples"));
-    cli_table_show(&table, page);
+    cli_show_table(page, predictions, COLUMNS, WEIR_COUNT(COLUMNS));
 }

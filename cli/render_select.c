@@ -5,9 +5,12 @@
 void cli_render_select(const json_t *answer, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {
-        {"by", false}, {"group", false}, {"samples", true}, {"candidates", true}, {"why", false}};
-    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
-    const json_t *groups = json_object_get(answer, "groups");
+        {"by", CLI_TEXT, .key = "by"},
+        {"group", CLI_TEXT, .key = "group"},
+        {"samples", CLI_COUNT, .key = "samples"},
+        {"candidates", CLI_COUNT, .key = "candidates"},
+        {"why", CLI_TEXT, .key = "why"},
+    };
     bool unscored = cli_number(answer, "unscored") > 0;
     cli_line(page, "trigger %lld of %s would %s %lld of %lld samples (%s); nothing was changed",
              (long long)cli_number(answer, "trigger"), cli_text(answer, "pipeline"),
@@ -21,13 +24,5 @@ void cli_render_select(const json_t *answer, struct cli_page *page)
     if (unscored)
         cli_pair(page, "first", "%lld of them have to be scored, by a run of %s",
                  (long long)cli_number(answer, "unscored"), cli_text(answer, "scored_by"));
-    for (size_t i = 0; i < json_array_size(groups); i++) {
-        const json_t *group = json_array_get(groups, i);
-        cli_cell(&table, "%s", cli_text(group, "by"));
-        cli_cell(&table, "%s", cli_text(group, "group"));
-        cli_cell_count(&table, cli_number(group, "samples"));
-        cli_cell_count(&table, cli_number(group, "candidates"));
-        cli_cell(&table, "%s", cli_text(group, "why"));
-    }
-    cli_table_show(&table, page);
+    cli_show_table(page, json_object_get(answer, "groups"), COLUMNS, WEIR_COUNT(COLUMNS));
 }

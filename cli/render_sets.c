@@ -2,27 +2,6 @@
 #include "cli/answer.h"
 #include "cli/render.h"
 
-static void add_row(struct cli_table *table, const json_t *set)
-{
-    const char *expires = cli_text(set, "expires");
-    cli_cell(table, "%s", cli_text(set, "pipeline"));
-    if (cli_number(set, "trigger") > 0)
-        cli_cell_count(table, cli_number(set, "trigger"));
-    else
-        cli_cell(table, "-");
-    cli_cell_count(table, cli_number(set, "samples"));
-    cli_cell_bytes(table, (double)cli_number(set, "bytes"));
-    cli_cell(table, "%s", cli_text(set, "policy"));
-    cli_cell(table, "%lld", (long long)cli_number(set, "seed"));
-    cli_cell(table, "%s", cli_text(set, "digest"));
-    cli_cell_time(table, cli_text(set, "sealed"));
-    if (expires[0] != '\0')
-        cli_cell_time(table, expires);
-    else
-        cli_cell(table, "always");
-    cli_cell(table, "%s", cli_text(set, "kept"));
-}
-
 static void show_totals(const json_t *answer, size_t listed, struct cli_page *page)
 {
     WEIR_AUTO_BUF bytes = {0};
@@ -70,16 +49,21 @@ static void show_choosing(const json_t *choosing, struct cli_page *page)
 void cli_render_sets(const json_t *answer, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {
-        {"pipeline", false},   {"trigger", true}, {"samples", true}, {"bytes", true},
-        {"policy", false},     {"seed", true},    {"digest", false}, {"sealed", false},
-        {"kept until", false}, {"because", false}};
-    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
+        {"pipeline", CLI_TEXT, .key = "pipeline"},
+        {"trigger", CLI_COUNT, .key = "trigger", .absent = "-"},
+        {"samples", CLI_COUNT, .key = "samples"},
+        {"bytes", CLI_BYTES, .key = "bytes"},
+        {"policy", CLI_TEXT, .key = "policy"},
+        {"seed", CLI_NUMBER, .key = "seed"},
+        {"digest", CLI_TEXT, .key = "digest"},
+        {"sealed", CLI_TIME, .key = "sealed"},
+        {"kept until", CLI_TIME, .key = "expires", .absent = "always"},
+        {"because", CLI_TEXT, .key = "kept"},
+    };
     const json_t *sets = json_object_get(answer, "sets");
-    for (size_t i = 0; i < json_array_size(sets); i++)
-        add_row(&table, json_array_get(sets, i));
     show_totals(answer, json_array_size(sets), page);
     show_pools(json_object_get(answer, "pools"), page);
     show_choosing(json_object_get(answer, "choosing"), page);
-    cli_table_show(&table, page);
+    cli_show_table(page, sets, COLUMNS, WEIR_COUNT(COLUMNS));
     show_shares(sets, page);
 }

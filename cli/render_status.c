@@ -9,12 +9,10 @@
 enum { COMPLAINTS_SHOWN = 5 };
 
 /* "READING" -> "reading" */
-static void cell_state(struct cli_table *table, const char *state)
+static void put_state(struct weir_buf *out, const json_t *state)
 {
-    char text[32] = "";
-    for (size_t i = 0; state[i] != '\0' && i + 1 < sizeof text; i++)
-        text[i] = (char)tolower((unsigned char)state[i]);
-    cli_cell(table, "%s", text);
+    for (const char *text = cli_text_of(state); *text != '\0'; text++)
+        weir_buf_append(out, &(char){(char)tolower((unsigned char)*text)}, 1);
 }
 
 static void show_progress(const json_t *pipeline, struct cli_page *page)
@@ -123,27 +121,18 @@ static void show_errors(const json_t *pipelines, struct cli_page *page)
 static void show_pipelines(const json_t *pipelines, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {
-        {"pipeline", false}, {"mode", false},         {"state", false}, {"triggers", true},
-        {"skipped", true},   {"models", true},        {"CPU s", true},  {"read", true},
-        {"cost", true},      {"active model", false},
+        {"pipeline", CLI_TEXT, .key = "pipeline"},
+        {"mode", CLI_TEXT, .key = "mode"},
+        {"state", CLI_TEXT, .key = "state", .put = put_state},
+        {"triggers", CLI_COUNT, .key = "triggers"},
+        {"skipped", CLI_COUNT, .key = "skipped"},
+        {"models", CLI_COUNT, .key = "models"},
+        {"CPU s", CLI_TENTHS, .key = "cost.cpu_seconds"},
+        {"read", CLI_BYTES, .key = "cost.bytes_read"},
+        {"cost", CLI_NUMBER, .key = "cost", .put = cli_put_cost},
+        {"active model", CLI_TEXT, .key = "active_model", .absent = "-"},
     };
-    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
-    for (size_t i = 0; i < json_array_size(pipelines); i++) {
-        const json_t *pipeline = json_array_get(pipelines, i);
-        const json_t *cost = json_object_get(pipeline, "cost");
-        const char *active = cli_text(pipeline, "active_model");
-        cli_cell(&table, "%s", cli_text(pipeline, "pipeline"));
-        cli_cell(&table, "%s", cli_text(pipeline, "mode"));
-        cell_state(&table, cli_text(pipeline, "state"));
-        cli_cell_count(&table, cli_number(pipeline, "triggers"));
-        cli_cell_count(&table, cli_number(pipeline, "skipped"));
-        cli_cell_count(&table, cli_number(pipeline, "models"));
-        cli_cell(&table, "%.1f", cli_real(cost, "cpu_seconds"));
-        cli_cell_bytes(&table, cli_real(cost, "bytes_read"));
-        cli_cell_cost(&table, cost);
-        cli_cell(&table, "%s", active[0] == '\0' ? "-" : active);
-    }
-    cli_table_show(&table, page);
+    cli_show_table(page, pipelines, COLUMNS, WEIR_COUNT(COLUMNS));
 }
 
 static void show_trainers(const json_t *trainers, struct cli_page *page)
@@ -190,32 +179,37 @@ static void show_complaints(const json_t *datasets, struct cli_page *page)
     }
 }
 
+static void put_dataset(struct weir_buf *out, const json_t *dataset)
+{
+    weir_buf_printf(out, "%s%s", cli_text(dataset, "dataset"),
+                    cli_flag(dataset, "scanned") ? "" : " (scanning)");
+}
+
+static void put_size(struct weir_buf *out, const json_t *array)
+{
+    weir_buf_printf(out, "%zu", json_array_size(array));
+}
+
 void cli_render_datasets(const json_t *answer, struct cli_page *page)
 {
-    static const char *const COUNTS[] = {"ingested",  "live",     "erased",
-                                         "removed",   "replaced", "quarantined",
-                                         "duplicate", "blocked",  "returned"};
     static const struct cli_column COLUMNS[] = {
-        {"dataset", false},  {"format", false}, {"ingested", true}, {"live", true},
-        {"erased", true},    {"removed", true}, {"replaced", true}, {"quarantined", true},
-        {"duplicate", true}, {"blocked", true}, {"returned", true}, {"bytes", true},
-        {"classes", false},
+        {"dataset", CLI_TEXT, .put = put_dataset},
+        {"format", CLI_TEXT, .key = "format"},
+        {"ingested", CLI_COUNT, .key = "ingested"},
+        {"live", CLI_COUNT, .key = "live"},
+        {"erased", CLI_COUNT, .key = "erased"},
+        {"removed", CLI_COUNT, .key = "removed"},
+        {"replaced", CLI_COUNT, .key = "replaced"},
+        {"quarantined", CLI_COUNT, .key = "quarantined"},
+        {"duplicate", CLI_COUNT, .key = "duplicate"},
+        {"blocked", CLI_COUNT, .key = "blocked"},
+        {"returned", CLI_COUNT, .key = "returned"},
+        {"bytes", CLI_BYTES, .key = "bytes"},
+        {"classes", CLI_TEXT, .key = "classes", .put = put_size},
     };
-    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
     const json_t *datasets = json_object_get(answer, "datasets");
-    for (size_t i = 0; i < json_array_size(datasets); i++) {
-        const json_t *dataset = json_array_get(datasets, i);
-        const json_t *classes = json_object_get(dataset, "classes");
-        cli_cell(&table, "%s%s", cli_text(dataset, "dataset"),
-                 cli_flag(dataset, "scanned") ? "" : " (scanning)");
-        cli_cell(&table, "%s", cli_text(dataset, "format"));
-        for (size_t j = 0; j < WEIR_COUNT(COUNTS); j++)
-            cli_cell_count(&table, cli_number(dataset, COUNTS[j]));
-        cli_cell_bytes(&table, cli_real(dataset, "bytes"));
-        cli_cell(&table, "%zu", json_array_size(classes));
-    }
     if (json_array_size(datasets) == 0)
         cli_line(page, "no dataset yet: a pipeline's first run declares its datasets");
-    cli_table_show(&table, page);
+    cli_show_table(page, datasets, COLUMNS, WEIR_COUNT(COLUMNS));
     show_complaints(datasets, page);
 }

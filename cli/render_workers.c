@@ -6,31 +6,18 @@
 
 enum { PERCENT = 100 };
 
-static void cell_inflation(struct cli_table *table, const json_t *object)
-{
-    if (json_is_number(json_object_get(object, "inflation")))
-        cli_cell(table, "%.2f", cli_real(object, "inflation"));
-    else
-        cli_cell(table, "-");
-}
-
 static void show_pool(const json_t *workers, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {
-        {"worker", false}, {"leases", true}, {"queued", true},  {"CPU s", true},
-        {"read", true},    {"sent", true},   {"out / in", true}};
-    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
-    for (size_t i = 0; i < json_array_size(workers); i++) {
-        const json_t *worker = json_array_get(workers, i);
-        cli_cell(&table, "%s", cli_text(worker, "worker"));
-        cli_cell_count(&table, cli_number(worker, "leases"));
-        cli_cell_count(&table, cli_number(worker, "queued"));
-        cli_cell(&table, "%.2f", cli_real(worker, "cpu_seconds"));
-        cli_cell_bytes(&table, cli_real(worker, "bytes_read"));
-        cli_cell_bytes(&table, cli_real(worker, "bytes_sent"));
-        cell_inflation(&table, worker);
-    }
-    cli_table_show(&table, page);
+        {"worker", CLI_TEXT, .key = "worker"},
+        {"leases", CLI_COUNT, .key = "leases"},
+        {"queued", CLI_COUNT, .key = "queued"},
+        {"CPU s", CLI_HUNDREDTHS, .key = "cpu_seconds"},
+        {"read", CLI_BYTES, .key = "bytes_read"},
+        {"sent", CLI_BYTES, .key = "bytes_sent"},
+        {"out / in", CLI_HUNDREDTHS, .key = "inflation", .absent = "-"},
+    };
+    cli_show_table(page, workers, COLUMNS, WEIR_COUNT(COLUMNS));
 }
 
 const char *cli_stage_text(const char *stage)
@@ -59,35 +46,41 @@ static double whole_of(const json_t *run)
     return whole;
 }
 
-static void cell_time(struct cli_table *table, double seconds, double whole)
+static void add_stage(json_t *stages, json_t *stage, double whole)
 {
-    cli_cell(table, "%.2f", seconds);
-    cli_cell(table, "%.0f %%", whole > 0 ? PERCENT * seconds / whole : 0);
+    double percent = whole > 0 ? PERCENT * cli_real(stage, "cpu_seconds") / whole : 0;
+    json_object_set_new(stage, "percent", json_real(percent));
+    json_array_append_new(stages, stage);
+}
+
+static void put_percent(struct weir_buf *out, const json_t *percent)
+{
+    weir_buf_printf(out, "%.0f %%", json_number_value(percent));
 }
 
 /* Shows the stages of a run on its workers, in order. */
 static void show_stages(const json_t *run, struct cli_page *page)
 {
-    static const struct cli_column COLUMNS[] = {{"stage", false}, {"seconds", true},
-                                                {"share", true},  {"in", true},
-                                                {"out", true},    {"out / in", true}};
-    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
+    static const struct cli_column COLUMNS[] = {
+        {"stage", CLI_TEXT, .key = "operator"},
+        {"seconds", CLI_HUNDREDTHS, .key = "cpu_seconds"},
+        {"share", CLI_NUMBER, .key = "percent", .put = put_percent},
+        {"in", CLI_BYTES, .key = "bytes_in", .absent = "-"},
+        {"out", CLI_BYTES, .key = "bytes_out"},
+        {"out / in", CLI_HUNDREDTHS, .key = "inflation", .absent = "-"},
+    };
     const json_t *operators = json_object_get(run, "operators");
     double whole = whole_of(run);
-    cli_cell(&table, "read");
-    cell_time(&table, cli_real(run, "read_seconds"), whole);
-    cli_cell(&table, "-");
-    cli_cell_bytes(&table, cli_real(run, "bytes_read"));
-    cli_cell(&table, "-");
-    for (size_t i = 0; i < json_array_size(operators); i++) {
-        const json_t *operator= json_array_get(operators, i);
-        cli_cell(&table, "%s", cli_text(operator, "operator"));
-        cell_time(&table, cli_real(operator, "cpu_seconds"), whole);
-        cli_cell_bytes(&table, cli_real(operator, "bytes_in"));
-        cli_cell_bytes(&table, cli_real(operator, "bytes_out"));
-        cell_inflation(&table, operator);
-    }
-    cli_table_show(&table, page);
+    json_t *stages = json_array();
+    add_stage(stages,
+              json_pack("{ss,sO*,sO*}", "operator", "read", "cpu_seconds",
+                        json_object_get(run, "read_seconds"), "bytes_out",
+                        json_object_get(run, "bytes_read")),
+              whole);
+    for (size_t i = 0; i < json_array_size(operators); i++)
+        add_stage(stages, json_copy(json_array_get(operators, i)), whole);
+    cli_show_table(page, stages, COLUMNS, WEIR_COUNT(COLUMNS));
+    json_decref(stages);
 }
 
 static void show_wait(const json_t *run, struct cli_page *page)
@@ -122,26 +115,18 @@ static void show_runs(const json_t *runs, struct cli_page *page)
 
 static void show_pipelines(const json_t *pipelines, struct cli_page *page)
 {
-    static const struct cli_column COLUMNS[] = {{"pipeline", false}, {"share", true},
-                                                {"at most", true},   {"workers", true},
-                                                {"leases", true},    {"CPU s", true}};
-    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
-    for (size_t i = 0; i < json_array_size(pipelines); i++) {
-        const json_t *pipeline = json_array_get(pipelines, i);
-        cli_cell(&table, "%s", cli_text(pipeline, "pipeline"));
-        cli_cell(&table, "%g", cli_real(pipeline, "share"));
-        if (json_is_integer(json_object_get(pipeline, "workers_max")))
-            cli_cell_count(&table, cli_number(pipeline, "workers_max"));
-        else
-            cli_cell(&table, "-");
-        cli_cell_count(&table, cli_number(pipeline, "workers"));
-        cli_cell_count(&table, cli_number(pipeline, "leases"));
-        cli_cell(&table, "%.2f", cli_real(pipeline, "cpu_seconds"));
-    }
+    static const struct cli_column COLUMNS[] = {
+        {"pipeline", CLI_TEXT, .key = "pipeline"},
+        {"share", CLI_REAL, .key = "share"},
+        {"at most", CLI_COUNT, .key = "workers_max", .absent = "-"},
+        {"workers", CLI_COUNT, .key = "workers"},
+        {"leases", CLI_COUNT, .key = "leases"},
+        {"CPU s", CLI_HUNDREDTHS, .key = "cpu_seconds"},
+    };
     if (json_array_size(pipelines) == 0)
         return;
     cli_line(page, "%s", "");
-    cli_table_show(&table, page);
+    cli_show_table(page, pipelines, COLUMNS, WEIR_COUNT(COLUMNS));
 }
 
 void cli_render_workers(const json_t *answer, struct cli_page *page)

@@ -1,4 +1,4 @@
-/* Asking for events behind the newest one that was shown, again and again. */
+/* Asking for events after the newest one that was shown, again and again. */
 #include "cli/watch.h"
 
 #include "cli/answer.h"
@@ -16,7 +16,7 @@ enum {
 struct watch {
     const struct cli_call *call;
     bool follows;
-    json_t *which;  /* arguments: whose events, and behind which one */
+    json_t *which;  /* arguments: whose events, and after which one */
     json_t *newest; /* answer */
 };
 

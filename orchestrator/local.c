@@ -2,9 +2,11 @@
 #include "orchestrator/local.h"
 
 #include "core/base/clock.h"
+#include "core/base/fault.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
+#include "orchestrator/erasures/receipt_keys.h"
 #include "orchestrator/orchestrator.h"
 #include "orchestrator/pipeline/rehearsal.h"
 #include "orchestrator/platform/platform.h"
@@ -36,10 +38,11 @@ enum {
 struct local {
     const struct local_options *options;
     struct weir_loop *loop;
-    struct weir_platform *platform;
+    struct orchestrator_platform *platform;
     struct orchestrator *orch;
     struct pipeline *pipeline; /* NULL: serving */
     struct rehearsal *rehearsal;
+    struct receipt_key_order new_receipt_key;
     uint64_t begin_timer;
     uint64_t flush_timer;   /* 0: nothing waits for a reader */
     int64_t begin_until_ms; /* 0: nothing has failed since it came further */
@@ -55,13 +58,13 @@ static void stop(struct local *local, int exit_code)
     local->stopping = true;
     local->exit_code = exit_code;
     weir_loop_cancel(local->loop, local->begin_timer);
-    screen_clear(local->options->screen);
-    weir_platform_stop(local->platform);
+    orchestrator_screen_clear(local->options->screen);
+    orchestrator_platform_stop(local->platform);
 }
 
 static void fail(struct local *local, const struct weir_error *err)
 {
-    screen_fail(local->options->screen, err->text);
+    orchestrator_screen_fail(local->options->screen, err->text);
     stop(local, EXIT_FAILED);
 }
 
@@ -72,7 +75,7 @@ static void trainer_name(int64_t run, char name[NAME_SIZE])
     (void)snprintf(name, NAME_SIZE, TRAINER_NAME_PREFIX "%" PRId64, run);
 }
 
-static void on_trainer_exit(void *owner, const struct weir_child_exit *ended)
+static void on_trainer_exit(void *owner, const struct orchestrator_child_exit *ended)
 {
     struct local *local = owner;
     int64_t run = strtoll(ended->name + strlen(TRAINER_NAME_PREFIX), NULL, 10);
@@ -81,26 +84,26 @@ static void on_trainer_exit(void *owner, const struct weir_child_exit *ended)
     bool by_signal = ended->wait_status >= 0 && WIFSIGNALED(ended->wait_status);
     char how[WEIR_ERROR_TEXT_MAX];
     if (by_signal)
-        (void)snprintf(how, sizeof how, "killed by signal %d", WTERMSIG(ended->wait_status));
+        (void)snprintf(how, sizeof(how), "killed by signal %d", WTERMSIG(ended->wait_status));
     else if (ended->last_line[0] == '\0' && ended->wait_status >= 0)
-        weir_wait_status_text(ended->wait_status, how, sizeof how);
+        orchestrator_wait_status_text(ended->wait_status, how, sizeof(how));
     else
-        (void)snprintf(how, sizeof how, "%s", ended->last_line);
-    struct run_exit told = {
+        (void)snprintf(how, sizeof(how), "%s", ended->last_line);
+    struct run_exit reported = {
         .by_signal = by_signal,
         .code = ended->wait_status >= 0 && WIFEXITED(ended->wait_status)
                     ? WEXITSTATUS(ended->wait_status)
                     : 1,
         .how = how,
     };
-    orchestrator_run_exited(&local->orch->runs, run, &told);
+    orchestrator_run_exited(&local->orch->runs, run, &reported);
 }
 
 /* "0,2" */
 static void list_gpus(uint64_t gpus, struct weir_buf *out)
 {
     weir_buf_append_text(out, "");
-    for (int i = 0; i < ARBITER_GPUS_MAX; i++)
+    for (int i = 0; i < CFG_GPUS_MAX; i++)
         if ((gpus >> i & 1) != 0)
             weir_buf_printf(out, "%s%d", out->size == 0 ? "" : ",", i);
 }
@@ -112,15 +115,16 @@ static enum weir_status start_trainer(void *owner, int64_t run, uint64_t gpus, c
     WEIR_AUTO_BUF visible = {0};
     list_gpus(gpus, &visible);
     char name[NAME_SIZE], number[NAME_SIZE];
-    WEIR_AUTO_FREE char *logs = weir_format("%s/log", weir_platform_data_dir(local->platform));
-    trainer_logs_remove_old(logs, run);
+    WEIR_AUTO_FREE char *logs =
+        weir_format("%s/log", orchestrator_platform_data_dir(local->platform));
+    orchestrator_trainer_logs_remove_old(logs, run);
     trainer_name(run, name);
-    (void)snprintf(number, sizeof number, "%" PRId64, run);
+    (void)snprintf(number, sizeof(number), "%" PRId64, run);
     const char *const arguments[] = {"--run", number};
     WEIR_AUTO_FREE char *directory =
-        weir_format("%s/runs/%s", weir_platform_data_dir(local->platform), number);
+        weir_format("%s/runs/%s", orchestrator_platform_data_dir(local->platform), number);
     const char *const open[] = {directory, NULL}, *const readable[] = {base, NULL};
-    struct weir_program program = {
+    struct orchestrator_program program = {
         .program = "trainer",
         .name = name,
         .arguments = arguments,
@@ -131,7 +135,7 @@ static enum weir_status start_trainer(void *owner, int64_t run, uint64_t gpus, c
         .exited = on_trainer_exit,
         .owner = local,
     };
-    return weir_platform_launch(local->platform, &program, err);
+    return orchestrator_platform_launch(local->platform, &program, err);
 }
 
 static void end_trainer(void *owner, int64_t run)
@@ -139,7 +143,7 @@ static void end_trainer(void *owner, int64_t run)
     const struct local *local = owner;
     char name[NAME_SIZE];
     trainer_name(run, name);
-    weir_platform_end(local->platform, name, TRAINER_GRACE_MS);
+    orchestrator_platform_end(local->platform, name, TRAINER_GRACE_MS);
 }
 
 /* ---- what the orchestrator tells ---- */
@@ -149,7 +153,7 @@ static void on_flush_time(void *owner)
 {
     struct local *local = owner;
     local->flush_timer = 0;
-    if (!screen_flush(local->options->screen))
+    if (!orchestrator_screen_flush(local->options->screen))
         local->flush_timer = weir_loop_timer(local->loop, FLUSH_MS, 0, on_flush_time, local);
 }
 
@@ -161,7 +165,7 @@ static void on_event(void *owner, int64_t pipeline, int64_t erasure, const char 
         (local->pipeline != NULL && orchestrator_pipeline_id(local->pipeline) == pipeline);
     if (!wanted)
         return;
-    screen_event(local->options->screen, json);
+    orchestrator_screen_event(local->options->screen, json);
     if (local->flush_timer == 0)
         on_flush_time(local);
 }
@@ -171,7 +175,7 @@ static void on_progress(void *owner)
     struct local *local = owner;
     struct run_progress progress;
     if (local->orch != NULL && orchestrator_run_progress(&local->orch->runs, 0, &progress))
-        screen_progress(local->options->screen, &progress, weir_now_ms());
+        orchestrator_screen_progress(local->options->screen, &progress, weir_now_ms());
 }
 
 /* `run` ends when its pipeline is at rest and no erasure is under way. */
@@ -182,9 +186,10 @@ static void on_rest(void *owner)
         return;
     enum pipeline_state state = orchestrator_pipeline_state(local->pipeline);
     if (state == PIPELINE_FAILED) {
-        screen_complain(local->options->screen, orchestrator_pipeline_error(local->pipeline));
+        orchestrator_screen_complain(local->options->screen,
+                                     orchestrator_pipeline_error(local->pipeline));
         stop(local, EXIT_FAILED);
-    } else if (pipeline_at_rest(state)) {
+    } else if (orchestrator_pipeline_at_rest(state)) {
         stop(local, EXIT_DONE);
     }
 }
@@ -205,7 +210,7 @@ static enum weir_status submit(struct local *local, struct weir_error *err)
         WEIR_AUTO_FREE char *text =
             weir_format("pipeline %s is finished on this data directory; this is what happened:",
                         orchestrator_pipeline_config(pipeline)->name);
-        screen_say(options->screen, text);
+        orchestrator_screen_say(options->screen, text);
     }
     if (orchestrator_events_recall(&local->orch->context, orchestrator_pipeline_id(pipeline),
                                    &unseen) != WEIR_OK)
@@ -221,7 +226,7 @@ static void on_rehearsed(void *owner, json_t *json, const struct weir_error *err
         return;
     }
     char *text = json_dumps(json, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
-    screen_event(local->options->screen, text);
+    orchestrator_screen_event(local->options->screen, text);
     free(text);
     json_decref(json);
     stop(local, EXIT_DONE);
@@ -242,17 +247,17 @@ static enum weir_status open_orchestrator(struct local *local, struct weir_error
 {
     const struct local_options *options = local->options;
     const struct orchestrator_options opening = {
-        .data_dir = weir_platform_data_dir(local->platform),
-        .socket_dir = weir_platform_socket_dir(local->platform),
-        .postgres = weir_platform_postgres(local->platform),
-        .cluster = weir_platform_cluster(local->platform),
+        .data_dir = orchestrator_platform_data_dir(local->platform),
+        .socket_dir = orchestrator_platform_socket_dir(local->platform),
+        .postgres = orchestrator_platform_postgres(local->platform),
+        .cluster = orchestrator_platform_cluster(local->platform),
         .prices = options->system->prices,
         .trainers = {.owner = local, .start = start_trainer, .end = end_trainer},
         .listener = {.owner = local, .event = on_event, .progress = on_progress, .rest = on_rest},
         .sharing = options->system->sharing,
         .budgets = options->system->budgets,
         .hold = options->hold,
-        .new_receipt_key = options->new_receipt_key,
+        .new_receipt_key = &local->new_receipt_key,
     };
     enum weir_status status = orchestrator_open(local->loop, &opening, &local->orch, err);
     if (status == WEIR_OK)
@@ -270,8 +275,9 @@ static enum weir_status begin(struct local *local, struct weir_error *err)
         return rehearse(local, err);
     if (options->pipeline_file != NULL)
         return submit(local, err);
-    WEIR_AUTO_FREE char *text = weir_format("serving %s", weir_platform_data_dir(local->platform));
-    screen_say(options->screen, text);
+    WEIR_AUTO_FREE char *text =
+        weir_format("serving %s", orchestrator_platform_data_dir(local->platform));
+    orchestrator_screen_say(options->screen, text);
     return WEIR_OK;
 }
 
@@ -286,13 +292,13 @@ static void try_to_begin(void *owner)
         return;
     int64_t now_ms = weir_now_ms();
     if (local->begin_until_ms == 0)
-        local->begin_until_ms = now_ms + BEGIN_MS_MAX;
+        local->begin_until_ms = now_ms + (weir_fault("local.impatient") ? 0 : BEGIN_MS_MAX);
     if (orchestrator_may_pass(status) && now_ms < local->begin_until_ms) {
         weir_log(WEIR_LOG_WARN, "cannot begin yet, trying it again", "error=\"%s\"", err.text);
         local->begin_timer = weir_loop_timer(local->loop, BEGIN_RETRY_MS, 0, try_to_begin, local);
         return;
     }
-    screen_fail(local->options->screen, err.text);
+    orchestrator_screen_fail(local->options->screen, err.text);
     bool is_usage = local->orch != NULL && (status == WEIR_EXISTS || status == WEIR_INVALID);
     stop(local, is_usage ? EXIT_USAGE : EXIT_FAILED);
 }
@@ -319,11 +325,12 @@ static void on_signal(void *owner)
 {
     struct local *local = owner;
     struct signalfd_siginfo info;
-    if (read(local->signal_fd, &info, sizeof info) != (ssize_t)sizeof info)
+    if (read(local->signal_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
         return;
     bool serving = local->options->pipeline_file == NULL;
     if (!serving && !local->stopping)
-        screen_complain(local->options->screen, "stopped; the same command goes on from here");
+        orchestrator_screen_complain(local->options->screen,
+                                     "stopped; the same command goes on from here");
     stop(local, serving ? EXIT_DONE : EXIT_FAILED);
 }
 
@@ -345,7 +352,7 @@ static enum weir_status open_signals(struct local *local, struct weir_error *err
 static enum weir_status start(struct local *local, struct weir_error *err)
 {
     const struct orchestrator_system *system = local->options->system;
-    struct weir_platform_options platform = {
+    struct orchestrator_platform_options platform = {
         .data_dir = local->options->data_dir,
         .user = system->user,
         .postgres = system->postgres,
@@ -356,27 +363,32 @@ static enum weir_status start(struct local *local, struct weir_error *err)
         .listen = system->listen,
         .compress = system->compress,
     };
-    struct weir_platform_events events = {
+    struct orchestrator_platform_events events = {
         .owner = local, .ready = on_ready, .failed = on_failed, .stopped = on_stopped};
     enum weir_status status = open_signals(local, err);
     if (status != WEIR_OK)
         return status;
     local->loop = weir_loop_new();
     weir_loop_watch_fd(local->loop, local->signal_fd, POLLIN, on_signal, local);
-    return weir_platform_start(local->loop, &platform, &events, &local->platform, err);
+    return orchestrator_platform_start(local->loop, &platform, &events, &local->platform, err);
 }
 
 int orchestrator_local(const struct local_options *options)
 {
-    struct local local = {.options = options, .signal_fd = -1, .exit_code = EXIT_FAILED};
+    struct local local = {
+        .options = options,
+        .new_receipt_key = {.is_given = options->new_receipt_key},
+        .signal_fd = -1,
+        .exit_code = EXIT_FAILED,
+    };
     struct weir_error err;
     if (start(&local, &err) == WEIR_OK)
         weir_loop_run(local.loop);
     else
-        screen_fail(options->screen, err.text);
+        orchestrator_screen_fail(options->screen, err.text);
     orchestrator_rehearsal_free(local.rehearsal);
     orchestrator_close(local.orch);
-    weir_platform_free(local.platform);
+    orchestrator_platform_free(local.platform);
     weir_loop_free(local.loop);
     if (local.signal_fd >= 0)
         (void)close(local.signal_fd);

@@ -1,4 +1,5 @@
 /* orchestrator: the command line of whoever runs pipelines. */
+#include "core/base/clock.h"
 #include "core/base/dumps.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
@@ -40,8 +41,8 @@ struct command {
 
 #define OPTION(member) offsetof(struct command, member)
 static const struct weir_option OPTIONS[] = {
-    {"data-dir", "DIR", "where everything is kept (.weir/default)", OPTION(data_dir)},
-    {"system", "FILE", "where things run and what they cost; config/system/local.yaml explains",
+    {"data-dir", "DIR", "data directory (default: .weir/default)", OPTION(data_dir)},
+    {"system", "FILE", "system file: places, shares and prices; config/system/local.yaml explains",
      OPTION(system)},
     {"workers", "N", "worker processes (2, or what the system file says)", OPTION(workers)},
     {"json", NULL, "one event a line, as JSON, on stdout", OPTION(json)},
@@ -99,7 +100,7 @@ static int check_file(const char *file, struct weir_buf *text, struct weir_buf *
         weir_buf_append_text(complaints, err.text);
         return EXIT_USAGE;
     }
-    WEIR_AUTO_FREE char *bin_dir = weir_platform_own_directory();
+    WEIR_AUTO_FREE char *bin_dir = orchestrator_platform_own_directory();
     WEIR_AUTO_BUF out = {0};
     status = orchestrator_siblings_ask(bin_dir, "--check-config", file, &out, complaints, &err);
     if (status != WEIR_OK && complaints->size == 0)
@@ -150,7 +151,7 @@ static int read_receipt(const char *file)
     WEIR_AUTO_BUF text = {0};
     enum weir_status status = weir_file_read(file, RECEIPT_BYTES_MAX, &text, &err);
     if (status == WEIR_OK)
-        status = receipt_read(weir_buf_view(&text), &claims, &err);
+        status = orchestrator_receipt_read(weir_buf_view(&text), &claims, &err);
     if (status != WEIR_OK) {
         (void)fprintf(stderr, "%s\n", err.text);
         return EXIT_USAGE;
@@ -168,7 +169,7 @@ static int print_config(const char *file)
     WEIR_AUTO_BUF out = {0};
     WEIR_AUTO_BUF complaints = {0};
     WEIR_AUTO(orchestrator_config) config = NULL;
-    WEIR_AUTO_FREE char *bin_dir = weir_platform_own_directory();
+    WEIR_AUTO_FREE char *bin_dir = orchestrator_platform_own_directory();
     int code = check_file(file, &text, &complaints);
     if (code != EXIT_DONE) {
         (void)fprintf(stderr, "%s\n", weir_buf_text(&complaints));
@@ -194,7 +195,7 @@ static int describe_config(void)
     struct weir_error err;
     WEIR_AUTO_BUF out = {0};
     WEIR_AUTO_BUF complaints = {0};
-    WEIR_AUTO_FREE char *bin_dir = weir_platform_own_directory();
+    WEIR_AUTO_FREE char *bin_dir = orchestrator_platform_own_directory();
     weir_buf_append_text(&out,
                          "# The pipeline file\n\nGenerated from the key tables in the code.\n\n");
     orchestrator_config_describe(&out);
@@ -218,7 +219,7 @@ static int describe_states(void)
               "Generated from the table in `orchestrator/pipeline/machine.c`. An edge is one "
               "transaction: the new state, its effect, and the event that tells people. A "
               "state's work may begin again from its front at any time.\n\n");
-    pipeline_states_describe(&out);
+    orchestrator_pipeline_states_describe(&out);
     (void)fwrite(out.at, 1, out.size, stdout);
     return EXIT_DONE;
 }
@@ -243,7 +244,7 @@ static int work(const struct command *command, const char *file, struct weir_byt
     struct weir_error err;
     struct screen screen;
     struct orchestrator_system system;
-    screen_init(&screen, command->json);
+    orchestrator_screen_init(&screen, command->json);
     struct local_options options = {
         .data_dir = command->data_dir,
         .pipeline_file = file,
@@ -255,18 +256,19 @@ static int work(const struct command *command, const char *file, struct weir_byt
         .new_receipt_key = command->new_receipt_key,
     };
     if (orchestrator_system_load(command->system, &system, &err) != WEIR_OK) {
-        screen_fail(&screen, err.text);
-        screen_end(&screen);
+        orchestrator_screen_fail(&screen, err.text);
+        orchestrator_screen_end(&screen);
         return EXIT_USAGE;
     }
     int code = EXIT_USAGE;
-    scratch_dir_sweep();
+    orchestrator_scratch_dir_sweep(weir_now_wall_us());
     orchestrator_system_hand_on(&system);
     if (read_workers(command, &system, &options.workers))
         code = orchestrator_local(&options);
     else
-        screen_fail(&screen, "orchestrator: --workers: expected a number from 1 to 200");
-    screen_end(&screen);
+        orchestrator_screen_fail(&screen,
+                                 "orchestrator: --workers: expected a number from 1 to 200");
+    orchestrator_screen_end(&screen);
     orchestrator_system_fini(&system);
     return code;
 }
@@ -275,14 +277,14 @@ static int work(const struct command *command, const char *file, struct weir_byt
 static int dry_run(const struct command *command, const char *file, struct weir_bytes text)
 {
     struct weir_error err;
-    struct command aside = *command;
+    struct command scratch = *command;
     WEIR_AUTO_FREE char *data_dir = NULL;
-    if (scratch_dir_make(&data_dir, &err) != WEIR_OK) {
+    if (orchestrator_scratch_dir_make(&data_dir, &err) != WEIR_OK) {
         (void)fprintf(stderr, "orchestrator: %s\n", err.text);
         return EXIT_FAILED;
     }
-    aside.data_dir = data_dir;
-    int code = work(&aside, file, text);
+    scratch.data_dir = data_dir;
+    int code = work(&scratch, file, text);
     if (weir_remove_tree(data_dir, &err) != WEIR_OK)
         (void)fprintf(stderr, "orchestrator: %s\n", err.text);
     return code;
@@ -300,9 +302,9 @@ static int run(const struct command *command, const char *file)
         weir_buf_append_text(&complaints, err.text);
     if (code != EXIT_DONE) {
         struct screen screen;
-        screen_init(&screen, command->json);
-        screen_fail(&screen, weir_buf_text(&complaints));
-        screen_end(&screen);
+        orchestrator_screen_init(&screen, command->json);
+        orchestrator_screen_fail(&screen, weir_buf_text(&complaints));
+        orchestrator_screen_end(&screen);
         return code;
     }
     if (complaints.size > 0)

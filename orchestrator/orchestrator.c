@@ -2,6 +2,7 @@
 #include "orchestrator/orchestrator.h"
 
 #include "core/base/clock.h"
+#include "core/base/fault.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
@@ -47,7 +48,7 @@ static enum weir_status open_database(struct orchestrator *orch, const char *con
     if (status == WEIR_OK)
         status = DB_RUN(orch->context.db, Q_event_newest, &rows, err);
     if (status == WEIR_OK)
-        orch->context.event_shown = weir_rows_i64(rows, 0, 0);
+        orch->context.event_shown = weir_rows_i64(rows, 0, "number");
     return status;
 }
 
@@ -58,8 +59,8 @@ static void furnish(struct orchestrator *orch, const struct orchestrator_options
         .context = &orch->context,
         .trainers = options->trainers,
         .sharing = options->sharing,
-        .arbiter = arbiter_new(options->sharing.trainers, options->sharing.gpus),
-        .watch = run_watch_new(orch->context.loop, &orch->runs.trainers),
+        .arbiter = orchestrator_arbiter_new(options->sharing.trainers, options->sharing.gpus),
+        .watch = orchestrator_run_watch_new(orch->context.loop, &orch->runs.trainers),
     };
     orch->evaluators = (struct evaluators){.context = &orch->context, .runs = &orch->runs};
     orch->pipelines = (struct pipelines){
@@ -82,7 +83,7 @@ enum weir_status orchestrator_open(struct weir_loop *loop,
                                    const struct orchestrator_options *options,
                                    struct orchestrator **ret_orch, struct weir_error *err)
 {
-    WEIR_AUTO(orchestrator) orch = weir_calloc(1, sizeof *orch);
+    WEIR_AUTO(orchestrator) orch = weir_calloc(1, sizeof(*orch));
     orch->session = weir_random_u64();
     orch->context = (struct context){
         .loop = loop,
@@ -92,9 +93,14 @@ enum weir_status orchestrator_open(struct weir_loop *loop,
         .clock = options->clock,
     };
     furnish(orch, options);
+    struct receipt_key_order none = {.is_given = false};
+    struct receipt_key_order *order =
+        options->new_receipt_key != NULL ? options->new_receipt_key : &none;
     enum weir_status status = open_database(orch, options->postgres, err);
     if (status == WEIR_OK)
-        status = orchestrator_receipt_keys_open(&orch->context, options->new_receipt_key, err);
+        status = orchestrator_receipt_keys_open(&orch->context, order, err);
+    if (status == WEIR_OK && weir_fault("orchestrator.open"))
+        status = weir_fail(err, WEIR_UNAVAILABLE, "fault orchestrator.open");
     if (status == WEIR_OK)
         status = connect_all(orch, options->socket_dir, err);
     if (status == WEIR_OK)
@@ -119,8 +125,8 @@ void orchestrator_close(struct orchestrator *orch)
     orchestrator_erasures_free(orch->erasures);
     orchestrator_pipelines_free(&orch->pipelines);
     orchestrator_runs_free(&orch->runs);
-    arbiter_free(orch->runs.arbiter);
-    run_watch_free(orch->runs.watch);
+    orchestrator_arbiter_free(orch->runs.arbiter);
+    orchestrator_run_watch_free(orch->runs.watch);
     weir_rpc_server_close(orch->topics.server);
     weir_rpc_peer_close(orch->context.storage);
     weir_rpc_peer_close(orch->context.selector);

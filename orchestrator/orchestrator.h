@@ -7,6 +7,8 @@
 #include "orchestrator/context/context.h"
 #include "orchestrator/topics/topic.h"
 
+struct receipt_key_order;
+
 struct orchestrator_options {
     const char *data_dir;
     const char *socket_dir;
@@ -18,8 +20,8 @@ struct orchestrator_options {
     struct orchestrator_clock clock;
     struct orchestrator_sharing sharing;
     const struct weir_yaml_node *budgets; /* of the system file; NULL: none */
-    bool hold;            /* leave unfinished pipelines as they are; erasures go on */
-    bool new_receipt_key; /* sign with another key from now on */
+    bool hold; /* leave unfinished pipelines as they are; erasures go on */
+    struct receipt_key_order *new_receipt_key; /* NULL: none */
 };
 
 struct orchestrator {

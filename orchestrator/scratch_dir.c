@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 static const char PREFIX[] = "weir-dry-run-";
@@ -24,7 +23,7 @@ static const char *root(void)
     return folder == NULL || *folder == '\0' ? "/tmp" : folder;
 }
 
-enum weir_status scratch_dir_make(char **ret_path, struct weir_error *err)
+enum weir_status orchestrator_scratch_dir_make(char **ret_path, struct weir_error *err)
 {
     WEIR_AUTO_FREE char *path = weir_format("%s/%sXXXXXX", root(), PREFIX);
     if (mkdtemp(path) == NULL)
@@ -37,21 +36,21 @@ enum weir_status scratch_dir_make(char **ret_path, struct weir_error *err)
 }
 
 /* A platform locks its data directory for as long as it lives. */
-static bool is_left_behind(int parent, const char *name)
+static bool is_left_behind(int parent, const char *name, int64_t now_s)
 {
     struct stat found;
     WEIR_AUTO_FD int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return fd >= 0 && fstat(fd, &found) == 0 && llabs(time(NULL) - found.st_mtime) > YOUNG_S &&
+    return fd >= 0 && fstat(fd, &found) == 0 && llabs(now_s - found.st_mtime) > YOUNG_S &&
            flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-void scratch_dir_sweep(void)
+void orchestrator_scratch_dir_sweep(int64_t now_us)
 {
     DIR *folder = opendir(root());
     const struct dirent *entry = NULL;
     while (folder != NULL && (entry = readdir(folder)) != NULL) {
         if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0 ||
-            !is_left_behind(dirfd(folder), entry->d_name))
+            !is_left_behind(dirfd(folder), entry->d_name, now_us / 1000000))
             continue;
         WEIR_AUTO_FREE char *path = weir_format("%s/%s", root(), entry->d_name);
         struct weir_error err;

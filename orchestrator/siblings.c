@@ -41,9 +41,9 @@ static int spawn_with(posix_spawn_file_actions_t *actions, const char *path, cha
     (void)posix_spawnattr_init(&attributes);
     (void)posix_spawnattr_setsigmask(&attributes, &none);
     (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    char **env = weir_environment_apart(NULL);
+    char **env = orchestrator_environment_apart(NULL);
     int problem = posix_spawn(ret_pid, path, actions, &attributes, argv, env);
-    weir_environment_free(env);
+    orchestrator_environment_free(env);
     (void)posix_spawnattr_destroy(&attributes);
     return problem;
 }
@@ -89,7 +89,7 @@ static void listen_to(struct sibling *sibling)
             char bytes[4096];
             if (polled[i].revents == 0)
                 continue;
-            ssize_t size = read(sibling->from[i], bytes, sizeof bytes);
+            ssize_t size = read(sibling->from[i], bytes, sizeof(bytes));
             if (size <= 0)
                 close_end(&sibling->from[i]);
             else if (sibling->said[i].size < SAID_MAX)

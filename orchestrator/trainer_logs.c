@@ -23,7 +23,7 @@ static bool is_old(const char *file, int64_t run)
            number <= run - TRAINER_LOGS_MAX;
 }
 
-void trainer_logs_remove_old(const char *folder, int64_t run)
+void orchestrator_trainer_logs_remove_old(const char *folder, int64_t run)
 {
     DIR *directory = opendir(folder);
     const struct dirent *entry = NULL;

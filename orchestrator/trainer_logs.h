@@ -10,6 +10,6 @@
 enum { TRAINER_LOGS_MAX = 100 }; /* runs whose logs are kept */
 
 /* Removes the logs of all but the newest runs, the newest being `run`. A log that cannot be removed stays. */
-void trainer_logs_remove_old(const char *folder, int64_t run);
+void orchestrator_trainer_logs_remove_old(const char *folder, int64_t run);
 
 #endif

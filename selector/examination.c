@@ -14,7 +14,6 @@
 #include <string.h>
 
 enum { STEP_MS = 50, FINDINGS_MAX = 1000, STRAYS_MAX = 100000 };
-enum { NAME, SAMPLES, UNSCORED }; /* columns of Q_list_kept_scores */
 
 /* Columns of the answer. */
 enum { CHECK, FOUND, EXPECTED, ADVICE, TEXTS };
@@ -65,7 +64,7 @@ static enum weir_status check_set(const struct selector_examination *examination
     char actual[WEIR_DIGEST_TEXT_MAX];
     struct weir_sample_set set = {0};
     enum weir_status status = weir_sample_set_open(path, &set, err);
-    if (status)
+    if (status != WEIR_OK)
         return status;
     weir_digest_text(&set.digest, actual);
     weir_sample_set_close(&set);
@@ -77,7 +76,7 @@ static enum weir_status check_set(const struct selector_examination *examination
 static void note_set(struct selector_examination *examination, const char *digest,
                      enum weir_status status, const struct weir_error *err)
 {
-    if (!status) {
+    if (status == WEIR_OK) {
         examination->found.sets++;
         return;
     }
@@ -89,13 +88,13 @@ static void note_set(struct selector_examination *examination, const char *diges
 static enum weir_status examine_set(struct selector_examination *examination, struct weir_db *db,
                                     struct weir_error *err)
 {
-    const char *digest = weir_rows_text(examination->sets, examination->at, 0);
+    const char *digest = weir_rows_text(examination->sets, examination->at, "name");
     struct weir_error found;
     enum weir_status status = check_set(examination, digest, &found);
-    if (status) {
+    if (status != WEIR_OK) {
         WEIR_AUTO(weir_rows) still = NULL;
         enum weir_status asked = DB_RUN(db, Q_is_sealed, &still, err, DB_TEXT(digest));
-        if (asked || weir_rows_count(still) == 0)
+        if (asked != WEIR_OK || weir_rows_count(still) == 0)
             return asked;
     }
     note_set(examination, digest, status, &found);
@@ -122,12 +121,12 @@ static enum weir_status check_scores(const struct selector_examination *examinat
                                      const struct selector_scores_store *store,
                                      const struct weir_rows *row, struct weir_error *err)
 {
-    const char *name = weir_rows_text(examination->scores, examination->at, NAME);
-    size_t samples = (size_t)weir_rows_i64(row, 0, SAMPLES - 1);
-    size_t unscored = (size_t)weir_rows_i64(row, 0, UNSCORED - 1);
+    const char *name = weir_rows_text(examination->scores, examination->at, "name");
+    size_t samples = (size_t)weir_rows_i64(row, 0, "samples");
+    size_t unscored = (size_t)weir_rows_i64(row, 0, "unscored");
     struct scores_file file = {0};
-    enum weir_status status = scores_file_open(store, name, &file, err);
-    if (status)
+    enum weir_status status = selector_scores_file_open(store, name, &file, err);
+    if (status != WEIR_OK)
         return status;
     if (file.outputs.count > samples || file.unscored.count > unscored)
         status = weir_fail(err, WEIR_CORRUPT,
@@ -138,27 +137,27 @@ static enum weir_status check_scores(const struct selector_examination *examinat
         status = weir_fail(err, WEIR_NOT_FOUND,
                            "%s/scores/%s.unscored is missing: %zu samples without a score",
                            examination->data_dir, name, unscored);
-    scores_file_close(&file);
+    selector_scores_file_close(&file);
     return status;
 }
 
 static enum weir_status examine_scores(struct selector_examination *examination, struct weir_db *db,
                                        struct weir_error *err)
 {
-    const char *name = weir_rows_text(examination->scores, examination->at, NAME);
+    const char *name = weir_rows_text(examination->scores, examination->at, "name");
     const struct selector_scores_store store = {.db = db, .data_dir = examination->data_dir};
     WEIR_AUTO(weir_rows) row = NULL;
     struct weir_error found;
     enum weir_status status = DB_RUN(db, Q_find_kept_scores, &row, err, DB_TEXT(name));
-    if (status || weir_rows_count(row) == 0) /* let go meanwhile */
+    if (status != WEIR_OK || weir_rows_count(row) == 0) /* let go meanwhile */
         return status;
-    if (!check_scores(examination, &store, row, &found)) {
+    if (check_scores(examination, &store, row, &found) == WEIR_OK) {
         examination->found.scores++;
         return WEIR_OK;
     }
     const char *expected =
         weir_arena_format(examination->arena, "scores of %lld samples, with their checksum",
-                          (long long)weir_rows_i64(row, 0, SAMPLES - 1));
+                          (long long)weir_rows_i64(row, 0, "samples"));
     say(examination, (const char *const[TEXTS]){"scores", found.text, expected, SCORES_ADVICE});
     return WEIR_OK;
 }
@@ -203,11 +202,11 @@ enum weir_status selector_examination_step(struct selector_examination *examinat
 {
     enum weir_status status = WEIR_OK;
     int64_t until_ms = weir_now_ms() + STEP_MS;
-    while (!status && advance(examination) && weir_now_ms() < until_ms) {
+    while (status == WEIR_OK && advance(examination) && weir_now_ms() < until_ms) {
         status = PHASES[examination->phase].examine(examination, db, err);
-        examination->at += !status;
+        examination->at += status == WEIR_OK;
     }
-    if (status)
+    if (status != WEIR_OK)
         return status;
     examination->found.done = !advance(examination);
     *ret_found = examination->found;
@@ -221,17 +220,17 @@ static void list_strays(struct selector_examination *examination)
     WEIR_AUTO_FREE char *path = weir_format("%s/sets", examination->data_dir);
     char digest[WEIR_DIGEST_TEXT_MAX];
     DIR *folder = opendir(path); /* not there: nor are the sets that rows name, which is said */
-    for (const struct dirent *entry;
-         folder && examination->stray_count < STRAYS_MAX && (entry = readdir(folder));) {
-        if (!selector_retention_set_digest(entry->d_name, digest) ||
+    for (const struct dirent *entry; folder != NULL && examination->stray_count < STRAYS_MAX &&
+                                     (entry = readdir(folder)) != NULL;) {
+        if (selector_retention_set_digest(entry->d_name, digest) == NULL ||
             selector_retention_is_named(examination->sets, digest))
             continue;
         examination->strays = weir_grow(examination->strays, examination->stray_count,
-                                        &examination->stray_capacity, sizeof *examination->strays);
+                                        &examination->stray_capacity, sizeof(*examination->strays));
         examination->strays[examination->stray_count++] =
             weir_arena_strndup(examination->arena, digest, strlen(digest));
     }
-    if (folder)
+    if (folder != NULL)
         closedir(folder);
 }
 
@@ -240,14 +239,14 @@ enum weir_status selector_examination_begin(struct weir_db *db, const char *data
                                             struct selector_examination **ret_examination,
                                             struct weir_error *err)
 {
-    struct selector_examination *examination = weir_calloc(1, sizeof *examination);
+    struct selector_examination *examination = weir_calloc(1, sizeof(*examination));
     examination->session = session;
     examination->data_dir = data_dir;
     examination->arena = weir_arena_new();
     enum weir_status status = DB_RUN(db, Q_list_digests, &examination->sets, err);
-    if (!status)
+    if (status == WEIR_OK)
         status = DB_RUN(db, Q_list_kept_scores, &examination->scores, err);
-    if (status) {
+    if (status != WEIR_OK) {
         selector_examination_free(examination);
         return status;
     }
@@ -258,7 +257,7 @@ enum weir_status selector_examination_begin(struct weir_db *db, const char *data
 
 void selector_examination_free(struct selector_examination *examination)
 {
-    if (!examination)
+    if (examination == NULL)
         return;
     weir_rows_free(examination->sets);
     weir_rows_free(examination->scores);

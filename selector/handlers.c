@@ -1,10 +1,9 @@
-/* Which message is handled where. */
+/* Handlers of messages. */
 #include "selector/examination.h"
 #include "selector/inventory.h"
-#include "selector/labelling.h"
 #include "selector/retention.h"
 #include "selector/scores/scores.h"
-#include "selector/tasks/task.h"
+#include "selector/tasks/task_queue.h"
 
 static struct selector_queue *queue_of(void *owner)
 {
@@ -72,19 +71,19 @@ static void on_set_read(void *owner, struct weir_request *request)
         WEIR_OK)
         weir_rpc_refuse(request->server, &request->route, &err);
     else if (asked->labels)
-        selector_labelling_begin(selector, request, &part);
+        selector_labelling_begin(&selector->labellings, &selector->queue, request, &part);
     else
         weir_rpc_reply(request->server, &request->route, MSG_set_part, &part, NULL);
 }
 
-/* The ids are all there is to a window: it needs neither feed nor pool, and is written here, beside the lanes. */
+/* The ids are all there is to a window: it needs neither feed nor pool, and is written here, beside the threads. */
 static void on_window_seal(void *owner, struct weir_request *request)
 {
     const struct selector *selector = owner;
     const struct msg_window_seal *asked = request->message;
     struct selector_sealed sealed = {.policy = "window", .candidates = asked->ids.count};
     struct weir_error err;
-    if (selector_sealed_window(selector->queue.data_dir, SELECTOR_LANES, asked, &sealed, &err) !=
+    if (selector_sealed_window(selector->queue.data_dir, SELECTOR_THREADS, asked, &sealed, &err) !=
         WEIR_OK) {
         weir_rpc_refuse(request->server, &request->route, &err);
         return;
@@ -94,7 +93,7 @@ static void on_window_seal(void *owner, struct weir_request *request)
     weir_rpc_reply(request->server, &request->route, MSG_selected, &selected, NULL);
 }
 
-/* What is chosen for it is finished first: it would be written for the next pipeline of that name. */
+/* Refuses while a choice for the pipeline is under way: it would be written for the next pipeline of that name. */
 static void on_selection_forget(void *owner, struct weir_request *request)
 {
     struct selector *selector = owner;
@@ -105,11 +104,11 @@ static void on_selection_forget(void *owner, struct weir_request *request)
     if (selector_task_is_busy_with(&selector->queue, asked->pipeline))
         status = weir_fail(&err, WEIR_UNAVAILABLE, "the selector is choosing for pipeline %s",
                            asked->pipeline);
-    if (!status)
+    if (status == WEIR_OK)
         status =
             selector_retention_forget(selector->queue.db, selector->queue.data_dir, asked->pipeline,
                                       selector->queue.count == 0, &swept, &err);
-    if (status) {
+    if (status != WEIR_OK) {
         weir_rpc_refuse(request->server, &request->route, &err);
         return;
     }
@@ -123,20 +122,21 @@ static void on_selection_forget(void *owner, struct weir_request *request)
 WEIR_ANSWERED(struct selector, sets_ask, sets_are,
               selector_inventory(owner, asked->pipeline, arena, answer, err))
 
-/* Whoever asks with another session begins anew. */
+/* Goes on with the examination of this session; another session begins again. */
 static enum weir_status examine(struct selector *selector, uint64_t session,
                                 struct msg_owned_examined *ret_found, struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
-    if (!selector->examination || selector_examination_session(selector->examination) != session) {
+    if (selector->examination == NULL ||
+        selector_examination_session(selector->examination) != session) {
         selector_examination_free(selector->examination);
         selector->examination = NULL;
         status = selector_examination_begin(selector->queue.db, selector->queue.data_dir, session,
                                             &selector->examination, err);
     }
-    return status ? status
-                  : selector_examination_step(selector->examination, selector->queue.db, ret_found,
-                                              err);
+    return status != WEIR_OK ? status
+                             : selector_examination_step(selector->examination, selector->queue.db,
+                                                         ret_found, err);
 }
 
 WEIR_ANSWERED(struct selector, owned_examine, owned_examined,

@@ -8,8 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { PIPELINE, TRIGGER, DIGEST, SAMPLES, POLICY, SEED, SEALED, TOTAL, SHARES };
-
 /* 0 when it is not there. */
 static uint64_t bytes_of(const struct selector *selector, const char *digest)
 {
@@ -18,10 +16,11 @@ static uint64_t bytes_of(const struct selector *selector, const char *digest)
     return stat(path, &found) == 0 ? (uint64_t)found.st_size : 0;
 }
 
-static struct weir_strs texts_of(const struct weir_rows *rows, int column, struct weir_arena *arena)
+static struct weir_strs texts_of(const struct weir_rows *rows, const char *column,
+                                 struct weir_arena *arena)
 {
     size_t count = weir_rows_count(rows);
-    const char **texts = weir_arena_alloc(arena, count * sizeof *texts);
+    const char **texts = weir_arena_alloc(arena, count * sizeof(*texts));
     for (size_t i = 0; i < count; i++) {
         const char *text = weir_rows_text(rows, i, column);
         texts[i] = weir_arena_strndup(arena, text, strlen(text));
@@ -29,11 +28,11 @@ static struct weir_strs texts_of(const struct weir_rows *rows, int column, struc
     return (struct weir_strs){texts, count};
 }
 
-static struct weir_u64s numbers_of(const struct weir_rows *rows, int column,
+static struct weir_u64s numbers_of(const struct weir_rows *rows, const char *column,
                                    struct weir_arena *arena)
 {
     size_t count = weir_rows_count(rows);
-    uint64_t *numbers = weir_arena_alloc(arena, count * sizeof *numbers);
+    uint64_t *numbers = weir_arena_alloc(arena, count * sizeof(*numbers));
     for (size_t i = 0; i < count; i++)
         numbers[i] = (uint64_t)weir_rows_i64(rows, i, column);
     return (struct weir_u64s){numbers, count};
@@ -44,7 +43,7 @@ static struct weir_i64s expiries(const struct msg_sets_are *sets, int64_t keep_u
                                  struct weir_arena *arena)
 {
     size_t count = sets->triggers.count;
-    int64_t *expires = weir_arena_alloc(arena, count * sizeof *expires);
+    int64_t *expires = weir_arena_alloc(arena, count * sizeof(*expires));
     for (size_t i = 0; i < count; i++) {
         bool stays = sets->triggers.at[i] > 0 || keep_us == 0;
         expires[i] = stays ? 0 : sets->sealed_us.at[i] + keep_us;
@@ -55,7 +54,7 @@ static struct weir_i64s expiries(const struct msg_sets_are *sets, int64_t keep_u
 static struct weir_u64s sizes(const struct selector *selector, struct weir_strs digests,
                               struct weir_arena *arena)
 {
-    uint64_t *bytes = weir_arena_alloc(arena, digests.count * sizeof *bytes);
+    uint64_t *bytes = weir_arena_alloc(arena, digests.count * sizeof(*bytes));
     for (size_t i = 0; i < digests.count; i++)
         bytes[i] = bytes_of(selector, digests.at[i]);
     return (struct weir_u64s){bytes, digests.count};
@@ -64,15 +63,15 @@ static struct weir_u64s sizes(const struct selector *selector, struct weir_strs 
 static void add_rows(const struct selector *selector, const struct weir_rows *rows,
                      struct weir_arena *arena, struct msg_sets_are *sets)
 {
-    struct weir_u64s sealed = numbers_of(rows, SEALED, arena);
-    sets->total = sealed.count > 0 ? (uint64_t)weir_rows_i64(rows, 0, TOTAL) : 0;
-    sets->pipelines = texts_of(rows, PIPELINE, arena);
-    sets->triggers = numbers_of(rows, TRIGGER, arena);
-    sets->digests = texts_of(rows, DIGEST, arena);
-    sets->samples = numbers_of(rows, SAMPLES, arena);
-    sets->policies = texts_of(rows, POLICY, arena);
-    sets->shares = texts_of(rows, SHARES, arena);
-    sets->seeds = numbers_of(rows, SEED, arena);
+    struct weir_u64s sealed = numbers_of(rows, "sealed_us", arena);
+    sets->total = sealed.count > 0 ? (uint64_t)weir_rows_i64(rows, 0, "total") : 0;
+    sets->pipelines = texts_of(rows, "pipeline", arena);
+    sets->triggers = numbers_of(rows, "trigger", arena);
+    sets->digests = texts_of(rows, "digest", arena);
+    sets->samples = numbers_of(rows, "samples", arena);
+    sets->policies = texts_of(rows, "policy", arena);
+    sets->shares = texts_of(rows, "components", arena);
+    sets->seeds = numbers_of(rows, "seed", arena);
     sets->sealed_us = (struct weir_i64s){(const int64_t *)sealed.at, sealed.count};
     sets->expires_us =
         expiries(sets, selector_pipelines_keep_us(&selector->queue.pipelines), arena);
@@ -83,8 +82,8 @@ static void add_pools(const struct selector *selector, const char *pipeline,
                       struct weir_arena *arena, struct msg_sets_are *sets)
 {
     size_t count = 0;
-    const char **names = weir_arena_alloc(arena, selector->queue.pipelines.count * sizeof *names);
-    uint64_t *bytes = weir_arena_alloc(arena, selector->queue.pipelines.count * sizeof *bytes);
+    const char **names = weir_arena_alloc(arena, selector->queue.pipelines.count * sizeof(*names));
+    uint64_t *bytes = weir_arena_alloc(arena, selector->queue.pipelines.count * sizeof(*bytes));
     for (size_t i = 0; i < selector->queue.pipelines.count; i++) {
         const struct selector_pipeline *one = selector->queue.pipelines.of[i];
         if (pipeline[0] != '\0' && !weir_str_equal(one->name, pipeline))
@@ -100,12 +99,14 @@ static void add_choices(const struct selector *selector, const char *pipeline,
                         struct weir_arena *arena, struct msg_sets_are *sets)
 {
     size_t count = 0;
-    const char **names = weir_arena_alloc(arena, SELECTOR_LANES * sizeof *names);
-    uint64_t *triggers = weir_arena_alloc(arena, SELECTOR_LANES * sizeof *triggers);
-    uint64_t *done = weir_arena_alloc(arena, SELECTOR_LANES * sizeof *done);
-    uint64_t *total = weir_arena_alloc(arena, SELECTOR_LANES * sizeof *total);
-    for (const struct selector_task *task = selector->queue.first; task; task = task->next) {
-        if (!task->work || (pipeline[0] != '\0' && !weir_str_equal(task->pipeline_name, pipeline)))
+    const char **names = weir_arena_alloc(arena, SELECTOR_THREADS * sizeof(*names));
+    uint64_t *triggers = weir_arena_alloc(arena, SELECTOR_THREADS * sizeof(*triggers));
+    uint64_t *done = weir_arena_alloc(arena, SELECTOR_THREADS * sizeof(*done));
+    uint64_t *total = weir_arena_alloc(arena, SELECTOR_THREADS * sizeof(*total));
+    const struct selector_task *task;
+    TAILQ_FOREACH (task, &selector->queue.tasks, link) {
+        if (task->work == NULL ||
+            (pipeline[0] != '\0' && !weir_str_equal(task->pipeline_name, pipeline)))
             continue;
         struct weir_work_progress progress = weir_work_progress(task->work);
         names[count] = task->pipeline_name;
@@ -128,9 +129,9 @@ enum weir_status selector_inventory(const struct selector *selector, const char 
     struct msg_sets_are sets = {0};
     enum weir_status status = DB_RUN(selector->queue.db, Q_list_sealed, &rows, err,
                                      DB_TEXT(pipeline), DB_I64(SELECTOR_LISTED_MAX));
-    if (!status)
+    if (status == WEIR_OK)
         status = selector_retention_survey(selector->queue.data_dir, &folder, err);
-    if (status)
+    if (status != WEIR_OK)
         return status;
     add_rows(selector, rows, arena, &sets);
     add_pools(selector, pipeline, arena, &sets);

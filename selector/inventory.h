@@ -1,5 +1,5 @@
-/* Which sets there are, what they take and why they are kept: one answer for a person, of bounded
- * length. Reads only. */
+/* The sets there are, with their sizes and the reasons for keeping them: one answer for a person, of
+ * bounded length. Reads only. */
 #ifndef SELECTOR_INVENTORY_H
 #define SELECTOR_INVENTORY_H
 

@@ -1,4 +1,4 @@
-/* One question to storage for each block of a part. */
+/* One request to storage for each block of a part. */
 #include "selector/labelling.h"
 
 #include "core/base/bits.h"
@@ -10,15 +10,15 @@
 enum { STORAGE_MS = 20000 };
 
 struct selector_labelling {
-    struct selector_labelling *next;
-    struct selector *selector;
+    LIST_ENTRY(selector_labelling) link;
+    const struct selector_queue *queue;
     struct weir_route route;
     struct msg_set_part part; /* its columns lie in `arena` */
     struct weir_arena *arena;
     int64_t *labels;
     struct weir_bits gone;
     size_t at;  /* samples whose label is known */
-    size_t end; /* behind the last one that is asked for now */
+    size_t end; /* one past the last that is asked for now */
 };
 
 static void labelling_free(struct selector_labelling *labelling)
@@ -30,10 +30,7 @@ static void labelling_free(struct selector_labelling *labelling)
 
 static void finish(struct selector_labelling *labelling)
 {
-    struct selector_labelling **at = &labelling->selector->labellings;
-    while (*at != labelling)
-        at = &(*at)->next;
-    *at = labelling->next;
+    LIST_REMOVE(labelling, link);
     labelling_free(labelling);
 }
 
@@ -44,7 +41,7 @@ static void answer(struct selector_labelling *labelling)
     weir_bits_pack(&labelling->gone, &gone);
     part->labels = (struct weir_i64s){labelling->labels, part->ids.count};
     part->gone = weir_bytes(gone.at, gone.size);
-    weir_rpc_reply(labelling->selector->queue.server, &labelling->route, MSG_set_part, part, NULL);
+    weir_rpc_reply(labelling->queue->server, &labelling->route, MSG_set_part, part, NULL);
     finish(labelling);
 }
 
@@ -70,19 +67,19 @@ static void on_columns(void *owner, const struct weir_reply *reply, const struct
 {
     struct selector_labelling *labelling = owner;
     struct weir_error own = {0};
-    if (!reply && err->status != WEIR_TIMEOUT)
+    if (reply == NULL && err->status != WEIR_TIMEOUT)
         own = *err;
-    else if (!reply)
+    else if (reply == NULL)
         weir_ignore(weir_fail(&own, WEIR_UNAVAILABLE, "storage does not answer"));
     else if (((const struct msg_columns_is *)reply->message)->labels.count !=
              ((const struct msg_columns_is *)reply->message)->ids.count)
         weir_ignore(weir_fail(&own, WEIR_INTERNAL, "storage sent no good columns"));
-    if (own.status) {
-        weir_rpc_refuse(labelling->selector->queue.server, &labelling->route, &own);
+    if (own.status != WEIR_OK) {
+        weir_rpc_refuse(labelling->queue->server, &labelling->route, &own);
         finish(labelling);
         return;
     }
-    weir_require(reply);
+    weir_require(reply != NULL);
     take_labels(labelling, reply->message);
     ask_next(labelling);
 }
@@ -101,51 +98,51 @@ static void ask_next(struct selector_labelling *labelling)
         labelling->end++;
     const struct msg_columns_read read = {
         .first = first, .count = (uint32_t)(ids->at[labelling->end - 1] - first + 1)};
-    weir_rpc_call(labelling->selector->queue.storage, MSG_columns_read, &read, STORAGE_MS,
-                  on_columns, labelling);
+    weir_rpc_call(labelling->queue->storage, MSG_columns_read, &read, STORAGE_MS, on_columns,
+                  labelling);
 }
 
-static size_t count_all(const struct selector *selector)
+static size_t count_all(const struct selector_labellings *all)
 {
+    const struct selector_labelling *one;
     size_t count = 0;
-    for (const struct selector_labelling *one = selector->labellings; one; one = one->next)
+    LIST_FOREACH (one, all, link)
         count++;
     return count;
 }
 
-void selector_labelling_begin(struct selector *selector, const struct weir_request *request,
-                              const struct msg_set_part *part)
+void selector_labelling_begin(struct selector_labellings *all, const struct selector_queue *queue,
+                              const struct weir_request *request, const struct msg_set_part *part)
 {
     struct weir_error err;
-    if (count_all(selector) >= SELECTOR_LABELLINGS_MAX) {
+    if (count_all(all) >= SELECTOR_LABELLINGS_MAX) {
         weir_ignore(weir_fail(&err, WEIR_UNAVAILABLE, "labels of %d parts are being read already",
                               SELECTOR_LABELLINGS_MAX)); /* the error carries the status */
         weir_rpc_refuse(request->server, &request->route, &err);
         return;
     }
-    struct selector_labelling *labelling = weir_calloc(1, sizeof *labelling);
+    struct selector_labelling *labelling = weir_calloc(1, sizeof(*labelling));
     size_t count = part->ids.count;
-    labelling->selector = selector;
+    labelling->queue = queue;
     labelling->route = request->route;
     labelling->arena = weir_arena_new();
     labelling->part = *part;
     if (count > 0)
         labelling->part.ids.at =
-            weir_arena_copy(labelling->arena, part->ids.at, count * sizeof *part->ids.at);
+            weir_arena_copy(labelling->arena, part->ids.at, count * sizeof(*part->ids.at));
     if (part->weights.count > 0)
         labelling->part.weights.at =
-            weir_arena_copy(labelling->arena, part->weights.at, count * sizeof *part->weights.at);
+            weir_arena_copy(labelling->arena, part->weights.at, count * sizeof(*part->weights.at));
     labelling->labels = weir_arena_alloc(labelling->arena, (count + 1) * sizeof(int64_t));
-    labelling->next = selector->labellings;
-    selector->labellings = labelling;
+    LIST_INSERT_HEAD(all, labelling, link);
     ask_next(labelling);
 }
 
-void selector_labelling_drop_all(struct selector *selector)
+void selector_labelling_drop_all(struct selector_labellings *all)
 {
-    while (selector->labellings) {
-        struct selector_labelling *labelling = selector->labellings;
-        selector->labellings = labelling->next;
+    while (!LIST_EMPTY(all)) {
+        struct selector_labelling *labelling = LIST_FIRST(all);
+        LIST_REMOVE(labelling, link);
         labelling_free(labelling);
     }
 }

@@ -3,15 +3,17 @@
 #ifndef SELECTOR_LABELLING_H
 #define SELECTOR_LABELLING_H
 
-#include "selector/selector.h"
+#include "selector/tasks/task.h"
 
 enum { SELECTOR_LABELLINGS_MAX = 4 };
 
-/* Answers `request` with `part`, which is copied, once storage has told the labels; refuses it when there are
- * SELECTOR_LABELLINGS_MAX already. */
-void selector_labelling_begin(struct selector *selector, const struct weir_request *request,
-                              const struct msg_set_part *part);
+LIST_HEAD(selector_labellings, selector_labelling);
+
+/* Answers `request` with `part`, which is copied, once the queue's storage has sent the labels; refuses it when there
+ * are SELECTOR_LABELLINGS_MAX already. */
+void selector_labelling_begin(struct selector_labellings *all, const struct selector_queue *queue,
+                              const struct weir_request *request, const struct msg_set_part *part);
 /* Forgets all of them without answering; storage answers no more. */
-void selector_labelling_drop_all(struct selector *selector);
+void selector_labelling_drop_all(struct selector_labellings *all);
 
 #endif

@@ -31,7 +31,7 @@ bool selector_retention_is_named(const struct weir_rows *named, const char *dige
     size_t low = 0, high = weir_rows_count(named);
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int order = strcmp(weir_rows_text(named, middle, 0), digest);
+        int order = strcmp(weir_rows_text(named, middle, "name"), digest);
         if (order == 0)
             return true;
         if (order < 0)
@@ -47,7 +47,7 @@ static bool is_digest(const char *name, const char *const *endings)
     size_t size = WEIR_DIGEST_TEXT_MAX - 1;
     if (strspn(name, "0123456789abcdef") != size)
         return false;
-    while (*endings && !weir_str_equal(name + size, *endings))
+    while (*endings != NULL && !weir_str_equal(name + size, *endings))
         endings++;
     return *endings != NULL;
 }
@@ -73,7 +73,7 @@ static bool may_go(const struct sweep *sweep, const char *name, const struct sta
         return sweep->at_start;
     if (!is_digest(name, sweep->endings)) /* not ours */
         return false;
-    memcpy(digest, name, sizeof digest - 1);
+    memcpy(digest, name, sizeof(digest) - 1);
     return weir_mtime_us(stat) < sweep->before_us &&
            !selector_retention_is_named(sweep->named, digest);
 }
@@ -102,11 +102,11 @@ static enum weir_status walk(struct sweep *sweep, struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
     DIR *folder = opendir(sweep->folder);
-    if (!folder && errno == ENOENT)
+    if (folder == NULL && errno == ENOENT)
         return WEIR_OK;
-    if (!folder)
+    if (folder == NULL)
         return weir_fail(err, WEIR_IO, "cannot read %s: %s", sweep->folder, strerror(errno));
-    for (struct dirent *entry; !status && (entry = readdir(folder));)
+    for (struct dirent *entry; status == WEIR_OK && (entry = readdir(folder)) != NULL;)
         status = look_at(sweep, entry->d_name, err);
     closedir(folder);
     return status;
@@ -120,9 +120,9 @@ enum weir_status selector_retention_sweep(struct weir_db *db, const char *data_d
     struct sweep sweep = {
         .folder = folder, .endings = SETS, .before_us = before_us, .at_start = at_start};
     enum weir_status status = DB_RUN(db, Q_drop_intervals, NULL, err, DB_I64(before_us));
-    if (!status)
+    if (status == WEIR_OK)
         status = DB_RUN(db, Q_list_digests, &sweep.named, err);
-    if (!status)
+    if (status == WEIR_OK)
         status = walk(&sweep, err);
     weir_rows_free(sweep.named);
     *ret_swept = sweep.swept;
@@ -142,14 +142,14 @@ enum weir_status selector_retention_sweep_scores(struct weir_db *db, const char 
     WEIR_AUTO_FREE char *folder = weir_format("%s/scores", data_dir);
     struct sweep sweep = {.folder = folder, .endings = SCORES, .before_us = INT64_MAX};
     enum weir_status status = DB_RUN(db, Q_list_score_names, &sweep.named, err);
-    if (!status)
+    if (status == WEIR_OK)
         status = walk(&sweep, err);
     weir_rows_free(sweep.named);
     *ret_swept = sweep.swept;
     return status;
 }
 
-/* The sets that were this pipeline's, as far as they are nobody's now. */
+/* Removes the sets that were this pipeline's and belong to no other now. */
 static enum weir_status sweep_own(struct weir_db *db, const char *data_dir,
                                   const struct weir_rows *own, struct selector_swept *ret_swept,
                                   struct weir_error *err)
@@ -157,8 +157,8 @@ static enum weir_status sweep_own(struct weir_db *db, const char *data_dir,
     WEIR_AUTO_FREE char *folder = weir_format("%s/sets", data_dir);
     struct sweep sweep = {.folder = folder, .endings = SETS, .before_us = INT64_MAX};
     enum weir_status status = DB_RUN(db, Q_list_digests, &sweep.named, err);
-    for (size_t i = 0; !status && i < weir_rows_count(own); i++) {
-        WEIR_AUTO_FREE char *name = weir_format("%s.set", weir_rows_text(own, i, 0));
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(own); i++) {
+        WEIR_AUTO_FREE char *name = weir_format("%s.set", weir_rows_text(own, i, "digest"));
         status = look_at(&sweep, name, err);
     }
     weir_rows_free(sweep.named);
@@ -174,12 +174,13 @@ enum weir_status selector_retention_forget(struct weir_db *db, const char *data_
     WEIR_AUTO(weir_rows) own = NULL;
     *ret_swept = (struct selector_swept){0};
     enum weir_status status = DB_RUN(db, Q_list_own_digests, &own, err, DB_TEXT(pipeline));
-    if (!status)
+    if (status == WEIR_OK)
         status = DB_RUN(db, Q_drop_pipeline, NULL, err, DB_TEXT(pipeline));
-    if (!status && is_quiet)
+    if (status == WEIR_OK && is_quiet)
         status = sweep_own(db, data_dir, own, ret_swept, err);
-    return !status && is_quiet ? selector_retention_sweep_scores(db, data_dir, &scores, err)
-                               : status;
+    return status == WEIR_OK && is_quiet
+               ? selector_retention_sweep_scores(db, data_dir, &scores, err)
+               : status;
 }
 
 enum weir_status selector_retention_survey(const char *data_dir, struct selector_swept *ret_swept,

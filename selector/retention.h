@@ -1,7 +1,7 @@
-/* Which files of sets and of scores may go. The set of a trigger never does: models that were
- * trained on it, and what follows an erasure, need it for as long as the pipeline is known; when it
- * is removed they go. Sets of evaluations, predictions and scorings can be sealed again by whoever
- * asks again: they go, rows first, once nobody has asked for them for so long. Scores go as well,
+/* Files of sets and of scores that may go. The set of a trigger never does: models that were
+ * trained on it, and the retraining after an erasure, need it for as long as the pipeline is known;
+ * it goes with the pipeline. Sets of evaluations, predictions and scorings can be sealed again when
+ * asked for again: they go, rows first, once they have not been asked for for long enough. Scores go as well,
  * but not those by the two models of a pipeline that scored last: the one in use and the one it
  * came from. Whatever dies in between, a row never names a file that is not there. */
 #ifndef SELECTOR_RETENTION_H
@@ -17,8 +17,8 @@ struct selector_swept {
     uint64_t removed_bytes;
 };
 
-/* Removes what was written last before `before_us` (microseconds since 1970) and is no trigger's. What a writer
- * left behind when it died goes whatever its age with `at_start`, when nobody writes. */
+/* Removes sets of no trigger that were last written before `before_us` (microseconds since 1970). With `at_start`, when
+ * there is no writer, the leavings of writers that died go whatever their age. */
 enum weir_status selector_retention_sweep(struct weir_db *db, const char *data_dir,
                                           int64_t before_us, bool at_start,
                                           struct selector_swept *ret_swept,
@@ -28,12 +28,12 @@ enum weir_status selector_retention_sweep(struct weir_db *db, const char *data_d
 enum weir_status selector_retention_drop_scores(struct weir_db *db, const char *pipeline,
                                                 int64_t before_us,
                                                 struct weir_error *err) WEIR_MUST_USE;
-/* Removes the files of scores that no row names; between two requests, when nobody writes. */
+/* Removes the files of scores that no row names; between two requests, when none is being written. */
 enum weir_status selector_retention_sweep_scores(struct weir_db *db, const char *data_dir,
                                                  struct selector_swept *ret_swept,
                                                  struct weir_error *err) WEIR_MUST_USE;
-/* Forgets all of a pipeline, which may be unknown: rows, then files that no row names any more.
- * `is_quiet`: nobody writes files now; else they stay until they are swept. */
+/* Forgets all of a pipeline, which may be unknown: rows, then files that no row names.
+ * `is_quiet`: no file is being written now; else they stay until they are swept. */
 enum weir_status selector_retention_forget(struct weir_db *db, const char *data_dir,
                                            const char *pipeline, bool is_quiet,
                                            struct selector_swept *ret_swept,

@@ -5,25 +5,25 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "selector/examination.h"
-#include "selector/labelling.h"
 #include "selector/retention.h"
 #include "selector/sql/queries.h"
-#include "selector/tasks/task.h"
+#include "selector/tasks/task_queue.h"
+#include "selector/tasks/task_steps.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* How often feeds are read without being asked: a select then has little left to read, and storage
- * may forget what everybody has read. */
+/* Period of reading feeds without being asked: a select then has little left to read, and storage
+ * may forget changes that every consumer has read. */
 enum { FOLLOW_MS = 2000 };
-/* How often sets that nobody needs are looked for. */
+/* Period of sweeping sets that are no longer needed. */
 enum { SWEEP_MS = 3600 * 1000 };
 
 static void on_follow_time(void *owner)
 {
     struct selector_queue *queue = owner;
-    if (queue->stepping)
+    if (queue->stepping != NULL)
         return; /* busy, and it reads the feed anyway */
     for (size_t i = 0; i < queue->pipelines.count; i++)
         selector_task_follow(queue, queue->pipelines.of[i]->name);
@@ -34,25 +34,26 @@ static enum weir_status load_known(struct selector_pipelines *pipelines, struct 
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = DB_RUN(pipelines->db, Q_list_pipelines, &rows, err);
-    for (size_t i = 0; !status && i < weir_rows_count(rows); i++) {
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         struct selector_pipeline *pipeline = NULL;
-        status = selector_pipelines_find(pipelines, weir_rows_text(rows, i, 0), &pipeline, err);
+        status =
+            selector_pipelines_find(pipelines, weir_rows_text(rows, i, "name"), &pipeline, err);
         if (status != WEIR_INVALID)
             continue;
         weir_log(WEIR_LOG_ERROR, "a stored pipeline is not understood", "pipeline=%s error=\"%s\"",
-                 weir_rows_text(rows, i, 0), err->text);
+                 weir_rows_text(rows, i, "name"), err->text);
         status = WEIR_OK; /* of another version, maybe: the others go on */
     }
     return status;
 }
 
-static enum weir_status open_lanes(struct selector_queue *queue, const char *postgres,
-                                   struct weir_error *err)
+static enum weir_status open_threads(struct selector_queue *queue, const char *postgres,
+                                     struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
-    for (size_t i = 0; !status && i < SELECTOR_LANES; i++)
+    for (size_t i = 0; status == WEIR_OK && i < SELECTOR_THREADS; i++)
         status = weir_db_open(postgres, "selector", SELECTOR_QUERIES, SELECTOR_QUERY_COUNT,
-                              &queue->lanes[i].db, err);
+                              &queue->threads[i].db, err);
     return status;
 }
 
@@ -62,29 +63,30 @@ static enum weir_status open_steps(struct selector *selector,
 {
     enum weir_status status = weir_db_open(options->postgres, "selector", SELECTOR_QUERIES,
                                            SELECTOR_QUERY_COUNT, &selector->queue.db, err);
-    if (!status)
+    if (status == WEIR_OK)
         status = weir_db_migrate(selector->queue.db, SELECTOR_MIGRATIONS, SELECTOR_MIGRATIONS_count,
                                  err);
-    if (!status)
+    if (status == WEIR_OK)
         status = weir_lived_tick(&selector->lived, selector->queue.db, Q_live, weir_now_ms(), err);
-    if (!status)
-        status = open_lanes(&selector->queue, options->postgres, err);
-    if (status)
+    if (status == WEIR_OK)
+        status = open_threads(&selector->queue, options->postgres, err);
+    if (status != WEIR_OK)
         return status;
     selector->queue.pipelines.db = selector->queue.db;
     WEIR_AUTO_FREE char *endpoint = weir_service_endpoint(options->socket_dir, "storage");
     status =
         weir_rpc_connect(selector->queue.loop, endpoint, NULL, NULL, &selector->queue.storage, err);
-    return status ? status : load_known(&selector->queue.pipelines, err);
+    return status != WEIR_OK ? status : load_known(&selector->queue.pipelines, err);
 }
 
 static bool is_source(const struct selector_pipelines *pipelines, const char *pipeline)
 {
     for (size_t i = 0; i < pipelines->count; i++) {
         const struct selector_section *section = pipelines->of[i]->section;
-        const char *from =
-            section->policy->scored ? section->policy->scored(section->options, 1)->from : NULL;
-        if (from && weir_str_equal(from, pipeline))
+        const char *from = section->policy->scored != NULL
+                               ? section->policy->scored(section->options, 1)->from
+                               : NULL;
+        if (from != NULL && weir_str_equal(from, pipeline))
             return true;
     }
     return false;
@@ -97,11 +99,12 @@ static enum weir_status drop_scores(struct selector_pipelines *pipelines, int64_
     WEIR_AUTO(weir_rows) rows = NULL;
     struct selector_pipeline *pipeline = NULL;
     enum weir_status status = DB_RUN(pipelines->db, Q_list_pipelines, &rows, err);
-    for (size_t i = 0; !status && i < weir_rows_count(rows); i++)
-        status = selector_pipelines_find(pipelines, weir_rows_text(rows, i, 0), &pipeline, err);
-    for (size_t i = 0; !status && i < weir_rows_count(rows); i++)
-        if (!is_source(pipelines, weir_rows_text(rows, i, 0)))
-            status = selector_retention_drop_scores(pipelines->db, weir_rows_text(rows, i, 0),
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
+        status =
+            selector_pipelines_find(pipelines, weir_rows_text(rows, i, "name"), &pipeline, err);
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
+        if (!is_source(pipelines, weir_rows_text(rows, i, "name")))
+            status = selector_retention_drop_scores(pipelines->db, weir_rows_text(rows, i, "name"),
                                                     before_us, err);
     return status;
 }
@@ -111,24 +114,24 @@ static void sweep_scores(struct selector *selector, int64_t before_us)
     struct selector_swept swept;
     struct weir_error err;
     enum weir_status status = drop_scores(&selector->queue.pipelines, before_us, &err);
-    if (!status)
+    if (status == WEIR_OK)
         status = selector_retention_sweep_scores(selector->queue.db, selector->queue.data_dir,
                                                  &swept, &err);
-    if (status)
+    if (status != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "scores are not swept", "error=\"%s\"", err.text);
     else if (swept.removed > 0)
         weir_log(WEIR_LOG_INFO, "scores swept", "removed=%" PRIu64 " bytes=%" PRIu64, swept.removed,
                  swept.removed_bytes);
 }
 
-/* Between two tasks nobody writes a set. What fails is tried again. */
+/* Sweeps between two tasks, when no set is being written. A failed sweep is tried again. */
 static void sweep(struct selector *selector, bool at_start)
 {
     struct selector_swept swept;
     struct weir_error err;
     int64_t keep_us = selector_pipelines_keep_us(&selector->queue.pipelines);
     if (keep_us == 0)
-        return; /* nobody has said how long */
+        return; /* no pipeline declares a time */
     if (selector_retention_sweep(selector->queue.db, selector->queue.data_dir,
                                  selector->lived.us - keep_us, at_start, &swept, &err) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "sets are not swept", "error=\"%s\"", err.text);
@@ -159,13 +162,15 @@ enum weir_status selector_open(const struct weir_service_options *options, struc
                                struct weir_rpc_server *server, void **ret_state,
                                struct weir_error *err)
 {
-    struct selector *selector = weir_calloc(1, sizeof *selector);
+    struct selector *selector = weir_calloc(1, sizeof(*selector));
+    TAILQ_INIT(&selector->queue.tasks);
+    selector->queue.step = selector_task_step;
     selector->queue.loop = loop;
     selector->queue.server = server;
     selector->queue.data_dir = weir_strdup(options->data_dir);
     selector->queue.columns.directory = selector->queue.data_dir;
     enum weir_status status = open_steps(selector, options, err);
-    if (status) {
+    if (status != WEIR_OK) {
         selector_close(selector);
         return status;
     }
@@ -180,7 +185,7 @@ enum weir_status selector_open(const struct weir_service_options *options, struc
 void selector_close(void *state)
 {
     struct selector *selector = state;
-    if (!selector)
+    if (selector == NULL)
         return;
     weir_loop_cancel(selector->queue.loop, selector->follow_timer);
     weir_loop_cancel(selector->queue.loop, selector->sweep_timer);
@@ -189,13 +194,13 @@ void selector_close(void *state)
     weir_loop_cancel(selector->queue.loop, selector->queue.next_timer);
     weir_rpc_peer_close(selector->queue.storage);
     selector_task_drop_all(&selector->queue);
-    selector_labelling_drop_all(selector);
+    selector_labelling_drop_all(&selector->labellings);
     selector_examination_free(selector->examination);
     selector_pipelines_fini(&selector->queue.pipelines);
     selector_columns_fini(&selector->queue.columns);
     selector_serving_fini(&selector->serving);
-    for (size_t i = 0; i < SELECTOR_LANES; i++)
-        weir_db_close(selector->queue.lanes[i].db);
+    for (size_t i = 0; i < SELECTOR_THREADS; i++)
+        weir_db_close(selector->queue.threads[i].db);
     weir_db_close(selector->queue.db);
     free(selector->queue.data_dir);
     free(selector);
@@ -206,6 +211,7 @@ void selector_wipe(void *state, const struct weir_request *request, struct msg_w
     struct selector *selector = state;
     (void)request;
     (void)answer;
+    selector_queue_wipe(&selector->queue);
     weir_rpc_peer_renew(selector->queue.storage);
     weir_db_renew(selector->queue.db);
 }

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { COMPLAINTS_MAX = 20, DAMAGES_TOLD_MAX = 8 };
+enum { COMPLAINTS_MAX = 20, DAMAGES_REPORTED_MAX = 8 };
 
 /* ---- declaring ---- */
 
@@ -24,7 +24,7 @@ static const struct weir_yaml_node *source_node(const struct dataset *dataset)
     const struct weir_yaml_node *list = weir_yaml_get(root, "datasets");
     size_t index = (size_t)(dataset->declaration - dataset->declarations.at);
 
-    return weir_yaml_get(weir_yaml_at(list ? list : weir_yaml_get(root, "dataset"), index),
+    return weir_yaml_get(weir_yaml_at(list != NULL ? list : weir_yaml_get(root, "dataset"), index),
                          "source");
 }
 
@@ -131,7 +131,7 @@ static enum weir_status declare_one(struct storage *storage, const char *name,
 
     if (status != WEIR_OK)
         return status;
-    if (!known) {
+    if (known == NULL) {
         status = add_dataset(storage, &dataset, asked, err);
         *ret_number = storage->store.catalog->count;
         if (status != WEIR_OK)
@@ -165,11 +165,11 @@ enum weir_status storage_declare(struct storage *storage, const struct msg_datas
         status = storage_declarations_read(weir_yaml_root(document), &all, err);
     if (status != WEIR_OK)
         return status;
-    numbers = weir_arena_alloc(arena, all.count * sizeof *numbers);
+    numbers = weir_arena_alloc(arena, all.count * sizeof(*numbers));
     for (size_t i = 0; status == WEIR_OK && i < all.count; i++)
         status = declare_one(storage, all.at[i].name, asked, &numbers[i], err);
     for (size_t i = 0; i < all.count; i++) { /* labels are nobody's samples */
-        if (!all.at[i].updates)
+        if (all.at[i].updates == NULL)
             numbers[count++] = numbers[i];
     }
     answer->datasets = (struct weir_u64s){numbers, count};
@@ -183,30 +183,31 @@ static enum weir_status complaints_of(struct storage *storage, const struct data
                                       struct weir_arena *arena, struct weir_strs *complaints,
                                       struct weir_error *err)
 {
-    const char **texts = weir_arena_alloc(arena, (COMPLAINTS_MAX + 2) * sizeof *texts);
+    const char **texts = weir_arena_alloc(arena, (COMPLAINTS_MAX + 2) * sizeof(*texts));
     const char *trouble = storage_scanner_trouble(storage->scanner, dataset);
     size_t count = 0;
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = WEIR_OK;
 
-    if (trouble)
+    if (trouble != NULL)
         texts[count++] = weir_arena_format(arena, "%s", trouble);
     trouble = storage_mirror_trouble(storage->mirrors, dataset);
-    if (!trouble)
-        trouble = s3_ranges_trouble(storage->from.objects, dataset);
-    if (trouble)
+    if (trouble == NULL)
+        trouble = storage_s3_ranges_trouble(storage->from.objects, dataset);
+    if (trouble != NULL)
         texts[count++] = weir_arena_format(arena, "%s", trouble);
     count +=
-        storage_sums_complaints(storage->sums, dataset, arena, texts + count, DAMAGES_TOLD_MAX);
-    for (size_t i = 0; i < dataset->notes.count && count < COMPLAINTS_MAX / 2; i++)
-        texts[count++] = weir_arena_format(arena, "%s", dataset->notes.at[i].text);
+        storage_sums_complaints(storage->sums, dataset, arena, texts + count, DAMAGES_REPORTED_MAX);
+    for (size_t i = 0; i < dataset->complaints.count && count < COMPLAINTS_MAX / 2; i++)
+        texts[count++] = weir_arena_format(arena, "%s", dataset->complaints.at[i].text);
     if (dataset->accounts.quarantined > 0)
         status = DB_RUN(storage->store.db, Q_complaints, &rows, err, DB_I64(dataset->number));
     for (size_t i = 0;
-         status == WEIR_OK && rows && i < weir_rows_count(rows) && count < COMPLAINTS_MAX; i++)
-        texts[count++] = weir_arena_format(arena, "%s: %s%s", weir_rows_text(rows, i, 0),
-                                           weir_rows_text(rows, i, 1),
-                                           weir_rows_i64(rows, i, 2) > 1 ? " (many)" : "");
+         status == WEIR_OK && rows != NULL && i < weir_rows_count(rows) && count < COMPLAINTS_MAX;
+         i++)
+        texts[count++] = weir_arena_format(arena, "%s: %s%s", weir_rows_text(rows, i, "place"),
+                                           weir_rows_text(rows, i, "reason"),
+                                           weir_rows_i64(rows, i, "count") > 1 ? " (many)" : "");
     *complaints = (struct weir_strs){texts, count};
     return status;
 }
@@ -227,14 +228,15 @@ enum weir_status storage_describe(struct storage *storage, const struct msg_data
     const struct dataset *dataset = status == WEIR_OK ? find_asked(storage, asked) : NULL;
     const struct accounts *accounts;
 
-    if (!dataset)
+    if (dataset == NULL)
         return status;
     accounts = &dataset->accounts;
     *answer = (struct msg_dataset_is){
         .dataset = dataset->number,
         .name = dataset->name,
         .format = dataset->declaration->format->name,
-        .scanned = dataset->is_scanned && (!dataset->updated_by || dataset->updated_by->is_scanned),
+        .scanned =
+            dataset->is_scanned && (dataset->updated_by == NULL || dataset->updated_by->is_scanned),
         .sequence = dataset->sequence,
         .ingested = accounts->ingested,
         .live = accounts->live,

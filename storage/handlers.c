@@ -1,7 +1,7 @@
 /* Handlers of the messages that storage answers; the table is at the end. A failed statement leaves no doubt about what
  * was committed: only commits do, and whoever commits says so. */
 #include "core/base/clock.h"
-#include "storage/erasure/erasing.h"
+#include "storage/erasure/erasure_steps.h"
 #include "storage/feed/feed.h"
 #include "storage/storage.h"
 
@@ -42,7 +42,7 @@ ANSWERED(erase_progress_ask, erase_progress,
 ANSWERED(erase_samples_ask, erase_samples, storage_erase_samples(STORE, asked, arena, answer, err))
 ANSWERED(erase_reports_ask, erase_reports, storage_erase_reports(STORE, asked, arena, answer, err))
 ANSWERED(erase_check, erase_checked, storage_erase_check(ERASER, asked, answer, err))
-ANSWERED(erase_troubles_ask, erase_troubles, storage_erasing_troubles(ERASER, arena, answer, err))
+ANSWERED(erase_troubles_ask, erase_troubles, storage_erasure_troubles(ERASER, arena, answer, err))
 ANSWERED(erase_scrubbed_ask, erase_scrubbed,
          (storage_erase_scrubbed(ERASER, arena, answer), WEIR_OK))
 ANSWERED(find, found, storage_erase_find(STORE, asked, arena, answer, err))

@@ -79,8 +79,8 @@ static enum weir_status read_file(const char *data_dir, struct home *home, struc
 
     if (status != WEIR_OK)
         return status == WEIR_NOT_FOUND ? WEIR_OK : status;
-    identity = weir_buf_text(&text) + sizeof HEAD - 1;
-    if (strncmp(weir_buf_text(&text), HEAD, sizeof HEAD - 1) == 0 &&
+    identity = weir_buf_text(&text) + sizeof(HEAD) - 1;
+    if (strncmp(weir_buf_text(&text), HEAD, sizeof(HEAD) - 1) == 0 &&
         strspn(identity, "0123456789abcdef") == HOME_IDENTITY_MAX - 1)
         memcpy(home->identity, identity, HOME_IDENTITY_MAX - 1);
     return look(path, home, err);
@@ -118,11 +118,11 @@ static enum weir_status read_recorded(struct weir_db *db, struct homes *homes,
         recorded->cluster = weir_strdup("");
         return WEIR_OK;
     }
-    recorded->inode = weir_rows_i64(rows, 0, 0);
-    recorded->changed_ns = weir_rows_i64(rows, 0, 1);
-    strncat(recorded->identity, weir_rows_text(rows, 0, 2), HOME_IDENTITY_MAX - 1);
-    recorded->place = text_of(weir_rows_bytes(rows, 0, 3));
-    recorded->cluster = text_of(weir_rows_bytes(rows, 0, 4));
+    recorded->inode = weir_rows_i64(rows, 0, "inode");
+    recorded->changed_ns = weir_rows_i64(rows, 0, "changed_ns");
+    strncat(recorded->identity, weir_rows_text(rows, 0, "identity"), HOME_IDENTITY_MAX - 1);
+    recorded->place = text_of(weir_rows_bytes(rows, 0, "place"));
+    recorded->cluster = text_of(weir_rows_bytes(rows, 0, "cluster"));
     return WEIR_OK;
 }
 
@@ -133,7 +133,8 @@ static enum weir_status read_cluster(struct weir_db *db, struct home *here, stru
     enum weir_status status = DB_RUN(db, Q_cluster, &rows, err);
 
     if (status == WEIR_OK)
-        here->cluster = weir_strdup(weir_rows_count(rows) > 0 ? weir_rows_text(rows, 0, 0) : "");
+        here->cluster =
+            weir_strdup(weir_rows_count(rows) > 0 ? weir_rows_text(rows, 0, "setting") : "");
     return status;
 }
 
@@ -206,8 +207,8 @@ static enum weir_status draw(struct weir_db *db, struct home *recorded, struct w
 {
     uint8_t bytes[IDENTITY_BYTES];
 
-    weir_random_bytes(bytes, sizeof bytes);
-    weir_hex(bytes, sizeof bytes, recorded->identity);
+    weir_random_bytes(bytes, sizeof(bytes));
+    weir_hex(bytes, sizeof(bytes), recorded->identity);
     return storage_home_put(db, recorded, err);
 }
 
@@ -221,6 +222,6 @@ enum weir_status storage_home_make(struct weir_db *db, const char *data_dir, str
         status = draw(db, recorded, err);
     if (status != WEIR_OK || here->identity[0] != '\0')
         return status;
-    memcpy(here->identity, recorded->identity, sizeof here->identity);
+    memcpy(here->identity, recorded->identity, sizeof(here->identity));
     return write_file(data_dir, here, err);
 }

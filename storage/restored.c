@@ -59,12 +59,12 @@ static enum weir_status recognise_group(struct store *store, const struct datase
         struct stored_file *file = NULL;
 
         status = storage_dataset_file(dataset, group->first_file + i, &file, err);
-        if (status == WEIR_OK && file && file->state == FILE_LIVE && file->path)
+        if (status == WEIR_OK && file != NULL && file->state == FILE_LIVE && file->path != NULL)
             status = recognise(store, dataset, file, counts, err);
     }
     if (status == WEIR_OK && group->is_touched)
-        status = storage_file_shelf_write(dataset->shelf, dataset->number, group, err);
-    storage_file_shelf_trim(dataset->shelf);
+        status = storage_file_cache_write(dataset->file_cache, dataset->number, group, err);
+    storage_file_cache_trim(dataset->file_cache);
     return status;
 }
 

@@ -6,12 +6,13 @@
 #include "core/base/memory.h"
 #include "storage/chunks/chunk_merge.h"
 #include "storage/chunks/key_merge.h"
-#include "storage/erasure/erasing.h"
-#include "storage/erasure/s3_owed.h"
+#include "storage/erasure/erasure_steps.h"
+#include "storage/erasure/s3_pending.h"
 #include "storage/feed/feed.h"
 #include "storage/files/copy.h"
-#include "storage/keys/run_policy.h"
+#include "storage/keys/sorted_run_policy.h"
 #include "storage/objects/s3_ranges.h"
+#include "storage/objects/s3_transport.h"
 #include "storage/restored.h"
 #include "storage/sql/queries.h"
 
@@ -37,7 +38,7 @@ static enum weir_status load(struct storage *storage, struct weir_error *err)
     store->catalog = catalog;
     storage_sums_reset(storage->sums);
     storage_pushes_recover(storage->pushes);
-    return storage_erasing_load(&storage->eraser, err);
+    return storage_erasure_load(&storage->eraser, err);
 }
 
 static enum weir_status load_again(void *owner, struct weir_error *err)
@@ -68,8 +69,8 @@ static bool step_key_merge(struct store *store, bool is_scanning)
     struct weir_error err;
     bool more = false;
 
-    if (storage_key_merge_step(store, is_scanning ? RUN_FAN_IN_MAX : RUN_FAN_IN, &more, &err) ==
-        WEIR_OK)
+    if (storage_key_merge_step(store, is_scanning ? SORTED_RUN_FAN_IN_MAX : SORTED_RUN_FAN_IN,
+                               &more, &err) == WEIR_OK)
         return more;
     weir_log(WEIR_LOG_WARN, "merging sorted runs interrupted, starting it again", "error=\"%s\"",
              err.text);
@@ -113,13 +114,13 @@ static bool step_erasures(struct storage *storage)
     bool more = false;
     int64_t wait_ms = 0;
 
-    if (storage_erasing_step(&storage->eraser, &more, &wait_ms, &err) != WEIR_OK) {
+    if (storage_erasure_step(&storage->eraser, &more, &wait_ms, &err) != WEIR_OK) {
         weir_log(WEIR_LOG_WARN, "erasure interrupted, going on with it soon", "error=\"%s\"",
                  err.text);
         storage_retry_later(store);
         return false;
     }
-    if (!storage_erasing_is_half_way(&storage->eraser))
+    if (!storage_erasure_is_half_way(&storage->eraser))
         storage_sums_close(storage->sums, NULL);
     weir_loop_cancel(store->loop, storage->wake_timer);
     storage->wake_timer =
@@ -132,10 +133,10 @@ static bool step_intake(struct storage *storage)
 {
     struct store *store = &storage->store;
     bool is_scanning =
-        storage_scanner_step(storage->scanner, storage_erasing_is_half_way(&storage->eraser));
+        storage_scanner_step(storage->scanner, storage_erasure_is_half_way(&storage->eraser));
     bool more = is_scanning;
 
-    if (!store->is_stale && !storage_erasing_holds_runs(&storage->eraser))
+    if (!store->is_stale && !storage_erasure_holds_runs(&storage->eraser))
         more = step_key_merge(store, is_scanning) || more;
     if (!store->is_stale && !more) /* a scan leaves most of the time to others */
         more = step_chunk_merges(store);
@@ -153,9 +154,9 @@ static void work(void *owner)
         storage_retry_later(store);
         return;
     }
-    storage_file_shelf_trim(store->catalog->shelf);
+    storage_file_cache_trim(store->catalog->file_cache);
     more = step_erasures(storage);
-    if (!store->is_stale && !storage_erasing_is_scrubbing(&storage->eraser) &&
+    if (!store->is_stale && !storage_erasure_is_scrubbing(&storage->eraser) &&
         !storage_doctor_counts(storage->doctor))
         more = step_intake(storage) || more;
     if (!store->is_stale)
@@ -203,7 +204,7 @@ static enum weir_status open_store(struct storage *storage,
     struct homes homes = {0};
     enum weir_status status;
 
-    if (!options->postgres)
+    if (options->postgres == NULL)
         return weir_fail(err, WEIR_INVALID, "--postgres is missing: it says how to reach Postgres");
     status = weir_db_open(options->postgres, "storage", STORAGE_QUERIES, STORAGE_QUERY_COUNT,
                           &store->db, err);
@@ -257,14 +258,15 @@ enum weir_status storage_open(const struct weir_service_options *options, struct
                               struct weir_rpc_server *server, void **ret_state,
                               struct weir_error *err)
 {
-    struct storage *storage = weir_calloc(1, sizeof *storage);
+    struct storage *storage = weir_calloc(1, sizeof(*storage));
     WEIR_AUTO_FREE char *resolved = realpath(options->data_dir, NULL);
     enum weir_status status;
 
     storage->store = (struct store){
         .loop = loop,
-        .data_dir = weir_strdup(resolved ? resolved : options->data_dir),
+        .data_dir = weir_strdup(resolved != NULL ? resolved : options->data_dir),
         .cache = storage_chunk_cache_new(CHUNK_CACHE_BYTES),
+        .transport = storage_s3_transport_new(loop),
         .load = load_again,
         .work = work,
         .owner = storage,
@@ -278,7 +280,7 @@ enum weir_status storage_open(const struct weir_service_options *options, struct
     sweep(storage->store.catalog);
     storage->forget_timer = weir_loop_timer(loop, FORGET_MS, FORGET_MS, on_forget, storage);
     storage_scanner_start_all(storage->scanner);
-    storage_owed_pump(storage->eraser.owed);
+    storage_pending_pump(storage->eraser.pending);
     *ret_state = storage;
     return WEIR_OK;
 }
@@ -303,6 +305,7 @@ void storage_close(void *state)
     storage_mirrors_free(storage->mirrors);
     storage_key_merge_drop(&storage->store);
     storage_chunk_cache_free(storage->store.cache);
+    storage_s3_transport_free(storage->store.transport);
     storage_store_fini(&storage->store);
     free(storage);
 }

@@ -48,8 +48,8 @@ static size_t expanded_bytes(const struct msg_batch *message, const struct weir_
                                          : weir_frames_at(frames, frame).size;
 }
 
-/* What sizes and indices are taken from comes as it is; of the rest, nothing may become more than a socket would have
- * taken. Asked before memory is. */
+/* Checks compressed frames before memory is taken: those with sizes and indices come as they are, and none of the rest
+ * may expand to more than a socket would have taken. */
 static enum weir_status check_compressed(const struct msg_batch *message,
                                          const struct weir_frames *frames, struct weir_error *err)
 {
@@ -300,7 +300,7 @@ static void fill_lent(struct batch *batch, const struct msg_batch *message)
     batch->lent.number = message->batch;
     batch->lent.group = message->group;
     batch->lent.fence = message->fence;
-    batch->lent.epoch = message->erasure_epoch;
+    batch->lent.erasure_epoch = message->erasure_epoch;
     batch->lent.bytes = message->bytes;
     batch->lent.sent = message->sent;
     batch->lent.samples = message->samples;
@@ -308,7 +308,7 @@ static void fill_lent(struct batch *batch, const struct msg_batch *message)
     batch->lent.payload = batch;
 }
 
-bool batch_frame_is_offsets(const struct msg_batch *message, size_t frame)
+bool trainer_batch_frame_is_offsets(const struct msg_batch *message, size_t frame)
 {
     size_t at = WEIR_BATCH_TENSORS;
     for (size_t i = 0; i < message->ragged.count && at <= frame; i++) {
@@ -320,8 +320,9 @@ bool batch_frame_is_offsets(const struct msg_batch *message, size_t frame)
     return false;
 }
 
-enum weir_status batch_lay_out(const struct msg_batch *message, const struct weir_frames *frames,
-                               struct batch **ret_batch, struct weir_error *err)
+enum weir_status trainer_batch_lay_out(const struct msg_batch *message,
+                                       const struct weir_frames *frames, struct batch **ret_batch,
+                                       struct weir_error *err)
 {
     size_t bytes = 0;
     enum weir_status status = check_compressed(message, frames, err);

@@ -16,14 +16,15 @@ struct batch {
 };
 
 /* True when that frame of the message holds offsets of a ragged tensor, which are used as indices. */
-bool batch_frame_is_offsets(const struct msg_batch *message, size_t frame);
+bool trainer_batch_frame_is_offsets(const struct msg_batch *message, size_t frame);
 
 /* Copies everything out of `message` and `frames`; with a loan the values of tensors stay in the frames, which are
  * views of it, but for offsets, which must be copies: nothing that others may write to is used as a size or an
  * index. INVALID, naming the tensor, when sizes, shapes or offsets do not fit each other, or a compressed tensor is
  * broken. `*ret_batch` is one allocation: free(). */
-enum weir_status batch_lay_out(const struct msg_batch *message, const struct weir_frames *frames,
-                               struct batch **ret_batch, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status trainer_batch_lay_out(const struct msg_batch *message,
+                                       const struct weir_frames *frames, struct batch **ret_batch,
+                                       struct weir_error *err) WEIR_MUST_USE;
 
 /* The batch around what the machine or the loop holds. */
 static inline struct batch *batch_of_lent(struct delivery_batch *lent)

@@ -36,7 +36,7 @@ enum { OPEN_TIMEOUT_MS = 60000 };
 static enum weir_status fail_over(const struct weir_client *client, struct weir_error *err)
 {
     unsigned long long run = client->run;
-    if (delivery_is_superseded(client->delivery))
+    if (trainer_delivery_is_superseded(client->delivery))
         return weir_fail(err, WEIR_STALE, "run %llu: a later session has taken over: stop", run);
     return weir_fail(err, WEIR_RESTART,
                      "run %llu: a rank has returned: close, load the newest state and open again",
@@ -130,9 +130,9 @@ static enum weir_status make_delivery(struct weir_client *client,
     if (status != WEIR_OK)
         return status;
     client->session = options->session != 0 ? options->session : weir_random_u64();
-    client->delivery = delivery_new(client->run, client->session, options->prefetch_bytes,
-                                    options->state_size > 0 ? &start : NULL);
-    delivery_take_part(client->delivery, client->rank, client->ranks);
+    client->delivery = trainer_delivery_new(client->run, client->session, options->prefetch_bytes,
+                                            options->state_size > 0 ? &start : NULL);
+    trainer_delivery_take_part(client->delivery, client->rank, client->ranks);
     weir_position_fini(&start);
     return WEIR_OK;
 }
@@ -194,7 +194,7 @@ static enum weir_status start_thread(struct weir_client *client, struct weir_err
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&client->thread, NULL, client_io_run, client);
+    int failed = pthread_create(&client->thread, NULL, trainer_client_io_run, client);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failed != 0)
         return weir_fail(err, WEIR_LIMIT, "cannot start a thread: %s", strerror(failed));
@@ -228,7 +228,7 @@ enum weir_client_status weir_client_open(const struct weir_client_options *optio
     if (status == WEIR_OK)
         status = wait_until_open(client, &err);
     if (status != WEIR_OK) {
-        uint64_t wanted = client->delivery != NULL ? delivery_wanted(client->delivery) : 0;
+        uint64_t wanted = client->delivery != NULL ? trainer_delivery_wanted(client->delivery) : 0;
         weir_client_close(client);
         enum weir_client_status failed = give_error(&err, ret_error);
         if (ret_error != NULL && status == WEIR_RESTART)
@@ -256,10 +256,10 @@ void weir_client_close(struct weir_client *client)
         return;
     stop_thread(client);
     if (client->delivery != NULL) {
-        delivery_discard_all(client->delivery);
-        client_free_discarded(client);
-        delivery_free(client->delivery);
-        lending_fini(&client->lending);
+        trainer_delivery_discard_all(client->delivery);
+        trainer_client_free_discarded(client);
+        trainer_delivery_free(client->delivery);
+        trainer_lending_fini(&client->lending);
     }
     if (client->wake_fd >= 0)
         close(client->wake_fd);
@@ -299,7 +299,7 @@ static int64_t end_of(int64_t timeout_ms)
 }
 
 /* One look at the machine. */
-static enum weir_status look(struct weir_client *client, enum delivery_turn *ret_turn,
+static enum weir_status look(struct weir_client *client, enum delivery_offer *ret_offer,
                              struct delivery_batch **ret_batch, struct weir_error *err)
 {
     if (client->failed) {
@@ -309,30 +309,30 @@ static enum weir_status look(struct weir_client *client, enum delivery_turn *ret
     if (client->held >= WEIR_BATCHES_HELD_MAX)
         return weir_fail(err, WEIR_LIMIT, "%d batches are in hand: release one first",
                          WEIR_BATCHES_HELD_MAX);
-    *ret_turn = delivery_next(client->delivery, weir_now_ms(), ret_batch);
-    client_free_discarded(client);
-    if (*ret_turn == DELIVERY_SUPERSEDED || *ret_turn == DELIVERY_REGROUP)
+    *ret_offer = trainer_delivery_next(client->delivery, weir_now_ms(), ret_batch);
+    trainer_client_free_discarded(client);
+    if (*ret_offer == DELIVERY_SUPERSEDED || *ret_offer == DELIVERY_REGROUP)
         return fail_over(client, err);
-    if (*ret_turn == DELIVERY_WAIT && delivery_beat_due(client->delivery, weir_now_ms()))
+    if (*ret_offer == DELIVERY_WAIT && trainer_delivery_beat_due(client->delivery, weir_now_ms()))
         wake(client); /* what waits here is to be listed before the loop may have it */
     return WEIR_OK;
 }
 
-static bool is_answer(enum delivery_turn turn)
+static bool is_answer(enum delivery_offer offer)
 {
-    return turn == DELIVERY_BATCH || turn == DELIVERY_END;
+    return offer == DELIVERY_BATCH || offer == DELIVERY_END;
 }
 
 static void begin_wait(struct weir_client *client, int64_t now_ns)
 {
-    if (client->turn_ns != 0)
-        client->stats.busy_ns += now_ns - client->turn_ns;
+    if (client->handed_ns != 0)
+        client->stats.busy_ns += now_ns - client->handed_ns;
 }
 
 static void end_wait(struct weir_client *client, int64_t begun_ns)
 {
-    client->turn_ns = weir_now_ns();
-    client->stats.wait_ns += client->turn_ns - begun_ns;
+    client->handed_ns = weir_now_ns();
+    client->stats.wait_ns += client->handed_ns - begun_ns;
 }
 
 enum weir_client_status weir_client_next(struct weir_client *client, int64_t timeout_ms,
@@ -341,23 +341,23 @@ enum weir_client_status weir_client_next(struct weir_client *client, int64_t tim
 {
     struct weir_error err;
     struct delivery_batch *lent = NULL;
-    enum delivery_turn turn = DELIVERY_WAIT;
+    enum delivery_offer offer = DELIVERY_WAIT;
     int64_t begun_ns = weir_now_ns(), end_ms = end_of(timeout_ms);
     pthread_mutex_lock(&client->mutex);
     begin_wait(client, begun_ns);
-    enum weir_status status = look(client, &turn, &lent, &err);
-    while (status == WEIR_OK && !is_answer(turn) && wait_for_change(client, end_ms))
-        status = look(client, &turn, &lent, &err);
-    if (status == WEIR_OK && !is_answer(turn))
+    enum weir_status status = look(client, &offer, &lent, &err);
+    while (status == WEIR_OK && !is_answer(offer) && wait_for_change(client, end_ms))
+        status = look(client, &offer, &lent, &err);
+    if (status == WEIR_OK && !is_answer(offer))
         status =
             weir_fail(&err, WEIR_TIMEOUT, "no batch within %lld ms: %s", (long long)timeout_ms,
-                      turn == DELIVERY_LAPSED ? "storage does not answer" : "none has arrived");
-    client->held += turn == DELIVERY_BATCH;
+                      offer == DELIVERY_LAPSED ? "storage does not answer" : "none has arrived");
+    client->held += offer == DELIVERY_BATCH;
     end_wait(client, begun_ns);
     pthread_mutex_unlock(&client->mutex);
     if (status != WEIR_OK)
         return give_error(&err, ret_error);
-    if (turn == DELIVERY_END)
+    if (offer == DELIVERY_END)
         return WEIR_CLIENT_END;
     *ret_batch = &batch_of_lent(lent)->shown;
     return WEIR_CLIENT_OK;
@@ -374,8 +374,8 @@ void weir_batch_release(struct weir_batch *shown)
     client->stats.batches++;
     client->stats.samples += shown->samples;
     client->stats.bytes += batch->lent.bytes;
-    delivery_release(client->delivery, &batch->lent);
-    client_free_batch(batch);
+    trainer_delivery_release(client->delivery, &batch->lent);
+    trainer_client_free_batch(batch);
     pthread_mutex_unlock(&client->mutex);
     wake(client); /* credit, an epoch to acknowledge, or the end */
 }
@@ -401,7 +401,7 @@ int weir_client_stopping(struct weir_client *client)
 int weir_client_restarting(struct weir_client *client)
 {
     pthread_mutex_lock(&client->mutex);
-    bool restarting = delivery_must_regroup(client->delivery);
+    bool restarting = trainer_delivery_must_regroup(client->delivery);
     pthread_mutex_unlock(&client->mutex);
     return restarting;
 }
@@ -410,15 +410,15 @@ void weir_client_stats(struct weir_client *client, struct weir_client_stats *ret
 {
     pthread_mutex_lock(&client->mutex);
     *ret_stats = client->stats;
-    ret_stats->waiting = delivery_waiting(client->delivery);
-    ret_stats->common = delivery_common(client->delivery);
+    ret_stats->waiting = trainer_delivery_waiting(client->delivery);
+    ret_stats->common = trainer_delivery_common(client->delivery);
     pthread_mutex_unlock(&client->mutex);
 }
 
 void weir_client_holes(struct weir_client *client, struct weir_client_holes *ret_holes)
 {
     pthread_mutex_lock(&client->mutex);
-    const struct weir_tally *tally = &delivery_position(client->delivery)->tally;
+    const struct weir_tally *tally = &trainer_delivery_position(client->delivery)->tally;
     *ret_holes = (struct weir_client_holes){.erased = tally->erased,
                                             .gone = tally->gone,
                                             .filtered = tally->filtered,
@@ -432,7 +432,7 @@ void weir_client_state(struct weir_client *client, const void **ret_state, size_
 {
     pthread_mutex_lock(&client->mutex);
     weir_buf_clear(&client->state);
-    weir_position_pack(delivery_position(client->delivery), &client->state);
+    weir_position_pack(trainer_delivery_position(client->delivery), &client->state);
     pthread_mutex_unlock(&client->mutex);
     *ret_state = client->state.at;
     *ret_size = client->state.size;
@@ -443,8 +443,9 @@ static enum weir_status wait_for_commit(struct weir_client *client, int64_t end_
                                         struct weir_error *err)
 {
     struct msg_client_commit message;
-    while (delivery_commit_open(client->delivery, &message) != 0) {
-        if (delivery_is_superseded(client->delivery) || delivery_must_regroup(client->delivery))
+    while (trainer_delivery_commit_open(client->delivery, &message) != 0) {
+        if (trainer_delivery_is_superseded(client->delivery) ||
+            trainer_delivery_must_regroup(client->delivery))
             return fail_over(client, err);
         if (client->failed) {
             *err = client->failure;
@@ -472,7 +473,7 @@ enum weir_client_status weir_client_commit(struct weir_client *client, const voi
         return give_error(&err, ret_error);
     pthread_mutex_lock(&client->mutex);
     client->commit_error.status = WEIR_OK;
-    status = delivery_commit(client->delivery, &position, final != 0, &err);
+    status = trainer_delivery_commit(client->delivery, &position, final != 0, &err);
     wake(client);
     if (status == WEIR_OK)
         status = wait_for_commit(client, end_ms, &err);

@@ -14,27 +14,27 @@
 enum {
     TICK_MS = 20,         /* how late a heartbeat may be */
     CALL_MS = 600,        /* an unanswered heartbeat is given up for a newer one */
-    COMMIT_MS = 2000,     /* an unanswered commit is asked anew */
+    COMMIT_MS = 2000,     /* an unanswered commit is asked again */
     REPORT_MS = 300,      /* between two run_beats */
     FAREWELL_MS = 20,     /* at most, for hold_end to leave the socket */
     COMMIT_AGAIN_MS = 50, /* a final commit that waits for the other ranks */
 };
 
-void client_free_batch(struct batch *batch)
+void trainer_client_free_batch(struct batch *batch)
 {
     if (batch->slot >= 0)
-        lending_give_back(&batch->client->lending, batch->slot);
+        trainer_lending_give_back(&batch->client->lending, batch->slot);
     free(batch);
 }
 
-void client_free_discarded(struct weir_client *client)
+void trainer_client_free_discarded(struct weir_client *client)
 {
     struct delivery_batch *lent = NULL;
-    while ((lent = delivery_discarded(client->delivery)) != NULL)
-        client_free_batch(batch_of_lent(lent));
+    while ((lent = trainer_delivery_discarded(client->delivery)) != NULL)
+        trainer_client_free_batch(batch_of_lent(lent));
 }
 
-void client_fail(struct weir_client *client, const struct weir_error *failure)
+void trainer_client_fail(struct weir_client *client, const struct weir_error *failure)
 {
     if (client->failed)
         return;
@@ -51,7 +51,7 @@ static void lock(struct weir_client *client)
 /* Everything that a handler may have changed is looked at by whoever waits. */
 static void unlock(struct weir_client *client)
 {
-    client_free_discarded(client);
+    trainer_client_free_discarded(client);
     pthread_cond_broadcast(&client->changed);
     pthread_mutex_unlock(&client->mutex);
 }
@@ -93,11 +93,11 @@ static int take_lent(const struct worker_peer *worker, const struct msg_batch *m
     if (frames->count > 0 || !lent_bytes(message->written, &size))
         return -1;
     lock(client);
-    int slot = lending_take(&client->lending, worker->slot, message->loan, size, &bytes);
+    int slot = trainer_lending_take(&client->lending, worker->slot, message->loan, size, &bytes);
     pthread_mutex_unlock(&client->mutex); /* nothing has changed for who waits */
     for (size_t i = 0; slot >= 0 && i < message->written.count; i++) {
         uint64_t written = message->written.at[i];
-        if (batch_frame_is_offsets(message, i))
+        if (trainer_batch_frame_is_offsets(message, i))
             weir_frames_copy(frames, bytes.at + at, written);
         else
             weir_frames_view(frames, bytes.at + at, written);
@@ -111,7 +111,7 @@ static void refuse(struct weir_client *client, int slot)
     lock(client);
     client->stats.refused++;
     if (slot >= 0)
-        lending_give_back(&client->lending, slot);
+        trainer_lending_give_back(&client->lending, slot);
     unlock(client);
 }
 
@@ -121,12 +121,12 @@ static void arrive(struct worker_peer *worker, struct batch *batch)
     batch->client = client;
     batch->lent.worker = worker->slot;
     lock(client);
-    batch->shown.epoch = delivery_epoch_of(client->delivery, batch->shown.number);
+    batch->shown.epoch = trainer_delivery_epoch_of(client->delivery, batch->shown.number);
     if (batch->slot < 0)
-        lending_saw(&client->lending, batch->lent.bytes);
-    if (delivery_arrive(client->delivery, &batch->lent) != DELIVERY_ACCEPTED) {
+        trainer_lending_saw(&client->lending, batch->lent.bytes);
+    if (trainer_delivery_arrive(client->delivery, &batch->lent) != DELIVERY_ACCEPTED) {
         client->stats.refused++;
-        client_free_batch(batch);
+        trainer_client_free_batch(batch);
     }
     unlock(client);
 }
@@ -139,7 +139,8 @@ static void on_batch(void *owner, struct weir_request *request)
     struct weir_error err;
     bool is_lent = message->loan.size > 0;
     int slot = is_lent ? take_lent(worker, message, request->frames) : -1;
-    if ((is_lent && slot < 0) || batch_lay_out(message, request->frames, &batch, &err) != WEIR_OK) {
+    if ((is_lent && slot < 0) ||
+        trainer_batch_lay_out(message, request->frames, &batch, &err) != WEIR_OK) {
         refuse(worker->client, slot);
         return;
     }
@@ -153,7 +154,7 @@ static const struct weir_rpc_handler FROM_WORKER[] = {
     {MSG_none, NULL},
 };
 
-/* The slot of `endpoint`, else a free one, else one that nobody uses any more; NULL: all are in
+/* The slot of `endpoint`, else a free one, else one that nobody uses now; NULL: all are in
  * use. */
 static struct worker_peer *find_slot(struct weir_client *client, const char *endpoint)
 {
@@ -183,7 +184,7 @@ static void join(struct weir_client *client, const char *endpoint)
     /* A worker that cannot be reached is the dispatcher's to notice: its groups go elsewhere. */
     if (weir_rpc_connect(client->loop, endpoint, FROM_WORKER, worker, &worker->peer, NULL) ==
         WEIR_OK)
-        delivery_worker_join(client->delivery, worker->slot);
+        trainer_delivery_worker_join(client->delivery, worker->slot);
 }
 
 static bool is_listed(const char *endpoint, struct weir_strs endpoints)
@@ -204,8 +205,8 @@ static void set_workers(struct weir_client *client, struct weir_strs endpoints)
             continue;
         weir_rpc_peer_close(worker->peer);
         worker->peer = NULL;
-        delivery_worker_leave(client->delivery, worker->slot);
-        lending_leave(&client->lending, worker->slot);
+        trainer_delivery_worker_leave(client->delivery, worker->slot);
+        trainer_lending_leave(&client->lending, worker->slot);
     }
     for (size_t i = 0; i < endpoints.count && i < DELIVERY_WORKERS_MAX; i++)
         join(client, endpoints.at[i]);
@@ -217,10 +218,11 @@ static void give_credit(struct weir_client *client, int64_t now_ms)
     for (uint32_t i = 0; i < DELIVERY_WORKERS_MAX; i++) {
         struct msg_credit credit;
         if (client->workers[i].peer == NULL ||
-            !(delivery_credit_due(client->delivery, i, now_ms) || lending_due(&client->lending, i)))
+            !(trainer_delivery_credit_due(client->delivery, i, now_ms) ||
+              trainer_lending_due(&client->lending, i)))
             continue;
-        delivery_credit(client->delivery, i, now_ms, &credit);
-        credit.loans = lending_to(&client->lending, i, now_ms);
+        trainer_delivery_credit(client->delivery, i, now_ms, &credit);
+        credit.loans = trainer_lending_to(&client->lending, i, now_ms);
         weir_rpc_send(client->workers[i].peer, MSG_credit, &credit);
     }
 }
@@ -244,8 +246,8 @@ static void remember_opened(struct weir_client *client, const struct msg_client_
         .fitted_size = client->fitted.size,
     };
     client->opened = true;
-    client->lending.window_bytes = delivery_window(client->delivery);
-    lending_saw(&client->lending, opened->batch_bytes);
+    client->lending.window_bytes = trainer_delivery_window(client->delivery);
+    trainer_lending_saw(&client->lending, opened->batch_bytes);
     set_workers(client, opened->workers);
 }
 
@@ -253,9 +255,9 @@ static void remember_opened(struct weir_client *client, const struct msg_client_
 static void take_opened(struct weir_client *client, const struct msg_client_opened *opened)
 {
     struct weir_error failure;
-    if (delivery_opened(client->delivery, opened, &failure) != WEIR_OK)
-        client_fail(client, &failure);
-    else if (delivery_is_open(client->delivery))
+    if (trainer_delivery_opened(client->delivery, opened, &failure) != WEIR_OK)
+        trainer_client_fail(client, &failure);
+    else if (trainer_delivery_is_open(client->delivery))
         remember_opened(client, opened);
 }
 
@@ -272,7 +274,7 @@ static void on_opened(void *owner, const struct weir_reply *reply, const struct 
             weir_ignore(weir_fail(&failure, WEIR_UNAVAILABLE, /* kept below, not returned */
                                   "the dispatcher at %s does not answer: is the platform running?",
                                   client->dispatcher_endpoint));
-        client_fail(client, &failure);
+        trainer_client_fail(client, &failure);
     } else if (!client->opened) {
         take_opened(client, reply->message);
     }
@@ -284,16 +286,16 @@ static void send_open(struct weir_client *client, int64_t now_ms)
 {
     struct msg_client_open message;
     struct weir_error failure;
-    if (client->open_call.open || !delivery_open_due(client->delivery, now_ms))
+    if (client->open_call.open || !trainer_delivery_open_due(client->delivery, now_ms))
         return;
     if (now_ms >= client->open_end_ms) {
         weir_ignore(weir_fail(&failure, WEIR_UNAVAILABLE, /* kept below, not returned */
                               "run %llu: the other ranks have not come within %lld ms",
                               (unsigned long long)client->run, (long long)client->open_timeout_ms));
-        client_fail(client, &failure);
+        trainer_client_fail(client, &failure);
         return;
     }
-    delivery_open(client->delivery, now_ms, &message);
+    trainer_delivery_open(client->delivery, now_ms, &message);
     client->open_call = (struct call){.client = client, .open = true, .sent_ms = now_ms};
     weir_rpc_call(client->dispatcher, MSG_client_open, &message, client->open_end_ms - now_ms,
                   on_opened, &client->open_call);
@@ -307,12 +309,12 @@ static void on_orders(void *owner, const struct weir_reply *reply, const struct 
     lock(client);
     if (reply != NULL) {
         const struct msg_client_orders *orders = reply->message;
-        delivery_ordered(client->delivery, orders);
+        trainer_delivery_ordered(client->delivery, orders);
         (void)snprintf(client->stage, sizeof(client->stage), "%s", orders->stage);
         if (!orders->superseded && !orders->regroup)
             set_workers(client, orders->workers);
     } else if (is_refused(err)) {
-        client_fail(client, err);
+        trainer_client_fail(client, err);
     }
     unlock(client);
     step(client);
@@ -321,7 +323,7 @@ static void on_orders(void *owner, const struct weir_reply *reply, const struct 
 static void send_beat(struct weir_client *client, int64_t now_ms)
 {
     struct msg_client_beat beat;
-    delivery_beat(client->delivery, now_ms, &beat);
+    trainer_delivery_beat(client->delivery, now_ms, &beat);
     beat.wait_ns = client->stats.wait_ns;
     client->beat_call = (struct call){.client = client, .open = true, .sent_ms = now_ms};
     weir_rpc_call(client->dispatcher, MSG_client_beat, &beat, CALL_MS, on_orders,
@@ -341,7 +343,7 @@ static void on_committed(void *owner, const struct weir_reply *reply, const stru
         client->commit_error = *err;
     client->commit_ms = weir_now_ms() + COMMIT_AGAIN_MS;
     if (reply != NULL || is_final)
-        delivery_committed(client->delivery, call->number, answer);
+        trainer_delivery_committed(client->delivery, call->number, answer);
     unlock(client);
     step(client);
 }
@@ -349,7 +351,7 @@ static void on_committed(void *owner, const struct weir_reply *reply, const stru
 static void send_commit(struct weir_client *client, int64_t now_ms)
 {
     struct msg_client_commit message;
-    uint64_t number = delivery_commit_open(client->delivery, &message);
+    uint64_t number = trainer_delivery_commit_open(client->delivery, &message);
     bool is_asked = client->commit_call.number == number &&
                     (client->commit_call.open || now_ms < client->commit_ms);
     if (number == 0 || is_asked)
@@ -371,7 +373,7 @@ static void on_held(void *owner, const struct weir_reply *reply, const struct we
     call->open = false;
     lock(client);
     if (reply != NULL)
-        delivery_held(client->delivery, call->sent_ms, reply->message);
+        trainer_delivery_held(client->delivery, call->sent_ms, reply->message);
     unlock(client);
     step(client);
 }
@@ -381,7 +383,7 @@ static void on_erased(void *owner, struct weir_request *request)
     struct weir_client *client = owner;
     const struct msg_erased *hint = request->message;
     lock(client);
-    delivery_hint(client->delivery, hint->epoch);
+    trainer_delivery_hint(client->delivery, hint->epoch);
     unlock(client);
     step(client);
 }
@@ -394,7 +396,7 @@ static const struct weir_rpc_handler FROM_STORAGE[] = {
 static void send_hold(struct weir_client *client, int64_t now_ms)
 {
     struct msg_hold hold;
-    delivery_hold(client->delivery, now_ms, &hold);
+    trainer_delivery_hold(client->delivery, now_ms, &hold);
     hold.holder = client->holder;
     client->hold_call = (struct call){.client = client, .open = true, .sent_ms = now_ms};
     weir_rpc_call(client->storage, MSG_hold, &hold, CALL_MS, on_held, &client->hold_call);
@@ -438,7 +440,7 @@ static void send_report(struct weir_client *client, int64_t now_ms)
 
 static void send_due(struct weir_client *client, int64_t now_ms)
 {
-    if (!client->hold_call.open && delivery_hold_due(client->delivery, now_ms))
+    if (!client->hold_call.open && trainer_delivery_hold_due(client->delivery, now_ms))
         send_hold(client, now_ms);
     if (client->failed)
         return;
@@ -446,7 +448,7 @@ static void send_due(struct weir_client *client, int64_t now_ms)
         send_open(client, now_ms);
         return;
     }
-    if (!client->beat_call.open && delivery_beat_due(client->delivery, now_ms))
+    if (!client->beat_call.open && trainer_delivery_beat_due(client->delivery, now_ms))
         send_beat(client, now_ms);
     send_commit(client, now_ms);
     give_credit(client, now_ms);
@@ -516,14 +518,14 @@ static void close_all(struct weir_client *client)
     weir_loop_free(client->loop);
 }
 
-void *client_io_run(void *owner)
+void *trainer_client_io_run(void *owner)
 {
     struct weir_client *client = owner;
     struct weir_error err;
     client->loop = weir_loop_new();
     if (connect_all(client, &err) != WEIR_OK) {
         lock(client);
-        client_fail(client, &err);
+        trainer_client_fail(client, &err);
         unlock(client);
     } else {
         weir_loop_watch_fd(client->loop, client->wake_fd, POLLIN, on_wake, client);

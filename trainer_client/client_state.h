@@ -53,7 +53,7 @@ struct weir_client {
     double loss;
     char stage[16]; /* that the loop has waited for, as the dispatcher sees it */
     struct weir_client_stats stats;
-    int64_t turn_ns; /* when the loop last got a batch; 0: not yet */
+    int64_t handed_ns; /* when the loop last got a batch; 0: not yet */
     size_t held;
 
     /* The I/O thread's own. */
@@ -66,12 +66,12 @@ struct weir_client {
 };
 
 /* The thread's whole life: connects, opens, works until `closing`. */
-void *client_io_run(void *client);
+void *trainer_client_io_run(void *client);
 /* Frees the batch, and gives its memory back. Under `mutex`. */
-void client_free_batch(struct batch *batch);
+void trainer_client_free_batch(struct batch *batch);
 /* Frees what the machine has given up. Under `mutex`. */
-void client_free_discarded(struct weir_client *client);
+void trainer_client_free_discarded(struct weir_client *client);
 /* Ends the session with what happened, once. Under `mutex`. */
-void client_fail(struct weir_client *client, const struct weir_error *failure);
+void trainer_client_fail(struct weir_client *client, const struct weir_error *failure);
 
 #endif

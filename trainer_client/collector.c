@@ -20,15 +20,15 @@ static void list_columns(struct collector *collector, const struct weir_outputs 
                          struct column columns[COLUMNS])
 {
     const struct column all[COLUMNS] = {
-        {(void **)&collector->ids, from->ids, sizeof *from->ids},
-        {(void **)&collector->labels, from->labels, sizeof *from->labels},
-        {(void **)&collector->groups, from->groups, sizeof *from->groups},
-        {(void **)&collector->slices, from->slices, from->slice_columns * sizeof *from->slices},
-        {(void **)&collector->values, from->values, from->width * sizeof *from->values},
+        {(void **)&collector->ids, from->ids, sizeof(*from->ids)},
+        {(void **)&collector->labels, from->labels, sizeof(*from->labels)},
+        {(void **)&collector->groups, from->groups, sizeof(*from->groups)},
+        {(void **)&collector->slices, from->slices, from->slice_columns * sizeof(*from->slices)},
+        {(void **)&collector->values, from->values, from->width * sizeof(*from->values)},
         {(void **)&collector->label_values, from->label_values,
-         from->label_width * sizeof *from->label_values},
+         from->label_width * sizeof(*from->label_values)},
     };
-    memcpy(columns, all, sizeof all);
+    memcpy(columns, all, sizeof(all));
 }
 
 static void add(struct collector *collector, const struct weir_outputs *from)
@@ -53,7 +53,8 @@ static void add(struct collector *collector, const struct weir_outputs *from)
     collector->count = count;
 }
 
-void collector_add(struct collector *collector, const struct weir_batch *batch, const float *values)
+void trainer_collector_add(struct collector *collector, const struct weir_batch *batch,
+                           const float *values)
 {
     add(collector, &(struct weir_outputs){.ids = batch->ids,
                                           .labels = batch->labels,
@@ -102,8 +103,8 @@ static void *in_order(const void *column, size_t bytes, const struct place *plac
     return ordered;
 }
 
-enum weir_status collector_write(const struct collector *collector, const char *path,
-                                 struct weir_error *err)
+enum weir_status trainer_collector_write(const struct collector *collector, const char *path,
+                                         struct weir_error *err)
 {
     size_t count = collector->count, width = collector->width;
     WEIR_AUTO_FREE struct place *places = weir_calloc(count + 1, sizeof(*places));
@@ -111,15 +112,15 @@ enum weir_status collector_write(const struct collector *collector, const char *
         places[i] = (struct place){.id = collector->ids[i], .index = i};
     qsort(places, count, sizeof(*places), compare_places);
     count = drop_repeated(places, count);
-    WEIR_AUTO_FREE uint64_t *ids = in_order(collector->ids, sizeof *ids, places, count);
-    WEIR_AUTO_FREE int64_t *labels = in_order(collector->labels, sizeof *labels, places, count);
-    WEIR_AUTO_FREE int64_t *groups = in_order(collector->groups, sizeof *groups, places, count);
+    WEIR_AUTO_FREE uint64_t *ids = in_order(collector->ids, sizeof(*ids), places, count);
+    WEIR_AUTO_FREE int64_t *labels = in_order(collector->labels, sizeof(*labels), places, count);
+    WEIR_AUTO_FREE int64_t *groups = in_order(collector->groups, sizeof(*groups), places, count);
     WEIR_AUTO_FREE int64_t *slices =
-        in_order(collector->slices, collector->slice_columns * sizeof *slices, places, count);
+        in_order(collector->slices, collector->slice_columns * sizeof(*slices), places, count);
     WEIR_AUTO_FREE float *values =
-        in_order(collector->values, width * sizeof *values, places, count);
+        in_order(collector->values, width * sizeof(*values), places, count);
     WEIR_AUTO_FREE float *label_values = in_order(
-        collector->label_values, collector->label_width * sizeof *label_values, places, count);
+        collector->label_values, collector->label_width * sizeof(*label_values), places, count);
     struct weir_outputs outputs = {.ids = ids,
                                    .labels = labels,
                                    .groups = groups,
@@ -134,8 +135,8 @@ enum weir_status collector_write(const struct collector *collector, const char *
     return weir_outputs_write(path, &outputs, err);
 }
 
-enum weir_status collector_read(struct collector *collector, const char *path,
-                                struct weir_error *err)
+enum weir_status trainer_collector_read(struct collector *collector, const char *path,
+                                        struct weir_error *err)
 {
     struct weir_outputs outputs = {0};
     enum weir_status status = weir_outputs_open(path, &outputs, err);
@@ -150,7 +151,7 @@ enum weir_status collector_read(struct collector *collector, const char *path,
     return status;
 }
 
-void collector_fini(struct collector *collector)
+void trainer_collector_fini(struct collector *collector)
 {
     free(collector->ids);
     free(collector->labels);

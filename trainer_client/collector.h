@@ -24,14 +24,14 @@ struct collector {
 };
 
 /* `values` (samples, width) of the batch's samples. */
-void collector_add(struct collector *collector, const struct weir_batch *batch,
-                   const float *values);
-/* Of a sample that came twice, because work was done again, what was said last. */
-enum weir_status collector_write(const struct collector *collector, const char *path,
-                                 struct weir_error *err) WEIR_MUST_USE;
+void trainer_collector_add(struct collector *collector, const struct weir_batch *batch,
+                           const float *values);
+/* Writes the outputs; of a sample that came twice, because work was done again, the last one. */
+enum weir_status trainer_collector_write(const struct collector *collector, const char *path,
+                                         struct weir_error *err) WEIR_MUST_USE;
 /* Adds what an earlier session wrote. NOT_FOUND; CORRUPT, also when it is of another width. */
-enum weir_status collector_read(struct collector *collector, const char *path,
-                                struct weir_error *err) WEIR_MUST_USE;
-void collector_fini(struct collector *collector);
+enum weir_status trainer_collector_read(struct collector *collector, const char *path,
+                                        struct weir_error *err) WEIR_MUST_USE;
+void trainer_collector_fini(struct collector *collector);
 
 #endif

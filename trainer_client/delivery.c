@@ -7,15 +7,8 @@
 
 #include <stdlib.h>
 
-void delivery_discard(struct delivery *delivery, struct delivery_batch *batch)
-{
-    delivery->discarded = weir_grow(delivery->discarded, delivery->discarded_count,
-                                    &delivery->discarded_capacity, sizeof(batch));
-    delivery->discarded[delivery->discarded_count++] = batch;
-}
-
-struct delivery *delivery_new(uint64_t job, uint64_t session, uint64_t window_bytes,
-                              const struct weir_position *position)
+struct delivery *trainer_delivery_new(uint64_t job, uint64_t session, uint64_t window_bytes,
+                                      const struct weir_position *position)
 {
     struct delivery *delivery = weir_calloc(1, sizeof(*delivery));
     delivery->job = job;
@@ -29,7 +22,7 @@ struct delivery *delivery_new(uint64_t job, uint64_t session, uint64_t window_by
     return delivery;
 }
 
-void delivery_free(struct delivery *delivery)
+void trainer_delivery_free(struct delivery *delivery)
 {
     if (delivery == NULL)
         return;
@@ -51,7 +44,7 @@ void delivery_free(struct delivery *delivery)
 
 /* ---- dispatcher ---- */
 
-bool delivery_beat_due(const struct delivery *delivery, int64_t now_ms)
+bool trainer_delivery_beat_due(const struct delivery *delivery, int64_t now_ms)
 {
     if (!delivery->open || delivery_is_over(delivery))
         return false;
@@ -115,7 +108,8 @@ static void gather_handed(struct delivery *delivery, uint64_t beat)
     weir_bits_pack(&delivery->handed, &delivery->handed_bytes);
 }
 
-void delivery_beat(struct delivery *delivery, int64_t now_ms, struct msg_client_beat *ret_beat)
+void trainer_delivery_beat(struct delivery *delivery, int64_t now_ms,
+                           struct msg_client_beat *ret_beat)
 {
     gather_state(delivery);
     gather_handed(delivery, delivery->beat + 1);
@@ -144,7 +138,7 @@ void delivery_beat(struct delivery *delivery, int64_t now_ms, struct msg_client_
     };
 }
 
-void delivery_ordered(struct delivery *delivery, const struct msg_client_orders *orders)
+void trainer_delivery_ordered(struct delivery *delivery, const struct msg_client_orders *orders)
 {
     delivery->superseded |= orders->superseded;
     delivery->regroup |= orders->regroup;
@@ -181,7 +175,7 @@ static enum delivery_outcome judge(struct delivery *delivery, struct delivery_ba
     struct slot *slot = delivery_slot(delivery, batch->number);
     if (slot->batch != NULL)
         return DELIVERY_DUPLICATE;
-    if (batch->epoch < delivery->known && delivery_holds_erased(delivery, batch)) {
+    if (batch->erasure_epoch < delivery->known && trainer_delivery_holds_erased(delivery, batch)) {
         slot->again = batch->fence;
         delivery->beat_urgent = true;
         return DELIVERY_ERASED;
@@ -189,22 +183,23 @@ static enum delivery_outcome judge(struct delivery *delivery, struct delivery_ba
     return DELIVERY_ACCEPTED;
 }
 
-enum delivery_outcome delivery_arrive(struct delivery *delivery, struct delivery_batch *batch)
+enum delivery_outcome trainer_delivery_arrive(struct delivery *delivery,
+                                              struct delivery_batch *batch)
 {
     enum delivery_outcome outcome = DELIVERY_FOREIGN;
     if (is_ours(delivery, batch)) {
-        delivery_account(delivery, batch);
+        trainer_delivery_account(delivery, batch);
         outcome = judge(delivery, batch);
     }
     delivery->outcomes[outcome]++;
     if (outcome != DELIVERY_ACCEPTED) {
-        delivery_take(delivery, batch);
+        trainer_delivery_take(delivery, batch);
         return outcome;
     }
     struct slot *slot = delivery_slot(delivery, batch->number);
     *slot = (struct slot){.batch = batch};
-    if (batch->epoch < delivery->known)
-        batch->epoch = delivery->known;
+    if (batch->erasure_epoch < delivery->known)
+        batch->erasure_epoch = delivery->known;
     if (delivery->ceiling <= batch->number)
         delivery->ceiling = batch->number + 1;
     return outcome;
@@ -222,7 +217,7 @@ static void consume(struct delivery *delivery, struct delivery_batch *batch)
         [WEIR_SAMPLE_FAILED] = offsetof(struct weir_tally, failed),
     };
     struct weir_tally *tally = &delivery->position.tally;
-    uint64_t epoch = delivery_epoch_of(delivery, batch->number);
+    uint64_t epoch = trainer_delivery_epoch_of(delivery, batch->number);
     tally->delivered += batch->samples;
     for (size_t i = 0; i < batch->samples; i++)
         tally->fingerprint += weir_fingerprint(batch->ids[i], epoch);
@@ -235,7 +230,7 @@ static void consume(struct delivery *delivery, struct delivery_batch *batch)
         tally->fingerprint += weir_fingerprint(batch->holes[i], epoch);
     }
     *delivery_slot(delivery, batch->number) = (struct slot){0};
-    delivery_take(delivery, batch);
+    trainer_delivery_take(delivery, batch);
     weir_require(weir_position_consume(&delivery->position, batch->number));
 }
 
@@ -282,8 +277,8 @@ static void claim_ahead(struct delivery *delivery, uint64_t number)
     delivery->beat_urgent |= slot->batch != NULL && slot->claim == 0;
 }
 
-enum delivery_turn delivery_next(struct delivery *delivery, int64_t now_ms,
-                                 struct delivery_batch **ret_batch)
+enum delivery_offer trainer_delivery_next(struct delivery *delivery, int64_t now_ms,
+                                          struct delivery_batch **ret_batch)
 {
     if (delivery->superseded)
         return DELIVERY_SUPERSEDED;
@@ -300,7 +295,7 @@ enum delivery_turn delivery_next(struct delivery *delivery, int64_t now_ms,
             return DELIVERY_LAPSED;
         if (slot == NULL)
             return DELIVERY_WAIT;
-        weir_require(slot->batch->epoch >= delivery->known);
+        weir_require(slot->batch->erasure_epoch >= delivery->known);
         if (is_shown(delivery, slot)) {
             slot->held = true;
             claim_ahead(delivery, slot->batch->number);
@@ -313,23 +308,24 @@ enum delivery_turn delivery_next(struct delivery *delivery, int64_t now_ms,
     }
 }
 
-struct delivery_batch *delivery_release(struct delivery *delivery, struct delivery_batch *batch)
+struct delivery_batch *trainer_delivery_release(struct delivery *delivery,
+                                                struct delivery_batch *batch)
 {
     const struct slot *slot = delivery_slot(delivery, batch->number);
     weir_require(slot->batch == batch && slot->held);
     consume(delivery, batch);
-    delivery_acknowledge(delivery);
-    if (delivery_is_complete(delivery))
+    trainer_delivery_acknowledge(delivery);
+    if (trainer_delivery_is_complete(delivery))
         delivery->beat_urgent = true;
     return batch;
 }
 
-struct delivery_batch *delivery_discarded(struct delivery *delivery)
+struct delivery_batch *trainer_delivery_discarded(struct delivery *delivery)
 {
     return delivery->discarded_count > 0 ? delivery->discarded[--delivery->discarded_count] : NULL;
 }
 
-void delivery_discard_all(struct delivery *delivery)
+void trainer_delivery_discard_all(struct delivery *delivery)
 {
     for (size_t i = 0; i < WEIR_AHEAD_MAX; i++) {
         if (delivery->slots[i].batch != NULL)
@@ -338,32 +334,32 @@ void delivery_discard_all(struct delivery *delivery)
     }
 }
 
-const struct weir_position *delivery_position(const struct delivery *delivery)
+const struct weir_position *trainer_delivery_position(const struct delivery *delivery)
 {
     return &delivery->position;
 }
 
-bool delivery_is_complete(const struct delivery *delivery)
+bool trainer_delivery_is_complete(const struct delivery *delivery)
 {
     return delivery->open && delivery->position.oldest >= delivery->total;
 }
 
-bool delivery_is_superseded(const struct delivery *delivery)
+bool trainer_delivery_is_superseded(const struct delivery *delivery)
 {
     return delivery->superseded;
 }
 
-bool delivery_must_regroup(const struct delivery *delivery)
+bool trainer_delivery_must_regroup(const struct delivery *delivery)
 {
     return delivery->regroup;
 }
 
-uint64_t delivery_epoch_of(const struct delivery *delivery, uint64_t number)
+uint64_t trainer_delivery_epoch_of(const struct delivery *delivery, uint64_t number)
 {
     return delivery->batches_per_epoch > 0 ? number / delivery->batches_per_epoch : 0;
 }
 
-size_t delivery_waiting(const struct delivery *delivery)
+size_t trainer_delivery_waiting(const struct delivery *delivery)
 {
     size_t waiting = 0;
     for (size_t i = 0; i < WEIR_AHEAD_MAX; i++)
@@ -371,7 +367,7 @@ size_t delivery_waiting(const struct delivery *delivery)
     return waiting;
 }
 
-uint64_t delivery_count(const struct delivery *delivery, enum delivery_outcome outcome)
+uint64_t trainer_delivery_count(const struct delivery *delivery, enum delivery_outcome outcome)
 {
     return delivery->outcomes[outcome];
 }
@@ -390,8 +386,9 @@ static bool is_consumed_here(const struct delivery *delivery, const struct weir_
     return true;
 }
 
-enum weir_status delivery_commit(struct delivery *delivery, const struct weir_position *position,
-                                 bool final, struct weir_error *err)
+enum weir_status trainer_delivery_commit(struct delivery *delivery,
+                                         const struct weir_position *position, bool final,
+                                         struct weir_error *err)
 {
     if (!delivery->open || !is_consumed_here(delivery, position))
         return weir_fail(err, WEIR_INVALID,
@@ -408,7 +405,8 @@ enum weir_status delivery_commit(struct delivery *delivery, const struct weir_po
     return WEIR_OK;
 }
 
-uint64_t delivery_commit_open(const struct delivery *delivery, struct msg_client_commit *ret_commit)
+uint64_t trainer_delivery_commit_open(const struct delivery *delivery,
+                                      struct msg_client_commit *ret_commit)
 {
     if (!delivery->commit_open)
         return 0;
@@ -423,8 +421,8 @@ uint64_t delivery_commit_open(const struct delivery *delivery, struct msg_client
     return delivery->commit;
 }
 
-void delivery_committed(struct delivery *delivery, uint64_t commit,
-                        const struct msg_client_committed *answer)
+void trainer_delivery_committed(struct delivery *delivery, uint64_t commit,
+                                const struct msg_client_committed *answer)
 {
     if (answer != NULL && answer->batches > delivery->common)
         delivery->common = answer->batches;
@@ -433,7 +431,7 @@ void delivery_committed(struct delivery *delivery, uint64_t commit,
         delivery->commit_open = false;
 }
 
-uint64_t delivery_common(const struct delivery *delivery)
+uint64_t trainer_delivery_common(const struct delivery *delivery)
 {
     return delivery->common;
 }

@@ -21,7 +21,7 @@
  *      epoch known.
  *   6. A new epoch drops every waiting batch that holds an erased id (it is asked for again),
  *      restamps the others, and is acknowledged once no batch in the loop's hands holds one either.
- *   7. A consumer that is superseded, or whose group forms anew, accepts nothing and hands out
+ *   7. A consumer that is superseded, or whose group forms again, accepts nothing and hands out
  *      nothing, for good.
  *   8. It is open once every rank has its place in the attempt (dispatcher: job.h). Until then it
  *      asks again and again, following the newest turn it is told of.
@@ -55,16 +55,16 @@ enum {
 };
 
 /* One batch as it arrived. Allocated by the rim; the arrays live in whatever `payload` stands for.
- * Between ACCEPTED and its return by delivery_release() or delivery_discarded() it is lent to the
+ * Between ACCEPTED and its return by trainer_delivery_release() or trainer_delivery_discarded() it is lent to the
  * machine. */
 struct delivery_batch {
     uint64_t job, attempt, session; /* as in `batch` */
     uint64_t worker_session;
     uint64_t number, group, fence;
-    uint64_t epoch;        /* erasure epoch it is stamped with; raised by the machine (rule 6) */
-    uint64_t bytes, sent;  /* of the credit */
-    const uint64_t *ids;   /* `samples` of them */
-    const uint64_t *holes; /* `hole_count` of them */
+    uint64_t erasure_epoch;      /* it is stamped with; raised by the machine (rule 6) */
+    uint64_t bytes, sent;        /* of the credit */
+    const uint64_t *ids;         /* `samples` of them */
+    const uint64_t *holes;       /* `hole_count` of them */
     const uint32_t *hole_states; /* a weir_sample_state each */
     size_t samples, hole_count;
     uint32_t worker; /* slot of the worker it came from */
@@ -83,8 +83,8 @@ enum delivery_outcome {
     DELIVERY_OUTCOMES,
 };
 
-enum delivery_turn {
-    DELIVERY_BATCH,      /* *ret_batch is the loop's until delivery_release() */
+enum delivery_offer {
+    DELIVERY_BATCH,      /* *ret_batch is the loop's until trainer_delivery_release() */
     DELIVERY_WAIT,       /* the next one is not here yet */
     DELIVERY_LAPSED,     /* no use lease now: wait for storage */
     DELIVERY_END,        /* every batch is consumed or in the loop's hands */
@@ -97,99 +97,109 @@ struct delivery;
 /* `position` is the state the loop starts from (copied); NULL: it has none, the beginning or what
  * was committed, as the job's mode has it. `window_bytes` is what may be in flight and waiting, over
  * all workers together; 0: chosen when it is open, by the size of a batch. */
-struct delivery *delivery_new(uint64_t job, uint64_t session, uint64_t window_bytes,
-                              const struct weir_position *position);
-void delivery_free(
-    struct delivery *delivery); /* lent batches are the rim's to free: see delivery_discard_all() */
-WEIR_DEFINE_AUTO(delivery, delivery_free)
+struct delivery *trainer_delivery_new(uint64_t job, uint64_t session, uint64_t window_bytes,
+                                      const struct weir_position *position);
+void trainer_delivery_free(
+    struct delivery
+        *delivery); /* lent batches are the rim's to free: see trainer_delivery_discard_all() */
+WEIR_DEFINE_AUTO(delivery, trainer_delivery_free)
 
 /* ---- dispatcher ---- */
 
-/* It is one of `ranks` consumers of the job. Before the first delivery_open(). */
-void delivery_take_part(struct delivery *delivery, uint32_t rank, uint32_t ranks);
+/* Makes the client one of `ranks` consumers of the job. Before the first trainer_delivery_open(). */
+void trainer_delivery_take_part(struct delivery *delivery, uint32_t rank, uint32_t ranks);
 /* The request for its place, whose position is borrowed; due until it is open. */
-bool delivery_open_due(const struct delivery *delivery, int64_t now_ms);
-void delivery_open(struct delivery *delivery, int64_t now_ms, struct msg_client_open *ret_open);
-/* The dispatcher's answer; delivery_is_open() tells whether it was the last needed. INVALID when its
+bool trainer_delivery_open_due(const struct delivery *delivery, int64_t now_ms);
+void trainer_delivery_open(struct delivery *delivery, int64_t now_ms,
+                           struct msg_client_open *ret_open);
+/* The dispatcher's answer; trainer_delivery_is_open() tells whether it was the last needed. INVALID when its
  * numbers make no sense or the position lies beyond the end. STALE: another session has the place.
- * RESTART: the other ranks cannot have this state, see delivery_wanted(). Until it is open nothing
+ * RESTART: the other ranks cannot have this state, see trainer_delivery_wanted(). Until it is open nothing
  * is accepted. Answers that come late or again change nothing. */
-enum weir_status delivery_opened(struct delivery *delivery, const struct msg_client_opened *opened,
-                                 struct weir_error *err) WEIR_MUST_USE;
-bool delivery_is_open(const struct delivery *delivery);
+enum weir_status trainer_delivery_opened(struct delivery *delivery,
+                                         const struct msg_client_opened *opened,
+                                         struct weir_error *err) WEIR_MUST_USE;
+bool trainer_delivery_is_open(const struct delivery *delivery);
 /* Bytes; 0: not chosen yet. */
-uint64_t delivery_window(const struct delivery *delivery);
+uint64_t trainer_delivery_window(const struct delivery *delivery);
 /* Batches in the state that the other ranks can have. */
-uint64_t delivery_wanted(const struct delivery *delivery);
-/* The full state, under a new number. Arrays are borrowed until the next call of delivery_beat();
+uint64_t trainer_delivery_wanted(const struct delivery *delivery);
+/* The full state, under a new number. Arrays are borrowed until the next call of trainer_delivery_beat();
  * `wait_ns` is left to the rim. */
-bool delivery_beat_due(const struct delivery *delivery, int64_t now_ms);
-void delivery_beat(struct delivery *delivery, int64_t now_ms, struct msg_client_beat *ret_beat);
-void delivery_ordered(struct delivery *delivery, const struct msg_client_orders *orders);
+bool trainer_delivery_beat_due(const struct delivery *delivery, int64_t now_ms);
+void trainer_delivery_beat(struct delivery *delivery, int64_t now_ms,
+                           struct msg_client_beat *ret_beat);
+void trainer_delivery_ordered(struct delivery *delivery, const struct msg_client_orders *orders);
 
 /* ---- workers ---- */
 
 /* A worker slot appears or goes. The window is shared by the present ones. */
-void delivery_worker_join(struct delivery *delivery, uint32_t worker);
-void delivery_worker_leave(struct delivery *delivery, uint32_t worker);
-enum delivery_outcome delivery_arrive(struct delivery *delivery, struct delivery_batch *batch);
-bool delivery_credit_due(const struct delivery *delivery, uint32_t worker, int64_t now_ms);
-void delivery_credit(struct delivery *delivery, uint32_t worker, int64_t now_ms,
-                     struct msg_credit *ret_credit);
+void trainer_delivery_worker_join(struct delivery *delivery, uint32_t worker);
+void trainer_delivery_worker_leave(struct delivery *delivery, uint32_t worker);
+enum delivery_outcome trainer_delivery_arrive(struct delivery *delivery,
+                                              struct delivery_batch *batch);
+bool trainer_delivery_credit_due(const struct delivery *delivery, uint32_t worker, int64_t now_ms);
+void trainer_delivery_credit(struct delivery *delivery, uint32_t worker, int64_t now_ms,
+                             struct msg_credit *ret_credit);
 
 /* ---- storage ---- */
 
-/* `hold` is due at the usual pace, and at once when delivery_hint() has told of a newer epoch or
+/* `hold` is due at the usual pace, and at once when trainer_delivery_hint() has told of a newer epoch or
  * the acknowledged epoch has grown. The rim sends one at a time and reports the answer with the
  * time the request was sent. */
-bool delivery_hold_due(const struct delivery *delivery, int64_t now_ms);
-void delivery_hold(struct delivery *delivery, int64_t now_ms,
-                   struct msg_hold *ret_hold); /* `holder` left to the rim */
-void delivery_held(struct delivery *delivery, int64_t sent_ms, const struct msg_hold_is *answer);
-void delivery_hint(struct delivery *delivery, uint64_t epoch);   /* `erased` came in */
-uint64_t delivery_epoch(const struct delivery *delivery);        /* newest known */
-uint64_t delivery_acknowledged(const struct delivery *delivery); /* what the next hold will name */
-int64_t delivery_lease_end_ms(
+bool trainer_delivery_hold_due(const struct delivery *delivery, int64_t now_ms);
+void trainer_delivery_hold(struct delivery *delivery, int64_t now_ms,
+                           struct msg_hold *ret_hold); /* `holder` left to the rim */
+void trainer_delivery_held(struct delivery *delivery, int64_t sent_ms,
+                           const struct msg_hold_is *answer);
+void trainer_delivery_hint(struct delivery *delivery,
+                           uint64_t erasure_epoch);                       /* `erased` came in */
+uint64_t trainer_delivery_erasure_epoch(const struct delivery *delivery); /* newest known */
+uint64_t trainer_delivery_acknowledged(
+    const struct delivery *delivery); /* what the next hold will name */
+int64_t trainer_delivery_lease_end_ms(
     const struct delivery *delivery); /* INT64_MIN before the first answer */
 
 /* ---- the loop ---- */
 
-enum delivery_turn delivery_next(struct delivery *delivery, int64_t now_ms,
-                                 struct delivery_batch **ret_batch);
-/* Consumes a batch that delivery_next() gave out (required) and returns it to the rim. */
-struct delivery_batch *delivery_release(struct delivery *delivery, struct delivery_batch *batch);
+enum delivery_offer trainer_delivery_next(struct delivery *delivery, int64_t now_ms,
+                                          struct delivery_batch **ret_batch);
+/* Consumes a batch that trainer_delivery_next() gave out (required) and returns it to the rim. */
+struct delivery_batch *trainer_delivery_release(struct delivery *delivery,
+                                                struct delivery_batch *batch);
 /* Batches the machine has given up (erased, empty), one per call, for the rim to free; NULL: no
  * more. */
-struct delivery_batch *delivery_discarded(struct delivery *delivery);
-/* Gives up everything still lent, held batches included: only before delivery_free(). */
-void delivery_discard_all(struct delivery *delivery);
+struct delivery_batch *trainer_delivery_discarded(struct delivery *delivery);
+/* Gives up everything still lent, held batches included: only before trainer_delivery_free(). */
+void trainer_delivery_discard_all(struct delivery *delivery);
 
-const struct weir_position *delivery_position(const struct delivery *delivery);
-bool delivery_is_complete(const struct delivery *delivery); /* everything is consumed */
-bool delivery_is_superseded(const struct delivery *delivery);
-bool delivery_must_regroup(const struct delivery *delivery);
-uint64_t delivery_epoch_of(const struct delivery *delivery,
-                           uint64_t number); /* pass over the set, from 0 */
-size_t delivery_waiting(
+const struct weir_position *trainer_delivery_position(const struct delivery *delivery);
+bool trainer_delivery_is_complete(const struct delivery *delivery); /* everything is consumed */
+bool trainer_delivery_is_superseded(const struct delivery *delivery);
+bool trainer_delivery_must_regroup(const struct delivery *delivery);
+uint64_t trainer_delivery_epoch_of(const struct delivery *delivery,
+                                   uint64_t number); /* pass over the set, from 0 */
+size_t trainer_delivery_waiting(
     const struct delivery *delivery); /* batches here that the loop has not asked for */
-uint64_t delivery_count(const struct delivery *delivery,
-                        enum delivery_outcome outcome); /* arrivals so far */
+uint64_t trainer_delivery_count(const struct delivery *delivery,
+                                enum delivery_outcome outcome); /* arrivals so far */
 
 /* ---- commit ---- */
 
 /* State that contains `position` is durable. INVALID unless all of it is consumed here; `final`
  * needs all batches. The commit is asked until it is answered, a final one until every rank has made
  * its own; a newer one replaces it. */
-enum weir_status delivery_commit(struct delivery *delivery, const struct weir_position *position,
-                                 bool final, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status trainer_delivery_commit(struct delivery *delivery,
+                                         const struct weir_position *position, bool final,
+                                         struct weir_error *err) WEIR_MUST_USE;
 /* The number of the open commit and its message, whose position is borrowed until the next
- * delivery_commit(); 0: none is open. */
-uint64_t delivery_commit_open(const struct delivery *delivery,
-                              struct msg_client_commit *ret_commit);
-/* Its answer; one to a replaced commit is ignored. NULL: it was refused. */
-void delivery_committed(struct delivery *delivery, uint64_t commit,
-                        const struct msg_client_committed *answer);
+ * trainer_delivery_commit(); 0: none is open. */
+uint64_t trainer_delivery_commit_open(const struct delivery *delivery,
+                                      struct msg_client_commit *ret_commit);
+/* Takes the answer to a commit; that to a replaced commit is ignored. NULL: it was refused. */
+void trainer_delivery_committed(struct delivery *delivery, uint64_t commit,
+                                const struct msg_client_committed *answer);
 /* Batches in the newest state that all ranks have committed, as last heard. */
-uint64_t delivery_common(const struct delivery *delivery);
+uint64_t trainer_delivery_common(const struct delivery *delivery);
 
 #endif

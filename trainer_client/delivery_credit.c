@@ -2,7 +2,7 @@
  * with, per worker session. */
 #include "trainer_client/delivery_state.h"
 
-void delivery_worker_join(struct delivery *delivery, uint32_t worker)
+void trainer_delivery_worker_join(struct delivery *delivery, uint32_t worker)
 {
     weir_require(worker < DELIVERY_WORKERS_MAX);
     if (delivery->workers[worker].present)
@@ -13,7 +13,7 @@ void delivery_worker_join(struct delivery *delivery, uint32_t worker)
     delivery->worker_count++;
 }
 
-void delivery_worker_leave(struct delivery *delivery, uint32_t worker)
+void trainer_delivery_worker_leave(struct delivery *delivery, uint32_t worker)
 {
     weir_require(worker < DELIVERY_WORKERS_MAX);
     if (!delivery->workers[worker].present)
@@ -32,7 +32,7 @@ static bool is_retired(const struct worker *worker, uint64_t session)
     return false;
 }
 
-void delivery_account(struct delivery *delivery, struct delivery_batch *batch)
+void trainer_delivery_account(struct delivery *delivery, struct delivery_batch *batch)
 {
     batch->charge = 0;
     if (batch->worker >= DELIVERY_WORKERS_MAX || !delivery->workers[batch->worker].present)
@@ -57,7 +57,7 @@ void delivery_account(struct delivery *delivery, struct delivery_batch *batch)
     batch->charge = batch->bytes;
 }
 
-void delivery_take(struct delivery *delivery, struct delivery_batch *batch)
+void trainer_delivery_take(struct delivery *delivery, struct delivery_batch *batch)
 {
     if (batch->charge == 0)
         return;
@@ -79,8 +79,8 @@ static uint64_t outstanding(const struct worker *worker)
     return worker->granted > worker->taken ? worker->granted - worker->taken : 0;
 }
 
-/* What others were granted when fewer shared the window is not taken back: until they have used it,
- * this one has the rest. */
+/* Bytes that a worker may be granted. Credit that others got when fewer shared the window is not taken back: until they
+ * have used it, this one has the rest. */
 static uint64_t may_grant(const struct delivery *delivery, const struct worker *worker)
 {
     uint64_t left = delivery->window_bytes;
@@ -93,7 +93,7 @@ static uint64_t may_grant(const struct delivery *delivery, const struct worker *
     return worker->taken + part > worker->granted ? worker->taken + part : worker->granted;
 }
 
-bool delivery_credit_due(const struct delivery *delivery, uint32_t index, int64_t now_ms)
+bool trainer_delivery_credit_due(const struct delivery *delivery, uint32_t index, int64_t now_ms)
 {
     const struct worker *worker = &delivery->workers[index];
     if (!delivery->open || delivery_is_over(delivery) || !worker->present)
@@ -126,8 +126,8 @@ static bool is_starving(struct delivery *delivery, uint64_t missing)
     return true;
 }
 
-void delivery_credit(struct delivery *delivery, uint32_t index, int64_t now_ms,
-                     struct msg_credit *ret_credit)
+void trainer_delivery_credit(struct delivery *delivery, uint32_t index, int64_t now_ms,
+                             struct msg_credit *ret_credit)
 {
     struct worker *worker = &delivery->workers[index];
     worker->granted = may_grant(delivery, worker);

@@ -19,7 +19,8 @@ static bool id_is_erased(const struct id_list *list, uint64_t id)
     return low < list->count && list->at[low] == id;
 }
 
-bool delivery_holds_erased(const struct delivery *delivery, const struct delivery_batch *batch)
+bool trainer_delivery_holds_erased(const struct delivery *delivery,
+                                   const struct delivery_batch *batch)
 {
     if (delivery->erased.count == 0)
         return false;
@@ -30,7 +31,7 @@ bool delivery_holds_erased(const struct delivery *delivery, const struct deliver
     return false;
 }
 
-bool delivery_hold_due(const struct delivery *delivery, int64_t now_ms)
+bool trainer_delivery_hold_due(const struct delivery *delivery, int64_t now_ms)
 {
     if (delivery_is_over(delivery))
         return false;
@@ -39,7 +40,7 @@ bool delivery_hold_due(const struct delivery *delivery, int64_t now_ms)
            now_ms - delivery->hold_ms >= DELIVERY_HOLD_MS;
 }
 
-void delivery_hold(struct delivery *delivery, int64_t now_ms, struct msg_hold *ret_hold)
+void trainer_delivery_hold(struct delivery *delivery, int64_t now_ms, struct msg_hold *ret_hold)
 {
     delivery->hold_begun = true;
     delivery->hold_ms = now_ms;
@@ -76,23 +77,24 @@ static void apply_epoch(struct delivery *delivery)
         struct delivery_batch *batch = slot->batch;
         if (batch == NULL)
             continue;
-        if (batch->epoch < delivery->known && delivery_holds_erased(delivery, batch)) {
+        if (batch->erasure_epoch < delivery->known &&
+            trainer_delivery_holds_erased(delivery, batch)) {
             if (slot->held) {
                 slot->tainted = true;
                 continue;
             }
             *slot = (struct slot){.again = batch->fence};
             delivery->beat_urgent = true;
-            delivery_take(delivery, batch);
+            trainer_delivery_take(delivery, batch);
             delivery_discard(delivery, batch);
             continue;
         }
-        if (batch->epoch < delivery->known)
-            batch->epoch = delivery->known;
+        if (batch->erasure_epoch < delivery->known)
+            batch->erasure_epoch = delivery->known;
     }
 }
 
-void delivery_acknowledge(struct delivery *delivery)
+void trainer_delivery_acknowledge(struct delivery *delivery)
 {
     if (delivery->acknowledged == delivery->known)
         return;
@@ -104,13 +106,14 @@ void delivery_acknowledge(struct delivery *delivery)
     delivery->acknowledged = delivery->known;
 }
 
-void delivery_held(struct delivery *delivery, int64_t sent_ms, const struct msg_hold_is *answer)
+void trainer_delivery_held(struct delivery *delivery, int64_t sent_ms,
+                           const struct msg_hold_is *answer)
 {
     if (answer->epoch > delivery->known) {
         learn_erased(delivery, answer->erased);
         delivery->known = answer->epoch;
         apply_epoch(delivery);
-        delivery_acknowledge(delivery);
+        trainer_delivery_acknowledge(delivery);
     } else {
         delivery->hinted = delivery->known; /* wrong or early: back to the usual pace */
     }
@@ -119,23 +122,23 @@ void delivery_held(struct delivery *delivery, int64_t sent_ms, const struct msg_
         delivery->lease_end_ms = end_ms;
 }
 
-void delivery_hint(struct delivery *delivery, uint64_t epoch)
+void trainer_delivery_hint(struct delivery *delivery, uint64_t epoch)
 {
     if (epoch > delivery->hinted)
         delivery->hinted = epoch;
 }
 
-uint64_t delivery_epoch(const struct delivery *delivery)
+uint64_t trainer_delivery_erasure_epoch(const struct delivery *delivery)
 {
     return delivery->known;
 }
 
-uint64_t delivery_acknowledged(const struct delivery *delivery)
+uint64_t trainer_delivery_acknowledged(const struct delivery *delivery)
 {
     return delivery->acknowledged;
 }
 
-int64_t delivery_lease_end_ms(const struct delivery *delivery)
+int64_t trainer_delivery_lease_end_ms(const struct delivery *delivery)
 {
     return delivery->lease_end_ms;
 }

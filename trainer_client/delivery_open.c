@@ -2,18 +2,19 @@
  * begins. */
 #include "trainer_client/delivery_state.h"
 
-void delivery_take_part(struct delivery *delivery, uint32_t rank, uint32_t ranks)
+void trainer_delivery_take_part(struct delivery *delivery, uint32_t rank, uint32_t ranks)
 {
     delivery->rank = rank;
     delivery->ranks = ranks;
 }
 
-bool delivery_open_due(const struct delivery *delivery, int64_t now_ms)
+bool trainer_delivery_open_due(const struct delivery *delivery, int64_t now_ms)
 {
     return !delivery->open && !delivery_is_over(delivery) && now_ms >= delivery->open_ms;
 }
 
-void delivery_open(struct delivery *delivery, int64_t now_ms, struct msg_client_open *ret_open)
+void trainer_delivery_open(struct delivery *delivery, int64_t now_ms,
+                           struct msg_client_open *ret_open)
 {
     weir_buf_clear(&delivery->open_bytes);
     if (delivery->names_state)
@@ -116,8 +117,9 @@ static enum weir_status go_on_asking(struct delivery *delivery,
     return WEIR_OK;
 }
 
-enum weir_status delivery_opened(struct delivery *delivery, const struct msg_client_opened *opened,
-                                 struct weir_error *err)
+enum weir_status trainer_delivery_opened(struct delivery *delivery,
+                                         const struct msg_client_opened *opened,
+                                         struct weir_error *err)
 {
     if (delivery->open || delivery_is_over(delivery) || opened->newest < delivery->after)
         return WEIR_OK;
@@ -125,17 +127,17 @@ enum weir_status delivery_opened(struct delivery *delivery, const struct msg_cli
                                 : go_on_asking(delivery, opened, err);
 }
 
-bool delivery_is_open(const struct delivery *delivery)
+bool trainer_delivery_is_open(const struct delivery *delivery)
 {
     return delivery->open;
 }
 
-uint64_t delivery_window(const struct delivery *delivery)
+uint64_t trainer_delivery_window(const struct delivery *delivery)
 {
     return delivery->window_bytes;
 }
 
-uint64_t delivery_wanted(const struct delivery *delivery)
+uint64_t trainer_delivery_wanted(const struct delivery *delivery)
 {
     return delivery->wanted;
 }

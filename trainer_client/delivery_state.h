@@ -1,4 +1,4 @@
-/* The state behind delivery.h, shared by its three files and nobody else. Slots and group fences
+/* The state behind delivery.h, shared by the files delivery*.c and nobody else. Slots and group fences
  * are rings over the window of WEIR_AHEAD_MAX batches that the position moves. */
 #ifndef WEIR_TRAINER_CLIENT_DELIVERY_STATE_H
 #define WEIR_TRAINER_CLIENT_DELIVERY_STATE_H
@@ -107,17 +107,27 @@ static inline uint64_t delivery_group_of(const struct delivery *delivery, uint64
            number % delivery->batches_per_epoch / delivery->group_batches;
 }
 
-/* Puts a batch on the list that delivery_discarded() empties. */
-void delivery_discard(struct delivery *delivery, struct delivery_batch *batch);
+/* Puts a batch on the list that trainer_delivery_discarded() empties. */
+static inline void delivery_discard(struct delivery *delivery, struct delivery_batch *batch)
+{
+    delivery->discarded = weir_grow(delivery->discarded, delivery->discarded_count,
+                                    &delivery->discarded_capacity, sizeof(batch));
+    delivery->discarded[delivery->discarded_count++] = batch;
+}
+
+/* ---- delivery_credit.c ---- */
 
 /* Rule 4. Moves the counters of the batch's worker over the gap before it and says what the batch
  * itself will cost. */
-void delivery_account(struct delivery *delivery, struct delivery_batch *batch);
+void trainer_delivery_account(struct delivery *delivery, struct delivery_batch *batch);
 /* The batch is done with: its bytes become credit. */
-void delivery_take(struct delivery *delivery, struct delivery_batch *batch);
+void trainer_delivery_take(struct delivery *delivery, struct delivery_batch *batch);
 
-bool delivery_holds_erased(const struct delivery *delivery, const struct delivery_batch *batch);
+/* ---- delivery_erasure.c, which uses delivery_credit.c ---- */
+
+bool trainer_delivery_holds_erased(const struct delivery *delivery,
+                                   const struct delivery_batch *batch);
 /* Raises the acknowledged epoch unless the loop holds a tainted batch. */
-void delivery_acknowledge(struct delivery *delivery);
+void trainer_delivery_acknowledge(struct delivery *delivery);
 
 #endif

@@ -42,8 +42,8 @@ static uint64_t width_of(const struct weir_tensor *tensor)
     return tensor->offsets != NULL ? FEATURES_BUCKETS : inner_of(tensor);
 }
 
-enum weir_status features_width(const struct weir_batch *batch, uint32_t *ret_width,
-                                struct weir_error *err)
+enum weir_status trainer_features_width(const struct weir_batch *batch, uint32_t *ret_width,
+                                        struct weir_error *err)
 {
     uint64_t width = 0;
     for (size_t i = 0; i < batch->tensor_count; i++) {
@@ -72,7 +72,7 @@ static void take_ragged(const struct weir_tensor *tensor, size_t sample, float *
 {
     size_t inner = inner_of(tensor);
     size_t from = tensor->offsets[sample] * inner, to = tensor->offsets[sample + 1] * inner;
-    memset(out, 0, FEATURES_BUCKETS * sizeof *out);
+    memset(out, 0, FEATURES_BUCKETS * sizeof(*out));
     for (size_t k = from; k < to; k++) {
         double name = READERS[tensor->type](tensor->data, k);
         int64_t number = fabs(name) < 0x1p63 ? (int64_t)name : INT64_MIN; /* so has NaN a bucket */
@@ -80,7 +80,7 @@ static void take_ragged(const struct weir_tensor *tensor, size_t sample, float *
     }
 }
 
-void features_take(const struct weir_batch *batch, uint32_t width, float *features)
+void trainer_features_take(const struct weir_batch *batch, uint32_t width, float *features)
 {
     size_t at = 0;
     for (size_t i = 0; i < batch->tensor_count; i++) {

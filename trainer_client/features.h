@@ -13,10 +13,10 @@ enum {
 };
 
 /* Numbers per sample. INVALID, naming the tensor, when there are too many. */
-enum weir_status features_width(const struct weir_batch *batch, uint32_t *ret_width,
-                                struct weir_error *err) WEIR_MUST_USE;
+enum weir_status trainer_features_width(const struct weir_batch *batch, uint32_t *ret_width,
+                                        struct weir_error *err) WEIR_MUST_USE;
 /* features (samples, width). A dense tensor gives its numbers; a ragged one, whose numbers name things (tokens,
  * categories), the share of them that falls into each of FEATURES_BUCKETS buckets. */
-void features_take(const struct weir_batch *batch, uint32_t width, float *features);
+void trainer_features_take(const struct weir_batch *batch, uint32_t width, float *features);
 
 #endif

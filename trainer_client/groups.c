@@ -67,7 +67,7 @@ static void hide(struct groups *groups, const struct groups_wanted *wanted,
     if (batch->tensor_count > groups->tensors_max) {
         groups->tensors_max = batch->tensor_count;
         groups->tensors =
-            weir_realloc(groups->tensors, groups->tensors_max, sizeof *groups->tensors);
+            weir_realloc(groups->tensors, groups->tensors_max, sizeof(*groups->tensors));
     }
     groups->rest = *batch;
     groups->rest.tensor_count = 0;
@@ -83,10 +83,10 @@ static void reserve(struct groups *groups, const struct groups_wanted *wanted, s
         return;
     groups->capacity = samples;
     if (wanted->group[0] != '\0')
-        groups->at = weir_realloc(groups->at, samples, sizeof *groups->at);
+        groups->at = weir_realloc(groups->at, samples, sizeof(*groups->at));
     if (wanted->slice_count > 0)
         groups->slices =
-            weir_realloc(groups->slices, samples * wanted->slice_count, sizeof *groups->slices);
+            weir_realloc(groups->slices, samples * wanted->slice_count, sizeof(*groups->slices));
 }
 
 /* Takes the value of each sample from the tensor called `name`, `stride` apart. */
@@ -98,7 +98,7 @@ static enum weir_status tell(const struct weir_batch *batch, const char *key, co
         at++;
     if (at == batch->tensor_count) {
         char found[200];
-        model_describe_tensors(batch, found, sizeof found);
+        trainer_model_describe_tensors(batch, found, sizeof(found));
         return weir_fail(err, WEIR_INVALID,
                          "training.%s: expected a tensor '%s', found %s: add an operator that "
                          "makes one",
@@ -113,8 +113,8 @@ static enum weir_status tell(const struct weir_batch *batch, const char *key, co
     return WEIR_OK;
 }
 
-enum weir_status groups_take(struct groups *groups, const struct groups_wanted *wanted,
-                             const struct weir_batch *batch, struct weir_error *err)
+enum weir_status trainer_groups_take(struct groups *groups, const struct groups_wanted *wanted,
+                                     const struct weir_batch *batch, struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
     reserve(groups, wanted, batch->samples);
@@ -127,7 +127,7 @@ enum weir_status groups_take(struct groups *groups, const struct groups_wanted *
     return status;
 }
 
-void groups_fini(struct groups *groups)
+void trainer_groups_fini(struct groups *groups)
 {
     free(groups->at);
     free(groups->slices);

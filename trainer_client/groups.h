@@ -26,8 +26,9 @@ struct groups {
 
 /* Sets `at`, `slices` and `rest`, which live as long as the batch, until the next call. A whole number is the group's
  * number; anything else, texts and lists too, is hashed. INVALID when the batch has no tensor of a wanted name. */
-enum weir_status groups_take(struct groups *groups, const struct groups_wanted *wanted,
-                             const struct weir_batch *batch, struct weir_error *err) WEIR_MUST_USE;
-void groups_fini(struct groups *groups);
+enum weir_status trainer_groups_take(struct groups *groups, const struct groups_wanted *wanted,
+                                     const struct weir_batch *batch,
+                                     struct weir_error *err) WEIR_MUST_USE;
+void trainer_groups_fini(struct groups *groups);
 
 #endif

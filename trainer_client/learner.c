@@ -11,7 +11,7 @@ static size_t floats_of(const struct learner *learner)
     return (size_t)learner->plan.rows * learner->plan.width;
 }
 
-enum weir_status learner_allocate(struct learner *learner, struct weir_error *err)
+enum weir_status trainer_learner_allocate(struct learner *learner, struct weir_error *err)
 {
     const struct model_plan *plan = &learner->plan;
     if (plan->width == 0 || plan->rows == 0 || plan->rows > LEARNER_FLOATS_MAX / plan->width)
@@ -21,16 +21,16 @@ enum weir_status learner_allocate(struct learner *learner, struct weir_error *er
     learner->parameters = weir_calloc(floats_of(learner), sizeof(float));
     if (learner->optimizer->state_per_parameter > 0)
         learner->optimizer_state = weir_calloc(floats_of(learner), sizeof(float));
-    gradient_init(&learner->gradient, plan->rows, plan->width);
+    trainer_gradient_init(&learner->gradient, plan->rows, plan->width);
     return WEIR_OK;
 }
 
-enum weir_status learner_begin(struct learner *learner, const struct weir_batch *batch,
-                               uint64_t seed, struct weir_error *err)
+enum weir_status trainer_learner_begin(struct learner *learner, const struct weir_batch *batch,
+                                       uint64_t seed, struct weir_error *err)
 {
     enum weir_status status = learner->plan.model->plan(&learner->plan, batch, err);
     if (status == WEIR_OK)
-        status = learner_allocate(learner, err);
+        status = trainer_learner_allocate(learner, err);
     if (status != WEIR_OK)
         return status;
     struct weir_rng rng;
@@ -39,11 +39,11 @@ enum weir_status learner_begin(struct learner *learner, const struct weir_batch 
     return WEIR_OK;
 }
 
-void learner_fini(struct learner *learner)
+void trainer_learner_fini(struct learner *learner)
 {
     free(learner->parameters);
     free(learner->optimizer_state);
-    gradient_fini(&learner->gradient);
+    trainer_gradient_fini(&learner->gradient);
     free(learner->outputs);
     free(learner->slopes);
     free(learner->scratch);
@@ -57,7 +57,8 @@ static void widen_block(float *to, const float *from, uint64_t rows, uint32_t wi
         memcpy(to + row * width, from + row * old_width, old_width * sizeof(*to));
 }
 
-enum weir_status learner_widen(struct learner *learner, uint32_t width, struct weir_error *err)
+enum weir_status trainer_learner_widen(struct learner *learner, uint32_t width,
+                                       struct weir_error *err)
 {
     uint32_t old_width = learner->plan.width;
     if (width == old_width)
@@ -69,9 +70,9 @@ enum weir_status learner_widen(struct learner *learner, uint32_t width, struct w
     WEIR_AUTO_FREE float *parameters = learner->parameters;
     WEIR_AUTO_FREE float *state = learner->optimizer_state;
     learner->parameters = learner->optimizer_state = NULL;
-    gradient_fini(&learner->gradient);
+    trainer_gradient_fini(&learner->gradient);
     learner->plan.width = width;
-    enum weir_status status = learner_allocate(learner, err);
+    enum weir_status status = trainer_learner_allocate(learner, err);
     if (status != WEIR_OK)
         return status;
     widen_block(learner->parameters, parameters, learner->plan.rows, width, old_width);
@@ -96,15 +97,15 @@ static void make_room(struct learner *learner, const struct weir_batch *batch)
     }
 }
 
-enum weir_status learner_forward(struct learner *learner, const struct weir_batch *batch,
-                                 struct weir_error *err)
+enum weir_status trainer_learner_forward(struct learner *learner, const struct weir_batch *batch,
+                                         struct weir_error *err)
 {
     make_room(learner, batch);
     return learner->plan.model->forward(&learner->plan, learner->parameters, batch,
                                         learner->scratch, learner->outputs, err);
 }
 
-void learner_predict(struct learner *learner, const struct weir_batch *batch)
+void trainer_learner_predict(struct learner *learner, const struct weir_batch *batch)
 {
     for (size_t s = 0; s < batch->samples; s++)
         learner->loss->predict(learner->outputs + s * learner->plan.width, learner->plan.width);
@@ -113,43 +114,43 @@ void learner_predict(struct learner *learner, const struct weir_batch *batch)
 static enum weir_status measure(struct learner *learner, const struct weir_batch *batch,
                                 struct loss_work *work, struct weir_error *err)
 {
-    enum weir_status status = learner_forward(learner, batch, err);
+    enum weir_status status = trainer_learner_forward(learner, batch, err);
     if (status != WEIR_OK)
         return status;
     work->loss = learner->loss;
     work->width = learner->plan.width;
     work->outputs = learner->outputs;
     work->slopes = learner->slopes;
-    return loss_measure(work, batch, err);
+    return trainer_loss_measure(work, batch, err);
 }
 
-enum weir_status learner_step(struct learner *learner, const struct weir_batch *batch,
-                              double *ret_loss, struct weir_error *err)
+enum weir_status trainer_learner_step(struct learner *learner, const struct weir_batch *batch,
+                                      double *ret_loss, struct weir_error *err)
 {
     struct loss_work work = {.losses = learner->losses};
     enum weir_status status = measure(learner, batch, &work, err);
     if (status != WEIR_OK)
         return status;
-    gradient_clear(&learner->gradient);
+    trainer_gradient_clear(&learner->gradient);
     learner->plan.model->backward(&learner->plan, batch, learner->scratch, learner->slopes,
                                   &learner->gradient);
-    optimizer_apply(learner->optimizer, &learner->optimizer_options, &learner->gradient,
-                    learner->parameters, learner->optimizer_state);
+    trainer_optimizer_apply(learner->optimizer, &learner->optimizer_options, &learner->gradient,
+                            learner->parameters, learner->optimizer_state);
     *ret_loss = work.weight > 0.0 ? work.weighted / work.weight : 0.0;
     return WEIR_OK;
 }
 
-enum weir_status learner_score(struct learner *learner, const struct weir_batch *batch,
-                               float *losses, struct weir_error *err)
+enum weir_status trainer_learner_score(struct learner *learner, const struct weir_batch *batch,
+                                       float *losses, struct weir_error *err)
 {
     struct loss_work work = {.losses = losses, .apart = true};
     return measure(learner, batch, &work, err);
 }
 
-enum weir_status learner_embed(struct learner *learner, const struct weir_batch *batch,
-                               float *embeddings, struct weir_error *err)
+enum weir_status trainer_learner_embed(struct learner *learner, const struct weir_batch *batch,
+                                       float *embeddings, struct weir_error *err)
 {
-    enum weir_status status = learner_forward(learner, batch, err);
+    enum weir_status status = trainer_learner_forward(learner, batch, err);
     if (status != WEIR_OK)
         return status;
     learner->plan.model->embed(&learner->plan, batch, learner->scratch, embeddings);

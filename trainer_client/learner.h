@@ -28,34 +28,35 @@ struct learner {
 
 /* `learner` is zeroed but for plan.model, plan.options, plan.width, loss, optimizer and its
  * options. Plans the model on any batch of the job and draws initial parameters. */
-enum weir_status learner_begin(struct learner *learner, const struct weir_batch *batch,
-                               uint64_t seed, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status trainer_learner_begin(struct learner *learner, const struct weir_batch *batch,
+                                       uint64_t seed, struct weir_error *err) WEIR_MUST_USE;
 /* Allocates the blocks for plan.rows and plan.width, zeroed; LIMIT beyond LEARNER_FLOATS_MAX. */
-enum weir_status learner_allocate(struct learner *learner, struct weir_error *err) WEIR_MUST_USE;
-void learner_fini(struct learner *learner);
+enum weir_status trainer_learner_allocate(struct learner *learner,
+                                          struct weir_error *err) WEIR_MUST_USE;
+void trainer_learner_fini(struct learner *learner);
 static inline bool learner_has_begun(const struct learner *learner)
 {
     return learner->parameters != NULL;
 }
 /* More outputs than before (a class was added): what is there keeps its column, new columns are
  * zero. */
-enum weir_status learner_widen(struct learner *learner, uint32_t width,
-                               struct weir_error *err) WEIR_MUST_USE;
+enum weir_status trainer_learner_widen(struct learner *learner, uint32_t width,
+                                       struct weir_error *err) WEIR_MUST_USE;
 
 /* Runs the model on a batch: `learner->outputs` holds the raw scores. */
-enum weir_status learner_forward(struct learner *learner, const struct weir_batch *batch,
-                                 struct weir_error *err) WEIR_MUST_USE;
+enum weir_status trainer_learner_forward(struct learner *learner, const struct weir_batch *batch,
+                                         struct weir_error *err) WEIR_MUST_USE;
 /* Turns `learner->outputs` into predictions. */
-void learner_predict(struct learner *learner, const struct weir_batch *batch);
+void trainer_learner_predict(struct learner *learner, const struct weir_batch *batch);
 /* One step of training. `*ret_loss` is the weighted mean before the step. */
-enum weir_status learner_step(struct learner *learner, const struct weir_batch *batch,
-                              double *ret_loss, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status trainer_learner_step(struct learner *learner, const struct weir_batch *batch,
+                                      double *ret_loss, struct weir_error *err) WEIR_MUST_USE;
 /* The loss of each sample, in `losses` (samples), and its slope at the outputs, the gradient of the
  * last layer, in `learner->slopes` (samples, width). */
-enum weir_status learner_score(struct learner *learner, const struct weir_batch *batch,
-                               float *losses, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status trainer_learner_score(struct learner *learner, const struct weir_batch *batch,
+                                       float *losses, struct weir_error *err) WEIR_MUST_USE;
 /* embeddings (samples, plan.embedding). */
-enum weir_status learner_embed(struct learner *learner, const struct weir_batch *batch,
-                               float *embeddings, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status trainer_learner_embed(struct learner *learner, const struct weir_batch *batch,
+                                       float *embeddings, struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -5,7 +5,7 @@
 
 enum { GRAIN = 64 << 10, AHEAD = 1, AHEAD_BYTES = 32 << 20 /* of a worker */ };
 
-void lending_fini(struct lending *lending)
+void trainer_lending_fini(struct lending *lending)
 {
     for (size_t i = 0; i < LENDING_SLOTS_MAX; i++)
         weir_segment_free(lending->slots[i].segment);
@@ -13,7 +13,7 @@ void lending_fini(struct lending *lending)
 }
 
 /* Batches of one job differ a little: an eighth more than the largest yet. */
-void lending_saw(struct lending *lending, size_t bytes)
+void trainer_lending_saw(struct lending *lending, size_t bytes)
 {
     size_t wanted = (bytes + bytes / 8 + GRAIN - 1) / GRAIN * GRAIN;
     if (bytes >= WEIR_LENT_BATCH_BYTES_MIN && wanted > lending->size &&
@@ -85,7 +85,7 @@ static size_t share(const struct lending *lending)
     return part < most ? part : most;
 }
 
-bool lending_due(const struct lending *lending, uint32_t worker)
+bool trainer_lending_due(const struct lending *lending, uint32_t worker)
 {
     size_t idle = 0, its = 0;
     bool is_room = has_room(lending);
@@ -101,7 +101,7 @@ bool lending_due(const struct lending *lending, uint32_t worker)
 static size_t name_loans(struct lending *lending, uint32_t worker, bool is_new, int64_t now_ms,
                          size_t size)
 {
-    size_t end = is_new ? share(lending) * WEIR_LOAN_BYTES : sizeof lending->named;
+    size_t end = is_new ? share(lending) * WEIR_LOAN_BYTES : sizeof(lending->named);
     for (size_t i = 0; i < LENDING_SLOTS_MAX && size < end; i++) {
         struct lending_slot *slot = &lending->slots[i];
         bool is_its = slot->state == LENDING_LENT && slot->worker == worker;
@@ -115,7 +115,7 @@ static size_t name_loans(struct lending *lending, uint32_t worker, bool is_new, 
     return size;
 }
 
-struct weir_bytes lending_to(struct lending *lending, uint32_t worker, int64_t now_ms)
+struct weir_bytes trainer_lending_to(struct lending *lending, uint32_t worker, int64_t now_ms)
 {
     expire(lending, now_ms);
     size_t size = name_loans(lending, worker, false, now_ms, 0);
@@ -123,13 +123,13 @@ struct weir_bytes lending_to(struct lending *lending, uint32_t worker, int64_t n
     return weir_bytes(lending->named, size);
 }
 
-int lending_take(struct lending *lending, uint32_t worker, struct weir_bytes loan, size_t size,
-                 struct weir_bytes *ret_bytes)
+int trainer_lending_take(struct lending *lending, uint32_t worker, struct weir_bytes loan,
+                         size_t size, struct weir_bytes *ret_bytes)
 {
     for (int i = 0; i < LENDING_SLOTS_MAX; i++) {
         struct lending_slot *slot = &lending->slots[i];
         if (slot->state != LENDING_LENT || slot->worker != worker ||
-            !weir_bytes_equal(loan, weir_bytes(slot->loan, sizeof slot->loan)))
+            !weir_bytes_equal(loan, weir_bytes(slot->loan, sizeof(slot->loan))))
             continue;
         *ret_bytes = weir_segment_written(slot->segment, size);
         if (ret_bytes->at == NULL)
@@ -140,12 +140,12 @@ int lending_take(struct lending *lending, uint32_t worker, struct weir_bytes loa
     return -1;
 }
 
-void lending_give_back(struct lending *lending, int slot)
+void trainer_lending_give_back(struct lending *lending, int slot)
 {
     lending->slots[slot].state = LENDING_IDLE;
 }
 
-void lending_leave(struct lending *lending, uint32_t worker)
+void trainer_lending_leave(struct lending *lending, uint32_t worker)
 {
     for (size_t i = 0; i < LENDING_SLOTS_MAX; i++) {
         struct lending_slot *slot = &lending->slots[i];

@@ -12,8 +12,8 @@
  *      batch and names the loan with it; whoever has none left sends frames. No worker is lent more than its
  *      part of the slots: where batches are large there are few, and frames cost two copies more.
  *      Nor more than it will need soon, for the memory is taken at once.
- *   4. Each time a slot is lent anew it is under another ticket. So a lease that is void, a worker that is
- *      slow, or a message that comes late can neither write to what was lent anew nor be taken for it: what
+ *   4. Each time a slot is lent again it is under another ticket. So a lease that is void, a worker that is
+ *      slow, or a message that comes late can neither write to what was lent again nor be taken for it: what
  *      names an old loan is as if it had been lost.
  *   5. A loan that nobody claimed for LENDING_MS is withdrawn, for another worker may need it. One that
  *      was claimed and brought nothing for LENDING_LOST_MS (its batch was lost), and those of a worker
@@ -51,19 +51,19 @@ struct lending {
     uint8_t named[WEIR_BATCH_LOANS_MAX * WEIR_LOAN_BYTES];
 };
 
-void lending_fini(struct lending *lending);
+void trainer_lending_fini(struct lending *lending);
 /* A batch of so many bytes came in frames, or will come. */
-void lending_saw(struct lending *lending, size_t bytes);
+void trainer_lending_saw(struct lending *lending, size_t bytes);
 /* The worker has few loans left, and there are more. */
-bool lending_due(const struct lending *lending, uint32_t worker);
+bool trainer_lending_due(const struct lending *lending, uint32_t worker);
 /* All loans of the worker end to end, for its next credit; borrowed until the next call. */
-struct weir_bytes lending_to(struct lending *lending, uint32_t worker, int64_t now_ms);
+struct weir_bytes trainer_lending_to(struct lending *lending, uint32_t worker, int64_t now_ms);
 /* The batch that was written under `loan` by this worker: from now on it holds the slot, and `ret_bytes` are
  * the `size` bytes of it. -1 when that loan is over, or they were not written. */
-int lending_take(struct lending *lending, uint32_t worker, struct weir_bytes loan, size_t size,
-                 struct weir_bytes *ret_bytes);
-/* Its batch is done with. */
-void lending_give_back(struct lending *lending, int slot);
-void lending_leave(struct lending *lending, uint32_t worker);
+int trainer_lending_take(struct lending *lending, uint32_t worker, struct weir_bytes loan,
+                         size_t size, struct weir_bytes *ret_bytes);
+/* Takes back the memory of a batch that is done with. */
+void trainer_lending_give_back(struct lending *lending, int slot);
+void trainer_lending_leave(struct lending *lending, uint32_t worker);
 
 #endif

@@ -6,16 +6,16 @@
 static enum weir_status check(const struct weir_yaml_node *root, struct weir_error *err)
 {
     struct training training;
-    return training_read(root, &training, err);
+    return trainer_training_read(root, &training, err);
 }
 
 static enum weir_status print(const struct weir_yaml_node *root, struct weir_buf *out,
                               struct weir_error *err)
 {
     struct training training;
-    enum weir_status status = training_read(root, &training, err);
+    enum weir_status status = trainer_training_read(root, &training, err);
     if (status == WEIR_OK)
-        training_print(&training, out);
+        trainer_training_print(&training, out);
     return status;
 }
 
@@ -29,7 +29,7 @@ static const struct weir_service TRAINER = {
     .succeeded = trainer_succeeded,
     .check = check,
     .print = print,
-    .describe = training_describe,
+    .describe = trainer_training_describe,
 };
 
 int main(int argc, char **argv)

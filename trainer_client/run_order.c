@@ -16,8 +16,8 @@ static struct weir_strs copy_names(struct weir_arena *arena, struct weir_strs na
     return (struct weir_strs){.at = kept, .count = names.count};
 }
 
-enum weir_status run_order_take(const struct msg_run_is *message, struct run_order *ret_order,
-                                struct weir_error *err)
+enum weir_status trainer_run_order_take(const struct msg_run_is *message,
+                                        struct run_order *ret_order, struct weir_error *err)
 {
     struct run_order order = {.arena = weir_arena_new()};
     order.mode = copy(order.arena, message->mode);
@@ -30,23 +30,23 @@ enum weir_status run_order_take(const struct msg_run_is *message, struct run_ord
     order.outputs = message->outputs;
     enum weir_status status = weir_yaml_parse(message->file, message->config, &order.document, err);
     if (status == WEIR_OK)
-        status = training_read(weir_yaml_root(order.document), &order.training, err);
+        status = trainer_training_read(weir_yaml_root(order.document), &order.training, err);
     if (status != WEIR_OK) {
-        run_order_fini(&order);
+        trainer_run_order_fini(&order);
         return status;
     }
     *ret_order = order;
     return WEIR_OK;
 }
 
-void run_order_fini(struct run_order *order)
+void trainer_run_order_fini(struct run_order *order)
 {
     weir_yaml_free(order->document);
     weir_arena_free(order->arena);
     *order = (struct run_order){0};
 }
 
-const char *run_order_path(const struct run_order *order, const char *name)
+const char *trainer_run_order_path(const struct run_order *order, const char *name)
 {
     return weir_arena_format(order->arena, "%s/%s", order->directory, name);
 }

@@ -19,10 +19,11 @@ struct run_order {
 };
 
 /* Keeps a copy of `message`. INVALID for a configuration that cannot be read. */
-enum weir_status run_order_take(const struct msg_run_is *message, struct run_order *ret_order,
-                                struct weir_error *err) WEIR_MUST_USE;
-void run_order_fini(struct run_order *order); /* zeroed is fine */
+enum weir_status trainer_run_order_take(const struct msg_run_is *message,
+                                        struct run_order *ret_order,
+                                        struct weir_error *err) WEIR_MUST_USE;
+void trainer_run_order_fini(struct run_order *order); /* zeroed is fine */
 /* "DIRECTORY/NAME" in the order's memory. */
-const char *run_order_path(const struct run_order *order, const char *name);
+const char *trainer_run_order_path(const struct run_order *order, const char *name);
 
 #endif

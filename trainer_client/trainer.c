@@ -14,7 +14,7 @@
 
 enum {
     ASK_MS = 60000,  /* how long the orchestrator may be away at the start */
-    DONE_MS = 10000, /* an unanswered run_done is asked anew, without end */
+    DONE_MS = 10000, /* an unanswered run_done is asked again, without end */
     OPEN_MS = 60000,
     SLICE_MS =
         20, /* waiting for a batch in one round of the loop: signals are looked at in between */
@@ -44,7 +44,7 @@ static void remove_state(const struct trainer *trainer)
 {
     static const char *const FILES[] = {"checkpoint", "reported"};
     for (size_t i = 0; i < WEIR_COUNT(FILES); i++)
-        if (unlink(run_order_path(&trainer->order, FILES[i])) < 0 && errno != ENOENT)
+        if (unlink(trainer_run_order_path(&trainer->order, FILES[i])) < 0 && errno != ENOENT)
             weir_log(WEIR_LOG_WARN, "state not removed", "file=%s errno=%d", FILES[i], errno);
 }
 
@@ -111,13 +111,13 @@ static enum weir_status make_durable(struct trainer *trainer, struct weir_error 
 {
     enum weir_status status = WEIR_OK;
     if (trainer->collector.width > 0)
-        status =
-            collector_write(&trainer->collector, run_order_path(&trainer->order, "outputs"), err);
+        status = trainer_collector_write(&trainer->collector,
+                                         trainer_run_order_path(&trainer->order, "outputs"), err);
     if (status != WEIR_OK || !trainer->mode->learns)
         return status;
     if (!learner_has_begun(&trainer->learner))
         return end_hollow(trainer, err);
-    /* First the state with everything consumed: a death behind this point does no work twice. */
+    /* First the state with everything consumed: a death after this point does no work twice. */
     status = trainer_checkpoint(trainer, err);
     return status == WEIR_OK ? trainer_store(trainer, err) : status;
 }
@@ -152,7 +152,7 @@ static enum weir_status look_at(struct trainer *trainer, const struct weir_batch
     if (wanted->group[0] == '\0' && wanted->slice_count == 0)
         return WEIR_OK;
     *ret_shown = &trainer->groups.rest;
-    enum weir_status status = groups_take(&trainer->groups, wanted, batch, err);
+    enum weir_status status = trainer_groups_take(&trainer->groups, wanted, batch, err);
     trainer->collector.batch_groups = trainer->groups.at;
     trainer->collector.batch_slices = trainer->groups.slices;
     trainer->collector.slice_columns = wanted->slice_count;
@@ -165,7 +165,7 @@ static enum weir_status take(struct trainer *trainer, struct weir_batch *batch,
     const struct weir_batch *shown = NULL;
     enum weir_status status = look_at(trainer, batch, &shown, err);
     if (status == WEIR_OK && !trainer->is_checked)
-        status = trainer_meet(trainer, shown, err);
+        status = trainer_check_batch(trainer, shown, err);
     if (status == WEIR_OK)
         status = trainer->mode->take(trainer, shown, err);
     trainer->progress.samples += batch->samples;
@@ -203,7 +203,7 @@ static enum weir_status work(struct trainer *trainer, struct weir_error *err)
         return WEIR_OK;
     status = trainer_checkpoint(trainer, err);
     trainer->checkpoint_ms =
-        training_next_checkpoint_ms(&trainer->order.training, now_ms, weir_now_ms());
+        trainer_training_next_checkpoint_ms(&trainer->order.training, now_ms, weir_now_ms());
     return status;
 }
 
@@ -248,10 +248,10 @@ static enum weir_status open_client(struct trainer *trainer, struct weir_error *
 static enum weir_status begin(struct trainer *trainer, const struct msg_run_is *message,
                               struct weir_error *err)
 {
-    enum weir_status status = run_order_take(message, &trainer->order, err);
+    enum weir_status status = trainer_run_order_take(message, &trainer->order, err);
     if (status != WEIR_OK)
         return status;
-    trainer->mode = run_mode_find(trainer->order.mode);
+    trainer->mode = trainer_run_mode_find(trainer->order.mode);
     if (trainer->mode == NULL)
         return weir_fail(err, WEIR_UNSUPPORTED, "mode '%s' is unknown to this program",
                          trainer->order.mode);
@@ -333,13 +333,13 @@ void trainer_close(void *state)
     save_on_stop(trainer);
     weir_client_close(trainer->client);
     weir_rpc_peer_close(trainer->orchestrator);
-    learner_fini(&trainer->learner);
-    collector_fini(&trainer->collector);
-    groups_fini(&trainer->groups);
+    trainer_learner_fini(&trainer->learner);
+    trainer_collector_fini(&trainer->collector);
+    trainer_groups_fini(&trainer->groups);
     free(trainer->values);
     weir_yaml_free(trainer->origin_options);
     weir_model_file_fini(&trainer->origin);
-    run_order_fini(&trainer->order);
+    trainer_run_order_fini(&trainer->order);
     free(trainer);
 }
 

@@ -51,7 +51,7 @@ struct run_mode {
     enum weir_status (*take)(struct trainer *trainer, const struct weir_batch *batch,
                              struct weir_error *err);
 };
-const struct run_mode *run_mode_find(const char *name); /* NULL: there is none */
+const struct run_mode *trainer_run_mode_find(const char *name); /* NULL: there is none */
 
 /* ---- trainer_model.c: where the learner comes from and goes to ---- */
 
@@ -62,8 +62,8 @@ enum weir_status trainer_restore(struct trainer *trainer, struct weir_error *err
 /* Restores what earlier sessions reported of the samples in the checkpoint. */
 void trainer_restore_reported(struct trainer *trainer);
 /* Begins the learner with the first batch, or checks that a restored one fits it. */
-enum weir_status trainer_meet(struct trainer *trainer, const struct weir_batch *batch,
-                              struct weir_error *err) WEIR_MUST_USE;
+enum weir_status trainer_check_batch(struct trainer *trainer, const struct weir_batch *batch,
+                                     struct weir_error *err) WEIR_MUST_USE;
 /* Makes the state of the learner and everything released so far durable as DIRECTORY/checkpoint,
  * then commits it. */
 enum weir_status trainer_checkpoint(struct trainer *trainer, struct weir_error *err) WEIR_MUST_USE;

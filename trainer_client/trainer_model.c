@@ -22,8 +22,8 @@ static enum weir_status read_options(struct trainer *trainer, const struct model
         "model options", weir_bytes_of(trainer->origin.options), &trainer->origin_options, err);
     if (status != WEIR_OK)
         return status;
-    return training_read_model(model, weir_yaml_root(trainer->origin_options),
-                               trainer->origin_model_options, err);
+    return trainer_training_read_model(model, weir_yaml_root(trainer->origin_options),
+                                       trainer->origin_model_options, err);
 }
 
 /* Fills the learner's blocks from trainer->origin. */
@@ -43,7 +43,7 @@ static enum weir_status adopt(struct trainer *trainer, bool with_optimizer, stru
                          origin->model);
     enum weir_status status = read_options(trainer, learner->plan.model, err);
     if (status == WEIR_OK)
-        status = learner_allocate(learner, err);
+        status = trainer_learner_allocate(learner, err);
     if (status != WEIR_OK)
         return status;
     size_t bytes = (size_t)origin->rows * origin->width * sizeof(float);
@@ -56,7 +56,7 @@ static enum weir_status adopt(struct trainer *trainer, bool with_optimizer, stru
 /* Goes on where an earlier session of this run stopped. NOT_FOUND: there is nothing of use. */
 static enum weir_status resume(struct trainer *trainer, struct weir_error *err)
 {
-    const char *path = run_order_path(&trainer->order, "checkpoint");
+    const char *path = trainer_run_order_path(&trainer->order, "checkpoint");
     struct model_plan fresh = trainer->learner.plan;
     enum weir_status status = weir_model_file_read(path, &trainer->origin, err);
     if (status == WEIR_OK && trainer->origin.progress.run != trainer->run)
@@ -96,7 +96,7 @@ static enum weir_status start_from_model(struct trainer *trainer, struct weir_er
     if (status != WEIR_OK)
         return status;
     if (!trainer->mode->learns) {
-        trainer->learner.loss = loss_find(trainer->origin.loss);
+        trainer->learner.loss = trainer_loss_find(trainer->origin.loss);
         if (trainer->learner.loss == NULL)
             return weir_fail(err, WEIR_UNSUPPORTED, "loss '%s' is unknown to this program",
                              trainer->origin.loss);
@@ -108,10 +108,10 @@ static enum weir_status start_from_model(struct trainer *trainer, struct weir_er
     if (status == WEIR_OK)
         status = adopt(trainer, training->carries_optimizer && same_optimizer, err);
     if (status == WEIR_OK)
-        status = learner_widen(&trainer->learner, width, err);
+        status = trainer_learner_widen(&trainer->learner, width, err);
     if (status == WEIR_OK)
         trainer->learner.plan.options =
-            training->model_options; /* trainer_meet() checks the rows */
+            training->model_options; /* trainer_check_batch() checks the rows */
     return status;
 }
 
@@ -122,7 +122,7 @@ static enum weir_status configure_learner(struct trainer *trainer, struct weir_e
     learner->plan.model = training->model;
     learner->plan.options = training->model_options;
     learner->loss = training->loss;
-    learner->optimizer = optimizer_at((size_t)training->optimizer.name);
+    learner->optimizer = trainer_optimizer_at((size_t)training->optimizer.name);
     learner->optimizer_options = training->optimizer;
     if (!trainer->mode->learns)
         return WEIR_OK; /* the model's own width counts */
@@ -153,20 +153,21 @@ void trainer_restore_reported(struct trainer *trainer)
     struct weir_error err;
     if (!trainer->mode->learns || trainer->collector.width == 0 || trainer->progress.samples == 0)
         return;
-    if (collector_read(&trainer->collector, run_order_path(&trainer->order, "reported"), &err) !=
-        WEIR_OK)
+    if (trainer_collector_read(&trainer->collector,
+                               trainer_run_order_path(&trainer->order, "reported"),
+                               &err) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "what was reported before is lost", "error=\"%s\"", err.text);
 }
 
-enum weir_status trainer_meet(struct trainer *trainer, const struct weir_batch *batch,
-                              struct weir_error *err)
+enum weir_status trainer_check_batch(struct trainer *trainer, const struct weir_batch *batch,
+                                     struct weir_error *err)
 {
     struct learner *learner = &trainer->learner;
     trainer->is_checked = true;
     if (!trainer->mode->asks)
         return WEIR_OK;
     if (!learner_has_begun(learner))
-        return learner_begin(learner, batch, trainer->order.seed, err);
+        return trainer_learner_begin(learner, batch, trainer->order.seed, err);
     struct model_plan plan = learner->plan;
     enum weir_status status = plan.model->plan(&plan, batch, err);
     if (status != WEIR_OK)
@@ -207,7 +208,7 @@ static enum weir_status write_model(struct trainer *trainer, const char *name,
         .parameters = learner->parameters,
         .optimizer_state = learner->optimizer_state,
     };
-    return weir_model_file_write(run_order_path(&trainer->order, name), &file, err);
+    return weir_model_file_write(trainer_run_order_path(&trainer->order, name), &file, err);
 }
 
 /* Saves the losses of this epoch so far. They may be ahead of the checkpoint that follows, never behind
@@ -216,7 +217,8 @@ static enum weir_status write_reported(const struct trainer *trainer, struct wei
 {
     if (trainer->collector.width == 0)
         return WEIR_OK;
-    return collector_write(&trainer->collector, run_order_path(&trainer->order, "reported"), err);
+    return trainer_collector_write(&trainer->collector,
+                                   trainer_run_order_path(&trainer->order, "reported"), err);
 }
 
 enum weir_status trainer_checkpoint(struct trainer *trainer, struct weir_error *err)

@@ -22,7 +22,7 @@ static float *room_for(struct trainer *trainer, const struct weir_batch *batch)
 
 static uint32_t width_reported(const struct trainer *trainer)
 {
-    return trainer->order.training.keys.report_losses ? SCORES : 0;
+    return trainer->order.training.keys.shared.report_losses ? SCORES : 0;
 }
 
 static uint32_t width_outputs(const struct trainer *trainer)
@@ -66,7 +66,7 @@ static void collect_scores(struct trainer *trainer, const struct weir_batch *bat
         scores[s * SCORES + 1] =
             (float)((double)norm_of(learner->slopes + s * width, width) / share);
     }
-    collector_add(&trainer->collector, batch, scores);
+    trainer_collector_add(&trainer->collector, batch, scores);
 }
 
 /* Starts the report of samples again: it is about the last epoch. */
@@ -84,7 +84,7 @@ static enum weir_status take_train(struct trainer *trainer, const struct weir_ba
     bool reports = trainer->collector.width > 0;
     double loss = 0.0;
     trainer->learner.losses = reports ? room_for(trainer, batch) : NULL;
-    enum weir_status status = learner_step(&trainer->learner, batch, &loss, err);
+    enum weir_status status = trainer_learner_step(&trainer->learner, batch, &loss, err);
     if (status != WEIR_OK)
         return status;
     struct weir_model_progress *progress = &trainer->progress;
@@ -101,11 +101,11 @@ static enum weir_status take_train(struct trainer *trainer, const struct weir_ba
 static enum weir_status take_predict(struct trainer *trainer, const struct weir_batch *batch,
                                      struct weir_error *err)
 {
-    enum weir_status status = learner_forward(&trainer->learner, batch, err);
+    enum weir_status status = trainer_learner_forward(&trainer->learner, batch, err);
     if (status != WEIR_OK)
         return status;
-    learner_predict(&trainer->learner, batch);
-    collector_add(&trainer->collector, batch, trainer->learner.outputs);
+    trainer_learner_predict(&trainer->learner, batch);
+    trainer_collector_add(&trainer->collector, batch, trainer->learner.outputs);
     return WEIR_OK;
 }
 
@@ -113,7 +113,7 @@ static enum weir_status take_score(struct trainer *trainer, const struct weir_ba
                                    struct weir_error *err)
 {
     float *scores = room_for(trainer, batch);
-    enum weir_status status = learner_score(&trainer->learner, batch, scores, err);
+    enum weir_status status = trainer_learner_score(&trainer->learner, batch, scores, err);
     if (status == WEIR_OK)
         collect_scores(trainer, batch, scores, true);
     return status;
@@ -123,9 +123,9 @@ static enum weir_status take_gradient(struct trainer *trainer, const struct weir
                                       struct weir_error *err)
 {
     float *losses = room_for(trainer, batch); /* at least one float a sample */
-    enum weir_status status = learner_score(&trainer->learner, batch, losses, err);
+    enum weir_status status = trainer_learner_score(&trainer->learner, batch, losses, err);
     if (status == WEIR_OK)
-        collector_add(&trainer->collector, batch, trainer->learner.slopes);
+        trainer_collector_add(&trainer->collector, batch, trainer->learner.slopes);
     return status;
 }
 
@@ -133,9 +133,9 @@ static enum weir_status take_embed(struct trainer *trainer, const struct weir_ba
                                    struct weir_error *err)
 {
     float *embeddings = room_for(trainer, batch);
-    enum weir_status status = learner_embed(&trainer->learner, batch, embeddings, err);
+    enum weir_status status = trainer_learner_embed(&trainer->learner, batch, embeddings, err);
     if (status == WEIR_OK)
-        collector_add(&trainer->collector, batch, embeddings);
+        trainer_collector_add(&trainer->collector, batch, embeddings);
     return status;
 }
 
@@ -150,7 +150,7 @@ static enum weir_status take_features(struct trainer *trainer, const struct weir
                                       struct weir_error *err)
 {
     uint32_t width = 0;
-    enum weir_status status = features_width(batch, &width, err);
+    enum weir_status status = trainer_features_width(batch, &width, err);
     if (status == WEIR_OK && trainer->collector.width != 0 && width != trainer->collector.width)
         status = weir_fail(err, WEIR_INVALID, "a batch has %u numbers per sample, the first had %u",
                            width, trainer->collector.width);
@@ -158,8 +158,8 @@ static enum weir_status take_features(struct trainer *trainer, const struct weir
         return status;
     trainer->collector.width = width;
     float *features = room_for(trainer, batch);
-    features_take(batch, width, features);
-    collector_add(&trainer->collector, batch, features);
+    trainer_features_take(batch, width, features);
+    trainer_collector_add(&trainer->collector, batch, features);
     return WEIR_OK;
 }
 
@@ -173,7 +173,7 @@ static const struct run_mode MODES[] = {
     {"features", false, false, width_unknown, take_features},
 };
 
-const struct run_mode *run_mode_find(const char *name)
+const struct run_mode *trainer_run_mode_find(const char *name)
 {
     for (size_t i = 0; i < WEIR_COUNT(MODES); i++) {
         if (weir_str_equal(MODES[i].name, name))

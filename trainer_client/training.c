@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const LOSSES[] = {"logistic", "softmax", "squared",
-                                     NULL}; /* as loss_at() counts */
 static const char *const DEVICES[] = {"auto", "cpu", NULL};
 static const char *const CARRIED[] = {"weights", "optimizer", NULL};
 
@@ -17,36 +15,19 @@ static const struct cfg_key TRAINING[] = {
     CFG_NODE(struct training_keys, checkpoint,
              .doc = "{every: 60s}: how much work a crash may cost"),
     CFG_TEXTS(struct training_keys, carry,
-              .doc = "what a start from a model takes over: weights (always), optimizer"),
+              .doc = "parts that a start from a model takes over: weights (always), optimizer"),
     CFG_TEXTS(
         struct training_keys, slices,
         .doc =
             "tensors, at most 7, that metrics may be told apart by (evaluation.metrics, by: NAME), the "
             "country of a click for example; models do not see them"),
-    CFG_CHOICE(struct training_keys, loss, .fallback = "logistic", .choices = LOSSES,
+    CFG_CHOICE(struct training_keys, loss, .fallback = "logistic", .choices = TRAINER_LOSS_NAMES,
                .doc = "logistic (two classes), softmax (several), squared (a number)"),
-    CFG_U64(struct training_keys, epochs, .fallback = "1", .min = 1, .max = 100000,
-            .doc = "passes over the sample set of a trigger"),
-    CFG_U64(struct training_keys, seed, .fallback = "1", .doc = "of shuffling and initial weights"),
-    CFG_TEXT(struct training_keys, start_from, .fallback = "previous",
-             .doc = "previous (the newest model), scratch, a model's number, or a file"),
-    CFG_U64(struct training_keys, retries, .fallback = "3", .max = 100,
-            .doc = "how often a trainer that fails is started again"),
-    CFG_DURATION(struct training_keys, patience, .fallback = "10m", .min = 1000000,
-                 .doc = "a trainer that says nothing for so long, hung or stopped, has failed"),
-    CFG_U64(
-        struct training_keys, gpus, .fallback = "0", .max = 64,
-        .doc =
-            "slots of the system file's `gpus` that each trainer holds while it works; built-in models "
-            "compute on the CPU all the same"),
+    CFG_TRAINING_ROWS(struct training_keys, shared.),
     CFG_CHOICE(struct training_keys, device, .fallback = "auto", .choices = DEVICES,
-               .doc = "where the model computes"),
+               .doc = "device that the model computes on; built-in models use the CPU in any case"),
     CFG_U64(struct training_keys, ranks, .fallback = "1",
             .doc = "trainer processes that share each batch; built-in models: 1"),
-    CFG_BOOL(
-        struct training_keys, report_losses, .fallback = "false",
-        .doc = "keep what each sample cost in the last epoch: a coreset by loss or grad_norm then "
-               "scores only what the newest model was not trained on"),
     CFG_TEXT(
         struct training_keys, group, .fallback = "",
         .doc =
@@ -65,8 +46,9 @@ static const struct cfg_key CHECKPOINT[] = {
     CFG_END,
 };
 
-enum weir_status training_read_model(const struct model *model, const struct weir_yaml_node *node,
-                                     void *options, struct weir_error *err)
+enum weir_status trainer_training_read_model(const struct model *model,
+                                             const struct weir_yaml_node *node, void *options,
+                                             struct weir_error *err)
 {
     weir_require(model->options_size <= MODEL_OPTIONS_MAX);
     memset(options, 0, MODEL_OPTIONS_MAX);
@@ -128,8 +110,8 @@ static enum weir_status check(const struct training *training, const struct weir
     return WEIR_OK;
 }
 
-enum weir_status training_read(const struct weir_yaml_node *root, struct training *ret_training,
-                               struct weir_error *err)
+enum weir_status trainer_training_read(const struct weir_yaml_node *root,
+                                       struct training *ret_training, struct weir_error *err)
 {
     struct training training = {0};
     const struct weir_yaml_node *section = weir_yaml_get(root, "training");
@@ -140,7 +122,7 @@ enum weir_status training_read(const struct weir_yaml_node *root, struct trainin
     if (status == WEIR_OK)
         status = read_model(&training, err);
     if (status == WEIR_OK)
-        status = cfg_read(OPTIMIZER_OPTIONS, CFG_CLOSED, training.keys.optimizer,
+        status = cfg_read(TRAINER_OPTIMIZER_OPTIONS, CFG_CLOSED, training.keys.optimizer,
                           "training.optimizer", NULL, &training.optimizer, err);
     struct checkpoint_options checkpoint = {0};
     if (status == WEIR_OK)
@@ -154,13 +136,13 @@ enum weir_status training_read(const struct weir_yaml_node *root, struct trainin
         status = check(&training, section, err);
     if (status != WEIR_OK)
         return status;
-    training.loss = loss_at((size_t)training.keys.loss);
+    training.loss = trainer_loss_at((size_t)training.keys.loss);
     training.checkpoint_us = checkpoint.every;
     *ret_training = training;
     return WEIR_OK;
 }
 
-void training_print(const struct training *training, struct weir_buf *out)
+void trainer_training_print(const struct training *training, struct weir_buf *out)
 {
     struct checkpoint_options checkpoint = {.every = training->checkpoint_us};
     weir_buf_printf(out, "training:\n  model:\n    name: %s\n", training->model->name);
@@ -171,24 +153,24 @@ void training_print(const struct training *training, struct weir_buf *out)
         weir_buf_printf(out, "%s%s", i > 0 ? ", " : "", training->tells.slices[i]);
     weir_buf_printf(out, "]\n  carry: [weights%s]\n  optimizer:\n",
                     training->carries_optimizer ? ", optimizer" : "");
-    cfg_print(OPTIMIZER_OPTIONS, &training->optimizer, 4, out);
+    cfg_print(TRAINER_OPTIMIZER_OPTIONS, &training->optimizer, 4, out);
     weir_buf_append_text(out, "  checkpoint:\n");
     cfg_print(CHECKPOINT, &checkpoint, 4, out);
 }
 
-void training_describe(struct weir_buf *out)
+void trainer_training_describe(struct weir_buf *out)
 {
     weir_buf_append_text(out, "## training\n\nWhich model learns how.\n\n");
     cfg_document(TRAINING, out);
     weir_buf_append_text(out, "\n### training.optimizer\n\n");
-    cfg_document(OPTIMIZER_OPTIONS, out);
+    cfg_document(TRAINER_OPTIMIZER_OPTIONS, out);
     weir_buf_append_text(out, "\n### training.checkpoint\n\n");
     cfg_document(CHECKPOINT, out);
     cfg_registry_document(&TRAINER_MODELS, "### training.model", out);
 }
 
-int64_t training_next_checkpoint_ms(const struct training *training, int64_t began_ms,
-                                    int64_t done_ms)
+int64_t trainer_training_next_checkpoint_ms(const struct training *training, int64_t began_ms,
+                                            int64_t done_ms)
 {
     int64_t every_ms = training->checkpoint_us / 1000, took_ms = done_ms - began_ms;
 

@@ -1,10 +1,9 @@
-/* The section `training` of a pipeline file: which model learns how. Owned by the trainer; the
- * orchestrator reads the few keys that concern it (epochs, seed, start_from, retries, gpus) from the same
- * text. */
+/* The section `training` of a pipeline file: which model learns how. Owned by the trainer; orchestrator and selector
+ * read the keys of struct cfg_training from the same text. */
 #ifndef WEIR_TRAINER_CLIENT_TRAINING_H
 #define WEIR_TRAINER_CLIENT_TRAINING_H
 
-#include "core/config/schema.h"
+#include "core/config/sections.h"
 #include "trainer_client/groups.h"
 #include "trainer_client/models/loss.h"
 #include "trainer_client/models/model.h"
@@ -17,18 +16,12 @@ struct training {
     struct training_keys {
         const struct weir_yaml_node *model;
         int loss;
-        uint64_t epochs;
-        uint64_t seed;
-        const char *start_from;
+        struct cfg_training shared;
         struct cfg_texts carry, slices;
         const struct weir_yaml_node *optimizer;
         const struct weir_yaml_node *checkpoint;
-        uint64_t retries;
-        int64_t patience;
-        uint64_t gpus;
         int device;
         uint64_t ranks;
-        bool report_losses;
         const char *group;
     } keys;
     /* As understood. */
@@ -43,19 +36,21 @@ struct training {
 
 /* Reads the section from the root of a pipeline file. Texts are borrowed from the document. A
  * missing section is an error: a pipeline trains. */
-enum weir_status training_read(const struct weir_yaml_node *root, struct training *ret_training,
-                               struct weir_error *err) WEIR_MUST_USE;
-void training_print(const struct training *training, struct weir_buf *out);
-void training_describe(struct weir_buf *out);
+enum weir_status trainer_training_read(const struct weir_yaml_node *root,
+                                       struct training *ret_training,
+                                       struct weir_error *err) WEIR_MUST_USE;
+void trainer_training_print(const struct training *training, struct weir_buf *out);
+void trainer_training_describe(struct weir_buf *out);
 
 /* Returns when the next checkpoint begins at the earliest, after one that took from `began_ms` to `done_ms`: a large
  * model may take longer to write than the time between two, and at least half of the time is for training. */
-int64_t training_next_checkpoint_ms(const struct training *training, int64_t began_ms,
-                                    int64_t done_ms);
+int64_t trainer_training_next_checkpoint_ms(const struct training *training, int64_t began_ms,
+                                            int64_t done_ms);
 
 /* Reads the options of `model` from a mapping (NULL: all defaults) into `options`
  * (MODEL_OPTIONS_MAX bytes). */
-enum weir_status training_read_model(const struct model *model, const struct weir_yaml_node *node,
-                                     void *options, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status trainer_training_read_model(const struct model *model,
+                                             const struct weir_yaml_node *node, void *options,
+                                             struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -9,17 +9,17 @@ static void close_erasure(void *state)
 {
     struct erasure_bench *bench = state;
 
-    if (!bench)
+    if (bench == NULL)
         return;
     table_close(bench->table);
     rig_stop(bench->rig);
     free(bench);
 }
 
-static enum weir_status open_erasure(const char *directory, double scale, void **ret_state,
-                                     struct weir_error *err)
+static enum weir_status erasure_record(const char *directory, double scale, void **ret_state,
+                                       struct weir_error *err)
 {
-    struct erasure_bench *bench = weir_calloc(1, sizeof *bench);
+    struct erasure_bench *bench = weir_calloc(1, sizeof(*bench));
     enum weir_status status;
 
     bench->directory = directory;
@@ -49,7 +49,7 @@ static const struct bench ERASURE = {
     .summary = "what forgetting costs",
     .figures = FIGURES,
     .figure_count = WEIR_COUNT(FIGURES),
-    .open = open_erasure,
+    .open = erasure_record,
     .close = close_erasure,
 };
 

@@ -37,7 +37,7 @@ static void put_line(const struct people *people, size_t line, const char *name,
     weir_buf_printf(out, "{\"ts\":%zu,\"user\":\"%s\",\"text\":\"", line + 1, name);
     for (; out->size < end; noise = weir_mix64(noise)) {
         char word[20];
-        size_t size = (size_t)snprintf(word, sizeof word, "%016" PRIx64 " ", noise);
+        size_t size = (size_t)snprintf(word, sizeof(word), "%016" PRIx64 " ", noise);
 
         weir_buf_append(out, word, size < end - out->size ? size : end - out->size);
     }
@@ -99,8 +99,8 @@ static enum weir_status seal_all(struct erasure_bench *bench, struct weir_error 
 
     if (status != WEIR_OK || scrubbed.erasures.count == 0)
         return status;
-    numbers = weir_calloc(scrubbed.erasures.count, sizeof *numbers);
-    memcpy(numbers, scrubbed.erasures.at, scrubbed.erasures.count * sizeof *numbers);
+    numbers = weir_calloc(scrubbed.erasures.count, sizeof(*numbers));
+    memcpy(numbers, scrubbed.erasures.at, scrubbed.erasures.count * sizeof(*numbers));
     const struct msg_erase_search search = {.erasures = {numbers, scrubbed.erasures.count},
                                             .cluster = ""};
     const struct rig_question question = {RIG_STORAGE, MSG_erase_search, &search,
@@ -115,15 +115,15 @@ static enum weir_status count_verified(struct erasure_bench *bench, const struct
     const struct msg_erase_reports_ask ask = {.erasures = *numbers};
     const struct rig_question question = {RIG_STORAGE, MSG_erase_reports_ask, &ask,
                                           MSG_erase_reports};
-    struct msg_erase_reports told;
-    enum weir_status status = rig_ask(bench->rig, &question, &told, err);
+    struct msg_erase_reports reported;
+    enum weir_status status = rig_ask(bench->rig, &question, &reported, err);
 
     *ret_count = 0;
-    for (size_t i = 0; status == WEIR_OK && i < told.erasures.count; i++) {
-        *ret_count += told.states.at[i] == VERIFIED;
-        if (told.found.at[i] > 0)
+    for (size_t i = 0; status == WEIR_OK && i < reported.erasures.count; i++) {
+        *ret_count += reported.states.at[i] == VERIFIED;
+        if (reported.found.at[i] > 0)
             status = weir_fail(err, WEIR_INTERNAL, "erasure %" PRIu64 ": found %" PRIu64 " places",
-                               told.erasures.at[i], told.found.at[i]);
+                               reported.erasures.at[i], reported.found.at[i]);
     }
     return status;
 }

@@ -33,7 +33,8 @@ enum weir_status prepare_plain(void *state, struct weir_error *err)
                                     .row = put_row,
                                     .owner = bench};
 
-    return bench->table ? WEIR_OK : table_open(rig_postgres(bench->rig), &plan, &bench->table, err);
+    return bench->table != NULL ? WEIR_OK
+                                : table_open(rig_postgres(bench->rig), &plan, &bench->table, err);
 }
 
 /* ---- one run ---- */
@@ -47,10 +48,10 @@ static bool overwrite_lines(int fd, size_t count)
 {
     char blank[LINE_BYTES];
 
-    memset(blank, ' ', sizeof blank - 1);
-    blank[sizeof blank - 1] = '\n';
+    memset(blank, ' ', sizeof(blank) - 1);
+    blank[sizeof(blank) - 1] = '\n';
     for (size_t i = 0; i < count; i++) {
-        if (pwrite(fd, blank, sizeof blank, (off_t)(i * LINE_BYTES)) != (ssize_t)sizeof blank)
+        if (pwrite(fd, blank, sizeof(blank), (off_t)(i * LINE_BYTES)) != (ssize_t)sizeof(blank))
             return false;
     }
     return fdatasync(fd) == 0;
@@ -64,7 +65,7 @@ static bool search(int fd, const char *name, uint8_t *buffer)
     ssize_t got;
 
     while ((got = weir_read_at(fd, buffer + kept, SEARCH_BYTES, at)) > 0) {
-        if (memmem(buffer, kept + (size_t)got, name, size))
+        if (memmem(buffer, kept + (size_t)got, name, size) != NULL)
             return true;
         at += (uint64_t)got;
         size_t end = kept + (size_t)got;

@@ -1,4 +1,4 @@
-/* What the figures of bench_orchestrator share. */
+/* State shared by the figures of bench_orchestrator. */
 #ifndef BENCHMARKS_ORCHESTRATOR_BENCH_H
 #define BENCHMARKS_ORCHESTRATOR_BENCH_H
 
@@ -18,7 +18,7 @@ enum weir_status prepare_delta(void *state, struct weir_error *err);
 bench_side_fn store_delta, store_whole, load_delta, load_both, load_whole, delta_size, whole_size,
     zstd_size;
 
-/* Of a pipeline whose every sample is a trigger, medians from where a trigger fires: until its
+/* Times in a pipeline whose every sample is a trigger, medians from the firing of a trigger: until its
  * first batch is in the trainer, until its model is measured. Parts go to stderr. */
 bench_side_fn reach_the_trainer, ten_a_second, go_through_a_cycle, four_a_second;
 

@@ -54,7 +54,7 @@ static enum weir_status write_inputs(const char *directory, const char *file,
 static enum weir_status run_pipeline(const char *directory, struct weir_buf *ret_report,
                                      struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *bin = weir_platform_own_directory();
+    WEIR_AUTO_FREE char *bin = orchestrator_platform_own_directory();
     WEIR_AUTO_FREE char *orchestrator = weir_format("%s/orchestrator", bin);
     WEIR_AUTO_FREE char *weir = weir_format("%s/weir", bin);
     WEIR_AUTO_FREE char *file = weir_format("%s/cycles.yaml", directory);
@@ -71,9 +71,11 @@ static enum weir_status run_pipeline(const char *directory, struct weir_buf *ret
     if (status == WEIR_OK)
         status = write_inputs(directory, file, err);
     if (status == WEIR_OK)
-        status = weir_spawn_wait(&(struct weir_spawn){.argv = run, .log_path = log}, err);
+        status = orchestrator_spawn_wait(&(struct orchestrator_spawn){.argv = run, .log_path = log},
+                                         err);
     if (status == WEIR_OK)
-        status = weir_spawn_wait(&(struct weir_spawn){.argv = ask, .log_path = report}, err);
+        status = orchestrator_spawn_wait(
+            &(struct orchestrator_spawn){.argv = ask, .log_path = report}, err);
     return status == WEIR_OK ? weir_file_read(report, REPORT_BYTES_MAX, ret_report, err) : status;
 }
 
@@ -87,7 +89,7 @@ static double seconds_of(const json_t *timeline, const char *step)
                                                                          : -1;
 }
 
-/* The median over the triggers behind the warm-up that took both steps; 0: none did. */
+/* The median over the triggers after the warm-up that took both steps; 0: none did. */
 static double median_between(const json_t *triggers, const char *from, const char *to)
 {
     double values[CYCLES];

@@ -31,8 +31,8 @@ static void windows_init(struct windows *windows, const struct orchestrator_benc
     struct weir_rng rng;
     weir_rng_init(&rng, 1);
     windows->rows = (size_t)(1000 * bench->scale) + 1;
-    windows->reference = weir_calloc(windows->rows * WIDTH, sizeof *windows->reference);
-    windows->current = weir_calloc(windows->rows * WIDTH, sizeof *windows->current);
+    windows->reference = weir_calloc(windows->rows * WIDTH, sizeof(*windows->reference));
+    windows->current = weir_calloc(windows->rows * WIDTH, sizeof(*windows->current));
     for (size_t i = 0; i < windows->rows * WIDTH; i++) {
         windows->reference[i] = (float)(weir_rng_unit(&rng) + weir_rng_unit(&rng));
         windows->current[i] = (float)(weir_rng_unit(&rng) + weir_rng_unit(&rng));
@@ -100,13 +100,14 @@ static enum weir_status run_script(const struct orchestrator_bench *bench,
     WEIR_AUTO_FREE char *script = weir_strdup(SCRIPT);
     WEIR_AUTO_FREE char *how = weir_strdup(way);
     char *const argv[] = {python, script, rows, width, permutations, how, NULL};
-    const struct weir_spawn spawn = {.argv = argv, .directory = bench->directory, .log_path = log};
+    const struct orchestrator_spawn spawn = {
+        .argv = argv, .directory = bench->directory, .log_path = log};
     (void)unlink(log);
     enum weir_status status =
         weir_file_write_atomic(reference, weir_bytes(windows->reference, bytes), err);
     if (status == WEIR_OK)
         status = weir_file_write_atomic(current, weir_bytes(windows->current, bytes), err);
-    return status == WEIR_OK ? weir_spawn_wait(&spawn, err) : status;
+    return status == WEIR_OK ? orchestrator_spawn_wait(&spawn, err) : status;
 }
 
 /* The script prints seconds, distance and p-value; the last is of other permutations. */

@@ -52,7 +52,7 @@ enum weir_status prepare_models(void *state, struct weir_error *err)
         return WEIR_OK;
     bench->has_models = true;
     size_t rows = (size_t)(ROWS * bench->scale) + 1;
-    WEIR_AUTO_FREE float *parameters = weir_calloc(rows * WIDTH, sizeof *parameters);
+    WEIR_AUTO_FREE float *parameters = weir_calloc(rows * WIDTH, sizeof(*parameters));
     struct weir_rng rng;
     weir_rng_init(&rng, 1);
     for (size_t i = 0; i < rows * WIDTH; i++)
@@ -82,7 +82,7 @@ static struct weir_bytes view(const struct mapping *mapping)
     return weir_bytes(mapping->at, mapping->size);
 }
 
-/* What was read before does not count: the next one comes from the disk. */
+/* Drops a file from the page cache, so that the next read comes from the disk. */
 static enum weir_status forget(const struct orchestrator_bench *bench, const char *name,
                                struct weir_error *err)
 {
@@ -119,7 +119,7 @@ enum weir_status store_delta(void *state, double *ret_rate, struct weir_error *e
         status = map(bench, "model", &model, err);
     int64_t since_ns = weir_now_ns();
     if (status == WEIR_OK)
-        status = model_delta_write(path, view(&model), view(&base), &written, err);
+        status = orchestrator_model_delta_write(path, view(&model), view(&base), &written, err);
     *ret_rate = rate(model.size, since_ns);
     weir_file_unmap(base.at, base.size);
     weir_file_unmap(model.at, model.size);
@@ -168,7 +168,8 @@ static enum weir_status load(const struct orchestrator_bench *bench, bool base_i
     if (status == WEIR_OK)
         status = map(bench, "delta", &delta, err);
     if (status == WEIR_OK)
-        status = model_delta_apply(view(&delta), view(&base), MODEL_BYTES_MAX, &model, err);
+        status =
+            orchestrator_model_delta_apply(view(&delta), view(&base), MODEL_BYTES_MAX, &model, err);
     *ret_rate = rate(model.size, since_ns);
     weir_file_unmap(base.at, base.size);
     weir_file_unmap(delta.at, delta.size);

@@ -8,7 +8,7 @@
 static enum weir_status open_orchestrator(const char *directory, double scale, void **ret_state,
                                           struct weir_error *err)
 {
-    struct orchestrator_bench *bench = weir_calloc(1, sizeof *bench);
+    struct orchestrator_bench *bench = weir_calloc(1, sizeof(*bench));
     (void)err;
     bench->directory = directory;
     bench->scale = scale;

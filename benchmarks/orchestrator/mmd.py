@@ -36,7 +36,7 @@ def kernel_of(rows):
 
 
 def batched(kernel, count, permutations, draw):
-    """Of each column of `first`, the sums of the kernel inside and across the two groups."""
+    """Returns, for each column of `first`, the sums of the kernel inside and across the two groups."""
     rows = len(kernel)
     first = np.zeros((rows, permutations + 1), dtype=np.float32)
     first[:count, 0] = 1

@@ -1,4 +1,4 @@
-/* What the figures of the preprocessing benchmark share: a platform with two workers, and the data sets
+/* State shared by the figures of the preprocessing benchmark: a platform with two workers, and the data sets
  * that figures make when they are first asked for. */
 #ifndef BENCHMARKS_PREPROCESS_BENCH_H
 #define BENCHMARKS_PREPROCESS_BENCH_H

@@ -1,6 +1,5 @@
-/* What a dispatcher can do with one core: leases, and the heartbeats of thousands; and how long it is away when it is
- * killed. Workers and consumers are
- * simulated (simulated.h); the dispatcher, its Postgres and the sockets are real. */
+/* Throughput of a dispatcher with one core: leases, and the heartbeats of thousands; and the time it is away when it is
+ * killed. Workers and consumers are simulated (simulated.h); the dispatcher, its Postgres and the sockets are real. */
 #include "benchmarks/preprocess/bench.h"
 #include "benchmarks/preprocess/simulated.h"
 

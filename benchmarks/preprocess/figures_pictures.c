@@ -44,7 +44,7 @@ static enum weir_status write_pictures(struct corpus *corpus, struct weir_error 
     return status;
 }
 
-/* Whether the plain loop makes what Weir's operators make. */
+/* Fails unless the plain loop makes the same pictures as Weir's operators. */
 static enum weir_status compare(struct preprocess_bench *bench, struct weir_error *err)
 {
     for (size_t i = 0; i < COMPARED; i++) {
@@ -64,7 +64,7 @@ static enum weir_status compare(struct preprocess_bench *bench, struct weir_erro
 enum weir_status prepare_pictures(void *state, struct weir_error *err)
 {
     struct preprocess_bench *bench = state;
-    if (bench->plain)
+    if (bench->plain != NULL)
         return WEIR_OK;
     bench->pictures = (struct corpus){
         .directory = weir_format("%s/pictures", bench->directory),
@@ -88,8 +88,6 @@ enum weir_status prepare_pictures(void *state, struct weir_error *err)
 
 void pictures_fini(struct preprocess_bench *bench)
 {
-    for (size_t i = 0; i < CORPUS_FILES; i++)
-        bench->pictures.fds[i] = -1; /* it has no files that stay open */
     workload_fini(&bench->picture_batches);
     corpus_fini(&bench->pictures);
     plain_free(bench->plain);

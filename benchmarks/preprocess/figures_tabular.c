@@ -16,7 +16,7 @@ enum {
     UNEVEN_BATCH = 256,
     FEW = 4000,
     FEW_BATCH = 4,
-    LANES = BENCH_WORKERS,
+    THREADS = BENCH_WORKERS,
 };
 
 static const char SOURCE[] = "    source: {path: %s, %s, import: reference, settle: 0s}\n"
@@ -47,9 +47,9 @@ static const struct {
     [CORPUS_FEW] = {"few", FEW, 4, corpus_make_lines},
 };
 
-/* What a kind of workload is asked for: the operators, and how its batches are to come.
- * `label` is a line of the dataset. */
-struct wish {
+/* A kind of workload: its operators, and the form of its batches. `label` is a line of the
+ * dataset. */
+struct workload_spec {
     const char *name;
     enum tabular_corpus corpus;
     const char *format, *label, *operators;
@@ -57,7 +57,7 @@ struct wish {
     const char *how;
 };
 
-static const struct wish WISHES[TABULAR_WORKLOADS] = {
+static const struct workload_spec SPECS[TABULAR_WORKLOADS] = {
     [CLICKS_EXACT] = {"clicks", CORPUS_CLICKS, RECORD_FORMAT, LABEL, CLICKS, BATCH,
                       "order: deterministic"},
     [CLICKS_AT_MOST_ONCE] = {"clicks_once", CORPUS_CLICKS, RECORD_FORMAT, LABEL, CLICKS, BATCH,
@@ -80,7 +80,7 @@ static const struct wish WISHES[TABULAR_WORKLOADS] = {
 static enum weir_status need_corpus(struct preprocess_bench *bench, enum tabular_workload which,
                                     struct weir_error *err)
 {
-    enum tabular_corpus kind = WISHES[which].corpus;
+    enum tabular_corpus kind = SPECS[which].corpus;
     struct corpus *corpus = &bench->corpora[kind];
     bench->tabular[which].corpus = corpus;
     if (corpus->samples > 0)
@@ -93,20 +93,20 @@ static enum weir_status need_corpus(struct preprocess_bench *bench, enum tabular
 static enum weir_status need(struct preprocess_bench *bench, enum tabular_workload which,
                              struct weir_error *err)
 {
-    const struct wish *wish = &WISHES[which];
+    const struct workload_spec *spec = &SPECS[which];
     struct workload *workload = &bench->tabular[which];
     if (workload->config != NULL)
         return WEIR_OK;
-    workload->epochs = CORPORA[wish->corpus].epochs;
+    workload->epochs = CORPORA[spec->corpus].epochs;
     enum weir_status status = need_corpus(bench, which, err);
     if (status != WEIR_OK)
         return status;
     WEIR_AUTO_FREE char *source =
-        weir_format(SOURCE, workload->corpus->directory, wish->format, wish->label);
+        weir_format(SOURCE, workload->corpus->directory, spec->format, spec->label);
     WEIR_AUTO_FREE char *section = weir_format("  operators: [%s]\n"
                                                "  batch: {samples: %d, shuffle: full, %s}\n",
-                                               wish->operators, wish->batch, wish->how);
-    return workload_prepare(workload, bench->rig, wish->name, source, section, err);
+                                               spec->operators, spec->batch, spec->how);
+    return workload_prepare(workload, bench->rig, spec->name, source, section, err);
 }
 
 /* One job; its audit, and that it made the same batches as all before, are looked at. */
@@ -128,7 +128,7 @@ static enum weir_status deliver(struct preprocess_bench *bench, enum tabular_wor
     return run_job(bench, which, &tally, ret_rate, err);
 }
 
-/* Of rectangles as wide as the longest line of their batch, the share that is filled. */
+/* Measures the share that is filled of rectangles as wide as the longest line of their batch. */
 static enum weir_status fill(struct preprocess_bench *bench, enum tabular_workload which,
                              double *ret_share, struct weir_error *err)
 {
@@ -151,7 +151,7 @@ void tabular_fini(struct preprocess_bench *bench)
 
 /* ---- the same operators in one process ---- */
 
-struct lane {
+struct thread {
     pthread_t thread;
     const struct workload *workload;
     struct workload_share share;
@@ -160,42 +160,43 @@ struct lane {
     struct weir_error err;
 };
 
-static void *run_lane(void *argument)
+static void *run_thread(void *argument)
 {
-    struct lane *lane = argument;
-    lane->status = workload_run_share(lane->workload, lane->share, &lane->tally, &lane->err);
+    struct thread *thread = argument;
+    thread->status =
+        workload_run_share(thread->workload, thread->share, &thread->tally, &thread->err);
     return NULL;
 }
 
-static enum weir_status join(struct lane *lanes, struct tally *sum, struct weir_error *err)
+static enum weir_status join(struct thread *threads, struct tally *sum, struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
-    for (size_t i = 0; i < LANES; i++) {
-        weir_require(pthread_join(lanes[i].thread, NULL) == 0);
-        sum->samples += lanes[i].tally.samples;
-        sum->batches += lanes[i].tally.batches;
-        sum->digest += lanes[i].tally.digest;
-        if (lanes[i].status != WEIR_OK) {
-            status = lanes[i].status;
-            *err = lanes[i].err;
+    for (size_t i = 0; i < THREADS; i++) {
+        weir_require(pthread_join(threads[i].thread, NULL) == 0);
+        sum->samples += threads[i].tally.samples;
+        sum->batches += threads[i].tally.batches;
+        sum->digest += threads[i].tally.digest;
+        if (threads[i].status != WEIR_OK) {
+            status = threads[i].status;
+            *err = threads[i].err;
         }
     }
     return status;
 }
 
-/* As many threads as Weir has workers, each with every LANES-th batch. */
-static enum weir_status run_lanes(struct workload *workload, double *ret_rate,
-                                  struct weir_error *err)
+/* Runs as many threads as Weir has workers, each with every THREADS-th batch. */
+static enum weir_status run_threads(struct workload *workload, double *ret_rate,
+                                    struct weir_error *err)
 {
-    struct lane lanes[LANES] = {0};
+    struct thread threads[THREADS] = {0};
     struct tally sum = {0};
     int64_t started = weir_now_ns();
-    for (size_t i = 0; i < LANES; i++) {
-        lanes[i].workload = workload;
-        lanes[i].share = (struct workload_share){.first = i, .step = LANES};
-        weir_require(pthread_create(&lanes[i].thread, NULL, run_lane, &lanes[i]) == 0);
+    for (size_t i = 0; i < THREADS; i++) {
+        threads[i].workload = workload;
+        threads[i].share = (struct workload_share){.first = i, .step = THREADS};
+        weir_require(pthread_create(&threads[i].thread, NULL, run_thread, &threads[i]) == 0);
     }
-    enum weir_status status = join(lanes, &sum, err);
+    enum weir_status status = join(threads, &sum, err);
     *ret_rate = (double)workload->samples * 1e9 / (double)(weir_now_ns() - started);
     return status == WEIR_OK ? workload_check(workload, &sum, err) : status;
 }
@@ -299,7 +300,7 @@ enum weir_status clicks_relaxed(void *state, double *ret_rate, struct weir_error
 
 enum weir_status clicks_here(void *state, double *ret_rate, struct weir_error *err)
 {
-    return run_lanes(&((struct preprocess_bench *)state)->tabular[CLICKS_EXACT], ret_rate, err);
+    return run_threads(&((struct preprocess_bench *)state)->tabular[CLICKS_EXACT], ret_rate, err);
 }
 
 enum weir_status lines_there(void *state, double *ret_rate, struct weir_error *err)

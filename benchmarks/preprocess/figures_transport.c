@@ -1,6 +1,6 @@
-/* How large batches reach a reader on the same host: in memory that it lends, or in frames over ipc (decision 006), or
- * in frames over TCP, encrypted (decision 008). A process of its own makes them and sends them; all its CPU time and
- * the reader's count. */
+/* Transport of large batches to a reader on the same host: in memory that it lends, or in frames over ipc (decision
+ * 006), or in frames over TCP, encrypted (decision 008). A process of its own makes them and sends them; all its CPU
+ * time and the reader's count. */
 #include "benchmarks/preprocess/bench.h"
 
 #include "core/base/clock.h"
@@ -24,7 +24,7 @@ struct maker {
     uint8_t made; /* differs from one batch to the next */
 };
 
-/* As a worker does: what its operators have made is copied to the loan. */
+/* Copies the output of operators to the loan, as a worker does. */
 static bool lend_out(struct maker *maker, struct weir_bytes sent, const uint8_t *bytes)
 {
     struct weir_loan loan;
@@ -137,7 +137,7 @@ static enum weir_status carry(const char *endpoint, size_t size, bool lends, dou
     weir_require(maker >= 0);
     if (maker == 0)
         make(endpoint, size, self, ends[1]);
-    weir_require(read(ends[0], address, sizeof address) > 0);
+    weir_require(read(ends[0], address, sizeof(address)) > 0);
     enum weir_status status = read_all(&reader, address, err);
     kill(maker, SIGKILL);
     waitpid(maker, NULL, 0);

@@ -8,7 +8,7 @@
 static void close_preprocess(void *state)
 {
     struct preprocess_bench *bench = state;
-    if (!bench)
+    if (bench == NULL)
         return;
     pictures_fini(bench);
     limit_fini(bench);
@@ -20,7 +20,7 @@ static void close_preprocess(void *state)
 static enum weir_status open_preprocess(const char *directory, double scale, void **ret_state,
                                         struct weir_error *err)
 {
-    struct preprocess_bench *bench = weir_calloc(1, sizeof *bench);
+    struct preprocess_bench *bench = weir_calloc(1, sizeof(*bench));
     bench->directory = directory;
     bench->scale = scale;
     slow_samples_allow();

@@ -43,7 +43,7 @@ static void plan_draws(struct plain *plain, struct drawn *drawn, size_t index)
     struct weir_error err;
     struct operator_plan plan = {0};
     const struct operator_schema schema = {
-        .count = 1, .column = {column_about("picture", COLUMN_PICTURES, WEIR_U8, 3)}};
+        .count = 1, .column = {preprocess_column_about("picture", COLUMN_PICTURES, WEIR_U8, 3)}};
     const struct weir_yaml_node *node = weir_yaml_at(weir_yaml_root(plain->document), index);
     drawn->op = operator_find(weir_yaml_text(weir_yaml_get(node, "op")));
     weir_require(drawn->op->options_size <= OPTIONS_MAX && drawn->op->state_size <= STATE_MAX);
@@ -57,28 +57,29 @@ static void plan_draws(struct plain *plain, struct drawn *drawn, size_t index)
 struct plain *plain_new(uint64_t seed)
 {
     struct weir_error err;
-    struct plain *plain = weir_calloc(1, sizeof *plain);
+    struct plain *plain = weir_calloc(1, sizeof(*plain));
     plain->seed = seed;
     weir_require(weir_yaml_parse("plain", weir_bytes_of(PLAIN_OPERATORS), &plain->document, &err) ==
                  WEIR_OK);
-    weir_require(chain_new(weir_yaml_root(plain->document), &plain->chain, &err) == WEIR_OK);
+    weir_require(preprocess_chain_new(weir_yaml_root(plain->document), &plain->chain, &err) ==
+                 WEIR_OK);
     plan_draws(plain, &plain->crop, CROP_STEP);
     plan_draws(plain, &plain->flip, FLIP_STEP);
     plain->info.err = jpeg_std_error(&plain->errors);
     jpeg_create_decompress(&plain->info);
-    plain->batch = weir_calloc((size_t)PLAIN_BATCH * PLAIN_ROW, sizeof *plain->batch);
+    plain->batch = weir_calloc((size_t)PLAIN_BATCH * PLAIN_ROW, sizeof(*plain->batch));
     return plain;
 }
 
 void plain_free(struct plain *plain)
 {
-    if (!plain)
+    if (plain == NULL)
         return;
     plain->crop.op->fini(plain->crop.state);
     jpeg_destroy_decompress(&plain->info);
-    chain_free(plain->chain);
+    preprocess_chain_free(plain->chain);
     weir_yaml_free(plain->document);
-    resampler_fini(&plain->resampler);
+    preprocess_resampler_fini(&plain->resampler);
     weir_buf_fini(&plain->file);
     weir_buf_fini(&plain->pixels);
     free(plain->batch);
@@ -141,14 +142,14 @@ enum weir_status plain_make(struct plain *plain, const struct plain_picture *pic
         return status;
     jpeg_mem_src(info, plain->file.at, plain->file.size);
     jpeg_read_header(info, TRUE);
-    struct picture_window window =
-        plain->crop.op->window(plain->crop.state, &call, 0, info->image_height, info->image_width);
+    struct picture_window window = plain->crop.op->fusion->window(
+        plain->crop.state, &call, 0, info->image_height, info->image_width);
     struct picture from =
         picture->region ? read_rows(plain, window.left, window.width, window.top, window.height)
                         : read_rows(plain, 0, info->image_width, 0, info->image_height);
     uint8_t pixels[PLAIN_ROW];
-    resample(&plain->resampler, &from, &window, flip_draw(plain->flip.state, &call, 0, FLIP_STEP),
-             pixels);
+    preprocess_resample(&plain->resampler, &from, &window,
+                        preprocess_flip_draw(plain->flip.state, &call, 0, FLIP_STEP), pixels);
     normalise(pixels, plain->batch + row * PLAIN_ROW);
     return WEIR_OK;
 }
@@ -161,13 +162,14 @@ enum weir_status plain_compare(struct plain *plain, const struct plain_picture *
         return status;
     const struct operator_batch batch = {
         .rows = 1, .ids = &picture->id, .seed = plain->seed, .trains = true};
-    struct column *payload = chain_begin(plain->chain);
+    struct column *payload = preprocess_chain_begin(plain->chain);
     weir_buf_append(&payload->values, plain->file.at, plain->file.size);
-    column_end_row(payload);
-    const uint8_t *failed = chain_run(plain->chain, &batch);
+    preprocess_column_end_row(payload);
+    const uint8_t *failed = preprocess_chain_run(plain->chain, &batch);
     if (failed[0] != OPERATOR_ROW_OK)
         return weir_fail(err, WEIR_INTERNAL, "%s: an operator failed", picture->path);
-    const float *ours = (const float *)(const void *)chain_output(plain->chain, 0)->values.at;
+    const float *ours =
+        (const float *)(const void *)preprocess_chain_output(plain->chain, 0)->values.at;
     *ret_apart = 0;
     for (size_t i = 0; i < PLAIN_ROW; i++)
         *ret_apart = fmax(*ret_apart, fabs((double)ours[i] - plain_row(plain, row)[i]));

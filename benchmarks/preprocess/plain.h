@@ -28,7 +28,7 @@ struct plain_picture {
 enum weir_status plain_make(struct plain *plain, const struct plain_picture *picture, size_t row,
                             struct weir_error *err) WEIR_MUST_USE;
 const float *plain_row(const struct plain *plain, size_t row);
-/* How far row `row` is from what Weir's operators make of the same picture, at most. */
+/* Finds the largest distance of row `row` from the output of Weir's operators for the same picture. */
 enum weir_status plain_compare(struct plain *plain, const struct plain_picture *picture, size_t row,
                                double *ret_apart, struct weir_error *err) WEIR_MUST_USE;
 

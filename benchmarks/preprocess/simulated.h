@@ -19,7 +19,7 @@ WEIR_DEFINE_AUTO(simulated, simulated_stop)
 uint64_t simulated_lease(struct simulated *simulated, int64_t ms);
 /* Every worker keeps what it has and beats as often as the dispatcher wants, for `ms`; how many beats. */
 uint64_t simulated_beat(struct simulated *simulated, int64_t ms);
-/* That all workers have now. */
+/* Returns the number of leases that all workers have now. */
 size_t simulated_leases(const struct simulated *simulated);
 
 #endif

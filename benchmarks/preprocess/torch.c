@@ -12,8 +12,8 @@ enum weir_status torch_run(const char *command, double *ret_rate, struct weir_er
 {
     char output[OUTPUT_MAX] = "";
     FILE *pipe = popen(command, "re");
-    size_t size = pipe ? fread(output, 1, sizeof output - 1, pipe) : 0;
-    int code = pipe ? pclose(pipe) : -1;
+    size_t size = pipe != NULL ? fread(output, 1, sizeof(output) - 1, pipe) : 0;
+    int code = pipe != NULL ? pclose(pipe) : -1;
     output[size] = '\0';
     *ret_rate = strtod(output, NULL);
     if (code != 0 || !(*ret_rate > 0))

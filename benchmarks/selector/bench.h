@@ -1,4 +1,4 @@
-/* What the figures of the selector benchmark share: a platform, crowds to select from, and the table of
+/* State shared by the figures of the selector benchmark: a platform, crowds to select from, and the table of
  * rows that selecting is compared with. */
 #ifndef BENCHMARKS_SELECTOR_BENCH_H
 #define BENCHMARKS_SELECTOR_BENCH_H

@@ -24,7 +24,7 @@ static const char PYTHON[] = "/usr/bin/python3"; /* the one that Debian's module
 static const char SCRIPT[] = WEIR_SOURCE_DIR "/benchmarks/selector/facility.py";
 static const double APART_MAX = 1e-6;
 
-/* Of four uniform numbers: near enough to a normal distribution. */
+/* Returns a sum of four uniform numbers: near enough to a normal distribution. */
 static float bell(struct weir_rng *rng)
 {
     double sum = -2;
@@ -36,8 +36,8 @@ static float bell(struct weir_rng *rng)
 static float *draw_points(const struct coreset *coreset)
 {
     size_t width = coreset->width;
-    float *points = weir_calloc(coreset->count * width, sizeof *points);
-    WEIR_AUTO_FREE float *centers = weir_calloc(CENTERS * width, sizeof *centers);
+    float *points = weir_calloc(coreset->count * width, sizeof(*points));
+    WEIR_AUTO_FREE float *centers = weir_calloc(CENTERS * width, sizeof(*centers));
     struct weir_rng rng;
     weir_rng_init(&rng, 1);
     for (size_t i = 0; i < CENTERS * width; i++)
@@ -66,8 +66,8 @@ static enum weir_status choose_here(const struct coreset *coreset, double *ret_s
     const struct scoring_method *method = scoring_find(coreset->method);
     WEIR_AUTO_FREE char *options = weir_calloc(1, method->options_size + 1);
     WEIR_AUTO_FREE float *points = draw_points(coreset);
-    WEIR_AUTO_FREE size_t *chosen = weir_calloc(coreset->target, sizeof *chosen);
-    WEIR_AUTO_FREE float *weights = weir_calloc(coreset->target, sizeof *weights);
+    WEIR_AUTO_FREE size_t *chosen = weir_calloc(coreset->target, sizeof(*chosen));
+    WEIR_AUTO_FREE float *weights = weir_calloc(coreset->target, sizeof(*weights));
     struct scoring_choice choice = {chosen, weights, 0};
     const struct scoring_input input = {.count = coreset->count,
                                         .width = coreset->width,
@@ -82,9 +82,9 @@ static enum weir_status choose_here(const struct coreset *coreset, double *ret_s
     if (status != WEIR_OK)
         return status;
     int64_t started = weir_now_ns();
-    scoring_choose(method, options, &input, &choice);
+    selector_scoring_choose(method, options, &input, &choice);
     *ret_seconds = (double)(weir_now_ns() - started) / 1e9;
-    return write_numbers(coreset, "chosen", chosen, choice.count * sizeof *chosen, err);
+    return write_numbers(coreset, "chosen", chosen, choice.count * sizeof(*chosen), err);
 }
 
 struct shared {
@@ -108,7 +108,7 @@ enum weir_status coreset_choose(const struct coreset *coreset, struct coreset_co
     struct rusage used = {0};
     int ended = 0;
     struct shared *shared =
-        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return weir_fail(err, WEIR_IO, "mmap: %s", strerror(errno));
     pid_t child = fork();
@@ -124,7 +124,7 @@ enum weir_status coreset_choose(const struct coreset *coreset, struct coreset_co
     else if (shared->status != WEIR_OK)
         status = weir_fail(err, shared->status, "%s", shared->err.text);
     *ret_cost = (struct coreset_cost){shared->seconds, (uint64_t)used.ru_maxrss * 1024};
-    munmap(shared, sizeof *shared);
+    munmap(shared, sizeof(*shared));
     return status;
 }
 
@@ -140,9 +140,9 @@ static enum weir_status run_script(const struct coreset *coreset, const char *lo
     WEIR_AUTO_FREE char *python = weir_strdup(PYTHON);
     WEIR_AUTO_FREE char *script = weir_strdup(SCRIPT);
     char *const argv[] = {python, script, count, width, target, memory, NULL};
-    const struct weir_spawn spawn = {
+    const struct orchestrator_spawn spawn = {
         .argv = argv, .directory = coreset->directory, .log_path = log};
-    return weir_spawn_wait(&spawn, err);
+    return orchestrator_spawn_wait(&spawn, err);
 }
 
 /* The script prints: seconds, its objective, that of the file `chosen`, bytes of memory. */
@@ -170,7 +170,7 @@ enum weir_status coreset_compare(const struct coreset *coreset, struct coreset_c
     WEIR_AUTO_FREE float *points = draw_points(coreset);
     WEIR_AUTO_FREE char *log = weir_format("%s/facility.log", coreset->directory);
     enum weir_status status = write_numbers(coreset, "points", points,
-                                            coreset->count * coreset->width * sizeof *points, err);
+                                            coreset->count * coreset->width * sizeof(*points), err);
     (void)unlink(log);
     if (status == WEIR_OK)
         status = run_script(coreset, log, err);

@@ -25,7 +25,7 @@ static enum weir_status write_file(const char *directory, size_t file, size_t fr
     WEIR_AUTO_BUF bytes = {0};
     for (size_t i = from; i < to; i++) {
         const uint32_t record[] = {(uint32_t)crowd_class(i), (uint32_t)i};
-        weir_buf_append(&bytes, record, sizeof record);
+        weir_buf_append(&bytes, record, sizeof(record));
     }
     return weir_file_write_atomic(path, weir_buf_view(&bytes), err);
 }
@@ -41,7 +41,7 @@ static enum weir_status write_files(const char *directory, size_t samples, struc
 enum weir_status crowd_make(struct rig *rig, const char *directory, struct crowd *crowd,
                             size_t samples, struct weir_error *err)
 {
-    (void)snprintf(crowd->name, sizeof crowd->name, "crowd-%zu", samples);
+    (void)snprintf(crowd->name, sizeof(crowd->name), "crowd-%zu", samples);
     WEIR_AUTO_FREE char *path = weir_format("%s/%s", directory, crowd->name);
     WEIR_AUTO_FREE char *config =
         weir_format("pipeline: {name: %s}\ndatasets:\n  - name: %s\n"

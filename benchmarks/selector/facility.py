@@ -20,7 +20,7 @@ AT_ONCE = 4  # candidates at the top whose gains are computed again together; fe
 
 
 def gains_of(rows, best, candidates):
-    """What each candidate would add: the sum over all rows of how much nearer it is."""
+    """Returns the gain of each candidate: the sum over all rows of how much nearer it is."""
     similarity = rows @ rows[candidates].T
     similarity *= 0.5
     similarity += 0.5

@@ -15,7 +15,7 @@ static enum weir_status need_crowd(struct selector_bench *bench, size_t which,
                                    struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
-    if (!bench->rig)
+    if (bench->rig == NULL)
         status = rig_start(bench->directory, 0, &bench->rig, err);
     if (status != WEIR_OK || bench->crowds[which].samples > 0)
         return status;
@@ -117,7 +117,7 @@ enum weir_status prepare_serving(void *state, struct weir_error *err)
     if (status == WEIR_OK)
         status = crowd_select(bench->rig, pipeline, &selected, &seconds, err);
     if (status == WEIR_OK)
-        (void)snprintf(bench->digest, sizeof bench->digest, "%s", selected.digest);
+        (void)snprintf(bench->digest, sizeof(bench->digest), "%s", selected.digest);
     return status;
 }
 
@@ -172,12 +172,12 @@ static void no_row(const void *owner, size_t sample, struct table_row *ret_row)
     *ret_row = (struct table_row){0};
 }
 
-/* As many rows as there are candidates, made by Postgres itself, and settled. */
+/* Has Postgres itself make as many rows as there are candidates, and settle them. */
 enum weir_status prepare_rows(void *state, struct weir_error *err)
 {
     struct selector_bench *bench = state;
     enum weir_status status = need_crowd(bench, TEN, err);
-    if (status != WEIR_OK || bench->table)
+    if (status != WEIR_OK || bench->table != NULL)
         return status;
     const struct table_plan plan = {.name = "rows", .row = no_row};
     WEIR_AUTO_FREE char *fill =

@@ -6,7 +6,7 @@
 static void close_selector(void *state)
 {
     struct selector_bench *bench = state;
-    if (!bench)
+    if (bench == NULL)
         return;
     table_close(bench->table);
     rig_stop(bench->rig);
@@ -16,7 +16,7 @@ static void close_selector(void *state)
 static enum weir_status open_selector(const char *directory, double scale, void **ret_state,
                                       struct weir_error *err)
 {
-    struct selector_bench *bench = weir_calloc(1, sizeof *bench);
+    struct selector_bench *bench = weir_calloc(1, sizeof(*bench));
     (void)err;
     bench->directory = directory;
     bench->scale = scale;

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum {
@@ -44,12 +45,12 @@ static void write_record(struct weir_rng *rng, int32_t label, struct weir_buf *o
     weir_put_u32(record, (uint32_t)label);
     for (int i = 0; i < NUMBERS; i++, at += sizeof(float)) {
         float value = (float)weir_rng_unit(rng);
-        memcpy(at, &value, sizeof value);
+        memcpy(at, &value, sizeof(value));
     }
     for (int i = 0; i < CATEGORIES; i++, at += sizeof(uint32_t))
         weir_put_u32(at, (uint32_t)weir_rng_below(rng, CATEGORY_MAX));
-    weir_buf_append(out, record, sizeof record);
-    *ret_length = sizeof record;
+    weir_buf_append(out, record, sizeof(record));
+    *ret_length = sizeof(record);
 }
 
 /* A word of the vocabulary, spelt from its number: few are frequent, most are rare. */
@@ -112,6 +113,20 @@ static void write_uneven_line(struct weir_rng *rng, int32_t label, struct weir_b
     weir_buf_append(out, "\n", 1);
 }
 
+static enum weir_status map_file(const char *path, size_t size, struct weir_bytes *ret_mapped,
+                                 struct weir_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    void *at = fd < 0 ? MAP_FAILED : mmap(NULL, size, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
+
+    if (fd >= 0)
+        close(fd);
+    if (at == MAP_FAILED)
+        return weir_fail(err, WEIR_IO, "%s: %s", path, strerror(errno));
+    *ret_mapped = weir_bytes(at, size);
+    return WEIR_OK;
+}
+
 static enum weir_status make_file(struct corpus *corpus, size_t file, write_fn *write_sample,
                                   struct weir_rng *rng, struct weir_error *err)
 {
@@ -130,10 +145,7 @@ static enum weir_status make_file(struct corpus *corpus, size_t file, write_fn *
     enum weir_status status = weir_file_write_atomic(path, weir_buf_view(&bytes), err);
     if (status != WEIR_OK)
         return status;
-    corpus->fds[file] = open(path, O_RDONLY | O_CLOEXEC);
-    if (corpus->fds[file] < 0)
-        return weir_fail(err, WEIR_IO, "%s: %s", path, strerror(errno));
-    return WEIR_OK;
+    return map_file(path, bytes.size, &corpus->mapped[file], err);
 }
 
 static enum weir_status make(const char *directory, size_t samples, write_fn *write_sample,
@@ -142,11 +154,10 @@ static enum weir_status make(const char *directory, size_t samples, write_fn *wr
     struct corpus corpus = {
         .directory = weir_strdup(directory),
         .samples = samples,
-        .fds = {-1, -1, -1, -1},
-        .files = weir_calloc(samples, sizeof *corpus.files),
-        .offsets = weir_calloc(samples, sizeof *corpus.offsets),
-        .lengths = weir_calloc(samples, sizeof *corpus.lengths),
-        .labels = weir_calloc(samples, sizeof *corpus.labels),
+        .files = weir_calloc(samples, sizeof(*corpus.files)),
+        .offsets = weir_calloc(samples, sizeof(*corpus.offsets)),
+        .lengths = weir_calloc(samples, sizeof(*corpus.lengths)),
+        .labels = weir_calloc(samples, sizeof(*corpus.labels)),
     };
     struct weir_rng rng;
     weir_rng_init(&rng, SEED);
@@ -187,9 +198,9 @@ enum weir_status corpus_make_uneven_lines(const char *directory, size_t samples,
 
 void corpus_fini(struct corpus *corpus)
 {
-    for (size_t i = 0; corpus->directory && i < CORPUS_FILES; i++) {
-        if (corpus->fds[i] >= 0)
-            close(corpus->fds[i]);
+    for (size_t i = 0; i < CORPUS_FILES; i++) {
+        if (corpus->mapped[i].at != NULL)
+            munmap((void *)(uintptr_t)corpus->mapped[i].at, corpus->mapped[i].size);
     }
     free(corpus->directory);
     free(corpus->files);

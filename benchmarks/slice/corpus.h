@@ -3,6 +3,7 @@
 #ifndef BENCHMARKS_SLICE_CORPUS_H
 #define BENCHMARKS_SLICE_CORPUS_H
 
+#include "core/base/bytes.h"
 #include "core/base/error.h"
 
 #include <stddef.h>
@@ -18,13 +19,19 @@ enum {
 struct corpus {
     char *directory;
     size_t samples;
-    int fds[CORPUS_FILES]; /* open for reading */
+    struct weir_bytes mapped[CORPUS_FILES]; /* the files, in memory */
     int64_t times_us[CORPUS_FILES];
     uint8_t *files;
     uint64_t *offsets;
     uint32_t *lengths;
     int32_t *labels;
 };
+
+static inline struct weir_bytes corpus_sample(const struct corpus *corpus, size_t sample)
+{
+    return weir_bytes(corpus->mapped[corpus->files[sample]].at + corpus->offsets[sample],
+                      corpus->lengths[sample]);
+}
 
 /* day_2026-01-01 … with fixed records. */
 enum weir_status corpus_make_records(const char *directory, size_t samples,

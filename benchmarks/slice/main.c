@@ -44,7 +44,7 @@ struct slice {
 static void close_slice(void *state)
 {
     struct slice *slice = state;
-    if (!slice)
+    if (slice == NULL)
         return;
     workload_fini(&slice->record_batches);
     workload_fini(&slice->text_batches);
@@ -59,7 +59,7 @@ static void close_slice(void *state)
 static enum weir_status open_slice(const char *directory, double scale, void **ret_state,
                                    struct weir_error *err)
 {
-    struct slice *slice = weir_calloc(1, sizeof *slice);
+    struct slice *slice = weir_calloc(1, sizeof(*slice));
     slice->directory = directory;
     slice->record_count = (size_t)(RECORDS * scale);
     slice->text_count = (size_t)(TEXTS * scale);

@@ -32,13 +32,13 @@ static enum weir_status translate(const struct weir_client_error *from, struct w
 static void consume(const struct weir_batch *batch, struct tally *tally)
 {
     tally_begin(tally, batch->number, batch->samples);
-    tally_bytes(tally, batch->ids, batch->samples * sizeof *batch->ids);
-    tally_bytes(tally, batch->labels, batch->samples * sizeof *batch->labels);
-    tally_bytes(tally, batch->weights, batch->samples * sizeof *batch->weights);
+    tally_bytes(tally, batch->ids, batch->samples * sizeof(*batch->ids));
+    tally_bytes(tally, batch->labels, batch->samples * sizeof(*batch->labels));
+    tally_bytes(tally, batch->weights, batch->samples * sizeof(*batch->weights));
     for (size_t i = 0; i < batch->tensor_count; i++) {
         const struct weir_tensor *tensor = &batch->tensors[i];
-        if (tensor->offsets) {
-            tally_bytes(tally, tensor->offsets, (batch->samples + 1) * sizeof *tensor->offsets);
+        if (tensor->offsets != NULL) {
+            tally_bytes(tally, tensor->offsets, (batch->samples + 1) * sizeof(*tensor->offsets));
             tally_rows(tally, tensor->offsets, batch->samples);
         }
         tally_bytes(tally, tensor->data, tensor->bytes);

@@ -41,7 +41,7 @@ static enum weir_status read_ids(struct rig *rig, uint64_t dataset, uint64_t *id
 static enum weir_status seal(struct workload *workload, struct rig *rig, const char *name,
                              const uint64_t *ids, struct weir_error *err)
 {
-    WEIR_AUTO_FREE uint64_t *chosen = weir_calloc(workload->set, sizeof *chosen);
+    WEIR_AUTO_FREE uint64_t *chosen = weir_calloc(workload->set, sizeof(*chosen));
     for (size_t i = 0; i < workload->set; i++)
         chosen[i] = ids[i * WORKLOAD_STRIDE];
     struct weir_digest digest;
@@ -72,7 +72,7 @@ enum weir_status workload_prepare(struct workload *workload, struct rig *rig, co
     if (registered.live != corpus->samples)
         return weir_fail(err, WEIR_INTERNAL, "%s: storage found %llu samples, expected %zu", name,
                          (unsigned long long)registered.live, corpus->samples);
-    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(corpus->samples, sizeof *ids);
+    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(corpus->samples, sizeof(*ids));
     status = read_ids(rig, registered.dataset, ids, corpus->samples, err);
     return status == WEIR_OK ? seal(workload, rig, name, ids, err) : status;
 }

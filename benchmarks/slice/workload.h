@@ -1,4 +1,4 @@
-/* What both sides of `slice.batches` do: the same samples, order, operators and batch shape, so
+/* The work of both sides of `slice.batches`: the same samples, order, operators and batch shape, so
  * that every byte they hand to the loop is the same. Owned by the benchmark. */
 #ifndef BENCHMARKS_SLICE_WORKLOAD_H
 #define BENCHMARKS_SLICE_WORKLOAD_H
@@ -45,7 +45,7 @@ enum weir_status workload_run_share(const struct workload *workload, struct work
 enum weir_status workload_run_there(const struct workload *workload, struct rig *rig, uint64_t job,
                                     struct tally *ret_tally, double *ret_seconds,
                                     struct weir_error *err) WEIR_MUST_USE;
-/* Whether a side made every batch, and the same as all runs before. */
+/* Fails unless a side made every batch, and the same as all runs before. */
 enum weir_status workload_check(struct workload *workload, const struct tally *tally,
                                 struct weir_error *err) WEIR_MUST_USE;
 

@@ -1,4 +1,4 @@
-/* What the figures of the storage benchmark share: a platform, data sets, tables to compare with. */
+/* State shared by the figures of the storage benchmark: a platform, data sets, tables to compare with. */
 #ifndef BENCHMARKS_STORAGE_BENCH_H
 #define BENCHMARKS_STORAGE_BENCH_H
 

@@ -6,7 +6,7 @@
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "storage/keys/key_index.h"
-#include "storage/keys/run_policy.h"
+#include "storage/keys/sorted_run_policy.h"
 
 #include <stdlib.h>
 
@@ -19,19 +19,19 @@ struct billion {
 };
 
 /* Entry `place` of a run: its hashes lie evenly, each somewhere in its own step. */
-static struct run_entry entry_at(const struct key_run *run, uint64_t place)
+static struct sorted_run_entry entry_at(const struct sorted_run *run, uint64_t place)
 {
     uint64_t step = UINT64_MAX / run->count;
     uint64_t somewhere = weir_mix64(run->number << 32 ^ place) % step;
-    return (struct run_entry){.hash = place * step + somewhere, .id = place};
+    return (struct sorted_run_entry){.hash = place * step + somewhere, .id = place};
 }
 
 /* ---- the runs ---- */
 
 static size_t merge(uint64_t *counts, size_t count)
 {
-    size_t chosen[RUN_FAN_IN_MAX];
-    size_t some = storage_run_choose(counts, count, RUN_FAN_IN, chosen);
+    size_t chosen[SORTED_RUN_FAN_IN_MAX];
+    size_t some = storage_sorted_run_choose(counts, count, SORTED_RUN_FAN_IN, chosen);
     if (some == 0)
         return count;
     uint64_t merged = 0;
@@ -55,23 +55,23 @@ static size_t runs_of(size_t batches, uint64_t *counts)
 
 static void add_run(struct billion *billion, uint64_t number, uint64_t count)
 {
-    struct key_run run = {.number = number, .count = count};
+    struct sorted_run run = {.number = number, .count = count};
     unsigned bits = storage_key_filter_bits(KEY_SUBJECT);
-    run.segments = (size_t)((count + RUN_SEGMENT_ENTRIES - 1) / RUN_SEGMENT_ENTRIES);
-    run.fences = weir_calloc(run.segments, sizeof *run.fences);
+    run.segments = (size_t)((count + SORTED_RUN_SEGMENT_ENTRIES - 1) / SORTED_RUN_SEGMENT_ENTRIES);
+    run.fences = weir_calloc(run.segments, sizeof(*run.fences));
     for (size_t i = 0; i < run.segments; i++)
-        run.fences[i] = (uint32_t)(entry_at(&run, i * RUN_SEGMENT_ENTRIES).hash >> 32);
+        run.fences[i] = (uint32_t)(entry_at(&run, i * SORTED_RUN_SEGMENT_ENTRIES).hash >> 32);
     if (count * bits / 8 <= KEY_FILTER_BYTES_MAX)
-        storage_run_filter_init(&run.filter, count, bits);
+        storage_sorted_run_filter_init(&run.filter, count, bits);
     for (uint64_t i = 0; run.filter.blocks > 0 && i < count; i++)
-        storage_run_filter_add(&run.filter, entry_at(&run, i).hash);
+        storage_sorted_run_filter_add(&run.filter, entry_at(&run, i).hash);
     storage_key_index_add(&billion->index, &run);
 }
 
 enum weir_status prepare_billion(void *state, struct weir_error *err)
 {
     struct storage_bench *bench = state;
-    struct billion *billion = weir_calloc(1, sizeof *billion);
+    struct billion *billion = weir_calloc(1, sizeof(*billion));
     uint64_t counts[RUNS_MAX] = {0};
     size_t count = runs_of((size_t)(BATCHES * bench->scale) + 1, counts);
     (void)err;
@@ -85,7 +85,7 @@ enum weir_status prepare_billion(void *state, struct weir_error *err)
 
 void billion_free(struct billion *billion)
 {
-    if (!billion)
+    if (billion == NULL)
         return;
     storage_key_index_fini(&billion->index);
     weir_buf_fini(&billion->packed);
@@ -94,16 +94,16 @@ void billion_free(struct billion *billion)
 
 /* ---- looking up ---- */
 
-static void pack_segment(struct billion *billion, const struct key_run *run, uint64_t number)
+static void pack_segment(struct billion *billion, const struct sorted_run *run, uint64_t number)
 {
-    struct run_entry entries[RUN_SEGMENT_ENTRIES];
-    uint64_t first = number * RUN_SEGMENT_ENTRIES;
+    struct sorted_run_entry entries[SORTED_RUN_SEGMENT_ENTRIES];
+    uint64_t first = number * SORTED_RUN_SEGMENT_ENTRIES;
     size_t count = 0;
-    while (count < RUN_SEGMENT_ENTRIES && first + count < run->count) {
+    while (count < SORTED_RUN_SEGMENT_ENTRIES && first + count < run->count) {
         entries[count] = entry_at(run, first + count);
         count++;
     }
-    storage_run_segment_pack(entries, count, &billion->packed);
+    storage_sorted_run_segment_pack(entries, count, &billion->packed);
 }
 
 static enum weir_status make_segments(void *owner, uint64_t run, const uint64_t *numbers,
@@ -135,7 +135,7 @@ enum weir_status look_up_in_a_billion(void *state, double *ret_rate, struct weir
     weir_rng_init(&rng, SEED);
     int64_t started = weir_now_ns();
     for (int i = 0; status == WEIR_OK && i < LOOKUPS; i++) {
-        const struct key_run *run =
+        const struct sorted_run *run =
             &billion->index.runs[weir_rng_below(&rng, billion->index.run_count)];
         uint64_t hash = entry_at(run, weir_rng_below(&rng, run->count)).hash;
         hits.count = 0;

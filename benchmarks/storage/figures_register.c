@@ -18,7 +18,7 @@ static enum weir_status timed_register(struct storage_bench *bench, struct table
                                        struct weir_error *err)
 {
     struct msg_dataset_is dataset;
-    enum weir_status status = table ? table_settle(table, err) : WEIR_OK;
+    enum weir_status status = table != NULL ? table_settle(table, err) : WEIR_OK;
     if (status != WEIR_OK)
         return status;
     int64_t started = weir_now_ns();

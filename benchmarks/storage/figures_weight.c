@@ -56,7 +56,7 @@ enum weir_status weigh_rows(void *state, double *ret_rate, struct weir_error *er
     return status;
 }
 
-/* What the index adds: the same records with and without it. */
+/* Measures the cost of the index: the same records with and without it. */
 enum weir_status weigh_subjects(void *state, double *ret_rate, struct weir_error *err)
 {
     struct storage_bench *bench = state;

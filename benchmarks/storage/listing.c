@@ -40,12 +40,12 @@ static void take(struct listing *listing, const struct msg_list_is *page,
 static void on_page(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct listing *listing = owner;
-    const struct msg_list_is *page = reply ? reply->message : NULL;
-    if (page)
+    const struct msg_list_is *page = reply != NULL ? reply->message : NULL;
+    if (page != NULL)
         take(listing, page, reply->frames);
     else
         weir_fail(&listing->err, WEIR_INTERNAL, "list: %s", err->text);
-    listing->is_done = !page || page->end || listing->err.status != WEIR_OK;
+    listing->is_done = page == NULL || page->end || listing->err.status != WEIR_OK;
     if (listing->is_done)
         return;
     listing->asked.after_id = page->cursor;

@@ -91,7 +91,7 @@ enum weir_status register_dataset(struct storage_bench *bench, const struct regi
     if (status == WEIR_OK && ret_dataset->live != what->samples)
         status = weir_fail(err, WEIR_INTERNAL, "storage found %llu samples, expected %zu",
                            (unsigned long long)ret_dataset->live, what->samples);
-    if (status == WEIR_OK && ret_name)
+    if (status == WEIR_OK && ret_name != NULL)
         *ret_name = WEIR_TAKE(name);
     return status;
 }
@@ -101,7 +101,7 @@ enum weir_status register_dataset(struct storage_bench *bench, const struct regi
 static void close_storage(void *state)
 {
     struct storage_bench *bench = state;
-    if (!bench)
+    if (bench == NULL)
         return;
     picks_fini(&bench->record_picks);
     picks_fini(&bench->row_picks);
@@ -125,7 +125,7 @@ static void close_storage(void *state)
 static enum weir_status open_storage(const char *directory, double scale, void **ret_state,
                                      struct weir_error *err)
 {
-    struct storage_bench *bench = weir_calloc(1, sizeof *bench);
+    struct storage_bench *bench = weir_calloc(1, sizeof(*bench));
     bench->directory = directory;
     bench->scale = scale;
     enum weir_status status = rig_start(directory, 0, &bench->rig, err);

@@ -45,7 +45,7 @@ static enum weir_status read_ranges(struct rig *rig, uint64_t dataset, struct ra
         for (size_t i = 0; i < feed.sequences.count; i++) {
             uint64_t count = feed.counts.at[i];
             weir_buf_append(&ranges->firsts, &feed.firsts.at[i], sizeof(uint64_t));
-            weir_buf_append(&ranges->counts, &count, sizeof count);
+            weir_buf_append(&ranges->counts, &count, sizeof(count));
             ranges->samples += count;
             after = feed.sequences.at[i];
         }
@@ -99,7 +99,7 @@ static enum weir_status locate(struct picks *picks, struct rig *rig, struct weir
 
 static enum weir_status open_files(struct picks *picks, bool keeps_open, struct weir_error *err)
 {
-    picks->fds = weir_calloc(picks->path_count, sizeof *picks->fds);
+    picks->fds = weir_calloc(picks->path_count, sizeof(*picks->fds));
     for (size_t i = 0; i < picks->path_count; i++)
         picks->fds[i] = -1;
     for (size_t i = 0; keeps_open && i < picks->path_count; i++) {
@@ -125,10 +125,10 @@ enum weir_status picks_make(struct rig *rig, const char *dataset, size_t count, 
         status = weir_fail(err, WEIR_INTERNAL, "the feed of %s names no samples", dataset);
     *ret_picks = (struct picks){
         .count = count,
-        .ids = weir_calloc(count, sizeof *ret_picks->ids),
-        .files = weir_calloc(count, sizeof *ret_picks->files),
-        .offsets = weir_calloc(count, sizeof *ret_picks->offsets),
-        .lengths = weir_calloc(count, sizeof *ret_picks->lengths),
+        .ids = weir_calloc(count, sizeof(*ret_picks->ids)),
+        .files = weir_calloc(count, sizeof(*ret_picks->files)),
+        .offsets = weir_calloc(count, sizeof(*ret_picks->offsets)),
+        .lengths = weir_calloc(count, sizeof(*ret_picks->lengths)),
     };
     weir_rng_init(&rng, SEED);
     for (size_t i = 0; status == WEIR_OK && i < count; i++)
@@ -143,7 +143,7 @@ enum weir_status picks_make(struct rig *rig, const char *dataset, size_t count, 
 void picks_fini(struct picks *picks)
 {
     for (size_t i = 0; i < picks->path_count; i++) {
-        if (picks->fds && picks->fds[i] >= 0)
+        if (picks->fds != NULL && picks->fds[i] >= 0)
             close(picks->fds[i]);
         free(picks->paths[i]);
     }
@@ -162,7 +162,7 @@ void picks_fini(struct picks *picks)
 static uint64_t fingerprint(uint64_t id, const uint8_t *at, uint64_t length)
 {
     uint64_t head = 0, tail = 0;
-    size_t size = length < sizeof head ? (size_t)length : sizeof head;
+    size_t size = length < sizeof(head) ? (size_t)length : sizeof(head);
     memcpy(&head, at, size);
     memcpy(&tail, at + length - size, size);
     return weir_mix64(id ^ head) + tail;
@@ -247,12 +247,13 @@ static void on_read(void *owner, const struct weir_reply *reply, const struct we
 {
     struct request *request = owner;
     struct fetch *fetch = request->fetch;
-    const struct msg_read_is *answer = reply ? reply->message : NULL;
-    if (!answer || !take(fetch, request, answer,
-                         weir_segment_answer(request->lent, answer->written, reply->frames))) {
+    const struct msg_read_is *answer = reply != NULL ? reply->message : NULL;
+    if (answer == NULL ||
+        !take(fetch, request, answer,
+              weir_segment_answer(request->lent, answer->written, reply->frames))) {
         fetch->has_failed = true;
         weir_fail(&fetch->err, WEIR_INTERNAL, "read: %s",
-                  err ? err->text : "an answer that is not of the samples asked for");
+                  err != NULL ? err->text : "an answer that is not of the samples asked for");
         return;
     }
     request->from += answer->ids.count;

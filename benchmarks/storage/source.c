@@ -98,9 +98,9 @@ static void append_record(const struct source *source, size_t i, struct weir_buf
     uint8_t record[SOURCE_RECORD_BYTES] = {0};
     weir_put_u32(record, (uint32_t)label_of(i));
     weir_put_u64(record + SUBJECT_AT, source_subject(source, i));
-    for (size_t at = NOISE_AT; at < sizeof record; at += 8)
-        weir_put_u64(record + at, weir_mix64(i * sizeof record + at));
-    weir_buf_append(out, record, sizeof record);
+    for (size_t at = NOISE_AT; at < sizeof(record); at += 8)
+        weir_put_u64(record + at, weir_mix64(i * sizeof(record) + at));
+    weir_buf_append(out, record, sizeof(record));
 }
 
 enum weir_status source_make_records(const char *directory, size_t samples,
@@ -111,7 +111,7 @@ enum weir_status source_make_records(const char *directory, size_t samples,
     begin(ret_source, directory, samples, record_row);
     enum weir_status status = weir_make_directories(directory, 0755, err);
     for (size_t file = 0; status == WEIR_OK && file < SOURCE_RECORD_FILES; file++) {
-        snprintf(sink.path, sizeof sink.path, "%s/day_2026-01-%02zu", directory, file + 1);
+        snprintf(sink.path, sizeof(sink.path), "%s/day_2026-01-%02zu", directory, file + 1);
         status = open_sink(&sink, err);
         for (; status == WEIR_OK && i < samples && file_of(ret_source, i) == file; i++) {
             append_record(ret_source, i, &sink.bytes);
@@ -145,7 +145,7 @@ enum weir_status source_make_rows(const char *directory, size_t samples, struct 
 {
     struct sink sink = {.fd = -1};
     begin(ret_source, directory, samples, csv_row);
-    snprintf(sink.path, sizeof sink.path, "%s/rows.csv", directory);
+    snprintf(sink.path, sizeof(sink.path), "%s/rows.csv", directory);
     enum weir_status status = weir_make_directories(directory, 0755, err);
     if (status == WEIR_OK)
         status = open_sink(&sink, err);
@@ -171,10 +171,10 @@ enum weir_status source_make_rows(const char *directory, size_t samples, struct 
 static enum weir_status make_picture(const char *directory, size_t i, struct sink *sink,
                                      struct weir_error *err)
 {
-    snprintf(sink->path, sizeof sink->path, "%s/%03zu", directory, i / FOLDER_FILES);
+    snprintf(sink->path, sizeof(sink->path), "%s/%03zu", directory, i / FOLDER_FILES);
     enum weir_status status =
         i % FOLDER_FILES == 0 ? weir_make_directories(sink->path, 0755, err) : WEIR_OK;
-    snprintf(sink->path, sizeof sink->path, "%s/%03zu/%03zu.jpg", directory, i / FOLDER_FILES,
+    snprintf(sink->path, sizeof(sink->path), "%s/%03zu/%03zu.jpg", directory, i / FOLDER_FILES,
              i % FOLDER_FILES);
     if (status == WEIR_OK)
         status = open_sink(sink, err);

@@ -12,7 +12,7 @@ enum {
     SOURCE_PICTURE_BYTES = 100000,
 };
 
-/* What a row of sample `i` is in Postgres; `owner` is the struct source. */
+/* Fills the row of sample `i` in Postgres; `owner` is the struct source. */
 typedef void source_row_fn(const void *owner, size_t i, struct table_row *ret_row);
 
 struct source {
@@ -33,7 +33,7 @@ enum weir_status source_make_rows(const char *directory, size_t samples, struct 
 enum weir_status source_make_pictures(const char *directory, size_t samples,
                                       struct source *ret_source,
                                       struct weir_error *err) WEIR_MUST_USE;
-/* Whose record i is. */
+/* Returns the subject of record i. */
 uint64_t source_subject(const struct source *source, size_t i);
 void source_fini(struct source *source); /* zeroed is fine */
 

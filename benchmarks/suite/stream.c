@@ -62,7 +62,7 @@ static enum weir_status write_pipeline(const struct stream_plan *plan, const cha
 enum weir_status stream_run(const struct stream_plan *plan, const char *directory, char **ret_log,
                             struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *bin = weir_platform_own_directory();
+    WEIR_AUTO_FREE char *bin = orchestrator_platform_own_directory();
     WEIR_AUTO_FREE char *orchestrator = weir_format("%s/orchestrator", bin);
     WEIR_AUTO_FREE char *file = weir_format("%s/%s", directory, plan->file);
     WEIR_AUTO_FREE char *data_dir = weir_format("%s/data", directory);
@@ -79,8 +79,8 @@ enum weir_status stream_run(const struct stream_plan *plan, const char *director
     if (status == WEIR_OK)
         status = write_pipeline(plan, file, err);
     if (status == WEIR_OK)
-        status = weir_spawn_wait(
-            &(struct weir_spawn){.argv = run, .directory = data, .log_path = log}, err);
+        status = orchestrator_spawn_wait(
+            &(struct orchestrator_spawn){.argv = run, .directory = data, .log_path = log}, err);
     if (status == WEIR_OK)
         status = weir_file_read(log, LOG_BYTES_MAX, &events, err);
     if (status == WEIR_OK)
@@ -111,9 +111,9 @@ static void take_evaluation(struct reading *reading, const json_t *event)
         strcmp(text_of(event, "metric"), reading->metric) != 0 || !json_is_number(value))
         return;
     if (reading->curve->count == 0 || strcmp(from, reading->first) < 0)
-        (void)snprintf(reading->first, sizeof reading->first, "%s", from);
+        (void)snprintf(reading->first, sizeof(reading->first), "%s", from);
     if (strcmp(from, reading->last) > 0) {
-        (void)snprintf(reading->last, sizeof reading->last, "%s", from);
+        (void)snprintf(reading->last, sizeof(reading->last), "%s", from);
         reading->curve->last = json_number_value(value);
     }
     reading->curve->mean += json_number_value(value);

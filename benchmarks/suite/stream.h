@@ -18,7 +18,7 @@ struct stream_plan {
 struct stream_curve {
     double mean, last;
     size_t count;
-    size_t trainings; /* behind the beginning of the first interval */
+    size_t trainings; /* after the beginning of the first interval */
 };
 
 /* Runs the plan in a folder of its own below `directory`; `*ret_log` is the caller's to free: its

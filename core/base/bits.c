@@ -1,4 +1,4 @@
-/* A growing set of bits in 64-bit words. Words at and behind bit `count` are zero, so that growing
+/* A growing set of bits in 64-bit words. Words at and after bit `count` are zero, so that growing
  * needs no clean-up. */
 #include "core/base/bits.h"
 
@@ -20,8 +20,8 @@ static void hold(struct weir_bits *bits, size_t count)
     size_t needed = words_for(count);
     if (needed > bits->capacity) {
         size_t capacity = needed > 2 * bits->capacity ? needed : 2 * bits->capacity;
-        bits->words = weir_realloc(bits->words, capacity, sizeof *bits->words);
-        memset(bits->words + bits->capacity, 0, (capacity - bits->capacity) * sizeof *bits->words);
+        bits->words = weir_realloc(bits->words, capacity, sizeof(*bits->words));
+        memset(bits->words + bits->capacity, 0, (capacity - bits->capacity) * sizeof(*bits->words));
         bits->capacity = capacity;
     }
     if (count > bits->count)
@@ -37,7 +37,7 @@ void weir_bits_fini(struct weir_bits *bits)
 void weir_bits_clear(struct weir_bits *bits)
 {
     if (bits->count > 0)
-        memset(bits->words, 0, words_for(bits->count) * sizeof *bits->words);
+        memset(bits->words, 0, words_for(bits->count) * sizeof(*bits->words));
     bits->count = 0;
 }
 
@@ -115,5 +115,5 @@ void weir_bits_copy(struct weir_bits *to, const struct weir_bits *from)
     if (from->count == 0)
         return;
     hold(to, from->count);
-    memcpy(to->words, from->words, words_for(from->count) * sizeof *to->words);
+    memcpy(to->words, from->words, words_for(from->count) * sizeof(*to->words));
 }

@@ -1,8 +1,8 @@
 /* Byte views, growing buffers, little-endian access. */
 #include "core/base/bytes.h"
 
-#include "core/base/error.h"
 #include "core/base/memory.h"
+#include "core/base/require.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
               "Weir maps little-endian files and frames as they are");
 
-enum { BUF_BYTES_MIN = 64 };
+enum { BUF_BYTES_MIN = 64, VARINT_BYTES_MAX = 10 };
 
 struct weir_bytes weir_bytes_of(const char *text)
 {
@@ -105,6 +105,31 @@ void weir_buf_append_f64(struct weir_buf *buf, double value)
     uint64_t bits;
     memcpy(&bits, &value, sizeof(bits));
     weir_buf_append_u64(buf, bits);
+}
+
+void weir_buf_append_varint(struct weir_buf *buf, uint64_t value)
+{
+    weir_buf_reserve(buf, VARINT_BYTES_MAX);
+    for (; value >= 0x80; value >>= 7)
+        buf->at[buf->size++] = (uint8_t)(value | 0x80);
+    buf->at[buf->size++] = (uint8_t)value;
+}
+
+bool weir_take_long_varint(struct weir_bytes *rest, uint64_t *ret_value)
+{
+    const uint8_t *at = rest->at;
+    uint64_t value = 0;
+    for (size_t i = 0; i < rest->size && i < VARINT_BYTES_MAX; i++) {
+        value |= (uint64_t)(at[i] & 0x7f) << 7 * i;
+        if (at[i] >= 0x80)
+            continue;
+        if (i == VARINT_BYTES_MAX - 1 && at[i] > 1)
+            return false;
+        *ret_value = value;
+        *rest = weir_bytes(at + i + 1, rest->size - i - 1);
+        return true;
+    }
+    return false;
 }
 
 void weir_buf_printf(struct weir_buf *buf, const char *format, ...)

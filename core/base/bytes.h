@@ -57,6 +57,8 @@ void weir_buf_append_text(struct weir_buf *buf, const char *text);
 void weir_buf_append_u32(struct weir_buf *buf, uint32_t value);
 void weir_buf_append_u64(struct weir_buf *buf, uint64_t value);
 void weir_buf_append_f64(struct weir_buf *buf, double value);
+/* Seven bits a byte, the lowest first, all but the last byte with the highest bit set: LEB128. */
+void weir_buf_append_varint(struct weir_buf *buf, uint64_t value);
 void weir_buf_printf(struct weir_buf *buf, const char *format, ...) WEIR_PRINTF(2, 3);
 /* Appends a zero byte that is not counted in size, and returns the text; valid until the next
  * append. */
@@ -75,33 +77,74 @@ static inline void weir_auto_buf(struct weir_buf *buf)
 /* Little-endian fixed-width access for everything on disk and in binary frames. */
 static inline void weir_put_u16(uint8_t *at, uint16_t value)
 {
-    memcpy(at, &value, sizeof value);
+    memcpy(at, &value, sizeof(value));
 }
 static inline void weir_put_u32(uint8_t *at, uint32_t value)
 {
-    memcpy(at, &value, sizeof value);
+    memcpy(at, &value, sizeof(value));
 }
 static inline void weir_put_u64(uint8_t *at, uint64_t value)
 {
-    memcpy(at, &value, sizeof value);
+    memcpy(at, &value, sizeof(value));
 }
 static inline uint16_t weir_get_u16(const uint8_t *at)
 {
     uint16_t value;
-    memcpy(&value, at, sizeof value);
+    memcpy(&value, at, sizeof(value));
     return value;
 }
 static inline uint32_t weir_get_u32(const uint8_t *at)
 {
     uint32_t value;
-    memcpy(&value, at, sizeof value);
+    memcpy(&value, at, sizeof(value));
     return value;
 }
 static inline uint64_t weir_get_u64(const uint8_t *at)
 {
     uint64_t value;
-    memcpy(&value, at, sizeof value);
+    memcpy(&value, at, sizeof(value));
     return value;
+}
+static inline float weir_get_f32(const uint8_t *at)
+{
+    float value;
+    memcpy(&value, at, sizeof(value));
+    return value;
+}
+static inline double weir_get_f64(const uint8_t *at)
+{
+    double value;
+    memcpy(&value, at, sizeof(value));
+    return value;
+}
+
+/* Take from the front of `rest`. False when it holds less: `rest` is as before then. */
+static inline bool weir_take(struct weir_bytes *rest, uint64_t size, struct weir_bytes *ret_bytes)
+{
+    if (size > rest->size)
+        return false;
+    *ret_bytes = weir_bytes(rest->at, size);
+    *rest = weir_bytes(rest->at + size, rest->size - size);
+    return true;
+}
+static inline bool weir_take_u64(struct weir_bytes *rest, uint64_t *ret_value)
+{
+    struct weir_bytes bytes;
+    if (!weir_take(rest, sizeof(*ret_value), &bytes))
+        return false;
+    *ret_value = weir_get_u64(bytes.at);
+    return true;
+}
+/* weir_take_varint() of two bytes or more. */
+bool weir_take_long_varint(struct weir_bytes *rest, uint64_t *ret_value);
+/* The same of a varint. False also for one of more than 64 bits. */
+static inline bool weir_take_varint(struct weir_bytes *rest, uint64_t *ret_value)
+{
+    if (rest->size == 0 || *rest->at >= 0x80)
+        return weir_take_long_varint(rest, ret_value);
+    *ret_value = *rest->at;
+    *rest = weir_bytes(rest->at + 1, rest->size - 1);
+    return true;
 }
 
 /* "a1b2…", lower case; `text` holds 2 * size + 1 characters. */

@@ -6,7 +6,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char CUT[] = "...";
@@ -15,7 +14,7 @@ static const char CUT[] = "...";
 static void mark_cut(char text[WEIR_ERROR_TEXT_MAX], int written)
 {
     if (written >= WEIR_ERROR_TEXT_MAX)
-        memcpy(text + WEIR_ERROR_TEXT_MAX - sizeof CUT, CUT, sizeof CUT);
+        memcpy(text + WEIR_ERROR_TEXT_MAX - sizeof(CUT), CUT, sizeof(CUT));
 }
 
 /* A text may quote whatever came from outside, and goes to databases and people: what is no character, or a control
@@ -39,7 +38,7 @@ enum weir_status weir_error_raise(struct weir_error *err, enum weir_status statu
     if (err == NULL)
         return status;
     va_start(args, format);
-    int written = vsnprintf(text, sizeof text, format, args);
+    int written = vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     mark_cut(text, written);
     make_readable(text);
@@ -47,7 +46,7 @@ enum weir_status weir_error_raise(struct weir_error *err, enum weir_status statu
     err->status = status;
     err->file = file;
     err->line = line;
-    memcpy(err->text, text, sizeof text);
+    memcpy(err->text, text, sizeof(text));
     return status;
 }
 
@@ -61,18 +60,12 @@ enum weir_status weir_error_wrap(struct weir_error *err, enum weir_status status
     if (err == NULL)
         return status;
     va_start(args, format);
-    mark_cut(context, vsnprintf(context, sizeof context, format, args));
+    mark_cut(context, vsnprintf(context, sizeof(context), format, args));
     va_end(args);
-    mark_cut(text, snprintf(text, sizeof text, "%s: %s", context, err->text));
+    mark_cut(text, snprintf(text, sizeof(text), "%s: %s", context, err->text));
     make_readable(text);
 
     err->status = status;
-    memcpy(err->text, text, sizeof text);
+    memcpy(err->text, text, sizeof(text));
     return status;
-}
-
-void weir_require_failed(const char *condition, const char *file, int line)
-{
-    fprintf(stderr, "%s:%d: required, but not so: %s\n", file, line, condition);
-    abort();
 }

@@ -6,6 +6,7 @@
 #define WEIR_BASE_ERROR_H
 
 #include "core/base/attributes.h"
+#include "core/base/require.h"
 #include "core/base/status.h"
 
 #include <stdbool.h>
@@ -36,11 +37,6 @@ static inline enum weir_status weir_error_passes(enum weir_status raised, enum w
 /* Puts "context: " before the text and returns `status`: "dataset 'mails': width 0 is zero". */
 enum weir_status weir_error_wrap(struct weir_error *err, enum weir_status status,
                                  const char *format, ...) WEIR_PRINTF(3, 4);
-
-/* For the programmer's mistakes, in release builds too: prints condition and place, and aborts. */
-#define weir_require(condition) \
-    ((condition) ? (void)0 : weir_require_failed(#condition, __FILE__, __LINE__))
-WEIR_NORETURN void weir_require_failed(const char *condition, const char *file, int line);
 
 /* Drops a status on purpose; say why in a comment beside it. */
 static inline void weir_ignore(enum weir_status status)

@@ -35,7 +35,7 @@ static bool parse_one(char *text, struct fault *ret_fault)
     number += ret_fault->kills;
     char *end;
     ret_fault->pass = strtoul(number, &end, 10);
-    snprintf(ret_fault->point, sizeof ret_fault->point, "%s", text);
+    snprintf(ret_fault->point, sizeof(ret_fault->point), "%s", text);
     return *end == '\0' && end != number && ret_fault->pass > 0;
 }
 
@@ -46,8 +46,8 @@ static void parse_all(void)
     char *rest = NULL;
     if (value == NULL)
         return;
-    weir_require(strlen(value) < sizeof text);
-    snprintf(text, sizeof text, "%s", value);
+    weir_require(strlen(value) < sizeof(text));
+    snprintf(text, sizeof(text), "%s", value);
     for (char *one = strtok_r(text, ",", &rest); one != NULL; one = strtok_r(NULL, ",", &rest)) {
         weir_require(fault_count < FAULTS_MAX);
         if (!parse_one(one, &faults[fault_count++])) {

@@ -86,12 +86,11 @@ static ssize_t read_some(int fd, void *at, size_t size)
     return got;
 }
 
-/* Nobody waits for whoever writes to a pipe of that name. */
-static enum weir_status open_regular(const char *path, int *ret_fd, struct stat *ret_about,
-                                     struct weir_error *err)
+/* Of a file that was opened with O_NONBLOCK: nobody waits for whoever writes to a pipe of that name. */
+static enum weir_status look_at_regular(int fd, const char *path, struct stat *ret_about,
+                                        struct weir_error *err)
 {
-    *ret_fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (*ret_fd < 0 || fstat(*ret_fd, ret_about) < 0)
+    if (fd < 0 || fstat(fd, ret_about) < 0)
         return fail_errno(err, "open", path);
     if (!S_ISREG(ret_about->st_mode))
         return weir_fail(err, WEIR_IO, "%s: expected a regular file", path);
@@ -101,9 +100,15 @@ static enum weir_status open_regular(const char *path, int *ret_fd, struct stat 
 enum weir_status weir_file_read(const char *path, size_t bytes_max, struct weir_buf *buf,
                                 struct weir_error *err)
 {
+    WEIR_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    return weir_file_read_open(fd, path, bytes_max, buf, err);
+}
+
+enum weir_status weir_file_read_open(int fd, const char *path, size_t bytes_max,
+                                     struct weir_buf *buf, struct weir_error *err)
+{
     struct stat stat;
-    WEIR_AUTO_FD int fd = -1;
-    enum weir_status status = open_regular(path, &fd, &stat, err);
+    enum weir_status status = look_at_regular(fd, path, &stat, err);
     if (status != WEIR_OK)
         return status;
 
@@ -231,12 +236,12 @@ enum weir_status weir_file_write_atomic(const char *path, struct weir_bytes byte
     return weir_file_write_pieces(path, &bytes, 1, err);
 }
 
-enum weir_status weir_file_map(const char *path, void **ret_at, size_t *ret_size,
-                               struct weir_error *err)
+static enum weir_status map(const char *path, int flags, void **ret_at, size_t *ret_size,
+                            struct weir_error *err)
 {
     struct stat stat;
-    WEIR_AUTO_FD int fd = -1;
-    enum weir_status status = open_regular(path, &fd, &stat, err);
+    WEIR_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
+    enum weir_status status = look_at_regular(fd, path, &stat, err);
     if (status != WEIR_OK)
         return status;
     void *at = NULL;
@@ -247,6 +252,18 @@ enum weir_status weir_file_map(const char *path, void **ret_at, size_t *ret_size
     *ret_at = at;
     *ret_size = (size_t)stat.st_size;
     return WEIR_OK;
+}
+
+enum weir_status weir_file_map(const char *path, void **ret_at, size_t *ret_size,
+                               struct weir_error *err)
+{
+    return map(path, 0, ret_at, ret_size, err);
+}
+
+enum weir_status weir_file_map_no_link(const char *path, void **ret_at, size_t *ret_size,
+                                       struct weir_error *err)
+{
+    return map(path, O_NOFOLLOW, ret_at, ret_size, err);
 }
 
 void weir_file_unmap(void *at, size_t size)
@@ -388,7 +405,7 @@ int weir_open_beneath_at(int root, const char *path, int flags)
         .flags = (uint64_t)(unsigned)(flags | O_CLOEXEC),
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
     };
-    long fd = syscall(SYS_openat2, root, path, &how, sizeof how);
+    long fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
 
     if (fd < 0 && (errno == ENOSYS || errno == EPERM))
         return open_stepwise(root, path, flags | O_CLOEXEC);

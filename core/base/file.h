@@ -13,6 +13,9 @@ struct stat;
 /* Appends the file to `buf`. NOT_FOUND, LIMIT beyond `bytes_max`, IO. */
 enum weir_status weir_file_read(const char *path, size_t bytes_max, struct weir_buf *buf,
                                 struct weir_error *err) WEIR_MUST_USE;
+/* The same of an open file, whose errno is taken for a failure to open it where `fd` is negative. */
+enum weir_status weir_file_read_open(int fd, const char *path, size_t bytes_max,
+                                     struct weir_buf *buf, struct weir_error *err) WEIR_MUST_USE;
 /* Writes PATH.tmp, fsyncs it, renames it over `path`, fsyncs the directory. */
 enum weir_status weir_file_write_atomic(const char *path, struct weir_bytes bytes,
                                         struct weir_error *err) WEIR_MUST_USE;
@@ -35,6 +38,9 @@ ssize_t weir_read_at(int fd, void *to, size_t size, uint64_t offset) WEIR_MUST_U
  * weir_file_unmap(). */
 enum weir_status weir_file_map(const char *path, void **ret_at, size_t *ret_size,
                                struct weir_error *err) WEIR_MUST_USE;
+/* The same of a file in a folder that somebody else may write in: IO where `path` is a symbolic link. */
+enum weir_status weir_file_map_no_link(const char *path, void **ret_at, size_t *ret_size,
+                                       struct weir_error *err) WEIR_MUST_USE;
 void weir_file_unmap(void *at, size_t size);
 /* mkdir -p; existing directories are fine. */
 enum weir_status weir_make_directories(const char *path, mode_t mode,
@@ -44,7 +50,7 @@ enum weir_status weir_remove_tree(const char *path, struct weir_error *err) WEIR
 /* fsyncs the directory that holds `path`, so that a rename or unlink in it survives a power cut. */
 enum weir_status weir_sync_parent(const char *path, struct weir_error *err) WEIR_MUST_USE;
 
-/* open() of `path` below the folder `root` that follows no symbolic link behind `root` and never leaves
+/* open() of `path` below the folder `root` that follows no symbolic link below `root` and never leaves
  * it, whatever is swapped meanwhile. -1 and errno; ELOOP where a link stands. `flags` must not create. */
 int weir_open_beneath(const char *root, const char *path, int flags) WEIR_MUST_USE;
 /* The same below an open folder. */

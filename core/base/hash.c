@@ -16,7 +16,7 @@ static struct weir_digest canonical(XXH128_hash_t hash)
     XXH128_canonical_t bytes;
     struct weir_digest digest;
     XXH128_canonicalFromHash(&bytes, hash);
-    memcpy(digest.bytes, bytes.digest, sizeof digest.bytes);
+    memcpy(digest.bytes, bytes.digest, sizeof(digest.bytes));
     return digest;
 }
 
@@ -39,7 +39,7 @@ struct weir_digest weir_digest_of(struct weir_bytes bytes)
 
 void weir_digest_text(const struct weir_digest *digest, char text[WEIR_DIGEST_TEXT_MAX])
 {
-    weir_hex(digest->bytes, sizeof digest->bytes, text);
+    weir_hex(digest->bytes, sizeof(digest->bytes), text);
 }
 
 /* xxhash's state under an opaque name: it demands 64-byte alignment, which its own constructor sees

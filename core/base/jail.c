@@ -1,6 +1,7 @@
 /* Landlock only knows what is allowed: so everything around the closed directories is. */
 #include "core/base/jail.h"
 
+#include "core/base/fault.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
 
@@ -142,13 +143,18 @@ enum weir_status weir_jail_prepare(const struct weir_jail *jail, int *ret_rules,
     if (version <= 0)
         return WEIR_OK;
     const struct rules_about about = {.files = handled(version), .scopes = SCOPES};
-    size_t size = version >= SCOPES_VERSION  ? sizeof about
+    size_t size = version >= SCOPES_VERSION  ? sizeof(about)
                   : version >= PORTS_VERSION ? offsetof(struct rules_about, scopes)
                                              : offsetof(struct rules_about, ports);
     struct building building = {.all = about.files};
     building.rules = (int)syscall(SYS_landlock_create_ruleset, &about, size, 0);
-    if (building.rules < 0)
-        return weir_fail(err, WEIR_IO, "cannot make a jail: %s", strerror(errno));
+    if (building.rules < 0 || weir_fault("jail.prepare")) {
+        enum weir_status status = weir_fail(err, WEIR_IO, "cannot make a jail: %s",
+                                            strerror(building.rules < 0 ? errno : EIO));
+        if (building.rules >= 0)
+            (void)close(building.rules);
+        return status;
+    }
     note_closed(&building, jail->closed);
     allow_around(&building, "/");
     allow_each(&building, jail->open, building.all);
@@ -206,10 +212,10 @@ static bool go_apart(void)
     if (user == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0 ||
         !put("/proc/self/setgroups", "deny"))
         return false;
-    (void)snprintf(map, sizeof map, "%u %u 1", user, user);
+    (void)snprintf(map, sizeof(map), "%u %u 1", user, user);
     if (!put("/proc/self/uid_map", map))
         return false;
-    (void)snprintf(map, sizeof map, "%u %u 1", group, group);
+    (void)snprintf(map, sizeof(map), "%u %u 1", group, group);
     return put("/proc/self/gid_map", map);
 }
 

@@ -40,7 +40,7 @@ struct walker {
 
 static bool complain(struct walker *w, const char *complaint)
 {
-    if (!w->complaint)
+    if (w->complaint == NULL)
         w->complaint = complaint;
     return false;
 }
@@ -80,7 +80,7 @@ static void skip_plain(struct walker *w)
     uint64_t eight;
 
     while (w->end - w->at >= 8) {
-        memcpy(&eight, w->at, sizeof eight);
+        memcpy(&eight, w->at, sizeof(eight));
         if (!is_plain(eight))
             return;
         w->at += 8;
@@ -102,7 +102,7 @@ static int hex_digit(uint8_t c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The four digits behind \u, or -1. */
+/* The four digits after \u, or -1. */
 static int32_t hex_four(const uint8_t *at, const uint8_t *end)
 {
     int32_t value = 0;
@@ -119,7 +119,7 @@ static int32_t hex_four(const uint8_t *at, const uint8_t *end)
     return value;
 }
 
-/* The character behind \u, of one escape or of two; 0: there is none. */
+/* The character after \u, of one escape or of two; 0: there is none. */
 static size_t take_unicode(const uint8_t *at, const uint8_t *end, uint32_t *ret_character)
 {
     int32_t first = hex_four(at, end), second;
@@ -153,7 +153,7 @@ static bool skip_escape(struct walker *w)
     return size > 0;
 }
 
-/* Behind the opening quote; `ret_raw` is what stands between the quotes. */
+/* After the opening quote; `ret_raw` is what stands between the quotes. */
 static bool skip_string(struct walker *w, struct weir_bytes *ret_raw)
 {
     const uint8_t *begin = w->at;
@@ -187,15 +187,15 @@ struct weir_bytes weir_json_unescape(struct weir_bytes raw, struct weir_buf *out
     static const char NAMES[] = "\"\\/bfnrt", VALUES[] = "\"\\/\b\f\n\r\t";
     const uint8_t *end = raw.at + raw.size;
 
-    if (raw.size == 0 || !memchr(raw.at, '\\', raw.size))
+    if (raw.size == 0 || memchr(raw.at, '\\', raw.size) == NULL)
         return raw;
     weir_buf_clear(out);
     for (const uint8_t *at = raw.at; at < end;) {
         const uint8_t *slash = memchr(at, '\\', (size_t)(end - at));
         uint32_t character = 0;
 
-        weir_buf_append(out, at, (size_t)((slash ? slash : end) - at));
-        if (!slash)
+        weir_buf_append(out, at, (size_t)((slash != NULL ? slash : end) - at));
+        if (slash == NULL)
             break;
         at = slash + 2;
         if (slash[1] == 'u')
@@ -278,9 +278,9 @@ static int32_t follow(struct weir_json *json, int32_t part, struct weir_bytes ke
 {
     while (part != NOWHERE) {
         const uint8_t *dot = key.size > 0 ? memchr(key.at, '.', key.size) : NULL;
-        size_t size = dot ? (size_t)(dot - key.at) : key.size;
+        size_t size = dot != NULL ? (size_t)(dot - key.at) : key.size;
         part = find_part(json, part, weir_bytes(key.at, size));
-        if (!dot)
+        if (dot == NULL)
             break;
         key = weir_bytes(dot + 1, key.size - size - 1);
     }
@@ -361,7 +361,7 @@ static bool keep(struct walker *w, int32_t part, struct weir_bytes value)
     int32_t name = part != NOWHERE ? w->json->parts[part].name : NOWHERE;
     if (name == NOWHERE)
         return true;
-    if (w->json->found[name].at)
+    if (w->json->found[name].at != NULL)
         return complain(w, "found a declared field twice, expected it once");
     w->json->found[name] = value;
     return true;

@@ -24,7 +24,7 @@ static struct {
 
 void weir_log_setup(const char *process, enum weir_log_level level)
 {
-    snprintf(setup.process, sizeof setup.process, "%s", process);
+    snprintf(setup.process, sizeof(setup.process), "%s", process);
     setup.level = level;
 }
 
@@ -87,7 +87,7 @@ void weir_log(enum weir_log_level level, const char *sentence, const char *forma
     if (level < setup.level)
         return;
     format_time(weir_now_wall_us(), time);
-    size_t room = sizeof line - 1; /* for the newline */
+    size_t room = sizeof(line) - 1; /* for the newline */
     int head =
         snprintf(line, room, "%s %s %s \"%s\" ", time, LEVELS[level], setup.process, sentence);
     size_t size = (size_t)head < room ? (size_t)head : room - 1;

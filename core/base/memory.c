@@ -2,7 +2,7 @@
  * which all but the first go back to the system when the arena is cleared. */
 #include "core/base/memory.h"
 
-#include "core/base/error.h"
+#include "core/base/require.h"
 
 #include <malloc.h>
 #include <stdalign.h>
@@ -47,7 +47,7 @@ bool weir_memory_wipes(void)
 __attribute__((noinline)) void weir_memory_wipe_stack(void)
 {
     uint8_t below[STACK_WIPED_BYTES];
-    explicit_bzero(below, sizeof below);
+    explicit_bzero(below, sizeof(below));
 }
 
 static size_t total_bytes(size_t count, size_t size)

@@ -37,6 +37,6 @@ void weir_random_bytes(void *bytes, size_t size)
 uint64_t weir_random_u64(void)
 {
     uint64_t value;
-    weir_random_bytes(&value, sizeof value);
+    weir_random_bytes(&value, sizeof(value));
     return value;
 }

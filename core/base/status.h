@@ -4,6 +4,9 @@
 #ifndef WEIR_BASE_STATUS_H
 #define WEIR_BASE_STATUS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 // clang-format off
 #define WEIR_STATUS_LIST(X)                                                         \
     X(OK,          0,  "success")                                                   \
@@ -28,6 +31,8 @@ enum weir_status {
 #undef X
 };
 
+/* Returns true for the number of a status of the list, as a peer may send any. */
+bool weir_status_is_known(uint32_t number);
 /* "NOT_FOUND"; "UNKNOWN" for a number that is no status. */
 const char *weir_status_name(enum weir_status status);
 /* "no such object"; "unknown status" for a number that is none. */

@@ -56,7 +56,7 @@ static size_t ill_formed(struct weir_bytes bytes)
     for (size_t taken = bytes.size < 3 ? bytes.size : 3; taken > 1; taken--) {
         uint8_t begun[4] = {0x80, 0x80, 0x80, 0x80};
         memcpy(begun, bytes.at, taken);
-        if (weir_utf8_character(weir_bytes(begun, sizeof begun)) > taken)
+        if (weir_utf8_character(weir_bytes(begun, sizeof(begun))) > taken)
             return taken;
     }
     return 1;

@@ -30,13 +30,13 @@ static void add_line(struct reading *reading, const char *line)
     size_t gap = reading->text_size > 0 ? 1 : 0;
     reading->complaint_count++;
     bool is_first = reading->text_size == 0;
-    bool fits = reading->text_size + gap + size + MORE_MAX < sizeof reading->text;
+    bool fits = reading->text_size + gap + size + MORE_MAX < sizeof(reading->text);
     if (reading->complaint_count > COMPLAINTS_MAX || (!fits && !is_first)) {
         reading->hidden_count++;
         return;
     }
     if (!fits)
-        size = sizeof reading->text - MORE_MAX - 1;
+        size = sizeof(reading->text) - MORE_MAX - 1;
     if (gap > 0)
         reading->text[reading->text_size++] = '\n';
     memcpy(reading->text + reading->text_size, line, size);
@@ -112,7 +112,7 @@ static const char **list_names(const struct cfg_key *keys)
     size_t count = 0;
     while (keys[count].name != NULL)
         count++;
-    const char **names = weir_calloc(count + 1, sizeof *names);
+    const char **names = weir_calloc(count + 1, sizeof(*names));
     for (size_t i = 0; i < count; i++)
         names[i] = keys[i].name;
     return names;
@@ -225,28 +225,14 @@ enum weir_status cfg_read_section(const struct cfg_reading *asked)
 struct cfg_key *cfg_join(const struct cfg_key *shared, const struct cfg_key *own, size_t own_at)
 {
     size_t shared_count = 0, own_count = 0;
-    while (shared[shared_count].name)
+    while (shared[shared_count].name != NULL)
         shared_count++;
-    while (own[own_count].name)
+    while (own[own_count].name != NULL)
         own_count++;
-    struct cfg_key *keys = weir_calloc(shared_count + own_count + 1, sizeof *keys);
-    memcpy(keys, shared, shared_count * sizeof *keys);
-    memcpy(keys + shared_count, own, own_count * sizeof *keys);
+    struct cfg_key *keys = weir_calloc(shared_count + own_count + 1, sizeof(*keys));
+    memcpy(keys, shared, shared_count * sizeof(*keys));
+    memcpy(keys + shared_count, own, own_count * sizeof(*keys));
     for (size_t i = 0; i < own_count; i++)
         keys[shared_count + i].offset += own_at;
     return keys;
-}
-
-enum weir_status cfg_read_parts(const struct cfg_part *shared, const struct cfg_part *own,
-                                const struct weir_yaml_node *node, const char *path,
-                                struct weir_error *err)
-{
-    WEIR_AUTO_FREE struct cfg_key *keys = cfg_join(shared->keys, own->keys, shared->section_size);
-    WEIR_AUTO_FREE char *section = weir_calloc(1, shared->section_size + own->section_size);
-    enum weir_status status = cfg_read(keys, CFG_CLOSED, node, path, NULL, section, err);
-    if (status != WEIR_OK)
-        return status;
-    memcpy(shared->section, section, shared->section_size);
-    memcpy(own->section, section + shared->section_size, own->section_size);
-    return WEIR_OK;
 }

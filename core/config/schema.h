@@ -101,17 +101,6 @@ enum weir_status cfg_read_section(const struct cfg_reading *reading) WEIR_MUST_U
 struct cfg_key *cfg_join(const struct cfg_key *shared, const struct cfg_key *own,
                          size_t own_at) WEIR_MUST_USE;
 
-/* One mapping, closed, for two structures: what all plug-ins of a kind share, and what is a plug-in's own. Both are
- * `section_size` zeroed bytes. */
-struct cfg_part {
-    const struct cfg_key *keys;
-    void *section;
-    size_t section_size;
-};
-enum weir_status cfg_read_parts(const struct cfg_part *shared, const struct cfg_part *own,
-                                const struct weir_yaml_node *node, const char *path,
-                                struct weir_error *err) WEIR_MUST_USE;
-
 /* Appends the effective values as YAML, indented by `indent` spaces. */
 void cfg_print(const struct cfg_key *keys, const void *section, int indent, struct weir_buf *out);
 /* Appends a markdown table of the keys: name, type, default, bounds, sentence. */

@@ -60,7 +60,7 @@ static const struct weir_yaml_node **settle(struct weir_arena *arena, struct chi
 static struct weir_yaml_node *new_node(struct reader *reader, struct fy_event *event,
                                        enum node_kind kind)
 {
-    struct weir_yaml_node *node = weir_arena_alloc(reader->document->arena, sizeof *node);
+    struct weir_yaml_node *node = weir_arena_alloc(reader->document->arena, sizeof(*node));
     const struct fy_mark *mark = fy_event_start_mark(event);
     node->document = reader->document;
     node->kind = kind;
@@ -235,7 +235,7 @@ static enum weir_status read_stream(struct reader *reader)
     if (fy_parser_get_stream_error(reader->parser))
         return fail_syntax(reader);
     if (root == NULL) {
-        root = weir_arena_alloc(reader->document->arena, sizeof *root);
+        root = weir_arena_alloc(reader->document->arena, sizeof(*root));
         *root = (struct weir_yaml_node){.document = reader->document, .line = 1, .column = 1};
     }
     reader->document->root = root;
@@ -274,7 +274,7 @@ enum weir_status weir_yaml_parse(const char *name, struct weir_bytes text,
     enum weir_status status = weir_yaml_guard(name, text, err);
     if (status != WEIR_OK)
         return status;
-    struct weir_yaml *document = weir_calloc(1, sizeof *document);
+    struct weir_yaml *document = weir_calloc(1, sizeof(*document));
     document->arena = weir_arena_new();
     document->name = weir_arena_strndup(document->arena, name, strlen(name));
     status = read_document(document, text, err);

@@ -13,7 +13,7 @@ enum weir_status weir_yaml_raise(const struct weir_yaml_node *node, struct weir_
     char text[MESSAGE_MAX];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     if (node == NULL)
         return weir_fail(err, WEIR_INVALID, "%s", text);

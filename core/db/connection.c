@@ -147,12 +147,12 @@ enum weir_status weir_db_open(const char *conninfo, const char *schema,
                               const struct weir_query *queries, size_t count,
                               struct weir_db **ret_db, struct weir_error *err)
 {
-    WEIR_AUTO(weir_db) db = weir_calloc(1, sizeof *db);
+    WEIR_AUTO(weir_db) db = weir_calloc(1, sizeof(*db));
     db->conninfo = weir_strdup(conninfo);
     db->schema = weir_strdup(schema);
     db->queries = queries;
     db->query_count = count;
-    db->prepared = weir_calloc(count > 0 ? count : 1, sizeof *db->prepared);
+    db->prepared = weir_calloc(count > 0 ? count : 1, sizeof(*db->prepared));
     enum weir_status status = weir_db_check_conninfo(conninfo, err);
     if (status == WEIR_OK)
         status = weir_db_ensure(db, err);

@@ -35,9 +35,11 @@ enum weir_status weir_db_check(struct weir_db *db, const PGresult *result, const
 enum weir_status weir_db_simple(struct weir_db *db, const char *sql, const char *what,
                                 struct weir_error *err) WEIR_MUST_USE;
 
-/* Time limit of a statement, and the statement that lifts it for long work. */
-#define WEIR_DB_BOUND   "SET statement_timeout TO '30s'"
-#define WEIR_DB_UNBOUND "SET statement_timeout TO 0"
+/* Time limits of a statement and of its waiting for a lock (55P03: UNAVAILABLE), and what lifts them for long work. */
+#define WEIR_DB_LOCK_BOUND   "lock_timeout TO '50ms'"
+#define WEIR_DB_LOCK_UNBOUND "lock_timeout TO 0"
+#define WEIR_DB_BOUND        "SET statement_timeout TO '30s'; SET " WEIR_DB_LOCK_BOUND
+#define WEIR_DB_UNBOUND      "SET statement_timeout TO 0; SET " WEIR_DB_LOCK_UNBOUND
 
 struct weir_rows *weir_rows_wrap(PGresult *result);
 

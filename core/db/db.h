@@ -1,8 +1,9 @@
-/* One libpq connection of a service to its own schema. Statements come from the service's
+/* A libpq connection of a service to its own schema. Statements come from the service's
  * queries.def, are prepared once per connection and called by number. Calls block: they are short,
  * local, and bounded by statement_timeout (docs/decisions/ says why that is right for control
- * traffic). A lost connection is reported as UNAVAILABLE and reopened by the next call outside a
- * transaction, so a handler just refuses with that status and is asked again. */
+ * traffic). One that waits for a lock for longer than 50 ms fails with UNAVAILABLE. A lost connection is
+ * reported as UNAVAILABLE, too, and reopened by the next call outside a transaction, so a handler just
+ * refuses with that status and is asked again. */
 #ifndef WEIR_DB_DB_H
 #define WEIR_DB_DB_H
 
@@ -92,7 +93,8 @@ enum weir_status weir_db_run(struct weir_db *db, int query, const struct weir_pa
     weir_db_run((db), (query), (const struct weir_param[]){__VA_ARGS__},                          \
                 sizeof((const struct weir_param[]){__VA_ARGS__}) / sizeof(struct weir_param) - 1, \
                 (ret_rows), (err))
-/* One-off text without parameters: VACUUM, DDL. Not bounded by statement_timeout. */
+/* One-off text without parameters: VACUUM, DDL. Not bounded by statement_timeout (outside a transaction) nor by
+ * lock_timeout. */
 enum weir_status weir_db_exec(struct weir_db *db, const char *sql,
                               struct weir_error *err) WEIR_MUST_USE;
 
@@ -102,16 +104,18 @@ enum weir_status weir_db_begin(struct weir_db *db, struct weir_error *err) WEIR_
 enum weir_status weir_db_commit(struct weir_db *db, struct weir_error *err) WEIR_MUST_USE;
 void weir_db_rollback(struct weir_db *db);
 
-/* Cells of another type than the function names are a mistake in the statement: the process stops and says
- * which column to cast. A NULL reads as 0, "" or no bytes. Texts and bytes live as long as `rows`. */
+/* Cells by the name of their column, as the statement gives it (AS): case counts. A column that the statement
+ * does not have, and a cell of another type than the function names, are mistakes in the program: it stops and
+ * says which column. A NULL reads as 0, "" or no bytes. Texts and bytes live as long as `rows`. */
 size_t weir_rows_count(const struct weir_rows *rows);
-bool weir_rows_is_null(const struct weir_rows *rows, size_t row, int column);
+bool weir_rows_is_null(const struct weir_rows *rows, size_t row, const char *column);
 /* smallint, integer, bigint, bool; sums of bigint are numeric: cast them. */
-int64_t weir_rows_i64(const struct weir_rows *rows, size_t row, int column);
-double weir_rows_f64(const struct weir_rows *rows, size_t row, int column);
-bool weir_rows_bool(const struct weir_rows *rows, size_t row, int column);
-const char *weir_rows_text(const struct weir_rows *rows, size_t row, int column);
-struct weir_bytes weir_rows_bytes(const struct weir_rows *rows, size_t row, int column);
+int64_t weir_rows_i64(const struct weir_rows *rows, size_t row, const char *column);
+double weir_rows_f64(const struct weir_rows *rows, size_t row, const char *column);
+bool weir_rows_bool(const struct weir_rows *rows, size_t row, const char *column);
+const char *weir_rows_text(const struct weir_rows *rows, size_t row, const char *column);
+const char *weir_rows_text_or_null(const struct weir_rows *rows, size_t row, const char *column);
+struct weir_bytes weir_rows_bytes(const struct weir_rows *rows, size_t row, const char *column);
 void weir_rows_free(struct weir_rows *rows);
 WEIR_DEFINE_AUTO(weir_rows, weir_rows_free)
 

@@ -17,7 +17,7 @@ struct weir_db_errand {
     void *owner;
 };
 
-static const char SESSION[] = "SET lock_timeout TO '1s'; " WEIR_DB_UNBOUND;
+static const char SESSION[] = WEIR_DB_UNBOUND "; SET lock_timeout TO '1s'";
 
 enum weir_status weir_db_errand_new(const struct weir_db *db, struct weir_loop *loop,
                                     struct weir_db_errand **ret_errand, struct weir_error *err)

@@ -11,6 +11,6 @@ enum weir_status weir_lived_tick(struct weir_lived *lived, struct weir_db *db, i
     enum weir_status status = DB_RUN(db, query, &rows, err, DB_I64(passed_ms * US_PER_MS));
     if (status != WEIR_OK)
         return status;
-    *lived = (struct weir_lived){.us = weir_rows_i64(rows, 0, 0), .ticked_ms = now_ms};
+    *lived = (struct weir_lived){.us = weir_rows_i64(rows, 0, "us"), .ticked_ms = now_ms};
     return WEIR_OK;
 }

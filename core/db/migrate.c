@@ -70,11 +70,11 @@ static enum weir_status apply(struct weir_db *db, const struct weir_migration *m
 }
 
 static bool is_recorded(const struct weir_migration *migration, const struct weir_rows *rows,
-                        size_t row, int column)
+                        size_t row)
 {
     char checksum[WEIR_DIGEST_TEXT_MAX];
     checksum_of(migration, checksum);
-    return strcmp(weir_rows_text(rows, row, column), checksum) == 0;
+    return strcmp(weir_rows_text(rows, row, "checksum"), checksum) == 0;
 }
 
 /* An applied migration says what the tables look like; with another text nobody knows what they do. */
@@ -82,16 +82,16 @@ static enum weir_status check_text(struct weir_db *db, const struct weir_migrati
                                    const struct weir_rows *rows, struct weir_error *err)
 {
     char checksum[WEIR_DIGEST_TEXT_MAX];
-    if (weir_rows_is_null(rows, 0, 0))
+    if (weir_rows_is_null(rows, 0, "checksum"))
         return record(db, migration, err);
-    if (is_recorded(migration, rows, 0, 0))
+    if (is_recorded(migration, rows, 0))
         return WEIR_OK;
     checksum_of(migration, checksum);
     return weir_fail(err, WEIR_CORRUPT,
                      "migration %s was applied with another text (checksum %.8s) than this program "
                      "has (%.8s): run the Weir that made this store; a change to a schema is a new "
                      "number",
-                     migration->name, weir_rows_text(rows, 0, 0), checksum);
+                     migration->name, weir_rows_text(rows, 0, "checksum"), checksum);
 }
 
 /* Two processes may start at once: the lock makes the second wait, and then find nothing left to do. */
@@ -136,26 +136,25 @@ static enum weir_status check_numbers(struct weir_db *db, const struct weir_migr
     enum weir_status status = select_rows(
         db, "SELECT number, name, checksum FROM migration ORDER BY number DESC", &rows, err);
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        const struct weir_migration *known = find(weir_rows_i64(rows, i, 0), migrations, count);
+        const struct weir_migration *known =
+            find(weir_rows_i64(rows, i, "number"), migrations, count);
         if (known != NULL)
-            ret_done[known - migrations] = is_recorded(known, rows, i, 2);
+            ret_done[known - migrations] = is_recorded(known, rows, i);
         else
             status = weir_fail(err, WEIR_UNSUPPORTED,
                                "schema %s is at migration %s, which this program does not know (it "
                                "knows up to %" PRIu32 "): run a newer Weir",
-                               db->schema, weir_rows_text(rows, i, 1),
+                               db->schema, weir_rows_text(rows, i, "name"),
                                count > 0 ? migrations[count - 1].number : 0);
     }
     return status;
 }
 
-enum weir_status weir_db_migrate(struct weir_db *db, const struct weir_migration *migrations,
-                                 size_t count, struct weir_error *err)
+static enum weir_status migrate(struct weir_db *db, const struct weir_migration *migrations,
+                                size_t count, struct weir_error *err)
 {
     WEIR_AUTO_FREE bool *done = weir_calloc(count + 1, sizeof(*done));
-    enum weir_status status = weir_db_ensure(db, err);
-    if (status == WEIR_OK)
-        status = create_schema(db, err);
+    enum weir_status status = create_schema(db, err);
     if (status == WEIR_OK)
         status = check_numbers(db, migrations, count, done, err);
     for (size_t i = 0; i < count && status == WEIR_OK; i++) {
@@ -164,5 +163,20 @@ enum weir_status weir_db_migrate(struct weir_db *db, const struct weir_migration
         if (status != WEIR_OK)
             weir_error_wrap(err, status, "schema %s", db->schema);
     }
+    return status;
+}
+
+/* Not bounded by lock_timeout: who starts beside another waits for as long as that takes. */
+enum weir_status weir_db_migrate(struct weir_db *db, const struct weir_migration *migrations,
+                                 size_t count, struct weir_error *err)
+{
+    enum weir_status status = weir_db_ensure(db, err);
+    if (status == WEIR_OK)
+        status = weir_db_simple(db, "SET " WEIR_DB_LOCK_UNBOUND, "session", err);
+    if (status == WEIR_OK)
+        status = migrate(db, migrations, count, err);
+    if (db->conn != NULL &&
+        weir_db_simple(db, "SET " WEIR_DB_LOCK_BOUND, "session", NULL) != WEIR_OK)
+        weir_db_drop(db);
     return status;
 }

@@ -26,7 +26,7 @@ struct weir_rows {
 
 struct weir_rows *weir_rows_wrap(PGresult *result)
 {
-    struct weir_rows *rows = weir_calloc(1, sizeof *rows);
+    struct weir_rows *rows = weir_calloc(1, sizeof(*rows));
     rows->result = result;
     return rows;
 }
@@ -44,23 +44,53 @@ size_t weir_rows_count(const struct weir_rows *rows)
     return (size_t)PQntuples(rows->result);
 }
 
-static void check_cell(const struct weir_rows *rows, size_t row, int column)
-{
-    weir_require(row < weir_rows_count(rows));
-    weir_require(column >= 0 && column < PQnfields(rows->result));
-}
+struct cell {
+    int row, column;
+    const char *at; /* NULL: the cell is */
+    Oid type;
+};
 
-bool weir_rows_is_null(const struct weir_rows *rows, size_t row, int column)
-{
-    check_cell(rows, row, column);
-    return PQgetisnull(rows->result, (int)row, column) != 0;
-}
-
-WEIR_NORETURN static void fail_type(const struct weir_rows *rows, int column, const char *wanted)
+WEIR_NORETURN static void fail_name(const struct weir_rows *rows, const char *name)
 {
     char text[200];
-    snprintf(text, sizeof text, "column '%s' has type %u: cast it to %s in the statement",
-             PQfname(rows->result, column), PQftype(rows->result, column), wanted);
+    const char *first = PQnfields(rows->result) > 0 ? PQfname(rows->result, 0) : "nothing";
+    snprintf(text, sizeof(text),
+             "no column '%s' in a result of '%s' and others: name it in the statement", name,
+             first);
+    weir_require_failed(text, __FILE__, __LINE__);
+}
+
+/* Results are narrow: a walk over the names costs less than PQfnumber(), which copies and folds the name. */
+static int find_column(const struct weir_rows *rows, const char *name)
+{
+    int columns = PQnfields(rows->result), column = 0;
+    while (column < columns && strcmp(PQfname(rows->result, column), name) != 0)
+        column++;
+    if (column == columns)
+        fail_name(rows, name);
+    return column;
+}
+
+static struct cell find_cell(const struct weir_rows *rows, size_t row, const char *name)
+{
+    weir_require(row < weir_rows_count(rows));
+    struct cell cell = {.row = (int)row, .column = find_column(rows, name)};
+    cell.type = PQftype(rows->result, cell.column);
+    if (!PQgetisnull(rows->result, cell.row, cell.column))
+        cell.at = PQgetvalue(rows->result, cell.row, cell.column);
+    return cell;
+}
+
+bool weir_rows_is_null(const struct weir_rows *rows, size_t row, const char *column)
+{
+    return find_cell(rows, row, column).at == NULL;
+}
+
+WEIR_NORETURN static void fail_type(const char *column, Oid type, const char *wanted)
+{
+    char text[200];
+    snprintf(text, sizeof(text), "column '%s' has type %u: cast it to %s in the statement", column,
+             type, wanted);
     weir_require_failed(text, __FILE__, __LINE__);
 }
 
@@ -72,68 +102,79 @@ static uint64_t get_be(const char *at, int size)
     return value;
 }
 
-int64_t weir_rows_i64(const struct weir_rows *rows, size_t row, int column)
+static int64_t read_i64(const struct cell *cell, const char *column, const char *wanted)
 {
-    if (weir_rows_is_null(rows, row, column))
-        return 0;
-    const char *cell = PQgetvalue(rows->result, (int)row, column);
-    switch (PQftype(rows->result, column)) {
+    switch (cell->type) {
     case OID_INT8:
-        return (int64_t)get_be(cell, 8);
+        return (int64_t)get_be(cell->at, 8);
     case OID_INT4:
-        return (int32_t)get_be(cell, 4);
+        return (int32_t)get_be(cell->at, 4);
     case OID_INT2:
-        return (int16_t)get_be(cell, 2);
+        return (int16_t)get_be(cell->at, 2);
     case OID_OID:
-        return (int64_t)get_be(cell, 4);
+        return (int64_t)get_be(cell->at, 4);
     case OID_BOOL:
-        return (int64_t)get_be(cell, 1);
+        return (int64_t)get_be(cell->at, 1);
     default:
-        fail_type(rows, column, "bigint");
+        fail_type(column, cell->type, wanted);
     }
 }
 
-double weir_rows_f64(const struct weir_rows *rows, size_t row, int column)
+int64_t weir_rows_i64(const struct weir_rows *rows, size_t row, const char *column)
 {
-    if (weir_rows_is_null(rows, row, column))
+    struct cell cell = find_cell(rows, row, column);
+    return cell.at == NULL ? 0 : read_i64(&cell, column, "bigint");
+}
+
+double weir_rows_f64(const struct weir_rows *rows, size_t row, const char *column)
+{
+    struct cell cell = find_cell(rows, row, column);
+    if (cell.at == NULL)
         return 0;
-    const char *cell = PQgetvalue(rows->result, (int)row, column);
-    if (PQftype(rows->result, column) == OID_FLOAT8) {
-        uint64_t bits = get_be(cell, 8);
+    if (cell.type == OID_FLOAT8) {
+        uint64_t bits = get_be(cell.at, 8);
         double value;
-        memcpy(&value, &bits, sizeof value);
+        memcpy(&value, &bits, sizeof(value));
         return value;
     }
-    if (PQftype(rows->result, column) == OID_FLOAT4) {
-        uint32_t bits = (uint32_t)get_be(cell, 4);
+    if (cell.type == OID_FLOAT4) {
+        uint32_t bits = (uint32_t)get_be(cell.at, 4);
         float value;
-        memcpy(&value, &bits, sizeof value);
+        memcpy(&value, &bits, sizeof(value));
         return (double)value;
     }
-    if (PQftype(rows->result, column) == OID_BOOL)
-        fail_type(rows, column, "double precision");
-    return (double)weir_rows_i64(rows, row, column);
+    if (cell.type == OID_BOOL)
+        fail_type(column, cell.type, "double precision");
+    return (double)read_i64(&cell, column, "double precision");
 }
 
-bool weir_rows_bool(const struct weir_rows *rows, size_t row, int column)
+bool weir_rows_bool(const struct weir_rows *rows, size_t row, const char *column)
 {
     return weir_rows_i64(rows, row, column) != 0;
 }
 
-/* libpq ends every cell with a zero byte, binary ones too. */
-const char *weir_rows_text(const struct weir_rows *rows, size_t row, int column)
+/* libpq ends every cell with a zero byte, binary ones too; a jsonb begins with the byte of its version. */
+static const char *read_text(const struct cell *cell)
 {
-    if (weir_rows_is_null(rows, row, column))
-        return "";
-    const char *cell = PQgetvalue(rows->result, (int)row, column);
-    return PQftype(rows->result, column) == OID_JSONB ? cell + 1
-                                                      : cell; /* after its version byte */
+    return cell->type == OID_JSONB ? cell->at + 1 : cell->at;
 }
 
-struct weir_bytes weir_rows_bytes(const struct weir_rows *rows, size_t row, int column)
+const char *weir_rows_text(const struct weir_rows *rows, size_t row, const char *column)
 {
-    if (weir_rows_is_null(rows, row, column))
+    struct cell cell = find_cell(rows, row, column);
+    return cell.at == NULL ? "" : read_text(&cell);
+}
+
+const char *weir_rows_text_or_null(const struct weir_rows *rows, size_t row, const char *column)
+{
+    struct cell cell = find_cell(rows, row, column);
+    return cell.at == NULL ? NULL : read_text(&cell);
+}
+
+struct weir_bytes weir_rows_bytes(const struct weir_rows *rows, size_t row, const char *column)
+{
+    struct cell cell = find_cell(rows, row, column);
+    if (cell.at == NULL)
         return weir_bytes(NULL, 0);
-    return weir_bytes(PQgetvalue(rows->result, (int)row, column),
-                      (size_t)PQgetlength(rows->result, (int)row, column));
+    return weir_bytes(cell.at, (size_t)PQgetlength(rows->result, cell.row, cell.column));
 }

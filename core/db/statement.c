@@ -51,14 +51,14 @@ static void set(struct arguments *arguments, size_t i, Oid type, const void *at,
 static void set_number(struct arguments *arguments, size_t i, Oid type, uint64_t bits)
 {
     arguments->words[i] = htobe64(bits);
-    set(arguments, i, type, &arguments->words[i], sizeof arguments->words[i]);
+    set(arguments, i, type, &arguments->words[i], sizeof(arguments->words[i]));
 }
 
 static void put_be32(uint8_t **at, uint32_t value)
 {
     value = htobe32(value);
-    memcpy(*at, &value, sizeof value);
-    *at += sizeof value;
+    memcpy(*at, &value, sizeof(value));
+    *at += sizeof(value);
 }
 
 /* An array on the wire: dimensions, has nulls, element type, length, lower bound, then (size, value) each. */
@@ -76,11 +76,11 @@ static void set_array(struct arguments *arguments, size_t i, struct weir_bytes w
     }
     for (size_t k = 0; k < count; k++) {
         uint64_t word;
-        memcpy(&word, words.at + k * sizeof word, sizeof word);
+        memcpy(&word, words.at + k * sizeof(word), sizeof(word));
         word = htobe64(word);
-        put_be32(&at, sizeof word);
-        memcpy(at, &word, sizeof word);
-        at += sizeof word;
+        put_be32(&at, sizeof(word));
+        memcpy(at, &word, sizeof(word));
+        at += sizeof(word);
     }
     arguments->arrays[i] = array;
     set(arguments, i, OID_INT8_ARRAY, array, (size_t)(at - array));
@@ -97,7 +97,7 @@ static void set_param(struct arguments *arguments, size_t i, const struct weir_p
         set_number(arguments, i, OID_INT8, (uint64_t)param->i64);
         break;
     case WEIR_PARAM_F64:
-        memcpy(&bits, &param->f64, sizeof bits);
+        memcpy(&bits, &param->f64, sizeof(bits));
         set_number(arguments, i, OID_FLOAT8, bits);
         break;
     case WEIR_PARAM_TEXT:
@@ -211,7 +211,7 @@ enum weir_status weir_db_run(struct weir_db *db, int query, const struct weir_pa
     if (status != WEIR_OK)
         return status;
     struct arguments arguments;
-    memset(&arguments, 0, sizeof arguments);
+    memset(&arguments, 0, sizeof(arguments));
     arguments.count = count;
     for (size_t i = 0; i < count; i++)
         set_param(&arguments, i, &params[i]);
@@ -222,13 +222,24 @@ enum weir_status weir_db_run(struct weir_db *db, int query, const struct weir_pa
 
 /* ---- one-off texts ---- */
 
+/* Not bounded by lock_timeout: an autovacuum gives way to who changes tables after a second. */
+static enum weir_status exec_inside(struct weir_db *db, const char *sql, struct weir_error *err)
+{
+    enum weir_status status = weir_db_simple(db, "SET LOCAL " WEIR_DB_LOCK_UNBOUND, "session", err);
+    if (status == WEIR_OK)
+        status = weir_db_simple(db, sql, "statement", err);
+    if (status == WEIR_OK)
+        status = weir_db_simple(db, "SET LOCAL " WEIR_DB_LOCK_BOUND, "session", err);
+    return status;
+}
+
 enum weir_status weir_db_exec(struct weir_db *db, const char *sql, struct weir_error *err)
 {
     enum weir_status status = weir_db_ensure(db, err);
     if (status != WEIR_OK)
         return status;
     if (db->in_transaction)
-        return weir_db_simple(db, sql, "statement", err);
+        return exec_inside(db, sql, err);
     status = weir_db_simple(db, WEIR_DB_UNBOUND, "session", err);
     if (status == WEIR_OK)
         status = weir_db_simple(db, sql, "statement", err);

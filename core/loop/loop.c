@@ -6,6 +6,7 @@
 #include "core/loop/loop.h"
 
 #include "core/base/clock.h"
+#include "core/base/heap.h"
 #include "core/base/memory.h"
 
 #include <errno.h>
@@ -54,7 +55,7 @@ struct weir_loop {
 
 struct weir_loop *weir_loop_new(void)
 {
-    struct weir_loop *loop = weir_calloc(1, sizeof *loop);
+    struct weir_loop *loop = weir_calloc(1, sizeof(*loop));
     loop->zmq = zmq_ctx_new();
     weir_require(loop->zmq != NULL);
     zmq_ctx_set(loop->zmq, ZMQ_MAX_SOCKETS, WEIR_LOOP_SOCKETS_MAX);
@@ -104,8 +105,8 @@ static void make_room_for_source(struct weir_loop *loop)
     if (loop->source_count < loop->source_capacity)
         return;
     loop->source_capacity = 2 * loop->source_capacity + 16;
-    loop->items = weir_realloc(loop->items, loop->source_capacity, sizeof *loop->items);
-    loop->sources = weir_realloc(loop->sources, loop->source_capacity, sizeof *loop->sources);
+    loop->items = weir_realloc(loop->items, loop->source_capacity, sizeof(*loop->items));
+    loop->sources = weir_realloc(loop->sources, loop->source_capacity, sizeof(*loop->sources));
 }
 
 static void add_source(struct weir_loop *loop, const zmq_pollitem_t *item, weir_loop_ready_fn *fn,
@@ -176,61 +177,34 @@ void weir_loop_unwatch_socket(struct weir_loop *loop, void *socket)
 
 enum { SLOT_BITS = 32, NO_SLOT = 0 }; /* slot 0 is never used: no timer has the number 0 */
 
-static bool is_before(const struct timer *a, const struct timer *b)
+static bool is_before(const void *a, const void *b, const void *owner)
 {
-    return a->due_ms != b->due_ms ? a->due_ms < b->due_ms : a->serial < b->serial;
+    const struct timer *timers = ((const struct weir_loop *)owner)->timers;
+    const struct timer *x = &timers[*(const uint32_t *)a], *y = &timers[*(const uint32_t *)b];
+    return x->due_ms != y->due_ms ? x->due_ms < y->due_ms : x->serial < y->serial;
 }
 
-static void place(struct weir_loop *loop, uint32_t at, uint32_t slot)
+static void moved(void *owner, const void *slot, size_t to)
 {
-    loop->heap[at] = slot;
-    loop->timers[slot].heap_at = at;
+    ((struct weir_loop *)owner)->timers[*(const uint32_t *)slot].heap_at = (uint32_t)to;
 }
 
-/* Moves the timer of `slot` from `at` towards the front of the heap, as far as it belongs there. */
-static void sift_up(struct weir_loop *loop, uint32_t at, uint32_t slot)
-{
-    while (at > 0) {
-        uint32_t parent = (at - 1) / 2;
-        if (!is_before(&loop->timers[slot], &loop->timers[loop->heap[parent]]))
-            break;
-        place(loop, at, loop->heap[parent]);
-        at = parent;
-    }
-    place(loop, at, slot);
-}
-
-static void sift_down(struct weir_loop *loop, uint32_t at, uint32_t slot)
-{
-    for (;;) {
-        uint32_t child = 2 * at + 1;
-        if (child >= loop->timer_count)
-            break;
-        if (child + 1 < loop->timer_count &&
-            is_before(&loop->timers[loop->heap[child + 1]], &loop->timers[loop->heap[child]]))
-            child++;
-        if (!is_before(&loop->timers[loop->heap[child]], &loop->timers[slot]))
-            break;
-        place(loop, at, loop->heap[child]);
-        at = child;
-    }
-    place(loop, at, slot);
-}
+static const struct weir_heap_order BY_DUE = {
+    .element_bytes = sizeof(uint32_t), .is_before = is_before, .moved = moved};
 
 /* A timer that stands at `at` with another due time than it was placed with. */
-static void sift(struct weir_loop *loop, uint32_t at)
+static void sift(struct weir_loop *loop, size_t at)
 {
-    uint32_t slot = loop->heap[at];
-    sift_up(loop, at, slot);
-    sift_down(loop, loop->timers[slot].heap_at, slot);
+    at = weir_heap_rise(&BY_DUE, loop->heap, at, loop);
+    weir_heap_sink(&BY_DUE, loop->heap, loop->timer_count, at, loop);
 }
 
 static void add_slots(struct weir_loop *loop)
 {
     uint32_t first = loop->timer_capacity == 0 ? 1 : loop->timer_capacity;
     loop->timer_capacity = 2 * loop->timer_capacity + 16;
-    loop->timers = weir_realloc(loop->timers, loop->timer_capacity, sizeof *loop->timers);
-    loop->heap = weir_realloc(loop->heap, loop->timer_capacity, sizeof *loop->heap);
+    loop->timers = weir_realloc(loop->timers, loop->timer_capacity, sizeof(*loop->timers));
+    loop->heap = weir_realloc(loop->heap, loop->timer_capacity, sizeof(*loop->heap));
     for (uint32_t slot = loop->timer_capacity; slot-- > first;) {
         loop->timers[slot] = (struct timer){.heap_at = loop->free_timer};
         loop->free_timer = slot;
@@ -260,7 +234,8 @@ uint64_t weir_loop_timer(struct weir_loop *loop, int64_t delay_ms, int64_t repea
         .fn = fn,
         .owner = owner,
     };
-    sift_up(loop, loop->timer_count++, slot);
+    loop->heap[loop->timer_count] = slot;
+    weir_heap_rise(&BY_DUE, loop->heap, loop->timer_count++, loop);
     return (uint64_t)timer->generation << SLOT_BITS | slot;
 }
 
@@ -269,7 +244,7 @@ static void remove_timer(struct weir_loop *loop, uint32_t slot)
     struct timer *timer = &loop->timers[slot];
     uint32_t at = timer->heap_at, last = loop->heap[--loop->timer_count];
     if (last != slot) {
-        place(loop, at, last);
+        loop->heap[at] = last;
         sift(loop, at);
     }
     timer->fn = NULL;
@@ -328,7 +303,7 @@ static int64_t until_next_timer(const struct weir_loop *loop, int64_t wait_ms)
     return wait_ms > 0 ? wait_ms : 0;
 }
 
-/* Sources added by a callback lie behind `polled` and wait for the next round. */
+/* Sources added by a callback lie after `polled` and wait for the next round. */
 static void run_ready(struct weir_loop *loop, size_t polled)
 {
     for (size_t i = 0; i < polled && !loop->stopping; i++) {

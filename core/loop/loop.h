@@ -44,7 +44,7 @@ void weir_loop_soon(struct weir_loop *loop, weir_loop_timer_fn *fn, void *owner)
 
 /* The monotonic time of this round. */
 int64_t weir_loop_now_ms(const struct weir_loop *loop);
-/* Reads the loop's clock anew: for code that waits outside the loop, or measures inside a round. */
+/* Reads the loop's clock again: for code that waits outside the loop, or measures inside a round. */
 int64_t weir_loop_clock_ms(const struct weir_loop *loop);
 
 /* For tests: time comes from `fn` instead of the machine, and the loop never sleeps for longer than

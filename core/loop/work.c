@@ -67,7 +67,7 @@ enum weir_status weir_work_start(struct weir_loop *loop, weir_work_fn *run, weir
     int over_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (over_fd < 0)
         return weir_fail(err, WEIR_LIMIT, "eventfd: %s", strerror(errno));
-    struct weir_work *work = weir_calloc(1, sizeof *work);
+    struct weir_work *work = weir_calloc(1, sizeof(*work));
     work->loop = loop;
     work->run = run;
     work->done = done;
@@ -91,7 +91,7 @@ void weir_work_cancel(struct weir_work *work)
 
 void weir_work_stop(struct weir_work *work)
 {
-    if (!work)
+    if (work == NULL)
         return;
     weir_work_cancel(work);
     end(work);

@@ -19,12 +19,13 @@ struct weir_answered {
 
 void weir_answered_note(struct weir_answered *answered, const struct weir_route *route,
                         int64_t now_ms);
-/* It is worked on. What has waited at the door with it comes at once: a copy that was sent later is let through. */
+/* Notes that work on a request has begun. Copies that waited at the door with it come at once: a copy that was sent
+ * later is let through. */
 void weir_answered_begin(struct weir_answered *answered, const struct weir_route *route,
                          int64_t now_ms);
-/* It was refused: it may come again at once. */
+/* Forgets a request that was refused: it may come again at once. */
 void weir_answered_forget(struct weir_answered *answered, const struct weir_route *route);
-/* True when it was, less than WEIR_RPC_RESEND_MS ago: whoever lost that answer asks again behind that. */
+/* True when it was, less than WEIR_RPC_RESEND_MS ago: whoever lost that answer asks again after that. */
 bool weir_answered_lately(const struct weir_answered *answered, const struct weir_route *route,
                           int64_t now_ms);
 

@@ -28,7 +28,7 @@ struct weir_call *weir_calls_add(struct weir_calls *calls, uint64_t request)
 {
     weir_require(calls->count == 0 || calls->at[calls->count - 1]->request < request);
     calls->at = weir_grow(calls->at, calls->count, &calls->capacity, sizeof(void *));
-    struct weir_call *call = weir_calloc(1, sizeof *call);
+    struct weir_call *call = weir_calloc(1, sizeof(*call));
     call->request = request;
     calls->at[calls->count++] = call;
     return call;

@@ -16,7 +16,7 @@ enum {
 
 void weir_envelope_pack(const struct weir_envelope *envelope, uint8_t out[WEIR_ENVELOPE_BYTES])
 {
-    memcpy(out, MAGIC, sizeof MAGIC);
+    memcpy(out, MAGIC, sizeof(MAGIC));
     weir_put_u16(out + AT_VERSION, WEIR_WIRE_VERSION);
     weir_put_u16(out + AT_TYPE, envelope->type);
     weir_put_u32(out + AT_RESERVED, 0);
@@ -27,7 +27,7 @@ void weir_envelope_pack(const struct weir_envelope *envelope, uint8_t out[WEIR_E
 
 static bool is_envelope(struct weir_bytes frame)
 {
-    return frame.size == WEIR_ENVELOPE_BYTES && memcmp(frame.at, MAGIC, sizeof MAGIC) == 0;
+    return frame.size == WEIR_ENVELOPE_BYTES && memcmp(frame.at, MAGIC, sizeof(MAGIC)) == 0;
 }
 
 enum weir_status weir_envelope_unpack(struct weir_bytes frame, struct weir_envelope *ret_envelope,

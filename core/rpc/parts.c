@@ -164,7 +164,7 @@ bool weir_parts_send(void *socket, const struct weir_route *route,
     weir_envelope_pack(envelope, first);
     if (route != NULL && !send_bytes(socket, route->identity, route->identity_size, true))
         return false;
-    if (!send_bytes(socket, first, sizeof first, true))
+    if (!send_bytes(socket, first, sizeof(first), true))
         return false;
     bool has_frames = frames != NULL && frames->count > 0;
     if (!send_bytes(socket, header.at, header.size, has_frames))

@@ -91,7 +91,7 @@ static void send_call(struct weir_rpc_peer *peer, struct weir_call *call, int64_
         call->resend_ms *= 2;
 }
 
-/* Ends the call: it is out of the list before its owner hears of it, who may ask anew at once. */
+/* Ends the call: it is out of the list before its owner hears of it, who may ask again at once. */
 static void finish(struct weir_rpc_peer *peer, struct weir_call *call,
                    const struct weir_reply *reply, const struct weir_error *err)
 {
@@ -205,8 +205,9 @@ static void take_refusal(struct weir_rpc_peer *peer, struct weir_call *call,
         return; /* asked again at its time */
     }
     struct weir_error err;
-    bool known = refusal->status != WEIR_OK && refusal->status <= WEIR_INTERNAL;
-    weir_fail(&err, known ? (enum weir_status)refusal->status : WEIR_INTERNAL, "%s", refusal->text);
+    bool is_refused = refusal->status != WEIR_OK && weir_status_is_known(refusal->status);
+    weir_fail(&err, is_refused ? (enum weir_status)refusal->status : WEIR_INTERNAL, "%s",
+              refusal->text);
     finish(peer, call, NULL, &err);
 }
 
@@ -303,7 +304,7 @@ enum weir_status weir_rpc_connect(struct weir_loop *loop, const char *address,
     enum weir_status status = weir_socket_open(loop, WEIR_SOCKET_PEER, address, &socket, err);
     if (status != WEIR_OK)
         return status;
-    struct weir_rpc_peer *peer = weir_calloc(1, sizeof *peer);
+    struct weir_rpc_peer *peer = weir_calloc(1, sizeof(*peer));
     peer->loop = loop;
     peer->socket = socket;
     peer->endpoint = weir_keys_endpoint(address);

@@ -127,7 +127,7 @@ enum weir_status weir_rpc_connect(struct weir_loop *loop, const char *address,
 void weir_rpc_peer_close(struct weir_rpc_peer *peer);
 WEIR_DEFINE_AUTO(weir_rpc_peer, weir_rpc_peer_close)
 
-/* Of the address given to weir_rpc_connect(), without its key. */
+/* Endpoint of the address given to weir_rpc_connect(), without its key. */
 const char *weir_rpc_peer_endpoint(const struct weir_rpc_peer *peer);
 /* Connects again, and sends open calls again: ZeroMQ keeps the last kilobytes of a connection, at both of its ends,
  * for as long as it lasts. Not from a callback of this peer. */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 struct weir_segment {
-    size_t size;                    /* behind the head */
+    size_t size;                    /* after the head */
     struct weir_segment_head *head; /* NULL: no memory is taken */
     int fd;
     uint64_t ticket; /* newest */
@@ -21,7 +21,7 @@ struct weir_segment {
 
 struct weir_segment *weir_segment_new(size_t size)
 {
-    struct weir_segment *segment = weir_calloc(1, sizeof *segment);
+    struct weir_segment *segment = weir_calloc(1, sizeof(*segment));
     weir_require(size <= WEIR_SEGMENT_BYTES_MAX); /* lending_saw(); workers lend a constant */
     segment->size = size;
     segment->fd = -1;
@@ -98,7 +98,7 @@ struct weir_bytes weir_segment_lend(struct weir_segment *segment)
     }
     segment->ticket++;
     describe(segment);
-    return weir_bytes(segment->loan, sizeof segment->loan);
+    return weir_bytes(segment->loan, sizeof(segment->loan));
 }
 
 bool weir_segment_withdraw(struct weir_segment *segment)

@@ -2,16 +2,16 @@
  * wants them, instead of through a socket.
  *
  * Who wants bytes owns a segment: sealed memory without a name. With each request it lends the segment
- * anew, under a ticket that was never used before, and sends the loan (some bytes that name process,
+ * again, under a ticket that was never used before, and sends the loan (some bytes that name process,
  * memory and ticket) along. Who answers claims the loan, writes, gives it back written, and says in its
- * answer how many bytes there are. Who cannot (another host, another user, a loan that is over) answers
+ * answer how many bytes there are. Who cannot (another user, a loan that is over) answers
  * with a frame: a borrower that fails costs a copy, never an answer.
  *
  * Rules
  *   1  The word of a segment is (ticket, state): lent -> writing -> written. The borrower moves it by
  *      compare-and-swap, so a request that arrives twice is written once: the second claim fails. A late
  *      one names a ticket that is over, and fails as well.
- *   2  The owner lends anew by swapping the old word for the new ticket. Memory that is being written at
+ *   2  The owner lends again by swapping the old word for the new ticket. Memory that is being written at
  *      that moment is not lent again, ever: the owner lets go of it and takes other memory. Whether that
  *      writer is slow or dead does not matter.
  *   3  The borrower believes nothing: it maps what is anonymous memory of the size named, sealed against

@@ -42,7 +42,7 @@ struct weir_borrowed {
 
 struct weir_borrowed *weir_borrowed_new(struct weir_loop *loop)
 {
-    struct weir_borrowed *borrowed = weir_calloc(1, sizeof *borrowed);
+    struct weir_borrowed *borrowed = weir_calloc(1, sizeof(*borrowed));
     int fd = memfd_create("weir", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     struct stat stat;
     borrowed->loop = loop;
@@ -98,13 +98,13 @@ static int open_memory(const struct weir_borrowed *borrowed, const struct sent *
 {
     char path[PATH_BYTES];
     struct stat stat;
-    snprintf(path, sizeof path, "/proc/%u/fd/%u", sent->process, sent->descriptor);
+    snprintf(path, sizeof(path), "/proc/%u/fd/%u", sent->process, sent->descriptor);
     int found = open(path, O_PATH | O_CLOEXEC);
     if (found < 0)
         return -1;
     bool is_memory =
         fstat(found, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_dev == borrowed->device;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", found);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
     int fd = is_memory ? open(path, O_RDWR | O_CLOEXEC) : -1;
     close(found);
     return fd;
@@ -170,7 +170,7 @@ static struct mapped *place_of(struct weir_borrowed *borrowed, const struct sent
 
 /* The process is watched first: if its number is another's by the time it is reached, the key is wrong.
  * What cannot be reached takes nobody's place. */
-static bool map_anew(struct weir_borrowed *borrowed, struct mapped *place, const struct sent *sent)
+static bool map_again(struct weir_borrowed *borrowed, struct mapped *place, const struct sent *sent)
 {
     int owner = pidfd_open((pid_t)sent->process, 0);
     struct weir_segment_head *head = owner >= 0 ? reach(borrowed, sent) : NULL;
@@ -207,7 +207,7 @@ bool weir_loan_claim(struct weir_borrowed *borrowed, struct weir_bytes bytes,
     struct mapped *place = place_of(borrowed, &sent);
     bool is_mapped = is_of(place, &sent) && place->sent.size == sent.size &&
                      memcmp(place->sent.key, sent.key, WEIR_SEGMENT_KEY_BYTES) == 0;
-    if (!is_mapped && !map_anew(borrowed, place, &sent))
+    if (!is_mapped && !map_again(borrowed, place, &sent))
         return false;
     place->used = ++borrowed->clock;
     uint64_t lent = weir_segment_word(sent.ticket, WEIR_SEGMENT_LENT);

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* Its size is fixed for good. */
+/* Seals that fix the size of a segment for good. */
 enum { WEIR_SEGMENT_SEALS = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW };
 
 /* The first page of a segment. Its bytes follow from WEIR_SEGMENT_HEAD_BYTES on. */
@@ -28,7 +28,7 @@ static inline uint64_t weir_segment_word(uint64_t ticket, enum weir_segment_stat
     return ticket * 4 + (uint64_t)state;
 }
 
-/* A loan as it is sent: u32 process, u32 descriptor, u64 bytes behind the head, key, u64 ticket. */
+/* A loan as it is sent: u32 process, u32 descriptor, u64 bytes after the head, key, u64 ticket. */
 enum {
     WEIR_LOAN_PROCESS = 0,
     WEIR_LOAN_DESCRIPTOR = 4,

@@ -181,14 +181,14 @@ enum weir_status weir_rpc_serve(struct weir_loop *loop, const char *endpoint,
     enum weir_status status = weir_socket_open(loop, WEIR_SOCKET_SERVER, endpoint, &socket, err);
     if (status != WEIR_OK)
         return status;
-    struct weir_rpc_server *server = weir_calloc(1, sizeof *server);
+    struct weir_rpc_server *server = weir_calloc(1, sizeof(*server));
     server->loop = loop;
     server->socket = socket;
     server->handlers = handlers;
     server->owner = owner;
     server->arena = weir_arena_new();
     weir_parts_init(&server->parts, weir_socket_bytes_max(WEIR_SOCKET_SERVER, endpoint));
-    size_t size = sizeof server->endpoint;
+    size_t size = sizeof(server->endpoint);
     int rc = zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, server->endpoint, &size);
     weir_require(rc == 0);
     server->address = weir_keys_address(socket, server->endpoint);

@@ -32,12 +32,12 @@ static const char IPC[] = "ipc://";
 
 static bool is_ipc(const char *endpoint)
 {
-    return strncmp(endpoint, IPC, sizeof IPC - 1) == 0;
+    return strncmp(endpoint, IPC, sizeof(IPC) - 1) == 0;
 }
 
 static const char *path_of(const char *endpoint)
 {
-    return endpoint + sizeof IPC - 1;
+    return endpoint + sizeof(IPC) - 1;
 }
 
 static const struct {
@@ -73,13 +73,13 @@ static void set_options(void *socket, enum weir_socket_kind kind, const char *en
         weir_require(rc == 0);
     }
     int64_t message_max = (int64_t)weir_socket_bytes_max(kind, endpoint);
-    int rc = zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &message_max, sizeof message_max);
+    int rc = zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &message_max, sizeof(message_max));
     weir_require(rc == 0);
     if (kind == WEIR_SOCKET_PEER) {
         uint8_t identity[IDENTITY_BYTES];
-        weir_random_bytes(identity, sizeof identity);
+        weir_random_bytes(identity, sizeof(identity));
         identity[0] |= 1; /* those starting with 0 belong to ZeroMQ */
-        rc = zmq_setsockopt(socket, ZMQ_ROUTING_ID, identity, sizeof identity);
+        rc = zmq_setsockopt(socket, ZMQ_ROUTING_ID, identity, sizeof(identity));
         weir_require(rc == 0);
     }
 }
@@ -88,7 +88,7 @@ static void set_options(void *socket, enum weir_socket_kind kind, const char *en
 static bool is_answered(const struct sockaddr_un *address)
 {
     WEIR_AUTO_FD int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    return fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof *address) == 0;
+    return fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0;
 }
 
 /* ZeroMQ unlinks whatever socket file stands at the path and binds its own: right when the file is what a
@@ -96,10 +96,10 @@ static bool is_answered(const struct sockaddr_un *address)
 static enum weir_status check_path(const char *path, struct weir_error *err)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (strlen(path) >= sizeof address.sun_path)
+    if (strlen(path) >= sizeof(address.sun_path))
         return weir_fail(err, WEIR_IO,
                          "socket %s: the path has %zu characters, at most %zu are possible", path,
-                         strlen(path), sizeof address.sun_path - 1);
+                         strlen(path), sizeof(address.sun_path) - 1);
     memcpy(address.sun_path, path, strlen(path));
     if (is_answered(&address))
         return weir_fail(
@@ -116,7 +116,7 @@ static bool is_loopback(const char *host)
     const char *end = strrchr(host, ':');
     if (strncmp(host, "[::1]:", 6) == 0)
         return true;
-    if (end == NULL || (size_t)(end - host) >= sizeof number)
+    if (end == NULL || (size_t)(end - host) >= sizeof(number))
         return false;
     memcpy(number, host, (size_t)(end - host));
     number[end - host] = '\0';
@@ -126,10 +126,10 @@ static bool is_loopback(const char *host)
 enum weir_status weir_rpc_check_endpoint(const char *endpoint, struct weir_error *err)
 {
     static const char TCP[] = "tcp://", INPROC[] = "inproc://";
-    bool is_tcp = strncmp(endpoint, TCP, sizeof TCP - 1) == 0;
-    bool is_here = is_ipc(endpoint) || strncmp(endpoint, INPROC, sizeof INPROC - 1) == 0 ||
+    bool is_tcp = strncmp(endpoint, TCP, sizeof(TCP) - 1) == 0;
+    bool is_here = is_ipc(endpoint) || strncmp(endpoint, INPROC, sizeof(INPROC) - 1) == 0 ||
                    strstr(endpoint, "://") == NULL; /* is no endpoint */
-    if (is_here || (is_tcp && is_loopback(endpoint + sizeof TCP - 1)))
+    if (is_here || (is_tcp && is_loopback(endpoint + sizeof(TCP) - 1)))
         return WEIR_OK;
     return weir_fail(err, WEIR_UNSUPPORTED,
                      "%s leaves this host, which is not possible yet: expected a loopback address, "

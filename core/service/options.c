@@ -45,7 +45,7 @@ static enum weir_status fail_unknown(const struct weir_option *options, const ch
     size_t count = 0;
     while (options[count].name != NULL)
         count++;
-    WEIR_AUTO_FREE const char **names = weir_calloc(count + 1, sizeof *names);
+    WEIR_AUTO_FREE const char **names = weir_calloc(count + 1, sizeof(*names));
     for (size_t i = 0; i < count; i++)
         names[i] = options[i].name;
     WEIR_AUTO_FREE char *name = weir_strndup(word + 2, size - 2);
@@ -70,7 +70,7 @@ static void keep_value(const struct weir_option *option, void *member, const cha
         return;
     }
     struct weir_option_values *values = member;
-    values->at = weir_realloc(values->at, values->count + 1, sizeof *values->at);
+    values->at = weir_realloc(values->at, values->count + 1, sizeof(*values->at));
     values->at[values->count++] = value;
 }
 
@@ -80,7 +80,7 @@ void weir_option_values_fini(struct weir_option_values *values)
     *values = (struct weir_option_values){0};
 }
 
-/* Reads argv[*at], an option, and moves *at behind it and its argument. */
+/* Reads argv[*at], an option, and moves *at after it and its argument. */
 static enum weir_status read_option(const struct weir_option *options, int argc, char **argv,
                                     int *at, void *target, struct weir_error *err)
 {

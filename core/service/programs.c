@@ -3,6 +3,7 @@
 
 #include "core/base/jail.h"
 #include "core/base/memory.h"
+#include "core/service/roots.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,6 @@
 enum { PROGRAMS_MAX = 64, COMMAND_MAX = 32, CLOSED_MAX = 6 };
 
 static const char VARIABLE[] = "WEIR_PROGRAMS";
-static const char CLOSED[] = "WEIR_CLOSED"; /* directories, a line each */
 
 static const struct cfg_key KEYS[] = {
     CFG_TEXTS(struct weir_allowed, command, .required = true,
@@ -126,20 +126,16 @@ void weir_programs_close(const char *const *directories)
     WEIR_AUTO_BUF text = {0};
     for (; *directories != NULL; directories++)
         weir_buf_printf(&text, "%s%s", text.size > 0 ? "\n" : "", *directories);
-    (void)setenv(CLOSED, weir_buf_text(&text), 1);
+    (void)setenv(WEIR_CLOSED, weir_buf_text(&text), 1);
 }
 
-int weir_programs_jail(void)
+enum weir_status weir_programs_jail(int *ret_rules, struct weir_error *err)
 {
     const char *closed[CLOSED_MAX + 1] = {NULL};
-    const char *told = getenv(CLOSED);
-    WEIR_AUTO_FREE char *text = weir_strdup(told != NULL ? told : "");
+    const char *value = getenv(WEIR_CLOSED);
+    WEIR_AUTO_FREE char *text = weir_strdup(value != NULL ? value : "");
     char *rest = text;
     for (size_t i = 0; i < CLOSED_MAX && rest != NULL && *rest != '\0'; i++)
         closed[i] = strsep(&rest, "\n");
-    int rules = -1;
-    struct weir_error err;
-    if (weir_jail_prepare(&(const struct weir_jail){.closed = closed}, &rules, &err) != WEIR_OK)
-        return -1;
-    return rules;
+    return weir_jail_prepare(&(const struct weir_jail){.closed = closed}, ret_rules, err);
 }

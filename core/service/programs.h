@@ -27,8 +27,8 @@ enum weir_status weir_programs_find(const char *name, struct weir_allowed *ret_a
                                     struct weir_error *err) WEIR_MUST_USE;
 /* Closes directories, a list that ends with NULL, to the programs of processes that are started from now on. */
 void weir_programs_close(const char *const *directories);
-/* Rules for weir_jail_enter(), made of what was handed on; -1: none could be made. */
-int weir_programs_jail(void);
+/* Rules for weir_jail_enter(), made of what was handed on, as weir_jail_prepare() makes them. */
+enum weir_status weir_programs_jail(int *ret_rules, struct weir_error *err) WEIR_MUST_USE;
 void weir_allowed_fini(struct weir_allowed *allowed);
 /* Appends the keys of a program to the reference page. */
 void weir_programs_describe(struct weir_buf *out);

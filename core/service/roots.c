@@ -47,19 +47,29 @@ static bool is_below(const char *path, const char *root)
     return strncmp(path, root, size) == 0 && (path[size] == '/' || path[size] == '\0');
 }
 
+static bool is_below_any(const char *resolved, const char *variable)
+{
+    const char *value = getenv(variable);
+    WEIR_AUTO_FREE char *text = weir_strdup(value != NULL ? value : "");
+    char *rest = text, *line;
+    bool is_found = false;
+    while (!is_found && (line = strsep(&rest, "\n")) != NULL) {
+        WEIR_AUTO_FREE char *root = realpath(line, NULL);
+        is_found = root != NULL && is_below(resolved, root);
+    }
+    return is_found;
+}
+
 static bool allow(const char *resolved)
 {
-    const char *told = getenv(VARIABLE);
-    if (told == NULL)
-        return true;
-    WEIR_AUTO_FREE char *text = weir_strdup(told);
-    char *rest = text, *line;
-    bool is_allowed = false;
-    while (!is_allowed && (line = strsep(&rest, "\n")) != NULL) {
-        WEIR_AUTO_FREE char *root = realpath(line, NULL);
-        is_allowed = root != NULL && is_below(resolved, root);
-    }
-    return is_allowed;
+    return !is_below_any(resolved, WEIR_CLOSED) &&
+           (getenv(VARIABLE) == NULL || is_below_any(resolved, VARIABLE));
+}
+
+bool weir_roots_is_own(const char *path)
+{
+    WEIR_AUTO_FREE char *resolved = realpath(path, NULL);
+    return is_below_any(resolved != NULL ? resolved : path, WEIR_CLOSED);
 }
 
 bool weir_roots_allow(const char *path)
@@ -71,8 +81,8 @@ bool weir_roots_allow(const char *path)
 bool weir_roots_allow_open(int fd)
 {
     char link[64], place[PATH_MAX];
-    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    ssize_t size = readlink(link, place, sizeof place - 1);
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    ssize_t size = readlink(link, place, sizeof(place) - 1);
     if (size < 0)
         return getenv(VARIABLE) == NULL;
     place[size] = '\0';

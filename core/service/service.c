@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -38,11 +39,11 @@ struct command {
 
 #define OPTION(member) offsetof(struct command, member)
 static const struct weir_option OPTIONS[] = {
-    {"data-dir", "DIR", "where everything is kept", OPTION(options.data_dir)},
-    {"socket-dir", "DIR", "where the sockets are", OPTION(options.socket_dir)},
-    {"postgres", "CONNINFO", "how to reach Postgres; -: read from standard input",
+    {"data-dir", "DIR", "data directory", OPTION(options.data_dir)},
+    {"socket-dir", "DIR", "directory of the sockets", OPTION(options.socket_dir)},
+    {"postgres", "CONNINFO", "connection string of Postgres; -: read from standard input",
      OPTION(options.postgres)},
-    {"name", "NAME", "which of several equal processes this is", OPTION(options.name)},
+    {"name", "NAME", "name among several equal processes", OPTION(options.name)},
     {"log-level", "LEVEL", "debug, info, warn or error", OPTION(options.log_level)},
     {"run", "N", "the run to serve (trainer)", OPTION(options.run)},
     {"listen", "ENDPOINT", "tcp://127.0.0.1:* for a port, not a socket", OPTION(options.listen)},
@@ -183,7 +184,7 @@ static struct weir_rpc_handler *wrap_handlers(const struct weir_rpc_handler *han
     size_t count = 0;
     while (handlers[count].type != MSG_none)
         count++;
-    struct weir_rpc_handler *wrapped = weir_calloc(count + 3, sizeof *wrapped);
+    struct weir_rpc_handler *wrapped = weir_calloc(count + 3, sizeof(*wrapped));
     wrapped[0] = (struct weir_rpc_handler){MSG_health, on_request};
     wrapped[1] = (struct weir_rpc_handler){MSG_wipe, on_request};
     for (size_t i = 0; i < count; i++)
@@ -197,7 +198,7 @@ static void on_signal(void *owner)
 {
     struct running *running = owner;
     struct signalfd_siginfo info;
-    if (read(running->signal_fd, &info, sizeof info) != (ssize_t)sizeof info)
+    if (read(running->signal_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
         return;
     weir_log(WEIR_LOG_INFO, "stopping", "signal=%s", strsignal((int)info.ssi_signo));
     weir_loop_stop(running->loop);
@@ -231,6 +232,17 @@ static enum weir_status bind_endpoint(struct running *running, struct weir_error
     running->handlers = wrap_handlers(running->service->handlers);
     return weir_rpc_serve(running->loop, listen != NULL ? listen : endpoint, running->handlers,
                           running, &running->server, err);
+}
+
+/* Silent connections of strangers hold descriptors until their handshake is over: peers find one beside them. Nothing
+ * here calls select(), for which the system's limit is so low. Best effort. */
+static void raise_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static enum weir_status start(struct running *running, struct weir_error *err)
@@ -303,8 +315,7 @@ static enum weir_status check_options(const struct weir_service *service,
                          "--log-level: expected debug, info, warn or error, found '%s'",
                          options->log_level);
     if (options->data_dir == NULL)
-        return weir_fail(err, WEIR_INVALID,
-                         "--data-dir is missing: it says where everything is kept");
+        return weir_fail(err, WEIR_INVALID, "--data-dir is missing: expected the data directory");
     if (options->socket_dir == NULL)
         return weir_fail(err, WEIR_INVALID,
                          "--socket-dir is missing: it says where the sockets are");
@@ -361,5 +372,6 @@ int weir_service_main(const struct weir_service *service, int argc, char **argv)
     weir_log_setup(command.options.name, level);
     weir_memory_keep();
     weir_dumps_forbid(!service->lends_memory);
+    raise_descriptors();
     return run(service, &command.options);
 }

@@ -174,7 +174,7 @@ static struct frame frame_of(const int64_t *values, size_t count, const struct s
 
 /* ---- packing ---- */
 
-/* Bytes behind the header. */
+/* Bytes after the header. */
 static size_t body_bytes(uint8_t width, size_t count)
 {
     return width == WEIR_COLUMN_STEPS ? sizeof(uint64_t) : count * width;
@@ -252,11 +252,11 @@ static void pack_plain(const int64_t *values, size_t count, const struct spread 
 
 void weir_column_pack_steps(int64_t base, uint64_t step, struct weir_buf *out)
 {
-    uint8_t packed[WEIR_COLUMN_HEADER_BYTES + sizeof step] = {WEIR_COLUMN_STEPS};
+    uint8_t packed[WEIR_COLUMN_HEADER_BYTES + sizeof(step)] = {WEIR_COLUMN_STEPS};
 
     weir_put_u64(packed + 1, (uint64_t)base);
     weir_put_u64(packed + WEIR_COLUMN_HEADER_BYTES, step);
-    weir_buf_append(out, packed, sizeof packed);
+    weir_buf_append(out, packed, sizeof(packed));
 }
 
 void weir_column_pack(const int64_t *values, size_t count, struct weir_buf *out)

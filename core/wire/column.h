@@ -49,7 +49,7 @@ struct weir_column_view {
     struct weir_bytes packed; /* the whole column */
 };
 
-/* Readable memory must go on for WEIR_COLUMN_PADDING bytes behind `packed`. CORRUPT when it is not the
+/* Readable memory must go on for WEIR_COLUMN_PADDING bytes after `packed`. CORRUPT when it is not the
  * column of `count` values. */
 enum weir_status weir_column_view(struct weir_bytes packed, size_t count,
                                   struct weir_column_view *ret_view,
@@ -61,7 +61,7 @@ static inline int64_t weir_column_at(const struct weir_column_view *view, size_t
     size_t bit = row * view->bits;
     uint64_t value;
 
-    memcpy(&value, view->body + bit / 8, sizeof value); /* little-endian, as packed */
+    memcpy(&value, view->body + bit / 8, sizeof(value)); /* little-endian, as packed */
     value = value >> bit % 8 & view->mask;
     return (int64_t)(view->base + row * view->step + view->unit * value);
 }

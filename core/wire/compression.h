@@ -1,4 +1,4 @@
-/* Compressing the frames of a batch on their way to another host. Who receives one knows how large it was before it
+/* Compression of the frames of a batch on their way over TCP. Who receives one knows how large it was before it
  * takes memory for it: nothing here allocates by what a peer says. */
 #ifndef WEIR_WIRE_COMPRESSION_H
 #define WEIR_WIRE_COMPRESSION_H

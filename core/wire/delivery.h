@@ -6,20 +6,20 @@
 /* Numbers travel in `client_opened`; names are those of `batch.delivery`. */
 enum weir_delivery {
     /* The stored model was made by each sample once per epoch: an attempt begins at the state that
-     * its consumer names, and what was done behind that state is done again. */
+     * its consumer names, and what was done after that state is done again. */
     WEIR_EXACTLY_ONCE,
     /* For consumers that do not go back when they return: an attempt begins like that too (a
-     * consumer that names no state goes on behind what it has committed), but what is delivered
+     * consumer that names no state goes on after what it has committed), but what is delivered
      * again may have been in the model before, and counts as duplicated. Nothing is lost. */
     WEIR_AT_LEAST_ONCE,
-    /* An attempt begins behind everything that may have been handed to a loop before. What of it
+    /* An attempt begins after everything that may have been handed to a loop before. What of it
      * the named state does not contain is lost. Nothing is duplicated. */
     WEIR_AT_MOST_ONCE,
 };
 
 enum { WEIR_RANKS_MAX = 64 }; /* consumers of one job */
 
-/* Frames of a `batch`, in this order; behind them those of each tensor, offsets before values. */
+/* Frames of a `batch`, in this order; after them those of each tensor, offsets before values. */
 enum weir_batch_frame {
     WEIR_BATCH_IDS,
     WEIR_BATCH_LABELS,

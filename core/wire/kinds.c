@@ -273,7 +273,7 @@ static const char *unpack_texts(const msgpack_object *in, struct weir_arena *are
     if (in->type != MSGPACK_OBJECT_ARRAY)
         return "expected an array of strings";
     const msgpack_object_array *array = &in->via.array;
-    const char **at = weir_arena_alloc(arena, array->size * sizeof *at);
+    const char **at = weir_arena_alloc(arena, array->size * sizeof(*at));
     for (uint32_t i = 0; i < array->size; i++) {
         if (unpack_one(&array->ptr[i], arena, &at[i]) != NULL)
             return "expected an array of strings without zero bytes";

@@ -4,7 +4,8 @@
 #ifndef WEIR_WIRE_KINDS_H
 #define WEIR_WIRE_KINDS_H
 
-#include "core/wire/wire.h"
+#include "core/base/memory.h"
+#include "core/wire/values.h"
 
 #include <msgpack.h>
 

@@ -108,10 +108,7 @@ static uint64_t get_u64(struct reader *reader)
 
 static double get_f64(struct reader *reader)
 {
-    uint64_t bits = get_u64(reader);
-    double value;
-    memcpy(&value, &bits, sizeof(value));
-    return value;
+    return weir_get_f64(get(reader, 8));
 }
 
 static struct weir_bytes get_bytes(struct reader *reader)

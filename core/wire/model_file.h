@@ -3,7 +3,7 @@
  *
  *     0   8 bytes "WEIRMDL1"
  *     8   u64 bytes of the description   16  u64 parameters   24  u64 optimizer floats
- *    32   XXH3-128 of everything behind byte 64
+ *    32   XXH3-128 of everything after byte 64
  *    48   XXH3-64 of the 48 bytes before, then zeros up to 64
  *    64   description: u32 version, u64 rows, u32 width, u32 embedding, u32 label kind; texts (u32
  *         size, bytes): model, options (YAML), loss, optimizer; u32 count and class names; bytes:
@@ -36,7 +36,7 @@ struct weir_model_file {
     uint32_t width, embedding;
     uint32_t label_kind;
     struct weir_strs classes; /* of the label, in order */
-    struct weir_bytes fitted; /* of the operators it was trained behind */
+    struct weir_bytes fitted; /* of the operators it was trained after */
     struct weir_model_progress progress;
     const float *parameters;
     const float *optimizer_state; /* NULL: there is none */

@@ -36,17 +36,17 @@ enum weir_status weir_outputs_write(const char *path, const struct weir_outputs 
 
     uint8_t header[HEADER_BYTES] = {0};
     const struct weir_bytes pieces[] = {
-        weir_bytes(header, sizeof header),
-        weir_bytes(outputs->ids, count * sizeof *outputs->ids),
-        weir_bytes(outputs->labels, count * sizeof *outputs->labels),
-        weir_bytes(outputs->groups, outputs->groups == NULL ? 0 : count * sizeof *outputs->groups),
-        weir_bytes(outputs->slices, count * outputs->slice_columns * sizeof *outputs->slices),
-        weir_bytes(outputs->values, values * sizeof *outputs->values),
+        weir_bytes(header, sizeof(header)),
+        weir_bytes(outputs->ids, count * sizeof(*outputs->ids)),
+        weir_bytes(outputs->labels, count * sizeof(*outputs->labels)),
+        weir_bytes(outputs->groups, outputs->groups == NULL ? 0 : count * sizeof(*outputs->groups)),
+        weir_bytes(outputs->slices, count * outputs->slice_columns * sizeof(*outputs->slices)),
+        weir_bytes(outputs->values, values * sizeof(*outputs->values)),
         weir_bytes(outputs->label_values,
-                   count * outputs->label_width * sizeof *outputs->label_values),
+                   count * outputs->label_width * sizeof(*outputs->label_values)),
     };
     struct weir_digest digest = digest_of(pieces + 1, WEIR_COUNT(pieces) - 1);
-    memcpy(header, MAGIC, sizeof MAGIC);
+    memcpy(header, MAGIC, sizeof(MAGIC));
     weir_put_u64(header + 8, count);
     weir_put_u32(header + 16, (uint32_t)outputs->width);
     header[LABEL_KIND_AT] = outputs->label_kind;
@@ -54,7 +54,7 @@ enum weir_status weir_outputs_write(const char *path, const struct weir_outputs 
         (uint8_t)((outputs->groups != NULL) | (unsigned)outputs->slice_columns << 1);
     header[LABEL_WIDTH_AT] = (uint8_t)outputs->label_width;
     header[LABEL_WIDTH_AT + 1] = (uint8_t)(outputs->label_width >> 8);
-    memcpy(header + DIGEST_AT, digest.bytes, sizeof digest.bytes);
+    memcpy(header + DIGEST_AT, digest.bytes, sizeof(digest.bytes));
     weir_put_u64(header + CHECKED_BYTES, weir_hash64(weir_bytes(header, CHECKED_BYTES), 0));
     return weir_file_write_pieces(path, pieces, WEIR_COUNT(pieces), err);
 }
@@ -62,11 +62,11 @@ enum weir_status weir_outputs_write(const char *path, const struct weir_outputs 
 /* Bytes of one sample, as the header has them. */
 static size_t row_bytes(const struct weir_outputs *outputs, bool has_groups)
 {
-    return sizeof *outputs->ids + sizeof *outputs->labels +
-           (has_groups ? sizeof *outputs->groups : 0) +
-           outputs->slice_columns * sizeof *outputs->slices +
-           outputs->width * sizeof *outputs->values +
-           outputs->label_width * sizeof *outputs->label_values;
+    return sizeof(*outputs->ids) + sizeof(*outputs->labels) +
+           (has_groups ? sizeof(*outputs->groups) : 0) +
+           outputs->slice_columns * sizeof(*outputs->slices) +
+           outputs->width * sizeof(*outputs->values) +
+           outputs->label_width * sizeof(*outputs->label_values);
 }
 
 static void place(struct weir_outputs *outputs, const uint8_t *at, bool has_groups)
@@ -87,7 +87,7 @@ static void place(struct weir_outputs *outputs, const uint8_t *at, bool has_grou
 static enum weir_status check(struct weir_outputs *outputs, struct weir_error *err)
 {
     const uint8_t *at = outputs->map;
-    if (outputs->map_bytes < HEADER_BYTES || memcmp(at, MAGIC, sizeof MAGIC) != 0)
+    if (outputs->map_bytes < HEADER_BYTES || memcmp(at, MAGIC, sizeof(MAGIC)) != 0)
         return weir_fail(err, WEIR_CORRUPT, "expected outputs of version 1");
     if (weir_get_u64(at + CHECKED_BYTES) != weir_hash64(weir_bytes(at, CHECKED_BYTES), 0))
         return weir_fail(err, WEIR_CORRUPT, "the header fails its checksum");
@@ -98,7 +98,7 @@ static enum weir_status check(struct weir_outputs *outputs, struct weir_error *e
     outputs->slice_columns = at[COLUMNS_AT] >> 1;
     outputs->width = weir_get_u32(at + 16);
     outputs->label_kind = at[LABEL_KIND_AT];
-    outputs->label_width = at[LABEL_WIDTH_AT] | (size_t)at[LABEL_WIDTH_AT + 1] << 8;
+    outputs->label_width = weir_get_u16(at + LABEL_WIDTH_AT);
     if (outputs->slice_columns > WEIR_OUTPUTS_SLICES_MAX ||
         outputs->label_kind > WEIR_LABEL_VALUES ||
         (outputs->label_width > 0) != (outputs->label_kind == WEIR_LABEL_VALUES))
@@ -111,7 +111,7 @@ static enum weir_status check(struct weir_outputs *outputs, struct weir_error *e
                          "%zu bytes behind the header, expected %llu samples of %zu", body.size,
                          (unsigned long long)count, row);
     struct weir_digest digest = digest_of(&body, 1);
-    if (memcmp(digest.bytes, at + DIGEST_AT, sizeof digest.bytes) != 0)
+    if (memcmp(digest.bytes, at + DIGEST_AT, sizeof(digest.bytes)) != 0)
         return weir_fail(err, WEIR_CORRUPT, "the values fail their checksum");
     outputs->count = count;
     place(outputs, body.at, has_groups);
@@ -122,7 +122,7 @@ enum weir_status weir_outputs_open(const char *path, struct weir_outputs *ret_ou
                                    struct weir_error *err)
 {
     struct weir_outputs outputs = {0};
-    enum weir_status status = weir_file_map(path, &outputs.map, &outputs.map_bytes, err);
+    enum weir_status status = weir_file_map_no_link(path, &outputs.map, &outputs.map_bytes, err);
     if (status != WEIR_OK)
         return status;
     status = check(&outputs, err);

@@ -4,7 +4,7 @@
  *     0   8 bytes "WEIROUT1"     8  u64 count     16  u32 width     20  u8 weir_label_kind
  *    21   u8 1: groups are there, + 2 * slice columns
  *    22   u16 numbers of a label that is a vector, else 0
- *    24   XXH3-128 of everything behind byte 64   40  XXH3-64 of the 40 bytes before   48  zeros
+ *    24   XXH3-128 of everything after byte 64   40  XXH3-64 of the 40 bytes before   48  zeros
  *    64   u64[count] ids, i64[count] labels, i64[count] groups if there,
  *         i64[count * slice columns], f32[count * width] values,
  *         f32[count * numbers] labels that are vectors
@@ -36,7 +36,7 @@ struct weir_outputs {
 
 enum weir_status weir_outputs_write(const char *path, const struct weir_outputs *outputs,
                                     struct weir_error *err) WEIR_MUST_USE;
-/* CORRUPT when truncated or its checksum differs. */
+/* CORRUPT when truncated or its checksum differs; IO where `path` is a symbolic link. */
 enum weir_status weir_outputs_open(const char *path, struct weir_outputs *ret_outputs,
                                    struct weir_error *err) WEIR_MUST_USE;
 void weir_outputs_close(struct weir_outputs *outputs);

@@ -26,7 +26,7 @@ void weir_epoch_parts_hash(const struct weir_epoch_parts *parts, struct weir_has
         return;
     weir_put_u32(head, parts->count);
     weir_put_u64(head + 4, parts->samples);
-    weir_hasher_add(hasher, head, sizeof head);
+    weir_hasher_add(hasher, head, sizeof(head));
     weir_hasher_add(hasher, parts->indices, weir_epoch_parts_bytes(parts));
 }
 
@@ -37,10 +37,10 @@ static struct weir_digest digest_of(const struct weir_sample_set *set)
     weir_put_u64(head, set->count);
     weir_put_u32(head + 8, set->weights != NULL && set->count > 0 ? WEIR_SET_WEIGHTS : 0);
     WEIR_AUTO(weir_hasher) hasher = weir_hasher_new();
-    weir_hasher_add(hasher, head, sizeof head);
-    weir_hasher_add(hasher, set->ids, set->count * sizeof *set->ids);
+    weir_hasher_add(hasher, head, sizeof(head));
+    weir_hasher_add(hasher, set->ids, set->count * sizeof(*set->ids));
     if (set->weights != NULL)
-        weir_hasher_add(hasher, set->weights, set->count * sizeof *set->weights);
+        weir_hasher_add(hasher, set->weights, set->count * sizeof(*set->weights));
     weir_epoch_parts_hash(&set->parts, hasher);
     return weir_hasher_digest(hasher);
 }
@@ -77,11 +77,11 @@ static enum weir_status find_parts(const uint8_t *at, size_t body, struct weir_e
     return WEIR_OK;
 }
 
-/* Fills `set` from its mapped file; touches nothing behind what the file holds. */
+/* Fills `set` from its mapped file; touches nothing after what the file holds. */
 static enum weir_status check_header(struct weir_sample_set *set, struct weir_error *err)
 {
     const uint8_t *at = set->map;
-    if (set->map_bytes < WEIR_SET_HEADER_BYTES || memcmp(at, MAGIC, sizeof MAGIC) != 0)
+    if (set->map_bytes < WEIR_SET_HEADER_BYTES || memcmp(at, MAGIC, sizeof(MAGIC)) != 0)
         return weir_fail(err, WEIR_CORRUPT, "expected a sample set of version 1");
     if (weir_get_u64(at + WEIR_SET_CHECKED_BYTES) !=
         weir_hash64(weir_bytes(at, WEIR_SET_CHECKED_BYTES), 0))
@@ -100,7 +100,7 @@ static enum weir_status check_header(struct weir_sample_set *set, struct weir_er
     if (status != WEIR_OK)
         return status;
     body -= weir_epoch_parts_bytes(&set->parts);
-    if (count > body / sizeof *set->ids || body != body_bytes(count, flags))
+    if (count > body / sizeof(*set->ids) || body != body_bytes(count, flags))
         return weir_fail(err, WEIR_CORRUPT, "%zu bytes behind the header, expected %llu samples",
                          body, (unsigned long long)count);
     set->count = count;
@@ -112,7 +112,7 @@ static enum weir_status check_header(struct weir_sample_set *set, struct weir_er
         return weir_fail(err, WEIR_CORRUPT, "the padding before the sums is not zero");
     if (flags & WEIR_SET_SUMS)
         set->sums = set->ids + count + (set->weights != NULL ? (count + 1) / 2 : 0);
-    memcpy(set->digest.bytes, at + WEIR_SET_DIGEST_AT, sizeof set->digest.bytes);
+    memcpy(set->digest.bytes, at + WEIR_SET_DIGEST_AT, sizeof(set->digest.bytes));
     return WEIR_OK;
 }
 
@@ -144,7 +144,7 @@ static enum weir_status check_body(const struct weir_sample_set *set, struct wei
 {
     size_t count = set->count;
     struct weir_digest digest = digest_of(set);
-    if (memcmp(digest.bytes, set->digest.bytes, sizeof digest.bytes) != 0)
+    if (memcmp(digest.bytes, set->digest.bytes, sizeof(digest.bytes)) != 0)
         return weir_fail(err, WEIR_CORRUPT, "ids and weights differ from the digest");
     enum weir_status status = check_parts(set, err);
     if (status != WEIR_OK)
@@ -176,9 +176,9 @@ enum weir_status weir_sample_set_check(const struct weir_sample_set *set, size_t
     const uint64_t *weight_sums = set->sums + sums_of(set->count);
     for (size_t block = first / WEIR_SET_SUMMED; block <= (first + count - 1) / WEIR_SET_SUMMED;
          block++) {
-        bool whole = is_whole(set, set->ids, sizeof *set->ids, set->sums, block) &&
+        bool whole = is_whole(set, set->ids, sizeof(*set->ids), set->sums, block) &&
                      (set->weights == NULL ||
-                      is_whole(set, set->weights, sizeof *set->weights, weight_sums, block));
+                      is_whole(set, set->weights, sizeof(*set->weights), weight_sums, block));
         if (!whole)
             return weir_fail(err, WEIR_CORRUPT, "samples from %zu on differ from their checksum",
                              block * WEIR_SET_SUMMED);

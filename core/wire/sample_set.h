@@ -3,7 +3,7 @@
  * covers count, ids, weights and epoch parts alone, so the same selection has the same digest on any
  * machine.
  *
- * A set that was drawn anew for every epoch has epoch parts: the members that each epoch trains on, as
+ * A set that was drawn again for every epoch has epoch parts: the members that each epoch trains on, as
  * many in each, by their index in the ids. The ids are the union of the parts, so whoever asks which
  * samples a set holds need not know of them.
  *
@@ -49,7 +49,7 @@ struct weir_epoch_parts {
 
 static inline size_t weir_epoch_parts_bytes(const struct weir_epoch_parts *parts)
 {
-    return parts->count * parts->samples * sizeof *parts->indices;
+    return parts->count * parts->samples * sizeof(*parts->indices);
 }
 /* Their part of a set's digest, which comes last: nothing when there are none. */
 void weir_epoch_parts_hash(const struct weir_epoch_parts *parts, struct weir_hasher *hasher);
@@ -72,7 +72,7 @@ struct weir_sample_set_writer;
 enum weir_status weir_sample_set_begin(const char *path, uint64_t count, const float *weights,
                                        struct weir_sample_set_writer **ret_writer,
                                        struct weir_error *err) WEIR_MUST_USE;
-/* Its epoch parts, whose union are all of its ids (required); borrowed until the end. */
+/* Sets the epoch parts, whose union are all ids of the set (required); borrowed until the end. */
 void weir_sample_set_divide(struct weir_sample_set_writer *writer,
                             const struct weir_epoch_parts *parts);
 /* Ascending and distinct, across all calls (required). */
@@ -100,7 +100,7 @@ enum weir_status weir_sample_set_open(const char *path, struct weir_sample_set *
  * whole. */
 enum weir_status weir_sample_set_open_unread(const char *path, struct weir_sample_set *ret_set,
                                              struct weir_error *err) WEIR_MUST_USE;
-/* Of `count` positions from `first` on: CORRUPT when ids or weights differ from their sums, or ids do not
+/* Checks `count` positions from `first` on: CORRUPT when ids or weights differ from their sums, or ids do not
  * ascend. */
 enum weir_status weir_sample_set_check(const struct weir_sample_set *set, size_t first,
                                        size_t count, struct weir_error *err) WEIR_MUST_USE;

@@ -51,7 +51,7 @@ static enum weir_status write_block(struct weir_sample_set_writer *writer, const
 {
     uint8_t sum[sizeof(uint64_t)];
     weir_put_u64(sum, weir_hash64(weir_bytes(bytes, size), 0));
-    weir_buf_append(&writer->sums, sum, sizeof sum);
+    weir_buf_append(&writer->sums, sum, sizeof(sum));
     weir_hasher_add(writer->hasher, bytes, size);
     enum weir_status status = write_at(writer, writer->at, bytes, size, err);
     (void)sync_file_range(writer->fd, (off_t)writer->at, (off_t)size,
@@ -73,7 +73,7 @@ enum weir_status weir_sample_set_begin(const char *path, uint64_t count, const f
                                        struct weir_sample_set_writer **ret_writer,
                                        struct weir_error *err)
 {
-    WEIR_AUTO(weir_sample_set_writer) writer = weir_calloc(1, sizeof *writer);
+    WEIR_AUTO(weir_sample_set_writer) writer = weir_calloc(1, sizeof(*writer));
     uint8_t head[12];
     if (weights != NULL && all_are_one(weights, count))
         weights = NULL;
@@ -82,10 +82,10 @@ enum weir_status weir_sample_set_begin(const char *path, uint64_t count, const f
     writer->path = weir_format("%s.tmp", path);
     writer->count = count;
     writer->weights = weights;
-    writer->ids = weir_calloc(WEIR_SET_SUMMED, sizeof *writer->ids);
+    writer->ids = weir_calloc(WEIR_SET_SUMMED, sizeof(*writer->ids));
     writer->at = WEIR_SET_HEADER_BYTES;
     writer->hasher = weir_hasher_new();
-    weir_hasher_add(writer->hasher, head, sizeof head);
+    weir_hasher_add(writer->hasher, head, sizeof(head));
     writer->fd = open(writer->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (writer->fd < 0)
         return fail_errno(writer, "create", err);
@@ -118,7 +118,7 @@ static enum weir_status write_held(struct weir_sample_set_writer *writer, struct
 {
     size_t held = writer->held;
     writer->held = 0;
-    return held > 0 ? write_block(writer, writer->ids, held * sizeof *writer->ids, err) : WEIR_OK;
+    return held > 0 ? write_block(writer, writer->ids, held * sizeof(*writer->ids), err) : WEIR_OK;
 }
 
 /* Of at least one id. */
@@ -140,7 +140,7 @@ enum weir_status weir_sample_set_add(struct weir_sample_set_writer *writer, cons
         size_t room = WEIR_SET_SUMMED - writer->held;
         size_t here = count - at < room ? count - at : room;
         check_order(writer, ids + at, here);
-        memcpy(writer->ids + writer->held, ids + at, here * sizeof *ids);
+        memcpy(writer->ids + writer->held, ids + at, here * sizeof(*ids));
         writer->held += here;
         at += here;
         if (writer->held == WEIR_SET_SUMMED)
@@ -155,7 +155,7 @@ static enum weir_status write_weights(struct weir_sample_set_writer *writer, str
     for (size_t at = 0; status == WEIR_OK && at < writer->count; at += WEIR_SET_SUMMED) {
         size_t left = writer->count - at;
         size_t count = left < WEIR_SET_SUMMED ? left : WEIR_SET_SUMMED;
-        status = write_block(writer, writer->weights + at, count * sizeof *writer->weights, err);
+        status = write_block(writer, writer->weights + at, count * sizeof(*writer->weights), err);
     }
     return status;
 }
@@ -164,16 +164,16 @@ static enum weir_status write_header(struct weir_sample_set_writer *writer, stru
 {
     uint8_t header[WEIR_SET_HEADER_BYTES] = {0};
     struct weir_digest digest = weir_hasher_digest(writer->hasher);
-    memcpy(header, MAGIC, sizeof MAGIC);
+    memcpy(header, MAGIC, sizeof(MAGIC));
     weir_put_u64(header + 8, writer->count);
     weir_put_u32(header + 16, WEIR_SET_SUMS | (writer->weights != NULL ? WEIR_SET_WEIGHTS : 0) |
                                   (writer->parts.count > 0 ? WEIR_SET_PARTS : 0));
     weir_put_u32(header + WEIR_SET_PARTS_AT, writer->parts.count);
     weir_put_u64(header + WEIR_SET_PART_SAMPLES_AT, writer->parts.samples);
-    memcpy(header + WEIR_SET_DIGEST_AT, digest.bytes, sizeof digest.bytes);
+    memcpy(header + WEIR_SET_DIGEST_AT, digest.bytes, sizeof(digest.bytes));
     weir_put_u64(header + WEIR_SET_CHECKED_BYTES,
                  weir_hash64(weir_bytes(header, WEIR_SET_CHECKED_BYTES), 0));
-    return write_at(writer, 0, header, sizeof header, err);
+    return write_at(writer, 0, header, sizeof(header), err);
 }
 
 enum weir_status weir_sample_set_finish(struct weir_sample_set_writer *writer,

@@ -29,7 +29,7 @@ struct fields {
 #undef FIELD
 #undef END
 
-/* info_NAME(): the description. The entry behind the last field keeps the table of a message
+/* info_NAME(): the description. The entry after the last field keeps the table of a message
  * without any from being empty. */
 #define MESSAGE(name_, number_, doc_)                             \
     static const struct weir_message_info *info_##name_(void)     \
@@ -53,7 +53,7 @@ struct fields {
 #undef FIELD
 #undef END
 
-/* pack_NAME(): the fields behind the array's head. */
+/* pack_NAME(): the fields after the array's head. */
 #define MESSAGE(name_, number_, doc_)                                        \
     static void pack_##name_(const void *message, msgpack_packer *out)       \
     {                                                                        \

@@ -24,57 +24,60 @@ static const struct cfg_key KEYS[] = {
     CFG_END,
 };
 
-enum weir_status budget_read(const struct weir_yaml_node *node, const char *path,
-                             struct budget *ret_budget, struct weir_error *err)
+enum weir_status orchestrator_budget_read(const struct weir_yaml_node *node, const char *path,
+                                          struct budget *ret_budget, struct weir_error *err)
 {
     struct budget budget = {0};
     enum weir_status status =
         node == NULL ? WEIR_OK : cfg_read(KEYS, CFG_CLOSED, node, path, NULL, &budget, err);
     if (status != WEIR_OK)
         return status;
-    if (node != NULL && !budget_is_set(&budget))
+    if (node != NULL && !orchestrator_budget_is_set(&budget))
         return weir_yaml_fail(node, err, "%s: expected money, cpu_seconds or gpu_seconds above 0",
                               path);
     *ret_budget = budget;
     return WEIR_OK;
 }
 
-enum weir_status budgets_check(const struct weir_yaml_node *budgets, struct weir_error *err)
+enum weir_status orchestrator_budgets_check(const struct weir_yaml_node *budgets,
+                                            struct weir_error *err)
 {
     if (!weir_yaml_is_mapping_if_any(budgets))
         return weir_yaml_fail(budgets, err, "budgets: expected NAME: {money: …, cpu_seconds: …}");
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; status == WEIR_OK && i < weir_yaml_pairs(budgets); i++) {
         struct budget budget;
-        status = budget_read(weir_yaml_value(budgets, i), "budgets", &budget, err);
+        status = orchestrator_budget_read(weir_yaml_value(budgets, i), "budgets", &budget, err);
     }
     return status;
 }
 
-struct budget budgets_find(const struct weir_yaml_node *budgets, const char *name,
-                           const char *fallback)
+struct budget orchestrator_budgets_find(const struct weir_yaml_node *budgets, const char *name,
+                                        const char *fallback)
 {
     struct budget budget;
     struct weir_error err;
     const struct weir_yaml_node *node = weir_yaml_get(budgets, name);
     if (node == NULL && fallback != NULL)
         node = weir_yaml_get(budgets, fallback);
-    weir_require(budget_read(node, "budgets", &budget, &err) == WEIR_OK); /* when it was loaded */
+    weir_require(orchestrator_budget_read(node, "budgets", &budget, &err) ==
+                 WEIR_OK); /* when it was loaded */
     return budget;
 }
 
-bool budget_is_set(const struct budget *budget)
+bool orchestrator_budget_is_set(const struct budget *budget)
 {
     return budget->money > 0 || budget->cpu_seconds > 0 || budget->gpu_seconds > 0;
 }
 
-int64_t budget_since(const struct budget *budget, int64_t now_us)
+int64_t orchestrator_budget_since(const struct budget *budget, int64_t now_us)
 {
     return budget->per == BUDGET_DAY ? now_us - now_us % DAY_US : 0;
 }
 
-bool budget_is_spent(const struct budget *budget, const struct orchestrator_prices *prices,
-                     const struct orchestrator_cost *spent)
+bool orchestrator_budget_is_spent(const struct budget *budget,
+                                  const struct orchestrator_prices *prices,
+                                  const struct orchestrator_cost *spent)
 {
     double cpu_seconds = (double)(spent->trainer_cpu_ns + spent->worker_cpu_ns) / 1e9;
     return (budget->money > 0 && orchestrator_money(prices, spent) >= budget->money) ||
@@ -82,21 +85,21 @@ bool budget_is_spent(const struct budget *budget, const struct orchestrator_pric
            (budget->gpu_seconds > 0 && (double)spent->gpu_ns / 1e9 >= budget->gpu_seconds);
 }
 
-void budget_print(const struct budget *budget, struct weir_buf *out)
+void orchestrator_budget_print(const struct budget *budget, struct weir_buf *out)
 {
-    if (!budget_is_set(budget))
+    if (!orchestrator_budget_is_set(budget))
         return;
     weir_buf_append_text(out, "budget:\n");
     cfg_print(KEYS, budget, 2, out);
 }
 
-void budget_describe(struct weir_buf *out)
+void orchestrator_budget_describe(struct weir_buf *out)
 {
     weir_buf_append_text(out, "## budget\n\nAbsent, nothing limits what a pipeline may cost.\n\n");
     cfg_document(KEYS, out);
 }
 
-void budgets_describe(struct weir_buf *out)
+void orchestrator_budgets_describe(struct weir_buf *out)
 {
     weir_buf_append_text(
         out, "\n## budgets.NAME\n\nOf the pipeline of that name, beside what its own file says; "

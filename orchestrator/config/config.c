@@ -2,6 +2,7 @@
 #include "orchestrator/config/config.h"
 
 #include "core/base/memory.h"
+#include "core/config/sections.h"
 #include "orchestrator/drift/detector.h"
 #include "orchestrator/drift/judge.h"
 #include "orchestrator/sharing/arbiter.h"
@@ -23,18 +24,18 @@ struct file_section {
 static const struct cfg_key FILE_KEYS[] = {
     CFG_NODE(struct file_section, pipeline, .required = true,
              .doc = "name and mode of the pipeline"),
-    CFG_NODE(struct file_section, datasets, .doc = "what samples there are"),
+    CFG_NODE(struct file_section, datasets, .doc = "datasets of the samples"),
     CFG_NODE(struct file_section, dataset, .doc = "the same for a list of one"),
-    CFG_NODE(struct file_section, trigger, .required = true, .doc = "when to train"),
+    CFG_NODE(struct file_section, trigger, .required = true,
+             .doc = "trigger policy: time to train"),
     CFG_NODE(struct file_section, selection, .required = true, .doc = "on which samples"),
     CFG_NODE(struct file_section, preprocess, .required = true, .doc = "from bytes to batches"),
-    CFG_NODE(struct file_section, training, .required = true, .doc = "what learns, and how"),
-    CFG_NODE(struct file_section, evaluation, .doc = "how good each model is"),
-    CFG_NODE(struct file_section, promote, .doc = "which model is the active one"),
-    CFG_NODE(struct file_section, models, .doc = "how models are stored, and which are kept"),
-    CFG_NODE(struct file_section, budget, .doc = "how much it may cost"),
-    CFG_NODE(struct file_section, deletion,
-             .doc = "what happens to models when samples are erased"),
+    CFG_NODE(struct file_section, training, .required = true, .doc = "model and its training"),
+    CFG_NODE(struct file_section, evaluation, .doc = "measurements of each model"),
+    CFG_NODE(struct file_section, promote, .doc = "rule by which a model becomes the active one"),
+    CFG_NODE(struct file_section, models, .doc = "storage of models, and the models that are kept"),
+    CFG_NODE(struct file_section, budget, .doc = "limit of the cost"),
+    CFG_NODE(struct file_section, deletion, .doc = "treatment of models when samples are erased"),
     CFG_END,
 };
 
@@ -67,21 +68,15 @@ static const struct cfg_key DELETION_KEYS[] = {
     CFG_END,
 };
 
+/* Read beside the trainer, which owns this section and documents it. */
 struct training_section {
-    uint64_t epochs, seed, retries, gpus;
-    int64_t patience;
-    const char *start_from, *loss;
+    struct cfg_training shared;
+    const char *loss;
     struct cfg_texts slices;
 };
 
-/* Read beside the trainer, which owns this section and documents it. */
 static const struct cfg_key TRAINING_KEYS[] = {
-    CFG_U64(struct training_section, epochs, .fallback = "1", .min = 1, .max = 100000, .doc = ""),
-    CFG_U64(struct training_section, seed, .fallback = "1", .doc = ""),
-    CFG_U64(struct training_section, retries, .fallback = "3", .max = 100, .doc = ""),
-    CFG_U64(struct training_section, gpus, .fallback = "0", .max = ARBITER_GPUS_MAX, .doc = ""),
-    CFG_DURATION(struct training_section, patience, .fallback = "10m", .min = 1000000, .doc = ""),
-    CFG_TEXT(struct training_section, start_from, .fallback = "previous", .doc = ""),
+    CFG_TRAINING_ROWS(struct training_section, shared.),
     CFG_TEXT(struct training_section, loss, .fallback = "logistic", .doc = ""),
     CFG_TEXTS(struct training_section, slices, .doc = ""),
     CFG_END,
@@ -200,12 +195,12 @@ static enum weir_status read_rest(struct orchestrator_config *config,
         return status;
     config->deletion = deletion.policy;
     config->deletion_within_us = deletion.within;
-    config->epochs = training.epochs;
-    config->seed = training.seed;
-    config->retries = training.retries;
-    config->patience_ms = training.patience / 1000;
-    config->gpus = training.gpus;
-    config->start_from = training.start_from;
+    config->epochs = training.shared.epochs;
+    config->seed = training.shared.seed;
+    config->retries = training.shared.retries;
+    config->patience_ms = training.shared.patience / 1000;
+    config->gpus = training.shared.gpus;
+    config->start_from = training.shared.start_from;
     config->loss = training.loss;
     config->slices = training.slices;
     WEIR_AUTO(trigger) trigger = NULL;
@@ -225,7 +220,7 @@ static const struct asked_metric *find_scalar_metric(const struct orchestrator_c
     return NULL;
 }
 
-/* What can be done with labels that are vectors. */
+/* INVALID for what cannot be done with labels that are vectors. */
 static enum weir_status check_vectors(const struct orchestrator_config *config,
                                       const struct file_section *file,
                                       const struct weir_yaml_node *datasets, struct weir_error *err)
@@ -251,7 +246,7 @@ static enum weir_status check_vectors(const struct orchestrator_config *config,
     return WEIR_OK;
 }
 
-/* What is compared must be measured. */
+/* INVALID when models are compared by a metric that is not measured. */
 static enum weir_status check_promote(const struct orchestrator_config *config,
                                       const struct weir_yaml_node *node, struct weir_error *err)
 {
@@ -272,7 +267,7 @@ static enum weir_status check_promote(const struct orchestrator_config *config,
         promote->evaluation[0] == '\0' ? "" : " called ", promote->evaluation, metric);
 }
 
-/* What metrics are told apart by must be told. */
+/* INVALID when a metric is told apart by a tensor that training.slices does not name. */
 static enum weir_status check_slices(const struct orchestrator_config *config,
                                      const struct weir_yaml_node *evaluations,
                                      struct weir_error *err)
@@ -315,11 +310,11 @@ static enum weir_status read_file(struct orchestrator_config *config,
     if (status == WEIR_OK)
         status = read_evaluations(config, file.evaluation, err);
     if (status == WEIR_OK)
-        status = models_settings_read(file.models, &config->models, err);
+        status = orchestrator_models_settings_read(file.models, &config->models, err);
     if (status == WEIR_OK)
-        status = budget_read(file.budget, "budget", &config->budget, err);
+        status = orchestrator_budget_read(file.budget, "budget", &config->budget, err);
     if (status == WEIR_OK)
-        status = promote_settings_read(file.promote, &config->promote, err);
+        status = orchestrator_promote_settings_read(file.promote, &config->promote, err);
     if (status == WEIR_OK)
         status = check_promote(config, file.promote, err);
     if (status == WEIR_OK)
@@ -334,7 +329,7 @@ enum weir_status orchestrator_config_parse(const char *file, struct weir_bytes t
                                            struct orchestrator_config **ret_config,
                                            struct weir_error *err)
 {
-    WEIR_AUTO(orchestrator_config) config = weir_calloc(1, sizeof *config);
+    WEIR_AUTO(orchestrator_config) config = weir_calloc(1, sizeof(*config));
     enum weir_status status = weir_yaml_parse(file, text, &config->document, err);
     if (status == WEIR_OK)
         status = read_file(config, weir_yaml_root(config->document), err);
@@ -349,8 +344,8 @@ void orchestrator_config_free(struct orchestrator_config *config)
         return;
     for (size_t i = 0; i < config->evaluation_count; i++)
         orchestrator_evaluation_fini(&config->evaluations[i]);
-    models_settings_fini(&config->models);
-    promote_settings_fini(&config->promote);
+    orchestrator_models_settings_fini(&config->models);
+    orchestrator_promote_settings_fini(&config->promote);
     weir_yaml_free(config->document);
     free(config);
 }
@@ -367,9 +362,9 @@ enum weir_status orchestrator_config_print(const struct orchestrator_config *con
         weir_buf_append_text(out, "evaluation:\n");
     for (size_t i = 0; i < config->evaluation_count; i++)
         orchestrator_evaluation_print(&config->evaluations[i], out);
-    promote_settings_print(&config->promote, out);
-    models_settings_print(&config->models, out);
-    budget_print(&config->budget, out);
+    orchestrator_promote_settings_print(&config->promote, out);
+    orchestrator_models_settings_print(&config->models, out);
+    orchestrator_budget_print(&config->budget, out);
     struct deletion_section deletion = {config->deletion, config->deletion_within_us};
     weir_buf_append_text(out, "deletion:\n");
     cfg_print(DELETION_KEYS, &deletion, 2, out);
@@ -388,9 +383,9 @@ void orchestrator_config_describe(struct weir_buf *out)
     weir_buf_append_text(out, "\n### detectors\n\nOf policy performance: a list of policies.\n");
     cfg_registry_document(&ORCHESTRATOR_DETECTORS, "#### detector.policy", out);
     orchestrator_evaluation_describe(out);
-    models_settings_describe(out);
+    orchestrator_models_settings_describe(out);
     weir_buf_append_text(out, "\n");
-    budget_describe(out);
+    orchestrator_budget_describe(out);
     weir_buf_append_text(out, "\n## deletion\n\n");
     cfg_document(DELETION_KEYS, out);
 }

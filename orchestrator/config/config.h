@@ -16,7 +16,7 @@ enum {
 
 enum orchestrator_mode { MODE_REPLAY, MODE_LIVE };
 
-/* What happens to models that have seen erased samples. */
+/* The fate of models that have seen erased samples. */
 enum orchestrator_deletion { DELETION_RETRAIN_NOW, DELETION_RETIRE, DELETION_KEEP };
 
 /* Texts are borrowed from the document. */

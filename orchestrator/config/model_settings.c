@@ -35,9 +35,13 @@ struct keep_section {
 };
 
 static const struct cfg_key KEEP_KEYS[] = {
-    CFG_U64(struct keep_section, last, .min = 1, .max = KEEP_MAX, .doc = "the newest so many"),
-    CFG_U64(struct keep_section, best, .min = 1, .max = KEEP_MAX,
-            .doc = "the best so many on the newest interval that each was measured on"),
+    CFG_U64(struct keep_section, last, .min = 1, .max = KEEP_MAX,
+            .doc = "number of the newest models that are kept"),
+    CFG_U64(
+        struct keep_section, best, .min = 1, .max = KEEP_MAX,
+        .doc =
+            "number of the best models that are kept, each by the newest interval it was measured "
+            "on"),
     CFG_NODE(struct keep_section, by, .doc = "metric of `best`, as an evaluation has it"),
     CFG_END,
 };
@@ -49,10 +53,10 @@ struct promote_section {
 
 static const struct cfg_key PROMOTE_KEYS[] = {
     CFG_NODE(struct promote_section, when, .required = true,
-             .doc = "what a new model is compared by with the active one"),
+             .doc = "metric that a new model and the active one are compared by"),
     CFG_KEY_AS("else", CFG_KIND_CHOICE, int, struct promote_section, otherwise,
                .fallback = "keep_previous", .choices = OTHERWISE,
-               .doc = "what is done with one that fails"),
+               .doc = "treatment of a model that fails"),
     CFG_END,
 };
 
@@ -68,7 +72,7 @@ static const struct cfg_key WHEN_KEYS[] = {
         .doc =
             "of both models, on an interval that both were measured on; as an evaluation has it"),
     CFG_F64(struct when_section, not_worse_by, .fallback = "0", .min = 0, .max = 1e12,
-            .doc = "how much worse than the active one it may be, in units of the metric"),
+            .doc = "margin by which it may be worse than the active one, in units of the metric"),
     CFG_TEXT(struct when_section, evaluation, .fallback = "",
              .doc = "name of the evaluation; any that has the metric"),
     CFG_END,
@@ -99,8 +103,9 @@ static enum weir_status read_keep(const struct weir_yaml_node *node,
     return status;
 }
 
-enum weir_status models_settings_read(const struct weir_yaml_node *models,
-                                      struct models_settings *ret_settings, struct weir_error *err)
+enum weir_status orchestrator_models_settings_read(const struct weir_yaml_node *models,
+                                                   struct models_settings *ret_settings,
+                                                   struct weir_error *err)
 {
     struct models_section section = {0};
     enum weir_status status =
@@ -112,9 +117,9 @@ enum weir_status models_settings_read(const struct weir_yaml_node *models,
     return read_keep(section.keep, ret_settings, err);
 }
 
-enum weir_status promote_settings_read(const struct weir_yaml_node *promote,
-                                       struct promote_settings *ret_settings,
-                                       struct weir_error *err)
+enum weir_status orchestrator_promote_settings_read(const struct weir_yaml_node *promote,
+                                                    struct promote_settings *ret_settings,
+                                                    struct weir_error *err)
 {
     struct promote_section section = {0};
     struct when_section when = {0};
@@ -135,19 +140,20 @@ enum weir_status promote_settings_read(const struct weir_yaml_node *promote,
     return status;
 }
 
-void models_settings_fini(struct models_settings *settings)
+void orchestrator_models_settings_fini(struct models_settings *settings)
 {
     orchestrator_metric_close(settings->keep_by);
     settings->keep_by = NULL;
 }
 
-void promote_settings_fini(struct promote_settings *settings)
+void orchestrator_promote_settings_fini(struct promote_settings *settings)
 {
     orchestrator_metric_close(settings->metric);
     settings->metric = NULL;
 }
 
-void models_settings_print(const struct models_settings *settings, struct weir_buf *out)
+void orchestrator_models_settings_print(const struct models_settings *settings,
+                                        struct weir_buf *out)
 {
     weir_buf_printf(out, "models:\n  storage: %s\n  full_every: %llu\n  keep: ",
                     STORAGES[settings->storage], (unsigned long long)settings->full_every);
@@ -158,7 +164,8 @@ void models_settings_print(const struct models_settings *settings, struct weir_b
     weir_buf_append_text(out, "\n");
 }
 
-void promote_settings_print(const struct promote_settings *settings, struct weir_buf *out)
+void orchestrator_promote_settings_print(const struct promote_settings *settings,
+                                         struct weir_buf *out)
 {
     if (settings->metric == NULL)
         return;
@@ -167,7 +174,7 @@ void promote_settings_print(const struct promote_settings *settings, struct weir
     weir_buf_append_text(out, "\n  else: keep_previous\n");
 }
 
-void models_settings_describe(struct weir_buf *out)
+void orchestrator_models_settings_describe(struct weir_buf *out)
 {
     weir_buf_append_text(out, "## models\n\n");
     cfg_document(MODELS_KEYS, out);

@@ -28,18 +28,20 @@ struct promote_settings {
 
 /* Either section may be absent (NULL). INVALID with the place of what is wrong. The document must outlive the settings;
  * release them with the functions below, zeroed is fine. */
-enum weir_status models_settings_read(const struct weir_yaml_node *models,
-                                      struct models_settings *ret_settings,
-                                      struct weir_error *err) WEIR_MUST_USE;
-enum weir_status promote_settings_read(const struct weir_yaml_node *promote,
-                                       struct promote_settings *ret_settings,
-                                       struct weir_error *err) WEIR_MUST_USE;
-void models_settings_fini(struct models_settings *settings);
-void promote_settings_fini(struct promote_settings *settings);
+enum weir_status orchestrator_models_settings_read(const struct weir_yaml_node *models,
+                                                   struct models_settings *ret_settings,
+                                                   struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_promote_settings_read(const struct weir_yaml_node *promote,
+                                                    struct promote_settings *ret_settings,
+                                                    struct weir_error *err) WEIR_MUST_USE;
+void orchestrator_models_settings_fini(struct models_settings *settings);
+void orchestrator_promote_settings_fini(struct promote_settings *settings);
 /* Append the effective values as YAML. */
-void models_settings_print(const struct models_settings *settings, struct weir_buf *out);
-void promote_settings_print(const struct promote_settings *settings, struct weir_buf *out);
+void orchestrator_models_settings_print(const struct models_settings *settings,
+                                        struct weir_buf *out);
+void orchestrator_promote_settings_print(const struct promote_settings *settings,
+                                         struct weir_buf *out);
 /* Appends the reference of both sections. */
-void models_settings_describe(struct weir_buf *out);
+void orchestrator_models_settings_describe(struct weir_buf *out);
 
 #endif

@@ -6,7 +6,7 @@ static const double GIGABYTE = 1e9;
 
 const struct cfg_key ORCHESTRATOR_PRICE_KEYS[] = {
     CFG_TEXT(struct orchestrator_prices, currency, .fallback = "EUR",
-             .doc = "what amounts are printed in"),
+             .doc = "currency that amounts are printed in"),
     CFG_F64(struct orchestrator_prices, cpu_hour, .fallback = "0", .max = 1e9,
             .doc = "one core for one hour"),
     CFG_F64(struct orchestrator_prices, gpu_hour, .fallback = "0", .max = 1e9,

@@ -1,4 +1,4 @@
-/* What things cost: CPU and GPU time, bytes, and money by the prices of the system file. */
+/* The cost of runs: CPU and GPU time, bytes, and money by the prices of the system file. */
 #ifndef ORCHESTRATOR_CONFIG_PRICES_H
 #define ORCHESTRATOR_CONFIG_PRICES_H
 

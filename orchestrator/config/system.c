@@ -24,24 +24,24 @@ static const struct cfg_key SYSTEM_KEYS[] = {
     CFG_U64(struct system_section, trainers, .fallback = "0", .max = 1000,
             .doc = "trainers at once, of all pipelines; 0: one a processor, and at least two"),
     CFG_U64(
-        struct system_section, gpus, .fallback = "0", .max = ARBITER_GPUS_MAX,
+        struct system_section, gpus, .fallback = "0", .max = CFG_GPUS_MAX,
         .doc =
-            "slots of this machine, numbered from 0: a trainer of a pipeline with training.gpus holds "
-            "so many of them, and finds their numbers in CUDA_VISIBLE_DEVICES"),
+            "slots of this machine, numbered from 0: a trainer of a pipeline holds training.gpus "
+            "of them, and finds their numbers in CUDA_VISIBLE_DEVICES"),
     CFG_NODE(struct system_section, quotas,
              .doc = "NAME: how the pipeline of that name shares trainers, GPUs and workers"),
     CFG_NODE(struct system_section, budgets,
              .doc = "NAME: how much the pipeline of that name may cost; all: of all together"),
     CFG_TEXT(struct system_section, launcher, .fallback = "local",
-             .doc = "what starts workers and trainers"),
+             .doc = "launcher that starts workers and trainers"),
     CFG_TEXT(struct system_section, user,
              .doc = "to run as when started as root; by default the data directory's owner"),
     CFG_TEXT(struct system_section, log_level, .fallback = "info",
              .doc = "of the services: debug, info, warn or error"),
     CFG_NODE(struct system_section, postgres,
              .doc = "{connection: …} of a running server, or {bin_dir: …}"),
-    CFG_NODE(struct system_section, prices, .doc = "what cost is computed with"),
-    CFG_NODE(struct system_section, batches, .doc = "how they come from workers to trainers"),
+    CFG_NODE(struct system_section, prices, .doc = "prices that cost is computed with"),
+    CFG_NODE(struct system_section, batches, .doc = "transfer of batches from workers to trainers"),
     CFG_NODE(struct system_section, programs,
              .doc = "NAME: {command: […]} of each program that pipelines may name; none else"),
     CFG_NODE(
@@ -49,9 +49,8 @@ static const struct cfg_key SYSTEM_KEYS[] = {
         .doc = "NAME: where the key of an object store is kept, and which hosts it may be sent to; "
                "no data set has others"),
     CFG_NODE(struct system_section, roots,
-             .doc =
-                 "folders that the source.path of pipelines may be, or lie below; by default any "
-                 "folder"),
+             .doc = "folders that sources and vocabularies of pipelines may be, or lie below "
+                    "(default: any folder but Weir's own)"),
     CFG_END,
 };
 
@@ -63,7 +62,7 @@ static const struct cfg_key POSTGRES_KEYS[] = {
     CFG_TEXT(struct postgres_section, connection,
              .doc = "libpq's words; by default a private server is started"),
     CFG_TEXT(struct postgres_section, bin_dir,
-             .doc = "where postgres and initdb are; by default the newest installed"),
+             .doc = "folder of postgres and initdb; by default the newest installed"),
     CFG_END,
 };
 
@@ -76,8 +75,8 @@ static const struct cfg_key BATCHES_KEYS[] = {
     CFG_TEXT(
         struct batches_section, listen,
         .doc =
-            "where workers send from: tcp://127.0.0.1:* (a port each), loopback only; by default "
-            "a local socket each, and memory that trainers lend"),
+            "endpoint that workers send from: tcp://127.0.0.1:* (a port each), loopback only; by "
+            "default a local socket each, and memory that trainers lend"),
     CFG_CHOICE(struct batches_section, compress, .fallback = "none", .choices = WEIR_COMPRESSIONS,
                .doc =
                    "tensors of 4 KiB and more, where it makes them an eighth smaller; they are not "
@@ -157,7 +156,7 @@ static enum weir_status read_sections(struct orchestrator_system *system,
     if (status == WEIR_OK)
         status = orchestrator_quotas_check(section.quotas, err);
     if (status == WEIR_OK)
-        status = budgets_check(section.budgets, err);
+        status = orchestrator_budgets_check(section.budgets, err);
     if (status == WEIR_OK)
         status = weir_programs_check(section.programs, err);
     if (status == WEIR_OK)
@@ -219,7 +218,7 @@ void orchestrator_system_describe(struct weir_buf *out)
     weir_buf_append_text(out, "\n## prices\n\n");
     cfg_document(ORCHESTRATOR_PRICE_KEYS, out);
     orchestrator_quotas_describe(out);
-    budgets_describe(out);
+    orchestrator_budgets_describe(out);
     weir_programs_describe(out);
     weir_credentials_describe(out);
 }

@@ -1,30 +1,8 @@
-/* The one way to commit something, and what all rooms ask of the context. */
+/* Answers of the context to all rooms. */
 #include "orchestrator/context/context.h"
 
 #include "core/base/clock.h"
-#include "core/base/fault.h"
 #include "core/base/memory.h"
-#include "orchestrator/context/events.h"
-
-enum weir_status orchestrator_commit(struct context *context, orchestrator_effect_fn *effect,
-                                     void *subject, const void *what, struct weir_error *err)
-{
-    enum weir_status status = weir_db_begin(context->db, err);
-    if (status != WEIR_OK)
-        return status;
-    if (effect != NULL)
-        status = effect(subject, what, err);
-    if (status == WEIR_OK && weir_fault("orchestrator.commit"))
-        status = weir_fail(err, WEIR_UNAVAILABLE, "fault orchestrator.commit");
-    if (status != WEIR_OK) {
-        weir_db_rollback(context->db);
-        return status;
-    }
-    status = weir_db_commit(context->db, err);
-    if (status == WEIR_OK)
-        orchestrator_events_show(context);
-    return status;
-}
 
 char *orchestrator_path(const struct context *context, const char *folder, const char *name)
 {

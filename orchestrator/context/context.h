@@ -1,5 +1,5 @@
-/* What every room of the orchestrator decides with and tells through: the loop, the database, the services that are
- * asked, and who listens. What is decided is committed before anybody hears of it. */
+/* The loop, the database, the services and the listener that every room of the orchestrator shares. A decision is
+ * committed before anybody hears of it. */
 #ifndef ORCHESTRATOR_CONTEXT_CONTEXT_H
 #define ORCHESTRATOR_CONTEXT_CONTEXT_H
 
@@ -9,7 +9,8 @@
 #include "orchestrator/sql/queries.h"
 
 enum {
-    ORCHESTRATOR_ASK_MS = 30000, /* deadline of a request to a service; then the step begins anew */
+    ORCHESTRATOR_ASK_MS =
+        30000, /* deadline of a request to a service; then the step begins again */
     ORCHESTRATOR_AGAIN_MS = 300, /* pause before a step is tried again */
     ORCHESTRATOR_POLL_MS = 50,   /* between two looks at something another process works on */
 };
@@ -20,7 +21,7 @@ struct orchestrator_clock {
     int64_t (*now_us)(void *owner);
 };
 
-/* Who is told of events: committed ones in order, and progress that is not kept. */
+/* The listener to events: committed ones in order, and progress that is not kept. */
 struct orchestrator_listener {
     void *owner;
     /* `json` is one line. `pipeline` and `erasure` are 0 where they have no part. */
@@ -44,20 +45,13 @@ struct context {
     int64_t event_shown; /* number of the newest event the listener has seen */
 };
 
-/* Commits an edge of something: opens a transaction, runs `effect` (NULL: none) in it, commits. */
-typedef enum weir_status orchestrator_effect_fn(void *subject, const void *what,
-                                                struct weir_error *err);
-enum weir_status orchestrator_commit(struct context *context, orchestrator_effect_fn *effect,
-                                     void *subject, const void *what,
-                                     struct weir_error *err) WEIR_MUST_USE;
-
 /* DATA_DIR/FOLDER/NAME in caller's memory. */
 char *orchestrator_path(const struct context *context, const char *folder,
                         const char *name) WEIR_MUST_USE;
 
 int64_t orchestrator_now_us(const struct context *context);
 
-/* Whether asking again may help: the service or database is away, or slow. */
+/* Returns true when asking again may help: the service or database is away, or slow. */
 bool orchestrator_may_pass(enum weir_status status);
 
 #endif

@@ -2,6 +2,7 @@
 #include "orchestrator/context/events.h"
 
 #include "core/base/clock.h"
+#include "core/base/fault.h"
 #include "core/base/log.h"
 
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 /* {"event": …} first, so that a line can be told at a glance. */
 char *orchestrator_event_line(const char *event, json_t *body)
 {
-    json_t *whole = json_pack("{ss}", "event", event);
+    json_t *whole = JSON_FIELDS(JSON_TEXT("event", event));
     json_object_update(whole, body);
     char *text = json_dumps(whole, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
     json_decref(whole);
@@ -44,10 +45,11 @@ void orchestrator_events_show(struct context *context)
             return; /* shown after the next edge */
         count = weir_rows_count(rows);
         for (size_t i = 0; i < count; i++) {
-            context->event_shown = weir_rows_i64(rows, i, 0);
+            context->event_shown = weir_rows_i64(rows, i, "number");
             if (context->listener.event != NULL) {
-                context->listener.event(context->listener.owner, weir_rows_i64(rows, i, 1),
-                                        weir_rows_i64(rows, i, 2), weir_rows_text(rows, i, 3));
+                context->listener.event(context->listener.owner, weir_rows_i64(rows, i, "pipeline"),
+                                        weir_rows_i64(rows, i, "erasure"),
+                                        weir_rows_text(rows, i, "json"));
             }
         }
     } while (count > 0);
@@ -60,7 +62,8 @@ enum weir_status orchestrator_events_recall(struct context *context, int64_t pip
     enum weir_status status = DB_RUN(context->db, Q_event_of_pipeline, &rows, err, DB_I64(pipeline),
                                      DB_I64(context->event_shown));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
-        context->listener.event(context->listener.owner, pipeline, 0, weir_rows_text(rows, i, 1));
+        context->listener.event(context->listener.owner, pipeline, 0,
+                                weir_rows_text(rows, i, "json"));
     return status;
 }
 
@@ -70,9 +73,24 @@ json_t *orchestrator_json_of(const char *text)
     return value == NULL ? json_object() : value;
 }
 
-json_t *orchestrator_json_time(int64_t time_us)
+/* ---- the one way to commit ---- */
+
+enum weir_status orchestrator_commit(struct context *context, orchestrator_effect_fn *effect,
+                                     void *subject, const void *what, struct weir_error *err)
 {
-    char text[WEIR_TIME_TEXT_MAX];
-    weir_time_format(time_us, text);
-    return json_string(text);
+    enum weir_status status = weir_db_begin(context->db, err);
+    if (status != WEIR_OK)
+        return status;
+    if (effect != NULL)
+        status = effect(subject, what, err);
+    if (status == WEIR_OK && weir_fault("orchestrator.commit"))
+        status = weir_fail(err, WEIR_UNAVAILABLE, "fault orchestrator.commit");
+    if (status != WEIR_OK) {
+        weir_db_rollback(context->db);
+        return status;
+    }
+    status = weir_db_commit(context->db, err);
+    if (status == WEIR_OK)
+        orchestrator_events_show(context);
+    return status;
 }

@@ -4,6 +4,7 @@
 #define ORCHESTRATOR_CONTEXT_EVENTS_H
 
 #include "orchestrator/context/context.h"
+#include "orchestrator/values/json_object.h"
 
 #include <jansson.h>
 
@@ -22,12 +23,17 @@ void orchestrator_events_show(struct context *context);
 enum weir_status orchestrator_events_recall(struct context *context, int64_t pipeline,
                                             struct weir_error *err) WEIR_MUST_USE;
 
+/* Commits an edge of something: opens a transaction, runs `effect` (NULL: none) in it, commits. */
+typedef enum weir_status orchestrator_effect_fn(void *subject, const void *what,
+                                                struct weir_error *err);
+enum weir_status orchestrator_commit(struct context *context, orchestrator_effect_fn *effect,
+                                     void *subject, const void *what,
+                                     struct weir_error *err) WEIR_MUST_USE;
+
 /* The line of an event, for statements that write many; the caller's to free. `body` is consumed. */
 char *orchestrator_event_line(const char *event, json_t *body) WEIR_MUST_USE;
 
 /* JSON text of a trusted column, or {} */
 json_t *orchestrator_json_of(const char *text);
-/* "2002-08-22T11:36:23Z" */
-json_t *orchestrator_json_time(int64_t time_us);
 
 #endif

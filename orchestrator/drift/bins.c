@@ -6,11 +6,7 @@
 
 #include <stdlib.h>
 
-const char *const DRIFT_BINS_BY[] = {"quantile", "width", NULL};
-
-enum bins_by { BY_QUANTILE, BY_WIDTH };
-
-/* Inner edges, ascending, no two alike; a number is in the bin behind the last edge that is not above it. */
+/* Inner edges, ascending, no two alike; a number is in the bin after the last edge that is not above it. */
 static size_t edges_of(const struct drift_bins_options *options,
                        const struct drift_feature *feature, double *ret_edges)
 {
@@ -19,8 +15,9 @@ static size_t edges_of(const struct drift_bins_options *options,
     size_t count = 0;
     for (size_t i = 1; i < options->bins && n > 0; i++) {
         double share = (double)i / (double)options->bins;
-        double edge = options->by == BY_QUANTILE ? sorted[i * n / options->bins]
-                                                 : sorted[0] + (sorted[n - 1] - sorted[0]) * share;
+        double edge = options->by == DRIFT_BINS_BY_QUANTILE
+                          ? sorted[i * n / options->bins]
+                          : sorted[0] + (sorted[n - 1] - sorted[0]) * share;
         if (edge > sorted[0] && (count == 0 || edge > ret_edges[count - 1]))
             ret_edges[count++] = edge;
     }
@@ -64,12 +61,12 @@ void orchestrator_bins_init(struct drift_bins *bins, const struct drift_bins_opt
 {
     size_t room = feature->classes ? feature->reference_count + feature->current_count
                                    : (size_t)options->bins;
-    WEIR_AUTO_FREE double *edges = weir_calloc(room + 1, sizeof *edges);
+    WEIR_AUTO_FREE double *edges = weir_calloc(room + 1, sizeof(*edges));
     size_t edge_count =
         feature->classes ? classes_of(feature, edges) : edges_of(options, feature, edges);
     *bins = (struct drift_bins){
-        .reference = weir_calloc(edge_count + 2, sizeof *bins->reference),
-        .current = weir_calloc(edge_count + 2, sizeof *bins->current),
+        .reference = weir_calloc(edge_count + 2, sizeof(*bins->reference)),
+        .current = weir_calloc(edge_count + 2, sizeof(*bins->current)),
         .reference_total = (double)(feature->reference_count + feature->reference_missing),
         .current_total = (double)(feature->current_count + feature->current_missing),
     };

@@ -6,23 +6,10 @@
 
 struct drift_bins_options {
     uint64_t bins;
-    int by;
+    int by; /* enum drift_bins_by */
 };
 
-/* NULL-terminated: quantile, width. */
-extern const char *const DRIFT_BINS_BY[];
-
-/* Two rows of a key table. */
-// clang-format off
-#define DRIFT_BINS_KEYS(owner, member)                                                            \
-    CFG_KEY_AS("bins", CFG_KIND_U64, uint64_t, owner, member.bins, .fallback = "10", .min = 2,    \
-               .max = 1000, .doc = "bins of numbers; a class is a bin of its own, and so is what " \
-                                   "is missing"),                                                 \
-    CFG_KEY_AS("by", CFG_KIND_CHOICE, int, owner, member.by, .fallback = "quantile",              \
-               .choices = DRIFT_BINS_BY,                                                          \
-               .doc = "quantile: bins hold equally many of the reference; width: bins are "       \
-                      "equally wide between its ends")
-// clang-format on
+enum drift_bins_by { DRIFT_BINS_BY_QUANTILE, DRIFT_BINS_BY_WIDTH };
 
 /* The first and the last bin have no outer end. `count` is how many bins hold anything. */
 struct drift_bins {

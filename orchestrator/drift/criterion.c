@@ -9,12 +9,12 @@
 
 #define CRITERIA(X) X(threshold) X(p_value) X(quantile) X(rolling_average)
 
-#define X(name) extern const struct criterion_kind criterion_##name;
+#define X(name) extern const struct criterion_kind orchestrator_criterion_##name;
 CRITERIA(X)
 #undef X
 
 static const struct cfg_plugin *const ALL[] = {
-#define X(name) &criterion_##name.plugin,
+#define X(name) &orchestrator_criterion_##name.plugin,
     CRITERIA(X)
 #undef X
 };
@@ -44,12 +44,12 @@ enum weir_status orchestrator_criterion_open(const struct weir_yaml_node *node, 
         cfg_plugin_open(&ORCHESTRATOR_CRITERIA, NULL, node, path, &opened, err);
     if (status != WEIR_OK)
         return status;
-    WEIR_AUTO(criterion) criterion = weir_calloc(1, sizeof *criterion);
+    WEIR_AUTO(criterion) criterion = weir_calloc(1, sizeof(*criterion));
     const struct criterion_kind *kind = (const struct criterion_kind *)opened.plugin;
     criterion->kind = kind;
     criterion->options = opened.options;
     criterion->window = kind->window == NULL ? 0 : kind->window(criterion->options);
-    criterion->past = weir_calloc(criterion->window + 1, sizeof *criterion->past);
+    criterion->past = weir_calloc(criterion->window + 1, sizeof(*criterion->past));
     *ret_criterion = WEIR_TAKE(criterion);
     return WEIR_OK;
 }
@@ -74,7 +74,7 @@ void orchestrator_criterion_learn(struct criterion *criterion, const struct crit
         return;
     if (criterion->count == criterion->window) {
         criterion->count--;
-        memmove(criterion->past, criterion->past + 1, criterion->count * sizeof *criterion->past);
+        memmove(criterion->past, criterion->past + 1, criterion->count * sizeof(*criterion->past));
     }
     criterion->past[criterion->count++] = value->lower_is_worse ? -value->value : value->value;
 }
@@ -103,16 +103,15 @@ enum weir_status orchestrator_criterion_restore(struct criterion *criterion,
                                                 struct weir_bytes *bytes, struct weir_error *err)
 {
     size_t size = 8 * (criterion->window + 1);
-    if (bytes->size < size || weir_get_u64(bytes->at) > criterion->window) {
+    struct weir_bytes saved;
+    if (bytes->size < size || weir_get_u64(bytes->at) > criterion->window ||
+        !weir_take(bytes, size, &saved)) {
         return weir_fail(err, WEIR_INVALID,
                          "saved %s: expected %zu bytes about at most %zu values, found %zu bytes",
                          criterion->kind->name, size, criterion->window, bytes->size);
     }
-    criterion->count = weir_get_u64(bytes->at);
-    for (size_t i = 0; i < criterion->window; i++) {
-        uint64_t bits = weir_get_u64(bytes->at + 8 * (i + 1));
-        memcpy(&criterion->past[i], &bits, sizeof bits);
-    }
-    *bytes = weir_bytes(bytes->at + size, bytes->size - size);
+    criterion->count = weir_get_u64(saved.at);
+    for (size_t i = 0; i < criterion->window; i++)
+        criterion->past[i] = weir_get_f64(saved.at + 8 * (i + 1));
     return WEIR_OK;
 }

@@ -22,7 +22,7 @@ static struct criterion_verdict judge(const void *options, const struct criterio
                                       .limit = limit};
 }
 
-const struct criterion_kind criterion_p_value = {
+const struct criterion_kind orchestrator_criterion_p_value = {
     .name = "p_value",
     .summary = "a distance that chance would hardly give; of statistics that have a p-value",
     .options = OPTIONS,

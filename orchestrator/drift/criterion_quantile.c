@@ -28,9 +28,9 @@ static size_t window_of(const void *options)
 
 static double upper_quantile(const struct criterion_past *past, double share)
 {
-    WEIR_AUTO_FREE double *sorted = weir_calloc(past->count, sizeof *sorted);
-    memcpy(sorted, past->values, past->count * sizeof *sorted);
-    qsort(sorted, past->count, sizeof *sorted, weir_order_doubles);
+    WEIR_AUTO_FREE double *sorted = weir_calloc(past->count, sizeof(*sorted));
+    memcpy(sorted, past->values, past->count * sizeof(*sorted));
+    qsort(sorted, past->count, sizeof(*sorted), weir_order_doubles);
     double at = (1 - share) * (double)(past->count - 1);
     size_t below = (size_t)at;
     double rest = at - (double)below;
@@ -47,7 +47,7 @@ static struct criterion_verdict judge(const void *options, const struct criterio
     return (struct criterion_verdict){.fires = sign * value->value > limit, .limit = sign * limit};
 }
 
-const struct criterion_kind criterion_quantile = {
+const struct criterion_kind orchestrator_criterion_quantile = {
     .name = "quantile",
     .summary = "worse than nearly all of the last values; the first one only fills the window",
     .options = OPTIONS,

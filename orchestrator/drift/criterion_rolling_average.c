@@ -13,7 +13,7 @@ static const struct cfg_key OPTIONS[] = {
     CFG_U64(struct rolling_options, window, .fallback = "10", .min = 1, .max = CRITERION_WINDOW_MAX,
             .doc = "values that are remembered"),
     CFG_F64(struct rolling_options, deviation, .fallback = "0.05", .min = 0, .max = 1e9,
-            .doc = "how far from their mean it fires"),
+            .doc = "distance from their mean at which it fires"),
     CFG_BOOL(
         struct rolling_options, absolute, .fallback = "false",
         .doc = "false: the deviation is a share of the mean; true: it is in the value's own unit"),
@@ -40,7 +40,7 @@ static struct criterion_verdict judge(const void *options, const struct criterio
     return (struct criterion_verdict){.fires = sign * value->value >= limit, .limit = sign * limit};
 }
 
-const struct criterion_kind criterion_rolling_average = {
+const struct criterion_kind orchestrator_criterion_rolling_average = {
     .name = "rolling_average",
     .summary =
         "worse than the mean of the last values by a margin; the first one only fills the window",

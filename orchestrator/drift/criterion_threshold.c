@@ -21,7 +21,7 @@ static struct criterion_verdict judge(const void *options, const struct criterio
                                       .limit = limit};
 }
 
-const struct criterion_kind criterion_threshold = {
+const struct criterion_kind orchestrator_criterion_threshold = {
     .name = "threshold",
     .summary = "as bad as a given value, or worse",
     .options = OPTIONS,

@@ -9,12 +9,12 @@
 
 #define DETECTORS(X) X(ddm) X(eddm) X(adwin) X(page_hinkley) X(kswin)
 
-#define X(name) extern const struct detector_kind detector_##name;
+#define X(name) extern const struct detector_kind orchestrator_detector_##name;
 DETECTORS(X)
 #undef X
 
 static const struct cfg_plugin *const ALL[] = {
-#define X(name) &detector_##name.plugin,
+#define X(name) &orchestrator_detector_##name.plugin,
     DETECTORS(X)
 #undef X
 };
@@ -42,7 +42,7 @@ enum weir_status orchestrator_detector_open(const struct weir_yaml_node *node, c
         cfg_plugin_open(&ORCHESTRATOR_DETECTORS, NULL, node, path, &opened, err);
     if (status != WEIR_OK)
         return status;
-    WEIR_AUTO(detector) detector = weir_calloc(1, sizeof *detector);
+    WEIR_AUTO(detector) detector = weir_calloc(1, sizeof(*detector));
     const struct detector_kind *kind = (const struct detector_kind *)opened.plugin;
     detector->kind = kind;
     detector->options = opened.options;
@@ -50,7 +50,7 @@ enum weir_status orchestrator_detector_open(const struct weir_yaml_node *node, c
     if (complaint[0] != '\0')
         return weir_yaml_fail(node, err, "%s: %s: %s", path, kind->name, complaint);
     detector->words = kind->words(detector->options);
-    detector->state = weir_calloc(detector->words, sizeof *detector->state);
+    detector->state = weir_calloc(detector->words, sizeof(*detector->state));
     *ret_detector = WEIR_TAKE(detector);
     return WEIR_OK;
 }
@@ -78,7 +78,7 @@ enum detector_verdict orchestrator_detector_take(struct detector *detector, doub
 
 void orchestrator_detector_forget(struct detector *detector)
 {
-    memset(detector->state, 0, detector->words * sizeof *detector->state);
+    memset(detector->state, 0, detector->words * sizeof(*detector->state));
 }
 
 void orchestrator_detector_save(const struct detector *detector, struct weir_buf *out)
@@ -91,11 +91,11 @@ enum weir_status orchestrator_detector_restore(struct detector *detector, struct
                                                struct weir_error *err)
 {
     size_t size = 8 * detector->words;
-    if (bytes->size < size)
+    struct weir_bytes saved;
+    if (!weir_take(bytes, size, &saved))
         return weir_fail(err, WEIR_INVALID, "saved %s: expected %zu bytes, found %zu",
                          detector->kind->name, size, bytes->size);
     for (size_t i = 0; i < detector->words; i++)
-        detector->state[i] = weir_get_u64(bytes->at + 8 * i);
-    *bytes = weir_bytes(bytes->at + size, bytes->size - size);
+        detector->state[i] = weir_get_u64(saved.at + 8 * i);
     return WEIR_OK;
 }

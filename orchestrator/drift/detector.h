@@ -12,14 +12,14 @@
 enum detector_verdict {
     DETECTOR_STABLE,
     DETECTOR_WARNING,
-    DETECTOR_CHANGE, /* for the worse; the detector begins anew */
+    DETECTOR_CHANGE, /* for the worse; the detector begins again */
 };
 
 struct detector_kind {
     CFG_PLUGIN;
-    /* What table bounds cannot say of the options; "" when they are good. May be NULL. */
+    /* Returns what bounds in the table cannot say of the options; "" when they are good. May be NULL. */
     const char *(*complaint)(const void *options);
-    /* How many words of 8 bytes the state has. All zero: nothing taken yet. */
+    /* Returns the number of words of 8 bytes in the state. All zero: nothing taken yet. */
     size_t (*words)(const void *options);
     enum detector_verdict (*take)(const void *options, void *state, double value);
 };

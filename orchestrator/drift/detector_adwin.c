@@ -30,7 +30,7 @@ struct adwin {
 
 static const struct cfg_key OPTIONS[] = {
     CFG_F64(struct adwin_options, delta, .fallback = "0.002", .min = 1e-12, .max = 0.5,
-            .doc = "how likely a change may be said to be where there is none"),
+            .doc = "largest probability of a false alarm"),
     CFG_U64(struct adwin_options, every, .fallback = "32", .min = 1, .max = 1000000,
             .doc = "values from one look to the next"),
     CFG_END,
@@ -50,8 +50,8 @@ static double joined(double squares, double n, double mean, double m, double oth
 
 static void put_newest(struct adwin_row *row, double sum, double squares)
 {
-    memmove(row->sums + 1, row->sums, BUCKETS * sizeof *row->sums);
-    memmove(row->squares + 1, row->squares, BUCKETS * sizeof *row->squares);
+    memmove(row->sums + 1, row->sums, BUCKETS * sizeof(*row->sums));
+    memmove(row->squares + 1, row->squares, BUCKETS * sizeof(*row->squares));
     row->sums[0] = sum;
     row->squares[0] = squares;
     row->count++;
@@ -121,7 +121,7 @@ static bool differ(const struct adwin *adwin, double delta, double older, double
     return apart > sqrt(2 * inverse * variance * doubt) + 2.0 / 3 * inverse * doubt;
 }
 
-/* Whether the window can be cut; `*ret_rose`: its newer part is the larger one. */
+/* Returns true when the window can be cut; `*ret_rose`: its newer part is the larger one. */
 static bool can_cut(const struct adwin *adwin, double delta, bool *ret_rose)
 {
     double older = 0, sum = 0;
@@ -154,7 +154,7 @@ static enum detector_verdict take(const void *options, void *state, double value
     return changed ? DETECTOR_CHANGE : DETECTOR_STABLE;
 }
 
-const struct detector_kind detector_adwin = {
+const struct detector_kind orchestrator_detector_adwin = {
     .name = "adwin",
     .summary = "the mean of a window that adapts itself has risen; a fall only shortens the window",
     .options = OPTIONS,

@@ -50,13 +50,13 @@ static enum detector_verdict take(const void *options, void *state, double value
     }
     double warning = ddm->lowest_rate + limits->warning * ddm->lowest_deviation;
     if (rate + deviation > ddm->lowest_rate + limits->change * ddm->lowest_deviation) {
-        memset(ddm, 0, sizeof *ddm);
+        memset(ddm, 0, sizeof(*ddm));
         return DETECTOR_CHANGE;
     }
     return rate + deviation > warning ? DETECTOR_WARNING : DETECTOR_STABLE;
 }
 
-const struct detector_kind detector_ddm = {
+const struct detector_kind orchestrator_detector_ddm = {
     .name = "ddm",
     .summary = "the error rate has risen some deviations above its lowest",
     .options = OPTIONS,

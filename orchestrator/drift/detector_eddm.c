@@ -51,13 +51,13 @@ static enum detector_verdict take(const void *options, void *state, double value
     if (eddm->errors < limits->least)
         return DETECTOR_STABLE;
     if (reach < limits->change * eddm->most) {
-        memset(eddm, 0, sizeof *eddm);
+        memset(eddm, 0, sizeof(*eddm));
         return DETECTOR_CHANGE;
     }
     return reach < limits->warning * eddm->most ? DETECTOR_WARNING : DETECTOR_STABLE;
 }
 
-const struct detector_kind detector_eddm = {
+const struct detector_kind orchestrator_detector_eddm = {
     .name = "eddm",
     .summary = "errors follow each other more closely than they did",
     .options = OPTIONS,

@@ -57,7 +57,7 @@ static void draw(const struct kswin *kswin, uint64_t seed, size_t from, size_t c
     double rest[WINDOW_MAX];
     struct weir_rng rng;
     weir_rng_init(&rng, weir_mix64(seed) ^ kswin->taken);
-    memcpy(rest, kswin->values, from * sizeof *rest);
+    memcpy(rest, kswin->values, from * sizeof(*rest));
     for (size_t i = 0; i < count; i++) {
         size_t at = i + weir_rng_below(&rng, from - i);
         ret_drawn[i] = rest[at];
@@ -86,10 +86,10 @@ static bool differ(const struct kswin_options *limits, const struct kswin *kswin
     double newest[NEWEST_MAX], drawn[NEWEST_MAX];
     size_t count = limits->newest;
     size_t from = kswin->count - count;
-    memcpy(newest, kswin->values + from, count * sizeof *newest);
+    memcpy(newest, kswin->values + from, count * sizeof(*newest));
     draw(kswin, limits->seed, from, count, drawn);
-    qsort(newest, count, sizeof *newest, weir_order_doubles);
-    qsort(drawn, count, sizeof *drawn, weir_order_doubles);
+    qsort(newest, count, sizeof(*newest), weir_order_doubles);
+    qsort(drawn, count, sizeof(*drawn), weir_order_doubles);
     double gap = (double)(largest_gap(newest, drawn, count) * count);
     return orchestrator_smirnov_tail(count, count, gap) < limits->alpha;
 }
@@ -100,19 +100,19 @@ static enum detector_verdict take(const void *options, void *state, double value
     struct kswin *kswin = state;
     if (kswin->count == limits->window) {
         kswin->count--;
-        memmove(kswin->values, kswin->values + 1, kswin->count * sizeof *kswin->values);
+        memmove(kswin->values, kswin->values + 1, kswin->count * sizeof(*kswin->values));
     }
     kswin->values[kswin->count++] = value;
     kswin->taken++;
     if (kswin->count < limits->window || !differ(limits, kswin))
         return DETECTOR_STABLE;
     memmove(kswin->values, kswin->values + kswin->count - limits->newest,
-            limits->newest * sizeof *kswin->values);
+            limits->newest * sizeof(*kswin->values));
     kswin->count = limits->newest;
     return DETECTOR_CHANGE;
 }
 
-const struct detector_kind detector_kswin = {
+const struct detector_kind orchestrator_detector_kswin = {
     .name = "kswin",
     .summary = "the newest values are distributed otherwise than those before",
     .options = OPTIONS,

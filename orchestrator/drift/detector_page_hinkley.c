@@ -19,7 +19,7 @@ static const struct cfg_key OPTIONS[] = {
     CFG_U64(struct page_hinkley_options, least, .fallback = "30", .min = 1, .max = 1e9,
             .doc = "values before anything is said"),
     CFG_F64(struct page_hinkley_options, tolerance, .fallback = "0.005", .min = 0, .max = 1e9,
-            .doc = "what a value may be above the mean"),
+            .doc = "margin by which a value may be above the mean"),
     CFG_F64(struct page_hinkley_options, limit, .fallback = "50", .min = 0, .max = 1e12,
             .doc = "the sum above its lowest that is a change"),
     CFG_F64(struct page_hinkley_options, keep, .fallback = "0.9999", .min = 0, .max = 1,
@@ -43,11 +43,11 @@ static enum detector_verdict take(const void *options, void *state, double value
     page->lowest = fmin(page->lowest, page->sum);
     if (page->count < limits->least || page->sum - page->lowest <= limits->limit)
         return DETECTOR_STABLE;
-    memset(page, 0, sizeof *page);
+    memset(page, 0, sizeof(*page));
     return DETECTOR_CHANGE;
 }
 
-const struct detector_kind detector_page_hinkley = {
+const struct detector_kind orchestrator_detector_page_hinkley = {
     .name = "page_hinkley",
     .summary = "values have long been above their mean, summed up",
     .options = OPTIONS,

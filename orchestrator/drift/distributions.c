@@ -30,7 +30,7 @@ double orchestrator_kolmogorov_tail(double x)
 double orchestrator_smirnov_tail(size_t m, size_t n, double found)
 {
     /* inside[j]: the share of the paths to (i, j) that were never `found` or more away from the diagonal. */
-    WEIR_AUTO_FREE double *inside = weir_calloc(n + 1, sizeof *inside);
+    WEIR_AUTO_FREE double *inside = weir_calloc(n + 1, sizeof(*inside));
     for (size_t i = 0; i <= m; i++) {
         for (size_t j = 0; j <= n; j++) {
             double away = fabs((double)i * (double)n - (double)j * (double)m);

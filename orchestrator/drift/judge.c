@@ -9,7 +9,7 @@
 
 static const char *const CORRECTIONS[] = {"bonferroni", "fdr", NULL};
 
-/* What every statistic's mapping may say besides its own options, which lie behind it. */
+/* Options of every statistic; its own lie after them. */
 struct shared_options {
     const char *name;
     int correction;
@@ -17,12 +17,12 @@ struct shared_options {
 };
 
 static const struct cfg_key SHARED[] = {
-    CFG_TEXT(struct shared_options, name, .required = true, .doc = "which statistic"),
+    CFG_TEXT(struct shared_options, name, .required = true, .doc = "name of the statistic"),
     CFG_CHOICE(struct shared_options, correction, .fallback = "bonferroni", .choices = CORRECTIONS,
-               .doc = "how p-values of several features become one"),
+               .doc = "correction that makes one p-value of those of several features"),
     CFG_NODE(struct shared_options, criterion,
-             .doc = "what distance or p-value is bad enough; p_value, where there is one, if "
-                    "nothing is said"),
+             .doc =
+                 "distance or p-value at which it fires; by default p_value, where there is one"),
     CFG_END,
 };
 
@@ -108,7 +108,7 @@ enum weir_status orchestrator_judge_open(const struct weir_yaml_node *statistics
                               "%s.statistics: expected 1 to %d statistics, found %zu", path,
                               DRIFT_STATISTICS_MAX, count);
     }
-    WEIR_AUTO(drift_judge) judge = weir_calloc(1, sizeof *judge);
+    WEIR_AUTO(drift_judge) judge = weir_calloc(1, sizeof(*judge));
     WEIR_AUTO_FREE char *place = weir_format("%s.statistics", path);
     enum weir_status status =
         weir_yaml_parse("criterion", weir_bytes_of("{policy: p_value}"), &judge->fallback, err);

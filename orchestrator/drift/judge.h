@@ -29,7 +29,7 @@ WEIR_DEFINE_AUTO(drift_judge, orchestrator_judge_close)
 const struct drift_statistic *orchestrator_judge_statistic(const struct drift_judge *judge,
                                                            size_t index);
 
-/* Of each statistic: what it found (NaN: no score) and what its criterion made of that. */
+/* The finding of a statistic (NaN: no score) and the verdict of its criterion. */
 struct drift_finding {
     double distance, p_value;
     double limit; /* of the distance, or of the p-value; NaN: nothing to compare with yet */

@@ -135,7 +135,7 @@ static bool walk(struct fit *fit, double *weights, double *loss)
             fit->tried[k] = weights[k] + length * fit->step[k];
         double there = loss_at(fit, fit->tried);
         if (there < *loss) {
-            memcpy(weights, fit->tried, fit->size * sizeof *weights);
+            memcpy(weights, fit->tried, fit->size * sizeof(*weights));
             *loss = there;
             return true;
         }
@@ -146,7 +146,7 @@ static bool walk(struct fit *fit, double *weights, double *loss)
 void orchestrator_logistic_fit(const struct logistic_rows *rows, double ridge, double *ret_weights)
 {
     size_t size = rows->width + 1;
-    WEIR_AUTO_FREE double *room = weir_calloc(6 * size + rows->count, sizeof *room);
+    WEIR_AUTO_FREE double *room = weir_calloc(6 * size + rows->count, sizeof(*room));
     struct fit fit = {.rows = rows,
                       .ridge = ridge,
                       .size = size,
@@ -157,7 +157,7 @@ void orchestrator_logistic_fit(const struct logistic_rows *rows, double ridge, d
                       .turned = room + 4 * size,
                       .tried = room + 5 * size,
                       .curvature = room + 6 * size};
-    memset(ret_weights, 0, size * sizeof *ret_weights);
+    memset(ret_weights, 0, size * sizeof(*ret_weights));
     double loss = loss_at(&fit, ret_weights);
     for (int i = 0; i < NEWTON_MAX; i++) {
         double before = loss;

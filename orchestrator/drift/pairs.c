@@ -24,12 +24,12 @@ void orchestrator_pairs_init(struct drift_pairs *pairs, const struct drift_input
     *pairs = (struct drift_pairs){
         .count = reference + current, .width = input->width, .first = reference};
     pairs->tiles = (pairs->count + PAIRS_LANES - 1) / PAIRS_LANES;
-    pairs->rows = weir_calloc(pairs->count, sizeof *pairs->rows);
+    pairs->rows = weir_calloc(pairs->count, sizeof(*pairs->rows));
     const float **rest = take_rows(&input->reference, input->width, reference, pairs->rows);
     (void)take_rows(&input->current, input->width, current, rest);
     size_t vectors = pairs->tiles * pairs->width;
-    pairs->at = weir_aligned_alloc(vectors * sizeof *pairs->at);
-    memset(pairs->at, 0, vectors * sizeof *pairs->at);
+    pairs->at = weir_aligned_alloc(vectors * sizeof(*pairs->at));
+    memset(pairs->at, 0, vectors * sizeof(*pairs->at));
     for (size_t i = 0; i < pairs->count; i++)
         for (size_t k = 0; k < pairs->width; k++)
             pairs->at[i / PAIRS_LANES * pairs->width + k][i % PAIRS_LANES] = pairs->rows[i][k];
@@ -90,7 +90,7 @@ static void sort_three(float *a, float *b, float *c)
         swap(c, b);
 }
 
-/* What lies between the two is in its place. */
+/* All between the two is in its place. */
 struct parts {
     size_t left_end, right_begin;
 };
@@ -137,8 +137,8 @@ static struct drift_pairs evenly_spaced(const struct drift_pairs *pairs)
 {
     struct drift_pairs few = {.count = MEDIAN_ROWS_MAX, .width = pairs->width};
     few.tiles = few.count / PAIRS_LANES;
-    few.rows = weir_calloc(few.count, sizeof *few.rows);
-    few.at = weir_aligned_alloc(few.tiles * few.width * sizeof *few.at);
+    few.rows = weir_calloc(few.count, sizeof(*few.rows));
+    few.at = weir_aligned_alloc(few.tiles * few.width * sizeof(*few.at));
     for (size_t i = 0; i < few.count; i++) {
         few.rows[i] = pairs->rows[i * pairs->count / few.count];
         for (size_t k = 0; k < few.width; k++)
@@ -151,9 +151,9 @@ static float median_of_all(const struct drift_pairs *pairs)
 {
     size_t count = 0;
     WEIR_AUTO_FREE pairs_floats *tile =
-        weir_aligned_alloc(orchestrator_pairs_room(pairs) * sizeof *tile);
+        weir_aligned_alloc(orchestrator_pairs_room(pairs) * sizeof(*tile));
     WEIR_AUTO_FREE float *squares =
-        weir_calloc(pairs->count * (pairs->count - 1) / 2 + 1, sizeof *squares);
+        weir_calloc(pairs->count * (pairs->count - 1) / 2 + 1, sizeof(*squares));
     for (size_t t = 0; t < pairs->tiles; t++) {
         orchestrator_pairs_tile(pairs, t, tile);
         for (size_t j = 1; j < pairs->count - t * PAIRS_LANES; j++)

@@ -17,7 +17,7 @@ struct drift_pairs {
     size_t tiles;
     const float **rows; /* reference, then current */
     pairs_floats
-        *at; /* component k of rows 16 t … 16 t + 15 at [t * width + k]; zeroes behind the last */
+        *at; /* component k of rows 16 t … 16 t + 15 at [t * width + k]; zeroes after the last */
 };
 
 /* Borrows the windows: of each at most `rows_max` rows, evenly spaced. */

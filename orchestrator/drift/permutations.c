@@ -20,7 +20,7 @@ void orchestrator_permutations_init(struct drift_permutations *permutations, siz
     *permutations = (struct drift_permutations){
         .count = drawn + 1, .rows = rows, .first = first, .blocks = (rows + 7) / 8};
     permutations->bits = weir_calloc(permutations->blocks, permutations->count);
-    WEIR_AUTO_FREE uint32_t *order = weir_calloc(rows, sizeof *order);
+    WEIR_AUTO_FREE uint32_t *order = weir_calloc(rows, sizeof(*order));
     for (size_t i = 0; i < rows; i++)
         order[i] = (uint32_t)i;
     for (size_t i = 0; i < first; i++)

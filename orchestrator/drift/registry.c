@@ -1,4 +1,4 @@
-/* The statistics of drift there are. To add one: write statistic_NAME.c and name it here, nothing else. */
+/* The statistics of drift; CONTRIBUTING.md says how one is added. */
 #include "orchestrator/drift/statistic.h"
 
 // clang-format off
@@ -7,12 +7,12 @@
     X(kullback_leibler) X(lsdd) X(classifier)
 // clang-format on
 
-#define X(name) extern const struct drift_statistic statistic_##name;
+#define X(name) extern const struct drift_statistic orchestrator_statistic_##name;
 DRIFT_STATISTICS(X)
 #undef X
 
 static const struct cfg_plugin *const ALL[] = {
-#define X(name) &statistic_##name.plugin,
+#define X(name) &orchestrator_statistic_##name.plugin,
     DRIFT_STATISTICS(X)
 #undef X
 };

@@ -12,7 +12,7 @@ double orchestrator_drift_correct(enum drift_correction correction, double *p_va
 {
     if (count == 0)
         return NAN;
-    qsort(p_values, count, sizeof *p_values, weir_order_doubles);
+    qsort(p_values, count, sizeof(*p_values), weir_order_doubles);
     double least = p_values[0] * (double)count;
     for (size_t i = 1; i < count && correction == DRIFT_FDR; i++)
         least = fmin(least, p_values[i] * (double)count / (double)(i + 1));
@@ -48,7 +48,7 @@ static size_t take_column(const struct drift_window *window, size_t width, size_
         if (isfinite(value))
             ret_column[count++] = value;
     }
-    qsort(ret_column, count, sizeof *ret_column, weir_order_doubles);
+    qsort(ret_column, count, sizeof(*ret_column), weir_order_doubles);
     return count;
 }
 
@@ -73,8 +73,8 @@ static bool measure_features(const struct drift_asked *asked, const struct drift
                              struct drift_score *score)
 {
     WEIR_AUTO_FREE double *columns =
-        weir_calloc(input->reference.count + input->current.count, sizeof *columns);
-    WEIR_AUTO_FREE double *p_values = weir_calloc(input->width + 1, sizeof *p_values);
+        weir_calloc(input->reference.count + input->current.count, sizeof(*columns));
+    WEIR_AUTO_FREE double *p_values = weir_calloc(input->width + 1, sizeof(*p_values));
     double sum = 0;
     double largest = -1;
     for (size_t i = 0; i < input->width; i++) {
@@ -118,12 +118,12 @@ static struct drift_window whole_rows(const struct drift_window *window, size_t 
     if (first == window->count)
         return *window;
     struct drift_window whole = {.count = first};
-    *ret_copy = weir_calloc(window->count, width * sizeof **ret_copy);
-    memcpy(*ret_copy, window->values, first * width * sizeof **ret_copy);
+    *ret_copy = weir_calloc(window->count, width * sizeof(**ret_copy));
+    memcpy(*ret_copy, window->values, first * width * sizeof(**ret_copy));
     for (size_t i = first + 1; i < window->count; i++) {
         const float *row = window->values + i * width;
         if (is_whole(row, width))
-            memcpy(*ret_copy + whole.count++ * width, row, width * sizeof *row);
+            memcpy(*ret_copy + whole.count++ * width, row, width * sizeof(*row));
     }
     whole.values = *ret_copy;
     return whole;

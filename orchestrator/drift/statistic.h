@@ -1,5 +1,5 @@
-/* How far apart two windows of samples are. A statistic is pure: the same windows, options and seed give
- * the same numbers on any machine, on the caller's thread.
+/* The distance between two windows of samples. A statistic is pure: the same windows, options and seed give
+ * the same distance on any machine. A p-value may differ in its last digits: it takes exp and lgamma of the C library.
  *
  *     const struct drift_statistic *statistic = orchestrator_drift_find("mmd"); // NULL: not known
  *     cfg_read(statistic->options, …, options, err);                            // options_size bytes
@@ -11,8 +11,8 @@
  * leave it out: of a feature the number, of a multivariate statistic the row. A constant feature is like
  * any other; equal constants are 0 apart. A window without samples: no score.
  *
- * One file per statistic: statistic_NAME.c holds `const struct drift_statistic statistic_NAME`, named in
- * registry.c. Who calls it with what, and what is made of the score: judge.h. */
+ * statistic_NAME.c holds `const struct drift_statistic statistic_NAME`, named in registry.c; those over bins share
+ * statistics_binned.c. Who calls it with what, and what is made of the score: judge.h. */
 #ifndef ORCHESTRATOR_DRIFT_STATISTIC_H
 #define ORCHESTRATOR_DRIFT_STATISTIC_H
 
@@ -70,7 +70,7 @@ struct drift_statistic {
                     struct drift_distance *ret_distance);
 };
 
-/* How p-values of several features become one: Bonferroni; Benjamini & Hochberg (1995), under which
+/* Corrections that make one p-value of those of several features: Bonferroni; Benjamini & Hochberg (1995), under which
  * some feature is rejected at a level exactly when the corrected value is below it. */
 enum drift_correction { DRIFT_BONFERRONI, DRIFT_FDR };
 /* `p_values` are sorted in place; NaN when there are none. */

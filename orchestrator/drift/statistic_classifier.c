@@ -22,7 +22,8 @@ static const struct cfg_key OPTIONS[] = {
     CFG_U64(struct classifier_options, folds, .fallback = "5", .min = 2, .max = 100,
             .doc = "parts of the windows, each scored by a model of the others"),
     CFG_F64(struct classifier_options, ridge, .fallback = "1", .min = 1e-6, .max = 1e9,
-            .doc = "what weights cost: ridge / 2 times their square, beside the summed log loss"),
+            .doc =
+                "penalty of the weights: ridge / 2 times their square, beside the summed log loss"),
     CFG_END,
 };
 
@@ -74,7 +75,7 @@ static void standardise(struct classifier *classifier, size_t feature)
 static void score_rows(struct classifier *classifier, const struct classifier_options *options,
                        struct scored *ret_scored)
 {
-    WEIR_AUTO_FREE double *weights = weir_calloc(classifier->width + 1, sizeof *weights);
+    WEIR_AUTO_FREE double *weights = weir_calloc(classifier->width + 1, sizeof(*weights));
     const struct logistic_rows rows = {.values = classifier->values,
                                        .labels = classifier->labels,
                                        .skip = classifier->skip,
@@ -123,7 +124,7 @@ static void compare(struct scored *scored, size_t count, size_t current, bool p_
 {
     double n = (double)current, m = (double)(count - current), all = (double)count;
     double ties = 0;
-    qsort(scored, count, sizeof *scored, by_score);
+    qsort(scored, count, sizeof(*scored), by_score);
     double wins = rank_sum(scored, count, &ties) - n * (n + 1) / 2;
     double variance = m * n / 12 * (all + 1 - ties / (all * (all - 1)));
     ret_distance->distance = 2 * wins / (m * n) - 1;
@@ -140,10 +141,10 @@ static bool measure(const void *options, const struct drift_input *input,
     if (input->reference.count < given->folds || input->current.count < given->folds)
         return false;
     struct classifier classifier = {.width = input->width};
-    WEIR_AUTO_FREE double *values = weir_calloc(room * input->width, sizeof *values);
-    WEIR_AUTO_FREE bool *flags = weir_calloc(2 * room, sizeof *flags);
-    WEIR_AUTO_FREE size_t *folds = weir_calloc(room, sizeof *folds);
-    WEIR_AUTO_FREE struct scored *scored = weir_calloc(room, sizeof *scored);
+    WEIR_AUTO_FREE double *values = weir_calloc(room * input->width, sizeof(*values));
+    WEIR_AUTO_FREE bool *flags = weir_calloc(2 * room, sizeof(*flags));
+    WEIR_AUTO_FREE size_t *folds = weir_calloc(room, sizeof(*folds));
+    WEIR_AUTO_FREE struct scored *scored = weir_calloc(room, sizeof(*scored));
     classifier.values = values;
     classifier.labels = flags;
     classifier.skip = flags + room;
@@ -158,9 +159,10 @@ static bool measure(const void *options, const struct drift_input *input,
     return true;
 }
 
-const struct drift_statistic statistic_classifier = {
+const struct drift_statistic orchestrator_statistic_classifier = {
     .name = "classifier",
-    .summary = "how well a logistic regression tells the windows apart: 0 not at all, 1 always",
+    .summary = "accuracy with which a logistic regression tells the windows apart: 0 not at all, 1 "
+               "always",
     .options = OPTIONS,
     .options_size = sizeof(struct classifier_options),
     .has_p_value = true,

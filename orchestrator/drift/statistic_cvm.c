@@ -44,7 +44,7 @@ static bool measure_feature(const void *options, const struct drift_feature *fea
     return true;
 }
 
-const struct drift_statistic statistic_cvm = {
+const struct drift_statistic orchestrator_statistic_cvm = {
     .name = "cvm",
     .summary =
         "Cramer-von Mises: the squared gap between two distribution functions, summed; grows "

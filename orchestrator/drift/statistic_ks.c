@@ -39,7 +39,7 @@ static bool measure_feature(const void *options, const struct drift_feature *fea
     return true;
 }
 
-const struct drift_statistic statistic_ks = {
+const struct drift_statistic orchestrator_statistic_ks = {
     .name = "ks",
     .summary = "Kolmogorov-Smirnov: the largest gap between two distribution functions, 0 to 1",
     .options = OPTIONS,

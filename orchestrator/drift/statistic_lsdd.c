@@ -95,7 +95,7 @@ static void solve(const struct lsdd *lsdd, double *x)
     }
 }
 
-/* Of one division: 2 h θ - θ G θ. */
+/* The distance of one division: 2 h θ - θ G θ. */
 static double distance_of(struct lsdd *lsdd, const struct drift_permutations *permutations,
                           size_t division)
 {
@@ -131,10 +131,10 @@ static void open_lsdd(struct lsdd *lsdd, const struct drift_input *input)
     lsdd->centers = rows < CENTERS_MAX ? rows : CENTERS_MAX;
     double median = (double)orchestrator_pairs_median(&lsdd->pairs);
     lsdd->exponent = median > 0 ? -1 / (median * weir_ln(2)) : 0;
-    lsdd->kernel = weir_calloc(rows * lsdd->centers, sizeof *lsdd->kernel);
-    lsdd->overlap = weir_calloc(lsdd->centers * lsdd->centers, sizeof *lsdd->overlap);
-    lsdd->lower = weir_calloc(lsdd->centers * lsdd->centers, sizeof *lsdd->lower);
-    lsdd->of_group = weir_calloc(2 * lsdd->centers, sizeof *lsdd->of_group);
+    lsdd->kernel = weir_calloc(rows * lsdd->centers, sizeof(*lsdd->kernel));
+    lsdd->overlap = weir_calloc(lsdd->centers * lsdd->centers, sizeof(*lsdd->overlap));
+    lsdd->lower = weir_calloc(lsdd->centers * lsdd->centers, sizeof(*lsdd->lower));
+    lsdd->of_group = weir_calloc(2 * lsdd->centers, sizeof(*lsdd->of_group));
 }
 
 static void close_lsdd(struct lsdd *lsdd)
@@ -157,7 +157,7 @@ static bool measure(const void *options, const struct drift_input *input,
     open_lsdd(&lsdd, input);
     fill(&lsdd);
     decompose(&lsdd, given->ridge);
-    WEIR_AUTO_FREE double *statistics = weir_calloc(permutations.count, sizeof *statistics);
+    WEIR_AUTO_FREE double *statistics = weir_calloc(permutations.count, sizeof(*statistics));
     for (size_t p = 0; p < permutations.count; p++)
         statistics[p] = distance_of(&lsdd, &permutations, p);
     ret_distance->distance = fmax(statistics[0], 0);
@@ -168,7 +168,7 @@ static bool measure(const void *options, const struct drift_input *input,
     return true;
 }
 
-const struct drift_statistic statistic_lsdd = {
+const struct drift_statistic orchestrator_statistic_lsdd = {
     .name = "lsdd",
     .summary =
         "least-squares density difference: the squared difference of the densities, modelled "

@@ -24,8 +24,9 @@ static const struct cfg_key OPTIONS[] = {
     CFG_U64(struct mmd_options, permutations, .fallback = "100", .min = 1, .max = PERMUTATIONS_MAX,
             .doc = "random divisions that the p-value is counted from, where it is asked for"),
     CFG_U64(struct mmd_options, rows, .fallback = "2000", .min = 2, .max = 100000,
-            .doc = "of a longer window so many are compared, evenly spaced: time grows with "
-                   "their square"),
+            .doc =
+                "maximum number of rows that are compared, evenly spaced in a longer window: time "
+                "grows with their square"),
     CFG_END,
 };
 
@@ -73,7 +74,7 @@ WEIR_CLONES static void fill_kernel(struct mmd *mmd, size_t tile)
         value = value * mmd->scale + 0.5F;
         mmd->kernel[j] = (sums) __builtin_convertvector(value, signs);
     }
-    memset(mmd->kernel + count, 0, 8 * sizeof *mmd->kernel);
+    memset(mmd->kernel + count, 0, 8 * sizeof(*mmd->kernel));
     for (size_t j = 0; j < PAIRS_LANES && j < count; j++)
         for (size_t lane = j; lane < PAIRS_LANES; lane++)
             mmd->kernel[j][lane] = 0;
@@ -111,7 +112,7 @@ WEIR_CLONES static void look_up(struct mmd *mmd, size_t tile)
     size_t block = tile * PAIRS_LANES / 8;
     const sums *rows = mmd->kernel;
     sums table[SUBSETS];
-    memset(mmd->looked_up, 0, divisions * sizeof *mmd->looked_up);
+    memset(mmd->looked_up, 0, divisions * sizeof(*mmd->looked_up));
     for (; block < mmd->permutations.blocks; block++, rows += 8) {
         const uint8_t *subsets = mmd->permutations.bits + block * divisions;
         tabulate(rows, table);
@@ -168,11 +169,11 @@ static void open_mmd(struct mmd *mmd, const struct drift_input *input,
     float median = orchestrator_pairs_median(&mmd->pairs);
     mmd->exponent = median > 0 ? -1.44269504F / median : 0;
     size_t room = orchestrator_pairs_room(&mmd->pairs) + 8;
-    mmd->of_rows = weir_calloc(mmd->pairs.count, sizeof *mmd->of_rows);
-    mmd->within = weir_calloc(mmd->permutations.count, sizeof *mmd->within);
-    mmd->squares = weir_aligned_alloc(room * sizeof *mmd->squares);
-    mmd->kernel = weir_aligned_alloc(room * sizeof *mmd->kernel);
-    mmd->looked_up = weir_aligned_alloc(mmd->permutations.count * sizeof *mmd->looked_up);
+    mmd->of_rows = weir_calloc(mmd->pairs.count, sizeof(*mmd->of_rows));
+    mmd->within = weir_calloc(mmd->permutations.count, sizeof(*mmd->within));
+    mmd->squares = weir_aligned_alloc(room * sizeof(*mmd->squares));
+    mmd->kernel = weir_aligned_alloc(room * sizeof(*mmd->kernel));
+    mmd->looked_up = weir_aligned_alloc(mmd->permutations.count * sizeof(*mmd->looked_up));
 }
 
 static void close_mmd(struct mmd *mmd)
@@ -188,7 +189,7 @@ static void close_mmd(struct mmd *mmd)
 
 static void compare(struct mmd *mmd, bool p_value, struct drift_distance *ret_distance)
 {
-    WEIR_AUTO_FREE double *statistics = weir_calloc(mmd->permutations.count, sizeof *statistics);
+    WEIR_AUTO_FREE double *statistics = weir_calloc(mmd->permutations.count, sizeof(*statistics));
     uint64_t all = 0;
     for (size_t tile = 0; tile < mmd->pairs.tiles; tile++) {
         orchestrator_pairs_tile(&mmd->pairs, tile, mmd->squares);
@@ -219,7 +220,7 @@ static bool measure(const void *options, const struct drift_input *input,
     return true;
 }
 
-const struct drift_statistic statistic_mmd = {
+const struct drift_statistic orchestrator_statistic_mmd = {
     .name = "mmd",
     .summary = "maximum mean discrepancy, squared: how far apart the means are under a Gaussian "
                "kernel whose width is the median distance; about 0 when nothing has changed",

@@ -56,7 +56,7 @@ static bool measure_feature(const void *options, const struct drift_feature *fea
     return true;
 }
 
-const struct drift_statistic statistic_wasserstein = {
+const struct drift_statistic orchestrator_statistic_wasserstein = {
     .name = "wasserstein",
     .summary = "Wasserstein: how far samples have to be moved to make one window the other",
     .options = OPTIONS,

@@ -13,13 +13,13 @@ enum {
     CROWD_PATIENCE_MS = 10000,
 };
 
-json_t *erasure_row_json(int64_t number, const char *dataset, const char *reference)
+json_t *orchestrator_erasure_row_json(int64_t number, const char *dataset, const char *reference)
 {
-    json_t *row = json_pack("{sI,ss,ss}", "number", (json_int_t)number, "dataset", dataset,
-                            "reference", reference);
-    json_object_set_new(
-        row, "event",
-        erasure_event_line(number, "accepted", json_pack("{ss}", "reference", reference)));
+    json_t *row = JSON_FIELDS(JSON_NUMBER("number", number), JSON_TEXT("dataset", dataset),
+                              JSON_TEXT("reference", reference));
+    json_object_set_new(row, "event",
+                        orchestrator_erasure_event_line(
+                            number, "accepted", JSON_FIELDS(JSON_TEXT("reference", reference))));
     return row;
 }
 
@@ -27,7 +27,8 @@ static enum weir_status add_rows(void *subject, const void *what, struct weir_er
 {
     const struct erasures *erasures = subject;
     return DB_RUN(erasures->context->db, Q_erasures_add, NULL, err, DB_TEXT(what),
-                  DB_TEXT(erasure_state_name(ERASURE_ACCEPTED)), DB_I64(weir_now_wall_us()));
+                  DB_TEXT(orchestrator_erasure_state_name(ERASURE_ACCEPTED)),
+                  DB_I64(weir_now_wall_us()));
 }
 
 static void note_crowd(struct erasures *erasures, size_t count)
@@ -39,7 +40,7 @@ static void note_crowd(struct erasures *erasures, size_t count)
     erasures->crowd.last_ms = now_ms;
 }
 
-bool erasures_still_come(const struct erasures *erasures)
+bool orchestrator_erasures_still_come(const struct erasures *erasures)
 {
     int64_t now_ms = weir_loop_now_ms(erasures->context->loop);
     return erasures->crowd.count >= CROWD_MIN &&
@@ -47,21 +48,22 @@ bool erasures_still_come(const struct erasures *erasures)
            now_ms - erasures->crowd.since_ms < CROWD_PATIENCE_MS;
 }
 
-enum weir_status erasures_record(struct erasures *erasures, json_t *rows, struct weir_error *err)
+enum weir_status orchestrator_erasures_record(struct erasures *erasures, json_t *rows,
+                                              struct weir_error *err)
 {
     WEIR_AUTO_FREE char *text = json_dumps(rows, JSON_COMPACT);
     note_crowd(erasures, json_array_size(rows));
     enum weir_status status = orchestrator_commit(erasures->context, add_rows, erasures, text, err);
     if (status == WEIR_OK)
-        status = erasures_count(erasures, err);
+        status = orchestrator_erasures_count(erasures, err);
     if (status == WEIR_OK)
-        erasures_listen_soon(erasures);
+        orchestrator_erasures_listen_soon(erasures);
     return status;
 }
 
 /* ---- the queue ---- */
 
-void erasures_record_accepted(struct erasures *erasures)
+void orchestrator_erasures_record_accepted(struct erasures *erasures)
 {
     struct erasure_accepted *first = erasures->accepted.first;
     struct weir_error err;
@@ -73,8 +75,9 @@ void erasures_record_accepted(struct erasures *erasures)
     erasures->accepted.first = erasures->accepted.last = NULL;
     erasures->accepted.count = erasures->accepted.seen = 0;
     for (const struct erasure_accepted *at = first; at != NULL; at = at->next)
-        json_array_append_new(rows, erasure_row_json(at->number, at->dataset, at->reference));
-    enum weir_status status = erasures_record(erasures, rows, &err);
+        json_array_append_new(
+            rows, orchestrator_erasure_row_json(at->number, at->dataset, at->reference));
+    enum weir_status status = orchestrator_erasures_record(erasures, rows, &err);
     json_decref(rows);
     while (first != NULL) {
         struct erasure_accepted *accepted = first;
@@ -90,7 +93,7 @@ static void on_round(void *owner)
     struct erasures *erasures = owner;
     bool is_growing = erasures->accepted.count > erasures->accepted.seen;
     if (!is_growing || erasures->accepted.count >= GROUP_MAX) {
-        erasures_record_accepted(erasures);
+        orchestrator_erasures_record_accepted(erasures);
         return;
     }
     erasures->accepted.seen = erasures->accepted.count;
@@ -100,7 +103,7 @@ static void on_round(void *owner)
 void orchestrator_erasure_note(struct erasures *erasures, const struct erasure_names *names,
                                orchestrator_erasure_accepted_fn *done, void *owner)
 {
-    struct erasure_accepted *accepted = weir_calloc(1, sizeof *accepted);
+    struct erasure_accepted *accepted = weir_calloc(1, sizeof(*accepted));
     *accepted = (struct erasure_accepted){.number = names->number,
                                           .dataset = names->dataset,
                                           .reference = names->reference,
@@ -117,7 +120,7 @@ void orchestrator_erasure_note(struct erasures *erasures, const struct erasure_n
             weir_loop_timer(erasures->context->loop, 0, 0, on_round, erasures);
 }
 
-void erasures_drop_accepted(struct erasures *erasures)
+void orchestrator_erasures_drop_accepted(struct erasures *erasures)
 {
     weir_loop_cancel(erasures->context->loop, erasures->accepted.timer);
     while (erasures->accepted.first != NULL) {

@@ -4,6 +4,7 @@
  * storage accepted while no orchestrator listened become known here as well. */
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/wire/erasure.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/erasures/erasure_state.h"
 #include "orchestrator/models/lineage.h"
@@ -12,8 +13,6 @@
 #include <stdlib.h>
 
 enum {
-    RANK_IN_FORCE = 2,
-    RANK_VERIFIED = 4,
     PAUSE_MAX_MS = 8 * ORCHESTRATOR_POLL_MS,
     REPEAT_MS =
         30000, /* moves are told again after this: one may have become visible after a later one */
@@ -32,7 +31,7 @@ static void ask_after(struct erasures *erasures, int64_t delay_ms)
 static void forget_arrived(struct erasures *erasures)
 {
     for (size_t i = 0; i < erasures->progress.arrived_count; i++)
-        id_blocks_fini(&erasures->progress.arrived[i].ids);
+        orchestrator_id_blocks_fini(&erasures->progress.arrived[i].ids);
     free(erasures->progress.arrived);
     erasures->progress.arrived = NULL;
     erasures->progress.arrived_count = 0;
@@ -50,14 +49,15 @@ static void trouble(struct erasures *erasures, const struct weir_error *err)
 
 static json_t *in_force_json(const struct erasure_arrived *arrived)
 {
-    json_t *body =
-        json_pack("{sI,sI,sI,sI}", "samples", (json_int_t)arrived->samples, "epoch",
-                  (json_int_t)arrived->epoch, "holders_answered", (json_int_t)arrived->answered,
-                  "holders_expired", (json_int_t)arrived->expired);
-    json_t *row = json_pack("{sI,sI,sI,sI}", "number", (json_int_t)arrived->number, "epoch",
-                            (json_int_t)arrived->epoch, "samples", (json_int_t)arrived->samples,
-                            "in_force", (json_int_t)arrived->in_force_us);
-    json_object_set_new(row, "event", erasure_event_line(arrived->number, "in_force", body));
+    json_t *body = JSON_FIELDS(JSON_NUMBER("samples", arrived->samples),
+                               JSON_NUMBER("epoch", arrived->erasure_epoch),
+                               JSON_NUMBER("holders_answered", arrived->answered),
+                               JSON_NUMBER("holders_expired", arrived->expired));
+    json_t *row = JSON_FIELDS(
+        JSON_NUMBER("number", arrived->number), JSON_NUMBER("epoch", arrived->erasure_epoch),
+        JSON_NUMBER("samples", arrived->samples), JSON_NUMBER("in_force", arrived->in_force_us));
+    json_object_set_new(row, "event",
+                        orchestrator_erasure_event_line(arrived->number, "in_force", body));
     return row;
 }
 
@@ -75,10 +75,11 @@ static enum weir_status effect_in_force(void *subject, const void *what, struct 
     WEIR_AUTO_FREE char *text = json_dumps(rows, JSON_COMPACT);
     json_decref(rows);
     (void)what;
-    return status == WEIR_OK ? DB_RUN(erasures->context->db, Q_erasures_in_force, NULL, err,
-                                      DB_TEXT(text), DB_TEXT(erasure_state_name(ERASURE_TRACING)),
-                                      DB_I64(orchestrator_now_us(erasures->context)))
-                             : status;
+    return status == WEIR_OK
+               ? DB_RUN(erasures->context->db, Q_erasures_in_force, NULL, err, DB_TEXT(text),
+                        DB_TEXT(orchestrator_erasure_state_name(ERASURE_TRACING)),
+                        DB_I64(orchestrator_now_us(erasures->context)))
+               : status;
 }
 
 /* ---- a page ---- */
@@ -100,7 +101,7 @@ static void note_in_force(struct erasures *erasures)
     enum weir_status status =
         orchestrator_commit(erasures->context, effect_in_force, erasures, NULL, &err);
     if (status == WEIR_OK)
-        status = erasures_count(erasures, &err);
+        status = orchestrator_erasures_count(erasures, &err);
     if (status != WEIR_OK) {
         trouble(erasures, &err);
         return;
@@ -145,7 +146,7 @@ static void on_samples(void *owner, const struct weir_reply *reply, const struct
         size_t rest = page->ids.count - at;
         size_t count = page->counts.at[i] < rest ? (size_t)page->counts.at[i] : rest;
         if (arrived != NULL)
-            id_blocks_add(&arrived->ids, page->ids.at + at, count);
+            orchestrator_id_blocks_add(&arrived->ids, page->ids.at + at, count);
         at += count;
     }
     erasures->progress.ids_cursor = page->cursor;
@@ -158,7 +159,7 @@ static void on_samples(void *owner, const struct weir_reply *reply, const struct
 static void ask_samples(struct erasures *erasures)
 {
     size_t count = erasures->progress.arrived_count;
-    WEIR_AUTO_FREE uint64_t *numbers = weir_calloc(count, sizeof *numbers);
+    WEIR_AUTO_FREE uint64_t *numbers = weir_calloc(count, sizeof(*numbers));
     for (size_t i = 0; i < count; i++)
         numbers[i] = (uint64_t)erasures->progress.arrived[i].number;
     const struct msg_erase_samples_ask ask = {.erasures = {numbers, count},
@@ -176,15 +177,16 @@ static enum weir_status find_arrived(struct erasures *erasures,
                                      DB_I64S(page->erasures.at, page->erasures.count));
     size_t known = status == WEIR_OK ? weir_rows_count(rows) : 0;
     forget_arrived(erasures);
-    erasures->progress.arrived = weir_calloc(known + 1, sizeof *erasures->progress.arrived);
+    erasures->progress.arrived = weir_calloc(known + 1, sizeof(*erasures->progress.arrived));
     for (size_t row = 0; row < known; row++) {
-        int64_t number = weir_rows_i64(rows, row, 0);
+        int64_t number = weir_rows_i64(rows, row, "number");
         for (size_t i = 0; i < page->erasures.count; i++) {
-            if (page->erasures.at[i] != (uint64_t)number || page->states.at[i] < RANK_IN_FORCE)
+            if (page->erasures.at[i] != (uint64_t)number ||
+                page->states.at[i] < WEIR_ERASURE_IN_FORCE)
                 continue;
             erasures->progress.arrived[erasures->progress.arrived_count++] =
                 (struct erasure_arrived){.number = number,
-                                         .epoch = (int64_t)page->epochs.at[i],
+                                         .erasure_epoch = (int64_t)page->epochs.at[i],
                                          .samples = (int64_t)page->samples.at[i],
                                          .in_force_us = page->in_force_us.at[i],
                                          .answered = (int64_t)page->holders_answered.at[i],
@@ -194,25 +196,27 @@ static enum weir_status find_arrived(struct erasures *erasures,
     return status;
 }
 
-/* Whoever waits for storage alone goes on. */
+/* Lets the batches go on that wait for storage alone. */
 static enum weir_status note_verified(struct erasures *erasures,
                                       const struct msg_erase_progress *page, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    WEIR_AUTO_FREE uint64_t *numbers = weir_calloc(page->erasures.count + 1, sizeof *numbers);
+    WEIR_AUTO_FREE uint64_t *numbers = weir_calloc(page->erasures.count + 1, sizeof(*numbers));
     size_t count = 0;
     for (size_t i = 0; i < page->erasures.count; i++)
-        if (page->states.at[i] >= RANK_VERIFIED)
+        if (page->states.at[i] >= WEIR_ERASURE_VERIFIED)
             numbers[count++] = page->erasures.at[i];
     if (count == 0)
         return WEIR_OK;
     enum weir_status status =
         DB_RUN(erasures->context->db, Q_erasures_verified, &rows, err, DB_I64S(numbers, count));
-    if (status == WEIR_OK && weir_rows_count(rows) > 0)
-        for (struct erasure_batch *b = erasures->batches; b != NULL; b = b->next)
-            if (b->state == ERASURE_VERIFYING && b->is_checked)
-                erasure_begin_after(b, 0);
-    return status;
+    if (status != WEIR_OK || weir_rows_count(rows) == 0)
+        return status;
+    struct erasure_batch *batch;
+    LIST_FOREACH (batch, &erasures->batches, link)
+        if (batch->state == ERASURE_VERIFYING && batch->is_checked)
+            orchestrator_erasure_begin_after(batch, 0);
+    return WEIR_OK;
 }
 
 static enum weir_status learn(struct erasures *erasures, const struct msg_erase_progress *page,
@@ -226,12 +230,13 @@ static enum weir_status learn(struct erasures *erasures, const struct msg_erase_
     json_t *rows = json_array();
     for (size_t i = 0; i < weir_rows_count(unknown); i++) {
         size_t at = 0;
-        while (page->erasures.at[at] != (uint64_t)weir_rows_i64(unknown, i, 0))
+        while (page->erasures.at[at] != (uint64_t)weir_rows_i64(unknown, i, "number"))
             at++;
-        json_array_append_new(
-            rows, erasure_row_json(weir_rows_i64(unknown, i, 0), "", page->references.at[at]));
+        json_array_append_new(rows,
+                              orchestrator_erasure_row_json(weir_rows_i64(unknown, i, "number"), "",
+                                                            page->references.at[at]));
     }
-    status = erasures_record(erasures, rows, err);
+    status = orchestrator_erasures_record(erasures, rows, err);
     json_decref(rows);
     return status;
 }
@@ -264,7 +269,7 @@ static void on_progress(void *owner, const struct weir_reply *reply, const struc
         return;
     }
     const struct msg_erase_progress *page = reply->message;
-    erasures_record_accepted(erasures); /* they are told of before their moves */
+    orchestrator_erasures_record_accepted(erasures); /* they are told of before their moves */
     if (page->erasures.count == 0) {
         rest(erasures);
         return;
@@ -307,14 +312,14 @@ static void ask_progress(void *owner)
                   on_progress, erasures);
 }
 
-void erasures_listen(struct erasures *erasures)
+void orchestrator_erasures_listen(struct erasures *erasures)
 {
     erasures->progress.pause_ms = ORCHESTRATOR_POLL_MS;
     erasures->progress.repeat_ms = weir_loop_now_ms(erasures->context->loop) + REPEAT_MS;
     ask_after(erasures, 0);
 }
 
-void erasures_listen_soon(struct erasures *erasures)
+void orchestrator_erasures_listen_soon(struct erasures *erasures)
 {
     erasures->progress.pause_ms = ORCHESTRATOR_POLL_MS;
     if (erasures->progress.timer == 0 && !erasures->progress.is_asking)
@@ -323,10 +328,10 @@ void erasures_listen_soon(struct erasures *erasures)
 
 void orchestrator_erasures_doubt(struct erasures *erasures)
 {
-    erasures_listen_soon(erasures);
+    orchestrator_erasures_listen_soon(erasures);
 }
 
-void erasures_stop_listening(struct erasures *erasures)
+void orchestrator_erasures_stop_listening(struct erasures *erasures)
 {
     weir_loop_cancel(erasures->context->loop, erasures->progress.timer);
     weir_rpc_forget(erasures->context->storage, erasures);

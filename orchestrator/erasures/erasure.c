@@ -18,10 +18,10 @@
 typedef void work_fn(struct erasure_batch *batch);
 
 static work_fn *const WORK[ERASURE_STATES] = {
-    [ERASURE_TRACING] = erasure_trace,
-    [ERASURE_PURGING] = erasure_purge,
-    [ERASURE_REPLACING] = erasure_replace,
-    [ERASURE_VERIFYING] = erasure_verify,
+    [ERASURE_TRACING] = orchestrator_erasure_trace,
+    [ERASURE_PURGING] = orchestrator_erasure_purge,
+    [ERASURE_REPLACING] = orchestrator_erasure_replace,
+    [ERASURE_VERIFYING] = orchestrator_erasure_verify,
 };
 
 /* ---- driving ---- */
@@ -53,24 +53,21 @@ static void begin(void *owner)
     WORK[batch->state](batch);
 }
 
-void erasure_begin_after(struct erasure_batch *batch, int64_t delay_ms)
+void orchestrator_erasure_begin_after(struct erasure_batch *batch, int64_t delay_ms)
 {
     weir_loop_cancel(batch->context->loop, batch->timer);
     batch->timer = weir_loop_timer(batch->context->loop, delay_ms, 0, begin, batch);
 }
 
-void erasure_batch_finish(struct erasure_batch *batch)
+void orchestrator_erasure_batch_finish(struct erasure_batch *batch)
 {
     struct erasures *all = batch->all;
-    struct erasure_batch **at = &all->batches;
     struct weir_error err;
-    if (erasures_count(all, &err) != WEIR_OK) {
-        erasure_trouble(batch, &err);
+    if (orchestrator_erasures_count(all, &err) != WEIR_OK) {
+        orchestrator_erasure_trouble(batch, &err);
         return;
     }
-    while (*at != batch)
-        at = &(*at)->next;
-    *at = batch->next;
+    LIST_REMOVE(batch, link);
     free_batch(batch);
     orchestrator_pipelines_look_again(all->pipelines);
     if (all->context->listener.rest != NULL)
@@ -89,65 +86,66 @@ static enum weir_status write_edge(void *subject, const void *what, struct weir_
     const struct edge *edge = what;
     int query = edge->from == ERASURE_TRACING ? Q_erasure_batch_close : Q_erasure_batch_state;
     enum weir_status status = DB_RUN(batch->context->db, query, NULL, err, DB_I64(batch->number),
-                                     DB_TEXT(erasure_state_name(edge->to)));
+                                     DB_TEXT(orchestrator_erasure_state_name(edge->to)));
     return status == WEIR_OK && edge->effect != NULL ? edge->effect(batch, edge->what, err)
                                                      : status;
 }
 
-bool erasure_advance(struct erasure_batch *batch, enum erasure_event event,
-                     erasure_effect_fn *effect, const void *what)
+bool orchestrator_erasure_advance(struct erasure_batch *batch, enum erasure_event event,
+                                  erasure_effect_fn *effect, const void *what)
 {
     struct edge edge = {.from = batch->state, .effect = effect, .what = what};
     struct weir_error err;
-    bool known = erasure_next_state(batch->state, event, &edge.to);
+    bool known = orchestrator_erasure_next_state(batch->state, event, &edge.to);
     weir_require(known);
     enum weir_status status = orchestrator_commit(batch->context, write_edge, batch, &edge, &err);
     if (status != WEIR_OK) {
-        erasure_trouble(batch, &err);
+        orchestrator_erasure_trouble(batch, &err);
         return false;
     }
     weir_log(WEIR_LOG_INFO, "erasures move on", "batch=%" PRId64 " to=%s", batch->number,
-             erasure_state_name(edge.to));
+             orchestrator_erasure_state_name(edge.to));
     batch->state = edge.to;
-    batch->told_trouble = false;
+    batch->reported_trouble = false;
     if (edge.from == ERASURE_TRACING) {
         batch->all->has_waiting = false;
         batch->all->crowd.count = 0;
     }
     if (edge.from == ERASURE_PURGING)
         batch->all->runs->are_held = false;
-    erasure_begin_after(batch, 0);
+    orchestrator_erasure_begin_after(batch, 0);
     orchestrator_erasures_look_again(batch->all);
     return true;
 }
 
-void erasure_trouble(struct erasure_batch *batch, const struct weir_error *err)
+void orchestrator_erasure_trouble(struct erasure_batch *batch, const struct weir_error *err)
 {
     struct weir_error why = *err, inner;
     forget_calls(batch);
     weir_log(WEIR_LOG_WARN, "erasures try again", "batch=%" PRId64 " state=%s because=\"%s\"",
-             batch->number, erasure_state_name(batch->state), why.text);
-    if (!orchestrator_may_pass(why.status) && !batch->told_trouble) {
+             batch->number, orchestrator_erasure_state_name(batch->state), why.text);
+    if (!orchestrator_may_pass(why.status) && !batch->reported_trouble) {
         enum weir_status status = DB_RUN(batch->context->db, Q_erasure_trouble, NULL, &inner,
                                          DB_I64(batch->number), DB_TEXT(why.text));
-        batch->told_trouble = status == WEIR_OK;
+        batch->reported_trouble = status == WEIR_OK;
     }
-    erasure_begin_after(batch, orchestrator_may_pass(why.status) ? ORCHESTRATOR_AGAIN_MS
-                                                                 : 10 * ORCHESTRATOR_AGAIN_MS);
+    orchestrator_erasure_begin_after(batch, orchestrator_may_pass(why.status)
+                                                ? ORCHESTRATOR_AGAIN_MS
+                                                : 10 * ORCHESTRATOR_AGAIN_MS);
 }
 
 /* ---- events ---- */
 
 static json_t *step_json(int64_t number, const char *step, json_t *body)
 {
-    json_t *whole = json_pack("{sI,ss}", "erasure", (json_int_t)number, "step", step);
+    json_t *whole = JSON_FIELDS(JSON_NUMBER("erasure", number), JSON_TEXT("step", step));
     json_object_update(whole, body);
     json_decref(body);
     return whole;
 }
 
-enum weir_status erasure_tell(struct erasure_batch *batch, const char *step, const char *key,
-                              json_t *body, struct weir_error *err)
+enum weir_status orchestrator_erasure_tell(struct erasure_batch *batch, const char *step,
+                                           const char *key, json_t *body, struct weir_error *err)
 {
     WEIR_AUTO_FREE char *whole_key =
         weir_format("erasure_step/%s%s%s", step, key == NULL ? "" : "/", key == NULL ? "" : key);
@@ -156,7 +154,7 @@ enum weir_status erasure_tell(struct erasure_batch *batch, const char *step, con
         step_json(batch->number, step, body), err);
 }
 
-json_t *erasure_event_line(int64_t number, const char *step, json_t *body)
+json_t *orchestrator_erasure_event_line(int64_t number, const char *step, json_t *body)
 {
     WEIR_AUTO_FREE char *line =
         orchestrator_event_line("erasure_step", step_json(number, step, body));
@@ -165,38 +163,40 @@ json_t *erasure_event_line(int64_t number, const char *step, json_t *body)
 
 /* ---- what is open ---- */
 
-enum weir_status erasures_count(struct erasures *erasures, struct weir_error *err)
+enum weir_status orchestrator_erasures_count(struct erasures *erasures, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = DB_RUN(erasures->context->db, Q_erasures_count, &rows, err);
     if (status != WEIR_OK)
         return status;
-    erasures->has_open = weir_rows_bool(rows, 0, 0);
-    erasures->has_waiting = weir_rows_bool(rows, 0, 1);
+    erasures->has_open = weir_rows_bool(rows, 0, "any_moving");
+    erasures->has_waiting = weir_rows_bool(rows, 0, "any_tracing");
     return WEIR_OK;
 }
 
 static struct erasure_batch *add_batch(struct erasures *erasures, int64_t number,
                                        enum erasure_state state)
 {
-    struct erasure_batch *batch = weir_calloc(1, sizeof *batch);
+    struct erasure_batch *batch = weir_calloc(1, sizeof(*batch));
     batch->all = erasures;
     batch->context = erasures->context;
     batch->number = number;
     batch->state = state;
-    batch->next = erasures->batches;
-    erasures->batches = batch;
-    erasure_begin_after(batch, 0);
+    LIST_INSERT_HEAD(&erasures->batches, batch, link);
+    orchestrator_erasure_begin_after(batch, 0);
     return batch;
 }
 
 /* The batch that works on models, or gathers; NULL: none. Those that verify stand in nobody's way. */
 static struct erasure_batch *claiming(const struct erasures *erasures)
 {
-    struct erasure_batch *batch = erasures->batches;
-    while (batch != NULL && !erasure_claims_models(batch->state))
-        batch = batch->next;
-    return batch;
+    struct erasure_batch *batch;
+
+    LIST_FOREACH (batch, &erasures->batches, link) {
+        if (orchestrator_erasure_claims_models(batch->state))
+            return batch;
+    }
+    return NULL;
 }
 
 static enum weir_status take_up_batches(struct erasures *erasures, struct weir_error *err)
@@ -205,8 +205,8 @@ static enum weir_status take_up_batches(struct erasures *erasures, struct weir_e
     enum weir_status status = DB_RUN(erasures->context->db, Q_erasure_batches, &rows, err);
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         enum erasure_state state = ERASURE_FINISHED;
-        if (erasure_state_from_name(weir_rows_text(rows, i, 1), &state))
-            add_batch(erasures, weir_rows_i64(rows, i, 0), state);
+        if (orchestrator_erasure_state_from_name(weir_rows_text(rows, i, "state"), &state))
+            add_batch(erasures, weir_rows_i64(rows, i, "batch"), state);
     }
     return status;
 }
@@ -214,9 +214,9 @@ static enum weir_status take_up_batches(struct erasures *erasures, struct weir_e
 static void free_batches(struct erasures *erasures)
 {
     erasures->runs->are_held = false;
-    while (erasures->batches != NULL) {
-        struct erasure_batch *batch = erasures->batches;
-        erasures->batches = batch->next;
+    while (!LIST_EMPTY(&erasures->batches)) {
+        struct erasure_batch *batch = LIST_FIRST(&erasures->batches);
+        LIST_REMOVE(batch, link);
         free_batch(batch);
     }
 }
@@ -227,7 +227,7 @@ static void on_reload(void *owner)
     struct weir_error err;
     erasures->reload_timer = 0;
     free_batches(erasures);
-    enum weir_status status = erasures_count(erasures, &err);
+    enum weir_status status = orchestrator_erasures_count(erasures, &err);
     if (status == WEIR_OK)
         status = take_up_batches(erasures, &err);
     if (status == WEIR_OK) {
@@ -239,7 +239,7 @@ static void on_reload(void *owner)
         weir_loop_timer(erasures->context->loop, ORCHESTRATOR_AGAIN_MS, 0, on_reload, erasures);
 }
 
-void erasures_reload(struct erasures *erasures)
+void orchestrator_erasures_reload(struct erasures *erasures)
 {
     if (erasures->reload_timer == 0)
         erasures->reload_timer =
@@ -250,16 +250,16 @@ enum weir_status orchestrator_erasures_load(struct pipelines *pipelines, const c
                                             struct erasures **ret_erasures, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) first = NULL;
-    struct erasures *erasures = weir_calloc(1, sizeof *erasures);
+    struct erasures *erasures = weir_calloc(1, sizeof(*erasures));
     erasures->context = pipelines->context;
     erasures->runs = pipelines->runs;
     erasures->evaluators = pipelines->evaluators;
     erasures->pipelines = pipelines;
     erasures->cluster = cluster != NULL ? weir_strdup(cluster) : NULL;
-    erasures->wiping = wiping_new(erasures->context, erasures->runs->watch);
+    erasures->wiping = orchestrator_wiping_new(erasures->context, erasures->runs->watch);
     pipelines->precedence = (struct pipelines_precedence){erasures, orchestrator_erasures_claim,
                                                           orchestrator_erasures_look_again};
-    enum weir_status status = erasures_count(erasures, err);
+    enum weir_status status = orchestrator_erasures_count(erasures, err);
     if (status == WEIR_OK)
         status = DB_RUN(erasures->context->db, Q_erasure_first, &first, err);
     if (status == WEIR_OK)
@@ -268,8 +268,8 @@ enum weir_status orchestrator_erasures_load(struct pipelines *pipelines, const c
         orchestrator_erasures_free(erasures);
         return status;
     }
-    erasures->progress.first = (uint64_t)weir_rows_i64(first, 0, 0);
-    erasures_listen(erasures);
+    erasures->progress.first = (uint64_t)weir_rows_i64(first, 0, "number");
+    orchestrator_erasures_listen(erasures);
     orchestrator_erasures_look_again(erasures);
     *ret_erasures = erasures;
     return WEIR_OK;
@@ -281,11 +281,11 @@ void orchestrator_erasures_free(struct erasures *erasures)
         return;
     erasures->pipelines->precedence = (struct pipelines_precedence){0};
     orchestrator_seal_free(erasures);
-    wiping_free(erasures->wiping);
+    orchestrator_wiping_free(erasures->wiping);
     free_batches(erasures);
     weir_loop_cancel(erasures->context->loop, erasures->reload_timer);
-    erasures_drop_accepted(erasures);
-    erasures_stop_listening(erasures);
+    orchestrator_erasures_drop_accepted(erasures);
+    orchestrator_erasures_stop_listening(erasures);
     free(erasures->cluster);
     free(erasures);
 }
@@ -298,7 +298,7 @@ void orchestrator_erasures_look_again(struct erasures *erasures)
     if (batch == NULL)
         add_batch(erasures, 0, ERASURE_TRACING);
     else if (batch->state == ERASURE_TRACING)
-        erasure_begin_after(batch, 0);
+        orchestrator_erasure_begin_after(batch, 0);
 }
 
 bool orchestrator_erasures_claim(const struct erasures *erasures)
@@ -320,4 +320,9 @@ int64_t orchestrator_erasure_due_us(const struct pipelines *pipelines, int64_t a
         within_us = promised_us < within_us ? promised_us : within_us;
     }
     return within_us > INT64_MAX - accepted_us ? 0 : accepted_us + within_us;
+}
+
+bool orchestrator_erasure_is_overdue(const struct context *context, int64_t due_us)
+{
+    return due_us != 0 && orchestrator_now_us(context) > due_us;
 }

@@ -37,8 +37,10 @@ void orchestrator_erasure_note(struct erasures *erasures, const struct erasure_n
 /* Deadline of an erasure: the strictest of all pipelines' promises, for whose samples they are is known
  * only late. 0: nobody promises anything. */
 int64_t orchestrator_erasure_due_us(const struct pipelines *pipelines, int64_t accepted_us);
-/* Whether a model that is still there has seen its samples, other than those that are kept on purpose: its name, the
- * caller's to free, or NULL. */
+/* True when the clock has passed `due_us`; 0: never. */
+bool orchestrator_erasure_is_overdue(const struct context *context, int64_t due_us);
+/* Finds a model that is still there and has seen its samples, other than those that are kept on purpose: its name,
+ * the caller's to free, or NULL. */
 enum weir_status orchestrator_erasure_seen_by(struct context *context, int64_t number,
                                               char **ret_model,
                                               struct weir_error *err) WEIR_MUST_USE;

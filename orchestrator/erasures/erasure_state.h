@@ -8,6 +8,7 @@
 #include "orchestrator/models/blocks.h"
 
 #include <jansson.h>
+#include <sys/queue.h>
 
 struct erasure_batch;
 
@@ -18,7 +19,7 @@ typedef void erasure_scores_fn(struct erasure_batch *batch, uint64_t samples);
 struct erasure_batch {
     struct erasures *all;
     struct context *context;
-    struct erasure_batch *next;
+    LIST_ENTRY(erasure_batch) link;
     int64_t number; /* of its first erasure */
     enum erasure_state state;
     uint64_t timer;
@@ -38,7 +39,7 @@ struct erasure_batch {
         size_t count, done;
         bool is_asking; /* storage is to report of a group of them */
     } due;              /* erasures whose receipts come next */
-    bool told_trouble;
+    bool reported_trouble;
 };
 
 struct erasure_accepted {
@@ -51,7 +52,7 @@ struct erasure_accepted {
 
 /* Erasures that storage has brought into force, while their samples are fetched. */
 struct erasure_arrived {
-    int64_t number, epoch, samples, in_force_us, answered, expired;
+    int64_t number, erasure_epoch, samples, in_force_us, answered, expired;
     struct id_blocks ids;
 };
 
@@ -65,7 +66,7 @@ struct erasures {
     struct seal *seal;     /* of those that wait for one; NULL: none is under way */
     struct weir_rows
         *sealed; /* changes of tables as of the newest seal; NULL: none since the start */
-    struct erasure_batch *batches;
+    LIST_HEAD(, erasure_batch) batches;
     bool has_open;    /* one is not FINISHED */
     bool has_waiting; /* one is in force and in no batch yet */
     uint64_t reload_timer;
@@ -99,70 +100,73 @@ typedef enum weir_status erasure_effect_fn(struct erasure_batch *batch, const vo
 
 /* The only writer of a batch's state: commits the edge of all its erasures with its effect, then begins the new state's
  * work. */
-bool erasure_advance(struct erasure_batch *batch, enum erasure_event event,
-                     erasure_effect_fn *effect, const void *what);
+bool orchestrator_erasure_advance(struct erasure_batch *batch, enum erasure_event event,
+                                  erasure_effect_fn *effect, const void *what);
 /* Notes trouble and begins the state's work again after a pause. A batch is never given up. */
-void erasure_trouble(struct erasure_batch *batch, const struct weir_error *err);
-void erasure_begin_after(struct erasure_batch *batch, int64_t delay_ms);
+void orchestrator_erasure_trouble(struct erasure_batch *batch, const struct weir_error *err);
+void orchestrator_erasure_begin_after(struct erasure_batch *batch, int64_t delay_ms);
 /* Every receipt of the batch is written: frees it. */
-void erasure_batch_finish(struct erasure_batch *batch);
+void orchestrator_erasure_batch_finish(struct erasure_batch *batch);
 /* Inside a transaction: the event erasure_step of the batch. `body` is consumed. `key` tells repeated steps apart. */
-enum weir_status erasure_tell(struct erasure_batch *batch, const char *step, const char *key,
-                              json_t *body, struct weir_error *err);
+enum weir_status orchestrator_erasure_tell(struct erasure_batch *batch, const char *step,
+                                           const char *key, json_t *body, struct weir_error *err);
 /* The line of an event erasure_step of one erasure, for statements that write many. `body` is consumed. */
-json_t *erasure_event_line(int64_t number, const char *step, json_t *body);
+json_t *orchestrator_erasure_event_line(int64_t number, const char *step, json_t *body);
 /* Takes all batches up again, as the rows have them. */
-void erasures_reload(struct erasures *erasures);
+void orchestrator_erasures_reload(struct erasures *erasures);
 /* Looks at the rows for has_open and has_waiting, and wakes who waits for a change of them. */
-enum weir_status erasures_count(struct erasures *erasures, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_erasures_count(struct erasures *erasures,
+                                             struct weir_error *err) WEIR_MUST_USE;
 
 /* accepting.c: in the next round, all that were accepted meanwhile are recorded in one transaction. */
-void erasures_record_accepted(struct erasures *erasures);
-void erasures_drop_accepted(struct erasures *erasures);
+void orchestrator_erasures_record_accepted(struct erasures *erasures);
+void orchestrator_erasures_drop_accepted(struct erasures *erasures);
 /* Many requests came lately, and more are to be expected: what they need is done once, when the last one has come.
  * Never true for long, nor when few came. */
-bool erasures_still_come(const struct erasures *erasures);
-/* A row for erasures_record(). */
-json_t *erasure_row_json(int64_t number, const char *dataset, const char *reference);
+bool orchestrator_erasures_still_come(const struct erasures *erasures);
+/* A row for orchestrator_erasures_record(). */
+json_t *orchestrator_erasure_row_json(int64_t number, const char *dataset, const char *reference);
 /* `rows`: an array of objects number, reference, dataset. Those that are known stay as they are. */
-enum weir_status erasures_record(struct erasures *erasures, json_t *rows,
-                                 struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_erasures_record(struct erasures *erasures, json_t *rows,
+                                              struct weir_error *err) WEIR_MUST_USE;
 /* awaiting.c: listens to storage, for all erasures at once, as long as one is open. */
-void erasures_listen(struct erasures *erasures);
-void erasures_listen_soon(struct erasures *erasures);
-void erasures_stop_listening(struct erasures *erasures);
+void orchestrator_erasures_listen(struct erasures *erasures);
+void orchestrator_erasures_listen_soon(struct erasures *erasures);
+void orchestrator_erasures_stop_listening(struct erasures *erasures);
 
-void erasure_trace(struct erasure_batch *batch);
-void erasure_purge(struct erasure_batch *batch);
-void erasure_replace(struct erasure_batch *batch);
-void erasure_verify(struct erasure_batch *batch);
+void orchestrator_erasure_trace(struct erasure_batch *batch);
+void orchestrator_erasure_purge(struct erasure_batch *batch);
+void orchestrator_erasure_replace(struct erasure_batch *batch);
+void orchestrator_erasure_verify(struct erasure_batch *batch);
 /* *ret_started: some models are being measured; the batch's work begins again after that. */
-enum weir_status erasure_measure(struct erasure_batch *batch, bool *ret_started,
-                                 struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_erasure_measure(struct erasure_batch *batch, bool *ret_started,
+                                              struct weir_error *err) WEIR_MUST_USE;
 
 /* Inside a transaction: deletes what rows of the orchestrator's quote of these samples. May be repeated. */
-enum weir_status erasure_forget_words(struct erasures *erasures, const struct id_blocks *ids,
-                                      struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_erasure_forget_words(struct erasures *erasures,
+                                                   const struct id_blocks *ids,
+                                                   struct weir_error *err) WEIR_MUST_USE;
 
 /* Asks the selector for one pipeline after the other; trouble begins the state's work again. */
-void erasure_purge_scores(struct erasure_batch *batch, erasure_scores_fn *done);
-void erasure_count_scores(struct erasure_batch *batch, erasure_scores_fn *done);
+void orchestrator_erasure_purge_scores(struct erasure_batch *batch, erasure_scores_fn *done);
+void orchestrator_erasure_count_scores(struct erasure_batch *batch, erasure_scores_fn *done);
 
 /* receipts.c: writes the receipts of those that storage has verified, many in one transaction. */
-void erasure_write_receipts(struct erasure_batch *batch);
+void orchestrator_erasure_write_receipts(struct erasure_batch *batch);
 
 /* receipt.c: what the receipts of a batch have in common. */
 struct erasure_context {
     json_t *models, *influenced, *unmeasured, *memory; /* owned */
     int64_t batch, size;                               /* its number; how many erasures it is of */
 };
-enum weir_status erasure_context_load(const struct erasure_batch *batch,
-                                      struct erasure_context *ret_context,
-                                      struct weir_error *err) WEIR_MUST_USE;
-void erasure_context_fini(struct erasure_context *context);
+enum weir_status orchestrator_erasure_context_load(const struct erasure_batch *batch,
+                                                   struct erasure_context *ret_context,
+                                                   struct weir_error *err) WEIR_MUST_USE;
+void orchestrator_erasure_context_fini(struct erasure_context *context);
 /* One row of Q_erasure_receipts_of and one of what storage reports of the same erasure. */
-json_t *erasure_receipt_json(const struct erasure_context *context, const struct weir_rows *rows,
-                             size_t row, const struct msg_erase_reports *reports, size_t report,
-                             const struct id_blocks *ids);
+json_t *orchestrator_erasure_receipt_json(const struct erasure_context *context,
+                                          const struct weir_rows *rows, size_t row,
+                                          const struct msg_erase_reports *reports, size_t report,
+                                          const struct id_blocks *ids);
 
 #endif

@@ -23,8 +23,8 @@ static const struct {
 #undef X
 };
 
-bool erasure_next_state(enum erasure_state state, enum erasure_event event,
-                        enum erasure_state *ret_state)
+bool orchestrator_erasure_next_state(enum erasure_state state, enum erasure_event event,
+                                     enum erasure_state *ret_state)
 {
     for (size_t i = 0; i < WEIR_COUNT(TRANSITIONS); i++) {
         if (TRANSITIONS[i].from == state && TRANSITIONS[i].on == event) {
@@ -35,22 +35,22 @@ bool erasure_next_state(enum erasure_state state, enum erasure_event event,
     return false;
 }
 
-bool erasure_claims_models(enum erasure_state state)
+bool orchestrator_erasure_claims_models(enum erasure_state state)
 {
     return state == ERASURE_TRACING || state == ERASURE_PURGING || state == ERASURE_REPLACING;
 }
 
-const char *erasure_state_name(enum erasure_state state)
+const char *orchestrator_erasure_state_name(enum erasure_state state)
 {
     return STATES[state].name;
 }
 
-const char *erasure_state_text(enum erasure_state state)
+const char *orchestrator_erasure_state_text(enum erasure_state state)
 {
     return STATES[state].text;
 }
 
-bool erasure_state_from_name(const char *name, enum erasure_state *ret_state)
+bool orchestrator_erasure_state_from_name(const char *name, enum erasure_state *ret_state)
 {
     for (size_t i = 0; i < WEIR_COUNT(STATES); i++) {
         if (weir_str_equal(STATES[i].name, name)) {

@@ -1,5 +1,5 @@
-/* The states of an erasure and the edges between them, as one table. Pure. Storage has a machine of its own (accepted
- * … verified); this one begins when storage has accepted and ends with the receipt. */
+/* The states of an erasure and the edges between them, as one table. Pure. Storage has
+ * states of its own (core/wire/erasure.h); these begin when storage has accepted, and end with the receipt. */
 #ifndef ORCHESTRATOR_ERASURES_MACHINE_H
 #define ORCHESTRATOR_ERASURES_MACHINE_H
 
@@ -32,12 +32,12 @@ enum erasure_event {
 };
 
 /* The state that `event` leads to from `state`. False: it leads nowhere from there. */
-bool erasure_next_state(enum erasure_state state, enum erasure_event event,
-                        enum erasure_state *ret_state);
-/* It works on models: pipelines must not begin another trigger. */
-bool erasure_claims_models(enum erasure_state state);
-const char *erasure_state_name(enum erasure_state state);
-const char *erasure_state_text(enum erasure_state state);
-bool erasure_state_from_name(const char *name, enum erasure_state *ret_state);
+bool orchestrator_erasure_next_state(enum erasure_state state, enum erasure_event event,
+                                     enum erasure_state *ret_state);
+/* True in states that work on models: pipelines must not begin another trigger. */
+bool orchestrator_erasure_claims_models(enum erasure_state state);
+const char *orchestrator_erasure_state_name(enum erasure_state state);
+const char *orchestrator_erasure_state_text(enum erasure_state state);
+bool orchestrator_erasure_state_from_name(const char *name, enum erasure_state *ret_state);
 
 #endif

@@ -10,16 +10,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Columns of Q_erasure_measures. */
-enum { COL_PIPELINE, COL_MODEL, COL_EVALUATION, COL_FROM, COL_TO };
-
 static void on_measured(void *owner, const struct weir_error *err)
 {
     struct erasure_batch *batch = owner;
     if (err != NULL)
         weir_log(WEIR_LOG_WARN, "models stay unmeasured", "erasure=%" PRId64 " because=\"%s\"",
                  batch->number, err->text);
-    erasure_begin_after(batch, 0);
+    orchestrator_erasure_begin_after(batch, 0);
 }
 
 /* An evaluation that the pipeline's file has no longer is not made again. */
@@ -27,10 +24,10 @@ static void add_task(struct evaluation_tasks *tasks, const struct orchestrator_c
                      const struct weir_rows *rows, size_t row)
 {
     for (size_t i = 0; i < config->evaluation_count; i++)
-        if (strcmp(config->evaluations[i].name, weir_rows_text(rows, row, COL_EVALUATION)) == 0)
-            evaluation_tasks_add(tasks, weir_rows_text(rows, row, COL_MODEL), i,
-                                 weir_rows_i64(rows, row, COL_FROM),
-                                 weir_rows_i64(rows, row, COL_TO));
+        if (strcmp(config->evaluations[i].name, weir_rows_text(rows, row, "name")) == 0)
+            orchestrator_evaluation_tasks_add(tasks, weir_rows_text(rows, row, "replacement"), i,
+                                              weir_rows_i64(rows, row, "from_time"),
+                                              weir_rows_i64(rows, row, "to_time"));
 }
 
 static enum weir_status add_tasks(struct erasure_batch *batch, struct pipeline *pipeline,
@@ -46,24 +43,24 @@ static enum weir_status add_tasks(struct erasure_batch *batch, struct pipeline *
         status = DB_RUN(batch->context->db, Q_erasure_new_active, &active, err,
                         DB_I64(batch->number), DB_I64(id));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
-        if (weir_rows_i64(rows, i, COL_PIPELINE) == id)
+        if (weir_rows_i64(rows, i, "pipeline") == id)
             add_task(tasks, config, rows, i);
     if (status != WEIR_OK || weir_rows_count(active) == 0)
         return status;
     const struct evaluation_wanted wanted = {.when = EVALUATE_AFTER_TRAINING,
-                                             .model = weir_rows_text(active, 0, 0)};
+                                             .model = weir_rows_text(active, 0, "id")};
     return orchestrator_pipeline_plan(pipeline, &wanted, tasks, err);
 }
 
-enum weir_status erasure_measure(struct erasure_batch *batch, bool *ret_started,
-                                 struct weir_error *err)
+enum weir_status orchestrator_erasure_measure(struct erasure_batch *batch, bool *ret_started,
+                                              struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = DB_RUN(batch->context->db, Q_erasure_pipelines, &rows, err,
                                      DB_I64(batch->number), DB_I64(batch->measured));
     for (size_t i = 0; status == WEIR_OK && !*ret_started && i < weir_rows_count(rows); i++) {
         struct evaluation_tasks tasks = {0};
-        batch->measured = weir_rows_i64(rows, i, 0);
+        batch->measured = weir_rows_i64(rows, i, "pipeline");
         struct pipeline *pipeline =
             orchestrator_pipeline_by_id(batch->all->pipelines, batch->measured);
         if (pipeline != NULL)
@@ -73,7 +70,7 @@ enum weir_status erasure_measure(struct erasure_batch *batch, bool *ret_started,
             orchestrator_evaluator_start(batch->all->evaluators,
                                          orchestrator_pipeline_outline(pipeline), &tasks,
                                          on_measured, batch);
-        evaluation_tasks_fini(&tasks);
+        orchestrator_evaluation_tasks_fini(&tasks);
     }
     return status;
 }

@@ -1,6 +1,6 @@
 /* PURGING: no run begins, and once none is under way (an earlier batch may be measuring its models), everything below
  * runs/ is left over from one: checkpoints, optimizer state, what a model said of each sample. All of it goes, and a
- * training that was not through begins anew when its pipeline goes on. So do what is kept of the reference windows of
+ * training that was not through begins again when its pipeline goes on. So do what is kept of the reference windows of
  * triggers, what the dispatcher keeps of jobs, the scores that the selector keeps of the samples, and words of people
  * in rows. */
 #include "core/base/file.h"
@@ -53,7 +53,7 @@ static enum weir_status forget_runs(const struct erasures *erasures, struct weir
         DB_RUN(erasures->context->db, Q_run_purge, &rows, err, DB_I64S(waiting, count));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         weir_rpc_send(erasures->context->dispatcher, MSG_job_close,
-                      &(struct msg_job_close){.job = (uint64_t)weir_rows_i64(rows, i, 0)});
+                      &(struct msg_job_close){.job = (uint64_t)weir_rows_i64(rows, i, "number")});
     }
     return status;
 }
@@ -65,11 +65,11 @@ static enum weir_status forget_samples(const struct erasure_batch *batch, struct
     enum weir_status status =
         orchestrator_lineage_of_batch(batch->context, batch->number, &blocks, err);
     if (status == WEIR_OK)
-        status = erasure_forget_words(batch->all, &blocks, err);
+        status = orchestrator_erasure_forget_words(batch->all, &blocks, err);
     for (struct pipeline *p = batch->all->pipelines->first; p != NULL && status == WEIR_OK;
          p = orchestrator_pipeline_next(p))
         status = orchestrator_pipeline_forget(p, &blocks, err);
-    id_blocks_fini(&blocks);
+    orchestrator_id_blocks_fini(&blocks);
     return status;
 }
 
@@ -85,16 +85,16 @@ static enum weir_status effect_purged(struct erasure_batch *batch, const void *w
                         DB_I64(batch->purged), DB_I64(*scores));
     }
     return status == WEIR_OK
-               ? erasure_tell(batch, "purged", NULL,
-                              json_pack("{sI,sI}", "directories", (json_int_t)batch->purged,
-                                        "scores", (json_int_t)*scores),
-                              err)
+               ? orchestrator_erasure_tell(batch, "purged", NULL,
+                                           JSON_FIELDS(JSON_NUMBER("directories", batch->purged),
+                                                       JSON_NUMBER("scores", *scores)),
+                                           err)
                : status;
 }
 
 static void on_scores_purged(struct erasure_batch *batch, uint64_t samples)
 {
-    erasure_advance(batch, ERASURE_ON_PURGED, effect_purged, &samples);
+    orchestrator_erasure_advance(batch, ERASURE_ON_PURGED, effect_purged, &samples);
 }
 
 static void on_jobs_purged(void *owner, const struct weir_reply *reply,
@@ -102,9 +102,9 @@ static void on_jobs_purged(void *owner, const struct weir_reply *reply,
 {
     struct erasure_batch *batch = owner;
     if (reply == NULL)
-        erasure_trouble(batch, err);
+        orchestrator_erasure_trouble(batch, err);
     else
-        erasure_purge_scores(batch, on_scores_purged);
+        orchestrator_erasure_purge_scores(batch, on_scores_purged);
 }
 
 /* No run is under way, and those that come have greater numbers: every job so far is over. */
@@ -114,19 +114,19 @@ static enum weir_status purge_jobs(struct erasure_batch *batch, struct weir_erro
     enum weir_status status = DB_RUN(batch->context->db, Q_run_newest, &newest, err);
     if (status != WEIR_OK)
         return status;
-    struct msg_jobs_purge purge = {.upto = (uint64_t)weir_rows_i64(newest, 0, 0)};
+    struct msg_jobs_purge purge = {.upto = (uint64_t)weir_rows_i64(newest, 0, "number")};
     weir_rpc_call(batch->context->dispatcher, MSG_jobs_purge, &purge, ORCHESTRATOR_ASK_MS,
                   on_jobs_purged, batch);
     return WEIR_OK;
 }
 
-void erasure_purge(struct erasure_batch *batch)
+void orchestrator_erasure_purge(struct erasure_batch *batch)
 {
     struct weir_error err;
     batch->all->runs->are_held = true;
     /* Trainers that were told to end may still write. */
     if (batch->all->runs->trainers_alive > 0 || orchestrator_runs_under_way(batch->all->runs)) {
-        erasure_begin_after(batch, ORCHESTRATOR_POLL_MS);
+        orchestrator_erasure_begin_after(batch, ORCHESTRATOR_POLL_MS);
         return;
     }
     batch->purged = 0;
@@ -136,5 +136,5 @@ void erasure_purge(struct erasure_batch *batch)
     if (status == WEIR_OK)
         status = purge_jobs(batch, &err);
     if (status != WEIR_OK)
-        erasure_trouble(batch, &err);
+        orchestrator_erasure_trouble(batch, &err);
 }

@@ -14,17 +14,6 @@
 
 enum { IDS_LISTED_MAX = 1000 };
 
-/* Columns of Q_erasure_receipts_of. */
-enum { COL_NUMBER, COL_REFERENCE, COL_DATASET, COL_SAMPLES, COL_PURGED, COL_REPLACED, COL_SCORES };
-
-/* Columns of Q_erasure_models. */
-enum { MODEL_ID, MODEL_TRIGGER = 2, MODEL_ACTION, MODEL_REPLACEMENT, MODEL_OUTCOME = 6 };
-
-static const char *text_or_null(const struct weir_rows *rows, size_t row, int column)
-{
-    return weir_rows_is_null(rows, row, column) ? NULL : weir_rows_text(rows, row, column);
-}
-
 /* ---- what the receipts of a batch have in common ---- */
 
 static json_t *models_json(const struct weir_rows *rows)
@@ -32,11 +21,13 @@ static json_t *models_json(const struct weir_rows *rows)
     json_t *models = json_array();
     for (size_t i = 0; i < weir_rows_count(rows); i++) {
         json_array_append_new(
-            models, json_pack("{ss,sI,ss,ss?,ss*}", "model", weir_rows_text(rows, i, MODEL_ID),
-                              "trigger", (json_int_t)weir_rows_i64(rows, i, MODEL_TRIGGER),
-                              "action", weir_rows_text(rows, i, MODEL_ACTION), "replacement",
-                              text_or_null(rows, i, MODEL_REPLACEMENT), "outcome",
-                              text_or_null(rows, i, MODEL_OUTCOME)));
+            models,
+            JSON_FIELDS(
+                JSON_TEXT("model", weir_rows_text(rows, i, "model")),
+                JSON_NUMBER("trigger", weir_rows_i64(rows, i, "trigger")),
+                JSON_TEXT("action", weir_rows_text(rows, i, "action")),
+                JSON_TEXT_OR_NULL("replacement", weir_rows_text_or_null(rows, i, "replacement")),
+                JSON_TEXT_IF_ANY("outcome", weir_rows_text_or_null(rows, i, "outcome"))));
     }
     return models;
 }
@@ -55,9 +46,10 @@ static enum weir_status influenced_json(const struct erasure_batch *batch, json_
         *ret_json = json_array();
     for (size_t i = 0; i < answer.count; i++)
         if (answer.at[i].live && answer.at[i].through != NULL)
-            json_array_append_new(*ret_json, json_pack("{ss,ss}", "model", answer.at[i].model,
-                                                       "through", answer.at[i].through));
-    id_blocks_fini(&ids);
+            json_array_append_new(*ret_json,
+                                  JSON_FIELDS(JSON_TEXT("model", answer.at[i].model),
+                                              JSON_TEXT("through", answer.at[i].through)));
+    orchestrator_id_blocks_fini(&ids);
     orchestrator_lineage_answer_fini(&answer);
     return status;
 }
@@ -67,16 +59,17 @@ static json_t *unmeasured_json(const struct weir_rows *rows)
 {
     json_t *unmeasured = json_array();
     for (size_t i = 0; i < weir_rows_count(rows); i++)
-        json_array_append_new(unmeasured,
-                              json_pack("{ss,ss,so,so}", "model", weir_rows_text(rows, i, 1),
-                                        "evaluation", weir_rows_text(rows, i, 2), "from",
-                                        orchestrator_json_time(weir_rows_i64(rows, i, 3)), "to",
-                                        orchestrator_json_time(weir_rows_i64(rows, i, 4))));
+        json_array_append_new(
+            unmeasured, JSON_FIELDS(JSON_TEXT("model", weir_rows_text(rows, i, "replacement")),
+                                    JSON_TEXT("evaluation", weir_rows_text(rows, i, "name")),
+                                    JSON_TIME("from", weir_rows_i64(rows, i, "from_time")),
+                                    JSON_TIME("to", weir_rows_i64(rows, i, "to_time"))));
     return unmeasured;
 }
 
-enum weir_status erasure_context_load(const struct erasure_batch *batch,
-                                      struct erasure_context *ret_context, struct weir_error *err)
+enum weir_status orchestrator_erasure_context_load(const struct erasure_batch *batch,
+                                                   struct erasure_context *ret_context,
+                                                   struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) models = NULL;
     WEIR_AUTO(weir_rows) unmeasured = NULL;
@@ -91,16 +84,17 @@ enum weir_status erasure_context_load(const struct erasure_batch *batch,
     if (status == WEIR_OK)
         status = influenced_json(batch, &influenced, err);
     if (status == WEIR_OK)
-        *ret_context = (struct erasure_context){.models = models_json(models),
-                                                .influenced = influenced,
-                                                .unmeasured = unmeasured_json(unmeasured),
-                                                .memory = wiping_json(batch->all->wiping),
-                                                .batch = batch->number,
-                                                .size = weir_rows_i64(size, 0, 0)};
+        *ret_context =
+            (struct erasure_context){.models = models_json(models),
+                                     .influenced = influenced,
+                                     .unmeasured = unmeasured_json(unmeasured),
+                                     .memory = orchestrator_wiping_json(batch->all->wiping),
+                                     .batch = batch->number,
+                                     .size = weir_rows_i64(size, 0, "count")};
     return status;
 }
 
-void erasure_context_fini(struct erasure_context *context)
+void orchestrator_erasure_context_fini(struct erasure_context *context)
 {
     json_decref(context->models);
     json_decref(context->influenced);
@@ -123,15 +117,15 @@ static json_t *lines_json(const char *text)
 
 static json_t *storage_json(const struct msg_erase_reports *reports, size_t at)
 {
-    return json_pack(
-        "{sI,sI,sI,sI,sI,sI,sI,so,so}", "files_scrubbed",
-        (json_int_t)reports->files_scrubbed.at[at], "bytes_scrubbed",
-        (json_int_t)reports->bytes_scrubbed.at[at], "objects_cleaned",
-        (json_int_t)reports->objects_cleaned.at[at], "bytes_searched",
-        (json_int_t)reports->bytes_searched.at[at], "found", (json_int_t)reports->found.at[at],
-        "holders_answered", (json_int_t)reports->holders_answered.at[at], "holders_expired",
-        (json_int_t)reports->holders_expired.at[at], "dropped", lines_json(reports->dropped.at[at]),
-        "outside_reach", lines_json(reports->remarks.at[at]));
+    return JSON_FIELDS(JSON_NUMBER("files_scrubbed", reports->files_scrubbed.at[at]),
+                       JSON_NUMBER("bytes_scrubbed", reports->bytes_scrubbed.at[at]),
+                       JSON_NUMBER("objects_cleaned", reports->objects_cleaned.at[at]),
+                       JSON_NUMBER("bytes_searched", reports->bytes_searched.at[at]),
+                       JSON_NUMBER("found", reports->found.at[at]),
+                       JSON_NUMBER("holders_answered", reports->holders_answered.at[at]),
+                       JSON_NUMBER("holders_expired", reports->holders_expired.at[at]),
+                       JSON_NEW("dropped", lines_json(reports->dropped.at[at])),
+                       JSON_NEW("outside_reach", lines_json(reports->remarks.at[at])));
 }
 
 /* The first ones. */
@@ -152,44 +146,48 @@ static json_t *ids_json(const struct id_blocks *blocks)
 static json_t *timeline_json(const struct weir_rows *rows, size_t row,
                              const struct msg_erase_reports *reports, size_t at)
 {
-    return json_pack("{so,so,so,so,so,so}", "accepted",
-                     orchestrator_json_time(reports->accepted_us.at[at]), "in_force",
-                     orchestrator_json_time(reports->in_force_us.at[at]), "scrubbed",
-                     orchestrator_json_time(reports->scrubbed_us.at[at]), "models_replaced",
-                     orchestrator_json_time(weir_rows_i64(rows, row, COL_REPLACED)), "verified",
-                     orchestrator_json_time(reports->verified_us.at[at]), "receipt",
-                     orchestrator_json_time(weir_now_wall_us()));
+    return JSON_FIELDS(JSON_TIME("accepted", reports->accepted_us.at[at]),
+                       JSON_TIME("in_force", reports->in_force_us.at[at]),
+                       JSON_TIME("scrubbed", reports->scrubbed_us.at[at]),
+                       JSON_TIME("models_replaced", weir_rows_i64(rows, row, "replaced_us")),
+                       JSON_TIME("verified", reports->verified_us.at[at]),
+                       JSON_TIME("receipt", weir_now_wall_us()));
 }
 
 /* An erasure of no sample concerns no model. */
 static json_t *of_models(json_t *list, const struct weir_rows *rows, size_t row)
 {
-    return weir_rows_i64(rows, row, COL_SAMPLES) > 0 ? json_incref(list) : json_array();
+    return weir_rows_i64(rows, row, "samples") > 0 ? json_incref(list) : json_array();
 }
 
-json_t *erasure_receipt_json(const struct erasure_context *context, const struct weir_rows *rows,
-                             size_t row, const struct msg_erase_reports *reports, size_t report,
-                             const struct id_blocks *ids)
+json_t *orchestrator_erasure_receipt_json(const struct erasure_context *context,
+                                          const struct weir_rows *rows, size_t row,
+                                          const struct msg_erase_reports *reports, size_t report,
+                                          const struct id_blocks *ids)
 {
-    json_t *body = json_pack(
-        "{si,sI,ss,ss,sI,sI,so,so,so,so,so,so,so,so,sI,sI,ss,ss,ss}", "version", 2, "erasure",
-        (json_int_t)weir_rows_i64(rows, row, COL_NUMBER), "reference",
-        weir_rows_text(rows, row, COL_REFERENCE), "dataset", weir_rows_text(rows, row, COL_DATASET),
-        "epoch", (json_int_t)reports->epochs.at[report], "samples",
-        (json_int_t)reports->samples.at[report], "ids", ids_json(ids), "timeline",
-        timeline_json(rows, row, reports, report), "storage", storage_json(reports, report),
-        "memory", json_incref(context->memory), "batch",
-        json_pack("{sI,sI}", "first_erasure", (json_int_t)context->batch, "erasures",
-                  (json_int_t)context->size),
-        "models", of_models(context->models, rows, row), "influenced",
-        of_models(context->influenced, rows, row), "not_measured_again",
-        of_models(context->unmeasured, rows, row), "run_directories_removed",
-        (json_int_t)weir_rows_i64(rows, row, COL_PURGED), "scores_removed",
-        (json_int_t)weir_rows_i64(rows, row, COL_SCORES), "replacement",
-        "chain: the later triggers' sets again, in order, from the newest ancestor that had not seen the samples",
-        "hash_of",
-        "BLAKE2b-256 of this object without `hash` and `signature`, as compact JSON with sorted keys",
-        "signature_of", "the text of `hash`, by Ed25519 with `public_key`");
+    json_t *body = JSON_FIELDS(
+        JSON_NUMBER("version", 2), JSON_NUMBER("erasure", weir_rows_i64(rows, row, "number")),
+        JSON_TEXT("reference", weir_rows_text(rows, row, "reference")),
+        JSON_TEXT("dataset", weir_rows_text(rows, row, "dataset")),
+        JSON_NUMBER("epoch", reports->epochs.at[report]),
+        JSON_NUMBER("samples", reports->samples.at[report]), JSON_NEW("ids", ids_json(ids)),
+        JSON_NEW("timeline", timeline_json(rows, row, reports, report)),
+        JSON_NEW("storage", storage_json(reports, report)),
+        JSON_NEW("memory", json_incref(context->memory)),
+        JSON_NEW("batch", JSON_FIELDS(JSON_NUMBER("first_erasure", context->batch),
+                                      JSON_NUMBER("erasures", context->size))),
+        JSON_NEW("models", of_models(context->models, rows, row)),
+        JSON_NEW("influenced", of_models(context->influenced, rows, row)),
+        JSON_NEW("not_measured_again", of_models(context->unmeasured, rows, row)),
+        JSON_NUMBER("run_directories_removed", weir_rows_i64(rows, row, "purged_files")),
+        JSON_NUMBER("scores_removed", weir_rows_i64(rows, row, "scores_purged")),
+        JSON_TEXT(
+            "replacement",
+            "chain: the later triggers' sets again, in order, from the newest ancestor that had not seen the samples"),
+        JSON_TEXT(
+            "hash_of",
+            "BLAKE2b-256 of this object without `hash` and `signature`, as compact JSON with sorted keys"),
+        JSON_TEXT("signature_of", "the text of `hash`, by Ed25519 with `public_key`"));
     weir_require(body != NULL);
     return body;
 }

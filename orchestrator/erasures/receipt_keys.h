@@ -8,12 +8,20 @@
 
 #include <jansson.h>
 
-/* Makes the first key of a platform, adopts that of an older one; with `renew`, replaces the key that there is, or that
+/* The order to sign with another key from now on. One order draws one key, however often opening is tried with it. */
+struct receipt_key_order {
+    bool is_given;
+    bool is_counted;
+    size_t known; /* keys recorded when the order was first read */
+};
+
+/* Makes the first key of a platform, adopts that of an older one; on `order`, replaces the key that there is, or that
  * was lost. CORRUPT, with what to do, when the key is missing or is another one. */
-enum weir_status orchestrator_receipt_keys_open(const struct context *context, bool renew,
+enum weir_status orchestrator_receipt_keys_open(const struct context *context,
+                                                struct receipt_key_order *order,
                                                 struct weir_error *err) WEIR_MUST_USE;
 
-/* The newest, to sign with; never makes one. Wipe it with receipt_key_fini(). */
+/* The newest, to sign with; never makes one. Wipe it with orchestrator_receipt_key_fini(). */
 enum weir_status orchestrator_receipt_key(const struct context *context,
                                           struct receipt_key *ret_key,
                                           struct weir_error *err) WEIR_MUST_USE;

@@ -16,9 +16,6 @@
 
 enum { RECEIPTS_AT_ONCE = 512, DUE_MAX = 65536 };
 
-/* Columns of Q_erasure_receipts_of. */
-enum { COL_NUMBER };
-
 /* Receipts on their way. */
 struct receipts {
     struct erasure_batch *batch;
@@ -41,8 +38,8 @@ static enum weir_status load_previous(struct receipts *receipts, struct weir_err
     enum weir_status status =
         DB_RUN(receipts->batch->context->db, Q_erasure_last_receipt, &rows, err);
     if (status == WEIR_OK && weir_rows_count(rows) > 0)
-        (void)snprintf(receipts->previous, sizeof receipts->previous, "%s",
-                       weir_rows_text(rows, 0, 1));
+        (void)snprintf(receipts->previous, sizeof(receipts->previous), "%s",
+                       weir_rows_text(rows, 0, "receipt_hash"));
     return status;
 }
 
@@ -51,14 +48,14 @@ static enum weir_status load_ids(struct receipts *receipts, struct weir_error *e
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     size_t count = weir_rows_count(receipts->due), at = 0;
-    WEIR_AUTO_FREE int64_t *numbers = weir_calloc(count, sizeof *numbers);
+    WEIR_AUTO_FREE int64_t *numbers = weir_calloc(count, sizeof(*numbers));
     for (size_t i = 0; i < count; i++)
-        numbers[i] = weir_rows_i64(receipts->due, i, COL_NUMBER);
-    receipts->ids = weir_calloc(count, sizeof *receipts->ids);
+        numbers[i] = weir_rows_i64(receipts->due, i, "number");
+    receipts->ids = weir_calloc(count, sizeof(*receipts->ids));
     enum weir_status status = DB_RUN(receipts->batch->context->db, Q_erasure_blocks_of, &rows, err,
                                      DB_I64S(numbers, count));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        while (numbers[at] != weir_rows_i64(rows, i, 3))
+        while (numbers[at] != weir_rows_i64(rows, i, "erasure"))
             at++;
         orchestrator_lineage_take_block(rows, i, &receipts->ids[at]);
     }
@@ -69,23 +66,24 @@ static enum weir_status load_ids(struct receipts *receipts, struct weir_error *e
 
 static enum weir_status write_one(struct receipts *receipts, size_t row, struct weir_error *err)
 {
-    int64_t number = weir_rows_i64(receipts->due, row, COL_NUMBER);
+    int64_t number = weir_rows_i64(receipts->due, row, "number");
     char name[48], hash[RECEIPT_HASH_MAX];
-    (void)snprintf(name, sizeof name, "%" PRId64 ".json", number);
-    json_t *body = erasure_receipt_json(&receipts->context, receipts->due, row, receipts->reports,
-                                        row, &receipts->ids[row]);
+    (void)snprintf(name, sizeof(name), "%" PRId64 ".json", number);
+    json_t *body = orchestrator_erasure_receipt_json(&receipts->context, receipts->due, row,
+                                                     receipts->reports, row, &receipts->ids[row]);
     json_object_set_new(body, "previous", json_string(receipts->previous));
-    receipt_sign(body, &receipts->key, hash);
+    orchestrator_receipt_sign(body, &receipts->key, hash);
     WEIR_AUTO_FREE char *text = json_dumps(body, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
     char *path = orchestrator_path(receipts->batch->context, "receipts", name);
     receipts->paths[receipts->path_count++] = path;
     json_decref(body);
     weir_require(text != NULL);
-    (void)snprintf(receipts->previous, sizeof receipts->previous, "%s", hash);
-    json_t *line =
-        json_pack("{sI,ss,ss}", "number", (json_int_t)number, "receipt", text, "hash", hash);
-    json_object_set_new(line, "event",
-                        erasure_event_line(number, "receipt", json_pack("{ss}", "hash", hash)));
+    (void)snprintf(receipts->previous, sizeof(receipts->previous), "%s", hash);
+    json_t *line = JSON_FIELDS(JSON_NUMBER("number", number), JSON_TEXT("receipt", text),
+                               JSON_TEXT("hash", hash));
+    json_object_set_new(
+        line, "event",
+        orchestrator_erasure_event_line(number, "receipt", JSON_FIELDS(JSON_TEXT("hash", hash))));
     json_array_append_new(receipts->rows, line);
     return weir_file_write_unsynced(path, weir_bytes_of(text), err);
 }
@@ -96,7 +94,8 @@ static enum weir_status effect_finished(void *subject, const void *what, struct 
     WEIR_AUTO_FREE char *text = json_dumps(receipts->rows, JSON_COMPACT);
     (void)what;
     return DB_RUN(receipts->batch->context->db, Q_erasures_finished, NULL, err, DB_TEXT(text),
-                  DB_TEXT(erasure_state_name(ERASURE_FINISHED)), DB_I64(weir_now_wall_us()));
+                  DB_TEXT(orchestrator_erasure_state_name(ERASURE_FINISHED)),
+                  DB_I64(weir_now_wall_us()));
 }
 
 static enum weir_status write_all(struct receipts *receipts, struct weir_error *err)
@@ -115,9 +114,10 @@ static enum weir_status write_all(struct receipts *receipts, struct weir_error *
 
 static enum weir_status make_all(struct receipts *receipts, struct weir_error *err)
 {
-    enum weir_status status = erasure_context_load(receipts->batch, &receipts->context, err);
+    enum weir_status status =
+        orchestrator_erasure_context_load(receipts->batch, &receipts->context, err);
     receipts->rows = json_array();
-    receipts->paths = weir_calloc(weir_rows_count(receipts->due), sizeof *receipts->paths);
+    receipts->paths = weir_calloc(weir_rows_count(receipts->due), sizeof(*receipts->paths));
     if (status == WEIR_OK)
         status = load_previous(receipts, err);
     if (status == WEIR_OK)
@@ -126,15 +126,15 @@ static enum weir_status make_all(struct receipts *receipts, struct weir_error *e
         status = orchestrator_receipt_key(receipts->batch->context, &receipts->key, err);
     if (status == WEIR_OK)
         status = write_all(receipts, err);
-    receipt_key_fini(&receipts->key);
+    orchestrator_receipt_key_fini(&receipts->key);
     for (size_t i = 0; receipts->ids != NULL && i < weir_rows_count(receipts->due); i++)
-        id_blocks_fini(&receipts->ids[i]);
+        orchestrator_id_blocks_fini(&receipts->ids[i]);
     free(receipts->ids);
     while (receipts->path_count > 0)
         free(receipts->paths[--receipts->path_count]);
     free(receipts->paths);
     json_decref(receipts->rows);
-    erasure_context_fini(&receipts->context);
+    orchestrator_erasure_context_fini(&receipts->context);
     return status;
 }
 
@@ -154,7 +154,7 @@ static bool is_about(const struct msg_erase_reports *reports, const struct weir_
         reports->remarks.count == count && reports->dropped.count == count &&
         reports->holders_answered.count == count && reports->holders_expired.count == count;
     for (size_t i = 0; is_whole && i < count; i++)
-        is_whole = reports->erasures.at[i] == (uint64_t)weir_rows_i64(due, i, COL_NUMBER);
+        is_whole = reports->erasures.at[i] == (uint64_t)weir_rows_i64(due, i, "number");
     return is_whole;
 }
 
@@ -176,7 +176,7 @@ static void on_reports(void *owner, const struct weir_reply *reply, const struct
     WEIR_AUTO(weir_rows) due = NULL;
     struct weir_error problem;
     if (reply == NULL) {
-        erasure_trouble(batch, err);
+        orchestrator_erasure_trouble(batch, err);
         return;
     }
     batch->due.is_asking = false;
@@ -192,11 +192,11 @@ static void on_reports(void *owner, const struct weir_reply *reply, const struct
     }
     if (status != WEIR_OK) {
         batch->due.done = batch->due.count; /* found again */
-        erasure_trouble(batch, &problem);
+        orchestrator_erasure_trouble(batch, &problem);
         return;
     }
     batch->due.done += group_size(batch);
-    erasure_begin_after(batch, 0);
+    orchestrator_erasure_begin_after(batch, 0);
 }
 
 static void ask_reports(struct erasure_batch *batch)
@@ -217,16 +217,16 @@ static enum weir_status find_due(struct erasure_batch *batch, struct weir_error 
     size_t count = status == WEIR_OK ? weir_rows_count(rows) : 0;
     if (count == 0)
         return status;
-    batch->due.numbers = weir_realloc(batch->due.numbers, count, sizeof *batch->due.numbers);
+    batch->due.numbers = weir_realloc(batch->due.numbers, count, sizeof(*batch->due.numbers));
     for (size_t i = 0; i < count; i++)
-        batch->due.numbers[i] = weir_rows_i64(rows, i, 0);
+        batch->due.numbers[i] = weir_rows_i64(rows, i, "number");
     batch->due.count = count;
     batch->due.done = 0;
-    batch->due.wipe = wiping_wanted(batch->all->wiping);
+    batch->due.wipe = orchestrator_wiping_wanted(batch->all->wiping);
     return WEIR_OK;
 }
 
-void erasure_write_receipts(struct erasure_batch *batch)
+void orchestrator_erasure_write_receipts(struct erasure_batch *batch)
 {
     struct weir_error err;
     WEIR_AUTO(weir_rows) unfinished = NULL;
@@ -234,21 +234,21 @@ void erasure_write_receipts(struct erasure_batch *batch)
         return; /* woken by another erasure that is verified: on_reports() goes on */
     enum weir_status status = group_size(batch) > 0 ? WEIR_OK : find_due(batch, &err);
     if (status == WEIR_OK && group_size(batch) > 0) {
-        if (wiping_is_done(batch->all->wiping, batch->due.wipe))
+        if (orchestrator_wiping_is_done(batch->all->wiping, batch->due.wipe))
             ask_reports(batch);
         else
-            erasure_begin_after(batch, ORCHESTRATOR_POLL_MS);
+            orchestrator_erasure_begin_after(batch, ORCHESTRATOR_POLL_MS);
         return;
     }
     if (status == WEIR_OK)
         status = DB_RUN(batch->context->db, Q_erasure_unfinished, &unfinished, &err,
                         DB_I64(batch->number));
     if (status != WEIR_OK)
-        erasure_trouble(batch, &err);
-    else if (!weir_rows_bool(unfinished, 0, 0))
-        erasure_batch_finish(batch);
+        orchestrator_erasure_trouble(batch, &err);
+    else if (!weir_rows_bool(unfinished, 0, "any_unfinished"))
+        orchestrator_erasure_batch_finish(batch);
     else { /* storage has not verified the others: some wait for a seal, or it is searching */
         orchestrator_seal_look(batch->all);
-        erasure_begin_after(batch, ORCHESTRATOR_POLL_MS);
+        orchestrator_erasure_begin_after(batch, ORCHESTRATOR_POLL_MS);
     }
 }

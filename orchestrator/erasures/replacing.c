@@ -13,12 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns of Q_erasure_models. */
-enum { COL_MODEL, COL_PIPELINE, COL_TRIGGER, COL_ACTION, COL_REPLACEMENT, COL_DONE };
-
-/* Columns of Q_trigger_get. */
-enum { TRIGGER_UNTIL_TIME = 4, TRIGGER_SET_DIGEST = 7, TRIGGER_SET_PATH };
-
 /* ---- what to start from ---- */
 
 /* One step from a model that cannot be started from to one that may: what this erasure replaced it by, what an earlier
@@ -37,7 +31,8 @@ static enum weir_status step_back(const struct erasure_batch *batch, char **mode
     bool tainted = weir_rows_count(rows) > 0;
     const char *next = NULL;
     if (tainted) {
-        next = weir_rows_is_null(rows, 0, 0) ? row.parent : weir_rows_text(rows, 0, 0);
+        next = weir_rows_is_null(rows, 0, "replacement") ? row.parent
+                                                         : weir_rows_text(rows, 0, "replacement");
     } else {
         *ret_settled = strcmp(row.state, "stored") == 0 || strcmp(row.state, "replacing") == 0;
         next = *ret_settled ? row.id : row.replaced_by != NULL ? row.replaced_by : row.parent;
@@ -99,7 +94,7 @@ static enum weir_status effect_replaced_one(void *subject, const void *what, str
         orchestrator_training_json(orchestrator_pipeline_by_id(all->pipelines, run->pipeline), run);
     json_object_set_new(training, "model", json_string(replacement->tainted));
     json_object_set_new(training, "replacement", id == NULL ? json_null() : json_string(id));
-    return erasure_tell(batch, "model_replaced", replacement->tainted, training, err);
+    return orchestrator_erasure_tell(batch, "model_replaced", replacement->tainted, training, err);
 }
 
 static enum weir_status store(struct erasure_batch *batch, const struct run_result *run,
@@ -138,29 +133,29 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
     struct erasure_batch *batch = owner;
     struct weir_error problem;
     if (run == NULL) {
-        erasure_trouble(batch, err);
+        orchestrator_erasure_trouble(batch, err);
         return;
     }
     if (store(batch, run, &problem) != WEIR_OK) {
-        erasure_trouble(batch, &problem);
+        orchestrator_erasure_trouble(batch, &problem);
         return;
     }
     if (orchestrator_run_remove_files(batch->context, run->number, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
-    erasure_begin_after(batch, 0);
+    orchestrator_erasure_begin_after(batch, 0);
 }
 
 static enum weir_status train(struct erasure_batch *batch, const struct weir_rows *models,
                               size_t row, struct weir_error *err)
 {
     struct erasures *all = batch->all;
-    int64_t pipeline = weir_rows_i64(models, row, COL_PIPELINE);
-    int64_t number = weir_rows_i64(models, row, COL_TRIGGER);
+    int64_t pipeline = weir_rows_i64(models, row, "pipeline");
+    int64_t number = weir_rows_i64(models, row, "trigger");
     const struct pipeline_outline outline =
         orchestrator_pipeline_outline(orchestrator_pipeline_by_id(all->pipelines, pipeline));
     WEIR_AUTO_FREE char *base = NULL;
     WEIR_AUTO(weir_rows) trigger = NULL;
-    enum weir_status status = find_base(batch, weir_rows_text(models, row, COL_MODEL), &base, err);
+    enum weir_status status = find_base(batch, weir_rows_text(models, row, "model"), &base, err);
     if (status == WEIR_OK)
         status = DB_RUN(all->context->db, Q_trigger_get, &trigger, err, DB_I64(pipeline),
                         DB_I64(number));
@@ -171,7 +166,7 @@ static enum weir_status train(struct erasure_batch *batch, const struct weir_row
                          "trigger %" PRId64 " of a model to be replaced is not recorded", number);
     }
     free(batch->replacing);
-    batch->replacing = weir_strdup(weir_rows_text(models, row, COL_MODEL));
+    batch->replacing = weir_strdup(weir_rows_text(models, row, "model"));
     WEIR_AUTO_FREE char *purpose =
         weir_format("replace/%" PRId64 "/%" PRId64, batch->number, number);
     struct run_wanted wanted = {
@@ -179,8 +174,8 @@ static enum weir_status train(struct erasure_batch *batch, const struct weir_row
         .purpose = purpose,
         .mode = "train",
         .trigger = number,
-        .set_digest = weir_rows_text(trigger, 0, TRIGGER_SET_DIGEST),
-        .set_path = weir_rows_text(trigger, 0, TRIGGER_SET_PATH),
+        .set_digest = weir_rows_text(trigger, 0, "set_digest"),
+        .set_path = weir_rows_text(trigger, 0, "set_path"),
         .epochs = outline.config->epochs,
         .seed = outline.config->seed,
         .base_model = base,
@@ -204,12 +199,13 @@ static enum weir_status effect_swapped(struct erasure_batch *batch, const void *
         status = DB_RUN(db, Q_erasure_replaced, NULL, err, DB_I64(batch->number),
                         DB_I64(weir_now_wall_us()));
     }
-    return status == WEIR_OK ? erasure_tell(batch, "replaced", NULL,
-                                            json_pack("{sI}", "models", (json_int_t)*count), err)
-                             : status;
+    return status == WEIR_OK
+               ? orchestrator_erasure_tell(batch, "replaced", NULL,
+                                           JSON_FIELDS(JSON_NUMBER("models", *count)), err)
+               : status;
 }
 
-void erasure_replace(struct erasure_batch *batch)
+void orchestrator_erasure_replace(struct erasure_batch *batch)
 {
     struct weir_error err;
     WEIR_AUTO(weir_rows) models = NULL;
@@ -217,17 +213,17 @@ void erasure_replace(struct erasure_batch *batch)
         DB_RUN(batch->context->db, Q_erasure_models, &models, &err, DB_I64(batch->number));
     size_t count = status == WEIR_OK ? weir_rows_count(models) : 0;
     for (size_t i = 0; i < count && status == WEIR_OK; i++) {
-        bool wanted = strcmp(weir_rows_text(models, i, COL_ACTION), "retrain") == 0;
-        if (wanted && !weir_rows_bool(models, i, COL_DONE)) {
+        bool wanted = strcmp(weir_rows_text(models, i, "action"), "retrain") == 0;
+        if (wanted && !weir_rows_bool(models, i, "done")) {
             status = train(batch, models, i, &err);
             if (status == WEIR_OK)
                 return; /* on_run() goes on */
         }
     }
     if (status != WEIR_OK) {
-        erasure_trouble(batch, &err);
+        orchestrator_erasure_trouble(batch, &err);
         return;
     }
-    if (erasure_advance(batch, ERASURE_ON_REPLACED, effect_swapped, &count))
+    if (orchestrator_erasure_advance(batch, ERASURE_ON_REPLACED, effect_swapped, &count))
         orchestrator_pipelines_look_again(batch->all->pipelines);
 }

@@ -18,7 +18,7 @@ static bool add_noted(struct erasure_batch *batch, const struct weir_reply *repl
                       const struct weir_error *err)
 {
     if (reply == NULL && err->status != WEIR_NOT_FOUND) {
-        erasure_trouble(batch, err);
+        orchestrator_erasure_trouble(batch, err);
         return false;
     }
     if (reply != NULL) {
@@ -57,7 +57,7 @@ static void begin(struct erasure_batch *batch, erasure_scores_fn *done)
     batch->scores.done = done;
 }
 
-void erasure_purge_scores(struct erasure_batch *batch, erasure_scores_fn *done)
+void orchestrator_erasure_purge_scores(struct erasure_batch *batch, erasure_scores_fn *done)
 {
     begin(batch, done);
     purge_next(batch);
@@ -71,9 +71,9 @@ static void ask_scores(struct context *context, const struct id_blocks *blocks,
     size_t end = place->block + BLOCKS_ASKED_AT_ONCE, count = 0;
     end = end < blocks->count ? end : blocks->count;
     WEIR_AUTO_FREE uint64_t *ids =
-        weir_calloc((size_t)BLOCKS_ASKED_AT_ONCE * WEIR_BLOCK_ROWS, sizeof *ids);
+        weir_calloc((size_t)BLOCKS_ASKED_AT_ONCE * WEIR_BLOCK_ROWS, sizeof(*ids));
     for (size_t i = place->block; i < end; i++)
-        count += id_block_ids(&blocks->at[i], ids + count);
+        count += orchestrator_id_block_ids(&blocks->at[i], ids + count);
     place->block = end < blocks->count ? end : 0;
     const struct msg_scores_purge asked = {
         .pipeline = orchestrator_pipeline_config(place->pipeline)->name,
@@ -92,7 +92,7 @@ enum weir_status orchestrator_erasure_ask_scores(struct context *context, int64_
     enum weir_status status = orchestrator_lineage_of_erasure(context, number, &blocks, err);
     if (status == WEIR_OK)
         ask_scores(context, &blocks, place, done, owner);
-    id_blocks_fini(&blocks);
+    orchestrator_id_blocks_fini(&blocks);
     return status;
 }
 
@@ -117,11 +117,11 @@ static void count_next(struct erasure_batch *batch)
     else if (orchestrator_lineage_of_batch(batch->context, batch->number, &blocks, &err) == WEIR_OK)
         ask_scores(batch->context, &blocks, &batch->scores.place, on_counted, batch);
     else
-        erasure_trouble(batch, &err);
-    id_blocks_fini(&blocks);
+        orchestrator_erasure_trouble(batch, &err);
+    orchestrator_id_blocks_fini(&blocks);
 }
 
-void erasure_count_scores(struct erasure_batch *batch, erasure_scores_fn *done)
+void orchestrator_erasure_count_scores(struct erasure_batch *batch, erasure_scores_fn *done)
 {
     begin(batch, done);
     count_next(batch);

@@ -1,16 +1,25 @@
 /* Rewriting and cycling, one statement after the other: see sealing.h. */
 #include "orchestrator/erasures/sealing.h"
 
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/db/errand.h"
+#include "core/db/turn.h"
 #include "orchestrator/erasures/erasure_state.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEALED = 1, KEPT = 0, CYCLES_MAX = 512, AGAIN_MS = 200 };
+enum {
+    SEALED = 1,
+    KEPT = 0,
+    CYCLES_MAX = 512,
+    STILL_MAX = 16, /* cycles in a row that let go of no segment: something holds them */
+    AGAIN_MS = 200,
+    BREATH_MS = 50, /* after a table that took longer, those who waited for it come first */
+};
 
 static const struct {
     const char *schema, *name;
@@ -18,14 +27,19 @@ static const struct {
 } TABLES[] = {
 #define TABLE(schema, name, holds, is_sealed, purge) {#schema, #name, is_sealed},
 #define FILES(pattern, holds, purge)
+#define UNNAMED(process, name, holds, purge)
 #include "orchestrator/erasures/holders.def"
 #undef TABLE
 #undef FILES
+#undef UNNAMED
 };
 
 static const char NOT_OURS[] =
     "Postgres is not Weir's own: its files and write-ahead log were not searched; they, its replicas and its "
     "backups are outside Weir's reach";
+static const char LOG_REMAINS[] =
+    "old segments of Postgres's write-ahead log could not be let go (a replication slot, wal_keep_size or archiving "
+    "holds them): they were searched and stay, and what was copied from them is outside Weir's reach";
 
 struct seal {
     struct erasures *all;
@@ -34,14 +48,18 @@ struct seal {
     struct weir_db_errand *errand;
     struct weir_rows *changes; /* of each table, as of the beginning */
     size_t table, partition;   /* the next ones */
-    bool is_any_rewritten;
-    char *newest_segment; /* of the write-ahead log, when every table was rewritten */
-    unsigned cycles;
+    const char *rewriting;     /* the name of the one that has its turn */
+    int64_t began_ms;
+    bool is_rewritten, is_any_rewritten;
+    char *newest_segment;   /* of the write-ahead log, when every table was rewritten */
+    char *oldest_segment;   /* of it, after the newest cycle */
+    unsigned cycles, still; /* `still`: the newest ones, which let go of nothing */
+    bool log_remains;
     uint64_t timer;
 };
 
 static void rewrite_next(void *owner);
-static void cycle(struct seal *seal);
+static void cycle(void *owner);
 
 /* Only a server that is set up by Weir lets go of old segments instead of using them again. */
 static bool is_ours(const struct seal *seal)
@@ -59,6 +77,7 @@ static void free_seal(struct seal *seal)
     weir_rows_free(seal->partitions);
     weir_rows_free(seal->changes);
     free(seal->newest_segment);
+    free(seal->oldest_segment);
     free(seal);
     all->seal = NULL;
 }
@@ -71,7 +90,7 @@ void orchestrator_seal_free(struct erasures *erasures)
     erasures->sealed = NULL;
 }
 
-/* Whoever waits looks again, and a new seal begins. */
+/* Lets the erasures that wait look again: a new seal begins. */
 static void give_up(struct seal *seal, const struct weir_error *err)
 {
     weir_log(WEIR_LOG_WARN, "seal of erasures interrupted, trying again", "because=\"%s\"",
@@ -94,11 +113,12 @@ static void finish(struct seal *seal)
 {
     size_t count = weir_rows_count(seal->erasures);
     WEIR_AUTO_FREE uint64_t *numbers = weir_calloc(count + 1, sizeof(*numbers));
-    const char *remark = NOT_OURS;
+    const char *remark = is_ours(seal) ? LOG_REMAINS : NOT_OURS;
+    bool has_remark = !is_ours(seal) || seal->log_remains;
     for (size_t i = 0; i < count; i++)
-        numbers[i] = (uint64_t)weir_rows_i64(seal->erasures, i, 0);
+        numbers[i] = (uint64_t)weir_rows_i64(seal->erasures, i, "number");
     const struct msg_erase_search search = {.erasures = {numbers, count},
-                                            .remarks = {&remark, is_ours(seal) ? 0 : 1},
+                                            .remarks = {&remark, has_remark},
                                             .cluster = is_ours(seal) ? seal->all->cluster : ""};
     weir_log(WEIR_LOG_INFO, "erasures sealed", "erasures=%zu cycles=%u", count, seal->cycles);
     weir_rpc_call(seal->all->context->storage, MSG_erase_search, &search, ORCHESTRATOR_ASK_MS,
@@ -107,15 +127,29 @@ static void finish(struct seal *seal)
 
 /* ---- the write-ahead log ---- */
 
+static void count_still(struct seal *seal, const char *oldest)
+{
+    bool is_still = seal->oldest_segment != NULL && strcmp(seal->oldest_segment, oldest) == 0;
+    seal->still = is_still ? seal->still + 1 : 0;
+    free(seal->oldest_segment);
+    seal->oldest_segment = weir_strdup(oldest);
+}
+
 static void on_cycled(void *owner, const struct weir_rows *rows, const struct weir_error *err)
 {
     struct seal *seal = owner;
-    if (err != NULL)
+    if (err != NULL) {
         give_up(seal, err);
-    else if (weir_rows_bool(rows, 0, 0) || seal->cycles == CYCLES_MAX)
+        return;
+    }
+    count_still(seal, weir_rows_text(rows, 0, "oldest"));
+    bool is_cycled = weir_rows_bool(rows, 0, "is_cycled");
+    seal->log_remains = !is_cycled && (seal->still == STILL_MAX || seal->cycles == CYCLES_MAX);
+    if (is_cycled || seal->log_remains)
         finish(seal);
-    else
-        cycle(seal);
+    else /* an archive may need a moment */
+        seal->timer = weir_loop_timer(seal->all->context->loop, seal->still > 0 ? AGAIN_MS : 0, 0,
+                                      cycle, seal);
 }
 
 static void on_checkpoint(void *owner, const struct weir_rows *rows, const struct weir_error *err)
@@ -126,7 +160,8 @@ static void on_checkpoint(void *owner, const struct weir_rows *rows, const struc
         give_up(seal, err);
         return;
     }
-    WEIR_AUTO_FREE char *sql = weir_format("SELECT coalesce(min(name) > '%s', false) FROM "
+    WEIR_AUTO_FREE char *sql = weir_format("SELECT coalesce(min(name) > '%s', false) AS is_cycled, "
+                                           "coalesce(min(name), '')::text AS oldest FROM "
                                            "pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$'",
                                            seal->newest_segment);
     weir_db_errand_run(seal->errand, sql, on_cycled, seal);
@@ -143,8 +178,10 @@ static void on_switched(void *owner, const struct weir_rows *rows, const struct 
 }
 
 /* The checkpoint removes what lies before it; its own record makes the next switch possible. */
-static void cycle(struct seal *seal)
+static void cycle(void *owner)
 {
+    struct seal *seal = owner;
+    seal->timer = 0;
     seal->cycles++;
     weir_db_errand_run(seal->errand, "SELECT pg_switch_wal()::text", on_switched, seal);
 }
@@ -157,7 +194,7 @@ static void on_newest(void *owner, const struct weir_rows *rows, const struct we
         give_up(seal, err);
         return;
     }
-    seal->newest_segment = weir_strdup(weir_rows_text(rows, 0, 0));
+    seal->newest_segment = weir_strdup(weir_rows_text(rows, 0, "name"));
     cycle(seal);
 }
 
@@ -166,22 +203,68 @@ static void cycle_log(struct seal *seal)
     if (is_ours(seal))
         weir_db_errand_run(
             seal->errand,
-            "SELECT max(name)::text FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$'", on_newest,
-            seal);
+            "SELECT max(name)::text AS name FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$'",
+            on_newest, seal);
     else
         finish(seal);
 }
 
 /* ---- tables ---- */
 
-/* No statement has left dead rows in it since it was rewritten, and no transaction was rolled back: that leaves some
- * anywhere. */
+/* The row of the newest seal's table or partition with this name; its count: there is none, it was made later. */
+static size_t find_before(const struct weir_rows *before, const char *name)
+{
+    size_t i = 0;
+    while (i < weir_rows_count(before) && strcmp(weir_rows_text(before, i, "name"), name) != 0)
+        i++;
+    return i;
+}
+
+/* Some transaction was rolled back, which leaves dead rows where it had inserted some. */
+static bool may_hold_rolled_back(const struct weir_rows *now, size_t table,
+                                 const struct weir_rows *before, size_t at)
+{
+    bool is_new = at == weir_rows_count(before);
+    int64_t inserts = is_new ? 0 : weir_rows_i64(before, at, "inserts");
+    return weir_rows_i64(now, table, "rollbacks") != weir_rows_i64(before, 0, "rollbacks") &&
+           weir_rows_i64(now, table, "inserts") != inserts;
+}
+
+/* A statement may have left dead rows in it since it was rewritten. */
 static bool is_touched(const struct seal *seal, size_t table)
 {
     const struct weir_rows *now = seal->changes, *before = seal->all->sealed;
-    int64_t changes = weir_rows_i64(now, table, 1);
-    return before == NULL || changes < 0 || weir_rows_i64(before, table, 1) != changes ||
-           weir_rows_i64(before, table, 2) != weir_rows_i64(now, table, 2);
+    int64_t changes = weir_rows_i64(now, table, "changes");
+    if (before == NULL || weir_rows_count(before) == 0 || changes < 0)
+        return true;
+    size_t at = find_before(before, weir_rows_text(now, table, "name"));
+    bool is_new = at == weir_rows_count(before);
+    return changes != (is_new ? 0 : weir_rows_i64(before, at, "changes")) ||
+           weir_rows_i64(now, table, "counted_since") !=
+               weir_rows_i64(before, 0, "counted_since") ||
+           may_hold_rolled_back(now, table, before, at);
+}
+
+static void go_on(struct seal *seal)
+{
+    int64_t took_ms = weir_now_ms() - seal->began_ms;
+    int64_t wait_ms = took_ms > BREATH_MS ? BREATH_MS : 0;
+    if (seal->is_rewritten && seal->partition < weir_rows_count(seal->partitions))
+        seal->partition++;
+    else if (seal->is_rewritten)
+        seal->table++;
+    seal->timer = weir_loop_timer(seal->all->context->loop, seal->is_rewritten ? wait_ms : AGAIN_MS,
+                                  0, rewrite_next, seal);
+}
+
+static void on_turn_end(void *owner, const struct weir_rows *rows, const struct weir_error *err)
+{
+    struct seal *seal = owner;
+    (void)rows;
+    if (err != NULL)
+        give_up(seal, err);
+    else
+        go_on(seal);
 }
 
 /* One that somebody works with is tried again; so is one that an older row version is still read from. */
@@ -189,24 +272,38 @@ static void on_rewritten(void *owner, const struct weir_rows *rows, const struct
 {
     struct seal *seal = owner;
     (void)rows;
-    if (err != NULL && err->status != WEIR_UNAVAILABLE) {
+    seal->is_rewritten = err == NULL;
+    if (err != NULL && err->status != WEIR_UNAVAILABLE)
         give_up(seal, err);
-        return;
-    }
-    if (err == NULL && seal->partition < weir_rows_count(seal->partitions))
-        seal->partition++;
-    else if (err == NULL)
-        seal->table++;
-    seal->timer = weir_loop_timer(seal->all->context->loop, err == NULL ? 0 : AGAIN_MS, 0,
-                                  rewrite_next, seal);
+    else
+        weir_db_errand_run(seal->errand, WEIR_DB_ONLY_TURN_END, on_turn_end, seal);
 }
 
-/* Statistics hold common values in clear: those of this table are made anew, and their own table comes last. */
+/* Statistics hold common values in clear: those of this table are made again, and their own table comes last. One that
+ * was dropped meanwhile has gone with all it held. */
+static void on_turn(void *owner, const struct weir_rows *rows, const struct weir_error *err)
+{
+    struct seal *seal = owner;
+    WEIR_AUTO_FREE char *sql = weir_format("VACUUM (FULL, ANALYZE) %s", seal->rewriting);
+    if (err != NULL && err->status == WEIR_UNAVAILABLE)
+        go_on(seal);
+    else if (err != NULL)
+        give_up(seal, err);
+    else if (weir_rows_bool(rows, 0, "is_there"))
+        weir_db_errand_run(seal->errand, sql, on_rewritten, seal);
+    else
+        on_rewritten(seal, NULL, NULL);
+}
+
 static void rewrite(struct seal *seal, const char *table)
 {
-    WEIR_AUTO_FREE char *sql = weir_format("VACUUM (FULL, ANALYZE) %s", table);
+    WEIR_AUTO_FREE char *sql =
+        weir_format(WEIR_DB_ONLY_TURN ", to_regclass('%s') IS NOT NULL AS is_there", table);
+    seal->rewriting = table;
+    seal->is_rewritten = false;
     seal->is_any_rewritten = true;
-    weir_db_errand_run(seal->errand, sql, on_rewritten, seal);
+    seal->began_ms = weir_now_ms();
+    weir_db_errand_run(seal->errand, sql, on_turn, seal);
 }
 
 static void end_rewriting(struct seal *seal)
@@ -222,13 +319,13 @@ static void rewrite_next(void *owner)
     size_t count = weir_rows_count(seal->changes);
     seal->timer = 0;
     if (seal->partition < weir_rows_count(seal->partitions)) {
-        rewrite(seal, weir_rows_text(seal->partitions, seal->partition, 0));
+        rewrite(seal, weir_rows_text(seal->partitions, seal->partition, "name"));
         return;
     }
     while (seal->table < count && !is_touched(seal, seal->table))
         seal->table++;
     if (seal->table < count)
-        rewrite(seal, weir_rows_text(seal->changes, seal->table, 0));
+        rewrite(seal, weir_rows_text(seal->changes, seal->table, "name"));
     else if (seal->table == count && seal->is_any_rewritten && is_ours(seal))
         rewrite(seal, "pg_catalog.pg_statistic");
     else
@@ -237,7 +334,7 @@ static void rewrite_next(void *owner)
 
 /* ---- the beginning ---- */
 
-/* Of chunks, the partitions that were touched are known one by one. */
+/* Names of the tables to rewrite; of chunks, the partitions that were touched are known one by one. */
 static char *tables_to_seal(void)
 {
     WEIR_AUTO_BUF names = {0};

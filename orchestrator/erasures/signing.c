@@ -12,42 +12,45 @@ enum { HASH_BYTES = 32, SIGNATURE_TEXT = 2 * crypto_sign_BYTES };
 
 /* ---- the key ---- */
 
-void receipt_key_fini(struct receipt_key *key)
+void orchestrator_receipt_key_fini(struct receipt_key *key)
 {
-    sodium_memzero(key, sizeof *key);
+    sodium_memzero(key, sizeof(*key));
 }
 
-void receipt_key_derive(const uint8_t seed[WEIR_KEY_BYTES], struct receipt_key *ret_key)
+void orchestrator_receipt_key_derive(const uint8_t seed[WEIR_KEY_BYTES],
+                                     struct receipt_key *ret_key)
 {
     static_assert(WEIR_KEY_BYTES == crypto_sign_SEEDBYTES, "a key file holds the seed");
     uint8_t public_half[crypto_sign_PUBLICKEYBYTES];
     (void)crypto_sign_seed_keypair(public_half, ret_key->secret, seed); /* cannot fail */
-    weir_hex(public_half, sizeof public_half, ret_key->text);
+    weir_hex(public_half, sizeof(public_half), ret_key->text);
 }
 
-void receipt_key_check(const uint8_t seed[WEIR_KEY_BYTES], char ret_check[WEIR_KEY_CHECK_MAX])
+void orchestrator_receipt_key_check(const uint8_t seed[WEIR_KEY_BYTES],
+                                    char ret_check[WEIR_KEY_CHECK_MAX])
 {
     struct receipt_key key;
-    receipt_key_derive(seed, &key);
-    memcpy(ret_check, key.text, sizeof key.text);
-    receipt_key_fini(&key);
+    orchestrator_receipt_key_derive(seed, &key);
+    memcpy(ret_check, key.text, sizeof(key.text));
+    orchestrator_receipt_key_fini(&key);
 }
 
 /* ---- hash and signature ---- */
 
-/* Of the object without `hash` and `signature`. */
+/* Hash of the object without `hash` and `signature`. */
 static void hash_body(const json_t *body, char ret_hash[RECEIPT_HASH_MAX])
 {
     unsigned char hash[HASH_BYTES];
     char *compact = json_dumps(body, JSON_COMPACT | JSON_SORT_KEYS);
     weir_require(compact != NULL);
-    (void)crypto_generichash(hash, sizeof hash, (const unsigned char *)compact, strlen(compact),
+    (void)crypto_generichash(hash, sizeof(hash), (const unsigned char *)compact, strlen(compact),
                              NULL, 0);
-    weir_hex(hash, sizeof hash, ret_hash);
+    weir_hex(hash, sizeof(hash), ret_hash);
     free(compact);
 }
 
-void receipt_sign(json_t *body, const struct receipt_key *key, char ret_hash[RECEIPT_HASH_MAX])
+void orchestrator_receipt_sign(json_t *body, const struct receipt_key *key,
+                               char ret_hash[RECEIPT_HASH_MAX])
 {
     uint8_t signature[crypto_sign_BYTES];
     char text[SIGNATURE_TEXT + 1];
@@ -55,7 +58,7 @@ void receipt_sign(json_t *body, const struct receipt_key *key, char ret_hash[REC
     hash_body(body, ret_hash);
     (void)crypto_sign_detached(signature, NULL, (const unsigned char *)ret_hash, strlen(ret_hash),
                                key->secret);
-    weir_hex(signature, sizeof signature, text);
+    weir_hex(signature, sizeof(signature), text);
     json_object_set_new(body, "hash", json_string(ret_hash));
     json_object_set_new(body, "signature", json_string(text));
 }
@@ -64,12 +67,12 @@ static bool is_signed(const struct receipt_claims *claims, const char *signature
 {
     uint8_t public_half[crypto_sign_PUBLICKEYBYTES], bytes[crypto_sign_BYTES];
     size_t key_size = 0, size = 0;
-    return sodium_hex2bin(public_half, sizeof public_half, claims->key, strlen(claims->key), NULL,
+    return sodium_hex2bin(public_half, sizeof(public_half), claims->key, strlen(claims->key), NULL,
                           &key_size, NULL) == 0 &&
-           key_size == sizeof public_half &&
-           sodium_hex2bin(bytes, sizeof bytes, signature, strlen(signature), NULL, &size, NULL) ==
+           key_size == sizeof(public_half) &&
+           sodium_hex2bin(bytes, sizeof(bytes), signature, strlen(signature), NULL, &size, NULL) ==
                0 &&
-           size == sizeof bytes &&
+           size == sizeof(bytes) &&
            crypto_sign_verify_detached(bytes, (const unsigned char *)claims->hash,
                                        strlen(claims->hash), public_half) == 0;
 }
@@ -123,7 +126,7 @@ static enum weir_status check(json_t *body, const struct receipt_claims *claims,
 {
     char hash[RECEIPT_HASH_MAX];
     const char *text = json_string_value(json_object_get(body, "signature"));
-    WEIR_AUTO_FREE char *signature = weir_strdup(text ? text : "");
+    WEIR_AUTO_FREE char *signature = weir_strdup(text != NULL ? text : "");
     json_object_del(body, "hash");
     json_object_del(body, "signature");
     hash_body(body, hash);
@@ -133,8 +136,9 @@ static enum weir_status check(json_t *body, const struct receipt_claims *claims,
     return check_signature(claims, signature, err);
 }
 
-enum weir_status receipt_read(struct weir_bytes text, struct receipt_claims *ret_claims,
-                              struct weir_error *err)
+enum weir_status orchestrator_receipt_read(struct weir_bytes text,
+                                           struct receipt_claims *ret_claims,
+                                           struct weir_error *err)
 {
     struct receipt_claims claims;
     json_error_t mistake;

@@ -1,4 +1,4 @@
-/* What a receipt of an erasure is to those who make it and to those who were given one: JSON that carries the hash of
+/* The receipt of an erasure, for those who make it and those who were given one: JSON that carries the hash of
  * its content, the hash of the receipt before it, and a signature by the key of the platform that made it. */
 #ifndef ORCHESTRATOR_ERASURES_SIGNING_H
 #define ORCHESTRATOR_ERASURES_SIGNING_H
@@ -23,14 +23,16 @@ struct receipt_key {
     char text[RECEIPT_KEY_MAX]; /* the public half, hexadecimal */
 };
 
-/* From the bytes of its file. Wipe it with receipt_key_fini(). */
-void receipt_key_derive(const uint8_t seed[WEIR_KEY_BYTES], struct receipt_key *ret_key);
-void receipt_key_fini(struct receipt_key *key);
+/* From the bytes of its file. Wipe it with orchestrator_receipt_key_fini(). */
+void orchestrator_receipt_key_derive(const uint8_t seed[WEIR_KEY_BYTES],
+                                     struct receipt_key *ret_key);
+void orchestrator_receipt_key_fini(struct receipt_key *key);
 /* The public half, as check value of the file. */
-weir_key_check_fn receipt_key_check;
+weir_key_check_fn orchestrator_receipt_key_check;
 
 /* Adds `public_key`, then `hash` of all of that, then its `signature`; `hash` is told, too. */
-void receipt_sign(json_t *body, const struct receipt_key *key, char ret_hash[RECEIPT_HASH_MAX]);
+void orchestrator_receipt_sign(json_t *body, const struct receipt_key *key,
+                               char ret_hash[RECEIPT_HASH_MAX]);
 
 /* Hash, predecessor and key that a receipt names. */
 struct receipt_claims {
@@ -41,7 +43,8 @@ struct receipt_claims {
 /* CORRUPT when it is none, when its hash is not that of its content, or its signature not that of
  * its key. A receipt without key and signature passes: whether that may be, and whose the key is,
  * is for the caller to decide. Pure. */
-enum weir_status receipt_read(struct weir_bytes text, struct receipt_claims *ret_claims,
-                              struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_receipt_read(struct weir_bytes text,
+                                           struct receipt_claims *ret_claims,
+                                           struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -71,8 +71,9 @@ static enum weir_status note_model(struct erasure_batch *batch, const struct lin
 {
     const char *action = action_for(batch->all->pipelines, seen);
     struct stored_model model = {0};
-    json_array_append_new(models, json_pack("{ss,ss,sI}", "model", seen->model, "action", action,
-                                            "samples", (json_int_t)seen->count));
+    json_array_append_new(models,
+                          JSON_FIELDS(JSON_TEXT("model", seen->model), JSON_TEXT("action", action),
+                                      JSON_NUMBER("samples", seen->count)));
     enum weir_status status = orchestrator_model_get(batch->context, seen->model, &model, err);
     if (status == WEIR_OK)
         status = note(batch, &model, action, err);
@@ -87,7 +88,7 @@ struct traced {
     int64_t erasures; /* in the batch */
 };
 
-/* What was merely influenced is told, and left as it is. */
+/* Commits what was traced. Models that were merely influenced are told, and left as they are. */
 static enum weir_status effect_traced(struct erasure_batch *batch, const void *what,
                                       struct weir_error *err)
 {
@@ -101,18 +102,19 @@ static enum weir_status effect_traced(struct erasure_batch *batch, const void *w
         if (seen->live && seen->through == NULL)
             status = note_model(batch, seen, models, err);
         else if (seen->live)
-            json_array_append_new(
-                influenced, json_pack("{ss,ss}", "model", seen->model, "through", seen->through));
+            json_array_append_new(influenced, JSON_FIELDS(JSON_TEXT("model", seen->model),
+                                                          JSON_TEXT("through", seen->through)));
     }
     if (status != WEIR_OK) {
         json_decref(models);
         json_decref(influenced);
         return status;
     }
-    return erasure_tell(batch, "traced", NULL,
-                        json_pack("{sI,so,so}", "erasures", (json_int_t)traced->erasures, "models",
-                                  models, "influenced", influenced),
-                        err);
+    return orchestrator_erasure_tell(batch, "traced", NULL,
+                                     JSON_FIELDS(JSON_NUMBER("erasures", traced->erasures),
+                                                 JSON_NEW("models", models),
+                                                 JSON_NEW("influenced", influenced)),
+                                     err);
 }
 
 /* Whatever is in force now belongs to it: its number may still change. */
@@ -123,32 +125,33 @@ static enum weir_status gather(struct erasure_batch *batch, struct traced *trace
     struct id_blocks ids = {0};
     enum weir_status status = DB_RUN(batch->context->db, Q_erasure_batch_first, &first, err);
     if (status == WEIR_OK) {
-        batch->number = weir_rows_i64(first, 0, 0);
-        traced->erasures = weir_rows_i64(first, 0, 1);
+        batch->number = weir_rows_i64(first, 0, "number");
+        traced->erasures = weir_rows_i64(first, 0, "count");
         status = orchestrator_lineage_of_batch(batch->context, 0, &ids, err);
     }
     if (status == WEIR_OK)
         status = orchestrator_lineage_ask(batch->context, &ids, &traced->answer, err);
-    id_blocks_fini(&ids);
+    orchestrator_id_blocks_fini(&ids);
     return status;
 }
 
-void erasure_trace(struct erasure_batch *batch)
+void orchestrator_erasure_trace(struct erasure_batch *batch)
 {
     struct weir_error err;
     struct traced traced = {0};
     if (!orchestrator_pipelines_make_way(batch->all->pipelines))
         return; /* orchestrator_pipelines_look_again() brings us back */
-    if (erasures_still_come(batch->all)) {
-        erasure_begin_after(batch, ORCHESTRATOR_POLL_MS);
+    if (orchestrator_erasures_still_come(batch->all)) {
+        orchestrator_erasure_begin_after(batch, ORCHESTRATOR_POLL_MS);
         return;
     }
     enum weir_status status = gather(batch, &traced, &err);
     if (status == WEIR_OK && traced.erasures == 0)
-        erasures_reload(batch->all); /* it was closed: an answer of Postgres was lost */
+        orchestrator_erasures_reload(
+            batch->all); /* it was closed: an answer of Postgres was lost */
     else if (status == WEIR_OK)
-        erasure_advance(batch, ERASURE_ON_TRACED, effect_traced, &traced);
+        orchestrator_erasure_advance(batch, ERASURE_ON_TRACED, effect_traced, &traced);
     else
-        erasure_trouble(batch, &err);
+        orchestrator_erasure_trouble(batch, &err);
     orchestrator_lineage_answer_fini(&traced.answer);
 }

@@ -3,6 +3,7 @@
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/erasures/erasure_state.h"
+#include "orchestrator/models/content.h"
 #include "orchestrator/models/lineage.h"
 #include "orchestrator/models/retention.h"
 #include "orchestrator/models/store.h"
@@ -36,7 +37,8 @@ static enum weir_status each_old(struct erasure_batch *batch, old_model_fn *act,
         DB_RUN(batch->context->db, Q_erasure_models, &rows, err, DB_I64(batch->number));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         struct stored_model model = {0};
-        status = orchestrator_model_get(batch->context, weir_rows_text(rows, i, 0), &model, err);
+        status =
+            orchestrator_model_get(batch->context, weir_rows_text(rows, i, "model"), &model, err);
         if (status == WEIR_OK && !orchestrator_model_is_live(&model))
             status = act(batch->context, &model, err);
         orchestrator_model_fini(&model);
@@ -56,8 +58,8 @@ static enum weir_status remove_old(struct erasure_batch *batch, struct weir_erro
 static bool is_kept(const struct weir_rows *models, const char *model)
 {
     for (size_t i = 0; i < weir_rows_count(models); i++)
-        if (strcmp(weir_rows_text(models, i, 3), "keep") == 0 &&
-            strcmp(weir_rows_text(models, i, 0), model) == 0)
+        if (strcmp(weir_rows_text(models, i, "action"), "keep") == 0 &&
+            strcmp(weir_rows_text(models, i, "model"), model) == 0)
             return true;
     return false;
 }
@@ -88,7 +90,7 @@ enum weir_status orchestrator_erasure_seen_by(struct context *context, int64_t n
         status = DB_RUN(context->db, Q_erasure_models_of, &models, err, DB_I64(number));
     if (status == WEIR_OK)
         status = find_seeing(context, &ids, models, ret_model, err);
-    id_blocks_fini(&ids);
+    orchestrator_id_blocks_fini(&ids);
     return status;
 }
 
@@ -106,7 +108,7 @@ static enum weir_status check_lineage(struct erasure_batch *batch, struct weir_e
     if (status == WEIR_OK && model != NULL)
         status = weir_fail(err, WEIR_INTERNAL,
                            "model %s has seen erased samples and is still there", model);
-    id_blocks_fini(&ids);
+    orchestrator_id_blocks_fini(&ids);
     return status;
 }
 
@@ -122,28 +124,28 @@ static void on_scores_counted(struct erasure_batch *batch, uint64_t samples)
                         samples);
     batch->is_checked = status == WEIR_OK;
     if (status == WEIR_OK)
-        erasure_write_receipts(batch);
+        orchestrator_erasure_write_receipts(batch);
     else
-        erasure_trouble(batch, &err);
+        orchestrator_erasure_trouble(batch, &err);
 }
 
-void erasure_verify(struct erasure_batch *batch)
+void orchestrator_erasure_verify(struct erasure_batch *batch)
 {
     struct weir_error err;
     bool measuring = false;
     if (batch->is_checked) {
-        erasure_write_receipts(batch);
+        orchestrator_erasure_write_receipts(batch);
         return;
     }
     enum weir_status status = remove_old(batch, &err);
     if (status == WEIR_OK)
         status = check_lineage(batch, &err);
     if (status == WEIR_OK)
-        status = erasure_measure(batch, &measuring, &err);
+        status = orchestrator_erasure_measure(batch, &measuring, &err);
     if (status != WEIR_OK) {
-        erasure_trouble(batch, &err);
+        orchestrator_erasure_trouble(batch, &err);
         return;
     }
     if (!measuring) /* else it comes back here */
-        erasure_count_scores(batch, on_scores_counted);
+        orchestrator_erasure_count_scores(batch, on_scores_counted);
 }

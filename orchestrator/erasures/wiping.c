@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "orchestrator/runs/run_watch.h"
+#include "orchestrator/values/json_object.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -28,15 +29,15 @@ struct wiping {
     json_t *newest;            /* of the newest that is done */
 };
 
-struct wiping *wiping_new(struct context *context, const struct run_watch *watch)
+struct wiping *orchestrator_wiping_new(struct context *context, const struct run_watch *watch)
 {
-    struct wiping *wiping = weir_calloc(1, sizeof *wiping);
+    struct wiping *wiping = weir_calloc(1, sizeof(*wiping));
     wiping->context = context;
     wiping->watch = watch;
     return wiping;
 }
 
-void wiping_free(struct wiping *wiping)
+void orchestrator_wiping_free(struct wiping *wiping)
 {
     if (wiping == NULL)
         return;
@@ -59,7 +60,7 @@ static void note(struct wiping *wiping, const char *process, const char *why)
         json_array_append_new(wiping->wiped, json_string(process));
     else
         json_array_append_new(wiping->not_wiped,
-                              json_pack("{ss,ss}", "process", process, "why", why));
+                              JSON_FIELDS(JSON_TEXT("process", process), JSON_TEXT("why", why)));
 }
 
 /* ---- the end ---- */
@@ -83,12 +84,13 @@ static void finish(void *owner)
     weir_db_renew(wiping->context->db);
     weir_memory_wipe_stack();
     note(wiping, "orchestrator", weir_memory_wipes() ? NULL : WIPES_NOTHING);
-    run_watch_each(wiping->watch, note_trainer, wiping);
+    orchestrator_run_watch_each(wiping->watch, note_trainer, wiping);
     note(
         wiping, "postgres",
         "its shared buffers keep pages until others take their place, or until it is started again");
     json_decref(wiping->newest);
-    wiping->newest = json_pack("{so,so}", "wiped", wiping->wiped, "not_wiped", wiping->not_wiped);
+    wiping->newest =
+        JSON_FIELDS(JSON_NEW("wiped", wiping->wiped), JSON_NEW("not_wiped", wiping->not_wiped));
     wiping->wiped = wiping->not_wiped = NULL;
     wiping->done = wiping->running;
     wiping->running = 0;
@@ -190,7 +192,7 @@ static void begin(void *owner)
 
 /* ---- what erasures see ---- */
 
-uint64_t wiping_wanted(struct wiping *wiping)
+uint64_t orchestrator_wiping_wanted(struct wiping *wiping)
 {
     if (wiping->running == 0 && wiping->wanted == wiping->done)
         schedule(wiping, 0, begin);
@@ -198,12 +200,12 @@ uint64_t wiping_wanted(struct wiping *wiping)
     return wiping->wanted;
 }
 
-bool wiping_is_done(const struct wiping *wiping, uint64_t number)
+bool orchestrator_wiping_is_done(const struct wiping *wiping, uint64_t number)
 {
     return wiping->done >= number;
 }
 
-json_t *wiping_json(const struct wiping *wiping)
+json_t *orchestrator_wiping_json(const struct wiping *wiping)
 {
     return json_deep_copy(wiping->newest);
 }

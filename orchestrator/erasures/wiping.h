@@ -12,12 +12,12 @@
 struct wiping;
 struct run_watch;
 
-struct wiping *wiping_new(struct context *context, const struct run_watch *watch);
-void wiping_free(struct wiping *wiping);
+struct wiping *orchestrator_wiping_new(struct context *context, const struct run_watch *watch);
+void orchestrator_wiping_free(struct wiping *wiping);
 /* A wipe that begins from now on; its number. */
-uint64_t wiping_wanted(struct wiping *wiping);
-bool wiping_is_done(const struct wiping *wiping, uint64_t number);
+uint64_t orchestrator_wiping_wanted(struct wiping *wiping);
+bool orchestrator_wiping_is_done(const struct wiping *wiping, uint64_t number);
 /* {`wiped`: names, `not_wiped`: list of {`process`, `why`}} of the newest wipe, the caller's. */
-json_t *wiping_json(const struct wiping *wiping);
+json_t *orchestrator_wiping_json(const struct wiping *wiping);
 
 #endif

@@ -12,7 +12,7 @@ static const char DROPPED[] = "this text was dropped by an erasure: it may have 
 
 static bool is_erased(const struct id_blocks *ids, uint64_t id)
 {
-    const struct id_block *block = id_blocks_find(ids, (int64_t)(id >> WEIR_ROW_BITS));
+    const struct id_block *block = orchestrator_id_blocks_find(ids, (int64_t)(id >> WEIR_ROW_BITS));
     return block != NULL && weir_bits_get(&block->rows, weir_sample_row(id));
 }
 
@@ -48,17 +48,18 @@ static enum weir_status rewrite_texts(struct context *context, const struct weir
 {
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(texts); i++) {
-        const char *text = weir_rows_text(texts, i, 1);
+        const char *text = weir_rows_text(texts, i, "json");
         WEIR_AUTO_FREE char *left = without_words(text, ids);
         if (!weir_str_equal(left, text))
-            status = DB_RUN(context->db, query, NULL, err, DB_I64(weir_rows_i64(texts, i, 0)),
-                            DB_TEXT(left));
+            status = DB_RUN(context->db, query, NULL, err,
+                            DB_I64(weir_rows_i64(texts, i, "number")), DB_TEXT(left));
     }
     return status;
 }
 
-enum weir_status erasure_forget_words(struct erasures *erasures, const struct id_blocks *ids,
-                                      struct weir_error *err)
+enum weir_status orchestrator_erasure_forget_words(struct erasures *erasures,
+                                                   const struct id_blocks *ids,
+                                                   struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) audits = NULL;
     WEIR_AUTO(weir_rows) events = NULL;

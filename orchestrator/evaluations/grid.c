@@ -17,7 +17,7 @@ enum weir_status orchestrator_grid_init(struct grid *grid, const struct grid_opt
     return status;
 }
 
-/* The last boundary that is not behind `time_us`: of a long enough run of them that ends behind it. */
+/* The last boundary that is not after `time_us`: of a long enough run of them that ends after it. */
 static int64_t boundary_before(const struct orchestrator_period *every, int64_t time_us)
 {
     const int64_t longest_month_us = INT64_C(31) * 86400 * 1000000;

@@ -2,7 +2,7 @@
 #include "orchestrator/evaluations/plan.h"
 
 struct plan {
-    const struct evaluation_wish *wish;
+    const struct evaluation_request *request;
     const struct evaluation_stream *stream;
     const struct evaluation_scope *scope;
     evaluation_planned_fn *planned;
@@ -16,7 +16,7 @@ static void want(const struct plan *plan, size_t model, struct evaluation_interv
         plan->planned(plan->owner, model, interval);
 }
 
-/* How many models were trained on nothing at `time_us` or later. */
+/* Number of models that were trained on nothing at `time_us` or later. */
 static size_t models_before(const struct evaluation_stream *stream, int64_t time_us)
 {
     size_t low = 0;
@@ -37,7 +37,7 @@ static size_t models_before(const struct evaluation_stream *stream, int64_t time
 static size_t plan_interval(const struct plan *plan, struct evaluation_interval interval,
                             size_t known)
 {
-    unsigned models = plan->wish->models;
+    unsigned models = plan->request->models;
     size_t before = models_before(plan->stream, interval.from);
     bool decided = plan->stream->ended || before < plan->stream->count;
     if ((models & MODELS_MATRIX) != 0) {
@@ -47,8 +47,8 @@ static size_t plan_interval(const struct plan *plan, struct evaluation_interval 
     }
     for (size_t i = known; (models & MODELS_NEXT) != 0 && i < before; i++)
         want(plan, i, interval);
-    bool told = (models & MODELS_NEXT) != 0 && known < before;
-    if ((models & MODELS_ACTIVE) != 0 && before > 0 && decided && !told)
+    bool reported = (models & MODELS_NEXT) != 0 && known < before;
+    if ((models & MODELS_ACTIVE) != 0 && before > 0 && decided && !reported)
         want(plan, before - 1, interval);
     if ((models & MODELS_TRAINED) != 0 && before < plan->stream->count)
         want(plan, before, interval);
@@ -59,7 +59,7 @@ static void plan_intervals(const struct plan *plan)
 {
     struct evaluation_intervals intervals = {0};
     size_t known = 0;
-    plan->wish->strategy->intervals(plan->wish->state, plan->stream, &intervals);
+    plan->request->strategy->intervals(plan->request->state, plan->stream, &intervals);
     for (size_t i = 0; i < intervals.count; i++)
         known = plan_interval(plan, intervals.at[i], known);
     orchestrator_intervals_fini(&intervals);
@@ -69,19 +69,20 @@ static void plan_models(const struct plan *plan)
 {
     for (size_t model = 0; model < plan->stream->count; model++) {
         struct evaluation_intervals intervals = {0};
-        plan->wish->strategy->intervals_of(plan->wish->state, plan->stream, model, &intervals);
+        plan->request->strategy->intervals_of(plan->request->state, plan->stream, model,
+                                              &intervals);
         for (size_t i = 0; i < intervals.count; i++)
             want(plan, model, intervals.at[i]);
         orchestrator_intervals_fini(&intervals);
     }
 }
 
-void orchestrator_plan(const struct evaluation_wish *wish, const struct evaluation_stream *stream,
-                       const struct evaluation_scope *scope, evaluation_planned_fn *planned,
-                       void *owner)
+void orchestrator_plan(const struct evaluation_request *request,
+                       const struct evaluation_stream *stream, const struct evaluation_scope *scope,
+                       evaluation_planned_fn *planned, void *owner)
 {
-    const struct plan plan = {wish, stream, scope, planned, owner};
-    if (wish->strategy->intervals != NULL)
+    const struct plan plan = {request, stream, scope, planned, owner};
+    if (request->strategy->intervals != NULL)
         plan_intervals(&plan);
     else
         plan_models(&plan);

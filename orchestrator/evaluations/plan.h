@@ -16,16 +16,16 @@ enum evaluation_models {
     MODELS_MATRIX = 8,
 };
 
-/* What is wanted of a plan now. A task is left out while its interval is not over, and unless its model is one of
- * the newer ones or its interval has come to its end lately; who was active in an interval is left open
- * until a model ends behind its beginning. */
+/* The part of a plan that is wanted now. A task is left out while its interval is not over, and unless its model is one
+ * of the newer ones or its interval ended lately; which model was active in an interval is left open until a model ends
+ * after its beginning. */
 struct evaluation_scope {
     size_t first_model; /* this model and later ones */
     int64_t over_since; /* intervals that end after this */
     int64_t now;        /* and not after this */
 };
 
-struct evaluation_wish {
+struct evaluation_request {
     const struct evaluation_strategy *strategy;
     const void *state;
     unsigned models; /* enum evaluation_models */
@@ -33,8 +33,8 @@ struct evaluation_wish {
 
 /* `model` is an index in the stream. No pair is told twice. */
 typedef void evaluation_planned_fn(void *owner, size_t model, struct evaluation_interval interval);
-void orchestrator_plan(const struct evaluation_wish *wish, const struct evaluation_stream *stream,
-                       const struct evaluation_scope *scope, evaluation_planned_fn *planned,
-                       void *owner);
+void orchestrator_plan(const struct evaluation_request *request,
+                       const struct evaluation_stream *stream, const struct evaluation_scope *scope,
+                       evaluation_planned_fn *planned, void *owner);
 
 #endif

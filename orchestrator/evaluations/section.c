@@ -21,22 +21,23 @@ struct evaluation_section {
 };
 
 static const struct cfg_key KEYS[] = {
-    CFG_TEXT(struct evaluation_section, name, .required = true, .doc = "what results are called"),
+    CFG_TEXT(struct evaluation_section, name, .required = true, .doc = "name of the results"),
     CFG_TEXT(
         struct evaluation_section, on, .fallback = "new",
         .doc =
             "new: samples of the stream; holdout: of these, the ones that datasets[].holdout keeps from all "
             "training; or one of the pipeline's datasets by its name: of these, its own"),
-    CFG_TEXT(struct evaluation_section, strategy, .fallback = "slicing",
-             .doc = "which intervals of event time: one of those below, whose keys stand beside "
-                    "these"),
+    CFG_TEXT(
+        struct evaluation_section, strategy, .fallback = "slicing",
+        .doc =
+            "intervals of event time: one of the strategies below, whose keys stand beside these"),
     CFG_TEXTS(
         struct evaluation_section, models,
         .doc =
-            "which models on which intervals, one or several: next (each model on the first "
-            "interval that begins after its newest sample), active (on each interval the newest "
-            "model that had seen nothing of it), trained (the one after that), matrix (every model "
-            "on every interval); [next, active] if nothing is said; not with offset"),
+            "models for each interval, one or several: next (each model on the first interval that "
+            "begins after its newest sample), active (on each interval the newest model that had "
+            "seen nothing of it), trained (the one after that), matrix (every model on every "
+            "interval); by default [next, active]; not with offset"),
     CFG_CHOICE(
         struct evaluation_section, when, .fallback = "after_training", .choices = WHEN,
         .doc = "after_training: as soon as a model and its interval are there, and what is left "
@@ -49,14 +50,14 @@ static const struct cfg_key KEYS[] = {
 static enum weir_status read_models(struct orchestrator_evaluation *evaluation,
                                     const struct cfg_texts *models, struct weir_error *err)
 {
-    struct evaluation_wish *wish = &evaluation->wish;
-    if (models->count > 0 && wish->strategy->intervals == NULL) {
+    struct evaluation_request *request = &evaluation->request;
+    if (models->count > 0 && request->strategy->intervals == NULL) {
         return weir_yaml_fail(models->node, err,
                               "evaluation.models: %s has intervals of each model: expected nothing",
-                              wish->strategy->name);
+                              request->strategy->name);
     }
     if (models->count == 0)
-        wish->models = MODELS_NEXT | MODELS_ACTIVE;
+        request->models = MODELS_NEXT | MODELS_ACTIVE;
     for (size_t i = 0; i < models->count; i++) {
         const char *name = weir_yaml_text(weir_yaml_at(models->node, i));
         size_t at = 0;
@@ -68,7 +69,7 @@ static enum weir_status read_models(struct orchestrator_evaluation *evaluation,
                 "evaluation.models: expected next, active, trained or matrix, found "
                 "'%.40s'",
                 name == NULL ? "" : name);
-        wish->models |= 1U << at;
+        request->models |= 1U << at;
     }
     return WEIR_OK;
 }
@@ -111,7 +112,8 @@ enum weir_status orchestrator_evaluation_read(const struct weir_yaml_node *node,
     evaluation->section = opened.memory;
     evaluation->options = opened.options;
     evaluation->state = weir_calloc(1, strategy->state_size);
-    evaluation->wish = (struct evaluation_wish){.strategy = strategy, .state = evaluation->state};
+    evaluation->request =
+        (struct evaluation_request){.strategy = strategy, .state = evaluation->state};
     evaluation->name = section->name;
     evaluation->holdout = strcmp(section->on, "holdout") == 0;
     evaluation->dataset =
@@ -125,8 +127,8 @@ enum weir_status orchestrator_evaluation_read(const struct weir_yaml_node *node,
 
 void orchestrator_evaluation_fini(struct orchestrator_evaluation *evaluation)
 {
-    if (evaluation->state != NULL && evaluation->wish.strategy->fini != NULL)
-        evaluation->wish.strategy->fini(evaluation->state);
+    if (evaluation->state != NULL && evaluation->request.strategy->fini != NULL)
+        evaluation->request.strategy->fini(evaluation->state);
     for (size_t i = 0; i < ORCHESTRATOR_METRICS_MAX; i++)
         orchestrator_metric_close(evaluation->metrics[i]);
     free(evaluation->state);
@@ -139,7 +141,7 @@ void orchestrator_evaluation_print(const struct orchestrator_evaluation *evaluat
 {
     size_t from = out->size;
     cfg_print(KEYS, evaluation->section, 4, out);
-    cfg_print(evaluation->wish.strategy->options, evaluation->options, 4, out);
+    cfg_print(evaluation->request.strategy->options, evaluation->options, 4, out);
     out->at[from + 2] = '-';
 }
 

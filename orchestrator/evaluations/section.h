@@ -15,7 +15,7 @@ struct orchestrator_evaluation {
     bool holdout;        /* on what datasets[].holdout keeps from training */
     const char *dataset; /* on this one's samples alone; NULL: on those of all */
     int when;            /* enum evaluation_when */
-    struct evaluation_wish wish;
+    struct evaluation_request request;
     void *section;       /* the keys of an evaluation, as they were read */
     const void *options; /* those of the strategy, in the same memory */
     void *state;         /* the strategy's */

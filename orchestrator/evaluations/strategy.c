@@ -8,12 +8,12 @@
 
 #define EVALUATION_STRATEGIES(X) X(slicing) X(periodic) X(static) X(offset) X(between_triggers)
 
-#define X(name) extern const struct evaluation_strategy strategy_##name;
+#define X(name) extern const struct evaluation_strategy orchestrator_strategy_##name;
 EVALUATION_STRATEGIES(X)
 #undef X
 
 static const struct cfg_plugin *const ALL[] = {
-#define X(name) &strategy_##name.plugin,
+#define X(name) &orchestrator_strategy_##name.plugin,
     EVALUATION_STRATEGIES(X)
 #undef X
 };
@@ -31,7 +31,7 @@ void orchestrator_intervals_add(struct evaluation_intervals *intervals, int64_t 
     if (from >= to || intervals->count == EVALUATION_INTERVALS_MAX)
         return;
     intervals->at =
-        weir_grow(intervals->at, intervals->count, &intervals->capacity, sizeof *intervals->at);
+        weir_grow(intervals->at, intervals->count, &intervals->capacity, sizeof(*intervals->at));
     intervals->at[intervals->count++] = (struct evaluation_interval){from, to};
 }
 

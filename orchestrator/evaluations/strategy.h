@@ -24,11 +24,11 @@ struct evaluation_intervals {
 void orchestrator_intervals_add(struct evaluation_intervals *intervals, int64_t from, int64_t to);
 void orchestrator_intervals_fini(struct evaluation_intervals *intervals);
 
-/* A model was trained on samples up to until_time, from behind the until_time of the one before it. */
+/* A model was trained on samples up to until_time, from after the until_time of the one before it. */
 struct evaluation_model {
     const char *id;
     int64_t until_time;
-    bool gone; /* it was active in its time, but cannot be measured any more */
+    bool gone; /* it was active in its time, but can no longer be measured */
 };
 
 /* At least one model, in the order of their triggers. */
@@ -36,7 +36,7 @@ struct evaluation_stream {
     const struct evaluation_model *models;
     size_t count;
     int64_t end_time; /* of the newest sample */
-    bool ended;       /* no model comes any more */
+    bool ended;       /* no further model comes */
 };
 
 struct evaluation_strategy {

@@ -1,4 +1,4 @@
-/* between_triggers: the samples of each trigger, from behind the newest of one to the newest of the next, which is in;
+/* between_triggers: the samples of each trigger, from after the newest of one to the newest of the next, which is in;
  * and when the
  * stream has ended, what came after the last. */
 #include "orchestrator/evaluations/strategy.h"
@@ -27,7 +27,7 @@ static void intervals(const void *state, const struct evaluation_stream *stream,
                                    stream->end_time + 1);
 }
 
-const struct evaluation_strategy strategy_between_triggers = {
+const struct evaluation_strategy orchestrator_strategy_between_triggers = {
     .name = "between_triggers",
     .summary = "the samples of each trigger that made a model, behind those of the one before",
     .options = OPTIONS,

@@ -1,5 +1,5 @@
 /* offset: intervals that lie beside the samples a model was trained on: so far before the first of them, or so far
- * behind the last. */
+ * after the last. */
 #include "orchestrator/evaluations/strategy.h"
 
 #include <stdlib.h>
@@ -80,7 +80,7 @@ static void intervals_of(const void *state, const struct evaluation_stream *stre
     }
 }
 
-const struct evaluation_strategy strategy_offset = {
+const struct evaluation_strategy orchestrator_strategy_offset = {
     .name = "offset",
     .summary = "intervals beside the samples that each model was trained on",
     .options = OPTIONS,

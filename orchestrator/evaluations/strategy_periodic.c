@@ -14,9 +14,9 @@ struct periodic {
 static const struct cfg_key OPTIONS[] = {
     GRID_KEYS(struct periodic_options, grid, "from one moment to the next: 1d, 1w, 1 month"),
     CFG_DURATION(struct periodic_options, before, .fallback = "0s", .min = 0,
-                 .doc = "how far before its moment an interval begins"),
+                 .doc = "time from the beginning of an interval to its moment"),
     CFG_DURATION(struct periodic_options, after, .fallback = "0s", .min = 0,
-                 .doc = "how far behind its moment it ends"),
+                 .doc = "time from its moment to its end"),
     CFG_END,
 };
 
@@ -44,9 +44,9 @@ static void intervals(const void *state, const struct evaluation_stream *stream,
     }
 }
 
-const struct evaluation_strategy strategy_periodic = {
+const struct evaluation_strategy orchestrator_strategy_periodic = {
     .name = "periodic",
-    .summary = "an interval around every so many moments",
+    .summary = "intervals around moments that repeat",
     .options = OPTIONS,
     .options_size = sizeof(struct periodic_options),
     .state_size = sizeof(struct periodic),

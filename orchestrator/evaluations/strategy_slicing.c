@@ -30,7 +30,7 @@ static void intervals(const void *state, const struct evaluation_stream *stream,
     }
 }
 
-const struct evaluation_strategy strategy_slicing = {
+const struct evaluation_strategy orchestrator_strategy_slicing = {
     .name = "slicing",
     .summary = "slices of event time, end to end",
     .options = OPTIONS,

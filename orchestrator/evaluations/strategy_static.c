@@ -68,7 +68,7 @@ static enum weir_status init(void *state, const void *options, const struct weir
     for (size_t i = 0; i < count && status == WEIR_OK; i++)
         status = read_interval(given, weir_yaml_at(list, i), err);
     if (status == WEIR_OK)
-        qsort(given->at, given->count, sizeof *given->at, by_beginning);
+        qsort(given->at, given->count, sizeof(*given->at), by_beginning);
     return status;
 }
 
@@ -86,7 +86,7 @@ static void fini(void *state)
     orchestrator_intervals_fini(state);
 }
 
-const struct evaluation_strategy strategy_static = {
+const struct evaluation_strategy orchestrator_strategy_static = {
     .name = "static",
     .summary = "the intervals that the file names",
     .options = OPTIONS,

@@ -13,7 +13,7 @@
 struct evaluator {
     struct evaluators *all;
     struct context *context;
-    struct evaluator *next;
+    LIST_ENTRY(evaluator) link;
     struct pipeline_outline pipeline;
     struct evaluation_tasks tasks;
     size_t at;
@@ -24,19 +24,19 @@ struct evaluator {
 
 /* ---- lists of tasks ---- */
 
-void evaluation_tasks_add(struct evaluation_tasks *tasks, const char *model, size_t evaluation,
-                          int64_t from_time, int64_t to_time)
+void orchestrator_evaluation_tasks_add(struct evaluation_tasks *tasks, const char *model,
+                                       size_t evaluation, int64_t from_time, int64_t to_time)
 {
     if (tasks->count == EVALUATION_TASKS_MAX)
         return;
-    tasks->at = weir_grow(tasks->at, tasks->count, &tasks->capacity, sizeof *tasks->at);
+    tasks->at = weir_grow(tasks->at, tasks->count, &tasks->capacity, sizeof(*tasks->at));
     struct evaluation_task *task = &tasks->at[tasks->count++];
     *task = (struct evaluation_task){
         .evaluation = evaluation, .from_time = from_time, .to_time = to_time};
-    (void)snprintf(task->model, sizeof task->model, "%s", model);
+    (void)snprintf(task->model, sizeof(task->model), "%s", model);
 }
 
-void evaluation_tasks_fini(struct evaluation_tasks *tasks)
+void orchestrator_evaluation_tasks_fini(struct evaluation_tasks *tasks)
 {
     free(tasks->at);
     *tasks = (struct evaluation_tasks){0};
@@ -44,20 +44,12 @@ void evaluation_tasks_fini(struct evaluation_tasks *tasks)
 
 /* ---- the evaluator ---- */
 
-static void unlink_evaluator(struct evaluator *evaluator)
-{
-    struct evaluator **at = &evaluator->all->first;
-    while (*at != evaluator)
-        at = &(*at)->next;
-    *at = evaluator->next;
-}
-
 static void free_evaluator(struct evaluator *evaluator)
 {
     weir_rpc_forget(evaluator->context->selector, evaluator);
     orchestrator_run_forget(evaluator->all->runs, evaluator);
     weir_loop_cancel(evaluator->context->loop, evaluator->timer);
-    evaluation_tasks_fini(&evaluator->tasks);
+    orchestrator_evaluation_tasks_fini(&evaluator->tasks);
     free(evaluator);
 }
 
@@ -68,7 +60,7 @@ static void finish(struct evaluator *evaluator, const struct weir_error *err)
     void *owner = evaluator->owner;
     if (err != NULL)
         why = *err;
-    unlink_evaluator(evaluator);
+    LIST_REMOVE(evaluator, link);
     free_evaluator(evaluator);
     done(owner, err == NULL ? NULL : &why);
 }
@@ -175,7 +167,7 @@ static enum weir_status is_done(const struct evaluator *evaluator,
     return status;
 }
 
-/* Of the others nothing was there before the first change. */
+/* Feed positions by dataset; those of the other datasets are before the first change. */
 static struct weir_u64s positions_of(const struct pipeline_outline *pipeline, const char *dataset,
                                      uint64_t room[ORCHESTRATOR_DATASETS_MAX])
 {
@@ -223,10 +215,13 @@ static void step(void *owner)
 
 static struct evaluator *find(const struct evaluators *evaluators, const void *owner)
 {
-    struct evaluator *evaluator = evaluators->first;
-    while (evaluator != NULL && evaluator->owner != owner)
-        evaluator = evaluator->next;
-    return evaluator;
+    struct evaluator *evaluator;
+
+    LIST_FOREACH (evaluator, &evaluators->all, link) {
+        if (evaluator->owner == owner)
+            return evaluator;
+    }
+    return NULL;
 }
 
 bool orchestrator_evaluator_busy(const struct evaluators *evaluators, const void *owner)
@@ -234,7 +229,7 @@ bool orchestrator_evaluator_busy(const struct evaluators *evaluators, const void
     return find(evaluators, owner) != NULL;
 }
 
-/* Behind what the same owner waits for already. */
+/* After what the same owner waits for already. */
 static bool append(struct evaluators *evaluators, struct evaluation_tasks *tasks, const void *owner)
 {
     struct evaluator *evaluator = find(evaluators, owner);
@@ -242,10 +237,10 @@ static bool append(struct evaluators *evaluators, struct evaluation_tasks *tasks
         return false;
     for (size_t i = 0; i < tasks->count; i++) {
         const struct evaluation_task *task = &tasks->at[i];
-        evaluation_tasks_add(&evaluator->tasks, task->model, task->evaluation, task->from_time,
-                             task->to_time);
+        orchestrator_evaluation_tasks_add(&evaluator->tasks, task->model, task->evaluation,
+                                          task->from_time, task->to_time);
     }
-    evaluation_tasks_fini(tasks);
+    orchestrator_evaluation_tasks_fini(tasks);
     return true;
 }
 
@@ -255,7 +250,7 @@ void orchestrator_evaluator_start(struct evaluators *evaluators, struct pipeline
 {
     if (append(evaluators, tasks, owner))
         return;
-    struct evaluator *evaluator = weir_calloc(1, sizeof *evaluator);
+    struct evaluator *evaluator = weir_calloc(1, sizeof(*evaluator));
     evaluator->all = evaluators;
     evaluator->context = evaluators->context;
     evaluator->pipeline = pipeline;
@@ -263,21 +258,16 @@ void orchestrator_evaluator_start(struct evaluators *evaluators, struct pipeline
     *tasks = (struct evaluation_tasks){0};
     evaluator->done = done;
     evaluator->owner = owner;
-    evaluator->next = evaluators->first;
-    evaluators->first = evaluator;
+    LIST_INSERT_HEAD(&evaluators->all, evaluator, link);
     begin_after(evaluator, 0);
 }
 
 void orchestrator_evaluator_forget(struct evaluators *evaluators, const void *owner)
 {
-    struct evaluator **at = &evaluators->first;
-    while (*at != NULL) {
-        struct evaluator *evaluator = *at;
-        if (evaluator->owner == owner) {
-            *at = evaluator->next;
-            free_evaluator(evaluator);
-        } else {
-            at = &evaluator->next;
-        }
+    struct evaluator *evaluator;
+
+    while ((evaluator = find(evaluators, owner)) != NULL) {
+        LIST_REMOVE(evaluator, link);
+        free_evaluator(evaluator);
     }
 }

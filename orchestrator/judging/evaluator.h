@@ -5,15 +5,11 @@
 #ifndef ORCHESTRATOR_JUDGING_EVALUATOR_H
 #define ORCHESTRATOR_JUDGING_EVALUATOR_H
 
-#include "orchestrator/runs/run.h"
+#include "orchestrator/judging/results.h"
+
+#include <sys/queue.h>
 
 enum { EVALUATION_TASKS_MAX = 200000 };
-
-struct evaluation_task {
-    char model[ORCHESTRATOR_NAME_MAX + 64];
-    size_t evaluation; /* index in the pipeline's file */
-    int64_t from_time, to_time;
-};
 
 struct evaluation_tasks {
     struct evaluation_task *at;
@@ -21,9 +17,9 @@ struct evaluation_tasks {
 };
 
 /* Not beyond EVALUATION_TASKS_MAX. */
-void evaluation_tasks_add(struct evaluation_tasks *tasks, const char *model, size_t evaluation,
-                          int64_t from_time, int64_t to_time);
-void evaluation_tasks_fini(struct evaluation_tasks *tasks);
+void orchestrator_evaluation_tasks_add(struct evaluation_tasks *tasks, const char *model,
+                                       size_t evaluation, int64_t from_time, int64_t to_time);
+void orchestrator_evaluation_tasks_fini(struct evaluation_tasks *tasks);
 
 struct evaluator;
 
@@ -31,19 +27,19 @@ struct evaluator;
 struct evaluators {
     struct context *context;
     struct runs *runs;
-    struct evaluator *first;
+    LIST_HEAD(, evaluator) all;
 };
 
 /* NULL: all are done. */
 typedef void evaluator_done_fn(void *owner, const struct weir_error *err);
 /* Takes the tasks over (zeroing what it is given). `done` is called from the loop. An owner whose earlier tasks are
- * not through yet has these worked off behind them, and is told once. */
+ * not through yet has these worked off after them, and is told once. */
 void orchestrator_evaluator_start(struct evaluators *evaluators, struct pipeline_outline pipeline,
                                   struct evaluation_tasks *tasks, evaluator_done_fn *done,
                                   void *owner);
-/* Whether tasks of `owner` are not through yet. */
+/* Returns true while tasks of `owner` are not through. */
 bool orchestrator_evaluator_busy(const struct evaluators *evaluators, const void *owner);
-/* Whoever asked is gone. */
+/* Drops the tasks of an owner that is gone. */
 void orchestrator_evaluator_forget(struct evaluators *evaluators, const void *owner);
 
 #endif

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool models_judge(const struct promotion_case *measured)
+bool orchestrator_models_judge(const struct promotion_case *measured)
 {
     if (!measured->candidate_defined || !measured->active_defined)
         return false;
@@ -50,11 +50,12 @@ static enum weir_status keep_and_tell(struct context *context, const struct deci
     if (status != WEIR_OK)
         return status;
     const char *event = decision->promoted ? "model_promoted" : "model_kept_back";
-    WEIR_AUTO_FREE char *key = weir_format("%s/%" PRId64, event, weir_rows_i64(row, 0, 0));
+    WEIR_AUTO_FREE char *key = weir_format("%s/%" PRId64, event, weir_rows_i64(row, 0, "number"));
     return orchestrator_event_put(context, &(struct event_about){decision->pipeline, 0, key, event},
-                                  json_pack("{ss,ss,ss}", "model", decision->model,
-                                            decision->promoted ? "previous" : "active",
-                                            weir_rows_text(row, 0, 1), "reason", decision->reason),
+                                  JSON_FIELDS(JSON_TEXT("model", decision->model),
+                                              JSON_TEXT(decision->promoted ? "previous" : "active",
+                                                        weir_rows_text(row, 0, "previous")),
+                                              JSON_TEXT("reason", decision->reason)),
                                   err);
 }
 
@@ -75,7 +76,7 @@ enum weir_status orchestrator_promotion_stored(struct context *context,
     enum weir_status status = DB_RUN(context->db, Q_model_active, &active, err, DB_I64(number));
     if (status != WEIR_OK)
         return status;
-    bool is_first = weir_rows_text(active, 0, 0)[0] == '\0';
+    bool is_first = weir_rows_text(active, 0, "model")[0] == '\0';
     if (compares)
         return is_first ? orchestrator_promote(context, number, model, "the first one", err)
                         : WEIR_OK;
@@ -106,29 +107,27 @@ static enum weir_status commit(const struct judge *judge, const char *model, boo
     return orchestrator_commit(judge->context, effect_judged, judge->context, &decision, err);
 }
 
-/* Columns of Q_promotion_measures. */
-enum { COL_NAME, COL_FROM, COL_TO, COL_CANDIDATE, COL_HAS_ACTIVE, COL_ACTIVE };
-
 static enum weir_status compare(const struct judge *judge, const char *candidate,
                                 const struct weir_rows *row, struct weir_error *err)
 {
     struct promotion_case measured = {
         .higher_is_better = orchestrator_metric_of(judge->settings->metric)->higher_is_better,
         .not_worse_by = judge->settings->not_worse_by,
-        .candidate_defined = !weir_rows_is_null(row, 0, COL_CANDIDATE),
-        .active_defined = !weir_rows_is_null(row, 0, COL_ACTIVE),
+        .candidate_defined = !weir_rows_is_null(row, 0, "candidate"),
+        .active_defined = !weir_rows_is_null(row, 0, "active"),
     };
     WEIR_AUTO_BUF reason = {0};
-    weir_buf_printf(&reason, "%s of %s: ", judge->metric, weir_rows_text(row, 0, COL_NAME));
+    weir_buf_printf(&reason, "%s of %s: ", judge->metric, weir_rows_text(row, 0, "name"));
     if (measured.candidate_defined && measured.active_defined) {
-        measured.candidate = weir_rows_f64(row, 0, COL_CANDIDATE);
-        measured.active = weir_rows_f64(row, 0, COL_ACTIVE);
+        measured.candidate = weir_rows_f64(row, 0, "candidate");
+        measured.active = weir_rows_f64(row, 0, "active");
         weir_buf_printf(&reason, "%.6g, the active one has %.6g", measured.candidate,
                         measured.active);
     } else {
         weir_buf_append_text(&reason, "undefined");
     }
-    return commit(judge, candidate, models_judge(&measured), weir_buf_text(&reason), err);
+    return commit(judge, candidate, orchestrator_models_judge(&measured), weir_buf_text(&reason),
+                  err);
 }
 
 /* The active model is measured where the candidate was. False: that was asked for before, in vain. */
@@ -141,9 +140,9 @@ static bool ask_for(const struct judge *judge, const char *candidate, const char
     free(judge->wait->asked_for);
     judge->wait->asked_for = weir_strdup(candidate);
     for (size_t i = 0; i < config->evaluation_count; i++)
-        if (strcmp(config->evaluations[i].name, weir_rows_text(row, 0, COL_NAME)) == 0)
-            evaluation_tasks_add(tasks, active, i, weir_rows_i64(row, 0, COL_FROM),
-                                 weir_rows_i64(row, 0, COL_TO));
+        if (strcmp(config->evaluations[i].name, weir_rows_text(row, 0, "name")) == 0)
+            orchestrator_evaluation_tasks_add(tasks, active, i, weir_rows_i64(row, 0, "from_time"),
+                                              weir_rows_i64(row, 0, "to_time"));
     return true;
 }
 
@@ -158,7 +157,7 @@ static enum weir_status judge_one(const struct judge *judge, const char *candida
         DB_RUN(judge->context->db, Q_model_active, &active, err, DB_I64(pipeline));
     if (status == WEIR_OK) {
         status = DB_RUN(judge->context->db, Q_promotion_measures, &measures, err, DB_I64(pipeline),
-                        DB_TEXT(candidate), DB_TEXT(weir_rows_text(active, 0, 0)),
+                        DB_TEXT(candidate), DB_TEXT(weir_rows_text(active, 0, "model")),
                         DB_TEXT(judge->metric), DB_TEXT(judge->settings->evaluation),
                         DB_I64(until_time));
     }
@@ -166,9 +165,10 @@ static enum weir_status judge_one(const struct judge *judge, const char *candida
         return status;
     bool is_measured = weir_rows_count(measures) > 0;
     *ret_verdict = JUDGED;
-    if (is_measured && weir_rows_bool(measures, 0, COL_HAS_ACTIVE))
+    if (is_measured && weir_rows_bool(measures, 0, "has_active"))
         return compare(judge, candidate, measures, err);
-    if (is_measured && !ask_for(judge, candidate, weir_rows_text(active, 0, 0), measures, tasks))
+    if (is_measured &&
+        !ask_for(judge, candidate, weir_rows_text(active, 0, "model"), measures, tasks))
         return commit(judge, candidate, false, "the active model could not be measured there", err);
     if (!is_measured && judge->wait->is_last)
         return commit(judge, candidate, false, "never measured", err);
@@ -192,8 +192,8 @@ enum weir_status orchestrator_promotions_judge(struct context *context,
     enum weir_status status =
         DB_RUN(context->db, Q_promotion_candidates, &rows, err, DB_I64(pipeline.id));
     for (size_t i = 0; status == WEIR_OK && verdict == JUDGED && i < weir_rows_count(rows); i++) {
-        status = judge_one(&judge, weir_rows_text(rows, i, 0), weir_rows_i64(rows, i, 1), tasks,
-                           &verdict, err);
+        status = judge_one(&judge, weir_rows_text(rows, i, "id"),
+                           weir_rows_i64(rows, i, "until_time"), tasks, &verdict, err);
     }
     return status;
 }

@@ -14,8 +14,8 @@ struct promotion_case {
     double candidate, active;
 };
 
-/* Whether the candidate becomes the active one. What is undefined is no reason to change anything. Pure. */
-bool models_judge(const struct promotion_case *measured);
+/* Returns true when the candidate becomes the active model. What is undefined is no reason to change anything. Pure. */
+bool orchestrator_models_judge(const struct promotion_case *measured);
 
 /* Inside a transaction: `model` is stored. It becomes active, silently, when nothing is to be compared. */
 enum weir_status orchestrator_promotion_stored(struct context *context,
@@ -24,10 +24,10 @@ enum weir_status orchestrator_promotion_stored(struct context *context,
 /* Inside a transaction: `model` becomes the active one of `pipeline`, with the event that tells why. */
 enum weir_status orchestrator_promote(struct context *context, int64_t pipeline, const char *model,
                                       const char *reason, struct weir_error *err) WEIR_MUST_USE;
-/* How far judging waits. */
+/* The model that judging waits for. */
 struct promotion_wait {
     char *asked_for; /* the model that the newest tasks were for; NULL: none. Free with free() */
-    bool is_last;    /* no more will be measured: who never was stays back */
+    bool is_last;    /* no more will be measured: a model that never was stays back */
 };
 /* Judges as many models as measures allow, and adds to `tasks` what the next one waits for: the active model on the
  * interval that the candidate was measured on. A candidate that was asked for already, in vain, stays back. */

@@ -37,7 +37,7 @@ static enum weir_status measure(const struct evaluation_result *result, struct m
         return weir_error_wrap(err, status, "evaluation of %s", result->task->model);
     struct metric_given given;
     const struct cfg_texts *slices = &result->pipeline->config->slices;
-    metric_given_open(&outputs, &given);
+    orchestrator_metric_given_open(&outputs, &given);
     if (slices->count == outputs.slice_columns) {
         given.input.slices = outputs.slices;
         given.input.slice_names = slices;
@@ -46,7 +46,7 @@ static enum weir_status measure(const struct evaluation_result *result, struct m
         measured->metrics[i].count = orchestrator_metric_measure(
             measured->evaluation->metrics[i], &given.input, &measured->metrics[i].results);
     }
-    metric_given_close(&given);
+    orchestrator_metric_given_close(&given);
     weir_outputs_close(&outputs);
     return WEIR_OK;
 }
@@ -63,13 +63,15 @@ static json_t *event_of(const struct one_result *one)
     const struct metric_result *found = one->found;
     const struct orchestrator_config *config = one->measured->result->pipeline->config;
     const char *dataset = one->measured->evaluation->dataset;
-    json_t *event = json_pack("{ss,ss,ss,ss,s{so,so},ss,so,sI}", "pipeline", config->name, "model",
-                              task->model, "name", one->measured->evaluation->name, "dataset",
-                              dataset == NULL ? config->datasets[0] : dataset, "interval", "from",
-                              orchestrator_json_time(task->from_time), "to",
-                              orchestrator_json_time(task->to_time), "metric", one->metric, "value",
-                              found->defined ? json_real(found->value) : json_string("undefined"),
-                              "samples", (json_int_t)found->samples);
+    json_t *event = JSON_FIELDS(
+        JSON_TEXT("pipeline", config->name), JSON_TEXT("model", task->model),
+        JSON_TEXT("name", one->measured->evaluation->name),
+        JSON_TEXT("dataset", dataset == NULL ? config->datasets[0] : dataset),
+        JSON_NEW("interval",
+                 JSON_FIELDS(JSON_TIME("from", task->from_time), JSON_TIME("to", task->to_time))),
+        JSON_TEXT("metric", one->metric),
+        JSON_NEW("value", found->defined ? json_real(found->value) : json_string("undefined")),
+        JSON_NUMBER("samples", found->samples));
     if (found->has_interval)
         json_object_set_new(event, "bootstrap", json_pack("[ff]", found->low, found->high));
     return event;

@@ -2,8 +2,13 @@
 #ifndef ORCHESTRATOR_JUDGING_RESULTS_H
 #define ORCHESTRATOR_JUDGING_RESULTS_H
 
-#include "orchestrator/judging/evaluator.h"
 #include "orchestrator/runs/run.h"
+
+struct evaluation_task {
+    char model[ORCHESTRATOR_NAME_MAX + 64];
+    size_t evaluation; /* index in the pipeline's file */
+    int64_t from_time, to_time;
+};
 
 struct evaluation_result {
     const struct pipeline_outline *pipeline;

@@ -6,6 +6,7 @@
 #ifndef ORCHESTRATOR_LAUNCHERS_LAUNCHER_H
 #define ORCHESTRATOR_LAUNCHERS_LAUNCHER_H
 
+#include "core/config/plugin.h"
 #include "orchestrator/processes/supervisor.h"
 
 struct launcher_process {
@@ -15,17 +16,17 @@ struct launcher_process {
 };
 
 struct launcher {
-    const char *name;
-    const char *summary; /* one sentence for the reference page */
-    size_t state_size;   /* zeroed and owned by the caller */
+    CFG_PLUGIN;
+    size_t state_size; /* zeroed and owned by the caller */
 
     /* Required. `supervisor` outlives the launcher. */
-    enum weir_status (*init)(void *state, struct weir_supervisor *supervisor,
+    enum weir_status (*init)(void *state, struct orchestrator_supervisor *supervisor,
                              struct weir_error *err);
     /* Required. Starts one process and keeps it as `child` asks (restart, exited). EXISTS when one
      * of that name is there, LIMIT when there is no room. May not block on the process' readiness.
      */
-    enum weir_status (*start)(void *state, const struct weir_child *child, struct weir_error *err);
+    enum weir_status (*start)(void *state, const struct orchestrator_child *child,
+                              struct weir_error *err);
     /* Required. Asks it to end within `grace_ms`, then ends it; `exited` tells. Unknown: fine. */
     void (*stop)(void *state, const char *name, int64_t grace_ms);
     /* Required. Fills up to `max`, returns how many there are of this launcher's. */
@@ -36,7 +37,6 @@ struct launcher {
     void (*fini)(void *state);
 };
 
-/* NULL for an unknown name. */
-const struct launcher *launcher_find(const char *name);
+CFG_REGISTRY(orchestrator_launcher, struct launcher, ORCHESTRATOR_LAUNCHERS)
 
 #endif

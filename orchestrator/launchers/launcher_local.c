@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 struct local {
-    struct weir_supervisor *supervisor;
+    struct orchestrator_supervisor *supervisor;
 };
 
-static enum weir_status init(void *state, struct weir_supervisor *supervisor,
+static enum weir_status init(void *state, struct orchestrator_supervisor *supervisor,
                              struct weir_error *err)
 {
     (void)err;
@@ -16,26 +16,28 @@ static enum weir_status init(void *state, struct weir_supervisor *supervisor,
     return WEIR_OK;
 }
 
-static enum weir_status start(void *state, const struct weir_child *child, struct weir_error *err)
+static enum weir_status start(void *state, const struct orchestrator_child *child,
+                              struct weir_error *err)
 {
     struct local *local = state;
-    return weir_supervisor_start(local->supervisor, child, err);
+    return orchestrator_supervisor_start(local->supervisor, child, err);
 }
 
 static void stop(void *state, const char *name, int64_t grace_ms)
 {
     struct local *local = state;
-    weir_supervisor_stop(local->supervisor, name, grace_ms);
+    orchestrator_supervisor_stop(local->supervisor, name, grace_ms);
 }
 
 static size_t list(const void *state, struct launcher_process *processes, size_t max)
 {
     const struct local *local = state;
-    struct weir_child_state states[WEIR_CHILDREN_MAX];
-    size_t count = weir_supervisor_list(local->supervisor, states, WEIR_CHILDREN_MAX);
+    struct orchestrator_child_state states[ORCHESTRATOR_CHILDREN_MAX];
+    size_t count =
+        orchestrator_supervisor_list(local->supervisor, states, ORCHESTRATOR_CHILDREN_MAX);
     size_t launched = 0;
     for (size_t i = 0; i < count; i++) {
-        if (states[i].stage < WEIR_STAGE_LAUNCHED)
+        if (states[i].stage < ORCHESTRATOR_STAGE_LAUNCHED)
             continue;
         if (launched < max)
             processes[launched] = (struct launcher_process){
@@ -55,9 +57,12 @@ static size_t capacity(const void *state)
     return processors > 0 ? (size_t)processors : 1;
 }
 
-const struct launcher launcher_local = {
+static const struct cfg_key OPTIONS[] = {CFG_END};
+
+const struct launcher orchestrator_launcher_local = {
     .name = "local",
     .summary = "processes on this machine, children of the orchestrator",
+    .options = OPTIONS,
     .state_size = sizeof(struct local),
     .init = init,
     .start = start,

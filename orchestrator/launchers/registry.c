@@ -5,20 +5,21 @@
 
 #define LAUNCHERS(X) X(local)
 
-#define X(name) extern const struct launcher launcher_##name;
+#define X(name) extern const struct launcher orchestrator_launcher_##name;
 LAUNCHERS(X)
 #undef X
 
-static const struct launcher *const ALL[] = {
-#define X(name) &launcher_##name,
+static const struct cfg_plugin *const ALL[] = {
+#define X(name) &orchestrator_launcher_##name.plugin,
     LAUNCHERS(X)
 #undef X
 };
 
-const struct launcher *launcher_find(const char *name)
-{
-    for (size_t i = 0; i < WEIR_COUNT(ALL); i++)
-        if (weir_str_equal(ALL[i]->name, name))
-            return ALL[i];
-    return NULL;
-}
+const struct cfg_registry ORCHESTRATOR_LAUNCHERS = {
+    .what = "launcher",
+    .key = "launcher",
+    .expected = "the name of a launcher",
+    .takes_name = true,
+    .at = ALL,
+    .count = WEIR_COUNT(ALL),
+};

@@ -13,7 +13,7 @@
 
 enum { BOOTSTRAP_MAX = 10000 };
 
-/* What every metric may be asked besides its own options, which lie behind it. */
+/* Options of every metric; its own lie after them. */
 struct shared_options {
     const char *name, *by;
     uint64_t bootstrap;
@@ -22,14 +22,14 @@ struct shared_options {
 };
 
 static const struct cfg_key SHARED[] = {
-    CFG_TEXT(struct shared_options, name, .required = true, .doc = "which metric"),
+    CFG_TEXT(struct shared_options, name, .required = true, .doc = "name of the metric"),
     CFG_TEXT(
         struct shared_options, by, .fallback = "nothing",
         .doc =
             "label, group (see training.group), or a tensor of training.slices: also for the samples of "
             "each apart, of 1000 at most"),
     CFG_U64(struct shared_options, bootstrap, .fallback = "0", .max = BOOTSTRAP_MAX,
-            .doc = "samples drawn again so many times, for an interval around the value; 0: none"),
+            .doc = "number of bootstrap draws, for an interval around the value; 0: none"),
     CFG_F64(struct shared_options, level, .fallback = "0.95", .min = 0.5, .max = 0.999,
             .doc = "the share of them that lies in the interval"),
     CFG_U64(struct shared_options, seed, .fallback = "1", .doc = "of the bootstrap"),
@@ -58,7 +58,7 @@ static void write_label(struct asked_metric *asked, const struct weir_yaml_node 
         between = ", ";
     }
     weir_buf_append_text(&text, between[0] == '(' ? "" : ")");
-    (void)snprintf(asked->label, sizeof asked->label, "%s", weir_buf_text(&text));
+    (void)snprintf(asked->label, sizeof(asked->label), "%s", weir_buf_text(&text));
 }
 
 enum weir_status orchestrator_metric_open(const struct weir_yaml_node *node, const char *path,
@@ -70,7 +70,7 @@ enum weir_status orchestrator_metric_open(const struct weir_yaml_node *node, con
         cfg_plugin_open(&ORCHESTRATOR_METRICS, &shared, node, path, &opened, err);
     if (status != WEIR_OK)
         return status;
-    WEIR_AUTO(asked_metric) asked = weir_calloc(1, sizeof *asked);
+    WEIR_AUTO(asked_metric) asked = weir_calloc(1, sizeof(*asked));
     asked->metric = (const struct metric *)opened.plugin;
     asked->shared = opened.memory;
     asked->options = opened.options;
@@ -123,17 +123,17 @@ static void add_interval(const struct asked_metric *asked, const struct metric_i
     struct weir_rng rng;
     struct metric_draws draws;
     size_t defined = 0;
-    WEIR_AUTO_FREE double *values = weir_calloc(asked->shared->bootstrap, sizeof *values);
+    WEIR_AUTO_FREE double *values = weir_calloc(asked->shared->bootstrap, sizeof(*values));
     weir_rng_init(&rng, asked->shared->seed);
-    metric_draws_init(&draws, input, asked->metric->of_groups);
+    orchestrator_metric_draws_init(&draws, input, asked->metric->of_groups);
     for (uint64_t round = 0; round < asked->shared->bootstrap; round++) {
-        metric_draw(&draws, &rng);
+        orchestrator_metric_draw(&draws, &rng);
         defined += orchestrator_metric_value(asked, &draws.drawn.input, &values[defined]);
     }
-    metric_draws_fini(&draws);
+    orchestrator_metric_draws_fini(&draws);
     if (defined == 0)
         return;
-    qsort(values, defined, sizeof *values, weir_order_doubles);
+    qsort(values, defined, sizeof(*values), weir_order_doubles);
     double beyond = (1 - asked->shared->level) / 2 * (double)(defined - 1);
     result->has_interval = true;
     result->low = values[(size_t)floor(beyond)];
@@ -181,11 +181,11 @@ static struct slice_column column_of(const struct asked_metric *asked,
 /* The numbers there are in `column`, ascending; the caller frees. */
 static size_t numbers_of(const struct slice_column *column, size_t samples, int64_t **ret_numbers)
 {
-    int64_t *numbers = weir_calloc(samples + 1, sizeof *numbers);
+    int64_t *numbers = weir_calloc(samples + 1, sizeof(*numbers));
     size_t count = 0;
     for (size_t i = 0; i < samples; i++)
         numbers[i] = column->at[i * column->stride];
-    qsort(numbers, samples, sizeof *numbers, by_number);
+    qsort(numbers, samples, sizeof(*numbers), by_number);
     for (size_t i = 0; i < samples && count < METRIC_SLICES_MAX; i++)
         if (count == 0 || numbers[i] != numbers[count - 1])
             numbers[count++] = numbers[i];
@@ -200,20 +200,20 @@ size_t orchestrator_metric_measure(const struct asked_metric *asked,
     const struct slice_column column = column_of(asked, input);
     WEIR_AUTO_FREE int64_t *numbers = NULL;
     size_t count = column.at == NULL ? 0 : numbers_of(&column, input->count, &numbers);
-    struct metric_result *results = weir_calloc(count + 1, sizeof *results);
+    struct metric_result *results = weir_calloc(count + 1, sizeof(*results));
     struct metric_gathered slice;
     results[0] = measure_one(asked, input);
-    metric_gathered_init(&slice, input);
+    orchestrator_metric_gathered_init(&slice, input);
     for (size_t s = 0; s < count; s++) {
         slice.input.count = 0;
         for (size_t i = 0; i < input->count; i++)
             if (column.at[i * column.stride] == numbers[s])
-                metric_gather(&slice, i);
+                orchestrator_metric_gather(&slice, i);
         results[s + 1] = measure_one(asked, &slice.input);
         results[s + 1].slice_of = asked->shared->by;
         results[s + 1].slice = numbers[s];
     }
-    metric_gathered_fini(&slice);
+    orchestrator_metric_gathered_fini(&slice);
     *ret_results = results;
     return count + 1;
 }

@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-void metric_gathered_init(struct metric_gathered *gathered, const struct metric_input *from)
+void orchestrator_metric_gathered_init(struct metric_gathered *gathered,
+                                       const struct metric_input *from)
 {
     *gathered = (struct metric_gathered){
         .from = from, .input = {.width = from->width, .label_width = from->label_width}};
 }
 
-void metric_gathered_fini(struct metric_gathered *gathered)
+void orchestrator_metric_gathered_fini(struct metric_gathered *gathered)
 {
     free(gathered->values);
     free(gathered->labels);
@@ -40,7 +41,7 @@ static void reserve(struct metric_gathered *gathered)
     input->groups = gathered->groups;
 }
 
-void metric_gather(struct metric_gathered *gathered, size_t sample)
+void orchestrator_metric_gather(struct metric_gathered *gathered, size_t sample)
 {
     const struct metric_input *from = gathered->from;
     reserve(gathered);
@@ -69,16 +70,17 @@ static int by_group_and_place(const void *a, const void *b)
     return (left->sample > right->sample) - (left->sample < right->sample);
 }
 
-void metric_draws_init(struct metric_draws *draws, const struct metric_input *from, bool by_group)
+void orchestrator_metric_draws_init(struct metric_draws *draws, const struct metric_input *from,
+                                    bool by_group)
 {
     bool grouped = by_group && from->groups != NULL;
-    WEIR_AUTO_FREE struct member *members = weir_calloc(from->count + 1, sizeof *members);
+    WEIR_AUTO_FREE struct member *members = weir_calloc(from->count + 1, sizeof(*members));
     for (size_t i = 0; i < from->count; i++)
         members[i] = (struct member){grouped ? from->groups[i] : (int64_t)i, i};
-    qsort(members, from->count, sizeof *members, by_group_and_place);
-    *draws = (struct metric_draws){.order = weir_calloc(from->count + 1, sizeof *draws->order),
-                                   .starts = weir_calloc(from->count + 1, sizeof *draws->starts)};
-    metric_gathered_init(&draws->drawn, from);
+    qsort(members, from->count, sizeof(*members), by_group_and_place);
+    *draws = (struct metric_draws){.order = weir_calloc(from->count + 1, sizeof(*draws->order)),
+                                   .starts = weir_calloc(from->count + 1, sizeof(*draws->starts))};
+    orchestrator_metric_gathered_init(&draws->drawn, from);
     for (size_t i = 0; i < from->count; i++) {
         draws->order[i] = members[i].sample;
         if (i == 0 || members[i].group != members[i - 1].group)
@@ -87,21 +89,21 @@ void metric_draws_init(struct metric_draws *draws, const struct metric_input *fr
     draws->starts[draws->count] = from->count;
 }
 
-void metric_draws_fini(struct metric_draws *draws)
+void orchestrator_metric_draws_fini(struct metric_draws *draws)
 {
-    metric_gathered_fini(&draws->drawn);
+    orchestrator_metric_gathered_fini(&draws->drawn);
     free(draws->order);
     free(draws->starts);
 }
 
-void metric_draw(struct metric_draws *draws, struct weir_rng *rng)
+void orchestrator_metric_draw(struct metric_draws *draws, struct weir_rng *rng)
 {
     struct metric_gathered *drawn = &draws->drawn;
     drawn->input.count = 0;
     for (size_t i = 0; i < draws->count; i++) {
         size_t group = (size_t)weir_rng_below(rng, draws->count);
         for (size_t at = draws->starts[group]; at < draws->starts[group + 1]; at++) {
-            metric_gather(drawn, draws->order[at]);
+            orchestrator_metric_gather(drawn, draws->order[at]);
             if (drawn->groups != NULL)
                 drawn->groups[drawn->input.count - 1] = (int64_t)i;
         }

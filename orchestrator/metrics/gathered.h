@@ -1,4 +1,4 @@
-/* Samples of an input, put together anew: slices, and draws of a bootstrap. Pure. */
+/* Samples of an input, put together again: slices, and draws of a bootstrap. Pure. */
 #ifndef ORCHESTRATOR_METRICS_GATHERED_H
 #define ORCHESTRATOR_METRICS_GATHERED_H
 
@@ -16,10 +16,11 @@ struct metric_gathered {
 };
 
 /* Empty; `from` is borrowed until the end. */
-void metric_gathered_init(struct metric_gathered *gathered, const struct metric_input *from);
-void metric_gathered_fini(struct metric_gathered *gathered);
+void orchestrator_metric_gathered_init(struct metric_gathered *gathered,
+                                       const struct metric_input *from);
+void orchestrator_metric_gathered_fini(struct metric_gathered *gathered);
 /* Appends one sample of `from`. */
-void metric_gather(struct metric_gathered *gathered, size_t sample);
+void orchestrator_metric_gather(struct metric_gathered *gathered, size_t sample);
 
 /* Samples, or groups with all their samples, drawn with replacement as many times as there are. */
 struct metric_draws {
@@ -29,9 +30,10 @@ struct metric_draws {
     size_t count;                 /* of groups; of samples, where they are drawn one by one */
 };
 
-void metric_draws_init(struct metric_draws *draws, const struct metric_input *from, bool by_group);
-void metric_draws_fini(struct metric_draws *draws);
+void orchestrator_metric_draws_init(struct metric_draws *draws, const struct metric_input *from,
+                                    bool by_group);
+void orchestrator_metric_draws_fini(struct metric_draws *draws);
 /* Replaces what was drawn before. */
-void metric_draw(struct metric_draws *draws, struct weir_rng *rng);
+void orchestrator_metric_draw(struct metric_draws *draws, struct weir_rng *rng);
 
 #endif

@@ -11,11 +11,11 @@
 static void read_reals(const struct weir_outputs *outputs, struct metric_given *given)
 {
     given->input.label_width = 1;
-    given->labels = weir_calloc(outputs->count + 1, sizeof *given->labels);
-    given->numbers = weir_calloc(outputs->count + 1, sizeof *given->numbers);
+    given->labels = weir_calloc(outputs->count + 1, sizeof(*given->labels));
+    given->numbers = weir_calloc(outputs->count + 1, sizeof(*given->numbers));
     for (size_t i = 0; i < outputs->count; i++) {
         double label;
-        memcpy(&label, &outputs->labels[i], sizeof label);
+        memcpy(&label, &outputs->labels[i], sizeof(label));
         bool is_whole = fabs(label) < 0x1p53 && rint(label) == label;
         given->numbers[i] = label;
         given->labels[i] = is_whole ? (int64_t)label : INT64_MIN;
@@ -28,13 +28,14 @@ static void read_vectors(const struct weir_outputs *outputs, struct metric_given
 {
     size_t count = outputs->count * outputs->label_width;
     given->input.label_width = outputs->label_width;
-    given->numbers = weir_calloc(count + 1, sizeof *given->numbers);
+    given->numbers = weir_calloc(count + 1, sizeof(*given->numbers));
     for (size_t i = 0; i < count; i++)
         given->numbers[i] = (double)outputs->label_values[i];
     given->input.numbers = given->numbers;
 }
 
-void metric_given_open(const struct weir_outputs *outputs, struct metric_given *ret_given)
+void orchestrator_metric_given_open(const struct weir_outputs *outputs,
+                                    struct metric_given *ret_given)
 {
     struct metric_given given = {.input = {.values = outputs->values,
                                            .labels = outputs->labels,
@@ -48,7 +49,7 @@ void metric_given_open(const struct weir_outputs *outputs, struct metric_given *
     *ret_given = given;
 }
 
-void metric_given_close(struct metric_given *given)
+void orchestrator_metric_given_close(struct metric_given *given)
 {
     free(given->labels);
     free(given->numbers);

@@ -1,4 +1,4 @@
-/* What a run has said of its samples (core/wire/outputs.h), as metrics read it. */
+/* The outputs of a run (core/wire/outputs.h), as metrics read them. */
 #ifndef ORCHESTRATOR_METRICS_GIVEN_H
 #define ORCHESTRATOR_METRICS_GIVEN_H
 
@@ -12,7 +12,8 @@ struct metric_given {
 };
 
 /* `outputs` must outlive it. A label that is a number with a fraction has no class: INT64_MIN. */
-void metric_given_open(const struct weir_outputs *outputs, struct metric_given *ret_given);
-void metric_given_close(struct metric_given *given);
+void orchestrator_metric_given_open(const struct weir_outputs *outputs,
+                                    struct metric_given *ret_given);
+void orchestrator_metric_given_close(struct metric_given *given);
 
 #endif

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-const char *const GROUP_WEIGHS[] = {"groups", "samples", NULL};
+const char *const ORCHESTRATOR_GROUP_WEIGHS[] = {"groups", "samples", NULL};
 
 struct member {
     int64_t group;
@@ -34,7 +34,7 @@ static bool list_members(const struct metric_input *input, struct member *member
         if (isnan(members[i].score) || isnan(members[i].relevance))
             return false;
     }
-    qsort(members, input->count, sizeof *members, by_group);
+    qsort(members, input->count, sizeof(*members), by_group);
     return true;
 }
 
@@ -58,10 +58,10 @@ static struct metric_input cut(const struct columns *columns, size_t from, size_
 bool orchestrator_group_measure(const struct metric_input *input, enum group_weigh weigh,
                                 group_value_fn *value, const void *options, double *ret_value)
 {
-    WEIR_AUTO_FREE struct member *members = weir_calloc(input->count, sizeof *members);
-    WEIR_AUTO_FREE float *scores = weir_calloc(input->count, sizeof *scores);
-    WEIR_AUTO_FREE int64_t *labels = weir_calloc(input->count, sizeof *labels);
-    WEIR_AUTO_FREE double *numbers = weir_calloc(input->count, sizeof *numbers);
+    WEIR_AUTO_FREE struct member *members = weir_calloc(input->count, sizeof(*members));
+    WEIR_AUTO_FREE float *scores = weir_calloc(input->count, sizeof(*scores));
+    WEIR_AUTO_FREE int64_t *labels = weir_calloc(input->count, sizeof(*labels));
+    WEIR_AUTO_FREE double *numbers = weir_calloc(input->count, sizeof(*numbers));
     const struct columns columns = {scores, labels, numbers};
     double sum = 0, weights = 0;
     if (!list_members(input, members))
@@ -99,11 +99,11 @@ static int by_falling_score(const void *a, const void *b)
 double orchestrator_group_gain(const double *scores, const double *gains, size_t count, size_t k,
                                group_worth_fn *worth)
 {
-    WEIR_AUTO_FREE struct placed *placed = weir_calloc(count, sizeof *placed);
+    WEIR_AUTO_FREE struct placed *placed = weir_calloc(count, sizeof(*placed));
     double sum = 0;
     for (size_t i = 0; i < count; i++)
         placed[i] = (struct placed){scores[i], gains[i]};
-    qsort(placed, count, sizeof *placed, by_falling_score);
+    qsort(placed, count, sizeof(*placed), by_falling_score);
     for (size_t from = 0, to = 0; from < count && from < k; from = to) {
         double gain = 0;
         for (; to < count && placed[to].score == placed[from].score; to++)

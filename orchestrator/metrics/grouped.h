@@ -1,4 +1,4 @@
-/* What metrics of a ranking within groups share: samples are ranked against those of their own
+/* Shared by metrics of a ranking within groups: samples are ranked against those of their own
  * group (a user's clicks), and the groups' values are averaged. A label above 0 is relevant. Groups
  * without a value (see each metric) are left out. */
 #ifndef ORCHESTRATOR_METRICS_GROUPED_H
@@ -7,16 +7,17 @@
 #include "orchestrator/metrics/metric.h"
 
 enum group_weigh { WEIGH_GROUPS, WEIGH_SAMPLES };
-extern const char *const GROUP_WEIGHS[];
+extern const char *const ORCHESTRATOR_GROUP_WEIGHS[];
 
 // clang-format off
 #define GROUP_WEIGH_KEY(owner, member)                                                            \
     CFG_KEY_AS("weigh", CFG_KIND_CHOICE, int, owner, member, .fallback = "groups",                \
-               .choices = GROUP_WEIGHS,                                                           \
+               .choices = ORCHESTRATOR_GROUP_WEIGHS,                                                           \
                .doc = "groups count alike, or by their samples")
 // clang-format on
 
-/* Of one group: `values` (width 1) rank it, `numbers` say how relevant each sample is, `labels` whether it is. */
+/* The value of one group: `values` (width 1) rank it, `numbers` say how relevant each sample is, `labels` whether
+ * it is. */
 typedef bool group_value_fn(const void *options, const struct metric_input *group,
                             double *ret_value);
 /* False: no group has a value, a score is no number, or the model says more than one number and not two classes. */

@@ -2,8 +2,8 @@
  * number, or says that there is none (`undefined`): a ranking of one class has no quality. Pure; samples
  * count alike, in whatever order they come.
  *
- * One file per metric: metric_NAME.c holds `const struct metric metric_NAME`, named in registry.c.
- */
+ * metric_NAME.c holds `const struct metric metric_NAME`, named in registry.c; those that differ by a formula share
+ * metrics_FAMILY.c. */
 #ifndef ORCHESTRATOR_METRICS_METRIC_H
 #define ORCHESTRATOR_METRICS_METRIC_H
 
@@ -50,9 +50,9 @@ enum weir_status orchestrator_metric_open(const struct weir_yaml_node *node, con
 void orchestrator_metric_close(struct asked_metric *asked);
 WEIR_DEFINE_AUTO(asked_metric, orchestrator_metric_close)
 
-/* What results are called: the name, and behind it what the file says: "top_n(n=5)". */
+/* The label of its results: the name and the options that the file gives, "top_n(n=5)". */
 const char *orchestrator_metric_label(const struct asked_metric *asked);
-/* What its results are told apart by: nothing, label, group, or a name of training.slices. */
+/* The key that its results are told apart by: nothing, label, group, or a name of training.slices. */
 const char *orchestrator_metric_by(const struct asked_metric *asked);
 const struct metric *orchestrator_metric_of(const struct asked_metric *asked);
 

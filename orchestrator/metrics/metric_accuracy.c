@@ -13,7 +13,7 @@ static bool measure(const void *options, const struct metric_input *input, doubl
     return true;
 }
 
-const struct metric metric_accuracy = {
+const struct metric orchestrator_metric_accuracy = {
     .name = "accuracy",
     .summary = "share of samples whose most probable class is their label",
     .options = OPTIONS,

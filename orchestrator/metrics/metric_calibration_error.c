@@ -23,7 +23,7 @@ struct bin {
 static bool measure(const void *options, const struct metric_input *input, double *ret_value)
 {
     size_t bins = ((const struct calibration_error_options *)options)->bins;
-    WEIR_AUTO_FREE struct bin *sums = weir_calloc(bins, sizeof *sums);
+    WEIR_AUTO_FREE struct bin *sums = weir_calloc(bins, sizeof(*sums));
     double error = 0;
     for (size_t i = 0; i < input->count; i++) {
         int64_t said = orchestrator_class_said(input, i);
@@ -40,9 +40,9 @@ static bool measure(const void *options, const struct metric_input *input, doubl
     return true;
 }
 
-const struct metric metric_calibration_error = {
+const struct metric orchestrator_metric_calibration_error = {
     .name = "calibration_error",
-    .summary = "how far the probability of what is said is from how often it is right; 0 is best",
+    .summary = "distance between the stated probability and the share of right answers; 0 is best",
     .options = OPTIONS,
     .options_size = sizeof(struct calibration_error_options),
     .higher_is_better = false,

@@ -20,7 +20,7 @@ static bool measure(const void *options, const struct metric_input *input, doubl
     return orchestrator_group_measure(input, (enum group_weigh)own->weigh, value, own, ret_value);
 }
 
-const struct metric metric_group_auc = {
+const struct metric orchestrator_metric_group_auc = {
     .name = "group_auc",
     .summary =
         "roc_auc within each group (training.group), averaged; groups of one class are left out",

@@ -30,7 +30,7 @@ static double worth(size_t from, size_t to)
 static bool value(const void *options, const struct metric_input *group, double *ret_value)
 {
     const struct ndcg *own = options;
-    WEIR_AUTO_FREE double *scores = weir_calloc(group->count, sizeof *scores);
+    WEIR_AUTO_FREE double *scores = weir_calloc(group->count, sizeof(*scores));
     double least = 0;
     for (size_t i = 0; i < group->count; i++) {
         scores[i] = (double)group->values[i];
@@ -48,7 +48,7 @@ static bool measure(const void *options, const struct metric_input *input, doubl
     return orchestrator_group_measure(input, (enum group_weigh)own->weigh, value, own, ret_value);
 }
 
-const struct metric metric_ndcg = {
+const struct metric orchestrator_metric_ndcg = {
     .name = "ndcg",
     .summary =
         "normalised discounted cumulative gain of the first k of each group (training.group), averaged; "

@@ -25,8 +25,8 @@ static double worth(size_t from, size_t to)
 static bool value(const void *options, const struct metric_input *group, double *ret_value)
 {
     const struct recall_at_k *own = options;
-    WEIR_AUTO_FREE double *scores = weir_calloc(group->count, sizeof *scores);
-    WEIR_AUTO_FREE double *relevant = weir_calloc(group->count, sizeof *relevant);
+    WEIR_AUTO_FREE double *scores = weir_calloc(group->count, sizeof(*scores));
+    WEIR_AUTO_FREE double *relevant = weir_calloc(group->count, sizeof(*relevant));
     double all = 0;
     for (size_t i = 0; i < group->count; i++) {
         scores[i] = (double)group->values[i];
@@ -44,7 +44,7 @@ static bool measure(const void *options, const struct metric_input *input, doubl
     return orchestrator_group_measure(input, (enum group_weigh)own->weigh, value, own, ret_value);
 }
 
-const struct metric metric_recall_at_k = {
+const struct metric orchestrator_metric_recall_at_k = {
     .name = "recall_at_k",
     .summary =
         "share of the relevant samples (label above 0) among the first k of each group (training.group), averaged; "

@@ -8,7 +8,7 @@ struct top_n_options {
 
 static const struct cfg_key OPTIONS[] = {
     CFG_U64(struct top_n_options, n, .fallback = "5", .min = 1, .max = 1000000,
-            .doc = "how many classes count"),
+            .doc = "number of classes that count"),
     CFG_END,
 };
 
@@ -40,7 +40,7 @@ static bool measure(const void *options, const struct metric_input *input, doubl
     return true;
 }
 
-const struct metric metric_top_n = {
+const struct metric orchestrator_metric_top_n = {
     .name = "top_n",
     .summary = "share of samples whose label is among the n most probable classes",
     .options = OPTIONS,

@@ -1,4 +1,4 @@
-/* The metrics there are. To add one: write metric_NAME.c and name it here, nothing else. */
+/* The metrics there are. To add one: write metric_NAME.c, or a formula in metrics_FAMILY.c, and name it here. */
 #include "orchestrator/metrics/metric.h"
 
 #include "core/base/bytes.h"
@@ -10,12 +10,12 @@
     X(group_auc) X(ndcg) X(recall_at_k)
 // clang-format on
 
-#define X(name) extern const struct metric metric_##name;
+#define X(name) extern const struct metric orchestrator_metric_##name;
 METRICS(X)
 #undef X
 
 static const struct cfg_plugin *const ALL[] = {
-#define X(name) &metric_##name.plugin,
+#define X(name) &orchestrator_metric_##name.plugin,
     METRICS(X)
 #undef X
 };

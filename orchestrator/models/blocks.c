@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void id_blocks_fini(struct id_blocks *blocks)
+void orchestrator_id_blocks_fini(struct id_blocks *blocks)
 {
     for (size_t i = 0; i < blocks->count; i++)
         weir_bits_fini(&blocks->at[i].rows);
@@ -31,9 +31,9 @@ static size_t lower_bound(const struct id_blocks *blocks, int64_t block)
 
 static struct id_block *insert(struct id_blocks *blocks, size_t index, int64_t block)
 {
-    blocks->at = weir_grow(blocks->at, blocks->count, &blocks->capacity, sizeof *blocks->at);
+    blocks->at = weir_grow(blocks->at, blocks->count, &blocks->capacity, sizeof(*blocks->at));
     memmove(blocks->at + index + 1, blocks->at + index,
-            (blocks->count - index) * sizeof *blocks->at);
+            (blocks->count - index) * sizeof(*blocks->at));
     blocks->at[index] = (struct id_block){.block = block};
     blocks->count++;
     return &blocks->at[index];
@@ -46,12 +46,13 @@ static struct id_block *of_block(struct id_blocks *blocks, int64_t block)
     return there ? &blocks->at[index] : insert(blocks, index, block);
 }
 
-void id_blocks_add_rows(struct id_blocks *blocks, int64_t block, const struct weir_bits *rows)
+void orchestrator_id_blocks_add_rows(struct id_blocks *blocks, int64_t block,
+                                     const struct weir_bits *rows)
 {
-    id_bits_add(&of_block(blocks, block)->rows, rows);
+    orchestrator_id_bits_add(&of_block(blocks, block)->rows, rows);
 }
 
-void id_blocks_add(struct id_blocks *blocks, const uint64_t *ids, size_t count)
+void orchestrator_id_blocks_add(struct id_blocks *blocks, const uint64_t *ids, size_t count)
 {
     struct id_block *at = NULL;
     for (size_t i = 0; i < count; i++) {
@@ -62,13 +63,13 @@ void id_blocks_add(struct id_blocks *blocks, const uint64_t *ids, size_t count)
     }
 }
 
-const struct id_block *id_blocks_find(const struct id_blocks *blocks, int64_t block)
+const struct id_block *orchestrator_id_blocks_find(const struct id_blocks *blocks, int64_t block)
 {
     size_t index = lower_bound(blocks, block);
     return index < blocks->count && blocks->at[index].block == block ? &blocks->at[index] : NULL;
 }
 
-size_t id_blocks_population(const struct id_blocks *blocks)
+size_t orchestrator_id_blocks_population(const struct id_blocks *blocks)
 {
     size_t sum = 0;
     for (size_t i = 0; i < blocks->count; i++)
@@ -82,7 +83,7 @@ static size_t shared_words(const struct weir_bits *a, const struct weir_bits *b)
     return (least + 63) / 64;
 }
 
-size_t id_bits_shared(const struct weir_bits *a, const struct weir_bits *b)
+size_t orchestrator_id_bits_shared(const struct weir_bits *a, const struct weir_bits *b)
 {
     size_t sum = 0;
     for (size_t i = 0; i < shared_words(a, b); i++)
@@ -90,17 +91,17 @@ size_t id_bits_shared(const struct weir_bits *a, const struct weir_bits *b)
     return sum;
 }
 
-size_t id_blocks_shared(const struct id_blocks *a, const struct id_blocks *b)
+size_t orchestrator_id_blocks_shared(const struct id_blocks *a, const struct id_blocks *b)
 {
     size_t sum = 0;
     for (size_t i = 0; i < a->count; i++) {
-        const struct id_block *other = id_blocks_find(b, a->at[i].block);
-        sum += other == NULL ? 0 : id_bits_shared(&a->at[i].rows, &other->rows);
+        const struct id_block *other = orchestrator_id_blocks_find(b, a->at[i].block);
+        sum += other == NULL ? 0 : orchestrator_id_bits_shared(&a->at[i].rows, &other->rows);
     }
     return sum;
 }
 
-void id_bits_add(struct weir_bits *to, const struct weir_bits *what)
+void orchestrator_id_bits_add(struct weir_bits *to, const struct weir_bits *what)
 {
     if (what->count > to->count)
         weir_bits_set(to, what->count - 1); /* the highest bit of `what` */
@@ -108,13 +109,13 @@ void id_bits_add(struct weir_bits *to, const struct weir_bits *what)
         to->words[i] |= what->words[i];
 }
 
-void id_bits_remove(struct weir_bits *from, const struct weir_bits *what)
+void orchestrator_id_bits_remove(struct weir_bits *from, const struct weir_bits *what)
 {
     for (size_t i = 0; i < shared_words(from, what); i++)
         from->words[i] &= ~what->words[i];
 }
 
-size_t id_block_ids(const struct id_block *block, uint64_t *ids)
+size_t orchestrator_id_block_ids(const struct id_block *block, uint64_t *ids)
 {
     size_t count = 0;
     for (size_t row = 0; row < WEIR_BLOCK_ROWS; row++)
@@ -123,7 +124,8 @@ size_t id_block_ids(const struct id_block *block, uint64_t *ids)
     return count;
 }
 
-void id_block_pack(const struct id_block *block, struct weir_buf *bits, struct weir_buf *rows)
+void orchestrator_id_block_pack(const struct id_block *block, struct weir_buf *bits,
+                                struct weir_buf *rows)
 {
     weir_bits_pack(&block->rows, bits);
     if (weir_bits_population(&block->rows) * sizeof(uint16_t) >= bits->size)
@@ -135,9 +137,10 @@ void id_block_pack(const struct id_block *block, struct weir_buf *bits, struct w
     }
 }
 
-void id_block_unpack(struct weir_bytes bits, struct weir_bytes rows, struct weir_bits *ret_rows)
+void orchestrator_id_block_unpack(struct weir_bytes bits, struct weir_bytes rows,
+                                  struct weir_bits *ret_rows)
 {
     weir_bits_unpack(ret_rows, bits);
     for (size_t at = 0; at + sizeof(uint16_t) <= rows.size; at += sizeof(uint16_t))
-        weir_bits_set(ret_rows, (size_t)rows.at[at] | (size_t)rows.at[at + 1] << 8);
+        weir_bits_set(ret_rows, weir_get_u16(rows.at + at));
 }

@@ -16,27 +16,30 @@ struct id_blocks {
     size_t capacity;
 };
 
-void id_blocks_fini(struct id_blocks *blocks);
+void orchestrator_id_blocks_fini(struct id_blocks *blocks);
 /* Adds ids in any order; ascending is fastest. */
-void id_blocks_add(struct id_blocks *blocks, const uint64_t *ids, size_t count);
+void orchestrator_id_blocks_add(struct id_blocks *blocks, const uint64_t *ids, size_t count);
 /* Adds rows of a block. */
-void id_blocks_add_rows(struct id_blocks *blocks, int64_t block, const struct weir_bits *rows);
+void orchestrator_id_blocks_add_rows(struct id_blocks *blocks, int64_t block,
+                                     const struct weir_bits *rows);
 /* NULL: no id of that block is in it. */
-const struct id_block *id_blocks_find(const struct id_blocks *blocks, int64_t block);
-size_t id_blocks_population(const struct id_blocks *blocks);
-size_t id_blocks_shared(const struct id_blocks *a, const struct id_blocks *b);
-/* Its ids, ascending, into `ids` (room for WEIR_BLOCK_ROWS); how many there are. */
-size_t id_block_ids(const struct id_block *block, uint64_t *ids);
-/* How many bits are set in both. */
-size_t id_bits_shared(const struct weir_bits *a, const struct weir_bits *b);
+const struct id_block *orchestrator_id_blocks_find(const struct id_blocks *blocks, int64_t block);
+size_t orchestrator_id_blocks_population(const struct id_blocks *blocks);
+size_t orchestrator_id_blocks_shared(const struct id_blocks *a, const struct id_blocks *b);
+/* Writes the block's ids, ascending, to `ids` (room for WEIR_BLOCK_ROWS); returns their number. */
+size_t orchestrator_id_block_ids(const struct id_block *block, uint64_t *ids);
+/* Number of bits that are set in both. */
+size_t orchestrator_id_bits_shared(const struct weir_bits *a, const struct weir_bits *b);
 /* Sets in `to` what is set in `what`. */
-void id_bits_add(struct weir_bits *to, const struct weir_bits *what);
+void orchestrator_id_bits_add(struct weir_bits *to, const struct weir_bits *what);
 /* Clears in `from` what is set in `what`. */
-void id_bits_remove(struct weir_bits *from, const struct weir_bits *what);
+void orchestrator_id_bits_remove(struct weir_bits *from, const struct weir_bits *what);
 
 /* A block in as few bytes as can be: packed bits, or in `rows` their numbers, two bytes each, where those are fewer. */
-void id_block_pack(const struct id_block *block, struct weir_buf *bits, struct weir_buf *rows);
+void orchestrator_id_block_pack(const struct id_block *block, struct weir_buf *bits,
+                                struct weir_buf *rows);
 /* Replaces `ret_rows` with what was packed. */
-void id_block_unpack(struct weir_bytes bits, struct weir_bytes rows, struct weir_bits *ret_rows);
+void orchestrator_id_block_unpack(struct weir_bytes bits, struct weir_bytes rows,
+                                  struct weir_bits *ret_rows);
 
 #endif

@@ -49,8 +49,8 @@ static enum weir_status go_on(const struct context *context, const struct stored
     struct model_content next = {.mapped = NULL};
     enum weir_status status = map_file(context, model, &delta, err);
     if (status == WEIR_OK) {
-        status = model_delta_apply(delta.bytes, content->bytes, ORCHESTRATOR_MODEL_BYTES_MAX,
-                                   &next.built, err);
+        status = orchestrator_model_delta_apply(delta.bytes, content->bytes,
+                                                ORCHESTRATOR_MODEL_BYTES_MAX, &next.built, err);
         if (status != WEIR_OK)
             status = weir_error_wrap(err, status, "model %s", model->id);
     }
@@ -122,5 +122,40 @@ enum weir_status orchestrator_model_file(struct context *context, const struct s
     orchestrator_model_content_fini(&content);
     if (status == WEIR_OK)
         *ret_path = WEIR_TAKE(path);
+    return status;
+}
+
+/* ---- made whole ---- */
+
+/* The whole file is durable before the row names it; the delta goes afterwards. */
+static enum weir_status make_whole(struct context *context, const char *id, struct weir_error *err)
+{
+    struct stored_model model = {0};
+    struct model_content content = {.mapped = NULL};
+    WEIR_AUTO_FREE char *file = weir_format("models/%s.weirmodel", id);
+    WEIR_AUTO_FREE char *path = orchestrator_path(context, ".", file);
+    enum weir_status status = orchestrator_model_get(context, id, &model, err);
+    if (status == WEIR_OK)
+        status = orchestrator_model_content(context, &model, &content, err);
+    if (status == WEIR_OK)
+        status = weir_file_write_atomic(path, content.bytes, err);
+    orchestrator_model_content_fini(&content);
+    if (status == WEIR_OK)
+        status = DB_RUN(context->db, Q_model_whole, NULL, err, DB_TEXT(id), DB_TEXT(file));
+    if (status == WEIR_OK) {
+        WEIR_AUTO_FREE char *delta = orchestrator_path(context, ".", model.file);
+        status = weir_remove_tree(delta, err);
+    }
+    orchestrator_model_fini(&model);
+    return status;
+}
+
+enum weir_status orchestrator_model_release(struct context *context, const char *id,
+                                            struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(context->db, Q_model_based_on, &rows, err, DB_TEXT(id));
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
+        status = make_whole(context, weir_rows_text(rows, i, "id"), err);
     return status;
 }

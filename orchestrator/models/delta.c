@@ -100,12 +100,12 @@ static struct section piece_at(const struct plan *plan, size_t index)
 /* ---- threads ---- */
 
 /* Calls `work` once for each index below `count`; no two calls with the same `planes` overlap. */
-struct crew {
+struct thread_pool {
     void (*work)(void *owner, size_t index, struct model_planes *planes);
     void *owner;
     size_t count;
     struct hand {
-        const struct crew *crew;
+        const struct thread_pool *pool;
         struct model_planes *planes;
         size_t first;
         pthread_t thread;
@@ -113,43 +113,44 @@ struct crew {
     } hands[THREADS];
 };
 
-static void crew_init(struct crew *crew, void *owner)
+static void thread_pool_init(struct thread_pool *pool, void *owner)
 {
-    crew->owner = owner;
+    pool->owner = owner;
     for (size_t t = 0; t < THREADS; t++)
-        crew->hands[t] = (struct hand){.crew = crew, .planes = model_planes_new(), .first = t};
+        pool->hands[t] =
+            (struct hand){.pool = pool, .planes = orchestrator_model_planes_new(), .first = t};
 }
 
-static void crew_fini(struct crew *crew)
+static void thread_pool_fini(struct thread_pool *pool)
 {
     for (size_t t = 0; t < THREADS; t++)
-        model_planes_free(crew->hands[t].planes);
+        orchestrator_model_planes_free(pool->hands[t].planes);
 }
 
 static void *lend(void *argument)
 {
     const struct hand *hand = argument;
-    for (size_t i = hand->first; i < hand->crew->count; i += THREADS)
-        hand->crew->work(hand->crew->owner, i, hand->planes);
+    for (size_t i = hand->first; i < hand->pool->count; i += THREADS)
+        hand->pool->work(hand->pool->owner, i, hand->planes);
     return NULL;
 }
 
-static void crew_start(struct crew *crew, size_t count)
+static void thread_pool_start(struct thread_pool *pool, size_t count)
 {
-    crew->count = count;
+    pool->count = count;
     for (size_t t = 0; t < THREADS; t++) {
-        struct hand *hand = &crew->hands[t];
+        struct hand *hand = &pool->hands[t];
         hand->is_thread = pthread_create(&hand->thread, NULL, lend, hand) == 0;
         if (!hand->is_thread)
             (void)lend(hand); /* no room for a thread now */
     }
 }
 
-static void crew_join(struct crew *crew)
+static void thread_pool_join(struct thread_pool *pool)
 {
     for (size_t t = 0; t < THREADS; t++)
-        if (crew->hands[t].is_thread)
-            weir_require(pthread_join(crew->hands[t].thread, NULL) == 0);
+        if (pool->hands[t].is_thread)
+            weir_require(pthread_join(pool->hands[t].thread, NULL) == 0);
 }
 
 /* ---- writing ---- */
@@ -166,7 +167,7 @@ struct writer {
     struct round rounds[2];
     struct round *making;
     uint32_t *table; /* MODEL_PLANES per piece */
-    struct crew crew;
+    struct thread_pool pool;
     uint64_t written;
     int fd;
     const char *path;
@@ -190,13 +191,13 @@ static enum weir_status put_summed(struct writer *writer, struct weir_bytes byte
     uint8_t sum[SUM_BYTES];
     weir_put_u64(sum, weir_hash64(bytes, 0));
     enum weir_status status = put(writer, bytes.at, bytes.size, err);
-    return status == WEIR_OK ? put(writer, sum, sizeof sum, err) : status;
+    return status == WEIR_OK ? put(writer, sum, sizeof(sum), err) : status;
 }
 
 static struct weir_digest put_digest(struct weir_buf *out, struct weir_bytes of)
 {
     struct weir_digest digest = weir_digest_of(of);
-    weir_buf_append(out, digest.bytes, sizeof digest.bytes);
+    weir_buf_append(out, digest.bytes, sizeof(digest.bytes));
     return digest;
 }
 
@@ -204,7 +205,7 @@ static enum weir_status put_front(struct writer *writer, struct weir_bytes model
                                   struct weir_bytes base, struct weir_error *err)
 {
     WEIR_AUTO_BUF front = {0};
-    weir_buf_append(&front, MAGIC, sizeof MAGIC);
+    weir_buf_append(&front, MAGIC, sizeof(MAGIC));
     weir_buf_append_u64(&front, model.size);
     weir_buf_append_u64(&front, base.size);
     writer->model = put_digest(&front, model);
@@ -225,7 +226,7 @@ static void make_piece(void *owner, size_t index, struct model_planes *planes)
     struct writer *writer = owner;
     struct round *round = writer->making;
     struct section piece = piece_at(writer->plan, round->first + index);
-    round->sizes[index] = model_planes_encode(
+    round->sizes[index] = orchestrator_model_planes_encode(
         planes, piece.model, piece.base, round->bytes + index * MODEL_BLOCK_BYTES,
         writer->table + (round->first + index) * MODEL_PLANES);
 }
@@ -236,7 +237,7 @@ static void start_round(struct writer *writer, struct round *round, size_t first
     round->first = first;
     round->count = left < ROUND ? left : ROUND;
     writer->making = round;
-    crew_start(&writer->crew, round->count);
+    thread_pool_start(&writer->pool, round->count);
 }
 
 static enum weir_status put_round(struct writer *writer, const struct round *round,
@@ -254,12 +255,12 @@ static enum weir_status put_pieces(struct writer *writer, struct weir_error *err
     start_round(writer, &writer->rounds[0], 0);
     for (size_t r = 0, first = 0; first < writer->plan->pieces && status == WEIR_OK; r++) {
         const struct round *made = &writer->rounds[r % 2];
-        crew_join(&writer->crew);
+        thread_pool_join(&writer->pool);
         first = made->first + made->count;
         start_round(writer, &writer->rounds[(r + 1) % 2], first);
         status = put_round(writer, made, err);
     }
-    crew_join(&writer->crew);
+    thread_pool_join(&writer->pool);
     return status;
 }
 
@@ -287,21 +288,22 @@ static void writer_init(struct writer *writer, const struct plan *plan, const ch
     writer->table = weir_calloc(plan->pieces, ENTRY_BYTES);
     for (size_t r = 0; r < WEIR_COUNT(writer->rounds); r++)
         writer->rounds[r].bytes = weir_aligned_alloc((size_t)ROUND * MODEL_BLOCK_BYTES);
-    writer->crew.work = make_piece;
-    crew_init(&writer->crew, writer);
+    writer->pool.work = make_piece;
+    thread_pool_init(&writer->pool, writer);
 }
 
 static void writer_fini(struct writer *writer)
 {
-    crew_fini(&writer->crew);
+    thread_pool_fini(&writer->pool);
     for (size_t r = 0; r < WEIR_COUNT(writer->rounds); r++)
         free(writer->rounds[r].bytes);
     free(writer->table);
 }
 
-enum weir_status model_delta_write(const char *path, struct weir_bytes model,
-                                   struct weir_bytes base, struct model_delta_written *ret_written,
-                                   struct weir_error *err)
+enum weir_status orchestrator_model_delta_write(const char *path, struct weir_bytes model,
+                                                struct weir_bytes base,
+                                                struct model_delta_written *ret_written,
+                                                struct weir_error *err)
 {
     struct plan plan = make_plan(model, base);
     WEIR_AUTO_FREE char *temporary = weir_format("%s.tmp", path);
@@ -329,7 +331,7 @@ struct reader {
     struct weir_bytes planes; /* of all pieces */
     struct weir_bytes table;
     size_t *offsets; /* of each piece, in `planes`, and the end */
-    struct crew crew;
+    struct thread_pool pool;
     bool bad[THREADS]; /* one each: no two threads write the same */
 };
 
@@ -341,7 +343,7 @@ static enum weir_status corrupt(struct weir_error *err, const char *what)
 static bool digest_is(const uint8_t *expected, struct weir_bytes of)
 {
     struct weir_digest digest = weir_digest_of(of);
-    return memcmp(expected, digest.bytes, sizeof digest.bytes) == 0;
+    return memcmp(expected, digest.bytes, sizeof(digest.bytes)) == 0;
 }
 
 /* Files that are mapped are read ahead of the threads. */
@@ -356,7 +358,7 @@ static void announce(struct weir_bytes bytes)
 static enum weir_status read_front(struct weir_bytes delta, struct weir_bytes base,
                                    size_t bytes_max, size_t *ret_sections, struct weir_error *err)
 {
-    if (delta.size < HEADER_BYTES || memcmp(delta.at, MAGIC, sizeof MAGIC) != 0)
+    if (delta.size < HEADER_BYTES || memcmp(delta.at, MAGIC, sizeof(MAGIC)) != 0)
         return corrupt(err, "expected it to begin with WEIRDLT1");
     uint64_t sections = weir_get_u64(delta.at + 56);
     size_t end = HEADER_BYTES + (size_t)(sections % (SECTIONS_MAX + 1)) * SECTION_BYTES;
@@ -402,7 +404,7 @@ static enum weir_status read_table(struct reader *reader, struct weir_bytes delt
     reader->planes = weir_bytes(delta.at + front, at - front);
     if (weir_get_u64(delta.at + at + table) != weir_hash64(reader->table, 0))
         return corrupt(err, "the checksum of its table differs");
-    reader->offsets = weir_calloc(reader->plan.pieces + 1, sizeof *reader->offsets);
+    reader->offsets = weir_calloc(reader->plan.pieces + 1, sizeof(*reader->offsets));
     size_t offset = 0;
     for (size_t i = 0; i < reader->plan.pieces * MODEL_PLANES; i++) {
         reader->offsets[i / MODEL_PLANES] =
@@ -423,25 +425,26 @@ static void undo_piece(void *owner, size_t index, struct model_planes *planes)
     struct weir_bytes stored =
         cut(reader->planes, reader->offsets[index], reader->offsets[index + 1]);
     uint8_t *to = reader->model + (piece.model.at - reader->model);
-    if (!model_planes_decode(planes, stored, sizes, piece.base, to, piece.model.size))
+    if (!orchestrator_model_planes_decode(planes, stored, sizes, piece.base, to, piece.model.size))
         reader->bad[index % THREADS] = true;
 }
 
 static enum weir_status undo(struct reader *reader, struct weir_error *err)
 {
-    reader->crew.work = undo_piece;
-    crew_init(&reader->crew, reader);
-    crew_start(&reader->crew, reader->plan.pieces);
-    crew_join(&reader->crew);
-    crew_fini(&reader->crew);
+    reader->pool.work = undo_piece;
+    thread_pool_init(&reader->pool, reader);
+    thread_pool_start(&reader->pool, reader->plan.pieces);
+    thread_pool_join(&reader->pool);
+    thread_pool_fini(&reader->pool);
     for (size_t t = 0; t < THREADS; t++)
         if (reader->bad[t])
             return corrupt(err, "a plane cannot be expanded");
     return WEIR_OK;
 }
 
-enum weir_status model_delta_apply(struct weir_bytes delta, struct weir_bytes base,
-                                   size_t bytes_max, struct weir_buf *out, struct weir_error *err)
+enum weir_status orchestrator_model_delta_apply(struct weir_bytes delta, struct weir_bytes base,
+                                                size_t bytes_max, struct weir_buf *out,
+                                                struct weir_error *err)
 {
     struct reader reader = {.offsets = NULL};
     size_t sections = 0;

@@ -25,13 +25,14 @@ struct model_delta_written {
     uint64_t bytes;           /* of the file */
     struct weir_digest model; /* of the model's bytes */
 };
-enum weir_status model_delta_write(const char *path, struct weir_bytes model,
-                                   struct weir_bytes base, struct model_delta_written *ret_written,
-                                   struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_model_delta_write(const char *path, struct weir_bytes model,
+                                                struct weir_bytes base,
+                                                struct model_delta_written *ret_written,
+                                                struct weir_error *err) WEIR_MUST_USE;
 /* Appends the model to `out`. CORRUPT when the delta is damaged, `base` is not what it was made from, or what comes out
  * is not the model; LIMIT when the model has more than `bytes_max`. */
-enum weir_status model_delta_apply(struct weir_bytes delta, struct weir_bytes base,
-                                   size_t bytes_max, struct weir_buf *out,
-                                   struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_model_delta_apply(struct weir_bytes delta, struct weir_bytes base,
+                                                size_t bytes_max, struct weir_buf *out,
+                                                struct weir_error *err) WEIR_MUST_USE;
 
 #endif

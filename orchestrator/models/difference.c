@@ -47,9 +47,9 @@ static struct tensor_difference compare_tensors(const char *name, const float *c
     return found;
 }
 
-enum weir_status model_difference(struct weir_bytes a, struct weir_bytes b,
-                                  struct tensor_difference ret_tensors[MODEL_TENSORS],
-                                  struct weir_error *err)
+enum weir_status orchestrator_model_difference(struct weir_bytes a, struct weir_bytes b,
+                                               struct tensor_difference ret_tensors[MODEL_TENSORS],
+                                               struct weir_error *err)
 {
     struct weir_model_file first, second;
     enum weir_status status = weir_model_file_view(a, &first, err);

@@ -1,4 +1,4 @@
-/* How far the tensors of two model files are apart. Pure. */
+/* Distance between the tensors of two model files. Pure. */
 #ifndef ORCHESTRATOR_MODELS_DIFFERENCE_H
 #define ORCHESTRATOR_MODELS_DIFFERENCE_H
 
@@ -19,8 +19,8 @@ struct tensor_difference {
 };
 
 /* CORRUPT when one is no model file (core/wire/model_file.h). */
-enum weir_status model_difference(struct weir_bytes a, struct weir_bytes b,
-                                  struct tensor_difference ret_tensors[MODEL_TENSORS],
-                                  struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_model_difference(struct weir_bytes a, struct weir_bytes b,
+                                               struct tensor_difference ret_tensors[MODEL_TENSORS],
+                                               struct weir_error *err) WEIR_MUST_USE;
 
 #endif

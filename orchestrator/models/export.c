@@ -1,5 +1,6 @@
 /* Model files as safetensors. */
 #include "orchestrator/models/export.h"
+#include "orchestrator/values/json_object.h"
 
 #include "core/base/file.h"
 #include "core/wire/model_file.h"
@@ -73,11 +74,12 @@ static json_t *tensor_json(const struct tensor *tensor, size_t at)
     size_t end = at + tensor->bytes.size;
     for (size_t i = 0; i < tensor->dimensions; i++)
         json_array_append_new(shape, json_integer((json_int_t)tensor->shape[i]));
-    return json_pack("{ss,so,s[II]}", "dtype", tensor->type, "shape", shape, "data_offsets",
-                     (json_int_t)at, (json_int_t)end);
+    return JSON_FIELDS(
+        JSON_TEXT("dtype", tensor->type), JSON_NEW("shape", shape),
+        JSON_NEW("data_offsets", json_pack("[II]", (json_int_t)at, (json_int_t)end)));
 }
 
-/* Its size, and itself, with spaces behind it so that the tensors are aligned. */
+/* Its size, and itself, with spaces after it so that the tensors are aligned. */
 static void put_header(struct weir_buf *out, const struct weir_model_file *file,
                        const json_t *facts, const struct tensor *tensors, size_t count)
 {
@@ -104,9 +106,9 @@ static void name_classes(struct weir_model_file *file, const struct weir_strs *c
         file->classes.at = classes->at;
 }
 
-enum weir_status model_export_safetensors(const char *path, struct weir_bytes model,
-                                          const struct weir_strs *classes, const json_t *facts,
-                                          struct weir_error *err)
+enum weir_status orchestrator_model_export_safetensors(const char *path, struct weir_bytes model,
+                                                       const struct weir_strs *classes,
+                                                       const json_t *facts, struct weir_error *err)
 {
     struct weir_model_file file;
     enum weir_status status = weir_model_file_view(model, &file, err);

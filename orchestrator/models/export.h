@@ -15,8 +15,9 @@
  * `facts` (an object of texts) are added to what the file says of
  * itself under `__metadata__`. CORRUPT when the bytes are no model file: a trainer of your own may
  * store any. */
-enum weir_status model_export_safetensors(const char *path, struct weir_bytes model,
-                                          const struct weir_strs *classes, const json_t *facts,
-                                          struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_model_export_safetensors(const char *path, struct weir_bytes model,
+                                                       const struct weir_strs *classes,
+                                                       const json_t *facts,
+                                                       struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -18,7 +18,7 @@ enum weir_status orchestrator_lineage_note_set(struct context *context, const ch
     if (status != WEIR_OK)
         return status;
     struct id_blocks blocks = {0};
-    id_blocks_add(&blocks, set.ids, set.count);
+    orchestrator_id_blocks_add(&blocks, set.ids, set.count);
     weir_sample_set_close(&set);
     for (size_t i = 0; i < blocks.count && status == WEIR_OK; i++) {
         WEIR_AUTO_BUF bits = {0};
@@ -26,7 +26,7 @@ enum weir_status orchestrator_lineage_note_set(struct context *context, const ch
         status = DB_RUN(context->db, Q_set_block_add, NULL, err, DB_TEXT(digest),
                         DB_I64(blocks.at[i].block), DB_BYTES(weir_buf_view(&bits)));
     }
-    id_blocks_fini(&blocks);
+    orchestrator_id_blocks_fini(&blocks);
     return status;
 }
 
@@ -38,7 +38,7 @@ enum weir_status orchestrator_lineage_note_erasure(struct context *context, int6
     for (size_t i = 0; i < ids->count && status == WEIR_OK; i++) {
         WEIR_AUTO_BUF bits = {0};
         WEIR_AUTO_BUF rows = {0};
-        id_block_pack(&ids->at[i], &bits, &rows);
+        orchestrator_id_block_pack(&ids->at[i], &bits, &rows);
         status = DB_RUN(context->db, Q_erasure_block_add, NULL, err, DB_I64(erasure),
                         DB_I64(ids->at[i].block), DB_BYTES(weir_buf_view(&bits)),
                         DB_BYTES(weir_buf_view(&rows)));
@@ -50,8 +50,9 @@ void orchestrator_lineage_take_block(const struct weir_rows *rows, size_t row,
                                      struct id_blocks *ids)
 {
     struct weir_bits bits = {0};
-    id_block_unpack(weir_rows_bytes(rows, row, 1), weir_rows_bytes(rows, row, 2), &bits);
-    id_blocks_add_rows(ids, weir_rows_i64(rows, row, 0), &bits);
+    orchestrator_id_block_unpack(weir_rows_bytes(rows, row, "bits"),
+                                 weir_rows_bytes(rows, row, "rows"), &bits);
+    orchestrator_id_blocks_add_rows(ids, weir_rows_i64(rows, row, "block"), &bits);
     weir_bits_fini(&bits);
 }
 
@@ -97,27 +98,27 @@ struct known_block {
     struct weir_rows *erasures; /* epoch, bits */
 };
 
-struct question {
+struct lineage_query {
     struct known_block *blocks;
     size_t count;
 };
 
-static void forget_question(struct question *question)
+static void query_fini(struct lineage_query *query)
 {
-    for (size_t i = 0; i < question->count; i++) {
-        weir_rows_free(question->blocks[i].sets);
-        weir_rows_free(question->blocks[i].erasures);
+    for (size_t i = 0; i < query->count; i++) {
+        weir_rows_free(query->blocks[i].sets);
+        weir_rows_free(query->blocks[i].erasures);
     }
-    free(question->blocks);
+    free(query->blocks);
 }
 
-static enum weir_status load_question(struct context *context, const struct id_blocks *ids,
-                                      struct question *question, struct weir_error *err)
+static enum weir_status query_load(struct context *context, const struct id_blocks *ids,
+                                   struct lineage_query *query, struct weir_error *err)
 {
-    question->blocks = weir_calloc(ids->count + 1, sizeof *question->blocks);
-    question->count = ids->count;
+    query->blocks = weir_calloc(ids->count + 1, sizeof(*query->blocks));
+    query->count = ids->count;
     for (size_t i = 0; i < ids->count; i++) {
-        struct known_block *block = &question->blocks[i];
+        struct known_block *block = &query->blocks[i];
         block->asked = &ids->at[i];
         enum weir_status status =
             DB_RUN(context->db, Q_set_blocks_at, &block->sets, err, DB_I64(ids->at[i].block));
@@ -138,28 +139,29 @@ static size_t delivered_in_block(const struct known_block *block, struct weir_by
     struct weir_bits asked = {0}, held = {0}, gone = {0};
     weir_bits_copy(&asked, &block->asked->rows);
     for (size_t i = 0; i < weir_rows_count(block->erasures); i++) {
-        if (weir_rows_i64(block->erasures, i, 0) <= clean_epoch) {
-            id_block_unpack(weir_rows_bytes(block->erasures, i, 1),
-                            weir_rows_bytes(block->erasures, i, 2), &gone);
-            id_bits_remove(&asked, &gone);
+        if (weir_rows_i64(block->erasures, i, "epoch") <= clean_epoch) {
+            orchestrator_id_block_unpack(weir_rows_bytes(block->erasures, i, "bits"),
+                                         weir_rows_bytes(block->erasures, i, "rows"), &gone);
+            orchestrator_id_bits_remove(&asked, &gone);
         }
     }
     weir_bits_unpack(&held, set);
-    size_t shared = id_bits_shared(&asked, &held);
+    size_t shared = orchestrator_id_bits_shared(&asked, &held);
     weir_bits_fini(&asked);
     weir_bits_fini(&held);
     weir_bits_fini(&gone);
     return shared;
 }
 
-static size_t delivered(const struct question *question, const char *digest, int64_t clean_epoch)
+static size_t delivered(const struct lineage_query *query, const char *digest, int64_t clean_epoch)
 {
     size_t sum = 0;
-    for (size_t i = 0; i < question->count; i++) {
-        const struct known_block *block = &question->blocks[i];
+    for (size_t i = 0; i < query->count; i++) {
+        const struct known_block *block = &query->blocks[i];
         for (size_t j = 0; j < weir_rows_count(block->sets); j++)
-            if (strcmp(weir_rows_text(block->sets, j, 0), digest) == 0)
-                sum += delivered_in_block(block, weir_rows_bytes(block->sets, j, 1), clean_epoch);
+            if (strcmp(weir_rows_text(block->sets, j, "digest"), digest) == 0)
+                sum +=
+                    delivered_in_block(block, weir_rows_bytes(block->sets, j, "bits"), clean_epoch);
     }
     return sum;
 }
@@ -172,22 +174,7 @@ static const struct lineage_seen *find_seen(const struct lineage_answer *answer,
     return NULL;
 }
 
-/* Columns of Q_lineage_models. */
-enum {
-    COL_ID,
-    COL_PARENT,
-    COL_SET_DIGEST,
-    COL_CLEAN_EPOCH,
-    COL_STATE,
-    COL_PIPELINE,
-    COL_TRIGGER,
-    COL_RUN,
-    COL_SCORED_BY,
-    COL_HELD_OUT_BY,
-    COL_ROLE
-};
-
-/* How the samples reached the model of a row, other than by its own set. */
+/* The ways by which samples reached the model of a row, other than its own set. */
 struct descent {
     bool seen;
     const char *through; /* NULL: no influence */
@@ -209,9 +196,8 @@ static const char *find_any(const struct lineage_answer *answer, const char *mod
 static struct descent descend(const struct weir_rows *models, size_t row,
                               const struct lineage_answer *answer)
 {
-    const char *parent =
-        weir_rows_is_null(models, row, COL_PARENT) ? "" : weir_rows_text(models, row, COL_PARENT);
-    const char *scorer = find_any(answer, weir_rows_text(models, row, COL_SCORED_BY));
+    const char *parent = weir_rows_text(models, row, "parent");
+    const char *scorer = find_any(answer, weir_rows_text(models, row, "scored_by"));
     const struct lineage_seen *before = find_seen(answer, parent);
     if (before != NULL && before->through == NULL)
         return (struct descent){.seen = true};
@@ -220,26 +206,26 @@ static struct descent descend(const struct weir_rows *models, size_t row,
     if (scorer != NULL)
         return (struct descent){.through = scorer};
     return (struct descent){.through =
-                                find_any(answer, weir_rows_text(models, row, COL_HELD_OUT_BY))};
+                                find_any(answer, weir_rows_text(models, row, "held_out_by"))};
 }
 
-static void judge(const struct question *question, const struct weir_rows *models, size_t row,
+static void judge(const struct lineage_query *query, const struct weir_rows *models, size_t row,
                   struct lineage_answer *answer)
 {
-    size_t count = delivered(question, weir_rows_text(models, row, COL_SET_DIGEST),
-                             weir_rows_i64(models, row, COL_CLEAN_EPOCH));
+    size_t count = delivered(query, weir_rows_text(models, row, "set_digest"),
+                             weir_rows_i64(models, row, "clean_epoch"));
     struct descent descent = descend(models, row, answer);
     bool seen = count > 0 || descent.seen;
     if (!seen && descent.through == NULL)
         return;
     answer->at[answer->count++] = (struct lineage_seen){
-        .model = weir_strdup(weir_rows_text(models, row, COL_ID)),
+        .model = weir_strdup(weir_rows_text(models, row, "id")),
         .through = seen ? NULL : weir_strdup(descent.through),
-        .pipeline = weir_rows_i64(models, row, COL_PIPELINE),
-        .trigger = weir_rows_i64(models, row, COL_TRIGGER),
-        .run = weir_rows_i64(models, row, COL_RUN),
-        .live = orchestrator_model_state_is_live(weir_rows_text(models, row, COL_STATE)),
-        .holdout = weir_rows_text(models, row, COL_ROLE)[0] != '\0',
+        .pipeline = weir_rows_i64(models, row, "pipeline"),
+        .trigger = weir_rows_i64(models, row, "trigger"),
+        .run = weir_rows_i64(models, row, "run"),
+        .live = orchestrator_model_state_is_live(weir_rows_text(models, row, "state")),
+        .holdout = weir_rows_text(models, row, "role")[0] != '\0',
         .count = count,
     };
 }
@@ -247,18 +233,19 @@ static void judge(const struct question *question, const struct weir_rows *model
 enum weir_status orchestrator_lineage_ask(struct context *context, const struct id_blocks *ids,
                                           struct lineage_answer *ret_answer, struct weir_error *err)
 {
-    struct question question = {0};
+    struct lineage_query query = {0};
     WEIR_AUTO(weir_rows) models = NULL;
-    enum weir_status status = load_question(context, ids, &question, err);
+    enum weir_status status = query_load(context, ids, &query, err);
     if (status == WEIR_OK)
         status = DB_RUN(context->db, Q_lineage_models, &models, err);
     if (status == WEIR_OK) {
         size_t count = weir_rows_count(models);
-        *ret_answer = (struct lineage_answer){.at = weir_calloc(count + 1, sizeof *ret_answer->at)};
+        *ret_answer =
+            (struct lineage_answer){.at = weir_calloc(count + 1, sizeof(*ret_answer->at))};
         for (size_t i = 0; i < count; i++)
-            judge(&question, models, i, ret_answer);
+            judge(&query, models, i, ret_answer);
     }
-    forget_question(&question);
+    query_fini(&query);
     return status;
 }
 

@@ -29,7 +29,7 @@ enum weir_status orchestrator_lineage_of_batch(struct context *context, int64_t 
 void orchestrator_lineage_take_block(const struct weir_rows *rows, size_t row,
                                      struct id_blocks *ids);
 
-/* What a sealed set holds, as noted. */
+/* The ids of a sealed set, as noted. */
 enum weir_status orchestrator_lineage_of_set(struct context *context, const char *digest,
                                              struct id_blocks *ret_ids,
                                              struct weir_error *err) WEIR_MUST_USE;

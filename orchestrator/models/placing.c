@@ -41,7 +41,7 @@ static enum weir_status measure(const char *path, struct model_files *files, str
 {
     void *bytes;
     size_t size;
-    enum weir_status status = weir_file_map(path, &bytes, &size, err);
+    enum weir_status status = weir_file_map_no_link(path, &bytes, &size, err);
     if (status != WEIR_OK)
         return status;
     struct weir_digest digest = weir_digest_of(weir_bytes(bytes, size));
@@ -89,9 +89,10 @@ static enum weir_status write_delta(struct context *context, const struct model_
     struct model_delta_written written;
     enum weir_status status = orchestrator_model_content(context, base, &before, err);
     if (status == WEIR_OK)
-        status = weir_file_map(from, &bytes, &size, err);
+        status = weir_file_map_no_link(from, &bytes, &size, err);
     if (status == WEIR_OK)
-        status = model_delta_write(path, weir_bytes(bytes, size), before.bytes, &written, err);
+        status = orchestrator_model_delta_write(path, weir_bytes(bytes, size), before.bytes,
+                                                &written, err);
     weir_file_unmap(bytes, size);
     orchestrator_model_content_fini(&before);
     if (status != WEIR_OK)

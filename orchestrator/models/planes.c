@@ -18,16 +18,16 @@ struct model_planes {
     uint8_t planes[MODEL_PLANES][MODEL_PLANE_BYTES];
 };
 
-struct model_planes *model_planes_new(void)
+struct model_planes *orchestrator_model_planes_new(void)
 {
-    struct model_planes *planes = weir_aligned_alloc(sizeof *planes);
+    struct model_planes *planes = weir_aligned_alloc(sizeof(*planes));
     planes->compress = ZSTD_createCCtx();
     planes->expand = ZSTD_createDCtx();
     weir_require(planes->compress != NULL && planes->expand != NULL);
     return planes;
 }
 
-void model_planes_free(struct model_planes *planes)
+void orchestrator_model_planes_free(struct model_planes *planes)
 {
     if (planes == NULL)
         return;
@@ -45,8 +45,8 @@ static size_t words_of(size_t bytes)
 
 static void load(uint32_t *words, struct weir_bytes bytes)
 {
-    if (bytes.size < words_of(bytes.size) * sizeof *words)
-        words[bytes.size / sizeof *words] = 0; /* the last one is not whole */
+    if (bytes.size < words_of(bytes.size) * sizeof(*words))
+        words[bytes.size / sizeof(*words)] = 0; /* the last one is not whole */
     memcpy(words, bytes.at, bytes.size);
 }
 
@@ -141,8 +141,9 @@ static bool fetch(struct model_planes *planes, uint32_t stored, struct weir_byte
 
 /* ---- a block ---- */
 
-size_t model_planes_encode(struct model_planes *planes, struct weir_bytes block,
-                           struct weir_bytes base, uint8_t *out, uint32_t sizes[MODEL_PLANES])
+size_t orchestrator_model_planes_encode(struct model_planes *planes, struct weir_bytes block,
+                                        struct weir_bytes base, uint8_t *out,
+                                        uint32_t sizes[MODEL_PLANES])
 {
     size_t words = words_of(block.size), written = 0;
     load(planes->words, block);
@@ -154,9 +155,9 @@ size_t model_planes_encode(struct model_planes *planes, struct weir_bytes block,
     return written;
 }
 
-bool model_planes_decode(struct model_planes *planes, struct weir_bytes stored,
-                         const uint32_t sizes[MODEL_PLANES], struct weir_bytes base, uint8_t *block,
-                         size_t size)
+bool orchestrator_model_planes_decode(struct model_planes *planes, struct weir_bytes stored,
+                                      const uint32_t sizes[MODEL_PLANES], struct weir_bytes base,
+                                      uint8_t *block, size_t size)
 {
     size_t words = words_of(size);
     for (size_t p = 0; p < MODEL_PLANES; p++) {

@@ -14,19 +14,20 @@ enum {
 
 /* Room and a compressor for one block at a time. */
 struct model_planes;
-struct model_planes *model_planes_new(void);
-void model_planes_free(struct model_planes *planes);
+struct model_planes *orchestrator_model_planes_new(void);
+void orchestrator_model_planes_free(struct model_planes *planes);
 
-/* What is stored of a plane: 0 bytes when it is all zeros; otherwise a zstd frame, or the plane as it is. */
+/* The stored form of a plane: 0 bytes when it is all zeros; otherwise a zstd frame, or the plane as it is. */
 #define MODEL_PLANE_PLAIN UINT32_C(0x80000000)
 
 /* Writes the planes of `block` XOR `base` end to end to `out` (at least MODEL_BLOCK_BYTES) and their sizes, with
  * MODEL_PLANE_PLAIN where it applies, to `sizes`. `base` may be shorter: zeros follow. Returns the bytes written. */
-size_t model_planes_encode(struct model_planes *planes, struct weir_bytes block,
-                           struct weir_bytes base, uint8_t *out, uint32_t sizes[MODEL_PLANES]);
+size_t orchestrator_model_planes_encode(struct model_planes *planes, struct weir_bytes block,
+                                        struct weir_bytes base, uint8_t *out,
+                                        uint32_t sizes[MODEL_PLANES]);
 /* The way back into `block` (`size` bytes). False when `stored` is no such encoding. */
-bool model_planes_decode(struct model_planes *planes, struct weir_bytes stored,
-                         const uint32_t sizes[MODEL_PLANES], struct weir_bytes base, uint8_t *block,
-                         size_t size);
+bool orchestrator_model_planes_decode(struct model_planes *planes, struct weir_bytes stored,
+                                      const uint32_t sizes[MODEL_PLANES], struct weir_bytes base,
+                                      uint8_t *block, size_t size);
 
 #endif

@@ -11,7 +11,7 @@
 
 /* ---- the choice ---- */
 
-/* How many are better; of equals, the newer one is. */
+/* Number of models that are better; of equals, the newer one is. */
 static size_t rank_of(const struct retention_model *models, size_t count, size_t index,
                       bool higher_is_better)
 {
@@ -49,10 +49,11 @@ static bool is_base_of_kept(const struct retention_model *models, size_t count, 
     return false;
 }
 
-void models_choose_dropped(const struct models_settings *settings,
-                           const struct retention_model *models, size_t count, bool *drop)
+void orchestrator_models_choose_dropped(const struct models_settings *settings,
+                                        const struct retention_model *models, size_t count,
+                                        bool *drop)
 {
-    for (size_t i = count; i-- > 0;) /* what is a difference comes behind what it differs from */
+    for (size_t i = count; i-- > 0;) /* what is a difference comes after what it differs from */
         drop[i] =
             !is_wanted(settings, models, count, i) && !is_base_of_kept(models, count, i, drop);
 }
@@ -76,7 +77,7 @@ static enum weir_status effect_dropping(void *subject, const void *what, struct 
                ? orchestrator_event_put(
                      dropping->context,
                      &(struct event_about){dropping->pipeline, 0, key, "model_dropped"},
-                     json_pack("{ss}", "model", dropping->model), err)
+                     JSON_FIELDS(JSON_TEXT("model", dropping->model)), err)
                : status;
 }
 
@@ -86,7 +87,7 @@ enum weir_status orchestrator_models_end_dropping(struct context *context, struc
     enum weir_status status = DB_RUN(context->db, Q_models_dropping, &rows, err);
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         struct stored_model model = {0};
-        status = orchestrator_model_get(context, weir_rows_text(rows, i, 0), &model, err);
+        status = orchestrator_model_get(context, weir_rows_text(rows, i, "id"), &model, err);
         if (status == WEIR_OK)
             status = orchestrator_model_remove_files(context, &model, err);
         if (status == WEIR_OK)
@@ -103,20 +104,17 @@ static enum weir_status drop_one(struct context *context, int64_t pipeline, cons
     return orchestrator_commit(context, effect_dropping, NULL, &dropping, err);
 }
 
-/* Columns of Q_models_to_keep. */
-enum { COL_ID, COL_BASE, COL_ACTIVE, COL_MEASURED, COL_VALUE };
-
 static void read_rows(struct weir_rows *rows, struct retention_model *models)
 {
     for (size_t i = 0; i < weir_rows_count(rows); i++) {
-        bool defined = !weir_rows_is_null(rows, i, COL_VALUE);
+        bool defined = !weir_rows_is_null(rows, i, "value");
         models[i] = (struct retention_model){
-            .id = weir_rows_text(rows, i, COL_ID),
-            .base = weir_rows_text(rows, i, COL_BASE),
-            .active = weir_rows_bool(rows, i, COL_ACTIVE),
-            .measured = weir_rows_bool(rows, i, COL_MEASURED),
+            .id = weir_rows_text(rows, i, "id"),
+            .base = weir_rows_text(rows, i, "base"),
+            .active = weir_rows_bool(rows, i, "is_active"),
+            .measured = weir_rows_bool(rows, i, "is_measured"),
             .defined = defined,
-            .value = defined ? weir_rows_f64(rows, i, COL_VALUE) : 0,
+            .value = defined ? weir_rows_f64(rows, i, "value") : 0,
         };
     }
 }
@@ -132,10 +130,10 @@ static enum weir_status drop_some(struct context *context, const struct pipeline
     if (status != WEIR_OK)
         return status;
     size_t count = weir_rows_count(rows);
-    WEIR_AUTO_FREE struct retention_model *models = weir_calloc(count + 1, sizeof *models);
-    WEIR_AUTO_FREE bool *drop = weir_calloc(count + 1, sizeof *drop);
+    WEIR_AUTO_FREE struct retention_model *models = weir_calloc(count + 1, sizeof(*models));
+    WEIR_AUTO_FREE bool *drop = weir_calloc(count + 1, sizeof(*drop));
     read_rows(rows, models);
-    models_choose_dropped(settings, models, count, drop);
+    orchestrator_models_choose_dropped(settings, models, count, drop);
     for (size_t i = 0; status == WEIR_OK && i < count; i++)
         if (drop[i])
             status = drop_one(context, number, models[i].id, err);
@@ -149,7 +147,7 @@ static enum weir_status drop_holdouts(struct context *context, int64_t pipeline,
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = DB_RUN(context->db, Q_holdouts_to_drop, &rows, err, DB_I64(pipeline));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
-        status = drop_one(context, pipeline, weir_rows_text(rows, i, 0), err);
+        status = drop_one(context, pipeline, weir_rows_text(rows, i, "id"), err);
     return status;
 }
 

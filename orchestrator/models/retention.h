@@ -19,8 +19,9 @@ struct retention_model {
 
 /* `models` (count) in the order of their triggers. Writes to `drop` which may go: never the active one, the newest one,
  * one that is not measured yet, or one that a kept one is the difference from. Pure. */
-void models_choose_dropped(const struct models_settings *settings,
-                           const struct retention_model *models, size_t count, bool *drop);
+void orchestrator_models_choose_dropped(const struct models_settings *settings,
+                                        const struct retention_model *models, size_t count,
+                                        bool *drop);
 
 /* Drops what may go; not while an erasure works on models. */
 enum weir_status orchestrator_models_retain(struct context *context,

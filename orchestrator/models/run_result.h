@@ -1,4 +1,4 @@
-/* What became of a run: what a model is stored from. */
+/* The result of a run, from which a model is stored. */
 #ifndef ORCHESTRATOR_MODELS_RUN_RESULT_H
 #define ORCHESTRATOR_MODELS_RUN_RESULT_H
 

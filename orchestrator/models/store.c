@@ -5,73 +5,39 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
-#include "orchestrator/models/content.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Columns of Q_model_get and Q_model_all. */
-enum {
-    COL_ID,
-    COL_PIPELINE,
-    COL_TRIGGER,
-    COL_RUN,
-    COL_PARENT,
-    COL_SET_DIGEST,
-    COL_CLEAN_EPOCH,
-    COL_CHECKSUM,
-    COL_BYTES,
-    COL_FILE,
-    COL_FITTED_FILE,
-    COL_STATE,
-    COL_REPLACED_BY,
-    COL_ERASURE,
-    COL_UNTIL_TIME,
-    COL_COST,
-    COL_CREATED,
-    COL_SCORED_BY,
-    COL_BASE,
-    COL_DELTAS,
-    COL_STORED_BYTES,
-    COL_HELD_OUT_BY,
-    COL_ROLE,
-    COL_FITTED_CHECKSUM,
-};
-
-static const char *text_or_null(const struct weir_rows *rows, size_t row, int column)
-{
-    return weir_rows_is_null(rows, row, column) ? NULL : weir_rows_text(rows, row, column);
-}
 
 void orchestrator_model_row(struct weir_rows *rows, size_t row, struct stored_model *ret_model)
 {
     *ret_model = (struct stored_model){
         .rows = rows,
         .row = row,
-        .id = weir_rows_text(rows, row, COL_ID),
-        .pipeline = weir_rows_i64(rows, row, COL_PIPELINE),
-        .trigger = weir_rows_i64(rows, row, COL_TRIGGER),
-        .run = weir_rows_i64(rows, row, COL_RUN),
-        .parent = text_or_null(rows, row, COL_PARENT),
-        .set_digest = weir_rows_text(rows, row, COL_SET_DIGEST),
-        .clean_epoch = weir_rows_i64(rows, row, COL_CLEAN_EPOCH),
-        .checksum = weir_rows_text(rows, row, COL_CHECKSUM),
-        .bytes = weir_rows_i64(rows, row, COL_BYTES),
-        .file = weir_rows_text(rows, row, COL_FILE),
-        .fitted_file = weir_rows_text(rows, row, COL_FITTED_FILE),
-        .state = weir_rows_text(rows, row, COL_STATE),
-        .replaced_by = text_or_null(rows, row, COL_REPLACED_BY),
-        .erasure = weir_rows_i64(rows, row, COL_ERASURE),
-        .until_time = weir_rows_i64(rows, row, COL_UNTIL_TIME),
-        .cost = weir_rows_text(rows, row, COL_COST),
-        .created_us = weir_rows_i64(rows, row, COL_CREATED),
-        .scored_by = weir_rows_text(rows, row, COL_SCORED_BY),
-        .base = weir_rows_text(rows, row, COL_BASE),
-        .deltas = weir_rows_i64(rows, row, COL_DELTAS),
-        .stored_bytes = weir_rows_i64(rows, row, COL_STORED_BYTES),
-        .held_out_by = weir_rows_text(rows, row, COL_HELD_OUT_BY),
-        .holdout = weir_rows_text(rows, row, COL_ROLE)[0] != '\0',
-        .fitted_checksum = weir_rows_text(rows, row, COL_FITTED_CHECKSUM),
+        .id = weir_rows_text(rows, row, "id"),
+        .pipeline = weir_rows_i64(rows, row, "pipeline"),
+        .trigger = weir_rows_i64(rows, row, "trigger"),
+        .run = weir_rows_i64(rows, row, "run"),
+        .parent = weir_rows_text_or_null(rows, row, "parent"),
+        .set_digest = weir_rows_text(rows, row, "set_digest"),
+        .clean_epoch = weir_rows_i64(rows, row, "clean_epoch"),
+        .checksum = weir_rows_text(rows, row, "checksum"),
+        .bytes = weir_rows_i64(rows, row, "bytes"),
+        .file = weir_rows_text(rows, row, "file"),
+        .fitted_file = weir_rows_text(rows, row, "fitted_file"),
+        .state = weir_rows_text(rows, row, "state"),
+        .replaced_by = weir_rows_text_or_null(rows, row, "replaced_by"),
+        .erasure = weir_rows_i64(rows, row, "erasure"),
+        .until_time = weir_rows_i64(rows, row, "until_time"),
+        .cost = weir_rows_text(rows, row, "cost"),
+        .created_us = weir_rows_i64(rows, row, "created_us"),
+        .scored_by = weir_rows_text(rows, row, "scored_by"),
+        .base = weir_rows_text(rows, row, "base"),
+        .deltas = weir_rows_i64(rows, row, "deltas"),
+        .stored_bytes = weir_rows_i64(rows, row, "stored_bytes"),
+        .held_out_by = weir_rows_text(rows, row, "held_out_by"),
+        .holdout = weir_rows_text(rows, row, "role")[0] != '\0',
+        .fitted_checksum = weir_rows_text(rows, row, "fitted_checksum"),
     };
 }
 
@@ -144,10 +110,11 @@ static enum weir_status tell(struct context *context, const struct model_wanted 
 {
     const struct run_result *run = wanted->run;
     WEIR_AUTO_FREE char *key = weir_format("model_stored/%s", wanted->id);
-    json_t *body = json_pack("{ss,sI,ss?,ss,sI,ss,sI}", "model", wanted->id, "trigger",
-                             (json_int_t)run->trigger, "parent", run->base_model, "checksum",
-                             files->checksum, "bytes", (json_int_t)files->bytes, "file",
-                             files->file, "stored_bytes", (json_int_t)files->stored_bytes);
+    json_t *body = JSON_FIELDS(JSON_TEXT("model", wanted->id), JSON_NUMBER("trigger", run->trigger),
+                               JSON_TEXT_OR_NULL("parent", run->base_model),
+                               JSON_TEXT("checksum", files->checksum),
+                               JSON_NUMBER("bytes", files->bytes), JSON_TEXT("file", files->file),
+                               JSON_NUMBER("stored_bytes", files->stored_bytes));
     if (wanted->timeline != NULL)
         json_object_set(body, "timeline", wanted->timeline);
     if (wanted->erasure != 0)
@@ -179,39 +146,6 @@ enum weir_status orchestrator_model_add(struct context *context, const struct mo
 }
 
 /* ---- going ---- */
-
-/* The whole file is durable before the row names it; the delta goes afterwards. */
-static enum weir_status make_whole(struct context *context, const char *id, struct weir_error *err)
-{
-    struct stored_model model = {0};
-    struct model_content content = {.mapped = NULL};
-    WEIR_AUTO_FREE char *file = weir_format("models/%s.weirmodel", id);
-    WEIR_AUTO_FREE char *path = orchestrator_path(context, ".", file);
-    enum weir_status status = orchestrator_model_get(context, id, &model, err);
-    if (status == WEIR_OK)
-        status = orchestrator_model_content(context, &model, &content, err);
-    if (status == WEIR_OK)
-        status = weir_file_write_atomic(path, content.bytes, err);
-    orchestrator_model_content_fini(&content);
-    if (status == WEIR_OK)
-        status = DB_RUN(context->db, Q_model_whole, NULL, err, DB_TEXT(id), DB_TEXT(file));
-    if (status == WEIR_OK) {
-        WEIR_AUTO_FREE char *delta = orchestrator_path(context, ".", model.file);
-        status = weir_remove_tree(delta, err);
-    }
-    orchestrator_model_fini(&model);
-    return status;
-}
-
-enum weir_status orchestrator_model_release(struct context *context, const char *id,
-                                            struct weir_error *err)
-{
-    WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(context->db, Q_model_based_on, &rows, err, DB_TEXT(id));
-    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
-        status = make_whole(context, weir_rows_text(rows, i, 0), err);
-    return status;
-}
 
 enum weir_status orchestrator_model_remove_files(const struct context *context,
                                                  const struct stored_model *model,

@@ -43,11 +43,11 @@ struct stored_model {
     bool holdout; /* one of those: no trigger's, and never measured */
 };
 
-/* Whether its file is there, or on its way: stored, replacing or holdout. */
+/* Returns true when its file is there, or on its way: stored, replacing or holdout. */
 bool orchestrator_model_is_live(const struct stored_model *model);
 /* The same of what a row says. */
 bool orchestrator_model_state_is_live(const char *state);
-/* Whether models.keep let it go. */
+/* Returns true when models.keep let it go. */
 bool orchestrator_model_is_dropped(const struct stored_model *model);
 
 /* NOT_FOUND "model X: there is none". Release with orchestrator_model_fini(). */
@@ -67,7 +67,7 @@ enum weir_status orchestrator_model_fitted(const struct context *context,
                                            const struct stored_model *model, struct weir_buf *out,
                                            struct weir_error *err) WEIR_MUST_USE;
 
-/* What is to become a model. */
+/* A model to be. */
 struct model_wanted {
     const char *id;
     const struct run_result *run;
@@ -99,10 +99,6 @@ void orchestrator_model_files_fini(struct model_files *files);
 enum weir_status orchestrator_model_add(struct context *context, const struct model_wanted *wanted,
                                         const struct model_files *files,
                                         struct weir_error *err) WEIR_MUST_USE;
-/* Stores every live model whose file is the difference from this one whole, so that this one's may go. May be
- * repeated. */
-enum weir_status orchestrator_model_release(struct context *context, const char *id,
-                                            struct weir_error *err) WEIR_MUST_USE;
 /* Unlinks a model's files, which no live model may need. Absent is fine. */
 enum weir_status orchestrator_model_remove_files(const struct context *context,
                                                  const struct stored_model *model,

@@ -1,14 +1,14 @@
-/* What people order of a pipeline: to be taken in, to pause, stop, go on, or go. An order that has
- * to wait is a wish, in the pipeline's row, so that it comes about whoever dies meanwhile. */
+/* Orders of people to a pipeline: to be taken in, to pause, stop, go on, or go. An order that has
+ * to wait lies in the pipeline's row, so that it comes about whichever process dies meanwhile. */
 #include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/pipeline/pipeline_state.h"
 
-static const char *const WISHES[] = {
-#define X(name, text) [WISH_##name] = (text),
-    PIPELINE_WISH_LIST(X)
+static const char *const PENDING_ORDERS[] = {
+#define X(name, text) [PENDING_ORDER_##name] = (text),
+    PENDING_ORDER_LIST(X)
 #undef X
 };
 
@@ -20,36 +20,38 @@ static bool rests_until_resumed(const struct pipeline *pipeline)
 
 /* ---- taking in ---- */
 
-enum weir_status pipeline_add_row(struct pipelines *pipelines, const char *file,
-                                  struct weir_bytes text, const struct orchestrator_config *config,
-                                  int64_t *ret_id, struct weir_error *err)
+enum weir_status orchestrator_pipeline_add_row(struct pipelines *pipelines, const char *file,
+                                               struct weir_bytes text,
+                                               const struct orchestrator_config *config,
+                                               int64_t *ret_id, struct weir_error *err)
 {
     struct weir_digest digest = weir_digest_of(text);
     char digest_text[WEIR_DIGEST_TEXT_MAX];
     weir_digest_text(&digest, digest_text);
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status =
-        DB_RUN(pipelines->context->db, Q_pipeline_add, &rows, err, DB_TEXT(config->name),
-               DB_TEXT(file), DB_BYTES(text), DB_TEXT(digest_text),
-               DB_TEXT(config->mode == MODE_LIVE ? "live" : "replay"),
-               DB_TEXT(pipeline_state_name(PIPELINE_DECLARING)), DB_I64(weir_now_wall_us()));
+    enum weir_status status = DB_RUN(
+        pipelines->context->db, Q_pipeline_add, &rows, err, DB_TEXT(config->name), DB_TEXT(file),
+        DB_BYTES(text), DB_TEXT(digest_text),
+        DB_TEXT(config->mode == MODE_LIVE ? "live" : "replay"),
+        DB_TEXT(orchestrator_pipeline_state_name(PIPELINE_DECLARING)), DB_I64(weir_now_wall_us()));
     if (status == WEIR_OK)
-        *ret_id = weir_rows_i64(rows, 0, 0);
+        *ret_id = weir_rows_i64(rows, 0, "id");
     return status;
 }
 
-enum weir_status pipeline_begin_new(struct pipelines *pipelines, int64_t id, const char *file,
-                                    struct weir_bytes text, struct orchestrator_config *config,
-                                    struct weir_error *err)
+enum weir_status orchestrator_pipeline_begin_new(struct pipelines *pipelines, int64_t id,
+                                                 const char *file, struct weir_bytes text,
+                                                 struct orchestrator_config *config,
+                                                 struct weir_error *err)
 {
-    struct pipeline *pipeline = pipeline_keep(pipelines, id, file, text, config);
-    enum weir_status status = pipeline_load(pipeline, err);
+    struct pipeline *pipeline = orchestrator_pipeline_keep(pipelines, id, file, text, config);
+    enum weir_status status = orchestrator_pipeline_load(pipeline, err);
     if (status == WEIR_OK && !pipelines->are_held)
-        pipeline_begin_after(pipeline, 0);
+        orchestrator_pipeline_begin_after(pipeline, 0);
     return status;
 }
 
-/* Of the first line that is not the same in both; 1, 2, … */
+/* Number of the first line that differs; 1, 2, … */
 static size_t line_of_difference(struct weir_bytes one, struct weir_bytes other)
 {
     size_t line = 1;
@@ -81,9 +83,9 @@ enum weir_status orchestrator_pipeline_submit(struct pipelines *pipelines, const
     if (known != NULL)
         return WEIR_OK;
     int64_t id = 0;
-    status = pipeline_add_row(pipelines, file, text, config, &id, err);
+    status = orchestrator_pipeline_add_row(pipelines, file, text, config, &id, err);
     if (status == WEIR_OK)
-        status = pipeline_begin_new(pipelines, id, file, text, WEIR_TAKE(config), err);
+        status = orchestrator_pipeline_begin_new(pipelines, id, file, text, WEIR_TAKE(config), err);
     *ret_pipeline = pipelines->first;
     return status;
 }
@@ -98,38 +100,38 @@ enum weir_status orchestrator_pipeline_run(struct pipelines *pipelines, const ch
     if (status != WEIR_OK)
         return status;
     struct pipeline *pipeline = *ret_pipeline;
-    if (rests_until_resumed(pipeline) || pipeline->wish == WISH_PAUSE)
+    if (rests_until_resumed(pipeline) || pipeline->pending_order == PENDING_ORDER_PAUSE)
         return orchestrator_pipeline_resume(pipeline, err);
-    pipeline_begin_after(pipeline, 0);
+    orchestrator_pipeline_begin_after(pipeline, 0);
     return WEIR_OK;
 }
 
 /* ---- telling ---- */
 
-/* An edge that people have ordered is told each time: `what` names the event. */
-static enum weir_status effect_told(struct pipeline *pipeline, const void *what,
-                                    struct weir_error *err)
+/* An edge that people have ordered is announced each time: `what` names the event. */
+static enum weir_status effect_announced(struct pipeline *pipeline, const void *what,
+                                         struct weir_error *err)
 {
     const char *event = what;
     WEIR_AUTO_FREE char *key = weir_format("%s/%lld", event, (long long)weir_now_wall_us());
     return orchestrator_event_put(pipeline->context,
                                   &(struct event_about){pipeline->id, 0, key, event},
-                                  json_pack("{ss}", "pipeline", pipeline->config->name), err);
+                                  JSON_FIELDS(JSON_TEXT("pipeline", pipeline->config->name)), err);
 }
 
-static enum weir_status write_wish(struct pipeline *pipeline, enum pipeline_wish wish,
-                                   struct weir_error *err)
+static enum weir_status write_order(struct pipeline *pipeline, enum pending_order pending_order,
+                                    struct weir_error *err)
 {
     return DB_RUN(pipeline->context->db, Q_pipeline_wish, NULL, err, DB_I64(pipeline->id),
-                  DB_TEXT(WISHES[wish]));
+                  DB_TEXT(PENDING_ORDERS[pending_order]));
 }
 
-/* The wish, if there was one, has come about. */
+/* The pending order, if there was one, is carried out. */
 static enum weir_status effect_granted(struct pipeline *pipeline, const void *what,
                                        struct weir_error *err)
 {
-    enum weir_status status = write_wish(pipeline, WISH_NONE, err);
-    return status == WEIR_OK ? effect_told(pipeline, what, err) : status;
+    enum weir_status status = write_order(pipeline, PENDING_ORDER_NONE, err);
+    return status == WEIR_OK ? effect_announced(pipeline, what, err) : status;
 }
 
 static enum weir_status fail_busy(const struct pipeline *pipeline, struct weir_error *err)
@@ -139,12 +141,12 @@ static enum weir_status fail_busy(const struct pipeline *pipeline, struct weir_e
 }
 
 static enum weir_status order(struct pipeline *pipeline, enum pipeline_event event,
-                              const char *told, struct weir_error *err)
+                              const char *announced, struct weir_error *err)
 {
-    pipeline_break_off(pipeline);
-    if (!pipeline_advance(pipeline, event, effect_granted, told))
+    orchestrator_pipeline_break_off(pipeline);
+    if (!orchestrator_pipeline_advance(pipeline, event, effect_granted, announced))
         return fail_busy(pipeline, err);
-    pipeline->wish = WISH_NONE;
+    pipeline->pending_order = PENDING_ORDER_NONE;
     return WEIR_OK;
 }
 
@@ -152,7 +154,8 @@ static enum weir_status fail_state(const struct pipeline *pipeline, const char *
                                    const char *advice, struct weir_error *err)
 {
     return weir_fail(err, WEIR_UNSUPPORTED, "pipeline %s is %s and cannot be %s: %s",
-                     pipeline->config->name, pipeline_state_name(pipeline->state), verb, advice);
+                     pipeline->config->name, orchestrator_pipeline_state_name(pipeline->state),
+                     verb, advice);
 }
 
 /* ---- pause, stop, resume ---- */
@@ -160,19 +163,21 @@ static enum weir_status fail_state(const struct pipeline *pipeline, const char *
 static bool may_take(const struct pipeline *pipeline, enum pipeline_event event)
 {
     enum pipeline_state to;
-    return pipeline_next_state(pipeline->state, event, &to);
+    return orchestrator_pipeline_next_state(pipeline->state, event, &to);
 }
 
-bool pipeline_grant_wish(struct pipeline *pipeline)
+bool orchestrator_pipeline_grant_order(struct pipeline *pipeline)
 {
-    if (pipeline->wish == WISH_PAUSE && may_take(pipeline, PIPELINE_ON_PAUSED)) {
-        pipeline_break_off(pipeline);
-        if (pipeline_advance(pipeline, PIPELINE_ON_PAUSED, effect_granted, "pipeline_paused"))
-            pipeline->wish = WISH_NONE;
+    if (pipeline->pending_order == PENDING_ORDER_PAUSE && may_take(pipeline, PIPELINE_ON_PAUSED)) {
+        orchestrator_pipeline_break_off(pipeline);
+        if (orchestrator_pipeline_advance(pipeline, PIPELINE_ON_PAUSED, effect_granted,
+                                          "pipeline_paused"))
+            pipeline->pending_order = PENDING_ORDER_NONE;
         return true;
     }
-    if (pipeline_wants_removal(pipeline) && may_take(pipeline, PIPELINE_ON_REMOVED)) {
-        (void)pipeline_advance(pipeline, PIPELINE_ON_REMOVED, effect_told, "pipeline_removing");
+    if (orchestrator_pipeline_wants_removal(pipeline) && may_take(pipeline, PIPELINE_ON_REMOVED)) {
+        (void)orchestrator_pipeline_advance(pipeline, PIPELINE_ON_REMOVED, effect_announced,
+                                            "pipeline_removing");
         return true;
     }
     return false;
@@ -182,13 +187,14 @@ enum weir_status orchestrator_pipeline_pause(struct pipeline *pipeline, struct w
 {
     if (pipeline->state == PIPELINE_PAUSED)
         return WEIR_OK;
-    if (pipeline_at_rest(pipeline->state) || pipeline_wants_removal(pipeline))
+    if (orchestrator_pipeline_at_rest(pipeline->state) ||
+        orchestrator_pipeline_wants_removal(pipeline))
         return fail_state(pipeline, "paused", "nothing of it is under way", err);
     if (may_take(pipeline, PIPELINE_ON_PAUSED))
         return order(pipeline, PIPELINE_ON_PAUSED, "pipeline_paused", err);
-    enum weir_status status = write_wish(pipeline, WISH_PAUSE, err);
+    enum weir_status status = write_order(pipeline, PENDING_ORDER_PAUSE, err);
     if (status == WEIR_OK)
-        pipeline->wish = WISH_PAUSE;
+        pipeline->pending_order = PENDING_ORDER_PAUSE;
     return status;
 }
 
@@ -196,27 +202,28 @@ enum weir_status orchestrator_pipeline_stop(struct pipeline *pipeline, struct we
 {
     if (pipeline->state == PIPELINE_STOPPED)
         return WEIR_OK;
-    if (!may_take(pipeline, PIPELINE_ON_STOPPED) || pipeline_wants_removal(pipeline))
+    if (!may_take(pipeline, PIPELINE_ON_STOPPED) || orchestrator_pipeline_wants_removal(pipeline))
         return fail_state(pipeline, "stopped", "nothing of it is under way", err);
     enum weir_status status = order(pipeline, PIPELINE_ON_STOPPED, "pipeline_stopped", err);
     if (status == WEIR_OK)
-        pipeline_end_feed(pipeline, NULL);
+        orchestrator_pipeline_end_feed(pipeline, NULL);
     return status;
 }
 
 enum weir_status orchestrator_pipeline_resume(struct pipeline *pipeline, struct weir_error *err)
 {
-    if (pipeline->state == PIPELINE_FINISHED || pipeline_wants_removal(pipeline))
+    if (pipeline->state == PIPELINE_FINISHED || orchestrator_pipeline_wants_removal(pipeline))
         return fail_state(pipeline, "resumed", "weir rerun begins it again from its first sample",
                           err);
     if (rests_until_resumed(pipeline)) {
         pipeline->attached = false;
         return order(pipeline, PIPELINE_ON_RESUMED, "pipeline_resumed", err);
     }
-    enum weir_status status =
-        pipeline->wish == WISH_NONE ? WEIR_OK : write_wish(pipeline, WISH_NONE, err);
+    enum weir_status status = pipeline->pending_order == PENDING_ORDER_NONE
+                                  ? WEIR_OK
+                                  : write_order(pipeline, PENDING_ORDER_NONE, err);
     if (status == WEIR_OK)
-        pipeline->wish = WISH_NONE;
+        pipeline->pending_order = PENDING_ORDER_NONE;
     return status;
 }
 
@@ -225,37 +232,39 @@ enum weir_status orchestrator_pipeline_resume(struct pipeline *pipeline, struct 
 enum weir_status orchestrator_pipeline_remove(struct pipeline *pipeline, bool again,
                                               struct weir_error *err)
 {
-    enum pipeline_wish wish = again ? WISH_RERUN : WISH_REMOVE;
-    if (pipeline_wants_removal(pipeline) && pipeline->wish != wish)
+    enum pending_order pending_order = again ? PENDING_ORDER_RERUN : PENDING_ORDER_REMOVE;
+    if (orchestrator_pipeline_wants_removal(pipeline) && pipeline->pending_order != pending_order)
         return fail_state(pipeline, again ? "run again" : "removed",
                           "another order is being carried out", err);
-    enum weir_status status = write_wish(pipeline, wish, err);
-    if (status != WEIR_OK || pipeline_wants_removal(pipeline))
+    enum weir_status status = write_order(pipeline, pending_order, err);
+    if (status != WEIR_OK || orchestrator_pipeline_wants_removal(pipeline))
         return status;
-    pipeline->wish = wish;
-    pipeline_break_off(pipeline);
-    pipeline_begin_after(pipeline, 0);
+    pipeline->pending_order = pending_order;
+    orchestrator_pipeline_break_off(pipeline);
+    orchestrator_pipeline_begin_after(pipeline, 0);
     return WEIR_OK;
 }
 
 /* ---- looking ---- */
 
-bool pipeline_wants_removal(const struct pipeline *pipeline)
+bool orchestrator_pipeline_wants_removal(const struct pipeline *pipeline)
 {
-    return pipeline->wish == WISH_REMOVE || pipeline->wish == WISH_RERUN;
+    return pipeline->pending_order == PENDING_ORDER_REMOVE ||
+           pipeline->pending_order == PENDING_ORDER_RERUN;
 }
 
-enum pipeline_wish pipeline_wish_from_name(const char *name)
+enum pending_order orchestrator_pipeline_order_from_name(const char *name)
 {
-    size_t wish = 0;
-    while (wish + 1 < WEIR_COUNT(WISHES) && !weir_str_equal(WISHES[wish], name))
-        wish++;
-    return (enum pipeline_wish)wish;
+    size_t pending_order = 0;
+    while (pending_order + 1 < WEIR_COUNT(PENDING_ORDERS) &&
+           !weir_str_equal(PENDING_ORDERS[pending_order], name))
+        pending_order++;
+    return (enum pending_order)pending_order;
 }
 
-const char *orchestrator_pipeline_wish(const struct pipeline *pipeline)
+const char *orchestrator_pipeline_order(const struct pipeline *pipeline)
 {
-    return WISHES[pipeline->wish];
+    return PENDING_ORDERS[pipeline->pending_order];
 }
 
 char *orchestrator_pipeline_model_name(const struct pipeline *pipeline, int64_t trigger)

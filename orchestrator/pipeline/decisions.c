@@ -16,7 +16,7 @@ static enum weir_status tell(const struct pipeline *pipeline, int64_t number, js
 {
     WEIR_AUTO_FREE char *key = weir_format("trigger_considered/%" PRId64, number);
     const struct event_about about = {pipeline->id, 0, key, "trigger_considered"};
-    json_t *body = json_pack("{ss}", "pipeline", pipeline->config->name);
+    json_t *body = JSON_FIELDS(JSON_TEXT("pipeline", pipeline->config->name));
     json_object_update(body, decision);
     return orchestrator_event_put(pipeline->context, &about, body, err);
 }
@@ -28,8 +28,8 @@ static void complete(const struct reader *reader, int64_t number, json_t *decisi
     json_object_set_new(decision, "samples_new", json_integer((json_int_t)reader->samples_new));
 }
 
-enum weir_status pipeline_decision_add(struct pipeline *pipeline, json_t *decision, int64_t trigger,
-                                       struct weir_error *err)
+enum weir_status orchestrator_pipeline_decision_add(struct pipeline *pipeline, json_t *decision,
+                                                    int64_t trigger, struct weir_error *err)
 {
     struct weir_db *db = pipeline->context->db;
     const struct reader *reader = pipeline->reader;
@@ -49,8 +49,8 @@ enum weir_status pipeline_decision_add(struct pipeline *pipeline, json_t *decisi
     return status == WEIR_OK && trigger == 0 ? tell(pipeline, number, decision, err) : status;
 }
 
-enum weir_status pipeline_effect_passed(struct pipeline *pipeline, const void *what,
-                                        struct weir_error *err)
+enum weir_status orchestrator_pipeline_effect_passed(struct pipeline *pipeline, const void *what,
+                                                     struct weir_error *err)
 {
     const struct reader *reader = pipeline->reader;
     WEIR_AUTO_BUF saved = {0};
@@ -65,7 +65,7 @@ enum weir_status pipeline_effect_passed(struct pipeline *pipeline, const void *w
                         DB_I64(reader->asked), DB_I64(pipeline->positions[reader->asked]));
     }
     return status == WEIR_OK && reader->decision != NULL
-               ? pipeline_decision_add(pipeline, reader->decision, 0, err)
+               ? orchestrator_pipeline_decision_add(pipeline, reader->decision, 0, err)
                : status;
 }
 
@@ -73,10 +73,11 @@ enum weir_status pipeline_effect_passed(struct pipeline *pipeline, const void *w
 
 static enum weir_status commit_passed(void *subject, const void *what, struct weir_error *err)
 {
-    return pipeline_effect_passed(subject, what, err);
+    return orchestrator_pipeline_effect_passed(subject, what, err);
 }
 
-enum weir_status pipeline_commit_passed(struct pipeline *pipeline, struct weir_error *err)
+enum weir_status orchestrator_pipeline_commit_passed(struct pipeline *pipeline,
+                                                     struct weir_error *err)
 {
     return orchestrator_commit(pipeline->context, commit_passed, pipeline, NULL, err);
 }
@@ -85,9 +86,9 @@ enum weir_status pipeline_commit_passed(struct pipeline *pipeline, struct weir_e
 static bool pass(struct pipeline *pipeline)
 {
     struct weir_error err;
-    enum weir_status status = pipeline_commit_passed(pipeline, &err);
+    enum weir_status status = orchestrator_pipeline_commit_passed(pipeline, &err);
     if (status != WEIR_OK) {
-        pipeline_trouble(pipeline, status, &err);
+        orchestrator_pipeline_trouble(pipeline, status, &err);
         return false;
     }
     pipeline->checks++;
@@ -99,9 +100,10 @@ static bool pass(struct pipeline *pipeline)
 /* Nothing fires, and the state changes. */
 static bool leave(struct pipeline *pipeline, enum pipeline_event event)
 {
-    bool left = pipeline_advance(pipeline, event, pipeline_effect_passed, NULL);
+    bool left =
+        orchestrator_pipeline_advance(pipeline, event, orchestrator_pipeline_effect_passed, NULL);
     if (left)
-        pipeline_reader_drop(pipeline);
+        orchestrator_pipeline_reader_drop(pipeline);
     return left;
 }
 
@@ -116,8 +118,9 @@ static void add_cost(const struct pipeline *pipeline, const struct run_result *r
         json_object_set_new(decision, "model", json_string(run->base_model));
 }
 
-bool pipeline_decide(struct pipeline *pipeline, const struct trigger_measured *measured,
-                     const struct run_result *run)
+bool orchestrator_pipeline_decide(struct pipeline *pipeline,
+                                  const struct trigger_measured *measured,
+                                  const struct run_result *run)
 {
     struct reader *reader = pipeline->reader;
     json_decref(reader->decision);
@@ -126,14 +129,14 @@ bool pipeline_decide(struct pipeline *pipeline, const struct trigger_measured *m
     if (run != NULL)
         add_cost(pipeline, run, reader->decision);
     if (fires)
-        return pipeline_fire(pipeline);
+        return orchestrator_pipeline_fire(pipeline);
     if (pipeline->state == PIPELINE_READING)
         return pass(pipeline);
-    return leave(pipeline, orchestrator_trigger_asks(reader->policy) ? PIPELINE_ON_ASKED
-                                                                     : PIPELINE_ON_MEASURED);
+    return leave(pipeline, orchestrator_trigger_is_due(reader->policy) ? PIPELINE_ON_ASKED
+                                                                       : PIPELINE_ON_MEASURED);
 }
 
-/* Whether there is something to measure: embeddings and predictions need a model. */
+/* Tells whether it can be measured: embeddings and predictions need a model. */
 static enum weir_status can_measure(const struct pipeline *pipeline, enum trigger_subject subject,
                                     bool *ret_can, struct weir_error *err)
 {
@@ -151,25 +154,26 @@ static enum weir_status can_measure(const struct pipeline *pipeline, enum trigge
 static bool check_once(struct pipeline *pipeline)
 {
     struct weir_error err;
-    struct trigger_wish wish;
+    struct trigger_request request;
     bool can = false;
-    orchestrator_trigger_wish(pipeline->reader->policy, &wish);
-    enum weir_status status = can_measure(pipeline, wish.subject, &can, &err);
+    orchestrator_trigger_request(pipeline->reader->policy, &request);
+    enum weir_status status = can_measure(pipeline, request.subject, &can, &err);
     if (status != WEIR_OK) {
-        pipeline_trouble(pipeline, status, &err);
+        orchestrator_pipeline_trouble(pipeline, status, &err);
         return false;
     }
     if (!can)
-        return pipeline_decide(pipeline, &(struct trigger_measured){.has_model = false}, NULL) &&
+        return orchestrator_pipeline_decide(pipeline,
+                                            &(struct trigger_measured){.has_model = false}, NULL) &&
                pipeline->reader != NULL;
     (void)leave(pipeline, PIPELINE_ON_ASKED);
     return false;
 }
 
-bool pipeline_check(struct pipeline *pipeline)
+bool orchestrator_pipeline_check(struct pipeline *pipeline)
 {
     while (check_once(pipeline)) {
-        if (!orchestrator_trigger_asks(pipeline->reader->policy))
+        if (!orchestrator_trigger_is_due(pipeline->reader->policy))
             return true;
     }
     return false;
@@ -185,10 +189,10 @@ static enum weir_status change_policy(struct pipeline *pipeline, change_fn *chan
 {
     WEIR_AUTO(trigger) policy = NULL;
     WEIR_AUTO_BUF saved = {0};
-    enum weir_status status = pipeline_load(pipeline, err);
+    enum weir_status status = orchestrator_pipeline_load(pipeline, err);
     if (status != WEIR_OK || pipeline->trigger_saved.size == 0)
         return status;
-    status = pipeline_open_trigger(pipeline, &policy, err);
+    status = orchestrator_pipeline_open_trigger(pipeline, &policy, err);
     if (status != WEIR_OK)
         return status;
     change(policy, what);
@@ -200,9 +204,9 @@ static enum weir_status change_policy(struct pipeline *pipeline, change_fn *chan
 static void forget_blocks(struct trigger *policy, const void *what)
 {
     const struct id_blocks *blocks = what;
-    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(WEIR_BLOCK_ROWS, sizeof *ids);
+    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(WEIR_BLOCK_ROWS, sizeof(*ids));
     for (size_t i = 0; i < blocks->count; i++) {
-        size_t count = id_block_ids(&blocks->at[i], ids);
+        size_t count = orchestrator_id_block_ids(&blocks->at[i], ids);
         orchestrator_trigger_forget(policy, (struct weir_u64s){ids, count});
     }
 }
@@ -225,8 +229,9 @@ static void tell_training(struct trigger *policy, const void *what)
     orchestrator_trigger_trained(policy, training->samples, training->seconds);
 }
 
-enum weir_status pipeline_tell_trained(struct pipeline *pipeline, const struct run_result *run,
-                                       struct weir_error *err)
+enum weir_status orchestrator_pipeline_tell_trained(struct pipeline *pipeline,
+                                                    const struct run_result *run,
+                                                    struct weir_error *err)
 {
     const struct training training = {
         .samples = (uint64_t)pipeline->newest.samples_new,

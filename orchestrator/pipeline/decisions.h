@@ -1,4 +1,4 @@
-/* What trigger policies decide at their checks, kept with the cursor they were made at: score, threshold, window and
+/* Decisions of trigger policies at their checks, kept with the cursor they were made at: score, threshold, window and
  * counts, so that a person sees why a trigger fired or did not. The newest DECISIONS_KEPT of a pipeline stay, and all
  * that fired. */
 #ifndef ORCHESTRATOR_PIPELINE_DECISIONS_H
@@ -11,25 +11,28 @@ enum { DECISIONS_KEPT = 1000 };
 
 /* All below inside a transaction. Completes `decision` by where it was made; `trigger` is the one that ended there,
  * 0: none, which people are told at once. */
-enum weir_status pipeline_decision_add(struct pipeline *pipeline, json_t *decision, int64_t trigger,
-                                       struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_pipeline_decision_add(struct pipeline *pipeline, json_t *decision,
+                                                    int64_t trigger,
+                                                    struct weir_error *err) WEIR_MUST_USE;
 /* Effect of a check that fires nothing, and of rows passed: cursor, the policy's state, the reader's decision. */
-enum weir_status pipeline_effect_passed(struct pipeline *pipeline, const void *what,
-                                        struct weir_error *err);
+enum weir_status orchestrator_pipeline_effect_passed(struct pipeline *pipeline, const void *what,
+                                                     struct weir_error *err);
 /* The same in a transaction of its own. */
-enum weir_status pipeline_commit_passed(struct pipeline *pipeline,
-                                        struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_pipeline_commit_passed(struct pipeline *pipeline,
+                                                     struct weir_error *err) WEIR_MUST_USE;
 
 /* Inside a transaction. The policy is told what the training of the newest trigger took. */
-enum weir_status pipeline_tell_trained(struct pipeline *pipeline, const struct run_result *run,
-                                       struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_pipeline_tell_trained(struct pipeline *pipeline,
+                                                    const struct run_result *run,
+                                                    struct weir_error *err) WEIR_MUST_USE;
 
 /* The policy says that a check is due. What needs no measurement is decided at once, and every other check that is due
  * here: false when that was not committed, or a trigger has fired; true: reading goes on. */
-bool pipeline_check(struct pipeline *pipeline);
+bool orchestrator_pipeline_check(struct pipeline *pipeline);
 /* The policy of pipeline->reader decides by what was measured; `run`: what measured it, or NULL. The edge that follows
  * is taken. True: it is committed. */
-bool pipeline_decide(struct pipeline *pipeline, const struct trigger_measured *measured,
-                     const struct run_result *run);
+bool orchestrator_pipeline_decide(struct pipeline *pipeline,
+                                  const struct trigger_measured *measured,
+                                  const struct run_result *run);
 
 #endif

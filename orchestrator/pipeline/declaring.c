@@ -13,11 +13,11 @@ static void on_selection_opened(void *owner, const struct weir_reply *reply,
 {
     struct pipeline *pipeline = owner;
     if (reply == NULL) {
-        pipeline_trouble(pipeline, err->status, err);
+        orchestrator_pipeline_trouble(pipeline, err->status, err);
         return;
     }
     pipeline->attached = true;
-    pipeline_begin_after(pipeline, 0);
+    orchestrator_pipeline_begin_after(pipeline, 0);
 }
 
 static void on_declared(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -25,12 +25,12 @@ static void on_declared(void *owner, const struct weir_reply *reply, const struc
     struct pipeline *pipeline = owner;
     struct weir_error problem;
     if (reply == NULL) {
-        pipeline_trouble(pipeline, err->status, err);
+        orchestrator_pipeline_trouble(pipeline, err->status, err);
         return;
     }
     const struct msg_dataset_declared *declared = reply->message;
     if (declared->datasets.count != pipeline->config->dataset_count) {
-        pipeline_trouble(pipeline, unexpected(&problem), &problem);
+        orchestrator_pipeline_trouble(pipeline, unexpected(&problem), &problem);
         return;
     }
     pipeline->dataset_count = declared->datasets.count;
@@ -47,7 +47,7 @@ static void on_declared(void *owner, const struct weir_reply *reply, const struc
                   on_selection_opened, pipeline);
 }
 
-void pipeline_attach(struct pipeline *pipeline)
+void orchestrator_pipeline_attach(struct pipeline *pipeline)
 {
     struct msg_dataset_declare declare = {.file = pipeline->file,
                                           .config = weir_buf_view(&pipeline->text)};
@@ -68,7 +68,7 @@ static enum weir_status effect_declared(struct pipeline *pipeline, const void *w
     return status;
 }
 
-void pipeline_declare(struct pipeline *pipeline)
+void orchestrator_pipeline_declare(struct pipeline *pipeline)
 {
-    pipeline_advance(pipeline, PIPELINE_ON_DECLARED, effect_declared, NULL);
+    orchestrator_pipeline_advance(pipeline, PIPELINE_ON_DECLARED, effect_declared, NULL);
 }

@@ -38,9 +38,9 @@ static void judge(struct pipeline *pipeline)
     if (tasks.count > 0)
         orchestrator_evaluator_start(pipeline->all->evaluators,
                                      orchestrator_pipeline_outline(pipeline), &tasks, on_done,
-                                     &pipeline->aside);
+                                     &pipeline->evaluation_owner);
     else
-        evaluation_tasks_fini(&tasks);
+        orchestrator_evaluation_tasks_fini(&tasks);
 }
 
 static void on_done(void *owner, const struct weir_error *err)
@@ -88,7 +88,8 @@ static void add_planned(void *owner, size_t model, struct evaluation_interval in
     const struct planning *planning = owner;
     const char *id = planning->stream->models[model].id;
     if (planning->wanted->model == NULL || strcmp(planning->wanted->model, id) == 0)
-        evaluation_tasks_add(planning->tasks, id, planning->evaluation, interval.from, interval.to);
+        orchestrator_evaluation_tasks_add(planning->tasks, id, planning->evaluation, interval.from,
+                                          interval.to);
 }
 
 static bool is_wanted(const struct orchestrator_evaluation *evaluation,
@@ -121,7 +122,7 @@ enum weir_status orchestrator_pipeline_plan(const struct pipeline *pipeline,
     if (status != WEIR_OK)
         return status;
     WEIR_AUTO_FREE struct evaluation_model *models =
-        weir_calloc(weir_rows_count(rows) + 1, sizeof *models);
+        weir_calloc(weir_rows_count(rows) + 1, sizeof(*models));
     struct evaluation_stream stream = {
         .models = models, .count = stored_models(rows, models), .ended = wanted->ended};
     if (stream.count == 0)
@@ -133,7 +134,7 @@ enum weir_status orchestrator_pipeline_plan(const struct pipeline *pipeline,
         const struct orchestrator_evaluation *evaluation = &pipeline->config->evaluations[i];
         struct planning planning = {&stream, wanted, i, tasks};
         if (is_wanted(evaluation, wanted))
-            orchestrator_plan(&evaluation->wish, &stream, &scope, add_planned, &planning);
+            orchestrator_plan(&evaluation->request, &stream, &scope, add_planned, &planning);
     }
     if (tasks->count == EVALUATION_TASKS_MAX) {
         weir_log(WEIR_LOG_WARN, "more to measure than is planned at once", "pipeline=%s tasks=%d",
@@ -145,31 +146,31 @@ enum weir_status orchestrator_pipeline_plan(const struct pipeline *pipeline,
 /* A replay does that at its end: until then, every model may have to be measured. */
 static enum weir_status drop_old(struct pipeline *pipeline, struct weir_error *err)
 {
-    if (pipeline_erasure_claims(pipeline) ||
-        orchestrator_evaluator_busy(pipeline->all->evaluators, &pipeline->aside))
+    if (orchestrator_pipeline_erasure_claims(pipeline) ||
+        orchestrator_evaluator_busy(pipeline->all->evaluators, &pipeline->evaluation_owner))
         return WEIR_OK; /* with the next trigger */
     return orchestrator_models_retain(pipeline->context, orchestrator_pipeline_outline(pipeline),
                                       err);
 }
 
-void pipeline_evaluate(struct pipeline *pipeline)
+void orchestrator_pipeline_evaluate(struct pipeline *pipeline)
 {
     struct weir_error err;
     struct evaluation_tasks tasks = {0};
     const struct evaluation_wanted wanted = {.when = EVALUATE_AFTER_TRAINING,
                                              .newest = pipeline->caught_up};
-    enum weir_status status = pipeline_load_newest(pipeline, &err);
+    enum weir_status status = orchestrator_pipeline_load_newest(pipeline, &err);
     if (status == WEIR_OK && pipeline->config->mode == MODE_LIVE)
         status = drop_old(pipeline, &err);
     if (status == WEIR_OK)
         status = orchestrator_pipeline_plan(pipeline, &wanted, &tasks, &err);
     if (status != WEIR_OK) {
-        evaluation_tasks_fini(&tasks);
-        pipeline_trouble(pipeline, status, &err);
+        orchestrator_evaluation_tasks_fini(&tasks);
+        orchestrator_pipeline_trouble(pipeline, status, &err);
         return;
     }
     pipeline->caught_up = true;
     orchestrator_evaluator_start(pipeline->all->evaluators, orchestrator_pipeline_outline(pipeline),
-                                 &tasks, on_done, &pipeline->aside);
-    pipeline_advance(pipeline, PIPELINE_ON_EVALUATED, effect_evaluated, NULL);
+                                 &tasks, on_done, &pipeline->evaluation_owner);
+    orchestrator_pipeline_advance(pipeline, PIPELINE_ON_EVALUATED, effect_evaluated, NULL);
 }

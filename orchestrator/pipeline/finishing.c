@@ -12,7 +12,7 @@
 
 static const char *active_or_null(const struct weir_rows *active)
 {
-    const char *model = weir_rows_text(active, 0, 0);
+    const char *model = weir_rows_text(active, 0, "model");
     return model[0] == '\0' ? NULL : model;
 }
 
@@ -27,15 +27,16 @@ static enum weir_status tell_finished(struct pipeline *pipeline, struct weir_err
         status = DB_RUN(all->context->db, Q_model_active, &active, err, DB_I64(pipeline->id));
     if (status != WEIR_OK)
         return status;
-    struct orchestrator_cost cost = orchestrator_run_cost(cost_row, 0, 0);
+    struct orchestrator_cost cost = orchestrator_run_cost(cost_row, 0);
     WEIR_AUTO_BUF text = {0};
     orchestrator_cost_json(&all->context->prices, &cost, &text);
     return orchestrator_event_put(
         all->context,
         &(struct event_about){pipeline->id, 0, "pipeline_finished", "pipeline_finished"},
-        json_pack("{ss,sI,ss?,so}", "pipeline", pipeline->config->name, "triggers",
-                  (json_int_t)pipeline->newest.number, "active_model", active_or_null(active),
-                  "cost", orchestrator_json_of(weir_buf_text(&text))),
+        JSON_FIELDS(JSON_TEXT("pipeline", pipeline->config->name),
+                    JSON_NUMBER("triggers", pipeline->newest.number),
+                    JSON_TEXT_OR_NULL("active_model", active_or_null(active)),
+                    JSON_NEW("cost", orchestrator_json_of(weir_buf_text(&text)))),
         err);
 }
 
@@ -54,7 +55,7 @@ static void on_ended(void *owner, const struct weir_reply *reply, const struct w
 }
 
 /* The selector reads on from a snapshot if it is asked again. */
-void pipeline_end_feed(struct pipeline *pipeline, weir_rpc_done_fn *done)
+void orchestrator_pipeline_end_feed(struct pipeline *pipeline, weir_rpc_done_fn *done)
 {
     static const char *const READERS[PIPELINE_READERS] = {"orchestrator:", "selector/"};
     for (size_t i = 0; i < WEIR_COUNT(READERS); i++) {
@@ -82,7 +83,7 @@ static bool judge(struct pipeline *pipeline, enum weir_status *ret_status, struc
                                      orchestrator_pipeline_outline(pipeline), &tasks, on_done,
                                      pipeline);
     else
-        evaluation_tasks_fini(&tasks);
+        orchestrator_evaluation_tasks_fini(&tasks);
     return waits;
 }
 
@@ -92,31 +93,31 @@ static void on_done(void *owner, const struct weir_error *err)
     struct weir_error problem;
     enum weir_status status = WEIR_OK;
     if (err != NULL) {
-        pipeline_trouble(pipeline, err->status, err);
+        orchestrator_pipeline_trouble(pipeline, err->status, err);
         return;
     }
     if (judge(pipeline, &status, &problem))
         return;
-    if (status == WEIR_OK && !pipeline_erasure_claims(pipeline))
+    if (status == WEIR_OK && !orchestrator_pipeline_erasure_claims(pipeline))
         status = orchestrator_models_retain(pipeline->context,
                                             orchestrator_pipeline_outline(pipeline), &problem);
     if (status != WEIR_OK)
-        pipeline_trouble(pipeline, status, &problem);
-    else if (pipeline_advance(pipeline, PIPELINE_ON_CLOSED, effect_closed, NULL))
-        pipeline_end_feed(pipeline, NULL);
+        orchestrator_pipeline_trouble(pipeline, status, &problem);
+    else if (orchestrator_pipeline_advance(pipeline, PIPELINE_ON_CLOSED, effect_closed, NULL))
+        orchestrator_pipeline_end_feed(pipeline, NULL);
 }
 
-void pipeline_finish(struct pipeline *pipeline)
+void orchestrator_pipeline_finish(struct pipeline *pipeline)
 {
     struct weir_error err;
     struct evaluation_tasks tasks = {0};
-    if (orchestrator_evaluator_busy(pipeline->all->evaluators, &pipeline->aside)) {
-        pipeline_begin_after(pipeline, ORCHESTRATOR_POLL_MS);
+    if (orchestrator_evaluator_busy(pipeline->all->evaluators, &pipeline->evaluation_owner)) {
+        orchestrator_pipeline_begin_after(pipeline, ORCHESTRATOR_POLL_MS);
         return;
     }
-    enum weir_status status = pipeline_load(pipeline, &err);
+    enum weir_status status = orchestrator_pipeline_load(pipeline, &err);
     if (status == WEIR_OK)
-        status = pipeline_load_newest(pipeline, &err);
+        status = orchestrator_pipeline_load_newest(pipeline, &err);
     if (status == WEIR_OK)
         status = orchestrator_pipeline_plan(
             pipeline,
@@ -124,8 +125,8 @@ void pipeline_finish(struct pipeline *pipeline)
                                         .ended = true},
             &tasks, &err);
     if (status != WEIR_OK) {
-        evaluation_tasks_fini(&tasks);
-        pipeline_trouble(pipeline, status, &err);
+        orchestrator_evaluation_tasks_fini(&tasks);
+        orchestrator_pipeline_trouble(pipeline, status, &err);
         return;
     }
     orchestrator_evaluator_start(pipeline->all->evaluators, orchestrator_pipeline_outline(pipeline),

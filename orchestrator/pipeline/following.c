@@ -20,7 +20,7 @@ static void note_arrival(struct reader *reader)
         reader->arrived_us = reader->visible_us;
 }
 
-/* Samples of one feed row; true when a trigger is due behind it. */
+/* Samples of one feed row; true when a trigger is due after it. */
 static bool take_row(struct reader *reader, const struct msg_columns_is *columns)
 {
     bool due = false;
@@ -42,8 +42,8 @@ static bool take_row(struct reader *reader, const struct msg_columns_is *columns
 }
 
 /* The feed is through up to `passed`; `due`: the policy has said true on the way. A due trigger is not passed here:
- * pipeline_fire() commits the row with it, as a check does with what it decides. What was missed is told with the
- * first step behind the gap, so that it counts once whatever dies. */
+ * orchestrator_pipeline_fire() commits the row with it, as a check does with what it decides. What was missed is told
+ * with the first step after the gap, so that it counts once whatever dies. */
 static void rows_done(struct pipeline *pipeline, uint64_t passed, bool due)
 {
     struct reader *reader = pipeline->reader;
@@ -53,17 +53,17 @@ static void rows_done(struct pipeline *pipeline, uint64_t passed, bool due)
         due |= orchestrator_trigger_erased(reader->policy, reader->missed);
     reader->missed = 0;
     if (due) {
-        (void)pipeline_fire(pipeline);
+        (void)orchestrator_pipeline_fire(pipeline);
         return;
     }
-    if (orchestrator_trigger_asks(reader->policy)) {
-        if (pipeline_check(pipeline))
+    if (orchestrator_trigger_is_due(reader->policy)) {
+        if (orchestrator_pipeline_check(pipeline))
             ask_feed(pipeline);
         return;
     }
-    enum weir_status status = pipeline_commit_passed(pipeline, &err);
+    enum weir_status status = orchestrator_pipeline_commit_passed(pipeline, &err);
     if (status != WEIR_OK) {
-        pipeline_trouble(pipeline, status, &err);
+        orchestrator_pipeline_trouble(pipeline, status, &err);
         return;
     }
     ask_feed(pipeline);
@@ -81,7 +81,7 @@ static void take_erased(struct pipeline *pipeline, const struct msg_feed_is *fee
     rows_done(pipeline, passed, due);
 }
 
-/* What one change added: of a snapshot, several ranges of one block. */
+/* Asks for the samples that a change added: of a snapshot, several ranges of one block. */
 static void ask_added(struct pipeline *pipeline, const struct msg_feed_is *feed)
 {
     size_t last = 0;
@@ -102,7 +102,7 @@ static void on_columns(void *owner, const struct weir_reply *reply, const struct
 {
     struct pipeline *pipeline = owner;
     if (reply == NULL) {
-        pipeline_trouble(pipeline, err->status, err);
+        orchestrator_pipeline_trouble(pipeline, err->status, err);
         return;
     }
     rows_done(pipeline, pipeline->reader->passed, take_row(pipeline->reader, reply->message));
@@ -114,12 +114,12 @@ static bool tick(struct pipeline *pipeline)
     struct reader *reader = pipeline->reader;
     if (orchestrator_trigger_tick(reader->policy, orchestrator_now_us(pipeline->context))) {
         if (reader->samples_new > 0) {
-            (void)pipeline_fire(pipeline);
+            (void)orchestrator_pipeline_fire(pipeline);
             return false;
         }
         orchestrator_trigger_fired(reader->policy);
     }
-    return !orchestrator_trigger_asks(reader->policy) || pipeline_check(pipeline);
+    return !orchestrator_trigger_is_due(reader->policy) || orchestrator_pipeline_check(pipeline);
 }
 
 static void look_on(void *owner)
@@ -159,7 +159,7 @@ static void on_feed(void *owner, const struct weir_reply *reply, const struct we
         return;
     }
     if (reply == NULL) {
-        pipeline_trouble(pipeline, err->status, err);
+        orchestrator_pipeline_trouble(pipeline, err->status, err);
         return;
     }
     const struct msg_feed_is *feed = reply->message;
@@ -184,7 +184,7 @@ static void ask_feed(struct pipeline *pipeline)
 {
     size_t index = pipeline->reader->asked;
     char consumer[ORCHESTRATOR_NAME_MAX + 32];
-    (void)snprintf(consumer, sizeof consumer, "orchestrator:%s", pipeline->config->name);
+    (void)snprintf(consumer, sizeof(consumer), "orchestrator:%s", pipeline->config->name);
     struct msg_feed_read ask = {
         .dataset = pipeline->datasets[index],
         .consumer = consumer,
@@ -196,15 +196,16 @@ static void ask_feed(struct pipeline *pipeline)
                   pipeline);
 }
 
-void pipeline_read_live(struct pipeline *pipeline)
+void orchestrator_pipeline_read_live(struct pipeline *pipeline)
 {
     struct weir_error err;
-    pipeline_reader_free(pipeline->reader);
-    pipeline->reader = pipeline_reader_new(pipeline, &err);
+    orchestrator_pipeline_reader_free(pipeline->reader);
+    pipeline->reader = orchestrator_pipeline_reader_new(pipeline, &err);
     if (pipeline->reader == NULL) {
-        pipeline_trouble(pipeline, err.status, &err);
+        orchestrator_pipeline_trouble(pipeline, err.status, &err);
         return;
     }
-    if (!orchestrator_trigger_asks(pipeline->reader->policy) || pipeline_check(pipeline))
+    if (!orchestrator_trigger_is_due(pipeline->reader->policy) ||
+        orchestrator_pipeline_check(pipeline))
         ask_feed(pipeline);
 }

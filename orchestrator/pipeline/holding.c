@@ -15,9 +15,6 @@
 /* It is no trigger's: no other model is stored as its difference. */
 static const struct models_settings WHOLE = {.storage = MODELS_FULL};
 
-/* Columns of Q_holdout_wanted. */
-enum { COL_HALF, COL_ROUND, COL_SET_DIGEST, COL_SET_PATH };
-
 static enum weir_status load_wanted(const struct pipeline *pipeline, struct weir_rows **ret_rows,
                                     struct weir_error *err)
 {
@@ -38,8 +35,8 @@ struct held {
     struct model_files files;
 };
 
-static enum weir_status effect_held(struct pipeline *pipeline, const void *what,
-                                    struct weir_error *err)
+static enum weir_status effect_holdout_model_ready(struct pipeline *pipeline, const void *what,
+                                                   struct weir_error *err)
 {
     const struct held *held = what;
     struct pipelines *all = pipeline->all;
@@ -69,12 +66,12 @@ static enum weir_status store(struct pipeline *pipeline, const struct run_result
     enum weir_status status = load_wanted(pipeline, &rows, err);
     if (status != WEIR_OK)
         return status;
-    struct held held = {.half = weir_rows_i64(rows, 0, COL_HALF)};
+    struct held held = {.half = weir_rows_i64(rows, 0, "half")};
     WEIR_AUTO_FREE char *name = orchestrator_pipeline_model_name(pipeline, pipeline->newest.number);
     WEIR_AUTO_FREE char *id = orchestrator_run_is_hollow(run)
                                   ? weir_strdup("")
                                   : weir_format("%s-h%" PRId64 ".%" PRId64, name, held.half,
-                                                weir_rows_i64(rows, 0, COL_ROUND));
+                                                weir_rows_i64(rows, 0, "round"));
     held.wanted = (struct model_wanted){.id = id,
                                         .run = run,
                                         .state = "holdout",
@@ -85,7 +82,8 @@ static enum weir_status store(struct pipeline *pipeline, const struct run_result
     if (status != WEIR_OK)
         return status;
     struct weir_error problem;
-    if (pipeline_advance(pipeline, PIPELINE_ON_HELD, effect_held, &held) &&
+    if (orchestrator_pipeline_advance(pipeline, PIPELINE_ON_HOLDOUT_MODEL_READY,
+                                      effect_holdout_model_ready, &held) &&
         orchestrator_run_remove_files(pipeline->context, run->number, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
     orchestrator_model_files_fini(&held.files);
@@ -98,7 +96,7 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
     struct weir_error problem;
     enum weir_status status = run == NULL ? err->status : store(pipeline, run, &problem);
     if (status != WEIR_OK)
-        pipeline_trouble(pipeline, status, run == NULL ? err : &problem);
+        orchestrator_pipeline_trouble(pipeline, status, run == NULL ? err : &problem);
 }
 
 /* ---- the run ---- */
@@ -115,7 +113,7 @@ static enum weir_status find_base(const struct pipeline *pipeline, int64_t half,
         DB_RUN(pipeline->context->db, Q_holdout_newest, ret_rows, err, DB_I64(pipeline->id),
                DB_I64(half), DB_I64(pipeline->newest.number));
     if (status == WEIR_OK && weir_rows_count(*ret_rows) > 0)
-        *ret_base = weir_rows_text(*ret_rows, 0, 0);
+        *ret_base = weir_rows_text(*ret_rows, 0, "id");
     return status;
 }
 
@@ -124,24 +122,24 @@ static enum weir_status start_run(struct pipeline *pipeline, struct weir_error *
     WEIR_AUTO(weir_rows) wanted = NULL;
     WEIR_AUTO(weir_rows) base_row = NULL;
     const char *base = NULL;
-    enum weir_status status = pipeline_load_newest(pipeline, err);
+    enum weir_status status = orchestrator_pipeline_load_newest(pipeline, err);
     if (status == WEIR_OK)
         status = load_wanted(pipeline, &wanted, err);
-    int64_t half = status == WEIR_OK ? weir_rows_i64(wanted, 0, COL_HALF) : 0;
+    int64_t half = status == WEIR_OK ? weir_rows_i64(wanted, 0, "half") : 0;
     if (status == WEIR_OK)
         status = find_base(pipeline, half, &base_row, &base, err);
     if (status != WEIR_OK)
         return status;
     WEIR_AUTO_FREE char *purpose =
         weir_format("holdout/%" PRId64 "/%" PRId64 "/%" PRId64, pipeline->newest.number, half,
-                    weir_rows_i64(wanted, 0, COL_ROUND));
+                    weir_rows_i64(wanted, 0, "round"));
     const struct run_wanted run = {
         .pipeline = orchestrator_pipeline_outline(pipeline),
         .purpose = purpose,
         .mode = "train",
         .trigger = pipeline->newest.number,
-        .set_digest = weir_rows_text(wanted, 0, COL_SET_DIGEST),
-        .set_path = weir_rows_text(wanted, 0, COL_SET_PATH),
+        .set_digest = weir_rows_text(wanted, 0, "set_digest"),
+        .set_path = weir_rows_text(wanted, 0, "set_path"),
         .epochs = pipeline->config->epochs,
         .seed = pipeline->config->seed,
         .base_model = base,
@@ -149,10 +147,10 @@ static enum weir_status start_run(struct pipeline *pipeline, struct weir_error *
     return orchestrator_run_start(pipeline->all->runs, &run, on_run, pipeline, err);
 }
 
-void pipeline_hold_out(struct pipeline *pipeline)
+void orchestrator_pipeline_hold_out(struct pipeline *pipeline)
 {
     struct weir_error err;
     enum weir_status status = start_run(pipeline, &err);
     if (status != WEIR_OK)
-        pipeline_trouble(pipeline, status, &err);
+        orchestrator_pipeline_trouble(pipeline, status, &err);
 }

@@ -3,86 +3,54 @@
 
 #include "core/base/bytes.h"
 
+// clang-format off
+/* Sets of states. */
+enum {
+#define X(name, text) FROM_##name = 1 << PIPELINE_##name,
+    PIPELINE_STATE_LIST(X)
+#undef X
+    FROM_AT_WORK = FROM_DECLARING | FROM_SCANNING | FROM_READING | FROM_MEASURING | FROM_SELECTING | FROM_SCORING |
+                   FROM_HOLDING | FROM_TRAINING | FROM_STORING | FROM_EVALUATING | FROM_CLOSING,
+    FROM_AT_REST = FROM_FINISHED | FROM_PAUSED | FROM_STOPPED | FROM_FAILED,
+};
+
 struct transition {
-    enum pipeline_state from;
+    unsigned from; /* a set */
     enum pipeline_event on;
     enum pipeline_state to;
 };
 
-// clang-format off
 static const struct transition TRANSITIONS[] = {
-    {PIPELINE_DECLARING,  PIPELINE_ON_DECLARED,  PIPELINE_SCANNING},
-    {PIPELINE_SCANNING,   PIPELINE_ON_SCANNED,   PIPELINE_READING},
-    {PIPELINE_READING,    PIPELINE_ON_ASKED,     PIPELINE_MEASURING},
-    {PIPELINE_MEASURING,  PIPELINE_ON_ASKED,     PIPELINE_MEASURING}, /* a check of another policy of the ensemble */
-    {PIPELINE_MEASURING,  PIPELINE_ON_MEASURED,  PIPELINE_READING},
-    {PIPELINE_MEASURING,  PIPELINE_ON_TRIGGERED, PIPELINE_SELECTING},
-    {PIPELINE_READING,    PIPELINE_ON_TRIGGERED, PIPELINE_SELECTING},
-    {PIPELINE_READING,    PIPELINE_ON_EXHAUSTED, PIPELINE_CLOSING},
-    {PIPELINE_SELECTING,  PIPELINE_ON_SKIPPED,   PIPELINE_READING},
-    {PIPELINE_SELECTING,  PIPELINE_ON_SEALED,    PIPELINE_TRAINING},
-    {PIPELINE_SELECTING,  PIPELINE_ON_UNSCORED,  PIPELINE_SCORING},
-    {PIPELINE_SCORING,    PIPELINE_ON_SCORED,    PIPELINE_SELECTING},
-    {PIPELINE_SELECTING,  PIPELINE_ON_UNHELD,    PIPELINE_HOLDING},
-    {PIPELINE_HOLDING,    PIPELINE_ON_HELD,      PIPELINE_SELECTING},
-    {PIPELINE_TRAINING,   PIPELINE_ON_SKIPPED,   PIPELINE_READING}, /* every sample turned out to be a hole */
-    {PIPELINE_TRAINING,   PIPELINE_ON_TRAINED,   PIPELINE_STORING},
-    {PIPELINE_STORING,    PIPELINE_ON_STORED,    PIPELINE_EVALUATING},
-    {PIPELINE_EVALUATING, PIPELINE_ON_EVALUATED, PIPELINE_READING},
-    {PIPELINE_CLOSING,    PIPELINE_ON_CLOSED,    PIPELINE_FINISHED},
+    {FROM_DECLARING,  PIPELINE_ON_DECLARED,             PIPELINE_SCANNING},
+    {FROM_SCANNING,   PIPELINE_ON_SCANNED,              PIPELINE_READING},
+    {FROM_READING,    PIPELINE_ON_ASKED,                PIPELINE_MEASURING},
+    {FROM_MEASURING,  PIPELINE_ON_ASKED,                PIPELINE_MEASURING}, /* another policy of the ensemble checks */
+    {FROM_MEASURING,  PIPELINE_ON_MEASURED,             PIPELINE_READING},
+    {FROM_MEASURING,  PIPELINE_ON_TRIGGERED,            PIPELINE_SELECTING},
+    {FROM_READING,    PIPELINE_ON_TRIGGERED,            PIPELINE_SELECTING},
+    {FROM_READING,    PIPELINE_ON_EXHAUSTED,            PIPELINE_CLOSING},
+    {FROM_SELECTING,  PIPELINE_ON_SKIPPED,              PIPELINE_READING},
+    {FROM_SELECTING,  PIPELINE_ON_SEALED,               PIPELINE_TRAINING},
+    {FROM_SELECTING,  PIPELINE_ON_SCORES_NEEDED,        PIPELINE_SCORING},
+    {FROM_SCORING,    PIPELINE_ON_SCORED,               PIPELINE_SELECTING},
+    {FROM_SELECTING,  PIPELINE_ON_HOLDOUT_MODEL_NEEDED, PIPELINE_HOLDING},
+    {FROM_HOLDING,    PIPELINE_ON_HOLDOUT_MODEL_READY,  PIPELINE_SELECTING},
+    {FROM_TRAINING,   PIPELINE_ON_SKIPPED,              PIPELINE_READING}, /* every sample turned out to be a hole */
+    {FROM_TRAINING,   PIPELINE_ON_TRAINED,              PIPELINE_STORING},
+    {FROM_STORING,    PIPELINE_ON_STORED,               PIPELINE_EVALUATING},
+    {FROM_EVALUATING, PIPELINE_ON_EVALUATED,            PIPELINE_READING},
+    {FROM_CLOSING,    PIPELINE_ON_CLOSED,               PIPELINE_FINISHED},
 
     /* The way back begins by telling storage and selector again; READING finds the trigger that was not finished. */
-    {PIPELINE_FAILED,     PIPELINE_ON_RESUMED,   PIPELINE_DECLARING},
-    {PIPELINE_STOPPED,    PIPELINE_ON_RESUMED,   PIPELINE_DECLARING},
-    {PIPELINE_PAUSED,     PIPELINE_ON_RESUMED,   PIPELINE_DECLARING},
+    {FROM_FAILED | FROM_STOPPED | FROM_PAUSED, PIPELINE_ON_RESUMED, PIPELINE_DECLARING},
 
-    {PIPELINE_DECLARING,  PIPELINE_ON_FAILED,    PIPELINE_FAILED},
-    {PIPELINE_SCANNING,   PIPELINE_ON_FAILED,    PIPELINE_FAILED},
-    {PIPELINE_READING,    PIPELINE_ON_FAILED,    PIPELINE_FAILED},
-    {PIPELINE_MEASURING,  PIPELINE_ON_FAILED,    PIPELINE_FAILED},
-    {PIPELINE_SELECTING,  PIPELINE_ON_FAILED,    PIPELINE_FAILED},
-    {PIPELINE_SCORING,    PIPELINE_ON_FAILED,    PIPELINE_FAILED},
-    {PIPELINE_HOLDING,    PIPELINE_ON_FAILED,    PIPELINE_FAILED},
-    {PIPELINE_TRAINING,   PIPELINE_ON_FAILED,    PIPELINE_FAILED},
-    {PIPELINE_STORING,    PIPELINE_ON_FAILED,    PIPELINE_FAILED},
-    {PIPELINE_EVALUATING, PIPELINE_ON_FAILED,    PIPELINE_FAILED},
-    {PIPELINE_CLOSING,    PIPELINE_ON_FAILED,    PIPELINE_FAILED},
-
+    {FROM_AT_WORK, PIPELINE_ON_FAILED, PIPELINE_FAILED},
     /* A pause waits for the trigger under way. */
-    {PIPELINE_DECLARING,  PIPELINE_ON_PAUSED,    PIPELINE_PAUSED},
-    {PIPELINE_SCANNING,   PIPELINE_ON_PAUSED,    PIPELINE_PAUSED},
-    {PIPELINE_READING,    PIPELINE_ON_PAUSED,    PIPELINE_PAUSED},
-    {PIPELINE_CLOSING,    PIPELINE_ON_PAUSED,    PIPELINE_PAUSED},
+    {FROM_DECLARING | FROM_SCANNING | FROM_READING | FROM_CLOSING, PIPELINE_ON_PAUSED, PIPELINE_PAUSED},
+    {FROM_AT_WORK | FROM_PAUSED, PIPELINE_ON_STOPPED, PIPELINE_STOPPED},
 
-    {PIPELINE_DECLARING,  PIPELINE_ON_STOPPED,   PIPELINE_STOPPED},
-    {PIPELINE_SCANNING,   PIPELINE_ON_STOPPED,   PIPELINE_STOPPED},
-    {PIPELINE_READING,    PIPELINE_ON_STOPPED,   PIPELINE_STOPPED},
-    {PIPELINE_MEASURING,  PIPELINE_ON_STOPPED,   PIPELINE_STOPPED},
-    {PIPELINE_SELECTING,  PIPELINE_ON_STOPPED,   PIPELINE_STOPPED},
-    {PIPELINE_SCORING,    PIPELINE_ON_STOPPED,   PIPELINE_STOPPED},
-    {PIPELINE_HOLDING,    PIPELINE_ON_STOPPED,   PIPELINE_STOPPED},
-    {PIPELINE_TRAINING,   PIPELINE_ON_STOPPED,   PIPELINE_STOPPED},
-    {PIPELINE_STORING,    PIPELINE_ON_STOPPED,   PIPELINE_STOPPED},
-    {PIPELINE_EVALUATING, PIPELINE_ON_STOPPED,   PIPELINE_STOPPED},
-    {PIPELINE_CLOSING,    PIPELINE_ON_STOPPED,   PIPELINE_STOPPED},
-    {PIPELINE_PAUSED,     PIPELINE_ON_STOPPED,   PIPELINE_STOPPED},
-
-    {PIPELINE_DECLARING,  PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
-    {PIPELINE_SCANNING,   PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
-    {PIPELINE_READING,    PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
-    {PIPELINE_MEASURING,  PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
-    {PIPELINE_SELECTING,  PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
-    {PIPELINE_SCORING,    PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
-    {PIPELINE_HOLDING,    PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
-    {PIPELINE_TRAINING,   PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
-    {PIPELINE_STORING,    PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
-    {PIPELINE_EVALUATING, PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
-    {PIPELINE_CLOSING,    PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
-    {PIPELINE_FINISHED,   PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
-    {PIPELINE_PAUSED,     PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
-    {PIPELINE_STOPPED,    PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
-    {PIPELINE_FAILED,     PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
-    {PIPELINE_REMOVING,   PIPELINE_ON_CLEARED,   PIPELINE_REMOVED}, /* and no other: it is tried for ever */
+    {FROM_AT_WORK | FROM_AT_REST, PIPELINE_ON_REMOVED, PIPELINE_REMOVING},
+    {FROM_REMOVING, PIPELINE_ON_CLEARED, PIPELINE_REMOVED}, /* and no other: it is tried for ever */
 };
 // clang-format on
 
@@ -100,11 +68,16 @@ static const char *const EVENTS[] = {
 #undef X
 };
 
-bool pipeline_next_state(enum pipeline_state state, enum pipeline_event event,
-                         enum pipeline_state *ret_state)
+static bool is_from(const struct transition *edge, size_t state)
+{
+    return (edge->from >> state & 1) != 0;
+}
+
+bool orchestrator_pipeline_next_state(enum pipeline_state state, enum pipeline_event event,
+                                      enum pipeline_state *ret_state)
 {
     for (size_t i = 0; i < WEIR_COUNT(TRANSITIONS); i++) {
-        if (TRANSITIONS[i].from == state && TRANSITIONS[i].on == event) {
+        if (is_from(&TRANSITIONS[i], state) && TRANSITIONS[i].on == event) {
             *ret_state = TRANSITIONS[i].to;
             return true;
         }
@@ -112,33 +85,33 @@ bool pipeline_next_state(enum pipeline_state state, enum pipeline_event event,
     return false;
 }
 
-bool pipeline_at_rest(enum pipeline_state state)
+bool orchestrator_pipeline_at_rest(enum pipeline_state state)
 {
-    return state == PIPELINE_FINISHED || state == PIPELINE_PAUSED || state == PIPELINE_STOPPED ||
-           state == PIPELINE_FAILED || state == PIPELINE_REMOVED;
+    return state == PIPELINE_REMOVED || (FROM_AT_REST >> state & 1) != 0;
 }
 
-bool pipeline_between_triggers(enum pipeline_state state)
+bool orchestrator_pipeline_between_triggers(enum pipeline_state state)
 {
-    return state <= PIPELINE_READING || state == PIPELINE_CLOSING || pipeline_at_rest(state);
+    return state <= PIPELINE_READING || state == PIPELINE_CLOSING ||
+           orchestrator_pipeline_at_rest(state);
 }
 
-const char *pipeline_state_name(enum pipeline_state state)
+const char *orchestrator_pipeline_state_name(enum pipeline_state state)
 {
     return STATES[state].name;
 }
 
-const char *pipeline_state_text(enum pipeline_state state)
+const char *orchestrator_pipeline_state_text(enum pipeline_state state)
 {
     return STATES[state].text;
 }
 
-const char *pipeline_event_name(enum pipeline_event event)
+const char *orchestrator_pipeline_event_name(enum pipeline_event event)
 {
     return EVENTS[event];
 }
 
-bool pipeline_state_from_name(const char *name, enum pipeline_state *ret_state)
+bool orchestrator_pipeline_state_from_name(const char *name, enum pipeline_state *ret_state)
 {
     for (size_t i = 0; i < WEIR_COUNT(STATES); i++) {
         if (weir_str_equal(STATES[i].name, name)) {
@@ -149,40 +122,46 @@ bool pipeline_state_from_name(const char *name, enum pipeline_state *ret_state)
     return false;
 }
 
-/* What is the same everywhere is said in words: that leaves a diagram which can be read. */
+/* Edges from many states are left to the table: that leaves a diagram which can be read. */
 static bool is_drawn(const struct transition *edge)
 {
-    static const enum pipeline_event EVERYWHERE[] = {PIPELINE_ON_FAILED, PIPELINE_ON_PAUSED,
-                                                     PIPELINE_ON_STOPPED, PIPELINE_ON_RESUMED,
-                                                     PIPELINE_ON_REMOVED};
-    for (size_t i = 0; i < WEIR_COUNT(EVERYWHERE); i++)
-        if (edge->on == EVERYWHERE[i])
-            return false;
-    return true;
+    return (edge->from & (edge->from - 1)) == 0;
 }
 
-void pipeline_states_describe(struct weir_buf *out)
+static void describe_edges(size_t state, struct weir_buf *out)
+{
+    const char *between = "";
+
+    for (size_t i = 0; i < WEIR_COUNT(TRANSITIONS); i++) {
+        const struct transition *edge = &TRANSITIONS[i];
+
+        if (!is_from(edge, state))
+            continue;
+        weir_buf_printf(out, "%s%s: `%s`", between, EVENTS[edge->on], STATES[edge->to].name);
+        between = ", ";
+    }
+}
+
+static void describe_diagram(struct weir_buf *out)
 {
     weir_buf_append_text(out, "```mermaid\nstateDiagram-v2\n    [*] --> DECLARING\n");
     for (size_t i = 0; i < WEIR_COUNT(TRANSITIONS); i++) {
         const struct transition *edge = &TRANSITIONS[i];
+
         if (is_drawn(edge))
-            weir_buf_printf(out, "    %s --> %s: %s\n", STATES[edge->from].name,
+            weir_buf_printf(out, "    %s --> %s: %s\n", STATES[__builtin_ctz(edge->from)].name,
                             STATES[edge->to].name, EVENTS[edge->on]);
     }
-    weir_buf_append_text(
-        out,
-        "    FINISHED --> [*]\n    REMOVED --> [*]\n```\n\n| state | meaning | leads to |\n|---|---|---|\n");
+    weir_buf_append_text(out, "    FINISHED --> [*]\n    REMOVED --> [*]\n```\n");
+}
+
+void orchestrator_pipeline_states_describe(struct weir_buf *out)
+{
+    describe_diagram(out);
+    weir_buf_append_text(out, "\n| state | meaning | leads to |\n|---|---|---|\n");
     for (size_t state = 0; state < PIPELINE_STATES; state++) {
-        const char *between = "";
         weir_buf_printf(out, "| `%s` | %s | ", STATES[state].name, STATES[state].text);
-        for (size_t i = 0; i < WEIR_COUNT(TRANSITIONS); i++) {
-            if (TRANSITIONS[i].from != state)
-                continue;
-            weir_buf_printf(out, "%s%s: `%s`", between, EVENTS[TRANSITIONS[i].on],
-                            STATES[TRANSITIONS[i].to].name);
-            between = ", ";
-        }
+        describe_edges(state, out);
         weir_buf_append_text(out, " |\n");
     }
 }

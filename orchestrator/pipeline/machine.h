@@ -29,11 +29,12 @@
     X(REMOVED,    "it is gone but for what lineage needs; its name is free")
 
 #define PIPELINE_EVENT_LIST(X)                                                          \
-    X(DECLARED)   X(SCANNED)    X(ASKED)      X(MEASURED)   X(TRIGGERED)             \
-    X(SKIPPED)    X(SEALED)     X(UNSCORED)   X(SCORED)     X(UNHELD)                \
-    X(HELD)       X(TRAINED)    X(STORED)     X(EVALUATED)  X(EXHAUSTED)             \
-    X(CLOSED)     X(PAUSED)     X(STOPPED)    X(FAILED)     X(RESUMED)               \
-    X(REMOVED)    X(CLEARED)
+    X(DECLARED) X(SCANNED) X(ASKED) X(MEASURED)                                         \
+    X(TRIGGERED) X(SKIPPED) X(SEALED) X(SCORES_NEEDED)                                  \
+    X(SCORED) X(HOLDOUT_MODEL_NEEDED) X(HOLDOUT_MODEL_READY) X(TRAINED)                 \
+    X(STORED) X(EVALUATED) X(EXHAUSTED) X(CLOSED)                                       \
+    X(PAUSED) X(STOPPED) X(FAILED) X(RESUMED)                                           \
+    X(REMOVED) X(CLEARED)
 // clang-format on
 
 enum pipeline_state {
@@ -51,19 +52,19 @@ enum pipeline_event {
 };
 
 /* The state that `event` leads to from `state`. False: it leads nowhere from there. */
-bool pipeline_next_state(enum pipeline_state state, enum pipeline_event event,
-                         enum pipeline_state *ret_state);
-/* Nothing happens any more unless a person asks for it. */
-bool pipeline_at_rest(enum pipeline_state state);
+bool orchestrator_pipeline_next_state(enum pipeline_state state, enum pipeline_event event,
+                                      enum pipeline_state *ret_state);
+/* Nothing more happens unless a person asks for it. */
+bool orchestrator_pipeline_at_rest(enum pipeline_state state);
 /* Between two triggers: an erasure may replace models now. */
-bool pipeline_between_triggers(enum pipeline_state state);
+bool orchestrator_pipeline_between_triggers(enum pipeline_state state);
 
 /* Appends the table as a diagram (Mermaid) and the states in words. */
-void pipeline_states_describe(struct weir_buf *out);
+void orchestrator_pipeline_states_describe(struct weir_buf *out);
 
-const char *pipeline_state_name(enum pipeline_state state); /* "READING" */
-const char *pipeline_state_text(enum pipeline_state state); /* one sentence */
-const char *pipeline_event_name(enum pipeline_event event);
-bool pipeline_state_from_name(const char *name, enum pipeline_state *ret_state);
+const char *orchestrator_pipeline_state_name(enum pipeline_state state); /* "READING" */
+const char *orchestrator_pipeline_state_text(enum pipeline_state state); /* one sentence */
+const char *orchestrator_pipeline_event_name(enum pipeline_event event);
+bool orchestrator_pipeline_state_from_name(const char *name, enum pipeline_state *ret_state);
 
 #endif

@@ -1,6 +1,6 @@
 /* MEASURING: the trigger policy wants to know more of samples before it decides. They are sealed as a set, a run goes
- * over them, and the policy is told what it found. The policy, its wish and the cursor are in the pipeline's row since
- * the edge that led here, so whoever begins again asks for the same. */
+ * over them, and the policy is told what it found. The policy, its request and the cursor are in the pipeline's row
+ * since the edge that led here, so whoever begins again asks for the same. */
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "orchestrator/pipeline/decisions.h"
@@ -22,7 +22,7 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
     struct pipeline *pipeline = owner;
     struct weir_error problem;
     if (run == NULL) {
-        pipeline_trouble(pipeline, err->status, err);
+        orchestrator_pipeline_trouble(pipeline, err->status, err);
         return;
     }
     int64_t number = run->number;
@@ -30,13 +30,13 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
     WEIR_AUTO_FREE char *path = weir_format("%s/%s", run->directory, run->outputs_file);
     bool is_hollow = run->outputs_file[0] == '\0' || orchestrator_run_is_hollow(run);
     enum weir_status status =
-        pipeline_probe_take(pipeline, probe, is_hollow ? NULL : path, &problem);
+        orchestrator_pipeline_probe_take(pipeline, probe, is_hollow ? NULL : path, &problem);
     if (status != WEIR_OK) {
-        pipeline_trouble(pipeline, status, &problem);
+        orchestrator_pipeline_trouble(pipeline, status, &problem);
         return;
     }
-    const struct trigger_measured measured = pipeline_probe_measured(probe);
-    if (pipeline_decide(pipeline, &measured, run) && /* nobody asks for them again */
+    const struct trigger_measured measured = orchestrator_pipeline_probe_measured(probe);
+    if (orchestrator_pipeline_decide(pipeline, &measured, run) && /* nobody asks for them again */
         orchestrator_run_remove_files(pipeline->context, number, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
 }
@@ -49,7 +49,7 @@ static enum weir_status start_run(struct pipeline *pipeline, const struct msg_se
     const struct run_wanted run = {
         .pipeline = orchestrator_pipeline_outline(pipeline),
         .purpose = purpose,
-        .mode = MODE_OF[probe->wish.subject],
+        .mode = MODE_OF[probe->request.subject],
         .trigger = pipeline->newest.number + 1,
         .set_digest = selected->digest,
         .set_path = selected->path,
@@ -65,44 +65,44 @@ static void on_sealed(void *owner, const struct weir_reply *reply, const struct 
     struct pipeline *pipeline = owner;
     struct weir_error problem;
     if (reply == NULL) {
-        pipeline_trouble(pipeline, err->status, err);
+        orchestrator_pipeline_trouble(pipeline, err->status, err);
         return;
     }
     enum weir_status status = start_run(pipeline, reply->message, &problem);
     if (status != WEIR_OK)
-        pipeline_trouble(pipeline, status, &problem);
+        orchestrator_pipeline_trouble(pipeline, status, &problem);
 }
 
 /* ---- the windows ---- */
 
-static enum weir_status find_wish(struct pipeline *pipeline, struct weir_error *err)
+static enum weir_status find_request(struct pipeline *pipeline, struct weir_error *err)
 {
-    struct trigger_wish wish = {0};
-    enum weir_status status = pipeline_load(pipeline, err);
+    struct trigger_request request = {0};
+    enum weir_status status = orchestrator_pipeline_load(pipeline, err);
     if (status == WEIR_OK)
-        status = pipeline_load_newest(pipeline, err);
+        status = orchestrator_pipeline_load_newest(pipeline, err);
     if (status != WEIR_OK)
         return status;
-    pipeline_reader_free(pipeline->reader);
-    pipeline->reader = pipeline_reader_new(pipeline, err);
+    orchestrator_pipeline_reader_free(pipeline->reader);
+    pipeline->reader = orchestrator_pipeline_reader_new(pipeline, err);
     if (pipeline->reader == NULL)
         return err->status;
-    if (orchestrator_trigger_asks(pipeline->reader->policy))
-        orchestrator_trigger_wish(pipeline->reader->policy, &wish);
-    if (wish.subject == TRIGGER_NOTHING || wish.current.count == 0) {
+    if (orchestrator_trigger_is_due(pipeline->reader->policy))
+        orchestrator_trigger_request(pipeline->reader->policy, &request);
+    if (request.subject == TRIGGER_NOTHING || request.current.count == 0) {
         return weir_fail(err, WEIR_INTERNAL,
                          "pipeline %s: the trigger policy wants nothing measured",
                          pipeline->config->name);
     }
-    return pipeline_probe_new(pipeline, &wish, &pipeline->reader->probe, err);
+    return orchestrator_pipeline_probe_new(pipeline, &request, &pipeline->reader->probe, err);
 }
 
-void pipeline_measure(struct pipeline *pipeline)
+void orchestrator_pipeline_measure(struct pipeline *pipeline)
 {
     struct weir_error err;
-    enum weir_status status = find_wish(pipeline, &err);
+    enum weir_status status = find_request(pipeline, &err);
     if (status != WEIR_OK) {
-        pipeline_trouble(pipeline, status, &err);
+        orchestrator_pipeline_trouble(pipeline, status, &err);
         return;
     }
     const struct probe *probe = pipeline->reader->probe;

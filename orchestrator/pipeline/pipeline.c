@@ -17,17 +17,23 @@
 typedef void work_fn(struct pipeline *pipeline);
 
 static work_fn *const WORK[PIPELINE_STATES] = {
-    [PIPELINE_DECLARING] = pipeline_declare, [PIPELINE_SCANNING] = pipeline_scan,
-    [PIPELINE_READING] = pipeline_read,      [PIPELINE_MEASURING] = pipeline_measure,
-    [PIPELINE_SELECTING] = pipeline_select,  [PIPELINE_SCORING] = pipeline_score,
-    [PIPELINE_HOLDING] = pipeline_hold_out,  [PIPELINE_TRAINING] = pipeline_train,
-    [PIPELINE_STORING] = pipeline_store,     [PIPELINE_EVALUATING] = pipeline_evaluate,
-    [PIPELINE_CLOSING] = pipeline_finish,    [PIPELINE_REMOVING] = pipeline_remove,
+    [PIPELINE_DECLARING] = orchestrator_pipeline_declare,
+    [PIPELINE_SCANNING] = orchestrator_pipeline_scan,
+    [PIPELINE_READING] = orchestrator_pipeline_read,
+    [PIPELINE_MEASURING] = orchestrator_pipeline_measure,
+    [PIPELINE_SELECTING] = orchestrator_pipeline_select,
+    [PIPELINE_SCORING] = orchestrator_pipeline_score,
+    [PIPELINE_HOLDING] = orchestrator_pipeline_hold_out,
+    [PIPELINE_TRAINING] = orchestrator_pipeline_train,
+    [PIPELINE_STORING] = orchestrator_pipeline_store,
+    [PIPELINE_EVALUATING] = orchestrator_pipeline_evaluate,
+    [PIPELINE_CLOSING] = orchestrator_pipeline_finish,
+    [PIPELINE_REMOVING] = orchestrator_pipeline_clear,
 };
 
 /* ---- driving ---- */
 
-bool pipeline_erasure_claims(const struct pipeline *pipeline)
+bool orchestrator_pipeline_erasure_claims(const struct pipeline *pipeline)
 {
     const struct pipelines_precedence *precedence = &pipeline->all->precedence;
     return precedence->erasures != NULL && precedence->claims(precedence->erasures);
@@ -40,19 +46,20 @@ static void let_erasures_look(const struct pipelines *pipelines)
         precedence->look_again(precedence->erasures);
 }
 
-/* Where an erasure may come between: no trigger is under way. */
+/* True where an erasure comes between: no trigger is under way. */
 static bool must_wait(const struct pipeline *pipeline)
 {
     return (pipeline->state == PIPELINE_READING || pipeline->state == PIPELINE_CLOSING ||
-            (pipeline_wants_removal(pipeline) && pipeline->state != PIPELINE_REMOVING)) &&
-           pipeline_erasure_claims(pipeline);
+            (orchestrator_pipeline_wants_removal(pipeline) &&
+             pipeline->state != PIPELINE_REMOVING)) &&
+           orchestrator_pipeline_erasure_claims(pipeline);
 }
 
 /* Its work rests as long as the orchestrator only answers questions; what is to be removed goes all the same. */
 static bool is_held(const struct pipeline *pipeline)
 {
     return pipeline->all->are_held && WORK[pipeline->state] != NULL &&
-           pipeline->state != PIPELINE_REMOVING && !pipeline_wants_removal(pipeline);
+           pipeline->state != PIPELINE_REMOVING && !orchestrator_pipeline_wants_removal(pipeline);
 }
 
 static void begin(void *owner)
@@ -64,7 +71,7 @@ static void begin(void *owner)
         let_erasures_look(pipeline->all);
         return;
     }
-    if (pipeline_grant_wish(pipeline) || is_held(pipeline))
+    if (orchestrator_pipeline_grant_order(pipeline) || is_held(pipeline))
         return;
     if (WORK[pipeline->state] == NULL) {
         if (pipeline->context->listener.rest != NULL)
@@ -73,13 +80,13 @@ static void begin(void *owner)
         return;
     }
     if (!pipeline->attached && pipeline->state != PIPELINE_REMOVING) {
-        pipeline_attach(pipeline);
+        orchestrator_pipeline_attach(pipeline);
         return;
     }
     WORK[pipeline->state](pipeline);
 }
 
-void pipeline_begin_after(struct pipeline *pipeline, int64_t delay_ms)
+void orchestrator_pipeline_begin_after(struct pipeline *pipeline, int64_t delay_ms)
 {
     weir_loop_cancel(pipeline->context->loop, pipeline->timer);
     pipeline->begun = true;
@@ -96,14 +103,14 @@ static void forget_calls(struct pipeline *pipeline)
     orchestrator_run_forget(all->runs, pipeline);
     weir_loop_cancel(all->context->loop, pipeline->timer);
     pipeline->timer = 0;
-    pipeline_reader_free(pipeline->reader);
+    orchestrator_pipeline_reader_free(pipeline->reader);
     pipeline->reader = NULL;
 }
 
-void pipeline_break_off(struct pipeline *pipeline)
+void orchestrator_pipeline_break_off(struct pipeline *pipeline)
 {
     forget_calls(pipeline);
-    orchestrator_evaluator_forget(pipeline->all->evaluators, &pipeline->aside);
+    orchestrator_evaluator_forget(pipeline->all->evaluators, &pipeline->evaluation_owner);
     pipeline->caught_up = false;
 }
 
@@ -121,7 +128,7 @@ static enum weir_status write_edge(void *subject, const void *what, struct weir_
     struct pipeline *pipeline = subject;
     enum weir_status status =
         DB_RUN(pipeline->context->db, Q_pipeline_state, NULL, err, DB_I64(pipeline->id),
-               DB_TEXT(pipeline_state_name(edge->to)), DB_TEXT(edge->error));
+               DB_TEXT(orchestrator_pipeline_state_name(edge->to)), DB_TEXT(edge->error));
     return status == WEIR_OK && edge->effect != NULL ? edge->effect(pipeline, edge->what, err)
                                                      : status;
 }
@@ -130,17 +137,18 @@ static enum weir_status write_edge(void *subject, const void *what, struct weir_
 static bool fault_at(const char *point, enum pipeline_event event)
 {
     char of_event[64];
-    (void)snprintf(of_event, sizeof of_event, "%s.%s", point, pipeline_event_name(event));
+    (void)snprintf(of_event, sizeof(of_event), "%s.%s", point,
+                   orchestrator_pipeline_event_name(event));
     return weir_fault(point) || weir_fault(of_event);
 }
 
 static enum weir_status take_edge(struct pipeline *pipeline, enum pipeline_event event,
                                   struct edge *edge, struct weir_error *err)
 {
-    if (!pipeline_next_state(pipeline->state, event, &edge->to)) {
+    if (!orchestrator_pipeline_next_state(pipeline->state, event, &edge->to)) {
         return weir_fail(err, WEIR_INTERNAL, "pipeline %s: no edge from %s on %s",
-                         pipeline->config->name, pipeline_state_name(pipeline->state),
-                         pipeline_event_name(event));
+                         pipeline->config->name, orchestrator_pipeline_state_name(pipeline->state),
+                         orchestrator_pipeline_event_name(event));
     }
     if (fault_at("pipeline.edge", event))
         return weir_fail(err, WEIR_UNAVAILABLE, "fault pipeline.edge");
@@ -149,24 +157,25 @@ static enum weir_status take_edge(struct pipeline *pipeline, enum pipeline_event
     if (status == WEIR_OK) {
         (void)fault_at("pipeline.edged", event); /* committed: only death can come between */
         weir_log(WEIR_LOG_INFO, "pipeline moves on", "pipeline=%s from=%s on=%s to=%s",
-                 pipeline->config->name, pipeline_state_name(pipeline->state),
-                 pipeline_event_name(event), pipeline_state_name(edge->to));
+                 pipeline->config->name, orchestrator_pipeline_state_name(pipeline->state),
+                 orchestrator_pipeline_event_name(event),
+                 orchestrator_pipeline_state_name(edge->to));
         pipeline->state = edge->to;
         free(pipeline->error);
         pipeline->error = weir_strdup(edge->error);
-        pipeline_begin_after(pipeline, 0);
+        orchestrator_pipeline_begin_after(pipeline, 0);
     }
     return status;
 }
 
-bool pipeline_advance(struct pipeline *pipeline, enum pipeline_event event,
-                      pipeline_effect_fn *effect, const void *what)
+bool orchestrator_pipeline_advance(struct pipeline *pipeline, enum pipeline_event event,
+                                   pipeline_effect_fn *effect, const void *what)
 {
     struct edge edge = {.error = "", .effect = effect, .what = what};
     struct weir_error err;
     enum weir_status status = take_edge(pipeline, event, &edge, &err);
     if (status != WEIR_OK)
-        pipeline_trouble(pipeline, status, &err);
+        orchestrator_pipeline_trouble(pipeline, status, &err);
     return status == WEIR_OK;
 }
 
@@ -177,12 +186,13 @@ static enum weir_status effect_failed(struct pipeline *pipeline, const void *wha
     WEIR_AUTO_FREE char *key = weir_format("error/%lld", (long long)weir_now_wall_us());
     return orchestrator_event_put(
         pipeline->context, &(struct event_about){pipeline->id, 0, key, "error"},
-        json_pack("{ss,ss,ss}", "pipeline", pipeline->config->name, "state",
-                  pipeline_state_name(pipeline->state), "error", why->text),
+        JSON_FIELDS(JSON_TEXT("pipeline", pipeline->config->name),
+                    JSON_TEXT("state", orchestrator_pipeline_state_name(pipeline->state)),
+                    JSON_TEXT("error", why->text)),
         err);
 }
 
-/* What stands in the way is told once, and is the pipeline's error until it is through. */
+/* Tells once what stands in the way; it is the pipeline's error until it is through. */
 static enum weir_status tell_obstacle(struct pipeline *pipeline, const struct edge *edge,
                                       struct weir_error *err)
 {
@@ -205,7 +215,7 @@ static bool fails(struct pipeline *pipeline, struct weir_error *why)
         .to = pipeline->state, .error = why->text, .effect = effect_failed, .what = why};
     struct weir_error inner;
     enum pipeline_state failed;
-    bool can_fail = pipeline_next_state(pipeline->state, PIPELINE_ON_FAILED, &failed);
+    bool can_fail = orchestrator_pipeline_next_state(pipeline->state, PIPELINE_ON_FAILED, &failed);
     enum weir_status status = can_fail ? take_edge(pipeline, PIPELINE_ON_FAILED, &edge, &inner)
                                        : tell_obstacle(pipeline, &edge, &inner);
     if (status != WEIR_OK)
@@ -213,16 +223,16 @@ static bool fails(struct pipeline *pipeline, struct weir_error *why)
     return can_fail && status == WEIR_OK;
 }
 
-void pipeline_trouble(struct pipeline *pipeline, enum weir_status status,
-                      const struct weir_error *err)
+void orchestrator_pipeline_trouble(struct pipeline *pipeline, enum weir_status status,
+                                   const struct weir_error *err)
 {
     struct weir_error why = *err; /* what `err` points to may go with the calls */
     forget_calls(pipeline);
     if (!orchestrator_may_pass(status) && fails(pipeline, &why))
         return;
     weir_log(WEIR_LOG_WARN, "pipeline tries again", "pipeline=%s state=%s because=\"%s\"",
-             pipeline->config->name, pipeline_state_name(pipeline->state), why.text);
-    pipeline_begin_after(pipeline, ORCHESTRATOR_AGAIN_MS);
+             pipeline->config->name, orchestrator_pipeline_state_name(pipeline->state), why.text);
+    orchestrator_pipeline_begin_after(pipeline, ORCHESTRATOR_AGAIN_MS);
 }
 
 /* ---- in memory ---- */
@@ -233,20 +243,21 @@ static void free_pipeline(struct pipeline *pipeline)
     weir_buf_fini(&pipeline->trigger_saved);
     weir_buf_fini(&pipeline->text);
     orchestrator_config_free(pipeline->config);
-    pipeline_reader_free(pipeline->reader);
+    orchestrator_pipeline_reader_free(pipeline->reader);
     free(pipeline->file);
     free(pipeline->error);
     free(pipeline->judging.asked_for);
     free(pipeline);
 }
 
-struct pipeline *pipeline_keep(struct pipelines *pipelines, int64_t id, const char *file,
-                               struct weir_bytes text, struct orchestrator_config *config)
+struct pipeline *orchestrator_pipeline_keep(struct pipelines *pipelines, int64_t id,
+                                            const char *file, struct weir_bytes text,
+                                            struct orchestrator_config *config)
 {
-    struct pipeline *pipeline = weir_calloc(1, sizeof *pipeline);
+    struct pipeline *pipeline = weir_calloc(1, sizeof(*pipeline));
     pipeline->all = pipelines;
     pipeline->context = pipelines->context;
-    pipeline->aside = pipeline;
+    pipeline->evaluation_owner = pipeline;
     pipeline->id = id;
     pipeline->file = weir_strdup(file);
     pipeline->error = weir_strdup("");
@@ -257,34 +268,34 @@ struct pipeline *pipeline_keep(struct pipelines *pipelines, int64_t id, const ch
     return pipeline;
 }
 
-/* Columns of Q_pipeline_all. */
-enum { COL_ID, COL_NAME, COL_FILE, COL_CONFIG, COL_DIGEST, COL_STATE, COL_ERROR, COL_WISH = 17 };
-
 static enum weir_status load_one(struct pipelines *pipelines, const struct weir_rows *rows,
                                  size_t row, struct weir_error *err)
 {
     struct orchestrator_config *config = NULL;
-    const char *file = weir_rows_text(rows, row, COL_FILE);
-    struct weir_bytes text = weir_rows_bytes(rows, row, COL_CONFIG);
+    const char *file = weir_rows_text(rows, row, "file");
+    struct weir_bytes text = weir_rows_bytes(rows, row, "config");
     enum weir_status status = orchestrator_config_parse(file, text, &config, err);
     if (status != WEIR_OK) {
         return weir_error_wrap(err, status, "recorded pipeline %s",
-                               weir_rows_text(rows, row, COL_NAME));
+                               weir_rows_text(rows, row, "name"));
     }
     struct pipeline *pipeline =
-        pipeline_keep(pipelines, weir_rows_i64(rows, row, COL_ID), file, text, config);
+        orchestrator_pipeline_keep(pipelines, weir_rows_i64(rows, row, "id"), file, text, config);
     free(pipeline->error);
-    pipeline->error = weir_strdup(weir_rows_text(rows, row, COL_ERROR));
-    if (!pipeline_state_from_name(weir_rows_text(rows, row, COL_STATE), &pipeline->state)) {
+    pipeline->error = weir_strdup(weir_rows_text(rows, row, "error"));
+    if (!orchestrator_pipeline_state_from_name(weir_rows_text(rows, row, "state"),
+                                               &pipeline->state)) {
         return weir_fail(err, WEIR_UNSUPPORTED,
                          "pipeline %s is in state %s, which this program does not know",
-                         config->name, weir_rows_text(rows, row, COL_STATE));
+                         config->name, weir_rows_text(rows, row, "state"));
     }
-    pipeline->wish = pipeline_wish_from_name(weir_rows_text(rows, row, COL_WISH));
-    status = pipeline_load(pipeline, err);
-    bool is_through = pipeline_at_rest(pipeline->state) && !pipeline_wants_removal(pipeline);
+    pipeline->pending_order =
+        orchestrator_pipeline_order_from_name(weir_rows_text(rows, row, "wish"));
+    status = orchestrator_pipeline_load(pipeline, err);
+    bool is_through = orchestrator_pipeline_at_rest(pipeline->state) &&
+                      !orchestrator_pipeline_wants_removal(pipeline);
     if (status == WEIR_OK && !is_held(pipeline) && !is_through)
-        pipeline_begin_after(pipeline, 0);
+        orchestrator_pipeline_begin_after(pipeline, 0);
     return status;
 }
 
@@ -302,7 +313,7 @@ void orchestrator_pipelines_free(struct pipelines *pipelines)
     while (pipelines->first != NULL) {
         struct pipeline *pipeline = pipelines->first;
         forget_calls(pipeline);
-        orchestrator_evaluator_forget(pipelines->evaluators, &pipeline->aside);
+        orchestrator_evaluator_forget(pipelines->evaluators, &pipeline->evaluation_owner);
         pipelines->first = pipeline->next;
         free_pipeline(pipeline);
     }
@@ -312,7 +323,7 @@ void orchestrator_pipelines_look_again(struct pipelines *pipelines)
 {
     for (struct pipeline *pipeline = pipelines->first; pipeline != NULL; pipeline = pipeline->next)
         if (pipeline->parked && !must_wait(pipeline))
-            pipeline_begin_after(pipeline, 0);
+            orchestrator_pipeline_begin_after(pipeline, 0);
     let_erasures_look(pipelines);
 }
 
@@ -321,12 +332,12 @@ bool orchestrator_pipelines_make_way(struct pipelines *pipelines)
     bool all = true;
     for (struct pipeline *pipeline = pipelines->first; pipeline != NULL;
          pipeline = pipeline->next) {
-        if (!pipeline->begun || pipeline_at_rest(pipeline->state) || pipeline->parked)
+        if (!pipeline->begun || orchestrator_pipeline_at_rest(pipeline->state) || pipeline->parked)
             continue;
-        all = all && pipeline_between_triggers(pipeline->state);
+        all = all && orchestrator_pipeline_between_triggers(pipeline->state);
         if (must_wait(pipeline)) {
             forget_calls(pipeline);
-            orchestrator_evaluator_forget(pipelines->evaluators, &pipeline->aside);
+            orchestrator_evaluator_forget(pipelines->evaluators, &pipeline->evaluation_owner);
             pipeline->parked = true;
         }
     }

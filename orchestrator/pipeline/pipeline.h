@@ -54,22 +54,22 @@ enum weir_status orchestrator_pipeline_run(struct pipelines *pipelines, const ch
                                            struct weir_bytes text, struct pipeline **ret_pipeline,
                                            struct weir_error *err) WEIR_MUST_USE;
 
-/* What people order; each may be repeated. UNSUPPORTED, with what to do instead, where the state does not allow it. */
+/* Orders of people; each may be repeated. UNSUPPORTED, with what to do instead, where the state does not allow it. */
 enum weir_status orchestrator_pipeline_pause(struct pipeline *pipeline,
                                              struct weir_error *err) WEIR_MUST_USE;
-/* Breaks off what is under way; storage keeps no changes for it any more. */
+/* Breaks off what is under way; storage no longer keeps changes for it. */
 enum weir_status orchestrator_pipeline_stop(struct pipeline *pipeline,
                                             struct weir_error *err) WEIR_MUST_USE;
 /* Goes on, or tries again; withdraws a pause that has not come about. */
 enum weir_status orchestrator_pipeline_resume(struct pipeline *pipeline,
                                               struct weir_error *err) WEIR_MUST_USE;
 /* Breaks off what is under way, and gives back what nobody needs. With `again` the models stay, and
- * its file is taken in anew at the end. */
+ * its file is taken in again at the end. */
 enum weir_status orchestrator_pipeline_remove(struct pipeline *pipeline, bool again,
                                               struct weir_error *err) WEIR_MUST_USE;
-/* What is wanted of it and has not come about yet: "pause", "remove", "rerun" or "". */
-const char *orchestrator_pipeline_wish(const struct pipeline *pipeline);
-/* What the model of a trigger is called, in caller's memory. */
+/* The order that waits: "pause", "remove", "rerun" or "". */
+const char *orchestrator_pipeline_order(const struct pipeline *pipeline);
+/* Writes the name of a trigger's model to the caller's memory. */
 char *orchestrator_pipeline_model_name(const struct pipeline *pipeline,
                                        int64_t trigger) WEIR_MUST_USE;
 
@@ -91,7 +91,7 @@ struct id_blocks;
 enum weir_status orchestrator_pipeline_forget(struct pipeline *pipeline,
                                               const struct id_blocks *blocks,
                                               struct weir_error *err) WEIR_MUST_USE;
-/* What of the evaluations of its file is to be measured. */
+/* The evaluations of its file that are to be measured, by their `when`. */
 enum {
     EVALUATE_AFTER_TRAINING = 1 << WHEN_AFTER_TRAINING,
     EVALUATE_AFTER_PIPELINE = 1 << WHEN_AFTER_PIPELINE,
@@ -101,7 +101,7 @@ enum {
 struct evaluation_wanted {
     unsigned when;          /* of these alone */
     bool newest;            /* what the newest model has made possible; else everything */
-    bool ended;             /* no model comes any more */
+    bool ended;             /* no further model comes */
     const char *model;      /* this one alone; NULL: all */
     const char *evaluation; /* this one alone; NULL: all */
 };

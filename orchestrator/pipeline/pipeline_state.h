@@ -8,18 +8,18 @@
 
 struct reader;
 
-/* What a person wants and has not come about yet; in its row. REMOVING: what follows. */
+/* Order that waits, in the pipeline's row; while it is REMOVING, what follows. */
 // clang-format off
-#define PIPELINE_WISH_LIST(X)                                 \
+#define PENDING_ORDER_LIST(X)                                 \
     X(NONE,   "")                                             \
     X(PAUSE,  "pause")  /* once no trigger is under way */    \
     X(REMOVE, "remove") /* once no erasure works on models */ \
-    X(RERUN,  "rerun")  /* the same, and taken in anew */
+    X(RERUN,  "rerun")  /* the same, and taken in again */
 // clang-format on
 
-enum pipeline_wish {
-#define X(name, text) WISH_##name,
-    PIPELINE_WISH_LIST(X)
+enum pending_order {
+#define X(name, text) PENDING_ORDER_##name,
+    PENDING_ORDER_LIST(X)
 #undef X
 };
 
@@ -50,13 +50,13 @@ struct pipeline {
     bool attached; /* storage and selector have been told since this process began */
     bool begun;    /* it works, or has worked, in this process */
     bool parked;   /* waits for an erasure */
-    enum pipeline_wish wish;
+    enum pending_order pending_order;
     struct msg_selection_forgotten forgotten; /* REMOVING: what the selector gave back */
     size_t readers_left;                      /* and whose end storage has not confirmed */
     int64_t successor;                        /* row that goes on under its name; 0: none */
     bool caught_up; /* what was to be measured before this process began has been planned */
     struct pipeline
-        *aside; /* itself: the owner of evaluations that run beside the pipeline's states */
+        *evaluation_owner; /* itself: of evaluations that run beside the pipeline's states */
     uint64_t timer;
     uint64_t erased; /* samples erased and not yet told to the trigger policy */
     uint64_t datasets[ORCHESTRATOR_DATASETS_MAX];
@@ -82,69 +82,74 @@ typedef enum weir_status pipeline_effect_fn(struct pipeline *pipeline, const voi
 
 /* The only writer of the state: commits the edge with its effect, then begins the new state's work. Trouble that may
  * pass begins the old state's work again, other trouble fails the pipeline; false in both cases. */
-bool pipeline_advance(struct pipeline *pipeline, enum pipeline_event event,
-                      pipeline_effect_fn *effect, const void *what);
-/* What a step does about an error. */
-void pipeline_trouble(struct pipeline *pipeline, enum weir_status status,
-                      const struct weir_error *err);
+bool orchestrator_pipeline_advance(struct pipeline *pipeline, enum pipeline_event event,
+                                   pipeline_effect_fn *effect, const void *what);
+/* A step's reaction to an error. */
+void orchestrator_pipeline_trouble(struct pipeline *pipeline, enum weir_status status,
+                                   const struct weir_error *err);
 /* Begins the state's work (again) after a pause. */
-void pipeline_begin_after(struct pipeline *pipeline, int64_t delay_ms);
+void orchestrator_pipeline_begin_after(struct pipeline *pipeline, int64_t delay_ms);
 /* Drops every open question of this pipeline, and what is measured beside its states, which is planned again when the
  * pipeline goes on. */
-void pipeline_break_off(struct pipeline *pipeline);
+void orchestrator_pipeline_break_off(struct pipeline *pipeline);
 /* Storage need keep no changes for its readers; if that is lost, they expire. `done` (NULL: nobody
  * waits) is called with the pipeline for each of them. */
 enum { PIPELINE_READERS = 2 };
-void pipeline_end_feed(struct pipeline *pipeline, weir_rpc_done_fn *done);
-/* Takes the edge that a wish wants, as far as that may be now. True: it was taken, or has to wait. */
-bool pipeline_grant_wish(struct pipeline *pipeline);
+void orchestrator_pipeline_end_feed(struct pipeline *pipeline, weir_rpc_done_fn *done);
+/* Takes the edge that a pending order asks for, where that is allowed now. True: it was taken, or has to wait. */
+bool orchestrator_pipeline_grant_order(struct pipeline *pipeline);
 /* True while an erasure works on models, so that no trigger begins and no model is dropped. */
-bool pipeline_erasure_claims(const struct pipeline *pipeline);
-bool pipeline_wants_removal(const struct pipeline *pipeline);
-enum pipeline_wish pipeline_wish_from_name(const char *name);
+bool orchestrator_pipeline_erasure_claims(const struct pipeline *pipeline);
+bool orchestrator_pipeline_wants_removal(const struct pipeline *pipeline);
+enum pending_order orchestrator_pipeline_order_from_name(const char *name);
 /* Inside a transaction: a row for the same file under the same name, of the next generation. */
-enum weir_status pipeline_add_row(struct pipelines *pipelines, const char *file,
-                                  struct weir_bytes text, const struct orchestrator_config *config,
-                                  int64_t *ret_id, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_pipeline_add_row(struct pipelines *pipelines, const char *file,
+                                               struct weir_bytes text,
+                                               const struct orchestrator_config *config,
+                                               int64_t *ret_id,
+                                               struct weir_error *err) WEIR_MUST_USE;
 /* In memory as that row has it, the first of them, and begun unless the orchestrator holds. Takes `config` over. */
-enum weir_status pipeline_begin_new(struct pipelines *pipelines, int64_t id, const char *file,
-                                    struct weir_bytes text, struct orchestrator_config *config,
-                                    struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_pipeline_begin_new(struct pipelines *pipelines, int64_t id,
+                                                 const char *file, struct weir_bytes text,
+                                                 struct orchestrator_config *config,
+                                                 struct weir_error *err) WEIR_MUST_USE;
 /* In memory from now on; takes `config` over. */
-struct pipeline *pipeline_keep(struct pipelines *pipelines, int64_t id, const char *file,
-                               struct weir_bytes text, struct orchestrator_config *config);
+struct pipeline *orchestrator_pipeline_keep(struct pipelines *pipelines, int64_t id,
+                                            const char *file, struct weir_bytes text,
+                                            struct orchestrator_config *config);
 
 /* Tells storage and selector about the pipeline, then begins the state's work. */
-void pipeline_attach(struct pipeline *pipeline);
+void orchestrator_pipeline_attach(struct pipeline *pipeline);
 
 /* The work of each state, one file each. Every one may be begun again from its front. */
-void pipeline_declare(struct pipeline *pipeline);
-void pipeline_scan(struct pipeline *pipeline);
-void pipeline_read(struct pipeline *pipeline);
-void pipeline_measure(struct pipeline *pipeline);
-void pipeline_select(struct pipeline *pipeline);
-void pipeline_score(struct pipeline *pipeline);
-void pipeline_hold_out(struct pipeline *pipeline);
-void pipeline_train(struct pipeline *pipeline);
-void pipeline_store(struct pipeline *pipeline);
-void pipeline_evaluate(struct pipeline *pipeline);
-void pipeline_finish(struct pipeline *pipeline);
-void pipeline_remove(struct pipeline *pipeline);
+void orchestrator_pipeline_declare(struct pipeline *pipeline);
+void orchestrator_pipeline_scan(struct pipeline *pipeline);
+void orchestrator_pipeline_read(struct pipeline *pipeline);
+void orchestrator_pipeline_measure(struct pipeline *pipeline);
+void orchestrator_pipeline_select(struct pipeline *pipeline);
+void orchestrator_pipeline_score(struct pipeline *pipeline);
+void orchestrator_pipeline_hold_out(struct pipeline *pipeline);
+void orchestrator_pipeline_train(struct pipeline *pipeline);
+void orchestrator_pipeline_store(struct pipeline *pipeline);
+void orchestrator_pipeline_evaluate(struct pipeline *pipeline);
+void orchestrator_pipeline_finish(struct pipeline *pipeline);
+void orchestrator_pipeline_clear(struct pipeline *pipeline);
 
 /* reading.c hands over when the policy fires (or at the end of the data); live pipelines read with following.c. */
-void pipeline_read_replay(struct pipeline *pipeline);
-void pipeline_read_live(struct pipeline *pipeline);
-void pipeline_reader_free(struct reader *reader);
+void orchestrator_pipeline_read_replay(struct pipeline *pipeline);
+void orchestrator_pipeline_read_live(struct pipeline *pipeline);
+void orchestrator_pipeline_reader_free(struct reader *reader);
 
 /* Reads the newest trigger's row. */
-enum weir_status pipeline_load_newest(struct pipeline *pipeline,
-                                      struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_pipeline_load_newest(struct pipeline *pipeline,
+                                                   struct weir_error *err) WEIR_MUST_USE;
 /* Reads the pipeline's own row and positions. */
-enum weir_status pipeline_load(struct pipeline *pipeline, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_pipeline_load(struct pipeline *pipeline,
+                                            struct weir_error *err) WEIR_MUST_USE;
 /* The policy as it stood after the newest trigger. */
-enum weir_status pipeline_open_trigger(const struct pipeline *pipeline,
-                                       struct trigger **ret_trigger,
-                                       struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_pipeline_open_trigger(const struct pipeline *pipeline,
+                                                    struct trigger **ret_trigger,
+                                                    struct weir_error *err) WEIR_MUST_USE;
 
 /* A trigger that has just fired. */
 struct fired {
@@ -157,7 +162,7 @@ struct fired {
     json_t *decision; /* of the check that it fired at; NULL: it was none */
 };
 /* Effect of TRIGGERED. */
-enum weir_status pipeline_effect_fired(struct pipeline *pipeline, const void *what,
-                                       struct weir_error *err);
+enum weir_status orchestrator_pipeline_effect_fired(struct pipeline *pipeline, const void *what,
+                                                    struct weir_error *err);
 
 #endif

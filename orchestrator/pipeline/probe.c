@@ -30,11 +30,11 @@ static char *name_of(const struct pipeline *pipeline, const struct probe *probe)
     char digest[WEIR_DIGEST_TEXT_MAX];
     if (probe->model != NULL)
         weir_hasher_add(hasher, probe->model, strlen(probe->model));
-    weir_hasher_add(hasher, probe->wish.reference.at,
-                    probe->wish.reference.count * sizeof *probe->wish.reference.at);
+    weir_hasher_add(hasher, probe->request.reference.at,
+                    probe->request.reference.count * sizeof(*probe->request.reference.at));
     const struct weir_digest whole = weir_hasher_digest(hasher);
     weir_digest_text(&whole, digest);
-    WEIR_AUTO_FREE char *prefix = prefix_of(pipeline, probe->wish.subject);
+    WEIR_AUTO_FREE char *prefix = prefix_of(pipeline, probe->request.subject);
     return weir_format("%s%s", prefix, digest);
 }
 
@@ -60,6 +60,9 @@ static enum weir_status remove_files(const struct context *context, const char *
             status = weir_fail(err, WEIR_IO, "%s: cannot be removed: %s", path, strerror(errno));
         (*ret_removed)++;
     }
+    if (status == WEIR_OK &&
+        fsync(dirfd(directory)) != 0) /* a power cut must not bring them back */
+        status = weir_fail(err, WEIR_IO, "%s: fsync: %s", folder, strerror(errno));
     (void)closedir(directory);
     return status;
 }
@@ -70,13 +73,13 @@ enum weir_status orchestrator_probes_purge(const struct context *context, int64_
     return remove_files(context, "", NULL, ret_removed, err);
 }
 
-/* What is kept spares work, no more: trouble with it is no trouble of the check. */
+/* Kept outputs only spare work: trouble with them is no trouble of the check. */
 static void keep_reference(struct pipeline *pipeline, const struct probe *probe)
 {
     struct weir_error err;
     int64_t removed = 0;
     WEIR_AUTO_FREE char *folder = orchestrator_path(pipeline->context, FOLDER, ".");
-    WEIR_AUTO_FREE char *prefix = prefix_of(pipeline, probe->wish.subject);
+    WEIR_AUTO_FREE char *prefix = prefix_of(pipeline, probe->request.subject);
     WEIR_AUTO_FREE char *name = name_of(pipeline, probe);
     enum weir_status status = weir_make_directories(folder, 0700, &err);
     if (status == WEIR_OK)
@@ -92,37 +95,38 @@ static void keep_reference(struct pipeline *pipeline, const struct probe *probe)
 /* Both windows, or the current one alone; a sample may be in both. */
 static void unite(struct probe *probe)
 {
-    const struct weir_u64s *current = &probe->wish.current;
-    const struct weir_u64s *reference = &probe->wish.reference;
+    const struct weir_u64s *current = &probe->request.current;
+    const struct weir_u64s *reference = &probe->request.reference;
     size_t asked = probe->has_kept ? 0 : reference->count;
     size_t count = current->count + asked;
-    probe->ids = weir_calloc(count + 1, sizeof *probe->ids);
+    probe->ids = weir_calloc(count + 1, sizeof(*probe->ids));
     if (current->count > 0)
-        memcpy(probe->ids, current->at, current->count * sizeof *probe->ids);
+        memcpy(probe->ids, current->at, current->count * sizeof(*probe->ids));
     if (asked > 0)
-        memcpy(probe->ids + current->count, reference->at, asked * sizeof *probe->ids);
-    qsort(probe->ids, count, sizeof *probe->ids, weir_order_u64);
+        memcpy(probe->ids + current->count, reference->at, asked * sizeof(*probe->ids));
+    qsort(probe->ids, count, sizeof(*probe->ids), weir_order_u64);
     for (size_t i = 0; i < count; i++)
         if (probe->count == 0 || probe->ids[i] != probe->ids[probe->count - 1])
             probe->ids[probe->count++] = probe->ids[i];
 }
 
-enum weir_status pipeline_probe_new(struct pipeline *pipeline, const struct trigger_wish *wish,
-                                    struct probe **ret_probe, struct weir_error *err)
+enum weir_status orchestrator_pipeline_probe_new(struct pipeline *pipeline,
+                                                 const struct trigger_request *request,
+                                                 struct probe **ret_probe, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
         DB_RUN(pipeline->context->db, Q_model_newest, &rows, err, DB_I64(pipeline->id));
     if (status != WEIR_OK)
         return status;
-    struct probe *probe = weir_calloc(1, sizeof *probe);
+    struct probe *probe = weir_calloc(1, sizeof(*probe));
     struct weir_error inner;
-    probe->wish = *wish;
+    probe->request = *request;
     if (weir_rows_count(rows) > 0)
-        probe->model = weir_strdup(weir_rows_text(rows, 0, 0));
+        probe->model = weir_strdup(weir_rows_text(rows, 0, "id"));
     WEIR_AUTO_FREE char *name = name_of(pipeline, probe);
     probe->kept_path = orchestrator_path(pipeline->context, FOLDER, name);
-    probe->has_kept = wish->reference.count > 0 &&
+    probe->has_kept = request->reference.count > 0 &&
                       weir_outputs_open(probe->kept_path, &probe->kept, &inner) == WEIR_OK;
     unite(probe);
     *ret_probe = probe;
@@ -131,14 +135,14 @@ enum weir_status pipeline_probe_new(struct pipeline *pipeline, const struct trig
 
 static void found_fini(struct probe_found *found)
 {
-    metric_given_close(&found->given);
+    orchestrator_metric_given_close(&found->given);
     free((void *)(uintptr_t)found->outputs.ids);
     free((void *)(uintptr_t)found->outputs.labels);
     free((void *)(uintptr_t)found->outputs.values);
     free((void *)(uintptr_t)found->outputs.label_values);
 }
 
-void pipeline_probe_free(struct probe *probe)
+void orchestrator_pipeline_probe_free(struct probe *probe)
 {
     if (probe == NULL)
         return;
@@ -167,7 +171,7 @@ static void *pick_column(const void *column, size_t bytes, const size_t *rows, s
 static void pick(const struct weir_outputs *outputs, struct weir_u64s ids,
                  struct probe_found *ret_found)
 {
-    WEIR_AUTO_FREE size_t *rows = weir_calloc(ids.count + 1, sizeof *rows);
+    WEIR_AUTO_FREE size_t *rows = weir_calloc(ids.count + 1, sizeof(*rows));
     size_t count = 0;
     for (size_t i = 0, k = 0; i < outputs->count && k < ids.count;) {
         bool is_it = outputs->ids[i] == ids.at[k];
@@ -178,30 +182,30 @@ static void pick(const struct weir_outputs *outputs, struct weir_u64s ids,
         k += behind || is_it;
     }
     ret_found->outputs = (struct weir_outputs){
-        .ids = pick_column(outputs->ids, sizeof *outputs->ids, rows, count),
-        .labels = pick_column(outputs->labels, sizeof *outputs->labels, rows, count),
+        .ids = pick_column(outputs->ids, sizeof(*outputs->ids), rows, count),
+        .labels = pick_column(outputs->labels, sizeof(*outputs->labels), rows, count),
         .values =
-            pick_column(outputs->values, outputs->width * sizeof *outputs->values, rows, count),
+            pick_column(outputs->values, outputs->width * sizeof(*outputs->values), rows, count),
         .label_values =
-            pick_column(outputs->label_values, outputs->label_width * sizeof *outputs->label_values,
-                        rows, count),
+            pick_column(outputs->label_values,
+                        outputs->label_width * sizeof(*outputs->label_values), rows, count),
         .count = count,
         .width = outputs->width,
         .label_width = outputs->label_width,
         .label_kind = outputs->label_kind,
     };
-    metric_given_open(&ret_found->outputs, &ret_found->given);
+    orchestrator_metric_given_open(&ret_found->outputs, &ret_found->given);
 }
 
-enum weir_status pipeline_probe_take(struct pipeline *pipeline, struct probe *probe,
-                                     const char *path, struct weir_error *err)
+enum weir_status orchestrator_pipeline_probe_take(struct pipeline *pipeline, struct probe *probe,
+                                                  const char *path, struct weir_error *err)
 {
     struct weir_outputs outputs = {0};
     enum weir_status status = path == NULL ? WEIR_OK : weir_outputs_open(path, &outputs, err);
     if (status != WEIR_OK)
         return status;
-    pick(&outputs, probe->wish.current, &probe->current);
-    pick(probe->has_kept ? &probe->kept : &outputs, probe->wish.reference, &probe->reference);
+    pick(&outputs, probe->request.current, &probe->current);
+    pick(probe->has_kept ? &probe->kept : &outputs, probe->request.reference, &probe->reference);
     if (path != NULL)
         weir_outputs_close(&outputs);
     if (!probe->has_kept && probe->reference.outputs.count > 0)
@@ -221,7 +225,7 @@ static struct trigger_points points_of(const struct probe_found *found)
                                    .label_width = input->label_width};
 }
 
-struct trigger_measured pipeline_probe_measured(const struct probe *probe)
+struct trigger_measured orchestrator_pipeline_probe_measured(const struct probe *probe)
 {
     return (struct trigger_measured){.has_model = true,
                                      .reference = points_of(&probe->reference),

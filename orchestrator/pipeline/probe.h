@@ -1,5 +1,5 @@
-/* What a trigger policy wants measured: two windows of samples, and what a run says of them. What was found of the
- * reference window is kept in a file, so that the checks that follow measure the current window alone: probes/ in the
+/* A measurement for a trigger policy: two windows of samples, and the outputs of a run over them. Those of the
+ * reference window are kept in a file, so that the checks that follow measure the current window alone: probes/ in the
  * data directory, a holder of what samples are like, which an erasure empties. */
 #ifndef ORCHESTRATOR_PIPELINE_PROBE_H
 #define ORCHESTRATOR_PIPELINE_PROBE_H
@@ -8,34 +8,37 @@
 #include "orchestrator/metrics/given.h"
 #include "orchestrator/pipeline/pipeline_state.h"
 
-/* What was found of a window. */
+/* The findings of a window. */
 struct probe_found {
     struct weir_outputs outputs; /* their columns are owned */
     struct metric_given given;   /* the same, as metrics read it */
 };
 
 struct probe {
-    struct trigger_wish wish; /* ids are the policy's */
-    char *model;              /* the newest; NULL: none */
-    char *kept_path;          /* of the reference window's file */
-    struct weir_outputs kept; /* open if `has_kept` */
+    struct trigger_request request; /* ids are the policy's */
+    char *model;                    /* the newest; NULL: none */
+    char *kept_path;                /* of the reference window's file */
+    struct weir_outputs kept;       /* open if `has_kept` */
     bool has_kept;
     uint64_t *ids; /* to be measured, ascending */
     size_t count;
     struct probe_found reference, current;
 };
 
-/* `wish` as it is; opens what is kept of its reference window, if anything is. */
-enum weir_status pipeline_probe_new(struct pipeline *pipeline, const struct trigger_wish *wish,
-                                    struct probe **ret_probe, struct weir_error *err) WEIR_MUST_USE;
-void pipeline_probe_free(struct probe *probe); /* NULL is fine */
+/* `request` as it is; opens what is kept of its reference window, if anything is. */
+enum weir_status orchestrator_pipeline_probe_new(struct pipeline *pipeline,
+                                                 const struct trigger_request *request,
+                                                 struct probe **ret_probe,
+                                                 struct weir_error *err) WEIR_MUST_USE;
+void orchestrator_pipeline_probe_free(struct probe *probe); /* NULL is fine */
 /* Takes the windows' samples out of what the run has said (`path`; NULL: nothing, every sample is gone), and keeps
  * the reference's for the next check. */
-enum weir_status pipeline_probe_take(struct pipeline *pipeline, struct probe *probe,
-                                     const char *path, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_pipeline_probe_take(struct pipeline *pipeline, struct probe *probe,
+                                                  const char *path,
+                                                  struct weir_error *err) WEIR_MUST_USE;
 
-/* What was taken, as the policy is told it. */
-struct trigger_measured pipeline_probe_measured(const struct probe *probe);
+/* The findings, as the policy is told them. */
+struct trigger_measured orchestrator_pipeline_probe_measured(const struct probe *probe);
 
 /* Removes what is kept of every pipeline; adds how many files to `*ret_removed`. */
 enum weir_status orchestrator_probes_purge(const struct context *context, int64_t *ret_removed,

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct reader *pipeline_reader_behind(struct trigger *policy, size_t datasets, int64_t time,
-                                      uint64_t id)
+struct reader *orchestrator_pipeline_reader_behind(struct trigger *policy, size_t datasets,
+                                                   int64_t time, uint64_t id)
 {
-    struct reader *reader = weir_calloc(1, sizeof *reader);
+    struct reader *reader = weir_calloc(1, sizeof(*reader));
     reader->policy = policy;
     reader->page_count = datasets;
     reader->last_time = time;
@@ -22,13 +22,13 @@ struct reader *pipeline_reader_behind(struct trigger *policy, size_t datasets, i
     return reader;
 }
 
-struct reader *pipeline_reader_new(struct pipeline *pipeline, struct weir_error *err)
+struct reader *orchestrator_pipeline_reader_new(struct pipeline *pipeline, struct weir_error *err)
 {
     struct trigger *policy = NULL;
-    if (pipeline_open_trigger(pipeline, &policy, err) != WEIR_OK)
+    if (orchestrator_pipeline_open_trigger(pipeline, &policy, err) != WEIR_OK)
         return NULL;
     bool pends = pipeline->pending > 0;
-    struct reader *reader = pipeline_reader_behind(
+    struct reader *reader = orchestrator_pipeline_reader_behind(
         policy, pipeline->dataset_count, pends ? pipeline->pending_time : pipeline->after_time,
         (uint64_t)(pends ? pipeline->pending_id : pipeline->after_id));
     reader->samples_new = pipeline->pending;
@@ -36,7 +36,7 @@ struct reader *pipeline_reader_new(struct pipeline *pipeline, struct weir_error 
     return reader;
 }
 
-void pipeline_reader_free(struct reader *reader)
+void orchestrator_pipeline_reader_free(struct reader *reader)
 {
     if (reader == NULL)
         return;
@@ -47,31 +47,31 @@ void pipeline_reader_free(struct reader *reader)
     }
     orchestrator_trigger_close(reader->policy);
     json_decref(reader->decision);
-    pipeline_probe_free(reader->probe);
+    orchestrator_pipeline_probe_free(reader->probe);
     free(reader);
 }
 
-void pipeline_reader_drop(struct pipeline *pipeline)
+void orchestrator_pipeline_reader_drop(struct pipeline *pipeline)
 {
-    pipeline_reader_free(pipeline->reader);
+    orchestrator_pipeline_reader_free(pipeline->reader);
     pipeline->reader = NULL;
 }
 
-void pipeline_page_fill(struct reader_page *page, struct weir_u64s ids, struct weir_i64s times,
-                        struct weir_i64s labels)
+void orchestrator_pipeline_page_fill(struct reader_page *page, struct weir_u64s ids,
+                                     struct weir_i64s times, struct weir_i64s labels)
 {
     size_t count = ids.count < times.count ? ids.count : times.count;
     count = count < labels.count ? count : labels.count;
     if (count > page->capacity) {
         page->capacity = count;
-        page->ids = weir_realloc(page->ids, count, sizeof *page->ids);
-        page->times = weir_realloc(page->times, count, sizeof *page->times);
-        page->labels = weir_realloc(page->labels, count, sizeof *page->labels);
+        page->ids = weir_realloc(page->ids, count, sizeof(*page->ids));
+        page->times = weir_realloc(page->times, count, sizeof(*page->times));
+        page->labels = weir_realloc(page->labels, count, sizeof(*page->labels));
     }
     if (count > 0) {
-        memcpy(page->ids, ids.at, count * sizeof *page->ids);
-        memcpy(page->times, times.at, count * sizeof *page->times);
-        memcpy(page->labels, labels.at, count * sizeof *page->labels);
+        memcpy(page->ids, ids.at, count * sizeof(*page->ids));
+        memcpy(page->times, times.at, count * sizeof(*page->times));
+        memcpy(page->labels, labels.at, count * sizeof(*page->labels));
         page->after_time = page->times[count - 1];
         page->after_id = page->ids[count - 1];
     }
@@ -81,7 +81,7 @@ void pipeline_page_fill(struct reader_page *page, struct weir_u64s ids, struct w
 
 /* ---- walking ---- */
 
-struct reader_page *pipeline_reader_first(struct reader *reader, int64_t *ret_missing)
+struct reader_page *orchestrator_pipeline_reader_first(struct reader *reader, int64_t *ret_missing)
 {
     struct reader_page *best = NULL;
     *ret_missing = -1;
@@ -102,7 +102,8 @@ struct reader_page *pipeline_reader_first(struct reader *reader, int64_t *ret_mi
     return best;
 }
 
-enum reader_passing pipeline_reader_pass(struct reader *reader, struct reader_page *page)
+enum reader_passing orchestrator_pipeline_reader_pass(struct reader *reader,
+                                                      struct reader_page *page)
 {
     struct trigger_sample sample = {.id = page->ids[page->at],
                                     .time_us = page->times[page->at],
@@ -113,18 +114,18 @@ enum reader_passing pipeline_reader_pass(struct reader *reader, struct reader_pa
         orchestrator_trigger_fired(
             reader->policy); /* a period without samples: nothing to train on */
     }
-    if (orchestrator_trigger_asks(reader->policy))
-        return READER_ASKS;
+    if (orchestrator_trigger_is_due(reader->policy))
+        return READER_IS_DUE;
     page->at++;
     reader->samples_new++;
     reader->last_time = sample.time_us;
     reader->last_id = sample.id;
     if (orchestrator_trigger_observe(reader->policy, &sample))
         return READER_FIRES;
-    return orchestrator_trigger_asks(reader->policy) ? READER_ASKS : READER_PASSED;
+    return orchestrator_trigger_is_due(reader->policy) ? READER_IS_DUE : READER_PASSED;
 }
 
-bool pipeline_fire(struct pipeline *pipeline)
+bool orchestrator_pipeline_fire(struct pipeline *pipeline)
 {
     struct reader *reader = pipeline->reader;
     WEIR_AUTO_BUF reason = {0};
@@ -140,9 +141,9 @@ bool pipeline_fire(struct pipeline *pipeline)
         .positions = pipeline->positions,
         .decision = reader->decision,
     };
-    bool committed =
-        pipeline_advance(pipeline, PIPELINE_ON_TRIGGERED, pipeline_effect_fired, &fired);
+    bool committed = orchestrator_pipeline_advance(pipeline, PIPELINE_ON_TRIGGERED,
+                                                   orchestrator_pipeline_effect_fired, &fired);
     if (committed)
-        pipeline_reader_drop(pipeline);
+        orchestrator_pipeline_reader_drop(pipeline);
     return committed;
 }

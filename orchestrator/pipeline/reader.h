@@ -1,4 +1,4 @@
-/* What a reading pipeline holds besides its row: the policy at work, and pages of samples. Freed when it stops reading,
+/* State of a reading pipeline besides its row: the policy at work, and pages of samples. Freed when it stops reading,
  * rebuilt from the row when it goes on. */
 #ifndef ORCHESTRATOR_PIPELINE_READER_H
 #define ORCHESTRATOR_PIPELINE_READER_H
@@ -37,22 +37,23 @@ struct reader {
     uint64_t last_id;
 };
 
-struct reader *pipeline_reader_new(struct pipeline *pipeline, struct weir_error *err);
-/* One of so many datasets that begins behind (time, id); takes the policy over. */
-struct reader *pipeline_reader_behind(struct trigger *policy, size_t datasets, int64_t time,
-                                      uint64_t id);
+struct reader *orchestrator_pipeline_reader_new(struct pipeline *pipeline, struct weir_error *err);
+/* One of so many datasets that begins after (time, id); takes the policy over. */
+struct reader *orchestrator_pipeline_reader_behind(struct trigger *policy, size_t datasets,
+                                                   int64_t time, uint64_t id);
 /* pipeline->reader goes: what it held is committed. */
-void pipeline_reader_drop(struct pipeline *pipeline);
-/* Of a replay: the page whose next sample is the first of all; NULL with *ret_missing >= 0: that page must be asked for
- * first; NULL with -1: there is nothing left. */
-struct reader_page *pipeline_reader_first(struct reader *reader, int64_t *ret_missing);
-enum reader_passing { READER_PASSED, READER_ASKS, READER_FIRES };
+void orchestrator_pipeline_reader_drop(struct pipeline *pipeline);
+/* Returns the page of a replay whose next sample is the first of all; NULL with *ret_missing >= 0: that page must be
+ * asked for first; NULL with -1: there is nothing left. */
+struct reader_page *orchestrator_pipeline_reader_first(struct reader *reader, int64_t *ret_missing);
+enum reader_passing { READER_PASSED, READER_IS_DUE, READER_FIRES };
 /* Takes the next sample of the page, unless a trigger or a check falls before it. */
-enum reader_passing pipeline_reader_pass(struct reader *reader, struct reader_page *page);
+enum reader_passing orchestrator_pipeline_reader_pass(struct reader *reader,
+                                                      struct reader_page *page);
 /* Replaces what the page holds. */
-void pipeline_page_fill(struct reader_page *page, struct weir_u64s ids, struct weir_i64s times,
-                        struct weir_i64s labels);
+void orchestrator_pipeline_page_fill(struct reader_page *page, struct weir_u64s ids,
+                                     struct weir_i64s times, struct weir_i64s labels);
 /* The policy has said true: commits the trigger that ends at the last sample taken. False: it could not. */
-bool pipeline_fire(struct pipeline *pipeline);
+bool orchestrator_pipeline_fire(struct pipeline *pipeline);
 
 #endif

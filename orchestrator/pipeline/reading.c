@@ -24,19 +24,19 @@ static enum weir_status tell_spent(void *subject, const void *what, struct weir_
     const struct pipeline_spending *spending = what;
     WEIR_AUTO_FREE char *key =
         weir_format("budget_spent/%s/%" PRId64, spending->of, spending->since_us);
-    json_t *body = pipeline_spending_json(pipeline, spending);
+    json_t *body = orchestrator_pipeline_spending_json(pipeline, spending);
     json_object_set_new(body, "pipeline", json_string(pipeline->config->name));
     return orchestrator_event_put(
         pipeline->context, &(struct event_about){pipeline->id, 0, key, "budget_spent"}, body, err);
 }
 
-/* Nothing fires any more: for today, or at all. */
+/* Nothing more fires: for today, or at all. */
 static void hold_back(struct pipeline *pipeline, const struct budget *budget)
 {
     if (budget->per == BUDGET_DAY)
-        pipeline_begin_after(pipeline, HELD_BACK_MS);
+        orchestrator_pipeline_begin_after(pipeline, HELD_BACK_MS);
     else
-        pipeline_advance(pipeline, PIPELINE_ON_STOPPED, NULL, NULL);
+        orchestrator_pipeline_advance(pipeline, PIPELINE_ON_STOPPED, NULL, NULL);
 }
 
 /* True: a budget is spent, and holds the pipeline back. Each is told once a day, or once. */
@@ -46,7 +46,7 @@ static enum weir_status check_budgets(struct pipeline *pipeline, bool *ret_held,
     struct pipeline_spending spending[PIPELINE_BUDGETS_MAX];
     const struct budget *holds = NULL;
     size_t count;
-    enum weir_status status = pipeline_spending(pipeline, spending, &count, err);
+    enum weir_status status = orchestrator_pipeline_spending(pipeline, spending, &count, err);
     for (size_t i = 0; i < count && status == WEIR_OK; i++) {
         const struct budget *budget = &spending[i].budget;
         if (!spending[i].over)
@@ -61,24 +61,24 @@ static enum weir_status check_budgets(struct pipeline *pipeline, bool *ret_held,
     return status;
 }
 
-void pipeline_read(struct pipeline *pipeline)
+void orchestrator_pipeline_read(struct pipeline *pipeline)
 {
     struct weir_error err;
-    enum weir_status status = pipeline_load(pipeline, &err);
+    enum weir_status status = orchestrator_pipeline_load(pipeline, &err);
     if (status == WEIR_OK)
-        status = pipeline_load_newest(pipeline, &err);
+        status = orchestrator_pipeline_load_newest(pipeline, &err);
     bool through = status == WEIR_OK && is_through(&pipeline->newest);
     bool held = false;
     if (through)
         status = check_budgets(pipeline, &held, &err);
     if (status != WEIR_OK)
-        pipeline_trouble(pipeline, status, &err);
+        orchestrator_pipeline_trouble(pipeline, status, &err);
     else if (!through)
-        pipeline_advance(pipeline, PIPELINE_ON_TRIGGERED, NULL, NULL);
+        orchestrator_pipeline_advance(pipeline, PIPELINE_ON_TRIGGERED, NULL, NULL);
     else if (held)
         return;
     else if (pipeline->config->mode == MODE_LIVE)
-        pipeline_read_live(pipeline);
+        orchestrator_pipeline_read_live(pipeline);
     else
-        pipeline_read_replay(pipeline);
+        orchestrator_pipeline_read_replay(pipeline);
 }

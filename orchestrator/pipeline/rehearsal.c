@@ -40,9 +40,6 @@ static void fail(struct rehearsal *rehearsal, const struct weir_error *err)
 
 /* ---- what it costs ---- */
 
-/* Columns of Q_rehearsal_cost. */
-enum { COST_SAMPLES, COST_TRAINER, COST_WORKER, COST_READ, COST_SENT, COST_GPU, COST_SPENT };
-
 static enum weir_status find_past(const struct rehearsal *rehearsal, struct weir_rows **ret_rows,
                                   const char **ret_basis, struct weir_error *err)
 {
@@ -50,7 +47,7 @@ static enum weir_status find_past(const struct rehearsal *rehearsal, struct weir
     *ret_basis = "earlier trainings of this pipeline";
     enum weir_status status =
         DB_RUN(db, Q_rehearsal_cost, ret_rows, err, DB_TEXT(rehearsal->config->name));
-    if (status != WEIR_OK || weir_rows_i64(*ret_rows, 0, COST_SAMPLES) > 0)
+    if (status != WEIR_OK || weir_rows_i64(*ret_rows, 0, "samples") > 0)
         return status;
     weir_rows_free(*ret_rows);
     *ret_rows = NULL;
@@ -58,7 +55,7 @@ static enum weir_status find_past(const struct rehearsal *rehearsal, struct weir
     return DB_RUN(db, Q_rehearsal_cost, ret_rows, err, DB_TEXT(""));
 }
 
-/* What as many samples have cost before; null where nothing was ever trained. */
+/* Cost of as many samples before; null where nothing was ever trained. */
 static enum weir_status cost_json(const struct rehearsal *rehearsal, json_t **ret_json,
                                   struct weir_error *err)
 {
@@ -67,24 +64,24 @@ static enum weir_status cost_json(const struct rehearsal *rehearsal, json_t **re
     enum weir_status status = find_past(rehearsal, &rows, &basis, err);
     if (status != WEIR_OK)
         return status;
-    double past = (double)weir_rows_i64(rows, 0, COST_SAMPLES);
+    double past = (double)weir_rows_i64(rows, 0, "samples");
     if (past < 1) {
         *ret_json = json_null();
         return WEIR_OK;
     }
     double times = (double)rehearsal->selected * (double)rehearsal->config->epochs / past;
     const struct orchestrator_cost cost = {
-        .trainer_cpu_ns = (int64_t)(times * (double)weir_rows_i64(rows, 0, COST_TRAINER)),
-        .worker_cpu_ns = (int64_t)(times * (double)weir_rows_i64(rows, 0, COST_WORKER)),
-        .bytes_read = (uint64_t)(times * (double)weir_rows_i64(rows, 0, COST_READ)),
-        .bytes_sent = (uint64_t)(times * (double)weir_rows_i64(rows, 0, COST_SENT)),
-        .gpu_ns = (int64_t)(times * (double)weir_rows_i64(rows, 0, COST_GPU)),
+        .trainer_cpu_ns = (int64_t)(times * (double)weir_rows_i64(rows, 0, "cpu_ns")),
+        .worker_cpu_ns = (int64_t)(times * (double)weir_rows_i64(rows, 0, "worker_cpu_ns")),
+        .bytes_read = (uint64_t)(times * (double)weir_rows_i64(rows, 0, "bytes_read")),
+        .bytes_sent = (uint64_t)(times * (double)weir_rows_i64(rows, 0, "bytes_sent")),
+        .gpu_ns = (int64_t)(times * (double)weir_rows_i64(rows, 0, "gpu_ns")),
     };
     WEIR_AUTO_BUF text = {0};
     orchestrator_cost_json(&rehearsal->context->prices, &cost, &text);
     *ret_json = orchestrator_json_of(weir_buf_text(&text));
     json_object_set_new(*ret_json, "training_seconds",
-                        json_real(times * (double)weir_rows_i64(rows, 0, COST_SPENT) / 1e9));
+                        json_real(times * (double)weir_rows_i64(rows, 0, "spent_ns") / 1e9));
     json_object_set_new(*ret_json, "basis", json_string(basis));
     return WEIR_OK;
 }
@@ -97,54 +94,51 @@ static void fire(struct rehearsal *rehearsal)
     WEIR_AUTO_BUF reason = {0};
     orchestrator_trigger_explain(reader->policy, &reason);
     orchestrator_trigger_fired(reader->policy);
-    if (rehearsal->fired == rehearsal->capacity) {
-        rehearsal->capacity = rehearsal->capacity == 0 ? 64 : 2 * rehearsal->capacity;
-        rehearsal->samples_new = weir_realloc(rehearsal->samples_new, rehearsal->capacity,
-                                              sizeof *rehearsal->samples_new);
-    }
+    rehearsal->samples_new = weir_grow(rehearsal->samples_new, rehearsal->fired,
+                                       &rehearsal->capacity, sizeof(*rehearsal->samples_new));
     rehearsal->samples_new[rehearsal->fired++] = reader->samples_new;
     uint64_t at_most =
-        set_sizes_at_most(&rehearsal->sizes, rehearsal->samples_new, rehearsal->fired);
+        orchestrator_set_sizes_at_most(&rehearsal->sizes, rehearsal->samples_new, rehearsal->fired);
     rehearsal->selected += at_most;
     reader->samples_new = 0;
     if (rehearsal->fired > REHEARSAL_LISTED_MAX)
         return;
-    json_array_append_new(rehearsal->triggers,
-                          json_pack("{sI,ss,sI,so,sI}", "trigger", (json_int_t)rehearsal->fired,
-                                    "reason", weir_buf_text(&reason), "samples_new",
-                                    (json_int_t)rehearsal->samples_new[rehearsal->fired - 1],
-                                    "until", orchestrator_json_time(reader->last_time),
-                                    "selected_at_most", (json_int_t)at_most));
+    json_array_append_new(
+        rehearsal->triggers,
+        JSON_FIELDS(
+            JSON_NUMBER("trigger", rehearsal->fired), JSON_TEXT("reason", weir_buf_text(&reason)),
+            JSON_NUMBER("samples_new", rehearsal->samples_new[rehearsal->fired - 1]),
+            JSON_TIME("until", reader->last_time), JSON_NUMBER("selected_at_most", at_most)));
 }
 
-/* Until the first trigger there is no model to measure with; behind it there would be one, but
+/* Until the first trigger there is no model to measure with; after it there would be one, but
  * nothing of what it says is known: that is told as a measurement in which no sample could be
  * read. */
-static bool lacks_model(const struct rehearsal *rehearsal, const struct trigger_wish *wish)
+static bool lacks_model(const struct rehearsal *rehearsal, const struct trigger_request *request)
 {
-    return wish->subject != TRIGGER_FEATURES && rehearsal->fired == 0;
+    return request->subject != TRIGGER_FEATURES && rehearsal->fired == 0;
 }
 
 /* Labels the policy has seen. */
-static bool is_answered(const struct rehearsal *rehearsal, const struct trigger_wish *wish,
+static bool is_answered(const struct rehearsal *rehearsal, const struct trigger_request *request,
                         const json_t *decision)
 {
     const char *policy = json_string_value(json_object_get(decision, "policy"));
-    return wish->subject == TRIGGER_NOTHING ? weir_str_equal(policy, "drift")
-                                            : lacks_model(rehearsal, wish);
+    return request->subject == TRIGGER_NOTHING ? weir_str_equal(policy, "drift")
+                                               : lacks_model(rehearsal, request);
 }
 
 static void check(struct rehearsal *rehearsal)
 {
     struct trigger *policy = rehearsal->reader->policy;
-    struct trigger_wish wish = {0};
+    struct trigger_request request = {0};
     json_t *decision = json_object();
-    orchestrator_trigger_wish(policy, &wish);
-    const struct trigger_measured measured = {.has_model = wish.subject != TRIGGER_NOTHING &&
-                                                           !lacks_model(rehearsal, &wish)};
+    orchestrator_trigger_request(policy, &request);
+    const struct trigger_measured measured = {.has_model = request.subject != TRIGGER_NOTHING &&
+                                                           !lacks_model(rehearsal, &request)};
     bool fires = orchestrator_trigger_measured(policy, &measured, decision);
     rehearsal->checks++;
-    rehearsal->unanswered += !is_answered(rehearsal, &wish, decision);
+    rehearsal->unanswered += !is_answered(rehearsal, &request, decision);
     json_decref(decision);
     if (fires)
         fire(rehearsal);
@@ -160,20 +154,23 @@ static void finish(struct rehearsal *rehearsal)
         return;
     }
     bool exact = rehearsal->unanswered == 0;
-    json_t *json = json_pack(
-        "{ss,ss,ss,ss,sO,sI,sI,sO,sI,sI,sI,sb,sI,ss,so}", "event", "dry_run", "pipeline",
-        config->name, "mode", config->mode == MODE_LIVE ? "live" : "replay", "policy",
-        orchestrator_trigger_policy(rehearsal->reader->policy)->name, "datasets",
-        rehearsal->scanned, "samples", (json_int_t)rehearsal->samples, "fired",
-        (json_int_t)rehearsal->fired, "triggers", rehearsal->triggers, "left_over",
-        (json_int_t)rehearsal->reader->samples_new, "selected_at_most",
-        (json_int_t)rehearsal->selected, "epochs", (json_int_t)config->epochs, "exact", exact,
-        "checks", (json_int_t)rehearsal->checks, "why",
-        exact
-            ? ""
-            : "the policy measures samples by a run, or counts what trainings take: what it would "
-              "fire by that is not known before, and left out",
-        "cost", cost);
+    json_t *json = JSON_FIELDS(
+        JSON_TEXT("event", "dry_run"), JSON_TEXT("pipeline", config->name),
+        JSON_TEXT("mode", config->mode == MODE_LIVE ? "live" : "replay"),
+        JSON_TEXT("policy", orchestrator_trigger_policy(rehearsal->reader->policy)->name),
+        JSON_NEW("datasets", json_incref(rehearsal->scanned)),
+        JSON_NUMBER("samples", rehearsal->samples), JSON_NUMBER("fired", rehearsal->fired),
+        JSON_NEW("triggers", json_incref(rehearsal->triggers)),
+        JSON_NUMBER("left_over", rehearsal->reader->samples_new),
+        JSON_NUMBER("selected_at_most", rehearsal->selected), JSON_NUMBER("epochs", config->epochs),
+        JSON_FLAG("exact", exact), JSON_NUMBER("checks", rehearsal->checks),
+        JSON_TEXT(
+            "why",
+            exact
+                ? ""
+                : "the policy measures samples by a run, or counts what trainings take: what it would "
+                  "fire by that is not known before, and left out"),
+        JSON_NEW("cost", cost));
     rehearsal->done(rehearsal->owner, json, NULL);
 }
 
@@ -188,7 +185,7 @@ static void on_page(void *owner, const struct weir_reply *reply, const struct we
     }
     const struct msg_replay_is *page = reply->message;
     struct reader_page *into = &rehearsal->reader->pages[rehearsal->reader->asked];
-    pipeline_page_fill(into, page->ids, page->times, page->labels);
+    orchestrator_pipeline_page_fill(into, page->ids, page->times, page->labels);
     into->end = page->end || into->count == 0;
     walk(rehearsal);
 }
@@ -198,13 +195,13 @@ static void walk(struct rehearsal *rehearsal)
     struct reader *reader = rehearsal->reader;
     struct reader_page *page = NULL;
     int64_t missing = -1;
-    while ((page = pipeline_reader_first(reader, &missing)) != NULL) {
+    while ((page = orchestrator_pipeline_reader_first(reader, &missing)) != NULL) {
         size_t at = page->at;
-        enum reader_passing passing = pipeline_reader_pass(reader, page);
+        enum reader_passing passing = orchestrator_pipeline_reader_pass(reader, page);
         rehearsal->samples += page->at - at;
         if (passing == READER_FIRES)
             fire(rehearsal);
-        else if (passing == READER_ASKS)
+        else if (passing == READER_IS_DUE)
             check(rehearsal);
     }
     if (missing < 0) {
@@ -256,8 +253,9 @@ static void on_dataset(void *owner, const struct weir_reply *reply, const struct
     } else {
         rehearsal->datasets[rehearsal->asking] = dataset->dataset;
         rehearsal->positions[rehearsal->asking++] = dataset->sequence;
-        json_array_append_new(rehearsal->scanned, json_pack("{ss,sI}", "dataset", dataset->name,
-                                                            "samples", (json_int_t)dataset->live));
+        json_array_append_new(rehearsal->scanned,
+                              JSON_FIELDS(JSON_TEXT("dataset", dataset->name),
+                                          JSON_NUMBER("samples", dataset->live)));
         ask_next(rehearsal);
     }
 }
@@ -308,14 +306,15 @@ enum weir_status orchestrator_rehearse(struct context *context, const char *file
         status = orchestrator_trigger_open(config->trigger, "trigger", &policy, err);
     if (status != WEIR_OK)
         return status;
-    struct rehearsal *rehearsal = weir_calloc(1, sizeof *rehearsal);
+    struct rehearsal *rehearsal = weir_calloc(1, sizeof(*rehearsal));
     rehearsal->context = context;
     rehearsal->file = weir_strdup(file);
     weir_buf_append(&rehearsal->text, text.at, text.size);
     rehearsal->declares = declares;
-    rehearsal->reader =
-        pipeline_reader_behind(policy, config->dataset_count, -INT64_MAX, 0); /* all there are */
-    set_sizes_read(weir_yaml_get(weir_yaml_root(config->document), "selection"), &rehearsal->sizes);
+    rehearsal->reader = orchestrator_pipeline_reader_behind(policy, config->dataset_count,
+                                                            -INT64_MAX, 0); /* all there are */
+    orchestrator_set_sizes_read(weir_yaml_get(weir_yaml_root(config->document), "selection"),
+                                &rehearsal->sizes);
     rehearsal->scanned = json_array();
     rehearsal->triggers = json_array();
     rehearsal->config = WEIR_TAKE(config);
@@ -329,7 +328,7 @@ void orchestrator_rehearsal_free(struct rehearsal *rehearsal)
         return;
     weir_rpc_forget(rehearsal->context->storage, rehearsal);
     weir_loop_cancel(rehearsal->context->loop, rehearsal->timer);
-    pipeline_reader_free(rehearsal->reader);
+    orchestrator_pipeline_reader_free(rehearsal->reader);
     orchestrator_config_free(rehearsal->config);
     json_decref(rehearsal->scanned);
     json_decref(rehearsal->triggers);

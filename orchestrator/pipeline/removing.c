@@ -1,6 +1,6 @@
-/* REMOVING: the selector lets go of pool, sets and scores, storage keeps no changes any more, files of unfinished runs
+/* REMOVING: the selector lets go of pool, sets and scores, storage no longer keeps changes, files of unfinished runs
  * go. Then one transaction drops the models that nobody needs, says what stays, and, for a rerun, takes the file in
- * anew. Rows of triggers and models stay: "which models have seen this sample" is answered for good. */
+ * again. Rows of triggers and models stay: "which models have seen this sample" is answered for good. */
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
@@ -26,7 +26,7 @@ static void list_started_from(const struct pipeline *pipeline, struct weir_buf *
 static void add_names(json_t *list, const struct weir_rows *rows)
 {
     for (size_t i = 0; i < weir_rows_count(rows); i++)
-        json_array_append_new(list, json_string(weir_rows_text(rows, i, 0)));
+        json_array_append_new(list, json_string(weir_rows_text(rows, i, "id")));
 }
 
 static enum weir_status drop_models(const struct pipeline *pipeline, json_t *dropped,
@@ -35,7 +35,7 @@ static enum weir_status drop_models(const struct pipeline *pipeline, json_t *dro
     WEIR_AUTO_BUF started_from = {0};
     WEIR_AUTO(weir_rows) rows = NULL;
     struct weir_db *db = pipeline->context->db;
-    if (pipeline->wish == WISH_RERUN)
+    if (pipeline->pending_order == PENDING_ORDER_RERUN)
         return WEIR_OK;
     list_started_from(pipeline, &started_from);
     enum weir_status status =
@@ -64,10 +64,10 @@ static enum weir_status tell(struct pipeline *pipeline,
     return orchestrator_event_put(
         pipeline->context,
         &(struct event_about){pipeline->id, 0, "pipeline_removed", "pipeline_removed"},
-        json_pack("{ss,sI,sI,sO,so,sb}", "pipeline", pipeline->config->name, "sets",
-                  (json_int_t)forgotten->sets, "bytes", (json_int_t)forgotten->bytes,
-                  "models_dropped", dropped, "models_kept", kept, "again",
-                  pipeline->wish == WISH_RERUN),
+        JSON_FIELDS(JSON_TEXT("pipeline", pipeline->config->name),
+                    JSON_NUMBER("sets", forgotten->sets), JSON_NUMBER("bytes", forgotten->bytes),
+                    JSON_NEW("models_dropped", json_incref(dropped)), JSON_NEW("models_kept", kept),
+                    JSON_FLAG("again", pipeline->pending_order == PENDING_ORDER_RERUN)),
         err);
 }
 
@@ -87,9 +87,9 @@ static enum weir_status effect_cleared(struct pipeline *pipeline, const void *wh
     if (status == WEIR_OK)
         status =
             DB_RUN(all->context->db, Q_pipeline_wish, NULL, err, DB_I64(pipeline->id), DB_TEXT(""));
-    return status == WEIR_OK && pipeline->wish == WISH_RERUN
-               ? pipeline_add_row(all, pipeline->file, weir_buf_view(&pipeline->text),
-                                  pipeline->config, &pipeline->successor, err)
+    return status == WEIR_OK && pipeline->pending_order == PENDING_ORDER_RERUN
+               ? orchestrator_pipeline_add_row(all, pipeline->file, weir_buf_view(&pipeline->text),
+                                               pipeline->config, &pipeline->successor, err)
                : status;
 }
 
@@ -101,8 +101,8 @@ static void begin_successor(struct pipeline *pipeline)
     struct weir_bytes text = weir_buf_view(&pipeline->text);
     enum weir_status status = orchestrator_config_parse(pipeline->file, text, &config, &err);
     if (status == WEIR_OK) {
-        status = pipeline_begin_new(pipeline->all, pipeline->successor, pipeline->file, text,
-                                    WEIR_TAKE(config), &err);
+        status = orchestrator_pipeline_begin_new(pipeline->all, pipeline->successor, pipeline->file,
+                                                 text, WEIR_TAKE(config), &err);
     }
     if (status != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "pipeline begins with the next start", "pipeline=%s because=\"%s\"",
@@ -112,11 +112,12 @@ static void begin_successor(struct pipeline *pipeline)
 static void clear(struct pipeline *pipeline)
 {
     struct weir_error err;
-    if (!pipeline_advance(pipeline, PIPELINE_ON_CLEARED, effect_cleared, &pipeline->forgotten))
+    if (!orchestrator_pipeline_advance(pipeline, PIPELINE_ON_CLEARED, effect_cleared,
+                                       &pipeline->forgotten))
         return;
-    if (pipeline->wish == WISH_RERUN)
+    if (pipeline->pending_order == PENDING_ORDER_RERUN)
         begin_successor(pipeline);
-    pipeline->wish = WISH_NONE;
+    pipeline->pending_order = PENDING_ORDER_NONE;
     if (orchestrator_models_end_dropping(pipeline->context, &err) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of dropped models stay for now", "%s", err.text);
 }
@@ -136,12 +137,12 @@ static void on_forgotten(void *owner, const struct weir_reply *reply, const stru
 {
     struct pipeline *pipeline = owner;
     if (reply == NULL) {
-        pipeline_trouble(pipeline, err->status, err);
+        orchestrator_pipeline_trouble(pipeline, err->status, err);
         return;
     }
     pipeline->forgotten = *(const struct msg_selection_forgotten *)reply->message;
     pipeline->readers_left = PIPELINE_READERS;
-    pipeline_end_feed(pipeline, on_feed_ended);
+    orchestrator_pipeline_end_feed(pipeline, on_feed_ended);
 }
 
 /* Nobody will finish them. */
@@ -152,7 +153,7 @@ static enum weir_status drop_runs(const struct pipeline *pipeline, struct weir_e
     enum weir_status status =
         DB_RUN(all->context->db, Q_runs_unfinished, &rows, err, DB_I64(pipeline->id));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        int64_t number = weir_rows_i64(rows, i, 0);
+        int64_t number = weir_rows_i64(rows, i, "number");
         weir_rpc_send(all->context->dispatcher, MSG_job_close,
                       &(struct msg_job_close){.job = (uint64_t)number});
         status = orchestrator_run_remove_files(all->context, number, err);
@@ -160,12 +161,12 @@ static enum weir_status drop_runs(const struct pipeline *pipeline, struct weir_e
     return status;
 }
 
-void pipeline_remove(struct pipeline *pipeline)
+void orchestrator_pipeline_clear(struct pipeline *pipeline)
 {
     struct weir_error err;
     enum weir_status status = drop_runs(pipeline, &err);
     if (status != WEIR_OK) {
-        pipeline_trouble(pipeline, status, &err);
+        orchestrator_pipeline_trouble(pipeline, status, &err);
         return;
     }
     struct msg_selection_forget forget = {.pipeline = pipeline->config->name};

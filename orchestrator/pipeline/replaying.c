@@ -7,12 +7,12 @@ static void on_page(void *owner, const struct weir_reply *reply, const struct we
 {
     struct pipeline *pipeline = owner;
     if (reply == NULL) {
-        pipeline_trouble(pipeline, err->status, err);
+        orchestrator_pipeline_trouble(pipeline, err->status, err);
         return;
     }
     const struct msg_replay_is *page = reply->message;
     struct reader_page *into = &pipeline->reader->pages[pipeline->reader->asked];
-    pipeline_page_fill(into, page->ids, page->times, page->labels);
+    orchestrator_pipeline_page_fill(into, page->ids, page->times, page->labels);
     into->end = page->end || into->count == 0;
     walk(pipeline);
 }
@@ -45,11 +45,12 @@ static void walk(struct pipeline *pipeline)
     struct reader *reader = pipeline->reader;
     int64_t missing = -1;
     struct reader_page *page = NULL;
-    while ((page = pipeline_reader_first(reader, &missing)) != NULL) {
-        enum reader_passing passing = pipeline_reader_pass(reader, page);
+    while ((page = orchestrator_pipeline_reader_first(reader, &missing)) != NULL) {
+        enum reader_passing passing = orchestrator_pipeline_reader_pass(reader, page);
         if (passing == READER_FIRES)
-            (void)pipeline_fire(pipeline);
-        if (passing == READER_FIRES || (passing == READER_ASKS && !pipeline_check(pipeline)))
+            (void)orchestrator_pipeline_fire(pipeline);
+        if (passing == READER_FIRES ||
+            (passing == READER_IS_DUE && !orchestrator_pipeline_check(pipeline)))
             return;
     }
     if (missing >= 0) {
@@ -57,28 +58,29 @@ static void walk(struct pipeline *pipeline)
         return;
     }
     int64_t end_time = reader->last_time;
-    if (pipeline_advance(pipeline, PIPELINE_ON_EXHAUSTED, effect_end, &end_time)) {
+    if (orchestrator_pipeline_advance(pipeline, PIPELINE_ON_EXHAUSTED, effect_end, &end_time)) {
         pipeline->end_time = end_time;
-        pipeline_reader_drop(pipeline);
+        orchestrator_pipeline_reader_drop(pipeline);
     }
 }
 
-void pipeline_read_replay(struct pipeline *pipeline)
+void orchestrator_pipeline_read_replay(struct pipeline *pipeline)
 {
     struct weir_error err;
-    pipeline_reader_free(pipeline->reader);
-    pipeline->reader = pipeline_reader_new(pipeline, &err);
+    orchestrator_pipeline_reader_free(pipeline->reader);
+    pipeline->reader = orchestrator_pipeline_reader_new(pipeline, &err);
     if (pipeline->reader == NULL) {
-        pipeline_trouble(pipeline, err.status, &err);
+        orchestrator_pipeline_trouble(pipeline, err.status, &err);
         return;
     }
     uint64_t erased = pipeline->erased;
     pipeline->erased = 0;
     if (erased > 0 && pipeline->newest.number > 0 &&
         orchestrator_trigger_erased(pipeline->reader->policy, erased)) {
-        (void)pipeline_fire(pipeline);
+        (void)orchestrator_pipeline_fire(pipeline);
         return;
     }
-    if (!orchestrator_trigger_asks(pipeline->reader->policy) || pipeline_check(pipeline))
+    if (!orchestrator_trigger_is_due(pipeline->reader->policy) ||
+        orchestrator_pipeline_check(pipeline))
         walk(pipeline);
 }

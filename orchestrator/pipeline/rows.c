@@ -1,4 +1,4 @@
-/* What a pipeline reads from its rows: its own, its datasets', its newest trigger's. */
+/* Reading the rows of a pipeline: its own, its datasets', its newest trigger's. */
 #include "orchestrator/pipeline/pipeline_state.h"
 
 #include "core/base/clock.h"
@@ -7,23 +7,6 @@
 #include "orchestrator/pipeline/decisions.h"
 
 #include <stdlib.h>
-
-/* Columns of Q_pipeline_get behind those that never change. */
-enum {
-    COL_AFTER_TIME = 7,
-    COL_AFTER_ID,
-    COL_TAKEN,
-    COL_TRIGGER_STATE,
-    COL_ACTIVE_MODEL,
-    COL_END_TIME,
-    COL_PENDING,
-    COL_PENDING_TIME,
-    COL_PENDING_ID,
-    COL_CHECKS,
-    COL_WISH,
-    COL_GENERATION,
-    COL_PENDING_US
-};
 
 static enum weir_status load_datasets(struct pipeline *pipeline, struct weir_error *err)
 {
@@ -34,13 +17,13 @@ static enum weir_status load_datasets(struct pipeline *pipeline, struct weir_err
         return status;
     pipeline->dataset_count = weir_rows_count(rows);
     for (size_t i = 0; i < pipeline->dataset_count; i++) {
-        pipeline->datasets[i] = (uint64_t)weir_rows_i64(rows, i, 0);
-        pipeline->positions[i] = (uint64_t)weir_rows_i64(rows, i, 1);
+        pipeline->datasets[i] = (uint64_t)weir_rows_i64(rows, i, "dataset");
+        pipeline->positions[i] = (uint64_t)weir_rows_i64(rows, i, "position");
     }
     return WEIR_OK;
 }
 
-enum weir_status pipeline_load(struct pipeline *pipeline, struct weir_error *err)
+enum weir_status orchestrator_pipeline_load(struct pipeline *pipeline, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
@@ -51,22 +34,23 @@ enum weir_status pipeline_load(struct pipeline *pipeline, struct weir_error *err
         return weir_fail(err, WEIR_NOT_FOUND, "pipeline %s is not recorded",
                          pipeline->config->name);
     }
-    pipeline->after_time = weir_rows_i64(rows, 0, COL_AFTER_TIME);
-    pipeline->after_id = weir_rows_i64(rows, 0, COL_AFTER_ID);
-    pipeline->end_time = weir_rows_i64(rows, 0, COL_END_TIME);
-    pipeline->pending = (uint64_t)weir_rows_i64(rows, 0, COL_PENDING);
-    pipeline->pending_time = weir_rows_i64(rows, 0, COL_PENDING_TIME);
-    pipeline->pending_id = weir_rows_i64(rows, 0, COL_PENDING_ID);
-    pipeline->pending_us = weir_rows_i64(rows, 0, COL_PENDING_US);
-    pipeline->checks = weir_rows_i64(rows, 0, COL_CHECKS);
-    pipeline->generation = weir_rows_i64(rows, 0, COL_GENERATION);
-    struct weir_bytes saved = weir_rows_bytes(rows, 0, COL_TRIGGER_STATE);
+    pipeline->after_time = weir_rows_i64(rows, 0, "after_time");
+    pipeline->after_id = weir_rows_i64(rows, 0, "after_id");
+    pipeline->end_time = weir_rows_i64(rows, 0, "end_time");
+    pipeline->pending = (uint64_t)weir_rows_i64(rows, 0, "pending");
+    pipeline->pending_time = weir_rows_i64(rows, 0, "pending_time");
+    pipeline->pending_id = weir_rows_i64(rows, 0, "pending_id");
+    pipeline->pending_us = weir_rows_i64(rows, 0, "pending_us");
+    pipeline->checks = weir_rows_i64(rows, 0, "checks");
+    pipeline->generation = weir_rows_i64(rows, 0, "generation");
+    struct weir_bytes saved = weir_rows_bytes(rows, 0, "trigger_state");
     weir_buf_clear(&pipeline->trigger_saved);
     weir_buf_append(&pipeline->trigger_saved, saved.at, saved.size);
     return load_datasets(pipeline, err);
 }
 
-enum weir_status pipeline_load_newest(struct pipeline *pipeline, struct weir_error *err)
+enum weir_status orchestrator_pipeline_load_newest(struct pipeline *pipeline,
+                                                   struct weir_error *err)
 {
     struct weir_rows *rows = NULL;
     enum weir_status status =
@@ -79,22 +63,23 @@ enum weir_status pipeline_load_newest(struct pipeline *pipeline, struct weir_err
         return WEIR_OK;
     pipeline->newest = (struct trigger_row){
         .rows = rows,
-        .number = weir_rows_i64(rows, 0, 0),
-        .state = weir_rows_text(rows, 0, 1),
-        .reason = weir_rows_text(rows, 0, 2),
-        .samples_new = weir_rows_i64(rows, 0, 3),
-        .until_time = weir_rows_i64(rows, 0, 4),
-        .until_id = weir_rows_i64(rows, 0, 5),
-        .positions = weir_rows_bytes(rows, 0, 6),
-        .set_digest = weir_rows_text(rows, 0, 7),
-        .set_path = weir_rows_text(rows, 0, 8),
-        .samples = weir_rows_i64(rows, 0, 9),
+        .number = weir_rows_i64(rows, 0, "number"),
+        .state = weir_rows_text(rows, 0, "state"),
+        .reason = weir_rows_text(rows, 0, "reason"),
+        .samples_new = weir_rows_i64(rows, 0, "samples_new"),
+        .until_time = weir_rows_i64(rows, 0, "until_time"),
+        .until_id = weir_rows_i64(rows, 0, "until_id"),
+        .positions = weir_rows_bytes(rows, 0, "positions"),
+        .set_digest = weir_rows_text(rows, 0, "set_digest"),
+        .set_path = weir_rows_text(rows, 0, "set_path"),
+        .samples = weir_rows_i64(rows, 0, "samples"),
     };
     return WEIR_OK;
 }
 
-enum weir_status pipeline_open_trigger(const struct pipeline *pipeline,
-                                       struct trigger **ret_trigger, struct weir_error *err)
+enum weir_status orchestrator_pipeline_open_trigger(const struct pipeline *pipeline,
+                                                    struct trigger **ret_trigger,
+                                                    struct weir_error *err)
 {
     WEIR_AUTO(trigger) trigger = NULL;
     enum weir_status status =
@@ -121,8 +106,8 @@ static enum weir_status add_trigger(struct pipeline *pipeline, int64_t number,
                   DB_I64(fired->arrived_us < now_us ? fired->arrived_us : now_us));
 }
 
-enum weir_status pipeline_effect_fired(struct pipeline *pipeline, const void *what,
-                                       struct weir_error *err)
+enum weir_status orchestrator_pipeline_effect_fired(struct pipeline *pipeline, const void *what,
+                                                    struct weir_error *err)
 {
     const struct fired *fired = what;
     int64_t number = pipeline->newest.number + 1;
@@ -139,15 +124,15 @@ enum weir_status pipeline_effect_fired(struct pipeline *pipeline, const void *wh
                         DB_I64(i), DB_I64(fired->positions[i]));
     }
     if (status == WEIR_OK && fired->decision != NULL)
-        status = pipeline_decision_add(pipeline, fired->decision, number, err);
+        status = orchestrator_pipeline_decision_add(pipeline, fired->decision, number, err);
     if (status != WEIR_OK)
         return status;
     WEIR_AUTO_FREE char *key = weir_format("trigger_fired/%lld", (long long)number);
     return orchestrator_event_put(
         pipeline->context, &(struct event_about){pipeline->id, 0, key, "trigger_fired"},
-        json_pack("{ss,sI,ss,sI,so,sO*}", "pipeline", pipeline->config->name, "trigger",
-                  (json_int_t)number, "reason", fired->reason, "samples_new",
-                  (json_int_t)fired->samples_new, "until",
-                  orchestrator_json_time(fired->until_time), "decision", fired->decision),
+        JSON_FIELDS(
+            JSON_TEXT("pipeline", pipeline->config->name), JSON_NUMBER("trigger", number),
+            JSON_TEXT("reason", fired->reason), JSON_NUMBER("samples_new", fired->samples_new),
+            JSON_TIME("until", fired->until_time), JSON_SHARED_IF_ANY("decision", fired->decision)),
         err);
 }

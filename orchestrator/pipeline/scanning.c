@@ -1,5 +1,5 @@
 /* SCANNING: storage takes stock for the first time. When every dataset is through, a replay fixes the change sequence
- * behind which it sees nothing but erasures (C3); a pipeline that is resumed keeps the one it has. */
+ * after which it sees nothing but erasures (C3); a pipeline that is resumed keeps the one it has. */
 #include "orchestrator/pipeline/pipeline_state.h"
 
 #include "core/base/memory.h"
@@ -16,10 +16,11 @@ static enum weir_status tell_stock(struct pipeline *pipeline, const struct msg_d
         json_array_append_new(complaints, json_string(dataset->complaints.at[i]));
     return orchestrator_event_put(
         pipeline->context, &(struct event_about){pipeline->id, 0, key, "dataset_scanned"},
-        json_pack("{ss,ss,sI,sI,sI,sI,so}", "pipeline", pipeline->config->name, "dataset",
-                  dataset->name, "samples", (json_int_t)dataset->live, "quarantined",
-                  (json_int_t)dataset->quarantined, "duplicate", (json_int_t)dataset->duplicate,
-                  "blocked", (json_int_t)dataset->blocked, "complaints", complaints),
+        JSON_FIELDS(JSON_TEXT("pipeline", pipeline->config->name),
+                    JSON_TEXT("dataset", dataset->name), JSON_NUMBER("samples", dataset->live),
+                    JSON_NUMBER("quarantined", dataset->quarantined),
+                    JSON_NUMBER("duplicate", dataset->duplicate),
+                    JSON_NUMBER("blocked", dataset->blocked), JSON_NEW("complaints", complaints)),
         err);
 }
 
@@ -41,18 +42,18 @@ static void on_dataset(void *owner, const struct weir_reply *reply, const struct
     struct pipeline *pipeline = owner;
     struct weir_error problem;
     if (reply == NULL) {
-        pipeline_trouble(pipeline, err->status, err);
+        orchestrator_pipeline_trouble(pipeline, err->status, err);
         return;
     }
     const struct msg_dataset_is *dataset = reply->message;
     if (!dataset->scanned) {
-        pipeline_begin_after(pipeline, ORCHESTRATOR_POLL_MS);
+        orchestrator_pipeline_begin_after(pipeline, ORCHESTRATOR_POLL_MS);
         return;
     }
     enum weir_status status =
         orchestrator_commit(pipeline->context, note_position, pipeline, dataset, &problem);
     if (status != WEIR_OK) {
-        pipeline_trouble(pipeline, status, &problem);
+        orchestrator_pipeline_trouble(pipeline, status, &problem);
         return;
     }
     pipeline->asking++;
@@ -62,7 +63,7 @@ static void on_dataset(void *owner, const struct weir_reply *reply, const struct
 static void ask_next(struct pipeline *pipeline)
 {
     if (pipeline->asking == pipeline->dataset_count) {
-        pipeline_advance(pipeline, PIPELINE_ON_SCANNED, NULL, NULL);
+        orchestrator_pipeline_advance(pipeline, PIPELINE_ON_SCANNED, NULL, NULL);
         return;
     }
     struct msg_dataset_ask ask = {.name = pipeline->config->datasets[pipeline->asking]};
@@ -70,13 +71,13 @@ static void ask_next(struct pipeline *pipeline)
                   on_dataset, pipeline);
 }
 
-void pipeline_scan(struct pipeline *pipeline)
+void orchestrator_pipeline_scan(struct pipeline *pipeline)
 {
     struct weir_error err;
-    enum weir_status status =
-        pipeline_load(pipeline, &err); /* positions of an earlier run, if it is resumed */
+    enum weir_status status = orchestrator_pipeline_load(
+        pipeline, &err); /* positions of an earlier run, if it is resumed */
     if (status != WEIR_OK) {
-        pipeline_trouble(pipeline, status, &err);
+        orchestrator_pipeline_trouble(pipeline, status, &err);
         return;
     }
     pipeline->asking = 0;

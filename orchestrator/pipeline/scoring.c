@@ -9,9 +9,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Columns of Q_score_get. */
-enum { COL_ROUND, COL_MODEL, COL_MODE, COL_SET_DIGEST, COL_SET_PATH };
-
 static enum weir_status load_wanted(const struct pipeline *pipeline, struct weir_rows **ret_rows,
                                     struct weir_error *err)
 {
@@ -31,10 +28,10 @@ static void on_noted(void *owner, const struct weir_reply *reply, const struct w
     struct pipeline *pipeline = owner;
     struct weir_error problem;
     if (reply == NULL) {
-        pipeline_trouble(pipeline, err->status, err);
+        orchestrator_pipeline_trouble(pipeline, err->status, err);
         return;
     }
-    if (pipeline_advance(pipeline, PIPELINE_ON_SCORED, NULL, NULL) &&
+    if (orchestrator_pipeline_advance(pipeline, PIPELINE_ON_SCORED, NULL, NULL) &&
         orchestrator_run_remove_files(pipeline->context, pipeline->scores_run, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
 }
@@ -49,9 +46,9 @@ static enum weir_status hand_over(struct pipeline *pipeline, const struct run_re
     WEIR_AUTO_FREE char *outputs = weir_format("%s/%s", run->directory, run->outputs_file);
     const struct msg_scores_take take = {
         .pipeline = pipeline->config->name,
-        .mode = weir_rows_text(wanted, 0, COL_MODE),
-        .model = weir_rows_text(wanted, 0, COL_MODEL),
-        .digest = weir_rows_text(wanted, 0, COL_SET_DIGEST),
+        .mode = weir_rows_text(wanted, 0, "mode"),
+        .model = weir_rows_text(wanted, 0, "model"),
+        .digest = weir_rows_text(wanted, 0, "set_digest"),
         .outputs = outputs,
     };
     pipeline->scores_run = run->number;
@@ -63,7 +60,7 @@ static enum weir_status hand_over(struct pipeline *pipeline, const struct run_re
 /* ---- the run ---- */
 
 /* Told as soon as it is done: what it cost is spent, whatever becomes of the trigger. */
-static enum weir_status effect_told(void *subject, const void *what, struct weir_error *err)
+static enum weir_status effect_announced(void *subject, const void *what, struct weir_error *err)
 {
     const struct pipeline *pipeline = subject;
     const struct run_result *run = what;
@@ -82,45 +79,45 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
     struct pipeline *pipeline = owner;
     struct weir_error problem;
     if (run == NULL) {
-        pipeline_trouble(pipeline, err->status, err);
+        orchestrator_pipeline_trouble(pipeline, err->status, err);
         return;
     }
     enum weir_status status =
-        orchestrator_commit(pipeline->context, effect_told, pipeline, run, &problem);
+        orchestrator_commit(pipeline->context, effect_announced, pipeline, run, &problem);
     if (status == WEIR_OK)
         status = hand_over(pipeline, run, &problem);
     if (status != WEIR_OK)
-        pipeline_trouble(pipeline, status, &problem);
+        orchestrator_pipeline_trouble(pipeline, status, &problem);
 }
 
 static enum weir_status start_run(struct pipeline *pipeline, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) wanted = NULL;
-    enum weir_status status = pipeline_load_newest(pipeline, err);
+    enum weir_status status = orchestrator_pipeline_load_newest(pipeline, err);
     if (status == WEIR_OK)
         status = load_wanted(pipeline, &wanted, err);
     if (status != WEIR_OK)
         return status;
     WEIR_AUTO_FREE char *purpose = weir_format(
-        "score/%" PRId64 "/%" PRId64, pipeline->newest.number, weir_rows_i64(wanted, 0, COL_ROUND));
+        "score/%" PRId64 "/%" PRId64, pipeline->newest.number, weir_rows_i64(wanted, 0, "round"));
     const struct run_wanted run = {
         .pipeline = orchestrator_pipeline_outline(pipeline),
         .purpose = purpose,
-        .mode = weir_rows_text(wanted, 0, COL_MODE),
+        .mode = weir_rows_text(wanted, 0, "mode"),
         .trigger = pipeline->newest.number,
-        .set_digest = weir_rows_text(wanted, 0, COL_SET_DIGEST),
-        .set_path = weir_rows_text(wanted, 0, COL_SET_PATH),
+        .set_digest = weir_rows_text(wanted, 0, "set_digest"),
+        .set_path = weir_rows_text(wanted, 0, "set_path"),
         .epochs = 1,
         .seed = pipeline->config->seed,
-        .base_model = weir_rows_text(wanted, 0, COL_MODEL),
+        .base_model = weir_rows_text(wanted, 0, "model"),
     };
     return orchestrator_run_start(pipeline->all->runs, &run, on_run, pipeline, err);
 }
 
-void pipeline_score(struct pipeline *pipeline)
+void orchestrator_pipeline_score(struct pipeline *pipeline)
 {
     struct weir_error err;
     enum weir_status status = start_run(pipeline, &err);
     if (status != WEIR_OK)
-        pipeline_trouble(pipeline, status, &err);
+        orchestrator_pipeline_trouble(pipeline, status, &err);
 }

@@ -23,8 +23,8 @@ static enum weir_status effect_skipped(struct pipeline *pipeline, const void *wh
     WEIR_AUTO_FREE char *key = weir_format("trigger_skipped/%lld", (long long)number);
     return orchestrator_event_put(
         pipeline->context, &(struct event_about){pipeline->id, 0, key, "trigger_skipped"},
-        json_pack("{ss,sI,ss}", "pipeline", pipeline->config->name, "trigger", (json_int_t)number,
-                  "reason", selected->reason),
+        JSON_FIELDS(JSON_TEXT("pipeline", pipeline->config->name), JSON_NUMBER("trigger", number),
+                    JSON_TEXT("reason", selected->reason)),
         err);
 }
 
@@ -53,17 +53,19 @@ static enum weir_status effect_sealed(struct pipeline *pipeline, const void *wha
     WEIR_AUTO_FREE char *key = weir_format("selection_sealed/%lld", (long long)number);
     return orchestrator_event_put(
         pipeline->context, &(struct event_about){pipeline->id, 0, key, "selection_sealed"},
-        json_pack("{ss,sI,sI,ss,ss,sI,sI,ss*,ss*}", "pipeline", pipeline->config->name, "trigger",
-                  (json_int_t)number, "samples", (json_int_t)selected->samples, "digest",
-                  selected->digest, "policy", selected->policy, "candidates",
-                  (json_int_t)selected->candidates, "seed", (json_int_t)selected->seed, "scored_by",
-                  text_or_null(selected->scored_by), "held_out_by",
-                  text_or_null(weir_rows_text(sealed, 0, 0))),
+        JSON_FIELDS(JSON_TEXT("pipeline", pipeline->config->name), JSON_NUMBER("trigger", number),
+                    JSON_NUMBER("samples", selected->samples),
+                    JSON_TEXT("digest", selected->digest), JSON_TEXT("policy", selected->policy),
+                    JSON_NUMBER("candidates", selected->candidates),
+                    JSON_NUMBER("seed", selected->seed),
+                    JSON_TEXT_IF_ANY("scored_by", text_or_null(selected->scored_by)),
+                    JSON_TEXT_IF_ANY("held_out_by",
+                                     text_or_null(weir_rows_text(sealed, 0, "held_out_by")))),
         err);
 }
 
-static enum weir_status effect_unscored(struct pipeline *pipeline, const void *what,
-                                        struct weir_error *err)
+static enum weir_status effect_scores_needed(struct pipeline *pipeline, const void *what,
+                                             struct weir_error *err)
 {
     const struct msg_scores_wanted *wanted = what;
     return DB_RUN(pipeline->context->db, Q_score_want, NULL, err, DB_I64(pipeline->id),
@@ -73,8 +75,8 @@ static enum weir_status effect_unscored(struct pipeline *pipeline, const void *w
                   DB_TEXT(wanted->keeps_to));
 }
 
-static enum weir_status effect_unheld(struct pipeline *pipeline, const void *what,
-                                      struct weir_error *err)
+static enum weir_status effect_holdout_model_needed(struct pipeline *pipeline, const void *what,
+                                                    struct weir_error *err)
 {
     const struct msg_holdout_wanted *wanted = what;
     enum weir_status status =
@@ -90,22 +92,24 @@ static void on_selected(void *owner, const struct weir_reply *reply, const struc
 {
     struct pipeline *pipeline = owner;
     if (reply == NULL) {
-        pipeline_trouble(pipeline, err->status, err);
+        orchestrator_pipeline_trouble(pipeline, err->status, err);
         return;
     }
     if (reply->type == MSG_scores_wanted) {
-        pipeline_advance(pipeline, PIPELINE_ON_UNSCORED, effect_unscored, reply->message);
+        orchestrator_pipeline_advance(pipeline, PIPELINE_ON_SCORES_NEEDED, effect_scores_needed,
+                                      reply->message);
         return;
     }
     if (reply->type == MSG_holdout_wanted) {
-        pipeline_advance(pipeline, PIPELINE_ON_UNHELD, effect_unheld, reply->message);
+        orchestrator_pipeline_advance(pipeline, PIPELINE_ON_HOLDOUT_MODEL_NEEDED,
+                                      effect_holdout_model_needed, reply->message);
         return;
     }
     const struct msg_selected *selected = reply->message;
     if (selected->digest[0] == '\0' || selected->samples == 0)
-        pipeline_advance(pipeline, PIPELINE_ON_SKIPPED, effect_skipped, selected);
+        orchestrator_pipeline_advance(pipeline, PIPELINE_ON_SKIPPED, effect_skipped, selected);
     else
-        pipeline_advance(pipeline, PIPELINE_ON_SEALED, effect_sealed, selected);
+        orchestrator_pipeline_advance(pipeline, PIPELINE_ON_SEALED, effect_sealed, selected);
 }
 
 /* Which model scores: the one that this trigger began with, as long as it is there; else the newest. */
@@ -122,7 +126,7 @@ static enum weir_status find_scorer(const struct pipeline *pipeline, struct msg_
         status = DB_RUN(db, Q_model_newest, ret_rows, err, DB_I64(pipeline->id));
     }
     if (status == WEIR_OK && weir_rows_count(*ret_rows) > 0)
-        select->model = weir_rows_text(*ret_rows, 0, 0);
+        select->model = weir_rows_text(*ret_rows, 0, "id");
     return status;
 }
 
@@ -138,34 +142,34 @@ static enum weir_status find_holdouts(const struct pipeline *pipeline, struct ms
     size_t count = weir_rows_count(*ret_rows);
     count = count < HOLDOUT_MODELS_MAX ? count : HOLDOUT_MODELS_MAX;
     for (size_t i = 0; i < count; i++)
-        names[i] = weir_rows_text(*ret_rows, i, 0);
+        names[i] = weir_rows_text(*ret_rows, i, "model");
     select->holdouts = (struct weir_strs){names, count};
     return WEIR_OK;
 }
 
-void pipeline_select(struct pipeline *pipeline)
+void orchestrator_pipeline_select(struct pipeline *pipeline)
 {
     struct weir_error err;
     WEIR_AUTO(weir_rows) scorer = NULL;
     WEIR_AUTO(weir_rows) holdouts = NULL;
     const char *names[HOLDOUT_MODELS_MAX];
     struct msg_select select = {.model = ""};
-    enum weir_status status = pipeline_load(pipeline, &err);
+    enum weir_status status = orchestrator_pipeline_load(pipeline, &err);
     if (status == WEIR_OK)
-        status = pipeline_load_newest(pipeline, &err);
+        status = orchestrator_pipeline_load_newest(pipeline, &err);
     if (status == WEIR_OK)
         status = find_scorer(pipeline, &select, &scorer, &err);
     if (status == WEIR_OK)
         status = find_holdouts(pipeline, &select, names, &holdouts, &err);
     if (status != WEIR_OK) {
-        pipeline_trouble(pipeline, status, &err);
+        orchestrator_pipeline_trouble(pipeline, status, &err);
         return;
     }
     uint64_t positions[ORCHESTRATOR_DATASETS_MAX] = {0};
-    size_t count = pipeline->newest.positions.size / sizeof *positions;
+    size_t count = pipeline->newest.positions.size / sizeof(*positions);
     count = count < WEIR_COUNT(positions) ? count : WEIR_COUNT(positions);
     for (size_t i = 0; i < count; i++)
-        positions[i] = weir_get_u64(pipeline->newest.positions.at + i * sizeof *positions);
+        positions[i] = weir_get_u64(pipeline->newest.positions.at + i * sizeof(*positions));
     select.pipeline = pipeline->config->name;
     select.trigger = (uint64_t)pipeline->newest.number;
     select.positions = (struct weir_u64s){.at = positions, .count = count};

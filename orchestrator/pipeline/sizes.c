@@ -20,7 +20,8 @@ static uint64_t count_of(const struct weir_yaml_node *section, const char *key,
     return end == text ? UINT64_MAX : count;
 }
 
-void set_sizes_read(const struct weir_yaml_node *selection, struct set_sizes *ret_sizes)
+void orchestrator_set_sizes_read(const struct weir_yaml_node *selection,
+                                 struct set_sizes *ret_sizes)
 {
     *ret_sizes = (struct set_sizes){
         .limit = count_of(selection, "limit", "none"),
@@ -30,7 +31,8 @@ void set_sizes_read(const struct weir_yaml_node *selection, struct set_sizes *re
     };
 }
 
-uint64_t set_sizes_at_most(const struct set_sizes *sizes, const uint64_t *samples_new, size_t count)
+uint64_t orchestrator_set_sizes_at_most(const struct set_sizes *sizes, const uint64_t *samples_new,
+                                        size_t count)
 {
     uint64_t candidates = 0;
     size_t first =

@@ -1,4 +1,4 @@
-/* How large the sets of triggers may become, by what every selection policy keeps to. Pure. */
+/* Upper bounds of the sets of triggers, by the rules that every selection policy keeps. Pure. */
 #ifndef ORCHESTRATOR_PIPELINE_SIZES_H
 #define ORCHESTRATOR_PIPELINE_SIZES_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of the section `selection`, which the selector owns and has checked. */
+/* Reads the section `selection`, which the selector owns and has checked. */
 struct set_sizes {
     uint64_t limit;  /* UINT64_MAX: none */
     double ratio;    /* of the candidates */
@@ -15,10 +15,11 @@ struct set_sizes {
     uint64_t warmup; /* the first so many take all candidates */
 };
 
-void set_sizes_read(const struct weir_yaml_node *selection, struct set_sizes *ret_sizes);
-/* What the set of trigger `count` holds at most, by the new samples of the triggers 1 to `count`.
- * What is held out, erased or not wanted by the policy makes it smaller. */
-uint64_t set_sizes_at_most(const struct set_sizes *sizes, const uint64_t *samples_new,
-                           size_t count);
+void orchestrator_set_sizes_read(const struct weir_yaml_node *selection,
+                                 struct set_sizes *ret_sizes);
+/* Returns the most samples that the set of trigger `count` holds, by the new samples of the triggers 1 to `count`.
+ * Samples that are held out, erased or not wanted by the policy make it smaller. */
+uint64_t orchestrator_set_sizes_at_most(const struct set_sizes *sizes, const uint64_t *samples_new,
+                                        size_t count);
 
 #endif

@@ -1,4 +1,4 @@
-/* What has been spent of the budgets that a pipeline is under. */
+/* Spending against the budgets that a pipeline is under. */
 #ifndef ORCHESTRATOR_PIPELINE_SPENDING_H
 #define ORCHESTRATOR_PIPELINE_SPENDING_H
 
@@ -16,12 +16,12 @@ struct pipeline_spending {
 };
 
 enum { PIPELINE_BUDGETS_MAX = 3 };
-/* How many there are is in `*ret_count`. */
-enum weir_status pipeline_spending(const struct pipeline *pipeline,
-                                   struct pipeline_spending ret_spending[PIPELINE_BUDGETS_MAX],
-                                   size_t *ret_count, struct weir_error *err) WEIR_MUST_USE;
+/* Fills in the budgets of the pipeline and their number. */
+enum weir_status orchestrator_pipeline_spending(
+    const struct pipeline *pipeline, struct pipeline_spending ret_spending[PIPELINE_BUDGETS_MAX],
+    size_t *ret_count, struct weir_error *err) WEIR_MUST_USE;
 /* {"of", "money", "cpu_seconds", "gpu_seconds", "per", "then", "spent", "over"} */
-json_t *pipeline_spending_json(const struct pipeline *pipeline,
-                               const struct pipeline_spending *spending);
+json_t *orchestrator_pipeline_spending_json(const struct pipeline *pipeline,
+                                            const struct pipeline_spending *spending);
 
 #endif

@@ -29,13 +29,14 @@ static enum weir_status effect_stored(struct pipeline *pipeline, const void *wha
                DB_I64(pipeline->newest.number), DB_I64(weir_now_wall_us()));
     if (status != WEIR_OK)
         return status;
-    wanted.timeline = pipeline_timeline_json(times, 0, 0);
+    wanted.timeline = orchestrator_pipeline_timeline_json(times, 0);
     status = orchestrator_model_add(all->context, &wanted, &stored->files, err);
     json_decref(wanted.timeline);
     if (status == WEIR_OK)
         status = orchestrator_promotion_stored(
             all->context, orchestrator_pipeline_outline(pipeline), wanted.id, err);
-    return status == WEIR_OK ? pipeline_tell_trained(pipeline, wanted.run, err) : status;
+    return status == WEIR_OK ? orchestrator_pipeline_tell_trained(pipeline, wanted.run, err)
+                             : status;
 }
 
 static void store(struct pipeline *pipeline, const struct run_result *run)
@@ -50,10 +51,10 @@ static void store(struct pipeline *pipeline, const struct run_result *run)
     enum weir_status status =
         orchestrator_model_place(pipeline->context, &stored.wanted, &stored.files, &problem);
     if (status != WEIR_OK) {
-        pipeline_trouble(pipeline, status, &problem);
+        orchestrator_pipeline_trouble(pipeline, status, &problem);
         return;
     }
-    if (pipeline_advance(pipeline, PIPELINE_ON_STORED, effect_stored, &stored) &&
+    if (orchestrator_pipeline_advance(pipeline, PIPELINE_ON_STORED, effect_stored, &stored) &&
         orchestrator_run_remove_files(pipeline->context, run->number, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
     orchestrator_model_files_fini(&stored.files);
@@ -65,7 +66,7 @@ static void on_noted_run(void *owner, const struct run_result *run, const struct
 {
     struct pipeline *pipeline = owner;
     if (run == NULL)
-        pipeline_trouble(pipeline, err->status, err);
+        orchestrator_pipeline_trouble(pipeline, err->status, err);
     else
         store(pipeline, run);
 }
@@ -76,9 +77,9 @@ static void on_noted(void *owner, const struct weir_reply *reply, const struct w
     struct weir_error problem;
     enum weir_status status = reply == NULL ? err->status : WEIR_OK;
     if (status == WEIR_OK)
-        status = pipeline_run_newest(pipeline, on_noted_run, &problem);
+        status = orchestrator_pipeline_run_newest(pipeline, on_noted_run, &problem);
     if (status != WEIR_OK)
-        pipeline_trouble(pipeline, status, reply == NULL ? err : &problem);
+        orchestrator_pipeline_trouble(pipeline, status, reply == NULL ? err : &problem);
 }
 
 static void hand_over(struct pipeline *pipeline, const struct run_result *run)
@@ -101,17 +102,17 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
 {
     struct pipeline *pipeline = owner;
     if (run == NULL)
-        pipeline_trouble(pipeline, err->status, err);
+        orchestrator_pipeline_trouble(pipeline, err->status, err);
     else if (run->outputs_file[0] != '\0')
         hand_over(pipeline, run);
     else
         store(pipeline, run);
 }
 
-void pipeline_store(struct pipeline *pipeline)
+void orchestrator_pipeline_store(struct pipeline *pipeline)
 {
     struct weir_error err;
-    enum weir_status status = pipeline_run_newest(pipeline, on_run, &err);
+    enum weir_status status = orchestrator_pipeline_run_newest(pipeline, on_run, &err);
     if (status != WEIR_OK)
-        pipeline_trouble(pipeline, status, &err);
+        orchestrator_pipeline_trouble(pipeline, status, &err);
 }

@@ -7,9 +7,9 @@
 
 #include <jansson.h>
 
-/* From seven columns of a row, `column` the first: arrived, fired, sealed, first_batch, trained,
- * stored, evaluated. An object of these, each a time or null, and "seconds": from the first to
- * where the model was stored, or null. */
-json_t *pipeline_timeline_json(const struct weir_rows *rows, size_t row, int column);
+/* From the columns arrived_us, fired_us, sealed_us, first_batch_us, trained_us, stored_us and evaluated_us
+ * of a row. An object of these without "_us", each a time or null, and "seconds": from the first to where
+ * the model was stored, or null. */
+json_t *orchestrator_pipeline_timeline_json(const struct weir_rows *rows, size_t row);
 
 #endif

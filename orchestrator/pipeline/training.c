@@ -21,13 +21,14 @@ json_t *orchestrator_training_json(const struct pipeline *pipeline, const struct
     double delivered = (double)json_integer_value(json_object_get(audit, "delivered"));
     WEIR_AUTO_BUF cost = {0};
     orchestrator_cost_json(&pipeline->context->prices, &run->cost, &cost);
-    return json_pack(
-        "{ss,sI,sI,sf,sf,sf,so,so,so,sI}", "pipeline", pipeline->config->name, "trigger",
-        (json_int_t)run->trigger, "samples", (json_int_t)delivered, "seconds", seconds,
-        "samples_per_second", seconds > 0 ? delivered / seconds : 0.0, "stall_fraction",
-        seconds > 0 ? (double)run->wait_ns / 1e9 / seconds : 0.0, "loss",
-        orchestrator_json_number(run->loss), "cost", orchestrator_json_of(weir_buf_text(&cost)),
-        "audit", audit, "run", (json_int_t)run->number);
+    return JSON_FIELDS(
+        JSON_TEXT("pipeline", pipeline->config->name), JSON_NUMBER("trigger", run->trigger),
+        JSON_NUMBER("samples", (json_int_t)delivered), JSON_DOUBLE("seconds", seconds),
+        JSON_DOUBLE("samples_per_second", seconds > 0 ? delivered / seconds : 0.0),
+        JSON_DOUBLE("stall_fraction", seconds > 0 ? (double)run->wait_ns / 1e9 / seconds : 0.0),
+        JSON_NEW("loss", orchestrator_json_number(run->loss)),
+        JSON_NEW("cost", orchestrator_json_of(weir_buf_text(&cost))), JSON_NEW("audit", audit),
+        JSON_NUMBER("run", run->number));
 }
 
 static enum weir_status effect_trained(struct pipeline *pipeline, const void *what,
@@ -57,8 +58,8 @@ static enum weir_status effect_hollow(struct pipeline *pipeline, const void *wha
     WEIR_AUTO_FREE char *key = weir_format("trigger_skipped/%" PRId64, pipeline->newest.number);
     return orchestrator_event_put(
         pipeline->context, &(struct event_about){pipeline->id, 0, key, "trigger_skipped"},
-        json_pack("{ss,sI,ss}", "pipeline", pipeline->config->name, "trigger",
-                  (json_int_t)pipeline->newest.number, "reason", reason),
+        JSON_FIELDS(JSON_TEXT("pipeline", pipeline->config->name),
+                    JSON_NUMBER("trigger", pipeline->newest.number), JSON_TEXT("reason", reason)),
         err);
 }
 
@@ -66,11 +67,11 @@ static void on_trained(void *owner, const struct run_result *run, const struct w
 {
     struct pipeline *pipeline = owner;
     if (run == NULL)
-        pipeline_trouble(pipeline, err->status, err);
+        orchestrator_pipeline_trouble(pipeline, err->status, err);
     else if (orchestrator_run_is_hollow(run))
-        pipeline_advance(pipeline, PIPELINE_ON_SKIPPED, effect_hollow, run);
+        orchestrator_pipeline_advance(pipeline, PIPELINE_ON_SKIPPED, effect_hollow, run);
     else
-        pipeline_advance(pipeline, PIPELINE_ON_TRAINED, effect_trained, run);
+        orchestrator_pipeline_advance(pipeline, PIPELINE_ON_TRAINED, effect_trained, run);
 }
 
 bool orchestrator_run_is_hollow(const struct run_result *run)
@@ -117,14 +118,14 @@ static enum weir_status find_base(const struct pipeline *pipeline, char **ret_ba
     enum weir_status status =
         DB_RUN(pipeline->context->db, Q_model_newest, &rows, err, DB_I64(pipeline->id));
     if (status == WEIR_OK && weir_rows_count(rows) > 0)
-        *ret_base = weir_strdup(weir_rows_text(rows, 0, 0));
+        *ret_base = weir_strdup(weir_rows_text(rows, 0, "id"));
     return status;
 }
 
-enum weir_status pipeline_run_newest(struct pipeline *pipeline, run_done_fn *done,
-                                     struct weir_error *err)
+enum weir_status orchestrator_pipeline_run_newest(struct pipeline *pipeline, run_done_fn *done,
+                                                  struct weir_error *err)
 {
-    enum weir_status status = pipeline_load_newest(pipeline, err);
+    enum weir_status status = orchestrator_pipeline_load_newest(pipeline, err);
     if (status != WEIR_OK)
         return status;
     WEIR_AUTO_FREE char *base = NULL;
@@ -146,10 +147,10 @@ enum weir_status pipeline_run_newest(struct pipeline *pipeline, run_done_fn *don
     return orchestrator_run_start(pipeline->all->runs, &wanted, done, pipeline, err);
 }
 
-void pipeline_train(struct pipeline *pipeline)
+void orchestrator_pipeline_train(struct pipeline *pipeline)
 {
     struct weir_error err;
-    enum weir_status status = pipeline_run_newest(pipeline, on_trained, &err);
+    enum weir_status status = orchestrator_pipeline_run_newest(pipeline, on_trained, &err);
     if (status != WEIR_OK)
-        pipeline_trouble(pipeline, status, &err);
+        orchestrator_pipeline_trouble(pipeline, status, &err);
 }

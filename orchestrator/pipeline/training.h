@@ -1,4 +1,4 @@
-/* How a pipeline trains: for its own states and for whoever trains a trigger of it again. */
+/* Training of a pipeline, for its own states and for an erasure that trains one of its triggers again. */
 #ifndef ORCHESTRATOR_PIPELINE_TRAINING_H
 #define ORCHESTRATOR_PIPELINE_TRAINING_H
 
@@ -8,8 +8,8 @@
 #include <jansson.h>
 
 /* Sees the run of the newest trigger through; at once when it is done already. */
-enum weir_status pipeline_run_newest(struct pipeline *pipeline, run_done_fn *done,
-                                     struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_pipeline_run_newest(struct pipeline *pipeline, run_done_fn *done,
+                                                  struct weir_error *err) WEIR_MUST_USE;
 /* Nothing was delivered: there is no model to keep. */
 bool orchestrator_run_is_hollow(const struct run_result *run);
 /* Says what became of the samples of a hollow run, by count; the caller's to free. */

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char *const PLACES[] = {
@@ -26,19 +27,20 @@ static const char *const PLACES[] = {
 static long version_in(const char *path)
 {
     const char *digits = strpbrk(path, "0123456789");
-    return digits ? strtol(digits, NULL, 10) : 0;
+    return digits != NULL ? strtol(digits, NULL, 10) : 0;
 }
 
 static char *directory_of(const char *program)
 {
     const char *slash = strrchr(program, '/');
-    return weir_strndup(program, slash ? (size_t)(slash - program) : 0);
+    return weir_strndup(program, slash != NULL ? (size_t)(slash - program) : 0);
 }
 
 static bool is_better(const char *program, const char *best, long wanted)
 {
     long version = version_in(program);
-    return !best || version == wanted || (version_in(best) != wanted && version > version_in(best));
+    return best == NULL || version == wanted ||
+           (version_in(best) != wanted && version > version_in(best));
 }
 
 /* The installed version `wanted`, or the newest when that is 0 or absent. NULL: none. */
@@ -63,12 +65,12 @@ static char *search_places(long wanted)
 static char *search_path(void)
 {
     const char *path = getenv("PATH");
-    while (path && *path) {
+    while (path != NULL && *path) {
         size_t length = strcspn(path, ":");
         WEIR_AUTO_FREE char *program = weir_format("%.*s/postgres", (int)length, path);
         if (access(program, X_OK) == 0) {
             char *resolved = realpath(program, NULL);
-            char *directory = resolved ? directory_of(resolved) : NULL;
+            char *directory = resolved != NULL ? directory_of(resolved) : NULL;
             free(resolved);
             return directory;
         }
@@ -94,20 +96,22 @@ static bool is_complete(const char *bin_dir)
     return access(postgres, X_OK) == 0 && access(initdb, X_OK) == 0;
 }
 
-enum weir_status weir_cluster_find_programs(const struct weir_postgres_options *options,
-                                            char **ret_bin_dir, struct weir_error *err)
+enum weir_status orchestrator_cluster_find_programs(
+    const struct orchestrator_postgres_options *options, char **ret_bin_dir, struct weir_error *err)
 {
     long wanted = cluster_version(options->cluster);
     WEIR_AUTO_FREE char *bin_dir =
-        options->bin_dir ? weir_strdup(options->bin_dir) : search_places(wanted);
-    if (!bin_dir)
+        options->bin_dir != NULL ? weir_strdup(options->bin_dir) : search_places(wanted);
+    if (bin_dir == NULL)
         bin_dir = search_path();
-    if (!bin_dir || !is_complete(bin_dir))
+    if (bin_dir == NULL || !is_complete(bin_dir))
         return weir_fail(err, WEIR_NOT_FOUND,
                          "PostgreSQL is not installed: found no 'postgres' and 'initdb' in %s: "
                          "install the package 'postgresql' (apt-get install postgresql)",
-                         bin_dir ? bin_dir : "/usr/lib/postgresql/*/bin or PATH");
-    long found = strstr(bin_dir, "postgres") || strstr(bin_dir, "pgsql") ? version_in(bin_dir) : 0;
+                         bin_dir != NULL ? bin_dir : "/usr/lib/postgresql/*/bin or PATH");
+    long found = strstr(bin_dir, "postgres") != NULL || strstr(bin_dir, "pgsql") != NULL
+                     ? version_in(bin_dir)
+                     : 0;
     if (wanted && found && wanted != found)
         return weir_fail(err, WEIR_UNSUPPORTED,
                          "database %s was made by PostgreSQL %ld, found only %ld in %s: install "
@@ -117,33 +121,37 @@ enum weir_status weir_cluster_find_programs(const struct weir_postgres_options *
     return WEIR_OK;
 }
 
-static enum weir_status write_access(const char *cluster, const struct weir_identity *identity,
+static enum weir_status write_access(const char *cluster,
+                                     const struct orchestrator_identity *identity,
                                      struct weir_error *err)
 {
     struct passwd record;
     struct passwd *user = NULL;
     char text[16384];
-    if (!identity && (getpwuid_r(geteuid(), &record, text, sizeof text, &user) != 0 || !user))
+    if (identity == NULL &&
+        (getpwuid_r(geteuid(), &record, text, sizeof(text), &user) != 0 || user == NULL))
         return weir_fail(err, WEIR_NOT_FOUND, "user number %u has no name: Postgres needs one",
                          geteuid());
-    const char *name = identity ? identity->name : user->pw_name;
+    const char *name = identity != NULL ? identity->name : user->pw_name;
     WEIR_AUTO_FREE char *hba_path = weir_format("%s/pg_hba.conf", cluster);
     WEIR_AUTO_FREE char *ident_path = weir_format("%s/pg_ident.conf", cluster);
     WEIR_AUTO_FREE char *ident = weir_format("weir root weir\nweir \"%s\" weir\n", name);
     enum weir_status status =
         weir_file_write_atomic(hba_path, weir_bytes_of("local all all peer map=weir\n"), err);
-    if (!status)
+    if (status == WEIR_OK)
         status = weir_file_write_atomic(ident_path, weir_bytes_of(ident), err);
     /* Written by root: Postgres must own what it reads. */
-    if (!status && identity &&
+    if (status == WEIR_OK && identity != NULL &&
         (chown(hba_path, identity->uid, identity->gid) != 0 ||
          chown(ident_path, identity->uid, identity->gid) != 0))
         return weir_fail(err, WEIR_IO, "%s: %s", cluster, strerror(errno));
     return status;
 }
 
-static enum weir_status run_initdb(const struct weir_postgres_options *options, const char *bin_dir,
-                                   char *fresh, char *const *env, struct weir_error *err)
+static enum weir_status start_initdb(const struct orchestrator_postgres_options *options,
+                                     const char *bin_dir, char *fresh, char *const *env,
+                                     const struct orchestrator_cluster_maker *maker,
+                                     struct weir_error *err)
 {
     WEIR_AUTO_FREE char *program = weir_format("%s/initdb", bin_dir);
     char words[][24] = {"-D",
@@ -158,14 +166,17 @@ static enum weir_status run_initdb(const struct weir_postgres_options *options, 
                         "--data-checksums"};
     char *argv[] = {program,  words[0], fresh,    words[1], words[2], words[3], words[4],
                     words[5], words[6], words[7], words[8], words[9], NULL};
-    const struct weir_spawn spawn = {
+    const struct orchestrator_child child = {
+        .name = "initdb",
         .argv = argv,
         .env = env,
         .directory = "/",
-        .log_path = options->log_path,
         .identity = options->identity,
+        .stage = ORCHESTRATOR_STAGE_DATABASE,
+        .exited = maker->exited,
+        .owner = maker->owner,
     };
-    return weir_spawn_wait(&spawn, err);
+    return orchestrator_supervisor_start(maker->supervisor, &child, err);
 }
 
 static enum weir_status sync_files(const char *fresh, struct weir_error *err)
@@ -176,25 +187,44 @@ static enum weir_status sync_files(const char *fresh, struct weir_error *err)
     return WEIR_OK;
 }
 
-enum weir_status weir_cluster_make(const struct weir_postgres_options *options, const char *bin_dir,
-                                   char *const *env, struct weir_error *err)
+bool orchestrator_cluster_is_made(const char *cluster)
 {
-    if (cluster_version(options->cluster) != 0)
-        return WEIR_OK;
-    if (options->is_used)
-        return weir_fail(err, WEIR_CORRUPT,
-                         "the database of this data directory is missing, expected it in %s: copy "
-                         "or restore it along with the directory",
-                         options->cluster);
+    return cluster_version(cluster) != 0;
+}
+
+enum weir_status orchestrator_cluster_begin(const struct orchestrator_postgres_options *options,
+                                            const char *bin_dir, char *const *env,
+                                            const struct orchestrator_cluster_maker *maker,
+                                            struct weir_error *err)
+{
     WEIR_AUTO_FREE char *fresh = weir_format("%s.tmp", options->cluster);
     enum weir_status status = weir_remove_tree(fresh, err); /* of a killed attempt */
-    if (!status)
-        status = run_initdb(options, bin_dir, fresh, env, err);
-    if (!status)
+    if (status == WEIR_OK)
+        status = start_initdb(options, bin_dir, fresh, env, maker, err);
+    return status == WEIR_OK ? WEIR_OK : weir_error_wrap(err, status, "private database");
+}
+
+static enum weir_status check_initdb(const struct orchestrator_child_exit *ended,
+                                     struct weir_error *err)
+{
+    if (WIFEXITED(ended->wait_status) && WEXITSTATUS(ended->wait_status) == 0)
+        return WEIR_OK;
+    char how[64];
+    orchestrator_wait_status_text(ended->wait_status, how, sizeof(how));
+    return weir_fail(err, WEIR_IO, "initdb failed (%s): %s", how, ended->last_line);
+}
+
+enum weir_status orchestrator_cluster_finish(const struct orchestrator_postgres_options *options,
+                                             const struct orchestrator_child_exit *ended,
+                                             struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *fresh = weir_format("%s.tmp", options->cluster);
+    enum weir_status status = check_initdb(ended, err);
+    if (status == WEIR_OK)
         status = write_access(fresh, options->identity, err);
-    if (!status)
+    if (status == WEIR_OK)
         status = sync_files(fresh, err);
-    if (status)
+    if (status != WEIR_OK)
         return weir_error_wrap(err, status, "private database");
     if (rename(fresh, options->cluster) != 0)
         return weir_fail(err, WEIR_IO, "private database: cannot rename %s: %s", fresh,

@@ -30,7 +30,7 @@ static const char LOCK_FILE[] = "lock";
 static const char OUTSIDE_BASE[] = "/var/lib/weir";
 static const char LOCATION_FILE[] = "postgres.location";
 
-static char *path_hash(const struct weir_datadir *datadir)
+static char *path_hash(const struct orchestrator_datadir *datadir)
 {
     struct weir_digest digest = weir_digest_of(weir_bytes_of(datadir->path));
     char text[WEIR_DIGEST_TEXT_MAX];
@@ -39,7 +39,7 @@ static char *path_hash(const struct weir_datadir *datadir)
 }
 
 /* Parents are made for everybody to pass through, the directory itself for its owner alone. */
-static enum weir_status make_path(struct weir_datadir *datadir, const char *wanted,
+static enum weir_status make_path(struct orchestrator_datadir *datadir, const char *wanted,
                                   struct weir_error *err)
 {
     WEIR_AUTO_FREE char *parent = weir_strdup(wanted);
@@ -48,22 +48,23 @@ static enum weir_status make_path(struct weir_datadir *datadir, const char *want
         parent[--length] = '\0';
     WEIR_AUTO_FREE char *self = weir_strdup(parent);
     char *slash = strrchr(parent, '/');
-    if (slash && slash != parent) {
+    if (slash != NULL && slash != parent) {
         *slash = '\0';
         enum weir_status status = weir_make_directories(parent, 0755, err);
-        if (status)
+        if (status != WEIR_OK)
             return weir_error_wrap(err, status, "data directory");
     }
     enum weir_status status = weir_make_directories(self, 0700, err);
-    if (status)
+    if (status != WEIR_OK)
         return weir_error_wrap(err, status, "data directory");
     datadir->path = realpath(self, NULL);
-    if (!datadir->path)
+    if (datadir->path == NULL)
         return weir_fail(err, WEIR_IO, "data directory %s: %s", self, strerror(errno));
     return WEIR_OK;
 }
 
-static enum weir_status refuse_foreign(const struct weir_datadir *datadir, struct weir_error *err)
+static enum weir_status refuse_foreign(const struct orchestrator_datadir *datadir,
+                                       struct weir_error *err)
 {
     struct stat found;
     if (stat(datadir->path, &found) == 0 && found.st_uid != geteuid() && geteuid() != 0)
@@ -76,27 +77,28 @@ static enum weir_status refuse_foreign(const struct weir_datadir *datadir, struc
 }
 
 /* Content of the lock file: "PID\nSOCKET_DIR\n". */
-static void read_lock(const struct weir_datadir *datadir, char text[LOCK_TEXT_MAX])
+static void read_lock(const struct orchestrator_datadir *datadir, char text[LOCK_TEXT_MAX])
 {
-    WEIR_AUTO_FREE char *path = weir_datadir_file(datadir, LOCK_FILE);
+    WEIR_AUTO_FREE char *path = orchestrator_datadir_file(datadir, LOCK_FILE);
     WEIR_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     ssize_t got = fd < 0 ? 0 : pread(fd, text, LOCK_TEXT_MAX - 1, 0);
     text[got > 0 ? got : 0] = '\0';
 }
 
-static enum weir_status refuse_second(const struct weir_datadir *datadir, struct weir_error *err)
+static enum weir_status refuse_second(const struct orchestrator_datadir *datadir,
+                                      struct weir_error *err)
 {
     char text[LOCK_TEXT_MAX], who[64] = "another process (its lock file was removed)";
     read_lock(datadir, text);
     if (text[0] != '\0')
-        (void)snprintf(who, sizeof who, "process %ld", strtol(text, NULL, 10));
+        (void)snprintf(who, sizeof(who), "process %ld", strtol(text, NULL, 10));
     return weir_fail(err, WEIR_LIMIT,
                      "data directory %s is in use by %s: stop that one first, or name another "
                      "directory with --data-dir",
                      datadir->path, who);
 }
 
-/* Whoever only looks whether it is held holds it for a moment. */
+/* A process that only looks whether the lock is held holds it for a moment. */
 static bool lock_soon(int fd)
 {
     const struct timespec pause = {.tv_nsec = LOCK_RETRY_MS * 1000000L};
@@ -120,9 +122,9 @@ static int lock_directory(const char *path)
 }
 
 /* The directory itself is what is locked; the file is for those who look, and for Weir of before. */
-static enum weir_status take_lock(struct weir_datadir *datadir, struct weir_error *err)
+static enum weir_status take_lock(struct orchestrator_datadir *datadir, struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *path = weir_datadir_file(datadir, LOCK_FILE);
+    WEIR_AUTO_FREE char *path = orchestrator_datadir_file(datadir, LOCK_FILE);
     datadir->directory_fd = lock_directory(datadir->path);
     if (datadir->directory_fd < 0 && errno == EWOULDBLOCK)
         return refuse_second(datadir, err);
@@ -136,10 +138,11 @@ static enum weir_status take_lock(struct weir_datadir *datadir, struct weir_erro
     return lock_soon(datadir->lock_fd) ? WEIR_OK : refuse_second(datadir, err);
 }
 
-static enum weir_status write_lock(const struct weir_datadir *datadir, struct weir_error *err)
+static enum weir_status write_lock(const struct orchestrator_datadir *datadir,
+                                   struct weir_error *err)
 {
     char text[LOCK_TEXT_MAX];
-    int length = snprintf(text, sizeof text, "%ld\n%s\n", (long)getpid(), datadir->socket_dir);
+    int length = snprintf(text, sizeof(text), "%ld\n%s\n", (long)getpid(), datadir->socket_dir);
     if (ftruncate(datadir->lock_fd, 0) != 0 ||
         pwrite(datadir->lock_fd, text, (size_t)length, 0) != length)
         return weir_fail(err, WEIR_IO, "data directory %s: cannot write its lock: %s",
@@ -147,19 +150,19 @@ static enum weir_status write_lock(const struct weir_datadir *datadir, struct we
     return WEIR_OK;
 }
 
-static bool can_drop(const struct weir_datadir *datadir, const char *bin_dir)
+static bool can_drop(const struct orchestrator_datadir *datadir, const char *bin_dir)
 {
     WEIR_AUTO_FREE char *parent = weir_format("%s/..", datadir->path);
     char *resolved = realpath(parent, NULL);
-    WEIR_AUTO_FREE char *above = resolved ? resolved : weir_strdup("/");
-    WEIR_AUTO_FREE char *program = weir_format("%s/storage", bin_dir ? bin_dir : "");
-    const struct weir_reach paths[] = {
+    WEIR_AUTO_FREE char *above = resolved != NULL ? resolved : weir_strdup("/");
+    WEIR_AUTO_FREE char *program = weir_format("%s/storage", bin_dir != NULL ? bin_dir : "");
+    const struct orchestrator_reach paths[] = {
         {above, X_OK},
-        {bin_dir ? bin_dir : "/", R_OK | X_OK},
+        {bin_dir != NULL ? bin_dir : "/", R_OK | X_OK},
         {program, X_OK}, /* may be a link to where only root may go */
     };
     size_t count = WEIR_COUNT(paths) - (access(program, X_OK) != 0);
-    int missed = weir_identity_unreachable(&datadir->identity, paths, count);
+    int missed = orchestrator_identity_unreachable(&datadir->identity, paths, count);
     if (missed < 0)
         return true;
     weir_log(WEIR_LOG_WARN,
@@ -169,16 +172,16 @@ static bool can_drop(const struct weir_datadir *datadir, const char *bin_dir)
 }
 
 /* As root: hands the directory to its user and becomes that user. */
-static enum weir_status become_owner(struct weir_datadir *datadir,
-                                     const struct weir_datadir_options *options,
+static enum weir_status become_owner(struct orchestrator_datadir *datadir,
+                                     const struct orchestrator_datadir_options *options,
                                      struct weir_error *err)
 {
     struct stat found;
     if (fstatat(AT_FDCWD, datadir->path, &found, 0) != 0)
         return weir_fail(err, WEIR_IO, "data directory %s: %s", datadir->path, strerror(errno));
     enum weir_status status =
-        weir_identity_choose(options->user, found.st_uid, &datadir->identity, err);
-    if (status)
+        orchestrator_identity_choose(options->user, found.st_uid, &datadir->identity, err);
+    if (status != WEIR_OK)
         return status;
     datadir->cluster_drops = !can_drop(datadir, options->bin_dir);
     if (datadir->cluster_drops)
@@ -186,10 +189,10 @@ static enum weir_status become_owner(struct weir_datadir *datadir,
     if (fchown(datadir->lock_fd, datadir->identity.uid, datadir->identity.gid) != 0)
         return weir_fail(err, WEIR_IO, "data directory %s: cannot give its lock to user %s: %s",
                          datadir->path, datadir->identity.name, strerror(errno));
-    status = weir_ownership_give(datadir->path, &datadir->identity, err);
-    if (status)
+    status = orchestrator_ownership_give(datadir->path, &datadir->identity, err);
+    if (status != WEIR_OK)
         return status;
-    int failed = weir_identity_become(&datadir->identity);
+    int failed = orchestrator_identity_become(&datadir->identity);
     if (failed)
         return weir_fail(err, WEIR_IO, "cannot become user %s: %s", datadir->identity.name,
                          strerror(failed));
@@ -201,7 +204,7 @@ static enum weir_status become_owner(struct weir_datadir *datadir,
 }
 
 /* The directory that the lock file names, if it is still there, ours, and of this data directory and no copy. */
-static char *former_sockets(const struct weir_datadir *datadir, const char *prefix)
+static char *former_sockets(const struct orchestrator_datadir *datadir, const char *prefix)
 {
     char text[LOCK_TEXT_MAX];
     struct stat found;
@@ -216,7 +219,8 @@ static char *former_sockets(const struct weir_datadir *datadir, const char *pref
 }
 
 /* A name that cannot be foretold: whoever else may write to /tmp could take it first. */
-static enum weir_status make_short_sockets(struct weir_datadir *datadir, struct weir_error *err)
+static enum weir_status make_short_sockets(struct orchestrator_datadir *datadir,
+                                           struct weir_error *err)
 {
     WEIR_AUTO_FREE char *hash = path_hash(datadir);
     WEIR_AUTO_FREE char *prefix = weir_format("/tmp/weir-%s-", hash);
@@ -231,16 +235,16 @@ static enum weir_status make_short_sockets(struct weir_datadir *datadir, struct 
     return WEIR_OK;
 }
 
-static enum weir_status choose_sockets(struct weir_datadir *datadir, struct weir_error *err)
+static enum weir_status choose_sockets(struct orchestrator_datadir *datadir, struct weir_error *err)
 {
-    datadir->socket_dir = weir_datadir_file(datadir, "run");
+    datadir->socket_dir = orchestrator_datadir_file(datadir, "run");
     if (strlen(datadir->socket_dir) > SOCKET_DIR_MAX)
         return make_short_sockets(datadir, err);
-    return weir_ownership_private_directory(datadir->socket_dir, geteuid(), err);
+    return orchestrator_ownership_private_directory(datadir->socket_dir, geteuid(), err);
 }
 
 /* A copied data directory names the cluster of the one it was copied from. */
-static enum weir_status lock_base(struct weir_datadir *datadir, const char *base,
+static enum weir_status lock_base(struct orchestrator_datadir *datadir, const char *base,
                                   struct weir_error *err)
 {
     datadir->base_fd = lock_directory(base);
@@ -254,26 +258,27 @@ static enum weir_status lock_base(struct weir_datadir *datadir, const char *base
                      base, datadir->path);
 }
 
-/* Where the cluster lies, once decided, stays decided: the location file remembers. A random part in
- * its name keeps a directory made anew from finding the database of the one it replaced. */
-static enum weir_status choose_cluster(struct weir_datadir *datadir, struct weir_error *err)
+/* Decides once where the cluster lies, and notes it in the location file. A random part in
+ * its name keeps a directory made again from finding the database of the one it replaced. */
+static enum weir_status choose_cluster(struct orchestrator_datadir *datadir, struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *location = weir_datadir_file(datadir, LOCATION_FILE);
+    WEIR_AUTO_FREE char *location = orchestrator_datadir_file(datadir, LOCATION_FILE);
     WEIR_AUTO_BUF text = {0};
     WEIR_AUTO_FREE char *base = NULL;
     enum weir_status status = weir_file_read(location, PATH_MAX, &text, err);
     if (status == WEIR_OK) {
         base = weir_strndup(weir_buf_text(&text), strcspn(weir_buf_text(&text), "\n"));
     } else if (!datadir->cluster_drops) {
-        datadir->cluster = weir_datadir_file(datadir, "postgres");
+        datadir->cluster = orchestrator_datadir_file(datadir, "postgres");
         /* Of its own, so that it can be hidden from trainers. */
         datadir->cluster_socket_dir = weir_format("%s/db", datadir->socket_dir);
-        return weir_ownership_private_directory(datadir->cluster_socket_dir, geteuid(), err);
+        return orchestrator_ownership_private_directory(datadir->cluster_socket_dir, geteuid(),
+                                                        err);
     } else {
         WEIR_AUTO_FREE char *hash = path_hash(datadir);
         base = weir_format("%s/%s-%08" PRIx32, OUTSIDE_BASE, hash, (uint32_t)weir_random_u64());
         status = weir_file_write_atomic(location, weir_bytes_of(base), err);
-        if (status)
+        if (status != WEIR_OK)
             return status;
     }
     datadir->cluster = weir_format("%s/postgres", base);
@@ -283,63 +288,66 @@ static enum weir_status choose_cluster(struct weir_datadir *datadir, struct weir
         return status;
     weir_log(WEIR_LOG_INFO, "the Postgres cluster lies outside the data directory", "path=%s",
              datadir->cluster);
-    status = weir_ownership_private_directory(base, user, err);
-    if (!status)
+    status = orchestrator_ownership_private_directory(base, user, err);
+    if (status == WEIR_OK)
         status = lock_base(datadir, base, err);
-    return status ? status
-                  : weir_ownership_private_directory(datadir->cluster_socket_dir, user, err);
+    return status != WEIR_OK
+               ? status
+               : orchestrator_ownership_private_directory(datadir->cluster_socket_dir, user, err);
 }
 
-static enum weir_status make_layout(const struct weir_datadir *datadir, struct weir_error *err)
+static enum weir_status make_layout(const struct orchestrator_datadir *datadir,
+                                    struct weir_error *err)
 {
     static const char *const DIRECTORIES[] = {"log",    "storage", "sets",     "runs",
                                               "models", "fitted",  "receipts", "scores"};
     for (size_t i = 0; i < WEIR_COUNT(DIRECTORIES); i++) {
-        WEIR_AUTO_FREE char *path = weir_datadir_file(datadir, DIRECTORIES[i]);
+        WEIR_AUTO_FREE char *path = orchestrator_datadir_file(datadir, DIRECTORIES[i]);
         enum weir_status status = weir_make_directories(path, 0700, err);
-        if (status)
+        if (status != WEIR_OK)
             return status;
     }
     return WEIR_OK;
 }
 
-static enum weir_status open_steps(struct weir_datadir *datadir,
-                                   const struct weir_datadir_options *options,
+static enum weir_status open_steps(struct orchestrator_datadir *datadir,
+                                   const struct orchestrator_datadir_options *options,
                                    struct weir_error *err)
 {
     enum weir_status status = make_path(datadir, options->path, err);
-    if (!status)
+    if (status == WEIR_OK)
         status = refuse_foreign(datadir, err);
-    if (!status)
+    if (status == WEIR_OK)
         status = take_lock(datadir, err);
-    if (!status && geteuid() == 0)
+    if (status == WEIR_OK && geteuid() == 0)
         status = become_owner(datadir, options, err);
-    if (!status)
+    if (status == WEIR_OK)
         status = choose_sockets(datadir, err);
-    if (!status)
+    if (status == WEIR_OK)
         status = write_lock(datadir, err);
-    if (!status)
+    if (status == WEIR_OK)
         status = choose_cluster(datadir, err);
-    if (!status)
+    if (status == WEIR_OK)
         status = make_layout(datadir, err);
     return status;
 }
 
-enum weir_status weir_datadir_open(const struct weir_datadir_options *options,
-                                   struct weir_datadir **ret_datadir, struct weir_error *err)
+enum weir_status orchestrator_datadir_open(const struct orchestrator_datadir_options *options,
+                                           struct orchestrator_datadir **ret_datadir,
+                                           struct weir_error *err)
 {
-    WEIR_AUTO(weir_datadir) datadir = weir_calloc(1, sizeof *datadir);
+    WEIR_AUTO(orchestrator_datadir) datadir = weir_calloc(1, sizeof(*datadir));
     datadir->lock_fd = datadir->directory_fd = datadir->base_fd = -1;
     enum weir_status status = open_steps(datadir, options, err);
-    if (status)
+    if (status != WEIR_OK)
         return status;
     *ret_datadir = WEIR_TAKE(datadir);
     return WEIR_OK;
 }
 
-void weir_datadir_close(struct weir_datadir *datadir)
+void orchestrator_datadir_close(struct orchestrator_datadir *datadir)
 {
-    if (!datadir)
+    if (datadir == NULL)
         return;
     const int fds[] = {datadir->base_fd, datadir->lock_fd, datadir->directory_fd};
     for (size_t i = 0; i < WEIR_COUNT(fds); i++)
@@ -352,7 +360,7 @@ void weir_datadir_close(struct weir_datadir *datadir)
     free(datadir);
 }
 
-char *weir_datadir_file(const struct weir_datadir *datadir, const char *name)
+char *orchestrator_datadir_file(const struct orchestrator_datadir *datadir, const char *name)
 {
     return weir_format("%s/%s", datadir->path, name);
 }

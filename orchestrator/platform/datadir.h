@@ -17,13 +17,13 @@
 
 #include <stdbool.h>
 
-struct weir_datadir_options {
-    const char *path;    /* made when absent */
-    const char *user;    /* to run as when started as root; NULL: see weir_identity_choose() */
+struct orchestrator_datadir_options {
+    const char *path; /* made when absent */
+    const char *user; /* to run as when started as root; NULL: see orchestrator_identity_choose() */
     const char *bin_dir; /* must be usable by that user too */
 };
 
-struct weir_datadir {
+struct orchestrator_datadir {
     char *path;       /* absolute */
     char *socket_dir; /* run/, or one below /tmp when that path is too long for a socket */
     char *cluster;    /* directory of the Postgres cluster */
@@ -32,20 +32,21 @@ struct weir_datadir {
     int lock_fd;        /* its file "lock", which says who holds it and where its sockets are, */
     int base_fd;        /* and the directory around a cluster outside; -1: none */
     bool cluster_drops; /* Postgres alone runs as `identity`, which cannot reach the rest */
-    struct weir_identity identity; /* of the children when uid is not 0 */
+    struct orchestrator_identity identity; /* of the children when uid is not 0 */
 };
 
 /* LIMIT "data directory X is in use by process N", DENIED when it belongs to somebody else. A path
  * that the unprivileged user cannot reach is used as root, except for Postgres, whose cluster then
  * lies below /var/lib/weir: that is logged. */
-enum weir_status weir_datadir_open(const struct weir_datadir_options *options,
-                                   struct weir_datadir **ret_datadir,
-                                   struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_datadir_open(const struct orchestrator_datadir_options *options,
+                                           struct orchestrator_datadir **ret_datadir,
+                                           struct weir_error *err) WEIR_MUST_USE;
 /* Gives up the lock. */
-void weir_datadir_close(struct weir_datadir *datadir);
-WEIR_DEFINE_AUTO(weir_datadir, weir_datadir_close)
+void orchestrator_datadir_close(struct orchestrator_datadir *datadir);
+WEIR_DEFINE_AUTO(orchestrator_datadir, orchestrator_datadir_close)
 
 /* PATH/NAME in caller's memory. */
-char *weir_datadir_file(const struct weir_datadir *datadir, const char *name) WEIR_MUST_USE;
+char *orchestrator_datadir_file(const struct orchestrator_datadir *datadir,
+                                const char *name) WEIR_MUST_USE;
 
 #endif

@@ -15,15 +15,15 @@ static const char *const ENTRIES[] = {
     "lock", "secret", "receipt.key", "postgres", "postgres.location", "run",   "log", "storage",
     "sets", "runs",   "models",      "fitted",   "receipts",          "scores"};
 
-static enum weir_status give_tree(char *path, const struct weir_identity *identity,
+static enum weir_status give_tree(char *path, const struct orchestrator_identity *identity,
                                   struct weir_error *err)
 {
     char *roots[] = {path, NULL};
     FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
-    if (!walk)
+    if (walk == NULL)
         return weir_fail(err, WEIR_IO, "%s: cannot be walked: %s", path, strerror(errno));
     enum weir_status status = WEIR_OK;
-    for (FTSENT *entry; !status && (entry = fts_read(walk));) {
+    for (FTSENT *entry; status == WEIR_OK && (entry = fts_read(walk)) != NULL;) {
         if (entry->fts_info == FTS_DP || entry->fts_info == FTS_NS)
             continue; /* seen on the way down, or gone meanwhile */
         if (lchown(entry->fts_accpath, identity->uid, identity->gid) != 0 && errno != ENOENT)
@@ -34,8 +34,9 @@ static enum weir_status give_tree(char *path, const struct weir_identity *identi
     return status;
 }
 
-enum weir_status weir_ownership_give(const char *path, const struct weir_identity *identity,
-                                     struct weir_error *err)
+enum weir_status orchestrator_ownership_give(const char *path,
+                                             const struct orchestrator_identity *identity,
+                                             struct weir_error *err)
 {
     struct stat found;
     if (lstat(path, &found) != 0)
@@ -47,7 +48,7 @@ enum weir_status weir_ownership_give(const char *path, const struct weir_identit
         if (faccessat(AT_FDCWD, entry, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
         enum weir_status status = give_tree(entry, identity, err);
-        if (status)
+        if (status != WEIR_OK)
             return status;
     }
     if (lchown(path, identity->uid, identity->gid) != 0)
@@ -56,8 +57,8 @@ enum weir_status weir_ownership_give(const char *path, const struct weir_identit
     return WEIR_OK;
 }
 
-enum weir_status weir_ownership_private_directory(const char *path, uid_t user,
-                                                  struct weir_error *err)
+enum weir_status orchestrator_ownership_private_directory(const char *path, uid_t user,
+                                                          struct weir_error *err)
 {
     if (mkdir(path, 0700) != 0 && errno != EEXIST)
         return weir_fail(err, WEIR_IO, "directory %s: cannot be made: %s", path, strerror(errno));

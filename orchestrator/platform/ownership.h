@@ -8,12 +8,13 @@
 /* As root: makes `identity` own the data directory `path` and Weir's own entries in it; nothing
  * else that lies there is touched. Does nothing when the directory belongs to it already: the top
  * changes hands last. */
-enum weir_status weir_ownership_give(const char *path, const struct weir_identity *identity,
-                                     struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_ownership_give(const char *path,
+                                             const struct orchestrator_identity *identity,
+                                             struct weir_error *err) WEIR_MUST_USE;
 
 /* Makes `path` a directory that `user` alone may enter, or finds it to be one. DENIED when somebody
  * else's thing is in its place. */
-enum weir_status weir_ownership_private_directory(const char *path, uid_t user,
-                                                  struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_ownership_private_directory(const char *path, uid_t user,
+                                                          struct weir_error *err) WEIR_MUST_USE;
 
 #endif

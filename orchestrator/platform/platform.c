@@ -26,8 +26,9 @@ static const char *const SERVICES[] = {"storage", "selector", "dispatcher"};
 
 enum {
     POSTGRES_ASK_MS = 10,
+    POSTGRES_ANSWER_MS = 5000, /* for one answer; the loop hears nothing meanwhile */
     POSTGRES_STOP_MS = 10000,
-    START_MS_MAX = 60000,   /* without progress; recovery of a large database may take most of it */
+    PATIENCE_MS = 60000,    /* without progress; recovery of a large database may take most of it */
     START_FAILURES_MAX = 8, /* of one process on end, before the platform gives up coming up */
     HEALTH_ASK_MS = 5000,   /* then it is asked again */
     RETRY_MS_MIN = 100,     /* between attempts to make the cluster */
@@ -37,31 +38,32 @@ enum {
 };
 
 /* Milestones; after the last one, one for each service that has answered. */
-enum { STARTED = 1, POSTGRES_ANSWERED = 2 };
+enum { STARTED = 1, CLUSTER_MADE, POSTGRES_ANSWERED };
 
 enum phase { STARTING_POSTGRES, STARTING_SERVICES, READY, FAILED, STOPPING };
 
 struct asked {
-    struct weir_platform *platform;
+    struct orchestrator_platform *platform;
     struct weir_rpc_peer *peer;
     uint64_t timer;
     bool has_answered;
 };
 
-struct weir_platform {
+struct orchestrator_platform {
     struct weir_loop *loop;
-    struct weir_platform_events events;
+    struct orchestrator_platform_events events;
     enum phase phase;
-    unsigned reached;          /* how far the start has ever come */
+    unsigned reached; /* how far the start has ever come */
+    int64_t patience_ms;
     struct weir_error trouble; /* newest, of what is tried again */
     struct weir_error failure;
     char *bin_dir;
     char *log_level;
     unsigned workers;
     char *listen, *compress; /* of workers; NULL: as they do by themselves */
-    struct weir_datadir *datadir;
-    struct weir_supervisor *supervisor;
-    struct weir_postgres *postgres; /* NULL: somebody else's server */
+    struct orchestrator_datadir *datadir;
+    struct orchestrator_supervisor *supervisor;
+    struct orchestrator_postgres *postgres; /* NULL: somebody else's server */
     char *conninfo;
     const struct launcher *launcher;
     void *launcher_state;
@@ -74,11 +76,11 @@ struct weir_platform {
 
 static void tell_failed(void *owner)
 {
-    struct weir_platform *platform = owner;
+    struct orchestrator_platform *platform = owner;
     platform->events.failed(platform->events.owner, &platform->failure);
 }
 
-static void fail(struct weir_platform *platform, const struct weir_error *err)
+static void fail(struct orchestrator_platform *platform, const struct weir_error *err)
 {
     if (platform->phase > STARTING_SERVICES)
         return;
@@ -94,37 +96,37 @@ static void fail(struct weir_platform *platform, const struct weir_error *err)
 
 static void on_patience_over(void *owner)
 {
-    struct weir_platform *platform = owner;
+    struct orchestrator_platform *platform = owner;
     struct weir_error err;
     weir_ignore(weir_fail(
-        &err, WEIR_TIMEOUT, "%s within %d s: see the logs in %s/log; the newest problem: %s",
+        &err, WEIR_TIMEOUT, "%s within %g s: see the logs in %s/log; the newest problem: %s",
         platform->phase == STARTING_POSTGRES ? "Postgres did not answer"
                                              : "not all services answered",
-        START_MS_MAX / 1000, platform->datadir->path,
+        (double)platform->patience_ms / 1000, platform->datadir->path,
         platform->trouble.text[0] == '\0' ? "none" : platform->trouble.text)); /* err carries it */
     platform->patience_timer = 0;
     fail(platform, &err);
 }
 
-/* What is retried may last, as long as the start comes further than it ever was. */
-static void note_progress(struct weir_platform *platform, unsigned reached)
+/* Retries may go on for as long as the start comes further than before. */
+static void note_progress(struct orchestrator_platform *platform, unsigned reached)
 {
     if (reached <= platform->reached)
         return;
     platform->reached = reached;
     weir_loop_cancel(platform->loop, platform->patience_timer);
     platform->patience_timer =
-        weir_loop_timer(platform->loop, START_MS_MAX, 0, on_patience_over, platform);
+        weir_loop_timer(platform->loop, platform->patience_ms, 0, on_patience_over, platform);
 }
 
 /* Keeps why something that is tried again failed, for the one line at the end. */
-static void note_trouble(struct weir_platform *platform, const struct weir_error *err)
+static void note_trouble(struct orchestrator_platform *platform, const struct weir_error *err)
 {
     platform->trouble = *err;
 }
 
 /* Starting it again would end the same way. */
-static bool is_hopeless(const struct weir_child_exit *ended)
+static bool is_hopeless(const struct orchestrator_child_exit *ended)
 {
     if (weir_str_equal(ended->name, "postgres") || ended->wait_status < 0 ||
         !WIFEXITED(ended->wait_status))
@@ -133,12 +135,16 @@ static bool is_hopeless(const struct weir_child_exit *ended)
            WEXITSTATUS(ended->wait_status) == WEIR_EXIT_HOPELESS;
 }
 
-/* A service that ends because Postgres went away under it says nothing about itself. */
-static bool postgres_restarted(const struct weir_platform *platform)
+/* A service that ends because Postgres went away under it says nothing about itself. How somebody else's Postgres is
+ * doing, nobody here knows. */
+static bool may_lack_postgres(const struct orchestrator_platform *platform)
 {
-    struct weir_child_state states[WEIR_CHILDREN_MAX];
-    size_t count = weir_supervisor_list(platform->supervisor, states, WEIR_CHILDREN_MAX);
-    for (size_t i = 0; i < count && i < WEIR_CHILDREN_MAX; i++)
+    if (platform->postgres == NULL)
+        return true;
+    struct orchestrator_child_state states[ORCHESTRATOR_CHILDREN_MAX];
+    size_t count =
+        orchestrator_supervisor_list(platform->supervisor, states, ORCHESTRATOR_CHILDREN_MAX);
+    for (size_t i = 0; i < count && i < ORCHESTRATOR_CHILDREN_MAX; i++)
         if (weir_str_equal(states[i].name, "postgres"))
             return states[i].restarts > 0;
     return false;
@@ -146,31 +152,32 @@ static bool postgres_restarted(const struct weir_platform *platform)
 
 /* Before the platform is ready, a process that will not stay up is why it never will be. One that lost its Postgres
  * is not: the platform's patience bounds it. */
-static void on_child_exit(void *owner, const struct weir_child_exit *ended)
+static void on_child_exit(void *owner, const struct orchestrator_child_exit *ended)
 {
-    struct weir_platform *platform = owner;
+    struct orchestrator_platform *platform = owner;
     if (platform->phase > STARTING_SERVICES)
         return;
     char how[64] = "it cannot be started";
     if (ended->wait_status >= 0)
-        weir_wait_status_text(ended->wait_status, how, sizeof how);
-    struct weir_bytes complaint = weir_log_complaint(
+        orchestrator_wait_status_text(ended->wait_status, how, sizeof(how));
+    struct weir_bytes complaint = orchestrator_log_complaint(
         ended->last_line[0] != '\0' ? ended->last_line : "it says nothing: is the disk full?");
     struct weir_error err;
     weir_ignore(weir_fail(&err, WEIR_UNAVAILABLE, "%s stops at its start (%s): %.*s", ended->name,
                           how, (int)complaint.size,
                           (const char *)complaint.at)); /* the status is the error's own */
     note_trouble(platform, &err);
-    bool orphaned = !weir_str_equal(ended->name, "postgres") && postgres_restarted(platform);
+    bool orphaned = !weir_str_equal(ended->name, "postgres") && may_lack_postgres(platform);
     if (is_hopeless(ended) || (ended->failures >= START_FAILURES_MAX && !orphaned))
         fail(platform, &err);
 }
 
 /* ---- children ---- */
 
-static char **command(const struct weir_platform *platform, const struct weir_program *program)
+static char **command(const struct orchestrator_platform *platform,
+                      const struct orchestrator_program *program)
 {
-    char **argv = weir_calloc(ARGUMENTS_MAX, sizeof *argv);
+    char **argv = weir_calloc(ARGUMENTS_MAX, sizeof(*argv));
     size_t count = 0;
     const char *const common[] = {
         "--data-dir", platform->datadir->path, "--socket-dir", platform->datadir->socket_dir,
@@ -179,7 +186,7 @@ static char **command(const struct weir_platform *platform, const struct weir_pr
     argv[count++] = weir_format("%s/%s", platform->bin_dir, program->program);
     for (size_t i = 0; i < WEIR_COUNT(common); i++)
         argv[count++] = weir_strdup(common[i]);
-    if (platform->log_level) {
+    if (platform->log_level != NULL) {
         argv[count++] = weir_strdup("--log-level");
         argv[count++] = weir_strdup(platform->log_level);
     }
@@ -191,52 +198,52 @@ static char **command(const struct weir_platform *platform, const struct weir_pr
 
 static void command_free(char **argv)
 {
-    for (size_t i = 0; argv[i]; i++)
+    for (size_t i = 0; argv[i] != NULL; i++)
         free(argv[i]);
     free(argv);
 }
 
 /* Services alone connect to Postgres, and read how from their standard input: a command line and an environment can be
  * seen from outside, and a connection may hold a password. */
-static enum weir_status start_service(struct weir_platform *platform, const char *name,
+static enum weir_status start_service(struct orchestrator_platform *platform, const char *name,
                                       struct weir_error *err)
 {
     static const char *const CONNECTION[] = {"--postgres", "-"};
-    const struct weir_program program = {.program = name,
-                                         .name = name,
-                                         .arguments = CONNECTION,
-                                         .argument_count = WEIR_COUNT(CONNECTION)};
+    const struct orchestrator_program program = {.program = name,
+                                                 .name = name,
+                                                 .arguments = CONNECTION,
+                                                 .argument_count = WEIR_COUNT(CONNECTION)};
     char **argv = command(platform, &program);
-    char **env = strcmp(name, "storage") == 0 ? NULL : weir_environment_of_service();
-    const struct weir_child child = {
+    char **env = strcmp(name, "storage") == 0 ? NULL : orchestrator_environment_of_service();
+    const struct orchestrator_child child = {
         .name = name,
         .argv = argv,
         .env = env,
         .input = platform->conninfo,
         .restart = true,
-        .stage = WEIR_STAGE_SERVICE,
+        .stage = ORCHESTRATOR_STAGE_SERVICE,
         .exited = on_child_exit,
         .owner = platform,
     };
-    enum weir_status status = weir_supervisor_start(platform->supervisor, &child, err);
+    enum weir_status status = orchestrator_supervisor_start(platform->supervisor, &child, err);
     command_free(argv);
-    weir_environment_free(env);
+    orchestrator_environment_free(env);
     return status;
 }
 
 /* Directories closed to programs of the user. */
-static const char *const *list_closed(const struct weir_platform *platform,
+static const char *const *list_closed(const struct orchestrator_platform *platform,
                                       const char *ret_closed[CLOSED_MAX])
 {
-    const struct weir_datadir *datadir = platform->datadir;
+    const struct orchestrator_datadir *datadir = platform->datadir;
     const char *const all[CLOSED_MAX] = {datadir->path, datadir->socket_dir, datadir->cluster,
                                          datadir->cluster_socket_dir, NULL};
-    memcpy(ret_closed, all, sizeof all);
+    memcpy(ret_closed, all, sizeof(all));
     return ret_closed;
 }
 
 /* Operators' programs are started by workers, which are told. */
-static void close_to_programs(const struct weir_platform *platform)
+static void close_to_programs(const struct orchestrator_platform *platform)
 {
     const char *closed[CLOSED_MAX];
     weir_programs_close(list_closed(platform, closed));
@@ -249,11 +256,11 @@ static void close_to_programs(const struct weir_platform *platform)
                  geteuid() == 0 ? "Weir runs as root" : "user namespaces are not allowed here");
 }
 
-static enum weir_status launch(struct weir_platform *platform, const struct weir_program *program,
-                               struct weir_error *err)
+static enum weir_status launch(struct orchestrator_platform *platform,
+                               const struct orchestrator_program *program, struct weir_error *err)
 {
     char **argv = command(platform, program);
-    char **env = weir_environment_apart(program->gpus);
+    char **env = orchestrator_environment_apart(program->gpus);
     const char *closed[CLOSED_MAX];
     const struct weir_jail jail = {
         .closed = list_closed(platform, closed),
@@ -262,23 +269,24 @@ static enum weir_status launch(struct weir_platform *platform, const struct weir
         .hidden = platform->datadir->cluster_socket_dir,
         .has_sockets = true,
     };
-    const struct weir_child child = {
+    const struct orchestrator_child child = {
         .name = program->name,
         .argv = argv,
         .env = env,
         .restart = program->restart,
         .jail = program->open != NULL ? &jail : NULL,
-        .stage = WEIR_STAGE_LAUNCHED,
+        .stage = ORCHESTRATOR_STAGE_LAUNCHED,
         .exited = program->exited,
         .owner = program->owner,
     };
     enum weir_status status = platform->launcher->start(platform->launcher_state, &child, err);
     command_free(argv);
-    weir_environment_free(env);
+    orchestrator_environment_free(env);
     return status;
 }
 
-static size_t worker_arguments(const struct weir_platform *platform, const char *ret_arguments[4])
+static size_t worker_arguments(const struct orchestrator_platform *platform,
+                               const char *ret_arguments[4])
 {
     size_t count = 0;
     if (platform->listen != NULL) {
@@ -292,14 +300,15 @@ static size_t worker_arguments(const struct weir_platform *platform, const char 
     return count;
 }
 
-static enum weir_status start_workers(struct weir_platform *platform, struct weir_error *err)
+static enum weir_status start_workers(struct orchestrator_platform *platform,
+                                      struct weir_error *err)
 {
     const char *arguments[4];
     size_t argument_count = worker_arguments(platform, arguments);
     for (unsigned i = 1; i <= platform->workers; i++) {
         char name[32];
-        (void)snprintf(name, sizeof name, "worker-%u", i);
-        const struct weir_program worker = {
+        (void)snprintf(name, sizeof(name), "worker-%u", i);
+        const struct orchestrator_program worker = {
             .program = "worker",
             .name = name,
             .arguments = arguments,
@@ -309,13 +318,13 @@ static enum weir_status start_workers(struct weir_platform *platform, struct wei
             .owner = platform,
         };
         enum weir_status status = launch(platform, &worker, err);
-        if (status)
+        if (status != WEIR_OK)
             return status;
     }
     return WEIR_OK;
 }
 
-static void close_peers(struct weir_platform *platform)
+static void close_peers(struct orchestrator_platform *platform)
 {
     for (size_t i = 0; i < WEIR_COUNT(SERVICES); i++) {
         struct asked *asked = &platform->asked[i];
@@ -328,7 +337,7 @@ static void close_peers(struct weir_platform *platform)
 
 static void on_all_answered(void *owner)
 {
-    struct weir_platform *platform = owner;
+    struct orchestrator_platform *platform = owner;
     if (platform->phase != STARTING_SERVICES)
         return;
     close_peers(platform);
@@ -348,10 +357,10 @@ static void ask_health(void *owner);
 static void on_health(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct asked *asked = owner;
-    struct weir_platform *platform = asked->platform;
+    struct orchestrator_platform *platform = asked->platform;
     if (platform->phase != STARTING_SERVICES)
         return;
-    if (!reply) {
+    if (reply == NULL) {
         note_trouble(platform, err);
         asked->timer = weir_loop_timer(platform->loop, RETRY_MS_MIN, 0, ask_health, asked);
         return;
@@ -372,7 +381,7 @@ static void ask_health(void *owner)
     weir_rpc_call(asked->peer, MSG_health, NULL, HEALTH_ASK_MS, on_health, asked);
 }
 
-static enum weir_status ask_service(struct weir_platform *platform, size_t index,
+static enum weir_status ask_service(struct orchestrator_platform *platform, size_t index,
                                     struct weir_error *err)
 {
     struct asked *asked = &platform->asked[index];
@@ -381,19 +390,20 @@ static enum weir_status ask_service(struct weir_platform *platform, size_t index
     asked->platform = platform;
     enum weir_status status =
         weir_rpc_connect(platform->loop, endpoint, NULL, NULL, &asked->peer, err);
-    if (!status)
+    if (status == WEIR_OK)
         ask_health(asked);
     return status;
 }
 
-static enum weir_status start_services(struct weir_platform *platform, struct weir_error *err)
+static enum weir_status start_services(struct orchestrator_platform *platform,
+                                       struct weir_error *err)
 {
     platform->phase = STARTING_SERVICES;
     for (size_t i = 0; i < WEIR_COUNT(SERVICES); i++) {
         enum weir_status status = start_service(platform, SERVICES[i], err);
-        if (!status)
+        if (status == WEIR_OK)
             status = ask_service(platform, i, err);
-        if (status)
+        if (status != WEIR_OK)
             return status;
     }
     return WEIR_OK;
@@ -401,9 +411,10 @@ static enum weir_status start_services(struct weir_platform *platform, struct we
 
 static void on_ask_postgres(void *owner)
 {
-    struct weir_platform *platform = owner;
+    struct orchestrator_platform *platform = owner;
     struct weir_error err;
-    enum weir_status status = weir_postgres_ask(platform->postgres, &err);
+    enum weir_status status =
+        orchestrator_postgres_ask(platform->postgres, POSTGRES_ANSWER_MS, &err);
     if (status == WEIR_UNAVAILABLE) {
         note_trouble(platform, &err);
         return;
@@ -411,30 +422,30 @@ static void on_ask_postgres(void *owner)
     weir_loop_cancel(platform->loop, platform->ask_timer);
     platform->ask_timer = 0;
     note_progress(platform, POSTGRES_ANSWERED);
-    if (!status)
+    if (status == WEIR_OK)
         status = start_services(platform, &err);
-    if (status)
+    if (status != WEIR_OK)
         fail(platform, &err);
 }
 
 static void before_postgres(void *owner)
 {
-    struct weir_platform *platform = owner;
-    weir_postgres_clear_stale(platform->postgres);
+    struct orchestrator_platform *platform = owner;
+    orchestrator_postgres_clear_stale(platform->postgres);
 }
 
-static enum weir_status run_postgres(struct weir_platform *platform, struct weir_error *err)
+static enum weir_status run_postgres(struct orchestrator_platform *platform, struct weir_error *err)
 {
-    const struct weir_datadir *datadir = platform->datadir;
-    platform->conninfo = weir_strdup(weir_postgres_conninfo(platform->postgres));
-    const struct weir_child child = {
+    const struct orchestrator_datadir *datadir = platform->datadir;
+    platform->conninfo = weir_strdup(orchestrator_postgres_conninfo(platform->postgres));
+    const struct orchestrator_child child = {
         .name = "postgres",
-        .argv = weir_postgres_argv(platform->postgres),
-        .env = weir_postgres_env(platform->postgres),
+        .argv = orchestrator_postgres_argv(platform->postgres),
+        .env = orchestrator_postgres_env(platform->postgres),
         .directory = "/",
         .identity = datadir->cluster_drops ? &datadir->identity : NULL,
         .restart = true,
-        .stage = WEIR_STAGE_DATABASE,
+        .stage = ORCHESTRATOR_STAGE_DATABASE,
         .stop_signal = SIGINT,
         .kill_signal = SIGQUIT,
         .stop_ms = POSTGRES_STOP_MS,
@@ -444,24 +455,71 @@ static enum weir_status run_postgres(struct weir_platform *platform, struct weir
     };
     platform->ask_timer = weir_loop_timer(platform->loop, POSTGRES_ASK_MS, POSTGRES_ASK_MS,
                                           on_ask_postgres, platform);
-    return weir_supervisor_start(platform->supervisor, &child, err);
+    return orchestrator_supervisor_start(platform->supervisor, &child, err);
 }
 
-static void on_retry_postgres(void *owner);
-
 /* Storage has opened it once (storage/home.h), which takes a database. */
-static bool is_used(const struct weir_datadir *datadir)
+static bool is_used(const struct orchestrator_datadir *datadir)
 {
-    WEIR_AUTO_FREE char *path = weir_datadir_file(datadir, "storage/.home");
+    WEIR_AUTO_FREE char *path = orchestrator_datadir_file(datadir, "storage/.home");
     return access(path, F_OK) == 0;
 }
 
+static void make_cluster(void *owner);
+
 /* A cluster that was killed while it was made is made again, a few times: its disk may be full for good. */
-static enum weir_status start_postgres(struct weir_platform *platform, struct weir_error *err)
+static void retry_cluster(struct orchestrator_platform *platform, enum weir_status status,
+                          const struct weir_error *err)
 {
-    const struct weir_datadir *datadir = platform->datadir;
-    WEIR_AUTO_FREE char *log_path = weir_datadir_file(datadir, "log/postgres.log");
-    const struct weir_postgres_options settings = {
+    note_trouble(platform, err);
+    if (status != WEIR_IO || ++platform->cluster_attempts >= START_FAILURES_MAX) {
+        fail(platform, err);
+        return;
+    }
+    weir_log(WEIR_LOG_WARN, "the database cannot be made, trying it again", "error=\"%s\"",
+             err->text);
+    platform->ask_timer =
+        weir_loop_timer(platform->loop, (int64_t)RETRY_MS_MIN * platform->cluster_attempts, 0,
+                        make_cluster, platform);
+}
+
+static void on_initdb_exit(void *owner, const struct orchestrator_child_exit *ended)
+{
+    struct orchestrator_platform *platform = owner;
+    if (platform->phase != STARTING_POSTGRES)
+        return;
+    struct weir_error err;
+    enum weir_status status = orchestrator_postgres_finish_cluster(platform->postgres, ended, &err);
+    if (status != WEIR_OK) {
+        retry_cluster(platform, status, &err);
+        return;
+    }
+    note_progress(platform, CLUSTER_MADE);
+    if (run_postgres(platform, &err) != WEIR_OK)
+        fail(platform, &err);
+}
+
+static void make_cluster(void *owner)
+{
+    struct orchestrator_platform *platform = owner;
+    const struct orchestrator_cluster_maker maker = {
+        .supervisor = platform->supervisor,
+        .exited = on_initdb_exit,
+        .owner = platform,
+    };
+    struct weir_error err;
+    platform->ask_timer = 0;
+    enum weir_status status = orchestrator_postgres_begin_cluster(platform->postgres, &maker, &err);
+    if (status != WEIR_OK)
+        retry_cluster(platform, status, &err);
+}
+
+static enum weir_status start_postgres(struct orchestrator_platform *platform,
+                                       struct weir_error *err)
+{
+    const struct orchestrator_datadir *datadir = platform->datadir;
+    WEIR_AUTO_FREE char *log_path = orchestrator_datadir_file(datadir, "log/postgres.log");
+    const struct orchestrator_postgres_options settings = {
         .bin_dir = platform->postgres_bin_dir,
         .cluster = datadir->cluster,
         .socket_dir = datadir->cluster_socket_dir,
@@ -469,80 +527,70 @@ static enum weir_status start_postgres(struct weir_platform *platform, struct we
         .identity = datadir->cluster_drops ? &datadir->identity : NULL,
         .is_used = is_used(datadir),
     };
-    enum weir_status status = weir_postgres_prepare(&settings, &platform->postgres, err);
-    if (status == WEIR_IO && ++platform->cluster_attempts < START_FAILURES_MAX) {
-        weir_log(WEIR_LOG_WARN, "the database cannot be made, trying it again", "error=\"%s\"",
-                 err->text);
-        platform->ask_timer =
-            weir_loop_timer(platform->loop, (int64_t)RETRY_MS_MIN * platform->cluster_attempts, 0,
-                            on_retry_postgres, platform);
-        return WEIR_OK;
-    }
-    return status ? status : run_postgres(platform, err);
+    enum weir_status status = orchestrator_postgres_prepare(&settings, &platform->postgres, err);
+    if (status != WEIR_OK)
+        return status;
+    if (orchestrator_postgres_has_cluster(platform->postgres))
+        return run_postgres(platform, err);
+    make_cluster(platform);
+    return WEIR_OK;
 }
 
-static void on_retry_postgres(void *owner)
-{
-    struct weir_platform *platform = owner;
-    struct weir_error err;
-    platform->ask_timer = 0;
-    if (start_postgres(platform, &err) != WEIR_OK)
-        fail(platform, &err);
-}
-
-static enum weir_status choose_launcher(struct weir_platform *platform, const char *name,
+static enum weir_status choose_launcher(struct orchestrator_platform *platform, const char *name,
                                         struct weir_error *err)
 {
-    platform->launcher = launcher_find(name ? name : "local");
-    if (!platform->launcher)
+    platform->launcher = orchestrator_launcher_find(name != NULL ? name : "local");
+    if (platform->launcher == NULL)
         return weir_fail(err, WEIR_INVALID, "launcher '%s' is unknown: there is 'local'", name);
     platform->launcher_state = weir_calloc(1, platform->launcher->state_size);
     return platform->launcher->init(platform->launcher_state, platform->supervisor, err);
 }
 
-static enum weir_status start_steps(struct weir_platform *platform,
-                                    const struct weir_platform_options *options,
+static enum weir_status start_steps(struct orchestrator_platform *platform,
+                                    const struct orchestrator_platform_options *options,
                                     struct weir_error *err)
 {
-    const struct weir_datadir_options place = {
+    const struct orchestrator_datadir_options place = {
         .path = options->data_dir,
         .user = options->user,
         .bin_dir = platform->bin_dir,
     };
-    enum weir_status status = weir_datadir_open(&place, &platform->datadir, err);
-    if (status)
+    enum weir_status status = orchestrator_datadir_open(&place, &platform->datadir, err);
+    if (status != WEIR_OK)
         return status;
     close_to_programs(platform);
-    WEIR_AUTO_FREE char *log_dir = weir_datadir_file(platform->datadir, "log");
-    platform->supervisor = weir_supervisor_new(platform->loop, log_dir);
+    WEIR_AUTO_FREE char *log_dir = orchestrator_datadir_file(platform->datadir, "log");
+    platform->supervisor = orchestrator_supervisor_new(platform->loop, log_dir);
     status = choose_launcher(platform, options->launcher, err);
-    if (status)
+    if (status != WEIR_OK)
         return status;
     note_progress(platform, STARTED);
-    if (!options->postgres)
+    if (options->postgres == NULL)
         return start_postgres(platform, err);
     platform->conninfo = weir_strdup(options->postgres);
     return start_services(platform, err);
 }
 
-enum weir_status weir_platform_start(struct weir_loop *loop,
-                                     const struct weir_platform_options *options,
-                                     const struct weir_platform_events *events,
-                                     struct weir_platform **ret_platform, struct weir_error *err)
+enum weir_status orchestrator_platform_start(struct weir_loop *loop,
+                                             const struct orchestrator_platform_options *options,
+                                             const struct orchestrator_platform_events *events,
+                                             struct orchestrator_platform **ret_platform,
+                                             struct weir_error *err)
 {
-    WEIR_AUTO(weir_platform) platform = weir_calloc(1, sizeof *platform);
+    WEIR_AUTO(orchestrator_platform) platform = weir_calloc(1, sizeof(*platform));
     platform->loop = loop;
     platform->events = *events;
-    platform->bin_dir =
-        options->bin_dir ? weir_strdup(options->bin_dir) : weir_platform_own_directory();
+    platform->bin_dir = options->bin_dir != NULL ? weir_strdup(options->bin_dir)
+                                                 : orchestrator_platform_own_directory();
     platform->postgres_bin_dir =
-        options->postgres_bin_dir ? weir_strdup(options->postgres_bin_dir) : NULL;
-    platform->log_level = options->log_level ? weir_strdup(options->log_level) : NULL;
+        options->postgres_bin_dir != NULL ? weir_strdup(options->postgres_bin_dir) : NULL;
+    platform->log_level = options->log_level != NULL ? weir_strdup(options->log_level) : NULL;
     platform->workers = options->workers;
-    platform->listen = options->listen ? weir_strdup(options->listen) : NULL;
-    platform->compress = options->compress ? weir_strdup(options->compress) : NULL;
+    platform->listen = options->listen != NULL ? weir_strdup(options->listen) : NULL;
+    platform->compress = options->compress != NULL ? weir_strdup(options->compress) : NULL;
+    platform->patience_ms = options->patience_ms != 0 ? options->patience_ms : PATIENCE_MS;
     enum weir_status status = start_steps(platform, options, err);
-    if (status)
+    if (status != WEIR_OK)
         return status;
     *ret_platform = WEIR_TAKE(platform);
     return WEIR_OK;
@@ -550,11 +598,11 @@ enum weir_status weir_platform_start(struct weir_loop *loop,
 
 static void on_stopped(void *owner)
 {
-    struct weir_platform *platform = owner;
+    struct orchestrator_platform *platform = owner;
     platform->events.stopped(platform->events.owner);
 }
 
-void weir_platform_stop(struct weir_platform *platform)
+void orchestrator_platform_stop(struct orchestrator_platform *platform)
 {
     if (platform->phase == STOPPING)
         return;
@@ -562,22 +610,22 @@ void weir_platform_stop(struct weir_platform *platform)
     weir_loop_cancel(platform->loop, platform->ask_timer);
     weir_loop_cancel(platform->loop, platform->patience_timer);
     platform->ask_timer = platform->patience_timer = 0;
-    weir_supervisor_stop_all(platform->supervisor, on_stopped, platform);
+    orchestrator_supervisor_stop_all(platform->supervisor, on_stopped, platform);
 }
 
-void weir_platform_free(struct weir_platform *platform)
+void orchestrator_platform_free(struct orchestrator_platform *platform)
 {
-    if (!platform)
+    if (platform == NULL)
         return;
     weir_loop_cancel(platform->loop, platform->ask_timer);
     weir_loop_cancel(platform->loop, platform->patience_timer);
     close_peers(platform);
-    if (platform->launcher_state && platform->launcher->fini)
+    if (platform->launcher_state != NULL && platform->launcher->fini != NULL)
         platform->launcher->fini(platform->launcher_state);
     free(platform->launcher_state);
-    weir_supervisor_free(platform->supervisor);
-    weir_postgres_free(platform->postgres);
-    weir_datadir_close(platform->datadir);
+    orchestrator_supervisor_free(platform->supervisor);
+    orchestrator_postgres_free(platform->postgres);
+    orchestrator_datadir_close(platform->datadir);
     free(platform->conninfo);
     free(platform->postgres_bin_dir);
     free(platform->log_level);
@@ -587,47 +635,50 @@ void weir_platform_free(struct weir_platform *platform)
     free(platform);
 }
 
-enum weir_status weir_platform_launch(struct weir_platform *platform,
-                                      const struct weir_program *program, struct weir_error *err)
+enum weir_status orchestrator_platform_launch(struct orchestrator_platform *platform,
+                                              const struct orchestrator_program *program,
+                                              struct weir_error *err)
 {
     return launch(platform, program, err);
 }
 
-void weir_platform_end(struct weir_platform *platform, const char *name, int64_t grace_ms)
+void orchestrator_platform_end(struct orchestrator_platform *platform, const char *name,
+                               int64_t grace_ms)
 {
     platform->launcher->stop(platform->launcher_state, name, grace_ms);
 }
 
-const char *weir_platform_data_dir(const struct weir_platform *platform)
+const char *orchestrator_platform_data_dir(const struct orchestrator_platform *platform)
 {
     return platform->datadir->path;
 }
 
-const char *weir_platform_socket_dir(const struct weir_platform *platform)
+const char *orchestrator_platform_socket_dir(const struct orchestrator_platform *platform)
 {
     return platform->datadir->socket_dir;
 }
 
-const char *weir_platform_postgres(const struct weir_platform *platform)
+const char *orchestrator_platform_postgres(const struct orchestrator_platform *platform)
 {
     return platform->conninfo;
 }
 
-const char *weir_platform_cluster(const struct weir_platform *platform)
+const char *orchestrator_platform_cluster(const struct orchestrator_platform *platform)
 {
-    return platform->postgres ? platform->datadir->cluster : NULL;
+    return platform->postgres != NULL ? platform->datadir->cluster : NULL;
 }
 
-struct weir_supervisor *weir_platform_supervisor(struct weir_platform *platform)
+struct orchestrator_supervisor *orchestrator_platform_supervisor(
+    struct orchestrator_platform *platform)
 {
     return platform->supervisor;
 }
 
-char *weir_platform_own_directory(void)
+char *orchestrator_platform_own_directory(void)
 {
     char *path = realpath("/proc/self/exe", NULL);
-    char *slash = path ? strrchr(path, '/') : NULL;
-    if (slash)
+    char *slash = path != NULL ? strrchr(path, '/') : NULL;
+    if (slash != NULL)
         *slash = '\0';
-    return path ? path : weir_strdup(".");
+    return path != NULL ? path : weir_strdup(".");
 }

@@ -1,9 +1,8 @@
 /* Local mode: everything Weir needs on one machine, as children of this process. Opens the data
  * directory, starts a private Postgres, then the services, then the workers, keeps them running,
- * and stops them in the reverse order. Asynchronous on the loop, but for making a new database
- * cluster (half a second, once).
+ * and stops them in the reverse order. Asynchronous on the loop.
  *
- * Started as root, weir_platform_start() ends with this process and all its children running as the
+ * Started as root, orchestrator_platform_start() ends with this process and all its children running as the
  * data directory's user: open what only root may read before (docs/decisions/003-privileges.md). */
 #ifndef ORCHESTRATOR_PLATFORM_PLATFORM_H
 #define ORCHESTRATOR_PLATFORM_PLATFORM_H
@@ -12,7 +11,7 @@
 #include "core/loop/loop.h"
 #include "orchestrator/processes/supervisor.h"
 
-struct weir_platform_options {
+struct orchestrator_platform_options {
     const char *data_dir;         /* made when absent */
     const char *user;             /* to run as when started as root; NULL: chosen */
     const char *bin_dir;          /* of the services; NULL: where this program lies */
@@ -23,37 +22,38 @@ struct weir_platform_options {
     unsigned workers;             /* 0: none */
     const char *listen;           /* endpoint of each worker; NULL: a socket of its own */
     const char *compress;         /* how workers compress batches; NULL: not at all */
+    int64_t patience_ms;          /* with a start that comes no further; 0: a minute */
 };
 
 /* Called from the loop, never from inside a call below. */
-struct weir_platform_events {
+struct orchestrator_platform_events {
     void *owner;
     /* Every service has answered `health`; workers are being started. */
     void (*ready)(void *owner);
-    /* It cannot come up: `err` says why in one line. Stop it then. Once, and never after ready. */
+    /* The platform cannot come up: `err` says why in one line. Stop it then. Once, and never after ready. */
     void (*failed)(void *owner, const struct weir_error *err);
-    /* After weir_platform_stop(): no child is left. */
+    /* After orchestrator_platform_stop(): no child is left. */
     void (*stopped)(void *owner);
 };
 
-struct weir_platform;
+struct orchestrator_platform;
 
 /* LIMIT when the data directory is in use, NOT_FOUND when Postgres is not installed, … each text
  * complete for a person. Call on the main thread before anything else starts threads; the loop
  * outlives the platform. */
-enum weir_status weir_platform_start(struct weir_loop *loop,
-                                     const struct weir_platform_options *options,
-                                     const struct weir_platform_events *events,
-                                     struct weir_platform **ret_platform,
-                                     struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_platform_start(struct weir_loop *loop,
+                                             const struct orchestrator_platform_options *options,
+                                             const struct orchestrator_platform_events *events,
+                                             struct orchestrator_platform **ret_platform,
+                                             struct weir_error *err) WEIR_MUST_USE;
 /* Trainers and workers first, then services, then Postgres. Calling it again changes nothing. */
-void weir_platform_stop(struct weir_platform *platform);
+void orchestrator_platform_stop(struct orchestrator_platform *platform);
 /* Kills what still runs. */
-void weir_platform_free(struct weir_platform *platform);
-WEIR_DEFINE_AUTO(weir_platform, weir_platform_free)
+void orchestrator_platform_free(struct orchestrator_platform *platform);
+WEIR_DEFINE_AUTO(orchestrator_platform, orchestrator_platform_free)
 
 /* A process besides the services: a trainer. */
-struct weir_program {
+struct orchestrator_program {
     const char *program;          /* "trainer": an executable of bin_dir */
     const char *name;             /* "trainer-17": also --name */
     const char *const *arguments; /* after the common ones; NULL: none */
@@ -68,19 +68,23 @@ struct weir_program {
     void *owner;
 };
 /* Starts it through the launcher with --data-dir, --socket-dir and --name, and no way to Postgres. */
-enum weir_status weir_platform_launch(struct weir_platform *platform,
-                                      const struct weir_program *program,
-                                      struct weir_error *err) WEIR_MUST_USE;
-void weir_platform_end(struct weir_platform *platform, const char *name, int64_t grace_ms);
+enum weir_status orchestrator_platform_launch(struct orchestrator_platform *platform,
+                                              const struct orchestrator_program *program,
+                                              struct weir_error *err) WEIR_MUST_USE;
+void orchestrator_platform_end(struct orchestrator_platform *platform, const char *name,
+                               int64_t grace_ms);
 
-const char *weir_platform_data_dir(const struct weir_platform *platform); /* absolute */
-const char *weir_platform_socket_dir(const struct weir_platform *platform);
-const char *weir_platform_postgres(const struct weir_platform *platform); /* conninfo */
+const char *orchestrator_platform_data_dir(
+    const struct orchestrator_platform *platform); /* absolute */
+const char *orchestrator_platform_socket_dir(const struct orchestrator_platform *platform);
+const char *orchestrator_platform_postgres(
+    const struct orchestrator_platform *platform); /* conninfo */
 /* The folder of the private Postgres; NULL: the server is somebody else's. */
-const char *weir_platform_cluster(const struct weir_platform *platform);
-struct weir_supervisor *weir_platform_supervisor(struct weir_platform *platform); /* for status */
+const char *orchestrator_platform_cluster(const struct orchestrator_platform *platform);
+struct orchestrator_supervisor *orchestrator_platform_supervisor(
+    struct orchestrator_platform *platform); /* for status */
 
 /* The directory of this executable, in caller's memory. */
-char *weir_platform_own_directory(void) WEIR_MUST_USE;
+char *orchestrator_platform_own_directory(void) WEIR_MUST_USE;
 
 #endif

@@ -6,9 +6,9 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "orchestrator/platform/cluster.h"
+#include "orchestrator/platform/database.h"
 
 #include <dirent.h>
-#include <libpq-fe.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -26,8 +26,10 @@ enum {
     ARGUMENTS_MAX = 40,
 };
 
-struct weir_postgres {
+struct orchestrator_postgres {
+    char *bin_dir;
     char *cluster;
+    const struct orchestrator_identity *identity;
     char *log_path;
     char *conninfo;       /* database weir */
     char *admin_conninfo; /* database postgres */
@@ -42,7 +44,7 @@ static void sleep_ms(int64_t ms)
     (void)nanosleep(&span, NULL);
 }
 
-static void add_argument(struct weir_postgres *postgres, const char *flag, char *value)
+static void add_argument(struct orchestrator_postgres *postgres, const char *flag, char *value)
 {
     weir_require(postgres->argc + 2 < ARGUMENTS_MAX);
     postgres->argv[postgres->argc++] = weir_strdup(flag);
@@ -56,8 +58,8 @@ static bool shared_memory_is_small(void)
            (uint64_t)found.f_blocks * found.f_frsize < SHM_BYTES_MIN;
 }
 
-static void build_command(struct weir_postgres *postgres, const char *bin_dir,
-                          const struct weir_postgres_options *options)
+static void build_command(struct orchestrator_postgres *postgres,
+                          const struct orchestrator_postgres_options *options)
 {
     static const char *const SETTINGS[] = {
         "listen_addresses=",         "port=5432",         "unix_socket_permissions=0700",
@@ -66,7 +68,7 @@ static void build_command(struct weir_postgres *postgres, const char *bin_dir,
         "log_line_prefix=%m ",       "cluster_name=weir", "wal_recycle=off",
         "log_error_verbosity=terse", /* erasures: no old bytes, no values */
     };
-    postgres->argv[postgres->argc++] = weir_format("%s/postgres", bin_dir);
+    postgres->argv[postgres->argc++] = weir_format("%s/postgres", postgres->bin_dir);
     add_argument(postgres, "-D", weir_strdup(options->cluster));
     add_argument(postgres, "-c", weir_format("unix_socket_directories=%s", options->socket_dir));
     for (size_t i = 0; i < WEIR_COUNT(SETTINGS); i++)
@@ -91,34 +93,67 @@ static char *conninfo(const char *socket_dir, const char *database)
                        weir_buf_text(&quoted), database);
 }
 
-enum weir_status weir_postgres_prepare(const struct weir_postgres_options *options,
-                                       struct weir_postgres **ret_postgres, struct weir_error *err)
+enum weir_status orchestrator_postgres_prepare(const struct orchestrator_postgres_options *options,
+                                               struct orchestrator_postgres **ret_postgres,
+                                               struct weir_error *err)
 {
-    WEIR_AUTO(weir_postgres) postgres = weir_calloc(1, sizeof *postgres);
+    WEIR_AUTO(orchestrator_postgres) postgres = weir_calloc(1, sizeof(*postgres));
     postgres->cluster = weir_strdup(options->cluster);
     postgres->log_path = weir_strdup(options->log_path);
     postgres->conninfo = conninfo(options->socket_dir, "weir");
     postgres->admin_conninfo = conninfo(options->socket_dir, "postgres");
-    WEIR_AUTO_FREE char *bin_dir = NULL;
-    enum weir_status status = weir_cluster_find_programs(options, &bin_dir, err);
-    if (status)
+    postgres->identity = options->identity;
+    enum weir_status status = orchestrator_cluster_find_programs(options, &postgres->bin_dir, err);
+    if (status != WEIR_OK)
         return status;
-    build_command(postgres, bin_dir, options);
-    status = weir_cluster_make(options, bin_dir, postgres->env, err);
-    if (status)
-        return status;
+    if (options->is_used && !orchestrator_postgres_has_cluster(postgres))
+        return weir_fail(err, WEIR_CORRUPT,
+                         "the database of this data directory is missing, expected it in %s: copy "
+                         "or restore it along with the directory",
+                         options->cluster);
+    build_command(postgres, options);
     *ret_postgres = WEIR_TAKE(postgres);
     return WEIR_OK;
 }
 
-void weir_postgres_free(struct weir_postgres *postgres)
+bool orchestrator_postgres_has_cluster(const struct orchestrator_postgres *postgres)
 {
-    if (!postgres)
+    return orchestrator_cluster_is_made(postgres->cluster);
+}
+
+static struct orchestrator_postgres_options of_cluster(const struct orchestrator_postgres *postgres)
+{
+    return (struct orchestrator_postgres_options){
+        .cluster = postgres->cluster,
+        .identity = postgres->identity,
+    };
+}
+
+enum weir_status orchestrator_postgres_begin_cluster(const struct orchestrator_postgres *postgres,
+                                                     const struct orchestrator_cluster_maker *maker,
+                                                     struct weir_error *err)
+{
+    const struct orchestrator_postgres_options options = of_cluster(postgres);
+    return orchestrator_cluster_begin(&options, postgres->bin_dir, postgres->env, maker, err);
+}
+
+enum weir_status orchestrator_postgres_finish_cluster(const struct orchestrator_postgres *postgres,
+                                                      const struct orchestrator_child_exit *ended,
+                                                      struct weir_error *err)
+{
+    const struct orchestrator_postgres_options options = of_cluster(postgres);
+    return orchestrator_cluster_finish(&options, ended, err);
+}
+
+void orchestrator_postgres_free(struct orchestrator_postgres *postgres)
+{
+    if (postgres == NULL)
         return;
     for (size_t i = 0; i < postgres->argc; i++)
         free(postgres->argv[i]);
     for (size_t i = 0; i < WEIR_COUNT(postgres->env); i++)
         free(postgres->env[i]);
+    free(postgres->bin_dir);
     free(postgres->cluster);
     free(postgres->log_path);
     free(postgres->conninfo);
@@ -126,17 +161,17 @@ void weir_postgres_free(struct weir_postgres *postgres)
     free(postgres);
 }
 
-char *const *weir_postgres_argv(const struct weir_postgres *postgres)
+char *const *orchestrator_postgres_argv(const struct orchestrator_postgres *postgres)
 {
     return postgres->argv;
 }
 
-char *const *weir_postgres_env(const struct weir_postgres *postgres)
+char *const *orchestrator_postgres_env(const struct orchestrator_postgres *postgres)
 {
     return postgres->env;
 }
 
-const char *weir_postgres_conninfo(const struct weir_postgres *postgres)
+const char *orchestrator_postgres_conninfo(const struct orchestrator_postgres *postgres)
 {
     return postgres->conninfo;
 }
@@ -157,7 +192,7 @@ static bool serves_cluster(pid_t pid, const char *cluster)
     WEIR_AUTO_FREE char *link = weir_format("/proc/%ld/cwd", (long)pid);
     char *stands = realpath(link, NULL);
     char *expected = realpath(cluster, NULL);
-    bool same = stands && expected && weir_str_equal(stands, expected);
+    bool same = stands != NULL && expected != NULL && weir_str_equal(stands, expected);
     free(stands);
     free(expected);
     return same;
@@ -180,7 +215,7 @@ static bool is_postgres(pid_t pid)
            weir_str_equal(weir_buf_text(&name), "postgres\n");
 }
 
-/* What a killed postmaster left behind: its children end by themselves, but those amidst a recovery
+/* Ends the children of a killed postmaster. They end by themselves, but those amidst a recovery
  * take long, and as long as one lives its shared memory keeps a new server from starting. */
 static void end_orphans(const char *cluster)
 {
@@ -198,7 +233,7 @@ static void end_orphans(const char *cluster)
         (void)closedir(processes);
 }
 
-static void end_server(const struct weir_postgres *postgres)
+static void end_server(const struct orchestrator_postgres *postgres)
 {
     WEIR_AUTO_FREE char *pid_path = weir_format("%s/postmaster.pid", postgres->cluster);
     pid_t pid = recorded_pid(pid_path);
@@ -215,40 +250,14 @@ static void end_server(const struct weir_postgres *postgres)
     (void)await_end(pid, postgres->cluster, LEFTOVER_QUIT_MS);
 }
 
-void weir_postgres_clear_stale(const struct weir_postgres *postgres)
+void orchestrator_postgres_clear_stale(const struct orchestrator_postgres *postgres)
 {
     end_server(postgres);
     end_orphans(postgres->cluster);
 }
 
-static enum weir_status make_database(const struct weir_postgres *postgres, struct weir_error *err)
-{
-    PGconn *connection = PQconnectdb(postgres->admin_conninfo);
-    PGresult *found = NULL;
-    PGresult *made = NULL;
-    bool fine = PQstatus(connection) == CONNECTION_OK;
-    if (fine) {
-        found = PQexec(connection, "SELECT FROM pg_database WHERE datname = 'weir'");
-        fine = PQresultStatus(found) == PGRES_TUPLES_OK;
-    }
-    if (fine && PQntuples(found) == 0) {
-        made = PQexec(connection, "CREATE DATABASE weir");
-        fine = PQresultStatus(made) == PGRES_COMMAND_OK;
-    }
-    enum weir_status status = WEIR_OK;
-    if (!fine) {
-        const char *why = PQerrorMessage(connection);
-        status = weir_fail(err, WEIR_UNAVAILABLE, "Postgres: cannot make the database: %.*s",
-                           (int)strcspn(why, "\n"), why);
-    }
-    PQclear(made);
-    PQclear(found);
-    PQfinish(connection);
-    return status;
-}
-
 /* The server's own word: whoever asks it by connecting makes it fork for each refusal. */
-static bool says_ready(const struct weir_postgres *postgres)
+static bool says_ready(const struct orchestrator_postgres *postgres)
 {
     WEIR_AUTO_FREE char *pid_path = weir_format("%s/postmaster.pid", postgres->cluster);
     WEIR_AUTO_BUF text = {0};
@@ -256,10 +265,11 @@ static bool says_ready(const struct weir_postgres *postgres)
            strstr(weir_buf_text(&text), "\nready") != NULL;
 }
 
-enum weir_status weir_postgres_ask(const struct weir_postgres *postgres, struct weir_error *err)
+enum weir_status orchestrator_postgres_ask(const struct orchestrator_postgres *postgres,
+                                           int64_t within_ms, struct weir_error *err)
 {
     if (!says_ready(postgres))
         return weir_fail(err, WEIR_UNAVAILABLE, "Postgres does not answer yet (see %s)",
                          postgres->log_path);
-    return make_database(postgres, err);
+    return orchestrator_database_make(postgres->admin_conninfo, within_ms, err);
 }

@@ -6,42 +6,59 @@
 
 #include "core/base/error.h"
 #include "orchestrator/processes/identity.h"
+#include "orchestrator/processes/supervisor.h"
 
-struct weir_postgres_options {
+struct orchestrator_postgres_options {
     const char *bin_dir;    /* where `postgres` and `initdb` are; NULL: the newest installed */
     const char *cluster;    /* the cluster's directory; its parent exists and is writable for it */
     const char *socket_dir; /* exists, 0700 */
     const char *log_path;
-    const struct weir_identity *identity; /* NULL: run as whoever we are, which is not root */
-    bool is_used; /* the data directory has a store: its cluster is there, or was lost */
+    const struct orchestrator_identity
+        *identity; /* outlives the server; NULL: run as whoever we are, which is not root */
+    bool is_used;  /* the data directory has a store: its cluster is there, or was lost */
 };
 
-struct weir_postgres;
+struct orchestrator_postgres;
 
-/* Finds the programs and makes the cluster if there is none: blocks for about half a second then,
- * and a killed attempt leaves nothing behind. NOT_FOUND names the package when Postgres is not
- * installed; UNSUPPORTED when the cluster was made by another major version; CORRUPT when it is missing and the data
- * directory is used. */
-enum weir_status weir_postgres_prepare(const struct weir_postgres_options *options,
-                                       struct weir_postgres **ret_postgres,
-                                       struct weir_error *err) WEIR_MUST_USE;
-void weir_postgres_free(struct weir_postgres *postgres);
-WEIR_DEFINE_AUTO(weir_postgres, weir_postgres_free)
+/* Finds the programs. NOT_FOUND names the package when Postgres is not installed; UNSUPPORTED when the cluster was made
+ * by another major version; CORRUPT when it is missing and the data directory is used. */
+enum weir_status orchestrator_postgres_prepare(const struct orchestrator_postgres_options *options,
+                                               struct orchestrator_postgres **ret_postgres,
+                                               struct weir_error *err) WEIR_MUST_USE;
+void orchestrator_postgres_free(struct orchestrator_postgres *postgres);
+WEIR_DEFINE_AUTO(orchestrator_postgres, orchestrator_postgres_free)
+
+/* The supervisor under which initdb makes a cluster, and the function that is called at its end. */
+struct orchestrator_cluster_maker {
+    struct orchestrator_supervisor *supervisor;
+    weir_child_exit_fn *exited;
+    void *owner;
+};
+
+/* A server without a cluster gets one: begin, and finish once `exited` is called. That takes about half a second; a
+ * killed attempt leaves nothing behind. IO may pass: begin again. */
+bool orchestrator_postgres_has_cluster(const struct orchestrator_postgres *postgres);
+enum weir_status orchestrator_postgres_begin_cluster(const struct orchestrator_postgres *postgres,
+                                                     const struct orchestrator_cluster_maker *maker,
+                                                     struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_postgres_finish_cluster(const struct orchestrator_postgres *postgres,
+                                                      const struct orchestrator_child_exit *ended,
+                                                      struct weir_error *err) WEIR_MUST_USE;
 
 /* The command to run in the foreground; stop it with SIGINT, then SIGQUIT, never SIGKILL. */
-char *const *weir_postgres_argv(const struct weir_postgres *postgres);
-char *const *weir_postgres_env(const struct weir_postgres *postgres);
+char *const *orchestrator_postgres_argv(const struct orchestrator_postgres *postgres);
+char *const *orchestrator_postgres_env(const struct orchestrator_postgres *postgres);
 /* libpq's words for the database `weir`. */
-const char *weir_postgres_conninfo(const struct weir_postgres *postgres);
+const char *orchestrator_postgres_conninfo(const struct orchestrator_postgres *postgres);
 
 /* Call before each start: ends a server that an earlier, killed supervisor left running on this
  * cluster and removes a pid file whose number now belongs to another program. Takes the lock of the
  * data directory for granted. */
-void weir_postgres_clear_stale(const struct weir_postgres *postgres);
+void orchestrator_postgres_clear_stale(const struct orchestrator_postgres *postgres);
 
-/* UNAVAILABLE until the server answers; then makes sure that the database `weir` exists. Takes
- * milliseconds: ask again from a timer. */
-enum weir_status weir_postgres_ask(const struct weir_postgres *postgres,
-                                   struct weir_error *err) WEIR_MUST_USE;
+/* UNAVAILABLE until the server answers; then makes sure that the database `weir` exists. Takes milliseconds, and never
+ * more than `within_ms`: ask again from a timer. */
+enum weir_status orchestrator_postgres_ask(const struct orchestrator_postgres *postgres,
+                                           int64_t within_ms, struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -21,25 +21,25 @@ static bool is_secret(const char *variable)
     return weir_credentials_use(name);
 }
 
-char **weir_environment_of_service(void)
+char **orchestrator_environment_of_service(void)
 {
     size_t count = 0, kept = 0;
     while (environ[count] != NULL)
         count++;
-    char **env = weir_calloc(count + 1, sizeof *env);
+    char **env = weir_calloc(count + 1, sizeof(*env));
     for (size_t i = 0; i < count; i++)
         if (!is_secret(environ[i]))
             env[kept++] = weir_strdup(environ[i]);
     return env;
 }
 
-char **weir_environment_apart(const char *gpus)
+char **orchestrator_environment_apart(const char *gpus)
 {
     static const char VISIBLE[] = "CUDA_VISIBLE_DEVICES=", LIBPQ[] = "PG";
     size_t count = 0, kept = 0;
     while (environ[count] != NULL)
         count++;
-    char **env = weir_calloc(count + 2, sizeof *env);
+    char **env = weir_calloc(count + 2, sizeof(*env));
     for (size_t i = 0; i < count; i++) {
         if (!begins_with(environ[i], LIBPQ) && !is_secret(environ[i]) &&
             (gpus == NULL || !begins_with(environ[i], VISIBLE)))
@@ -50,7 +50,7 @@ char **weir_environment_apart(const char *gpus)
     return env;
 }
 
-void weir_environment_free(char **env)
+void orchestrator_environment_free(char **env)
 {
     for (size_t i = 0; env != NULL && env[i] != NULL; i++)
         free(env[i]);

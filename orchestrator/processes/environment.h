@@ -5,11 +5,11 @@
 #include "core/base/attributes.h"
 
 /* A copy of ours without the variables that hold credentials of object stores (core/service/credentials.h). The
- * caller's, until weir_environment_free(). */
-char **weir_environment_of_service(void) WEIR_MUST_USE;
+ * caller's, until orchestrator_environment_free(). */
+char **orchestrator_environment_of_service(void) WEIR_MUST_USE;
 /* For programs that do not connect to Postgres: also without the variables of libpq (PGPASSWORD, PGPASSFILE, …), and
- * with `gpus` in CUDA_VISIBLE_DEVICES (NULL: as it is). The caller's, until weir_environment_free(). */
-char **weir_environment_apart(const char *gpus) WEIR_MUST_USE;
-void weir_environment_free(char **env); /* NULL is fine */
+ * with `gpus` in CUDA_VISIBLE_DEVICES (NULL: as it is). The caller's, until orchestrator_environment_free(). */
+char **orchestrator_environment_apart(const char *gpus) WEIR_MUST_USE;
+void orchestrator_environment_free(char **env); /* NULL is fine */
 
 #endif

@@ -14,10 +14,10 @@
 
 enum { USER_RECORD_MAX = 16384 };
 
-static enum weir_status fill(const struct passwd *user, struct weir_identity *ret_identity,
+static enum weir_status fill(const struct passwd *user, struct orchestrator_identity *ret_identity,
                              struct weir_error *err)
 {
-    struct weir_identity identity = {.uid = user->pw_uid, .gid = user->pw_gid};
+    struct orchestrator_identity identity = {.uid = user->pw_uid, .gid = user->pw_gid};
     if (user->pw_uid == 0)
         return weir_fail(err, WEIR_DENIED, "user '%s' is root: name an unprivileged user to run as",
                          user->pw_name);
@@ -26,37 +26,38 @@ static enum weir_status fill(const struct passwd *user, struct weir_identity *re
         identity.groups[0] = user->pw_gid; /* in more groups than we carry: its own must do */
         identity.group_count = 1;
     }
-    (void)snprintf(identity.name, sizeof identity.name, "%s", user->pw_name);
+    (void)snprintf(identity.name, sizeof(identity.name), "%s", user->pw_name);
     *ret_identity = identity;
     return WEIR_OK;
 }
 
-static enum weir_status find_name(const char *name, struct weir_identity *ret_identity,
+static enum weir_status find_name(const char *name, struct orchestrator_identity *ret_identity,
                                   struct weir_error *err)
 {
     struct passwd record;
     struct passwd *user = NULL;
     char text[USER_RECORD_MAX];
-    if (getpwnam_r(name, &record, text, sizeof text, &user) != 0 || !user)
+    if (getpwnam_r(name, &record, text, sizeof(text), &user) != 0 || user == NULL)
         return weir_fail(err, WEIR_NOT_FOUND, "there is no user '%s' on this machine", name);
     return fill(user, ret_identity, err);
 }
 
-static enum weir_status find_uid(uid_t uid, struct weir_identity *ret_identity,
+static enum weir_status find_uid(uid_t uid, struct orchestrator_identity *ret_identity,
                                  struct weir_error *err)
 {
     struct passwd record;
     struct passwd *user = NULL;
     char text[USER_RECORD_MAX];
-    if (getpwuid_r(uid, &record, text, sizeof text, &user) != 0 || !user)
+    if (getpwuid_r(uid, &record, text, sizeof(text), &user) != 0 || user == NULL)
         return weir_fail(err, WEIR_NOT_FOUND, "there is no user number %u on this machine", uid);
     return fill(user, ret_identity, err);
 }
 
-enum weir_status weir_identity_choose(const char *wanted, uid_t owner,
-                                      struct weir_identity *ret_identity, struct weir_error *err)
+enum weir_status orchestrator_identity_choose(const char *wanted, uid_t owner,
+                                              struct orchestrator_identity *ret_identity,
+                                              struct weir_error *err)
 {
-    if (wanted)
+    if (wanted != NULL)
         return find_name(wanted, ret_identity, err);
     if (owner != 0 && find_uid(owner, ret_identity, NULL) == WEIR_OK)
         return WEIR_OK;
@@ -68,7 +69,7 @@ enum weir_status weir_identity_choose(const char *wanted, uid_t owner,
                      "one (useradd --system weir)");
 }
 
-int weir_identity_become(const struct weir_identity *identity)
+int orchestrator_identity_become(const struct orchestrator_identity *identity)
 {
     int death_signal = 0;
     pid_t parent = getppid();
@@ -83,14 +84,14 @@ int weir_identity_become(const struct weir_identity *identity)
     return 0;
 }
 
-int weir_identity_unreachable(const struct weir_identity *identity, const struct weir_reach *paths,
-                              size_t count)
+int orchestrator_identity_unreachable(const struct orchestrator_identity *identity,
+                                      const struct orchestrator_reach *paths, size_t count)
 {
     pid_t pid = fork();
     if (pid < 0)
         return 0; /* unknown counts as unreachable: the careful branch */
     if (pid == 0) {
-        if (weir_identity_become(identity) != 0)
+        if (orchestrator_identity_become(identity) != 0)
             _exit(1);
         for (size_t i = 0; i < count; i++)
             if (faccessat(AT_FDCWD, paths[i].path, paths[i].mode, AT_EACCESS) != 0)

@@ -12,7 +12,7 @@
 enum { WEIR_IDENTITY_GROUPS_MAX = 64, WEIR_IDENTITY_NAME_MAX = 64 };
 
 /* A plain value, complete before a fork: a child needs no user database to become it. */
-struct weir_identity {
+struct orchestrator_identity {
     uid_t uid;
     gid_t gid;
     gid_t groups[WEIR_IDENTITY_GROUPS_MAX];
@@ -23,20 +23,20 @@ struct weir_identity {
 /* The user to drop to: `wanted` when given, else the owner of the data directory unless that is
  * root, else `weir`, else `postgres`. NOT_FOUND with what to do when there is none; DENIED when
  * `wanted` is root. */
-enum weir_status weir_identity_choose(const char *wanted, uid_t owner,
-                                      struct weir_identity *ret_identity,
-                                      struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_identity_choose(const char *wanted, uid_t owner,
+                                              struct orchestrator_identity *ret_identity,
+                                              struct weir_error *err) WEIR_MUST_USE;
 
 /* Becomes `identity` for good; who was to end with its parent still is. Returns 0 or an errno; async-signal-safe. */
-int weir_identity_become(const struct weir_identity *identity);
+int orchestrator_identity_become(const struct orchestrator_identity *identity);
 
-struct weir_reach {
+struct orchestrator_reach {
     const char *path;
     int mode; /* as access() takes it */
 };
 /* Index of the first of `paths` that `identity` cannot use as asked, or -1. Asks the kernel, as
  * that user, in a child: permissions are more than mode bits. */
-int weir_identity_unreachable(const struct weir_identity *identity, const struct weir_reach *paths,
-                              size_t count);
+int orchestrator_identity_unreachable(const struct orchestrator_identity *identity,
+                                      const struct orchestrator_reach *paths, size_t count);
 
 #endif

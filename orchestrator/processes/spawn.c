@@ -38,13 +38,14 @@ struct given {
     int rules; /* of its jail; -1: none */
 };
 
-static int prepare_child(const struct weir_spawn *spawn, const struct given *given, pid_t parent)
+static int prepare_child(const struct orchestrator_spawn *spawn, const struct given *given,
+                         pid_t parent)
 {
     if (dup2(given->input_fd, 0) < 0 || dup2(given->log_fd, 1) < 0 || dup2(given->log_fd, 2) < 0)
         return errno;
     if (setsid() < 0)
         return errno;
-    int failed = spawn->identity ? weir_identity_become(spawn->identity) : 0;
+    int failed = spawn->identity != NULL ? orchestrator_identity_become(spawn->identity) : 0;
     if (failed)
         return failed;
     /* After the change of identity, which clears it. The parent may have died before. */
@@ -52,21 +53,21 @@ static int prepare_child(const struct weir_spawn *spawn, const struct given *giv
         return errno;
     if (getppid() != parent)
         return ECANCELED;
-    if (spawn->directory && chdir(spawn->directory) != 0)
+    if (spawn->directory != NULL && chdir(spawn->directory) != 0)
         return errno;
     reset_signals();
     return spawn->jail != NULL ? weir_jail_enter(spawn->jail, given->rules) : 0;
 }
 
-WEIR_NORETURN static void run_child(const struct weir_spawn *spawn, const struct given *given,
-                                    int report_fd, pid_t parent)
+WEIR_NORETURN static void run_child(const struct orchestrator_spawn *spawn,
+                                    const struct given *given, int report_fd, pid_t parent)
 {
     int failed = prepare_child(spawn, given, parent);
     if (!failed) {
-        (void)execve(spawn->argv[0], spawn->argv, spawn->env ? spawn->env : environ);
+        (void)execve(spawn->argv[0], spawn->argv, spawn->env != NULL ? spawn->env : environ);
         failed = errno;
     }
-    (void)!write(report_fd, &failed, sizeof failed); /* nobody left to tell */
+    (void)!write(report_fd, &failed, sizeof(failed)); /* nobody left to tell */
     _exit(EXIT_NOT_STARTED);
 }
 
@@ -80,29 +81,29 @@ static bool copy_rest(int in, int out)
 {
     char piece[1 << 16];
     ssize_t got;
-    while ((got = read(in, piece, sizeof piece)) > 0)
+    while ((got = read(in, piece, sizeof(piece))) > 0)
         if (!weir_write_all(out, weir_bytes(piece, (size_t)got)))
             return false;
     return got == 0;
 }
 
-void weir_log_bound(const char *path, int64_t bytes_max)
+void orchestrator_log_bound(const char *path, int64_t bytes_max)
 {
     WEIR_AUTO_FD int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct stat found;
     if (fd < 0 || fstat(fd, &found) != 0 || !S_ISREG(found.st_mode) || found.st_size <= bytes_max)
         return;
-    char aside[4096];
-    (void)snprintf(aside, sizeof aside, "%s.1", path);
-    (void)unlink(aside); /* its room may be what is needed */
-    WEIR_AUTO_FD int out = open(aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+    char rotated[4096];
+    (void)snprintf(rotated, sizeof(rotated), "%s.1", path);
+    (void)unlink(rotated); /* its room may be what is needed */
+    WEIR_AUTO_FD int out = open(rotated, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
     if (out < 0 || lseek(fd, found.st_size - bytes_max, SEEK_SET) < 0 || !copy_rest(fd, out))
-        (void)unlink(aside); /* on a full disk the newest lines go, too: room comes first */
-    (void)!ftruncate(fd, 0); /* its writers append: they go on at the beginning */
+        (void)unlink(rotated); /* on a full disk the newest lines go, too: room comes first */
+    (void)!ftruncate(fd, 0);   /* its writers append: they go on at the beginning */
 }
 
 /* A pipe that holds all of the input already: it is gone once it has been read, and no file system ever saw it. */
-static enum weir_status open_input(const struct weir_spawn *spawn, int *ret_fd,
+static enum weir_status open_input(const struct orchestrator_spawn *spawn, int *ret_fd,
                                    struct weir_error *err)
 {
     size_t size = spawn->input != NULL ? strlen(spawn->input) : 0;
@@ -122,14 +123,16 @@ static enum weir_status open_input(const struct weir_spawn *spawn, int *ret_fd,
     return WEIR_OK;
 }
 
-static enum weir_status report(const struct weir_spawn *spawn, int failed, struct weir_error *err)
+static enum weir_status report(const struct orchestrator_spawn *spawn, int failed,
+                               struct weir_error *err)
 {
     return weir_fail(err, failed == ENOENT ? WEIR_NOT_FOUND : WEIR_IO, "cannot start %s%s%s: %s",
-                     spawn->argv[0], spawn->identity ? " as user " : "",
-                     spawn->identity ? spawn->identity->name : "", strerror(failed));
+                     spawn->argv[0], spawn->identity != NULL ? " as user " : "",
+                     spawn->identity != NULL ? spawn->identity->name : "", strerror(failed));
 }
 
-enum weir_status weir_spawn(const struct weir_spawn *spawn, pid_t *ret_pid, struct weir_error *err)
+enum weir_status orchestrator_spawn(const struct orchestrator_spawn *spawn, pid_t *ret_pid,
+                                    struct weir_error *err)
 {
     WEIR_AUTO_FD int log_fd = open_log(spawn->log_path);
     if (log_fd < 0)
@@ -154,9 +157,9 @@ enum weir_status weir_spawn(const struct weir_spawn *spawn, pid_t *ret_pid, stru
     if (pid < 0)
         return report(spawn, failed, err);
     ssize_t got;
-    while ((got = read(report_read, &failed, sizeof failed)) < 0 && errno == EINTR)
+    while ((got = read(report_read, &failed, sizeof(failed))) < 0 && errno == EINTR)
         continue;
-    if (got == (ssize_t)sizeof failed) {
+    if (got == (ssize_t)sizeof(failed)) {
         while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
             continue;
         return report(spawn, failed, err);
@@ -165,11 +168,12 @@ enum weir_status weir_spawn(const struct weir_spawn *spawn, pid_t *ret_pid, stru
     return WEIR_OK;
 }
 
-enum weir_status weir_spawn_wait(const struct weir_spawn *spawn, struct weir_error *err)
+enum weir_status orchestrator_spawn_wait(const struct orchestrator_spawn *spawn,
+                                         struct weir_error *err)
 {
     pid_t pid = 0;
-    enum weir_status status = weir_spawn(spawn, &pid, err);
-    if (status)
+    enum weir_status status = orchestrator_spawn(spawn, &pid, err);
+    if (status != WEIR_OK)
         return status;
     int ended = 0;
     while (waitpid(pid, &ended, 0) < 0)
@@ -179,8 +183,8 @@ enum weir_status weir_spawn_wait(const struct weir_spawn *spawn, struct weir_err
         return WEIR_OK;
     char line[256];
     char how[64];
-    weir_log_last_line(spawn->log_path, line, sizeof line);
-    weir_wait_status_text(ended, how, sizeof how);
+    orchestrator_log_last_line(spawn->log_path, line, sizeof(line));
+    orchestrator_wait_status_text(ended, how, sizeof(how));
     return weir_fail(err, WEIR_IO, "%s failed (%s): %s", spawn->argv[0], how, line);
 }
 
@@ -193,7 +197,7 @@ static bool last_line_with(const char *tail, const char *word, char *text, size_
         while (start > tail && start[-1] != '\n')
             start--;
         (void)snprintf(text, size, "%.*s", (int)(end - start), start);
-        if (text[0] && (!word || strstr(text, word)))
+        if (text[0] && (word == NULL || strstr(text, word) != NULL))
             return true;
         end = start > tail ? start - 1 : tail;
     }
@@ -208,7 +212,7 @@ static bool is_full(int fd)
     return fstatvfs(fd, &about) == 0 && about.f_bavail == 0;
 }
 
-void weir_log_last_line(const char *log_path, char *text, size_t size)
+void orchestrator_log_last_line(const char *log_path, char *text, size_t size)
 {
     text[0] = '\0';
     WEIR_AUTO_FD int fd = open(log_path, O_RDONLY | O_CLOEXEC);
@@ -225,7 +229,7 @@ void weir_log_last_line(const char *log_path, char *text, size_t size)
         (void)snprintf(text, size, "%s: nothing can be written: %s", log_path, strerror(ENOSPC));
 }
 
-struct weir_bytes weir_log_complaint(const char *line)
+struct weir_bytes orchestrator_log_complaint(const char *line)
 {
     static const char BEFORE[] = " error=\"";
     const char *error = strstr(line, BEFORE);
@@ -234,7 +238,7 @@ struct weir_bytes weir_log_complaint(const char *line)
     return complaint;
 }
 
-void weir_wait_status_text(int wait_status, char *text, size_t size)
+void orchestrator_wait_status_text(int wait_status, char *text, size_t size)
 {
     if (WIFSIGNALED(wait_status))
         (void)snprintf(text, size, "killed by signal %d (%s)", WTERMSIG(wait_status),

@@ -12,36 +12,36 @@
 
 struct weir_jail;
 
-struct weir_spawn {
-    const struct weir_jail *jail;         /* NULL: none */
-    char *const *argv;                    /* argv[0] is a path; NULL-terminated */
-    char *const *env;                     /* NULL: the caller's environment */
-    const char *input;                    /* its standard input, at most 4096 bytes; NULL: empty */
-    const char *directory;                /* NULL: the caller's */
-    const char *log_path;                 /* stdout and stderr are appended here */
-    const struct weir_identity *identity; /* NULL: stay who we are */
-    int death_signal;                     /* sent when the parent dies; 0: SIGKILL */
+struct orchestrator_spawn {
+    const struct weir_jail *jail; /* NULL: none */
+    char *const *argv;            /* argv[0] is a path; NULL-terminated */
+    char *const *env;             /* NULL: the caller's environment */
+    const char *input;            /* its standard input, at most 4096 bytes; NULL: empty */
+    const char *directory;        /* NULL: the caller's */
+    const char *log_path;         /* stdout and stderr are appended here */
+    const struct orchestrator_identity *identity; /* NULL: stay who we are */
+    int death_signal;                             /* sent when the parent dies; 0: SIGKILL */
 };
 
 /* Returns once the program runs. NOT_FOUND or IO when it cannot be started, with its path; LIMIT for an input that
  * is too long. */
-enum weir_status weir_spawn(const struct weir_spawn *spawn, pid_t *ret_pid,
-                            struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_spawn(const struct orchestrator_spawn *spawn, pid_t *ret_pid,
+                                    struct weir_error *err) WEIR_MUST_USE;
 /* Runs to the end. IO "PROGRAM failed: LAST LINE OF ITS LOG" unless it exits with 0. */
-enum weir_status weir_spawn_wait(const struct weir_spawn *spawn,
-                                 struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_spawn_wait(const struct orchestrator_spawn *spawn,
+                                         struct weir_error *err) WEIR_MUST_USE;
 
 /* Keeps a log that programs are writing to within `bytes_max`: its newest `bytes_max` bytes become PATH.1, in the place
  * of those before, and it begins at 0. What is written in the midst of this may be lost. */
-void weir_log_bound(const char *path, int64_t bytes_max);
+void orchestrator_log_bound(const char *path, int64_t bytes_max);
 
 /* The last line of a log file that says something (a line with FATAL or error before others), for
  * messages about a program that ended; that the disk is full, if nothing is there for that; "" when
  * there is none. */
-void weir_log_last_line(const char *log_path, char *text, size_t size);
+void orchestrator_log_last_line(const char *log_path, char *text, size_t size);
 /* The complaint of such a line: its last field, if that is error="…" (core/base/log.h); else all of it. */
-struct weir_bytes weir_log_complaint(const char *line);
+struct weir_bytes orchestrator_log_complaint(const char *line);
 /* "exit code 1", "killed by signal 9 (Killed)". */
-void weir_wait_status_text(int wait_status, char *text, size_t size);
+void orchestrator_wait_status_text(int wait_status, char *text, size_t size);
 
 #endif

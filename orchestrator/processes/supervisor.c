@@ -22,9 +22,9 @@ static const int64_t LOG_BYTES_MAX = 16 << 20; /* of each log, and once more set
 enum child_state { RUNNING, WAITING, STOPPING };
 
 struct child {
-    struct weir_supervisor *supervisor;
-    struct weir_child spec; /* its texts are owned below */
-    struct weir_identity identity;
+    struct orchestrator_supervisor *supervisor;
+    struct orchestrator_child spec; /* its texts are owned below */
+    struct orchestrator_identity identity;
     char *name;
     char **argv;
     char **env;
@@ -40,12 +40,12 @@ struct child {
     uint64_t timer; /* restart, or kill */
 };
 
-struct weir_supervisor {
+struct orchestrator_supervisor {
     struct weir_loop *loop;
     char *log_dir;
     int signal_fd;
     uint64_t sweep;
-    struct child *children[WEIR_CHILDREN_MAX];
+    struct child *children[ORCHESTRATOR_CHILDREN_MAX];
     size_t count;
     bool stopping_all;
     weir_loop_timer_fn *all_stopped;
@@ -54,12 +54,12 @@ struct weir_supervisor {
 
 static char **copy_vector(char *const *vector)
 {
-    if (!vector)
+    if (vector == NULL)
         return NULL;
     size_t count = 0;
-    while (vector[count])
+    while (vector[count] != NULL)
         count++;
-    char **copy = weir_calloc(count + 1, sizeof *copy);
+    char **copy = weir_calloc(count + 1, sizeof(*copy));
     for (size_t i = 0; i < count; i++)
         copy[i] = weir_strdup(vector[i]);
     return copy;
@@ -67,7 +67,7 @@ static char **copy_vector(char *const *vector)
 
 static void free_vector(char **vector)
 {
-    for (size_t i = 0; vector && vector[i]; i++)
+    for (size_t i = 0; vector != NULL && vector[i] != NULL; i++)
         free(vector[i]);
     free(vector);
 }
@@ -84,26 +84,27 @@ static void child_free(struct child *child)
     free(child);
 }
 
-static struct child *child_new(struct weir_supervisor *supervisor, const struct weir_child *spec)
+static struct child *child_new(struct orchestrator_supervisor *supervisor,
+                               const struct orchestrator_child *spec)
 {
-    struct child *child = weir_calloc(1, sizeof *child);
+    struct child *child = weir_calloc(1, sizeof(*child));
     child->supervisor = supervisor;
     child->spec = *spec;
     child->name = weir_strdup(spec->name);
     child->argv = copy_vector(spec->argv);
     child->env = copy_vector(spec->env);
-    child->input = spec->input ? weir_strdup(spec->input) : NULL;
-    child->directory = spec->directory ? weir_strdup(spec->directory) : NULL;
+    child->input = spec->input != NULL ? weir_strdup(spec->input) : NULL;
+    child->directory = spec->directory != NULL ? weir_strdup(spec->directory) : NULL;
     child->log_path = weir_format("%s/%s.log", supervisor->log_dir, spec->name);
-    if (spec->identity) {
+    if (spec->identity != NULL) {
         child->identity = *spec->identity;
         child->spec.identity = &child->identity;
     }
-    child->pause_ms = WEIR_RESTART_MS_MIN;
+    child->pause_ms = ORCHESTRATOR_RESTART_MS_MIN;
     return child;
 }
 
-static struct child *find(const struct weir_supervisor *supervisor, const char *name)
+static struct child *find(const struct orchestrator_supervisor *supervisor, const char *name)
 {
     for (size_t i = 0; i < supervisor->count; i++)
         if (strcmp(supervisor->children[i]->name, name) == 0)
@@ -113,7 +114,7 @@ static struct child *find(const struct weir_supervisor *supervisor, const char *
 
 static void forget(struct child *child)
 {
-    struct weir_supervisor *supervisor = child->supervisor;
+    struct orchestrator_supervisor *supervisor = child->supervisor;
     for (size_t i = 0; i < supervisor->count; i++) {
         if (supervisor->children[i] != child)
             continue;
@@ -127,10 +128,10 @@ static void forget(struct child *child)
 
 static enum weir_status launch(struct child *child, struct weir_error *err)
 {
-    if (child->spec.before_start)
+    if (child->spec.before_start != NULL)
         child->spec.before_start(child->spec.owner);
-    weir_log_bound(child->log_path, LOG_BYTES_MAX);
-    const struct weir_spawn spawn = {
+    orchestrator_log_bound(child->log_path, LOG_BYTES_MAX);
+    const struct orchestrator_spawn spawn = {
         .argv = child->argv,
         .env = child->env,
         .input = child->input,
@@ -141,9 +142,9 @@ static enum weir_status launch(struct child *child, struct weir_error *err)
         /* As politely as a stop: Postgres shuts down cleanly when its supervisor is killed. */
         .death_signal = child->spec.kill_signal ? child->spec.stop_signal : SIGKILL,
     };
-    enum weir_status status = weir_spawn(&spawn, &child->pid, err);
+    enum weir_status status = orchestrator_spawn(&spawn, &child->pid, err);
     child->spec.jail = NULL; /* it was borrowed, and there is no second start */
-    if (status)
+    if (status != WEIR_OK)
         return status;
     child->state = RUNNING;
     child->started_ms = weir_loop_now_ms(child->supervisor->loop);
@@ -153,8 +154,8 @@ static enum weir_status launch(struct child *child, struct weir_error *err)
 static void tell(struct child *child, int wait_status, pid_t pid, bool restarting)
 {
     char line[LINE_MAX_BYTES];
-    weir_log_last_line(child->log_path, line, sizeof line);
-    const struct weir_child_exit ended = {
+    orchestrator_log_last_line(child->log_path, line, sizeof(line));
+    const struct orchestrator_child_exit ended = {
         .name = child->name,
         .pid = pid,
         .wait_status = wait_status,
@@ -163,7 +164,7 @@ static void tell(struct child *child, int wait_status, pid_t pid, bool restartin
         .failures = child->failures,
         .last_line = line,
     };
-    if (child->spec.exited)
+    if (child->spec.exited != NULL)
         child->spec.exited(child->spec.owner, &ended);
 }
 
@@ -175,8 +176,8 @@ static void pause_then_restart(struct child *child)
     child->restarts++;
     child->timer = weir_loop_timer(child->supervisor->loop, child->pause_ms, 0, on_restart, child);
     child->pause_ms *= 2;
-    if (child->pause_ms > WEIR_RESTART_MS_MAX)
-        child->pause_ms = WEIR_RESTART_MS_MAX;
+    if (child->pause_ms > ORCHESTRATOR_RESTART_MS_MAX)
+        child->pause_ms = ORCHESTRATOR_RESTART_MS_MAX;
 }
 
 static void on_restart(void *owner)
@@ -226,26 +227,26 @@ static void begin_stop(struct child *child, int64_t stop_ms)
     signal_child(child, child->spec.stop_signal ? child->spec.stop_signal : SIGTERM);
 }
 
-static void continue_stopping(struct weir_supervisor *supervisor);
+static void continue_stopping(struct orchestrator_supervisor *supervisor);
 
 static void on_ended(struct child *child, int wait_status)
 {
-    struct weir_supervisor *supervisor = child->supervisor;
+    struct orchestrator_supervisor *supervisor = child->supervisor;
     pid_t pid = child->pid;
     bool stopped = child->state == STOPPING;
     bool restart = child->spec.restart && !stopped && !supervisor->stopping_all;
     char how[64];
-    weir_wait_status_text(wait_status, how, sizeof how);
+    orchestrator_wait_status_text(wait_status, how, sizeof(how));
     weir_log(restart ? WEIR_LOG_WARN : WEIR_LOG_INFO, "process ended", "name=%s pid=%d how=\"%s\"",
              child->name, pid, how);
     child->pid = 0;
     if (restart) {
         bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
         bool lived =
-            weir_loop_now_ms(supervisor->loop) - child->started_ms >= WEIR_RESTART_RESET_MS;
+            weir_loop_now_ms(supervisor->loop) - child->started_ms >= ORCHESTRATOR_RESTART_RESET_MS;
         child->failures = killed || lived ? 0 : child->failures + 1;
         if (lived)
-            child->pause_ms = WEIR_RESTART_MS_MIN;
+            child->pause_ms = ORCHESTRATOR_RESTART_MS_MIN;
         pause_then_restart(child);
         tell(child, wait_status, pid, true);
         return;
@@ -257,12 +258,12 @@ static void on_ended(struct child *child, int wait_status)
         continue_stopping(supervisor);
 }
 
-/* What a trainer has started goes with it, and gives back what it holds: GPUs above all. While it
+/* Ends the processes that a trainer has started, so that they give back what they hold: GPUs above all. While it
  * is not waited for, its number, and so its group's, is nobody else's. */
 static void end_its_own(const struct child *child)
 {
     siginfo_t found = {.si_pid = 0};
-    if (child->spec.stage == WEIR_STAGE_LAUNCHED && child->pid > 0 &&
+    if (child->spec.stage == ORCHESTRATOR_STAGE_LAUNCHED && child->pid > 0 &&
         waitid(P_PID, (id_t)child->pid, &found, WEXITED | WNOHANG | WNOWAIT) == 0 &&
         found.si_pid == child->pid)
         (void)kill(-child->pid, SIGKILL);
@@ -271,9 +272,9 @@ static void end_its_own(const struct child *child)
 /* Looks at our children only: other code may have its own. */
 static void reap(void *owner)
 {
-    struct weir_supervisor *supervisor = owner;
+    struct orchestrator_supervisor *supervisor = owner;
     struct signalfd_siginfo info;
-    while (read(supervisor->signal_fd, &info, sizeof info) == (ssize_t)sizeof info)
+    while (read(supervisor->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
         continue;
     for (size_t i = supervisor->count; i-- > 0;) {
         if (i >= supervisor->count)
@@ -288,15 +289,16 @@ static void reap(void *owner)
 
 static void sweep(void *owner)
 {
-    const struct weir_supervisor *supervisor = owner;
+    const struct orchestrator_supervisor *supervisor = owner;
     for (size_t i = 0; i < supervisor->count; i++)
-        weir_log_bound(supervisor->children[i]->log_path, LOG_BYTES_MAX);
+        orchestrator_log_bound(supervisor->children[i]->log_path, LOG_BYTES_MAX);
     reap(owner);
 }
 
-struct weir_supervisor *weir_supervisor_new(struct weir_loop *loop, const char *log_dir)
+struct orchestrator_supervisor *orchestrator_supervisor_new(struct weir_loop *loop,
+                                                            const char *log_dir)
 {
-    struct weir_supervisor *supervisor = weir_calloc(1, sizeof *supervisor);
+    struct orchestrator_supervisor *supervisor = weir_calloc(1, sizeof(*supervisor));
     supervisor->loop = loop;
     supervisor->log_dir = weir_strdup(log_dir);
     sigset_t set;
@@ -322,9 +324,9 @@ static void end_now(struct child *child)
         continue;
 }
 
-void weir_supervisor_free(struct weir_supervisor *supervisor)
+void orchestrator_supervisor_free(struct orchestrator_supervisor *supervisor)
 {
-    if (!supervisor)
+    if (supervisor == NULL)
         return;
     for (size_t i = supervisor->count; i-- > 0;)
         end_now(supervisor->children[i]);
@@ -337,18 +339,19 @@ void weir_supervisor_free(struct weir_supervisor *supervisor)
     free(supervisor);
 }
 
-enum weir_status weir_supervisor_start(struct weir_supervisor *supervisor,
-                                       const struct weir_child *spec, struct weir_error *err)
+enum weir_status orchestrator_supervisor_start(struct orchestrator_supervisor *supervisor,
+                                               const struct orchestrator_child *spec,
+                                               struct weir_error *err)
 {
-    if (find(supervisor, spec->name))
+    if (find(supervisor, spec->name) != NULL)
         return weir_fail(err, WEIR_EXISTS, "process %s runs already", spec->name);
-    if (supervisor->count == WEIR_CHILDREN_MAX || supervisor->stopping_all)
+    if (supervisor->count == ORCHESTRATOR_CHILDREN_MAX || supervisor->stopping_all)
         return weir_fail(err, WEIR_LIMIT, "process %s: %s", spec->name,
                          supervisor->stopping_all ? "everything is being stopped"
                                                   : "too many processes, at most 256");
     struct child *child = child_new(supervisor, spec);
     enum weir_status status = launch(child, err);
-    if (status) {
+    if (status != WEIR_OK) {
         child_free(child);
         return weir_error_wrap(err, status, "process %s", spec->name);
     }
@@ -356,10 +359,11 @@ enum weir_status weir_supervisor_start(struct weir_supervisor *supervisor,
     return WEIR_OK;
 }
 
-void weir_supervisor_stop(struct weir_supervisor *supervisor, const char *name, int64_t stop_ms)
+void orchestrator_supervisor_stop(struct orchestrator_supervisor *supervisor, const char *name,
+                                  int64_t stop_ms)
 {
     struct child *child = find(supervisor, name);
-    if (!child)
+    if (child == NULL)
         return;
     if (child->state == WAITING) {
         forget(child);
@@ -371,7 +375,7 @@ void weir_supervisor_stop(struct weir_supervisor *supervisor, const char *name, 
 }
 
 /* Asks the highest stage that is left to end; the last one to end moves on to the next stage. */
-static void continue_stopping(struct weir_supervisor *supervisor)
+static void continue_stopping(struct orchestrator_supervisor *supervisor)
 {
     for (size_t i = supervisor->count; i-- > 0;)
         if (supervisor->children[i]->state == WAITING)
@@ -379,11 +383,11 @@ static void continue_stopping(struct weir_supervisor *supervisor)
     if (supervisor->count == 0) {
         weir_loop_timer_fn *done = supervisor->all_stopped;
         supervisor->all_stopped = NULL;
-        if (done)
+        if (done != NULL)
             weir_loop_soon(supervisor->loop, done, supervisor->all_stopped_owner);
         return;
     }
-    enum weir_stage highest = supervisor->children[0]->spec.stage;
+    enum orchestrator_stage highest = supervisor->children[0]->spec.stage;
     for (size_t i = 1; i < supervisor->count; i++)
         if (supervisor->children[i]->spec.stage > highest)
             highest = supervisor->children[i]->spec.stage;
@@ -392,8 +396,8 @@ static void continue_stopping(struct weir_supervisor *supervisor)
             begin_stop(supervisor->children[i], -1);
 }
 
-void weir_supervisor_stop_all(struct weir_supervisor *supervisor, weir_loop_timer_fn *done,
-                              void *owner)
+void orchestrator_supervisor_stop_all(struct orchestrator_supervisor *supervisor,
+                                      weir_loop_timer_fn *done, void *owner)
 {
     supervisor->stopping_all = true;
     supervisor->all_stopped = done;
@@ -401,18 +405,19 @@ void weir_supervisor_stop_all(struct weir_supervisor *supervisor, weir_loop_time
     continue_stopping(supervisor);
 }
 
-pid_t weir_supervisor_pid(const struct weir_supervisor *supervisor, const char *name)
+pid_t orchestrator_supervisor_pid(const struct orchestrator_supervisor *supervisor,
+                                  const char *name)
 {
     const struct child *child = find(supervisor, name);
-    return child ? child->pid : 0;
+    return child != NULL ? child->pid : 0;
 }
 
-size_t weir_supervisor_list(const struct weir_supervisor *supervisor,
-                            struct weir_child_state *states, size_t max)
+size_t orchestrator_supervisor_list(const struct orchestrator_supervisor *supervisor,
+                                    struct orchestrator_child_state *states, size_t max)
 {
     for (size_t i = 0; i < supervisor->count && i < max; i++) {
         const struct child *child = supervisor->children[i];
-        states[i] = (struct weir_child_state){
+        states[i] = (struct orchestrator_child_state){
             .name = child->name,
             .pid = child->pid,
             .stage = child->spec.stage,

@@ -13,42 +13,44 @@
 #include <sys/types.h>
 
 enum {
-    WEIR_RESTART_MS_MIN = 100,
-    WEIR_RESTART_MS_MAX = 5000,
-    WEIR_RESTART_RESET_MS = 1000, /* who lived so long is in no crash loop: shortest pause again */
-    WEIR_CHILDREN_MAX = 256,
+    ORCHESTRATOR_RESTART_MS_MIN = 100,
+    ORCHESTRATOR_RESTART_MS_MAX = 5000,
+    ORCHESTRATOR_RESTART_RESET_MS =
+        1000, /* who lived so long is in no crash loop: shortest pause again */
+    ORCHESTRATOR_CHILDREN_MAX = 256,
 };
 
 /* Stopped from the last to the first. */
-enum weir_stage {
-    WEIR_STAGE_DATABASE,
-    WEIR_STAGE_SERVICE,
-    WEIR_STAGE_LAUNCHED, /* workers and trainers: whatever a launcher started */
+enum orchestrator_stage {
+    ORCHESTRATOR_STAGE_DATABASE,
+    ORCHESTRATOR_STAGE_SERVICE,
+    ORCHESTRATOR_STAGE_LAUNCHED, /* workers and trainers: whatever a launcher started */
 };
 
 /* End of a child, or the reason why it could not be started again. */
-struct weir_child_exit {
+struct orchestrator_child_exit {
     const char *name;
     pid_t pid;
     int wait_status;   /* as waitpid() gives it; -1: it could not be started */
     bool restarting;   /* the supervisor will start it again */
     unsigned restarts; /* so far */
-    unsigned failures; /* lives on end shorter than WEIR_RESTART_RESET_MS, not ended by SIGKILL */
+    unsigned
+        failures; /* lives on end shorter than ORCHESTRATOR_RESTART_RESET_MS, not ended by SIGKILL */
     const char *last_line; /* of its log */
 };
-typedef void weir_child_exit_fn(void *owner, const struct weir_child_exit *ended);
+typedef void weir_child_exit_fn(void *owner, const struct orchestrator_child_exit *ended);
 
 /* Everything is copied. */
-struct weir_child {
-    const char *name;                     /* unique; its log is NAME.log */
-    char *const *argv;                    /* argv[0] is a path */
-    char *const *env;                     /* NULL: ours */
-    const char *input;                    /* its standard input, at every start; NULL: empty */
-    const char *directory;                /* NULL: ours */
-    const struct weir_identity *identity; /* NULL: as we are */
-    bool restart;                         /* whenever it ends by itself */
-    const struct weir_jail *jail;         /* borrowed; of what is not restarted alone; NULL: none */
-    enum weir_stage stage;
+struct orchestrator_child {
+    const char *name;      /* unique; its log is NAME.log */
+    char *const *argv;     /* argv[0] is a path */
+    char *const *env;      /* NULL: ours */
+    const char *input;     /* its standard input, at every start; NULL: empty */
+    const char *directory; /* NULL: ours */
+    const struct orchestrator_identity *identity; /* NULL: as we are */
+    bool restart;                                 /* whenever it ends by itself */
+    const struct weir_jail *jail; /* borrowed; of what is not restarted alone; NULL: none */
+    enum orchestrator_stage stage;
     int stop_signal;                   /* 0: SIGTERM */
     int kill_signal;                   /* after stop_ms; 0: SIGKILL, to its whole process group */
     int64_t stop_ms;                   /* 0: 5000 */
@@ -58,38 +60,41 @@ struct weir_child {
 };
 
 struct weir_jail;
-struct weir_supervisor;
+struct orchestrator_supervisor;
 
 /* Blocks SIGCHLD for this thread: make it before anything starts threads. */
-struct weir_supervisor *weir_supervisor_new(struct weir_loop *loop, const char *log_dir);
+struct orchestrator_supervisor *orchestrator_supervisor_new(struct weir_loop *loop,
+                                                            const char *log_dir);
 /* Ends what still runs, waiting for it; calls nobody back. */
-void weir_supervisor_free(struct weir_supervisor *supervisor);
-WEIR_DEFINE_AUTO(weir_supervisor, weir_supervisor_free)
+void orchestrator_supervisor_free(struct orchestrator_supervisor *supervisor);
+WEIR_DEFINE_AUTO(orchestrator_supervisor, orchestrator_supervisor_free)
 
 /* EXISTS when the name is taken by a child that has not ended, LIMIT, or why exec failed. */
-enum weir_status weir_supervisor_start(struct weir_supervisor *supervisor,
-                                       const struct weir_child *child,
-                                       struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_supervisor_start(struct orchestrator_supervisor *supervisor,
+                                               const struct orchestrator_child *child,
+                                               struct weir_error *err) WEIR_MUST_USE;
 /* Asks one child to end and forgets it then; `exited` is still called. Unknown names are fine.
  * `stop_ms` < 0: the child's own bound. */
-void weir_supervisor_stop(struct weir_supervisor *supervisor, const char *name, int64_t stop_ms);
+void orchestrator_supervisor_stop(struct orchestrator_supervisor *supervisor, const char *name,
+                                  int64_t stop_ms);
 /* Stops all, stage after stage; `done` is called from the loop when none is left. From now on
  * nothing is started. */
-void weir_supervisor_stop_all(struct weir_supervisor *supervisor, weir_loop_timer_fn *done,
-                              void *owner);
+void orchestrator_supervisor_stop_all(struct orchestrator_supervisor *supervisor,
+                                      weir_loop_timer_fn *done, void *owner);
 
 /* 0: not running now. */
-pid_t weir_supervisor_pid(const struct weir_supervisor *supervisor, const char *name);
+pid_t orchestrator_supervisor_pid(const struct orchestrator_supervisor *supervisor,
+                                  const char *name);
 
-struct weir_child_state {
+struct orchestrator_child_state {
     const char *name; /* borrowed until the child is forgotten */
     pid_t pid;        /* 0: waiting for its restart */
-    enum weir_stage stage;
+    enum orchestrator_stage stage;
     unsigned restarts;
     bool stopping;
 };
 /* Fills up to `max` states, in the order of starting; returns how many there are. */
-size_t weir_supervisor_list(const struct weir_supervisor *supervisor,
-                            struct weir_child_state *states, size_t max);
+size_t orchestrator_supervisor_list(const struct orchestrator_supervisor *supervisor,
+                                    struct orchestrator_child_state *states, size_t max);
 
 #endif

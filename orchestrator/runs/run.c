@@ -11,21 +11,24 @@
 #include "orchestrator/processes/spawn.h"
 #include "orchestrator/runs/run_state.h"
 #include "orchestrator/runs/run_watch.h"
+#include "orchestrator/values/json_object.h"
 
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct run *run_find(const struct runs *runs, int64_t number)
+struct run *orchestrator_run_find(const struct runs *runs, int64_t number)
 {
-    for (struct run *run = runs->first; run != NULL; run = run->next)
+    struct run *run;
+
+    LIST_FOREACH (run, &runs->all, link)
         if (run->number == number)
             return run;
     return NULL;
 }
 
-void run_schedule(struct run *run, int64_t delay_ms, weir_loop_timer_fn *step)
+void orchestrator_run_schedule(struct run *run, int64_t delay_ms, weir_loop_timer_fn *step)
 {
     weir_loop_cancel(run->context->loop, run->timer);
     run->timer = weir_loop_timer(run->context->loop, delay_ms, 0, step, run);
@@ -49,24 +52,16 @@ static void free_run(struct run *run)
     free(run);
 }
 
-static void unlink_run(struct run *run)
-{
-    struct run **at = &run->runs->first;
-    while (*at != run)
-        at = &(*at)->next;
-    *at = run->next;
-}
-
 static void finish(struct run *run, const struct weir_error *err)
 {
     forget_calls(run);
-    unlink_run(run);
+    LIST_REMOVE(run, link);
     if (err != NULL && run->launched && !run->trained)
         run->runs->trainers.end(run->runs->trainers.owner, run->number);
-    run_release_slot(run->runs, run->number);
+    orchestrator_run_release_slot(run->runs, run->number);
     struct run_result result;
     if (err == NULL)
-        run_result_of(run, &result);
+        orchestrator_run_result_of(run, &result);
     if (run->done != NULL)
         run->done(run->owner, err == NULL ? &result : NULL, err);
     free_run(run);
@@ -79,8 +74,8 @@ static void trouble(struct run *run, enum weir_status status, const struct weir_
                  err->text);
         forget_calls(run);
         run->is_under_way = run->launched || run->trained;
-        run_release_slot(run->runs, run->number);
-        run_schedule(run, ORCHESTRATOR_AGAIN_MS, run_begin);
+        orchestrator_run_release_slot(run->runs, run->number);
+        orchestrator_run_schedule(run, ORCHESTRATOR_AGAIN_MS, orchestrator_run_begin);
         return;
     }
     struct weir_error inner;
@@ -94,38 +89,39 @@ static void trouble(struct run *run, enum weir_status status, const struct weir_
 
 void orchestrator_run_forget(struct runs *runs, const void *owner)
 {
-    struct run **at = &runs->first;
-    while (*at != NULL) {
-        struct run *run = *at;
-        if (run->owner != owner) {
-            at = &run->next;
+    for (struct run *run = LIST_FIRST(&runs->all), *next; run != NULL; run = next) {
+        next = LIST_NEXT(run, link);
+        if (run->owner != owner)
             continue;
-        }
-        *at = run->next;
+        LIST_REMOVE(run, link);
         forget_calls(run);
         if (run->launched && !run->trained)
             runs->trainers.end(runs->trainers.owner, run->number);
-        run_release_slot(runs, run->number);
+        orchestrator_run_release_slot(runs, run->number);
         free_run(run);
     }
 }
 
 bool orchestrator_runs_under_way(const struct runs *runs)
 {
-    const struct run *run = runs->first;
-    while (run != NULL && !run->is_under_way)
-        run = run->next;
-    return run != NULL;
+    const struct run *run;
+
+    LIST_FOREACH (run, &runs->all, link)
+        if (run->is_under_way)
+            return true;
+    return false;
 }
 
 size_t orchestrator_runs_waiting(const struct runs *runs, int64_t **ret_numbers)
 {
     size_t count = 0, capacity = 0;
     int64_t *numbers = NULL;
-    for (const struct run *run = runs->first; run != NULL; run = run->next) {
+    const struct run *run;
+
+    LIST_FOREACH (run, &runs->all, link) {
         if (run->is_under_way)
             continue;
-        numbers = weir_grow(numbers, count, &capacity, sizeof *numbers);
+        numbers = weir_grow(numbers, count, &capacity, sizeof(*numbers));
         numbers[count++] = run->number;
     }
     *ret_numbers = numbers;
@@ -134,9 +130,9 @@ size_t orchestrator_runs_waiting(const struct runs *runs, int64_t **ret_numbers)
 
 void orchestrator_runs_free(struct runs *runs)
 {
-    while (runs->first != NULL) {
-        struct run *run = runs->first;
-        runs->first = run->next;
+    while (!LIST_EMPTY(&runs->all)) {
+        struct run *run = LIST_FIRST(&runs->all);
+        LIST_REMOVE(run, link);
         forget_calls(run);
         free_run(run);
     }
@@ -154,11 +150,11 @@ static void start_trainer(struct run *run)
         status = DB_RUN(run->context->db, Q_run_started, NULL, &err, DB_I64(run->number),
                         DB_I64(weir_now_wall_us()), DB_I64(run->outline.config->gpus));
     if (status == WEIR_OK)
-        status = run->runs->trainers.start(run->runs->trainers.owner, run->number,
-                                           arbiter_gpus(run->runs->arbiter, run->number),
-                                           run->start_from, &err);
+        status = run->runs->trainers.start(
+            run->runs->trainers.owner, run->number,
+            orchestrator_arbiter_gpus(run->runs->arbiter, run->number), run->start_from, &err);
     if (status == WEIR_EXISTS) { /* one is just ending */
-        run_schedule(run, ORCHESTRATOR_AGAIN_MS, run_begin);
+        orchestrator_run_schedule(run, ORCHESTRATOR_AGAIN_MS, orchestrator_run_begin);
         return;
     }
     if (status != WEIR_OK) {
@@ -167,7 +163,7 @@ static void start_trainer(struct run *run)
     }
     run->launched = true;
     run->runs->trainers_alive++;
-    run_watch_begin(run->runs->watch, run->number, run->outline.config->patience_ms);
+    orchestrator_run_watch_begin(run->runs->watch, run->number, run->outline.config->patience_ms);
 }
 
 /* After each failure twice as long; a process that was killed says nothing against the next one. */
@@ -201,13 +197,13 @@ static void try_again(struct run *run)
     run->is_under_way = false;
     weir_log(WEIR_LOG_WARN, "trainer started again", "run=%" PRId64 " because=\"%s\"", run->number,
              run->failure.text);
-    run_schedule(run, backoff_ms(run->exits), run_begin);
+    orchestrator_run_schedule(run, backoff_ms(run->exits), orchestrator_run_begin);
 }
 
 /* Samples that no operator could read say more than a trainer that got none. */
 static void give_up(struct run *run, const struct msg_job_is *job)
 {
-    struct weir_bytes complaint = weir_log_complaint(run->failure.text);
+    struct weir_bytes complaint = orchestrator_log_complaint(run->failure.text);
     struct weir_error failure;
     bool has_reason = job != NULL && job->failed_reasons.count > 0;
     weir_ignore(weir_fail(
@@ -231,10 +227,10 @@ static void on_failed_job(void *owner, const struct weir_reply *reply, const str
 
 void orchestrator_run_exited(struct runs *runs, int64_t number, const struct run_exit *ended)
 {
-    struct run *run = run_find(runs, number);
-    int64_t silent_ms = run_watch_end(runs->watch, number);
+    struct run *run = orchestrator_run_find(runs, number);
+    int64_t silent_ms = orchestrator_run_watch_end(runs->watch, number);
     runs->trainers_alive--;
-    run_release_slot(runs, number);
+    orchestrator_run_release_slot(runs, number);
     if (run == NULL || run->trained || !run->launched)
         return;
     struct weir_error err;
@@ -316,7 +312,7 @@ static enum weir_status load_base(struct run *run, struct weir_error *err)
 static const char *const *copy_classes(const struct run *run, const struct msg_dataset_is *dataset)
 {
     const char **classes =
-        weir_arena_alloc(run->arena, (dataset->classes.count + 1) * sizeof *classes);
+        weir_arena_alloc(run->arena, (dataset->classes.count + 1) * sizeof(*classes));
     for (size_t i = 0; i < dataset->classes.count; i++)
         classes[i] = dataset->classes_grow
                          ? weir_arena_format(run->arena, "%zu", i)
@@ -347,35 +343,35 @@ static void on_dataset(void *owner, const struct weir_reply *reply, const struct
     open_job(run);
 }
 
-void run_begin(void *owner)
+void orchestrator_run_begin(void *owner)
 {
     struct run *run = owner;
     struct weir_error err;
     run->timer = 0;
     run->is_under_way = run->launched || run->trained;
     if (run->runs->are_held && !run->is_under_way) {
-        run_schedule(run, ORCHESTRATOR_POLL_MS, run_begin);
+        orchestrator_run_schedule(run, ORCHESTRATOR_POLL_MS, orchestrator_run_begin);
         return;
     }
-    enum weir_status status = run_load(run, &err);
+    enum weir_status status = orchestrator_run_load(run, &err);
     if (status == WEIR_NOT_FOUND) { /* an erasure has purged it: whoever wants it starts another */
         err.status = WEIR_UNAVAILABLE;
         finish(run, &err);
         return;
     }
-    if (status == WEIR_OK && strcmp(run_row_state(run), "done") == 0) {
+    if (status == WEIR_OK && strcmp(orchestrator_run_row_state(run), "done") == 0) {
         finish(run, NULL);
         return;
     }
-    if (status == WEIR_OK && strcmp(run_row_state(run), "trained") == 0) {
+    if (status == WEIR_OK && strcmp(orchestrator_run_row_state(run), "trained") == 0) {
         run->is_under_way = true;
         run->trained = true;
-        run_audit(run);
+        orchestrator_run_audit(run);
         return;
     }
     bool has_slot = true;
     if (status == WEIR_OK)
-        status = run_ask_slot(run, &has_slot, &err);
+        status = orchestrator_run_ask_slot(run, &has_slot, &err);
     if (!has_slot)
         return;
     run->is_under_way = true;
@@ -399,9 +395,8 @@ static void append_failures(const struct msg_job_is *job, struct weir_buf *out)
         return;
     json_t *list = json_array();
     for (size_t i = 0; i < job->failed_ids.count; i++)
-        json_array_append_new(list,
-                              json_pack("{sI,ss}", "sample", (json_int_t)job->failed_ids.at[i],
-                                        "reason", job->failed_reasons.at[i]));
+        json_array_append_new(list, JSON_FIELDS(JSON_NUMBER("sample", job->failed_ids.at[i]),
+                                                JSON_TEXT("reason", job->failed_reasons.at[i])));
     char *text = json_dumps(list, JSON_COMPACT);
     weir_buf_printf(out, ",\"failures\":%s", text);
     free(text);
@@ -431,12 +426,12 @@ static enum weir_status record_audit(struct run *run, const struct msg_job_is *j
         DB_RUN(run->context->db, Q_run_audited, NULL, err, DB_I64(run->number),
                DB_TEXT(weir_buf_text(&audit)), DB_I64(job->worker_cpu_ns), DB_I64(job->bytes_read),
                DB_I64(job->bytes_sent));
-    return status == WEIR_OK ? run_load(run, err) : status;
+    return status == WEIR_OK ? orchestrator_run_load(run, err) : status;
 }
 
 static void audit_step(void *owner)
 {
-    run_audit(owner);
+    orchestrator_run_audit(owner);
 }
 
 static void on_job_is(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -449,7 +444,7 @@ static void on_job_is(void *owner, const struct weir_reply *reply, const struct 
     }
     const struct msg_job_is *job = reply->message;
     if (strcmp(job->state, "open") == 0) {
-        run_schedule(run, ORCHESTRATOR_POLL_MS, audit_step);
+        orchestrator_run_schedule(run, ORCHESTRATOR_POLL_MS, audit_step);
         return;
     }
     enum weir_status status = record_audit(run, job, &problem);
@@ -462,7 +457,7 @@ static void on_job_is(void *owner, const struct weir_reply *reply, const struct 
     finish(run, NULL);
 }
 
-void run_audit(struct run *run)
+void orchestrator_run_audit(struct run *run)
 {
     run->timer = 0;
     struct msg_job_ask ask = {.job = (uint64_t)run->number};

@@ -15,6 +15,8 @@
 #include "orchestrator/runs/run_watch.h"
 #include "orchestrator/sharing/quotas.h"
 
+#include <sys/queue.h>
+
 enum {
     RUN_DEATHS_MAX = 20
 }; /* of trainers killed by a signal; exits count against training.retries */
@@ -28,7 +30,7 @@ struct runs {
     struct orchestrator_sharing sharing;
     struct arbiter *arbiter; /* of trainers */
     struct run_watch *watch; /* their processes */
-    struct run *first;
+    LIST_HEAD(, run) all;
     bool are_held;           /* an erasure purges what runs left behind: none begins */
     unsigned trainers_alive; /* processes, those included that were told to end */
 };
@@ -45,9 +47,8 @@ struct run_wanted {
     const char *base_model; /* id, or NULL: initial weights */
 };
 
-/* What queries that end in columns cpu_ns, worker_cpu_ns, bytes_read, bytes_sent and GPU time say from `column` on. */
-struct orchestrator_cost orchestrator_run_cost(const struct weir_rows *rows, size_t row,
-                                               int column);
+/* Reads the columns cpu_ns, worker_cpu_ns, bytes_read, bytes_sent and gpu_ns. */
+struct orchestrator_cost orchestrator_run_cost(const struct weir_rows *rows, size_t row);
 
 /* Called once from the loop: with the result (valid during the call), or NULL and why not. */
 typedef void run_done_fn(void *owner, const struct run_result *result,
@@ -58,14 +59,14 @@ typedef void run_done_fn(void *owner, const struct run_result *result,
 enum weir_status orchestrator_run_start(struct runs *runs, const struct run_wanted *wanted,
                                         run_done_fn *done, void *owner,
                                         struct weir_error *err) WEIR_MUST_USE;
-/* Whoever asked is gone; the trainer is ended. */
+/* Drops the runs of an owner that is gone; their trainers are ended. */
 void orchestrator_run_forget(struct runs *runs, const void *owner);
 void orchestrator_runs_free(struct runs *runs);
 /* True while a run has begun and is not over. */
 bool orchestrator_runs_under_way(const struct runs *runs);
 /* Numbers of the runs that have not begun; returns their count. `*ret_numbers` is the caller's to free. */
 size_t orchestrator_runs_waiting(const struct runs *runs, int64_t **ret_numbers);
-/* What pipelines have had of their shares, as runs of former processes tell. */
+/* Charges pipelines with the runs of earlier processes. */
 enum weir_status orchestrator_runs_recall(struct runs *runs, struct weir_error *err) WEIR_MUST_USE;
 
 /* Removes the directory of a run's files. */
@@ -94,7 +95,7 @@ struct run_progress {
 bool orchestrator_run_progress(const struct runs *runs, int64_t pipeline,
                                struct run_progress *ret_progress);
 
-/* What trainers ask and tell: answers run_ask, run_beat, run_done. */
+/* Messages of trainers: answers run_ask, run_beat, run_done. */
 void orchestrator_run_asked(struct runs *runs, struct weir_request *request);
 void orchestrator_run_beats(struct runs *runs, struct weir_request *request);
 void orchestrator_run_finished(struct runs *runs, struct weir_request *request);

@@ -1,4 +1,4 @@
-/* What trainers ask and tell: run_ask, run_beat, run_done. Each may come twice, and from a trainer
+/* Messages of trainers: run_ask, run_beat, run_done. Each may come twice, and from a trainer
  * whose run is over. */
 #include "orchestrator/runs/run_state.h"
 
@@ -19,7 +19,7 @@ static void refuse(struct weir_request *request, enum weir_status status, struct
 void orchestrator_run_asked(struct runs *runs, struct weir_request *request)
 {
     const struct msg_run_ask *ask = request->message;
-    struct run *run = run_find(runs, (int64_t)ask->run);
+    struct run *run = orchestrator_run_find(runs, (int64_t)ask->run);
     struct weir_error err;
     if (run == NULL || run->trained || run->row == NULL) {
         refuse(request,
@@ -28,7 +28,7 @@ void orchestrator_run_asked(struct runs *runs, struct weir_request *request)
         return;
     }
     run->session = ask->session;
-    run_watch_hear(runs->watch, run->number);
+    orchestrator_run_watch_hear(runs->watch, run->number);
     struct msg_run_is answer = {
         .mode = run->mode,
         .pipeline = run->outline.config->name,
@@ -40,7 +40,7 @@ void orchestrator_run_asked(struct runs *runs, struct weir_request *request)
         .directory = run->directory,
         .classes = {.at = run->classes, .count = run->class_count},
         .label_kind = run->label_kind,
-        .outputs = run_outputs(run),
+        .outputs = orchestrator_run_outputs(run),
     };
     weir_rpc_reply(request->server, &request->route, MSG_run_is, &answer, NULL);
 }
@@ -48,10 +48,10 @@ void orchestrator_run_asked(struct runs *runs, struct weir_request *request)
 void orchestrator_run_beats(struct runs *runs, struct weir_request *request)
 {
     const struct msg_run_beat *beat = request->message;
-    struct run *run = run_find(runs, (int64_t)beat->run);
+    struct run *run = orchestrator_run_find(runs, (int64_t)beat->run);
     bool known = run != NULL && run->session == beat->session;
     if (known) {
-        run_watch_hear(runs->watch, run->number);
+        orchestrator_run_watch_hear(runs->watch, run->number);
         run->progress = (struct run_progress){
             .number = run->number,
             .pipeline = run->pipeline,
@@ -63,7 +63,7 @@ void orchestrator_run_beats(struct runs *runs, struct weir_request *request)
             .busy_ns = beat->busy_ns,
             .wait_ns = beat->wait_ns,
         };
-        (void)snprintf(run->progress.stage, sizeof run->progress.stage, "%s", beat->stage);
+        (void)snprintf(run->progress.stage, sizeof(run->progress.stage), "%s", beat->stage);
         if (runs->context->listener.progress != NULL)
             runs->context->listener.progress(runs->context->listener.owner);
     }
@@ -79,14 +79,14 @@ static bool is_over(struct runs *runs, int64_t number)
     if (DB_RUN(runs->context->db, Q_run_get, &rows, &err, DB_I64(number)) != WEIR_OK ||
         weir_rows_count(rows) == 0)
         return false;
-    const char *state = weir_rows_text(rows, 0, 11);
+    const char *state = weir_rows_text(rows, 0, "state");
     return strcmp(state, "trained") == 0 || strcmp(state, "done") == 0;
 }
 
 static enum weir_status record(struct run *run, const struct msg_run_done *done,
                                struct weir_error *err)
 {
-    /* Whoever only uses a model has its fitted state, which stays with the model alone. */
+    /* A run that only uses a model has its fitted state, which stays with the model alone. */
     bool learns = strcmp(run->mode, "train") == 0;
     struct weir_bytes fitted = learns ? done->fitted : weir_bytes_of("");
     enum weir_status status = DB_RUN(
@@ -95,8 +95,8 @@ static enum weir_status record(struct run *run, const struct msg_run_done *done,
         DB_TEXT(done->model), DB_TEXT(done->outputs), DB_BYTES(fitted),
         done->since_first_ns > 0 ? DB_I64(weir_now_wall_us() - done->since_first_ns / 1000)
                                  : DB_NULL,
-        DB_I64(run_bill_ns(run->runs, run->number)));
-    return status == WEIR_OK ? run_load(run, err) : status;
+        DB_I64(orchestrator_run_bill_ns(run->runs, run->number)));
+    return status == WEIR_OK ? orchestrator_run_load(run, err) : status;
 }
 
 /* A trainer hands over files of its own, in the run's directory: no name leads elsewhere. */
@@ -120,7 +120,7 @@ static enum weir_status check_file(const struct run *run, const char *name, stru
 void orchestrator_run_finished(struct runs *runs, struct weir_request *request)
 {
     const struct msg_run_done *done = request->message;
-    struct run *run = run_find(runs, (int64_t)done->run);
+    struct run *run = orchestrator_run_find(runs, (int64_t)done->run);
     struct weir_error err;
     if (run == NULL || run->trained) {
         if (run != NULL || is_over(runs, (int64_t)done->run)) {
@@ -148,15 +148,17 @@ void orchestrator_run_finished(struct runs *runs, struct weir_request *request)
         return;
     }
     run->trained = true;
-    run_watch_leaves(runs->watch, run->number);
+    orchestrator_run_watch_leaves(runs->watch, run->number);
     weir_rpc_reply(request->server, &request->route, MSG_run_noted, NULL, NULL);
-    run_audit(run);
+    orchestrator_run_audit(run);
 }
 
 bool orchestrator_run_progress(const struct runs *runs, int64_t pipeline,
                                struct run_progress *ret_progress)
 {
-    for (const struct run *run = runs->first; run != NULL; run = run->next) {
+    const struct run *run;
+
+    LIST_FOREACH (run, &runs->all, link) {
         if (run->progress.number != 0 && (pipeline == 0 || pipeline == run->pipeline)) {
             *ret_progress = run->progress;
             return true;

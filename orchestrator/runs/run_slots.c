@@ -9,22 +9,22 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { NS_PER_MS = 1000000, RECALLED_MAX = 1000 };
+enum { RECALLED_MAX = 1000 };
 
-/* Whoever is given a slot begins. */
+/* Begins the runs that are given a slot. */
 static void grant_all(struct runs *runs, const struct run *asking)
 {
     int64_t number = 0;
-    while (arbiter_grant(runs->arbiter, weir_now_ms(), &number)) {
-        struct run *run = run_find(runs, number);
+    while (orchestrator_arbiter_grant(runs->arbiter, weir_now_ns(), &number)) {
+        struct run *run = orchestrator_run_find(runs, number);
         if (run == NULL)
-            arbiter_release(runs->arbiter, number, weir_now_ms());
+            orchestrator_arbiter_release(runs->arbiter, number, weir_now_ns());
         else if (run != asking)
-            run_schedule(run, 0, run_begin);
+            orchestrator_run_schedule(run, 0, orchestrator_run_begin);
     }
 }
 
-enum weir_status run_ask_slot(struct run *run, bool *ret_has, struct weir_error *err)
+enum weir_status orchestrator_run_ask_slot(struct run *run, bool *ret_has, struct weir_error *err)
 {
     struct runs *runs = run->runs;
     const struct orchestrator_config *config = run->outline.config;
@@ -36,7 +36,7 @@ enum weir_status run_ask_slot(struct run *run, bool *ret_has, struct weir_error 
         .gpus = config->gpus,
         .is_urgent = strcmp(run->mode, "train") == 0,
     };
-    if (!arbiter_claim(runs->arbiter, &claim))
+    if (!orchestrator_arbiter_claim(runs->arbiter, &claim))
         return weir_fail(
             err, WEIR_INVALID,
             "training.gpus: expected at most %zu of the system file (gpus, and quotas.%s), found "
@@ -45,33 +45,33 @@ enum weir_status run_ask_slot(struct run *run, bool *ret_has, struct weir_error 
                                                                           : runs->sharing.gpus,
             config->name, config->gpus);
     grant_all(runs, run);
-    *ret_has = arbiter_holds(runs->arbiter, run->number);
+    *ret_has = orchestrator_arbiter_holds(runs->arbiter, run->number);
     return WEIR_OK;
 }
 
-int64_t run_bill_ns(struct runs *runs, int64_t number)
+int64_t orchestrator_run_bill_ns(struct runs *runs, int64_t number)
 {
-    return arbiter_bill(runs->arbiter, number, weir_now_ms()) * NS_PER_MS;
+    return orchestrator_arbiter_bill(runs->arbiter, number, weir_now_ns());
 }
 
-/* What it has held for a run that did not come to its end. */
+/* Charges what was held for a run that did not come to its end. */
 static void note_held(struct runs *runs, int64_t number)
 {
     struct weir_error err;
-    int64_t held_ns = run_bill_ns(runs, number);
-    if (held_ns > 0 &&
-        DB_RUN(runs->context->db, Q_run_held, NULL, &err, DB_I64(number), DB_I64(held_ns)))
+    int64_t held_ns = orchestrator_run_bill_ns(runs, number);
+    if (held_ns > 0 && DB_RUN(runs->context->db, Q_run_held, NULL, &err, DB_I64(number),
+                              DB_I64(held_ns)) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "what a run has held is not recorded", "run=%" PRId64 " %s", number,
                  err.text);
 }
 
 /* A run that is over may be asked for again, and be over again, before the process that did it is gone. */
-void run_release_slot(struct runs *runs, int64_t number)
+void orchestrator_run_release_slot(struct runs *runs, int64_t number)
 {
-    if (run_watch_has(runs->watch, number))
+    if (orchestrator_run_watch_has(runs->watch, number))
         return;
     note_held(runs, number);
-    arbiter_release(runs->arbiter, number, weir_now_ms());
+    orchestrator_arbiter_release(runs->arbiter, number, weir_now_ns());
     grant_all(runs, NULL);
 }
 
@@ -82,10 +82,10 @@ enum weir_status orchestrator_runs_recall(struct runs *runs, struct weir_error *
         DB_RUN(runs->context->db, Q_runs_held, &rows, err, DB_I64(RECALLED_MAX));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         const struct orchestrator_quota quota =
-            orchestrator_quota_of(&runs->sharing, weir_rows_text(rows, i, 1));
+            orchestrator_quota_of(&runs->sharing, weir_rows_text(rows, i, "name"));
         const struct arbiter_quota trainers = orchestrator_quota_trainers(&quota);
-        arbiter_recall(runs->arbiter, weir_rows_i64(rows, i, 0), &trainers,
-                       weir_rows_i64(rows, i, 2) / NS_PER_MS);
+        orchestrator_arbiter_recall(runs->arbiter, weir_rows_i64(rows, i, "pipeline"), &trainers,
+                                    weir_rows_i64(rows, i, "held_ns"));
     }
     return status;
 }

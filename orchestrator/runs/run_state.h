@@ -7,7 +7,7 @@
 struct run {
     struct runs *runs;
     struct context *context;
-    struct run *next;
+    LIST_ENTRY(run) link;
     struct weir_rows *row; /* Q_run_get: the texts below are borrowed from it */
     int64_t number;
     int64_t pipeline;
@@ -37,23 +37,24 @@ struct run {
 };
 
 /* Steps, each begun again from the front after trouble that may pass. */
-void run_begin(void *owner);
-void run_audit(struct run *run);
-void run_schedule(struct run *run, int64_t delay_ms, weir_loop_timer_fn *step);
-struct run *run_find(const struct runs *runs, int64_t number);
+void orchestrator_run_begin(void *owner);
+void orchestrator_run_audit(struct run *run);
+void orchestrator_run_schedule(struct run *run, int64_t delay_ms, weir_loop_timer_fn *step);
+struct run *orchestrator_run_find(const struct runs *runs, int64_t number);
 /* Asks the arbiter. False: the run begins again when it is given a slot. INVALID: it never will be. */
-enum weir_status run_ask_slot(struct run *run, bool *ret_has, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_run_ask_slot(struct run *run, bool *ret_has,
+                                           struct weir_error *err) WEIR_MUST_USE;
 /* For how long the run's trainer has held its slot since this was asked last. */
-int64_t run_bill_ns(struct runs *runs, int64_t number);
+int64_t orchestrator_run_bill_ns(struct runs *runs, int64_t number);
 /* The run is over, or begins again later: its slot is free, unless a process of it is there, whose end frees it. */
-void run_release_slot(struct runs *runs, int64_t number);
+void orchestrator_run_release_slot(struct runs *runs, int64_t number);
 /* Reads the row again; what the run points to changes. */
-enum weir_status run_load(struct run *run, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_run_load(struct run *run, struct weir_error *err) WEIR_MUST_USE;
 /* "open", "trained", "done" or "failed". */
-const char *run_row_state(const struct run *run);
+const char *orchestrator_run_row_state(const struct run *run);
 /* The result as the row has it. */
-void run_result_of(const struct run *run, struct run_result *ret_result);
+void orchestrator_run_result_of(const struct run *run, struct run_result *ret_result);
 /* Values that a model of this run predicts per sample. */
-uint32_t run_outputs(const struct run *run);
+uint32_t orchestrator_run_outputs(const struct run *run);
 
 #endif

@@ -13,7 +13,7 @@ struct watched {
     int64_t run;
     int64_t patience_ms;
     int64_t quiet_ms; /* since it was heard, or was done */
-    bool leaves, told;
+    bool leaves, reported;
 };
 
 struct run_watch {
@@ -38,7 +38,7 @@ static void tell_to_end(const struct run_watch *watch, struct watched *watched)
     weir_log(WEIR_LOG_WARN, "trainer is ended", "run=%" PRId64 " because=\"%s for %" PRId64 " s\"",
              watched->run, watched->leaves ? "it is done and has not left" : "it has said nothing",
              watched->quiet_ms / 1000);
-    watched->told = true;
+    watched->reported = true;
     watch->trainers->end(watch->trainers->owner, watched->run);
 }
 
@@ -48,23 +48,23 @@ static void look(void *owner)
     for (size_t i = 0; i < watch->count; i++) {
         struct watched *watched = &watch->of[i];
         watched->quiet_ms += LOOK_MS;
-        if (!watched->told &&
+        if (!watched->reported &&
             watched->quiet_ms >= (watched->leaves ? LEAVES_MS : watched->patience_ms))
             tell_to_end(watch, watched);
     }
 }
 
-struct run_watch *run_watch_new(struct weir_loop *loop,
-                                const struct orchestrator_trainers *trainers)
+struct run_watch *orchestrator_run_watch_new(struct weir_loop *loop,
+                                             const struct orchestrator_trainers *trainers)
 {
-    struct run_watch *watch = weir_calloc(1, sizeof *watch);
+    struct run_watch *watch = weir_calloc(1, sizeof(*watch));
     watch->loop = loop;
     watch->trainers = trainers;
     watch->timer = weir_loop_timer(loop, LOOK_MS, LOOK_MS, look, watch);
     return watch;
 }
 
-void run_watch_free(struct run_watch *watch)
+void orchestrator_run_watch_free(struct run_watch *watch)
 {
     if (watch == NULL)
         return;
@@ -73,44 +73,44 @@ void run_watch_free(struct run_watch *watch)
     free(watch);
 }
 
-void run_watch_begin(struct run_watch *watch, int64_t run, int64_t patience_ms)
+void orchestrator_run_watch_begin(struct run_watch *watch, int64_t run, int64_t patience_ms)
 {
-    watch->of = weir_grow(watch->of, watch->count, &watch->capacity, sizeof *watch->of);
+    watch->of = weir_grow(watch->of, watch->count, &watch->capacity, sizeof(*watch->of));
     watch->of[watch->count++] = (struct watched){.run = run, .patience_ms = patience_ms};
 }
 
-bool run_watch_has(const struct run_watch *watch, int64_t run)
+bool orchestrator_run_watch_has(const struct run_watch *watch, int64_t run)
 {
     return find(watch, run) != NULL;
 }
 
-void run_watch_hear(struct run_watch *watch, int64_t run)
+void orchestrator_run_watch_hear(struct run_watch *watch, int64_t run)
 {
     struct watched *watched = find(watch, run);
     if (watched != NULL && !watched->leaves)
         watched->quiet_ms = 0;
 }
 
-void run_watch_leaves(struct run_watch *watch, int64_t run)
+void orchestrator_run_watch_leaves(struct run_watch *watch, int64_t run)
 {
-    run_watch_hear(watch, run);
+    orchestrator_run_watch_hear(watch, run);
     struct watched *watched = find(watch, run);
     if (watched != NULL)
         watched->leaves = true;
 }
 
-int64_t run_watch_end(struct run_watch *watch, int64_t run)
+int64_t orchestrator_run_watch_end(struct run_watch *watch, int64_t run)
 {
     struct watched *watched = find(watch, run);
     if (watched == NULL)
         return 0;
-    int64_t silent_ms = watched->told && !watched->leaves ? watched->quiet_ms : 0;
+    int64_t silent_ms = watched->reported && !watched->leaves ? watched->quiet_ms : 0;
     *watched = watch->of[--watch->count];
     return silent_ms;
 }
 
-void run_watch_each(const struct run_watch *watch, void (*each)(void *owner, int64_t run),
-                    void *owner)
+void orchestrator_run_watch_each(const struct run_watch *watch,
+                                 void (*each)(void *owner, int64_t run), void *owner)
 {
     for (size_t i = 0; i < watch->count; i++)
         each(owner, watch->of[i].run);

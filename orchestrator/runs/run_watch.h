@@ -7,7 +7,7 @@
 
 #include "core/loop/loop.h"
 
-/* How a trainer's process is started and ended; main.c backs it with the platform, tests with a script. */
+/* Starting and ending of trainer processes; main.c backs it with the platform, tests with a script. */
 struct orchestrator_trainers {
     void *owner;
     /* `gpus`: the slots that are its own, a bit each. `base`: file of the model it starts from; NULL: none. */
@@ -19,23 +19,23 @@ struct orchestrator_trainers {
 struct run_watch;
 
 /* Both outlive it. */
-struct run_watch *run_watch_new(struct weir_loop *loop,
-                                const struct orchestrator_trainers *trainers);
-void run_watch_free(struct run_watch *watch);
+struct run_watch *orchestrator_run_watch_new(struct weir_loop *loop,
+                                             const struct orchestrator_trainers *trainers);
+void orchestrator_run_watch_free(struct run_watch *watch);
 
 /* A process was started for the run. */
-void run_watch_begin(struct run_watch *watch, int64_t run, int64_t patience_ms);
-/* True between that and run_watch_end(). */
-bool run_watch_has(const struct run_watch *watch, int64_t run);
-/* It has said something. Runs without a process are fine, here and below. */
-void run_watch_hear(struct run_watch *watch, int64_t run);
-/* It has nothing left to do. */
-void run_watch_leaves(struct run_watch *watch, int64_t run);
+void orchestrator_run_watch_begin(struct run_watch *watch, int64_t run, int64_t patience_ms);
+/* True between that and orchestrator_run_watch_end(). */
+bool orchestrator_run_watch_has(const struct run_watch *watch, int64_t run);
+/* Notes that the run has said something. Runs without a process are fine, here and below. */
+void orchestrator_run_watch_hear(struct run_watch *watch, int64_t run);
+/* Notes that the run has nothing left to do. */
+void orchestrator_run_watch_leaves(struct run_watch *watch, int64_t run);
 /* The process is gone. For how long it had said nothing when it was told to end for that; 0: it was not. */
-int64_t run_watch_end(struct run_watch *watch, int64_t run);
+int64_t orchestrator_run_watch_end(struct run_watch *watch, int64_t run);
 
 /* Calls `each` for every process. */
-void run_watch_each(const struct run_watch *watch, void (*each)(void *owner, int64_t run),
-                    void *owner);
+void orchestrator_run_watch_each(const struct run_watch *watch,
+                                 void (*each)(void *owner, int64_t run), void *owner);
 
 #endif

@@ -112,7 +112,7 @@ static void model_dropped(const json_t *event, struct weir_buf *out)
     weir_buf_printf(out, "  dropped %s", text_of(event, "model"));
 }
 
-/* Of a year with more than four digits: that side is without end. */
+/* False for a year with more than four digits: that side is without end. */
 static bool is_day(const char *time)
 {
     return strlen(time) >= DAY_TEXT && time[0] != '-' && time[4] == '-';
@@ -268,7 +268,7 @@ static const struct {
     {"error", error},
 };
 
-void screen_line_of(const json_t *event, struct weir_buf *out)
+void orchestrator_screen_line_of(const json_t *event, struct weir_buf *out)
 {
     for (size_t i = 0; i < WEIR_COUNT(LINES); i++) {
         if (strcmp(LINES[i].event, text_of(event, "event")) == 0) {

@@ -7,6 +7,6 @@
 #include <jansson.h>
 
 /* Appends the line of an event without its end; nothing for an event that people need not see. */
-void screen_line_of(const json_t *event, struct weir_buf *out);
+void orchestrator_screen_line_of(const json_t *event, struct weir_buf *out);
 
 #endif

@@ -11,13 +11,13 @@
 
 enum { TERMINAL_PIECE_BYTES = 256 };
 
-void output_init(struct output *output, int fd, bool json)
+void orchestrator_output_init(struct output *output, int fd, bool json)
 {
     *output = (struct output){
         .fd = fd, .json = json, .piece_bytes = isatty(fd) == 1 ? TERMINAL_PIECE_BYTES : PIPE_BUF};
 }
 
-void output_fini(struct output *output)
+void orchestrator_output_fini(struct output *output)
 {
     weir_buf_fini(&output->waiting);
 }
@@ -61,7 +61,7 @@ static bool is_empty(const struct output *output)
     return output->sent == output->waiting.size;
 }
 
-bool output_flush(struct output *output)
+bool orchestrator_output_flush(struct output *output)
 {
     while (!is_empty(output) && is_writable(output, 0))
         write_piece(output);
@@ -70,7 +70,7 @@ bool output_flush(struct output *output)
     return is_empty(output);
 }
 
-void output_end(struct output *output, int patience_ms)
+void orchestrator_output_end(struct output *output, int patience_ms)
 {
     while (!is_empty(output) && is_writable(output, patience_ms))
         write_piece(output);
@@ -97,11 +97,11 @@ static void make_room(struct output *output)
     output->sent = 0;
 }
 
-void output_put(struct output *output, struct weir_bytes text)
+void orchestrator_output_put(struct output *output, struct weir_bytes text)
 {
     if (output->fd < 0)
         return;
-    (void)output_flush(output);
+    (void)orchestrator_output_flush(output);
     make_room(output);
     size_t waiting = output->waiting.size - output->sent;
     /* Once lines are lost, half of the room has to be free: the gaps are few and told of. */
@@ -113,5 +113,5 @@ void output_put(struct output *output, struct weir_bytes text)
     if (output->dropped > 0)
         tell_dropped(output);
     weir_buf_append(&output->waiting, text.at, text.size);
-    (void)output_flush(output);
+    (void)orchestrator_output_flush(output);
 }

@@ -1,5 +1,5 @@
 /* Lines for a descriptor that perhaps nobody reads. What does not go out at once waits, in bounded memory; beyond that
- * whole lines are dropped, and a line in their place says how many. Only output_end() waits. */
+ * whole lines are dropped, and a line in their place says how many. Only orchestrator_output_end() waits. */
 #ifndef ORCHESTRATOR_SCREEN_OUTPUT_H
 #define ORCHESTRATOR_SCREEN_OUTPUT_H
 
@@ -16,13 +16,13 @@ struct output {
     uint64_t dropped; /* lines since the last one that was taken */
 };
 
-void output_init(struct output *output, int fd, bool json);
-void output_fini(struct output *output);
+void orchestrator_output_init(struct output *output, int fd, bool json);
+void orchestrator_output_fini(struct output *output);
 /* `text` is whole lines, or something between two lines that a terminal understands. */
-void output_put(struct output *output, struct weir_bytes text);
+void orchestrator_output_put(struct output *output, struct weir_bytes text);
 /* Writes what goes without waiting. True when nothing waits any longer. */
-bool output_flush(struct output *output);
+bool orchestrator_output_flush(struct output *output);
 /* Writes the rest; gives up when the reader takes nothing for so long. */
-void output_end(struct output *output, int patience_ms);
+void orchestrator_output_end(struct output *output, int patience_ms);
 
 #endif

@@ -2,6 +2,7 @@
 #include "orchestrator/screen/screen.h"
 
 #include "orchestrator/screen/lines.h"
+#include "orchestrator/values/json_object.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,46 +10,46 @@
 
 enum { REDRAW_MS = 100, BAR_CELLS = 30, END_PATIENCE_MS = 5000 };
 
-void screen_init(struct screen *screen, bool json)
+void orchestrator_screen_init(struct screen *screen, bool json)
 {
     *screen = (struct screen){.json = json, .terminal = !json && isatty(STDOUT_FILENO) == 1};
-    output_init(&screen->out, STDOUT_FILENO, json);
-    output_init(&screen->err, STDERR_FILENO, false);
+    orchestrator_output_init(&screen->out, STDOUT_FILENO, json);
+    orchestrator_output_init(&screen->err, STDERR_FILENO, false);
 }
 
-void screen_end(struct screen *screen)
+void orchestrator_screen_end(struct screen *screen)
 {
-    screen_clear(screen);
-    output_end(&screen->out, END_PATIENCE_MS);
-    output_end(&screen->err, END_PATIENCE_MS);
-    output_fini(&screen->out);
-    output_fini(&screen->err);
+    orchestrator_screen_clear(screen);
+    orchestrator_output_end(&screen->out, END_PATIENCE_MS);
+    orchestrator_output_end(&screen->err, END_PATIENCE_MS);
+    orchestrator_output_fini(&screen->out);
+    orchestrator_output_fini(&screen->err);
 }
 
-bool screen_flush(struct screen *screen)
+bool orchestrator_screen_flush(struct screen *screen)
 {
-    bool is_out = output_flush(&screen->out);
-    return output_flush(&screen->err) && is_out;
+    bool is_out = orchestrator_output_flush(&screen->out);
+    return orchestrator_output_flush(&screen->err) && is_out;
 }
 
-void screen_clear(struct screen *screen)
+void orchestrator_screen_clear(struct screen *screen)
 {
     WEIR_AUTO_BUF text = {0};
     for (; screen->block_lines > 0; screen->block_lines--)
         weir_buf_append_text(&text, "\033[1A\033[2K");
     if (text.size > 0)
-        output_put(&screen->out, weir_buf_view(&text));
+        orchestrator_output_put(&screen->out, weir_buf_view(&text));
 }
 
 static void put_line(struct screen *screen, const char *text)
 {
     WEIR_AUTO_BUF line = {0};
-    screen_clear(screen);
+    orchestrator_screen_clear(screen);
     weir_buf_printf(&line, "%s\n", text);
-    output_put(&screen->out, weir_buf_view(&line));
+    orchestrator_output_put(&screen->out, weir_buf_view(&line));
 }
 
-void screen_event(struct screen *screen, const char *json)
+void orchestrator_screen_event(struct screen *screen, const char *json)
 {
     if (screen->json) {
         put_line(screen, json);
@@ -56,7 +57,7 @@ void screen_event(struct screen *screen, const char *json)
     }
     WEIR_AUTO_BUF line = {0};
     json_t *event = json_loads(json, 0, NULL);
-    screen_line_of(event, &line);
+    orchestrator_screen_line_of(event, &line);
     json_decref(event);
     if (line.size > 0)
         put_line(screen, weir_buf_text(&line));
@@ -81,41 +82,43 @@ static void draw(struct screen *screen, const struct run_progress *progress)
                     progress->loss, seconds > 0 ? (double)progress->samples / seconds : 0,
                     seconds > 0 ? 100 * (double)progress->wait_ns / 1e9 / seconds : 0,
                     progress->stage[0] != '\0' ? ", limited by " : "", progress->stage);
-    output_put(&screen->out, weir_buf_view(&text));
+    orchestrator_output_put(&screen->out, weir_buf_view(&text));
     screen->block_lines = 2;
 }
 
-void screen_progress(struct screen *screen, const struct run_progress *progress, int64_t now_ms)
+void orchestrator_screen_progress(struct screen *screen, const struct run_progress *progress,
+                                  int64_t now_ms)
 {
-    if (!screen->terminal || now_ms - screen->drawn_ms < REDRAW_MS || !screen_flush(screen))
+    if (!screen->terminal || now_ms - screen->drawn_ms < REDRAW_MS ||
+        !orchestrator_screen_flush(screen))
         return;
     screen->drawn_ms = now_ms;
-    screen_clear(screen);
+    orchestrator_screen_clear(screen);
     draw(screen, progress);
 }
 
-void screen_say(struct screen *screen, const char *text)
+void orchestrator_screen_say(struct screen *screen, const char *text)
 {
     if (!screen->json)
         put_line(screen, text);
 }
 
-void screen_complain(struct screen *screen, const char *text)
+void orchestrator_screen_complain(struct screen *screen, const char *text)
 {
     WEIR_AUTO_BUF line = {0};
-    screen_clear(screen);
+    orchestrator_screen_clear(screen);
     weir_buf_printf(&line, "%s\n", text);
-    output_put(&screen->err, weir_buf_view(&line));
+    orchestrator_output_put(&screen->err, weir_buf_view(&line));
 }
 
-void screen_fail(struct screen *screen, const char *text)
+void orchestrator_screen_fail(struct screen *screen, const char *text)
 {
     if (screen->json) {
-        json_t *event = json_pack("{ss,ss}", "event", "error", "error", text);
+        json_t *event = JSON_FIELDS(JSON_TEXT("event", "error"), JSON_TEXT("error", text));
         char *line = json_dumps(event, JSON_COMPACT | JSON_PRESERVE_ORDER);
         put_line(screen, line == NULL ? "{\"event\":\"error\"}" : line);
         free(line);
         json_decref(event);
     }
-    screen_complain(screen, text);
+    orchestrator_screen_complain(screen, text);
 }

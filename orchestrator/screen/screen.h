@@ -1,4 +1,4 @@
-/* What `orchestrator run` shows: events as NDJSON, as plain lines, or, on a terminal, as lines above a block that is
+/* The output of `orchestrator run`: events as NDJSON, as plain lines, or, on a terminal, as lines above a block that is
  * drawn again while a trainer works. */
 #ifndef ORCHESTRATOR_SCREEN_SCREEN_H
 #define ORCHESTRATOR_SCREEN_SCREEN_H
@@ -15,22 +15,23 @@ struct screen {
     struct output out, err; /* stdout and stderr */
 };
 
-void screen_init(struct screen *screen, bool json);
+void orchestrator_screen_init(struct screen *screen, bool json);
 /* Waits until everything is read, or nothing has been for some seconds. */
-void screen_end(struct screen *screen);
+void orchestrator_screen_end(struct screen *screen);
 /* Writes what waits for its reader, as far as it goes without waiting. True when nothing waits any longer. */
-bool screen_flush(struct screen *screen);
+bool orchestrator_screen_flush(struct screen *screen);
 /* One committed event, a line of JSON. */
-void screen_event(struct screen *screen, const char *json);
-/* Draws the block anew, at most ten times a second. */
-void screen_progress(struct screen *screen, const struct run_progress *progress, int64_t now_ms);
+void orchestrator_screen_event(struct screen *screen, const char *json);
+/* Draws the block again, at most ten times a second. */
+void orchestrator_screen_progress(struct screen *screen, const struct run_progress *progress,
+                                  int64_t now_ms);
 /* Takes the block away. */
-void screen_clear(struct screen *screen);
+void orchestrator_screen_clear(struct screen *screen);
 /* One line for people; nothing with --json. */
-void screen_say(struct screen *screen, const char *text);
+void orchestrator_screen_say(struct screen *screen, const char *text);
 /* A line on stderr. */
-void screen_complain(struct screen *screen, const char *text);
+void orchestrator_screen_complain(struct screen *screen, const char *text);
 /* A failure: on stderr, and as an `error` event with --json. */
-void screen_fail(struct screen *screen, const char *text);
+void orchestrator_screen_fail(struct screen *screen, const char *text);
 
 #endif

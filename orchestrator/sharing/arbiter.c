@@ -6,15 +6,15 @@
 
 #include <stdlib.h>
 
-enum { FIRST_CHARGE_MS = 1000 }; /* of a pipeline of which no run is over yet */
+enum { FIRST_CHARGE_NS = 1000000000 }; /* of a pipeline of which no run is over yet */
 
-/* Virtual time is milliseconds of one slot, divided by the share. */
+/* Virtual time is nanoseconds of one slot, divided by the share. */
 struct account {
     int64_t pipeline;
     struct arbiter_quota quota;
     size_t holds, gpus;
     double finish; /* of what it was granted */
-    int64_t last_ms;
+    int64_t last_ns;
 };
 
 struct claim {
@@ -22,7 +22,7 @@ struct claim {
     size_t account;
     bool is_granted;
     uint64_t gpus; /* held, a bit each */
-    int64_t since_ms, charged_ms, billed_ms;
+    int64_t since_ns, charged_ns, billed_ns;
 };
 
 struct arbiter {
@@ -36,17 +36,17 @@ struct arbiter {
     size_t account_count;
 };
 
-struct arbiter *arbiter_new(size_t trainers, size_t gpus)
+struct arbiter *orchestrator_arbiter_new(size_t trainers, size_t gpus)
 {
-    struct arbiter *arbiter = weir_calloc(1, sizeof *arbiter);
-    weir_require(gpus <= ARBITER_GPUS_MAX); /* the bound of `gpus` in the system file */
+    struct arbiter *arbiter = weir_calloc(1, sizeof(*arbiter));
+    weir_require(gpus <= CFG_GPUS_MAX); /* the bound of `gpus` in the system file */
     arbiter->slots = trainers;
     arbiter->gpu_count = gpus;
-    arbiter->gpus_free = gpus == ARBITER_GPUS_MAX ? UINT64_MAX : (UINT64_C(1) << gpus) - 1;
+    arbiter->gpus_free = gpus == CFG_GPUS_MAX ? UINT64_MAX : (UINT64_C(1) << gpus) - 1;
     return arbiter;
 }
 
-void arbiter_free(struct arbiter *arbiter)
+void orchestrator_arbiter_free(struct arbiter *arbiter)
 {
     if (arbiter == NULL)
         return;
@@ -61,9 +61,9 @@ static size_t find_account(struct arbiter *arbiter, int64_t pipeline)
         if (arbiter->accounts[i].pipeline == pipeline)
             return i;
     arbiter->accounts =
-        weir_realloc(arbiter->accounts, arbiter->account_count + 1, sizeof *arbiter->accounts);
+        weir_realloc(arbiter->accounts, arbiter->account_count + 1, sizeof(*arbiter->accounts));
     arbiter->accounts[arbiter->account_count] =
-        (struct account){.pipeline = pipeline, .last_ms = FIRST_CHARGE_MS};
+        (struct account){.pipeline = pipeline, .last_ns = FIRST_CHARGE_NS};
     return arbiter->account_count++;
 }
 
@@ -80,17 +80,17 @@ static double start_of(const struct arbiter *arbiter, const struct account *acco
     return account->finish > arbiter->now ? account->finish : arbiter->now;
 }
 
-void arbiter_recall(struct arbiter *arbiter, int64_t pipeline, const struct arbiter_quota *quota,
-                    int64_t held_ms)
+void orchestrator_arbiter_recall(struct arbiter *arbiter, int64_t pipeline,
+                                 const struct arbiter_quota *quota, int64_t held_ns)
 {
     size_t index = find_account(arbiter, pipeline); /* which may move them */
     struct account *account = &arbiter->accounts[index];
     arbiter->now = start_of(arbiter, account);
-    account->finish = arbiter->now + (double)held_ms / quota->share;
-    account->last_ms = held_ms;
+    account->finish = arbiter->now + (double)held_ns / quota->share;
+    account->last_ns = held_ns;
 }
 
-bool arbiter_claim(struct arbiter *arbiter, const struct arbiter_claim *claim)
+bool orchestrator_arbiter_claim(struct arbiter *arbiter, const struct arbiter_claim *claim)
 {
     if (claim->gpus > arbiter->gpu_count ||
         (claim->quota.gpus > 0 && claim->gpus > claim->quota.gpus))
@@ -99,11 +99,8 @@ bool arbiter_claim(struct arbiter *arbiter, const struct arbiter_claim *claim)
         return true;
     size_t account = find_account(arbiter, claim->pipeline);
     arbiter->accounts[account].quota = claim->quota;
-    if (arbiter->claim_count == arbiter->claim_capacity) {
-        arbiter->claim_capacity = arbiter->claim_capacity == 0 ? 16 : 2 * arbiter->claim_capacity;
-        arbiter->claims =
-            weir_realloc(arbiter->claims, arbiter->claim_capacity, sizeof *arbiter->claims);
-    }
+    arbiter->claims = weir_grow(arbiter->claims, arbiter->claim_count, &arbiter->claim_capacity,
+                                sizeof(*arbiter->claims));
     arbiter->claims[arbiter->claim_count++] = (struct claim){.wants = *claim, .account = account};
     return true;
 }
@@ -149,7 +146,7 @@ static uint64_t take_gpus(struct arbiter *arbiter, size_t count)
     return taken;
 }
 
-bool arbiter_grant(struct arbiter *arbiter, int64_t now_ms, int64_t *ret_run)
+bool orchestrator_arbiter_grant(struct arbiter *arbiter, int64_t now_ns, int64_t *ret_run)
 {
     if (arbiter->slots > 0 && arbiter->busy >= arbiter->slots)
         return false;
@@ -162,9 +159,9 @@ bool arbiter_grant(struct arbiter *arbiter, int64_t now_ms, int64_t *ret_run)
     arbiter->now = start_of(arbiter, account);
     next->is_granted = true;
     next->gpus = take_gpus(arbiter, next->wants.gpus);
-    next->since_ms = next->billed_ms = now_ms;
-    next->charged_ms = account->last_ms;
-    account->finish = arbiter->now + (double)next->charged_ms / account->quota.share;
+    next->since_ns = next->billed_ns = now_ns;
+    next->charged_ns = account->last_ns;
+    account->finish = arbiter->now + (double)next->charged_ns / account->quota.share;
     account->holds++;
     account->gpus += next->wants.gpus;
     arbiter->busy++;
@@ -172,38 +169,38 @@ bool arbiter_grant(struct arbiter *arbiter, int64_t now_ms, int64_t *ret_run)
     return true;
 }
 
-bool arbiter_holds(const struct arbiter *arbiter, int64_t run)
+bool orchestrator_arbiter_holds(const struct arbiter *arbiter, int64_t run)
 {
     const struct claim *claim = find_claim(arbiter, run);
     return claim != NULL && claim->is_granted;
 }
 
-uint64_t arbiter_gpus(const struct arbiter *arbiter, int64_t run)
+uint64_t orchestrator_arbiter_gpus(const struct arbiter *arbiter, int64_t run)
 {
     const struct claim *claim = find_claim(arbiter, run);
     return claim == NULL ? 0 : claim->gpus;
 }
 
-int64_t arbiter_bill(struct arbiter *arbiter, int64_t run, int64_t now_ms)
+int64_t orchestrator_arbiter_bill(struct arbiter *arbiter, int64_t run, int64_t now_ns)
 {
     struct claim *claim = find_claim(arbiter, run);
     if (claim == NULL || !claim->is_granted)
         return 0;
-    int64_t held_ms = now_ms - claim->billed_ms;
-    claim->billed_ms = now_ms;
-    return held_ms;
+    int64_t held_ns = now_ns - claim->billed_ns;
+    claim->billed_ns = now_ns;
+    return held_ns;
 }
 
-void arbiter_release(struct arbiter *arbiter, int64_t run, int64_t now_ms)
+void orchestrator_arbiter_release(struct arbiter *arbiter, int64_t run, int64_t now_ns)
 {
     struct claim *claim = find_claim(arbiter, run);
     if (claim == NULL)
         return;
     if (claim->is_granted) {
         struct account *account = &arbiter->accounts[claim->account];
-        int64_t took_ms = now_ms - claim->since_ms;
-        account->finish += (double)(took_ms - claim->charged_ms) / account->quota.share;
-        account->last_ms = took_ms;
+        int64_t took_ns = now_ns - claim->since_ns;
+        account->finish += (double)(took_ns - claim->charged_ns) / account->quota.share;
+        account->last_ns = took_ns;
         account->holds--;
         account->gpus -= claim->wants.gpus;
         arbiter->gpus_free |= claim->gpus;
@@ -215,7 +212,7 @@ void arbiter_release(struct arbiter *arbiter, int64_t run, int64_t now_ms)
         arbiter->claims[i] = arbiter->claims[i + 1];
 }
 
-struct arbiter_view arbiter_look(const struct arbiter *arbiter)
+struct arbiter_view orchestrator_arbiter_look(const struct arbiter *arbiter)
 {
     return (struct arbiter_view){.slots = arbiter->slots,
                                  .busy = arbiter->busy,

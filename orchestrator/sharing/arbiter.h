@@ -1,10 +1,12 @@
-/* Who trains next, where several pipelines share trainers. Start-time fair queueing (Goyal, Vin,
+/* The order of runs where several pipelines share trainers. Start-time fair queueing (Goyal, Vin,
  * Cheng: SIGCOMM 1996): the time that a pipeline has had, divided by its share, is its place in
  * line. One that was idle does not make up for that; one that asks for more than its share waits,
  * and none waits for ever. How long a run takes is known when it is over: it is charged as the one
  * before, and corrected then. Pure: time is handed in. */
 #ifndef ORCHESTRATOR_SHARING_ARBITER_H
 #define ORCHESTRATOR_SHARING_ARBITER_H
+
+#include "core/config/sections.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,7 +18,7 @@ struct arbiter_quota {
     uint64_t gpus;     /* the same */
 };
 
-/* What a run wants. Among those of its pipeline the urgent ones come first, then whoever asked first. */
+/* The claim of a run. Among those of its pipeline the urgent ones come first, then the oldest. */
 struct arbiter_claim {
     int64_t run, pipeline;
     struct arbiter_quota quota;
@@ -24,36 +26,34 @@ struct arbiter_claim {
     bool is_urgent;
 };
 
-enum { ARBITER_GPUS_MAX = 64 };
-
 struct arbiter;
 
-/* `trainers`: at once; 0: no bound. `gpus`: at most ARBITER_GPUS_MAX. */
-struct arbiter *arbiter_new(size_t trainers, size_t gpus);
-void arbiter_free(struct arbiter *arbiter);
+/* `trainers`: at once; 0: no bound. `gpus`: at most CFG_GPUS_MAX. */
+struct arbiter *orchestrator_arbiter_new(size_t trainers, size_t gpus);
+void orchestrator_arbiter_free(struct arbiter *arbiter);
 
 /* A run of a former process: a pipeline that is known goes on from what it has had. In the order in
  * which they began. */
-void arbiter_recall(struct arbiter *arbiter, int64_t pipeline, const struct arbiter_quota *quota,
-                    int64_t held_ms);
+void orchestrator_arbiter_recall(struct arbiter *arbiter, int64_t pipeline,
+                                 const struct arbiter_quota *quota, int64_t held_ns);
 
 /* False: there are not so many GPUs, or not for this pipeline. A claim that is there already stays as it is. */
-bool arbiter_claim(struct arbiter *arbiter, const struct arbiter_claim *claim);
+bool orchestrator_arbiter_claim(struct arbiter *arbiter, const struct arbiter_claim *claim);
 /* Gives the next claim its slot. False: there is none to give, or nobody may have it. Who comes
  * next and finds too few GPUs is waited for: nobody who wants one is given it before. */
-bool arbiter_grant(struct arbiter *arbiter, int64_t now_ms, int64_t *ret_run);
-bool arbiter_holds(const struct arbiter *arbiter, int64_t run);
+bool orchestrator_arbiter_grant(struct arbiter *arbiter, int64_t now_ns, int64_t *ret_run);
+bool orchestrator_arbiter_holds(const struct arbiter *arbiter, int64_t run);
 /* Which GPUs it holds, a bit each. */
-uint64_t arbiter_gpus(const struct arbiter *arbiter, int64_t run);
+uint64_t orchestrator_arbiter_gpus(const struct arbiter *arbiter, int64_t run);
 /* For how long it has held its slot and was not asked so before; 0: it holds none. */
-int64_t arbiter_bill(struct arbiter *arbiter, int64_t run, int64_t now_ms);
+int64_t orchestrator_arbiter_bill(struct arbiter *arbiter, int64_t run, int64_t now_ns);
 /* The slot is free again, or the claim is withdrawn; unknown runs are fine. */
-void arbiter_release(struct arbiter *arbiter, int64_t run, int64_t now_ms);
+void orchestrator_arbiter_release(struct arbiter *arbiter, int64_t run, int64_t now_ns);
 
 struct arbiter_view {
     size_t slots, busy, waiting;
     size_t gpus, gpus_busy;
 };
-struct arbiter_view arbiter_look(const struct arbiter *arbiter);
+struct arbiter_view orchestrator_arbiter_look(const struct arbiter *arbiter);
 
 #endif

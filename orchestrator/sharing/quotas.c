@@ -8,7 +8,7 @@ static const struct cfg_key KEYS[] = {
             "of trainer time and of worker time, against the shares of the others that want any"),
     CFG_U64(struct orchestrator_quota, trainers, .fallback = "0", .max = 1000,
             .doc = "at once; 0: as many as there are"),
-    CFG_U64(struct orchestrator_quota, gpus, .fallback = "0", .max = ARBITER_GPUS_MAX,
+    CFG_U64(struct orchestrator_quota, gpus, .fallback = "0", .max = CFG_GPUS_MAX,
             .doc = "the same"),
     CFG_U64(struct orchestrator_quota, workers, .fallback = "0", .max = 1000,
             .doc =

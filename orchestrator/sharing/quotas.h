@@ -20,10 +20,10 @@ struct orchestrator_sharing {
 /* INVALID with a place. */
 enum weir_status orchestrator_quotas_check(const struct weir_yaml_node *quotas,
                                            struct weir_error *err) WEIR_MUST_USE;
-/* Of the pipeline of that name, or what `default` says, or a share of 1. */
+/* Returns the quota of the pipeline of that name, or of `default`, or a share of 1. */
 struct orchestrator_quota orchestrator_quota_of(const struct orchestrator_sharing *sharing,
                                                 const char *pipeline);
-/* Of its trainers. */
+/* Returns the part of a quota that concerns trainers. */
 struct arbiter_quota orchestrator_quota_trainers(const struct orchestrator_quota *quota);
 /* Appends the reference page. */
 void orchestrator_quotas_describe(struct weir_buf *out);

@@ -1,5 +1,6 @@
 /* datasets: storage's accounting of every dataset, asked one after the other. */
 #include "orchestrator/topics/topic.h"
+#include "orchestrator/values/json_object.h"
 
 static void ask_next(struct topic_call *call, uint64_t after);
 
@@ -13,10 +14,10 @@ static json_t *strings_json(struct weir_strs texts)
 
 static json_t *dataset_json(const struct msg_dataset_is *dataset)
 {
-    json_t *json = json_pack("{ss,sI,ss,sb,sI,sI}", "dataset", dataset->name, "number",
-                             (json_int_t)dataset->dataset, "format", dataset->format, "scanned",
-                             dataset->scanned, "sequence", (json_int_t)dataset->sequence, "bytes",
-                             (json_int_t)dataset->bytes);
+    json_t *json = JSON_FIELDS(
+        JSON_TEXT("dataset", dataset->name), JSON_NUMBER("number", dataset->dataset),
+        JSON_TEXT("format", dataset->format), JSON_FLAG("scanned", dataset->scanned),
+        JSON_NUMBER("sequence", dataset->sequence), JSON_NUMBER("bytes", dataset->bytes));
     const struct {
         const char *name;
         uint64_t count;
@@ -39,9 +40,10 @@ static void on_dataset(void *owner, const struct weir_reply *reply, const struct
     struct topic_call *call = owner;
     const struct msg_dataset_is *dataset = reply == NULL ? NULL : reply->message;
     if (reply == NULL && err->status != WEIR_NOT_FOUND) {
-        topic_refuse(call, err);
+        orchestrator_topic_refuse(call, err);
     } else if (reply == NULL || dataset->dataset == 0) {
-        topic_answer(call, json_pack("{sO}", "datasets", call->collected));
+        orchestrator_topic_answer(call,
+                                  JSON_FIELDS(JSON_NEW("datasets", json_incref(call->collected))));
     } else {
         json_array_append_new(call->collected, dataset_json(dataset));
         ask_next(call, dataset->dataset);
@@ -55,7 +57,7 @@ static void ask_next(struct topic_call *call, uint64_t after)
                   call);
 }
 
-void topic_datasets(struct topic_call *call)
+void orchestrator_topic_datasets(struct topic_call *call)
 {
     call->collected = json_array();
     ask_next(call, 0);

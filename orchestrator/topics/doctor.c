@@ -5,6 +5,7 @@
 #include "orchestrator/models/content.h"
 #include "orchestrator/topics/finding.h"
 #include "orchestrator/topics/topic.h"
+#include "orchestrator/values/json_object.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +16,7 @@ static const char *const VERDICTS[] = {"fine", "note", "wrong"};
 
 static void add(json_t *findings, const char *dataset, const struct finding *finding)
 {
-    finding_add(findings, "dataset", json_string(dataset), finding);
+    orchestrator_finding_add(findings, "dataset", json_string(dataset), finding);
 }
 
 /* ---- models ---- */
@@ -79,12 +80,12 @@ static enum weir_status check_run_sets(struct topics *topics, json_t *findings,
     enum weir_status status = DB_RUN(topics->context->db, Q_run_open_sets, &rows, err);
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         WEIR_AUTO_FREE char *path =
-            orchestrator_path(topics->context, ".", weir_rows_text(rows, i, 1));
+            orchestrator_path(topics->context, ".", weir_rows_text(rows, i, "set_path"));
         if (access(path, F_OK) == 0)
             continue;
         WEIR_AUTO_FREE char *found = weir_format("%s: %s", path, strerror(errno));
         WEIR_AUTO_FREE char *expected =
-            weir_format("the set of run %s, which is open", weir_rows_text(rows, i, 0));
+            weir_format("the set of run %s, which is open", weir_rows_text(rows, i, "run"));
         add(findings, "",
             &(struct finding){"sets", "wrong", found, expected,
                               "restore the file from a backup, or stop the pipeline"});
@@ -94,20 +95,17 @@ static enum weir_status check_run_sets(struct topics *topics, json_t *findings,
 
 /* ---- receipts ---- */
 
-/* Columns of Q_receipts_written. */
-enum { COL_NUMBER, COL_HASH };
-
 /* Deep, the file is read: its hash is in the database. */
 static enum weir_status check_receipt(const struct topics *topics, int64_t number, const char *hash,
                                       bool is_deep, struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *path = topic_receipt_path(topics, number);
+    WEIR_AUTO_FREE char *path = orchestrator_topic_receipt_path(topics, number);
     struct receipt_claims claims;
     if (!is_deep)
         return access(path, F_OK) == 0
                    ? WEIR_OK
                    : weir_fail(err, WEIR_NOT_FOUND, "%s: %s", path, strerror(errno));
-    enum weir_status status = topic_receipt_load(topics, number, &claims, err);
+    enum weir_status status = orchestrator_topic_receipt_load(topics, number, &claims, err);
     return status != WEIR_OK || strcmp(claims.hash, hash) == 0
                ? status
                : weir_fail(err, WEIR_CORRUPT, "%s: its hash is %s", path, claims.hash);
@@ -122,8 +120,8 @@ static enum weir_status check_receipts(const struct topic_call *call, json_t *fi
     size_t count = status == WEIR_OK ? weir_rows_count(rows) : 0, fine = 0;
     for (size_t i = 0; i < count; i++) {
         struct weir_error found;
-        const char *hash = weir_rows_text(rows, i, COL_HASH);
-        if (check_receipt(call->all, weir_rows_i64(rows, i, COL_NUMBER), hash, is_deep, &found) ==
+        const char *hash = weir_rows_text(rows, i, "receipt_hash");
+        if (check_receipt(call->all, weir_rows_i64(rows, i, "number"), hash, is_deep, &found) ==
             WEIR_OK) {
             fine++;
             continue;
@@ -190,8 +188,10 @@ static json_t *findings_of(const struct msg_doctor_is *answer)
 
 static void answer_unfinished(struct topic_call *call, const char *doing)
 {
-    topic_answer(call, json_pack("{sb,ss,sO?}", "done", false, "doing", doing, "session",
-                                 json_object_get(call->arguments, "session")));
+    json_t *session = json_object_get(call->arguments, "session");
+    session = session == NULL ? json_null() : json_incref(session);
+    orchestrator_topic_answer(call, JSON_FIELDS(JSON_FLAG("done", false), JSON_TEXT("doing", doing),
+                                                JSON_NEW("session", session)));
 }
 
 static void on_owned_examined(void *owner, const struct weir_reply *reply,
@@ -199,7 +199,7 @@ static void on_owned_examined(void *owner, const struct weir_reply *reply,
 {
     struct topic_call *call = owner;
     if (reply == NULL) {
-        topic_refuse(call, err);
+        orchestrator_topic_refuse(call, err);
         return;
     }
     const struct msg_owned_examined *answer = reply->message;
@@ -209,9 +209,11 @@ static void on_owned_examined(void *owner, const struct weir_reply *reply,
     }
     json_t *findings = json_object_get(call->collected, "findings");
     add_owned(findings, answer);
-    json_int_t wrong =
-        (json_int_t)findings_wrong(findings) + call->number + (json_int_t)answer->unlisted;
-    topic_answer(call, json_pack("{sb,sI,sO}", "done", true, "wrong", wrong, "findings", findings));
+    json_int_t wrong = (json_int_t)orchestrator_findings_wrong(findings) + call->number +
+                       (json_int_t)answer->unlisted;
+    orchestrator_topic_answer(call,
+                              JSON_FIELDS(JSON_FLAG("done", true), JSON_NUMBER("wrong", wrong),
+                                          JSON_NEW("findings", json_incref(findings))));
 }
 
 /* The orchestrator's own files, before the selector is asked for its. */
@@ -227,7 +229,7 @@ static void on_examined(void *owner, const struct weir_reply *reply, const struc
 {
     struct topic_call *call = owner;
     if (reply == NULL) {
-        topic_refuse(call, err);
+        orchestrator_topic_refuse(call, err);
         return;
     }
     const struct msg_doctor_is *answer = reply->message;
@@ -236,23 +238,24 @@ static void on_examined(void *owner, const struct weir_reply *reply, const struc
         return;
     }
     struct weir_error own;
-    const struct msg_owned_examine ask = {.session = (uint64_t)topic_number(call, "session", 1)};
+    const struct msg_owned_examine ask = {
+        .session = (uint64_t)orchestrator_topic_number(call, "session", 1)};
     json_t *findings = findings_of(answer);
-    call->collected = json_pack("{so}", "findings", findings);
+    call->collected = JSON_FIELDS(JSON_NEW("findings", findings));
     call->number = (int64_t)answer->unlisted;
     if (check_own(call, findings, &own) != WEIR_OK) {
-        topic_refuse(call, &own);
+        orchestrator_topic_refuse(call, &own);
         return;
     }
     weir_rpc_call(call->context->selector, MSG_owned_examine, &ask, ORCHESTRATOR_ASK_MS,
                   on_owned_examined, call);
 }
 
-void topic_doctor(struct topic_call *call)
+void orchestrator_topic_doctor(struct topic_call *call)
 {
     struct msg_doctor_ask ask = {
-        .session = (uint64_t)topic_number(call, "session", 1),
-        .deep = topic_flag(call, "deep"),
+        .session = (uint64_t)orchestrator_topic_number(call, "session", 1),
+        .deep = orchestrator_topic_flag(call, "deep"),
     };
     weir_rpc_call(call->context->storage, MSG_doctor_ask, &ask, ORCHESTRATOR_ASK_MS, on_examined,
                   call);

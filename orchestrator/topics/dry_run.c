@@ -14,23 +14,23 @@ static void on_rehearsed(void *owner, json_t *json, const struct weir_error *err
     struct topic_call *call = owner;
     forget(call);
     if (json == NULL) {
-        topic_refuse(call, err);
+        orchestrator_topic_refuse(call, err);
         return;
     }
     WEIR_AUTO_BUF line = {0};
-    screen_line_of(json, &line);
+    orchestrator_screen_line_of(json, &line);
     json_object_set_new(json, "line", json_string(weir_buf_text(&line)));
     json_object_del(json, "event");
-    topic_answer(call, json);
+    orchestrator_topic_answer(call, json);
 }
 
-void topic_dry_run(struct topic_call *call)
+void orchestrator_topic_dry_run(struct topic_call *call)
 {
     struct weir_error err;
-    if (orchestrator_rehearse(call->context, topic_text(call, "file", "pipeline file"),
-                              weir_bytes_of(topic_text(call, "text", "")), false, &call->rehearsal,
-                              &err) != WEIR_OK) {
-        topic_refuse(call, &err);
+    if (orchestrator_rehearse(call->context, orchestrator_topic_text(call, "file", "pipeline file"),
+                              weir_bytes_of(orchestrator_topic_text(call, "text", "")), false,
+                              &call->rehearsal, &err) != WEIR_OK) {
+        orchestrator_topic_refuse(call, &err);
         return;
     }
     call->forget = forget;

@@ -14,7 +14,7 @@ static const char **texts_of(const json_t *arguments, const char *key, size_t *r
 {
     const json_t *list = json_object_get(arguments, key);
     size_t count = json_array_size(list);
-    const char **texts = weir_calloc(count + 1, sizeof *texts);
+    const char **texts = weir_calloc(count + 1, sizeof(*texts));
     for (size_t i = 0; i < count; i++) {
         const char *text = json_string_value(json_array_get(list, i));
         texts[i] = text == NULL ? "" : text;
@@ -27,22 +27,23 @@ static uint64_t *ids_of(const json_t *arguments, size_t *ret_count)
 {
     const json_t *list = json_object_get(arguments, "ids");
     size_t count = json_array_size(list);
-    uint64_t *ids = weir_calloc(count + 1, sizeof *ids);
+    uint64_t *ids = weir_calloc(count + 1, sizeof(*ids));
     for (size_t i = 0; i < count; i++)
         ids[i] = (uint64_t)json_integer_value(json_array_get(list, i));
     *ret_count = count;
     return ids;
 }
 
-void topic_names_fini(struct topic_names *names)
+void orchestrator_topic_names_fini(struct topic_names *names)
 {
     free(names->subjects);
     free(names->keys);
     free(names->ids);
 }
 
-enum weir_status topic_names_read(const json_t *arguments, struct topic_names *ret_names,
-                                  struct weir_error *err)
+enum weir_status orchestrator_topic_names_read(const json_t *arguments,
+                                               struct topic_names *ret_names,
+                                               struct weir_error *err)
 {
     struct topic_names names = {0};
     names.subjects = texts_of(arguments, "subjects", &names.subject_count);
@@ -55,7 +56,7 @@ enum weir_status topic_names_read(const json_t *arguments, struct topic_names *r
         *ret_names = names;
         return WEIR_OK;
     }
-    topic_names_fini(&names);
+    orchestrator_topic_names_fini(&names);
     return weir_fail(err, WEIR_INVALID, "erase: expected 1 to %d subjects and keys, or 1 to %d ids",
                      NAMES_MAX, IDS_MAX);
 }
@@ -69,39 +70,39 @@ static void on_found(void *owner, const struct weir_reply *reply, const struct w
     struct id_blocks ids = {0};
     json_t *json = NULL;
     if (reply == NULL) {
-        topic_refuse(call, err);
+        orchestrator_topic_refuse(call, err);
         return;
     }
     const struct msg_found *found = reply->message;
-    id_blocks_add(&ids, found->ids.at, found->ids.count);
-    enum weir_status status = topic_lineage_json(call, &ids, &json, &problem);
-    id_blocks_fini(&ids);
+    orchestrator_id_blocks_add(&ids, found->ids.at, found->ids.count);
+    enum weir_status status = orchestrator_topic_lineage_json(call, &ids, &json, &problem);
+    orchestrator_id_blocks_fini(&ids);
     if (status != WEIR_OK) {
-        topic_refuse(call, &problem);
+        orchestrator_topic_refuse(call, &problem);
         return;
     }
     json_object_set_new(json, "bytes", json_integer((json_int_t)found->bytes));
-    topic_answer(call, json);
+    orchestrator_topic_answer(call, json);
 }
 
-void topic_erase_plan(struct topic_call *call)
+void orchestrator_topic_erase_plan(struct topic_call *call)
 {
     struct weir_error err;
     struct topic_names names;
-    if (topic_number(call, "erasure", 0) != 0) { /* it has been asked for already */
-        topic_lineage(call);
+    if (orchestrator_topic_number(call, "erasure", 0) != 0) { /* it has been asked for already */
+        orchestrator_topic_lineage(call);
         return;
     }
-    if (topic_names_read(call->arguments, &names, &err) != WEIR_OK) {
-        topic_refuse(call, &err);
+    if (orchestrator_topic_names_read(call->arguments, &names, &err) != WEIR_OK) {
+        orchestrator_topic_refuse(call, &err);
         return;
     }
     const struct msg_find find = {
-        .dataset = topic_text(call, "dataset", ""),
+        .dataset = orchestrator_topic_text(call, "dataset", ""),
         .subjects = {names.subjects, names.subject_count},
         .keys = {names.keys, names.key_count},
         .ids = {names.ids, names.id_count},
     };
     weir_rpc_call(call->context->storage, MSG_find, &find, ORCHESTRATOR_ASK_MS, on_found, call);
-    topic_names_fini(&names);
+    orchestrator_topic_names_fini(&names);
 }

@@ -3,6 +3,7 @@
 #include "core/base/memory.h"
 #include "orchestrator/erasures/erasure.h"
 #include "orchestrator/topics/topic.h"
+#include "orchestrator/values/json_object.h"
 
 #include <stdlib.h>
 
@@ -46,14 +47,14 @@ static void one_is_done(struct one_request *one, const struct weir_error *err)
     json_t *erasures = json_array();
     for (size_t i = 0; i < requests->count; i++) {
         const struct one_request *at = &requests->at[i];
-        json_array_append_new(
-            erasures, at->error == NULL ? json_pack("{sI,sI}", "erasure", (json_int_t)at->number,
-                                                    "matched", (json_int_t)at->matched)
-                                        : json_pack("{ss}", "error", at->error));
+        json_array_append_new(erasures, at->error == NULL
+                                            ? JSON_FIELDS(JSON_NUMBER("erasure", at->number),
+                                                          JSON_NUMBER("matched", at->matched))
+                                            : JSON_FIELDS(JSON_TEXT("error", at->error)));
     }
     struct topic_call *call = requests->call;
     free_requests(requests);
-    topic_answer(call, json_pack("{so}", "erasures", erasures));
+    orchestrator_topic_answer(call, JSON_FIELDS(JSON_NEW("erasures", erasures)));
 }
 
 static void on_noted(void *owner, const struct weir_error *err)
@@ -74,7 +75,7 @@ static void on_accepted(void *owner, const struct weir_reply *reply, const struc
     one->number = (int64_t)accepted->erasure;
     one->matched = (int64_t)accepted->matched;
     const struct erasure_names names = {.number = one->number,
-                                        .dataset = topic_text(call, "dataset", ""),
+                                        .dataset = orchestrator_topic_text(call, "dataset", ""),
                                         .reference = one->reference};
     orchestrator_erasure_note(call->all->erasures, &names, on_noted, one);
 }
@@ -95,26 +96,26 @@ static void ask(struct one_request *one, const json_t *request)
         one_is_done(one, &err);
         return;
     }
-    if (topic_names_read(request, &names, &err) != WEIR_OK) {
+    if (orchestrator_topic_names_read(request, &names, &err) != WEIR_OK) {
         one_is_done(one, &err);
         return;
     }
     one->reference = text_of(request, "reference");
     const struct msg_erase_accept accept = {
         .uuid = text_of(request, "uuid"),
-        .dataset = topic_text(call, "dataset", ""),
+        .dataset = orchestrator_topic_text(call, "dataset", ""),
         .subjects = {names.subjects, names.subject_count},
         .ids = {names.ids, names.id_count},
         .reference = one->reference,
         .keys = {names.keys, names.key_count},
-        .expects_match = !topic_flag(call, "allow_none"),
+        .expects_match = !orchestrator_topic_flag(call, "allow_none"),
     };
     weir_rpc_call(call->context->storage, MSG_erase_accept, &accept, ORCHESTRATOR_ASK_MS,
                   on_accepted, one);
-    topic_names_fini(&names);
+    orchestrator_topic_names_fini(&names);
 }
 
-void topic_erase_requests(struct topic_call *call)
+void orchestrator_topic_erase_requests(struct topic_call *call)
 {
     const json_t *list = json_object_get(call->arguments, "requests");
     size_t count = json_array_size(list);
@@ -124,7 +125,7 @@ void topic_erase_requests(struct topic_call *call)
         return;
     }
     struct erase_requests *requests =
-        weir_calloc(1, sizeof *requests + count * sizeof requests->at[0]);
+        weir_calloc(1, sizeof(*requests) + count * sizeof(requests->at[0]));
     requests->call = call;
     requests->count = count;
     requests->pending = count + 1; /* one is this function */

@@ -10,6 +10,7 @@
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/topics/finding.h"
 #include "orchestrator/topics/topic.h"
+#include "orchestrator/values/json_object.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,31 +18,29 @@
 
 static void add(struct topic_call *call, int64_t erasure, const struct finding *finding)
 {
-    finding_add(json_object_get(call->collected, "findings"), "erasure",
-                json_integer((json_int_t)erasure), finding);
+    orchestrator_finding_add(json_object_get(call->collected, "findings"), "erasure",
+                             json_integer((json_int_t)erasure), finding);
 }
 
 enum { VERIFIED_AT_ONCE = 100 }; /* erasures in one answer */
 
 /* ---- receipts ---- */
 
-/* Columns of Q_erasure_chain. */
-enum { COL_SAMPLES, COL_HASH, COL_PREVIOUS, COL_FOLLOWS };
-
-char *topic_receipt_path(const struct topics *topics, int64_t erasure)
+char *orchestrator_topic_receipt_path(const struct topics *topics, int64_t erasure)
 {
     return weir_format("%s/receipts/%" PRId64 ".json", topics->context->data_dir, erasure);
 }
 
-enum weir_status topic_receipt_load(const struct topics *topics, int64_t erasure,
-                                    struct receipt_claims *ret_claims, struct weir_error *err)
+enum weir_status orchestrator_topic_receipt_load(const struct topics *topics, int64_t erasure,
+                                                 struct receipt_claims *ret_claims,
+                                                 struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *path = topic_receipt_path(topics, erasure);
+    WEIR_AUTO_FREE char *path = orchestrator_topic_receipt_path(topics, erasure);
     WEIR_AUTO_BUF text = {0};
     enum weir_status status = weir_file_read(path, RECEIPT_BYTES_MAX, &text, err);
     if (status != WEIR_OK)
         return status;
-    status = receipt_read(weir_buf_view(&text), ret_claims, err);
+    status = orchestrator_receipt_read(weir_buf_view(&text), ret_claims, err);
     return status == WEIR_OK ? WEIR_OK : weir_error_wrap(err, status, "%s", path);
 }
 
@@ -80,9 +79,10 @@ static void check_receipt(struct topic_call *call, int64_t number, const struct 
 {
     struct receipt_claims claims;
     struct weir_error err;
-    struct finding finding = {
-        .check = "receipt", .verdict = "wrong", .expected = weir_rows_text(chain, 0, COL_HASH)};
-    if (topic_receipt_load(call->all, number, &claims, &err) != WEIR_OK) {
+    struct finding finding = {.check = "receipt",
+                              .verdict = "wrong",
+                              .expected = weir_rows_text(chain, 0, "receipt_hash")};
+    if (orchestrator_topic_receipt_load(call->all, number, &claims, &err) != WEIR_OK) {
         finding.found = err.text;
         finding.advice =
             "put back a copy of the receipt, from a backup or from whom it was given to";
@@ -90,7 +90,7 @@ static void check_receipt(struct topic_call *call, int64_t number, const struct 
         return;
     }
     finding.found = claims.hash;
-    if (claims.erasure == number && claims.samples == weir_rows_i64(chain, 0, COL_SAMPLES) &&
+    if (claims.erasure == number && claims.samples == weir_rows_i64(chain, 0, "samples") &&
         strcmp(claims.hash, finding.expected) == 0)
         finding.verdict = "fine";
     else
@@ -100,8 +100,8 @@ static void check_receipt(struct topic_call *call, int64_t number, const struct 
     finding = (struct finding){.check = "chain",
                                .verdict = "fine",
                                .found = claims.previous,
-                               .expected = weir_rows_text(chain, 0, COL_PREVIOUS)};
-    if (strcmp(claims.previous, finding.expected) != 0 || !weir_rows_bool(chain, 0, COL_FOLLOWS)) {
+                               .expected = weir_rows_text(chain, 0, "previous")};
+    if (strcmp(claims.previous, finding.expected) != 0 || !weir_rows_bool(chain, 0, "follows")) {
         finding.verdict = "wrong";
         finding.advice = "a receipt before it was changed or taken away: compare with a backup";
     }
@@ -184,7 +184,7 @@ static void on_counted(void *owner, const struct weir_reply *reply, const struct
 {
     struct topic_call *call = owner;
     if (reply == NULL) {
-        topic_refuse(call, err);
+        orchestrator_topic_refuse(call, err);
         return;
     }
     const struct msg_scores_noted *noted = reply->message;
@@ -205,7 +205,7 @@ static void ask_scores(struct topic_call *call)
     }
     if (orchestrator_erasure_ask_scores(call->context, asked_now(call), &place, on_counted, call,
                                         &err) != WEIR_OK)
-        topic_refuse(call, &err);
+        orchestrator_topic_refuse(call, &err);
     else
         call->number = (int64_t)place.block;
 }
@@ -246,7 +246,7 @@ static void on_checked(void *owner, const struct weir_reply *reply, const struct
 {
     struct topic_call *call = owner;
     if (reply == NULL) {
-        topic_refuse(call, err);
+        orchestrator_topic_refuse(call, err);
         return;
     }
     const struct msg_erase_checked *answer = reply->message;
@@ -283,11 +283,13 @@ static enum weir_status check_here(struct topic_call *call, bool *ret_has_receip
 static void answer(struct topic_call *call)
 {
     json_t *findings = json_object_get(call->collected, "findings");
-    topic_answer(call,
-                 json_pack("{sI,sO,sO*,sO*,sO*}", "wrong", (json_int_t)findings_wrong(findings),
-                           "findings", findings, "next", json_object_get(call->collected, "next"),
-                           "verified", json_object_get(call->collected, "verified"), "erasures",
-                           json_object_get(call->collected, "erasures")));
+    orchestrator_topic_answer(
+        call,
+        JSON_FIELDS(JSON_NUMBER("wrong", orchestrator_findings_wrong(findings)),
+                    JSON_NEW("findings", json_incref(findings)),
+                    JSON_SHARED_IF_ANY("next", json_object_get(call->collected, "next")),
+                    JSON_SHARED_IF_ANY("verified", json_object_get(call->collected, "verified")),
+                    JSON_SHARED_IF_ANY("erasures", json_object_get(call->collected, "erasures"))));
 }
 
 static void ask_next(struct topic_call *call)
@@ -297,7 +299,7 @@ static void ask_next(struct topic_call *call)
     bool is_begun = call->number > 0;
     while (!is_begun && json_array_size(pending) > 0) {
         if (check_here(call, &is_begun, &err) != WEIR_OK) {
-            topic_refuse(call, &err);
+            orchestrator_topic_refuse(call, &err);
             return;
         }
         if (!is_begun)
@@ -318,9 +320,6 @@ static void ask_next(struct topic_call *call)
 
 /* ---- a page of them ---- */
 
-/* Columns of Q_erasure_page. */
-enum { PAGE_NUMBER, PAGE_STATE, PAGE_ACCEPTED, PAGE_FINISHED };
-
 /* Storage has tried, and something is left, or could not be looked at. */
 static bool tell_unverified(struct topic_call *call, int64_t number)
 {
@@ -340,19 +339,19 @@ static bool tell_unverified(struct topic_call *call, int64_t number)
 
 static void tell_open(struct topic_call *call, const struct weir_rows *rows, size_t row)
 {
-    if (tell_unverified(call, weir_rows_i64(rows, row, PAGE_NUMBER)))
+    if (tell_unverified(call, weir_rows_i64(rows, row, "number")))
         return;
     char due[WEIR_TIME_TEXT_MAX] = "no pipeline promises when";
     int64_t due_us =
-        orchestrator_erasure_due_us(call->all->pipelines, weir_rows_i64(rows, row, PAGE_ACCEPTED));
-    bool is_late = due_us != 0 && weir_now_wall_us() > due_us;
+        orchestrator_erasure_due_us(call->all->pipelines, weir_rows_i64(rows, row, "accepted_us"));
+    bool is_late = orchestrator_erasure_is_overdue(call->context, due_us);
     if (due_us != 0)
         weir_time_format(due_us, due);
     WEIR_AUTO_FREE char *found =
-        weir_format("not finished: %s", weir_rows_text(rows, row, PAGE_STATE));
+        weir_format("not finished: %s", weir_rows_text(rows, row, "state"));
     WEIR_AUTO_FREE char *expected =
         weir_format("%s%s", due_us == 0 ? "finished some day: " : "finished by ", due);
-    add(call, weir_rows_i64(rows, row, PAGE_NUMBER),
+    add(call, weir_rows_i64(rows, row, "number"),
         &(struct finding){.check = "due",
                           .verdict = is_late ? "wrong" : "note",
                           .found = found,
@@ -364,11 +363,11 @@ static void take_page(struct topic_call *call, const struct weir_rows *page)
 {
     json_t *pending = json_object_get(call->collected, "pending");
     for (size_t i = 0; i < weir_rows_count(page); i++) {
-        if (weir_rows_i64(page, i, PAGE_FINISHED) == 0)
+        if (weir_rows_i64(page, i, "finished_us") == 0)
             tell_open(call, page, i);
         else
             json_array_append_new(pending,
-                                  json_integer((json_int_t)weir_rows_i64(page, i, PAGE_NUMBER)));
+                                  json_integer((json_int_t)weir_rows_i64(page, i, "number")));
     }
 }
 
@@ -377,7 +376,7 @@ static enum weir_status load_page(struct topic_call *call, struct weir_error *er
 {
     WEIR_AUTO(weir_rows) page = NULL;
     WEIR_AUTO(weir_rows) total = NULL;
-    int64_t after = topic_number(call, "after", 0);
+    int64_t after = orchestrator_topic_number(call, "after", 0);
     enum weir_status status = DB_RUN(call->context->db, Q_erasure_page, &page, err, DB_I64(after),
                                      DB_I64(VERIFIED_AT_ONCE));
     if (status == WEIR_OK && after == 0)
@@ -389,10 +388,10 @@ static enum weir_status load_page(struct topic_call *call, struct weir_error *er
     json_object_set_new(call->collected, "verified", json_integer((json_int_t)count));
     if (total != NULL)
         json_object_set_new(call->collected, "erasures",
-                            json_integer((json_int_t)weir_rows_i64(total, 0, 0)));
+                            json_integer((json_int_t)weir_rows_i64(total, 0, "count")));
     if (count == VERIFIED_AT_ONCE)
         json_object_set_new(call->collected, "next",
-                            json_integer((json_int_t)weir_rows_i64(page, count - 1, PAGE_NUMBER)));
+                            json_integer((json_int_t)weir_rows_i64(page, count - 1, "number")));
     return WEIR_OK;
 }
 
@@ -403,7 +402,7 @@ static enum weir_status load_one(struct topic_call *call, int64_t number, struct
         DB_RUN(call->context->db, Q_erasure_page, &page, err, DB_I64(number - 1), DB_I64(1));
     if (status != WEIR_OK)
         return status;
-    if (weir_rows_count(page) == 0 || weir_rows_i64(page, 0, PAGE_NUMBER) != number)
+    if (weir_rows_count(page) == 0 || weir_rows_i64(page, 0, "number") != number)
         return weir_fail(err, WEIR_NOT_FOUND,
                          "erasure %" PRId64 ": there is none; see weir erase list", number);
     take_page(call, page);
@@ -414,30 +413,33 @@ static void on_troubles(void *owner, const struct weir_reply *reply, const struc
 {
     struct topic_call *call = owner;
     if (reply == NULL) {
-        topic_refuse(call, err);
+        orchestrator_topic_refuse(call, err);
         return;
     }
-    const struct msg_erase_troubles *told = reply->message;
+    const struct msg_erase_troubles *troubles = reply->message;
     json_t *unverified = json_object_get(call->collected, "unverified");
-    for (size_t i = 0; i < told->unverified.count; i++) {
-        WEIR_AUTO_FREE char *key = weir_format("%" PRIu64, told->unverified.at[i]);
+    for (size_t i = 0; i < troubles->unverified.count; i++) {
+        WEIR_AUTO_FREE char *key = weir_format("%" PRIu64, troubles->unverified.at[i]);
         const char *why = "";
-        for (size_t j = 0; j < told->erasures.count && j < told->troubles.count; j++)
-            why = told->erasures.at[j] == told->unverified.at[i] ? told->troubles.at[j] : why;
+        for (size_t j = 0; j < troubles->erasures.count && j < troubles->troubles.count; j++)
+            why = troubles->erasures.at[j] == troubles->unverified.at[i] ? troubles->troubles.at[j]
+                                                                         : why;
         json_object_set_new(unverified, key, json_string(why));
     }
     struct weir_error problem;
-    int64_t number = topic_number(call, "erasure", 0);
+    int64_t number = orchestrator_topic_number(call, "erasure", 0);
     if ((number == 0 ? load_page(call, &problem) : load_one(call, number, &problem)) == WEIR_OK)
         ask_next(call);
     else
-        topic_refuse(call, &problem);
+        orchestrator_topic_refuse(call, &problem);
 }
 
-void topic_erase_verify(struct topic_call *call)
+void orchestrator_topic_erase_verify(struct topic_call *call)
 {
     static const struct msg_erase_troubles_ask ASK;
-    call->collected = json_pack("{s[],s[],s{}}", "findings", "pending", "unverified");
+    call->collected =
+        JSON_FIELDS(JSON_NEW("findings", json_array()), JSON_NEW("pending", json_array()),
+                    JSON_NEW("unverified", json_object()));
     weir_rpc_call(call->context->storage, MSG_erase_troubles_ask, &ASK, ORCHESTRATOR_ASK_MS,
                   on_troubles, call);
 }

@@ -16,24 +16,23 @@ static void forget(struct topic_call *call)
     orchestrator_evaluator_forget(call->all->evaluators, call);
 }
 
-/* Columns of Q_evaluation_at. */
-enum { COL_METRIC, COL_VALUE, COL_SAMPLES, COL_LOW, COL_HIGH };
-
 static json_t *row_json(const struct weir_rows *rows, size_t row, const json_t *task)
 {
-    bool defined = !weir_rows_is_null(rows, row, COL_VALUE);
-    json_t *one = json_pack(
-        "{ss,ss,s{so,so},ss,so,sI}", "model", json_string_value(json_array_get(task, 0)), "name",
-        json_string_value(json_array_get(task, 1)), "interval", "from",
-        orchestrator_json_time(json_integer_value(json_array_get(task, 2))), "to",
-        orchestrator_json_time(json_integer_value(json_array_get(task, 3))), "metric",
-        weir_rows_text(rows, row, COL_METRIC), "value",
-        defined ? json_real(weir_rows_f64(rows, row, COL_VALUE)) : json_string("undefined"),
-        "samples", (json_int_t)weir_rows_i64(rows, row, COL_SAMPLES));
-    if (!weir_rows_is_null(rows, row, COL_LOW))
-        json_object_set_new(one, "bootstrap",
-                            json_pack("[ff]", weir_rows_f64(rows, row, COL_LOW),
-                                      weir_rows_f64(rows, row, COL_HIGH)));
+    bool defined = !weir_rows_is_null(rows, row, "value");
+    json_t *one = JSON_FIELDS(
+        JSON_TEXT("model", json_string_value(json_array_get(task, 0))),
+        JSON_TEXT("name", json_string_value(json_array_get(task, 1))),
+        JSON_NEW("interval",
+                 JSON_FIELDS(JSON_TIME("from", json_integer_value(json_array_get(task, 2))),
+                             JSON_TIME("to", json_integer_value(json_array_get(task, 3))))),
+        JSON_TEXT("metric", weir_rows_text(rows, row, "metric")),
+        JSON_NEW("value",
+                 defined ? json_real(weir_rows_f64(rows, row, "value")) : json_string("undefined")),
+        JSON_NUMBER("samples", weir_rows_i64(rows, row, "samples")));
+    if (!weir_rows_is_null(rows, row, "low"))
+        json_object_set_new(
+            one, "bootstrap",
+            json_pack("[ff]", weir_rows_f64(rows, row, "low"), weir_rows_f64(rows, row, "high")));
     return one;
 }
 
@@ -59,7 +58,7 @@ static void on_done(void *owner, const struct weir_error *err)
     struct weir_error problem;
     call->forget = NULL;
     if (err != NULL) {
-        topic_refuse(call, err);
+        orchestrator_topic_refuse(call, err);
         return;
     }
     json_t *list = json_array();
@@ -68,19 +67,19 @@ static void on_done(void *owner, const struct weir_error *err)
         status = add_rows(call, json_array_get(call->collected, i), list, &problem);
     if (status != WEIR_OK) {
         json_decref(list);
-        topic_refuse(call, &problem);
+        orchestrator_topic_refuse(call, &problem);
         return;
     }
-    topic_answer(call,
-                 json_pack("{ss,sI,so}", "pipeline",
-                           orchestrator_pipeline_config(call->pipeline)->name, "tasks",
-                           (json_int_t)json_array_size(call->collected), "evaluations", list));
+    orchestrator_topic_answer(
+        call, JSON_FIELDS(JSON_TEXT("pipeline", orchestrator_pipeline_config(call->pipeline)->name),
+                          JSON_NUMBER("tasks", json_array_size(call->collected)),
+                          JSON_NEW("evaluations", list)));
 }
 
 static enum weir_status check_names(const struct topic_call *call, struct weir_error *err)
 {
     const struct orchestrator_config *config = orchestrator_pipeline_config(call->pipeline);
-    const char *wanted = topic_text(call, "evaluation", NULL);
+    const char *wanted = orchestrator_topic_text(call, "evaluation", NULL);
     if (config->evaluation_count == 0)
         return weir_fail(err, WEIR_NOT_FOUND, "pipeline %s: its file has no evaluation",
                          config->name);
@@ -96,15 +95,15 @@ static enum weir_status plan_interval(const struct topic_call *call, struct eval
                                       struct weir_error *err)
 {
     const struct orchestrator_config *config = orchestrator_pipeline_config(call->pipeline);
-    const char *wanted = topic_text(call, "evaluation", NULL);
+    const char *wanted = orchestrator_topic_text(call, "evaluation", NULL);
     struct evaluation_interval interval = {0};
     WEIR_AUTO_FREE char *model = NULL;
-    enum weir_status status = topic_interval(call, &interval.from, &interval.to, err);
+    enum weir_status status = orchestrator_topic_interval(call, &interval.from, &interval.to, err);
     if (status == WEIR_OK)
-        status = topic_choose_model(call, call->pipeline, &model, err);
+        status = orchestrator_topic_choose_model(call, call->pipeline, &model, err);
     for (size_t i = 0; i < config->evaluation_count && status == WEIR_OK; i++)
         if (wanted == NULL || strcmp(config->evaluations[i].name, wanted) == 0)
-            evaluation_tasks_add(tasks, model, i, interval.from, interval.to);
+            orchestrator_evaluation_tasks_add(tasks, model, i, interval.from, interval.to);
     return status;
 }
 
@@ -114,17 +113,18 @@ static enum weir_status plan(const struct topic_call *call, struct evaluation_ta
     const struct evaluation_wanted wanted = {
         .when = EVALUATE_ALWAYS,
         .ended = orchestrator_pipeline_state(call->pipeline) == PIPELINE_FINISHED,
-        .model = topic_text(call, "model", NULL),
-        .evaluation = topic_text(call, "evaluation", NULL),
+        .model = orchestrator_topic_text(call, "model", NULL),
+        .evaluation = orchestrator_topic_text(call, "evaluation", NULL),
     };
     enum weir_status status = check_names(call, err);
     if (status != WEIR_OK)
         return status;
-    if (topic_text(call, "from", NULL) != NULL || topic_text(call, "to", NULL) != NULL)
+    if (orchestrator_topic_text(call, "from", NULL) != NULL ||
+        orchestrator_topic_text(call, "to", NULL) != NULL)
         return plan_interval(call, tasks, err);
     if (wanted.model != NULL) { /* a word for one that is not there */
         WEIR_AUTO_FREE char *model = NULL;
-        status = topic_choose_model(call, call->pipeline, &model, err);
+        status = orchestrator_topic_choose_model(call, call->pipeline, &model, err);
     }
     return status == WEIR_OK ? orchestrator_pipeline_plan(call->pipeline, &wanted, tasks, err)
                              : status;
@@ -143,22 +143,22 @@ static json_t *tasks_json(const struct orchestrator_config *config,
     return list;
 }
 
-void topic_evaluate(struct topic_call *call)
+void orchestrator_topic_evaluate(struct topic_call *call)
 {
     struct weir_error err;
     struct evaluation_tasks tasks = {0};
-    call->pipeline = topic_pipeline(call);
+    call->pipeline = orchestrator_topic_pipeline(call);
     if (call->pipeline == NULL)
         return;
     if (orchestrator_erasures_claim(call->all->erasures)) {
         weir_ignore(weir_fail(&err, WEIR_UNAVAILABLE,
                               "an erasure is replacing models")); /* asked again by itself */
-        topic_refuse(call, &err);
+        orchestrator_topic_refuse(call, &err);
         return;
     }
     if (plan(call, &tasks, &err) != WEIR_OK) {
-        evaluation_tasks_fini(&tasks);
-        topic_refuse(call, &err);
+        orchestrator_evaluation_tasks_fini(&tasks);
+        orchestrator_topic_refuse(call, &err);
         return;
     }
     call->collected = tasks_json(orchestrator_pipeline_config(call->pipeline), &tasks);

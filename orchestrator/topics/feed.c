@@ -25,12 +25,13 @@ static json_t *consumers_json(const struct msg_feed_readers *readers)
     for (size_t i = 0; is_whole(readers) && i < readers->consumers.count; i++) {
         uint64_t passed = readers->passed.at[i];
         json_array_append_new(
-            consumers, json_pack("{ss,sI,sI,sI,so,so}", "consumer", readers->consumers.at[i],
-                                 "passed", (json_int_t)passed, "behind",
-                                 (json_int_t)(readers->head > passed ? readers->head - passed : 0),
-                                 "keeps", (json_int_t)kept_for(readers, i), "seen",
-                                 orchestrator_json_time(readers->seen_us.at[i]), "expires",
-                                 orchestrator_json_time(readers->expires_us.at[i])));
+            consumers,
+            JSON_FIELDS(
+                JSON_TEXT("consumer", readers->consumers.at[i]), JSON_NUMBER("passed", passed),
+                JSON_NUMBER("behind", (readers->head > passed ? readers->head - passed : 0)),
+                JSON_NUMBER("keeps", kept_for(readers, i)),
+                JSON_TIME("seen", readers->seen_us.at[i]),
+                JSON_TIME("expires", readers->expires_us.at[i])));
     }
     return consumers;
 }
@@ -39,19 +40,20 @@ static void on_readers(void *owner, const struct weir_reply *reply, const struct
 {
     struct topic_call *call = owner;
     if (reply == NULL) {
-        topic_refuse(call, err);
+        orchestrator_topic_refuse(call, err);
         return;
     }
     const struct msg_feed_readers *readers = reply->message;
-    topic_answer(call,
-                 json_pack("{ss,sI,sI,so}", "dataset", topic_text(call, "dataset", ""), "newest",
-                           (json_int_t)readers->head, "oldest", (json_int_t)readers->floor + 1,
-                           "consumers", consumers_json(readers)));
+    orchestrator_topic_answer(
+        call,
+        JSON_FIELDS(JSON_TEXT("dataset", orchestrator_topic_text(call, "dataset", "")),
+                    JSON_NUMBER("newest", readers->head), JSON_NUMBER("oldest", readers->floor + 1),
+                    JSON_NEW("consumers", consumers_json(readers))));
 }
 
-void topic_feed_list(struct topic_call *call)
+void orchestrator_topic_feed_list(struct topic_call *call)
 {
-    const struct msg_feed_ask ask = {.dataset = topic_text(call, "dataset", "")};
+    const struct msg_feed_ask ask = {.dataset = orchestrator_topic_text(call, "dataset", "")};
     weir_rpc_call(call->context->storage, MSG_feed_ask, &ask, ORCHESTRATOR_ASK_MS, on_readers,
                   call);
 }
@@ -61,23 +63,25 @@ static void on_ended(void *owner, const struct weir_reply *reply, const struct w
     struct topic_call *call = owner;
     const struct msg_feed_ended *ended = reply == NULL ? NULL : reply->message;
     if (ended == NULL) {
-        topic_refuse(call, err);
+        orchestrator_topic_refuse(call, err);
         return;
     }
     if (ended->consumers == 0) {
         topic_fail(call, WEIR_NOT_FOUND,
                    "dataset '%.80s' has no consumer '%.200s': weir feed list shows them",
-                   topic_text(call, "dataset", ""), topic_text(call, "consumer", ""));
+                   orchestrator_topic_text(call, "dataset", ""),
+                   orchestrator_topic_text(call, "consumer", ""));
         return;
     }
-    topic_answer(call, json_pack("{ss,ss}", "dataset", topic_text(call, "dataset", ""), "forgotten",
-                                 topic_text(call, "consumer", "")));
+    orchestrator_topic_answer(
+        call, JSON_FIELDS(JSON_TEXT("dataset", orchestrator_topic_text(call, "dataset", "")),
+                          JSON_TEXT("forgotten", orchestrator_topic_text(call, "consumer", ""))));
 }
 
-void topic_feed_forget(struct topic_call *call)
+void orchestrator_topic_feed_forget(struct topic_call *call)
 {
-    const struct msg_feed_end end = {.consumer = topic_text(call, "consumer", ""),
-                                     .dataset = topic_text(call, "dataset", "")};
+    const struct msg_feed_end end = {.consumer = orchestrator_topic_text(call, "consumer", ""),
+                                     .dataset = orchestrator_topic_text(call, "dataset", "")};
     if (end.dataset[0] != '\0') {
         weir_rpc_call(call->context->storage, MSG_feed_end, &end, ORCHESTRATOR_ASK_MS, on_ended,
                       call);

@@ -8,7 +8,8 @@ static json_t *text(const char *text_or_null)
     return json_string(text_or_null == NULL ? "" : text_or_null);
 }
 
-void finding_add(json_t *findings, const char *key, json_t *subject, const struct finding *finding)
+void orchestrator_finding_add(json_t *findings, const char *key, json_t *subject,
+                              const struct finding *finding)
 {
     json_t *json = json_object();
     json_object_set_new(json, key, subject);
@@ -20,7 +21,7 @@ void finding_add(json_t *findings, const char *key, json_t *subject, const struc
     json_array_append_new(findings, json);
 }
 
-size_t findings_wrong(const json_t *findings)
+size_t orchestrator_findings_wrong(const json_t *findings)
 {
     size_t wrong = 0;
     for (size_t i = 0; i < json_array_size(findings); i++) {

@@ -11,7 +11,8 @@ struct finding {
 };
 
 /* Appends {`key`: subject, "check", "verdict", "found", "expected", "advice"}; `subject` is consumed. */
-void finding_add(json_t *findings, const char *key, json_t *subject, const struct finding *finding);
-size_t findings_wrong(const json_t *findings);
+void orchestrator_finding_add(json_t *findings, const char *key, json_t *subject,
+                              const struct finding *finding);
+size_t orchestrator_findings_wrong(const json_t *findings);
 
 #endif

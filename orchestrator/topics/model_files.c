@@ -7,6 +7,7 @@
 #include "orchestrator/models/export.h"
 #include "orchestrator/models/lineage.h"
 #include "orchestrator/topics/topic.h"
+#include "orchestrator/values/json_object.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -17,9 +18,11 @@ static enum weir_status write_safetensors(const struct stored_model *model, stru
                                           const struct weir_strs *classes, const char *path,
                                           struct weir_error *err)
 {
-    json_t *facts = json_pack("{ss,ss*,ss,ss}", "model", model->id, "parent", model->parent,
-                              "checksum", model->checksum, "set_digest", model->set_digest);
-    enum weir_status status = model_export_safetensors(path, bytes, classes, facts, err);
+    json_t *facts = JSON_FIELDS(
+        JSON_TEXT("model", model->id), JSON_TEXT_IF_ANY("parent", model->parent),
+        JSON_TEXT("checksum", model->checksum), JSON_TEXT("set_digest", model->set_digest));
+    enum weir_status status =
+        orchestrator_model_export_safetensors(path, bytes, classes, facts, err);
     json_decref(facts);
     if (status != WEIR_CORRUPT)
         return status;
@@ -66,8 +69,8 @@ static enum weir_status load_content(struct topics *topics, const struct stored_
     return orchestrator_model_content(topics->context, model, content, err);
 }
 
-/* Who asks moves the file to where it is wanted, which may be where this process has no right to write. An erasure that
- * comes between takes it away with all else that is below runs/. */
+/* The caller moves the file to where it is wanted, which may be where this process has no right to write. An erasure
+ * that comes between takes it away with all else that is below runs/. */
 static enum weir_status export_to(const struct topic_call *call, const struct export_format *format,
                                   const struct weir_strs *classes, json_t **ret_answer,
                                   struct weir_error *err)
@@ -78,8 +81,8 @@ static enum weir_status export_to(const struct topic_call *call, const struct ex
     WEIR_AUTO_FREE char *file =
         weir_format("runs/export/%016" PRIx64 ".%s", weir_random_u64(), format->name);
     WEIR_AUTO_FREE char *path = orchestrator_path(call->context, ".", file);
-    enum weir_status status =
-        orchestrator_model_get(call->context, topic_text(call, "model", ""), &model, err);
+    enum weir_status status = orchestrator_model_get(
+        call->context, orchestrator_topic_text(call, "model", ""), &model, err);
     if (status == WEIR_OK)
         status = load_content(call->all, &model, &content, err);
     if (status == WEIR_OK)
@@ -87,8 +90,8 @@ static enum weir_status export_to(const struct topic_call *call, const struct ex
     if (status == WEIR_OK)
         status = format->write(&model, content.bytes, classes, path, err);
     if (status == WEIR_OK)
-        *ret_answer = json_pack("{ss,ss,ss,ss}", "model", model.id, "format", format->name, "file",
-                                file, "checksum", model.checksum);
+        *ret_answer = JSON_FIELDS(JSON_TEXT("model", model.id), JSON_TEXT("format", format->name),
+                                  JSON_TEXT("file", file), JSON_TEXT("checksum", model.checksum));
     orchestrator_model_content_fini(&content);
     orchestrator_model_fini(&model);
     return status;
@@ -98,18 +101,18 @@ static void on_dataset(void *owner, const struct weir_reply *reply, const struct
 {
     struct topic_call *call = owner;
     if (reply == NULL) {
-        topic_refuse(call, err);
+        orchestrator_topic_refuse(call, err);
         return;
     }
     const struct msg_dataset_is *dataset = reply->message;
-    const struct export_format *format = find_format(topic_text(call, "format", ""));
+    const struct export_format *format = find_format(orchestrator_topic_text(call, "format", ""));
     json_t *answer = NULL;
     struct weir_error problem;
     if (export_to(call, format, dataset->classes_grow ? &dataset->classes : NULL, &answer,
                   &problem) == WEIR_OK)
-        topic_answer(call, answer);
+        orchestrator_topic_answer(call, answer);
     else
-        topic_refuse(call, &problem);
+        orchestrator_topic_refuse(call, &problem);
 }
 
 /* The first dataset of the model's pipeline, whose classes the model tells apart. */
@@ -117,8 +120,8 @@ static enum weir_status ask_for_dataset(struct topic_call *call, struct weir_err
 {
     struct stored_model model = {0};
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status =
-        orchestrator_model_get(call->context, topic_text(call, "model", ""), &model, err);
+    enum weir_status status = orchestrator_model_get(
+        call->context, orchestrator_topic_text(call, "model", ""), &model, err);
     if (status == WEIR_OK)
         status = DB_RUN(call->context->db, Q_datasets_of, &rows, err, DB_I64(model.pipeline));
     orchestrator_model_fini(&model);
@@ -126,20 +129,20 @@ static enum weir_status ask_for_dataset(struct topic_call *call, struct weir_err
         status = weir_fail(err, WEIR_NOT_FOUND, "model_export: its pipeline has no dataset");
     if (status != WEIR_OK)
         return status;
-    const struct msg_dataset_ask ask = {.name = weir_rows_text(rows, 0, 2)};
+    const struct msg_dataset_ask ask = {.name = weir_rows_text(rows, 0, "name")};
     weir_rpc_call(call->context->storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS, on_dataset,
                   call);
     return WEIR_OK;
 }
 
 /* Storage alone knows the names of classes that came with samples. */
-void topic_model_export(struct topic_call *call)
+void orchestrator_topic_model_export(struct topic_call *call)
 {
     struct weir_error err;
-    if (find_format(topic_text(call, "format", "")) == NULL)
+    if (find_format(orchestrator_topic_text(call, "format", "")) == NULL)
         topic_fail(call, WEIR_INVALID, "model_export: expected format safetensors or file");
     else if (ask_for_dataset(call, &err) != WEIR_OK)
-        topic_refuse(call, &err);
+        orchestrator_topic_refuse(call, &err);
 }
 
 /* ---- diff ---- */
@@ -156,7 +159,7 @@ static void side_fini(struct side *side)
 {
     orchestrator_model_content_fini(&side->content);
     orchestrator_model_fini(&side->model);
-    id_blocks_fini(&side->set);
+    orchestrator_id_blocks_fini(&side->set);
     json_decref(side->ancestors);
 }
 
@@ -168,7 +171,8 @@ static enum weir_status load_side(struct topic_call *call, const char *id, struc
     if (status == WEIR_OK)
         status =
             orchestrator_lineage_of_set(call->context, side->model.set_digest, &side->set, err);
-    return status == WEIR_OK ? topic_ancestors_json(call, id, side->ancestors, err) : status;
+    return status == WEIR_OK ? orchestrator_topic_ancestors_json(call, id, side->ancestors, err)
+                             : status;
 }
 
 static json_t *tensor_json(const struct tensor_difference *tensor)
@@ -176,12 +180,14 @@ static json_t *tensor_json(const struct tensor_difference *tensor)
     double compared = (double)tensor->compared;
     json_t *share =
         tensor->compared == 0 ? json_null() : json_real((double)tensor->changed / compared);
-    return json_pack("{ss,s[[II],[II]],sI,sI,so,sf,sf,sI}", "name", tensor->name, "shapes",
-                     (json_int_t)tensor->rows[0], (json_int_t)tensor->width[0],
-                     (json_int_t)tensor->rows[1], (json_int_t)tensor->width[1], "compared",
-                     (json_int_t)tensor->compared, "changed", (json_int_t)tensor->changed,
-                     "changed_share", share, "max_abs", tensor->max_abs, "rms", tensor->rms,
-                     "not_finite", (json_int_t)tensor->not_finite);
+    json_t *shapes =
+        json_pack("[[II],[II]]", (json_int_t)tensor->rows[0], (json_int_t)tensor->width[0],
+                  (json_int_t)tensor->rows[1], (json_int_t)tensor->width[1]);
+    return JSON_FIELDS(JSON_TEXT("name", tensor->name), JSON_NEW("shapes", shapes),
+                       JSON_NUMBER("compared", tensor->compared),
+                       JSON_NUMBER("changed", tensor->changed), JSON_NEW("changed_share", share),
+                       JSON_DOUBLE("max_abs", tensor->max_abs), JSON_DOUBLE("rms", tensor->rms),
+                       JSON_NUMBER("not_finite", tensor->not_finite));
 }
 
 /* Why there is nothing to compare is an answer, too: lineage and sets outlive the files. */
@@ -193,7 +199,8 @@ static void add_tensors(struct topics *topics, struct side sides[2], json_t *ans
     for (size_t i = 0; status == WEIR_OK && i < 2; i++)
         status = load_content(topics, &sides[i].model, &sides[i].content, &err);
     if (status == WEIR_OK)
-        status = model_difference(sides[0].content.bytes, sides[1].content.bytes, found, &err);
+        status = orchestrator_model_difference(sides[0].content.bytes, sides[1].content.bytes,
+                                               found, &err);
     json_t *tensors = json_array();
     for (size_t i = 0; status == WEIR_OK && i < MODEL_TENSORS; i++)
         if (found[i].rows[0] + found[i].rows[1] > 0)
@@ -205,10 +212,11 @@ static void add_tensors(struct topics *topics, struct side sides[2], json_t *ans
 
 static json_t *samples_json(const struct side sides[2])
 {
-    size_t both = id_blocks_shared(&sides[0].set, &sides[1].set);
-    return json_pack("{sI,sI,sI}", "both", (json_int_t)both, "only_a",
-                     (json_int_t)(id_blocks_population(&sides[0].set) - both), "only_b",
-                     (json_int_t)(id_blocks_population(&sides[1].set) - both));
+    size_t both = orchestrator_id_blocks_shared(&sides[0].set, &sides[1].set);
+    return JSON_FIELDS(
+        JSON_NUMBER("both", both),
+        JSON_NUMBER("only_a", orchestrator_id_blocks_population(&sides[0].set) - both),
+        JSON_NUMBER("only_b", orchestrator_id_blocks_population(&sides[1].set) - both));
 }
 
 /* The newest model that both come from, and how many trainings lie between it and either. */
@@ -220,33 +228,36 @@ static json_t *lineage_json(const struct side sides[2])
     {
         json_array_foreach(sides[1].ancestors, b, other)
         {
-            const json_t *id = json_object_get(one, "model");
+            json_t *id = json_object_get(one, "model");
             if (json_equal(id, json_object_get(other, "model")))
-                return json_pack("{sO,sI,sI}", "ancestor", id, "steps_a", (json_int_t)a, "steps_b",
-                                 (json_int_t)b);
+                return JSON_FIELDS(JSON_NEW("ancestor", json_incref(id)), JSON_NUMBER("steps_a", a),
+                                   JSON_NUMBER("steps_b", b));
         }
     }
-    return json_pack("{sn,sn,sn}", "ancestor", "steps_a", "steps_b");
+    return JSON_FIELDS(JSON_NEW("ancestor", json_null()), JSON_NEW("steps_a", json_null()),
+                       JSON_NEW("steps_b", json_null()));
 }
 
-void topic_model_diff(struct topic_call *call)
+void orchestrator_topic_model_diff(struct topic_call *call)
 {
     struct weir_error err;
     struct side sides[2] = {{.ancestors = NULL}, {.ancestors = NULL}};
-    enum weir_status status = load_side(call, topic_text(call, "model", ""), &sides[0], &err);
+    enum weir_status status =
+        load_side(call, orchestrator_topic_text(call, "model", ""), &sides[0], &err);
     if (status == WEIR_OK)
-        status = load_side(call, topic_text(call, "other", ""), &sides[1], &err);
+        status = load_side(call, orchestrator_topic_text(call, "other", ""), &sides[1], &err);
     json_t *answer = NULL;
     if (status == WEIR_OK) {
-        answer = json_pack("{ss,ss,sb,so,so}", "a", sides[0].model.id, "b", sides[1].model.id,
-                           "same", strcmp(sides[0].model.checksum, sides[1].model.checksum) == 0,
-                           "samples", samples_json(sides), "lineage", lineage_json(sides));
+        answer = JSON_FIELDS(
+            JSON_TEXT("a", sides[0].model.id), JSON_TEXT("b", sides[1].model.id),
+            JSON_FLAG("same", strcmp(sides[0].model.checksum, sides[1].model.checksum) == 0),
+            JSON_NEW("samples", samples_json(sides)), JSON_NEW("lineage", lineage_json(sides)));
         add_tensors(call->all, sides, answer);
     }
     side_fini(&sides[0]);
     side_fini(&sides[1]);
     if (status == WEIR_OK)
-        topic_answer(call, answer);
+        orchestrator_topic_answer(call, answer);
     else
-        topic_refuse(call, &err);
+        orchestrator_topic_refuse(call, &err);
 }

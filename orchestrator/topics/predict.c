@@ -9,6 +9,7 @@
 #include "orchestrator/runs/run.h"
 #include "orchestrator/topics/topic.h"
 #include "orchestrator/values/json_number.h"
+#include "orchestrator/values/json_object.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,9 +30,9 @@ static json_t *outputs_json(const struct weir_outputs *outputs, int64_t limit)
             double value = (double)outputs->values[i * outputs->width + j];
             json_array_append_new(values, orchestrator_json_number(value));
         }
-        json_array_append_new(predictions,
-                              json_pack("{sI,sI,so}", "id", (json_int_t)outputs->ids[i], "label",
-                                        (json_int_t)outputs->labels[i], "values", values));
+        json_array_append_new(predictions, JSON_FIELDS(JSON_NUMBER("id", outputs->ids[i]),
+                                                       JSON_NUMBER("label", outputs->labels[i]),
+                                                       JSON_NEW("values", values)));
     }
     return predictions;
 }
@@ -42,22 +43,22 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
     struct weir_error problem;
     struct weir_outputs outputs = {0};
     if (run == NULL) {
-        topic_refuse(call, err);
+        orchestrator_topic_refuse(call, err);
         return;
     }
     WEIR_AUTO_FREE char *path = weir_format("%s/%s", run->directory, run->outputs_file);
     if (weir_outputs_open(path, &outputs, &problem) != WEIR_OK) {
-        topic_refuse(call, &problem);
+        orchestrator_topic_refuse(call, &problem);
         return;
     }
-    int64_t limit = topic_number(call, "limit", LIMIT_DEFAULT);
-    json_t *answer =
-        json_pack("{ss,sI,so}", "model", call->text, "samples", (json_int_t)outputs.count,
-                  "predictions", outputs_json(&outputs, limit < LIMIT_MAX ? limit : LIMIT_MAX));
+    int64_t limit = orchestrator_topic_number(call, "limit", LIMIT_DEFAULT);
+    json_t *answer = JSON_FIELDS(
+        JSON_TEXT("model", call->text), JSON_NUMBER("samples", outputs.count),
+        JSON_NEW("predictions", outputs_json(&outputs, limit < LIMIT_MAX ? limit : LIMIT_MAX)));
     weir_outputs_close(&outputs);
     if (orchestrator_run_remove_files(call->context, run->number, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
-    topic_answer(call, answer);
+    orchestrator_topic_answer(call, answer);
 }
 
 static void on_sealed(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -65,13 +66,14 @@ static void on_sealed(void *owner, const struct weir_reply *reply, const struct 
     struct topic_call *call = owner;
     struct weir_error problem;
     if (reply == NULL) {
-        topic_refuse(call, err);
+        orchestrator_topic_refuse(call, err);
         return;
     }
     const struct msg_selected *selected = reply->message;
     if (selected->samples == 0) {
-        topic_answer(call,
-                     json_pack("{ss,si,s[]}", "model", call->text, "samples", 0, "predictions"));
+        orchestrator_topic_answer(call, JSON_FIELDS(JSON_TEXT("model", call->text),
+                                                    JSON_NUMBER("samples", 0),
+                                                    JSON_NEW("predictions", json_array())));
         return;
     }
     WEIR_AUTO_FREE char *purpose = weir_format("predict/%016" PRIx64, weir_random_u64());
@@ -85,16 +87,16 @@ static void on_sealed(void *owner, const struct weir_reply *reply, const struct 
         .base_model = call->text,
     };
     if (orchestrator_run_start(call->all->runs, &wanted, on_run, call, &problem) != WEIR_OK) {
-        topic_refuse(call, &problem);
+        orchestrator_topic_refuse(call, &problem);
         return;
     }
     call->forget = forget;
 }
 
-void topic_predict(struct topic_call *call)
+void orchestrator_topic_predict(struct topic_call *call)
 {
     struct weir_error err;
-    struct pipeline *pipeline = topic_pipeline(call);
+    struct pipeline *pipeline = orchestrator_topic_pipeline(call);
     if (pipeline == NULL)
         return;
     if (orchestrator_erasures_claim(call->all->erasures)) {
@@ -106,11 +108,11 @@ void topic_predict(struct topic_call *call)
         .positions = orchestrator_pipeline_outline(pipeline).positions,
     };
     call->pipeline = pipeline;
-    enum weir_status status = topic_choose_model(call, pipeline, &call->text, &err);
+    enum weir_status status = orchestrator_topic_choose_model(call, pipeline, &call->text, &err);
     if (status == WEIR_OK)
-        status = topic_interval(call, &seal.from_time, &seal.to_time, &err);
+        status = orchestrator_topic_interval(call, &seal.from_time, &seal.to_time, &err);
     if (status != WEIR_OK) {
-        topic_refuse(call, &err);
+        orchestrator_topic_refuse(call, &err);
         return;
     }
     weir_rpc_call(call->context->selector, MSG_interval_seal, &seal, PREDICT_ASK_MS, on_sealed,

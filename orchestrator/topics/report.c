@@ -9,53 +9,32 @@
 
 enum { CHECKS_SHOWN = 100 };
 
-/* Columns of Q_report. */
-enum {
-    COL_NUMBER,
-    COL_STATE,
-    COL_REASON,
-    COL_NEW,
-    COL_UNTIL,
-    COL_SELECTED,
-    COL_SKIPPED,
-    COL_DIGEST,
-    COL_AUDIT,
-    COL_BUSY,
-    COL_WAIT,
-    COL_MODEL,
-    COL_PARENT,
-    COL_COST,
-    COL_ORIGINAL,
-    COL_DECISION,
-    COL_TIMES, /* the first of seven: see pipeline/timeline.h */
-};
-
 static void add_training(json_t *row, const struct weir_rows *rows, size_t i)
 {
-    if (weir_rows_is_null(rows, i, COL_AUDIT))
+    if (weir_rows_is_null(rows, i, "audit"))
         return;
-    json_t *audit = orchestrator_json_of(weir_rows_text(rows, i, COL_AUDIT));
+    json_t *audit = orchestrator_json_of(weir_rows_text(rows, i, "audit"));
     double seconds =
-        (double)(weir_rows_i64(rows, i, COL_BUSY) + weir_rows_i64(rows, i, COL_WAIT)) / 1e9;
+        (double)(weir_rows_i64(rows, i, "busy_ns") + weir_rows_i64(rows, i, "wait_ns")) / 1e9;
     double samples = (double)json_integer_value(json_object_get(audit, "delivered"));
     json_object_set_new(row, "samples", json_integer((json_int_t)samples));
     json_object_set_new(row, "seconds", json_real(seconds));
     json_object_set_new(row, "samples_per_second", json_real(seconds > 0 ? samples / seconds : 0));
     json_object_set_new(
         row, "stall_fraction",
-        json_real(seconds > 0 ? (double)weir_rows_i64(rows, i, COL_WAIT) / 1e9 / seconds : 0));
+        json_real(seconds > 0 ? (double)weir_rows_i64(rows, i, "wait_ns") / 1e9 / seconds : 0));
     json_object_set_new(row, "audit", audit);
 }
 
-enum weir_status topic_add_checks(struct topics *topics, int64_t pipeline, int64_t most,
-                                  json_t *checks, struct weir_error *err)
+enum weir_status orchestrator_topic_add_checks(struct topics *topics, int64_t pipeline,
+                                               int64_t most, json_t *checks, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
         DB_RUN(topics->context->db, Q_decision_newest, &rows, err, DB_I64(pipeline), DB_I64(most));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        json_t *decision = orchestrator_json_of(weir_rows_text(rows, i, 1));
-        int64_t trigger = weir_rows_i64(rows, i, 0);
+        json_t *decision = orchestrator_json_of(weir_rows_text(rows, i, "json"));
+        int64_t trigger = weir_rows_i64(rows, i, "trigger");
         if (trigger > 0)
             json_object_set_new(decision, "trigger", json_integer(trigger));
         json_array_append_new(checks, decision);
@@ -72,14 +51,16 @@ static enum weir_status add_evaluations(struct topics *topics, int64_t pipeline,
                                      DB_I64(pipeline), DB_TEXT(model));
     json_t *array = json_array();
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        json_t *value = weir_rows_is_null(rows, i, 4) ? json_string("undefined")
-                                                      : json_real(weir_rows_f64(rows, i, 4));
-        json_array_append_new(array,
-                              json_pack("{ss,so,so,ss,so,sI}", "name", weir_rows_text(rows, i, 0),
-                                        "from", orchestrator_json_time(weir_rows_i64(rows, i, 1)),
-                                        "to", orchestrator_json_time(weir_rows_i64(rows, i, 2)),
-                                        "metric", weir_rows_text(rows, i, 3), "value", value,
-                                        "samples", (json_int_t)weir_rows_i64(rows, i, 5)));
+        json_t *value = weir_rows_is_null(rows, i, "value")
+                            ? json_string("undefined")
+                            : json_real(weir_rows_f64(rows, i, "value"));
+        json_array_append_new(
+            array, JSON_FIELDS(JSON_TEXT("name", weir_rows_text(rows, i, "name")),
+                               JSON_TIME("from", weir_rows_i64(rows, i, "from_time")),
+                               JSON_TIME("to", weir_rows_i64(rows, i, "to_time")),
+                               JSON_TEXT("metric", weir_rows_text(rows, i, "metric")),
+                               JSON_NEW("value", value),
+                               JSON_NUMBER("samples", weir_rows_i64(rows, i, "samples"))));
     }
     json_object_set_new(row, "evaluations", array);
     return status;
@@ -89,36 +70,37 @@ static enum weir_status add_row(struct topics *topics, int64_t pipeline,
                                 const struct weir_rows *rows, size_t i, json_t *report,
                                 struct weir_error *err)
 {
-    bool stored = !weir_rows_is_null(rows, i, COL_MODEL);
-    json_t *row = json_pack(
-        "{sI,ss,ss,sI,so,sI,ss,ss}", "trigger", (json_int_t)weir_rows_i64(rows, i, COL_NUMBER),
-        "state", weir_rows_text(rows, i, COL_STATE), "reason", weir_rows_text(rows, i, COL_REASON),
-        "samples_new", (json_int_t)weir_rows_i64(rows, i, COL_NEW), "until",
-        orchestrator_json_time(weir_rows_i64(rows, i, COL_UNTIL)), "selected",
-        (json_int_t)weir_rows_i64(rows, i, COL_SELECTED), "skipped",
-        weir_rows_text(rows, i, COL_SKIPPED), "digest", weir_rows_text(rows, i, COL_DIGEST));
-    if (!weir_rows_is_null(rows, i, COL_DECISION)) {
+    bool stored = !weir_rows_is_null(rows, i, "model");
+    json_t *row = JSON_FIELDS(JSON_NUMBER("trigger", weir_rows_i64(rows, i, "number")),
+                              JSON_TEXT("state", weir_rows_text(rows, i, "state")),
+                              JSON_TEXT("reason", weir_rows_text(rows, i, "reason")),
+                              JSON_NUMBER("samples_new", weir_rows_i64(rows, i, "samples_new")),
+                              JSON_TIME("until", weir_rows_i64(rows, i, "until_time")),
+                              JSON_NUMBER("selected", weir_rows_i64(rows, i, "samples")),
+                              JSON_TEXT("skipped", weir_rows_text(rows, i, "skipped")),
+                              JSON_TEXT("digest", weir_rows_text(rows, i, "set_digest")));
+    if (!weir_rows_is_null(rows, i, "decision")) {
         json_object_set_new(row, "decision",
-                            orchestrator_json_of(weir_rows_text(rows, i, COL_DECISION)));
+                            orchestrator_json_of(weir_rows_text(rows, i, "decision")));
     }
     json_object_set_new(row, "costs", json_object());
-    json_object_set_new(row, "timeline", pipeline_timeline_json(rows, i, COL_TIMES));
+    json_object_set_new(row, "timeline", orchestrator_pipeline_timeline_json(rows, i));
     add_training(row, rows, i);
     json_array_append_new(report, row);
     if (!stored)
         return WEIR_OK;
-    const char *model = weir_rows_text(rows, i, COL_MODEL);
+    const char *model = weir_rows_text(rows, i, "model");
     json_object_set_new(row, "model", json_string(model));
     json_object_set_new(row, "parent",
-                        weir_rows_is_null(rows, i, COL_PARENT)
+                        weir_rows_is_null(rows, i, "parent")
                             ? json_null()
-                            : json_string(weir_rows_text(rows, i, COL_PARENT)));
-    json_object_set_new(row, "cost", orchestrator_json_of(weir_rows_text(rows, i, COL_COST)));
+                            : json_string(weir_rows_text(rows, i, "parent")));
+    json_object_set_new(row, "cost", orchestrator_json_of(weir_rows_text(rows, i, "cost")));
     enum weir_status status = add_evaluations(topics, pipeline, model, row, err);
     const json_t *measured = json_object_get(row, "evaluations");
     if (status == WEIR_OK && json_array_size(measured) == 0 &&
-        !weir_rows_is_null(rows, i, COL_ORIGINAL)) {
-        const char *original = weir_rows_text(rows, i, COL_ORIGINAL);
+        !weir_rows_is_null(rows, i, "original")) {
+        const char *original = weir_rows_text(rows, i, "original");
         json_object_set_new(row, "evaluations_of", json_string(original));
         status = add_evaluations(topics, pipeline, original, row, err);
     }
@@ -134,24 +116,25 @@ static enum weir_status add_costs(struct topics *topics, int64_t pipeline, json_
         DB_RUN(topics->context->db, Q_run_cost_by_mode, &rows, err, DB_I64(pipeline));
     size_t at = 0; /* both ascend */
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        const struct orchestrator_cost cost = orchestrator_run_cost(rows, i, 2);
+        const struct orchestrator_cost cost = orchestrator_run_cost(rows, i);
         WEIR_AUTO_BUF text = {0};
         json_t *row;
         while ((row = json_array_get(report, at)) != NULL &&
-               json_integer_value(json_object_get(row, "trigger")) < weir_rows_i64(rows, i, 0))
+               json_integer_value(json_object_get(row, "trigger")) <
+                   weir_rows_i64(rows, i, "trigger"))
             at++;
         orchestrator_cost_json(&topics->context->prices, &cost, &text);
-        json_object_set_new(json_object_get(row, "costs"), weir_rows_text(rows, i, 1),
+        json_object_set_new(json_object_get(row, "costs"), weir_rows_text(rows, i, "mode"),
                             orchestrator_json_of(weir_buf_text(&text)));
     }
     return status;
 }
 
-void topic_report(struct topic_call *call)
+void orchestrator_topic_report(struct topic_call *call)
 {
     struct topics *topics = call->all;
     struct weir_error err;
-    const struct pipeline *pipeline = topic_pipeline(call);
+    const struct pipeline *pipeline = orchestrator_topic_pipeline(call);
     if (pipeline == NULL)
         return;
     int64_t id = orchestrator_pipeline_id(pipeline);
@@ -164,15 +147,16 @@ void topic_report(struct topic_call *call)
         status = add_costs(topics, id, report, &err);
     json_t *checks = json_array();
     if (status == WEIR_OK)
-        status = topic_add_checks(topics, id, CHECKS_SHOWN, checks, &err);
+        status = orchestrator_topic_add_checks(topics, id, CHECKS_SHOWN, checks, &err);
     if (status != WEIR_OK) {
         json_decref(report);
         json_decref(checks);
-        topic_refuse(call, &err);
+        orchestrator_topic_refuse(call, &err);
         return;
     }
-    topic_answer(call, json_pack("{ss,ss,so,so}", "pipeline",
-                                 orchestrator_pipeline_config(pipeline)->name, "state",
-                                 pipeline_state_name(orchestrator_pipeline_state(pipeline)),
-                                 "triggers", report, "checks", checks));
+    orchestrator_topic_answer(
+        call, JSON_FIELDS(JSON_TEXT("pipeline", orchestrator_pipeline_config(pipeline)->name),
+                          JSON_TEXT("state", orchestrator_pipeline_state_name(
+                                                 orchestrator_pipeline_state(pipeline))),
+                          JSON_NEW("triggers", report), JSON_NEW("checks", checks)));
 }

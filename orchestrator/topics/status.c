@@ -17,12 +17,13 @@ static json_t *progress_json(const struct topics *topics, int64_t pipeline)
     if (!orchestrator_run_progress(topics->runs, pipeline, &progress))
         return json_null();
     double spent_ns = (double)(progress.busy_ns + progress.wait_ns);
-    return json_pack("{ss,sI,sI,sI,so,sf,ss*}", "mode", progress.mode, "trigger",
-                     (json_int_t)progress.trigger, "samples", (json_int_t)progress.samples,
-                     "samples_total", (json_int_t)progress.samples_total, "loss",
-                     orchestrator_json_number(progress.loss), "stall_fraction",
-                     spent_ns > 0 ? (double)progress.wait_ns / spent_ns : 0.0, "stage",
-                     progress.stage[0] != '\0' ? progress.stage : NULL);
+    return JSON_FIELDS(
+        JSON_TEXT("mode", progress.mode), JSON_NUMBER("trigger", progress.trigger),
+        JSON_NUMBER("samples", progress.samples),
+        JSON_NUMBER("samples_total", progress.samples_total),
+        JSON_NEW("loss", orchestrator_json_number(progress.loss)),
+        JSON_DOUBLE("stall_fraction", spent_ns > 0 ? (double)progress.wait_ns / spent_ns : 0.0),
+        JSON_TEXT_IF_ANY("stage", progress.stage[0] != '\0' ? progress.stage : NULL));
 }
 
 /* The newest check of its trigger policy, why it fired or did not; null: there was none. */
@@ -30,7 +31,7 @@ static enum weir_status add_check(struct topics *topics, int64_t pipeline, json_
                                   struct weir_error *err)
 {
     json_t *checks = json_array();
-    enum weir_status status = topic_add_checks(topics, pipeline, 1, checks, err);
+    enum weir_status status = orchestrator_topic_add_checks(topics, pipeline, 1, checks, err);
     json_t *newest = json_array_get(checks, 0);
     json_object_set(json, "check", newest == NULL ? json_null() : newest);
     json_decref(checks);
@@ -41,21 +42,22 @@ static enum weir_status add_check(struct topics *topics, int64_t pipeline, json_
 static enum weir_status add_fired(struct topics *topics, int64_t pipeline, json_t *json,
                                   struct weir_error *err)
 {
-    enum { FIRED_SHOWN = 100, COL_DECISION = 5 };
+    enum { FIRED_SHOWN = 100 };
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = DB_RUN(topics->context->db, Q_triggers_newest, &rows, err,
                                      DB_I64(pipeline), DB_I64(FIRED_SHOWN));
     json_t *fired = json_array();
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        bool checked = !weir_rows_is_null(rows, i, COL_DECISION);
+        bool checked = !weir_rows_is_null(rows, i, "json");
         json_t *decision =
-            checked ? orchestrator_json_of(weir_rows_text(rows, i, COL_DECISION)) : json_null();
+            checked ? orchestrator_json_of(weir_rows_text(rows, i, "json")) : json_null();
         json_array_append_new(
-            fired,
-            json_pack("{sI,ss,ss,sI,so,so}", "trigger", (json_int_t)weir_rows_i64(rows, i, 0),
-                      "state", weir_rows_text(rows, i, 1), "reason", weir_rows_text(rows, i, 2),
-                      "samples_new", (json_int_t)weir_rows_i64(rows, i, 3), "until",
-                      orchestrator_json_time(weir_rows_i64(rows, i, 4)), "decision", decision));
+            fired, JSON_FIELDS(JSON_NUMBER("trigger", weir_rows_i64(rows, i, "number")),
+                               JSON_TEXT("state", weir_rows_text(rows, i, "state")),
+                               JSON_TEXT("reason", weir_rows_text(rows, i, "reason")),
+                               JSON_NUMBER("samples_new", weir_rows_i64(rows, i, "samples_new")),
+                               JSON_TIME("until", weir_rows_i64(rows, i, "until_time")),
+                               JSON_NEW("decision", decision)));
     }
     json_object_set_new(json, "fired", fired);
     return status;
@@ -66,10 +68,10 @@ static enum weir_status add_budgets(const struct pipeline *pipeline, json_t *jso
 {
     struct pipeline_spending spending[PIPELINE_BUDGETS_MAX];
     size_t count;
-    enum weir_status status = pipeline_spending(pipeline, spending, &count, err);
+    enum weir_status status = orchestrator_pipeline_spending(pipeline, spending, &count, err);
     json_t *budgets = json_array();
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(budgets, pipeline_spending_json(pipeline, &spending[i]));
+        json_array_append_new(budgets, orchestrator_pipeline_spending_json(pipeline, &spending[i]));
     json_object_set_new(json, "budgets", budgets);
     return status;
 }
@@ -78,16 +80,15 @@ static enum weir_status add_budgets(const struct pipeline *pipeline, json_t *jso
 static enum weir_status add_timeline(struct topics *topics, int64_t pipeline, json_t *json,
                                      struct weir_error *err)
 {
-    enum { COL_NUMBER = 7 };
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
         DB_RUN(topics->context->db, Q_trigger_timeline, &rows, err, DB_I64(pipeline));
     if (status != WEIR_OK)
         return status;
     json_t *timeline =
-        weir_rows_count(rows) == 0 ? json_null() : pipeline_timeline_json(rows, 0, 0);
+        weir_rows_count(rows) == 0 ? json_null() : orchestrator_pipeline_timeline_json(rows, 0);
     if (json_is_object(timeline))
-        json_object_set_new(timeline, "trigger", json_integer(weir_rows_i64(rows, 0, COL_NUMBER)));
+        json_object_set_new(timeline, "trigger", json_integer(weir_rows_i64(rows, 0, "number")));
     json_object_set_new(json, "timeline", timeline);
     return WEIR_OK;
 }
@@ -105,18 +106,22 @@ static enum weir_status pipeline_json(struct topics *topics, const struct pipeli
         status = DB_RUN(topics->context->db, Q_run_cost, &cost_row, err, DB_I64(id));
     if (status != WEIR_OK)
         return status;
-    struct orchestrator_cost cost = orchestrator_run_cost(cost_row, 0, 0);
+    struct orchestrator_cost cost = orchestrator_run_cost(cost_row, 0);
     WEIR_AUTO_BUF text = {0};
     orchestrator_cost_json(&topics->context->prices, &cost, &text);
     enum pipeline_state state = orchestrator_pipeline_state(pipeline);
-    *ret_json = json_pack(
-        "{ss,ss,ss,ss,ss,sI,sI,sI,ss?,so,so}", "pipeline", config->name, "mode",
-        config->mode == MODE_LIVE ? "live" : "replay", "state", pipeline_state_name(state), "doing",
-        pipeline_state_text(state), "error", orchestrator_pipeline_error(pipeline), "triggers",
-        (json_int_t)weir_rows_i64(counts, 0, 0), "skipped", (json_int_t)weir_rows_i64(counts, 0, 1),
-        "models", (json_int_t)weir_rows_i64(counts, 0, 2), "active_model",
-        weir_rows_is_null(counts, 0, 3) ? NULL : weir_rows_text(counts, 0, 3), "progress",
-        progress_json(topics, id), "cost", orchestrator_json_of(weir_buf_text(&text)));
+    *ret_json = JSON_FIELDS(
+        JSON_TEXT("pipeline", config->name),
+        JSON_TEXT("mode", config->mode == MODE_LIVE ? "live" : "replay"),
+        JSON_TEXT("state", orchestrator_pipeline_state_name(state)),
+        JSON_TEXT("doing", orchestrator_pipeline_state_text(state)),
+        JSON_TEXT("error", orchestrator_pipeline_error(pipeline)),
+        JSON_NUMBER("triggers", weir_rows_i64(counts, 0, "triggers")),
+        JSON_NUMBER("skipped", weir_rows_i64(counts, 0, "skipped")),
+        JSON_NUMBER("models", weir_rows_i64(counts, 0, "models")),
+        JSON_TEXT_OR_NULL("active_model", weir_rows_text_or_null(counts, 0, "active_model")),
+        JSON_NEW("progress", progress_json(topics, id)),
+        JSON_NEW("cost", orchestrator_json_of(weir_buf_text(&text))));
     status = add_check(topics, id, *ret_json, err);
     if (status == WEIR_OK)
         status = add_fired(topics, id, *ret_json, err);
@@ -136,21 +141,21 @@ static enum weir_status erasures_json(struct topics *topics, json_t *erasures, i
     if (status == WEIR_OK)
         status = DB_RUN(topics->context->db, Q_erasure_open_count, &count, err);
     if (status == WEIR_OK)
-        *ret_count = weir_rows_i64(count, 0, 0);
+        *ret_count = weir_rows_i64(count, 0, "count");
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
-        json_array_append_new(erasures, json_integer(weir_rows_i64(rows, i, 0)));
+        json_array_append_new(erasures, json_integer(weir_rows_i64(rows, i, "number")));
     return status;
 }
 
 static json_t *trainers_json(const struct topics *topics)
 {
-    const struct arbiter_view view = arbiter_look(topics->runs->arbiter);
-    return json_pack("{sI,sI,sI,sI,sI}", "slots", (json_int_t)view.slots, "busy",
-                     (json_int_t)view.busy, "waiting", (json_int_t)view.waiting, "gpus",
-                     (json_int_t)view.gpus, "gpus_busy", (json_int_t)view.gpus_busy);
+    const struct arbiter_view view = orchestrator_arbiter_look(topics->runs->arbiter);
+    return JSON_FIELDS(JSON_NUMBER("slots", view.slots), JSON_NUMBER("busy", view.busy),
+                       JSON_NUMBER("waiting", view.waiting), JSON_NUMBER("gpus", view.gpus),
+                       JSON_NUMBER("gpus_busy", view.gpus_busy));
 }
 
-void topic_status(struct topic_call *call)
+void orchestrator_topic_status(struct topic_call *call)
 {
     struct topics *topics = call->all;
     struct weir_error err;
@@ -169,12 +174,14 @@ void topic_status(struct topic_call *call)
     if (status != WEIR_OK) {
         json_decref(pipelines);
         json_decref(erasures);
-        topic_refuse(call, &err);
+        orchestrator_topic_refuse(call, &err);
         return;
     }
-    topic_answer(call, json_pack("{ss,sb,sI,so,so,so,sI}", "data_dir", topics->context->data_dir,
-                                 "held", topics->pipelines->are_held, "up_ms",
-                                 (json_int_t)(weir_now_ms() - topics->started_ms), "trainers",
-                                 trainers_json(topics), "pipelines", pipelines, "erasures_open",
-                                 erasures, "erasures_open_count", (json_int_t)open));
+    orchestrator_topic_answer(
+        call,
+        JSON_FIELDS(JSON_TEXT("data_dir", topics->context->data_dir),
+                    JSON_FLAG("held", topics->pipelines->are_held),
+                    JSON_NUMBER("up_ms", weir_now_ms() - topics->started_ms),
+                    JSON_NEW("trainers", trainers_json(topics)), JSON_NEW("pipelines", pipelines),
+                    JSON_NEW("erasures_open", erasures), JSON_NUMBER("erasures_open_count", open)));
 }

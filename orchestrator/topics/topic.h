@@ -7,6 +7,7 @@
 #include "orchestrator/pipeline/pipeline.h"
 
 #include <jansson.h>
+#include <sys/queue.h>
 
 struct rehearsal;
 struct erase_requests;
@@ -19,7 +20,7 @@ struct topics {
     struct pipelines *pipelines;
     struct erasures *erasures;
     struct weir_rpc_server *server; /* of all messages to the orchestrator */
-    struct topic_call *first;
+    LIST_HEAD(, topic_call) calls;
     int64_t started_ms; /* of this process */
 };
 
@@ -27,7 +28,7 @@ struct topics {
 struct topic_call {
     struct topics *all;
     struct context *context;
-    struct topic_call *next;
+    LIST_ENTRY(topic_call) link;
     struct weir_route route;
     json_t *arguments; /* an object */
     json_t *collected; /* what a topic gathers until it answers; may be NULL */
@@ -40,76 +41,87 @@ struct topic_call {
 };
 
 /* Consumes `json` and the call. */
-void topic_answer(struct topic_call *call, json_t *json);
+void orchestrator_topic_answer(struct topic_call *call, json_t *json);
 /* Consumes the call. */
-void topic_refuse(struct topic_call *call, const struct weir_error *err);
+void orchestrator_topic_refuse(struct topic_call *call, const struct weir_error *err);
 /* The same with an error of its own, raised as weir_fail() does. */
-#define topic_fail(call, status, ...)                                   \
-    do {                                                                \
-        struct weir_error topic_error;                                  \
-        weir_ignore(weir_fail(&topic_error, (status), __VA_ARGS__));    \
-        topic_refuse((call), &topic_error); /* it carries the status */ \
+#define topic_fail(call, status, ...)                                                \
+    do {                                                                             \
+        struct weir_error topic_error;                                               \
+        weir_ignore(weir_fail(&topic_error, (status), __VA_ARGS__));                 \
+        orchestrator_topic_refuse((call), &topic_error); /* it carries the status */ \
     } while (0)
 /* Drops what is not answered. */
 void orchestrator_topics_free(struct topics *topics);
 
 /* The text under `key`, or `fallback` when it is absent or no text. */
-const char *topic_text(const struct topic_call *call, const char *key, const char *fallback);
+const char *orchestrator_topic_text(const struct topic_call *call, const char *key,
+                                    const char *fallback);
 /* True when it is there and true. */
-bool topic_flag(const struct topic_call *call, const char *key);
-int64_t topic_number(const struct topic_call *call, const char *key, int64_t fallback);
+bool orchestrator_topic_flag(const struct topic_call *call, const char *key);
+int64_t orchestrator_topic_number(const struct topic_call *call, const char *key, int64_t fallback);
 /* The pipeline called `pipeline` in the arguments, or the only or newest one. NULL: refused already. */
-struct pipeline *topic_pipeline(struct topic_call *call);
+struct pipeline *orchestrator_topic_pipeline(struct topic_call *call);
 
 /* `from` and `to` of the arguments; all of time where they are absent. */
-enum weir_status topic_interval(const struct topic_call *call, int64_t *ret_from, int64_t *ret_to,
-                                struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_topic_interval(const struct topic_call *call, int64_t *ret_from,
+                                             int64_t *ret_to, struct weir_error *err) WEIR_MUST_USE;
 /* The model asked for, or the newest one of the pipeline; NOT_FOUND when its files are gone. */
-enum weir_status topic_choose_model(const struct topic_call *call, const struct pipeline *pipeline,
-                                    char **ret_model, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_topic_choose_model(const struct topic_call *call,
+                                                 const struct pipeline *pipeline, char **ret_model,
+                                                 struct weir_error *err) WEIR_MUST_USE;
 
 struct id_blocks;
 /* {"samples", "models", "milliseconds"}: which models have seen one of `ids`. */
-enum weir_status topic_lineage_json(const struct topic_call *call, const struct id_blocks *ids,
-                                    json_t **ret_json, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_topic_lineage_json(const struct topic_call *call,
+                                                 const struct id_blocks *ids, json_t **ret_json,
+                                                 struct weir_error *err) WEIR_MUST_USE;
 /* Appends what a model learnt from: its own set, then its parent's, back to the initial weights. */
-enum weir_status topic_ancestors_json(const struct topic_call *call, const char *model,
-                                      json_t *ancestors, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_topic_ancestors_json(const struct topic_call *call, const char *model,
+                                                   json_t *ancestors,
+                                                   struct weir_error *err) WEIR_MUST_USE;
 /* Appends the newest decisions of the trigger policy of a pipeline (report.c), at most `most`, oldest first. */
-enum weir_status topic_add_checks(struct topics *topics, int64_t pipeline, int64_t most,
-                                  json_t *checks, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_topic_add_checks(struct topics *topics, int64_t pipeline,
+                                               int64_t most, json_t *checks,
+                                               struct weir_error *err) WEIR_MUST_USE;
 /* The texts or numbers of the arguments that name samples; borrowed from the call's arguments, but for the arrays,
- * which topic_names_fini() frees. INVALID when there are too many, or
+ * which orchestrator_topic_names_fini() frees. INVALID when there are too many, or
  * none and the request is for nothing else either. */
 struct topic_names {
     const char **subjects, **keys;
     uint64_t *ids;
     size_t subject_count, key_count, id_count;
 };
-enum weir_status topic_names_read(const json_t *arguments, struct topic_names *ret_names,
-                                  struct weir_error *err) WEIR_MUST_USE;
-void topic_names_fini(struct topic_names *names);
+enum weir_status orchestrator_topic_names_read(const json_t *arguments,
+                                               struct topic_names *ret_names,
+                                               struct weir_error *err) WEIR_MUST_USE;
+void orchestrator_topic_names_fini(struct topic_names *names);
 
 struct receipt_claims;
 /* The file of an erasure's receipt; the caller frees it. */
-char *topic_receipt_path(const struct topics *topics, int64_t erasure) WEIR_MUST_USE;
+char *orchestrator_topic_receipt_path(const struct topics *topics, int64_t erasure) WEIR_MUST_USE;
 /* Reads and parses it; NOT_FOUND when it is gone, CORRUPT or INVALID when it is no receipt. */
-enum weir_status topic_receipt_load(const struct topics *topics, int64_t erasure,
-                                    struct receipt_claims *ret_claims,
-                                    struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_topic_receipt_load(const struct topics *topics, int64_t erasure,
+                                                 struct receipt_claims *ret_claims,
+                                                 struct weir_error *err) WEIR_MUST_USE;
 
 typedef void topic_fn(struct topic_call *call);
-topic_fn topic_status, topic_datasets, topic_models, topic_model, topic_model_promote,
-    topic_model_rollback, topic_model_export, topic_model_diff, topic_lineage, topic_erase_request,
-    topic_erase_requests, topic_erase_plan, topic_erase_status, topic_erase_list,
-    topic_erase_receipt, topic_erase_verify, topic_erase_key, topic_predict, topic_evaluate,
-    topic_select, topic_report, topic_events, topic_stop, topic_push, topic_doctor, topic_feed_list,
-    topic_feed_forget, topic_sets, topic_workers;
-topic_fn topic_submit, topic_list, topic_standing, topic_pause, topic_resume, topic_remove,
-    topic_rerun;
+topic_fn orchestrator_topic_status, orchestrator_topic_datasets, orchestrator_topic_models,
+    orchestrator_topic_model, orchestrator_topic_model_promote, orchestrator_topic_model_rollback,
+    orchestrator_topic_model_export, orchestrator_topic_model_diff, orchestrator_topic_lineage,
+    orchestrator_topic_erase_request, orchestrator_topic_erase_requests,
+    orchestrator_topic_erase_plan, orchestrator_topic_erase_status, orchestrator_topic_erase_list,
+    orchestrator_topic_erase_receipt, orchestrator_topic_erase_verify, orchestrator_topic_erase_key,
+    orchestrator_topic_predict, orchestrator_topic_evaluate, orchestrator_topic_select,
+    orchestrator_topic_report, orchestrator_topic_events, orchestrator_topic_stop,
+    orchestrator_topic_push, orchestrator_topic_doctor, orchestrator_topic_feed_list,
+    orchestrator_topic_feed_forget, orchestrator_topic_sets, orchestrator_topic_workers;
+topic_fn orchestrator_topic_submit, orchestrator_topic_list, orchestrator_topic_standing,
+    orchestrator_topic_pause, orchestrator_topic_resume, orchestrator_topic_remove,
+    orchestrator_topic_rerun;
 
-/* topic_submit() with `dry_run`. */
-void topic_dry_run(struct topic_call *call);
+/* orchestrator_topic_submit() with `dry_run`. */
+void orchestrator_topic_dry_run(struct topic_call *call);
 
 void orchestrator_topics_ask(struct topics *topics, struct weir_request *request);
 

@@ -11,57 +11,54 @@ static const struct topic {
     const char *name;
     topic_fn *fn;
 } TOPICS[] = {
-    {"status", topic_status},
-    {"datasets", topic_datasets},
-    {"models", topic_models},
-    {"model_promote", topic_model_promote},
-    {"model_rollback", topic_model_rollback},
-    {"model_export", topic_model_export},
-    {"model_diff", topic_model_diff},
-    {"model", topic_model},
-    {"lineage", topic_lineage},
-    {"erase_request", topic_erase_request},
-    {"erase_requests", topic_erase_requests},
-    {"erase_plan", topic_erase_plan},
-    {"erase_status", topic_erase_status},
-    {"erase_list", topic_erase_list},
-    {"erase_receipt", topic_erase_receipt},
-    {"erase_verify", topic_erase_verify},
-    {"erase_key", topic_erase_key},
-    {"predict", topic_predict},
-    {"evaluate", topic_evaluate},
-    {"select", topic_select},
-    {"report", topic_report},
-    {"events", topic_events},
-    {"submit", topic_submit},
-    {"list", topic_list},
-    {"standing", topic_standing},
-    {"pause", topic_pause},
-    {"stop", topic_stop},
-    {"resume", topic_resume},
-    {"remove", topic_remove},
-    {"rerun", topic_rerun},
-    {"push", topic_push},
-    {"doctor", topic_doctor},
-    {"feed_list", topic_feed_list},
-    {"feed_forget", topic_feed_forget},
-    {"sets", topic_sets},
-    {"workers", topic_workers},
+    {"status", orchestrator_topic_status},
+    {"datasets", orchestrator_topic_datasets},
+    {"models", orchestrator_topic_models},
+    {"model_promote", orchestrator_topic_model_promote},
+    {"model_rollback", orchestrator_topic_model_rollback},
+    {"model_export", orchestrator_topic_model_export},
+    {"model_diff", orchestrator_topic_model_diff},
+    {"model", orchestrator_topic_model},
+    {"lineage", orchestrator_topic_lineage},
+    {"erase_request", orchestrator_topic_erase_request},
+    {"erase_requests", orchestrator_topic_erase_requests},
+    {"erase_plan", orchestrator_topic_erase_plan},
+    {"erase_status", orchestrator_topic_erase_status},
+    {"erase_list", orchestrator_topic_erase_list},
+    {"erase_receipt", orchestrator_topic_erase_receipt},
+    {"erase_verify", orchestrator_topic_erase_verify},
+    {"erase_key", orchestrator_topic_erase_key},
+    {"predict", orchestrator_topic_predict},
+    {"evaluate", orchestrator_topic_evaluate},
+    {"select", orchestrator_topic_select},
+    {"report", orchestrator_topic_report},
+    {"events", orchestrator_topic_events},
+    {"submit", orchestrator_topic_submit},
+    {"list", orchestrator_topic_list},
+    {"standing", orchestrator_topic_standing},
+    {"pause", orchestrator_topic_pause},
+    {"stop", orchestrator_topic_stop},
+    {"resume", orchestrator_topic_resume},
+    {"remove", orchestrator_topic_remove},
+    {"rerun", orchestrator_topic_rerun},
+    {"push", orchestrator_topic_push},
+    {"doctor", orchestrator_topic_doctor},
+    {"feed_list", orchestrator_topic_feed_list},
+    {"feed_forget", orchestrator_topic_feed_forget},
+    {"sets", orchestrator_topic_sets},
+    {"workers", orchestrator_topic_workers},
 };
 
 static void drop(struct topic_call *call)
 {
-    struct topic_call **at = &call->all->first;
-    while (*at != call)
-        at = &(*at)->next;
-    *at = call->next;
+    LIST_REMOVE(call, link);
     json_decref(call->arguments);
     json_decref(call->collected);
     free(call->text);
     free(call);
 }
 
-void topic_answer(struct topic_call *call, json_t *json)
+void orchestrator_topic_answer(struct topic_call *call, json_t *json)
 {
     char *text = json_dumps(json, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
     if (text == NULL) {
@@ -76,7 +73,7 @@ void topic_answer(struct topic_call *call, json_t *json)
     drop(call);
 }
 
-void topic_refuse(struct topic_call *call, const struct weir_error *err)
+void orchestrator_topic_refuse(struct topic_call *call, const struct weir_error *err)
 {
     weir_rpc_refuse(call->all->server, &call->route, err);
     drop(call);
@@ -84,8 +81,8 @@ void topic_refuse(struct topic_call *call, const struct weir_error *err)
 
 void orchestrator_topics_free(struct topics *topics)
 {
-    while (topics->first != NULL) {
-        struct topic_call *call = topics->first;
+    while (!LIST_EMPTY(&topics->calls)) {
+        struct topic_call *call = LIST_FIRST(&topics->calls);
         if (call->forget != NULL)
             call->forget(call);
         weir_rpc_forget(topics->context->storage, call);
@@ -95,18 +92,19 @@ void orchestrator_topics_free(struct topics *topics)
     }
 }
 
-const char *topic_text(const struct topic_call *call, const char *key, const char *fallback)
+const char *orchestrator_topic_text(const struct topic_call *call, const char *key,
+                                    const char *fallback)
 {
     const char *text = json_string_value(json_object_get(call->arguments, key));
     return text == NULL ? fallback : text;
 }
 
-bool topic_flag(const struct topic_call *call, const char *key)
+bool orchestrator_topic_flag(const struct topic_call *call, const char *key)
 {
     return json_is_true(json_object_get(call->arguments, key));
 }
 
-int64_t topic_number(const struct topic_call *call, const char *key, int64_t fallback)
+int64_t orchestrator_topic_number(const struct topic_call *call, const char *key, int64_t fallback)
 {
     const json_t *value = json_object_get(call->arguments, key);
     return json_is_integer(value) ? (int64_t)json_integer_value(value) : fallback;
@@ -120,9 +118,9 @@ static struct pipeline *newest_pipeline(const struct topics *topics)
     return pipeline;
 }
 
-struct pipeline *topic_pipeline(struct topic_call *call)
+struct pipeline *orchestrator_topic_pipeline(struct topic_call *call)
 {
-    const char *name = topic_text(call, "pipeline", "");
+    const char *name = orchestrator_topic_text(call, "pipeline", "");
     struct pipeline *pipeline = name[0] == '\0'
                                     ? newest_pipeline(call->all)
                                     : orchestrator_pipeline_by_name(call->all->pipelines, name);
@@ -138,7 +136,9 @@ struct pipeline *topic_pipeline(struct topic_call *call)
 /* Requests come again until they are answered; a topic that takes its time is not begun twice. */
 static bool is_under_way(const struct topics *topics, const struct weir_route *route)
 {
-    for (const struct topic_call *call = topics->first; call != NULL; call = call->next)
+    const struct topic_call *call;
+
+    LIST_FOREACH (call, &topics->calls, link)
         if (call->route.request == route->request &&
             call->route.identity_size == route->identity_size &&
             memcmp(call->route.identity, route->identity, route->identity_size) == 0)
@@ -160,13 +160,12 @@ void orchestrator_topics_ask(struct topics *topics, struct weir_request *request
         weir_rpc_refuse(request->server, &request->route, &err);
         return;
     }
-    struct topic_call *call = weir_calloc(1, sizeof *call);
+    struct topic_call *call = weir_calloc(1, sizeof(*call));
     call->all = topics;
     call->context = topics->context;
     call->route = request->route;
     call->arguments = arguments;
-    call->next = topics->first;
-    topics->first = call;
+    LIST_INSERT_HEAD(&topics->calls, call, link);
     for (size_t i = 0; i < WEIR_COUNT(TOPICS); i++) {
         if (strcmp(TOPICS[i].name, ask->topic) == 0) {
             TOPICS[i].fn(call);

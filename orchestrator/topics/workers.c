@@ -2,6 +2,7 @@
 #include "orchestrator/topics/topic.h"
 
 #include "orchestrator/pipeline/pipeline.h"
+#include "orchestrator/values/json_object.h"
 
 enum { OPERATORS_MAX = 64 /* of a run that are shown */ };
 
@@ -39,11 +40,12 @@ static json_t *inflation_json(uint64_t in, uint64_t out)
 static json_t *worker_json(const struct msg_workers_are *pool, size_t i)
 {
     uint64_t read = pool->bytes_read.at[i], sent = pool->bytes_sent.at[i];
-    return json_pack("{ss,sI,sI,sf,sI,sI,so,s[]}", "worker", pool->workers.at[i], "leases",
-                     (json_int_t)pool->leases.at[i], "queued", (json_int_t)pool->queued.at[i],
-                     "cpu_seconds", seconds(pool->cpu_ns.at[i]), "bytes_read", (json_int_t)read,
-                     "bytes_sent", (json_int_t)sent, "inflation", inflation_json(read, sent),
-                     "operators");
+    return JSON_FIELDS(
+        JSON_TEXT("worker", pool->workers.at[i]), JSON_NUMBER("leases", pool->leases.at[i]),
+        JSON_NUMBER("queued", pool->queued.at[i]),
+        JSON_DOUBLE("cpu_seconds", seconds(pool->cpu_ns.at[i])), JSON_NUMBER("bytes_read", read),
+        JSON_NUMBER("bytes_sent", sent), JSON_NEW("inflation", inflation_json(read, sent)),
+        JSON_NEW("operators", json_array()));
 }
 
 /* Time that an operator has spent, and bytes that it took and made. */
@@ -54,9 +56,9 @@ struct spent {
 
 static json_t *operator_json(const char *name, const struct spent *spent)
 {
-    return json_pack("{ss,sf,sI,sI,so}", "operator", name, "cpu_seconds", seconds(spent->ns),
-                     "bytes_in", (json_int_t)spent->in, "bytes_out", (json_int_t)spent->out,
-                     "inflation", inflation_json(spent->in, spent->out));
+    return JSON_FIELDS(JSON_TEXT("operator", name), JSON_DOUBLE("cpu_seconds", seconds(spent->ns)),
+                       JSON_NUMBER("bytes_in", spent->in), JSON_NUMBER("bytes_out", spent->out),
+                       JSON_NEW("inflation", inflation_json(spent->in, spent->out)));
 }
 
 static struct spent spent_in(const struct msg_workers_are *pool, size_t row)
@@ -118,15 +120,15 @@ static json_t *runs_json(const struct msg_workers_are *pool)
     json_t *runs = json_array();
     for (size_t i = 0; i < pool->jobs.count; i++) {
         const char *stage = pool->stages.at[i], *reason = pool->job_reasons.at[i];
-        json_array_append_new(runs, json_pack("{sI,sf,ss?,sf,sI,sI,ss?,so}", "run",
-                                              (json_int_t)pool->jobs.at[i], "stall_fraction",
-                                              pool->stalled.at[i] / 1000.0, "stage",
-                                              stage[0] != '\0' ? stage : NULL, "read_seconds",
-                                              seconds(pool->read_ns.at[i]), "bytes_read",
-                                              (json_int_t)pool->job_bytes_read.at[i], "failed",
-                                              (json_int_t)pool->job_failed.at[i], "reason",
-                                              reason[0] != '\0' ? reason : NULL, "operators",
-                                              run_operators_json(pool, pool->jobs.at[i])));
+        json_array_append_new(
+            runs, JSON_FIELDS(JSON_NUMBER("run", pool->jobs.at[i]),
+                              JSON_DOUBLE("stall_fraction", pool->stalled.at[i] / 1000.0),
+                              JSON_TEXT_OR_NULL("stage", stage[0] != '\0' ? stage : NULL),
+                              JSON_DOUBLE("read_seconds", seconds(pool->read_ns.at[i])),
+                              JSON_NUMBER("bytes_read", pool->job_bytes_read.at[i]),
+                              JSON_NUMBER("failed", pool->job_failed.at[i]),
+                              JSON_TEXT_OR_NULL("reason", reason[0] != '\0' ? reason : NULL),
+                              JSON_NEW("operators", run_operators_json(pool, pool->jobs.at[i]))));
     }
     return runs;
 }
@@ -141,12 +143,14 @@ static json_t *pipelines_json(struct topics *topics, const struct msg_workers_ar
         uint32_t bound = pool->pipeline_bounds.at[i];
         json_array_append_new(
             pipelines,
-            json_pack("{ss?,sf,so,si,si,sf}", "pipeline",
-                      pipeline != NULL ? orchestrator_pipeline_config(pipeline)->name : NULL,
-                      "share", pool->pipeline_shares.at[i] / 1000.0, "workers_max",
-                      bound > 0 ? json_integer(bound) : json_null(), "workers",
-                      (int)pool->pipeline_workers.at[i], "leases", (int)pool->pipeline_leases.at[i],
-                      "cpu_seconds", seconds(pool->pipeline_cpu_ns.at[i])));
+            JSON_FIELDS(JSON_TEXT_OR_NULL(
+                            "pipeline",
+                            pipeline != NULL ? orchestrator_pipeline_config(pipeline)->name : NULL),
+                        JSON_DOUBLE("share", pool->pipeline_shares.at[i] / 1000.0),
+                        JSON_NEW("workers_max", bound > 0 ? json_integer(bound) : json_null()),
+                        JSON_NUMBER("workers", (int)pool->pipeline_workers.at[i]),
+                        JSON_NUMBER("leases", (int)pool->pipeline_leases.at[i]),
+                        JSON_DOUBLE("cpu_seconds", seconds(pool->pipeline_cpu_ns.at[i]))));
     }
     return pipelines;
 }
@@ -155,7 +159,7 @@ static void on_workers(void *owner, const struct weir_reply *reply, const struct
 {
     struct topic_call *call = owner;
     if (reply == NULL) {
-        topic_refuse(call, err);
+        orchestrator_topic_refuse(call, err);
         return;
     }
     const struct msg_workers_are *pool = reply->message;
@@ -163,11 +167,13 @@ static void on_workers(void *owner, const struct weir_reply *reply, const struct
         topic_fail(call, WEIR_INTERNAL, "the dispatcher sent no good list of workers");
         return;
     }
-    topic_answer(call, json_pack("{so,so,so}", "workers", workers_json(pool), "runs",
-                                 runs_json(pool), "pipelines", pipelines_json(call->all, pool)));
+    orchestrator_topic_answer(call,
+                              JSON_FIELDS(JSON_NEW("workers", workers_json(pool)),
+                                          JSON_NEW("runs", runs_json(pool)),
+                                          JSON_NEW("pipelines", pipelines_json(call->all, pool))));
 }
 
-void topic_workers(struct topic_call *call)
+void orchestrator_topic_workers(struct topic_call *call)
 {
     weir_rpc_call(call->context->dispatcher, MSG_workers_ask, NULL, ORCHESTRATOR_ASK_MS, on_workers,
                   call);

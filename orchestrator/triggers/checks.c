@@ -1,9 +1,10 @@
 /* Counting towards the next check. */
 #include "orchestrator/triggers/checks.h"
 
-enum weir_status trigger_checks_init(struct trigger_checks *checks,
-                                     const struct trigger_checks_options *options,
-                                     const struct weir_yaml_node *node, struct weir_error *err)
+enum weir_status orchestrator_trigger_checks_init(struct trigger_checks *checks,
+                                                  const struct trigger_checks_options *options,
+                                                  const struct weir_yaml_node *node,
+                                                  struct weir_error *err)
 {
     if ((options->samples > 0) == (options->every != NULL)) {
         return weir_yaml_fail(node, err,
@@ -27,12 +28,12 @@ enum weir_status trigger_checks_init(struct trigger_checks *checks,
                : status;
 }
 
-void trigger_checks_fini(struct trigger_checks *checks)
+void orchestrator_trigger_checks_fini(struct trigger_checks *checks)
 {
     orchestrator_trigger_close(checks->warmup_policy);
 }
 
-bool trigger_checks_warm_up(const struct trigger_checks *checks)
+bool orchestrator_trigger_checks_warm_up(const struct trigger_checks *checks)
 {
     return checks->made < checks->warmup;
 }
@@ -47,30 +48,32 @@ static void cross(struct trigger_checks *checks, int64_t time_us)
     checks->next_us = orchestrator_period_next(&checks->period, time_us);
 }
 
-bool trigger_checks_before(struct trigger_checks *checks, const struct trigger_sample *sample)
+bool orchestrator_trigger_checks_before(struct trigger_checks *checks,
+                                        const struct trigger_sample *sample)
 {
     cross(checks, sample->time_us);
-    return trigger_checks_warm_up(checks) &&
+    return orchestrator_trigger_checks_warm_up(checks) &&
            orchestrator_trigger_before(checks->warmup_policy, sample);
 }
 
-bool trigger_checks_tick(struct trigger_checks *checks, int64_t now_us)
+bool orchestrator_trigger_checks_tick(struct trigger_checks *checks, int64_t now_us)
 {
     if (checks->started)
         cross(checks, now_us);
-    return trigger_checks_warm_up(checks) &&
+    return orchestrator_trigger_checks_warm_up(checks) &&
            orchestrator_trigger_tick(checks->warmup_policy, now_us);
 }
 
-bool trigger_checks_observe(struct trigger_checks *checks, const struct trigger_sample *sample)
+bool orchestrator_trigger_checks_observe(struct trigger_checks *checks,
+                                         const struct trigger_sample *sample)
 {
     checks->since++;
     checks->is_due |= checks->samples > 0 && checks->since >= checks->samples;
-    return trigger_checks_warm_up(checks) &&
+    return orchestrator_trigger_checks_warm_up(checks) &&
            orchestrator_trigger_observe(checks->warmup_policy, sample);
 }
 
-void trigger_checks_fired(struct trigger_checks *checks)
+void orchestrator_trigger_checks_fired(struct trigger_checks *checks)
 {
     checks->since = 0;
     checks->is_due = false;
@@ -79,9 +82,9 @@ void trigger_checks_fired(struct trigger_checks *checks)
         orchestrator_trigger_fired(checks->warmup_policy);
 }
 
-bool trigger_checks_decide(struct trigger_checks *checks, bool fires, json_t *decision)
+bool orchestrator_trigger_checks_decide(struct trigger_checks *checks, bool fires, json_t *decision)
 {
-    if (trigger_checks_warm_up(checks)) {
+    if (orchestrator_trigger_checks_warm_up(checks)) {
         checks->made++;
         fires = false;
         json_object_set_new(decision, "warmup", json_true());
@@ -93,15 +96,15 @@ bool trigger_checks_decide(struct trigger_checks *checks, bool fires, json_t *de
     return fires;
 }
 
-void trigger_checks_explain(const struct trigger_checks *checks, struct weir_buf *out)
+void orchestrator_trigger_checks_explain(const struct trigger_checks *checks, struct weir_buf *out)
 {
-    if (trigger_checks_warm_up(checks))
+    if (orchestrator_trigger_checks_warm_up(checks))
         orchestrator_trigger_explain(checks->warmup_policy, out);
     else
         weir_buf_append_text(out, checks->why);
 }
 
-void trigger_checks_save(const struct trigger_checks *checks, struct weir_buf *out)
+void orchestrator_trigger_checks_save(const struct trigger_checks *checks, struct weir_buf *out)
 {
     weir_buf_append_u64(out, checks->since);
     weir_buf_append_u64(out, checks->made);
@@ -113,8 +116,9 @@ void trigger_checks_save(const struct trigger_checks *checks, struct weir_buf *o
         orchestrator_trigger_save(checks->warmup_policy, out);
 }
 
-enum weir_status trigger_checks_restore(struct trigger_checks *checks, struct weir_bytes *bytes,
-                                        struct weir_error *err)
+enum weir_status orchestrator_trigger_checks_restore(struct trigger_checks *checks,
+                                                     struct weir_bytes *bytes,
+                                                     struct weir_error *err)
 {
     uint64_t next = 0;
     enum weir_status status = orchestrator_trigger_take_u64(bytes, &checks->since, err);
@@ -127,7 +131,7 @@ enum weir_status trigger_checks_restore(struct trigger_checks *checks, struct we
     if (status == WEIR_OK)
         status = orchestrator_trigger_take_u64(bytes, &next, err);
     if (status == WEIR_OK)
-        status = orchestrator_trigger_take_text(bytes, checks->why, sizeof checks->why, err);
+        status = orchestrator_trigger_take_text(bytes, checks->why, sizeof(checks->why), err);
     checks->next_us = (int64_t)next;
     return status == WEIR_OK && checks->warmup_policy != NULL
                ? orchestrator_trigger_restore(checks->warmup_policy, bytes, err)

@@ -1,5 +1,5 @@
 /* When a policy checks: every so many samples, or whenever event time crosses a boundary of a grid (period.h); counted
- * anew from every trigger. The first checks may be a warm-up, in which another policy decides and the one that checks
+ * again from every trigger. The first checks may be a warm-up, in which another policy decides and the one that checks
  * only learns what is usual. Pure; part of the options and the state of the policies that ask. */
 #ifndef ORCHESTRATOR_TRIGGERS_CHECKS_H
 #define ORCHESTRATOR_TRIGGERS_CHECKS_H
@@ -44,25 +44,29 @@ struct trigger_checks {
 };
 
 /* INVALID unless there is either `samples` or `every`, and both or none of the others. */
-enum weir_status trigger_checks_init(struct trigger_checks *checks,
-                                     const struct trigger_checks_options *options,
-                                     const struct weir_yaml_node *node,
-                                     struct weir_error *err) WEIR_MUST_USE;
-void trigger_checks_fini(struct trigger_checks *checks);
+enum weir_status orchestrator_trigger_checks_init(struct trigger_checks *checks,
+                                                  const struct trigger_checks_options *options,
+                                                  const struct weir_yaml_node *node,
+                                                  struct weir_error *err) WEIR_MUST_USE;
+void orchestrator_trigger_checks_fini(struct trigger_checks *checks);
 
-bool trigger_checks_warm_up(const struct trigger_checks *checks);
-/* What the policy's functions of these names do about its checks; true: the warm-up's policy fires. */
-bool trigger_checks_before(struct trigger_checks *checks, const struct trigger_sample *sample);
-bool trigger_checks_tick(struct trigger_checks *checks, int64_t now_us);
-bool trigger_checks_observe(struct trigger_checks *checks, const struct trigger_sample *sample);
-void trigger_checks_fired(struct trigger_checks *checks);
+bool orchestrator_trigger_checks_warm_up(const struct trigger_checks *checks);
+/* The part of the policy's functions of these names that is about checks; true: the warm-up's policy fires. */
+bool orchestrator_trigger_checks_before(struct trigger_checks *checks,
+                                        const struct trigger_sample *sample);
+bool orchestrator_trigger_checks_tick(struct trigger_checks *checks, int64_t now_us);
+bool orchestrator_trigger_checks_observe(struct trigger_checks *checks,
+                                         const struct trigger_sample *sample);
+void orchestrator_trigger_checks_fired(struct trigger_checks *checks);
 /* The check is made: completes `decision` by what was found and decided. True: a trigger ends here; not in the
  * warm-up, which decides nothing. */
-bool trigger_checks_decide(struct trigger_checks *checks, bool fires, json_t *decision);
-void trigger_checks_explain(const struct trigger_checks *checks, struct weir_buf *out);
+bool orchestrator_trigger_checks_decide(struct trigger_checks *checks, bool fires,
+                                        json_t *decision);
+void orchestrator_trigger_checks_explain(const struct trigger_checks *checks, struct weir_buf *out);
 
-void trigger_checks_save(const struct trigger_checks *checks, struct weir_buf *out);
-enum weir_status trigger_checks_restore(struct trigger_checks *checks, struct weir_bytes *bytes,
-                                        struct weir_error *err) WEIR_MUST_USE;
+void orchestrator_trigger_checks_save(const struct trigger_checks *checks, struct weir_buf *out);
+enum weir_status orchestrator_trigger_checks_restore(struct trigger_checks *checks,
+                                                     struct weir_bytes *bytes,
+                                                     struct weir_error *err) WEIR_MUST_USE;
 
 #endif

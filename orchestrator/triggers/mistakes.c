@@ -5,11 +5,13 @@
 
 #include "orchestrator/metrics/classes.h"
 #include "orchestrator/triggers/points.h"
+#include "orchestrator/values/json_object.h"
 
 #include <stdlib.h>
 
-enum weir_status mistakes_init(struct mistakes *mistakes, const struct weir_yaml_node *list,
-                               const char *path, struct weir_error *err)
+enum weir_status orchestrator_mistakes_init(struct mistakes *mistakes,
+                                            const struct weir_yaml_node *list, const char *path,
+                                            struct weir_error *err)
 {
     size_t count = weir_yaml_length(list);
     if (count > MISTAKES_DETECTORS_MAX) {
@@ -26,20 +28,20 @@ enum weir_status mistakes_init(struct mistakes *mistakes, const struct weir_yaml
     return WEIR_OK;
 }
 
-void mistakes_fini(struct mistakes *mistakes)
+void orchestrator_mistakes_fini(struct mistakes *mistakes)
 {
     for (size_t i = 0; i < mistakes->count; i++)
         orchestrator_detector_close(mistakes->detectors[i]);
 }
 
-/* The worst that the detector says while it takes them: a change stays one, though it then begins anew. */
+/* The worst that the detector says while it takes them: a change stays one, though it then begins again. */
 static enum detector_verdict follow(struct detector *detector, const struct metric_input *input,
                                     const uint64_t *ids, const struct window *window)
 {
     enum detector_verdict worst = DETECTOR_STABLE;
     for (size_t i = 0; i < window->count; i++) {
         const uint64_t *found =
-            bsearch(&window->at[i].id, ids, input->count, sizeof *ids, weir_order_u64);
+            bsearch(&window->at[i].id, ids, input->count, sizeof(*ids), weir_order_u64);
         if (found == NULL)
             continue;
         size_t row = (size_t)(found - ids);
@@ -50,37 +52,38 @@ static enum detector_verdict follow(struct detector *detector, const struct metr
     return worst;
 }
 
-const char *mistakes_take(struct mistakes *mistakes, const struct trigger_points *points,
-                          const struct window *window, json_t *ret_detectors)
+const char *orchestrator_mistakes_take(struct mistakes *mistakes,
+                                       const struct trigger_points *points,
+                                       const struct window *window, json_t *ret_detectors)
 {
     static const char *const VERDICTS[] = {"stable", "warning", "change"};
-    const struct metric_input input = trigger_points_input(points);
+    const struct metric_input input = orchestrator_trigger_points_input(points);
     const char *changed = NULL;
     for (size_t i = 0; i < mistakes->count; i++) {
         const char *name = orchestrator_detector_kind(mistakes->detectors[i])->name;
         enum detector_verdict verdict = follow(mistakes->detectors[i], &input, points->ids, window);
-        json_array_append_new(ret_detectors,
-                              json_pack("{ss,ss}", "detector", name, "verdict", VERDICTS[verdict]));
+        json_array_append_new(ret_detectors, JSON_FIELDS(JSON_TEXT("detector", name),
+                                                         JSON_TEXT("verdict", VERDICTS[verdict])));
         if (verdict == DETECTOR_CHANGE && changed == NULL)
             changed = name;
     }
     return changed;
 }
 
-void mistakes_forget(struct mistakes *mistakes)
+void orchestrator_mistakes_forget(struct mistakes *mistakes)
 {
     for (size_t i = 0; i < mistakes->count; i++)
         orchestrator_detector_forget(mistakes->detectors[i]);
 }
 
-void mistakes_save(const struct mistakes *mistakes, struct weir_buf *out)
+void orchestrator_mistakes_save(const struct mistakes *mistakes, struct weir_buf *out)
 {
     for (size_t i = 0; i < mistakes->count; i++)
         orchestrator_detector_save(mistakes->detectors[i], out);
 }
 
-enum weir_status mistakes_restore(struct mistakes *mistakes, struct weir_bytes *bytes,
-                                  struct weir_error *err)
+enum weir_status orchestrator_mistakes_restore(struct mistakes *mistakes, struct weir_bytes *bytes,
+                                               struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < mistakes->count && status == WEIR_OK; i++)

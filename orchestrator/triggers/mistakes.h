@@ -15,18 +15,20 @@ struct mistakes {
 };
 
 /* `list` names the detectors ("[{policy: ddm}]"), or is NULL; `path` names it in errors. */
-enum weir_status mistakes_init(struct mistakes *mistakes, const struct weir_yaml_node *list,
-                               const char *path, struct weir_error *err) WEIR_MUST_USE;
-void mistakes_fini(struct mistakes *mistakes);
+enum weir_status orchestrator_mistakes_init(struct mistakes *mistakes,
+                                            const struct weir_yaml_node *list, const char *path,
+                                            struct weir_error *err) WEIR_MUST_USE;
+void orchestrator_mistakes_fini(struct mistakes *mistakes);
 /* Takes what was predicted (in order of id) in the order in which `window` has the samples. `ret_detectors` gets what
  * each detector says: an array of {"detector", "verdict"}. The name of the first that says change; NULL: none. */
-const char *mistakes_take(struct mistakes *mistakes, const struct trigger_points *points,
-                          const struct window *window, json_t *ret_detectors);
+const char *orchestrator_mistakes_take(struct mistakes *mistakes,
+                                       const struct trigger_points *points,
+                                       const struct window *window, json_t *ret_detectors);
 /* Another model: its mistakes are others. */
-void mistakes_forget(struct mistakes *mistakes);
+void orchestrator_mistakes_forget(struct mistakes *mistakes);
 
-void mistakes_save(const struct mistakes *mistakes, struct weir_buf *out);
-enum weir_status mistakes_restore(struct mistakes *mistakes, struct weir_bytes *bytes,
-                                  struct weir_error *err) WEIR_MUST_USE;
+void orchestrator_mistakes_save(const struct mistakes *mistakes, struct weir_buf *out);
+enum weir_status orchestrator_mistakes_restore(struct mistakes *mistakes, struct weir_bytes *bytes,
+                                               struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -1,7 +1,7 @@
 /* Predictions of a check as an input of metrics. */
 #include "orchestrator/triggers/points.h"
 
-struct metric_input trigger_points_input(const struct trigger_points *points)
+struct metric_input orchestrator_trigger_points_input(const struct trigger_points *points)
 {
     return (struct metric_input){.values = points->values,
                                  .labels = points->labels,
@@ -11,9 +11,9 @@ struct metric_input trigger_points_input(const struct trigger_points *points)
                                  .label_width = points->label_width};
 }
 
-bool trigger_points_accuracy(const struct trigger_points *points, double *ret_accuracy)
+bool orchestrator_trigger_points_accuracy(const struct trigger_points *points, double *ret_accuracy)
 {
-    const struct metric_input input = trigger_points_input(points);
+    const struct metric_input input = orchestrator_trigger_points_input(points);
     return points->count > 0 &&
            orchestrator_metric_find("accuracy")->measure(NULL, &input, ret_accuracy);
 }

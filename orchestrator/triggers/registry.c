@@ -1,4 +1,4 @@
-/* The trigger policies there are. To add one: write trigger_NAME.c and name it here, nothing else. */
+/* The trigger policies; CONTRIBUTING.md says how one is added. */
 #include "orchestrator/triggers/trigger.h"
 
 #include <string.h>
@@ -6,12 +6,12 @@
 #define TRIGGER_POLICIES(X) \
     X(amount) X(time) X(drift) X(performance) X(cost) X(ensemble) X(deletion)
 
-#define X(name) extern const struct trigger_policy trigger_##name;
+#define X(name) extern const struct trigger_policy orchestrator_trigger_##name;
 TRIGGER_POLICIES(X)
 #undef X
 
 static const struct cfg_plugin *const ALL[] = {
-#define X(name) &trigger_##name.plugin,
+#define X(name) &orchestrator_trigger_##name.plugin,
     TRIGGER_POLICIES(X)
 #undef X
 };

@@ -21,7 +21,7 @@ enum weir_status orchestrator_trigger_open(const struct weir_yaml_node *node, co
         cfg_plugin_open(&ORCHESTRATOR_TRIGGERS, NULL, node, path, &opened, err);
     if (status != WEIR_OK)
         return status;
-    WEIR_AUTO(trigger) trigger = weir_calloc(1, sizeof *trigger);
+    WEIR_AUTO(trigger) trigger = weir_calloc(1, sizeof(*trigger));
     trigger->policy = (const struct trigger_policy *)opened.plugin;
     trigger->options = opened.options;
     trigger->state = weir_calloc(1, trigger->policy->state_size);
@@ -60,41 +60,49 @@ bool orchestrator_trigger_observe(struct trigger *trigger, const struct trigger_
 
 bool orchestrator_trigger_tick(struct trigger *trigger, int64_t now_us)
 {
-    return trigger->policy->tick != NULL && trigger->policy->tick(trigger->state, now_us);
+    const struct trigger_events *events = trigger->policy->events;
+
+    return events != NULL && events->tick != NULL && events->tick(trigger->state, now_us);
 }
 
 bool orchestrator_trigger_erased(struct trigger *trigger, uint64_t count)
 {
-    return trigger->policy->erased != NULL && trigger->policy->erased(trigger->state, count);
+    const struct trigger_events *events = trigger->policy->events;
+
+    return events != NULL && events->erased != NULL && events->erased(trigger->state, count);
 }
 
-bool orchestrator_trigger_asks(const struct trigger *trigger)
+void orchestrator_trigger_trained(struct trigger *trigger, uint64_t samples, double seconds)
 {
-    return trigger->policy->asks != NULL && trigger->policy->asks(trigger->state);
+    const struct trigger_events *events = trigger->policy->events;
+
+    if (events != NULL && events->trained != NULL)
+        events->trained(trigger->state, samples, seconds);
 }
 
-void orchestrator_trigger_wish(struct trigger *trigger, struct trigger_wish *ret_wish)
+bool orchestrator_trigger_is_due(const struct trigger *trigger)
 {
-    *ret_wish = (struct trigger_wish){0};
-    trigger->policy->wish(trigger->state, ret_wish);
+    const struct trigger_measuring *measuring = trigger->policy->measuring;
+
+    return measuring != NULL && measuring->is_due(trigger->state);
+}
+
+void orchestrator_trigger_request(struct trigger *trigger, struct trigger_request *ret_request)
+{
+    *ret_request = (struct trigger_request){0};
+    trigger->policy->measuring->request(trigger->state, ret_request);
 }
 
 bool orchestrator_trigger_measured(struct trigger *trigger, const struct trigger_measured *measured,
                                    json_t *decision)
 {
-    return trigger->policy->measured(trigger->state, measured, decision);
+    return trigger->policy->measuring->measured(trigger->state, measured, decision);
 }
 
 void orchestrator_trigger_forget(struct trigger *trigger, struct weir_u64s ids)
 {
-    if (trigger->policy->forget != NULL)
-        trigger->policy->forget(trigger->state, ids);
-}
-
-void orchestrator_trigger_trained(struct trigger *trigger, uint64_t samples, double seconds)
-{
-    if (trigger->policy->trained != NULL)
-        trigger->policy->trained(trigger->state, samples, seconds);
+    if (trigger->policy->measuring != NULL)
+        trigger->policy->measuring->forget(trigger->state, ids);
 }
 
 void orchestrator_trigger_fired(struct trigger *trigger)
@@ -122,13 +130,10 @@ enum weir_status orchestrator_trigger_restore(struct trigger *trigger, struct we
 enum weir_status orchestrator_trigger_take_u64(struct weir_bytes *bytes, uint64_t *ret_value,
                                                struct weir_error *err)
 {
-    if (bytes->size < sizeof *ret_value) {
-        return weir_fail(err, WEIR_INVALID, "saved trigger state: expected 8 more bytes, found %zu",
-                         bytes->size);
-    }
-    *ret_value = weir_get_u64(bytes->at);
-    *bytes = weir_bytes(bytes->at + sizeof *ret_value, bytes->size - sizeof *ret_value);
-    return WEIR_OK;
+    return weir_take_u64(bytes, ret_value)
+               ? WEIR_OK
+               : weir_fail(err, WEIR_INVALID,
+                           "saved trigger state: expected 8 more bytes, found %zu", bytes->size);
 }
 
 enum weir_status orchestrator_trigger_take_bool(struct weir_bytes *bytes, bool *ret_value,
@@ -162,7 +167,7 @@ enum weir_status orchestrator_trigger_take_f64(struct weir_bytes *bytes, double 
     uint64_t bits = 0;
     double value = 0;
     enum weir_status status = orchestrator_trigger_take_u64(bytes, &bits, err);
-    memcpy(&value, &bits, sizeof value);
+    memcpy(&value, &bits, sizeof(value));
     if (status == WEIR_OK && !(value >= 0 && isfinite(value)))
         status = weir_fail(err, WEIR_INVALID, "saved trigger state: expected a number from 0 on");
     if (status == WEIR_OK)
@@ -181,7 +186,8 @@ enum weir_status orchestrator_trigger_take_text(struct weir_bytes *bytes, char *
 {
     uint64_t length = 0;
     enum weir_status status = orchestrator_trigger_take_u64(bytes, &length, err);
-    if (status == WEIR_OK && length > bytes->size) {
+    struct weir_bytes taken;
+    if (status == WEIR_OK && !weir_take(bytes, length, &taken)) {
         status =
             weir_fail(err, WEIR_INVALID, "saved trigger state: a text of %llu bytes, found %zu",
                       (unsigned long long)length, bytes->size);
@@ -189,9 +195,8 @@ enum weir_status orchestrator_trigger_take_text(struct weir_bytes *bytes, char *
     if (status != WEIR_OK)
         return status;
     size_t kept = length < size - 1 ? (size_t)length : size - 1;
-    memcpy(text, bytes->at, kept);
+    memcpy(text, taken.at, kept);
     text[kept] = '\0';
-    *bytes = weir_bytes(bytes->at + length, bytes->size - (size_t)length);
     return WEIR_OK;
 }
 

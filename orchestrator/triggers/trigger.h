@@ -2,8 +2,8 @@
  * no clock, file or socket, so the same samples always fire the same triggers, however they are cut
  * into pages, and a restart that restores its saved state goes on as if nothing had happened.
  *
- * A policy that cannot tell from ids, times and labels asks: at a check, which comes due every so many samples
- * or so much event time, it says of which samples it wants to know what. The pipeline has that measured, which may
+ * A policy that cannot tell from ids, times and labels has checks: one comes due every so many samples
+ * or so much event time, and requests what it needs to know of which samples. The pipeline has that measured, which may
  * take a training's length and outlive a restart, and tells it the numbers. Meanwhile no sample passes.
  *
  * One file per policy: trigger_NAME.c holds `const struct trigger_policy trigger_NAME`, named in
@@ -24,7 +24,7 @@ struct trigger_sample {
     int64_t label;
 };
 
-/* What is to be known of samples. */
+/* The kinds of knowledge that a check asks for. */
 enum trigger_subject {
     TRIGGER_NOTHING,     /* no more than the policy has been shown: it only decides now */
     TRIGGER_FEATURES,    /* the tensors that the operators make of each, as one row of numbers */
@@ -34,14 +34,14 @@ enum trigger_subject {
 };
 const char *orchestrator_trigger_subject_name(enum trigger_subject subject); /* "embeddings" */
 
-/* Ids ascend. */
-struct trigger_wish {
+/* The samples that a check asks about. Ids ascend. */
+struct trigger_request {
     enum trigger_subject subject;
     struct weir_u64s reference; /* the same samples as at the check before, often */
     struct weir_u64s current;
 };
 
-/* What was found, in order of id; samples that are erased or cannot be read are not in it. */
+/* The findings, in order of id, without samples that are erased or cannot be read. */
 struct trigger_points {
     const uint64_t *ids;
     const int64_t *labels;
@@ -56,49 +56,60 @@ struct trigger_measured {
     struct trigger_points reference, current;
 };
 
-/* At least one of before(), observe() and erased() is there. `state` is `state_size` zeroed bytes,
+/* Functions of a policy that has samples measured. All are required. */
+struct trigger_measuring {
+    /* True: a check is due, and request() may be called. Asked wherever a trigger may end; until measured() is called
+     * the answer stays, then it is false. */
+    bool (*is_due)(const void *state);
+    /* The same whenever it is called between two samples. The ids are the policy's and stay until the next call. */
+    void (*request)(void *state, struct trigger_request *ret_request);
+    /* True: a trigger ends here. Adds to `decision` (an object) what a person needs to see why: score, threshold,
+     * window, counts, `verdict`. */
+    bool (*measured)(void *state, const struct trigger_measured *measured, json_t *decision);
+    /* These samples (ascending) are erased: what the state tells of them has to go. */
+    void (*forget)(void *state, struct weir_u64s ids);
+};
+
+/* Events outside the stream. All functions are optional. */
+struct trigger_events {
+    /* `count` samples that this pipeline has taken before were erased. True: a trigger ends here. */
+    bool (*erased)(void *state, uint64_t count);
+    /* Of a live pipeline that has taken all there is: it is `now_us`, and samples of that time may never come. True: a
+     * trigger ends here. */
+    bool (*tick)(void *state, int64_t now_us);
+    /* The newest trigger, of `samples` new samples, was trained on in `seconds`. */
+    void (*trained)(void *state, uint64_t samples, double seconds);
+};
+
+/* At least one of before(), observe() and events->erased() is there. `state` is `state_size` zeroed bytes,
  * 8-aligned. */
 struct trigger_policy {
     CFG_PLUGIN;
     size_t state_size;
+    const struct trigger_measuring *measuring; /* NULL: ids, times and labels are enough */
+    const struct trigger_events *events;       /* NULL: it follows the stream alone */
 
     /* Required. Takes over what `options` says; `node` is the policy's mapping, for places in
      * errors and for what a table cannot say. Both stay valid as long as the state. */
     enum weir_status (*init)(void *state, const void *options, const struct weir_yaml_node *node,
                              struct weir_error *err);
+    /* Optional. Releases what init() acquired, not the state itself. */
+    void (*fini)(void *state);
+
     /* Optional. True: a trigger ends just before `sample`, which is not taken yet. It is offered
      * again afterwards; the answer must be false then. */
     bool (*before)(void *state, const struct trigger_sample *sample);
     /* Optional. Takes `sample`. True: a trigger ends with it. */
     bool (*observe)(void *state, const struct trigger_sample *sample);
-    /* Optional. Of a live pipeline that has taken all there is: it is `now_us`, and samples of that
-     * time may never come. True: a trigger ends here. */
-    bool (*tick)(void *state, int64_t now_us);
-    /* Optional. `count` samples that this pipeline has taken before were erased. True: a trigger
-     * ends here. */
-    bool (*erased)(void *state, uint64_t count);
-    /* Optional, these three together. True: a check is due, and wish() may be called. Asked wherever a trigger may
-     * end; until measured() is called the answer stays, then it is false. */
-    bool (*asks)(const void *state);
-    /* The same whenever it is called between two samples. The ids are the policy's and stay until the next call. */
-    void (*wish)(void *state, struct trigger_wish *ret_wish);
-    /* True: a trigger ends here. Adds to `decision` (an object) what a person needs to see why: score, threshold,
-     * window, counts, `verdict`. */
-    bool (*measured)(void *state, const struct trigger_measured *measured, json_t *decision);
-    /* Optional. These samples (ascending) are erased: what the state tells of them has to go. */
-    void (*forget)(void *state, struct weir_u64s ids);
-    /* Optional. The newest trigger, of `samples` new samples, was trained on in `seconds`. */
-    void (*trained)(void *state, uint64_t samples, double seconds);
     /* Optional. A trigger has ended here, by whatever policy. A check that was due is so no more. */
     void (*fired)(void *state);
+
     /* Required. Why it said true, or how far it is: "500 new samples". */
     void (*explain)(const void *state, struct weir_buf *out);
     /* Required. restore() takes back from the front of `*bytes` what save() has appended; INVALID when that is not
      * what it finds, the state then is only good to be released. */
     void (*save)(const void *state, struct weir_buf *out);
     enum weir_status (*restore)(void *state, struct weir_bytes *bytes, struct weir_error *err);
-    /* Optional. Releases what init() acquired, not the state itself. */
-    void (*fini)(void *state);
 };
 
 CFG_REGISTRY(orchestrator_trigger, struct trigger_policy, ORCHESTRATOR_TRIGGERS)
@@ -116,13 +127,13 @@ void orchestrator_trigger_close(struct trigger *trigger);
 WEIR_DEFINE_AUTO(trigger, orchestrator_trigger_close)
 
 const struct trigger_policy *orchestrator_trigger_policy(const struct trigger *trigger);
-/* What the policy's functions of the same names answer; false where it has none. */
+/* The answers of the policy's functions of the same names; false where it has none. */
 bool orchestrator_trigger_before(struct trigger *trigger, const struct trigger_sample *sample);
 bool orchestrator_trigger_observe(struct trigger *trigger, const struct trigger_sample *sample);
 bool orchestrator_trigger_tick(struct trigger *trigger, int64_t now_us);
 bool orchestrator_trigger_erased(struct trigger *trigger, uint64_t count);
-bool orchestrator_trigger_asks(const struct trigger *trigger);
-void orchestrator_trigger_wish(struct trigger *trigger, struct trigger_wish *ret_wish);
+bool orchestrator_trigger_is_due(const struct trigger *trigger);
+void orchestrator_trigger_request(struct trigger *trigger, struct trigger_request *ret_request);
 bool orchestrator_trigger_measured(struct trigger *trigger, const struct trigger_measured *measured,
                                    json_t *decision);
 void orchestrator_trigger_forget(struct trigger *trigger, struct weir_u64s ids);

@@ -55,7 +55,7 @@ static enum weir_status restore(void *state, struct weir_bytes *bytes, struct we
     return orchestrator_trigger_take_u64(bytes, &((struct amount *)state)->count, err);
 }
 
-const struct trigger_policy trigger_amount = {
+const struct trigger_policy orchestrator_trigger_amount = {
     .name = "amount",
     .summary = "after a number of new samples since the last trigger",
     .options = OPTIONS,

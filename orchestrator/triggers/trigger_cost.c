@@ -37,22 +37,23 @@ struct cost {
     double area;
     uint64_t trainings; /* known, the newest ones */
     double samples[TRAININGS_MAX], seconds[TRAININGS_MAX];
-    uint64_t *ids; /* of the newest wish */
+    uint64_t *ids; /* of the newest request */
 };
 
 static const struct cfg_key OPTIONS[] = {
     TRIGGER_CHECKS_KEYS(struct cost_options, checks),
-    CFG_CHOICE(struct cost_options, of, .fallback = "delay", .choices = OF,
-               .doc = "what waiting costs: samples that no model has learnt from, or "
-                      "misclassifications that a new model would avoid, times how long"),
-    CFG_F64(
-        struct cost_options, per_training_second, .required = true, .min = 1e-9, .max = 1e18,
-        .doc = "how many sample seconds (misclassification seconds) a second of training is worth"),
+    CFG_CHOICE(
+        struct cost_options, of, .fallback = "delay", .choices = OF,
+        .doc =
+            "cost of waiting: samples that no model has learnt from, or misclassifications that a "
+            "new model would avoid, times the waiting time"),
+    CFG_F64(struct cost_options, per_training_second, .required = true, .min = 1e-9, .max = 1e18,
+            .doc = "sample seconds (misclassification seconds) that a second of training is worth"),
     CFG_F64(
         struct cost_options, seconds_per_sample, .min = 0, .max = 1e6,
         .doc =
-            "what training costs; 0: foretold from the trainings before, which other machines do "
-            "in other times"),
+            "seconds of training a sample; 0: predicted from earlier trainings, whose times depend "
+            "on the machine"),
     CFG_F64(struct cost_options, expected_accuracy, .min = 0, .max = 1,
             .doc = "of a model trained now; with of: misclassifications"),
     CFG_U64(struct cost_options, sample_size, .fallback = "5000", .min = 1, .max = 20000,
@@ -73,14 +74,14 @@ static enum weir_status init(void *state, const void *options, const struct weir
     }
     cost->fresh = (struct window){.length = {.samples = UINT64_MAX},
                                   .room = (size_t)(2 * cost->options->sample_size + 1024)};
-    return trigger_checks_init(&cost->checks, &cost->options->checks, node, err);
+    return orchestrator_trigger_checks_init(&cost->checks, &cost->options->checks, node, err);
 }
 
 static void fini(void *state)
 {
     struct cost *cost = state;
-    trigger_checks_fini(&cost->checks);
-    window_fini(&cost->fresh);
+    orchestrator_trigger_checks_fini(&cost->checks);
+    orchestrator_window_fini(&cost->fresh);
     free(cost->ids);
 }
 
@@ -105,12 +106,12 @@ static void pass_time(struct cost *cost, int64_t time_us)
 
 static bool before(void *state, const struct trigger_sample *sample)
 {
-    return trigger_checks_before(&((struct cost *)state)->checks, sample);
+    return orchestrator_trigger_checks_before(&((struct cost *)state)->checks, sample);
 }
 
 static bool tick(void *state, int64_t now_us)
 {
-    return trigger_checks_tick(&((struct cost *)state)->checks, now_us);
+    return orchestrator_trigger_checks_tick(&((struct cost *)state)->checks, now_us);
 }
 
 static bool observe(void *state, const struct trigger_sample *sample)
@@ -121,8 +122,8 @@ static bool observe(void *state, const struct trigger_sample *sample)
         .id = sample->id, .number = ++cost->taken, .time_us = sample->time_us};
     cost->backlog++;
     if (cost->options->of == OF_MISCLASSIFICATIONS)
-        window_add(&cost->fresh, &kept);
-    return trigger_checks_observe(&cost->checks, sample);
+        orchestrator_window_add(&cost->fresh, &kept);
+    return orchestrator_trigger_checks_observe(&cost->checks, sample);
 }
 
 static void fired(void *state)
@@ -132,13 +133,13 @@ static void fired(void *state)
     cost->area = 0;
     cost->avoidable = 0;
     cost->checked_us = cost->newest_us;
-    window_clear(&cost->fresh);
-    trigger_checks_fired(&cost->checks);
+    orchestrator_window_clear(&cost->fresh);
+    orchestrator_trigger_checks_fired(&cost->checks);
 }
 
 static void forget(void *state, struct weir_u64s ids)
 {
-    window_forget(&((struct cost *)state)->fresh, ids);
+    orchestrator_window_forget(&((struct cost *)state)->fresh, ids);
 }
 
 /* ---- what training costs ---- */
@@ -177,21 +178,21 @@ static double foretell(const struct cost *cost, double samples)
 
 /* ---- checks ---- */
 
-static bool asks(const void *state)
+static bool is_due(const void *state)
 {
     return ((const struct cost *)state)->checks.is_due;
 }
 
-static void wish(void *state, struct trigger_wish *ret_wish)
+static void request(void *state, struct trigger_request *ret_request)
 {
     struct cost *cost = state;
     if (cost->options->of == OF_DELAY || cost->fresh.count == 0)
         return;
     free(cost->ids);
-    cost->ids =
-        window_draw(&cost->fresh, (size_t)cost->options->sample_size, &ret_wish->current.count);
-    ret_wish->current.at = cost->ids;
-    ret_wish->subject = TRIGGER_PREDICTIONS;
+    cost->ids = orchestrator_window_draw(&cost->fresh, (size_t)cost->options->sample_size,
+                                         &ret_request->current.count);
+    ret_request->current.at = cost->ids;
+    ret_request->subject = TRIGGER_PREDICTIONS;
 }
 
 /* Those that the new samples add came evenly since the check before. */
@@ -199,7 +200,7 @@ static void add_misclassifications(struct cost *cost, const struct trigger_point
                                    json_t *decision)
 {
     double accuracy;
-    if (!trigger_points_accuracy(points, &accuracy))
+    if (!orchestrator_trigger_points_accuracy(points, &accuracy))
         return;
     double passed = fmax(0, seconds_between(cost->checked_us, cost->newest_us));
     double added =
@@ -216,9 +217,10 @@ static bool decide(struct cost *cost, json_t *decision)
     double limit = seconds * cost->options->per_training_second;
     bool fires = isnan(seconds) || cost->area >= limit;
     if (isnan(seconds)) {
-        (void)snprintf(cost->checks.why, sizeof cost->checks.why, "cost: no training is known yet");
+        (void)snprintf(cost->checks.why, sizeof(cost->checks.why),
+                       "cost: no training is known yet");
     } else {
-        (void)snprintf(cost->checks.why, sizeof cost->checks.why,
+        (void)snprintf(cost->checks.why, sizeof(cost->checks.why),
                        "waiting costs %.6g %s seconds, %.3g s of training are worth %.6g",
                        cost->area, cost->options->of == OF_DELAY ? "sample" : "misclassification",
                        seconds, limit);
@@ -239,13 +241,13 @@ static bool measured(void *state, const struct trigger_measured *measured, json_
         add_misclassifications(cost, &measured->current, decision);
     bool fires = decide(cost, decision);
     cost->checked_us = cost->newest_us;
-    window_clear(&cost->fresh);
-    return trigger_checks_decide(&cost->checks, fires, decision);
+    orchestrator_window_clear(&cost->fresh);
+    return orchestrator_trigger_checks_decide(&cost->checks, fires, decision);
 }
 
 static void explain(const void *state, struct weir_buf *out)
 {
-    trigger_checks_explain(&((const struct cost *)state)->checks, out);
+    orchestrator_trigger_checks_explain(&((const struct cost *)state)->checks, out);
 }
 
 /* ---- saved ---- */
@@ -255,7 +257,7 @@ static void save(const void *state, struct weir_buf *out)
     const struct cost *cost = state;
     const uint64_t whole[] = {cost->taken, cost->backlog, cost->newest_us, cost->checked_us,
                               cost->trainings};
-    trigger_checks_save(&cost->checks, out);
+    orchestrator_trigger_checks_save(&cost->checks, out);
     for (size_t i = 0; i < WEIR_COUNT(whole); i++)
         weir_buf_append_u64(out, whole[i]);
     weir_buf_append_f64(out, cost->avoidable);
@@ -264,7 +266,7 @@ static void save(const void *state, struct weir_buf *out)
         weir_buf_append_f64(out, cost->samples[i]);
         weir_buf_append_f64(out, cost->seconds[i]);
     }
-    window_save(&cost->fresh, out);
+    orchestrator_window_save(&cost->fresh, out);
 }
 
 static enum weir_status restore_numbers(struct cost *cost, struct weir_bytes *bytes,
@@ -290,27 +292,35 @@ static enum weir_status restore_numbers(struct cost *cost, struct weir_bytes *by
 static enum weir_status restore(void *state, struct weir_bytes *bytes, struct weir_error *err)
 {
     struct cost *cost = state;
-    enum weir_status status = trigger_checks_restore(&cost->checks, bytes, err);
+    enum weir_status status = orchestrator_trigger_checks_restore(&cost->checks, bytes, err);
     if (status == WEIR_OK)
         status = restore_numbers(cost, bytes, err);
-    return status == WEIR_OK ? window_restore(&cost->fresh, bytes, err) : status;
+    return status == WEIR_OK ? orchestrator_window_restore(&cost->fresh, bytes, err) : status;
 }
 
-const struct trigger_policy trigger_cost = {
+static const struct trigger_measuring MEASURING = {
+    .is_due = is_due,
+    .request = request,
+    .measured = measured,
+    .forget = forget,
+};
+
+static const struct trigger_events EVENTS = {
+    .tick = tick,
+    .trained = trained,
+};
+
+const struct trigger_policy orchestrator_trigger_cost = {
     .name = "cost",
-    .summary = "when waiting has cost more than training would",
+    .summary = "fires when waiting has cost more than training would",
     .options = OPTIONS,
     .options_size = sizeof(struct cost_options),
     .state_size = sizeof(struct cost),
+    .measuring = &MEASURING,
+    .events = &EVENTS,
     .init = init,
     .before = before,
     .observe = observe,
-    .tick = tick,
-    .asks = asks,
-    .wish = wish,
-    .measured = measured,
-    .forget = forget,
-    .trained = trained,
     .fired = fired,
     .explain = explain,
     .save = save,

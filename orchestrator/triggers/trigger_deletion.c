@@ -54,14 +54,18 @@ static enum weir_status restore(void *state, struct weir_bytes *bytes, struct we
     return orchestrator_trigger_take_u64(bytes, &((struct deletion *)state)->erased, err);
 }
 
-const struct trigger_policy trigger_deletion = {
+static const struct trigger_events EVENTS = {
+    .erased = erased,
+};
+
+const struct trigger_policy orchestrator_trigger_deletion = {
     .name = "deletion",
     .summary = "after a number of erased samples since the last trigger",
     .options = OPTIONS,
     .options_size = sizeof(struct deletion_options),
     .state_size = sizeof(struct deletion),
+    .events = &EVENTS,
     .init = init,
-    .erased = erased,
     .fired = fired,
     .explain = explain,
     .save = save,

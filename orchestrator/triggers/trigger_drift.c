@@ -11,6 +11,7 @@
 #include "orchestrator/triggers/checks.h"
 #include "orchestrator/triggers/window.h"
 #include "orchestrator/values/json_number.h"
+#include "orchestrator/values/json_object.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,14 +47,15 @@ struct drift {
     int64_t first_us; /* of the first one */
     bool has_reference;
     bool is_settled;  /* the stream was as long as the reference window when that was taken */
-    uint64_t *ids[2]; /* of the newest wish */
+    uint64_t *ids[2]; /* of the newest request */
 };
 
 static const struct cfg_key OPTIONS[] = {
-    CFG_CHOICE(struct drift_options, on, .fallback = "features", .choices = ON,
-               .doc =
-                   "what is compared: labels; features, the tensors that the operators make of a "
-                   "sample; embeddings by the newest model"),
+    CFG_CHOICE(
+        struct drift_options, on, .fallback = "features", .choices = ON,
+        .doc =
+            "values that are compared: labels; features, the tensors that the operators make of a "
+            "sample; embeddings by the newest model"),
     TRIGGER_CHECKS_KEYS(struct drift_options, checks),
     CFG_TEXT(struct drift_options, reference, .fallback = "1000",
              .doc =
@@ -61,17 +63,19 @@ static const struct cfg_key OPTIONS[] = {
                  "was newest when the newest trigger fired"),
     CFG_TEXT(struct drift_options, current, .fallback = "1000",
              .doc = "length of the current window: what is newest at the check"),
-    CFG_CHOICE(struct drift_options, after_trigger, .fallback = "reset", .choices = AFTER,
-               .doc = "the current window begins anew with every trigger, or slides on"),
+    CFG_CHOICE(
+        struct drift_options, after_trigger, .fallback = "reset", .choices = AFTER,
+        .doc = "reset: the current window begins again with every trigger; slide: it slides on"),
     CFG_U64(struct drift_options, sample_size, .fallback = "5000", .min = 2, .max = 20000,
             .doc = "samples of a window that are compared, drawn from it at random"),
     CFG_U64(struct drift_options, seed, .fallback = "1", .doc = "of the statistics that draw"),
     CFG_CHOICE(struct drift_options, labels, .fallback = "classes", .choices = LABELS,
                .doc = "with on: labels, what they are"),
     CFG_NODE(struct drift_options, statistics, .required = true,
-             .doc = "how far apart the windows are, and when that is too far; a list"),
+             .doc =
+                 "statistics of the distance between the windows, each with a criterion; a list"),
     CFG_TEXT(struct drift_options, votes, .fallback = "majority",
-             .doc = "how many of the statistics must say so: majority, or a number"),
+             .doc = "number of statistics that must fire: majority, or a number"),
     CFG_END,
 };
 
@@ -82,11 +86,11 @@ static enum weir_status open_windows(struct drift *drift, const struct weir_yaml
 {
     const struct drift_options *options = drift->options;
     struct window_length reference = {0}, current = {0};
-    enum weir_status status =
-        window_length_read(options->reference, weir_yaml_get(node, "reference"), &reference, err);
+    enum weir_status status = orchestrator_window_length_read(
+        options->reference, weir_yaml_get(node, "reference"), &reference, err);
     if (status == WEIR_OK)
-        status =
-            window_length_read(options->current, weir_yaml_get(node, "current"), &current, err);
+        status = orchestrator_window_length_read(options->current, weir_yaml_get(node, "current"),
+                                                 &current, err);
     size_t room = (size_t)(2 * options->sample_size + 1024);
     drift->recent = (struct window){.length = reference, .room = room};
     drift->reference = drift->recent;
@@ -100,7 +104,7 @@ static enum weir_status init(void *state, const void *options, const struct weir
     struct drift *drift = state;
     drift->options = options;
     enum weir_status status =
-        trigger_checks_init(&drift->checks, &drift->options->checks, node, err);
+        orchestrator_trigger_checks_init(&drift->checks, &drift->options->checks, node, err);
     if (status == WEIR_OK)
         status = open_windows(drift, node, err);
     if (status == WEIR_OK) {
@@ -116,10 +120,10 @@ static void fini(void *state)
 {
     struct drift *drift = state;
     orchestrator_judge_close(drift->judge);
-    trigger_checks_fini(&drift->checks);
-    window_fini(&drift->recent);
-    window_fini(&drift->current);
-    window_fini(&drift->reference);
+    orchestrator_trigger_checks_fini(&drift->checks);
+    orchestrator_window_fini(&drift->recent);
+    orchestrator_window_fini(&drift->current);
+    orchestrator_window_fini(&drift->reference);
     free(drift->ids[0]);
     free(drift->ids[1]);
 }
@@ -128,12 +132,12 @@ static void fini(void *state)
 
 static bool before(void *state, const struct trigger_sample *sample)
 {
-    return trigger_checks_before(&((struct drift *)state)->checks, sample);
+    return orchestrator_trigger_checks_before(&((struct drift *)state)->checks, sample);
 }
 
 static bool tick(void *state, int64_t now_us)
 {
-    return trigger_checks_tick(&((struct drift *)state)->checks, now_us);
+    return orchestrator_trigger_checks_tick(&((struct drift *)state)->checks, now_us);
 }
 
 static bool observe(void *state, const struct trigger_sample *sample)
@@ -147,9 +151,9 @@ static bool observe(void *state, const struct trigger_sample *sample)
         .time_us = sample->time_us,
         .label = drift->options->on == ON_LABELS ? sample->label : 0,
     };
-    window_add(&drift->recent, &kept);
-    window_add(&drift->current, &kept);
-    return trigger_checks_observe(&drift->checks, sample);
+    orchestrator_window_add(&drift->recent, &kept);
+    orchestrator_window_add(&drift->current, &kept);
+    return orchestrator_trigger_checks_observe(&drift->checks, sample);
 }
 
 static uint64_t quarter_of(uint64_t samples)
@@ -157,7 +161,7 @@ static uint64_t quarter_of(uint64_t samples)
     return (samples + 3) / 4;
 }
 
-/* Of the reference window there is a quarter: with a handful of samples against thousands, distances say nothing. */
+/* True with a quarter of the reference window: with a handful of samples against thousands, distances say nothing. */
 static bool is_long_enough(const struct drift *drift)
 {
     const struct window_length *length = &drift->recent.length;
@@ -166,13 +170,13 @@ static bool is_long_enough(const struct drift *drift)
                : drift->taken > 0 && drift->recent.newest_us - drift->first_us >= length->us / 4;
 }
 
-/* What is newest is what later samples are compared with. */
+/* Makes the newest samples the reference that later ones are compared with. */
 static void set_reference(struct drift *drift)
 {
-    window_slide(&drift->recent, drift->taken);
-    window_copy(&drift->reference, &drift->recent);
+    orchestrator_window_slide(&drift->recent, drift->taken);
+    orchestrator_window_copy(&drift->reference, &drift->recent);
     if (drift->options->after_trigger == AFTER_RESET)
-        window_clear(&drift->current);
+        orchestrator_window_clear(&drift->current);
     drift->has_reference = true;
     drift->is_settled = is_long_enough(drift);
 }
@@ -181,20 +185,20 @@ static void fired(void *state)
 {
     struct drift *drift = state;
     set_reference(drift);
-    trigger_checks_fired(&drift->checks);
+    orchestrator_trigger_checks_fired(&drift->checks);
 }
 
 static void forget(void *state, struct weir_u64s ids)
 {
     struct drift *drift = state;
-    window_forget(&drift->recent, ids);
-    window_forget(&drift->current, ids);
-    window_forget(&drift->reference, ids);
+    orchestrator_window_forget(&drift->recent, ids);
+    orchestrator_window_forget(&drift->current, ids);
+    orchestrator_window_forget(&drift->reference, ids);
 }
 
 /* ---- checks ---- */
 
-static bool asks(const void *state)
+static bool is_due(const void *state)
 {
     return ((const struct drift *)state)->checks.is_due;
 }
@@ -203,12 +207,13 @@ static struct weir_u64s draw(struct drift *drift, size_t which, const struct win
 {
     struct weir_u64s drawn = {0};
     free(drift->ids[which]);
-    drift->ids[which] = window_draw(window, (size_t)drift->options->sample_size, &drawn.count);
+    drift->ids[which] =
+        orchestrator_window_draw(window, (size_t)drift->options->sample_size, &drawn.count);
     drawn.at = drift->ids[which];
     return drawn;
 }
 
-/* Of a few samples any distance looks large. A window of time holds what there is. */
+/* A few samples make any distance look large. A window of time holds what there is. */
 static bool awaits_current(const struct drift *drift)
 {
     const struct window *current = &drift->current;
@@ -216,34 +221,34 @@ static bool awaits_current(const struct drift *drift)
     return held < quarter_of(current->length.samples);
 }
 
-/* Of one sample no distance can be told. */
+/* One sample has no distance. */
 static bool has_windows(const struct drift *drift)
 {
     return drift->has_reference && drift->is_settled && drift->reference.count > 1 &&
            drift->current.count > 0 && !awaits_current(drift);
 }
 
-static void wish(void *state, struct trigger_wish *ret_wish)
+static void request(void *state, struct trigger_request *ret_request)
 {
     struct drift *drift = state;
-    window_slide(&drift->current, drift->taken);
+    orchestrator_window_slide(&drift->current, drift->taken);
     if (!has_windows(drift))
         return; /* nothing to compare */
-    ret_wish->subject = SUBJECT_ON[drift->options->on];
-    if (ret_wish->subject == TRIGGER_NOTHING)
+    ret_request->subject = SUBJECT_ON[drift->options->on];
+    if (ret_request->subject == TRIGGER_NOTHING)
         return;
-    ret_wish->reference = draw(drift, 0, &drift->reference);
-    ret_wish->current = draw(drift, 1, &drift->current);
+    ret_request->reference = draw(drift, 0, &drift->reference);
+    ret_request->current = draw(drift, 1, &drift->current);
 }
 
 /* Labels as numbers; the caller frees. */
 static float *numbers_of(const struct drift *drift, const struct window *window)
 {
-    float *numbers = weir_calloc(window->count + 1, sizeof *numbers);
+    float *numbers = weir_calloc(window->count + 1, sizeof(*numbers));
     for (size_t i = 0; i < window->count; i++) {
         double real = (double)window->at[i].label;
         if (drift->options->labels == LABELS_REALS)
-            memcpy(&real, &window->at[i].label, sizeof real);
+            memcpy(&real, &window->at[i].label, sizeof(real));
         numbers[i] = (float)real;
     }
     return numbers;
@@ -251,7 +256,7 @@ static float *numbers_of(const struct drift *drift, const struct window *window)
 
 static int64_t *labels_of(const struct window *window)
 {
-    int64_t *labels = weir_calloc(window->count + 1, sizeof *labels);
+    int64_t *labels = weir_calloc(window->count + 1, sizeof(*labels));
     for (size_t i = 0; i < window->count; i++)
         labels[i] = window->at[i].label;
     return labels;
@@ -294,12 +299,13 @@ static void tell(const struct drift *drift, const struct drift_findings *finding
     for (size_t i = 0; i < findings->count; i++) {
         const struct drift_finding *found = &findings->of[i];
         json_array_append_new(
-            list, json_pack("{ss,so,so,so,ss,sb}", "statistic",
-                            orchestrator_judge_statistic(drift->judge, i)->name, "distance",
-                            orchestrator_json_number(found->distance), "p_value",
-                            orchestrator_json_number(found->p_value), "limit",
-                            orchestrator_json_number(found->limit), "limit_of",
-                            found->by_p_value ? "p_value" : "distance", "verdict", found->fires));
+            list,
+            JSON_FIELDS(JSON_TEXT("statistic", orchestrator_judge_statistic(drift->judge, i)->name),
+                        JSON_NEW("distance", orchestrator_json_number(found->distance)),
+                        JSON_NEW("p_value", orchestrator_json_number(found->p_value)),
+                        JSON_NEW("limit", orchestrator_json_number(found->limit)),
+                        JSON_TEXT("limit_of", found->by_p_value ? "p_value" : "distance"),
+                        JSON_FLAG("verdict", found->fires)));
     }
     json_object_set_new(decision, "statistics", list);
     json_object_set_new(decision, "votes", json_integer((json_int_t)findings->votes));
@@ -312,7 +318,7 @@ static void explain_findings(struct drift *drift, const struct drift_findings *f
     WEIR_AUTO_BUF text = {0};
     weir_buf_printf(&text, "drift of %s: ", ON[drift->options->on]);
     orchestrator_judge_explain(drift->judge, findings, &text);
-    (void)snprintf(drift->checks.why, sizeof drift->checks.why, "%s", weir_buf_text(&text));
+    (void)snprintf(drift->checks.why, sizeof(drift->checks.why), "%s", weir_buf_text(&text));
 }
 
 /* True: the windows are too far apart. */
@@ -323,7 +329,7 @@ static bool compare(struct drift *drift, const struct trigger_measured *measured
         measure_labels(drift, &findings);
     else
         measure_points(drift, measured, &findings);
-    if (trigger_checks_warm_up(&drift->checks))
+    if (orchestrator_trigger_checks_warm_up(&drift->checks))
         orchestrator_judge_learn(drift->judge, &findings);
     else
         orchestrator_judge_decide(drift->judge, &findings);
@@ -348,14 +354,14 @@ static const char *awaited(const struct drift *drift)
 }
 
 /* True: that there is nothing to compare with is a reason to fire. */
-static bool begin_anew(struct drift *drift)
+static bool begin_again(struct drift *drift)
 {
     struct trigger_checks *checks = &drift->checks;
     const char *window = awaited(drift);
     if (window == NULL)
-        (void)snprintf(checks->why, sizeof checks->why, "drift: nothing to compare with yet");
+        (void)snprintf(checks->why, sizeof(checks->why), "drift: nothing to compare with yet");
     else
-        (void)snprintf(checks->why, sizeof checks->why,
+        (void)snprintf(checks->why, sizeof(checks->why),
                        "drift: nothing to compare with until a quarter of the %s window has come",
                        window);
     return window == NULL;
@@ -365,8 +371,8 @@ static void begin_decision(const struct drift *drift, json_t *decision)
 {
     json_object_set_new(decision, "policy", json_string("drift"));
     json_object_set_new(decision, "on", json_string(ON[drift->options->on]));
-    json_object_set_new(decision, "reference", window_json(&drift->reference));
-    json_object_set_new(decision, "current", window_json(&drift->current));
+    json_object_set_new(decision, "reference", orchestrator_window_json(&drift->reference));
+    json_object_set_new(decision, "current", orchestrator_window_json(&drift->current));
 }
 
 static bool measured(void *state, const struct trigger_measured *measured, json_t *decision)
@@ -374,39 +380,45 @@ static bool measured(void *state, const struct trigger_measured *measured, json_
     struct drift *drift = state;
     begin_decision(drift, decision);
     bool fires =
-        is_comparable(drift, measured) ? compare(drift, measured, decision) : begin_anew(drift);
-    if (trigger_checks_warm_up(&drift->checks))
+        is_comparable(drift, measured) ? compare(drift, measured, decision) : begin_again(drift);
+    if (orchestrator_trigger_checks_warm_up(&drift->checks))
         set_reference(drift); /* so that usual distances are learnt, from one check to the next */
-    return trigger_checks_decide(&drift->checks, fires, decision);
+    return orchestrator_trigger_checks_decide(&drift->checks, fires, decision);
 }
 
 static void explain(const void *state, struct weir_buf *out)
 {
-    trigger_checks_explain(&((const struct drift *)state)->checks, out);
+    orchestrator_trigger_checks_explain(&((const struct drift *)state)->checks, out);
 }
 
 /* ---- saved ---- */
 
-/* What the reference is. NONE and TAKEN are what an older Weir wrote, which did not ask whether there was enough. */
-enum { REFERENCE_NONE, REFERENCE_TAKEN, REFERENCE_TOLD, REFERENCE_TOLD_TAKEN, REFERENCE_SETTLED };
+/* The state of the reference. An older Weir, which did not ask whether there was enough, wrote NONE and TAKEN. */
+enum {
+    REFERENCE_NONE,
+    REFERENCE_TAKEN,
+    REFERENCE_REPORTED,
+    REFERENCE_REPORTED_TAKEN,
+    REFERENCE_SETTLED
+};
 
 static uint64_t reference_code(const struct drift *drift)
 {
     if (!drift->has_reference)
-        return REFERENCE_TOLD;
-    return drift->is_settled ? REFERENCE_SETTLED : REFERENCE_TOLD_TAKEN;
+        return REFERENCE_REPORTED;
+    return drift->is_settled ? REFERENCE_SETTLED : REFERENCE_REPORTED_TAKEN;
 }
 
 static void save(const void *state, struct weir_buf *out)
 {
     const struct drift *drift = state;
-    trigger_checks_save(&drift->checks, out);
+    orchestrator_trigger_checks_save(&drift->checks, out);
     weir_buf_append_u64(out, drift->taken);
     weir_buf_append_u64(out, reference_code(drift));
     weir_buf_append_u64(out, (uint64_t)drift->first_us);
-    window_save(&drift->recent, out);
-    window_save(&drift->current, out);
-    window_save(&drift->reference, out);
+    orchestrator_window_save(&drift->recent, out);
+    orchestrator_window_save(&drift->current, out);
+    orchestrator_window_save(&drift->reference, out);
     orchestrator_judge_save(drift->judge, out);
 }
 
@@ -418,10 +430,10 @@ static enum weir_status restore_reference(struct drift *drift, struct weir_bytes
     if (status == WEIR_OK && code > REFERENCE_SETTLED)
         status = weir_fail(err, WEIR_INVALID, "saved trigger state: expected 0 to %d, found %llu",
                            REFERENCE_SETTLED, (unsigned long long)code);
-    if (status == WEIR_OK && code >= REFERENCE_TOLD)
+    if (status == WEIR_OK && code >= REFERENCE_REPORTED)
         status = orchestrator_trigger_take_u64(bytes, &first_us, err);
     drift->first_us = (int64_t)first_us;
-    drift->has_reference = code != REFERENCE_NONE && code != REFERENCE_TOLD;
+    drift->has_reference = code != REFERENCE_NONE && code != REFERENCE_REPORTED;
     drift->is_settled = code == REFERENCE_TAKEN || code == REFERENCE_SETTLED;
     return status;
 }
@@ -429,16 +441,16 @@ static enum weir_status restore_reference(struct drift *drift, struct weir_bytes
 static enum weir_status restore_windows(struct drift *drift, struct weir_bytes *bytes,
                                         struct weir_error *err)
 {
-    enum weir_status status = window_restore(&drift->recent, bytes, err);
+    enum weir_status status = orchestrator_window_restore(&drift->recent, bytes, err);
     if (status == WEIR_OK)
-        status = window_restore(&drift->current, bytes, err);
-    return status == WEIR_OK ? window_restore(&drift->reference, bytes, err) : status;
+        status = orchestrator_window_restore(&drift->current, bytes, err);
+    return status == WEIR_OK ? orchestrator_window_restore(&drift->reference, bytes, err) : status;
 }
 
 static enum weir_status restore(void *state, struct weir_bytes *bytes, struct weir_error *err)
 {
     struct drift *drift = state;
-    enum weir_status status = trigger_checks_restore(&drift->checks, bytes, err);
+    enum weir_status status = orchestrator_trigger_checks_restore(&drift->checks, bytes, err);
     if (status == WEIR_OK)
         status = orchestrator_trigger_take_u64(bytes, &drift->taken, err);
     if (status == WEIR_OK)
@@ -448,20 +460,26 @@ static enum weir_status restore(void *state, struct weir_bytes *bytes, struct we
     return status == WEIR_OK ? orchestrator_judge_restore(drift->judge, bytes, err) : status;
 }
 
-const struct trigger_policy trigger_drift = {
+static const struct trigger_measuring MEASURING = {
+    .is_due = is_due,
+    .request = request,
+    .measured = measured,
+    .forget = forget,
+};
+
+static const struct trigger_events EVENTS = {.tick = tick};
+
+const struct trigger_policy orchestrator_trigger_drift = {
     .name = "drift",
-    .summary = "when the newest samples have drifted from those of the newest trigger",
+    .summary = "fires when the newest samples have drifted from those of the newest trigger",
     .options = OPTIONS,
     .options_size = sizeof(struct drift_options),
     .state_size = sizeof(struct drift),
+    .events = &EVENTS,
+    .measuring = &MEASURING,
     .init = init,
     .before = before,
     .observe = observe,
-    .tick = tick,
-    .asks = asks,
-    .wish = wish,
-    .measured = measured,
-    .forget = forget,
     .fired = fired,
     .explain = explain,
     .save = save,

@@ -47,7 +47,7 @@ static enum weir_status open_members(struct ensemble *ensemble, const struct wei
         if (status != WEIR_OK)
             return status;
         ensemble->count = i + 1;
-        ensemble->measures |= orchestrator_trigger_policy(ensemble->members[i])->asks != NULL;
+        ensemble->measures |= orchestrator_trigger_policy(ensemble->members[i])->measuring != NULL;
     }
     return WEIR_OK;
 }
@@ -127,7 +127,7 @@ static bool erased(void *state, uint64_t count)
 static struct trigger *asking(const struct ensemble *ensemble, uint64_t *ret_index)
 {
     for (uint64_t i = 0; i < ensemble->count; i++) {
-        if (orchestrator_trigger_asks(ensemble->members[i])) {
+        if (orchestrator_trigger_is_due(ensemble->members[i])) {
             *ret_index = i;
             return ensemble->members[i];
         }
@@ -135,19 +135,19 @@ static struct trigger *asking(const struct ensemble *ensemble, uint64_t *ret_ind
     return NULL;
 }
 
-static bool asks(const void *state)
+static bool is_due(const void *state)
 {
     const struct ensemble *ensemble = state;
     uint64_t index = 0;
     return ensemble->measures && asking(ensemble, &index) != NULL;
 }
 
-static void wish(void *state, struct trigger_wish *ret_wish)
+static void request(void *state, struct trigger_request *ret_request)
 {
     uint64_t index = 0;
     struct trigger *member = asking(state, &index);
     weir_require(member != NULL);
-    orchestrator_trigger_wish(member, ret_wish);
+    orchestrator_trigger_request(member, ret_request);
 }
 
 static bool measured(void *state, const struct trigger_measured *measured, json_t *decision)
@@ -224,22 +224,30 @@ static void fini(void *state)
         orchestrator_trigger_close(ensemble->members[i]);
 }
 
-const struct trigger_policy trigger_ensemble = {
+static const struct trigger_measuring MEASURING = {
+    .is_due = is_due,
+    .request = request,
+    .measured = measured,
+    .forget = forget,
+};
+
+static const struct trigger_events EVENTS = {
+    .tick = tick,
+    .erased = erased,
+    .trained = trained,
+};
+
+const struct trigger_policy orchestrator_trigger_ensemble = {
     .name = "ensemble",
-    .summary = "several policies together: any, all, or at least so many of them",
+    .summary = "several policies together: any, all, or a minimum number of them",
     .options = OPTIONS,
     .options_size = sizeof(struct ensemble_options),
     .state_size = sizeof(struct ensemble),
+    .measuring = &MEASURING,
+    .events = &EVENTS,
     .init = init,
     .before = before,
     .observe = observe,
-    .tick = tick,
-    .erased = erased,
-    .asks = asks,
-    .wish = wish,
-    .measured = measured,
-    .forget = forget,
-    .trained = trained,
     .fired = fired,
     .explain = explain,
     .save = save,

@@ -13,6 +13,7 @@
 #include "orchestrator/triggers/points.h"
 #include "orchestrator/triggers/window.h"
 #include "orchestrator/values/json_number.h"
+#include "orchestrator/values/json_object.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -40,7 +41,7 @@ struct performance {
     struct window fresh; /* since the check before */
     uint64_t taken;      /* samples of the stream */
     double avoidable;    /* misclassifications since the newest trigger */
-    uint64_t *ids;       /* of the newest wish */
+    uint64_t *ids;       /* of the newest request */
 };
 
 static const struct cfg_key OPTIONS[] = {
@@ -48,14 +49,13 @@ static const struct cfg_key OPTIONS[] = {
     CFG_U64(struct performance_options, sample_size, .fallback = "5000", .min = 1, .max = 20000,
             .doc = "samples that are predicted at a check, drawn from the new ones at random"),
     CFG_NODE(struct performance_options, metric,
-             .doc = "what is measured of the predictions, as in evaluation.metrics; accuracy if "
-                    "nothing is said"),
+             .doc = "metric of the predictions, as in evaluation.metrics; by default accuracy"),
     CFG_NODE(struct performance_options, criteria,
-             .doc = "when the metric is too bad: a list, of which one is enough"),
+             .doc = "criteria by which the metric is too bad: a list, of which one is enough"),
     CFG_NODE(struct performance_options, detectors,
              .doc = "or: detectors of change in the model's mistakes, a list"),
     CFG_U64(struct performance_options, avoidable,
-            .doc = "or: so many misclassifications since the newest trigger that a model of "
+            .doc = "or: number of misclassifications since the newest trigger that a model of "
                    "expected_accuracy would not have made"),
     CFG_F64(struct performance_options, expected_accuracy, .min = 0, .max = 1,
             .doc = "of a model trained now"),
@@ -127,14 +127,14 @@ static enum weir_status init(void *state, const void *options, const struct weir
     if (status == WEIR_OK)
         status = check_options(performance, node, err);
     if (status == WEIR_OK) {
-        status =
-            trigger_checks_init(&performance->checks, &performance->options->checks, node, err);
+        status = orchestrator_trigger_checks_init(&performance->checks,
+                                                  &performance->options->checks, node, err);
     }
     if (status == WEIR_OK)
         status = open_criteria(performance, err);
     return status == WEIR_OK
-               ? mistakes_init(&performance->mistakes, performance->options->detectors,
-                               "trigger.detectors", err)
+               ? orchestrator_mistakes_init(&performance->mistakes, performance->options->detectors,
+                                            "trigger.detectors", err)
                : status;
 }
 
@@ -144,9 +144,9 @@ static void fini(void *state)
     orchestrator_metric_close(performance->asked);
     for (size_t i = 0; i < performance->criterion_count; i++)
         orchestrator_criterion_close(performance->criteria[i]);
-    mistakes_fini(&performance->mistakes);
-    trigger_checks_fini(&performance->checks);
-    window_fini(&performance->fresh);
+    orchestrator_mistakes_fini(&performance->mistakes);
+    orchestrator_trigger_checks_fini(&performance->checks);
+    orchestrator_window_fini(&performance->fresh);
     free(performance->ids);
 }
 
@@ -154,12 +154,12 @@ static void fini(void *state)
 
 static bool before(void *state, const struct trigger_sample *sample)
 {
-    return trigger_checks_before(&((struct performance *)state)->checks, sample);
+    return orchestrator_trigger_checks_before(&((struct performance *)state)->checks, sample);
 }
 
 static bool tick(void *state, int64_t now_us)
 {
-    return trigger_checks_tick(&((struct performance *)state)->checks, now_us);
+    return orchestrator_trigger_checks_tick(&((struct performance *)state)->checks, now_us);
 }
 
 static bool observe(void *state, const struct trigger_sample *sample)
@@ -167,47 +167,48 @@ static bool observe(void *state, const struct trigger_sample *sample)
     struct performance *performance = state;
     const struct window_sample kept = {
         .id = sample->id, .number = ++performance->taken, .time_us = sample->time_us};
-    window_add(&performance->fresh, &kept);
-    return trigger_checks_observe(&performance->checks, sample);
+    orchestrator_window_add(&performance->fresh, &kept);
+    return orchestrator_trigger_checks_observe(&performance->checks, sample);
 }
 
 static void fired(void *state)
 {
     struct performance *performance = state;
     performance->avoidable = 0;
-    mistakes_forget(&performance->mistakes);
-    window_clear(&performance->fresh);
-    trigger_checks_fired(&performance->checks);
+    orchestrator_mistakes_forget(&performance->mistakes);
+    orchestrator_window_clear(&performance->fresh);
+    orchestrator_trigger_checks_fired(&performance->checks);
 }
 
 static void forget(void *state, struct weir_u64s ids)
 {
-    window_forget(&((struct performance *)state)->fresh, ids);
+    orchestrator_window_forget(&((struct performance *)state)->fresh, ids);
 }
 
 /* ---- checks ---- */
 
-static bool asks(const void *state)
+static bool is_due(const void *state)
 {
     return ((const struct performance *)state)->checks.is_due;
 }
 
-static void wish(void *state, struct trigger_wish *ret_wish)
+static void request(void *state, struct trigger_request *ret_request)
 {
     struct performance *performance = state;
     free(performance->ids);
-    performance->ids = window_draw(&performance->fresh, (size_t)performance->options->sample_size,
-                                   &ret_wish->current.count);
-    ret_wish->current.at = performance->ids;
-    ret_wish->subject = ret_wish->current.count > 0 ? TRIGGER_PREDICTIONS : TRIGGER_NOTHING;
+    performance->ids =
+        orchestrator_window_draw(&performance->fresh, (size_t)performance->options->sample_size,
+                                 &ret_request->current.count);
+    ret_request->current.at = performance->ids;
+    ret_request->subject = ret_request->current.count > 0 ? TRIGGER_PREDICTIONS : TRIGGER_NOTHING;
 }
 
-/* What the metric (NULL: accuracy) says; NaN: it is undefined. */
+/* Value of the metric (NULL: accuracy); NaN: it is undefined. */
 static double measure(const struct asked_metric *asked, const struct trigger_points *points)
 {
-    const struct metric_input input = trigger_points_input(points);
+    const struct metric_input input = orchestrator_trigger_points_input(points);
     double value;
-    bool is_defined = asked == NULL ? trigger_points_accuracy(points, &value)
+    bool is_defined = asked == NULL ? orchestrator_trigger_points_accuracy(points, &value)
                                     : orchestrator_metric_value(asked, &input, &value);
     return is_defined ? value : (double)NAN;
 }
@@ -225,39 +226,39 @@ static bool judge_metric(struct performance *performance, double value, json_t *
             .lower_is_worse = performance->metric->higher_is_better,
         };
         struct criterion_verdict verdict = {.limit = NAN};
-        if (trigger_checks_warm_up(&performance->checks))
+        if (orchestrator_trigger_checks_warm_up(&performance->checks))
             orchestrator_criterion_learn(criterion, &judged);
         else
             verdict = orchestrator_criterion_judge(criterion, &judged);
         if (verdict.fires && !fires) {
-            (void)snprintf(performance->checks.why, sizeof performance->checks.why,
+            (void)snprintf(performance->checks.why, sizeof(performance->checks.why),
                            "%s %.6g, limit %.6g (%s)", performance->metric->name, value,
                            verdict.limit, orchestrator_criterion_kind(criterion)->name);
         }
         fires |= verdict.fires;
-        json_array_append_new(list, json_pack("{ss,so,sb}", "criterion",
-                                              orchestrator_criterion_kind(criterion)->name, "limit",
-                                              orchestrator_json_number(verdict.limit), "verdict",
-                                              verdict.fires));
+        json_array_append_new(
+            list, JSON_FIELDS(JSON_TEXT("criterion", orchestrator_criterion_kind(criterion)->name),
+                              JSON_NEW("limit", orchestrator_json_number(verdict.limit)),
+                              JSON_FLAG("verdict", verdict.fires)));
     }
     json_object_set_new(decision, "criteria", list);
     return fires;
 }
 
-/* Of all samples since the check before, by the share among those that were predicted. */
+/* Counts the mistakes of all samples since the check before, estimated from those that were predicted. */
 static bool count_avoidable(struct performance *performance, const struct trigger_points *points,
                             json_t *decision)
 {
     const struct performance_options *options = performance->options;
     double accuracy;
-    if (options->avoidable == 0 || !trigger_points_accuracy(points, &accuracy))
+    if (options->avoidable == 0 || !orchestrator_trigger_points_accuracy(points, &accuracy))
         return false;
     double added = (options->expected_accuracy - accuracy) * (double)performance->checks.since;
     added = options->allow_reduction ? added : fmax(0, added);
     performance->avoidable = fmax(0, performance->avoidable + nearbyint(added));
     bool fires = performance->avoidable >= (double)options->avoidable;
     if (fires && performance->checks.why[0] == '\0') {
-        (void)snprintf(performance->checks.why, sizeof performance->checks.why,
+        (void)snprintf(performance->checks.why, sizeof(performance->checks.why),
                        "%.0f avoidable misclassifications (accuracy %.4g, expected %.4g)",
                        performance->avoidable, accuracy, options->expected_accuracy);
     }
@@ -273,10 +274,11 @@ static bool follow_mistakes(struct performance *performance, const struct trigge
     if (performance->mistakes.count == 0)
         return false;
     json_t *list = json_array();
-    const char *changed = mistakes_take(&performance->mistakes, points, &performance->fresh, list);
+    const char *changed =
+        orchestrator_mistakes_take(&performance->mistakes, points, &performance->fresh, list);
     json_object_set_new(decision, "detectors", list);
     if (changed != NULL && performance->checks.why[0] == '\0') {
-        (void)snprintf(performance->checks.why, sizeof performance->checks.why,
+        (void)snprintf(performance->checks.why, sizeof(performance->checks.why),
                        "the model's mistakes have changed (%s)", changed);
     }
     return changed != NULL;
@@ -293,10 +295,10 @@ static bool judge(struct performance *performance, const struct trigger_points *
     fires |= follow_mistakes(performance, points, decision);
     fires |= count_avoidable(performance, points, decision);
     if (!fires && isnan(value)) {
-        (void)snprintf(performance->checks.why, sizeof performance->checks.why,
+        (void)snprintf(performance->checks.why, sizeof(performance->checks.why),
                        "%s is undefined on %zu samples", performance->metric->name, points->count);
     } else if (!fires) {
-        (void)snprintf(performance->checks.why, sizeof performance->checks.why, "%s %.6g",
+        (void)snprintf(performance->checks.why, sizeof(performance->checks.why), "%s %.6g",
                        performance->metric->name, value);
     }
     return fires;
@@ -308,21 +310,21 @@ static bool measured(void *state, const struct trigger_measured *measured, json_
     bool fires = true;
     json_object_set_new(decision, "policy", json_string("performance"));
     json_object_set_new(decision, "metric", json_string(performance->metric->name));
-    json_object_set_new(decision, "current", window_json(&performance->fresh));
+    json_object_set_new(decision, "current", orchestrator_window_json(&performance->fresh));
     if (measured->has_model)
         fires = judge(performance, &measured->current, decision);
     else
-        (void)snprintf(performance->checks.why, sizeof performance->checks.why,
+        (void)snprintf(performance->checks.why, sizeof(performance->checks.why),
                        "performance: there is no model yet");
-    if (trigger_checks_warm_up(&performance->checks))
+    if (orchestrator_trigger_checks_warm_up(&performance->checks))
         performance->avoidable = 0;
-    window_clear(&performance->fresh);
-    return trigger_checks_decide(&performance->checks, fires, decision);
+    orchestrator_window_clear(&performance->fresh);
+    return orchestrator_trigger_checks_decide(&performance->checks, fires, decision);
 }
 
 static void explain(const void *state, struct weir_buf *out)
 {
-    trigger_checks_explain(&((const struct performance *)state)->checks, out);
+    orchestrator_trigger_checks_explain(&((const struct performance *)state)->checks, out);
 }
 
 /* ---- saved ---- */
@@ -330,44 +332,51 @@ static void explain(const void *state, struct weir_buf *out)
 static void save(const void *state, struct weir_buf *out)
 {
     const struct performance *performance = state;
-    trigger_checks_save(&performance->checks, out);
+    orchestrator_trigger_checks_save(&performance->checks, out);
     weir_buf_append_u64(out, performance->taken);
     weir_buf_append_f64(out, performance->avoidable);
-    window_save(&performance->fresh, out);
+    orchestrator_window_save(&performance->fresh, out);
     for (size_t i = 0; i < performance->criterion_count; i++)
         orchestrator_criterion_save(performance->criteria[i], out);
-    mistakes_save(&performance->mistakes, out);
+    orchestrator_mistakes_save(&performance->mistakes, out);
 }
 
 static enum weir_status restore(void *state, struct weir_bytes *bytes, struct weir_error *err)
 {
     struct performance *performance = state;
-    enum weir_status status = trigger_checks_restore(&performance->checks, bytes, err);
+    enum weir_status status = orchestrator_trigger_checks_restore(&performance->checks, bytes, err);
     if (status == WEIR_OK)
         status = orchestrator_trigger_take_u64(bytes, &performance->taken, err);
     if (status == WEIR_OK)
         status = orchestrator_trigger_take_f64(bytes, &performance->avoidable, err);
     if (status == WEIR_OK)
-        status = window_restore(&performance->fresh, bytes, err);
+        status = orchestrator_window_restore(&performance->fresh, bytes, err);
     for (size_t i = 0; i < performance->criterion_count && status == WEIR_OK; i++)
         status = orchestrator_criterion_restore(performance->criteria[i], bytes, err);
-    return status == WEIR_OK ? mistakes_restore(&performance->mistakes, bytes, err) : status;
+    return status == WEIR_OK ? orchestrator_mistakes_restore(&performance->mistakes, bytes, err)
+                             : status;
 }
 
-const struct trigger_policy trigger_performance = {
+static const struct trigger_measuring MEASURING = {
+    .is_due = is_due,
+    .request = request,
+    .measured = measured,
+    .forget = forget,
+};
+
+static const struct trigger_events EVENTS = {.tick = tick};
+
+const struct trigger_policy orchestrator_trigger_performance = {
     .name = "performance",
-    .summary = "when the newest model does badly on the newest samples",
+    .summary = "fires when the newest model does badly on the newest samples",
     .options = OPTIONS,
     .options_size = sizeof(struct performance_options),
     .state_size = sizeof(struct performance),
+    .events = &EVENTS,
+    .measuring = &MEASURING,
     .init = init,
     .before = before,
     .observe = observe,
-    .tick = tick,
-    .asks = asks,
-    .wish = wish,
-    .measured = measured,
-    .forget = forget,
     .fired = fired,
     .explain = explain,
     .save = save,

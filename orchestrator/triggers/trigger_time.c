@@ -1,5 +1,5 @@
 /* time: a trigger whenever event time crosses a boundary of a fixed grid ("every: 1 month" is the
- * first of each month at midnight UTC). It ends before the first sample behind the boundary.
+ * first of each month at midnight UTC). It ends before the first sample after the boundary.
  * Boundaries that pass without samples between them make one trigger together, not one each. In a
  * live pipeline that has taken all there is, the clock crosses boundaries, too. */
 #include "orchestrator/triggers/trigger.h"
@@ -40,7 +40,7 @@ static const struct cfg_key OPTIONS[] = {
     CFG_END,
 };
 
-/* The first one behind `time_us` that counts; INT64_MAX: none. */
+/* The first one after `time_us` that counts; INT64_MAX: none. */
 static int64_t next_boundary(const struct time_state *time, int64_t time_us)
 {
     int64_t boundary = orchestrator_period_next(
@@ -143,15 +143,17 @@ static enum weir_status restore(void *state, struct weir_bytes *bytes, struct we
     return WEIR_OK;
 }
 
-const struct trigger_policy trigger_time = {
+static const struct trigger_events EVENTS = {.tick = tick};
+
+const struct trigger_policy orchestrator_trigger_time = {
     .name = "time",
     .summary = "whenever event time crosses a boundary of days, weeks, months",
     .options = OPTIONS,
     .options_size = sizeof(struct time_options),
     .state_size = sizeof(struct time_state),
+    .events = &EVENTS,
     .init = init,
     .before = before,
-    .tick = tick,
     .explain = explain,
     .save = save,
     .restore = restore,

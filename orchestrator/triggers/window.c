@@ -1,5 +1,6 @@
 /* Samples in a ring of their own order; saved as distances from one to the next, a few bytes each. */
 #include "orchestrator/triggers/window.h"
+#include "orchestrator/values/json_object.h"
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
@@ -12,10 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEVEL_MAX = 63, VARINT_BYTES = 10, NUMBERS = 4 };
+enum { LEVEL_MAX = 63, NUMBERS = 4 };
 
-enum weir_status window_length_read(const char *text, const struct weir_yaml_node *node,
-                                    struct window_length *ret_length, struct weir_error *err)
+enum weir_status orchestrator_window_length_read(const char *text,
+                                                 const struct weir_yaml_node *node,
+                                                 struct window_length *ret_length,
+                                                 struct weir_error *err)
 {
     struct window_length length = {0};
     char *end = NULL;
@@ -33,12 +36,12 @@ enum weir_status window_length_read(const char *text, const struct weir_yaml_nod
     return WEIR_OK;
 }
 
-void window_fini(struct window *window)
+void orchestrator_window_fini(struct window *window)
 {
     free(window->at);
 }
 
-void window_clear(struct window *window)
+void orchestrator_window_clear(struct window *window)
 {
     window->count = 0;
     window->level = 0;
@@ -64,7 +67,7 @@ static bool is_young(const struct window *window, const struct window_sample *sa
            age < window->length.us;
 }
 
-void window_slide(struct window *window, uint64_t number)
+void orchestrator_window_slide(struct window *window, uint64_t number)
 {
     size_t kept = 0;
     for (size_t i = 0; i < window->count; i++)
@@ -84,40 +87,40 @@ static void thin(struct window *window)
     window->count = kept;
 }
 
-void window_add(struct window *window, const struct window_sample *sample)
+void orchestrator_window_add(struct window *window, const struct window_sample *sample)
 {
     if (window->newest_us < sample->time_us || window->count == 0)
         window->newest_us = sample->time_us;
     if (!is_held(window, sample->id))
         return;
     if (window->count >= window->room)
-        window_slide(window, sample->number);
+        orchestrator_window_slide(window, sample->number);
     while (window->count >= window->room && window->level < LEVEL_MAX)
         thin(window);
     if (window->count >= window->room || !is_held(window, sample->id))
         return;
-    window->at = weir_grow(window->at, window->count, &window->capacity, sizeof *window->at);
+    window->at = weir_grow(window->at, window->count, &window->capacity, sizeof(*window->at));
     window->at[window->count++] = *sample;
 }
 
-void window_copy(struct window *window, const struct window *other)
+void orchestrator_window_copy(struct window *window, const struct window *other)
 {
     if (window->capacity < other->count) {
         window->capacity = other->count;
-        window->at = weir_realloc(window->at, window->capacity, sizeof *window->at);
+        window->at = weir_realloc(window->at, window->capacity, sizeof(*window->at));
     }
     if (other->count > 0)
-        memcpy(window->at, other->at, other->count * sizeof *window->at);
+        memcpy(window->at, other->at, other->count * sizeof(*window->at));
     window->count = other->count;
     window->level = other->level;
     window->newest_us = other->newest_us;
 }
 
-void window_forget(struct window *window, struct weir_u64s ids)
+void orchestrator_window_forget(struct window *window, struct weir_u64s ids)
 {
     size_t kept = 0;
     for (size_t i = 0; i < window->count && ids.count > 0; i++)
-        if (bsearch(&window->at[i].id, ids.at, ids.count, sizeof *ids.at, weir_order_u64) == NULL)
+        if (bsearch(&window->at[i].id, ids.at, ids.count, sizeof(*ids.at), weir_order_u64) == NULL)
             window->at[kept++] = window->at[i];
     window->count = ids.count > 0 ? kept : window->count;
 }
@@ -128,15 +131,15 @@ static int compare_ranks(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-uint64_t *window_draw(const struct window *window, size_t most, size_t *ret_count)
+uint64_t *orchestrator_window_draw(const struct window *window, size_t most, size_t *ret_count)
 {
-    uint64_t *ids = weir_calloc(window->count + 1, sizeof *ids);
+    uint64_t *ids = weir_calloc(window->count + 1, sizeof(*ids));
     for (size_t i = 0; i < window->count; i++)
         ids[i] = window->at[i].id;
     *ret_count = window->count < most ? window->count : most;
     if (window->count > most)
-        qsort(ids, window->count, sizeof *ids, compare_ranks);
-    qsort(ids, *ret_count, sizeof *ids, weir_order_u64);
+        qsort(ids, window->count, sizeof(*ids), compare_ranks);
+    qsort(ids, *ret_count, sizeof(*ids), weir_order_u64);
     return ids;
 }
 
@@ -147,9 +150,9 @@ static json_t *time_json(int64_t time_us)
     return json_string(text);
 }
 
-json_t *window_json(const struct window *window)
+json_t *orchestrator_window_json(const struct window *window)
 {
-    json_t *json = json_pack("{sI}", "samples", (json_int_t)window->count);
+    json_t *json = JSON_FIELDS(JSON_NUMBER("samples", window->count));
     if (window->count == 0)
         return json;
     int64_t from = INT64_MAX, to = INT64_MIN;
@@ -164,35 +167,23 @@ json_t *window_json(const struct window *window)
 
 /* ---- saved ---- */
 
-/* Seven bits a byte, the lowest first, of the distance folded so that short ones either way are small. */
+/* The distance is folded so that short ones either way are small. */
 static void put_distance(struct weir_buf *out, uint64_t from, uint64_t to)
 {
     uint64_t distance = to - from;
-    uint64_t folded = distance << 1 ^ (distance >> 63 != 0 ? UINT64_MAX : 0);
-    uint8_t bytes[VARINT_BYTES];
-    size_t size = 0;
-    for (; folded >= 0x80; folded >>= 7)
-        bytes[size++] = (uint8_t)(folded | 0x80);
-    bytes[size++] = (uint8_t)folded;
-    weir_buf_append(out, bytes, size);
+    weir_buf_append_varint(out, distance << 1 ^ (distance >> 63 != 0 ? UINT64_MAX : 0));
 }
 
 static bool take_distance(struct weir_bytes *bytes, uint64_t from, uint64_t *ret_to)
 {
-    uint64_t folded = 0;
-    for (unsigned shift = 0; shift < 64 && bytes->size > 0; shift += 7) {
-        uint8_t byte = *bytes->at;
-        *bytes = weir_bytes(bytes->at + 1, bytes->size - 1);
-        folded |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80) {
-            *ret_to = from + (folded >> 1 ^ ((folded & 1) != 0 ? UINT64_MAX : 0));
-            return true;
-        }
-    }
-    return false;
+    uint64_t folded;
+    if (!weir_take_varint(bytes, &folded))
+        return false;
+    *ret_to = from + (folded >> 1 ^ ((folded & 1) != 0 ? UINT64_MAX : 0));
+    return true;
 }
 
-void window_save(const struct window *window, struct weir_buf *out)
+void orchestrator_window_save(const struct window *window, struct weir_buf *out)
 {
     struct window_sample last = {0};
     weir_buf_append_u64(out, window->count);
@@ -228,8 +219,8 @@ static enum weir_status restore_samples(struct window *window, struct weir_bytes
     return WEIR_OK;
 }
 
-enum weir_status window_restore(struct window *window, struct weir_bytes *bytes,
-                                struct weir_error *err)
+enum weir_status orchestrator_window_restore(struct window *window, struct weir_bytes *bytes,
+                                             struct weir_error *err)
 {
     uint64_t count = 0, newest = 0;
     enum weir_status status = orchestrator_trigger_take_u64(bytes, &count, err);
@@ -250,6 +241,6 @@ enum weir_status window_restore(struct window *window, struct weir_bytes *bytes,
     window->newest_us = (int64_t)newest;
     window->count = (size_t)count;
     window->capacity = window->count;
-    window->at = weir_realloc(window->at, window->count + 1, sizeof *window->at);
+    window->at = weir_realloc(window->at, window->count + 1, sizeof(*window->at));
     return restore_samples(window, bytes, err);
 }

@@ -31,28 +31,30 @@ struct window {
 };
 
 /* "1000" or "30d". INVALID, with the place of `node`, otherwise. */
-enum weir_status window_length_read(const char *text, const struct weir_yaml_node *node,
-                                    struct window_length *ret_length,
-                                    struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_window_length_read(const char *text,
+                                                 const struct weir_yaml_node *node,
+                                                 struct window_length *ret_length,
+                                                 struct weir_error *err) WEIR_MUST_USE;
 
-void window_fini(struct window *window);
-void window_clear(struct window *window);
+void orchestrator_window_fini(struct window *window);
+void orchestrator_window_clear(struct window *window);
 /* `sample` is the newest of the stream. */
-void window_add(struct window *window, const struct window_sample *sample);
+void orchestrator_window_add(struct window *window, const struct window_sample *sample);
 /* Lets go of what is too old now that `number` samples have come. */
-void window_slide(struct window *window, uint64_t number);
+void orchestrator_window_slide(struct window *window, uint64_t number);
 /* `window` holds what `other` holds. */
-void window_copy(struct window *window, const struct window *other);
+void orchestrator_window_copy(struct window *window, const struct window *other);
 /* Lets go of these samples; `ids` ascend. */
-void window_forget(struct window *window, struct weir_u64s ids);
+void orchestrator_window_forget(struct window *window, struct weir_u64s ids);
 
 /* At most `most` of its ids, those whose hash is lowest, ascending; the caller frees. */
-uint64_t *window_draw(const struct window *window, size_t most, size_t *ret_count) WEIR_MUST_USE;
+uint64_t *orchestrator_window_draw(const struct window *window, size_t most,
+                                   size_t *ret_count) WEIR_MUST_USE;
 /* {"samples", "from", "to"}: what a decision says of it. */
-json_t *window_json(const struct window *window);
+json_t *orchestrator_window_json(const struct window *window);
 
-void window_save(const struct window *window, struct weir_buf *out);
-enum weir_status window_restore(struct window *window, struct weir_bytes *bytes,
-                                struct weir_error *err) WEIR_MUST_USE;
+void orchestrator_window_save(const struct window *window, struct weir_buf *out);
+enum weir_status orchestrator_window_restore(struct window *window, struct weir_bytes *bytes,
+                                             struct weir_error *err) WEIR_MUST_USE;
 
 #endif

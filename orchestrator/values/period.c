@@ -12,7 +12,7 @@ static const int64_t DAY_US = INT64_C(86400000000);
 static const int64_t MONTHS_MAX = 1200;
 enum { PERIOD_TEXT_MAX = 64 };
 
-/* The word behind the number, as months, or 0. */
+/* The word after the number, as months, or 0. */
 static int64_t months_of_unit(const char *unit)
 {
     static const struct {
@@ -68,7 +68,7 @@ static bool parse(const char *text, struct orchestrator_period *ret_period)
 {
     char length[PERIOD_TEXT_MAX];
     struct orchestrator_period period = {0};
-    if (text == NULL || strlen(text) >= sizeof length)
+    if (text == NULL || strlen(text) >= sizeof(length))
         return false;
     memcpy(length, text, strlen(text) + 1);
     if (!split_time_of_day(length, &period.at_us) ||

@@ -87,7 +87,7 @@ static void begin_attempt(struct dispatcher_job *job)
         weir_position_copy(&seat->committed, &seat->begun);
         weir_position_copy(&seat->pending, &seat->begun);
         weir_position_copy(&seat->reported, &seat->begun);
-        dispatcher_lane_begin(&job->lanes[i], &seat->begun, true);
+        preprocess_rank_begin(&job->ranks[i], &seat->begun, true);
     }
 }
 
@@ -128,7 +128,7 @@ static void take_place(struct dispatcher_job *job, const struct dispatcher_claim
 {
     struct dispatcher_seat *seat = &job->record.seats[claim->rank];
     const struct weir_position *state = state_of(job, claim);
-    job->record.turn++;
+    job->record.seats_taken++;
     if (job->record.attempt == 0 || seat->session != 0) {
         vacate(job);
         job->record.attempt++;
@@ -138,16 +138,16 @@ static void take_place(struct dispatcher_job *job, const struct dispatcher_claim
     seat->session = claim->session;
     weir_position_copy(&seat->begun, state);
     job->unsaved = true;
-    if (dispatcher_job_is_running(job))
+    if (preprocess_job_is_running(job))
         begin_attempt(job);
 }
 
-/* What is said to whoever has a place. */
+/* The answer to a consumer that has its place. */
 static struct dispatcher_opened placed(const struct dispatcher_job *job, uint32_t rank)
 {
     return (struct dispatcher_opened){
-        .attempt = dispatcher_job_is_running(job) ? job->record.attempt : 0,
-        .newest = job->record.turn,
+        .attempt = preprocess_job_is_running(job) ? job->record.attempt : 0,
+        .newest = job->record.seats_taken,
         .joined = true,
         .fence = job->open_fence,
         .begun = &job->record.seats[rank].begun,
@@ -168,7 +168,7 @@ static void return_when_final(struct dispatcher_job *job, const struct dispatche
     weir_position_copy(&seat->begun, state);
     weir_position_copy(&seat->committed, state);
     weir_position_copy(&seat->pending, state);
-    job->record.turn++;
+    job->record.seats_taken++;
     job->unsaved = true;
 }
 
@@ -180,7 +180,7 @@ static struct dispatcher_opened open_place(struct dispatcher_job *job,
     bool is_free = job->record.seats[claim->rank].session == 0;
     if (is_free && weir_position_batches(state) > step)
         return (struct dispatcher_opened){
-            .newest = job->record.turn, .reload = true, .batches = step};
+            .newest = job->record.seats_taken, .reload = true, .batches = step};
     if (job->record.final && contains_all(job, state))
         return_when_final(job, claim);
     else
@@ -188,7 +188,7 @@ static struct dispatcher_opened open_place(struct dispatcher_job *job,
     return placed(job, claim->rank);
 }
 
-enum weir_status dispatcher_job_client_open(struct dispatcher_job *job,
+enum weir_status preprocess_job_client_open(struct dispatcher_job *job,
                                             const struct dispatcher_claim *claim,
                                             struct dispatcher_opened *ret_opened,
                                             struct weir_error *err)
@@ -206,12 +206,12 @@ enum weir_status dispatcher_job_client_open(struct dispatcher_job *job,
     if (status != WEIR_OK)
         return status;
     uint64_t holder = job->record.seats[claim->rank].session;
-    *ret_opened = (struct dispatcher_opened){.newest = job->record.turn};
+    *ret_opened = (struct dispatcher_opened){.newest = job->record.seats_taken};
     if (holder != 0 && holder == claim->session)
         *ret_opened = placed(job, claim->rank);
     else if (holder != 0 && claim->joined)
         ret_opened->superseded = true;
-    else if (claim->after == job->record.turn)
+    else if (claim->after == job->record.seats_taken)
         *ret_opened = open_place(job, claim);
     return WEIR_OK;
 }
@@ -222,7 +222,7 @@ static bool is_current(const struct dispatcher_job *job, uint32_t rank, uint64_t
                        uint64_t session)
 {
     return attempt > 0 && job->record.attempt == attempt &&
-           job->record.seats[rank].session == session && dispatcher_job_is_running(job);
+           job->record.seats[rank].session == session && preprocess_job_is_running(job);
 }
 
 /* True when every bit that is set stands below `end`. */
@@ -274,14 +274,14 @@ static enum weir_status take_beat(struct dispatcher_job *job, const struct msg_c
         status = weir_tally_unpack(beat->tally, &tally, err);
     if (status != WEIR_OK)
         return status;
-    dispatcher_lane_take(&job->lanes[beat->rank], beat, now_ms);
+    preprocess_rank_take(&job->ranks[beat->rank], beat, now_ms);
     job->record.seats[beat->rank].reported.tally = tally;
     job->report_unsaved = true;
     note_handed(job, beat);
     return WEIR_OK;
 }
 
-enum weir_status dispatcher_job_client_beat(struct dispatcher_job *job,
+enum weir_status preprocess_job_client_beat(struct dispatcher_job *job,
                                             const struct msg_client_beat *beat, int64_t now_ms,
                                             struct msg_client_orders *ret_orders,
                                             struct weir_error *err)
@@ -296,11 +296,11 @@ enum weir_status dispatcher_job_client_beat(struct dispatcher_job *job,
         ret_orders->regroup = !ret_orders->superseded;
         return WEIR_OK;
     }
-    struct dispatcher_lane *lane = &job->lanes[beat->rank];
-    /* One that was under way while this dispatcher restarted may lie behind what is committed. */
-    if (beat->number > lane->beat_number && beat->oldest >= lane->oldest)
+    struct dispatcher_rank_state *rank = &job->ranks[beat->rank];
+    /* One that was under way while this dispatcher restarted may lie after what is committed. */
+    if (beat->number > rank->beat_number && beat->oldest >= rank->oldest)
         status = take_beat(job, beat, now_ms, err);
-    ret_orders->number = lane->beat_number;
+    ret_orders->number = rank->beat_number;
     ret_orders->superseded = ret_orders->regroup = false;
     return status;
 }
@@ -344,7 +344,7 @@ static void settle_commits(struct dispatcher_job *job)
     job->record.final = are_final;
 }
 
-enum weir_status dispatcher_job_client_commit(struct dispatcher_job *job,
+enum weir_status preprocess_job_client_commit(struct dispatcher_job *job,
                                               const struct msg_client_commit *commit,
                                               struct msg_client_committed *ret_committed,
                                               struct weir_error *err)

@@ -20,7 +20,7 @@ static void add(struct weir_tally *sum, const struct weir_tally *tally)
 static uint64_t skipped(const struct dispatcher_job *job)
 {
     uint64_t count = 0;
-    if (job->about.delivery != WEIR_AT_MOST_ONCE || !dispatcher_job_is_running(job))
+    if (job->about.delivery != WEIR_AT_MOST_ONCE || !preprocess_job_is_running(job))
         return 0;
     for (uint32_t i = 0; i < job->about.geometry.ranks; i++) {
         const struct weir_position *begun = &job->record.seats[i].begun;
@@ -31,7 +31,7 @@ static uint64_t skipped(const struct dispatcher_job *job)
     return count;
 }
 
-struct dispatcher_audit dispatcher_job_audit(const struct dispatcher_job *job, uint64_t expected)
+struct dispatcher_audit preprocess_job_audit(const struct dispatcher_job *job, uint64_t expected)
 {
     const struct preprocess_geometry *geometry = &job->about.geometry;
     const struct dispatcher_record *record = &job->record;

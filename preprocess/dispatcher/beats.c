@@ -38,13 +38,13 @@ static enum weir_status check(const struct msg_worker_beat *beat, struct weir_er
 static void note_cost(struct dispatcher_entry *entry, const struct msg_worker_beat *beat,
                       size_t row, size_t first_operator)
 {
-    struct dispatcher_cost *cost = dispatcher_entry_cost(entry, beat->session);
-    size_t operators = chain_operators(entry->plan.chain);
+    struct dispatcher_cost *cost = preprocess_entry_cost(entry, beat->session);
+    size_t operators = preprocess_chain_operators(entry->plan.chain);
     if (beat->stat_operators.at[row] < operators)
         operators = beat->stat_operators.at[row];
     cost->unsaved |= cost->cpu_ns != beat->stat_cpu_ns.at[row] ||
                      cost->bytes_sent != beat->stat_bytes_sent.at[row];
-    shares_spend(entry->account, beat->stat_cpu_ns.at[row] - cost->cpu_ns);
+    preprocess_shares_spend(entry->account, beat->stat_cpu_ns.at[row] - cost->cpu_ns);
     cost->cpu_ns = beat->stat_cpu_ns.at[row];
     cost->bytes_read = beat->stat_bytes_read.at[row];
     cost->bytes_sent = beat->stat_bytes_sent.at[row];
@@ -87,12 +87,14 @@ static void note_costs(struct dispatcher *dispatcher, const struct msg_worker_be
         if (operators > beat->stat_operator_ns.count - first_operator ||
             failures > beat->failed_ids.count - first_failure)
             return;
-        struct dispatcher_entry *entry = dispatcher_in_memory(dispatcher, beat->stat_jobs.at[i]);
+        struct dispatcher_entry *entry =
+            preprocess_dispatcher_in_memory(dispatcher, beat->stat_jobs.at[i]);
         if (entry != NULL) {
             note_cost(entry, beat, i, first_operator);
             note_reason(entry, beat->stat_reasons.at[i]);
             for (size_t k = first_failure; k < first_failure + failures; k++)
-                failures_note(&entry->failures, beat->failed_ids.at[k], beat->failed_reasons.at[k]);
+                preprocess_failures_note(&entry->failures, beat->failed_ids.at[k],
+                                         beat->failed_reasons.at[k]);
         }
         worker->cpu_ns += beat->stat_cpu_ns.at[i];
         worker->bytes_sent += beat->stat_bytes_sent.at[i];
@@ -109,11 +111,11 @@ static void take_fits(struct dispatcher *dispatcher, const struct msg_worker_bea
     struct weir_bytes rest = beat->fits;
     struct preprocess_fit fit;
     while (preprocess_fit_take(&rest, &fit)) {
-        struct dispatcher_entry *entry = dispatcher_in_memory(dispatcher, fit.job);
+        struct dispatcher_entry *entry = preprocess_dispatcher_in_memory(dispatcher, fit.job);
         if (entry == NULL || !entry->job.fitting)
             continue;
-        dispatcher_entry_fit(entry, &fit);
-        dispatcher_settle_fit(dispatcher, entry);
+        preprocess_entry_fit(entry, &fit);
+        preprocess_dispatcher_settle_fit(dispatcher, entry);
     }
 }
 
@@ -132,14 +134,14 @@ static size_t held_of(const struct msg_worker_beat *beat, uint64_t job,
     return count;
 }
 
-/* Of a job that has failed there are none: a worker would make what fails again and again. */
+/* Lists the leases of a job for the answer; none when it has failed, or a worker would fail at it again and again. */
 static void list_leases(const struct dispatcher_entry *entry, const struct dispatcher_visit *visit,
                         struct dispatcher_orders *orders)
 {
     struct dispatcher_lease leases[DISPATCHER_LEASES_MAX];
     size_t count = entry->failure[0] != '\0'
                        ? 0
-                       : dispatcher_job_leases(&entry->job, visit->worker, visit->session, leases);
+                       : preprocess_job_leases(&entry->job, visit->worker, visit->session, leases);
     const struct dispatcher_record *record = &entry->job.record;
     for (size_t i = 0; i < count && orders->count < DISPATCHER_ORDERS_MAX; i++) {
         size_t at = orders->count++;
@@ -160,20 +162,20 @@ static void visit_job(struct dispatcher *dispatcher, struct dispatcher_entry *en
     leasing->visit.held_count = held_of(beat, entry->number, held);
     /* An attempt that is not durable yet gets nothing new. */
     if (entry->job.unsaved)
-        dispatcher_flush(dispatcher);
-    leasing_visit(leasing, &entry->job, entry->account,
-                  entry->failure[0] == '\0' && !entry->job.unsaved);
+        preprocess_dispatcher_flush(dispatcher);
+    preprocess_leasing_visit(leasing, &entry->job, entry->account,
+                             entry->failure[0] == '\0' && !entry->job.unsaved);
 }
 
 static size_t crew_of(const struct pool *pool, struct dispatcher_entry *entry)
 {
     if (entry->crew_count != pool->count)
-        entry->crew = pool_crew_of(pool, entry->number);
+        entry->crew = preprocess_pool_crew_of(pool, entry->number);
     entry->crew_count = pool->count;
     return entry->crew;
 }
 
-/* Jobs that the worker is of the crew of; who has left it has no leases any more. */
+/* Leases of the jobs whose crew the worker belongs to; a worker that has left the crew no longer has leases. */
 static void lease_jobs(struct dispatcher *dispatcher, const struct dispatcher_visit *visit,
                        const struct msg_worker_beat *beat, struct weir_arena *arena)
 {
@@ -187,21 +189,21 @@ static void lease_jobs(struct dispatcher *dispatcher, const struct dispatcher_vi
         .jobs = weir_arena_alloc(arena, (count + 1) * sizeof(struct leasing_job)),
     };
     for (size_t i = 0; i < count; i++) {
-        struct dispatcher_entry *entry = dispatcher->entries[(dispatcher->turn + i) % count];
+        struct dispatcher_entry *entry = dispatcher->entries[(dispatcher->rotation + i) % count];
         if (crew_of(&dispatcher->pool, entry) != first)
             continue;
         entries[leasing.count] = entry;
         visit_job(dispatcher, entry, beat, &leasing);
     }
-    leasing_give(&leasing);
+    preprocess_leasing_give(&leasing);
     for (size_t i = 0; i < leasing.count; i++)
         list_leases(entries[i], visit, &dispatcher->orders);
-    dispatcher->turn++;
+    dispatcher->rotation++;
 }
 
 /* ---- messages ---- */
 
-void dispatcher_on_worker_beat(void *state, struct weir_request *request)
+void preprocess_dispatcher_on_worker_beat(void *state, struct weir_request *request)
 {
     struct dispatcher *dispatcher = state;
     struct pool *pool = &dispatcher->pool;
@@ -214,10 +216,11 @@ void dispatcher_on_worker_beat(void *state, struct weir_request *request)
     struct pool_beat heard = {
         .name = beat->worker, .endpoint = beat->endpoint, .session = beat->session};
     bool is_known = false;
-    int slot = pool_hear(pool, &heard, weir_loop_now_ms(dispatcher->loop), &is_known);
+    int slot = preprocess_pool_hear(pool, &heard, weir_loop_now_ms(dispatcher->loop), &is_known);
     struct dispatcher_visit visit = {.worker = (uint32_t)slot,
                                      .session = beat->session,
-                                     .lease_ms = pool_lease_ms(pool, DISPATCHER_LEASE_MS)};
+                                     .lease_ms =
+                                         preprocess_pool_lease_ms(pool, DISPATCHER_LEASE_MS)};
     struct dispatcher_orders *orders = &dispatcher->orders;
     orders->count = 0;
     if (slot >= 0) {
@@ -238,24 +241,25 @@ void dispatcher_on_worker_beat(void *state, struct weir_request *request)
         .sessions = {orders->sessions, orders->count},
         .known = is_known,
         .ranks = {orders->ranks, orders->count},
-        .beat_ms = (uint32_t)pool_beat_ms(pool),
+        .beat_ms = (uint32_t)preprocess_pool_beat_ms(pool),
         .wipe = dispatcher->wipe,
     };
     weir_rpc_reply(request->server, &request->route, MSG_worker_orders, &answer, NULL);
 }
 
-void dispatcher_on_worker_leave(void *state, struct weir_request *request)
+void preprocess_dispatcher_on_worker_leave(void *state, struct weir_request *request)
 {
     struct dispatcher *dispatcher = state;
     const struct msg_worker_leave *leave = request->message;
-    int slot = pool_leave(&dispatcher->pool, leave->worker, leave->session);
+    int slot = preprocess_pool_leave(&dispatcher->pool, leave->worker, leave->session);
     if (slot >= 0)
-        shares_drop(&dispatcher->shares, (uint32_t)slot);
+        preprocess_shares_drop(&dispatcher->shares, (uint32_t)slot);
     for (size_t i = 0; slot >= 0 && i < dispatcher->entry_count; i++)
-        dispatcher_job_worker_leave(&dispatcher->entries[i]->job, (uint32_t)slot, leave->session);
+        preprocess_job_worker_leave(&dispatcher->entries[i]->job, (uint32_t)slot, leave->session);
 }
 
-void dispatcher_wipe(void *state, const struct weir_request *request, struct msg_wiped *answer)
+void preprocess_dispatcher_wipe(void *state, const struct weir_request *request,
+                                struct msg_wiped *answer)
 {
     struct dispatcher *dispatcher = state;
     const struct pool *pool = &dispatcher->pool;
@@ -269,7 +273,7 @@ void dispatcher_wipe(void *state, const struct weir_request *request, struct msg
     uint64_t *numbers = weir_arena_alloc(request->arena, pool->count * sizeof(*numbers));
     size_t count = 0;
     for (size_t i = 0; i < pool->count; i++) {
-        if (!pool_is_heard(pool, i, now_ms))
+        if (!preprocess_pool_is_heard(pool, i, now_ms))
             continue;
         names[count] = pool->worker[i].name;
         numbers[count++] = pool->worker[i].wiped;

@@ -6,24 +6,25 @@
 
 #include <stdlib.h>
 
-void dispatcher_settle_fit(struct dispatcher *dispatcher, struct dispatcher_entry *entry)
+void preprocess_dispatcher_settle_fit(struct dispatcher *dispatcher, struct dispatcher_entry *entry)
 {
     struct weir_error err;
-    if (!dispatcher_entry_finish_fit(entry))
+    if (!preprocess_entry_finish_fit(entry))
         return;
-    if (dispatcher_store_fitted(dispatcher->db, entry, &err) != WEIR_OK) {
+    if (preprocess_store_fitted(dispatcher->db, entry, &err) != WEIR_OK) {
         weir_log(WEIR_LOG_WARN, "fit not stored, trying again", "job=%lu reason=\"%s\"",
                  entry->number, err.text);
         return;
     }
-    dispatcher_job_fitted(&entry->job);
+    preprocess_job_fitted(&entry->job);
     weir_log(WEIR_LOG_INFO, "operators fitted", "job=%lu bytes=%zu", entry->number,
              entry->fitted.size);
 }
 
 /* ---- jobs ---- */
 
-struct dispatcher_entry *dispatcher_in_memory(const struct dispatcher *dispatcher, uint64_t number)
+struct dispatcher_entry *preprocess_dispatcher_in_memory(const struct dispatcher *dispatcher,
+                                                         uint64_t number)
 {
     for (size_t i = 0; i < dispatcher->entry_count; i++) {
         if (dispatcher->entries[i]->number == number)
@@ -32,18 +33,18 @@ struct dispatcher_entry *dispatcher_in_memory(const struct dispatcher *dispatche
     return NULL;
 }
 
-void dispatcher_add(struct dispatcher *dispatcher, struct dispatcher_entry *entry)
+void preprocess_dispatcher_add(struct dispatcher *dispatcher, struct dispatcher_entry *entry)
 {
     dispatcher->entries = weir_realloc(dispatcher->entries, dispatcher->entry_count + 1,
                                        sizeof(struct dispatcher_entry *));
     dispatcher->entries[dispatcher->entry_count++] = entry;
-    entry->account = shares_join(&dispatcher->shares, &entry->quota);
+    entry->account = preprocess_shares_join(&dispatcher->shares, &entry->quota);
 }
 
-void dispatcher_let_go(struct dispatcher_entry *entry)
+void preprocess_dispatcher_let_go(struct dispatcher_entry *entry)
 {
     if (entry != NULL && entry->closed)
-        dispatcher_entry_free(entry);
+        preprocess_entry_free(entry);
 }
 
 /* Out of Postgres. */
@@ -53,23 +54,24 @@ static enum weir_status take_up(struct dispatcher *dispatcher, uint64_t number,
     WEIR_AUTO(dispatcher_entry) entry = NULL;
     struct dispatcher_record record = {0};
     enum weir_status status =
-        dispatcher_store_load(dispatcher->db, dispatcher->data_dir, number, &entry, &record, err);
+        preprocess_store_load(dispatcher->db, dispatcher->data_dir, number, &entry, &record, err);
     if (status == WEIR_OK)
-        status = dispatcher_entry_plan(entry, &dispatcher->fences, &record, err);
-    dispatcher_record_fini(&record);
+        status = preprocess_entry_plan(entry, &dispatcher->fences, &record, err);
+    preprocess_record_fini(&record);
     if (status != WEIR_OK)
         return status;
     if (!entry->closed)
-        dispatcher_add(dispatcher, entry);
+        preprocess_dispatcher_add(dispatcher, entry);
     *ret_entry = WEIR_TAKE(entry);
     return WEIR_OK;
 }
 
-enum weir_status dispatcher_find(struct dispatcher *dispatcher, uint64_t number,
-                                 struct dispatcher_entry **ret_entry, struct weir_error *err)
+enum weir_status preprocess_dispatcher_find(struct dispatcher *dispatcher, uint64_t number,
+                                            struct dispatcher_entry **ret_entry,
+                                            struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
-    *ret_entry = dispatcher_in_memory(dispatcher, number);
+    *ret_entry = preprocess_dispatcher_in_memory(dispatcher, number);
     if (*ret_entry == NULL)
         status = take_up(dispatcher, number, ret_entry, err);
     if (status == WEIR_OK)
@@ -81,7 +83,7 @@ static enum weir_status load_open_jobs(struct dispatcher *dispatcher, struct wei
 {
     WEIR_AUTO_FREE uint64_t *numbers = NULL;
     size_t count = 0;
-    enum weir_status status = dispatcher_store_list(dispatcher->db, &numbers, &count, err);
+    enum weir_status status = preprocess_store_list(dispatcher->db, &numbers, &count, err);
     for (size_t i = 0; status == WEIR_OK && i < count; i++) {
         struct dispatcher_entry *entry;
         status = take_up(dispatcher, numbers[i], &entry, err);
@@ -96,21 +98,22 @@ static enum weir_status load_open_jobs(struct dispatcher *dispatcher, struct wei
 
 /* ---- endings ---- */
 
-enum weir_status dispatcher_expect(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
-                                   struct weir_error *err)
+enum weir_status preprocess_dispatcher_expect(struct dispatcher *dispatcher,
+                                              struct dispatcher_entry *entry,
+                                              struct weir_error *err)
 {
     bool had_expected = entry->has_expected;
     uint64_t before = entry->expected;
     if (!entry->job.record.final)
         return WEIR_OK;
-    if (!dispatcher_entry_expect(entry)) {
-        dispatcher_settle(dispatcher);
+    if (!preprocess_entry_expect(entry)) {
+        preprocess_dispatcher_settle(dispatcher);
         return weir_fail(err, WEIR_UNAVAILABLE, "job %lu: its audit is being worked out",
                          entry->number);
     }
     if (had_expected && entry->expected == before)
         return WEIR_OK;
-    enum weir_status status = dispatcher_store_expect(dispatcher->db, entry, err);
+    enum weir_status status = preprocess_store_expect(dispatcher->db, entry, err);
     entry->has_expected = status == WEIR_OK;
     return status;
 }
@@ -118,42 +121,44 @@ enum weir_status dispatcher_expect(struct dispatcher *dispatcher, struct dispatc
 static enum weir_status close_job(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
                                   struct weir_error *err)
 {
-    enum weir_status status = dispatcher_store_report(dispatcher->db, entry, err);
+    enum weir_status status = preprocess_store_report(dispatcher->db, entry, err);
     if (status == WEIR_OK && entry->abandoned)
-        return dispatcher_store_abandon(dispatcher->db, entry->number, err);
+        return preprocess_store_abandon(dispatcher->db, entry->number, err);
     if (status == WEIR_OK)
-        status = dispatcher_store_close(dispatcher->db, entry, err);
+        status = preprocess_store_close(dispatcher->db, entry, err);
     return status;
 }
 
-enum weir_status dispatcher_reopen(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
-                                   struct weir_error *err)
+enum weir_status preprocess_dispatcher_reopen(struct dispatcher *dispatcher,
+                                              struct dispatcher_entry *entry,
+                                              struct weir_error *err)
 {
     bool was_closed = entry->closed;
-    enum weir_status status = dispatcher_store_reopen(dispatcher->db, entry->number, err);
+    enum weir_status status = preprocess_store_reopen(dispatcher->db, entry->number, err);
     if (status != WEIR_OK) {
-        dispatcher_let_go(entry);
+        preprocess_dispatcher_let_go(entry);
         return status;
     }
     entry->closed = entry->closing = entry->abandoned = false;
     if (was_closed)
-        dispatcher_add(dispatcher, entry);
+        preprocess_dispatcher_add(dispatcher, entry);
     return WEIR_OK;
 }
 
-enum weir_status dispatcher_change_quota(struct dispatcher *dispatcher,
-                                         struct dispatcher_entry *entry,
-                                         const struct shares_quota *quota, struct weir_error *err)
+enum weir_status preprocess_dispatcher_change_quota(struct dispatcher *dispatcher,
+                                                    struct dispatcher_entry *entry,
+                                                    const struct shares_quota *quota,
+                                                    struct weir_error *err)
 {
-    if (shares_quota_equal(&entry->quota, quota))
+    if (preprocess_shares_quota_equal(&entry->quota, quota))
         return WEIR_OK;
-    enum weir_status status = dispatcher_store_quota(dispatcher->db, entry->number, quota, err);
+    enum weir_status status = preprocess_store_quota(dispatcher->db, entry->number, quota, err);
     if (status != WEIR_OK)
         return status;
     entry->quota = *quota;
     if (entry->account != NULL) {
-        struct shares_account *account = shares_join(&dispatcher->shares, quota);
-        shares_leave(&dispatcher->shares, entry->account);
+        struct shares_account *account = preprocess_shares_join(&dispatcher->shares, quota);
+        preprocess_shares_leave(&dispatcher->shares, entry->account);
         entry->account = account;
     }
     return WEIR_OK;
@@ -163,7 +168,7 @@ enum weir_status dispatcher_change_quota(struct dispatcher *dispatcher,
 static bool settle_entry(struct dispatcher *dispatcher, struct dispatcher_entry *entry)
 {
     struct weir_error err;
-    enum weir_status status = dispatcher_expect(dispatcher, entry, &err);
+    enum weir_status status = preprocess_dispatcher_expect(dispatcher, entry, &err);
     if (status == WEIR_OK && entry->closing)
         status = close_job(dispatcher, entry, &err);
     if (status != WEIR_OK && !dispatcher->settling)
@@ -174,8 +179,8 @@ static bool settle_entry(struct dispatcher *dispatcher, struct dispatcher_entry 
 /* The last entry takes its place. */
 static void forget(struct dispatcher *dispatcher, size_t at)
 {
-    shares_leave(&dispatcher->shares, dispatcher->entries[at]->account);
-    dispatcher_entry_free(dispatcher->entries[at]);
+    preprocess_shares_leave(&dispatcher->shares, dispatcher->entries[at]->account);
+    preprocess_entry_free(dispatcher->entries[at]);
     dispatcher->entries[at] = dispatcher->entries[--dispatcher->entry_count];
 }
 
@@ -192,8 +197,9 @@ static void settle(void *owner)
 }
 
 /* Nobody asks for their audits, so these are not worked out. */
-enum weir_status dispatcher_purge(struct dispatcher *dispatcher, uint64_t upto,
-                                  struct msg_jobs_purged *ret_purged, struct weir_error *err)
+enum weir_status preprocess_dispatcher_purge(struct dispatcher *dispatcher, uint64_t upto,
+                                             struct msg_jobs_purged *ret_purged,
+                                             struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; status == WEIR_OK && i < dispatcher->entry_count;) {
@@ -201,15 +207,15 @@ enum weir_status dispatcher_purge(struct dispatcher *dispatcher, uint64_t upto,
             i++;
             continue;
         }
-        status = dispatcher_store_close(dispatcher->db, dispatcher->entries[i], err);
+        status = preprocess_store_close(dispatcher->db, dispatcher->entries[i], err);
         if (status == WEIR_OK)
             forget(dispatcher, i);
     }
-    return status == WEIR_OK ? dispatcher_store_purge(dispatcher->db, upto, ret_purged, err)
+    return status == WEIR_OK ? preprocess_store_purge(dispatcher->db, upto, ret_purged, err)
                              : status;
 }
 
-void dispatcher_settle(struct dispatcher *dispatcher)
+void preprocess_dispatcher_settle(struct dispatcher *dispatcher)
 {
     if (dispatcher->settling)
         return;
@@ -231,13 +237,13 @@ static enum weir_status note_silence(struct dispatcher *dispatcher, struct dispa
     }
     if (unsaid_ms >= 0 && unsaid_ms < DISPATCHER_SILENCE_MS)
         return WEIR_OK;
-    enum weir_status status = dispatcher_store_silent(dispatcher->db, entry, err);
+    enum weir_status status = preprocess_store_silent(dispatcher->db, entry, err);
     if (status == WEIR_OK)
         entry->silent_stored_ms = entry->silent_ms;
     return status;
 }
 
-/* What may be a little late, a few times a second; the database being away is met elsewhere. */
+/* Stores, a few times a second, everything that may be a little late; other code handles a database that is away. */
 static void on_timer(void *state)
 {
     struct dispatcher *dispatcher = state;
@@ -245,28 +251,28 @@ static void on_timer(void *state)
     int64_t now_ms = weir_loop_now_ms(dispatcher->loop);
     int64_t passed_ms = now_ms - dispatcher->looked_ms;
     dispatcher->looked_ms = now_ms;
-    pool_look(&dispatcher->pool, now_ms);
+    preprocess_pool_look(&dispatcher->pool, now_ms);
     for (size_t i = 0; i < dispatcher->entry_count; i++) {
         struct dispatcher_entry *entry = dispatcher->entries[i];
         if (now_ms - dispatcher->opened_ms >= POOL_FORGET_MS)
-            dispatcher_entry_fold_costs(entry, &dispatcher->pool);
+            preprocess_entry_fold_costs(entry, &dispatcher->pool);
         if (note_silence(dispatcher, entry, passed_ms, &err) != WEIR_OK ||
-            dispatcher_store_report(dispatcher->db, entry, &err) != WEIR_OK) {
+            preprocess_store_report(dispatcher->db, entry, &err) != WEIR_OK) {
             weir_log(WEIR_LOG_DEBUG, "report not stored, trying again", "reason=\"%s\"", err.text);
             return;
         }
         if (entry->job.fitting)
-            dispatcher_settle_fit(dispatcher, entry);
+            preprocess_dispatcher_settle_fit(dispatcher, entry);
         if (entry->closing)
-            dispatcher_settle(dispatcher);
+            preprocess_dispatcher_settle(dispatcher);
     }
 }
 
 /* ---- life ---- */
 
-enum weir_status dispatcher_open(const struct weir_service_options *options, struct weir_loop *loop,
-                                 struct weir_rpc_server *server, void **ret_state,
-                                 struct weir_error *err)
+enum weir_status preprocess_dispatcher_open(const struct weir_service_options *options,
+                                            struct weir_loop *loop, struct weir_rpc_server *server,
+                                            void **ret_state, struct weir_error *err)
 {
     struct dispatcher *dispatcher = weir_calloc(1, sizeof(*dispatcher));
     dispatcher->loop = loop;
@@ -274,12 +280,12 @@ enum weir_status dispatcher_open(const struct weir_service_options *options, str
     dispatcher->data_dir = weir_strdup(options->data_dir);
     uint64_t incarnation = 0;
     enum weir_status status =
-        dispatcher_store_open(options->postgres, &dispatcher->db, &incarnation, err);
+        preprocess_store_open(options->postgres, &dispatcher->db, &incarnation, err);
     dispatcher->fences.newest = incarnation << 32;
     if (status == WEIR_OK)
         status = load_open_jobs(dispatcher, err);
     if (status != WEIR_OK) {
-        dispatcher_close(dispatcher);
+        preprocess_dispatcher_close(dispatcher);
         return status;
     }
     dispatcher->opened_ms = dispatcher->looked_ms = weir_loop_now_ms(loop);
@@ -291,31 +297,31 @@ enum weir_status dispatcher_open(const struct weir_service_options *options, str
     return WEIR_OK;
 }
 
-void dispatcher_close(void *state)
+void preprocess_dispatcher_close(void *state)
 {
     struct dispatcher *dispatcher = state;
     if (dispatcher == NULL)
         return;
     weir_loop_cancel(dispatcher->loop, dispatcher->timer);
     for (size_t i = 0; i < dispatcher->entry_count; i++)
-        dispatcher_entry_free(dispatcher->entries[i]);
+        preprocess_entry_free(dispatcher->entries[i]);
     free(dispatcher->entries);
-    free(dispatcher->owed);
-    pool_fini(&dispatcher->pool);
-    shares_fini(&dispatcher->shares);
+    free(dispatcher->pending);
+    preprocess_pool_fini(&dispatcher->pool);
+    preprocess_shares_fini(&dispatcher->shares);
     weir_db_close(dispatcher->db);
     free(dispatcher->data_dir);
     free(dispatcher);
 }
 
-struct weir_strs dispatcher_endpoints(const struct dispatcher *dispatcher, uint64_t job,
-                                      struct weir_arena *arena)
+struct weir_strs preprocess_dispatcher_endpoints(const struct dispatcher *dispatcher, uint64_t job,
+                                                 struct weir_arena *arena)
 {
     const struct pool *pool = &dispatcher->pool;
     const char **endpoints = weir_arena_alloc(arena, POOL_CREW * sizeof(*endpoints));
-    size_t count = 0, first = pool_crew_of(pool, job);
+    size_t count = 0, first = preprocess_pool_crew_of(pool, job);
     for (size_t i = first; i < first + POOL_CREW && i < pool->count; i++) {
-        if (pool_is_heard(pool, i, weir_loop_now_ms(dispatcher->loop)))
+        if (preprocess_pool_is_heard(pool, i, weir_loop_now_ms(dispatcher->loop)))
             endpoints[count++] = pool->worker[i].endpoint;
     }
     return (struct weir_strs){.at = endpoints, .count = count};

@@ -11,13 +11,13 @@
 
 enum {
     DISPATCHER_REPORT_MS = 200,
-    DISPATCHER_SILENCE_MS = 10 * 60 * 1000, /* how old what is stored of a silence may be */
-    DISPATCHER_ABANDONED_MS = 7 * 24 * 60 * 60 * 1000, /* nobody asked for so long: it is closed */
+    DISPATCHER_SILENCE_MS = 10 * 60 * 1000,            /* maximum age of a stored silence */
+    DISPATCHER_ABANDONED_MS = 7 * 24 * 60 * 60 * 1000, /* without a request: the job is closed */
     DISPATCHER_ORDERS_MAX = 1024,                      /* leases of one worker, over all jobs */
 };
 
-/* An answer that waits until what it says is durable. */
-struct dispatcher_owed {
+/* An answer that waits until everything it says is durable. */
+struct dispatcher_pending_reply {
     struct weir_route route;
     uint64_t job;
     enum weir_message type;
@@ -27,7 +27,7 @@ struct dispatcher_owed {
     };
 };
 
-/* The columns of worker_orders, made anew for each. */
+/* The columns of worker_orders, filled again for each answer. */
 struct dispatcher_orders {
     size_t count;
     uint64_t jobs[DISPATCHER_ORDERS_MAX];
@@ -48,71 +48,77 @@ struct dispatcher {
     struct shares shares;
     struct dispatcher_entry **entries; /* jobs in use, not closed */
     size_t entry_count;
-    size_t turn; /* which job is asked first when a worker wants work */
+    size_t rotation; /* index of the job that is asked first when a worker wants work */
     uint64_t timer;
     int64_t opened_ms;
     int64_t looked_ms; /* when the timer fired last */
     bool settling;     /* settle() is due in the next round */
-    bool flushing;     /* dispatcher_flush() is */
-    struct dispatcher_owed *owed;
-    size_t owed_count, owed_capacity;
+    bool flushing;     /* preprocess_dispatcher_flush() is due in the next round */
+    struct dispatcher_pending_reply *pending;
+    size_t pending_count, pending_capacity;
     struct dispatcher_orders orders;
     uint64_t wipe; /* newest `wipe` that was asked for */
 };
 
-enum weir_status dispatcher_open(const struct weir_service_options *options, struct weir_loop *loop,
-                                 struct weir_rpc_server *server, void **ret_state,
-                                 struct weir_error *err) WEIR_MUST_USE;
-void dispatcher_close(void *state);
+enum weir_status preprocess_dispatcher_open(const struct weir_service_options *options,
+                                            struct weir_loop *loop, struct weir_rpc_server *server,
+                                            void **ret_state, struct weir_error *err) WEIR_MUST_USE;
+void preprocess_dispatcher_close(void *state);
 /* Also says which workers have obeyed. */
-void dispatcher_wipe(void *state, const struct weir_request *request, struct msg_wiped *answer);
+void preprocess_dispatcher_wipe(void *state, const struct weir_request *request,
+                                struct msg_wiped *answer);
 
 /* The job, taken up from Postgres when it is not in memory. NOT_FOUND, UNAVAILABLE; a closed job
- * comes as one of its own: dispatcher_let_go() frees it. */
-enum weir_status dispatcher_find(struct dispatcher *dispatcher, uint64_t number,
-                                 struct dispatcher_entry **ret_entry,
-                                 struct weir_error *err) WEIR_MUST_USE;
+ * comes as one of its own: preprocess_dispatcher_let_go() frees it. */
+enum weir_status preprocess_dispatcher_find(struct dispatcher *dispatcher, uint64_t number,
+                                            struct dispatcher_entry **ret_entry,
+                                            struct weir_error *err) WEIR_MUST_USE;
 /* Without a look into Postgres; NULL: it is not in use. */
-struct dispatcher_entry *dispatcher_in_memory(const struct dispatcher *dispatcher, uint64_t number);
-void dispatcher_let_go(struct dispatcher_entry *entry);
+struct dispatcher_entry *preprocess_dispatcher_in_memory(const struct dispatcher *dispatcher,
+                                                         uint64_t number);
+void preprocess_dispatcher_let_go(struct dispatcher_entry *entry);
 /* Keeps an entry that was just stored, and counts its pipeline among those that share the workers. */
-void dispatcher_add(struct dispatcher *dispatcher, struct dispatcher_entry *entry);
+void preprocess_dispatcher_add(struct dispatcher *dispatcher, struct dispatcher_entry *entry);
 /* Works out, and stores, what the audit of a final job must add up to. UNAVAILABLE: not done yet; it goes
  * on by itself, ask again. */
-enum weir_status dispatcher_expect(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
-                                   struct weir_error *err) WEIR_MUST_USE;
+enum weir_status preprocess_dispatcher_expect(struct dispatcher *dispatcher,
+                                              struct dispatcher_entry *entry,
+                                              struct weir_error *err) WEIR_MUST_USE;
 /* The job's pipeline shares the workers otherwise from now on. */
-enum weir_status dispatcher_change_quota(struct dispatcher *dispatcher,
-                                         struct dispatcher_entry *entry,
-                                         const struct shares_quota *quota,
-                                         struct weir_error *err) WEIR_MUST_USE;
+enum weir_status preprocess_dispatcher_change_quota(struct dispatcher *dispatcher,
+                                                    struct dispatcher_entry *entry,
+                                                    const struct shares_quota *quota,
+                                                    struct weir_error *err) WEIR_MUST_USE;
 /* Takes up an abandoned job again: its owner has returned. It is in use from then on. */
-enum weir_status dispatcher_reopen(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
-                                   struct weir_error *err) WEIR_MUST_USE;
+enum weir_status preprocess_dispatcher_reopen(struct dispatcher *dispatcher,
+                                              struct dispatcher_entry *entry,
+                                              struct weir_error *err) WEIR_MUST_USE;
 /* Closes the jobs up to number `upto`, whose runs are over, and deletes what they hold of people. Idempotent. */
-enum weir_status dispatcher_purge(struct dispatcher *dispatcher, uint64_t upto,
-                                  struct msg_jobs_purged *ret_purged,
-                                  struct weir_error *err) WEIR_MUST_USE;
+enum weir_status preprocess_dispatcher_purge(struct dispatcher *dispatcher, uint64_t upto,
+                                             struct msg_jobs_purged *ret_purged,
+                                             struct weir_error *err) WEIR_MUST_USE;
 /* Goes on with all such sums in the next rounds, and closes the jobs that are to be closed. */
-void dispatcher_settle(struct dispatcher *dispatcher);
+void preprocess_dispatcher_settle(struct dispatcher *dispatcher);
 /* Stores a fit that is complete and lets delivery begin. */
-void dispatcher_settle_fit(struct dispatcher *dispatcher, struct dispatcher_entry *entry);
+void preprocess_dispatcher_settle_fit(struct dispatcher *dispatcher,
+                                      struct dispatcher_entry *entry);
 
-/* Where the workers of the job's crew that beat can be reached, in slot order; in the arena. */
-struct weir_strs dispatcher_endpoints(const struct dispatcher *dispatcher, uint64_t job,
-                                      struct weir_arena *arena);
+/* Returns the endpoints of the workers in the job's crew that beat, in slot order; in the arena. */
+struct weir_strs preprocess_dispatcher_endpoints(const struct dispatcher *dispatcher, uint64_t job,
+                                                 struct weir_arena *arena);
 
-/* owed.c: group commit. The answer to a message of a consumer: at once, or if it has changed what must
+/* pending_replies.c: group commit. The answer to a message of a consumer: at once, or if it has changed what must
  * survive, together with the others of this round once all of that is stored. */
-void dispatcher_owe(struct dispatcher *dispatcher, const struct dispatcher_entry *entry,
-                    const struct dispatcher_owed *owed);
+void preprocess_dispatcher_reply(struct dispatcher *dispatcher,
+                                 const struct dispatcher_entry *entry,
+                                 const struct dispatcher_pending_reply *reply);
 /* Stores what has changed, of all jobs, and sends the answers that waited for it. */
-void dispatcher_flush(struct dispatcher *dispatcher);
+void preprocess_dispatcher_flush(struct dispatcher *dispatcher);
 
 /* handlers.c, beats.c and inside.c */
-extern const struct weir_rpc_handler DISPATCHER_HANDLERS[];
-void dispatcher_on_worker_beat(void *state, struct weir_request *request);
-void dispatcher_on_worker_leave(void *state, struct weir_request *request);
-void dispatcher_on_workers_ask(void *state, struct weir_request *request);
+extern const struct weir_rpc_handler PREPROCESS_DISPATCHER_HANDLERS[];
+void preprocess_dispatcher_on_worker_beat(void *state, struct weir_request *request);
+void preprocess_dispatcher_on_worker_leave(void *state, struct weir_request *request);
+void preprocess_dispatcher_on_workers_ask(void *state, struct weir_request *request);
 
 #endif

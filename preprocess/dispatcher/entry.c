@@ -16,14 +16,14 @@ enum {
 /* Partial fits that may wait at the same time. */
 static size_t partials_of(const struct dispatcher_entry *entry)
 {
-    return entry->job.lanes[0].capacity;
+    return entry->job.ranks[0].capacity;
 }
 
 /* In front of stored state that is to be gone on from. */
 static const char BASE_MARK[] = "WEIRBASE";
 enum { BASE_MARK_BYTES = sizeof(BASE_MARK) - 1 };
 
-struct shares_quota dispatcher_quota_of(const struct msg_job_open *open)
+struct shares_quota preprocess_dispatcher_quota_of(const struct msg_job_open *open)
 {
     return (struct shares_quota){
         .pipeline = open->pipeline != 0 ? open->pipeline : ~open->job,
@@ -44,11 +44,11 @@ static struct dispatcher_entry *entry_new(const struct msg_job_open *open)
     entry->epochs = open->epochs;
     entry->ranks = open->ranks > 0 ? open->ranks : 1;
     entry->seed = open->seed;
-    entry->quota = dispatcher_quota_of(open);
+    entry->quota = preprocess_dispatcher_quota_of(open);
     return entry;
 }
 
-struct dispatcher_entry *dispatcher_entry_open(const struct msg_job_open *open)
+struct dispatcher_entry *preprocess_entry_open(const struct msg_job_open *open)
 {
     struct dispatcher_entry *entry = entry_new(open);
     bool trains = weir_str_equal(open->mode, "train");
@@ -56,7 +56,7 @@ struct dispatcher_entry *dispatcher_entry_open(const struct msg_job_open *open)
     return entry;
 }
 
-struct dispatcher_entry *dispatcher_entry_reload(const struct msg_job_open *stored)
+struct dispatcher_entry *preprocess_entry_reload(const struct msg_job_open *stored)
 {
     struct dispatcher_entry *entry = entry_new(stored);
     struct weir_bytes kept = stored->fitted;
@@ -67,7 +67,7 @@ struct dispatcher_entry *dispatcher_entry_reload(const struct msg_job_open *stor
     return entry;
 }
 
-void dispatcher_entry_keep_fit(const struct dispatcher_entry *entry, struct weir_buf *out)
+void preprocess_entry_keep_fit(const struct dispatcher_entry *entry, struct weir_buf *out)
 {
     bool goes_on = entry->fitted.size == 0 && entry->base.size > 0;
     const struct weir_buf *kept = goes_on ? &entry->base : &entry->fitted;
@@ -76,15 +76,15 @@ void dispatcher_entry_keep_fit(const struct dispatcher_entry *entry, struct weir
     weir_buf_append(out, kept->at, kept->size);
 }
 
-void dispatcher_entry_free(struct dispatcher_entry *entry)
+void preprocess_entry_free(struct dispatcher_entry *entry)
 {
     if (entry == NULL)
         return;
     for (size_t i = 0; entry->partials != NULL && i < partials_of(entry); i++)
         weir_buf_fini(&entry->partials[i]);
     free(entry->partials);
-    if (entry->job.lanes != NULL)
-        dispatcher_job_fini(&entry->job);
+    if (entry->job.ranks != NULL)
+        preprocess_job_fini(&entry->job);
     preprocess_plan_close(&entry->plan);
     weir_buf_fini(&entry->config);
     weir_buf_fini(&entry->fitted);
@@ -106,15 +106,15 @@ static enum weir_status take_fit(struct dispatcher_entry *entry, struct weir_err
     if (entry->fitted.size > 0)
         return preprocess_plan_fitted(&entry->plan, weir_buf_view(&entry->fitted), err);
     if (entry->base.size > 0)
-        status = chain_fit_extend(chain, weir_buf_view(&entry->base), err);
-    if (status == WEIR_OK && chain_wants_samples(chain))
-        status = chain_check_files(chain, err);
-    else if (status == WEIR_OK && chain_wants_fit(chain))
-        status = chain_fit_finish(chain, &entry->fitted, err);
+        status = preprocess_chain_fit_extend(chain, weir_buf_view(&entry->base), err);
+    if (status == WEIR_OK && preprocess_chain_wants_samples(chain))
+        status = preprocess_chain_check_files(chain, err);
+    else if (status == WEIR_OK && preprocess_chain_wants_fit(chain))
+        status = preprocess_chain_fit_finish(chain, &entry->fitted, err);
     return status;
 }
 
-enum weir_status dispatcher_entry_plan(struct dispatcher_entry *entry,
+enum weir_status preprocess_entry_plan(struct dispatcher_entry *entry,
                                        struct dispatcher_fences *fences,
                                        const struct dispatcher_record *record,
                                        struct weir_error *err)
@@ -140,16 +140,16 @@ enum weir_status dispatcher_entry_plan(struct dispatcher_entry *entry,
         .job = entry->number,
         .geometry = entry->plan.geometry,
         .delivery = entry->plan.delivery,
-        .fit = chain_wants_fit(entry->plan.chain),
+        .fit = preprocess_chain_wants_fit(entry->plan.chain),
     };
-    dispatcher_job_init(&entry->job, &about, fences);
-    dispatcher_job_restore(&entry->job, record, is_fitted);
+    preprocess_job_init(&entry->job, &about, fences);
+    preprocess_job_restore(&entry->job, record, is_fitted);
     if (entry->job.fitting)
         entry->partials = weir_calloc(partials_of(entry), sizeof(*entry->partials));
     return WEIR_OK;
 }
 
-/* Of what the attempt began from. */
+/* Sums the fingerprints of the states that the attempt began from. */
 static uint64_t begun_fingerprint(const struct dispatcher_entry *entry)
 {
     uint64_t sum = 0;
@@ -158,15 +158,15 @@ static uint64_t begun_fingerprint(const struct dispatcher_entry *entry)
     return sum;
 }
 
-bool dispatcher_entry_expect(struct dispatcher_entry *entry)
+bool preprocess_entry_expect(struct dispatcher_entry *entry)
 {
     const struct dispatcher_record *record = &entry->job.record;
     bool skips = entry->plan.delivery == WEIR_AT_MOST_ONCE;
     if (entry->has_expected && (entry->closed || !skips))
         return true;
-    if (entry->sum_turn != record->turn)
+    if (entry->sum_seats_taken != record->seats_taken)
         entry->sum = (struct preprocess_sum){0};
-    entry->sum_turn = record->turn;
+    entry->sum_seats_taken = record->seats_taken;
     /* Every rank has skipped the same batches. */
     const struct weir_position *begun = skips ? &record->seats[0].begun : NULL;
     if (!preprocess_sum_step(&entry->sum, &entry->plan, begun, EXPECT_PIECE))
@@ -180,17 +180,17 @@ static enum weir_status merge_next(struct dispatcher_entry *entry, struct weir_e
 {
     enum weir_status status = WEIR_OK;
     uint64_t group;
-    while (status == WEIR_OK && dispatcher_job_fit_take(&entry->job, &group)) {
+    while (status == WEIR_OK && preprocess_job_fit_take(&entry->job, &group)) {
         struct weir_buf *partial = &entry->partials[group % partials_of(entry)];
-        status = chain_fit_merge(entry->plan.chain, weir_buf_view(partial), err);
+        status = preprocess_chain_fit_merge(entry->plan.chain, weir_buf_view(partial), err);
         weir_buf_clear(partial);
     }
     return status;
 }
 
-void dispatcher_entry_fit(struct dispatcher_entry *entry, const struct preprocess_fit *fit)
+void preprocess_entry_fit(struct dispatcher_entry *entry, const struct preprocess_fit *fit)
 {
-    if (!dispatcher_job_fit(&entry->job, fit->group))
+    if (!preprocess_job_fit(&entry->job, fit->group))
         return;
     struct weir_buf *partial = &entry->partials[fit->group % partials_of(entry)];
     weir_buf_clear(partial);
@@ -200,14 +200,14 @@ void dispatcher_entry_fit(struct dispatcher_entry *entry, const struct preproces
         snprintf(entry->failure, sizeof(entry->failure), "%s", err.text);
 }
 
-bool dispatcher_entry_finish_fit(struct dispatcher_entry *entry)
+bool preprocess_entry_finish_fit(struct dispatcher_entry *entry)
 {
-    if (entry->failure[0] != '\0' || !dispatcher_job_fit_complete(&entry->job))
+    if (entry->failure[0] != '\0' || !preprocess_job_fit_complete(&entry->job))
         return false;
     if (entry->fitted.size > 0)
         return true;
     struct weir_error err;
-    enum weir_status status = chain_fit_finish(entry->plan.chain, &entry->fitted, &err);
+    enum weir_status status = preprocess_chain_fit_finish(entry->plan.chain, &entry->fitted, &err);
     if (status == WEIR_OK)
         status = preprocess_plan_fitted(&entry->plan, weir_buf_view(&entry->fitted), &err);
     if (status == WEIR_OK)
@@ -217,7 +217,7 @@ bool dispatcher_entry_finish_fit(struct dispatcher_entry *entry)
     return false;
 }
 
-struct dispatcher_cost *dispatcher_entry_cost(struct dispatcher_entry *entry, uint64_t session)
+struct dispatcher_cost *preprocess_entry_cost(struct dispatcher_entry *entry, uint64_t session)
 {
     for (size_t i = 0; i < entry->cost_count; i++) {
         if (entry->costs[i].session == session)
@@ -243,7 +243,7 @@ static void add_cost(struct dispatcher_cost *total, const struct dispatcher_cost
     }
 }
 
-struct dispatcher_cost dispatcher_entry_total(const struct dispatcher_entry *entry)
+struct dispatcher_cost preprocess_entry_total(const struct dispatcher_entry *entry)
 {
     struct dispatcher_cost total = {0};
     for (size_t i = 0; i < entry->cost_count; i++)
@@ -251,31 +251,31 @@ struct dispatcher_cost dispatcher_entry_total(const struct dispatcher_entry *ent
     return total;
 }
 
-void dispatcher_entry_fold_costs(struct dispatcher_entry *entry, const struct pool *pool)
+void preprocess_entry_fold_costs(struct dispatcher_entry *entry, const struct pool *pool)
 {
     struct dispatcher_cost over = {0};
     size_t kept = 0;
     if (entry->cost_count <= COSTS_MAX || entry->cost_count <= 2 * entry->costs_kept)
         return;
     for (size_t i = 0; i < entry->cost_count; i++) {
-        if (pool_has_session(pool, entry->costs[i].session))
+        if (preprocess_pool_has_session(pool, entry->costs[i].session))
             entry->costs[kept++] = entry->costs[i];
         else
             add_cost(&over, &entry->costs[i]);
     }
     entry->cost_count = kept;
-    *dispatcher_entry_cost(entry, 0) = over;
+    *preprocess_entry_cost(entry, 0) = over;
     entry->costs_kept = entry->cost_count;
     entry->costs_folded = true;
 }
 
-void dispatcher_entry_look(struct dispatcher_entry *entry, int64_t now_ms)
+void preprocess_entry_look(struct dispatcher_entry *entry, int64_t now_ms)
 {
-    struct dispatcher_cost total = dispatcher_entry_total(entry);
+    struct dispatcher_cost total = preprocess_entry_total(entry);
     struct stages_spent spent = {.read_ns = total.read_ns, .queued_ns = total.queued_ns};
-    for (size_t i = 0; i < chain_operators(entry->plan.chain); i++)
+    for (size_t i = 0; i < preprocess_chain_operators(entry->plan.chain); i++)
         spent.operator_ns += total.operator_ns[i];
     for (uint32_t rank = 0; rank < entry->ranks; rank++)
-        spent.wait_ns += entry->job.lanes[rank].wait_ns / (int64_t)entry->ranks;
-    stages_look(&entry->stages, &spent, now_ms);
+        spent.wait_ns += entry->job.ranks[rank].wait_ns / (int64_t)entry->ranks;
+    preprocess_stages_look(&entry->stages, &spent, now_ms);
 }

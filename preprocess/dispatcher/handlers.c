@@ -1,4 +1,4 @@
-/* Messages of the orchestrator, of consumers, and questions of workers; beats.c has their beats. */
+/* Messages of the orchestrator, of consumers, and requests of workers; beats.c has their beats. */
 #include "preprocess/dispatcher/dispatcher.h"
 
 #include "core/base/log.h"
@@ -19,7 +19,7 @@ static void reply(struct weir_request *request, enum weir_message type, const vo
 
 /* ---- orchestrator ---- */
 
-/* Whoever opens it again may have mended what failed it. */
+/* Forgets the failure: opening a job again may have mended its cause. */
 static void forgive(struct dispatcher_entry *entry)
 {
     if (entry->may_be_mended)
@@ -30,32 +30,32 @@ static void forgive(struct dispatcher_entry *entry)
 static enum weir_status open_job(struct dispatcher *dispatcher, const struct msg_job_open *ask,
                                  struct dispatcher_entry **ret_entry, struct weir_error *err)
 {
-    enum weir_status status = dispatcher_find(dispatcher, ask->job, ret_entry, err);
+    enum weir_status status = preprocess_dispatcher_find(dispatcher, ask->job, ret_entry, err);
     if (status == WEIR_OK && (*ret_entry)->abandoned)
-        status = dispatcher_reopen(dispatcher, *ret_entry, err);
+        status = preprocess_dispatcher_reopen(dispatcher, *ret_entry, err);
     if (status == WEIR_OK && !weir_str_equal((*ret_entry)->set_digest, ask->set_digest)) {
         status = weir_fail(err, WEIR_EXISTS, "job %lu delivers set %s, found %s", ask->job,
                            (*ret_entry)->set_digest, ask->set_digest);
-        dispatcher_let_go(*ret_entry);
+        preprocess_dispatcher_let_go(*ret_entry);
     }
     if (status == WEIR_OK) {
         forgive(*ret_entry);
-        struct shares_quota quota = dispatcher_quota_of(ask);
-        status = dispatcher_change_quota(dispatcher, *ret_entry, &quota, err);
+        struct shares_quota quota = preprocess_dispatcher_quota_of(ask);
+        status = preprocess_dispatcher_change_quota(dispatcher, *ret_entry, &quota, err);
         if (status != WEIR_OK)
-            dispatcher_let_go(*ret_entry);
+            preprocess_dispatcher_let_go(*ret_entry);
         return status;
     }
     if (status != WEIR_NOT_FOUND)
         return status;
-    WEIR_AUTO(dispatcher_entry) entry = dispatcher_entry_open(ask);
+    WEIR_AUTO(dispatcher_entry) entry = preprocess_entry_open(ask);
     struct dispatcher_record beginning = {0};
-    status = dispatcher_entry_plan(entry, &dispatcher->fences, &beginning, err);
+    status = preprocess_entry_plan(entry, &dispatcher->fences, &beginning, err);
     if (status == WEIR_OK)
-        status = dispatcher_store_add(dispatcher->db, dispatcher->data_dir, entry, err);
+        status = preprocess_store_add(dispatcher->db, dispatcher->data_dir, entry, err);
     if (status != WEIR_OK)
         return status;
-    dispatcher_add(dispatcher, entry);
+    preprocess_dispatcher_add(dispatcher, entry);
     weir_log(WEIR_LOG_INFO, "job opened", "job=%lu mode=%s samples=%lu batches=%lu group=%u",
              entry->number, entry->mode, entry->plan.geometry.samples,
              preprocess_batches(&entry->plan.geometry), entry->plan.geometry.group_batches);
@@ -74,18 +74,18 @@ static void on_job_open(void *state, struct weir_request *request)
     reply(request, MSG_job_opened,
           &(struct msg_job_opened){.samples = entry->plan.geometry.samples,
                                    .batches = preprocess_batches(&entry->plan.geometry)});
-    dispatcher_let_go(entry);
+    preprocess_dispatcher_let_go(entry);
 }
 
 /* Sums over all worker sessions; columns in the arena. */
 static void add_costs(const struct dispatcher_entry *entry, struct weir_arena *arena,
                       struct msg_job_is *answer)
 {
-    struct dispatcher_cost total = dispatcher_entry_total(entry);
-    size_t count = chain_operators(entry->plan.chain);
+    struct dispatcher_cost total = preprocess_entry_total(entry);
+    size_t count = preprocess_chain_operators(entry->plan.chain);
     const char **names = weir_arena_alloc(arena, (count + 1) * sizeof(*names));
     for (size_t i = 0; i < count; i++)
-        names[i] = chain_cost(entry->plan.chain, i).name;
+        names[i] = preprocess_chain_cost(entry->plan.chain, i).name;
     answer->worker_cpu_ns = total.cpu_ns;
     answer->bytes_read = total.bytes_read;
     answer->bytes_sent = total.bytes_sent;
@@ -109,13 +109,13 @@ static void on_job_ask(void *state, struct weir_request *request)
     const struct msg_job_ask *ask = request->message;
     struct dispatcher_entry *entry = NULL;
     struct weir_error err;
-    enum weir_status status = dispatcher_find(dispatcher, ask->job, &entry, &err);
+    enum weir_status status = preprocess_dispatcher_find(dispatcher, ask->job, &entry, &err);
     if (status == WEIR_OK && entry->failure[0] != '\0')
         status = weir_fail(&err, WEIR_INVALID, "job %lu: %s", ask->job, entry->failure);
     if (status == WEIR_OK)
-        status = dispatcher_expect(dispatcher, entry, &err);
+        status = preprocess_dispatcher_expect(dispatcher, entry, &err);
     if (status == WEIR_OK) {
-        struct dispatcher_audit audit = dispatcher_job_audit(&entry->job, entry->expected);
+        struct dispatcher_audit audit = preprocess_job_audit(&entry->job, entry->expected);
         struct msg_job_is answer = {
             .state = state_name(entry),
             .set = audit.set,
@@ -134,37 +134,38 @@ static void on_job_ask(void *state, struct weir_request *request)
             .kept = audit.kept,
         };
         add_costs(entry, request->arena, &answer);
-        failures_list(&entry->failures, request->arena, &answer.failed_ids, &answer.failed_reasons);
+        preprocess_failures_list(&entry->failures, request->arena, &answer.failed_ids,
+                                 &answer.failed_reasons);
         reply(request, MSG_job_is, &answer);
     } else {
         refuse(request, &err);
     }
-    dispatcher_let_go(entry);
+    preprocess_dispatcher_let_go(entry);
 }
 
-/* One way: whoever closes a job does not wait for it. */
+/* Without an answer: closing a job is not waited for. */
 static void on_job_close(void *state, struct weir_request *request)
 {
     struct dispatcher *dispatcher = state;
     const struct msg_job_close *ask = request->message;
     struct dispatcher_entry *entry = NULL;
     struct weir_error err;
-    enum weir_status status = dispatcher_find(dispatcher, ask->job, &entry, &err);
+    enum weir_status status = preprocess_dispatcher_find(dispatcher, ask->job, &entry, &err);
     if (status != WEIR_OK) {
         weir_log(WEIR_LOG_WARN, "job not closed", "job=%lu reason=\"%s\"", ask->job, err.text);
         return;
     }
     if (entry->closed) {
-        dispatcher_let_go(entry);
+        preprocess_dispatcher_let_go(entry);
         return;
     }
     entry->closing = true;
     entry->abandoned = false;
-    dispatcher_settle(dispatcher);
+    preprocess_dispatcher_settle(dispatcher);
 }
 
 WEIR_ANSWERED(struct dispatcher, jobs_purge, jobs_purged,
-              dispatcher_purge(owner, asked->upto, answer, err))
+              preprocess_dispatcher_purge(owner, asked->upto, answer, err))
 
 /* ---- workers ---- */
 
@@ -188,7 +189,7 @@ static void on_job_describe(void *state, struct weir_request *request)
     const struct msg_job_describe *ask = request->message;
     struct dispatcher_entry *entry = NULL;
     struct weir_error err;
-    if (dispatcher_find(state, ask->job, &entry, &err) != WEIR_OK) {
+    if (preprocess_dispatcher_find(state, ask->job, &entry, &err) != WEIR_OK) {
         refuse(request, &err);
         return;
     }
@@ -207,7 +208,7 @@ static void on_job_describe(void *state, struct weir_request *request)
                                       .group_batches = entry->plan.geometry.group_batches,
                                       .fitting = entry->job.fitting,
                                       .ranks = entry->ranks});
-    dispatcher_let_go(entry);
+    preprocess_dispatcher_let_go(entry);
 }
 
 /* ---- consumers ---- */
@@ -215,9 +216,9 @@ static void on_job_describe(void *state, struct weir_request *request)
 static enum weir_status find_open(struct dispatcher *dispatcher, uint64_t number,
                                   struct dispatcher_entry **ret_entry, struct weir_error *err)
 {
-    enum weir_status status = dispatcher_find(dispatcher, number, ret_entry, err);
+    enum weir_status status = preprocess_dispatcher_find(dispatcher, number, ret_entry, err);
     if (status == WEIR_OK && (*ret_entry)->closed) {
-        dispatcher_let_go(*ret_entry);
+        preprocess_dispatcher_let_go(*ret_entry);
         return weir_fail(err, WEIR_STALE, "job %lu is closed", number);
     }
     if (status == WEIR_OK && (*ret_entry)->failure[0] != '\0')
@@ -244,10 +245,10 @@ static enum weir_status open_attempt(struct dispatcher *dispatcher,
     };
     status = weir_position_unpack(ask->position, &position, err);
     if (status == WEIR_OK)
-        status = dispatcher_job_client_open(&(*ret_entry)->job, &claim, ret_opened, err);
+        status = preprocess_job_client_open(&(*ret_entry)->job, &claim, ret_opened, err);
     weir_position_fini(&position);
     if (status == WEIR_OK)
-        status = dispatcher_store_save(dispatcher->db, ret_entry, 1, err);
+        status = preprocess_store_save(dispatcher->db, ret_entry, 1, err);
     return status;
 }
 
@@ -277,7 +278,7 @@ static void on_client_open(void *state, struct weir_request *request)
               .batch_samples = geometry->batch_samples,
               .group_batches = geometry->group_batches,
               .deterministic = batch->order == PREPROCESS_DETERMINISTIC,
-              .workers = dispatcher_endpoints(dispatcher, entry->number, request->arena),
+              .workers = preprocess_dispatcher_endpoints(dispatcher, entry->number, request->arena),
               .fitted = weir_buf_view(&entry->fitted),
               .last_dropped = geometry->last == PREPROCESS_LAST_DROP,
               .ranks = geometry->ranks,
@@ -287,8 +288,8 @@ static void on_client_open(void *state, struct weir_request *request)
               .superseded = opened.superseded,
               .reload = opened.reload,
               .batches = opened.batches,
-              .batch_bytes =
-                  chain_row_bytes(entry->plan.chain) * geometry->batch_samples / geometry->ranks,
+              .batch_bytes = preprocess_chain_row_bytes(entry->plan.chain) *
+                             geometry->batch_samples / geometry->ranks,
           });
 }
 
@@ -297,20 +298,20 @@ static void on_client_beat(void *state, struct weir_request *request)
     struct dispatcher *dispatcher = state;
     const struct msg_client_beat *beat = request->message;
     struct dispatcher_entry *entry = NULL;
-    struct dispatcher_owed owed = {
+    struct dispatcher_pending_reply reply = {
         .route = request->route, .job = beat->job, .type = MSG_client_orders};
     struct weir_error err;
     enum weir_status status = find_open(dispatcher, beat->job, &entry, &err);
     if (status == WEIR_OK)
-        status = dispatcher_job_client_beat(&entry->job, beat, weir_loop_now_ms(dispatcher->loop),
-                                            &owed.orders, &err);
+        status = preprocess_job_client_beat(&entry->job, beat, weir_loop_now_ms(dispatcher->loop),
+                                            &reply.orders, &err);
     if (status != WEIR_OK) {
         refuse(request, &err);
         return;
     }
-    dispatcher_entry_look(entry, weir_loop_now_ms(dispatcher->loop));
-    owed.orders.stage = stages_name(&entry->stages);
-    dispatcher_owe(dispatcher, entry, &owed);
+    preprocess_entry_look(entry, weir_loop_now_ms(dispatcher->loop));
+    reply.orders.stage = preprocess_stages_name(&entry->stages);
+    preprocess_dispatcher_reply(dispatcher, entry, &reply);
 }
 
 static void on_client_commit(void *state, struct weir_request *request)
@@ -318,32 +319,32 @@ static void on_client_commit(void *state, struct weir_request *request)
     struct dispatcher *dispatcher = state;
     const struct msg_client_commit *commit = request->message;
     struct dispatcher_entry *entry = NULL;
-    struct dispatcher_owed owed = {
+    struct dispatcher_pending_reply reply = {
         .route = request->route, .job = commit->job, .type = MSG_client_committed};
     struct weir_error err;
     enum weir_status status = find_open(dispatcher, commit->job, &entry, &err);
     if (status == WEIR_OK)
-        status = dispatcher_job_client_commit(&entry->job, commit, &owed.committed, &err);
+        status = preprocess_job_client_commit(&entry->job, commit, &reply.committed, &err);
     if (status != WEIR_OK) {
         refuse(request, &err);
         return;
     }
-    if (owed.committed.final) {
+    if (reply.committed.final) {
         weir_log(WEIR_LOG_INFO, "job finished", "job=%lu attempts=%lu replayed=%lu", entry->number,
                  entry->job.record.attempt, entry->job.record.replayed);
-        dispatcher_settle(dispatcher); /* its audit will be asked for */
+        preprocess_dispatcher_settle(dispatcher); /* its audit will be asked for */
     }
-    dispatcher_owe(dispatcher, entry, &owed);
+    preprocess_dispatcher_reply(dispatcher, entry, &reply);
 }
 
-const struct weir_rpc_handler DISPATCHER_HANDLERS[] = {
+const struct weir_rpc_handler PREPROCESS_DISPATCHER_HANDLERS[] = {
     WEIR_ON(job_open, on_job_open),
     WEIR_ON(job_ask, on_job_ask),
     WEIR_ON(job_close, on_job_close),
     WEIR_ON(jobs_purge, on_jobs_purge),
-    WEIR_ON(workers_ask, dispatcher_on_workers_ask),
-    WEIR_ON(worker_beat, dispatcher_on_worker_beat),
-    WEIR_ON(worker_leave, dispatcher_on_worker_leave),
+    WEIR_ON(workers_ask, preprocess_dispatcher_on_workers_ask),
+    WEIR_ON(worker_beat, preprocess_dispatcher_on_worker_beat),
+    WEIR_ON(worker_leave, preprocess_dispatcher_on_worker_leave),
     WEIR_ON(job_describe, on_job_describe),
     WEIR_ON(client_open, on_client_open),
     WEIR_ON(client_beat, on_client_beat),

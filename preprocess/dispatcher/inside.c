@@ -1,4 +1,4 @@
-/* What people see of the pool: who works on what, what it costs, what trainers wait for. */
+/* The pool as shown to people: workers and their jobs, costs, and the stages that trainers wait for. */
 #include "preprocess/dispatcher/dispatcher.h"
 
 enum { SHOWN_MAX = 1000 /* workers */ };
@@ -13,7 +13,7 @@ static size_t shown(const struct dispatcher *dispatcher, struct weir_arena *aren
     const struct pool_worker **workers = weir_arena_alloc(arena, SHOWN_MAX * sizeof(*workers));
     size_t count = 0;
     for (size_t i = 0; i < pool->count && count < SHOWN_MAX; i++) {
-        if (pool_is_heard(pool, i, weir_loop_now_ms(dispatcher->loop)))
+        if (preprocess_pool_is_heard(pool, i, weir_loop_now_ms(dispatcher->loop)))
             workers[count++] = &pool->worker[i];
     }
     *ret_workers = workers;
@@ -59,11 +59,11 @@ struct operators {
 static void add_operators(struct operators *operators, const struct dispatcher_entry *entry,
                           const struct dispatcher_cost *cost, uint32_t worker)
 {
-    for (size_t i = 0; i < chain_operators(entry->plan.chain); i++) {
+    for (size_t i = 0; i < preprocess_chain_operators(entry->plan.chain); i++) {
         size_t at = operators->count++;
         operators->workers[at] = worker;
         operators->jobs[at] = entry->number;
-        operators->names[at] = chain_cost(entry->plan.chain, i).name;
+        operators->names[at] = preprocess_chain_cost(entry->plan.chain, i).name;
         operators->ns[at] = cost->operator_ns[i];
         operators->taken[at] = cost->operator_taken[i];
         operators->bytes[at] = cost->operator_bytes[i];
@@ -114,7 +114,7 @@ static void describe_operators(const struct dispatcher *dispatcher,
 
 /* ---- jobs ---- */
 
-/* As consumers have reported. */
+/* Returns the failed samples that consumers have reported. */
 static uint64_t failed_of(const struct dispatcher_entry *entry)
 {
     uint64_t failed = 0;
@@ -135,16 +135,16 @@ static void describe_jobs(const struct dispatcher *dispatcher, struct weir_arena
     const char **reasons = weir_arena_alloc(arena, room);
     for (size_t i = 0; i < count; i++) {
         const struct dispatcher_entry *entry = dispatcher->entries[i];
-        struct dispatcher_cost total = dispatcher_entry_total(entry);
+        struct dispatcher_cost total = preprocess_entry_total(entry);
         failed[i] = failed_of(entry);
         reasons[i] = entry->reason != NULL ? entry->reason : "";
         read_ns[i] = total.read_ns;
         read[i] = total.bytes_read;
         jobs[i] = entry->number;
         const struct stages *known = &entry->stages;
-        bool is_known = stages_are_known(known, weir_loop_now_ms(dispatcher->loop));
+        bool is_known = preprocess_stages_are_known(known, weir_loop_now_ms(dispatcher->loop));
         stalled[i] = is_known ? known->stall_permille : 0;
-        stages[i] = is_known ? stages_name(known) : "";
+        stages[i] = is_known ? preprocess_stages_name(known) : "";
     }
     answer->jobs = (struct weir_u64s){jobs, count};
     answer->stalled = (struct weir_u32s){stalled, count};
@@ -182,7 +182,7 @@ static void describe_pipelines(const struct shares *shares, struct weir_arena *a
     answer->pipeline_cpu_ns = (struct weir_i64s){cpu_ns, count};
 }
 
-void dispatcher_on_workers_ask(void *state, struct weir_request *request)
+void preprocess_dispatcher_on_workers_ask(void *state, struct weir_request *request)
 {
     const struct dispatcher *dispatcher = state;
     const struct pool_worker **workers;

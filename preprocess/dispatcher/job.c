@@ -13,7 +13,7 @@ static uint32_t ranks_of(const struct dispatcher_job *job)
     return job->about.geometry.ranks;
 }
 
-void dispatcher_job_init(struct dispatcher_job *job, const struct dispatcher_about *about,
+void preprocess_job_init(struct dispatcher_job *job, const struct dispatcher_about *about,
                          struct dispatcher_fences *fences)
 {
     weir_require(about->geometry.ranks > 0 &&
@@ -23,39 +23,39 @@ void dispatcher_job_init(struct dispatcher_job *job, const struct dispatcher_abo
         .fences = fences,
         .fitting = about->fit,
         .open_fence = fences->newest + 1,
-        .lanes = weir_calloc(about->geometry.ranks, sizeof(struct dispatcher_lane)),
+        .ranks = weir_calloc(about->geometry.ranks, sizeof(struct dispatcher_rank_state)),
     };
     for (uint32_t i = 0; i < ranks_of(job); i++)
-        dispatcher_lane_init(&job->lanes[i], &about->geometry, job->fitting);
+        preprocess_rank_init(&job->ranks[i], &about->geometry, job->fitting);
 }
 
 /* Nobody has been heard of yet in this incarnation. */
 static void wait_for_consumers(struct dispatcher_job *job)
 {
     for (uint32_t i = 0; i < ranks_of(job); i++)
-        dispatcher_lane_begin(&job->lanes[i], &job->record.seats[i].committed, false);
+        preprocess_rank_begin(&job->ranks[i], &job->record.seats[i].committed, false);
 }
 
-void dispatcher_job_restore(struct dispatcher_job *job, const struct dispatcher_record *record,
+void preprocess_job_restore(struct dispatcher_job *job, const struct dispatcher_record *record,
                             bool is_fitted)
 {
-    dispatcher_record_copy(&job->record, record);
+    preprocess_record_copy(&job->record, record);
     if (job->about.fit && !is_fitted)
         return;
-    dispatcher_job_fitted(job);
+    preprocess_job_fitted(job);
 }
 
-void dispatcher_job_fini(struct dispatcher_job *job)
+void preprocess_job_fini(struct dispatcher_job *job)
 {
-    dispatcher_record_fini(&job->record);
+    preprocess_record_fini(&job->record);
     for (uint32_t i = 0; i < ranks_of(job); i++)
-        dispatcher_lane_fini(&job->lanes[i]);
-    free(job->lanes);
-    job->lanes = NULL;
+        preprocess_rank_fini(&job->ranks[i]);
+    free(job->ranks);
+    job->ranks = NULL;
     job->about.geometry.ranks = 0;
 }
 
-bool dispatcher_job_is_running(const struct dispatcher_job *job)
+bool preprocess_job_is_running(const struct dispatcher_job *job)
 {
     for (uint32_t i = 0; i < ranks_of(job); i++) {
         if (job->record.seats[i].session == 0)
@@ -67,62 +67,62 @@ bool dispatcher_job_is_running(const struct dispatcher_job *job)
 /* ---- workers ---- */
 
 /* Lanes that may lease: fits go through the first alone. */
-static uint32_t lanes_in_use(const struct dispatcher_job *job)
+static uint32_t ranks_in_use(const struct dispatcher_job *job)
 {
     if (job->fitting)
         return 1;
-    return dispatcher_job_is_running(job) && !job->record.final ? ranks_of(job) : 0;
+    return preprocess_job_is_running(job) && !job->record.final ? ranks_of(job) : 0;
 }
 
-static void lease(struct dispatcher_job *job, struct dispatcher_lane *lane, uint64_t group,
+static void lease(struct dispatcher_job *job, struct dispatcher_rank_state *rank, uint64_t group,
                   const struct dispatcher_visit *visit, int64_t now_ms)
 {
-    dispatcher_lane_lease(lane, group, visit, ++job->fences->newest, now_ms);
+    preprocess_rank_lease(rank, group, visit, ++job->fences->newest, now_ms);
 }
 
-uint32_t dispatcher_job_visit(struct dispatcher_job *job, const struct dispatcher_visit *visit,
-                              int64_t now_ms, uint32_t *ret_untold)
+uint32_t preprocess_job_visit(struct dispatcher_job *job, const struct dispatcher_visit *visit,
+                              int64_t now_ms, uint32_t *ret_unlisted)
 {
     uint32_t listed = 0;
     for (uint32_t i = 0; i < ranks_of(job); i++)
-        listed += dispatcher_lane_visit(&job->lanes[i], visit, now_ms);
+        listed += preprocess_rank_visit(&job->ranks[i], visit, now_ms);
     struct dispatcher_lease leases[DISPATCHER_LEASES_MAX];
-    uint32_t has = (uint32_t)dispatcher_job_leases(job, visit->worker, visit->session, leases);
-    *ret_untold = has > listed ? has - listed : 0;
+    uint32_t has = (uint32_t)preprocess_job_leases(job, visit->worker, visit->session, leases);
+    *ret_unlisted = has > listed ? has - listed : 0;
     return has;
 }
 
-uint32_t dispatcher_job_grant_lowest(struct dispatcher_job *job,
+uint32_t preprocess_job_grant_lowest(struct dispatcher_job *job,
                                      const struct dispatcher_visit *visit, uint32_t has,
                                      int64_t now_ms)
 {
     uint32_t given = 0;
-    for (uint32_t i = 0; i < lanes_in_use(job) && has + given < DISPATCHER_LEASES_MAX; i++) {
-        struct dispatcher_lane *lane = &job->lanes[i];
-        uint64_t lowest = dispatcher_lane_lacking(lane);
-        if (lowest == DISPATCHER_NO_GROUP || !dispatcher_lane_listens(lane, now_ms) ||
-            dispatcher_lane_group(lane, lowest)->state != DISPATCHER_GROUP_OPEN)
+    for (uint32_t i = 0; i < ranks_in_use(job) && has + given < DISPATCHER_LEASES_MAX; i++) {
+        struct dispatcher_rank_state *rank = &job->ranks[i];
+        uint64_t lowest = preprocess_rank_lacking(rank);
+        if (lowest == DISPATCHER_NO_GROUP || !preprocess_rank_listens(rank, now_ms) ||
+            preprocess_rank_group(rank, lowest)->state != DISPATCHER_GROUP_OPEN)
             continue;
-        lease(job, lane, lowest, visit, now_ms);
+        lease(job, rank, lowest, visit, now_ms);
         given++;
     }
     return given;
 }
 
-/* Of all lanes, so that no rank runs ahead of the others. */
-bool dispatcher_job_grant(struct dispatcher_job *job, const struct dispatcher_visit *visit,
+/* Leases the lowest open group over all ranks, so that no rank runs ahead of the others. */
+bool preprocess_job_grant(struct dispatcher_job *job, const struct dispatcher_visit *visit,
                           uint32_t has, int64_t now_ms)
 {
-    struct dispatcher_lane *best = NULL;
+    struct dispatcher_rank_state *best = NULL;
     uint64_t lowest = DISPATCHER_NO_GROUP;
-    for (uint32_t i = 0; i < lanes_in_use(job) && has < DISPATCHER_LEASES_MAX; i++) {
-        struct dispatcher_lane *lane = &job->lanes[i];
-        if (!dispatcher_lane_listens(lane, now_ms))
+    for (uint32_t i = 0; i < ranks_in_use(job) && has < DISPATCHER_LEASES_MAX; i++) {
+        struct dispatcher_rank_state *rank = &job->ranks[i];
+        if (!preprocess_rank_listens(rank, now_ms))
             continue;
-        uint64_t group = dispatcher_lane_open(lane);
+        uint64_t group = preprocess_rank_open(rank);
         if (group < lowest) {
             lowest = group;
-            best = lane;
+            best = rank;
         }
     }
     if (best != NULL)
@@ -130,19 +130,19 @@ bool dispatcher_job_grant(struct dispatcher_job *job, const struct dispatcher_vi
     return best != NULL;
 }
 
-void dispatcher_job_worker_leave(struct dispatcher_job *job, uint32_t worker, uint64_t session)
+void preprocess_job_worker_leave(struct dispatcher_job *job, uint32_t worker, uint64_t session)
 {
     for (uint32_t i = 0; i < ranks_of(job); i++)
-        dispatcher_lane_leave(&job->lanes[i], worker, session);
+        preprocess_rank_leave(&job->ranks[i], worker, session);
 }
 
-size_t dispatcher_job_leases(const struct dispatcher_job *job, uint32_t worker, uint64_t session,
+size_t preprocess_job_leases(const struct dispatcher_job *job, uint32_t worker, uint64_t session,
                              struct dispatcher_lease leases[DISPATCHER_LEASES_MAX])
 {
     const struct dispatcher_group *groups[DISPATCHER_LEASES_MAX];
     size_t count = 0;
     for (uint32_t rank = 0; rank < ranks_of(job); rank++) {
-        size_t its = dispatcher_lane_leases(&job->lanes[rank], worker, session, groups,
+        size_t its = preprocess_rank_leases(&job->ranks[rank], worker, session, groups,
                                             DISPATCHER_LEASES_MAX - count);
         for (size_t i = 0; i < its; i++)
             leases[count++] = (struct dispatcher_lease){
@@ -153,37 +153,37 @@ size_t dispatcher_job_leases(const struct dispatcher_job *job, uint32_t worker, 
 
 /* ---- fitting ---- */
 
-bool dispatcher_job_fit(struct dispatcher_job *job, uint64_t group)
+bool preprocess_job_fit(struct dispatcher_job *job, uint64_t group)
 {
-    struct dispatcher_lane *lane = &job->lanes[0];
-    if (!job->fitting || !dispatcher_lane_has(lane, group) ||
-        dispatcher_lane_group(lane, group)->state == DISPATCHER_GROUP_FITTED)
+    struct dispatcher_rank_state *rank = &job->ranks[0];
+    if (!job->fitting || !preprocess_rank_has(rank, group) ||
+        preprocess_rank_group(rank, group)->state == DISPATCHER_GROUP_FITTED)
         return false;
-    dispatcher_lane_fitted(lane, group);
+    preprocess_rank_fitted(rank, group);
     return true;
 }
 
-bool dispatcher_job_fit_take(struct dispatcher_job *job, uint64_t *ret_group)
+bool preprocess_job_fit_take(struct dispatcher_job *job, uint64_t *ret_group)
 {
-    struct dispatcher_lane *lane = &job->lanes[0];
-    if (!job->fitting || lane->first_group >= dispatcher_lane_end(lane) ||
-        dispatcher_lane_group(lane, lane->first_group)->state != DISPATCHER_GROUP_FITTED)
+    struct dispatcher_rank_state *rank = &job->ranks[0];
+    if (!job->fitting || rank->first_group >= preprocess_rank_end(rank) ||
+        preprocess_rank_group(rank, rank->first_group)->state != DISPATCHER_GROUP_FITTED)
         return false;
-    *ret_group = lane->first_group;
-    dispatcher_lane_slide(lane, lane->first_group + 1);
+    *ret_group = rank->first_group;
+    preprocess_rank_slide(rank, rank->first_group + 1);
     return true;
 }
 
-bool dispatcher_job_fit_complete(const struct dispatcher_job *job)
+bool preprocess_job_fit_complete(const struct dispatcher_job *job)
 {
-    const struct dispatcher_lane *lane = &job->lanes[0];
-    return job->fitting && lane->first_group >= dispatcher_lane_end(lane);
+    const struct dispatcher_rank_state *rank = &job->ranks[0];
+    return job->fitting && rank->first_group >= preprocess_rank_end(rank);
 }
 
-void dispatcher_job_fitted(struct dispatcher_job *job)
+void preprocess_job_fitted(struct dispatcher_job *job)
 {
     job->fitting = false;
     for (uint32_t i = 0; i < ranks_of(job); i++)
-        job->lanes[i].fitting = false;
+        job->ranks[i].fitting = false;
     wait_for_consumers(job);
 }

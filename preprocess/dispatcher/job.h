@@ -1,6 +1,6 @@
 /* The dispatcher's side of the delivery protocol (C7-C9) for one job, as a pure state machine: no
- * clock, socket, file or log. Time comes in as `now_ms`; what a message means comes in, what to
- * answer comes out. Owned by: struct dispatcher; tests/simulation drives it under seeded faults.
+ * clock, socket, file or log. Time comes in as `now_ms`, messages come in decoded, answers
+ * come out. Owned by: struct dispatcher; tests/simulation drives it under seeded faults.
  *
  * A job delivers a sealed set to one consumer per rank. What must survive a crash of the dispatcher
  * is the record (record.h): whenever `unsaved` is set, the rim stores the record before it answers
@@ -10,9 +10,9 @@
  * Rules
  *   1  A consumer asks for the place of its rank. If it is free it is the consumer's; if another
  *      session has it, the next attempt opens, in which all places but this one are free. Places
- *      ever taken are counted in turns. A request that names another turn than the newest changes
- *      nothing and is told the newest: so one that a dead consumer left in the network cannot take
- *      a place from a living one. The same session again keeps its place. Who had the place and
+ *      ever taken are counted (seats_taken). A request that names another count than the newest
+ *      changes nothing and is answered with the newest: so one that a dead consumer left in the
+ *      network cannot take a place from a living one. The same session again keeps its place. Who had the place and
  *      finds another session there is superseded, for good: of two processes that claim one rank the
  *      later one stays.
  *   2  An attempt begins once every rank has a consumer, and all have named states of equally many
@@ -20,10 +20,10 @@
  *      for the other's; so the group begins at the newest state that all can have. Until then, and
  *      for members of an older attempt, there are no leases, no commits: they are told to regroup.
  *   3  Where a consumer begins: exactly_once and at_least_once at the state it names (at_least_once
- *      and none named: at what is committed); at_most_once behind every batch that may have been
+ *      and none named: at what is committed); at_most_once after every batch that may have been
  *      handed out on any rank, with the tally of the state it names. What the former attempt had
- *      reported as consumed behind that state counts as `replayed`; what may have been handed out
- *      behind it, in at_least_once as `duplicated`, in at_most_once as lost.
+ *      reported as consumed after that state counts as `replayed`; what may have been handed out
+ *      after it, in at_least_once as `duplicated`, in at_most_once as lost.
  *   4  Groups are leased lowest first, under a fence higher than any before, only to consumers that
  *      are listening (heard of in this incarnation, and in the last DISPATCHER_SILENT_MS), and only
  *      if the whole group lies below oldest + WEIR_AHEAD_MAX. A worker has a few leases of a job at most,
@@ -44,7 +44,7 @@
  *      batches in its state takes its place again, and nothing begins: it died before it could say
  *      that it was done.
  *   8  A job that fits operators first leases the groups of epoch 0, whole batches, for partial fits;
- *      they are taken in group order. Consumers wait until dispatcher_job_fitted().
+ *      they are taken in group order. Consumers wait until preprocess_job_fitted().
  *
  * Invariants: at most one lease per group and rank; fences and attempts only grow; `oldest` of a
  * rank never decreases within an attempt; the committed states of all ranks contain equally many
@@ -52,7 +52,7 @@
 #ifndef WEIR_PREPROCESS_DISPATCHER_JOB_H
 #define WEIR_PREPROCESS_DISPATCHER_JOB_H
 
-#include "preprocess/dispatcher/lane.h"
+#include "preprocess/dispatcher/rank_state.h"
 #include "preprocess/dispatcher/record.h"
 
 /* The source of fences, shared by all jobs of a dispatcher: incarnation << 32 | counter. */
@@ -60,7 +60,7 @@ struct dispatcher_fences {
     uint64_t newest;
 };
 
-/* What a job is; never changes. */
+/* A job as it was opened; never changes. */
 struct dispatcher_about {
     uint64_t job;
     struct preprocess_geometry geometry; /* its ranks: how many consumers */
@@ -76,30 +76,30 @@ struct dispatcher_job {
     bool fitting;        /* rule 8 */
     uint64_t open_fence; /* told to consumers: fences below belong to earlier attempts */
     struct dispatcher_fences *fences;
-    struct dispatcher_lane *lanes; /* one per rank */
+    struct dispatcher_rank_state *ranks; /* one per rank */
 };
 
 /* `fences` is borrowed for the life of the job. */
-void dispatcher_job_init(struct dispatcher_job *job, const struct dispatcher_about *about,
+void preprocess_job_init(struct dispatcher_job *job, const struct dispatcher_about *about,
                          struct dispatcher_fences *fences);
 /* Takes up a stored record (copied). Call directly after init. `is_fitted`: its fit is stored too. */
-void dispatcher_job_restore(struct dispatcher_job *job, const struct dispatcher_record *record,
+void preprocess_job_restore(struct dispatcher_job *job, const struct dispatcher_record *record,
                             bool is_fitted);
-void dispatcher_job_fini(struct dispatcher_job *job);
+void preprocess_job_fini(struct dispatcher_job *job);
 
 /* ---- consumers: attempt.c ---- */
 
 struct dispatcher_claim {
     uint64_t session;
     uint32_t rank, ranks;              /* as it believes; ranks 0: 1 */
-    uint64_t after;                    /* newest turn it knows of */
+    uint64_t after;                    /* newest seats_taken that it knows of */
     bool joined;                       /* it knows that it had the place */
     const struct weir_position *state; /* what it can begin from; NULL: it names none */
 };
 
 struct dispatcher_opened {
     uint64_t attempt; /* 0: not begun; ask again naming `newest` */
-    uint64_t newest;  /* turn */
+    uint64_t newest;  /* seats_taken */
     bool joined;      /* it has its place */
     bool superseded;  /* another session has its place, later than it had it: stop */
     bool reload;      /* the others cannot have its state: come with one of `batches` batches */
@@ -110,19 +110,19 @@ struct dispatcher_opened {
 
 /* Rules 1 to 3. UNAVAILABLE: operators are still being fitted; ask again. INVALID: the state lies
  * beyond the end, or the job has no such rank, or the session is 0. */
-enum weir_status dispatcher_job_client_open(struct dispatcher_job *job,
+enum weir_status preprocess_job_client_open(struct dispatcher_job *job,
                                             const struct dispatcher_claim *claim,
                                             struct dispatcher_opened *ret_opened,
                                             struct weir_error *err) WEIR_MUST_USE;
 /* Every rank has its place: the attempt has begun. */
-bool dispatcher_job_is_running(const struct dispatcher_job *job);
+bool preprocess_job_is_running(const struct dispatcher_job *job);
 /* Fills all of the answer but the workers. INVALID when the beat contradicts itself. */
-enum weir_status dispatcher_job_client_beat(struct dispatcher_job *job,
+enum weir_status preprocess_job_client_beat(struct dispatcher_job *job,
                                             const struct msg_client_beat *beat, int64_t now_ms,
                                             struct msg_client_orders *ret_orders,
                                             struct weir_error *err) WEIR_MUST_USE;
 /* STALE: not the current attempt. INVALID: a position that cannot be. */
-enum weir_status dispatcher_job_client_commit(struct dispatcher_job *job,
+enum weir_status preprocess_job_client_commit(struct dispatcher_job *job,
                                               const struct msg_client_commit *commit,
                                               struct msg_client_committed *ret_committed,
                                               struct weir_error *err) WEIR_MUST_USE;
@@ -136,33 +136,33 @@ struct dispatcher_lease {
 };
 
 /* Renews and ends leases as the worker says. Returns how many it has now; those that it was given before but does not
- * list (the answer was lost) are `*ret_untold`. */
-uint32_t dispatcher_job_visit(struct dispatcher_job *job, const struct dispatcher_visit *visit,
-                              int64_t now_ms, uint32_t *ret_untold);
+ * list (the answer was lost) are `*ret_unlisted`. */
+uint32_t preprocess_job_visit(struct dispatcher_job *job, const struct dispatcher_visit *visit,
+                              int64_t now_ms, uint32_t *ret_unlisted);
 /* Leases the lowest group that each consumer lacks, to who has `has` leases (rule 4); returns how many. */
-uint32_t dispatcher_job_grant_lowest(struct dispatcher_job *job,
+uint32_t preprocess_job_grant_lowest(struct dispatcher_job *job,
                                      const struct dispatcher_visit *visit, uint32_t has,
                                      int64_t now_ms);
 /* Leases the lowest open group, if there is one and room for it. */
-bool dispatcher_job_grant(struct dispatcher_job *job, const struct dispatcher_visit *visit,
+bool preprocess_job_grant(struct dispatcher_job *job, const struct dispatcher_visit *visit,
                           uint32_t has, int64_t now_ms);
 /* The worker's session has ended in order: so do its leases. */
-void dispatcher_job_worker_leave(struct dispatcher_job *job, uint32_t worker, uint64_t session);
+void preprocess_job_worker_leave(struct dispatcher_job *job, uint32_t worker, uint64_t session);
 /* All leases the worker has now, by rank, lowest group first; returns how many were written. */
-size_t dispatcher_job_leases(const struct dispatcher_job *job, uint32_t worker, uint64_t session,
+size_t preprocess_job_leases(const struct dispatcher_job *job, uint32_t worker, uint64_t session,
                              struct dispatcher_lease leases[DISPATCHER_LEASES_MAX]);
 
 /* ---- fitting ---- */
 
 /* A partial fit arrived. True when it is the first of its group: the caller keeps it until it is
  * taken. */
-bool dispatcher_job_fit(struct dispatcher_job *job, uint64_t group);
+bool preprocess_job_fit(struct dispatcher_job *job, uint64_t group);
 /* The next group, in order, whose partial fit is here and is to be merged now. False: none. */
-bool dispatcher_job_fit_take(struct dispatcher_job *job, uint64_t *ret_group);
+bool preprocess_job_fit_take(struct dispatcher_job *job, uint64_t *ret_group);
 /* Every partial fit was taken: the caller completes the fit, stores it and calls
- * dispatcher_job_fitted(). */
-bool dispatcher_job_fit_complete(const struct dispatcher_job *job);
-void dispatcher_job_fitted(struct dispatcher_job *job);
+ * preprocess_job_fitted(). */
+bool preprocess_job_fit_complete(const struct dispatcher_job *job);
+void preprocess_job_fitted(struct dispatcher_job *job);
 
 /* ---- audit: audit.c ---- */
 
@@ -177,9 +177,9 @@ struct dispatcher_audit {
 };
 
 /* Along the surviving attempts, from the committed states. `expected` is the fingerprint that they
- * must add up to (dispatcher_entry_expect()); nothing counts as lost unforeseen before the job is
+ * must add up to (preprocess_entry_expect()); nothing counts as lost unforeseen before the job is
  * final. `lost` is exact; `duplicated` may count a few batches too many (DELIVERY_CLAIM_MAX per
  * death: allowed to be handed out, and never were), none too few. */
-struct dispatcher_audit dispatcher_job_audit(const struct dispatcher_job *job, uint64_t expected);
+struct dispatcher_audit preprocess_job_audit(const struct dispatcher_job *job, uint64_t expected);
 
 #endif

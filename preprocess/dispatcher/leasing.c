@@ -1,7 +1,7 @@
 /* One round over the jobs of a worker. */
 #include "preprocess/dispatcher/leasing.h"
 
-/* Of a job, unless a worker wants more at once: its consumer may be taking nothing. */
+/* Leases that a worker gets of one job, unless it wants more at once: its consumer may be taking nothing. */
 enum { LEASES_AT_WORK = 4 };
 
 static void want_less(struct leasing *leasing, uint32_t less)
@@ -9,15 +9,15 @@ static void want_less(struct leasing *leasing, uint32_t less)
     leasing->want -= less < leasing->want ? less : leasing->want;
 }
 
-void leasing_visit(struct leasing *leasing, struct dispatcher_job *job,
-                   struct shares_account *account, bool is_open)
+void preprocess_leasing_visit(struct leasing *leasing, struct dispatcher_job *job,
+                              struct shares_account *account, bool is_open)
 {
     const struct dispatcher_visit *visit = &leasing->visit;
     struct dispatcher_lease leases[DISPATCHER_LEASES_MAX];
     uint32_t untold = 0;
     uint32_t has =
-        is_open ? dispatcher_job_visit(job, visit, leasing->now_ms, &untold)
-                : (uint32_t)dispatcher_job_leases(job, visit->worker, visit->session, leases);
+        is_open ? preprocess_job_visit(job, visit, leasing->now_ms, &untold)
+                : (uint32_t)preprocess_job_leases(job, visit->worker, visit->session, leases);
     want_less(leasing, untold);
     leasing->jobs[leasing->count++] =
         (struct leasing_job){.job = job, .account = account, .has = has, .may_have_more = is_open};
@@ -27,10 +27,10 @@ void leasing_visit(struct leasing *leasing, struct dispatcher_job *job,
 
 static void see(const struct leasing *leasing, struct shares_account *account)
 {
-    shares_see(account,
-               &(struct shares_holder){.worker = leasing->visit.worker,
-                                       .leases = account->here,
-                                       .until_ms = leasing->now_ms + leasing->visit.lease_ms});
+    preprocess_shares_see(
+        account, &(struct shares_holder){.worker = leasing->visit.worker,
+                                         .leases = account->here,
+                                         .until_ms = leasing->now_ms + leasing->visit.lease_ms});
 }
 
 static void see_all(const struct leasing *leasing)
@@ -52,7 +52,7 @@ static struct leasing_job *next_in_line(const struct leasing *leasing)
     double place = 0;
     for (size_t i = 0; i < leasing->count; i++) {
         struct leasing_job *one = &leasing->jobs[i];
-        double its = shares_place(leasing->shares, one->account);
+        double its = preprocess_shares_place(leasing->shares, one->account);
         if (one->may_have_more && (next == NULL || its < place)) {
             next = one;
             place = its;
@@ -64,15 +64,15 @@ static struct leasing_job *next_in_line(const struct leasing *leasing)
 /* Returns how many leases it was given. */
 static uint32_t give(struct leasing *leasing, struct leasing_job *to, uint32_t at_work)
 {
-    if (!shares_admit(to->account, leasing->visit.worker, leasing->now_ms))
+    if (!preprocess_shares_admit(to->account, leasing->visit.worker, leasing->now_ms))
         return 0;
     if (to->has < at_work)
-        return dispatcher_job_grant(to->job, &leasing->visit, to->has, leasing->now_ms);
+        return preprocess_job_grant(to->job, &leasing->visit, to->has, leasing->now_ms);
     to->may_have_more = false;
-    return dispatcher_job_grant_lowest(to->job, &leasing->visit, to->has, leasing->now_ms);
+    return preprocess_job_grant_lowest(to->job, &leasing->visit, to->has, leasing->now_ms);
 }
 
-void leasing_give(struct leasing *leasing)
+void preprocess_leasing_give(struct leasing *leasing)
 {
     struct leasing_job *next;
     uint32_t at_work = leasing->want > LEASES_AT_WORK ? leasing->want : LEASES_AT_WORK;
@@ -82,7 +82,7 @@ void leasing_give(struct leasing *leasing)
         next->may_have_more = next->may_have_more && given > 0;
         if (given == 0)
             continue;
-        shares_take(leasing->shares, next->account);
+        preprocess_shares_take(leasing->shares, next->account);
         next->has += given;
         next->account->here += given;
         see(leasing, next->account);

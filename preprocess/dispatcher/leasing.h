@@ -1,5 +1,5 @@
-/* What a worker is given when it beats: leases of the jobs that it serves. Pure: the state machine
- * of each job says which group is next (job.h), and shares.h which job. */
+/* Leases for a worker that beats, of the jobs that it serves. Pure: the state machine of each job
+ * chooses the group (job.h), and shares.h the job. */
 #ifndef WEIR_PREPROCESS_DISPATCHER_LEASING_H
 #define WEIR_PREPROCESS_DISPATCHER_LEASING_H
 
@@ -27,9 +27,9 @@ struct leasing {
 /* Adds a job, and renews what `visit` says the worker holds of it. Leases that it was given before
  * but does not list (the answer was lost) count against `want`. A job that is not `open` gets
  * nothing, and keeps what it has. */
-void leasing_visit(struct leasing *leasing, struct dispatcher_job *job,
-                   struct shares_account *account, bool is_open);
-/* Once all are visited: gives leases as wanted, of whoever is next in line. */
-void leasing_give(struct leasing *leasing);
+void preprocess_leasing_visit(struct leasing *leasing, struct dispatcher_job *job,
+                              struct shares_account *account, bool is_open);
+/* Once all are visited: gives as many leases as wanted, each of the job that is next in line. */
+void preprocess_leasing_give(struct leasing *leasing);
 
 #endif

@@ -8,18 +8,18 @@ static enum weir_status check(const struct weir_yaml_node *root, struct weir_err
     if (status != WEIR_OK)
         return status;
     WEIR_AUTO(chain) chain = NULL;
-    status = chain_new(options.operators, &chain, err);
-    return status == WEIR_OK ? chain_check_files(chain, err) : status;
+    status = preprocess_chain_new(options.operators, &chain, err);
+    return status == WEIR_OK ? preprocess_chain_check_files(chain, err) : status;
 }
 
 static const struct weir_service DISPATCHER = {
     .name = "dispatcher",
     .summary = "leases groups of batches to workers and audits what became of every sample",
     .example = "dispatcher --check-config config/pipelines/quickstart.yaml",
-    .handlers = DISPATCHER_HANDLERS,
-    .open = dispatcher_open,
-    .close = dispatcher_close,
-    .wipe = dispatcher_wipe,
+    .handlers = PREPROCESS_DISPATCHER_HANDLERS,
+    .open = preprocess_dispatcher_open,
+    .close = preprocess_dispatcher_close,
+    .wipe = preprocess_dispatcher_wipe,
     .check = check,
     .print = preprocess_options_print,
     .describe = preprocess_options_describe,

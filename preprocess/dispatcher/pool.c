@@ -7,42 +7,42 @@
 
 #include <stdlib.h>
 
-enum { INDEX_MIN = 64 };
-
-void pool_fini(struct pool *pool)
+void preprocess_pool_fini(struct pool *pool)
 {
     for (size_t i = 0; i < pool->count; i++) {
         free(pool->worker[i].name);
         free(pool->worker[i].endpoint);
     }
     free(pool->worker);
-    free(pool->index);
+    weir_index_fini(&pool->names);
     *pool = (struct pool){0};
 }
 
 /* ---- slots by name ---- */
 
-/* Where the name stands in the index, or the free place where it would. */
-static uint32_t *place_of(const struct pool *pool, const char *name)
+static uint64_t hash_of(const char *name)
 {
-    size_t mask = pool->index_size - 1, at = weir_hash64(weir_bytes_of(name), 0) & mask;
-    while (pool->index[at] != 0 && !weir_str_equal(pool->worker[pool->index[at] - 1].name, name))
-        at = (at + 1) & mask;
-    return &pool->index[at];
+    return weir_hash64(weir_bytes_of(name), 0);
 }
 
-/* At most half full, so that a free place is near. */
-static void build_index(struct pool *pool)
+/* Returns the slot of the name, or -1. */
+static int slot_of(const struct pool *pool, const char *name)
 {
-    size_t size = INDEX_MIN;
-    while (size < 4 * pool->count)
-        size *= 2;
-    free(pool->index);
-    pool->index = weir_calloc(size, sizeof(*pool->index));
-    pool->index_size = size;
+    struct weir_index_search search = weir_index_search(&pool->names, hash_of(name));
+    uint32_t slot;
+    while (weir_index_next(&search, &slot)) {
+        if (weir_str_equal(pool->worker[slot].name, name))
+            return (int)slot;
+    }
+    return -1;
+}
+
+static void index_names(struct pool *pool)
+{
+    weir_index_clear(&pool->names);
     for (size_t i = 0; i < pool->count; i++) {
         if (pool->worker[i].name != NULL)
-            *place_of(pool, pool->worker[i].name) = (uint32_t)i + 1;
+            weir_index_add(&pool->names, hash_of(pool->worker[i].name), (uint32_t)i);
     }
 }
 
@@ -62,16 +62,14 @@ static int free_slot(struct pool *pool)
 
 static int find(struct pool *pool, const char *name)
 {
-    if (pool->index_size <= 2 * pool->count)
-        build_index(pool);
-    uint32_t *place = place_of(pool, name);
-    if (*place != 0)
-        return (int)*place - 1;
-    int slot = free_slot(pool);
+    int slot = slot_of(pool, name);
+    if (slot >= 0)
+        return slot;
+    slot = free_slot(pool);
     if (slot < 0)
         return -1;
     pool->worker[slot] = (struct pool_worker){.name = weir_strdup(name)};
-    *place = (uint32_t)slot + 1;
+    weir_index_add(&pool->names, hash_of(name), (uint32_t)slot);
     return slot;
 }
 
@@ -87,7 +85,8 @@ static bool is_past(const struct pool_worker *worker, uint64_t session)
     return false;
 }
 
-int pool_hear(struct pool *pool, const struct pool_beat *beat, int64_t now_ms, bool *ret_known)
+int preprocess_pool_hear(struct pool *pool, const struct pool_beat *beat, int64_t now_ms,
+                         bool *ret_known)
 {
     int slot = find(pool, beat->name);
     if (slot < 0 || is_past(&pool->worker[slot], beat->session))
@@ -108,24 +107,22 @@ int pool_hear(struct pool *pool, const struct pool_beat *beat, int64_t now_ms, b
     return slot;
 }
 
-int pool_leave(struct pool *pool, const char *name, uint64_t session)
+int preprocess_pool_leave(struct pool *pool, const char *name, uint64_t session)
 {
-    if (pool->index_size == 0)
+    int slot = slot_of(pool, name);
+    if (slot < 0 || session == 0 || pool->worker[slot].session != session)
         return -1;
-    uint32_t place = *place_of(pool, name);
-    if (place == 0 || session == 0 || pool->worker[place - 1].session != session)
-        return -1;
-    pool->worker[place - 1].left = true;
-    return (int)place - 1;
+    pool->worker[slot].left = true;
+    return slot;
 }
 
-bool pool_is_heard(const struct pool *pool, size_t worker, int64_t now_ms)
+bool preprocess_pool_is_heard(const struct pool *pool, size_t worker, int64_t now_ms)
 {
     return pool->worker[worker].name != NULL && !pool->worker[worker].left &&
            now_ms - pool->worker[worker].heard_ms < POOL_SILENT_MS;
 }
 
-bool pool_has_session(const struct pool *pool, uint64_t session)
+bool preprocess_pool_has_session(const struct pool *pool, uint64_t session)
 {
     size_t slot = 0;
     while (slot < pool->count && pool->worker[slot].session != session)
@@ -133,13 +130,13 @@ bool pool_has_session(const struct pool *pool, uint64_t session)
     return session != 0 && slot < pool->count;
 }
 
-void pool_look(struct pool *pool, int64_t now_ms)
+void preprocess_pool_look(struct pool *pool, int64_t now_ms)
 {
     size_t vacant = pool->vacant;
     pool->live = 0;
     for (size_t i = 0; i < pool->count; i++) {
         struct pool_worker *worker = &pool->worker[i];
-        pool->live += pool_is_heard(pool, i, now_ms);
+        pool->live += preprocess_pool_is_heard(pool, i, now_ms);
         if (worker->name == NULL || now_ms - worker->heard_ms < POOL_FORGET_MS)
             continue;
         free(worker->name);
@@ -148,21 +145,21 @@ void pool_look(struct pool *pool, int64_t now_ms)
         pool->vacant++;
     }
     if (pool->vacant > vacant)
-        build_index(pool);
+        index_names(pool);
 }
 
-int64_t pool_beat_ms(const struct pool *pool)
+int64_t preprocess_pool_beat_ms(const struct pool *pool)
 {
     return (int64_t)pool->live * 1000 / POOL_BEATS_A_SECOND;
 }
 
-int64_t pool_lease_ms(const struct pool *pool, int64_t least_ms)
+int64_t preprocess_pool_lease_ms(const struct pool *pool, int64_t least_ms)
 {
-    int64_t lease_ms = POOL_LEASE_BEATS * pool_beat_ms(pool);
+    int64_t lease_ms = POOL_LEASE_BEATS * preprocess_pool_beat_ms(pool);
     return lease_ms > least_ms ? lease_ms : least_ms;
 }
 
-/* Jump consistent hashing (Lamping, Veach 2014): with one block more, one job in so many moves. */
+/* Jump consistent hashing (Lamping, Veach 2014): adding a block moves one job in as many as there are blocks. */
 static uint64_t jump(uint64_t key, uint64_t blocks)
 {
     uint64_t at = 0, next = 0;
@@ -174,7 +171,7 @@ static uint64_t jump(uint64_t key, uint64_t blocks)
     return at;
 }
 
-size_t pool_crew_of(const struct pool *pool, uint64_t job)
+size_t preprocess_pool_crew_of(const struct pool *pool, uint64_t job)
 {
     return POOL_CREW * jump(job, (pool->count + POOL_CREW - 1) / POOL_CREW);
 }

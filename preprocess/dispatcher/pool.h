@@ -8,6 +8,8 @@
 #ifndef WEIR_PREPROCESS_DISPATCHER_POOL_H
 #define WEIR_PREPROCESS_DISPATCHER_POOL_H
 
+#include "core/base/index.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,10 +19,10 @@ enum {
     POOL_TEXT_MAX = 512, /* characters of a name, and of an endpoint */
     POOL_CREW = 256,
     POOL_PAST_MAX = 8,          /* former sessions remembered per slot */
-    POOL_SILENT_MS = 10000,     /* a worker that was silent for so long is not shown to consumers */
-    POOL_FORGET_MS = 600000,    /* … and after so long its slot is another's */
+    POOL_SILENT_MS = 10000,     /* a worker that is silent for longer is not shown to consumers */
+    POOL_FORGET_MS = 600000,    /* … and after this time its slot is another's */
     POOL_BEATS_A_SECOND = 4000, /* of all workers together, about */
-    POOL_LEASE_BEATS = 4,       /* a lease lives for at least so many beats */
+    POOL_LEASE_BEATS = 4,       /* minimum life of a lease, in beats */
 };
 
 struct pool_worker {
@@ -43,10 +45,9 @@ struct pool_worker {
 struct pool {
     struct pool_worker *worker; /* slots */
     size_t count, capacity;
-    uint32_t *index; /* slot + 1 by name, open addressing; 0: free */
-    size_t index_size;
-    size_t vacant; /* slots without a name */
-    size_t live;   /* workers that are heard, as of the newest pool_look() */
+    struct weir_index names; /* of worker[], by name */
+    size_t vacant;           /* slots without a name */
+    size_t live;             /* workers that are heard, as of the newest preprocess_pool_look() */
 };
 
 struct pool_beat {
@@ -55,22 +56,23 @@ struct pool_beat {
     uint64_t session;
 };
 
-void pool_fini(struct pool *pool);
+void preprocess_pool_fini(struct pool *pool);
 /* Notes a beat and returns the slot, or -1: the beat is of a session that was replaced, or there is
  * no slot left. `*ret_known` is false for the first beat of a session. */
-int pool_hear(struct pool *pool, const struct pool_beat *beat, int64_t now_ms, bool *ret_known);
-/* The worker ends: it is not shown any more, and no beat of this session counts. Returns the slot, or -1: it has
+int preprocess_pool_hear(struct pool *pool, const struct pool_beat *beat, int64_t now_ms,
+                         bool *ret_known);
+/* The worker ends: it is no longer shown, and no beat of this session counts. Returns the slot, or -1: it has
  * another session, or is not known. */
-int pool_leave(struct pool *pool, const char *name, uint64_t session);
-bool pool_is_heard(const struct pool *pool, size_t worker, int64_t now_ms);
-/* Is there a worker of this session, heard of in the last POOL_FORGET_MS? Looks at all slots. */
-bool pool_has_session(const struct pool *pool, uint64_t session);
-/* Counts those that are heard, and forgets who has long been silent: a few times a second. */
-void pool_look(struct pool *pool, int64_t now_ms);
-/* How long a worker is to wait between two beats at least, and how long its leases live. */
-int64_t pool_beat_ms(const struct pool *pool);
-int64_t pool_lease_ms(const struct pool *pool, int64_t least_ms);
+int preprocess_pool_leave(struct pool *pool, const char *name, uint64_t session);
+bool preprocess_pool_is_heard(const struct pool *pool, size_t worker, int64_t now_ms);
+/* True when a worker of this session was heard in the last POOL_FORGET_MS. Looks at all slots. */
+bool preprocess_pool_has_session(const struct pool *pool, uint64_t session);
+/* Counts the workers that are heard, and forgets those that have long been silent: a few times a second. */
+void preprocess_pool_look(struct pool *pool, int64_t now_ms);
+/* Return the minimum time between two beats of a worker, and the life of its leases. */
+int64_t preprocess_pool_beat_ms(const struct pool *pool);
+int64_t preprocess_pool_lease_ms(const struct pool *pool, int64_t least_ms);
 /* The first slot of the job's crew. */
-size_t pool_crew_of(const struct pool *pool, uint64_t job);
+size_t preprocess_pool_crew_of(const struct pool *pool, uint64_t job);
 
 #endif

@@ -1,4 +1,4 @@
-/* What of a job must survive a crash of the dispatcher. */
+/* The part of a job that survives a crash of the dispatcher. */
 #include "preprocess/dispatcher/record.h"
 
 #include "core/base/memory.h"
@@ -13,10 +13,10 @@ static void copy_seat(struct dispatcher_seat *to, const struct dispatcher_seat *
     weir_position_copy(&to->reported, &from->reported);
 }
 
-void dispatcher_record_copy(struct dispatcher_record *to, const struct dispatcher_record *from)
+void preprocess_record_copy(struct dispatcher_record *to, const struct dispatcher_record *from)
 {
     to->attempt = from->attempt;
-    to->turn = from->turn;
+    to->seats_taken = from->seats_taken;
     to->replayed = from->replayed;
     to->duplicated = from->duplicated;
     to->final = from->final;
@@ -24,7 +24,7 @@ void dispatcher_record_copy(struct dispatcher_record *to, const struct dispatche
         copy_seat(&to->seats[i], &from->seats[i]);
 }
 
-void dispatcher_record_fini(struct dispatcher_record *record)
+void preprocess_record_fini(struct dispatcher_record *record)
 {
     for (size_t i = 0; i < WEIR_RANKS_MAX; i++) {
         struct dispatcher_seat *seat = &record->seats[i];

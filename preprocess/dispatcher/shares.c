@@ -1,4 +1,4 @@
-/* What each pipeline has had of the workers, and where its leases are. */
+/* Worker time and leases of each pipeline. */
 #include "preprocess/dispatcher/shares.h"
 
 #include "core/base/memory.h"
@@ -10,7 +10,7 @@ enum {
     MEAN_LEASES = 16,    /* ended, that a mean is taken over */
 };
 
-void shares_fini(struct shares *shares)
+void preprocess_shares_fini(struct shares *shares)
 {
     for (size_t i = 0; i < shares->count; i++) {
         free(shares->accounts[i]->holders);
@@ -22,7 +22,7 @@ void shares_fini(struct shares *shares)
 
 /* ---- who shares ---- */
 
-bool shares_quota_equal(const struct shares_quota *a, const struct shares_quota *b)
+bool preprocess_shares_quota_equal(const struct shares_quota *a, const struct shares_quota *b)
 {
     return a->pipeline == b->pipeline && !(a->share < b->share) && !(a->share > b->share) &&
            a->workers == b->workers;
@@ -36,7 +36,8 @@ static size_t index_of(const struct shares *shares, uint64_t pipeline)
     return at;
 }
 
-struct shares_account *shares_join(struct shares *shares, const struct shares_quota *quota)
+struct shares_account *preprocess_shares_join(struct shares *shares,
+                                              const struct shares_quota *quota)
 {
     size_t at = index_of(shares, quota->pipeline);
     if (at == shares->count) {
@@ -52,7 +53,7 @@ struct shares_account *shares_join(struct shares *shares, const struct shares_qu
     return shares->accounts[at];
 }
 
-void shares_leave(struct shares *shares, struct shares_account *account)
+void preprocess_shares_leave(struct shares *shares, struct shares_account *account)
 {
     if (--account->jobs > 0)
         return;
@@ -63,17 +64,18 @@ void shares_leave(struct shares *shares, struct shares_account *account)
 
 /* ---- what they have ---- */
 
-void shares_spend(struct shares_account *account, int64_t cpu_ns)
+void preprocess_shares_spend(struct shares_account *account, int64_t cpu_ns)
 {
     if (cpu_ns <= 0)
         return;
     account->cpu_ns += cpu_ns;
-    account->told_ns += cpu_ns;
+    account->reported_ns += cpu_ns;
     account->had += (double)cpu_ns / account->quota.share;
     if (account->ended < MEAN_LEASES)
         return;
-    account->mean_ns = (account->mean_ns + (double)account->told_ns / (double)account->ended) / 2;
-    account->told_ns = 0;
+    account->mean_ns =
+        (account->mean_ns + (double)account->reported_ns / (double)account->ended) / 2;
+    account->reported_ns = 0;
     account->ended = 0;
 }
 
@@ -95,7 +97,7 @@ static void set_leases(struct shares_account *account, size_t at, uint32_t lease
         account->holders[at] = account->holders[--account->holder_count];
 }
 
-void shares_see(struct shares_account *account, const struct shares_holder *seen)
+void preprocess_shares_see(struct shares_account *account, const struct shares_holder *seen)
 {
     size_t at = holder_at(account, seen->worker);
     if (at == account->holder_count && seen->leases == 0)
@@ -109,13 +111,13 @@ void shares_see(struct shares_account *account, const struct shares_holder *seen
     set_leases(account, at, seen->leases);
 }
 
-void shares_drop(struct shares *shares, uint32_t worker)
+void preprocess_shares_drop(struct shares *shares, uint32_t worker)
 {
     for (size_t i = 0; i < shares->count; i++)
-        shares_see(shares->accounts[i], &(struct shares_holder){.worker = worker});
+        preprocess_shares_see(shares->accounts[i], &(struct shares_holder){.worker = worker});
 }
 
-bool shares_admit(struct shares_account *account, uint32_t worker, int64_t now_ms)
+bool preprocess_shares_admit(struct shares_account *account, uint32_t worker, int64_t now_ms)
 {
     for (size_t i = account->holder_count; i-- > 0;) {
         if (account->holders[i].until_ms <= now_ms)
@@ -132,16 +134,16 @@ static double on_its_way(const struct shares_account *account)
     return account->out * account->mean_ns / account->quota.share;
 }
 
-double shares_place(const struct shares *shares, const struct shares_account *account)
+double preprocess_shares_place(const struct shares *shares, const struct shares_account *account)
 {
     double place = account->had + on_its_way(account);
     double earliest = shares->now - SHARES_LATE_NS / account->quota.share;
     return place > earliest ? place : earliest;
 }
 
-void shares_take(struct shares *shares, struct shares_account *account)
+void preprocess_shares_take(struct shares *shares, struct shares_account *account)
 {
-    double place = shares_place(shares, account);
+    double place = preprocess_shares_place(shares, account);
     account->had = place - on_its_way(account);
     if (place > shares->now)
         shares->now = place;

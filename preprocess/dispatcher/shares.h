@@ -1,14 +1,14 @@
-/* How pipelines share the workers: who is given the next lease. Pure: time is handed in. Owned by struct dispatcher.
+/* Sharing the workers: the pipeline that gets the next lease. Pure: time is handed in. Owned by struct dispatcher.
  *
  * Rules
  *   1  The next lease goes to the pipeline that has had the least worker time for its share
- *      (start-time fair queueing: Goyal, Vin, Cheng, SIGCOMM 1996). Who wants nothing is passed
- *      over, so no worker idles while anybody wants one.
- *   2  What a lease takes is known when workers have told it. Until then it counts as what the
- *      leases of its pipeline have taken on average.
- *   3  Who wanted nothing for a while makes up for SHARES_LATE_NS of a worker at most.
+ *      (start-time fair queueing: Goyal, Vin, Cheng, SIGCOMM 1996). A pipeline that wants nothing
+ *      is passed over, so no worker idles while another wants one.
+ *   2  The cost of a lease is known when workers have reported it. Until then it counts as the average
+ *      of its pipeline's leases.
+ *   3  A pipeline that wanted nothing for a while makes up for SHARES_LATE_NS of a worker at most.
  *   4  A pipeline with a bound has leases at no more than so many workers at once. A lease that
- *      nobody renews counts until its time is over.
+ *      is not renewed counts until its time is over.
  *
  * Worker time is CPU time. It is counted from when the pipeline's first job is in use until its last one is
  * not. */
@@ -27,7 +27,7 @@ struct shares_quota {
     uint32_t workers; /* at once; 0: as many as there are */
 };
 
-bool shares_quota_equal(const struct shares_quota *a, const struct shares_quota *b);
+bool preprocess_shares_quota_equal(const struct shares_quota *a, const struct shares_quota *b);
 
 /* The leases of a pipeline at one worker. */
 struct shares_holder {
@@ -38,14 +38,14 @@ struct shares_holder {
 
 struct shares_account {
     struct shares_quota quota;
-    size_t jobs;     /* in use */
-    int64_t cpu_ns;  /* that workers have told */
-    double had;      /* the same by share, from when it joined */
-    double mean_ns;  /* of a lease */
-    int64_t told_ns; /* since the mean was taken … */
-    uint64_t ended;  /* … and so many leases have ended */
-    uint32_t out;    /* leases that its holders have */
-    uint32_t here;   /* the caller's: of the worker that it looks at */
+    size_t jobs;         /* in use */
+    int64_t cpu_ns;      /* reported by workers */
+    double had;          /* the same by share, from when it joined */
+    double mean_ns;      /* of a lease */
+    int64_t reported_ns; /* since the mean was taken … */
+    uint64_t ended;      /* … and so many leases have ended */
+    uint32_t out;        /* leases that its holders have */
+    uint32_t here;       /* the caller's: of the worker that it looks at */
     struct shares_holder *holders;
     size_t holder_count, holder_capacity;
 };
@@ -57,24 +57,25 @@ struct shares {
     size_t count, capacity;
 };
 
-void shares_fini(struct shares *shares);
+void preprocess_shares_fini(struct shares *shares);
 
 /* A job of the pipeline is in use; the newest quota counts. The account lives until as many have left. */
-struct shares_account *shares_join(struct shares *shares, const struct shares_quota *quota);
-void shares_leave(struct shares *shares, struct shares_account *account);
+struct shares_account *preprocess_shares_join(struct shares *shares,
+                                              const struct shares_quota *quota);
+void preprocess_shares_leave(struct shares *shares, struct shares_account *account);
 
-/* Workers have told of so much more time. */
-void shares_spend(struct shares_account *account, int64_t cpu_ns);
-/* What a worker has, until then unless it is seen again. */
-void shares_see(struct shares_account *account, const struct shares_holder *seen);
+/* Adds time that workers have reported. */
+void preprocess_shares_spend(struct shares_account *account, int64_t cpu_ns);
+/* Notes the leases of the pipeline at a worker, which count until `until_ms` unless it is seen again. */
+void preprocess_shares_see(struct shares_account *account, const struct shares_holder *seen);
 /* The worker has ended: it has nothing. */
-void shares_drop(struct shares *shares, uint32_t worker);
+void preprocess_shares_drop(struct shares *shares, uint32_t worker);
 
-/* Rule 4: may the worker be given a lease? */
-bool shares_admit(struct shares_account *account, uint32_t worker, int64_t now_ms);
-/* Its place in line, the lowest first. */
-double shares_place(const struct shares *shares, const struct shares_account *account);
-/* It comes next, and gets a lease; shares_see() tells where. */
-void shares_take(struct shares *shares, struct shares_account *account);
+/* True when the worker may be given a lease (rule 4). */
+bool preprocess_shares_admit(struct shares_account *account, uint32_t worker, int64_t now_ms);
+/* Place of the account in line, the lowest first. */
+double preprocess_shares_place(const struct shares *shares, const struct shares_account *account);
+/* Charges the account, which comes next, with a lease; preprocess_shares_see() tells where. */
+void preprocess_shares_take(struct shares *shares, struct shares_account *account);
 
 #endif

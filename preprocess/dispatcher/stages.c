@@ -1,4 +1,4 @@
-/* What a trainer waits for. */
+/* The stage that a trainer waits for. */
 #include "preprocess/dispatcher/stages.h"
 
 #include "core/base/error.h"
@@ -29,7 +29,7 @@ static const char *longest(const struct stages_spent *spent)
     return spent->read_ns > spent->operator_ns ? "read" : "operators";
 }
 
-void stages_look(struct stages *stages, const struct stages_spent *spent, int64_t now_ms)
+void preprocess_stages_look(struct stages *stages, const struct stages_spent *spent, int64_t now_ms)
 {
     int64_t passed_ms = now_ms - stages->since_ms;
     struct stages_spent part = since(stages, spent);
@@ -47,12 +47,12 @@ void stages_look(struct stages *stages, const struct stages_spent *spent, int64_
     stages->before = *spent;
 }
 
-const char *stages_name(const struct stages *stages)
+const char *preprocess_stages_name(const struct stages *stages)
 {
     return stages->stage != NULL ? stages->stage : "";
 }
 
-bool stages_are_known(const struct stages *stages, int64_t now_ms)
+bool preprocess_stages_are_known(const struct stages *stages, int64_t now_ms)
 {
     return stages->stage != NULL && now_ms - stages->since_ms < STAGES_FORGET_MS;
 }

@@ -1,4 +1,4 @@
-/* What a trainer waits for: from how much of its time it waits, and what workers spend theirs on. Pure. */
+/* The stage that a trainer waits for, from the share of time that it waits and the time that workers spend. Pure. */
 #ifndef WEIR_PREPROCESS_DISPATCHER_STAGES_H
 #define WEIR_PREPROCESS_DISPATCHER_STAGES_H
 
@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 enum {
-    STAGES_LOOK_MS = 1000,      /* over so long a time at least */
+    STAGES_LOOK_MS = 1000,      /* minimum time between two looks */
     STAGES_STALL_PERMILLE = 50, /* below this the trainer waits for nobody */
     STAGES_FORGET_MS =
-        10000, /* after the newest look nothing is known any more: there is no trainer */
+        10000, /* after the newest look the stage is no longer known: there is no trainer */
 };
 
 /* Cumulative, of all ranks and all workers of a job. */
@@ -25,14 +25,15 @@ struct stages {
     int64_t since_ms;
     struct stages_spent before;
     uint32_t stall_permille; /* of the time between the two newest looks */
-    const char *stage;       /* what it waited for; NULL: not known yet */
+    const char *stage;       /* that it waited for; NULL: not known yet */
 };
 
-/* Takes in the newest numbers. What one starts with anew (a returned trainer, a restarted dispatcher) may make
+/* Takes in the newest numbers. A returned trainer or a restarted dispatcher counts from 0 again, which may make
  * them smaller: then the next look begins there. */
-void stages_look(struct stages *stages, const struct stages_spent *spent, int64_t now_ms);
+void preprocess_stages_look(struct stages *stages, const struct stages_spent *spent,
+                            int64_t now_ms);
 /* "locate", "read", "operators", "transfer" or "trainer"; "" before anything is known. */
-const char *stages_name(const struct stages *stages);
-bool stages_are_known(const struct stages *stages, int64_t now_ms);
+const char *preprocess_stages_name(const struct stages *stages);
+bool preprocess_stages_are_known(const struct stages *stages, int64_t now_ms);
 
 #endif

@@ -22,7 +22,7 @@ static const struct weir_query QUERIES[] = {
 extern const struct weir_migration PREPROCESS_MIGRATIONS[];
 extern const size_t PREPROCESS_MIGRATIONS_count;
 
-enum weir_status dispatcher_store_open(const char *conninfo, struct weir_db **ret_db,
+enum weir_status preprocess_store_open(const char *conninfo, struct weir_db **ret_db,
                                        uint64_t *ret_incarnation, struct weir_error *err)
 {
     WEIR_AUTO(weir_db) db = NULL;
@@ -35,12 +35,12 @@ enum weir_status dispatcher_store_open(const char *conninfo, struct weir_db **re
         status = DB_RUN(db, Q_incarnation_next, &rows, err);
     if (status != WEIR_OK)
         return status;
-    *ret_incarnation = (uint64_t)weir_rows_i64(rows, 0, 0);
+    *ret_incarnation = (uint64_t)weir_rows_i64(rows, 0, "number");
     *ret_db = WEIR_TAKE(db);
     return WEIR_OK;
 }
 
-enum weir_status dispatcher_store_list(struct weir_db *db, uint64_t **ret_numbers,
+enum weir_status preprocess_store_list(struct weir_db *db, uint64_t **ret_numbers,
                                        size_t *ret_count, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
@@ -50,104 +50,68 @@ enum weir_status dispatcher_store_list(struct weir_db *db, uint64_t **ret_number
     *ret_count = weir_rows_count(rows);
     *ret_numbers = weir_calloc(*ret_count + 1, sizeof(uint64_t));
     for (size_t i = 0; i < *ret_count; i++)
-        (*ret_numbers)[i] = (uint64_t)weir_rows_i64(rows, i, 0);
+        (*ret_numbers)[i] = (uint64_t)weir_rows_i64(rows, i, "job");
     return WEIR_OK;
 }
 
 /* ---- loading ---- */
 
-/* Columns of job_find, in order. */
-enum {
-    COL_FILE,
-    COL_CONFIG,
-    COL_SET_PATH,
-    COL_SET_DIGEST,
-    COL_EPOCHS,
-    COL_SEED,
-    COL_MODE,
-    COL_FITTED,
-    COL_RANKS,
-    COL_ATTEMPT,
-    COL_TURN,
-    COL_REPLAYED,
-    COL_DUPLICATED,
-    COL_FINAL,
-    COL_EXPECTED,
-    COL_CLOSED,
-    COL_SILENT_MS,
-    COL_ABANDONED,
-    COL_PIPELINE,
-    COL_SHARE,
-    COL_WORKERS,
-};
-
 static struct dispatcher_entry *read_entry(const struct weir_rows *rows, const char *data_dir,
                                            uint64_t number)
 {
-    WEIR_AUTO_FREE char *set_path = weir_path_in(data_dir, weir_rows_text(rows, 0, COL_SET_PATH));
-    struct dispatcher_entry *entry = dispatcher_entry_reload(&(struct msg_job_open){
+    WEIR_AUTO_FREE char *set_path = weir_path_in(data_dir, weir_rows_text(rows, 0, "set_path"));
+    struct dispatcher_entry *entry = preprocess_entry_reload(&(struct msg_job_open){
         .job = number,
-        .file = weir_rows_text(rows, 0, COL_FILE),
-        .config = weir_rows_bytes(rows, 0, COL_CONFIG),
+        .file = weir_rows_text(rows, 0, "file"),
+        .config = weir_rows_bytes(rows, 0, "config"),
         .set_path = set_path,
-        .set_digest = weir_rows_text(rows, 0, COL_SET_DIGEST),
-        .epochs = (uint32_t)weir_rows_i64(rows, 0, COL_EPOCHS),
-        .seed = (uint64_t)weir_rows_i64(rows, 0, COL_SEED),
-        .mode = weir_rows_text(rows, 0, COL_MODE),
-        .fitted = weir_rows_bytes(rows, 0, COL_FITTED),
-        .ranks = (uint32_t)weir_rows_i64(rows, 0, COL_RANKS),
-        .pipeline = (uint64_t)weir_rows_i64(rows, 0, COL_PIPELINE),
-        .share = weir_rows_f64(rows, 0, COL_SHARE),
-        .workers = (uint32_t)weir_rows_i64(rows, 0, COL_WORKERS),
+        .set_digest = weir_rows_text(rows, 0, "set_digest"),
+        .epochs = (uint32_t)weir_rows_i64(rows, 0, "epochs"),
+        .seed = (uint64_t)weir_rows_i64(rows, 0, "seed"),
+        .mode = weir_rows_text(rows, 0, "mode"),
+        .fitted = weir_rows_bytes(rows, 0, "fitted"),
+        .ranks = (uint32_t)weir_rows_i64(rows, 0, "ranks"),
+        .pipeline = (uint64_t)weir_rows_i64(rows, 0, "pipeline"),
+        .share = weir_rows_f64(rows, 0, "share"),
+        .workers = (uint32_t)weir_rows_i64(rows, 0, "workers"),
     });
-    entry->closed = weir_rows_bool(rows, 0, COL_CLOSED);
-    entry->silent_ms = entry->silent_stored_ms = weir_rows_i64(rows, 0, COL_SILENT_MS);
-    entry->abandoned = weir_rows_bool(rows, 0, COL_ABANDONED);
-    entry->has_expected = !weir_rows_is_null(rows, 0, COL_EXPECTED);
+    entry->closed = weir_rows_bool(rows, 0, "closed");
+    entry->silent_ms = entry->silent_stored_ms = weir_rows_i64(rows, 0, "silent_ms");
+    entry->abandoned = weir_rows_bool(rows, 0, "abandoned");
+    entry->has_expected = !weir_rows_is_null(rows, 0, "expected");
     if (entry->has_expected)
-        entry->expected = (uint64_t)weir_rows_i64(rows, 0, COL_EXPECTED);
+        entry->expected = (uint64_t)weir_rows_i64(rows, 0, "expected");
     return entry;
 }
 
 static void read_record(const struct weir_rows *rows, struct dispatcher_record *record)
 {
-    record->attempt = (uint64_t)weir_rows_i64(rows, 0, COL_ATTEMPT);
-    record->turn = (uint64_t)weir_rows_i64(rows, 0, COL_TURN);
-    record->replayed = (uint64_t)weir_rows_i64(rows, 0, COL_REPLAYED);
-    record->duplicated = (uint64_t)weir_rows_i64(rows, 0, COL_DUPLICATED);
-    record->final = weir_rows_bool(rows, 0, COL_FINAL);
+    record->attempt = (uint64_t)weir_rows_i64(rows, 0, "attempt");
+    record->seats_taken = (uint64_t)weir_rows_i64(rows, 0, "turn");
+    record->replayed = (uint64_t)weir_rows_i64(rows, 0, "replayed");
+    record->duplicated = (uint64_t)weir_rows_i64(rows, 0, "duplicated");
+    record->final = weir_rows_bool(rows, 0, "final");
 }
-
-/* Columns of ranks, in order. */
-enum {
-    RANK_COL_RANK,
-    RANK_COL_SESSION,
-    RANK_COL_BEGUN,
-    RANK_COL_COMMITTED,
-    RANK_COL_PENDING,
-    RANK_COL_REPORTED,
-    RANK_COL_FINAL,
-};
 
 static enum weir_status read_seat(const struct weir_rows *rows, size_t row,
                                   struct dispatcher_record *record, struct weir_error *err)
 {
-    int64_t rank = weir_rows_i64(rows, row, RANK_COL_RANK);
+    int64_t rank = weir_rows_i64(rows, row, "rank");
     if (rank < 0 || rank >= WEIR_RANKS_MAX)
         return weir_fail(err, WEIR_CORRUPT, "a job with a rank %ld, expected 0 … %d", rank,
                          WEIR_RANKS_MAX - 1);
     struct dispatcher_seat *seat = &record->seats[rank];
     const struct {
-        int column;
+        const char *column;
         struct weir_position *position;
     } POSITIONS[] = {
-        {RANK_COL_BEGUN, &seat->begun},
-        {RANK_COL_COMMITTED, &seat->committed},
-        {RANK_COL_PENDING, &seat->pending},
-        {RANK_COL_REPORTED, &seat->reported},
+        {"begun", &seat->begun},
+        {"committed", &seat->committed},
+        {"pending", &seat->pending},
+        {"reported", &seat->reported},
     };
-    seat->session = (uint64_t)weir_rows_i64(rows, row, RANK_COL_SESSION);
-    seat->final = weir_rows_bool(rows, row, RANK_COL_FINAL);
+    seat->session = (uint64_t)weir_rows_i64(rows, row, "session");
+    seat->final = weir_rows_bool(rows, row, "final");
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < WEIR_COUNT(POSITIONS) && status == WEIR_OK; i++)
         status = weir_position_unpack(weir_rows_bytes(rows, row, POSITIONS[i].column),
@@ -182,12 +146,12 @@ static enum weir_status load_costs(struct weir_db *db, struct dispatcher_entry *
     enum weir_status status = DB_RUN(db, Q_costs, &rows, err, DB_I64(entry->number));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         struct dispatcher_cost *cost =
-            dispatcher_entry_cost(entry, (uint64_t)weir_rows_i64(rows, i, 0));
-        cost->cpu_ns = weir_rows_i64(rows, i, 1);
-        cost->bytes_read = (uint64_t)weir_rows_i64(rows, i, 2);
-        cost->bytes_sent = (uint64_t)weir_rows_i64(rows, i, 3);
-        read_words(weir_rows_bytes(rows, i, 4), cost->operator_ns);
-        read_words(weir_rows_bytes(rows, i, 5), cost->operator_bytes);
+            preprocess_entry_cost(entry, (uint64_t)weir_rows_i64(rows, i, "session"));
+        cost->cpu_ns = weir_rows_i64(rows, i, "cpu_ns");
+        cost->bytes_read = (uint64_t)weir_rows_i64(rows, i, "bytes_read");
+        cost->bytes_sent = (uint64_t)weir_rows_i64(rows, i, "bytes_sent");
+        read_words(weir_rows_bytes(rows, i, "operator_ns"), cost->operator_ns);
+        read_words(weir_rows_bytes(rows, i, "operator_bytes"), cost->operator_bytes);
     }
     return status;
 }
@@ -198,13 +162,13 @@ static enum weir_status load_failures(struct weir_db *db, struct dispatcher_entr
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = DB_RUN(db, Q_failures, &rows, err, DB_I64(entry->number));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
-        failures_note(&entry->failures, (uint64_t)weir_rows_i64(rows, i, 0),
-                      weir_rows_text(rows, i, 1));
+        preprocess_failures_note(&entry->failures, (uint64_t)weir_rows_i64(rows, i, "sample"),
+                                 weir_rows_text(rows, i, "reason"));
     entry->failures.is_changed = false;
     return status;
 }
 
-enum weir_status dispatcher_store_load(struct weir_db *db, const char *data_dir, uint64_t number,
+enum weir_status preprocess_store_load(struct weir_db *db, const char *data_dir, uint64_t number,
                                        struct dispatcher_entry **ret_entry,
                                        struct dispatcher_record *ret_record, struct weir_error *err)
 {
@@ -228,11 +192,11 @@ enum weir_status dispatcher_store_load(struct weir_db *db, const char *data_dir,
 
 /* ---- saving ---- */
 
-enum weir_status dispatcher_store_add(struct weir_db *db, const char *data_dir,
+enum weir_status preprocess_store_add(struct weir_db *db, const char *data_dir,
                                       const struct dispatcher_entry *entry, struct weir_error *err)
 {
     WEIR_AUTO_BUF fit = {0};
-    dispatcher_entry_keep_fit(entry, &fit);
+    preprocess_entry_keep_fit(entry, &fit);
     return DB_RUN(db, Q_job_add, NULL, err, DB_I64(entry->number), DB_TEXT(entry->file),
                   DB_BYTES(weir_buf_view(&entry->config)),
                   DB_TEXT(weir_path_below(data_dir, entry->set_path)), DB_TEXT(entry->set_digest),
@@ -242,7 +206,7 @@ enum weir_status dispatcher_store_add(struct weir_db *db, const char *data_dir,
                   DB_I64(entry->quota.workers));
 }
 
-enum weir_status dispatcher_store_quota(struct weir_db *db, uint64_t number,
+enum weir_status preprocess_store_quota(struct weir_db *db, uint64_t number,
                                         const struct shares_quota *quota, struct weir_error *err)
 {
     return DB_RUN(db, Q_job_quota, NULL, err, DB_I64(number), DB_I64(quota->pipeline),
@@ -273,7 +237,7 @@ static enum weir_status save_record(struct weir_db *db, const struct dispatcher_
     const struct dispatcher_record *record = &entry->job.record;
     enum weir_status status =
         DB_RUN(db, Q_job_save, NULL, err, DB_I64(entry->number), DB_I64(record->attempt),
-               DB_I64(record->turn), DB_I64(record->replayed), DB_I64(record->duplicated),
+               DB_I64(record->seats_taken), DB_I64(record->replayed), DB_I64(record->duplicated),
                DB_BOOL(record->final));
     for (uint32_t rank = 0; rank < entry->ranks && status == WEIR_OK; rank++)
         status = save_seat(db, entry, rank, err);
@@ -299,7 +263,7 @@ static bool all_are_saved(struct dispatcher_entry *const *entries, size_t count)
     return i == count;
 }
 
-enum weir_status dispatcher_store_save(struct weir_db *db, struct dispatcher_entry *const *entries,
+enum weir_status preprocess_store_save(struct weir_db *db, struct dispatcher_entry *const *entries,
                                        size_t count, struct weir_error *err)
 {
     if (all_are_saved(entries, count))
@@ -335,7 +299,7 @@ static enum weir_status save_reports(struct weir_db *db, const struct dispatcher
 static enum weir_status save_cost(struct weir_db *db, const struct dispatcher_entry *entry,
                                   struct dispatcher_cost *cost, struct weir_error *err)
 {
-    size_t bytes = chain_operators(entry->plan.chain) * sizeof(uint64_t);
+    size_t bytes = preprocess_chain_operators(entry->plan.chain) * sizeof(uint64_t);
     enum weir_status status =
         DB_RUN(db, Q_cost_save, NULL, err, DB_I64(entry->number), DB_I64(cost->session),
                DB_I64(cost->cpu_ns), DB_I64(cost->bytes_read), DB_I64(cost->bytes_sent),
@@ -389,7 +353,7 @@ static enum weir_status save_failures(struct weir_db *db, struct dispatcher_entr
     return status;
 }
 
-enum weir_status dispatcher_store_report(struct weir_db *db, struct dispatcher_entry *entry,
+enum weir_status preprocess_store_report(struct weir_db *db, struct dispatcher_entry *entry,
                                          struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
@@ -406,14 +370,14 @@ enum weir_status dispatcher_store_report(struct weir_db *db, struct dispatcher_e
     return status;
 }
 
-enum weir_status dispatcher_store_fitted(struct weir_db *db, const struct dispatcher_entry *entry,
+enum weir_status preprocess_store_fitted(struct weir_db *db, const struct dispatcher_entry *entry,
                                          struct weir_error *err)
 {
     return DB_RUN(db, Q_job_fitted, NULL, err, DB_I64(entry->number),
                   DB_BYTES(weir_buf_view(&entry->fitted)));
 }
 
-enum weir_status dispatcher_store_expect(struct weir_db *db, const struct dispatcher_entry *entry,
+enum weir_status preprocess_store_expect(struct weir_db *db, const struct dispatcher_entry *entry,
                                          struct weir_error *err)
 {
     return DB_RUN(db, Q_job_expect, NULL, err, DB_I64(entry->number), DB_I64(entry->expected));
@@ -422,7 +386,7 @@ enum weir_status dispatcher_store_expect(struct weir_db *db, const struct dispat
 static enum weir_status compact(struct weir_db *db, const struct dispatcher_entry *entry,
                                 struct weir_error *err)
 {
-    struct dispatcher_cost total = dispatcher_entry_total(entry);
+    struct dispatcher_cost total = preprocess_entry_total(entry);
     enum weir_status status = DB_RUN(db, Q_job_close, NULL, err, DB_I64(entry->number));
     if (status == WEIR_OK)
         status = DB_RUN(db, Q_rank_close, NULL, err, DB_I64(entry->number));
@@ -433,7 +397,7 @@ static enum weir_status compact(struct weir_db *db, const struct dispatcher_entr
     return status == WEIR_OK ? save_cost(db, entry, &total, err) : status;
 }
 
-enum weir_status dispatcher_store_close(struct weir_db *db, const struct dispatcher_entry *entry,
+enum weir_status preprocess_store_close(struct weir_db *db, const struct dispatcher_entry *entry,
                                         struct weir_error *err)
 {
     enum weir_status status = weir_db_begin(db, err);
@@ -463,7 +427,7 @@ static enum weir_status purge(struct weir_db *db, uint64_t upto, struct msg_jobs
     return WEIR_OK;
 }
 
-enum weir_status dispatcher_store_purge(struct weir_db *db, uint64_t upto,
+enum weir_status preprocess_store_purge(struct weir_db *db, uint64_t upto,
                                         struct msg_jobs_purged *ret_purged, struct weir_error *err)
 {
     enum weir_status status = weir_db_begin(db, err);
@@ -476,19 +440,19 @@ enum weir_status dispatcher_store_purge(struct weir_db *db, uint64_t upto,
     return status;
 }
 
-enum weir_status dispatcher_store_abandon(struct weir_db *db, uint64_t number,
+enum weir_status preprocess_store_abandon(struct weir_db *db, uint64_t number,
                                           struct weir_error *err)
 {
     return DB_RUN(db, Q_job_abandon, NULL, err, DB_I64(number));
 }
 
-enum weir_status dispatcher_store_reopen(struct weir_db *db, uint64_t number,
+enum weir_status preprocess_store_reopen(struct weir_db *db, uint64_t number,
                                          struct weir_error *err)
 {
     return DB_RUN(db, Q_job_reopen, NULL, err, DB_I64(number));
 }
 
-enum weir_status dispatcher_store_silent(struct weir_db *db, const struct dispatcher_entry *entry,
+enum weir_status preprocess_store_silent(struct weir_db *db, const struct dispatcher_entry *entry,
                                          struct weir_error *err)
 {
     return DB_RUN(db, Q_job_silent, NULL, err, DB_I64(entry->number), DB_I64(entry->silent_ms));

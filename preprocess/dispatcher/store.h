@@ -7,48 +7,48 @@
 #include "preprocess/dispatcher/entry.h"
 
 /* Connects, migrates, and begins a new incarnation. */
-enum weir_status dispatcher_store_open(const char *conninfo, struct weir_db **ret_db,
+enum weir_status preprocess_store_open(const char *conninfo, struct weir_db **ret_db,
                                        uint64_t *ret_incarnation,
                                        struct weir_error *err) WEIR_MUST_USE;
 /* Numbers of the jobs that are not closed, ascending; free() them. */
-enum weir_status dispatcher_store_list(struct weir_db *db, uint64_t **ret_numbers,
+enum weir_status preprocess_store_list(struct weir_db *db, uint64_t **ret_numbers,
                                        size_t *ret_count, struct weir_error *err) WEIR_MUST_USE;
-/* NOT_FOUND. The entry is not planned yet; dispatcher_record_fini() the record, which comes zeroed,
+/* NOT_FOUND. The entry is not planned yet; preprocess_record_fini() the record, which comes zeroed,
  * in any case. */
-enum weir_status dispatcher_store_load(struct weir_db *db, const char *data_dir, uint64_t number,
+enum weir_status preprocess_store_load(struct weir_db *db, const char *data_dir, uint64_t number,
                                        struct dispatcher_entry **ret_entry,
                                        struct dispatcher_record *ret_record,
                                        struct weir_error *err) WEIR_MUST_USE;
-enum weir_status dispatcher_store_add(struct weir_db *db, const char *data_dir,
+enum weir_status preprocess_store_add(struct weir_db *db, const char *data_dir,
                                       const struct dispatcher_entry *entry,
                                       struct weir_error *err) WEIR_MUST_USE;
 /* Stores the records that have changed, in one transaction, and clears their job.unsaved. */
-enum weir_status dispatcher_store_save(struct weir_db *db, struct dispatcher_entry *const *entries,
+enum weir_status preprocess_store_save(struct weir_db *db, struct dispatcher_entry *const *entries,
                                        size_t count, struct weir_error *err) WEIR_MUST_USE;
 /* Stores what may be a little late: the newest report of the consumer, and costs. */
-enum weir_status dispatcher_store_report(struct weir_db *db, struct dispatcher_entry *entry,
+enum weir_status preprocess_store_report(struct weir_db *db, struct dispatcher_entry *entry,
                                          struct weir_error *err) WEIR_MUST_USE;
-enum weir_status dispatcher_store_quota(struct weir_db *db, uint64_t number,
+enum weir_status preprocess_store_quota(struct weir_db *db, uint64_t number,
                                         const struct shares_quota *quota,
                                         struct weir_error *err) WEIR_MUST_USE;
-enum weir_status dispatcher_store_fitted(struct weir_db *db, const struct dispatcher_entry *entry,
+enum weir_status preprocess_store_fitted(struct weir_db *db, const struct dispatcher_entry *entry,
                                          struct weir_error *err) WEIR_MUST_USE;
-enum weir_status dispatcher_store_expect(struct weir_db *db, const struct dispatcher_entry *entry,
+enum weir_status preprocess_store_expect(struct weir_db *db, const struct dispatcher_entry *entry,
                                          struct weir_error *err) WEIR_MUST_USE;
-/* Keeps what the audit needs: of what workers have spent, the sum. */
-enum weir_status dispatcher_store_close(struct weir_db *db, const struct dispatcher_entry *entry,
+/* Keeps what the audit needs; of the costs, the sum over all workers. */
+enum weir_status preprocess_store_close(struct weir_db *db, const struct dispatcher_entry *entry,
                                         struct weir_error *err) WEIR_MUST_USE;
 /* Deletes what closed jobs up to number `upto` hold of people: fitted state and reasons of failures. */
-enum weir_status dispatcher_store_purge(struct weir_db *db, uint64_t upto,
+enum weir_status preprocess_store_purge(struct weir_db *db, uint64_t upto,
                                         struct msg_jobs_purged *ret_purged,
                                         struct weir_error *err) WEIR_MUST_USE;
-/* Keeps everything, for who returns after all and opens it again. */
-enum weir_status dispatcher_store_abandon(struct weir_db *db, uint64_t number,
+/* Closes a job but keeps everything, for an owner that returns after all and opens it again. */
+enum weir_status preprocess_store_abandon(struct weir_db *db, uint64_t number,
                                           struct weir_error *err) WEIR_MUST_USE;
-enum weir_status dispatcher_store_reopen(struct weir_db *db, uint64_t number,
+enum weir_status preprocess_store_reopen(struct weir_db *db, uint64_t number,
                                          struct weir_error *err) WEIR_MUST_USE;
-/* For how long nobody has asked for it. */
-enum weir_status dispatcher_store_silent(struct weir_db *db, const struct dispatcher_entry *entry,
+/* Stores the time since anybody asked for the job. */
+enum weir_status preprocess_store_silent(struct weir_db *db, const struct dispatcher_entry *entry,
                                          struct weir_error *err) WEIR_MUST_USE;
 
 #endif

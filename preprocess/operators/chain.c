@@ -34,12 +34,12 @@ static enum weir_status adopt_outputs(struct chain_step *step, struct draft *dra
                                       struct weir_error *err)
 {
     struct operator_plan *plan = &step->plan;
-    bool is_late = step->behind_fit || step->op->finish != NULL;
+    bool is_late = step->behind_fit || step->op->fit != NULL;
     weir_require(plan->outputs <= OPERATOR_OUTPUTS_MAX && plan->more_count < COLUMNS_MAX);
     for (size_t i = 0; i < plan->outputs; i++) {
         int place = i == 0 ? plan->in : (int)draft->schema.count;
         enum weir_status status =
-            operator_schema_replace(&draft->schema, place, &plan->output[i], err);
+            preprocess_operator_schema_replace(&draft->schema, place, &plan->output[i], err);
         if (status != WEIR_OK)
             return status;
         step->own[i].about = plan->output[i];
@@ -63,7 +63,7 @@ static void drop_more(const struct chain_step *step, struct draft *draft)
 static enum weir_status plan_fit(struct chain *chain, struct chain_step *step,
                                  const struct draft *draft, struct weir_error *err)
 {
-    if (step->op->finish == NULL)
+    if (step->op->fit == NULL)
         return WEIR_OK;
     if (step->behind_fit && !chain_is_given(step))
         return weir_fail(err, WEIR_INVALID,
@@ -72,9 +72,9 @@ static enum weir_status plan_fit(struct chain *chain, struct chain_step *step,
                          draft->schema.column[step->plan.in].name);
     if (chain->fitted == CHAIN_FITTED_MAX)
         return weir_fail(err, WEIR_LIMIT, "more than %d fitted operators", CHAIN_FITTED_MAX);
-    if (step->op->classify != NULL && chain->classifies != NULL)
+    if (step->op->fit->classify != NULL && chain->classifies != NULL)
         return weir_fail(err, WEIR_INVALID, "there is one already, expected one of a chain");
-    if (step->op->classify != NULL)
+    if (step->op->fit->classify != NULL)
         chain->classifies = step;
     chain->fitted++;
     chain->folding += !chain_is_given(step);
@@ -146,7 +146,7 @@ static enum weir_status check_end(const struct operator_schema *schema,
             operators, err,
             "preprocess.operators: the last one leaves column '%s' of %s, "
             "expected numbers: add an operator that makes a tensor of it%s",
-            about->name, column_kind_name(about->kind),
+            about->name, preprocess_column_kind_name(about->kind),
             about->kind == COLUMN_PICTURES
                 ? " (resize or a crop gives them one size, to_ragged keeps theirs)"
                 : "");
@@ -177,11 +177,14 @@ static void join_steps(struct chain *chain)
 {
     for (size_t i = 0; i < chain->steps; i++) {
         struct chain_step *step = &chain->step[i];
-        for (size_t k = i + 1; k < chain->steps && !step->joined && step->op->join != NULL; k++) {
+        const struct operator_fusion *fusion = step->op->fusion;
+        if (step->joined || fusion == NULL || fusion->join == NULL)
+            continue;
+        for (size_t k = i + 1; k < chain->steps; k++) {
             struct chain_step *next = &chain->step[k];
             const struct operator_next about = {next->op, next->state, (uint32_t)k};
             if (!chain_is_run(step, next) ||
-                !step->op->join(step->state, &about, &step->own[0].about))
+                !fusion->join(step->state, &about, &step->own[0].about))
                 break;
             next->joined = true;
         }
@@ -199,15 +202,15 @@ static uint64_t row_bytes_of(const struct operator_schema *schema)
     return bytes;
 }
 
-enum weir_status chain_new(const struct weir_yaml_node *operators, struct chain **ret_chain,
-                           struct weir_error *err)
+enum weir_status preprocess_chain_new(const struct weir_yaml_node *operators,
+                                      struct chain **ret_chain, struct weir_error *err)
 {
     size_t count = weir_yaml_length(operators);
     if (count == 0 || count > CHAIN_OPERATORS_MAX)
         return weir_yaml_fail(operators, err, "preprocess.operators: found %zu, expected 1 to %d",
                               count, CHAIN_OPERATORS_MAX);
     WEIR_AUTO(chain) chain = weir_calloc(1, sizeof(*chain));
-    chain->payload.about = column_about("payload", COLUMN_BYTES, 0, 0);
+    chain->payload.about = preprocess_column_about("payload", COLUMN_BYTES, 0, 0);
     struct draft draft = {.schema = {.count = 1, .column = {chain->payload.about}}};
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < count && status == WEIR_OK; i++)
@@ -225,7 +228,7 @@ enum weir_status chain_new(const struct weir_yaml_node *operators, struct chain 
     return status;
 }
 
-void chain_free(struct chain *chain)
+void preprocess_chain_free(struct chain *chain)
 {
     if (chain == NULL)
         return;
@@ -234,38 +237,38 @@ void chain_free(struct chain *chain)
         if (step->op->fini != NULL)
             step->op->fini(step->state);
         for (size_t k = 0; k < OPERATOR_OUTPUTS_MAX; k++)
-            column_fini(&step->own[k]);
+            preprocess_column_fini(&step->own[k]);
         weir_buf_fini(&step->inherited);
         free(step->options);
         free(step->state);
     }
-    column_fini(&chain->payload);
+    preprocess_column_fini(&chain->payload);
     weir_buf_fini(&chain->rows);
     free(chain);
 }
 
-size_t chain_outputs(const struct chain *chain)
+size_t preprocess_chain_outputs(const struct chain *chain)
 {
     return chain->columns;
 }
 
-struct column *chain_output(struct chain *chain, size_t index)
+struct column *preprocess_chain_output(struct chain *chain, size_t index)
 {
     weir_require(index < chain->columns);
     return chain->column[index];
 }
 
-uint64_t chain_row_bytes(const struct chain *chain)
+uint64_t preprocess_chain_row_bytes(const struct chain *chain)
 {
     return chain->row_bytes;
 }
 
-size_t chain_operators(const struct chain *chain)
+size_t preprocess_chain_operators(const struct chain *chain)
 {
     return chain->steps;
 }
 
-struct chain_cost chain_cost(const struct chain *chain, size_t index)
+struct chain_cost preprocess_chain_cost(const struct chain *chain, size_t index)
 {
     const struct chain_step *step = &chain->step[index];
     return (struct chain_cost){

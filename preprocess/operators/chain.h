@@ -15,7 +15,7 @@ enum {
 
 struct chain;
 
-/* What one operator has cost so far; one that another has joined to itself costs nothing. */
+/* Cost of one operator so far; none for an operator that another one has joined to itself. */
 struct chain_cost {
     const char *name;
     int64_t spent_ns;   /* of CPU time; one that waits for others (exec): by the clock */
@@ -28,71 +28,73 @@ struct chain_cost {
 };
 
 /* `operators` (a YAML list) must live as long as the chain. INVALID with place and expectation. */
-enum weir_status chain_new(const struct weir_yaml_node *operators, struct chain **ret_chain,
-                           struct weir_error *err) WEIR_MUST_USE;
-void chain_free(struct chain *chain);
-WEIR_DEFINE_AUTO(chain, chain_free)
+enum weir_status preprocess_chain_new(const struct weir_yaml_node *operators,
+                                      struct chain **ret_chain,
+                                      struct weir_error *err) WEIR_MUST_USE;
+void preprocess_chain_free(struct chain *chain);
+WEIR_DEFINE_AUTO(chain, preprocess_chain_free)
 
-/* True when operators must be fitted before chain_run(). */
-bool chain_wants_fit(const struct chain *chain);
-/* True when that takes samples; else chain_fit_finish() can be called at once. */
-bool chain_wants_samples(const struct chain *chain);
-/* Are the files that operators name what they should be? INVALID, NOT_FOUND, LIMIT, with file and line. */
-enum weir_status chain_check_files(struct chain *chain, struct weir_error *err) WEIR_MUST_USE;
-/* Takes up fitted state as made by chain_fit_finish(). Empty is fine when nothing is fitted. */
-enum weir_status chain_fit_load(struct chain *chain, struct weir_bytes fitted,
-                                struct weir_error *err) WEIR_MUST_USE;
+/* True when operators must be fitted before preprocess_chain_run(). */
+bool preprocess_chain_wants_fit(const struct chain *chain);
+/* True when that takes samples; else preprocess_chain_fit_finish() can be called at once. */
+bool preprocess_chain_wants_samples(const struct chain *chain);
+/* Checks the files that operators name. INVALID, NOT_FOUND, LIMIT, with file and line. */
+enum weir_status preprocess_chain_check_files(struct chain *chain,
+                                              struct weir_error *err) WEIR_MUST_USE;
+/* Takes up fitted state as made by preprocess_chain_fit_finish(). Empty is fine when nothing is fitted. */
+enum weir_status preprocess_chain_fit_load(struct chain *chain, struct weir_bytes fitted,
+                                           struct weir_error *err) WEIR_MUST_USE;
 /* Before the first merge: the fitted state of the model that training starts from, to which
  * vocabularies only append. A chain without them takes no notice of it. */
-enum weir_status chain_fit_extend(struct chain *chain, struct weir_bytes fitted,
-                                  struct weir_error *err) WEIR_MUST_USE;
+enum weir_status preprocess_chain_fit_extend(struct chain *chain, struct weir_bytes fitted,
+                                             struct weir_error *err) WEIR_MUST_USE;
 /* Takes in a packed partial fit, in group order; finish seals the result with names and digest. */
-enum weir_status chain_fit_merge(struct chain *chain, struct weir_bytes partial,
-                                 struct weir_error *err) WEIR_MUST_USE;
-enum weir_status chain_fit_finish(struct chain *chain, struct weir_buf *fitted,
-                                  struct weir_error *err) WEIR_MUST_USE;
+enum weir_status preprocess_chain_fit_merge(struct chain *chain, struct weir_bytes partial,
+                                            struct weir_error *err) WEIR_MUST_USE;
+enum weir_status preprocess_chain_fit_finish(struct chain *chain, struct weir_buf *fitted,
+                                             struct weir_error *err) WEIR_MUST_USE;
 
-/* What the fitted operators have folded out of the batches of one group. Zeroed is empty. */
+/* Partial fits of the fitted operators over the batches of one group. Zeroed is empty. */
 struct chain_partial {
     size_t count;                         /* of fitted operators; 0: nothing is folded yet */
     struct weir_buf of[CHAIN_FITTED_MAX]; /* per fitted operator, in their order */
 };
-void chain_partial_fini(struct chain_partial *partial);
+void preprocess_chain_partial_fini(struct chain_partial *partial);
 /* Appends it as it travels. */
-void chain_partial_pack(const struct chain_partial *partial, struct weir_buf *out);
+void preprocess_chain_partial_pack(const struct chain_partial *partial, struct weir_buf *out);
 
 /* True when an operator gives samples length classes. */
-bool chain_has_classes(const struct chain *chain);
-/* The class of each sample, as struct preprocess_operator.classify; after chain_fit_load(). */
-void chain_classify(const struct chain *chain, const uint64_t *ids, size_t count,
-                    uint8_t *ret_classes);
+bool preprocess_chain_has_classes(const struct chain *chain);
+/* The class of each sample, as struct preprocess_operator.classify; after preprocess_chain_fit_load(). */
+void preprocess_chain_classify(const struct chain *chain, const uint64_t *ids, size_t count,
+                               uint8_t *ret_classes);
 
 /* True when rows of payload may be left where they lie (column.h, places): only the first operator reads them. */
-bool chain_reads_in_place(const struct chain *chain);
-/* The empty payload column: append bytes and call column_end_row() for each row. */
-struct column *chain_begin(struct chain *chain);
+bool preprocess_chain_reads_in_place(const struct chain *chain);
+/* The empty payload column: append bytes and call preprocess_column_end_row() for each row. */
+struct column *preprocess_chain_begin(struct chain *chain);
 /* Applies every operator to the rows of payload. Flags (one per row, valid until the next call) say
  * what has become of each row (OPERATOR_ROW_…); all rows are still in the output columns. */
-const uint8_t *chain_run(struct chain *chain, const struct operator_batch *batch);
-/* True when the last chain_run() or chain_fold() is not over, and has made nothing: an operator
+const uint8_t *preprocess_chain_run(struct chain *chain, const struct operator_batch *batch);
+/* True when the last preprocess_chain_run() or preprocess_chain_fold() is not over, and has made nothing: an operator
  * waits for something. Call it again, with the same rows. */
-bool chain_waits(const struct chain *chain);
-/* Which rows failed in the last chain_run(), and why. */
-const struct operator_failures *chain_failures(const struct chain *chain);
-/* Instead of chain_run(): applies what does not stand behind a fitted operator, and folds the rows
+bool preprocess_chain_waits(const struct chain *chain);
+/* Rows that failed in the last preprocess_chain_run(), with reasons. */
+const struct operator_failures *preprocess_chain_failures(const struct chain *chain);
+/* Instead of preprocess_chain_run(): applies the operators before a fitted one, and folds the rows
  * into `partial`. */
-void chain_fold(struct chain *chain, const struct operator_batch *batch,
-                struct chain_partial *partial);
+void preprocess_chain_fold(struct chain *chain, const struct operator_batch *batch,
+                           struct chain_partial *partial);
 
-/* The tensors that leave the chain. Their values may be taken away after a run; from chain_begin() until it they may be
- * lent memory (weir_buf_lend), which they are made in then. */
-size_t chain_outputs(const struct chain *chain);
-struct column *chain_output(struct chain *chain, size_t index);
+/* The tensors that leave the chain. Their values may be taken away after a run; between preprocess_chain_begin() and
+ * the run they may be lent memory (weir_buf_lend), which they are then made in. */
+size_t preprocess_chain_outputs(const struct chain *chain);
+struct column *preprocess_chain_output(struct chain *chain, size_t index);
 
 /* Bytes of a row of all dense outputs together. */
-uint64_t chain_row_bytes(const struct chain *chain);
+uint64_t preprocess_chain_row_bytes(const struct chain *chain);
 
-size_t chain_operators(const struct chain *chain);
-struct chain_cost chain_cost(const struct chain *chain, size_t index);
+size_t preprocess_chain_operators(const struct chain *chain);
+struct chain_cost preprocess_chain_cost(const struct chain *chain, size_t index);
 
 #endif

@@ -11,49 +11,37 @@
 enum { FIT_NAME_BYTES = 32, FIT_MAGIC_BYTES = 8 };
 static const char FIT_MAGIC[FIT_MAGIC_BYTES] = {'W', 'E', 'I', 'R', 'F', 'I', 'T', '2'};
 
-bool chain_wants_fit(const struct chain *chain)
+bool preprocess_chain_wants_fit(const struct chain *chain)
 {
     return chain->fitted > 0;
 }
 
-bool chain_wants_samples(const struct chain *chain)
+bool preprocess_chain_wants_samples(const struct chain *chain)
 {
     return chain->folding > 0;
 }
 
-bool chain_has_classes(const struct chain *chain)
+bool preprocess_chain_has_classes(const struct chain *chain)
 {
     return chain->classifies != NULL;
 }
 
-void chain_classify(const struct chain *chain, const uint64_t *ids, size_t count,
-                    uint8_t *ret_classes)
+void preprocess_chain_classify(const struct chain *chain, const uint64_t *ids, size_t count,
+                               uint8_t *ret_classes)
 {
-    chain->classifies->op->classify(chain->classifies->state, ids, count, ret_classes);
+    chain->classifies->op->fit->classify(chain->classifies->state, ids, count, ret_classes);
 }
 
 static void append_sized(struct weir_buf *out, struct weir_bytes bytes)
 {
-    uint8_t size[8];
-    weir_put_u64(size, bytes.size);
-    weir_buf_append(out, size, sizeof(size));
+    weir_buf_append_u64(out, bytes.size);
     weir_buf_append(out, bytes.at, bytes.size);
-}
-
-static bool take(struct weir_bytes *rest, size_t size, struct weir_bytes *ret_bytes)
-{
-    if (rest->size < size)
-        return false;
-    *ret_bytes = weir_bytes(rest->at, size);
-    *rest = weir_bytes(rest->at + size, rest->size - size);
-    return true;
 }
 
 static bool take_sized(struct weir_bytes *rest, struct weir_bytes *ret_bytes)
 {
-    struct weir_bytes size;
-    return take(rest, 8, &size) && weir_get_u64(size.at) <= rest->size &&
-           take(rest, weir_get_u64(size.at), ret_bytes);
+    uint64_t size;
+    return weir_take_u64(rest, &size) && weir_take(rest, size, ret_bytes);
 }
 
 static void name_of(const struct preprocess_operator *op, char name[FIT_NAME_BYTES])
@@ -64,13 +52,13 @@ static void name_of(const struct preprocess_operator *op, char name[FIT_NAME_BYT
 
 /* ---- folding ---- */
 
-void chain_partial_fini(struct chain_partial *partial)
+void preprocess_chain_partial_fini(struct chain_partial *partial)
 {
     for (size_t i = 0; i < CHAIN_FITTED_MAX; i++)
         weir_buf_fini(&partial->of[i]);
 }
 
-void chain_partial_pack(const struct chain_partial *partial, struct weir_buf *out)
+void preprocess_chain_partial_pack(const struct chain_partial *partial, struct weir_buf *out)
 {
     for (size_t i = 0; i < partial->count; i++)
         append_sized(out, weir_buf_view(&partial->of[i]));
@@ -78,8 +66,8 @@ void chain_partial_pack(const struct chain_partial *partial, struct weir_buf *ou
 
 /* ---- merging ---- */
 
-enum weir_status chain_fit_merge(struct chain *chain, struct weir_bytes partial,
-                                 struct weir_error *err)
+enum weir_status preprocess_chain_fit_merge(struct chain *chain, struct weir_bytes partial,
+                                            struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
     if (partial.size == 0) /* a group of nothing but holes */
@@ -87,12 +75,12 @@ enum weir_status chain_fit_merge(struct chain *chain, struct weir_bytes partial,
     for (size_t i = 0; i < chain->steps && status == WEIR_OK; i++) {
         struct chain_step *step = &chain->step[i];
         struct weir_bytes part;
-        if (step->op->fold == NULL)
+        if (!operator_folds(step->op))
             continue;
         if (!take_sized(&partial, &part))
             return weir_fail(err, WEIR_INVALID, "partial fit ends before that of %s",
                              step->op->name);
-        status = step->op->merge(step->state, part, err);
+        status = step->op->fit->merge(step->state, part, err);
     }
     if (status == WEIR_OK && partial.size > 0)
         return weir_fail(err, WEIR_INVALID, "partial fit has %zu bytes behind its end",
@@ -112,32 +100,32 @@ static enum weir_status finish_step(struct chain_step *step, struct weir_buf *fi
     if (step->inherited.size > 0)
         weir_buf_append(fitted, step->inherited.at, step->inherited.size);
     else
-        status = step->op->finish(step->state, fitted, err);
+        status = step->op->fit->finish(step->state, fitted, err);
     if (status == WEIR_OK)
         weir_put_u64(fitted->at + place, fitted->size - place - sizeof(uint64_t));
     return status;
 }
 
-enum weir_status chain_check_files(struct chain *chain, struct weir_error *err)
+enum weir_status preprocess_chain_check_files(struct chain *chain, struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < chain->steps && status == WEIR_OK; i++) {
         WEIR_AUTO_BUF given = {0};
         struct chain_step *step = &chain->step[i];
         if (chain_is_given(step) && step->inherited.size == 0)
-            status = step->op->finish(step->state, &given, err);
+            status = step->op->fit->finish(step->state, &given, err);
     }
     return status;
 }
 
-enum weir_status chain_fit_finish(struct chain *chain, struct weir_buf *fitted,
-                                  struct weir_error *err)
+enum weir_status preprocess_chain_fit_finish(struct chain *chain, struct weir_buf *fitted,
+                                             struct weir_error *err)
 {
     weir_buf_append(fitted, FIT_MAGIC, sizeof(FIT_MAGIC));
     for (size_t i = 0; i < chain->steps; i++) {
         struct chain_step *step = &chain->step[i];
         enum weir_status status = WEIR_OK;
-        if (step->op->finish != NULL)
+        if (step->op->fit != NULL)
             status = finish_step(step, fitted, err);
         if (status != WEIR_OK)
             return status;
@@ -175,7 +163,7 @@ static enum weir_status take_state(const struct chain_step *step, struct weir_by
     char wanted[FIT_NAME_BYTES];
     struct weir_bytes name;
     name_of(step->op, wanted);
-    if (!take(rest, FIT_NAME_BYTES, &name) || memcmp(name.at, wanted, FIT_NAME_BYTES) != 0 ||
+    if (!weir_take(rest, FIT_NAME_BYTES, &name) || memcmp(name.at, wanted, FIT_NAME_BYTES) != 0 ||
         !take_sized(rest, ret_state))
         return weir_fail(err, WEIR_INVALID, "fitted state of other operators, expected that of %s",
                          step->op->name);
@@ -188,7 +176,7 @@ typedef enum weir_status step_use(struct chain_step *step, struct weir_bytes fit
 static enum weir_status load_step(struct chain_step *step, struct weir_bytes fitted,
                                   struct weir_error *err)
 {
-    return step->op->load(step->state, fitted, err);
+    return step->op->fit->load(step->state, fitted, err);
 }
 
 static enum weir_status extend_step(struct chain_step *step, struct weir_bytes fitted,
@@ -196,7 +184,8 @@ static enum weir_status extend_step(struct chain_step *step, struct weir_bytes f
 {
     if (chain_is_given(step))
         weir_buf_append(&step->inherited, fitted.at, fitted.size);
-    return step->op->extend != NULL ? step->op->extend(step->state, fitted, err) : WEIR_OK;
+    return step->op->fit->extend != NULL ? step->op->fit->extend(step->state, fitted, err)
+                                         : WEIR_OK;
 }
 
 /* Hands the state of each fitted operator to `use`. */
@@ -207,7 +196,7 @@ static enum weir_status hand_out(struct chain *chain, struct weir_bytes fitted, 
     enum weir_status status = open_seal(fitted, &rest, err);
     for (size_t i = 0; i < chain->steps && status == WEIR_OK; i++) {
         struct chain_step *step = &chain->step[i];
-        if (step->op->finish == NULL)
+        if (step->op->fit == NULL)
             continue;
         status = take_state(step, &rest, &part, err);
         if (status == WEIR_OK)
@@ -218,17 +207,19 @@ static enum weir_status hand_out(struct chain *chain, struct weir_bytes fitted, 
     return status;
 }
 
-enum weir_status chain_fit_load(struct chain *chain, struct weir_bytes fitted,
-                                struct weir_error *err)
+enum weir_status preprocess_chain_fit_load(struct chain *chain, struct weir_bytes fitted,
+                                           struct weir_error *err)
 {
-    return chain_wants_fit(chain) ? hand_out(chain, fitted, load_step, err) : WEIR_OK;
+    return preprocess_chain_wants_fit(chain) ? hand_out(chain, fitted, load_step, err) : WEIR_OK;
 }
 
-enum weir_status chain_fit_extend(struct chain *chain, struct weir_bytes fitted,
-                                  struct weir_error *err)
+enum weir_status preprocess_chain_fit_extend(struct chain *chain, struct weir_bytes fitted,
+                                             struct weir_error *err)
 {
     bool extends = false;
-    for (size_t i = 0; i < chain->steps; i++)
-        extends = extends || chain->step[i].op->extend != NULL || chain_is_given(&chain->step[i]);
+    for (size_t i = 0; i < chain->steps; i++) {
+        const struct operator_fit *fit = chain->step[i].op->fit;
+        extends = extends || (fit != NULL && (fit->extend != NULL || fit->fold == NULL));
+    }
     return extends ? hand_out(chain, fitted, extend_step, err) : WEIR_OK;
 }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-bool chain_reads_in_place(const struct chain *chain)
+bool preprocess_chain_reads_in_place(const struct chain *chain)
 {
     return chain->step[0].op->in_place;
 }
@@ -26,7 +26,7 @@ static void advance(struct chain *chain, struct chain_step *step)
     }
 }
 
-/* Finds the columns that will leave the chain; what the last batch left in lent memory is not theirs any more. */
+/* Finds the columns that will leave the chain; values that the last batch left in lent memory are no longer theirs. */
 static void find_outputs(struct chain *chain)
 {
     chain->column[0] = &chain->payload;
@@ -40,14 +40,14 @@ static void find_outputs(struct chain *chain)
     }
 }
 
-struct column *chain_begin(struct chain *chain)
+struct column *preprocess_chain_begin(struct chain *chain)
 {
     find_outputs(chain);
-    column_begin(&chain->payload);
+    preprocess_column_begin(&chain->payload);
     return &chain->payload;
 }
 
-/* What a step gives up is counted, and its newest reason kept. */
+/* Counts the rows that a step has given up, and keeps the newest reason. */
 static void tally(struct chain_step *step, const struct operator_call *call)
 {
     if (call->failures > 0)
@@ -73,7 +73,7 @@ static struct operator_call call_of(struct chain *chain, size_t index,
     };
 }
 
-/* What is spent on a step: of one that waits for others, the time that they take. */
+/* Reads the clock that a step is charged by: CPU time, but wall time for a step that waits for others. */
 static int64_t spent_ns(const struct chain_step *step)
 {
     return step->op->may_wait ? weir_now_ns() : weir_cpu_thread_ns();
@@ -90,15 +90,15 @@ static void run_step(struct chain *chain, size_t index, const struct operator_ba
     call.more = more;
     call.more_count = step->plan.more_count;
     for (size_t i = 0; i < step->plan.outputs; i++)
-        column_begin(&step->own[i]);
-    size_t taken = column_bytes(call.in);
+        preprocess_column_begin(&step->own[i]);
+    size_t taken = preprocess_column_bytes(call.in);
     for (size_t i = 0; i < step->plan.more_count; i++) {
         more[i] = chain->column[step->plan.more[i]];
-        taken += column_bytes(more[i]);
+        taken += preprocess_column_bytes(more[i]);
     }
     if (partial != NULL) {
         call.partial_bytes_max = chain_partial_bytes_max(chain);
-        step->op->fold(step->state, &call, partial);
+        step->op->fit->fold(step->state, &call, partial);
     } else if (batch->rows > 0) {
         step->op->apply(step->state, &call);
     }
@@ -109,7 +109,7 @@ static void run_step(struct chain *chain, size_t index, const struct operator_ba
     tally(step, &call);
     step->taken += taken;
     for (size_t i = 0; i < step->plan.outputs; i++)
-        step->bytes += column_bytes(&step->own[i]);
+        step->bytes += preprocess_column_bytes(&step->own[i]);
 }
 
 /* ---- row by row ---- */
@@ -135,18 +135,18 @@ static struct run run_from(const struct chain *chain, size_t first)
 static const struct column *run_row_step(struct chain *chain, struct operator_call call)
 {
     struct chain_step *step = &chain->step[call.step];
-    size_t before = column_bytes(call.out);
+    size_t before = preprocess_column_bytes(call.out);
     step->op->apply(step->state, &call);
     tally(step, &call);
-    step->bytes += column_bytes(call.out) - before;
+    step->bytes += preprocess_column_bytes(call.out) - before;
     return call.out;
 }
 
-/* What lies between two steps of a run holds one row only. */
+/* Applies the steps of a run to one row: columns between two steps hold that row only. */
 static void run_row(struct chain *chain, const struct run *run, const struct operator_batch *batch,
                     size_t row)
 {
-    struct column in = column_view(chain->column[chain->step[run->first].plan.in], row);
+    struct column in = preprocess_column_view(chain->column[chain->step[run->first].plan.in], row);
     const struct column *from = &in;
     int64_t before_ns = weir_cpu_thread_ns();
     for (size_t i = run->first; i <= run->last; i++) {
@@ -160,9 +160,9 @@ static void run_row(struct chain *chain, const struct run *run, const struct ope
         call.failed += row;
         call.ids = batch->ids != NULL ? batch->ids + row : NULL;
         if (i != run->first) /* which reads all rows, one by one: run_steps() */
-            step->taken += column_bytes(from);
+            step->taken += preprocess_column_bytes(from);
         if (i != run->last)
-            column_begin(call.out);
+            preprocess_column_begin(call.out);
         from = run_row_step(chain, call);
         int64_t after_ns = weir_cpu_thread_ns();
         step->spent_ns += after_ns - before_ns;
@@ -173,12 +173,12 @@ static void run_row(struct chain *chain, const struct run *run, const struct ope
 /* Room for all rows at once: they come one by one. */
 static void begin_rows(struct column *column, size_t rows)
 {
-    column_begin(column);
+    preprocess_column_begin(column);
     if (column->about.kind == COLUMN_DENSE)
         weir_buf_reserve(&column->values, rows * column_row_bytes(column));
 }
 
-/* Runs the step, and those that belong to its run; returns the one behind. */
+/* Runs the step, and those that belong to its run; returns the one after. */
 static size_t run_steps(struct chain *chain, size_t first, const struct operator_batch *batch)
 {
     struct run run = run_from(chain, first);
@@ -186,7 +186,8 @@ static size_t run_steps(struct chain *chain, size_t first, const struct operator
     if (run.first == run.last) {
         run_step(chain, first, batch, NULL);
     } else {
-        chain->step[first].taken += column_bytes(chain->column[chain->step[first].plan.in]);
+        chain->step[first].taken +=
+            preprocess_column_bytes(chain->column[chain->step[first].plan.in]);
         begin_rows(&last->own[0], batch->rows);
     }
     for (size_t row = 0; row < batch->rows && run.first != run.last; row++) {
@@ -213,17 +214,17 @@ static void start(struct chain *chain, size_t rows)
     chain->waits = false;
 }
 
-bool chain_waits(const struct chain *chain)
+bool preprocess_chain_waits(const struct chain *chain)
 {
     return chain->waits;
 }
 
-const struct operator_failures *chain_failures(const struct chain *chain)
+const struct operator_failures *preprocess_chain_failures(const struct chain *chain)
 {
     return &chain->failures;
 }
 
-const uint8_t *chain_run(struct chain *chain, const struct operator_batch *batch)
+const uint8_t *preprocess_chain_run(struct chain *chain, const struct operator_batch *batch)
 {
     start(chain, batch->rows);
     for (size_t i = 0; i < chain->steps && !chain->waits;)
@@ -231,14 +232,14 @@ const uint8_t *chain_run(struct chain *chain, const struct operator_batch *batch
     return chain->rows.at;
 }
 
-void chain_fold(struct chain *chain, const struct operator_batch *batch,
-                struct chain_partial *partial)
+void preprocess_chain_fold(struct chain *chain, const struct operator_batch *batch,
+                           struct chain_partial *partial)
 {
     partial->count = 0;
     start(chain, batch->rows);
     for (size_t i = 0; i < chain->steps && partial->count < chain->folding && !chain->waits;) {
         struct chain_step *step = &chain->step[i];
-        bool folds = step->op->fold != NULL;
+        bool folds = operator_folds(step->op);
         if (!folds && !step->behind_fit) {
             i = run_steps(chain, i, batch);
             continue;

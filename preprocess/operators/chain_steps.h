@@ -12,9 +12,9 @@ struct chain_step {
     void *state;
     struct operator_plan plan;
     struct column own[OPERATOR_OUTPUTS_MAX];
-    int second;      /* where its second output goes */
+    int second;      /* index of its second output */
     size_t columns;  /* there are once it has run */
-    bool behind_fit; /* what it reads is made by, or behind, a fitted operator */
+    bool behind_fit; /* it reads output of a fitted operator, or of one after it */
     bool joined;     /* a step before does its work */
     int64_t spent_ns;
     uint64_t taken; /* bytes */
@@ -23,8 +23,7 @@ struct chain_step {
     uint64_t filtered;
     uint64_t warnings;
     char reason[OPERATOR_REASON_MAX];
-    struct weir_buf
-        inherited; /* what is given stays what it was for the model that training starts from */
+    struct weir_buf inherited; /* given state as it was for the model that training starts from */
 };
 
 struct chain {
@@ -42,7 +41,7 @@ struct chain {
     bool waits;                         /* an operator needs the batch once more */
 };
 
-/* Of one operator's partial fit: all of them have as much. */
+/* Maximum bytes of one operator's partial fit: an equal part for each. */
 static inline size_t chain_partial_bytes_max(const struct chain *chain)
 {
     return CHAIN_PARTIAL_BYTES_MAX / (chain->folding > 0 ? chain->folding : 1);
@@ -51,7 +50,7 @@ static inline size_t chain_partial_bytes_max(const struct chain *chain)
 /* True when what the operator is made with is given by a file, not fitted on samples. */
 static inline bool chain_is_given(const struct chain_step *step)
 {
-    return step->op->finish != NULL && step->op->fold == NULL;
+    return step->op->fit != NULL && !operator_folds(step->op);
 }
 
 /* True when `next` reads what `step` makes, and both take one row after the other. */

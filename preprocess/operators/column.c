@@ -6,15 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *column_kind_name(enum column_kind kind)
+const char *preprocess_column_kind_name(enum column_kind kind)
 {
     static const char *const NAMES[] = {"bytes", "text", "tokens", "dense", "ragged", "pictures"};
     return NAMES[kind];
 }
 
-void column_about_print(const struct column_about *about, struct weir_buf *out)
+void preprocess_column_about_print(const struct column_about *about, struct weir_buf *out)
 {
-    weir_buf_printf(out, "%s (%s", about->name, column_kind_name(about->kind));
+    weir_buf_printf(out, "%s (%s", about->name, preprocess_column_kind_name(about->kind));
     if (about->kind == COLUMN_DENSE || about->kind == COLUMN_RAGGED)
         weir_buf_printf(out, " %s", weir_dtype_name(about->type));
     if (about->shape[0] != 0)
@@ -24,15 +24,16 @@ void column_about_print(const struct column_about *about, struct weir_buf *out)
     weir_buf_append_text(out, ")");
 }
 
-struct column_about column_about(const char *name, enum column_kind kind, enum weir_dtype type,
-                                 uint32_t width)
+struct column_about preprocess_column_about(const char *name, enum column_kind kind,
+                                            enum weir_dtype type, uint32_t width)
 {
     struct column_about about = {.kind = kind, .type = type, .width = width};
     snprintf(about.name, sizeof(about.name), "%s", name);
     return about;
 }
 
-struct column_about column_about_as(const struct column_about *about, enum weir_dtype type)
+struct column_about preprocess_column_about_as(const struct column_about *about,
+                                               enum weir_dtype type)
 {
     struct column_about other = *about;
     other.type = type;
@@ -53,7 +54,7 @@ static struct weir_buf *counted(struct column *column)
     return column->about.kind == COLUMN_TOKENS ? &column->spans : &column->values;
 }
 
-void column_begin(struct column *column)
+void preprocess_column_begin(struct column *column)
 {
     weir_buf_clear(&column->values);
     weir_buf_clear(&column->offsets);
@@ -66,7 +67,7 @@ void column_begin(struct column *column)
         weir_buf_append(&column->offsets, &(uint32_t){0}, sizeof(uint32_t));
 }
 
-void column_end_row(struct column *column)
+void preprocess_column_end_row(struct column *column)
 {
     size_t end = counted(column)->size / unit_of(column);
     weir_require(end <=
@@ -75,7 +76,7 @@ void column_end_row(struct column *column)
     weir_buf_append(&column->offsets, &offset, sizeof(offset));
 }
 
-size_t column_begin_like(struct column *to, const struct column *from)
+size_t preprocess_column_begin_like(struct column *to, const struct column *from)
 {
     size_t count = from->values.size / weir_dtype_bytes(from->about.type);
     size_t bytes = count * weir_dtype_bytes(to->about.type);
@@ -87,7 +88,7 @@ size_t column_begin_like(struct column *to, const struct column *from)
     return count;
 }
 
-void column_fini(struct column *column)
+void preprocess_column_fini(struct column *column)
 {
     weir_buf_fini(&column->values);
     weir_buf_fini(&column->offsets);
@@ -101,7 +102,7 @@ static struct weir_buf borrow(const struct weir_buf *buf, size_t offset)
     return (struct weir_buf){.at = buf->at + offset, .size = buf->size - offset};
 }
 
-struct column column_view(const struct column *column, size_t row)
+struct column preprocess_column_view(const struct column *column, size_t row)
 {
     struct column view = {.about = column->about, .values = column->values};
     view.values.capacity = 0;
@@ -148,7 +149,7 @@ static void drop_counted_rows(struct column *column, size_t rows, const uint8_t 
     column->offsets.size = (kept + 1) * sizeof(uint32_t);
 }
 
-void column_drop_rows(struct column *column, size_t rows, const uint8_t *flags)
+void preprocess_column_drop_rows(struct column *column, size_t rows, const uint8_t *flags)
 {
     if (rows == 0)
         return;
@@ -158,7 +159,7 @@ void column_drop_rows(struct column *column, size_t rows, const uint8_t *flags)
         drop_counted_rows(column, rows, flags);
 }
 
-size_t column_bytes(const struct column *column)
+size_t preprocess_column_bytes(const struct column *column)
 {
     return column->values.size + column->offsets.size + column->spans.size + column->pictures.size;
 }

@@ -27,7 +27,7 @@ enum column_kind {
     COLUMN_PICTURES,
 };
 
-/* What is known of a column before there is a batch. */
+/* Description of a column, known before there is a batch. */
 struct column_about {
     char name[COLUMN_NAME_MAX];
     enum column_kind kind;
@@ -46,8 +46,8 @@ struct column {
     struct weir_buf pictures; /* struct picture_place, PICTURES only */
 };
 
-/* Where the pixels of a row lie in the picture they are a part of. All of it: the whole is as large
- * as the part, which begins at 0, 0, and `eighths` is 8. */
+/* Place of a row's pixels in the picture they are a part of. A whole picture is as large as the part,
+ * which begins at 0, 0, and `eighths` is 8. */
 struct picture_place {
     uint32_t height, width;             /* of the part that is here */
     uint32_t whole_height, whole_width; /* of the picture, before it was scaled */
@@ -55,22 +55,23 @@ struct picture_place {
     uint32_t eighths;                   /* scale: 8 is 1:1, 4 half as high and wide */
 };
 
-const char *column_kind_name(enum column_kind kind);
+const char *preprocess_column_kind_name(enum column_kind kind);
 /* "text (text)", "dense (f32 x 13)", for messages and --print-config. */
-void column_about_print(const struct column_about *about, struct weir_buf *out);
-struct column_about column_about(const char *name, enum column_kind kind, enum weir_dtype type,
-                                 uint32_t width);
+void preprocess_column_about_print(const struct column_about *about, struct weir_buf *out);
+struct column_about preprocess_column_about(const char *name, enum column_kind kind,
+                                            enum weir_dtype type, uint32_t width);
 /* The same rows, number for number, in another type: they keep their shape. */
-struct column_about column_about_as(const struct column_about *about, enum weir_dtype type);
+struct column_about preprocess_column_about_as(const struct column_about *about,
+                                               enum weir_dtype type);
 
 /* Empties the column, keeping its memory; ragged kinds get their first offset. */
-void column_begin(struct column *column);
+void preprocess_column_begin(struct column *column);
 /* Ends a row of a ragged kind: what was appended since the last row is its content. */
-void column_end_row(struct column *column);
+void preprocess_column_end_row(struct column *column);
 /* Gives `to` (dense or ragged) room for as many elements of its own type as `from` has, in the same
  * rows; returns how many. The elements are for the caller to fill in. */
-size_t column_begin_like(struct column *to, const struct column *from);
-void column_fini(struct column *column);
+size_t preprocess_column_begin_like(struct column *to, const struct column *from);
+void preprocess_column_fini(struct column *column);
 
 static inline const uint32_t *column_offsets(const struct column *column)
 {
@@ -88,7 +89,7 @@ static inline struct weir_bytes column_row(const struct column *column, size_t r
     const uint8_t *at = column->places.size > 0 ? places[row] : column->values.at + offsets[row];
     return weir_bytes(at, offsets[row + 1] - offsets[row]);
 }
-/* Has a row of `rows` come from memory, if it lies elsewhere: it is waited for otherwise. A row behind the last is
+/* Has a row of `rows` come from memory, if it lies elsewhere: it is waited for otherwise. A row after the last is
  * fine. Never faults. */
 static inline void column_prefetch(const struct column *column, size_t row, size_t rows)
 {
@@ -100,16 +101,16 @@ static inline void column_prefetch(const struct column *column, size_t row, size
 }
 
 /* Row `row` alone, as a column that borrows it. Not of TOKENS. */
-struct column column_view(const struct column *column, size_t row);
+struct column preprocess_column_view(const struct column *column, size_t row);
 
 /* Removes the rows whose flag is set, in place. `rows` before, flags one per row. */
-void column_drop_rows(struct column *column, size_t rows, const uint8_t *flags);
+void preprocess_column_drop_rows(struct column *column, size_t rows, const uint8_t *flags);
 /* Bytes of each row of a DENSE column. */
 static inline size_t column_row_bytes(const struct column *column)
 {
     return column->about.width * weir_dtype_bytes(column->about.type);
 }
 /* Bytes that the column holds. */
-size_t column_bytes(const struct column *column);
+size_t preprocess_column_bytes(const struct column *column);
 
 #endif

@@ -8,7 +8,7 @@
 enum { NUMBER_TEXT_MAX = 64 };
 static const double F32_BEYOND = 0x1.ffffffp127; /* and above: infinite, once it is rounded */
 
-/* Most numbers: a sign, digits, a point. Up to 2^53 in all digits and 22 of them behind the point both
+/* Most numbers: a sign, digits, a point. Up to 2^53 in all digits and 22 of them after the point both
  * parts are exact doubles, so that one division rounds as strtod() does (Clinger, 1990). */
 static bool read_short(struct weir_bytes text, double *ret_value)
 {
@@ -37,7 +37,7 @@ static bool read_short(struct weir_bytes text, double *ret_value)
     return true;
 }
 
-bool number_read(struct weir_bytes text, double *ret_value)
+bool preprocess_number_read(struct weir_bytes text, double *ret_value)
 {
     text = weir_bytes_trim(text);
     if (text.size == 0 || text.size >= NUMBER_TEXT_MAX)
@@ -64,30 +64,30 @@ bool number_read(struct weir_bytes text, double *ret_value)
     return true;
 }
 
-bool number_read_f32(struct weir_bytes text, float *ret_value)
+bool preprocess_number_read_f32(struct weir_bytes text, float *ret_value)
 {
     double value;
-    if (!number_read(text, &value) || fabs(value) >= F32_BEYOND)
+    if (!preprocess_number_read(text, &value) || fabs(value) >= F32_BEYOND)
         return false;
     *ret_value = (float)value;
     return true;
 }
 
-enum weir_status number_fill_option(const char *text, struct number_fill *ret_fill,
-                                    struct weir_error *err)
+enum weir_status preprocess_number_fill_option(const char *text, struct number_fill *ret_fill,
+                                               struct weir_error *err)
 {
     *ret_fill = (struct number_fill){.is_given = text != NULL, .value = NAN};
     if (text == NULL || weir_str_equal(text, "nan") ||
-        number_read_f32(weir_bytes_of(text), &ret_fill->value))
+        preprocess_number_read_f32(weir_bytes_of(text), &ret_fill->value))
         return WEIR_OK;
     return weir_fail(err, WEIR_INVALID, "fill '%s', expected a number that f32 can hold, or nan",
                      text);
 }
 
-enum weir_status number_read_option(const char *name, const char *text, double *value,
-                                    struct weir_error *err)
+enum weir_status preprocess_number_read_option(const char *name, const char *text, double *value,
+                                               struct weir_error *err)
 {
-    if (text == NULL || number_read(weir_bytes_of(text), value))
+    if (text == NULL || preprocess_number_read(weir_bytes_of(text), value))
         return WEIR_OK;
     return weir_fail(err, WEIR_INVALID, "%s '%s', expected a number", name, text);
 }

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-double numeric_get(enum weir_dtype type, const void *values, size_t index)
+double preprocess_numeric_get(enum weir_dtype type, const void *values, size_t index)
 {
     switch (type) {
 #define X(name, ctype) \
@@ -18,7 +18,7 @@ double numeric_get(enum weir_dtype type, const void *values, size_t index)
     weir_require(false);
 }
 
-int64_t numeric_get_integer(enum weir_dtype type, const void *values, size_t index)
+int64_t preprocess_numeric_get_integer(enum weir_dtype type, const void *values, size_t index)
 {
     switch (type) {
     case WEIR_U8:
@@ -39,7 +39,7 @@ static double bounded(double value, double min, double max)
     return value < min ? min : value > max ? max : value;
 }
 
-void numeric_put(enum weir_dtype type, void *values, size_t index, double value)
+void preprocess_numeric_put(enum weir_dtype type, void *values, size_t index, double value)
 {
     switch (type) {
     case WEIR_U8:
@@ -65,15 +65,16 @@ void numeric_put(enum weir_dtype type, void *values, size_t index, double value)
     weir_require(false);
 }
 
-enum weir_status numeric_read_option(enum weir_dtype type, const char *name, const char *text,
-                                     union numeric *ret_value, struct weir_error *err)
+enum weir_status preprocess_numeric_read_option(enum weir_dtype type, const char *name,
+                                                const char *text, union numeric *ret_value,
+                                                struct weir_error *err)
 {
     double value = 0;
-    enum weir_status status = number_read_option(name, text, &value, err);
+    enum weir_status status = preprocess_number_read_option(name, text, &value, err);
     if (status != WEIR_OK)
         return status;
-    numeric_put(type, ret_value, 0, value);
-    bool is_exact = numeric_get(type, ret_value, 0) == value;
+    preprocess_numeric_put(type, ret_value, 0, value);
+    bool is_exact = preprocess_numeric_get(type, ret_value, 0) == value;
     if ((OPERATOR_FLOATS & 1 << type) == 0 && !is_exact)
         return weir_fail(err, WEIR_INVALID, "%s '%s', expected one that %s can hold", name, text,
                          weir_dtype_name(type));

@@ -1,5 +1,5 @@
-/* What an operator is: one step from payload bytes to tensors. An operator is one file with one
- * const table; the registry names it. Operators are pure: no clock, file, socket or log, so that
+/* Operators: each is one step from payload bytes to tensors, in one file with one const table; the
+ * registry names it. Operators are pure: no clock, file, socket or log, so that
  * the same samples always make the same batch, on any worker.
  *
  * A batch is a set of named columns with one row per sample (column.h). An operator is planned once
@@ -15,7 +15,7 @@
 #include "preprocess/operators/column.h"
 
 enum { OPERATOR_REASON_MAX = 96 };
-/* What has become of a row: one that is not OK leaves the batch, as a hole of its kind. */
+/* State of a row: one that is not OK leaves the batch, as a hole of its kind. */
 enum { OPERATOR_ROW_OK = 0, OPERATOR_ROW_FAILED = 1, OPERATOR_ROW_FILTERED = 2 };
 
 /* The columns between two operators, in order. While planning, an operator takes columns out and
@@ -25,38 +25,40 @@ struct operator_schema {
     struct column_about column[COLUMNS_MAX];
 };
 
-/* Its index, or -1. */
-int operator_schema_find(const struct operator_schema *schema, const char *name);
+/* Index of the column `name`, or -1. */
+int preprocess_operator_schema_find(const struct operator_schema *schema, const char *name);
 /* The column `on` of one of the kinds (a mask of 1 << kind), or the newest such column when `on` is
  * NULL. INVALID names what was found and what is there. */
-enum weir_status operator_schema_pick(const struct operator_schema *schema, const char *on,
-                                      unsigned kinds, int *ret_column,
-                                      struct weir_error *err) WEIR_MUST_USE;
+enum weir_status preprocess_operator_schema_pick(const struct operator_schema *schema,
+                                                 const char *on, unsigned kinds, int *ret_column,
+                                                 struct weir_error *err) WEIR_MUST_USE;
 /* The same for a column of numbers, dense or ragged, of one of the types (a mask of 1 << type). */
-enum weir_status operator_schema_pick_numbers(const struct operator_schema *schema, const char *on,
-                                              unsigned types, int *ret_column,
-                                              struct weir_error *err) WEIR_MUST_USE;
+enum weir_status preprocess_operator_schema_pick_numbers(const struct operator_schema *schema,
+                                                         const char *on, unsigned types,
+                                                         int *ret_column,
+                                                         struct weir_error *err) WEIR_MUST_USE;
 /* Replaces column `index` by `about`, in the same place. INVALID when another column has the name. */
-enum weir_status operator_schema_replace(struct operator_schema *schema, int index,
-                                         const struct column_about *about,
-                                         struct weir_error *err) WEIR_MUST_USE;
-/* INVALID for what is no name of a column: nothing, or more than fits. NULL, an option that is absent, is fine. */
-enum weir_status operator_schema_check_name(const char *name, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status preprocess_operator_schema_replace(struct operator_schema *schema, int index,
+                                                    const struct column_about *about,
+                                                    struct weir_error *err) WEIR_MUST_USE;
+/* INVALID when it is no name of a column: empty, or too long. NULL, an option that is absent, is fine. */
+enum weir_status preprocess_operator_schema_check_name(const char *name,
+                                                       struct weir_error *err) WEIR_MUST_USE;
 
-/* What the samples of a batch are, besides their bytes: what chance depends on. */
+/* Identity of the samples of a batch, which chance depends on. */
 struct operator_batch {
     size_t rows;
     const uint64_t *ids; /* one per row; NULL: all 0 */
     uint64_t seed;       /* of the job */
     uint32_t epoch;
     bool trains; /* false: nothing is left to chance */
-    /* Optional: where the id of the row under way is noted, for who looks after a crash. */
+    /* Optional: place for the id of the row under way, to be read after a crash. */
     volatile uint64_t *under_way;
 };
 
 enum { OPERATOR_FAILURES_MAX = 32 };
 
-/* Rows of a batch that have failed, and why: the first so many. */
+/* The first rows of a batch that have failed, with reasons. */
 struct operator_failures {
     size_t count;
     struct operator_failure {
@@ -73,36 +75,37 @@ struct operator_call {
     const struct column *const *more; /* those of plan.more, in their order */
     size_t more_count;
     struct column *out; /* the operator's own columns, one per output, empty */
-    uint8_t *failed;    /* what has become of each row, in all operators */
+    uint8_t *failed;    /* OPERATOR_ROW_… of each row, over all operators */
     const struct operator_batch *batch;
     const uint64_t *ids;              /* one per row of this call, or NULL */
     size_t first;                     /* row of the batch that is row 0 of this call */
-    size_t partial_bytes_max;         /* fold(): what it adds to may grow to so much */
-    struct operator_failures *list;   /* NULL: nobody asks */
+    size_t partial_bytes_max;         /* fold(): maximum size of the partial fit */
+    struct operator_failures *list;   /* NULL: not wanted */
     uint32_t step;                    /* the operator's place in the chain */
     uint64_t failures;                /* rows this call has marked as failed */
     uint64_t warnings;                /* rows it could read, with something odd about them */
     char reason[OPERATOR_REASON_MAX]; /* of the newest */
     uint64_t filtered;                /* rows this call has dropped */
-    bool waits;                       /* there is nothing yet: the same batch is to come again */
+    bool waits;                       /* nothing is made yet: call again with the same batch */
 };
 
 /* Marks a row that is OK as failed and keeps the reason. The text names what was found and what was expected. */
-void operator_fail_row(struct operator_call *call, size_t row, const char *format, ...)
+void preprocess_operator_fail_row(struct operator_call *call, size_t row, const char *format, ...)
     WEIR_PRINTF(3, 4);
 /* Drops a row that is OK: a hole, counted as filtered. */
-void operator_filter_row(struct operator_call *call, size_t row);
+void preprocess_operator_filter_row(struct operator_call *call, size_t row);
 
 /* Makes the first output row by row: `read` appends what it makes of a row that is OK, and nothing
  * of one that it fails. */
-void operator_read_rows(void *owner, struct operator_call *call,
-                        void (*read)(void *owner, struct operator_call *call, size_t row));
+void preprocess_operator_read_rows(void *owner, struct operator_call *call,
+                                   void (*read)(void *owner, struct operator_call *call,
+                                                size_t row));
 
 /* Makes the first output, dense rows of `width` numbers: `read` writes those of a row that is OK; they are zeros
  * before, and stay so in the other rows. */
-void operator_read_numbers(void *owner, struct operator_call *call, size_t width,
-                           void (*read)(void *owner, struct operator_call *call, size_t row,
-                                        float *to));
+void preprocess_operator_read_numbers(void *owner, struct operator_call *call, size_t width,
+                                      void (*read)(void *owner, struct operator_call *call,
+                                                   size_t row, float *to));
 
 /* Masks of element types. */
 enum {
@@ -112,12 +115,12 @@ enum {
 };
 
 /* The chance of a row at a step: the same for the same seed, sample and epoch, on any worker. */
-void operator_draw(const struct operator_call *call, size_t row, uint32_t step,
-                   struct weir_rng *ret_rng);
+void preprocess_operator_draw(const struct operator_call *call, size_t row, uint32_t step,
+                              struct weir_rng *ret_rng);
 
 enum { OPERATOR_OUTPUTS_MAX = 2 };
 
-/* What an operator makes of the schema: takes one column, or several, and puts one or two in the
+/* Effect of an operator on the schema: takes one column, or several, and puts one or two in the
  * place of the first; without outputs it only reads the column, which stays. */
 struct operator_plan {
     int in; /* index of the column it reads and takes away */
@@ -125,7 +128,27 @@ struct operator_plan {
     int more[COLUMNS_MAX]; /* others that it takes away too */
     size_t outputs;
     struct column_about output[OPERATOR_OUTPUTS_MAX];
-    size_t partial_bytes; /* fold(): what it adds to has so much, if the plan alone says how much */
+    size_t partial_bytes; /* fold(): size of the partial fit, if the plan alone determines it */
+};
+
+/* Fitting (C16). A partial fit covers one group; partial fits are merged in group order, so that any number of workers
+ * gives the same result, to the bit. An operator whose fitted state is given by a file that an option names has
+ * neither fold() nor merge(), and reads the file in finish(), in the dispatcher alone. */
+struct operator_fit {
+    /* Adds the rows that are OK to `partial`, empty at first. */
+    void (*fold)(void *state, const struct operator_call *call, struct weir_buf *partial);
+    /* Merges the next `partial` into `state`. INVALID when it is malformed. */
+    enum weir_status (*merge)(void *state, struct weir_bytes partial, struct weir_error *err);
+    /* Required. Appends the fitted state made of everything merged. */
+    enum weir_status (*finish)(void *state, struct weir_buf *fitted, struct weir_error *err);
+    /* Required. Takes up fitted state before the first apply(). INVALID when it does not fit the plan. */
+    enum weir_status (*load)(void *state, struct weir_bytes fitted, struct weir_error *err);
+    /* Optional. Before the first merge(): the fitted state of the model that training starts from,
+     * which finish() may only append to. */
+    enum weir_status (*extend)(void *state, struct weir_bytes fitted, struct weir_error *err);
+    /* Optional, after load(). The length class (preprocess/order/buckets.h) of each sample of the set it was fitted
+     * on; `ids` rise. A sample that is not known has class 0. */
+    void (*classify)(const void *state, const uint64_t *ids, size_t count, uint8_t *ret_classes);
 };
 
 /* The part of a picture that an operator reads, and how large it makes it. */
@@ -141,9 +164,37 @@ struct operator_next {
     uint32_t step;
 };
 
+/* Agreements between neighbours in a run of operators on pictures, so that only pixels that are read are made. */
+struct operator_fusion {
+    /* Optional. Returns the part that apply() will read of the picture in row `row`, of height x width pixels. */
+    struct picture_window (*window)(const void *state, const struct operator_call *call, size_t row,
+                                    uint32_t height, uint32_t width);
+    /* Optional. Called after plan() with the operator that is to read its output; both work by
+     * row. It may remember the part that will be read (`window`). Or it does the next one's work as well:
+     * then it puts the joint output in place of its own and returns true, and the next one is
+     * not applied. */
+    bool (*join)(void *state, const struct operator_next *next, struct column_about *output);
+};
+
 struct preprocess_operator {
     CFG_PLUGIN;
-    size_t state_size; /* zeroed and owned by the caller */
+    size_t state_size;                    /* zeroed and owned by the caller */
+    const struct operator_fit *fit;       /* NULL: it knows all it needs from its options */
+    const struct operator_fusion *fusion; /* NULL: it works alone */
+
+    /* apply() appends its rows: the chain hands it one row at a time, and those of a run of such
+     * operators after each other, so that a picture stays in the cache from one to the next. */
+    bool by_row;
+    /* apply() reads each row once, by column_row(), and may be left at any such read, to be called again: it holds
+     * nothing meanwhile that it would have to give back. So, as the first of a chain, it is given small samples
+     * where they lie, in files of others that may be cut short. */
+    bool in_place;
+    /* apply() may need several calls for a batch, so that each is short: it sets call->waits. It stands
+     * before all operators that fold. */
+    bool may_wait;
+    /* A row of its output depends on the other rows of the batch: it comes last, when all rows that fail have
+     * failed. */
+    bool by_batch;
 
     /* Required. Chooses the column it reads and describes those it makes; keeps in `state` what
      * apply() needs. `options` lives as long as the state. */
@@ -151,52 +202,15 @@ struct preprocess_operator {
                              struct operator_plan *ret_plan, struct weir_error *err);
     /* Required. Fills call->out with one row per row of call->in, or marks rows. */
     void (*apply)(void *state, struct operator_call *call);
-    /* apply() appends its rows: the chain hands it one row at a time, and those of a run of such
-     * operators after each other, so that a picture stays in the cache from one to the next. */
-    bool by_row;
-
-    /* apply() reads each row once, by column_row(), and may be left at any such read, to be called anew: it holds
-     * nothing meanwhile that it would have to give back. So, as the first of a chain, it is given small samples
-     * where they lie, in files of others that may be cut short. */
-    bool in_place;
-
-    /* apply() may need several calls for a batch, so that nobody waits for long: it says call->waits. It stands
-     * in front of all operators that fold. */
-    bool may_wait;
-    /* What stands in a row of its output depends on the other rows of the batch: it comes last, when all rows that
-     * fail have failed. */
-    bool by_batch;
-
-    /* Optional. What apply() will read of the picture in row `row`, of height x width pixels. */
-    struct picture_window (*window)(const void *state, const struct operator_call *call, size_t row,
-                                    uint32_t height, uint32_t width);
-    /* Optional. Called after plan() with the operator that is to read its output; both work by
-     * row. It may remember what will be read of it (`window`). Or it does the next one's work as well:
-     * then it puts the joint output in place of its own and returns true, and the next one is
-     * not applied. */
-    bool (*join)(void *state, const struct operator_next *next, struct column_about *output);
-
-    /* Fitted operators only (C16): the first four; or finish() and load() alone when what is to be sealed is given,
-     * by a file that an option names: the only ones that read one, and then only in finish(), in the dispatcher.
-     * A partial fit covers one group; partial fits are merged in group order, so that any number of workers
-     * gives the same result, to the bit. fold() adds the rows that are OK to `partial` (empty at first). */
-    void (*fold)(void *state, const struct operator_call *call, struct weir_buf *partial);
-    /* Takes in the next `partial`; what was merged lies in `state`. INVALID when it is malformed. */
-    enum weir_status (*merge)(void *state, struct weir_bytes partial, struct weir_error *err);
-    /* Appends the fitted state that all that was merged makes. */
-    enum weir_status (*finish)(void *state, struct weir_buf *fitted, struct weir_error *err);
-    /* Takes up fitted state before the first apply(). INVALID when it does not fit the plan. */
-    enum weir_status (*load)(void *state, struct weir_bytes fitted, struct weir_error *err);
-    /* Optional. Before the first merge(): the fitted state of the model that training starts from,
-     * which finish() may only append to. */
-    enum weir_status (*extend)(void *state, struct weir_bytes fitted, struct weir_error *err);
-    /* Optional, after load(). The length class (preprocess/order/buckets.h) of each sample of the set it was fitted
-     * on; `ids` rise. Whoever is not known has class 0. */
-    void (*classify)(const void *state, const uint64_t *ids, size_t count, uint8_t *ret_classes);
-
-    /* Optional. Releases what plan(), apply() and load() acquired; not the state itself. */
+    /* Optional. Releases what plan(), apply() and fit->load() acquired; not the state itself. */
     void (*fini)(void *state);
 };
+
+/* True when it is fitted on samples. */
+static inline bool operator_folds(const struct preprocess_operator *op)
+{
+    return op->fit != NULL && op->fit->fold != NULL;
+}
 
 CFG_REGISTRY(operator, struct preprocess_operator, PREPROCESS_OPERATORS)
 

@@ -29,12 +29,13 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 {
     struct state *state = owner;
     const struct options *options = given;
-    enum weir_status status =
-        operator_schema_pick_numbers(schema, options->on, OPERATOR_FLOATS, &ret_plan->in, err);
+    enum weir_status status = preprocess_operator_schema_pick_numbers(
+        schema, options->on, OPERATOR_FLOATS, &ret_plan->in, err);
     if (status != WEIR_OK)
         return status;
-    bool is_right = number_read(weir_bytes_of(options->lambda), &state->lambda) &&
-                    number_read(weir_bytes_of(options->floor), &state->floor) && state->floor > 0;
+    bool is_right = preprocess_number_read(weir_bytes_of(options->lambda), &state->lambda) &&
+                    preprocess_number_read(weir_bytes_of(options->floor), &state->floor) &&
+                    state->floor > 0;
     if (!is_right)
         return weir_fail(err, WEIR_INVALID,
                          "found lambda %s and floor %s, expected numbers, and a floor above 0",
@@ -55,14 +56,14 @@ static double transform(const struct state *state, double x)
 static void apply(void *owner, struct operator_call *call)
 {
     const struct state *state = owner;
-    size_t count = column_begin_like(&call->out[0], call->in);
+    size_t count = preprocess_column_begin_like(&call->out[0], call->in);
     for (size_t i = 0; i < count; i++) {
-        double x = numeric_get(state->type, call->in->values.at, i);
-        numeric_put(state->type, call->out[0].values.at, i, transform(state, x));
+        double x = preprocess_numeric_get(state->type, call->in->values.at, i);
+        preprocess_numeric_put(state->type, call->out[0].values.at, i, transform(state, x));
     }
 }
 
-const struct preprocess_operator operator_boxcox = {
+const struct preprocess_operator preprocess_operator_boxcox = {
     .name = "boxcox",
     .summary = "the Box-Cox power transformation",
     .options = OPTIONS,

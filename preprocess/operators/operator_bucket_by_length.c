@@ -69,7 +69,7 @@ static enum weir_status read_borders(const struct options *options, struct borde
     for (size_t i = 0; i < options->borders.count; i++) {
         const char *text = weir_yaml_text(weir_yaml_at(options->borders.node, i));
         double number = 0, least = i > 0 ? borders->at[i - 1] + 1.0 : 0;
-        bool is_number = text != NULL && number_read(weir_bytes_of(text), &number);
+        bool is_number = text != NULL && preprocess_number_read(weir_bytes_of(text), &number);
         if (!is_number || number < least || number > LENGTH_MAX ||
             number != (double)(uint32_t)number)
             return weir_fail(err, WEIR_INVALID,
@@ -89,10 +89,10 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     enum weir_status status = read_borders(options, &state->given, err);
     if (status != WEIR_OK)
         return status;
-    return operator_schema_pick(schema, options->on,
-                                1u << COLUMN_TOKENS | 1u << COLUMN_RAGGED | 1u << COLUMN_TEXT |
-                                    1u << COLUMN_BYTES,
-                                &ret_plan->in, err);
+    return preprocess_operator_schema_pick(schema, options->on,
+                                           1u << COLUMN_TOKENS | 1u << COLUMN_RAGGED |
+                                               1u << COLUMN_TEXT | 1u << COLUMN_BYTES,
+                                           &ret_plan->in, err);
 }
 
 static void apply(void *state, struct operator_call *call)
@@ -191,15 +191,6 @@ static uint8_t class_of(const struct borders *borders, uint64_t length)
     return passed;
 }
 
-static void append_far(struct weir_buf *out, uint64_t distance)
-{
-    do {
-        uint8_t byte = (uint8_t)((distance & 0x7f) | (distance > 0x7f ? 0x80 : 0));
-        weir_buf_append(out, &byte, 1);
-        distance >>= 7;
-    } while (distance > 0);
-}
-
 static void append_samples(const struct borders *borders, const struct measured *samples,
                            size_t count, struct weir_buf *out)
 {
@@ -211,7 +202,7 @@ static void append_samples(const struct borders *borders, const struct measured 
         uint8_t byte = (uint8_t)(class << 4 | (is_near ? (unsigned)distance : 0));
         weir_buf_append(out, &byte, 1);
         if (!is_near)
-            append_far(out, distance);
+            weir_buf_append_varint(out, distance);
     }
 }
 
@@ -247,50 +238,27 @@ struct sealed {
 
 static bool begin_sealed(struct weir_bytes fitted, struct sealed *ret_sealed)
 {
-    if (fitted.size < 8 || weir_get_u64(fitted.at) > BORDERS_MAX)
+    uint64_t count, left;
+    struct weir_bytes borders;
+    if (!weir_take_u64(&fitted, &count) || count > BORDERS_MAX ||
+        !weir_take(&fitted, 4 * count, &borders) || !weir_take_u64(&fitted, &left))
         return false;
-    size_t head = 8 + 4 * weir_get_u64(fitted.at);
-    if (fitted.size < head + 8)
-        return false;
-    *ret_sealed = (struct sealed){.rest = weir_bytes(fitted.at + head + 8, fitted.size - head - 8),
-                                  .left = weir_get_u64(fitted.at + head)};
-    return ret_sealed->left <= ret_sealed->rest.size;
-}
-
-static bool take_byte(struct weir_bytes *rest, uint8_t *ret_byte)
-{
-    if (rest->size == 0)
-        return false;
-    *ret_byte = rest->at[0];
-    *rest = weir_bytes(rest->at + 1, rest->size - 1);
-    return true;
-}
-
-static bool take_far(struct weir_bytes *rest, uint64_t *ret_distance)
-{
-    uint8_t byte = 0x80;
-    uint64_t distance = 0;
-    for (unsigned shift = 0; shift < 64 && (byte & 0x80) != 0; shift += 7) {
-        if (!take_byte(rest, &byte))
-            return false;
-        distance |= (uint64_t)(byte & 0x7f) << shift;
-    }
-    *ret_distance = distance;
-    return (byte & 0x80) == 0;
+    *ret_sealed = (struct sealed){.rest = fitted, .left = left};
+    return left <= fitted.size;
 }
 
 /* False at the end, and for what is malformed. */
 static bool next_sealed(struct sealed *sealed)
 {
-    uint8_t byte;
-    if (sealed->left == 0 || !take_byte(&sealed->rest, &byte))
+    struct weir_bytes byte;
+    if (sealed->left == 0 || !weir_take(&sealed->rest, 1, &byte))
         return false;
-    uint64_t distance = byte & NEAR_MAX;
-    if (distance == 0 && !take_far(&sealed->rest, &distance))
+    uint64_t distance = *byte.at & NEAR_MAX;
+    if (distance == 0 && !weir_take_varint(&sealed->rest, &distance))
         return false;
     sealed->left--;
     sealed->id += distance;
-    sealed->class = byte >> 4;
+    sealed->class = *byte.at >> 4;
     return true;
 }
 
@@ -322,18 +290,22 @@ static void classify(const void *owner, const uint64_t *ids, size_t count, uint8
     }
 }
 
-const struct preprocess_operator operator_bucket_by_length = {
-    .name = "bucket_by_length",
-    .summary = "batches of samples of like length, by length classes fitted on the set",
-    .options = OPTIONS,
-    .options_size = sizeof(struct options),
-    .state_size = sizeof(struct state),
-    .plan = plan,
-    .apply = apply,
+static const struct operator_fit FIT = {
     .fold = fold,
     .merge = merge,
     .finish = finish,
     .load = load,
     .classify = classify,
+};
+
+const struct preprocess_operator preprocess_operator_bucket_by_length = {
+    .name = "bucket_by_length",
+    .summary = "batches of samples of like length, by length classes fitted on the set",
+    .options = OPTIONS,
+    .options_size = sizeof(struct options),
+    .state_size = sizeof(struct state),
+    .fit = &FIT,
+    .plan = plan,
+    .apply = apply,
     .fini = fini,
 };

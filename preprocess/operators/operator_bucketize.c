@@ -35,7 +35,7 @@ static enum weir_status read_border(const struct options *options, size_t index,
 {
     const char *text = weir_yaml_text(weir_yaml_at(options->borders.node, index));
     double *at = &state->borders[index];
-    if (text == NULL || !number_read(weir_bytes_of(text), at))
+    if (text == NULL || !preprocess_number_read(weir_bytes_of(text), at))
         return weir_fail(err, WEIR_INVALID, "border '%s', expected a number",
                          text != NULL ? text : "");
     if ((index > 0 && at[0] < at[-1]) || (index > 1 && at[0] == at[-2]))
@@ -58,8 +58,8 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 {
     struct state *state = owner;
     const struct options *options = given;
-    enum weir_status status =
-        operator_schema_pick_numbers(schema, options->on, OPERATOR_NUMBERS, &ret_plan->in, err);
+    enum weir_status status = preprocess_operator_schema_pick_numbers(
+        schema, options->on, OPERATOR_NUMBERS, &ret_plan->in, err);
     if (status != WEIR_OK)
         return status;
     const struct column_about *about = &schema->column[ret_plan->in];
@@ -73,7 +73,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
         status = read_border(options, i, state, err);
     lower_doubled(state);
     ret_plan->outputs = 1;
-    ret_plan->output[0] = column_about_as(about, WEIR_I32);
+    ret_plan->output[0] = preprocess_column_about_as(about, WEIR_I32);
     return status;
 }
 
@@ -82,7 +82,7 @@ static void fini(void *owner)
     free(((struct state *)owner)->borders);
 }
 
-/* How many borders lie below, by halves and without a branch that could be guessed wrong. */
+/* Returns the number of borders below `value`, by halving and without a branch that could be mispredicted. */
 static int32_t bucket_of(const struct state *state, double value)
 {
     const double *first = state->borders;
@@ -97,13 +97,13 @@ static int32_t bucket_of(const struct state *state, double value)
 static void apply(void *owner, struct operator_call *call)
 {
     const struct state *state = owner;
-    size_t count = column_begin_like(&call->out[0], call->in);
+    size_t count = preprocess_column_begin_like(&call->out[0], call->in);
     int32_t *to = (int32_t *)(void *)call->out[0].values.at;
     for (size_t i = 0; i < count; i++)
-        to[i] = bucket_of(state, numeric_get(state->type, call->in->values.at, i));
+        to[i] = bucket_of(state, preprocess_numeric_get(state->type, call->in->values.at, i));
 }
 
-const struct preprocess_operator operator_bucketize = {
+const struct preprocess_operator preprocess_operator_bucketize = {
     .name = "bucketize",
     .summary = "numbers to the index of the interval they lie in",
     .options = OPTIONS,

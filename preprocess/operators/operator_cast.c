@@ -28,31 +28,31 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 {
     struct state *state = owner;
     const struct options *options = given;
-    enum weir_status status =
-        operator_schema_pick_numbers(schema, options->on, OPERATOR_NUMBERS, &ret_plan->in, err);
+    enum weir_status status = preprocess_operator_schema_pick_numbers(
+        schema, options->on, OPERATOR_NUMBERS, &ret_plan->in, err);
     if (status != WEIR_OK)
         return status;
     const struct column_about *about = &schema->column[ret_plan->in];
     state->from = about->type;
     state->to = (enum weir_dtype)(options->to + 1); /* TYPES is in the order of WEIR_DTYPE_LIST */
     ret_plan->outputs = 1;
-    ret_plan->output[0] = column_about_as(about, state->to);
+    ret_plan->output[0] = preprocess_column_about_as(about, state->to);
     return WEIR_OK;
 }
 
 static void apply(void *owner, struct operator_call *call)
 {
     const struct state *state = owner;
-    size_t count = column_begin_like(&call->out[0], call->in);
+    size_t count = preprocess_column_begin_like(&call->out[0], call->in);
     const void *from = call->in->values.at;
     void *to = call->out[0].values.at;
     if (state->from == state->to && count > 0)
         memcpy(to, from, call->in->values.size);
     for (size_t i = 0; i < count && state->from != state->to; i++)
-        numeric_put(state->to, to, i, numeric_get(state->from, from, i));
+        preprocess_numeric_put(state->to, to, i, preprocess_numeric_get(state->from, from, i));
 }
 
-const struct preprocess_operator operator_cast = {
+const struct preprocess_operator preprocess_operator_cast = {
     .name = "cast",
     .summary = "a tensor in another element type",
     .options = OPTIONS,

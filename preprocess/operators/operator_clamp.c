@@ -29,12 +29,12 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     struct state *state = owner;
     const struct options *options = given;
     double min = -INFINITY, max = INFINITY;
-    enum weir_status status =
-        operator_schema_pick_numbers(schema, options->on, OPERATOR_NUMBERS, &ret_plan->in, err);
+    enum weir_status status = preprocess_operator_schema_pick_numbers(
+        schema, options->on, OPERATOR_NUMBERS, &ret_plan->in, err);
     if (status == WEIR_OK)
-        status = number_read_option("min", options->min, &min, err);
+        status = preprocess_number_read_option("min", options->min, &min, err);
     if (status == WEIR_OK)
-        status = number_read_option("max", options->max, &max, err);
+        status = preprocess_number_read_option("max", options->max, &max, err);
     if (status == WEIR_OK && (min > max || (options->min == NULL && options->max == NULL)))
         status = weir_fail(err, WEIR_INVALID,
                            "found min %g and max %g, expected one, or min <= max", min, max);
@@ -44,8 +44,8 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     ret_plan->output[0] = schema->column[ret_plan->in];
     state->type = ret_plan->output[0].type;
     bool is_float = (OPERATOR_FLOATS & 1 << state->type) != 0;
-    numeric_put(state->type, &state->min, 0, is_float ? min : ceil(min));
-    numeric_put(state->type, &state->max, 0, is_float ? max : floor(max));
+    preprocess_numeric_put(state->type, &state->min, 0, is_float ? min : ceil(min));
+    preprocess_numeric_put(state->type, &state->max, 0, is_float ? max : floor(max));
     return WEIR_OK;
 }
 
@@ -73,11 +73,11 @@ static void apply(void *owner, struct operator_call *call)
 #undef X
     };
     const struct state *state = owner;
-    size_t count = column_begin_like(&call->out[0], call->in);
+    size_t count = preprocess_column_begin_like(&call->out[0], call->in);
     CLAMPS[state->type](state, call->in->values.at, count, call->out[0].values.at);
 }
 
-const struct preprocess_operator operator_clamp = {
+const struct preprocess_operator preprocess_operator_clamp = {
     .name = "clamp",
     .summary = "numbers brought within bounds",
     .options = OPTIONS,

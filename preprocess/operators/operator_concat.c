@@ -25,7 +25,7 @@ static enum weir_status plan_column(const struct cfg_texts *names, size_t index,
     struct column_about *sum = &plan->output[0];
     int place;
     enum weir_status status =
-        operator_schema_pick_numbers(schema, name, OPERATOR_NUMBERS, &place, err);
+        preprocess_operator_schema_pick_numbers(schema, name, OPERATOR_NUMBERS, &place, err);
     if (status != WEIR_OK)
         return status;
     const struct column_about *about = &schema->column[place];
@@ -35,14 +35,15 @@ static enum weir_status plan_column(const struct cfg_texts *names, size_t index,
     }
     if (index == 0) {
         plan->in = place;
-        *sum = column_about(about->name, about->kind, about->type, about->width);
+        *sum = preprocess_column_about(about->name, about->kind, about->type, about->width);
         return WEIR_OK;
     }
     plan->more[plan->more_count++] = place;
     if (about->kind != sum->kind || about->type != sum->type)
         return weir_fail(err, WEIR_INVALID, "column %s is %s %s and %s is %s %s, expected the same",
-                         sum->name, column_kind_name(sum->kind), weir_dtype_name(sum->type),
-                         about->name, column_kind_name(about->kind), weir_dtype_name(about->type));
+                         sum->name, preprocess_column_kind_name(sum->kind),
+                         weir_dtype_name(sum->type), about->name,
+                         preprocess_column_kind_name(about->kind), weir_dtype_name(about->type));
     sum->width += about->width;
     return sum->width <= COLUMN_WIDTH_MAX
                ? WEIR_OK
@@ -55,7 +56,7 @@ static enum weir_status plan(void *state, const void *given, const struct operat
     (void)state;
     const struct options *options = given;
     size_t count = options->on.count;
-    enum weir_status status = operator_schema_check_name(options->as, err);
+    enum weir_status status = preprocess_operator_schema_check_name(options->as, err);
     if (status != WEIR_OK)
         return status;
     if (count < 2 || count > schema->count)
@@ -65,8 +66,9 @@ static enum weir_status plan(void *state, const void *given, const struct operat
         status = plan_column(&options->on, i, schema, ret_plan, err);
     ret_plan->outputs = 1;
     if (status == WEIR_OK && options->as != NULL)
-        ret_plan->output[0] = column_about(options->as, ret_plan->output[0].kind,
-                                           ret_plan->output[0].type, ret_plan->output[0].width);
+        ret_plan->output[0] =
+            preprocess_column_about(options->as, ret_plan->output[0].kind, ret_plan->output[0].type,
+                                    ret_plan->output[0].width);
     return status;
 }
 
@@ -103,11 +105,11 @@ static void apply(void *state, struct operator_call *call)
             to = copy_row(to, call->more[k], i);
         out->values.size = (size_t)(to - out->values.at);
         if (out->about.kind == COLUMN_RAGGED)
-            column_end_row(out);
+            preprocess_column_end_row(out);
     }
 }
 
-const struct preprocess_operator operator_concat = {
+const struct preprocess_operator preprocess_operator_concat = {
     .name = "concat",
     .summary = "several tensors end to end in one",
     .options = OPTIONS,

@@ -31,40 +31,43 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 {
     struct state *state = owner;
     const struct options *options = given;
-    enum weir_status status = csv_reader_open(&state->csv, &options->csv, &options->fields, err);
+    enum weir_status status =
+        preprocess_csv_reader_open(&state->csv, &options->csv, &options->fields, err);
     if (status == WEIR_OK)
-        status = number_fill_option(options->fill, &state->fill, err);
+        status = preprocess_number_fill_option(options->fill, &state->fill, err);
     if (status == WEIR_OK)
-        status = operator_schema_check_name(options->as, err);
+        status = preprocess_operator_schema_check_name(options->as, err);
     if (status != WEIR_OK)
         return status;
     state->width = options->fields.count;
     ret_plan->outputs = 1;
-    ret_plan->output[0] = column_about(options->as, COLUMN_DENSE, WEIR_F32, (uint32_t)state->width);
-    return operator_schema_pick(schema, options->csv.on, 1u << COLUMN_BYTES | 1u << COLUMN_TEXT,
-                                &ret_plan->in, err);
+    ret_plan->output[0] =
+        preprocess_column_about(options->as, COLUMN_DENSE, WEIR_F32, (uint32_t)state->width);
+    return preprocess_operator_schema_pick(
+        schema, options->csv.on, 1u << COLUMN_BYTES | 1u << COLUMN_TEXT, &ret_plan->in, err);
 }
 
 static void fini(void *owner)
 {
-    csv_reader_fini(&((struct state *)owner)->csv);
+    preprocess_csv_reader_fini(&((struct state *)owner)->csv);
 }
 
 static bool read_value(const struct state *state, struct weir_bytes field, float *ret_value)
 {
     *ret_value = state->fill.value;
-    return (field.size == 0 && state->fill.is_given) || number_read_f32(field, ret_value);
+    return (field.size == 0 && state->fill.is_given) ||
+           preprocess_number_read_f32(field, ret_value);
 }
 
 static void read_row(void *owner, struct operator_call *call, size_t row, float *to)
 {
     struct state *state = owner;
-    struct csv_walk walk = csv_walk_begin(call, row);
-    while (csv_walk_next(&state->csv, &walk, call, row)) {
+    struct csv_walk walk = preprocess_csv_walk_begin(&state->csv, call, row);
+    while (preprocess_csv_walk_next(&state->csv, &walk, call, row)) {
         float value;
         if (!read_value(state, walk.text, &value)) {
-            operator_fail_row(call, row, "field %zu: found %zu bytes, expected a number",
-                              walk.field, walk.text.size);
+            preprocess_operator_fail_row(call, row, "field %zu: found %zu bytes, expected a number",
+                                         walk.field, walk.text.size);
             return;
         }
         for (int32_t i = state->csv.wanted[walk.field]; i >= 0; i = state->csv.next[i])
@@ -74,10 +77,10 @@ static void read_row(void *owner, struct operator_call *call, size_t row, float 
 
 static void apply(void *owner, struct operator_call *call)
 {
-    operator_read_numbers(owner, call, ((const struct state *)owner)->width, read_row);
+    preprocess_operator_read_numbers(owner, call, ((const struct state *)owner)->width, read_row);
 }
 
-const struct preprocess_operator operator_csv_fields = {
+const struct preprocess_operator preprocess_operator_csv_fields = {
     .name = "csv_fields",
     .summary = "numeric fields of a csv record to a dense tensor",
     .options = OPTIONS,

@@ -8,8 +8,8 @@ struct options {
 
 static const struct cfg_key OPTIONS[] = {
     CFG_TEXTS(struct options, field, .required = true,
-              .doc = "where the text is: a name, or a number from 0; several are put together, a "
-                     "blank between them"),
+              .doc =
+                  "column of the text: a name, or a number from 0; several are joined by blanks"),
     CSV_KEYS(struct options, csv),
     CFG_END,
 };
@@ -18,18 +18,19 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
                              struct operator_plan *ret_plan, struct weir_error *err)
 {
     const struct options *options = given;
-    enum weir_status status = csv_reader_open(owner, &options->csv, &options->field, err);
+    enum weir_status status =
+        preprocess_csv_reader_open(owner, &options->csv, &options->field, err);
     if (status != WEIR_OK)
         return status;
     ret_plan->outputs = 1;
-    ret_plan->output[0] = column_about("text", COLUMN_BYTES, 0, 0);
-    return operator_schema_pick(schema, options->csv.on, 1u << COLUMN_BYTES | 1u << COLUMN_TEXT,
-                                &ret_plan->in, err);
+    ret_plan->output[0] = preprocess_column_about("text", COLUMN_BYTES, 0, 0);
+    return preprocess_operator_schema_pick(
+        schema, options->csv.on, 1u << COLUMN_BYTES | 1u << COLUMN_TEXT, &ret_plan->in, err);
 }
 
 static void fini(void *owner)
 {
-    csv_reader_fini(owner);
+    preprocess_csv_reader_fini(owner);
 }
 
 /* A row that fails is left empty. */
@@ -38,8 +39,8 @@ static void read_row(void *owner, struct operator_call *call, size_t row)
     struct csv_reader *reader = owner;
     struct weir_buf *values = &call->out[0].values;
     size_t begin = values->size;
-    struct csv_walk walk = csv_walk_begin(call, row);
-    while (csv_walk_next(reader, &walk, call, row)) {
+    struct csv_walk walk = preprocess_csv_walk_begin(reader, call, row);
+    while (preprocess_csv_walk_next(reader, &walk, call, row)) {
         if (values->size > begin)
             weir_buf_append_text(values, " ");
         weir_buf_append(values, walk.text.at, walk.text.size);
@@ -50,10 +51,10 @@ static void read_row(void *owner, struct operator_call *call, size_t row)
 
 static void apply(void *owner, struct operator_call *call)
 {
-    operator_read_rows(owner, call, read_row);
+    preprocess_operator_read_rows(owner, call, read_row);
 }
 
-const struct preprocess_operator operator_csv_text = {
+const struct preprocess_operator preprocess_operator_csv_text = {
     .name = "csv_text",
     .summary = "the text of a field of a csv record, or of several",
     .options = OPTIONS,

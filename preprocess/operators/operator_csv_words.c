@@ -16,9 +16,10 @@ struct options {
 };
 
 static const struct cfg_key OPTIONS[] = {
-    CFG_TEXTS(struct options, fields, .required = true,
-              .doc =
-                  "which fields: names, or numbers from 0; words come in the order of the record"),
+    CFG_TEXTS(
+        struct options, fields, .required = true,
+        .doc = "fields that become words: names, or numbers from 0; words come in the order of the "
+               "record"),
     CFG_TEXTS(struct options, coarse,
               .doc = "of these the counts: numbers above 2 are called by the whole part of their "
                      "squared logarithm, so that large ones share a word with their like"),
@@ -58,21 +59,22 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     struct state *state = owner;
     const struct options *options = given;
     state->fields = options->fields;
-    enum weir_status status = csv_reader_open(&state->csv, &options->csv, &options->fields, err);
+    enum weir_status status =
+        preprocess_csv_reader_open(&state->csv, &options->csv, &options->fields, err);
     if (status == WEIR_OK)
         status = find_coarse(state, &options->coarse, err);
     if (status != WEIR_OK)
         return status;
     ret_plan->outputs = 1;
-    ret_plan->output[0] = column_about("words", COLUMN_TOKENS, 0, 0);
-    return operator_schema_pick(schema, options->csv.on, 1u << COLUMN_BYTES | 1u << COLUMN_TEXT,
-                                &ret_plan->in, err);
+    ret_plan->output[0] = preprocess_column_about("words", COLUMN_TOKENS, 0, 0);
+    return preprocess_operator_schema_pick(
+        schema, options->csv.on, 1u << COLUMN_BYTES | 1u << COLUMN_TEXT, &ret_plan->in, err);
 }
 
 static void fini(void *owner)
 {
     struct state *state = owner;
-    csv_reader_fini(&state->csv);
+    preprocess_csv_reader_fini(&state->csv);
     free(state->is_coarse);
 }
 
@@ -81,7 +83,7 @@ static void fini(void *owner)
 static bool put_coarse(struct weir_bytes text, struct weir_buf *out)
 {
     double number;
-    if (!number_read(text, &number) || number <= 2)
+    if (!preprocess_number_read(text, &number) || number <= 2)
         return false;
     double logarithm = log(number);
     weir_buf_printf(out, "~%.0f", floor(logarithm * logarithm));
@@ -107,8 +109,8 @@ static void read_row(void *owner, struct operator_call *call, size_t row)
     struct state *state = owner;
     struct column *out = &call->out[0];
     size_t values = out->values.size, spans = out->spans.size;
-    struct csv_walk walk = csv_walk_begin(call, row);
-    while (csv_walk_next(&state->csv, &walk, call, row)) {
+    struct csv_walk walk = preprocess_csv_walk_begin(&state->csv, call, row);
+    while (preprocess_csv_walk_next(&state->csv, &walk, call, row)) {
         if (walk.text.size > 0)
             add_word(state, &walk, out);
     }
@@ -120,10 +122,10 @@ static void read_row(void *owner, struct operator_call *call, size_t row)
 
 static void apply(void *owner, struct operator_call *call)
 {
-    operator_read_rows(owner, call, read_row);
+    preprocess_operator_read_rows(owner, call, read_row);
 }
 
-const struct preprocess_operator operator_csv_words = {
+const struct preprocess_operator preprocess_operator_csv_words = {
     .name = "csv_words",
     .summary = "fields of a csv record to words, NAME=VALUE each",
     .options = OPTIONS,

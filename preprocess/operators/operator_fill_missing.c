@@ -29,8 +29,8 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 {
     struct state *state = owner;
     const struct options *options = given;
-    enum weir_status status =
-        operator_schema_pick_numbers(schema, options->on, OPERATOR_NUMBERS, &ret_plan->in, err);
+    enum weir_status status = preprocess_operator_schema_pick_numbers(
+        schema, options->on, OPERATOR_NUMBERS, &ret_plan->in, err);
     if (status != WEIR_OK)
         return status;
     ret_plan->outputs = 1;
@@ -41,18 +41,19 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
         return weir_fail(err, WEIR_INVALID,
                          "column %s holds %s, expected missing: the number that means it",
                          ret_plan->output[0].name, weir_dtype_name(state->type));
-    status = numeric_read_option(state->type, "value", options->value, &state->value, err);
+    status =
+        preprocess_numeric_read_option(state->type, "value", options->value, &state->value, err);
     if (status == WEIR_OK && options->missing != NULL)
-        status =
-            numeric_read_option(state->type, "missing", options->missing, &state->missing, err);
+        status = preprocess_numeric_read_option(state->type, "missing", options->missing,
+                                                &state->missing, err);
     else if (status == WEIR_OK)
-        numeric_put(state->type, &state->missing, 0, NAN);
+        preprocess_numeric_put(state->type, &state->missing, 0, NAN);
     return status;
 }
 
 typedef void fill(const struct state *state, const void *values, size_t count, void *ret_values);
 
-/* What differs from itself is NaN. */
+/* A value that differs from itself is NaN. */
 #define X(name, ctype)                                                                        \
     WEIR_CLONES static void fill_##name(const struct state *state, const void *values,        \
                                         size_t count, void *ret_values)                       \
@@ -73,11 +74,11 @@ static void apply(void *owner, struct operator_call *call)
 #undef X
     };
     const struct state *state = owner;
-    size_t count = column_begin_like(&call->out[0], call->in);
+    size_t count = preprocess_column_begin_like(&call->out[0], call->in);
     FILLS[state->type](state, call->in->values.at, count, call->out[0].values.at);
 }
 
-const struct preprocess_operator operator_fill_missing = {
+const struct preprocess_operator preprocess_operator_fill_missing = {
     .name = "fill_missing",
     .summary = "a number in the place of missing ones",
     .options = OPTIONS,

@@ -39,7 +39,7 @@ static enum weir_status plan_element(struct state *state, const char *text,
     state->end = is_dense ? about->width : 1;
     if (text == NULL)
         return WEIR_OK;
-    if (!is_dense || !number_read(weir_bytes_of(text), &element) || element < 0 ||
+    if (!is_dense || !preprocess_number_read(weir_bytes_of(text), &element) || element < 0 ||
         element >= about->width || element != floor(element))
         return weir_fail(err, WEIR_INVALID,
                          "element '%s' of column %s, expected a number from 0 to %u", text,
@@ -55,12 +55,12 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     struct state *state = owner;
     const struct options *options = given;
     *state = (struct state){.min = -INFINITY, .max = INFINITY, .invert = options->invert};
-    enum weir_status status = operator_schema_pick(
+    enum weir_status status = preprocess_operator_schema_pick(
         schema, options->on, (1u << (COLUMN_RAGGED + 1)) - 1, &ret_plan->in, err);
     if (status == WEIR_OK)
-        status = number_read_option("min", options->min, &state->min, err);
+        status = preprocess_number_read_option("min", options->min, &state->min, err);
     if (status == WEIR_OK)
-        status = number_read_option("max", options->max, &state->max, err);
+        status = preprocess_number_read_option("max", options->max, &state->max, err);
     if (status == WEIR_OK && (options->min == NULL && options->max == NULL))
         status = weir_fail(err, WEIR_INVALID, "found neither min nor max, expected one of them");
     if (status == WEIR_OK && state->min > state->max)
@@ -78,7 +78,8 @@ static bool is_inside(const struct state *state, const struct column *in, size_t
         return length >= state->min && length <= state->max;
     }
     for (size_t i = state->first; i < state->end; i++) {
-        double value = numeric_get(in->about.type, in->values.at, row * in->about.width + i);
+        double value =
+            preprocess_numeric_get(in->about.type, in->values.at, row * in->about.width + i);
         if (!(value >= state->min && value <= state->max))
             return false;
     }
@@ -90,11 +91,11 @@ static void apply(void *owner, struct operator_call *call)
     const struct state *state = owner;
     for (size_t i = 0; i < call->rows; i++) {
         if (is_inside(state, call->in, i) == state->invert)
-            operator_filter_row(call, i);
+            preprocess_operator_filter_row(call, i);
     }
 }
 
-const struct preprocess_operator operator_filter = {
+const struct preprocess_operator preprocess_operator_filter = {
     .name = "filter",
     .summary = "drops samples by a number, or by how long they are",
     .options = OPTIONS,

@@ -25,8 +25,8 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 {
     struct state *state = owner;
     const struct options *options = given;
-    enum weir_status status =
-        operator_schema_pick_numbers(schema, options->on, OPERATOR_NUMBERS, &ret_plan->in, err);
+    enum weir_status status = preprocess_operator_schema_pick_numbers(
+        schema, options->on, OPERATOR_NUMBERS, &ret_plan->in, err);
     if (status != WEIR_OK)
         return status;
     state->count = options->count;
@@ -35,8 +35,9 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     if (about->kind == COLUMN_DENSE && about->width < state->count)
         return weir_fail(err, WEIR_INVALID, "column %s has %u numbers a row, expected at least %zu",
                          about->name, about->width, state->count);
-    ret_plan->output[0] = column_about(about->name, about->kind, about->type,
-                                       about->kind == COLUMN_DENSE ? (uint32_t)state->count : 0);
+    ret_plan->output[0] =
+        preprocess_column_about(about->name, about->kind, about->type,
+                                about->kind == COLUMN_DENSE ? (uint32_t)state->count : 0);
     return WEIR_OK;
 }
 
@@ -60,11 +61,11 @@ static void apply(void *owner, struct operator_call *call)
         size_t length = offsets[i + 1] - offsets[i];
         take(out, in->values.at + offsets[i] * unit,
              (length < state->count ? length : state->count) * unit);
-        column_end_row(out);
+        preprocess_column_end_row(out);
     }
 }
 
-const struct preprocess_operator operator_first_x = {
+const struct preprocess_operator preprocess_operator_first_x = {
     .name = "first_x",
     .summary = "the first numbers of each row",
     .options = OPTIONS,

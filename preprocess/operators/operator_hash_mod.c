@@ -27,15 +27,15 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 {
     struct state *state = owner;
     const struct options *options = given;
-    enum weir_status status =
-        operator_schema_pick_numbers(schema, options->on, OPERATOR_INTEGERS, &ret_plan->in, err);
+    enum weir_status status = preprocess_operator_schema_pick_numbers(
+        schema, options->on, OPERATOR_INTEGERS, &ret_plan->in, err);
     if (status != WEIR_OK)
         return status;
     const struct column_about *about = &schema->column[ret_plan->in];
     state->type = about->type;
     state->sigrid = sigrid_of(options->buckets, options->salt);
     ret_plan->outputs = 1;
-    ret_plan->output[0] = column_about_as(about, WEIR_I32);
+    ret_plan->output[0] = preprocess_column_about_as(about, WEIR_I32);
     return WEIR_OK;
 }
 
@@ -49,7 +49,7 @@ static void hash_i32(const struct sigrid *sigrid, const int32_t *from, size_t co
 static void apply(void *owner, struct operator_call *call)
 {
     const struct state *state = owner;
-    size_t count = column_begin_like(&call->out[0], call->in);
+    size_t count = preprocess_column_begin_like(&call->out[0], call->in);
     const void *from = call->in->values.at;
     int32_t *to = (int32_t *)(void *)call->out[0].values.at;
     if (state->type == WEIR_I32) {
@@ -57,10 +57,11 @@ static void apply(void *owner, struct operator_call *call)
         return;
     }
     for (size_t i = 0; i < count; i++)
-        to[i] = (int32_t)sigrid_hash(&state->sigrid, numeric_get_integer(state->type, from, i));
+        to[i] = (int32_t)sigrid_hash(&state->sigrid,
+                                     preprocess_numeric_get_integer(state->type, from, i));
 }
 
-const struct preprocess_operator operator_hash_mod = {
+const struct preprocess_operator preprocess_operator_hash_mod = {
     .name = "hash_mod",
     .summary = "ids to hashed numbers below a bound",
     .options = OPTIONS,

@@ -6,7 +6,7 @@
 #include "core/base/json.h"
 #include "core/base/memory.h"
 
-enum { FIELDS_MAX = 4096 };
+enum { VALUE_FIELDS_MAX = 4096 };
 
 struct options {
     const char *on;
@@ -57,21 +57,23 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     struct state *state = owner;
     const struct options *options = given;
     size_t count = options->fields.count;
-    if (count == 0 || count > FIELDS_MAX)
-        return weir_fail(err, WEIR_INVALID, "%zu fields, expected 1 to %d", count, FIELDS_MAX);
+    if (count == 0 || count > VALUE_FIELDS_MAX)
+        return weir_fail(err, WEIR_INVALID, "%zu fields, expected 1 to %d", count,
+                         VALUE_FIELDS_MAX);
     state->names = options->fields.node;
     state->width = count;
-    enum weir_status status = number_fill_option(options->fill, &state->fill, err);
+    enum weir_status status = preprocess_number_fill_option(options->fill, &state->fill, err);
     if (status == WEIR_OK)
-        status = operator_schema_check_name(options->as, err);
+        status = preprocess_operator_schema_check_name(options->as, err);
     if (status == WEIR_OK)
         status = plan_names(state, err);
     if (status != WEIR_OK)
         return status;
     ret_plan->outputs = 1;
-    ret_plan->output[0] = column_about(options->as, COLUMN_DENSE, WEIR_F32, (uint32_t)count);
-    return operator_schema_pick(schema, options->on, 1u << COLUMN_BYTES | 1u << COLUMN_TEXT,
-                                &ret_plan->in, err);
+    ret_plan->output[0] =
+        preprocess_column_about(options->as, COLUMN_DENSE, WEIR_F32, (uint32_t)count);
+    return preprocess_operator_schema_pick(
+        schema, options->on, 1u << COLUMN_BYTES | 1u << COLUMN_TEXT, &ret_plan->in, err);
 }
 
 static void fini(void *owner)
@@ -85,7 +87,7 @@ static bool read_value(const struct state *state, struct weir_bytes value, float
     *ret_value = state->fill.value;
     if (value.at == NULL || value.at[0] == 'n')
         return state->fill.is_given;
-    return value.at[0] != '"' && number_read_f32(value, ret_value);
+    return value.at[0] != '"' && preprocess_number_read_f32(value, ret_value);
 }
 
 static void read_row(void *owner, struct operator_call *call, size_t row, float *to)
@@ -94,12 +96,14 @@ static void read_row(void *owner, struct operator_call *call, size_t row, float 
     size_t column;
     if (!weir_json_read(state->json, column_row(call->in, row))) {
         const char *complaint = weir_json_complaint(state->json, &column);
-        operator_fail_row(call, row, "byte %zu: %s, expected one JSON object", column, complaint);
+        preprocess_operator_fail_row(call, row, "byte %zu: %s, expected one JSON object", column,
+                                     complaint);
         return;
     }
     for (size_t i = 0; i < state->width; i++) {
         if (!read_value(state, weir_json_found(state->json, i), &to[i])) {
-            operator_fail_row(call, row, "field '%s': expected a number", name_at(state->names, i));
+            preprocess_operator_fail_row(call, row, "field '%s': expected a number",
+                                         name_at(state->names, i));
             return;
         }
     }
@@ -107,10 +111,10 @@ static void read_row(void *owner, struct operator_call *call, size_t row, float 
 
 static void apply(void *owner, struct operator_call *call)
 {
-    operator_read_numbers(owner, call, ((const struct state *)owner)->width, read_row);
+    preprocess_operator_read_numbers(owner, call, ((const struct state *)owner)->width, read_row);
 }
 
-const struct preprocess_operator operator_json_fields = {
+const struct preprocess_operator preprocess_operator_json_fields = {
     .name = "json_fields",
     .summary = "numeric fields of a JSON object to a dense tensor",
     .options = OPTIONS,

@@ -4,7 +4,7 @@
 
 #include "core/base/json.h"
 
-enum { FIELDS_MAX = 64 };
+enum { TEXT_FIELDS_MAX = 64 };
 
 struct options {
     const char *on;
@@ -15,8 +15,7 @@ struct options {
 static const struct cfg_key OPTIONS[] = {
     CFG_TEXT(struct options, on, .doc = "column; by default the newest of bytes or text"),
     CFG_TEXTS(struct options, field, .required = true,
-              .doc = "where the text is; a.b is b inside a; several are put together, a blank "
-                     "between them"),
+              .doc = "field of the text; a.b is b inside a; several are joined by blanks"),
     CFG_BOOL(struct options, optional, .fallback = "false",
              .doc = "an absent or null field is an empty text, not a failure"),
     CFG_END,
@@ -24,7 +23,7 @@ static const struct cfg_key OPTIONS[] = {
 
 struct state {
     struct weir_json *json;
-    const char *fields[FIELDS_MAX];
+    const char *fields[TEXT_FIELDS_MAX];
     size_t count;
     bool optional;
     struct weir_buf text; /* without its escapes */
@@ -37,8 +36,8 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     const struct options *options = given;
     state->count = options->field.count;
     state->optional = options->optional;
-    if (state->count == 0 || state->count > FIELDS_MAX)
-        return weir_yaml_fail(options->field.node, err, "expected 1 to %d fields", FIELDS_MAX);
+    if (state->count == 0 || state->count > TEXT_FIELDS_MAX)
+        return weir_yaml_fail(options->field.node, err, "expected 1 to %d fields", TEXT_FIELDS_MAX);
     for (size_t i = 0; i < state->count; i++) {
         const struct weir_yaml_node *node = weir_yaml_at(options->field.node, i);
         state->fields[i] = weir_yaml_text(node);
@@ -47,9 +46,9 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     }
     state->json = weir_json_new(state->fields, state->count);
     ret_plan->outputs = 1;
-    ret_plan->output[0] = column_about("text", COLUMN_TEXT, 0, 0);
-    return operator_schema_pick(schema, options->on, 1u << COLUMN_BYTES | 1u << COLUMN_TEXT,
-                                &ret_plan->in, err);
+    ret_plan->output[0] = preprocess_column_about("text", COLUMN_TEXT, 0, 0);
+    return preprocess_operator_schema_pick(
+        schema, options->on, 1u << COLUMN_BYTES | 1u << COLUMN_TEXT, &ret_plan->in, err);
 }
 
 static void fini(void *owner)
@@ -81,12 +80,14 @@ static void read_row(void *owner, struct operator_call *call, size_t row)
     size_t column, begin = values->size;
     if (!weir_json_read(state->json, column_row(call->in, row))) {
         const char *complaint = weir_json_complaint(state->json, &column);
-        operator_fail_row(call, row, "byte %zu: %s, expected one JSON object", column, complaint);
+        preprocess_operator_fail_row(call, row, "byte %zu: %s, expected one JSON object", column,
+                                     complaint);
         return;
     }
     for (size_t i = 0; i < state->count; i++) {
         if (!add_text(state, i, values, begin)) {
-            operator_fail_row(call, row, "field '%s': expected a string", state->fields[i]);
+            preprocess_operator_fail_row(call, row, "field '%s': expected a string",
+                                         state->fields[i]);
             values->size = begin;
             return;
         }
@@ -95,10 +96,10 @@ static void read_row(void *owner, struct operator_call *call, size_t row)
 
 static void apply(void *owner, struct operator_call *call)
 {
-    operator_read_rows(owner, call, read_row);
+    preprocess_operator_read_rows(owner, call, read_row);
 }
 
-const struct preprocess_operator operator_json_text = {
+const struct preprocess_operator preprocess_operator_json_text = {
     .name = "json_text",
     .summary = "the text under a field of a JSON object, or under several",
     .options = OPTIONS,

@@ -20,7 +20,7 @@ static enum weir_status plan(void *state, const void *options, const struct oper
     (void)state;
     const struct options *chosen = options;
     enum weir_status status =
-        operator_schema_pick(schema, chosen->on, 1u << COLUMN_DENSE, &ret_plan->in, err);
+        preprocess_operator_schema_pick(schema, chosen->on, 1u << COLUMN_DENSE, &ret_plan->in, err);
     if (status != WEIR_OK)
         return status;
     const struct column_about *about = &schema->column[ret_plan->in];
@@ -62,12 +62,12 @@ WEIR_CLONES static void log1p_all(const float *from, size_t count, float *to)
 static void apply(void *state, struct operator_call *call)
 {
     (void)state;
-    size_t count = column_begin_like(&call->out[0], call->in);
+    size_t count = preprocess_column_begin_like(&call->out[0], call->in);
     log1p_all((const float *)(const void *)call->in->values.at, count,
               (float *)(void *)call->out[0].values.at);
 }
 
-const struct preprocess_operator operator_log1p = {
+const struct preprocess_operator preprocess_operator_log1p = {
     .name = "log1p",
     .summary = "ln(1 + x) of dense numbers, negative ones as 0",
     .options = OPTIONS,

@@ -34,8 +34,8 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 {
     struct state *state = owner;
     const struct options *options = given;
-    enum weir_status status =
-        operator_schema_pick_numbers(schema, options->on, OPERATOR_INTEGERS, &ret_plan->in, err);
+    enum weir_status status = preprocess_operator_schema_pick_numbers(
+        schema, options->on, OPERATOR_INTEGERS, &ret_plan->in, err);
     if (status != WEIR_OK)
         return status;
     const struct column_about *about = &schema->column[ret_plan->in];
@@ -46,9 +46,9 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     state->n = options->n;
     state->sigrid = sigrid_of(options->buckets, options->salt);
     ret_plan->outputs = 1;
-    ret_plan->output[0] =
-        column_about(about->name, about->kind, WEIR_I32,
-                     about->kind == COLUMN_DENSE ? about->width - (uint32_t)state->n + 1 : 0);
+    ret_plan->output[0] = preprocess_column_about(
+        about->name, about->kind, WEIR_I32,
+        about->kind == COLUMN_DENSE ? about->width - (uint32_t)state->n + 1 : 0);
     return WEIR_OK;
 }
 
@@ -56,7 +56,8 @@ static int32_t hash_run(const struct state *state, const void *ids, size_t first
 {
     uint64_t hash = state->sigrid.salt;
     for (size_t i = first; i < first + state->n; i++)
-        hash = sigrid_join(hash, sigrid_mix((uint64_t)numeric_get_integer(state->type, ids, i)));
+        hash = sigrid_join(
+            hash, sigrid_mix((uint64_t)preprocess_numeric_get_integer(state->type, ids, i)));
     return (int32_t)sigrid_bucket(&state->sigrid, hash);
 }
 
@@ -82,12 +83,12 @@ static void apply(void *owner, struct operator_call *call)
             hash_row(state, in, i * width, (i + 1) * width, out);
         } else {
             hash_row(state, in, offsets[i], offsets[i + 1], out);
-            column_end_row(out);
+            preprocess_column_end_row(out);
         }
     }
 }
 
-const struct preprocess_operator operator_ngram = {
+const struct preprocess_operator preprocess_operator_ngram = {
     .name = "ngram",
     .summary = "runs of ids to hashed numbers",
     .options = OPTIONS,

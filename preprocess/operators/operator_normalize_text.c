@@ -42,9 +42,9 @@ static enum weir_status plan(void *owner, const void *options, const struct oper
     for (uint32_t code = 0; code < 0x80; code++)
         state->ascii[code] = is_blank(code) ? 0 : (uint8_t)(state->lower ? lower_of(code) : code);
     ret_plan->outputs = 1;
-    ret_plan->output[0] = column_about("text", COLUMN_TEXT, 0, 0);
-    return operator_schema_pick(schema, chosen->on, 1u << COLUMN_BYTES | 1u << COLUMN_TEXT,
-                                &ret_plan->in, err);
+    ret_plan->output[0] = preprocess_column_about("text", COLUMN_TEXT, 0, 0);
+    return preprocess_operator_schema_pick(
+        schema, chosen->on, 1u << COLUMN_BYTES | 1u << COLUMN_TEXT, &ret_plan->in, err);
 }
 
 /* Writes the code point at the front of `rest`; 0: it is blank. */
@@ -87,11 +87,11 @@ static void apply(void *state, struct operator_call *call)
         struct weir_bytes row = column_row(call->in, i);
         weir_buf_reserve(&out->values, 3 * row.size + 8);
         out->values.size += normalize_row(state, row, out->values.at + out->values.size);
-        column_end_row(out);
+        preprocess_column_end_row(out);
     }
 }
 
-const struct preprocess_operator operator_normalize_text = {
+const struct preprocess_operator preprocess_operator_normalize_text = {
     .name = "normalize_text",
     .summary = "bytes to text: UTF-8 repaired, lower case, blanks collapsed",
     .options = OPTIONS,

@@ -36,7 +36,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 {
     struct state *state = owner;
     const struct options *options = given;
-    enum weir_status status = operator_schema_pick_numbers(
+    enum weir_status status = preprocess_operator_schema_pick_numbers(
         schema, options->on, OPERATOR_INTEGERS | 1u << WEIR_U8, &ret_plan->in, err);
     if (status != WEIR_OK)
         return status;
@@ -50,7 +50,8 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
                             .width = numbers * options->classes,
                             .unknown = options->unknown};
     ret_plan->outputs = 1;
-    ret_plan->output[0] = column_about(about->name, COLUMN_DENSE, WEIR_F32, (uint32_t)state->width);
+    ret_plan->output[0] =
+        preprocess_column_about(about->name, COLUMN_DENSE, WEIR_F32, (uint32_t)state->width);
     return WEIR_OK;
 }
 
@@ -61,12 +62,12 @@ static void set_row(const struct state *state, struct operator_call *call, size_
     float *places = (float *)(void *)call->out[0].values.at + row * state->width;
     size_t stride = call->in->about.kind == COLUMN_DENSE ? state->classes : 0;
     for (size_t i = first; i < end; i++, places += stride) {
-        int64_t number = numeric_get_integer(state->type, call->in->values.at, i);
+        int64_t number = preprocess_numeric_get_integer(state->type, call->in->values.at, i);
         if (number >= 0 && (uint64_t)number < state->classes)
             places[number] = 1;
         else if (state->unknown == UNKNOWN_FAIL)
-            operator_fail_row(call, row, "found number %ld, expected 0 to %lu", number,
-                              state->classes - 1);
+            preprocess_operator_fail_row(call, row, "found number %ld, expected 0 to %lu", number,
+                                         state->classes - 1);
     }
 }
 
@@ -86,7 +87,7 @@ static void apply(void *owner, struct operator_call *call)
     }
 }
 
-const struct preprocess_operator operator_one_hot = {
+const struct preprocess_operator preprocess_operator_one_hot = {
     .name = "one_hot",
     .summary = "numbers of classes to rows of zeros and ones",
     .options = OPTIONS,

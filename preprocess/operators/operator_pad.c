@@ -23,7 +23,7 @@ static const struct cfg_key OPTIONS[] = {
             .doc = "numbers of every row"),
     CFG_TEXT(struct options, value, .fallback = "0", .doc = "number that is put in"),
     CFG_CHOICE(struct options, side, .fallback = "end", .choices = SIDES,
-               .doc = "where it is put in"),
+               .doc = "end of the row that is filled up"),
     CFG_BOOL(struct options, lengths, .fallback = "false", .doc = "make the second tensor"),
     CFG_END,
 };
@@ -41,8 +41,8 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 {
     struct state *state = owner;
     const struct options *options = given;
-    enum weir_status status =
-        operator_schema_pick(schema, options->on, 1u << COLUMN_RAGGED, &ret_plan->in, err);
+    enum weir_status status = preprocess_operator_schema_pick(
+        schema, options->on, 1u << COLUMN_RAGGED, &ret_plan->in, err);
     if (status != WEIR_OK)
         return status;
     const struct column_about *about = &schema->column[ret_plan->in];
@@ -54,9 +54,9 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     snprintf(name, sizeof(name), "%.20s_length", about->name);
     ret_plan->outputs = options->lengths ? 2 : 1;
     ret_plan->output[0] =
-        column_about(about->name, COLUMN_DENSE, about->type, (uint32_t)options->length);
-    ret_plan->output[1] = column_about(name, COLUMN_DENSE, WEIR_I32, 1);
-    return numeric_read_option(state->type, "value", options->value, &state->value, err);
+        preprocess_column_about(about->name, COLUMN_DENSE, about->type, (uint32_t)options->length);
+    ret_plan->output[1] = preprocess_column_about(name, COLUMN_DENSE, WEIR_I32, 1);
+    return preprocess_numeric_read_option(state->type, "value", options->value, &state->value, err);
 }
 
 static void fill(const struct state *state, uint8_t *to, size_t count)
@@ -92,7 +92,7 @@ static void apply(void *owner, struct operator_call *call)
     values->size = call->rows * row_bytes;
 }
 
-const struct preprocess_operator operator_pad = {
+const struct preprocess_operator preprocess_operator_pad = {
     .name = "pad",
     .summary = "ragged rows filled up to one length",
     .options = OPTIONS,

@@ -66,7 +66,8 @@ static enum weir_status plan_piece(struct state *state, struct cfg_texts texts, 
                               "expected %s: [offset, count, type], as in [4, 13, f32]", name);
     state->piece[state->pieces++] =
         (struct piece){.offset = offset, .bytes = count * weir_dtype_bytes(type)};
-    plan->output[plan->outputs++] = column_about(name, COLUMN_DENSE, type, (uint32_t)count);
+    plan->output[plan->outputs++] =
+        preprocess_column_about(name, COLUMN_DENSE, type, (uint32_t)count);
     return WEIR_OK;
 }
 
@@ -83,7 +84,8 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
                       "found nothing to take, expected dense or sparse: [offset, count, type]");
     if (status != WEIR_OK)
         return status;
-    return operator_schema_pick(schema, options->on, 1u << COLUMN_BYTES, &ret_plan->in, err);
+    return preprocess_operator_schema_pick(schema, options->on, 1u << COLUMN_BYTES, &ret_plan->in,
+                                           err);
 }
 
 static void take(const struct piece *piece, struct weir_bytes record, struct operator_call *call,
@@ -94,8 +96,8 @@ static void take(const struct piece *piece, struct weir_bytes record, struct ope
         return;
     }
     memset(to, 0, piece->bytes);
-    operator_fail_row(call, row, "record of %zu bytes, expected at least %zu", record.size,
-                      piece->offset + piece->bytes);
+    preprocess_operator_fail_row(call, row, "record of %zu bytes, expected at least %zu",
+                                 record.size, piece->offset + piece->bytes);
 }
 
 static void apply(void *owner, struct operator_call *call)
@@ -114,7 +116,7 @@ static void apply(void *owner, struct operator_call *call)
     }
 }
 
-const struct preprocess_operator operator_record_fields = {
+const struct preprocess_operator preprocess_operator_record_fields = {
     .name = "record_fields",
     .summary = "fields of a binary record to tensors",
     .options = OPTIONS,

@@ -31,29 +31,29 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     if (options->max_value > INT64_MAX)
         return weir_fail(err, WEIR_INVALID, "max_value %lu, expected at most %ld",
                          options->max_value, INT64_MAX);
-    enum weir_status status =
-        operator_schema_pick_numbers(schema, options->on, OPERATOR_INTEGERS, &ret_plan->in, err);
+    enum weir_status status = preprocess_operator_schema_pick_numbers(
+        schema, options->on, OPERATOR_INTEGERS, &ret_plan->in, err);
     if (status != WEIR_OK)
         return status;
     const struct column_about *about = &schema->column[ret_plan->in];
     state->type = about->type;
     state->sigrid = sigrid_of(options->max_value, options->salt);
     ret_plan->outputs = 1;
-    ret_plan->output[0] = column_about_as(about, WEIR_I64);
+    ret_plan->output[0] = preprocess_column_about_as(about, WEIR_I64);
     return WEIR_OK;
 }
 
 static void apply(void *owner, struct operator_call *call)
 {
     const struct state *state = owner;
-    size_t count = column_begin_like(&call->out[0], call->in);
+    size_t count = preprocess_column_begin_like(&call->out[0], call->in);
     int64_t *to = (int64_t *)(void *)call->out[0].values.at;
     for (size_t i = 0; i < count; i++)
-        to[i] = (int64_t)sigrid_hash(&state->sigrid,
-                                     numeric_get_integer(state->type, call->in->values.at, i));
+        to[i] = (int64_t)sigrid_hash(
+            &state->sigrid, preprocess_numeric_get_integer(state->type, call->in->values.at, i));
 }
 
-const struct preprocess_operator operator_sigrid_hash = {
+const struct preprocess_operator preprocess_operator_sigrid_hash = {
     .name = "sigrid_hash",
     .summary = "ids to hashed 64-bit numbers below a bound",
     .options = OPTIONS,

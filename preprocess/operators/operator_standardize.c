@@ -48,8 +48,8 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 {
     struct state *state = owner;
     const struct options *options = given;
-    enum weir_status status =
-        operator_schema_pick(schema, options->on, 1u << COLUMN_DENSE, &ret_plan->in, err);
+    enum weir_status status = preprocess_operator_schema_pick(
+        schema, options->on, 1u << COLUMN_DENSE, &ret_plan->in, err);
     if (status != WEIR_OK)
         return status;
     const struct column_about *about = &schema->column[ret_plan->in];
@@ -60,7 +60,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     state->type = about->type;
     state->width = about->width;
     ret_plan->outputs = 1;
-    ret_plan->output[0] = column_about_as(about, WEIR_F32);
+    ret_plan->output[0] = preprocess_column_about_as(about, WEIR_F32);
     ret_plan->partial_bytes = partial_bytes(state->width);
     return WEIR_OK;
 }
@@ -87,7 +87,7 @@ static void apply(void *owner, struct operator_call *call)
 {
     const struct state *state = owner;
     size_t width = state->width;
-    column_begin_like(&call->out[0], call->in);
+    preprocess_column_begin_like(&call->out[0], call->in);
     const void *from = call->in->values.at;
     float *to = (float *)(void *)call->out[0].values.at;
     const double *mean = state->fitted, *deviation = state->fitted + width;
@@ -121,8 +121,8 @@ static void fold(void *owner, const struct operator_call *call, struct weir_buf 
     struct moments *moments = (struct moments *)(void *)partial->at;
     for (size_t i = 0; i < call->rows; i++) {
         for (size_t k = 0; call->failed[i] == OPERATOR_ROW_OK && k < state->width; k++)
-            add_number(&moments[k],
-                       numeric_get(state->type, call->in->values.at, i * state->width + k));
+            add_number(&moments[k], preprocess_numeric_get(state->type, call->in->values.at,
+                                                           i * state->width + k));
     }
 }
 
@@ -197,17 +197,21 @@ static enum weir_status load(void *owner, struct weir_bytes fitted, struct weir_
     return WEIR_OK;
 }
 
-const struct preprocess_operator operator_standardize = {
+static const struct operator_fit FIT = {
+    .fold = fold,
+    .merge = merge,
+    .finish = finish,
+    .load = load,
+};
+
+const struct preprocess_operator preprocess_operator_standardize = {
     .name = "standardize",
     .summary = "dense numbers to mean 0 and deviation 1, fitted on the set",
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
+    .fit = &FIT,
     .plan = plan,
     .apply = apply,
-    .fold = fold,
-    .merge = merge,
-    .finish = finish,
-    .load = load,
     .fini = fini,
 };

@@ -20,7 +20,7 @@ struct options {
 static const struct cfg_key OPTIONS[] = {
     CFG_TEXT(struct options, on, .doc = "column; by default the newest of words"),
     CFG_U64(struct options, ngrams, .fallback = "1", .min = 1, .max = NGRAMS_MAX,
-            .doc = "runs of up to so many words are hashed"),
+            .doc = "maximum number of words in a run that is hashed"),
     CFG_U64(struct options, buckets, .required = true, .min = 2, .max = 1 << 30,
             .doc = "numbers are in [0, buckets)"),
     CFG_U64(struct options, seed, .fallback = "0", .doc = "another seed, other collisions"),
@@ -42,8 +42,9 @@ static enum weir_status plan(void *state, const void *options, const struct oper
     *(struct state *)state =
         (struct state){.ngrams = chosen->ngrams, .buckets = chosen->buckets, .seed = chosen->seed};
     ret_plan->outputs = 1;
-    ret_plan->output[0] = column_about("tokens", COLUMN_RAGGED, WEIR_I32, 0);
-    return operator_schema_pick(schema, chosen->on, 1u << COLUMN_TOKENS, &ret_plan->in, err);
+    ret_plan->output[0] = preprocess_column_about("tokens", COLUMN_RAGGED, WEIR_I32, 0);
+    return preprocess_operator_schema_pick(schema, chosen->on, 1u << COLUMN_TOKENS, &ret_plan->in,
+                                           err);
 }
 
 static void fini(void *state)
@@ -80,7 +81,7 @@ static void put_grams(const uint64_t *restrict grams, size_t count, uint64_t buc
 }
 
 /* Rows whose words are hashed together, also runs that begin in one row and end in another: these are not
- * taken, and cost less than to begin anew with each row. */
+ * taken, and cost less than to begin again with each row. */
 struct piece {
     size_t first, end; /* rows */
     uint32_t base;     /* its first word */
@@ -125,7 +126,7 @@ static void number_grams(struct state *state, const struct piece *piece)
     }
 }
 
-/* PUT at a time, though fewer are wanted: what is too much is overwritten, or behind the end. */
+/* PUT at a time, though fewer are wanted: what is too much is overwritten, or after the end. */
 static int32_t *put(int32_t *to, const int32_t *numbers, size_t count)
 {
     for (size_t i = 0; i < count; i += PUT)
@@ -167,7 +168,7 @@ static void apply(void *owner, struct operator_call *call)
     }
 }
 
-const struct preprocess_operator operator_tokenize_hash = {
+const struct preprocess_operator preprocess_operator_tokenize_hash = {
     .name = "tokenize_hash",
     .summary = "words to hashed n-grams",
     .options = OPTIONS,

@@ -40,9 +40,9 @@ static enum weir_status plan(void *owner, const void *options, const struct oper
     const struct options *chosen = options;
     *state = (struct state){.max_tokens = chosen->max_tokens, .marks = chosen->marks};
     ret_plan->outputs = 1;
-    ret_plan->output[0] = column_about("words", COLUMN_TOKENS, 0, 0);
-    return operator_schema_pick(schema, chosen->on, 1u << COLUMN_TEXT | 1u << COLUMN_BYTES,
-                                &ret_plan->in, err);
+    ret_plan->output[0] = preprocess_column_about("words", COLUMN_TOKENS, 0, 0);
+    return preprocess_operator_schema_pick(
+        schema, chosen->on, 1u << COLUMN_TEXT | 1u << COLUMN_BYTES, &ret_plan->in, err);
 }
 
 static void fini(void *owner)
@@ -61,8 +61,8 @@ struct stretch {
     size_t most; /* words that are looked for */
 };
 
-/* Rows from `first` on, whose text is appended with a blank behind each row, so that no word goes on in the next
- * one; and behind all there are blanks for the rest of a block. */
+/* Rows from `first` on, whose text is appended with a blank after each row, so that no word goes on in the next
+ * one; and after all there are blanks for the rest of a block. */
 static struct stretch take_text(const struct state *state, const struct operator_call *call,
                                 size_t first)
 {
@@ -115,14 +115,14 @@ static WEIR_ALWAYS_INLINE struct kinds kinds_at(const uint8_t *at, bool marks)
 
 /* ---- words ---- */
 
-/* Where words begin and end, from which byte on: each list goes on from block to block. */
+/* Places of first and last bytes of words: each list goes on from block to block. */
 struct places {
     struct weir_span *begin, *end; /* the next to be filled in */
     bool is_word, is_mark;         /* the last byte of the block before */
 };
 
-/* Every second number from `to` on becomes the place of a bit. PUT at a time, though fewer are wanted: what is too
- * much is overwritten, or behind the end. */
+/* Every second number from `to` on becomes the place of a bit. PUT at a time, though fewer are wanted: the
+ * surplus is overwritten, or after the end. */
 static WEIR_ALWAYS_INLINE void put_places(uint64_t bits, size_t count, uint32_t at, uint32_t *to)
 {
     for (size_t i = 0; i < count; i += PUT) {
@@ -179,7 +179,7 @@ static size_t find_words(const struct state *state, const uint8_t *text,
                         : find(state, text, stretch, spans, false);
 }
 
-/* How many words of the stretch begin before a byte of it. */
+/* Returns the number of words of the stretch that begin before a byte of it. */
 static WEIR_ALWAYS_INLINE size_t words_before(const struct state *state, size_t byte)
 {
     uint64_t begins = ((const uint64_t *)(const void *)state->begins.at)[byte / BLOCK];
@@ -200,7 +200,7 @@ static void end_rows(const struct state *state, const struct operator_call *call
     uint32_t first = (uint32_t)(out->spans.size / sizeof(*spans));
     size_t kept = 0, from = 0, to;
     for (size_t row = stretch->first; row < stretch->end; row++, from = to) {
-        /* with the blank behind each row, which is before the next one */
+        /* with the blank after each row, which is before the next one */
         size_t byte = offsets[row + 1] - offsets[stretch->first] + (row + 1 - stretch->first);
         to = row + 1 == stretch->end ? count : words_before(state, byte);
         size_t words = to - from < state->max_tokens ? to - from : state->max_tokens;
@@ -232,7 +232,7 @@ static void apply(void *owner, struct operator_call *call)
     }
 }
 
-const struct preprocess_operator operator_tokenize_words = {
+const struct preprocess_operator preprocess_operator_tokenize_words = {
     .name = "tokenize_words",
     .summary = "text to words",
     .options = OPTIONS,

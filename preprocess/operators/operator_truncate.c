@@ -17,7 +17,8 @@ static const struct cfg_key OPTIONS[] = {
     CFG_TEXT(struct options, on, .doc = "column; by default the newest of words, ragged or text"),
     CFG_U64(struct options, length, .required = true, .min = 1, .max = UINT32_MAX,
             .doc = "words, numbers or bytes that are kept"),
-    CFG_CHOICE(struct options, keep, .fallback = "first", .choices = KEEP, .doc = "which of them"),
+    CFG_CHOICE(struct options, keep, .fallback = "first", .choices = KEEP,
+               .doc = "end of the row that is kept"),
     CFG_END,
 };
 
@@ -30,7 +31,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
                              struct operator_plan *ret_plan, struct weir_error *err)
 {
     const struct options *options = given;
-    enum weir_status status = operator_schema_pick(
+    enum weir_status status = preprocess_operator_schema_pick(
         schema, options->on, 1u << COLUMN_TOKENS | 1u << COLUMN_RAGGED | 1u << COLUMN_TEXT,
         &ret_plan->in, err);
     if (status != WEIR_OK)
@@ -46,7 +47,7 @@ static bool is_inside_character(const struct column *text, size_t place)
     return (text->values.at[place] & 0xc0) == 0x80;
 }
 
-/* What is kept of a row, in the units of its offsets. */
+/* The part of a row that is kept, in the units of its offsets. */
 struct kept {
     size_t first, end;
 };
@@ -86,11 +87,11 @@ static void apply(void *owner, struct operator_call *call)
     for (size_t i = 0; i < call->rows; i++) {
         struct kept kept = keep(owner, in, i);
         weir_buf_append(to, from->at + kept.first * unit, (kept.end - kept.first) * unit);
-        column_end_row(out);
+        preprocess_column_end_row(out);
     }
 }
 
-const struct preprocess_operator operator_truncate = {
+const struct preprocess_operator preprocess_operator_truncate = {
     .name = "truncate",
     .summary = "long rows cut to a length",
     .options = OPTIONS,

@@ -39,11 +39,11 @@ static const struct cfg_key OPTIONS[] = {
     CFG_U64(struct options, size, .fallback = "65536", .min = 1, .max = SIZE_MAX_OF_ALL,
             .doc = "entries of a vocabulary; the commonest are kept"),
     CFG_U64(struct options, min_count, .fallback = "1", .min = 1,
-            .doc = "what is seen less often has no entry"),
+            .doc = "minimum number of occurrences of an entry"),
     CFG_U64(struct options, reserved, .fallback = "1", .min = 1, .max = 1 << 20,
             .doc = "number of the first entry; 0 is the unknown one"),
     CFG_CHOICE(struct options, order, .fallback = "frequency", .choices = ORDERS,
-               .doc = "how entries are numbered"),
+               .doc = "numbering of entries"),
     CFG_END,
 };
 
@@ -65,7 +65,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 {
     struct state *state = owner;
     state->options = *(const struct options *)given;
-    enum weir_status status = operator_schema_pick(
+    enum weir_status status = preprocess_operator_schema_pick(
         schema, state->options.on, (1u << (COLUMN_RAGGED + 1)) - 1, &ret_plan->in, err);
     if (status != WEIR_OK)
         return status;
@@ -80,17 +80,17 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     bool is_ragged = about->kind == COLUMN_TOKENS || about->kind == COLUMN_RAGGED;
     ret_plan->outputs = 1;
     ret_plan->output[0] =
-        column_about(about->kind == COLUMN_TOKENS ? "tokens" : about->name,
-                     is_ragged ? COLUMN_RAGGED : COLUMN_DENSE, WEIR_I32, state->columns);
+        preprocess_column_about(about->kind == COLUMN_TOKENS ? "tokens" : about->name,
+                                is_ragged ? COLUMN_RAGGED : COLUMN_DENSE, WEIR_I32, state->columns);
     return WEIR_OK;
 }
 
 static void fini(void *owner)
 {
     struct state *state = owner;
-    vocabulary_fini(&state->folded);
-    vocabulary_fini(&state->merged);
-    vocabulary_fini(&state->fitted);
+    preprocess_vocabulary_fini(&state->folded);
+    preprocess_vocabulary_fini(&state->merged);
+    preprocess_vocabulary_fini(&state->fitted);
 }
 
 /* ---- keys ---- */
@@ -120,7 +120,8 @@ static struct weir_bytes key_of(const struct state *state, const struct column *
         struct weir_span span = column_spans(in)[index];
         return weir_bytes(in->values.at + span.start, span.size);
     }
-    weir_put_u64(number, (uint64_t)numeric_get_integer(state->type, in->values.at, index));
+    weir_put_u64(number,
+                 (uint64_t)preprocess_numeric_get_integer(state->type, in->values.at, index));
     return weir_bytes(number, 8);
 }
 
@@ -139,7 +140,7 @@ static void take_partial(struct state *state, struct weir_buf *partial)
         return;
     weir_buf_clear(&folded->pool);
     weir_buf_append(&folded->pool, partial->at + sizeof(head), partial->size - sizeof(head));
-    weir_require(vocabulary_index(folded, state->columns)); /* it is our own */
+    weir_require(preprocess_vocabulary_index(folded, state->columns)); /* it is our own */
 }
 
 static void give_partial(struct state *state, uint64_t left_out, struct weir_buf *partial)
@@ -163,7 +164,8 @@ static void fold(void *owner, const struct operator_call *call, struct weir_buf 
                 .column = state->columns > 1 ? (uint32_t)i : 0,
                 .key = key_of(state, call->in, elements.first + i, number),
                 .number = 1};
-            left_out += !vocabulary_count(&state->folded, &entry, call->partial_bytes_max);
+            left_out +=
+                !preprocess_vocabulary_count(&state->folded, &entry, call->partial_bytes_max);
         }
     }
     give_partial(state, left_out, partial);
@@ -173,30 +175,30 @@ static enum weir_status merge(void *owner, struct weir_bytes partial, struct wei
 {
     struct state *state = owner;
     struct vocabulary *folded = &state->folded;
-    vocabulary_clear(folded);
+    preprocess_vocabulary_clear(folded);
     state->serial++;
     if (partial.size >= PARTIAL_HEAD_BYTES)
         weir_buf_append(&folded->pool, partial.at + PARTIAL_HEAD_BYTES,
                         partial.size - PARTIAL_HEAD_BYTES);
-    if (partial.size < PARTIAL_HEAD_BYTES || !vocabulary_index(folded, state->columns))
+    if (partial.size < PARTIAL_HEAD_BYTES || !preprocess_vocabulary_index(folded, state->columns))
         return weir_fail(err, WEIR_INVALID, "vocab: partial fit of %zu bytes is malformed",
                          partial.size);
     state->left_out += weir_get_u64(partial.at + 8);
-    for (size_t i = 0; i < vocabulary_size(folded); i++) {
-        struct vocabulary_entry entry = vocabulary_at(folded, i);
-        if (!vocabulary_count(&state->merged, &entry, MERGED_BYTES_MAX))
+    for (size_t i = 0; i < preprocess_vocabulary_size(folded); i++) {
+        struct vocabulary_entry entry = preprocess_vocabulary_at(folded, i);
+        if (!preprocess_vocabulary_count(&state->merged, &entry, MERGED_BYTES_MAX))
             state->left_out += entry.number;
     }
     return WEIR_OK;
 }
 
-/* Whether every entry has the number that its place gives it. */
+/* True when every entry has the number of its place. */
 static bool is_numbered_alike(const struct state *state, const struct vocabulary *vocabulary)
 {
     uint32_t column = 0;
     size_t first = 0;
-    for (size_t i = 0; i < vocabulary_size(vocabulary); i++) {
-        struct vocabulary_entry entry = vocabulary_at(vocabulary, i);
+    for (size_t i = 0; i < preprocess_vocabulary_size(vocabulary); i++) {
+        struct vocabulary_entry entry = preprocess_vocabulary_at(vocabulary, i);
         if (entry.column < column)
             return false;
         first = entry.column > column ? i : first;
@@ -211,11 +213,11 @@ static enum weir_status extend(void *owner, struct weir_bytes fitted, struct wei
 {
     struct state *state = owner;
     struct vocabulary *merged = &state->merged;
-    vocabulary_clear(merged);
+    preprocess_vocabulary_clear(merged);
     if (fitted.size >= FITTED_HEAD_BYTES)
         weir_buf_append(&merged->pool, fitted.at + FITTED_HEAD_BYTES,
                         fitted.size - FITTED_HEAD_BYTES);
-    if (fitted.size < FITTED_HEAD_BYTES || !vocabulary_index(merged, state->columns))
+    if (fitted.size < FITTED_HEAD_BYTES || !preprocess_vocabulary_index(merged, state->columns))
         return weir_fail(err, WEIR_INVALID,
                          "vocab: found a vocabulary of %zu bytes to go on from, expected one for "
                          "%u columns",
@@ -225,7 +227,7 @@ static enum weir_status extend(void *owner, struct weir_bytes fitted, struct wei
                          "vocab: the vocabulary to go on from is not numbered from %lu on, as "
                          "`reserved` says",
                          state->options.reserved);
-    state->inherited = vocabulary_size(merged);
+    state->inherited = preprocess_vocabulary_size(merged);
     return WEIR_OK;
 }
 
@@ -268,8 +270,8 @@ static int compare_frequency(const void *left, const void *right)
 static size_t list_candidates(const struct state *state, struct candidate *candidates)
 {
     size_t count = 0;
-    for (size_t i = 0; i < vocabulary_size(&state->merged); i++) {
-        struct vocabulary_entry entry = vocabulary_at(&state->merged, i);
+    for (size_t i = 0; i < preprocess_vocabulary_size(&state->merged); i++) {
+        struct vocabulary_entry entry = preprocess_vocabulary_at(&state->merged, i);
         bool is_new = i >= state->inherited;
         if (!is_new || entry.number >= state->options.min_count)
             candidates[count++] = (struct candidate){entry.column, is_new, entry.number, i};
@@ -295,7 +297,7 @@ static enum weir_status finish(void *owner, struct weir_buf *fitted, struct weir
     struct state *state = owner;
     struct vocabulary numbered = {0};
     WEIR_AUTO_FREE struct candidate *candidates =
-        weir_calloc(vocabulary_size(&state->merged) + 1, sizeof(*candidates));
+        weir_calloc(preprocess_vocabulary_size(&state->merged) + 1, sizeof(*candidates));
     size_t count = list_candidates(state, candidates);
     qsort(candidates, count, sizeof(*candidates), compare_frequency);
     count = cut(state, candidates, count);
@@ -304,15 +306,14 @@ static enum weir_status finish(void *owner, struct weir_buf *fitted, struct weir
     for (size_t i = 0, first = 0; i < count; i++) {
         if (candidates[i].column != candidates[first].column)
             first = i;
-        struct vocabulary_entry entry = vocabulary_at(&state->merged, candidates[i].entry);
+        struct vocabulary_entry entry =
+            preprocess_vocabulary_at(&state->merged, candidates[i].entry);
         entry.number = state->options.reserved + i - first;
-        weir_require(vocabulary_count(&numbered, &entry, MERGED_BYTES_MAX));
+        weir_require(preprocess_vocabulary_count(&numbered, &entry, MERGED_BYTES_MAX));
     }
-    uint8_t head[FITTED_HEAD_BYTES];
-    weir_put_u64(head, state->left_out);
-    weir_buf_append(fitted, head, sizeof(head));
+    weir_buf_append_u64(fitted, state->left_out);
     weir_buf_append(fitted, numbered.pool.at, numbered.pool.size);
-    vocabulary_fini(&numbered);
+    preprocess_vocabulary_fini(&numbered);
     return WEIR_OK;
 }
 
@@ -320,17 +321,17 @@ static enum weir_status load(void *owner, struct weir_bytes fitted, struct weir_
 {
     struct state *state = owner;
     struct vocabulary *vocabulary = &state->fitted;
-    vocabulary_clear(vocabulary);
+    preprocess_vocabulary_clear(vocabulary);
     bool is_whole = fitted.size >= FITTED_HEAD_BYTES;
     if (is_whole)
         weir_buf_append(&vocabulary->pool, fitted.at + FITTED_HEAD_BYTES,
                         fitted.size - FITTED_HEAD_BYTES);
-    is_whole = is_whole && vocabulary_index(vocabulary, state->columns);
-    for (size_t i = 0; i < vocabulary_size(vocabulary); i++)
-        is_whole = is_whole && vocabulary_at(vocabulary, i).number <= INT32_MAX;
+    is_whole = is_whole && preprocess_vocabulary_index(vocabulary, state->columns);
+    for (size_t i = 0; i < preprocess_vocabulary_size(vocabulary); i++)
+        is_whole = is_whole && preprocess_vocabulary_at(vocabulary, i).number <= INT32_MAX;
     if (is_whole)
         return WEIR_OK;
-    vocabulary_clear(vocabulary);
+    preprocess_vocabulary_clear(vocabulary);
     return weir_fail(err, WEIR_INVALID,
                      "vocab: fitted state of %zu bytes, expected a vocabulary for %u columns",
                      fitted.size, state->columns);
@@ -351,30 +352,34 @@ static void apply(void *owner, struct operator_call *call)
         for (size_t i = 0; i < elements.count; i++) {
             uint8_t number[8];
             struct weir_bytes key = key_of(state, call->in, elements.first + i, number);
-            int64_t entry =
-                vocabulary_find(&state->fitted, state->columns > 1 ? (uint32_t)i : 0, key);
+            int64_t entry = preprocess_vocabulary_find(&state->fitted,
+                                                       state->columns > 1 ? (uint32_t)i : 0, key);
             *to++ = entry == VOCABULARY_NONE
                         ? 0
-                        : (int32_t)vocabulary_at(&state->fitted, (size_t)entry).number;
+                        : (int32_t)preprocess_vocabulary_at(&state->fitted, (size_t)entry).number;
         }
         out->values.size += elements.count * sizeof(int32_t);
         if (out->about.kind == COLUMN_RAGGED)
-            column_end_row(out);
+            preprocess_column_end_row(out);
     }
 }
 
-const struct preprocess_operator operator_vocab = {
-    .name = "vocab",
-    .summary = "words, texts or ids to the numbers of a vocabulary, fitted on the set",
-    .options = OPTIONS,
-    .options_size = sizeof(struct options),
-    .state_size = sizeof(struct state),
-    .plan = plan,
-    .apply = apply,
+static const struct operator_fit FIT = {
     .fold = fold,
     .merge = merge,
     .finish = finish,
     .load = load,
     .extend = extend,
+};
+
+const struct preprocess_operator preprocess_operator_vocab = {
+    .name = "vocab",
+    .summary = "words, texts or ids to the numbers of a vocabulary, fitted on the set",
+    .options = OPTIONS,
+    .options_size = sizeof(struct options),
+    .state_size = sizeof(struct state),
+    .fit = &FIT,
+    .plan = plan,
+    .apply = apply,
     .fini = fini,
 };

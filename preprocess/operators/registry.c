@@ -17,12 +17,12 @@
     X(to_ragged)
 // clang-format on
 
-#define X(name) extern const struct preprocess_operator operator_##name;
+#define X(name) extern const struct preprocess_operator preprocess_operator_##name;
 OPERATORS(X)
 #undef X
 
 static const struct cfg_plugin *const ALL[] = {
-#define X(name) &operator_##name.plugin,
+#define X(name) &preprocess_operator_##name.plugin,
     OPERATORS(X)
 #undef X
 };

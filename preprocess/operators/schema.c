@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-int operator_schema_find(const struct operator_schema *schema, const char *name)
+int preprocess_operator_schema_find(const struct operator_schema *schema, const char *name)
 {
     for (size_t i = 0; i < schema->count; i++) {
         if (strcmp(schema->column[i].name, name) == 0)
@@ -20,7 +20,7 @@ static void print_kinds(unsigned kinds, struct weir_buf *out)
     for (unsigned kind = COLUMN_BYTES; kind <= COLUMN_PICTURES; kind++) {
         if ((kinds & 1u << kind) == 0)
             continue;
-        weir_buf_printf(out, "%s%s", between, column_kind_name(kind));
+        weir_buf_printf(out, "%s%s", between, preprocess_column_kind_name(kind));
         between = " or ";
     }
 }
@@ -29,14 +29,15 @@ static void print_columns(const struct operator_schema *schema, struct weir_buf 
 {
     for (size_t i = 0; i < schema->count; i++) {
         weir_buf_append_text(out, i > 0 ? ", " : "");
-        column_about_print(&schema->column[i], out);
+        preprocess_column_about_print(&schema->column[i], out);
     }
     if (schema->count == 0)
         weir_buf_append_text(out, "none");
 }
 
-enum weir_status operator_schema_pick(const struct operator_schema *schema, const char *on,
-                                      unsigned kinds, int *ret_column, struct weir_error *err)
+enum weir_status preprocess_operator_schema_pick(const struct operator_schema *schema,
+                                                 const char *on, unsigned kinds, int *ret_column,
+                                                 struct weir_error *err)
 {
     for (size_t i = schema->count; i-- > 0;) {
         const struct column_about *about = &schema->column[i];
@@ -66,12 +67,12 @@ static void print_types(unsigned types, struct weir_buf *out)
     }
 }
 
-enum weir_status operator_schema_pick_numbers(const struct operator_schema *schema, const char *on,
-                                              unsigned types, int *ret_column,
-                                              struct weir_error *err)
+enum weir_status preprocess_operator_schema_pick_numbers(const struct operator_schema *schema,
+                                                         const char *on, unsigned types,
+                                                         int *ret_column, struct weir_error *err)
 {
-    enum weir_status status =
-        operator_schema_pick(schema, on, 1u << COLUMN_DENSE | 1u << COLUMN_RAGGED, ret_column, err);
+    enum weir_status status = preprocess_operator_schema_pick(
+        schema, on, 1u << COLUMN_DENSE | 1u << COLUMN_RAGGED, ret_column, err);
     if (status != WEIR_OK)
         return status;
     const struct column_about *about = &schema->column[*ret_column];
@@ -83,7 +84,7 @@ enum weir_status operator_schema_pick_numbers(const struct operator_schema *sche
                      about->name, weir_dtype_name(about->type), weir_buf_text(&wanted));
 }
 
-enum weir_status operator_schema_check_name(const char *name, struct weir_error *err)
+enum weir_status preprocess_operator_schema_check_name(const char *name, struct weir_error *err)
 {
     if (name == NULL || (*name != '\0' && strlen(name) < COLUMN_NAME_MAX))
         return WEIR_OK;
@@ -91,10 +92,11 @@ enum weir_status operator_schema_check_name(const char *name, struct weir_error 
                      COLUMN_NAME_MAX - 1);
 }
 
-enum weir_status operator_schema_replace(struct operator_schema *schema, int index,
-                                         const struct column_about *about, struct weir_error *err)
+enum weir_status preprocess_operator_schema_replace(struct operator_schema *schema, int index,
+                                                    const struct column_about *about,
+                                                    struct weir_error *err)
 {
-    int same = operator_schema_find(schema, about->name);
+    int same = preprocess_operator_schema_find(schema, about->name);
     if (same >= 0 && same != index)
         return weir_fail(err, WEIR_INVALID, "there is a column '%s' already", about->name);
     if ((size_t)index >= COLUMNS_MAX)
@@ -105,15 +107,15 @@ enum weir_status operator_schema_replace(struct operator_schema *schema, int ind
     return WEIR_OK;
 }
 
-void operator_draw(const struct operator_call *call, size_t row, uint32_t step,
-                   struct weir_rng *ret_rng)
+void preprocess_operator_draw(const struct operator_call *call, size_t row, uint32_t step,
+                              struct weir_rng *ret_rng)
 {
     uint64_t id = call->ids != NULL ? call->ids[row] : 0;
     uint64_t draw = weir_mix64((uint64_t)call->batch->epoch << 8 | step);
     weir_rng_init(ret_rng, weir_mix64(call->batch->seed + weir_mix64(id + draw)));
 }
 
-void operator_fail_row(struct operator_call *call, size_t row, const char *format, ...)
+void preprocess_operator_fail_row(struct operator_call *call, size_t row, const char *format, ...)
 {
     if (call->failed[row] != OPERATOR_ROW_OK)
         return;
@@ -131,7 +133,7 @@ void operator_fail_row(struct operator_call *call, size_t row, const char *forma
     memcpy(failure->reason, call->reason, sizeof(failure->reason));
 }
 
-void operator_filter_row(struct operator_call *call, size_t row)
+void preprocess_operator_filter_row(struct operator_call *call, size_t row)
 {
     if (call->failed[row] != OPERATOR_ROW_OK)
         return;
@@ -139,19 +141,20 @@ void operator_filter_row(struct operator_call *call, size_t row)
     call->filtered++;
 }
 
-void operator_read_rows(void *owner, struct operator_call *call,
-                        void (*read)(void *owner, struct operator_call *call, size_t row))
+void preprocess_operator_read_rows(void *owner, struct operator_call *call,
+                                   void (*read)(void *owner, struct operator_call *call,
+                                                size_t row))
 {
     for (size_t i = 0; i < call->rows; i++) {
         if (call->failed[i] == OPERATOR_ROW_OK)
             read(owner, call, i);
-        column_end_row(&call->out[0]);
+        preprocess_column_end_row(&call->out[0]);
     }
 }
 
-void operator_read_numbers(void *owner, struct operator_call *call, size_t width,
-                           void (*read)(void *owner, struct operator_call *call, size_t row,
-                                        float *to))
+void preprocess_operator_read_numbers(void *owner, struct operator_call *call, size_t width,
+                                      void (*read)(void *owner, struct operator_call *call,
+                                                   size_t row, float *to))
 {
     struct weir_buf *values = &call->out[0].values;
     size_t size = call->rows * width * sizeof(float);

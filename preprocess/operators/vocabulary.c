@@ -5,33 +5,31 @@
 #include "core/base/hash.h"
 #include "core/base/memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-enum { ENTRY_HEAD_BYTES = 16, UNIT = 8, SLOTS_MIN = 64 };
+enum { ENTRY_HEAD_BYTES = 16, UNIT = 8 };
 
-void vocabulary_fini(struct vocabulary *vocabulary)
+void preprocess_vocabulary_fini(struct vocabulary *vocabulary)
 {
     weir_buf_fini(&vocabulary->pool);
     weir_buf_fini(&vocabulary->places);
-    free(vocabulary->slots);
+    weir_index_fini(&vocabulary->index);
     *vocabulary = (struct vocabulary){0};
 }
 
 static void forget_index(struct vocabulary *vocabulary)
 {
     weir_buf_clear(&vocabulary->places);
-    if (vocabulary->slot_count > 0)
-        memset(vocabulary->slots, 0, vocabulary->slot_count * sizeof(*vocabulary->slots));
+    weir_index_clear(&vocabulary->index);
 }
 
-void vocabulary_clear(struct vocabulary *vocabulary)
+void preprocess_vocabulary_clear(struct vocabulary *vocabulary)
 {
     weir_buf_clear(&vocabulary->pool);
     forget_index(vocabulary);
 }
 
-size_t vocabulary_size(const struct vocabulary *vocabulary)
+size_t preprocess_vocabulary_size(const struct vocabulary *vocabulary)
 {
     return vocabulary->places.size / sizeof(uint32_t);
 }
@@ -56,79 +54,55 @@ static struct vocabulary_entry read_entry(const uint8_t *at)
     };
 }
 
-struct vocabulary_entry vocabulary_at(const struct vocabulary *vocabulary, size_t entry)
+struct vocabulary_entry preprocess_vocabulary_at(const struct vocabulary *vocabulary, size_t entry)
 {
-    weir_require(entry < vocabulary_size(vocabulary));
+    weir_require(entry < preprocess_vocabulary_size(vocabulary));
     return read_entry(place_of(vocabulary, entry));
 }
 
 /* ---- the index ---- */
 
-/* The slot of a key, or the free one where it belongs; slot_count > 0. */
-static size_t slot_of(const struct vocabulary *vocabulary, uint32_t column, struct weir_bytes key,
-                      uint64_t hash)
+static uint64_t hash_of(const struct vocabulary *vocabulary, uint32_t column, struct weir_bytes key)
 {
-    size_t mask = vocabulary->slot_count - 1;
-    for (size_t slot = hash & mask;; slot = (slot + 1) & mask) {
-        uint64_t found = vocabulary->slots[slot];
-        if (found == 0)
-            return slot;
-        if (found >> 32 != hash >> 32)
-            continue;
-        struct vocabulary_entry entry =
-            read_entry(place_of(vocabulary, (size_t)(uint32_t)found - 1));
+    return weir_hash64(key, vocabulary->index.seed + column);
+}
+
+static int64_t find(const struct vocabulary *vocabulary, uint32_t column, struct weir_bytes key,
+                    uint64_t hash)
+{
+    struct weir_index_search search = weir_index_search(&vocabulary->index, hash);
+    uint32_t found;
+    while (weir_index_next(&search, &found)) {
+        struct vocabulary_entry entry = read_entry(place_of(vocabulary, found));
         if (entry.column == column && weir_bytes_equal(entry.key, key))
-            return slot;
+            return found;
     }
+    return VOCABULARY_NONE;
 }
 
-static void put(struct vocabulary *vocabulary, size_t slot, uint64_t hash, size_t entry)
+int64_t preprocess_vocabulary_find(const struct vocabulary *vocabulary, uint32_t column,
+                                   struct weir_bytes key)
 {
-    vocabulary->slots[slot] = hash >> 32 << 32 | (entry + 1);
-}
-
-/* Makes room for one entry more. */
-static void widen(struct vocabulary *vocabulary)
-{
-    size_t entries = vocabulary_size(vocabulary);
-    if (2 * (entries + 1) < vocabulary->slot_count)
-        return;
-    free(vocabulary->slots);
-    vocabulary->slot_count = vocabulary->slot_count > 0 ? 2 * vocabulary->slot_count : SLOTS_MIN;
-    vocabulary->slots = weir_calloc(vocabulary->slot_count, sizeof(*vocabulary->slots));
-    for (size_t i = 0; i < entries; i++) {
-        struct vocabulary_entry entry = vocabulary_at(vocabulary, i);
-        uint64_t hash = weir_hash64(entry.key, entry.column);
-        put(vocabulary, slot_of(vocabulary, entry.column, entry.key, hash), hash, i);
-    }
+    return find(vocabulary, column, key, hash_of(vocabulary, column, key));
 }
 
 /* Indexes the entry that begins at byte `place`. False when its key is there already. */
 static bool index_entry(struct vocabulary *vocabulary, size_t place)
 {
     struct vocabulary_entry entry = read_entry(vocabulary->pool.at + place);
-    widen(vocabulary);
-    uint64_t hash = weir_hash64(entry.key, entry.column);
-    size_t slot = slot_of(vocabulary, entry.column, entry.key, hash);
-    if (vocabulary->slots[slot] != 0)
+    weir_index_draw_seed(&vocabulary->index);
+    uint64_t hash = hash_of(vocabulary, entry.column, entry.key);
+    if (find(vocabulary, entry.column, entry.key, hash) != VOCABULARY_NONE)
         return false;
-    put(vocabulary, slot, hash, vocabulary_size(vocabulary));
+    weir_index_add(&vocabulary->index, hash, (uint32_t)preprocess_vocabulary_size(vocabulary));
     weir_buf_append(&vocabulary->places, &(uint32_t){(uint32_t)(place / UNIT)}, sizeof(uint32_t));
     return true;
 }
 
-int64_t vocabulary_find(const struct vocabulary *vocabulary, uint32_t column, struct weir_bytes key)
+bool preprocess_vocabulary_count(struct vocabulary *vocabulary,
+                                 const struct vocabulary_entry *entry, size_t bytes_max)
 {
-    if (vocabulary->slot_count == 0)
-        return VOCABULARY_NONE;
-    size_t slot = slot_of(vocabulary, column, key, weir_hash64(key, column));
-    return (int64_t)(uint32_t)vocabulary->slots[slot] - 1;
-}
-
-bool vocabulary_count(struct vocabulary *vocabulary, const struct vocabulary_entry *entry,
-                      size_t bytes_max)
-{
-    int64_t found = vocabulary_find(vocabulary, entry->column, entry->key);
+    int64_t found = preprocess_vocabulary_find(vocabulary, entry->column, entry->key);
     if (found != VOCABULARY_NONE) {
         uint8_t *at = place_of(vocabulary, (size_t)found);
         weir_put_u64(at + 8, weir_get_u64(at + 8) + entry->number);
@@ -159,14 +133,14 @@ static size_t entry_bytes(struct weir_bytes rest, uint32_t columns)
     return bytes <= rest.size ? bytes : 0;
 }
 
-bool vocabulary_index(struct vocabulary *vocabulary, uint32_t columns)
+bool preprocess_vocabulary_index(struct vocabulary *vocabulary, uint32_t columns)
 {
     forget_index(vocabulary);
     for (size_t at = 0, bytes; at < vocabulary->pool.size; at += bytes) {
         bytes =
             entry_bytes(weir_bytes(vocabulary->pool.at + at, vocabulary->pool.size - at), columns);
         if (bytes == 0 || !index_entry(vocabulary, at)) {
-            vocabulary_clear(vocabulary);
+            preprocess_vocabulary_clear(vocabulary);
             return false;
         }
     }

@@ -8,6 +8,7 @@
 #define WEIR_PREPROCESS_OPERATORS_VOCABULARY_H
 
 #include "core/base/bytes.h"
+#include "core/base/index.h"
 
 enum { VOCABULARY_KEY_MAX = 256, VOCABULARY_NONE = -1 };
 
@@ -19,28 +20,27 @@ struct vocabulary_entry {
 
 /* Zeroed is empty. */
 struct vocabulary {
-    struct weir_buf pool;   /* the entries */
-    struct weir_buf places; /* u32 per entry: where it begins, in units of 8 bytes */
-    uint64_t *slots;   /* open addressing: 0 is free, else high half hash, low half entry + 1 */
-    size_t slot_count; /* a power of two, more than twice the entries; 0: none yet */
+    struct weir_buf pool;    /* the entries */
+    struct weir_buf places;  /* u32 per entry: where it begins, in units of 8 bytes */
+    struct weir_index index; /* of entries by column and key */
 };
 
-void vocabulary_fini(struct vocabulary *vocabulary);
+void preprocess_vocabulary_fini(struct vocabulary *vocabulary);
 /* Empties it, keeping its memory. */
-void vocabulary_clear(struct vocabulary *vocabulary);
-size_t vocabulary_size(const struct vocabulary *vocabulary);
-struct vocabulary_entry vocabulary_at(const struct vocabulary *vocabulary, size_t entry);
+void preprocess_vocabulary_clear(struct vocabulary *vocabulary);
+size_t preprocess_vocabulary_size(const struct vocabulary *vocabulary);
+struct vocabulary_entry preprocess_vocabulary_at(const struct vocabulary *vocabulary, size_t entry);
 
 /* The entry of a key, or VOCABULARY_NONE. */
-int64_t vocabulary_find(const struct vocabulary *vocabulary, uint32_t column,
-                        struct weir_bytes key);
+int64_t preprocess_vocabulary_find(const struct vocabulary *vocabulary, uint32_t column,
+                                   struct weir_bytes key);
 /* Adds `number` to that of the key, which is appended when it is new. False when it is longer than
  * VOCABULARY_KEY_MAX, or new while the pool has grown to `bytes_max`. */
-bool vocabulary_count(struct vocabulary *vocabulary, const struct vocabulary_entry *entry,
-                      size_t bytes_max);
+bool preprocess_vocabulary_count(struct vocabulary *vocabulary,
+                                 const struct vocabulary_entry *entry, size_t bytes_max);
 /* Finds its way again in a pool that came from elsewhere (taken over by the caller into
  * vocabulary->pool). False, and empty, when the bytes are not whole entries with columns below
  * `columns`, or a key is there twice. */
-bool vocabulary_index(struct vocabulary *vocabulary, uint32_t columns);
+bool preprocess_vocabulary_index(struct vocabulary *vocabulary, uint32_t columns);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which samples of a group make a batch when each has a length class. */
+/* Arranging the samples of a group into batches by length class. */
 #include "preprocess/order/buckets.h"
 
 #include "core/base/error.h"
@@ -30,7 +30,7 @@ static void draw_order(uint64_t key, uint32_t *ret_order, size_t count)
     }
 }
 
-/* Which batch the sample at each place belongs to. */
+/* Assigns the sample at each place to a batch. */
 static void deal(const struct buckets *buckets, const uint32_t *sorted, size_t batches,
                  uint32_t *ret_batch_of)
 {
@@ -44,7 +44,7 @@ static void deal(const struct buckets *buckets, const uint32_t *sorted, size_t b
     }
 }
 
-void buckets_arrange(const struct buckets *buckets, uint32_t *ret_places)
+void preprocess_buckets_arrange(const struct buckets *buckets, uint32_t *ret_places)
 {
     weir_require(buckets->batch_samples > 0);
     size_t samples = buckets->samples, of = buckets->batch_samples;

@@ -1,4 +1,4 @@
-/* How a sample set is cut into batches and groups. */
+/* Cutting a sample set into batches and groups. */
 #include "preprocess/order/geometry.h"
 
 #include "core/base/error.h"
@@ -107,7 +107,7 @@ struct preprocess_range preprocess_slice(const struct preprocess_geometry *geome
     return (struct preprocess_range){.first = whole.first + begin, .count = end - begin};
 }
 
-/* Of the first `batches` batches of an epoch: all are alike but the last. */
+/* Returns the positions of `rank` in the first `batches` batches of an epoch: all are alike but the last. */
 static uint64_t slices_below(const struct preprocess_geometry *geometry, uint32_t rank,
                              uint64_t batches)
 {

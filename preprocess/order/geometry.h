@@ -1,4 +1,4 @@
-/* How a sample set is cut into batches, slices and groups (C8). Pure arithmetic that dispatcher and
+/* Cutting a sample set into batches, slices and groups (C8). Pure arithmetic that dispatcher and
  * workers share: a batch number means the same samples to everybody, always.
  *
  * Batches are numbered over all epochs; positions count from 0 in each epoch; a group is a run of
@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 enum preprocess_last {
-    PREPROCESS_LAST_SHORT,  /* the last batch of an epoch holds what is left */
+    PREPROCESS_LAST_SHORT,  /* the last batch of an epoch holds the rest */
     PREPROCESS_LAST_DROP,   /* an incomplete last batch is left out */
     PREPROCESS_LAST_REPEAT, /* it is filled up from the beginning of the epoch */
 };
@@ -26,7 +26,7 @@ enum {
     PREPROCESS_GROUP_BATCHES_MAX = 64,
     PREPROCESS_BATCH_SAMPLES_MAX = 1 << 20,
     PREPROCESS_GROUP_SAMPLES_MAX = 1 << 16, /* unless one batch has more */
-    PREPROCESS_GROUP_BYTES = 8 << 20, /* that are chosen, where what operators make is known */
+    PREPROCESS_GROUP_BYTES = 8 << 20, /* of a chosen group, where the size of a row is known */
 };
 
 struct preprocess_geometry {
@@ -51,7 +51,7 @@ struct preprocess_geometry preprocess_geometry_plan(uint64_t samples, uint32_t e
                                                     uint32_t batch_samples,
                                                     enum preprocess_last last,
                                                     uint32_t group_batches);
-/* Cuts smaller groups if they have more than `most` batches. most > 0 (required). */
+/* Limits groups to `most` batches. most > 0 (required). */
 void preprocess_geometry_limit_groups(struct preprocess_geometry *geometry, uint32_t most);
 uint64_t preprocess_batches(const struct preprocess_geometry *geometry); /* of all epochs */
 uint64_t preprocess_groups(const struct preprocess_geometry *geometry);  /* of all epochs */
@@ -64,13 +64,13 @@ uint32_t preprocess_epoch_of(const struct preprocess_geometry *geometry, uint64_
  * them. */
 struct preprocess_range preprocess_positions(const struct preprocess_geometry *geometry,
                                              uint64_t batch);
-/* Those of them that are in the slice of `rank`. */
+/* Positions of the batch that are in the slice of `rank`. */
 struct preprocess_range preprocess_slice(const struct preprocess_geometry *geometry, uint64_t batch,
                                          uint32_t rank);
 /* Positions in the slices of `rank` of all batches that `position` contains. */
 uint64_t preprocess_slices_in(const struct preprocess_geometry *geometry, uint32_t rank,
                               const struct weir_position *position);
-/* Positions that one epoch delivers: `samples`, less or more by what becomes of the last batch. */
+/* Positions that one epoch delivers: `samples`, less or more depending on the last batch. */
 uint64_t preprocess_epoch_positions(const struct preprocess_geometry *geometry);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which sample stands at which position of an epoch: a keyed permutation. */
+/* The order of samples in an epoch: a keyed permutation. */
 #include "preprocess/order/order.h"
 
 #include "core/base/error.h"
@@ -63,7 +63,7 @@ struct preprocess_order preprocess_order_plan(enum preprocess_shuffle shuffle, u
         .shuffle = shuffle, .samples = samples, .window = window, .key = key};
 }
 
-/* What is permuted by itself: all samples of an epoch, or a window of them. */
+/* Samples that are permuted among themselves: all of an epoch, or a window. */
 struct deck {
     uint64_t key, base, count;
 };

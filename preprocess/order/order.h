@@ -1,4 +1,4 @@
-/* Which sample stands at which position of an epoch (C8): a keyed permutation that is computed, not
+/* The order of samples in an epoch (C8): a keyed permutation that is computed, not
  * stored. The key is (set digest, seed, epoch), so that everybody who knows the job knows the order.
  *
  * A Feistel network over the smallest even number of bits that holds the count, walked along its

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-void failures_note(struct failures *failures, uint64_t id, const char *reason)
+void preprocess_failures_note(struct failures *failures, uint64_t id, const char *reason)
 {
     size_t at = 0;
     while (at < failures->count && failures->of[at].id != id)
@@ -20,8 +20,8 @@ void failures_note(struct failures *failures, uint64_t id, const char *reason)
         failures->count++;
 }
 
-void failures_list(const struct failures *failures, struct weir_arena *arena,
-                   struct weir_u64s *ret_ids, struct weir_strs *ret_reasons)
+void preprocess_failures_list(const struct failures *failures, struct weir_arena *arena,
+                              struct weir_u64s *ret_ids, struct weir_strs *ret_reasons)
 {
     uint64_t *ids = weir_arena_alloc(arena, sizeof(*ids) * (failures->count + 1));
     const char **reasons = weir_arena_alloc(arena, sizeof(*reasons) * (failures->count + 1));

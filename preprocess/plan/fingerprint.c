@@ -50,7 +50,7 @@ static bool add_whole(struct preprocess_sum *sum, const struct preprocess_plan *
     return true;
 }
 
-/* What of a group is not in the position; returns how many samples the group has. */
+/* Adds the samples of a group that are not in the position; returns the number of samples in the group. */
 static uint64_t add_group(struct preprocess_sum *sum, const struct preprocess_plan *plan,
                           uint64_t group, const struct weir_position *position)
 {
@@ -68,7 +68,7 @@ static uint64_t add_group(struct preprocess_sum *sum, const struct preprocess_pl
     return at;
 }
 
-/* What of the epoch is not in the position. */
+/* Adds the samples of the epoch that are not in the position. */
 static bool add_rest(struct preprocess_sum *sum, const struct preprocess_plan *plan,
                      const struct weir_position *position, uint64_t *budget)
 {

@@ -1,5 +1,5 @@
-/* What the fingerprints of all samples of a job add up to (core/wire/position.h), worked out a piece at a
- * time: there may be billions of them, and who works it out has heartbeats to answer meanwhile. Pure. */
+/* The sum of the fingerprints of all samples of a job (core/wire/position.h), worked out a piece at a
+ * time: there may be billions of them, and the caller has heartbeats to answer meanwhile. Pure. */
 #ifndef WEIR_PREPROCESS_PLAN_FINGERPRINT_H
 #define WEIR_PREPROCESS_PLAN_FINGERPRINT_H
 
@@ -12,8 +12,8 @@ struct preprocess_sum {
     uint64_t at;    /* of the next one, samples or groups that are in */
 };
 
-/* Adds what all ranks are to get behind `position` (NULL: everything): about as much of it as takes as long as
- * `samples` > 0 samples in the order of the set; true when all of it is in. Only the groups of epochs that
+/* Adds the samples that all ranks get after `position` (NULL: all samples), a piece at a time: as many as take about
+ * as long as `samples` > 0 samples in the order of the set; true when all of it is in. Only the groups of epochs that
  * the position divides are put in their shuffled order, which takes many times as long. */
 bool preprocess_sum_step(struct preprocess_sum *sum, const struct preprocess_plan *plan,
                          const struct weir_position *position, uint64_t samples);

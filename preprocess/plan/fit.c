@@ -12,7 +12,7 @@ void preprocess_fit_pack(uint64_t job, uint64_t group, uint64_t fence,
     weir_put_u64(head + 8, group);
     weir_put_u64(head + 16, fence);
     weir_buf_append(out, head, sizeof(head));
-    chain_partial_pack(partial, out);
+    preprocess_chain_partial_pack(partial, out);
     weir_put_u64(out->at + place + 24, out->size - place - HEAD_BYTES);
 }
 

@@ -1,5 +1,5 @@
-/* Partial fits on their way from worker to dispatcher, inside worker_beat.fits (C16). Each is what
- * the fitted operators folded out of one group:
+/* Partial fits on their way from worker to dispatcher, inside worker_beat.fits (C16). Each holds the
+ * state that the fitted operators folded out of one group:
  *
  *     0  u64 job    8  u64 group    16  u64 fence    24  u64 bytes    32  the bytes, then the next */
 #ifndef WEIR_PREPROCESS_PLAN_FIT_H

@@ -17,18 +17,19 @@ static const struct cfg_key BATCH[] = {
     CFG_U64(struct preprocess_batch, samples, .fallback = "256", .min = 1,
             .max = PREPROCESS_BATCH_SAMPLES_MAX, .doc = "samples of a batch"),
     CFG_CHOICE(struct preprocess_batch, last, .fallback = "short", .choices = LAST,
-               .doc = "what becomes of an incomplete last batch of an epoch"),
+               .doc = "treatment of an incomplete last batch of an epoch"),
     CFG_CHOICE(struct preprocess_batch, shuffle, .fallback = "full", .choices = SHUFFLE,
-               .doc = "which sample may stand where"),
+               .doc = "range over which samples are shuffled"),
     CFG_U64(struct preprocess_batch, window, .fallback = "0",
-            .doc = "windowed: samples are shuffled within runs of so many"),
+            .doc = "windowed: length of the runs that samples are shuffled within"),
     CFG_CHOICE(struct preprocess_batch, order, .fallback = "deterministic", .choices = ORDER,
                .doc = "deterministic: the same sequence of batches always; relaxed: ready first"),
-    CFG_CHOICE(struct preprocess_batch, delivery, .fallback = "exactly_once", .choices = DELIVERY,
-               .doc =
-                   "when a trainer dies. exactly_once: the model is made by each sample once per "
-                   "epoch; at_least_once: none is lost, some may be in it twice; "
-                   "at_most_once: none is in it twice, some may be lost"),
+    CFG_CHOICE(
+        struct preprocess_batch, delivery, .fallback = "exactly_once", .choices = DELIVERY,
+        .doc =
+            "guarantee when a trainer dies. exactly_once: the model is made by each sample once "
+            "per epoch; at_least_once: none is lost, some may be in it twice; at_most_once: none "
+            "is in it twice, some may be lost"),
     CFG_U64(struct preprocess_batch, group, .fallback = "0", .max = PREPROCESS_GROUP_BATCHES_MAX,
             .doc = "batches leased to a worker in one piece; 0: a sixteenth of an epoch"),
     CFG_SIZE(struct preprocess_batch, sample_bytes_max, .fallback = "64MiB", .min = 1,
@@ -42,7 +43,7 @@ static const struct cfg_key SECTION[] = {
     {.name = "batch",
      .kind = CFG_KIND_NODE,
      .offset = CFG_OFFSET(const struct weir_yaml_node *, struct preprocess_options, batch_node),
-     .doc = "how the samples are cut into batches: see below"},
+     .doc = "division of the samples into batches: see below"},
     CFG_U64(struct preprocess_options, workers, .fallback = "0", .max = PREPROCESS_WORKERS_MAX,
             .doc = "worker processes; 0: as the system has"),
     CFG_CHOICE(

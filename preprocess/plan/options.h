@@ -34,7 +34,7 @@ struct preprocess_options {
 };
 
 /* Reads the section out of a whole pipeline file; everything borrowed lives as long as the document.
- * INVALID with place and expectation. Operators are checked by chain_new(). */
+ * INVALID with place and expectation. Operators are checked by preprocess_chain_new(). */
 enum weir_status preprocess_options_read(const struct weir_yaml_node *root,
                                          struct preprocess_options *ret_options,
                                          struct weir_error *err) WEIR_MUST_USE;

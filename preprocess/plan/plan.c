@@ -1,4 +1,4 @@
-/* What a job delivers, worked out the same way by dispatcher and workers. */
+/* The plan of a job's delivery, worked out the same way by dispatcher and workers. */
 #include "preprocess/plan/plan.h"
 
 #include "core/base/memory.h"
@@ -27,7 +27,7 @@ static enum weir_status open_set(const struct preprocess_order_form *form,
  * consumer grants is full, and the others for it later, so groups of more than that would be made in turns. */
 static uint32_t group_at_most(const struct preprocess_plan *plan)
 {
-    uint64_t bytes = chain_row_bytes(plan->chain) * plan->options.batch.samples;
+    uint64_t bytes = preprocess_chain_row_bytes(plan->chain) * plan->options.batch.samples;
     uint64_t most = bytes == 0 ? PREPROCESS_GROUP_BATCHES_MAX : PREPROCESS_GROUP_BYTES / bytes;
     return most == 0 ? 1 : (uint32_t)(most < UINT32_MAX ? most : UINT32_MAX);
 }
@@ -82,7 +82,7 @@ static enum weir_status check_ranks(const struct preprocess_order_form *form,
 static enum weir_status check_batch(const struct preprocess_options *options,
                                     const struct chain *chain, struct weir_error *err)
 {
-    uint64_t bytes = chain_row_bytes(chain);
+    uint64_t bytes = preprocess_chain_row_bytes(chain);
     if (bytes == 0 || options->batch.samples <= PREPROCESS_BATCH_BYTES_MAX / bytes)
         return WEIR_OK;
     return weir_fail(err, WEIR_INVALID,
@@ -110,7 +110,7 @@ enum weir_status preprocess_plan_open(const struct preprocess_order_form *form,
     if (status == WEIR_OK)
         status = check_ranks(form, &plan.options, err);
     if (status == WEIR_OK)
-        status = chain_new(plan.options.operators, &plan.chain, err);
+        status = preprocess_chain_new(plan.options.operators, &plan.chain, err);
     if (status == WEIR_OK)
         status = check_batch(&plan.options, plan.chain, err);
     if (status == WEIR_OK)
@@ -128,14 +128,14 @@ enum weir_status preprocess_plan_open(const struct preprocess_order_form *form,
 
 void preprocess_plan_close(struct preprocess_plan *plan)
 {
-    chain_free(plan->chain);
+    preprocess_chain_free(plan->chain);
     free(plan->classes);
     weir_yaml_free(plan->document);
     weir_sample_set_close(&plan->set);
     memset(plan, 0, sizeof(*plan));
 }
 
-/* Which part an epoch has, as an index of its first sample; NULL: the set has no parts. */
+/* Returns the indices of the samples in the part of an epoch; NULL: the set has no parts. */
 static const uint32_t *part_of(const struct preprocess_plan *plan, uint32_t epoch)
 {
     const struct weir_epoch_parts *parts = &plan->parts;
@@ -172,12 +172,12 @@ void preprocess_plan_indices(const struct preprocess_plan *plan, uint32_t epoch,
 enum weir_status preprocess_plan_fitted(struct preprocess_plan *plan, struct weir_bytes fitted,
                                         struct weir_error *err)
 {
-    enum weir_status status = chain_fit_load(plan->chain, fitted, err);
-    if (status != WEIR_OK || !plan->trains || !chain_has_classes(plan->chain))
+    enum weir_status status = preprocess_chain_fit_load(plan->chain, fitted, err);
+    if (status != WEIR_OK || !plan->trains || !preprocess_chain_has_classes(plan->chain))
         return status;
     free(plan->classes);
     plan->classes = weir_calloc(plan->set.count + 1, sizeof(*plan->classes));
-    chain_classify(plan->chain, plan->set.ids, plan->set.count, plan->classes);
+    preprocess_chain_classify(plan->chain, plan->set.ids, plan->set.count, plan->classes);
     return WEIR_OK;
 }
 
@@ -191,11 +191,12 @@ static void arrange(const struct preprocess_plan *plan, uint64_t group, size_t c
     for (size_t i = 0; i < count; i++)
         classes[i] = plan->classes[indices[i]];
     memcpy(before, indices, count * sizeof(*before));
-    buckets_arrange(&(struct buckets){.classes = classes,
-                                      .samples = count,
-                                      .batch_samples = plan->geometry.batch_samples,
-                                      .key = weir_mix64(plan->order.key ^ weir_mix64(group))},
-                    places);
+    preprocess_buckets_arrange(
+        &(struct buckets){.classes = classes,
+                          .samples = count,
+                          .batch_samples = plan->geometry.batch_samples,
+                          .key = weir_mix64(plan->order.key ^ weir_mix64(group))},
+        places);
     for (size_t i = 0; i < count; i++)
         indices[i] = before[places[i]];
 }

@@ -1,5 +1,5 @@
-/* What a job delivers, worked out the same way by dispatcher and workers: its options, how the set
- * is cut (geometry) and in which order (C8). Owned by: a dispatcher's entry or a worker's job. */
+/* The plan of a job's delivery, worked out the same way by dispatcher and workers: its options, the
+ * cut of the set (geometry) and its order (C8). Owned by: a dispatcher's entry or a worker's job. */
 #ifndef WEIR_PREPROCESS_PLAN_PLAN_H
 #define WEIR_PREPROCESS_PLAN_PLAN_H
 
@@ -8,7 +8,7 @@
 #include "preprocess/operators/chain.h"
 #include "preprocess/plan/options.h"
 
-/* What a job is told to be, as it stands in `job_open` and `job_described`. Borrowed. */
+/* Declaration of a job, as in `job_open` and `job_described`. Borrowed. */
 struct preprocess_order_form {
     const char *file; /* name of the pipeline file */
     struct weir_bytes config;
@@ -25,13 +25,13 @@ struct preprocess_plan {
     struct weir_yaml *document;
     struct preprocess_options options;
     struct weir_sample_set set;
-    struct weir_epoch_parts parts; /* of the set; none for whoever does not train: it wants all */
+    struct weir_epoch_parts parts; /* of the set; none unless it trains: others want all of it */
     struct preprocess_geometry geometry;
     struct preprocess_order order;
-    enum weir_delivery delivery; /* whoever does not train wants each sample exactly once */
+    enum weir_delivery delivery; /* exactly once unless it trains */
     struct chain *chain;
     uint8_t *classes; /* length class of each sample of the set; NULL: they have none, or not yet */
-    uint64_t seed;    /* what chance in operators is drawn from, with sample and epoch */
+    uint64_t seed;    /* of chance in operators, with sample and epoch */
     bool trains;      /* false: nothing is left to chance */
 };
 
@@ -42,16 +42,16 @@ enum weir_status preprocess_plan_open(const struct preprocess_order_form *form,
                                       struct weir_error *err) WEIR_MUST_USE;
 void preprocess_plan_close(struct preprocess_plan *plan); /* zeroed is fine */
 
-/* Takes up the fitted state of the operators: chain_fit_load(), and the length classes of a training. */
+/* Takes up the fitted state of the operators: preprocess_chain_fit_load(), and the length classes of a training. */
 enum weir_status preprocess_plan_fitted(struct preprocess_plan *plan, struct weir_bytes fitted,
                                         struct weir_error *err) WEIR_MUST_USE;
 
-/* Index in the set of each sample of a group, batch after batch, as they are delivered. How many they are is
- * for the caller to work out (geometry.h). */
+/* Index in the set of each sample of a group, batch after batch, as they are delivered. The caller
+ * works out their number (geometry.h). */
 void preprocess_plan_group(const struct preprocess_plan *plan, uint64_t group,
                            uint64_t *ret_indices);
 /* Index in the set of the sample at `position` of `epoch`, within the epoch's part if the set has parts; positions
- * behind the last wrap around. With length classes it stands somewhere in the same group. */
+ * after the last wrap around. With length classes it stands somewhere in the same group. */
 uint64_t preprocess_plan_index(const struct preprocess_plan *plan, uint32_t epoch,
                                uint64_t position);
 /* The same of a range of positions of an epoch. */

@@ -13,7 +13,7 @@ static_assert(WEIR_WIRE_FRAMES_MAX <= 64, "in_loan has a bit for each frame");
 static_assert(WEIR_BATCH_TENSORS + 2 * COLUMNS_MAX + 1 <= WEIR_WIRE_FRAMES_MAX,
               "each tensor has a frame and may have offsets; labels that are vectors come last");
 
-void worker_batch_give(struct worker_batch *batch, void *bytes, size_t size)
+void preprocess_batch_give(struct worker_batch *batch, void *bytes, size_t size)
 {
     batch->bytes += size;
     weir_frames_give(&batch->frames, bytes, size);
@@ -22,7 +22,7 @@ void worker_batch_give(struct worker_batch *batch, void *bytes, size_t size)
 static void give_values(struct worker_batch *batch, struct weir_buf *values)
 {
     if (!values->is_lent) {
-        worker_batch_give(batch, values->at, values->size);
+        preprocess_batch_give(batch, values->at, values->size);
     } else {
         batch->in_loan |= (uint64_t)1 << batch->frames.count;
         batch->bytes += values->size;
@@ -31,17 +31,17 @@ static void give_values(struct worker_batch *batch, struct weir_buf *values)
     *values = (struct weir_buf){0};
 }
 
-void worker_batch_give_tensor(struct worker_batch *batch, struct column *column)
+void preprocess_batch_give_tensor(struct worker_batch *batch, struct column *column)
 {
     batch->tensor[batch->tensors++] = column->about;
     if (column->about.kind == COLUMN_RAGGED) {
-        worker_batch_give(batch, column->offsets.at, column->offsets.size);
+        preprocess_batch_give(batch, column->offsets.at, column->offsets.size);
         column->offsets = (struct weir_buf){0};
     }
     give_values(batch, &column->values);
 }
 
-void worker_batch_free(struct worker_batch *batch)
+void preprocess_batch_free(struct worker_batch *batch)
 {
     if (batch == NULL)
         return;
@@ -66,7 +66,7 @@ static void *copy_of(struct weir_bytes bytes)
     return copy;
 }
 
-void worker_batch_leave_loan(struct worker_batch *batch)
+void preprocess_batch_leave_loan(struct worker_batch *batch)
 {
     for (size_t i = 0; i < batch->frames.count; i++) {
         struct weir_bytes frame = weir_frames_at(&batch->frames, i);
@@ -85,12 +85,12 @@ static size_t room_for(const struct weir_frames *frames)
     return room;
 }
 
-bool worker_batch_write(struct worker_batch *batch, uint64_t *written)
+bool preprocess_batch_write(struct worker_batch *batch, uint64_t *written)
 {
     struct weir_loan *loan = &batch->loan.memory;
     size_t at = 0;
     if (room_for(&batch->frames) > loan->size) {
-        worker_batch_leave_loan(batch);
+        preprocess_batch_leave_loan(batch);
         return false;
     }
     for (size_t i = 0; i < batch->frames.count; i++) {
@@ -119,7 +119,7 @@ static void compress_frame(struct worker_batch *batch, size_t frame, enum weir_c
     weir_frames_replace(&batch->frames, frame, bytes, size);
 }
 
-void worker_batch_compress(struct worker_batch *batch, enum weir_compression how)
+void preprocess_batch_compress(struct worker_batch *batch, enum weir_compression how)
 {
     size_t frame = WEIR_BATCH_TENSORS;
     if (how == WEIR_COMPRESSION_NONE)

@@ -1,4 +1,4 @@
-/* A finished batch: what is sent of it, and memory of its consumer for that. */
+/* A finished batch: its frames, and memory that its consumer lends for them. */
 #ifndef WEIR_PREPROCESS_WORKER_BATCH_H
 #define WEIR_PREPROCESS_WORKER_BATCH_H
 
@@ -16,7 +16,7 @@ struct batch_loan {
     int64_t claimed_ms;
 };
 
-/* The frames of `batch` and what its message says of them. */
+/* The frames of `batch` and the fields of its message. */
 struct worker_batch {
     struct weir_frames frames;
     uint64_t bytes; /* of all frames */
@@ -36,22 +36,22 @@ struct worker_batch {
 };
 
 /* Gives it bytes from malloc, as its next frame. */
-void worker_batch_give(struct worker_batch *batch, void *bytes, size_t size);
+void preprocess_batch_give(struct worker_batch *batch, void *bytes, size_t size);
 /* Takes the buffers out of a column: nothing is copied between operator and socket. Values that were lent memory are in
  * the loan that the batch has. */
-void worker_batch_give_tensor(struct worker_batch *batch, struct column *column);
-void worker_batch_free(struct worker_batch *batch);
-/* Where the frame behind one of `size` bytes begins in lent memory. */
+void preprocess_batch_give_tensor(struct worker_batch *batch, struct column *column);
+void preprocess_batch_free(struct worker_batch *batch);
+/* Returns the distance from a frame of `size` bytes to the next one in lent memory. */
 static inline size_t worker_batch_step(size_t size)
 {
     return (size + BATCH_LENT_ALIGNMENT - 1) / BATCH_LENT_ALIGNMENT * BATCH_LENT_ALIGNMENT;
 }
-/* Writes what is not there yet to its loan, one frame behind the other, and ends that. `written` (as many as
- * frames): the size of each. False when there is no room: then the loan is given back. */
-bool worker_batch_write(struct worker_batch *batch, uint64_t *written);
-/* Copies what lies in its loan, so that it outlives that, and gives the loan back if it is not written. */
-void worker_batch_leave_loan(struct worker_batch *batch);
-/* Compresses the values of its tensors, where that pays. What sizes are taken from stays as it is. */
-void worker_batch_compress(struct worker_batch *batch, enum weir_compression how);
+/* Writes the frames that are not in its loan yet there, one after the other, and ends the loan. `written` (one per
+ * frame): its size. False when there is no room: then the loan is given back. */
+bool preprocess_batch_write(struct worker_batch *batch, uint64_t *written);
+/* Copies the frames in its loan, so that they outlive it, and gives the loan back if it is not written. */
+void preprocess_batch_leave_loan(struct worker_batch *batch);
+/* Compresses the values of its tensors, where that pays. Offsets stay as they are. */
+void preprocess_batch_compress(struct worker_batch *batch, enum weir_compression how);
 
 #endif

@@ -1,15 +1,17 @@
 /* The worker's beat: full state to the dispatcher, orders back. One is open at a time, so that
  * answers cannot overtake each other. */
-#include "preprocess/worker/worker.h"
+#include "preprocess/worker/beat.h"
 
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "preprocess/plan/fit.h"
+#include "preprocess/worker/jobs.h"
+#include "preprocess/worker/tasks.h"
 
-enum { FITS_BYTES_MAX = 2 << 20 }; /* behind so many, partial fits wait for the next beat */
+enum { FITS_BYTES_MAX = 2 << 20 }; /* more partial fits wait for the next beat */
 
-/* What fails a run is told once: when its job is opened again, it may have been mended. */
-static void forget_told(struct worker *worker)
+/* Forgets reasons that fail a run: they are reported once, for the cause may be mended when the job is opened again. */
+static void forget_reported(struct worker *worker)
 {
     for (size_t i = 0; i < WORKER_JOBS_MAX; i++) {
         struct worker_job *job = &worker->jobs[i];
@@ -27,13 +29,13 @@ static void on_orders(void *owner, const struct weir_reply *reply, const struct 
         return;
     }
     const struct msg_worker_orders *orders = reply->message;
-    forget_told(worker);
+    forget_reported(worker);
     worker->wipe = orders->wipe;
     worker->pause_ms = orders->beat_ms < orders->lease_ms / 2 ? orders->beat_ms : 0;
-    worker_flow_orders(&worker->flow, orders, worker->beat_ms);
-    worker_free_discarded(worker);
-    worker_prepare(worker);
-    worker_pump_soon(worker);
+    preprocess_flow_orders(&worker->flow, orders, worker->beat_ms);
+    preprocess_worker_free_discarded(worker);
+    preprocess_worker_prepare(worker);
+    preprocess_worker_pump_soon(worker);
 }
 
 /* Columns of the leases it holds, and the partial fits that are done. */
@@ -52,10 +54,11 @@ static void add_leases(struct worker *worker, struct weir_arena *arena, struct w
         jobs[count] = lease->job;
         groups[count] = lease->group;
         fences[count] = lease->fence;
-        sent[count++] = worker_lease_done(lease);
-        if (lease->attempt == 0 && worker_lease_done(lease) && fits->size < FITS_BYTES_MAX)
+        sent[count++] = preprocess_worker_lease_done(lease);
+        if (lease->attempt == 0 && preprocess_worker_lease_done(lease) &&
+            fits->size < FITS_BYTES_MAX)
             preprocess_fit_pack(lease->job, lease->group, lease->fence,
-                                &worker_task_of(worker, lease)->partial, fits);
+                                &preprocess_worker_task_of(worker, lease)->partial, fits);
     }
     beat->jobs = (struct weir_u64s){jobs, count};
     beat->groups = (struct weir_u64s){groups, count};
@@ -103,10 +106,10 @@ static struct costs costs_with_room(struct weir_arena *arena)
 
 static void add_operators(const struct worker_job *job, struct costs *costs)
 {
-    size_t count = chain_operators(job->plan.chain);
+    size_t count = preprocess_chain_operators(job->plan.chain);
     costs->operators_of[costs->jobs] = count;
     for (size_t i = 0; i < count; i++) {
-        struct worker_spent spent = worker_job_spent(job, i);
+        struct worker_spent spent = preprocess_worker_job_spent(job, i);
         size_t at = costs->operators++;
         costs->operator_ns[at] = spent.ns;
         costs->operator_taken[at] = spent.taken;
@@ -138,7 +141,7 @@ static void add_job(const struct worker_job *job, struct costs *costs)
     costs->reason[at] = job->reason;
 }
 
-/* Of the jobs in use. */
+/* Adds the costs of all jobs in use. */
 static void add_costs(const struct worker *worker, struct weir_arena *arena,
                       struct msg_worker_beat *beat)
 {
@@ -167,14 +170,14 @@ static void add_costs(const struct worker *worker, struct weir_arena *arena,
 
 static bool is_due(const struct worker *worker, int64_t now_ms)
 {
-    bool is_idle = worker_flow_want(&worker->flow) > 0;
+    bool is_idle = preprocess_flow_want(&worker->flow) > 0;
     int64_t pause_ms = is_idle ? WORKER_IDLE_BEAT_MS : WORKER_BEAT_MS;
     if (pause_ms < worker->pause_ms)
         pause_ms = worker->pause_ms;
     return !worker->beat_open && (worker->beat_due || now_ms - worker->beat_ms >= pause_ms);
 }
 
-void worker_beat(struct worker *worker)
+void preprocess_worker_beat(struct worker *worker)
 {
     int64_t now_ms = weir_loop_now_ms(worker->loop);
     if (!is_due(worker, now_ms))
@@ -185,7 +188,7 @@ void worker_beat(struct worker *worker)
         .worker = worker->name,
         .session = worker->flow.session,
         .endpoint = weir_rpc_address(worker->server),
-        .want = worker_flow_want(&worker->flow),
+        .want = preprocess_flow_want(&worker->flow),
         .queued = (uint32_t)worker->flow.ready_count,
         .wiped = weir_memory_wipes() ? worker->wiped : 0,
     };

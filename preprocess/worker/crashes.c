@@ -155,7 +155,7 @@ static enum weir_status fail_for(int reason, const char *path, struct weir_error
     return weir_fail(err, is_full ? WEIR_LIMIT : WEIR_IO, "%s: %s", path, strerror(reason));
 }
 
-/* Pages without room behind them would kill whoever writes to them. */
+/* Writing to a page without room after it would kill the process. */
 static enum weir_status reserve(int fd, const char *path, struct weir_error *err)
 {
     int failed =
@@ -182,18 +182,23 @@ static enum weir_status map(int fd, const char *path, struct crashes *crashes,
     return WEIR_OK;
 }
 
-uint64_t crashes_oom_kills(void)
+uint64_t preprocess_crashes_oom_kills_in(const char *vmstat)
 {
     static const char NAME[] = "\noom_kill ";
-    WEIR_AUTO_BUF text = {0};
-    if (weir_file_read("/proc/vmstat", VMSTAT_BYTES_MAX, &text, NULL) != WEIR_OK)
-        return 0;
-    const char *found = strstr(weir_buf_text(&text), NAME);
+    const char *found = strstr(vmstat, NAME);
     return found == NULL ? 0 : strtoull(found + strlen(NAME), NULL, 10);
 }
 
-enum weir_status crashes_open(const char *path, const char *name, uint64_t oom_kills,
-                              struct crashes **ret_crashes, struct weir_error *err)
+uint64_t preprocess_crashes_oom_kills(void)
+{
+    WEIR_AUTO_BUF text = {0};
+    if (weir_file_read("/proc/vmstat", VMSTAT_BYTES_MAX, &text, NULL) != WEIR_OK)
+        return 0;
+    return preprocess_crashes_oom_kills_in(weir_buf_text(&text));
+}
+
+enum weir_status preprocess_crashes_open(const char *path, const char *name, uint64_t oom_kills,
+                                         struct crashes **ret_crashes, struct weir_error *err)
 {
     struct crashes *crashes = weir_calloc(1, sizeof(*crashes));
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -209,7 +214,7 @@ enum weir_status crashes_open(const char *path, const char *name, uint64_t oom_k
         close(fd);
     }
     if (status != WEIR_OK) {
-        crashes_close(crashes);
+        preprocess_crashes_close(crashes);
         return status;
     }
     watch_signals(crashes);
@@ -217,7 +222,7 @@ enum weir_status crashes_open(const char *path, const char *name, uint64_t oom_k
     return WEIR_OK;
 }
 
-void crashes_close(struct crashes *crashes)
+void preprocess_crashes_close(struct crashes *crashes)
 {
     if (crashes == NULL)
         return;
@@ -233,18 +238,19 @@ void crashes_close(struct crashes *crashes)
     free(crashes);
 }
 
-volatile uint64_t *crashes_watch(struct crashes *crashes, uint64_t job)
+volatile uint64_t *preprocess_crashes_watch(struct crashes *crashes, uint64_t job)
 {
     crashes->slot->job = job;
     return &crashes->slot->id;
 }
 
-bool crashes_any(const struct crashes *crashes)
+bool preprocess_crashes_any(const struct crashes *crashes)
 {
     return listed(crashes->file) > 0;
 }
 
-bool crashes_is_given_up(const struct crashes *crashes, uint64_t job, uint64_t id, int *ret_signal)
+bool preprocess_crashes_is_given_up(const struct crashes *crashes, uint64_t job, uint64_t id,
+                                    int *ret_signal)
 {
     const struct crash *crash = find(crashes->file, job, id);
     if (crash == NULL || crash->deaths < CRASHES_MAX)

@@ -6,17 +6,17 @@
 
 #include <stdlib.h>
 
-void fetched_add_file(struct fetched *fetched, uint32_t file)
+void preprocess_fetched_add_file(struct fetched *fetched, uint32_t file)
 {
     weir_bits_set(&fetched->files, file);
 }
 
-bool fetched_has_file(const struct fetched *fetched, uint32_t file)
+bool preprocess_fetched_has_file(const struct fetched *fetched, uint32_t file)
 {
     return weir_bits_get(&fetched->files, file);
 }
 
-void fetched_drop(struct fetched *fetched)
+void preprocess_fetched_drop(struct fetched *fetched)
 {
     free(fetched->samples);
     fetched->samples = NULL;
@@ -24,22 +24,23 @@ void fetched_drop(struct fetched *fetched)
     weir_buf_fini(&fetched->bytes);
 }
 
-void fetched_fini(struct fetched *fetched)
+void preprocess_fetched_fini(struct fetched *fetched)
 {
-    fetched_drop(fetched);
+    preprocess_fetched_drop(fetched);
     weir_bits_fini(&fetched->files);
     *fetched = (struct fetched){0};
 }
 
-void fetched_begin(struct fetched *fetched, uint64_t batch, const struct located_sample *samples,
-                   size_t count)
+void preprocess_fetched_begin(struct fetched *fetched, uint64_t batch,
+                              const struct located_sample *samples, size_t count)
 {
     uint64_t bytes = 0;
-    fetched_drop(fetched);
+    preprocess_fetched_drop(fetched);
     fetched->batch = batch;
     fetched->samples = weir_calloc(count, sizeof(*fetched->samples));
     for (size_t i = 0; i < count; i++) {
-        if (samples[i].state != WEIR_SAMPLE_LIVE || !fetched_has_file(fetched, samples[i].file) ||
+        if (samples[i].state != WEIR_SAMPLE_LIVE ||
+            !preprocess_fetched_has_file(fetched, samples[i].file) ||
             samples[i].length > PREPROCESS_PAYLOAD_BYTES_MAX - bytes)
             continue;
         bytes += samples[i].length;
@@ -47,7 +48,7 @@ void fetched_begin(struct fetched *fetched, uint64_t batch, const struct located
     }
 }
 
-size_t fetched_wanted(const struct fetched *fetched, uint64_t ids[FETCH_IDS_MAX])
+size_t preprocess_fetched_wanted(const struct fetched *fetched, uint64_t ids[FETCH_IDS_MAX])
 {
     size_t left = fetched->count - fetched->known;
     size_t count = left < FETCH_IDS_MAX ? left : FETCH_IDS_MAX;
@@ -74,8 +75,8 @@ static bool is_consistent(const struct fetched *fetched, const struct msg_read_i
     return bytes == payload.size && bytes <= PREPROCESS_PAYLOAD_BYTES_MAX - fetched->bytes.size;
 }
 
-enum weir_status fetched_take(struct fetched *fetched, const struct msg_read_is *answer,
-                              struct weir_bytes payload, struct weir_error *err)
+enum weir_status preprocess_fetched_take(struct fetched *fetched, const struct msg_read_is *answer,
+                                         struct weir_bytes payload, struct weir_error *err)
 {
     uint64_t offset = fetched->bytes.size;
     if (!is_consistent(fetched, answer, payload))
@@ -92,27 +93,27 @@ enum weir_status fetched_take(struct fetched *fetched, const struct msg_read_is 
     return WEIR_OK;
 }
 
-void fetched_give_up(struct fetched *fetched)
+void preprocess_fetched_give_up(struct fetched *fetched)
 {
     for (; fetched->known < fetched->count; fetched->known++)
         fetched->samples[fetched->known].state = WEIR_SAMPLE_GONE;
 }
 
-bool fetched_has_batch(const struct fetched *fetched, uint64_t batch)
+bool preprocess_fetched_has_batch(const struct fetched *fetched, uint64_t batch)
 {
     return fetched->samples != NULL && fetched->batch == batch && fetched->known == fetched->count;
 }
 
-void fetched_rewind(struct fetched *fetched)
+void preprocess_fetched_rewind(struct fetched *fetched)
 {
     fetched->next = 0;
 }
 
-const struct fetched_sample *fetched_next(struct fetched *fetched, uint64_t id)
+const struct fetched_sample *preprocess_fetched_next(struct fetched *fetched, uint64_t id)
 {
     size_t at = fetched->next;
     while (at < fetched->known && fetched->samples[at].id != id)
-        at++; /* what was erased meanwhile is not asked for any more */
+        at++; /* erased meanwhile: no longer asked for */
     if (at == fetched->known)
         return NULL;
     fetched->next = at + 1;

@@ -31,7 +31,7 @@ struct files {
     uint8_t hint[HINTS]; /* by inode: the slot where such a one was found last */
 };
 
-struct files *files_new(void)
+struct files *preprocess_files_new(void)
 {
     struct files *files = weir_calloc(1, sizeof(*files));
     for (size_t i = 0; i < FILES_OPEN_MAX; i++)
@@ -39,7 +39,7 @@ struct files *files_new(void)
     return files;
 }
 
-void files_begin(struct files *files)
+void preprocess_files_begin(struct files *files)
 {
     files->batch++;
 }
@@ -47,23 +47,23 @@ void files_begin(struct files *files)
 static void close_slot(struct files *files, struct open_file *slot)
 {
     files->mapped -= slot->mapping.size;
-    mapping_close(&slot->mapping);
+    preprocess_mapping_close(&slot->mapping);
     if (slot->fd >= 0)
         close(slot->fd);
     slot->fd = -1;
 }
 
-void files_forget(struct files *files)
+void preprocess_files_forget(struct files *files)
 {
     for (size_t i = 0; i < FILES_OPEN_MAX; i++)
         close_slot(files, &files->slot[i]);
 }
 
-void files_free(struct files *files)
+void preprocess_files_free(struct files *files)
 {
     if (files == NULL)
         return;
-    files_forget(files);
+    preprocess_files_forget(files);
     free(files);
 }
 
@@ -131,7 +131,7 @@ static enum weir_status open_file(struct files *files, const struct file_about *
     return WEIR_OK;
 }
 
-/* A file that was written to since it was opened is not the one located any more. */
+/* A file that was written to since it was opened is no longer the one located. */
 static bool is_unchanged(const struct open_file *slot, const struct file_about *about)
 {
     struct open_file now = {.fd = slot->fd};
@@ -150,7 +150,7 @@ static void count_small_read(struct files *files, struct open_file *slot)
     if (++slot->small_reads != reads_until_mapped(slot) ||
         slot->size > FILES_MAPPED_BYTES_MAX - files->mapped)
         return;
-    if (mapping_open(&slot->mapping, slot->fd, slot->size))
+    if (preprocess_mapping_open(&slot->mapping, slot->fd, slot->size))
         files->mapped += slot->size;
 }
 
@@ -161,21 +161,21 @@ static bool read_range(struct files *files, struct open_file *slot, const struct
         count_small_read(files, slot);
         struct mapping_range mapped = {mapping_at(&slot->mapping, range->offset, range->length),
                                        range->length};
-        if (mapped.from != NULL && mapping_copy(&mapped, 1, to))
+        if (mapped.from != NULL && preprocess_mapping_copy(&mapped, 1, to))
             return true;
     }
     return weir_read_at(slot->fd, to, range->length, range->offset) == (ssize_t)range->length;
 }
 
-const struct mapping *files_mapping(struct files *files, const struct file_about *about)
+const struct mapping *preprocess_files_mapping(struct files *files, const struct file_about *about)
 {
     const struct open_file *slot = find(files, about);
     bool is_mapped = slot != NULL && slot->checked == files->batch && slot->mapping.at != NULL;
     return is_mapped ? &slot->mapping : NULL;
 }
 
-enum weir_status files_read(struct files *files, const struct file_range *range,
-                            struct weir_buf *out, struct weir_error *err)
+enum weir_status preprocess_files_read(struct files *files, const struct file_range *range,
+                                       struct weir_buf *out, struct weir_error *err)
 {
     const struct file_about *about = range->file;
     struct open_file *slot = find(files, about);
@@ -199,7 +199,7 @@ enum weir_status files_read(struct files *files, const struct file_range *range,
     return WEIR_OK;
 }
 
-bool files_check(struct files *files, const struct file_about *about)
+bool preprocess_files_check(struct files *files, const struct file_about *about)
 {
     struct open_file *slot = find(files, about);
     struct weir_error err;

@@ -1,5 +1,5 @@
-/* Open files of a worker: a bounded cache of descriptors and mappings, each checked against what storage said of
- * the file, so that never other bytes are read than those that were located. */
+/* Open files of a worker: a bounded cache of descriptors and mappings, each checked against storage's
+ * description of the file, so that only bytes that were located are read. */
 #ifndef WEIR_PREPROCESS_WORKER_FILES_H
 #define WEIR_PREPROCESS_WORKER_FILES_H
 
@@ -9,15 +9,15 @@
 
 enum {
     FILES_OPEN_MAX = 128,
-    /* Samples up to this size are read from a mapping, */
+    /* samples up to this size are read from a mapping, */
     FILES_SMALL_BYTES_MAX = 4096,
-    FILES_MAP_BYTES_A_READ = 16384, /* once there was one for so many bytes of the file, */
-    FILES_MAP_READS_MIN = 64,       /* and so many in all */
+    FILES_MAP_BYTES_A_READ = 16384, /* once one was read per this many bytes of the file, */
+    FILES_MAP_READS_MIN = 64,       /* and this many in all */
 };
-/* Larger files than what is left of it are not mapped: the tables of pages take 1/512 of it. */
+/* Address space for mappings; a file larger than the rest of it is not mapped: page tables take 1/512 of it. */
 #define FILES_MAPPED_BYTES_MAX ((uint64_t)64 << 30)
 
-/* What `located` says of a file. */
+/* A file as `located` describes it. */
 struct file_about {
     const char *path;
     uint64_t device;
@@ -28,28 +28,28 @@ struct file_about {
 
 struct files;
 
-/* Files are checked when they are opened, and once more after each files_begin(). */
-struct files *files_new(void);
-void files_free(struct files *files);
+/* Files are checked when they are opened, and once more after each preprocess_files_begin(). */
+struct files *preprocess_files_new(void);
+void preprocess_files_free(struct files *files);
 struct file_range {
     const struct file_about *file;
     uint64_t offset;
     uint64_t length;
 };
 
-/* Appends the bytes of the range. STALE when the file is not (any more) the one described, or
+/* Appends the bytes of the range. STALE when the file is not, or no longer, the one described, or
  * ends too early; IO when it cannot be read. Nothing is appended then. */
-enum weir_status files_read(struct files *files, const struct file_range *range,
-                            struct weir_buf *out, struct weir_error *err) WEIR_MUST_USE;
-/* The mapping of the file; NULL unless it has one, and was read from since files_begin(). It stays until then while
- * no more than FILES_OPEN_MAX files are read. */
-const struct mapping *files_mapping(struct files *files, const struct file_about *about);
+enum weir_status preprocess_files_read(struct files *files, const struct file_range *range,
+                                       struct weir_buf *out, struct weir_error *err) WEIR_MUST_USE;
+/* The mapping of the file; NULL unless it has one, and was read from since preprocess_files_begin(). It stays until
+ * then while no more than FILES_OPEN_MAX files are read. */
+const struct mapping *preprocess_files_mapping(struct files *files, const struct file_about *about);
 /* Another batch begins. */
-void files_begin(struct files *files);
-/* Whether the file is still the one described: asked after reading, so that nothing that was written
- * meanwhile passes for what was located. */
-bool files_check(struct files *files, const struct file_about *about);
+void preprocess_files_begin(struct files *files);
+/* True when the file is still the one described: called after reading, so that no bytes written
+ * meanwhile pass for those located. */
+bool preprocess_files_check(struct files *files, const struct file_about *about);
 /* Closes everything: what is read next is opened and checked again. */
-void files_forget(struct files *files);
+void preprocess_files_forget(struct files *files);
 
 #endif

@@ -9,7 +9,7 @@
 
 /* ---- leases ---- */
 
-struct worker_lease *worker_flow_lease(struct worker_flow *flow, uint64_t fence)
+struct worker_lease *preprocess_flow_lease(struct worker_flow *flow, uint64_t fence)
 {
     for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
         if (flow->leases[i].fence == fence && fence != 0)
@@ -32,7 +32,7 @@ static uint64_t all_batches(const struct worker_lease *lease)
     return lease->batches.count == 64 ? UINT64_MAX : ((uint64_t)1 << lease->batches.count) - 1;
 }
 
-bool worker_lease_done(const struct worker_lease *lease)
+bool preprocess_worker_lease_done(const struct worker_lease *lease)
 {
     return lease->batches.count > 0 && lease->sent == all_batches(lease);
 }
@@ -64,7 +64,7 @@ static uint64_t left_of(const struct worker_lease *lease)
     return lease->fence != 0 ? all_batches(lease) & ~lease->made : 0;
 }
 
-/* What waits for one consumer. */
+/* Finished batches that wait for one consumer. */
 struct waiting {
     size_t count;
     uint64_t lowest;
@@ -111,8 +111,8 @@ static bool is_complete(const struct msg_worker_orders *orders)
            orders->ranks.count == count;
 }
 
-void worker_flow_orders(struct worker_flow *flow, const struct msg_worker_orders *orders,
-                        int64_t asked_ms)
+void preprocess_flow_orders(struct worker_flow *flow, const struct msg_worker_orders *orders,
+                            int64_t asked_ms)
 {
     if (orders->session != flow->session || !is_complete(orders))
         return;
@@ -129,7 +129,7 @@ void worker_flow_orders(struct worker_flow *flow, const struct msg_worker_orders
             .session = orders->sessions.at[i],
             .rank = orders->ranks.at[i],
         };
-        if (lease.fence != 0 && worker_flow_lease(flow, lease.fence) == NULL)
+        if (lease.fence != 0 && preprocess_flow_lease(flow, lease.fence) == NULL)
             add_lease(flow, &lease);
     }
     int64_t until_ms = asked_ms + orders->lease_ms;
@@ -137,7 +137,7 @@ void worker_flow_orders(struct worker_flow *flow, const struct msg_worker_orders
         flow->leases_until_ms = until_ms;
 }
 
-void worker_flow_expire(struct worker_flow *flow, int64_t now_ms)
+void preprocess_flow_expire(struct worker_flow *flow, int64_t now_ms)
 {
     for (size_t i = 0; i < WORKER_LEASES_MAX && now_ms >= flow->leases_until_ms; i++) {
         if (flow->leases[i].fence != 0)
@@ -150,7 +150,7 @@ void worker_flow_expire(struct worker_flow *flow, int64_t now_ms)
     }
 }
 
-void worker_flow_drop_all(struct worker_flow *flow)
+void preprocess_flow_drop_all(struct worker_flow *flow)
 {
     for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
         if (flow->leases[i].fence != 0)
@@ -158,14 +158,14 @@ void worker_flow_drop_all(struct worker_flow *flow)
     }
 }
 
-void *worker_flow_discarded(struct worker_flow *flow)
+void *preprocess_flow_discarded(struct worker_flow *flow)
 {
     return flow->discarded_count > 0 ? flow->discarded[--flow->discarded_count] : NULL;
 }
 
 /* ---- life ---- */
 
-void worker_flow_init(struct worker_flow *flow, uint64_t session)
+void preprocess_flow_init(struct worker_flow *flow, uint64_t session)
 {
     memset(flow, 0, sizeof(*flow));
     flow->session = session;
@@ -173,7 +173,7 @@ void worker_flow_init(struct worker_flow *flow, uint64_t session)
     flow->use_until_ms = INT64_MIN;
 }
 
-void worker_flow_fini(struct worker_flow *flow)
+void preprocess_flow_fini(struct worker_flow *flow)
 {
     weir_require(flow->ready_count == 0 && flow->discarded_count == 0);
     free(flow->ready);
@@ -246,7 +246,8 @@ static void skip_delivered(struct worker_flow *flow, const struct worker_consume
     }
 }
 
-int worker_flow_credit(struct worker_flow *flow, const struct msg_credit *credit, int64_t now_ms)
+int preprocess_flow_credit(struct worker_flow *flow, const struct msg_credit *credit,
+                           int64_t now_ms)
 {
     if (credit->session == 0)
         return -1;
@@ -274,7 +275,7 @@ int worker_flow_credit(struct worker_flow *flow, const struct msg_credit *credit
     return slot;
 }
 
-bool worker_flow_serves(const struct worker_flow *flow, size_t consumer)
+bool preprocess_flow_serves(const struct worker_flow *flow, size_t consumer)
 {
     const struct worker_consumer *wanted = &flow->consumers[consumer];
     for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
@@ -287,17 +288,18 @@ bool worker_flow_serves(const struct worker_flow *flow, size_t consumer)
 
 /* ---- making ---- */
 
-void worker_flow_begin(struct worker_flow *flow, uint64_t fence, struct preprocess_range batches)
+void preprocess_flow_begin(struct worker_flow *flow, uint64_t fence,
+                           struct preprocess_range batches)
 {
     weir_require(batches.count <= PREPROCESS_GROUP_BATCHES_MAX);
-    struct worker_lease *lease = worker_flow_lease(flow, fence);
+    struct worker_lease *lease = preprocess_flow_lease(flow, fence);
     if (lease != NULL && lease->batches.count == 0)
         lease->batches = batches;
 }
 
-void worker_flow_suspend(struct worker_flow *flow, uint64_t fence)
+void preprocess_flow_suspend(struct worker_flow *flow, uint64_t fence)
 {
-    struct worker_lease *lease = worker_flow_lease(flow, fence);
+    struct worker_lease *lease = preprocess_flow_lease(flow, fence);
     if (lease != NULL)
         lease->batches.count = 0;
 }
@@ -315,7 +317,7 @@ static uint64_t oldest_of(const struct worker_flow *flow, const struct worker_le
     return oldest;
 }
 
-/* What is to be made next of a lease. */
+/* The batch of a lease that is to be made next. */
 struct makeable {
     uint64_t fence; /* 0: nothing */
     uint64_t batch;
@@ -335,7 +337,7 @@ static struct makeable makeable_of(const struct worker_flow *flow, const struct 
     return (struct makeable){lease->fence, batch, waiting.count, oldest_of(flow, lease)};
 }
 
-uint32_t worker_flow_want(const struct worker_flow *flow)
+uint32_t preprocess_flow_want(const struct worker_flow *flow)
 {
     uint32_t busy = 0;
     for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
@@ -346,8 +348,8 @@ uint32_t worker_flow_want(const struct worker_flow *flow)
     return busy < WORKER_LEASES_WANTED ? WORKER_LEASES_WANTED - busy : 0;
 }
 
-/* Of one consumer the lowest batch. Of several whoever has waited longest, so that each lease comes
- * to its end whatever else the worker is given. */
+/* True when `one` is made first: for one consumer the lower batch, for two the one that has waited longer, so
+ * that each lease comes to its end whatever else the worker is given. */
 static bool comes_before(const struct makeable *one, const struct makeable *other)
 {
     if (one->waiting != other->waiting)
@@ -357,7 +359,7 @@ static bool comes_before(const struct makeable *one, const struct makeable *othe
     return one->batch < other->batch;
 }
 
-bool worker_flow_next_make(const struct worker_flow *flow, struct worker_make *ret_make)
+bool preprocess_flow_next_make(const struct worker_flow *flow, struct worker_make *ret_make)
 {
     struct makeable next = {0};
     for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
@@ -372,15 +374,15 @@ bool worker_flow_next_make(const struct worker_flow *flow, struct worker_make *r
 static bool holds_erased(const struct worker_flow *flow, const struct worker_ready *ready)
 {
     for (size_t i = 0; i < ready->id_count && flow->erased_count > 0; i++) {
-        if (worker_flow_is_erased(flow, ready->ids[i]))
+        if (preprocess_flow_is_erased(flow, ready->ids[i]))
             return true;
     }
     return false;
 }
 
-bool worker_flow_made(struct worker_flow *flow, const struct worker_ready *ready)
+bool preprocess_flow_made(struct worker_flow *flow, const struct worker_ready *ready)
 {
-    struct worker_lease *lease = worker_flow_lease(flow, ready->fence);
+    struct worker_lease *lease = preprocess_flow_lease(flow, ready->fence);
     if (lease == NULL || (lease->made & bit_of(lease, ready->batch)) != 0 ||
         holds_erased(flow, ready))
         return false;
@@ -391,9 +393,9 @@ bool worker_flow_made(struct worker_flow *flow, const struct worker_ready *ready
     return true;
 }
 
-void worker_flow_folded(struct worker_flow *flow, uint64_t fence, uint64_t batch)
+void preprocess_flow_folded(struct worker_flow *flow, uint64_t fence, uint64_t batch)
 {
-    struct worker_lease *lease = worker_flow_lease(flow, fence);
+    struct worker_lease *lease = preprocess_flow_lease(flow, fence);
     if (lease == NULL)
         return;
     lease->made |= bit_of(lease, batch);
@@ -405,7 +407,7 @@ void worker_flow_folded(struct worker_flow *flow, uint64_t fence, uint64_t batch
 /* Rule 6. */
 static bool may_send_any(const struct worker_flow *flow, int64_t now_ms)
 {
-    return now_ms < flow->use_until_ms && !worker_flow_is_behind(flow);
+    return now_ms < flow->use_until_ms && !preprocess_flow_is_behind(flow);
 }
 
 static bool may_send(const struct worker_consumer *consumer, const struct worker_ready *ready)
@@ -415,8 +417,8 @@ static bool may_send(const struct worker_consumer *consumer, const struct worker
            (consumer->starving && ready->batch == consumer->missing);
 }
 
-int worker_flow_would_send(const struct worker_flow *flow, const struct worker_make *what,
-                           uint64_t bytes, int64_t now_ms)
+int preprocess_flow_would_send(const struct worker_flow *flow, const struct worker_make *what,
+                               uint64_t bytes, int64_t now_ms)
 {
     const struct worker_lease *lease = lease_of(flow, what->fence);
     const struct worker_ready ready = {.batch = what->batch, .bytes = bytes};
@@ -440,12 +442,13 @@ static int64_t oldest_ready(const struct worker_flow *flow, const struct worker_
     return oldest;
 }
 
-bool worker_flow_next_send(struct worker_flow *flow, int64_t now_ms, struct worker_send *ret_send)
+bool preprocess_flow_next_send(struct worker_flow *flow, int64_t now_ms,
+                               struct worker_send *ret_send)
 {
     if (!may_send_any(flow, now_ms))
         return false;
-    for (size_t turn = 0; turn < WORKER_CONSUMERS_MAX && flow->ready_count > 0; turn++) {
-        size_t slot = (flow->next_consumer + turn) % WORKER_CONSUMERS_MAX;
+    for (size_t i = 0; i < WORKER_CONSUMERS_MAX && flow->ready_count > 0; i++) {
+        size_t slot = (flow->next_consumer + i) % WORKER_CONSUMERS_MAX;
         const struct worker_consumer *consumer = &flow->consumers[slot];
         int64_t index = consumer->session == 0 ? -1 : oldest_ready(flow, consumer);
         if (index < 0 || !may_send(consumer, &flow->ready[index]))
@@ -454,7 +457,7 @@ bool worker_flow_next_send(struct worker_flow *flow, int64_t now_ms, struct work
         *ret_send = (struct worker_send){
             .ready = (size_t)index,
             .consumer = slot,
-            .epoch = flow->epoch,
+            .erasure_epoch = flow->erasure_epoch,
             .sent = consumer->sent,
         };
         return true;
@@ -462,10 +465,10 @@ bool worker_flow_next_send(struct worker_flow *flow, int64_t now_ms, struct work
     return false;
 }
 
-void worker_flow_sent(struct worker_flow *flow, const struct worker_send *send, int64_t now_ms)
+void preprocess_flow_sent(struct worker_flow *flow, const struct worker_send *send, int64_t now_ms)
 {
     struct worker_ready *ready = &flow->ready[send->ready];
-    struct worker_lease *lease = worker_flow_lease(flow, ready->fence);
+    struct worker_lease *lease = preprocess_flow_lease(flow, ready->fence);
     lease->sent |= bit_of(lease, ready->batch);
     lease->sent_ms = now_ms;
     flow->consumers[send->consumer].sent += ready->bytes;
@@ -474,7 +477,7 @@ void worker_flow_sent(struct worker_flow *flow, const struct worker_send *send, 
 
 /* ---- storage ---- */
 
-bool worker_flow_is_erased(const struct worker_flow *flow, uint64_t id)
+bool preprocess_flow_is_erased(const struct worker_flow *flow, uint64_t id)
 {
     return flow->erased_count > 0 &&
            bsearch(&id, flow->erased, flow->erased_count, sizeof(id), weir_order_u64) != NULL;
@@ -495,34 +498,35 @@ static void drop_erased(struct worker_flow *flow)
         const struct worker_ready *ready = &flow->ready[i];
         if (!holds_erased(flow, ready))
             continue;
-        struct worker_lease *lease = worker_flow_lease(flow, ready->fence);
+        struct worker_lease *lease = preprocess_flow_lease(flow, ready->fence);
         lease->made &= ~bit_of(lease, ready->batch);
         discard(flow, i);
     }
 }
 
-void worker_flow_held(struct worker_flow *flow, const struct msg_hold_is *answer, int64_t asked_ms)
+void preprocess_flow_held(struct worker_flow *flow, const struct msg_hold_is *answer,
+                          int64_t asked_ms)
 {
-    if (answer->epoch > flow->epoch) {
+    if (answer->epoch > flow->erasure_epoch) {
         if (answer->erased.count > 0) {
             add_erased(flow, answer->erased);
             drop_erased(flow);
         }
-        flow->epoch = answer->epoch;
+        flow->erasure_epoch = answer->epoch;
     }
-    worker_flow_hint(flow, answer->epoch);
+    preprocess_flow_hint(flow, answer->epoch);
     int64_t until_ms = asked_ms + answer->lease_ms;
     if (until_ms > flow->use_until_ms)
         flow->use_until_ms = until_ms;
 }
 
-void worker_flow_hint(struct worker_flow *flow, uint64_t epoch)
+void preprocess_flow_hint(struct worker_flow *flow, uint64_t epoch)
 {
     if (epoch > flow->hinted)
         flow->hinted = epoch;
 }
 
-bool worker_flow_is_behind(const struct worker_flow *flow)
+bool preprocess_flow_is_behind(const struct worker_flow *flow)
 {
-    return flow->hinted > flow->epoch;
+    return flow->hinted > flow->erasure_epoch;
 }

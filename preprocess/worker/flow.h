@@ -11,7 +11,7 @@
  *      with its unsent batches. All are dropped lease_ms after the newest answered beat was sent.
  *   2  Batches of a lease are made in number order, those the consumer has already are skipped. Per
  *      consumer at most WORKER_READY_MAX finished batches wait, unless the next one is older than
- *      all that wait. Whoever has fewest waiting comes first, then whoever has the oldest lease. A worker
+ *      all that wait. The consumer with the fewest waiting comes first, then the one with the oldest lease. A worker
  *      that has nothing to make wants more leases, whatever waits to be sent.
  *   3  The oldest waiting batch of a consumer is sent if nothing is in flight to it, or if it fits
  *      the bytes granted, or if its loop starves for it. So credit never locks out the one batch
@@ -21,13 +21,13 @@
  *   5  A batch that was sent under a lease still held, and that is the first one its consumer lacks
  *      WORKER_RESEND_MS later, was lost: it is made again.
  *   6  Nothing is sent without a running use lease from storage, nor while a newer erasure epoch is
- *      heard of than is known. What is sent is stamped with the newest epoch and holds no id erased
+ *      announced than is known. A batch is stamped with the newest erasure epoch and holds no id erased
  *      up to it: batches that hold one are dropped and made again with holes. Only afterwards is
- *      the epoch acknowledged, by naming it in `hold`.
+ *      the erasure epoch acknowledged, by naming it in `hold`.
  *   7  A lease of attempt 0 asks for a partial fit: its batches are folded, never sent.
  *
- * Invariants: no waiting batch belongs to a void lease or holds an id erased at or before `epoch`;
- * sent <= granted, but for one batch (rule 3); `epoch` never decreases. */
+ * Invariants: no waiting batch belongs to a void lease or holds an id erased at or before `erasure_epoch`;
+ * sent <= granted, but for one batch (rule 3); `erasure_epoch` never decreases. */
 #ifndef WEIR_PREPROCESS_WORKER_FLOW_H
 #define WEIR_PREPROCESS_WORKER_FLOW_H
 
@@ -36,11 +36,11 @@
 
 enum {
     WORKER_LEASES_MAX = 64,
-    WORKER_LEASES_WANTED = 2, /* of which something is to be made: one, while the next is fetched */
+    WORKER_LEASES_WANTED = 2, /* that have something to be made: one, while the next is fetched */
     WORKER_READY_MAX = 2,
     WORKER_CONSUMERS_MAX = 256,
     WORKER_RESEND_MS = 4000,
-    WORKER_FORGET_MS = 10000, /* a consumer that gave no credit for so long is forgotten */
+    WORKER_FORGET_MS = 10000, /* a consumer that gave no credit for longer is forgotten */
 };
 
 struct worker_lease {
@@ -49,7 +49,7 @@ struct worker_lease {
     uint64_t attempt; /* 0: a partial fit is asked for */
     uint64_t group;
     uint64_t session;                /* of the consumer */
-    uint32_t rank;                   /* of the consumer: whose slice of each batch it is */
+    uint32_t rank;                   /* of the consumer; its slice of each batch is made */
     struct preprocess_range batches; /* count 0: not begun */
     uint64_t made;                   /* bit i: batch first + i waits, was sent, or was folded */
     uint64_t sent;                   /* bit i: was sent, or was folded */
@@ -83,85 +83,89 @@ struct worker_flow {
     struct worker_lease leases[WORKER_LEASES_MAX];
     int64_t leases_until_ms;
     struct worker_consumer consumers[WORKER_CONSUMERS_MAX];
-    size_t next_consumer; /* whose turn it is to be sent something */
+    size_t next_consumer; /* first to be sent something */
     struct worker_ready *ready;
     size_t ready_count, ready_capacity;
     void **discarded; /* payloads the caller has to free */
     size_t discarded_count, discarded_capacity;
-    uint64_t *erased; /* ascending: every id erased up to `epoch` */
+    uint64_t *erased; /* ascending: every id erased up to `erasure_epoch` */
     size_t erased_count;
-    uint64_t epoch;       /* newest erasure epoch known, and acknowledged by the next hold */
-    uint64_t hinted;      /* newest epoch heard of */
-    int64_t use_until_ms; /* end of the use lease */
+    uint64_t erasure_epoch; /* newest known, and acknowledged by the next hold */
+    uint64_t hinted;        /* newest erasure epoch announced */
+    int64_t use_until_ms;   /* end of the use lease */
 };
 
-void worker_flow_init(struct worker_flow *flow, uint64_t session);
-void worker_flow_fini(
-    struct worker_flow *flow); /* call worker_flow_drop_all() and free the discarded first */
+void preprocess_flow_init(struct worker_flow *flow, uint64_t session);
+void preprocess_flow_fini(
+    struct worker_flow *flow); /* call preprocess_flow_drop_all() and free the discarded first */
 
 /* ---- dispatcher ---- */
 
 /* Groups it would like in addition to those it has. */
-uint32_t worker_flow_want(const struct worker_flow *flow);
+uint32_t preprocess_flow_want(const struct worker_flow *flow);
 /* `asked_ms`: when the answered beat was sent. Orders for another worker session are ignored. */
-void worker_flow_orders(struct worker_flow *flow, const struct msg_worker_orders *orders,
-                        int64_t asked_ms);
+void preprocess_flow_orders(struct worker_flow *flow, const struct msg_worker_orders *orders,
+                            int64_t asked_ms);
 /* NULL when it is void by now. */
-struct worker_lease *worker_flow_lease(struct worker_flow *flow, uint64_t fence);
+struct worker_lease *preprocess_flow_lease(struct worker_flow *flow, uint64_t fence);
 /* True when every batch of the lease was sent, or folded. */
-bool worker_lease_done(const struct worker_lease *lease);
+bool preprocess_worker_lease_done(const struct worker_lease *lease);
 /* Drops leases whose time is over, and consumers that went silent. */
-void worker_flow_expire(struct worker_flow *flow, int64_t now_ms);
+void preprocess_flow_expire(struct worker_flow *flow, int64_t now_ms);
 /* Drops everything it holds. */
-void worker_flow_drop_all(struct worker_flow *flow);
+void preprocess_flow_drop_all(struct worker_flow *flow);
 /* Payloads that were given up, one per call, for the caller to free; NULL: no more. */
-void *worker_flow_discarded(struct worker_flow *flow);
+void *preprocess_flow_discarded(struct worker_flow *flow);
 
 /* ---- making ---- */
 
 /* Everything needed to make the lease's batches is there. A void fence is ignored. */
-void worker_flow_begin(struct worker_flow *flow, uint64_t fence, struct preprocess_range batches);
-/* What was known of the lease is out of date: nothing more is made of it until it begins again. */
-void worker_flow_suspend(struct worker_flow *flow, uint64_t fence);
+void preprocess_flow_begin(struct worker_flow *flow, uint64_t fence,
+                           struct preprocess_range batches);
+/* The locations known for the lease are out of date: nothing more is made of it until it begins again. */
+void preprocess_flow_suspend(struct worker_flow *flow, uint64_t fence);
 struct worker_make {
     uint64_t fence;
     uint64_t batch;
 };
 /* The batch to make (or fold) next; false when there is none or enough wait already. */
-bool worker_flow_next_make(const struct worker_flow *flow, struct worker_make *ret_make);
-/* The slot of its consumer, if a batch of so many bytes could be sent as soon as it is made; -1: it would wait. */
-int worker_flow_would_send(const struct worker_flow *flow, const struct worker_make *what,
-                           uint64_t bytes, int64_t now_ms);
+bool preprocess_flow_next_make(const struct worker_flow *flow, struct worker_make *ret_make);
+/* Returns the slot of its consumer, if a batch of `bytes` could be sent as soon as it is made; -1: it would wait. */
+int preprocess_flow_would_send(const struct worker_flow *flow, const struct worker_make *what,
+                               uint64_t bytes, int64_t now_ms);
 /* A batch is finished; its content is lent until it is sent or discarded. False, and the caller's
  * to free, when its lease is void or it holds an id that was erased meanwhile. */
-bool worker_flow_made(struct worker_flow *flow, const struct worker_ready *ready);
+bool preprocess_flow_made(struct worker_flow *flow, const struct worker_ready *ready);
 /* A batch of a partial fit is folded. */
-void worker_flow_folded(struct worker_flow *flow, uint64_t fence, uint64_t batch);
+void preprocess_flow_folded(struct worker_flow *flow, uint64_t fence, uint64_t batch);
 
 /* ---- sending ---- */
 
 /* Returns the consumer's slot, where the caller keeps its route; -1 when there is no room. */
-int worker_flow_credit(struct worker_flow *flow, const struct msg_credit *credit, int64_t now_ms);
+int preprocess_flow_credit(struct worker_flow *flow, const struct msg_credit *credit,
+                           int64_t now_ms);
 /* True when a lease is held for this consumer. */
-bool worker_flow_serves(const struct worker_flow *flow, size_t consumer);
+bool preprocess_flow_serves(const struct worker_flow *flow, size_t consumer);
 struct worker_send {
     size_t ready; /* index into flow->ready */
     size_t consumer;
-    uint64_t epoch; /* to stamp it with */
-    uint64_t sent;  /* before it: cumulative bytes */
+    uint64_t erasure_epoch; /* to stamp it with */
+    uint64_t sent;          /* before it: cumulative bytes */
 };
-/* What may be sent now; false: nothing. The turn goes round the consumers. */
-bool worker_flow_next_send(struct worker_flow *flow, int64_t now_ms, struct worker_send *ret_send);
-/* It was sent. The entry is gone afterwards, its payload is the caller's. */
-void worker_flow_sent(struct worker_flow *flow, const struct worker_send *send, int64_t now_ms);
+/* Finds a batch that may be sent now; false: none. Consumers take turns. */
+bool preprocess_flow_next_send(struct worker_flow *flow, int64_t now_ms,
+                               struct worker_send *ret_send);
+/* Notes that `send` was sent. The entry is gone afterwards, its payload is the caller's. */
+void preprocess_flow_sent(struct worker_flow *flow, const struct worker_send *send, int64_t now_ms);
 
 /* ---- storage ---- */
 
-/* The answer to a `hold` that named flow->epoch and was sent at `asked_ms`. */
-void worker_flow_held(struct worker_flow *flow, const struct msg_hold_is *answer, int64_t asked_ms);
-void worker_flow_hint(struct worker_flow *flow, uint64_t epoch); /* `erased` came in */
-bool worker_flow_is_erased(const struct worker_flow *flow, uint64_t id);
-/* A newer epoch is known of than the one acknowledged: ask now. */
-bool worker_flow_is_behind(const struct worker_flow *flow);
+/* The answer to a `hold` that named flow->erasure_epoch and was sent at `asked_ms`. */
+void preprocess_flow_held(struct worker_flow *flow, const struct msg_hold_is *answer,
+                          int64_t asked_ms);
+void preprocess_flow_hint(struct worker_flow *flow, uint64_t erasure_epoch); /* `erased` came in */
+bool preprocess_flow_is_erased(const struct worker_flow *flow, uint64_t id);
+/* True when an erasure epoch newer than the acknowledged one is known: ask now. */
+bool preprocess_flow_is_behind(const struct worker_flow *flow);
 
 #endif

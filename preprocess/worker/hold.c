@@ -1,8 +1,9 @@
 /* The use lease: samples are sent only while storage allows it, and after everything erased up to
  * the newest epoch known was dropped (docs/contracts.md). */
-#include "preprocess/worker/worker.h"
+#include "preprocess/worker/hold.h"
 
 #include "core/base/log.h"
+#include "preprocess/worker/tasks.h"
 
 static void on_held(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
@@ -12,25 +13,25 @@ static void on_held(void *owner, const struct weir_reply *reply, const struct we
         weir_log(WEIR_LOG_DEBUG, "no use lease, asking again", "reason=\"%s\"", err->text);
         return;
     }
-    uint64_t before = worker->flow.epoch;
-    worker_flow_held(&worker->flow, reply->message, worker->hold_ms);
-    worker_free_discarded(worker);
-    if (worker->flow.epoch > before) { /* acknowledge at once */
-        worker_tasks_drop_fetched(worker);
-        layouts_clear(worker->layouts);
+    uint64_t before = worker->flow.erasure_epoch;
+    preprocess_flow_held(&worker->flow, reply->message, worker->hold_ms);
+    preprocess_worker_free_discarded(worker);
+    if (worker->flow.erasure_epoch > before) { /* acknowledge at once */
+        preprocess_worker_tasks_drop_fetched(worker);
+        preprocess_layouts_clear(worker->layouts);
         worker->hold_ms = 0;
-        kitchen_forget_files(
-            worker->kitchen); /* a scrubbed file must be opened and checked again */
-        worker_hold(worker);
+        preprocess_batch_maker_forget_files(
+            worker->batch_maker); /* a scrubbed file must be opened and checked again */
+        preprocess_worker_hold(worker);
     }
-    worker_pump_soon(worker);
+    preprocess_worker_pump_soon(worker);
 }
 
-void worker_hold(struct worker *worker)
+void preprocess_worker_hold(struct worker *worker)
 {
     int64_t now_ms = weir_loop_now_ms(worker->loop);
     bool is_due = worker->hold_ms == 0 || now_ms - worker->hold_ms >= WORKER_HOLD_MS ||
-                  worker_flow_is_behind(&worker->flow);
+                  preprocess_flow_is_behind(&worker->flow);
     if (worker->hold_open || !is_due)
         return;
     worker->hold_open = true;
@@ -38,13 +39,13 @@ void worker_hold(struct worker *worker)
     weir_rpc_call(worker->storage, MSG_hold,
                   &(struct msg_hold){.holder = worker->name,
                                      .session = worker->flow.session,
-                                     .epoch = worker->flow.epoch},
+                                     .epoch = worker->flow.erasure_epoch},
                   WORKER_ASK_MS, on_held, worker);
 }
 
-void worker_on_erased(void *state, struct weir_request *request)
+void preprocess_worker_on_erased(void *state, struct weir_request *request)
 {
     struct worker *worker = state;
-    worker_flow_hint(&worker->flow, ((const struct msg_erased *)request->message)->epoch);
-    worker_hold(worker);
+    preprocess_flow_hint(&worker->flow, ((const struct msg_erased *)request->message)->epoch);
+    preprocess_worker_hold(worker);
 }

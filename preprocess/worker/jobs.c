@@ -1,24 +1,25 @@
 /* Jobs as a worker knows them: described once by the dispatcher, planned once, closed when idle. */
-#include "preprocess/worker/worker.h"
+#include "preprocess/worker/jobs.h"
 
 #include "core/base/log.h"
 
 #include <stdio.h>
 
-struct worker_spent worker_job_spent(const struct worker_job *job, size_t operator)
+struct worker_spent preprocess_worker_job_spent(const struct worker_job *job, size_t operator)
 {
-    struct chain_cost cost = chain_cost(job->plan.chain, operator);
+    struct chain_cost cost = preprocess_chain_cost(job->plan.chain, operator);
     const struct worker_spent *before = &job->operators[operator];
     return (struct worker_spent){.ns = before->ns + cost.spent_ns,
                                  .taken = before->taken + cost.taken,
                                  .bytes = before->bytes + cost.bytes};
 }
 
-/* What it has cost is told on, though its plan is made anew: after a fit, or when it comes back. */
+/* Closes the plan but keeps its costs, which are still reported when the plan is made again: after a fit, or when the
+ * job comes back. */
 static void close_job(struct worker_job *job)
 {
-    for (size_t i = 0; job->open && i < chain_operators(job->plan.chain); i++)
-        job->operators[i] = worker_job_spent(job, i);
+    for (size_t i = 0; job->open && i < preprocess_chain_operators(job->plan.chain); i++)
+        job->operators[i] = preprocess_worker_job_spent(job, i);
     preprocess_plan_close(&job->plan);
     job->open = false;
 }
@@ -80,7 +81,7 @@ static void on_described(void *owner, const struct weir_reply *reply, const stru
     job->problems = 0;
     job->problem[0] = '\0';
     job->fitting = about->fitting;
-    worker_prepare(job->worker);
+    job->worker->prepare(job->worker);
 }
 
 static struct worker_job *slot_for(struct worker *worker, uint64_t number)
@@ -99,7 +100,8 @@ static struct worker_job *slot_for(struct worker *worker, uint64_t number)
     return spare;
 }
 
-struct worker_job *worker_job_for(struct worker *worker, const struct worker_lease *lease)
+struct worker_job *preprocess_worker_job_for(struct worker *worker,
+                                             const struct worker_lease *lease)
 {
     struct worker_job *job = slot_for(worker, lease->job);
     if (job == NULL)
@@ -117,7 +119,7 @@ struct worker_job *worker_job_for(struct worker *worker, const struct worker_lea
     return NULL;
 }
 
-void worker_jobs_expire(struct worker *worker, int64_t now_ms)
+void preprocess_worker_jobs_expire(struct worker *worker, int64_t now_ms)
 {
     for (size_t i = 0; i < WORKER_JOBS_MAX; i++) {
         struct worker_job *job = &worker->jobs[i];
@@ -126,7 +128,7 @@ void worker_jobs_expire(struct worker *worker, int64_t now_ms)
     }
 }
 
-void worker_jobs_close(struct worker *worker)
+void preprocess_worker_jobs_close(struct worker *worker)
 {
     for (size_t i = 0; i < WORKER_JOBS_MAX; i++)
         close_job(&worker->jobs[i]);

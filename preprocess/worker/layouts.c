@@ -1,4 +1,4 @@
-/* Where the samples of whole chunks are: see layouts.h. */
+/* Locations of the samples of whole chunks: see layouts.h. */
 #include "preprocess/worker/layouts.h"
 
 #include "core/base/memory.h"
@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 enum { BUCKETS = 4096, BLOCKS_MAX = 65536, RUN = 64 /* samples that are found together */ };
 #define NO_FILE UINT32_MAX
@@ -15,7 +16,7 @@ enum { BUCKETS = 4096, BLOCKS_MAX = 65536, RUN = 64 /* samples that are found to
 /* The columns of a chunk, in the order of located_chunks. */
 enum place { STATES, FILES, OFFSETS, LENGTHS, LABELS, PLACES };
 
-/* What most samples of a chunk have in common. */
+/* State, file and length, which most samples of a chunk have in common. */
 struct place_in_file {
     uint64_t state, file, length;
 };
@@ -34,7 +35,7 @@ struct chunk {
     uint64_t lease;           /* that it was used for last */
     int64_t used_ms;
     size_t bytes;
-    struct chunk *next_in_block;
+    LIST_ENTRY(chunk) in_block;
     uint8_t packed[]; /* and padding */
 };
 
@@ -42,7 +43,7 @@ struct block {
     uint64_t number; /* id >> WEIR_ROW_BITS */
     uint32_t wanted; /* samples that were asked for one by one since */
     bool is_due;
-    struct chunk *chunks;
+    LIST_HEAD(, chunk) chunks;
     struct block *next_in_bucket;
 };
 
@@ -67,14 +68,14 @@ struct layouts {
     size_t due_count;
 };
 
-struct layouts *layouts_new(size_t bytes_max)
+struct layouts *preprocess_layouts_new(size_t bytes_max)
 {
     struct layouts *layouts = weir_calloc(1, sizeof(*layouts));
     layouts->bytes_max = bytes_max;
     return layouts;
 }
 
-size_t layouts_bytes(const struct layouts *layouts)
+size_t preprocess_layouts_bytes(const struct layouts *layouts)
 {
     return layouts->bytes;
 }
@@ -121,10 +122,7 @@ static void free_chunk(struct chunk *chunk)
 static void drop_chunk(struct layouts *layouts, size_t index)
 {
     struct chunk *chunk = layouts->chunks[index];
-    struct chunk **at = &block_of(layouts, chunk->first)->chunks;
-    while (*at != chunk)
-        at = &(*at)->next_in_block;
-    *at = chunk->next_in_block;
+    LIST_REMOVE(chunk, in_block);
     for (size_t i = 0; i < LAYOUTS_DATASETS_MAX; i++)
         layouts->datasets[i].chunks -=
             layouts->datasets[i].number == weir_sample_dataset(chunk->first);
@@ -143,7 +141,7 @@ static void drop_dataset(struct layouts *layouts, struct dataset *dataset)
     *dataset = (struct dataset){0};
 }
 
-void layouts_clear(struct layouts *layouts)
+void preprocess_layouts_clear(struct layouts *layouts)
 {
     for (size_t i = 0; i < LAYOUTS_DATASETS_MAX; i++)
         drop_dataset(layouts, &layouts->datasets[i]);
@@ -156,11 +154,11 @@ void layouts_clear(struct layouts *layouts)
     layouts->block_count = layouts->due_count = 0;
 }
 
-void layouts_free(struct layouts *layouts)
+void preprocess_layouts_free(struct layouts *layouts)
 {
     if (layouts == NULL)
         return;
-    layouts_clear(layouts);
+    preprocess_layouts_clear(layouts);
     free(layouts->chunks);
     free(layouts);
 }
@@ -187,10 +185,11 @@ static struct dataset *dataset_of(struct layouts *layouts, uint64_t number)
 
 static struct chunk *chunk_of(const struct block *block, uint64_t id)
 {
-    struct chunk *chunk = block->chunks;
-    while (chunk != NULL && id - chunk->first >= chunk->count)
-        chunk = chunk->next_in_block;
-    return chunk;
+    struct chunk *chunk;
+    LIST_FOREACH (chunk, &block->chunks, in_block)
+        if (id - chunk->first < chunk->count)
+            return chunk;
+    return NULL;
 }
 
 static void begin_chunk(struct layouts *layouts, struct chunk *chunk, int64_t now_ms)
@@ -201,7 +200,7 @@ static void begin_chunk(struct layouts *layouts, struct chunk *chunk, int64_t no
         chunk->file_at[i] = NO_FILE;
 }
 
-/* Where a sample is, as far as that is known. */
+/* Block and chunk of a sample, as far as they are held. */
 struct found {
     struct block *block; /* NULL: its dataset has no place here */
     struct chunk *chunk; /* NULL: not held */
@@ -225,7 +224,7 @@ static bool place(struct located *located, const struct chunk *chunk, struct loc
         in.length > LOCATED_LENGTH_MAX)
         return false;
     if (chunk->file_at[in.file] == NO_FILE)
-        chunk->file_at[in.file] = located_file(located, &chunk->files[in.file]);
+        chunk->file_at[in.file] = preprocess_located_file(located, &chunk->files[in.file]);
     *sample = (struct located_sample){
         .id = sample->id,
         .offset = (uint64_t)weir_column_at(&chunk->column[OFFSETS], row),
@@ -239,7 +238,7 @@ static bool place(struct located *located, const struct chunk *chunk, struct loc
 }
 
 /* The dataset that the newest sample was of. */
-static bool meet_dataset(struct layouts *layouts, uint64_t id, struct dataset **last)
+static bool find_dataset_of(struct layouts *layouts, uint64_t id, struct dataset **last)
 {
     uint64_t number = weir_sample_dataset(id);
     if (*last == NULL || (*last)->number != number)
@@ -273,7 +272,7 @@ static void find_chunks(struct layouts *layouts, const struct located_sample *sa
     for (size_t i = 0; i < count; i++) {
         __builtin_prefetch(&samples[i + RUN]);
         uint64_t id = samples[i].id;
-        bool is_met = meet_dataset(layouts, id, &dataset);
+        bool is_met = find_dataset_of(layouts, id, &dataset);
         struct block *block = is_met ? block_of(layouts, id) : NULL;
         struct chunk *chunk = is_met ? chunk_of(block, id) : NULL;
         found[i] = (struct found){block, chunk};
@@ -289,14 +288,14 @@ static void find_chunks(struct layouts *layouts, const struct located_sample *sa
     }
 }
 
-void layouts_fill(struct layouts *layouts, struct located *located, int64_t now_ms)
+void preprocess_layouts_fill(struct layouts *layouts, struct located *located, int64_t now_ms)
 {
     struct found found[RUN];
     if (layouts->block_count > BLOCKS_MAX)
-        layouts_clear(layouts);
+        preprocess_layouts_clear(layouts);
     forget_due(layouts);
     layouts->lease++;
-    located_forget(located);
+    preprocess_located_forget(located);
     located->unknown_count = 0;
     for (uint32_t i = 0; i < located->count; i++) {
         struct located_sample *sample = &located->samples[i];
@@ -314,7 +313,7 @@ void layouts_fill(struct layouts *layouts, struct located *located, int64_t now_
     }
 }
 
-bool layouts_wanted(struct layouts *layouts, struct msg_locate_chunks *ret_question)
+bool preprocess_layouts_wanted(struct layouts *layouts, struct msg_locate_chunks *ret_request)
 {
     size_t count = 0, held = 0;
     for (size_t i = 0; i < LAYOUTS_DATASETS_MAX; i++) {
@@ -324,8 +323,8 @@ bool layouts_wanted(struct layouts *layouts, struct msg_locate_chunks *ret_quest
         layouts->asked[count++] = dataset->number;
         held += dataset->chunks;
     }
-    *ret_question = (struct msg_locate_chunks){.datasets = {layouts->asked, count},
-                                               .ids = {layouts->due, layouts->due_count}};
+    *ret_request = (struct msg_locate_chunks){.datasets = {layouts->asked, count},
+                                              .ids = {layouts->due, layouts->due_count}};
     return held > 0 || layouts->due_count > 0;
 }
 
@@ -464,8 +463,7 @@ static void put(struct layouts *layouts, struct chunk *chunk, int64_t now_ms)
     }
     struct block *block = block_of(layouts, chunk->first);
     chunk->used_ms = now_ms;
-    chunk->next_in_block = block->chunks;
-    block->chunks = chunk;
+    LIST_INSERT_HEAD(&block->chunks, chunk, in_block);
     layouts->chunks = weir_grow(layouts->chunks, layouts->chunk_count, &layouts->chunk_capacity,
                                 sizeof(struct chunk *));
     layouts->chunks[layouts->chunk_count++] = chunk;
@@ -526,9 +524,10 @@ static enum weir_status take_chunks(struct layouts *layouts,
     return status;
 }
 
-enum weir_status layouts_take(struct layouts *layouts, const struct msg_located_chunks *answer,
-                              struct weir_bytes columns, int64_t now_ms, bool *ret_is_changed,
-                              struct weir_error *err)
+enum weir_status preprocess_layouts_take(struct layouts *layouts,
+                                         const struct msg_located_chunks *answer,
+                                         struct weir_bytes columns, int64_t now_ms,
+                                         bool *ret_is_changed, struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
     *ret_is_changed = answer->ids.count > 0;
@@ -542,6 +541,6 @@ enum weir_status layouts_take(struct layouts *layouts, const struct msg_located_
         status = take_chunks(layouts, answer, columns, now_ms, err);
     }
     if (status != WEIR_OK)
-        layouts_clear(layouts);
+        preprocess_layouts_clear(layouts);
     return status;
 }

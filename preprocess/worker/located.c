@@ -1,4 +1,4 @@
-/* Where the samples of one lease are. */
+/* Locations of the samples of one lease. */
 #include "preprocess/worker/located.h"
 
 #include "core/base/memory.h"
@@ -41,8 +41,8 @@ static void set_down(struct located *located, const struct preprocess_plan *plan
     }
 }
 
-void located_begin(struct located *located, const struct preprocess_plan *plan, uint64_t group,
-                   uint32_t rank)
+void preprocess_located_begin(struct located *located, const struct preprocess_plan *plan,
+                              uint64_t group, uint32_t rank)
 {
     struct preprocess_range batches = preprocess_group(&plan->geometry, group);
     size_t batch_samples = plan->geometry.batch_samples;
@@ -54,7 +54,7 @@ void located_begin(struct located *located, const struct preprocess_plan *plan, 
     located->unknown = weir_realloc(NULL, room + 1, sizeof(*located->unknown));
     for (uint64_t i = 0; i < batches.count; i++)
         set_down(located, plan, batches.first + i, indices + i * batch_samples);
-    located_forget(located);
+    preprocess_located_forget(located);
 }
 
 static void forget_files(struct located *located)
@@ -66,7 +66,7 @@ static void forget_files(struct located *located)
     located->file_count = located->file_capacity = 0;
 }
 
-void located_fini(struct located *located)
+void preprocess_located_fini(struct located *located)
 {
     forget_files(located);
     free(located->samples);
@@ -75,7 +75,7 @@ void located_fini(struct located *located)
     *located = (struct located){0};
 }
 
-void located_forget(struct located *located)
+void preprocess_located_forget(struct located *located)
 {
     forget_files(located);
     located->known = 0;
@@ -84,13 +84,13 @@ void located_forget(struct located *located)
         located->unknown[i] = i;
 }
 
-void located_again(struct located *located)
+void preprocess_located_again(struct located *located)
 {
-    located_forget(located);
+    preprocess_located_forget(located);
     located->tries++;
 }
 
-bool located_is_known(const struct located *located)
+bool preprocess_located_is_known(const struct located *located)
 {
     return located->known == located->unknown_count;
 }
@@ -100,7 +100,7 @@ static struct located_sample *unknown_at(const struct located *located, size_t i
     return &located->samples[located->unknown[located->known + i]];
 }
 
-size_t located_wanted(const struct located *located, uint64_t ids[LOCATE_IDS_MAX])
+size_t preprocess_located_wanted(const struct located *located, uint64_t ids[LOCATE_IDS_MAX])
 {
     size_t left = located->unknown_count - located->known;
     size_t count = left < LOCATE_IDS_MAX ? left : LOCATE_IDS_MAX;
@@ -176,7 +176,7 @@ static bool is_same_file(const struct file_about *a, const struct file_about *b)
            a->mtime_ns == b->mtime_ns && strcmp(a->path, b->path) == 0;
 }
 
-uint32_t located_file(struct located *located, const struct file_about *about)
+uint32_t preprocess_located_file(struct located *located, const struct file_about *about)
 {
     size_t looks = located->file_count < SAME_FILE_LOOKS ? located->file_count : SAME_FILE_LOOKS;
     for (size_t i = located->file_count; looks > 0; i--, looks--) {
@@ -214,13 +214,14 @@ static void take_values(struct located *located, const struct msg_located *answe
     }
 }
 
-const float *located_values(const struct located *located, const struct located_sample *sample)
+const float *preprocess_located_values(const struct located *located,
+                                       const struct located_sample *sample)
 {
     return located->values + (size_t)(sample - located->samples) * located->label_width;
 }
 
-enum weir_status located_take(struct located *located, const struct msg_located *answer,
-                              struct weir_error *err)
+enum weir_status preprocess_located_take(struct located *located, const struct msg_located *answer,
+                                         struct weir_error *err)
 {
     size_t wanted = answer->ids.count;
     if (!is_asked_for(located, &answer->ids))
@@ -247,9 +248,9 @@ enum weir_status located_take(struct located *located, const struct msg_located 
     return WEIR_OK;
 }
 
-const struct located_sample *located_batch(const struct located *located,
-                                           const struct preprocess_plan *plan, uint64_t batch,
-                                           size_t *ret_count)
+const struct located_sample *preprocess_located_batch(const struct located *located,
+                                                      const struct preprocess_plan *plan,
+                                                      uint64_t batch, size_t *ret_count)
 {
     uint64_t group = preprocess_group_of(&plan->geometry, batch);
     struct preprocess_range batches = preprocess_group(&plan->geometry, group);

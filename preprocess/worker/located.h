@@ -1,5 +1,5 @@
-/* Where the samples of one lease are, as storage said: piece by piece until all of the group, or of
- * one rank's slices of it, is known. Owned by struct worker, one per lease slot. */
+/* Locations of the samples of one lease, as storage reports them: piece by piece until all of the group,
+ * or of one rank's slices of it, is known. Owned by struct worker, one per lease slot. */
 #ifndef WEIR_PREPROCESS_WORKER_LOCATED_H
 #define WEIR_PREPROCESS_WORKER_LOCATED_H
 
@@ -8,8 +8,8 @@
 #include "preprocess/worker/files.h"
 
 enum {
-    LOCATE_IDS_MAX = 8192, /* of one question */
-    LOCATE_TRIES_MAX = 5,  /* answers that prove stale; then what cannot be read is gone */
+    LOCATE_IDS_MAX = 8192, /* of one request */
+    LOCATE_TRIES_MAX = 5,  /* answers that prove stale; then samples that cannot be read are gone */
     LOCATE_PAUSE_MS = 50,  /* before asking again, doubled each time: a scrub may be under way */
 };
 
@@ -29,11 +29,11 @@ struct located_sample {
 
 struct located {
     struct located_sample *samples; /* in the order of positions, from the group's first */
-    uint32_t rank;                  /* whose slices; or LOCATED_WHOLE */
+    uint32_t rank;                  /* of the slices; or LOCATED_WHOLE */
     size_t count;
     uint32_t *unknown; /* those of `samples` that storage is asked for one by one, … */
     size_t unknown_count;
-    size_t known;             /* … of which the first so many are filled in */
+    size_t known;             /* … of which this many, from the first, are filled in */
     struct file_about *files; /* their paths are owned */
     size_t file_count, file_capacity;
     uint32_t label_kind;
@@ -42,30 +42,30 @@ struct located {
     unsigned tries;
 };
 
-/* Sets down the samples of the group that are in the slices of `rank`; nothing is known of them
- * yet. */
-void located_begin(struct located *located, const struct preprocess_plan *plan, uint64_t group,
-                   uint32_t rank);
-void located_fini(struct located *located); /* zeroed is fine */
+/* Lists the samples of the group that are in the slices of `rank`, all unknown. */
+void preprocess_located_begin(struct located *located, const struct preprocess_plan *plan,
+                              uint64_t group, uint32_t rank);
+void preprocess_located_fini(struct located *located); /* zeroed is fine */
 /* Ids to ask for next; 0: everything is known. */
-size_t located_wanted(const struct located *located, uint64_t ids[LOCATE_IDS_MAX]);
-/* Takes in the answer to the last located_wanted(), or to the first ids of it: each entry must name the id
- * that was asked for. INVALID when it does not fit the question. */
-enum weir_status located_take(struct located *located, const struct msg_located *answer,
-                              struct weir_error *err) WEIR_MUST_USE;
+size_t preprocess_located_wanted(const struct located *located, uint64_t ids[LOCATE_IDS_MAX]);
+/* Takes in the answer to the last preprocess_located_wanted(), or to the first ids of it: each entry must name the id
+ * that was asked for. INVALID when it does not fit the request. */
+enum weir_status preprocess_located_take(struct located *located, const struct msg_located *answer,
+                                         struct weir_error *err) WEIR_MUST_USE;
 /* The label of a sample of `located` that is a vector, of label_width numbers. */
-const float *located_values(const struct located *located, const struct located_sample *sample);
+const float *preprocess_located_values(const struct located *located,
+                                       const struct located_sample *sample);
 /* Forgets where they are: all are unknown. */
-void located_forget(struct located *located);
-/* The same, because what storage said has proved stale. */
-void located_again(struct located *located);
-/* How `samples` call this file, which is copied unless it is one of the newest. */
-uint32_t located_file(struct located *located, const struct file_about *about);
+void preprocess_located_forget(struct located *located);
+/* The same, because storage's answer has proved stale. */
+void preprocess_located_again(struct located *located);
+/* Returns the index of this file for `samples`; the file is copied unless it is one of the newest. */
+uint32_t preprocess_located_file(struct located *located, const struct file_about *about);
 /* Everything is filled in. */
-bool located_is_known(const struct located *located);
+bool preprocess_located_is_known(const struct located *located);
 /* The samples of one batch of the group, or of its slice. */
-const struct located_sample *located_batch(const struct located *located,
-                                           const struct preprocess_plan *plan, uint64_t batch,
-                                           size_t *ret_count);
+const struct located_sample *preprocess_located_batch(const struct located *located,
+                                                      const struct preprocess_plan *plan,
+                                                      uint64_t batch, size_t *ret_count);
 
 #endif

@@ -6,9 +6,9 @@ static const struct weir_service WORKER = {
     .name = "worker",
     .summary = "turns samples into batches of tensors and sends them to trainers",
     .example = "worker --data-dir .weir --socket-dir .weir/run --name worker-1",
-    .handlers = WORKER_HANDLERS,
-    .open = worker_open,
-    .close = worker_close,
+    .handlers = PREPROCESS_WORKER_HANDLERS,
+    .open = preprocess_worker_open,
+    .close = preprocess_worker_close,
 };
 
 int main(int argc, char **argv)

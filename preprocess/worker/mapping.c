@@ -37,7 +37,7 @@ static void watch_bus_errors(void)
     sigaction(SIGBUS, &action, NULL);
 }
 
-bool mapping_open(struct mapping *mapping, int fd, uint64_t size)
+bool preprocess_mapping_open(struct mapping *mapping, int fd, uint64_t size)
 {
     void *at = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
     if (at == MAP_FAILED)
@@ -48,21 +48,21 @@ bool mapping_open(struct mapping *mapping, int fd, uint64_t size)
     return true;
 }
 
-void mapping_close(struct mapping *mapping)
+void preprocess_mapping_close(struct mapping *mapping)
 {
     if (mapping->at != NULL)
         munmap((void *)(uintptr_t)mapping->at, mapping->size);
     *mapping = (struct mapping){0};
 }
 
-/* What is small comes from memory, and is waited for. Never faults. */
+/* Fetches a range into the cache: reading small ranges waits for memory. Never faults. */
 static void prefetch(const struct mapping_range *range)
 {
     for (size_t at = 0; at < range->length; at += CACHE_LINE_BYTES)
         __builtin_prefetch(range->from + at);
 }
 
-bool mapping_watch(void (*work)(void *owner), void *owner)
+bool preprocess_mapping_watch(void (*work)(void *owner), void *owner)
 {
     sigjmp_buf here;
     if (sigsetjmp(here, 0) != 0) {
@@ -97,8 +97,8 @@ static void copy_all(void *owner)
     }
 }
 
-bool mapping_copy(const struct mapping_range *ranges, size_t count, uint8_t *to)
+bool preprocess_mapping_copy(const struct mapping_range *ranges, size_t count, uint8_t *to)
 {
     struct copy copy = {ranges, count, to};
-    return mapping_watch(copy_all, &copy);
+    return preprocess_mapping_watch(copy_all, &copy);
 }

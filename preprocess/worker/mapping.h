@@ -1,6 +1,6 @@
-/* A file of others, mapped to be read: whoever owns it may cut it short at any time, and what is read
- * behind its end then is a signal (SIGBUS), which costs that copy only. The signal's handler is one for
- * the process: this module's mutable globals are what was there before it, and where each thread goes on. */
+/* A file of others, mapped to be read: its owner may cut it short at any time, and a read after its end
+ * is a signal (SIGBUS), which costs that copy only. The signal's handler is one for
+ * the process: this module's mutable globals are the handler before it, and the place where each thread goes on. */
 #ifndef WEIR_PREPROCESS_WORKER_MAPPING_H
 #define WEIR_PREPROCESS_WORKER_MAPPING_H
 
@@ -15,9 +15,10 @@ struct mapping {
 
 /* Maps the first `size` bytes, for reads in no order, and handles the signal from then on: one thread at a
  * time. False when it cannot be; nothing is mapped then. */
-bool mapping_open(struct mapping *mapping, int fd, uint64_t size);
-void mapping_close(struct mapping *mapping); /* zeroed is fine, and what it leaves */
-/* Where a range begins; NULL when it is not mapped. It may be read by mapping_copy() and mapping_watch() only. */
+bool preprocess_mapping_open(struct mapping *mapping, int fd, uint64_t size);
+void preprocess_mapping_close(struct mapping *mapping); /* zeroed is fine, and what it leaves */
+/* Returns the start of a range; NULL when it is not mapped. Only preprocess_mapping_copy() and
+ * preprocess_mapping_watch() may read it. */
 static inline const uint8_t *mapping_at(const struct mapping *mapping, uint64_t offset,
                                         uint64_t length)
 {
@@ -28,7 +29,7 @@ static inline const uint8_t *mapping_at(const struct mapping *mapping, uint64_t 
 
 /* Does `work`, which may read mapped ranges where they are. False when a file has ended before one of them: `work`
  * was left at that read, and must hold nothing just then that it has to give back. */
-bool mapping_watch(void (*work)(void *owner), void *owner);
+bool preprocess_mapping_watch(void (*work)(void *owner), void *owner);
 
 /* A piece of a mapping. */
 struct mapping_range {
@@ -37,6 +38,6 @@ struct mapping_range {
 };
 /* Copies ranges end to end, many at a time on their way to the processor's cache; false when a file has
  * ended before one of them: `to` may be half written then. */
-bool mapping_copy(const struct mapping_range *ranges, size_t count, uint8_t *to);
+bool preprocess_mapping_copy(const struct mapping_range *ranges, size_t count, uint8_t *to);
 
 #endif

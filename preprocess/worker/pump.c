@@ -1,23 +1,20 @@
 /* Making and sending: one batch a round, so that messages are never kept waiting for longer. */
-#include "preprocess/worker/worker.h"
+#include "preprocess/worker/pump.h"
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "preprocess/worker/beat.h"
+#include "preprocess/worker/jobs.h"
+#include "preprocess/worker/tasks.h"
 
 #include <string.h>
 
 enum { ROW_BYTES = sizeof(uint64_t) + sizeof(int64_t) + sizeof(float) /* id, label, weight */ };
 
-void worker_free_discarded(struct worker *worker)
-{
-    for (void *batch; (batch = worker_flow_discarded(&worker->flow)) != NULL;)
-        worker_batch_free(batch);
-}
-
 /* ---- memory of consumers ---- */
 
-/* Claims a loan with room for a batch of so many bytes; false when there is none. It stays listed, for it may be given
+/* Claims a loan with room for a batch of `bytes`; false when there is none. It stays listed, for it may be given
  * back; it cannot be claimed twice. */
 static bool claim(struct worker *worker, size_t consumer, uint64_t bytes, struct batch_loan *loan)
 {
@@ -41,23 +38,23 @@ static bool claim(struct worker *worker, size_t consumer, uint64_t bytes, struct
 /* Claims one for a batch that can be sent as soon as it is made. What would wait for credit waits in memory of its own:
  * nobody else can use a loan that is claimed. */
 static void claim_early(struct worker *worker, const struct worker_make *what,
-                        const struct recipe *recipe)
+                        const struct batch_request *request)
 {
-    const struct located *located = recipe->located;
+    const struct located *located = request->located;
     size_t samples;
-    (void)located_batch(located, recipe->plan, recipe->batch, &samples);
-    uint64_t bytes = samples * (chain_row_bytes(recipe->plan->chain) + ROW_BYTES +
+    (void)preprocess_located_batch(located, request->plan, request->batch, &samples);
+    uint64_t bytes = samples * (preprocess_chain_row_bytes(request->plan->chain) + ROW_BYTES +
                                 located->label_width * sizeof(float));
-    int consumer = worker_flow_would_send(&worker->flow, what, bytes, weir_now_ms());
+    int consumer = preprocess_flow_would_send(&worker->flow, what, bytes, weir_now_ms());
     if (consumer >= 0)
-        (void)claim(worker, (size_t)consumer, bytes, recipe->loan);
+        (void)claim(worker, (size_t)consumer, bytes, request->loan);
 }
 
-/* What was to be sent as soon as it was made, and was not. */
+/* Takes batches that were to be sent at once, and were not, out of lent memory. */
 static void leave_loans(struct worker *worker)
 {
     for (size_t i = 0; i < worker->flow.ready_count; i++)
-        worker_batch_leave_loan(worker->flow.ready[i].payload);
+        preprocess_batch_leave_loan(worker->flow.ready[i].payload);
 }
 
 /* ---- making ---- */
@@ -76,11 +73,11 @@ static bool fails_run(struct worker *worker, struct worker_job *job,
         return false;
     if (job->reason[0] == '\0')
         weir_log(WEIR_LOG_WARN, "samples cannot be read", "job=%lu reason=\"%s\"", job->number,
-                 kitchen_reason(worker->kitchen));
-    memcpy(job->reason, kitchen_reason(worker->kitchen), sizeof(job->reason));
-    const struct failures *failures = kitchen_failures(worker->kitchen);
+                 preprocess_batch_maker_reason(worker->batch_maker));
+    memcpy(job->reason, preprocess_batch_maker_reason(worker->batch_maker), sizeof(job->reason));
+    const struct failures *failures = preprocess_batch_maker_failures(worker->batch_maker);
     for (size_t i = 0; i < failures->count; i++)
-        failures_note(&job->failures, failures->of[i].id, failures->of[i].reason);
+        preprocess_failures_note(&job->failures, failures->of[i].id, failures->of[i].reason);
     worker->beat_due |= job->plan.options.on_error == PREPROCESS_FAIL;
     return job->plan.options.on_error == PREPROCESS_FAIL;
 }
@@ -96,21 +93,21 @@ static void keep(struct worker *worker, const struct worker_make *what, struct w
         .id_count = batch->samples,
         .payload = batch,
     };
-    if (!worker_flow_made(&worker->flow, &ready))
-        worker_batch_free(batch);
+    if (!preprocess_flow_made(&worker->flow, &ready))
+        preprocess_batch_free(batch);
 }
 
-/* What is missing: ask storage before anything else is made of this lease. */
+/* Asks storage for the missing samples before anything else is made of this lease. */
 static void get_missing(struct worker *worker, struct worker_task *task, uint64_t batch,
                         enum weir_status status, const struct weir_error *err)
 {
-    worker_flow_suspend(&worker->flow, task->fence);
+    preprocess_flow_suspend(&worker->flow, task->fence);
     if (status == WEIR_UNAVAILABLE) {
-        worker_fetch(worker, task, batch);
+        preprocess_worker_fetch(worker, task, batch);
         return;
     }
     weir_log(WEIR_LOG_INFO, "locating samples again", "reason=\"%s\"", err->text);
-    worker_locate_again(worker, task);
+    preprocess_worker_locate_again(worker, task);
 }
 
 /* A sample that cannot be read may be half written: what storage says of it is asked for again. */
@@ -124,70 +121,71 @@ static bool is_to_retry(const struct worker_job *job, const struct worker_task *
 static void retry(struct worker *worker, struct worker_task *task, struct worker_batch *batch)
 {
     weir_log(WEIR_LOG_INFO, "reading samples again", "reason=\"%s\"",
-             kitchen_reason(worker->kitchen));
-    worker_batch_free(batch);
-    worker_flow_suspend(&worker->flow, task->fence);
-    worker_locate_again(worker, task);
+             preprocess_batch_maker_reason(worker->batch_maker));
+    preprocess_batch_free(batch);
+    preprocess_flow_suspend(&worker->flow, task->fence);
+    preprocess_worker_locate_again(worker, task);
 }
 
 /* Makes it where its consumer reads it, if there is such a place. */
 static enum weir_status make_lent(struct worker *worker, const struct worker_make *what,
-                                  struct recipe *recipe, struct worker_batch **ret_batch,
+                                  struct batch_request *request, struct worker_batch **ret_batch,
                                   struct weir_error *err)
 {
     struct batch_loan loan = {.claimed_ms = 0};
-    recipe->loan = &loan;
-    claim_early(worker, what, recipe);
-    enum weir_status status = kitchen_make(worker->kitchen, recipe, ret_batch, err);
+    request->loan = &loan;
+    claim_early(worker, what, request);
+    enum weir_status status =
+        preprocess_batch_maker_make(worker->batch_maker, request, ret_batch, err);
     weir_loan_end(&loan.memory, false); /* unless the batch has it */
     if (status == WEIR_OK && weir_now_ms() - (*ret_batch)->loan.claimed_ms >= WORKER_LOAN_MS)
-        worker_batch_leave_loan(*ret_batch);
+        preprocess_batch_leave_loan(*ret_batch);
     return status;
 }
 
 static void make(struct worker *worker, const struct worker_make *what)
 {
-    struct worker_lease *lease = worker_flow_lease(&worker->flow, what->fence);
-    struct worker_task *task = worker_task_of(worker, lease);
-    struct worker_job *job = worker_job_for(worker, lease);
-    if (job == NULL || !task->begun) { /* it was closed, or described anew: begin again */
-        worker_flow_suspend(&worker->flow, what->fence);
+    struct worker_lease *lease = preprocess_flow_lease(&worker->flow, what->fence);
+    struct worker_task *task = preprocess_worker_task_of(worker, lease);
+    struct worker_job *job = preprocess_worker_job_for(worker, lease);
+    if (job == NULL || !task->begun) { /* it was closed, or described again: begin again */
+        preprocess_flow_suspend(&worker->flow, what->fence);
         return;
     }
-    struct recipe recipe = {.job = job->number,
-                            .plan = &job->plan,
-                            .located = &task->located,
-                            .fetched = &task->fetched,
-                            .flow = &worker->flow,
-                            .batch = what->batch};
+    struct batch_request request = {.job = job->number,
+                                    .plan = &job->plan,
+                                    .located = &task->located,
+                                    .fetched = &task->fetched,
+                                    .flow = &worker->flow,
+                                    .batch = what->batch};
     struct worker_batch *batch = NULL;
     struct weir_error err = {.text = "storage cannot read it either"};
     enum weir_status status;
     int64_t before_ns = weir_cpu_thread_ns();
-    uint64_t before_bytes = kitchen_bytes_read(worker->kitchen);
-    int64_t before_read_ns = kitchen_read_ns(worker->kitchen);
+    uint64_t before_bytes = preprocess_batch_maker_bytes_read(worker->batch_maker);
+    int64_t before_read_ns = preprocess_batch_maker_read_ns(worker->batch_maker);
     if (lease->attempt == 0)
-        status = kitchen_fold(worker->kitchen, &recipe, &task->partial, &err);
+        status = preprocess_batch_maker_fold(worker->batch_maker, &request, &task->partial, &err);
     else
-        status = make_lent(worker, what, &recipe, &batch, &err);
+        status = make_lent(worker, what, &request, &batch, &err);
     if (status == WEIR_OK && lease->attempt != 0)
-        worker_batch_compress(batch, worker->compression);
+        preprocess_batch_compress(batch, worker->compression);
     job->cpu_ns += weir_cpu_thread_ns() - before_ns;
-    job->bytes_read += kitchen_bytes_read(worker->kitchen) - before_bytes;
-    job->read_ns += kitchen_read_ns(worker->kitchen) - before_read_ns;
+    job->bytes_read += preprocess_batch_maker_bytes_read(worker->batch_maker) - before_bytes;
+    job->read_ns += preprocess_batch_maker_read_ns(worker->batch_maker) - before_read_ns;
     if (status == WEIR_TIMEOUT)
         return; /* the next round goes on with it */
     if (status != WEIR_OK)
         get_missing(worker, task, what->batch, status, &err);
     else if (lease->attempt == 0)
-        worker_flow_folded(&worker->flow, what->fence, what->batch);
+        preprocess_flow_folded(&worker->flow, what->fence, what->batch);
     else if (is_to_retry(job, task, batch))
         retry(worker, task, batch);
     else if (!fails_run(worker, job, batch))
         keep(worker, what, batch);
     else
-        worker_batch_free(batch);
-    if (worker_lease_done(lease))
+        preprocess_batch_free(batch);
+    if (preprocess_worker_lease_done(lease))
         worker->beat_due = true;
 }
 
@@ -205,7 +203,7 @@ static uint32_t describe_shape(const struct column_about *about, size_t samples,
     return rank;
 }
 
-/* What the message says of the tensors; arrays live in the arena. */
+/* Describes the tensors in the message; arrays live in the arena. */
 static void describe_tensors(const struct worker_batch *batch, struct weir_arena *arena,
                              struct msg_batch *message)
 {
@@ -238,11 +236,11 @@ static bool lend_out(struct worker *worker, const struct worker_send *send,
                      struct msg_batch *message)
 {
     struct batch_loan *loan = &batch->loan;
-    uint64_t *written = weir_arena_alloc(arena, WEIR_WIRE_FRAMES_MAX * sizeof *written);
+    uint64_t *written = weir_arena_alloc(arena, WEIR_WIRE_FRAMES_MAX * sizeof(*written));
     bool is_written = false;
     while (!is_written &&
            (loan->memory.at != NULL || claim(worker, send->consumer, batch->bytes, loan)))
-        is_written = worker_batch_write(batch, written);
+        is_written = preprocess_batch_write(batch, written);
     if (is_written) {
         message->loan = weir_bytes(loan->sent, WEIR_LOAN_BYTES);
         message->written = (struct weir_u64s){written, batch->frames.count};
@@ -255,7 +253,7 @@ static bool send_one(struct worker *worker, const struct worker_send *send)
 {
     const struct worker_ready *ready = &worker->flow.ready[send->ready];
     const struct worker_consumer *consumer = &worker->flow.consumers[send->consumer];
-    struct worker_lease *lease = worker_flow_lease(&worker->flow, ready->fence);
+    struct worker_lease *lease = preprocess_flow_lease(&worker->flow, ready->fence);
     struct worker_batch *batch = ready->payload;
     WEIR_AUTO(weir_arena) arena = weir_arena_new();
     struct msg_batch message = {
@@ -266,7 +264,7 @@ static bool send_one(struct worker *worker, const struct worker_send *send)
         .batch = ready->batch,
         .group = lease->group,
         .fence = ready->fence,
-        .erasure_epoch = send->epoch,
+        .erasure_epoch = send->erasure_epoch,
         .samples = (uint32_t)batch->samples,
         .hole_states = {batch->hole_states, batch->holes},
         .label_kind = batch->label_kind,
@@ -279,26 +277,26 @@ static bool send_one(struct worker *worker, const struct worker_send *send)
     uint64_t sent_bytes = weir_frames_bytes(&batch->frames);
     if (!weir_rpc_push(worker->server, &worker->routes[send->consumer], MSG_batch, &message,
                        is_lent ? NULL : &batch->frames)) {
-        worker_batch_leave_loan(batch);
+        preprocess_batch_leave_loan(batch);
         return false;
     }
-    struct worker_job *job = worker_job_for(worker, lease);
+    struct worker_job *job = preprocess_worker_job_for(worker, lease);
     if (job != NULL) {
         job->bytes_sent += sent_bytes;
         job->queued_ns += weir_now_ns() - batch->made_ns;
     }
-    worker_flow_sent(&worker->flow, send, weir_loop_now_ms(worker->loop));
-    worker_batch_free(batch);
-    if (worker_lease_done(lease))
+    preprocess_flow_sent(&worker->flow, send, weir_loop_now_ms(worker->loop));
+    preprocess_batch_free(batch);
+    if (preprocess_worker_lease_done(lease))
         worker->beat_due = true;
     return true;
 }
 
-void worker_send(struct worker *worker)
+static void send_ready(struct worker *worker)
 {
     struct worker_send send;
     /* The true time: making a batch may have taken long, and the use lease may be over since. */
-    while (worker_flow_next_send(&worker->flow, weir_now_ms(), &send)) {
+    while (preprocess_flow_next_send(&worker->flow, weir_now_ms(), &send)) {
         if (!send_one(worker, &send))
             return; /* the next tick tries again, beginning with the next consumer */
     }
@@ -306,26 +304,18 @@ void worker_send(struct worker *worker)
 
 /* ---- the pump ---- */
 
-static void pump(void *owner)
+void preprocess_worker_pump(void *owner)
 {
     struct worker *worker = owner;
     struct worker_make what;
     worker->pumping = false;
-    worker_send(worker);
-    if (worker_flow_next_make(&worker->flow, &what)) {
+    send_ready(worker);
+    if (preprocess_flow_next_make(&worker->flow, &what)) {
         make(worker, &what);
-        worker_send(worker);
+        send_ready(worker);
         leave_loans(worker);
-        worker_pump_soon(worker);
+        preprocess_worker_pump_soon(worker);
     }
-    worker_free_discarded(worker);
-    worker_beat(worker);
-}
-
-void worker_pump_soon(struct worker *worker)
-{
-    if (worker->pumping)
-        return;
-    worker->pumping = true;
-    weir_loop_soon(worker->loop, pump, worker);
+    preprocess_worker_free_discarded(worker);
+    preprocess_worker_beat(worker);
 }

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-void rows_fini(struct rows *rows)
+void preprocess_rows_fini(struct rows *rows)
 {
     free(rows->ids);
     free(rows->labels);
@@ -17,9 +17,9 @@ void rows_fini(struct rows *rows)
     *rows = (struct rows){0};
 }
 
-void rows_begin(struct rows *rows, size_t most, bool has_weights)
+void preprocess_rows_begin(struct rows *rows, size_t most, bool has_weights)
 {
-    rows_fini(rows);
+    preprocess_rows_fini(rows);
     *rows = (struct rows){
         .ids = weir_realloc(NULL, most + 1, sizeof(*rows->ids)),
         .labels = weir_realloc(NULL, most + 1, sizeof(*rows->labels)),
@@ -30,7 +30,8 @@ void rows_begin(struct rows *rows, size_t most, bool has_weights)
     };
 }
 
-void rows_add(struct rows *rows, const struct located_sample *samples, size_t first, size_t count)
+void preprocess_rows_add(struct rows *rows, const struct located_sample *samples, size_t first,
+                         size_t count)
 {
     uint64_t *ids = rows->ids + rows->count;
     int64_t *labels = rows->labels + rows->count;
@@ -45,7 +46,7 @@ void rows_add(struct rows *rows, const struct located_sample *samples, size_t fi
     rows->count += count;
 }
 
-void rows_add_hole(struct rows *rows, uint64_t id, uint32_t state)
+void preprocess_rows_add_hole(struct rows *rows, uint64_t id, uint32_t state)
 {
     rows->hole_ids[rows->holes] = id;
     rows->hole_states[rows->holes++] = state;
@@ -60,7 +61,7 @@ static void move_row(struct rows *rows, size_t to, size_t from)
         rows->weights[to] = rows->weights[from];
 }
 
-void rows_drop(struct rows *rows, const uint8_t *flags)
+void preprocess_rows_drop(struct rows *rows, const uint8_t *flags)
 {
     static const uint32_t HOLES[] = {
         [OPERATOR_ROW_FAILED] = WEIR_SAMPLE_FAILED, [OPERATOR_ROW_FILTERED] = WEIR_SAMPLE_FILTERED};
@@ -69,7 +70,7 @@ void rows_drop(struct rows *rows, const uint8_t *flags)
         if (flags[i] == OPERATOR_ROW_OK)
             move_row(rows, left++, i);
         else
-            rows_add_hole(rows, rows->ids[i], HOLES[flags[i]]);
+            preprocess_rows_add_hole(rows, rows->ids[i], HOLES[flags[i]]);
     }
     rows->count = left;
 }

@@ -1,9 +1,10 @@
 /* Getting leases ready: what their job is, where their samples are, and what only storage can read. */
-#include "preprocess/worker/worker.h"
+#include "preprocess/worker/tasks.h"
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "preprocess/worker/jobs.h"
 
 enum { WAITS_MAX = 5 /* some 64 s at most */ };
 
@@ -18,13 +19,14 @@ static void reset(struct worker *worker, struct worker_task *task)
 {
     if (task->asking)
         forget(worker, task);
-    located_fini(&task->located);
-    fetched_fini(&task->fetched);
-    chain_partial_fini(&task->partial);
+    preprocess_located_fini(&task->located);
+    preprocess_fetched_fini(&task->fetched);
+    preprocess_chain_partial_fini(&task->partial);
     *task = (struct worker_task){.worker = worker};
 }
 
-struct worker_task *worker_task_of(struct worker *worker, const struct worker_lease *lease)
+struct worker_task *preprocess_worker_task_of(struct worker *worker,
+                                              const struct worker_lease *lease)
 {
     struct worker_task *task = &worker->tasks[lease - worker->flow.leases];
     if (task->fence != lease->fence) {
@@ -36,8 +38,8 @@ struct worker_task *worker_task_of(struct worker *worker, const struct worker_le
 
 static void ask(struct worker *worker, struct worker_task *task);
 
-/* What storage is too slow for is given more time, or it would be asked for for ever and never got:
- * twice as long each time. */
+/* Returns the time-out of a request: twice as long after each one that storage was too slow for, or the answer would
+ * never come in time. */
 static int64_t patience_ms(const struct worker_task *task)
 {
     return (int64_t)WORKER_ASK_MS << (task->waits < WAITS_MAX ? task->waits : WAITS_MAX);
@@ -51,7 +53,7 @@ static void answered(struct worker_task *task, enum weir_status status,
     if (status == WEIR_OK) {
         task->waits = 0;
         ask(task->worker, task);
-        worker_prepare(task->worker); /* it may be another's turn */
+        preprocess_worker_prepare(task->worker); /* it may be another's turn */
         return;
     }
     task->waits += err->status == WEIR_TIMEOUT;
@@ -59,13 +61,13 @@ static void answered(struct worker_task *task, enum weir_status status,
     weir_log(WEIR_LOG_DEBUG, "storage did not answer, asking again", "reason=\"%s\"", err->text);
 }
 
-/* What no path is told of, storage reads. */
+/* Leaves files without a path to storage to read. */
 static void leave_to_storage(struct worker_task *task)
 {
     const struct located *located = &task->located;
     for (uint32_t i = 0; i < located->file_count; i++) {
         if (*located->files[i].path == '\0')
-            fetched_add_file(&task->fetched, i);
+            preprocess_fetched_add_file(&task->fetched, i);
     }
 }
 
@@ -75,13 +77,13 @@ static void on_located(void *owner, const struct weir_reply *reply, const struct
     struct weir_error reason = {0};
     enum weir_status status = WEIR_INVALID;
     if (reply != NULL)
-        status = located_take(&task->located, reply->message, &reason);
+        status = preprocess_located_take(&task->located, reply->message, &reason);
     if (status == WEIR_OK)
         leave_to_storage(task);
     answered(task, status, err != NULL ? err : &reason);
 }
 
-/* What was filled in before counts only now that storage says so. */
+/* Takes in chunks; locations filled in before count only once storage has confirmed them. */
 static enum weir_status take_chunks(struct worker_task *task, const struct weir_reply *reply,
                                     struct weir_error *err)
 {
@@ -90,23 +92,23 @@ static enum weir_status take_chunks(struct worker_task *task, const struct weir_
     struct msg_locate_chunks rest;
     int64_t now_ms = weir_loop_now_ms(worker->loop);
     bool is_changed;
-    if (answer->epoch < worker->flow.epoch)
+    if (answer->epoch < worker->flow.erasure_epoch)
         return weir_fail(err, WEIR_STALE, "located_chunks: of epoch %lu, expected %lu at least",
-                         answer->epoch, worker->flow.epoch);
-    enum weir_status status = layouts_take(
+                         answer->epoch, worker->flow.erasure_epoch);
+    enum weir_status status = preprocess_layouts_take(
         worker->layouts, answer, weir_frames_at(reply->frames, 0), now_ms, &is_changed, err);
     if (status != WEIR_OK)
         return status;
-    task->is_placed = !layouts_wanted(worker->layouts, &rest) || rest.ids.count == 0;
+    task->is_placed = !preprocess_layouts_wanted(worker->layouts, &rest) || rest.ids.count == 0;
     if (is_changed && task->is_placed)
-        layouts_fill(worker->layouts, &task->located, now_ms);
+        preprocess_layouts_fill(worker->layouts, &task->located, now_ms);
     return WEIR_OK;
 }
 
 /* Storage refuses: all is asked for one by one. */
 static void place_none(struct worker_task *task)
 {
-    located_forget(&task->located);
+    preprocess_located_forget(&task->located);
     task->is_placed = true;
 }
 
@@ -132,16 +134,16 @@ static enum weir_status take_read(struct worker_task *task, const struct weir_re
     const struct msg_read_is *answer = reply->message;
     const struct worker *worker = task->worker;
     const struct weir_segment *lent = worker->lent_to == task ? worker->lent : NULL;
-    return fetched_take(&task->fetched, answer,
-                        weir_segment_answer(lent, answer->written, reply->frames), err);
+    return preprocess_fetched_take(&task->fetched, answer,
+                                   weir_segment_answer(lent, answer->written, reply->frames), err);
 }
 
-/* What storage reads for a job, the job waits for as for its own files. */
+/* Charges the job for the time that storage has read for it, as for its own files. */
 static void charge_read(struct worker_task *task)
 {
     struct worker *worker = task->worker;
-    struct worker_lease *lease = worker_flow_lease(&worker->flow, task->fence);
-    struct worker_job *job = lease != NULL ? worker_job_for(worker, lease) : NULL;
+    struct worker_lease *lease = preprocess_flow_lease(&worker->flow, task->fence);
+    struct worker_job *job = lease != NULL ? preprocess_worker_job_for(worker, lease) : NULL;
     if (job != NULL)
         job->read_ns += weir_now_ns() - task->read_ns;
 }
@@ -157,7 +159,7 @@ static void on_read(void *owner, const struct weir_reply *reply, const struct we
         task->worker->lent_to = NULL;
     charge_read(task);
     if (err != NULL && err->status != WEIR_TIMEOUT) {
-        fetched_give_up(&task->fetched);
+        preprocess_fetched_give_up(&task->fetched);
         status = WEIR_OK;
     }
     answered(task, status, err != NULL ? err : &reason);
@@ -176,13 +178,13 @@ static struct weir_bytes lend(struct worker *worker, const struct worker_task *t
  * stale is asked for sample by sample. */
 static bool ask_chunks(struct worker *worker, struct worker_task *task)
 {
-    struct msg_locate_chunks question;
+    struct msg_locate_chunks request;
     if (task->is_placed || task->located.tries > 0)
         return false;
-    layouts_fill(worker->layouts, &task->located, weir_loop_now_ms(worker->loop));
-    task->is_placed = !layouts_wanted(worker->layouts, &question);
+    preprocess_layouts_fill(worker->layouts, &task->located, weir_loop_now_ms(worker->loop));
+    task->is_placed = !preprocess_layouts_wanted(worker->layouts, &request);
     if (!task->is_placed)
-        weir_rpc_call(worker->storage, MSG_locate_chunks, &question, patience_ms(task), on_chunks,
+        weir_rpc_call(worker->storage, MSG_locate_chunks, &request, patience_ms(task), on_chunks,
                       task);
     return !task->is_placed;
 }
@@ -193,13 +195,13 @@ static bool ask_storage(struct worker *worker, struct worker_task *task)
     if (ask_chunks(worker, task))
         return true;
     WEIR_AUTO_FREE uint64_t *ids = weir_calloc(LOCATE_IDS_MAX, sizeof(*ids));
-    size_t count = located_wanted(&task->located, ids);
+    size_t count = preprocess_located_wanted(&task->located, ids);
     if (count > 0) {
         weir_rpc_call(worker->storage, MSG_locate, &(struct msg_locate){.ids = {ids, count}},
                       patience_ms(task), on_located, task);
         return true;
     }
-    count = fetched_wanted(&task->fetched, ids);
+    count = preprocess_fetched_wanted(&task->fetched, ids);
     task->read_ns = weir_now_ns();
     if (count > 0)
         weir_rpc_call(worker->storage, MSG_read,
@@ -211,7 +213,7 @@ static bool ask_storage(struct worker *worker, struct worker_task *task)
 static bool is_unlocated(const struct worker_task *task)
 {
     bool is_placed = task->is_placed || task->located.tries > 0;
-    return task->begun && !(is_placed && located_is_known(&task->located));
+    return task->begun && !(is_placed && preprocess_located_is_known(&task->located));
 }
 
 /* One lease at a time is located, the lowest group first: all at once would keep storage busy with
@@ -234,44 +236,45 @@ static bool must_wait(struct worker *worker, const struct worker_task *task, uin
 /* Asks on; when everything is known, the lease begins. */
 static void ask(struct worker *worker, struct worker_task *task)
 {
-    struct worker_lease *lease = worker_flow_lease(&worker->flow, task->fence);
+    struct worker_lease *lease = preprocess_flow_lease(&worker->flow, task->fence);
     if (task->asking || lease == NULL || weir_loop_now_ms(worker->loop) < task->ask_ms ||
         must_wait(worker, task, lease->group))
         return;
     task->asking = ask_storage(worker, task);
     if (task->asking)
         return;
-    struct worker_job *job = worker_job_for(worker, lease);
+    struct worker_job *job = preprocess_worker_job_for(worker, lease);
     if (job == NULL)
         return;
-    worker_flow_begin(&worker->flow, lease->fence,
-                      preprocess_group(&job->plan.geometry, lease->group));
-    worker_pump_soon(worker);
+    preprocess_flow_begin(&worker->flow, lease->fence,
+                          preprocess_group(&job->plan.geometry, lease->group));
+    preprocess_worker_pump_soon(worker);
 }
 
-void worker_fetch(struct worker *worker, struct worker_task *task, uint64_t batch)
+void preprocess_worker_fetch(struct worker *worker, struct worker_task *task, uint64_t batch)
 {
-    struct worker_lease *lease = worker_flow_lease(&worker->flow, task->fence);
-    struct worker_job *job = lease != NULL ? worker_job_for(worker, lease) : NULL;
+    struct worker_lease *lease = preprocess_flow_lease(&worker->flow, task->fence);
+    struct worker_job *job = lease != NULL ? preprocess_worker_job_for(worker, lease) : NULL;
     size_t count;
     if (job == NULL)
         return;
-    const struct located_sample *samples = located_batch(&task->located, &job->plan, batch, &count);
-    fetched_begin(&task->fetched, batch, samples, count);
+    const struct located_sample *samples =
+        preprocess_located_batch(&task->located, &job->plan, batch, &count);
+    preprocess_fetched_begin(&task->fetched, batch, samples, count);
     ask(worker, task);
 }
 
-void worker_locate_again(struct worker *worker, struct worker_task *task)
+void preprocess_worker_locate_again(struct worker *worker, struct worker_task *task)
 {
     task->ask_ms =
         weir_loop_now_ms(worker->loop) + ((int64_t)LOCATE_PAUSE_MS << task->located.tries);
-    located_again(&task->located);
-    layouts_clear(worker->layouts);
-    fetched_fini(&task->fetched);
-    worker_prepare(worker);
+    preprocess_located_again(&task->located);
+    preprocess_layouts_clear(worker->layouts);
+    preprocess_fetched_fini(&task->fetched);
+    preprocess_worker_prepare(worker);
 }
 
-void worker_tasks_drop_fetched(struct worker *worker)
+void preprocess_worker_tasks_drop_fetched(struct worker *worker)
 {
     for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
         struct worker_task *task = &worker->tasks[i];
@@ -279,7 +282,7 @@ void worker_tasks_drop_fetched(struct worker *worker)
         if (is_reading)
             forget(worker, task);
         task->asking = task->asking && !is_reading;
-        fetched_drop(&task->fetched);
+        preprocess_fetched_drop(&task->fetched);
     }
 }
 
@@ -292,21 +295,21 @@ static bool is_sensible(const struct worker_lease *lease, const struct preproces
 
 static void prepare(struct worker *worker, const struct worker_lease *lease)
 {
-    struct worker_task *task = worker_task_of(worker, lease);
-    struct worker_job *job = worker_job_for(worker, lease);
+    struct worker_task *task = preprocess_worker_task_of(worker, lease);
+    struct worker_job *job = preprocess_worker_job_for(worker, lease);
     if (job == NULL || lease->batches.count > 0)
         return;
     if (!task->begun) {
         if (!is_sensible(lease, &job->plan))
             return;
-        located_begin(&task->located, &job->plan, lease->group,
-                      lease->attempt == 0 ? LOCATED_WHOLE : lease->rank);
+        preprocess_located_begin(&task->located, &job->plan, lease->group,
+                                 lease->attempt == 0 ? LOCATED_WHOLE : lease->rank);
         task->begun = true;
     }
     ask(worker, task);
 }
 
-void worker_prepare(struct worker *worker)
+void preprocess_worker_prepare(struct worker *worker)
 {
     for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
         const struct worker_lease *lease = &worker->flow.leases[i];
@@ -317,11 +320,11 @@ void worker_prepare(struct worker *worker)
     }
 }
 
-void worker_tasks_close(struct worker *worker)
+void preprocess_worker_tasks_close(struct worker *worker)
 {
     for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
-        located_fini(&worker->tasks[i].located);
-        fetched_fini(&worker->tasks[i].fetched);
-        chain_partial_fini(&worker->tasks[i].partial);
+        preprocess_located_fini(&worker->tasks[i].located);
+        preprocess_fetched_fini(&worker->tasks[i].fetched);
+        preprocess_chain_partial_fini(&worker->tasks[i].partial);
     }
 }

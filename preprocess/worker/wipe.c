@@ -1,21 +1,24 @@
 /* Wiping: everything that batches were made in is released, which wipes it (core/base/wiping.c), and made again when
  * it is needed. */
+#include "preprocess/worker/wipe.h"
+
 #include "core/base/memory.h"
-#include "preprocess/worker/worker.h"
+#include "preprocess/worker/jobs.h"
+#include "preprocess/worker/tasks.h"
 
 static void release_buffers(struct worker *worker)
 {
-    worker_tasks_drop_fetched(worker); /* nothing is lent any more */
+    preprocess_worker_tasks_drop_fetched(worker); /* nothing is lent after this */
     weir_segment_free(worker->lent);
     worker->lent = weir_segment_new(WORKER_LENT_BYTES);
     worker->lent_to = NULL;
     weir_borrowed_clear(worker->borrowed);
-    layouts_clear(worker->layouts);
-    worker_jobs_close(worker); /* operators keep the rows of their last batch */
-    kitchen_wipe(worker->kitchen);
+    preprocess_layouts_clear(worker->layouts);
+    preprocess_worker_jobs_close(worker); /* operators keep the rows of their last batch */
+    preprocess_batch_maker_wipe(worker->batch_maker);
 }
 
-void worker_wipe(struct worker *worker)
+void preprocess_worker_wipe(struct worker *worker)
 {
     if (worker->wipe <= worker->wiped)
         return;

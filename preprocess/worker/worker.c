@@ -5,6 +5,12 @@
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "preprocess/operators/exec/strays.h"
+#include "preprocess/worker/beat.h"
+#include "preprocess/worker/hold.h"
+#include "preprocess/worker/jobs.h"
+#include "preprocess/worker/pump.h"
+#include "preprocess/worker/tasks.h"
+#include "preprocess/worker/wipe.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +21,14 @@ static void on_tick(void *owner)
 {
     struct worker *worker = owner;
     int64_t now_ms = weir_loop_now_ms(worker->loop);
-    worker_flow_expire(&worker->flow, now_ms);
-    worker_jobs_expire(worker, now_ms);
-    worker_free_discarded(worker);
-    worker_wipe(worker);
-    worker_hold(worker);
-    worker_prepare(worker);
-    worker_beat(worker);
-    worker_pump_soon(worker);
+    preprocess_flow_expire(&worker->flow, now_ms);
+    preprocess_worker_jobs_expire(worker, now_ms);
+    preprocess_worker_free_discarded(worker);
+    preprocess_worker_wipe(worker);
+    preprocess_worker_hold(worker);
+    preprocess_worker_prepare(worker);
+    preprocess_worker_beat(worker);
+    preprocess_worker_pump_soon(worker);
 }
 
 /* Every credit names all of them; what was used already cannot be claimed again. */
@@ -37,7 +43,8 @@ static void keep_loans(struct worker_loans *loans, const struct msg_credit *cred
 static void on_credit(void *state, struct weir_request *request)
 {
     struct worker *worker = state;
-    int slot = worker_flow_credit(&worker->flow, request->message, weir_loop_now_ms(worker->loop));
+    int slot =
+        preprocess_flow_credit(&worker->flow, request->message, weir_loop_now_ms(worker->loop));
     if (slot < 0) {
         weir_log(WEIR_LOG_WARN, "no room for another consumer, ignoring its credit", "max=%d",
                  WORKER_CONSUMERS_MAX);
@@ -46,18 +53,18 @@ static void on_credit(void *state, struct weir_request *request)
     worker->routes[slot] = request->route;
     keep_loans(&worker->loans[slot], request->message);
     /* A consumer that nothing is made for: there may be groups to lease, do not wait for the beat. */
-    if (!worker_flow_serves(&worker->flow, (size_t)slot))
+    if (!preprocess_flow_serves(&worker->flow, (size_t)slot))
         worker->beat_due = true;
-    worker_pump_soon(worker);
+    preprocess_worker_pump_soon(worker);
 }
 
-const struct weir_rpc_handler WORKER_HANDLERS[] = {
+const struct weir_rpc_handler PREPROCESS_WORKER_HANDLERS[] = {
     WEIR_ON(credit, on_credit),
     {MSG_none, NULL},
 };
 
 static const struct weir_rpc_handler STORAGE_HINTS[] = {
-    WEIR_ON(erased, worker_on_erased),
+    WEIR_ON(erased, preprocess_worker_on_erased),
     {MSG_none, NULL},
 };
 
@@ -74,7 +81,7 @@ static enum weir_status connect_peers(struct worker *worker, const char *socket_
     return status;
 }
 
-/* How batches are compressed, by name; NULL is none. */
+/* Reads the name of a compression of batches; NULL is none. */
 static enum weir_status read_compression(const char *name, enum weir_compression *ret_how,
                                          struct weir_error *err)
 {
@@ -86,36 +93,38 @@ static enum weir_status read_compression(const char *name, enum weir_compression
     return weir_fail(err, WEIR_INVALID, "--compress: expected none, lz4 or zstd, found '%s'", name);
 }
 
-enum weir_status worker_open(const struct weir_service_options *options, struct weir_loop *loop,
-                             struct weir_rpc_server *server, void **ret_state,
-                             struct weir_error *err)
+enum weir_status preprocess_worker_open(const struct weir_service_options *options,
+                                        struct weir_loop *loop, struct weir_rpc_server *server,
+                                        void **ret_state, struct weir_error *err)
 {
     struct worker *worker = weir_calloc(1, sizeof(*worker));
     worker->loop = loop;
     worker->server = server;
+    worker->pump = preprocess_worker_pump;
+    worker->prepare = preprocess_worker_prepare;
     worker->name = weir_strdup(options->name);
     worker->lent = weir_segment_new(WORKER_LENT_BYTES);
     worker->borrowed = weir_borrowed_new(loop);
-    worker->layouts = layouts_new(LAYOUTS_BYTES_MAX);
-    worker_flow_init(&worker->flow, weir_random_u64() | 1); /* never 0 */
+    worker->layouts = preprocess_layouts_new(LAYOUTS_BYTES_MAX);
+    preprocess_flow_init(&worker->flow, weir_random_u64() | 1); /* never 0 */
     for (size_t i = 0; i < WORKER_LEASES_MAX; i++)
         worker->tasks[i].worker = worker;
-    strays_end_of_the_dead(); /* one that was killed could not */
+    preprocess_strays_end_of_the_dead(); /* one that was killed could not */
     WEIR_AUTO_FREE char *crashes = weir_format("%s/crashes", options->socket_dir);
-    enum weir_status status =
-        crashes_open(crashes, worker->name, crashes_oom_kills(), &worker->crashes, err);
+    enum weir_status status = preprocess_crashes_open(
+        crashes, worker->name, preprocess_crashes_oom_kills(), &worker->crashes, err);
     if (status == WEIR_LIMIT) { /* a full disk is no reason not to work */
         weir_log(WEIR_LOG_WARN, "samples that crash workers are not listed", "reason=\"%s\"",
                  err->text);
         status = WEIR_OK;
     }
-    worker->kitchen = kitchen_new(worker->crashes);
+    worker->batch_maker = preprocess_batch_maker_new(worker->crashes);
     if (status == WEIR_OK)
         status = read_compression(options->compress, &worker->compression, err);
     if (status == WEIR_OK)
         status = connect_peers(worker, options->socket_dir, err);
     if (status != WEIR_OK) {
-        worker_close(worker);
+        preprocess_worker_close(worker);
         return status;
     }
     worker->timer = weir_loop_timer(loop, 0, WORKER_TICK_MS, on_tick, worker);
@@ -123,7 +132,7 @@ enum weir_status worker_open(const struct weir_service_options *options, struct 
     return WEIR_OK;
 }
 
-/* So that nobody waits for its leases to run out. */
+/* Says that the worker ends, so that nobody waits for its leases to run out. */
 static void say_goodbye(struct worker *worker)
 {
     uint64_t session = worker->flow.session;
@@ -138,7 +147,7 @@ static void say_goodbye(struct worker *worker)
     }
 }
 
-void worker_close(void *state)
+void preprocess_worker_close(void *state)
 {
     struct worker *worker = state;
     if (worker == NULL)
@@ -147,14 +156,14 @@ void worker_close(void *state)
     say_goodbye(worker);
     weir_rpc_peer_close(worker->dispatcher);
     weir_rpc_peer_close(worker->storage);
-    worker_flow_drop_all(&worker->flow);
-    worker_free_discarded(worker);
-    worker_flow_fini(&worker->flow);
-    worker_tasks_close(worker);
-    layouts_free(worker->layouts);
-    worker_jobs_close(worker);
-    kitchen_free(worker->kitchen);
-    crashes_close(worker->crashes);
+    preprocess_flow_drop_all(&worker->flow);
+    preprocess_worker_free_discarded(worker);
+    preprocess_flow_fini(&worker->flow);
+    preprocess_worker_tasks_close(worker);
+    preprocess_layouts_free(worker->layouts);
+    preprocess_worker_jobs_close(worker);
+    preprocess_batch_maker_free(worker->batch_maker);
+    preprocess_crashes_close(worker->crashes);
     weir_segment_free(worker->lent);
     weir_borrowed_free(worker->borrowed);
     free(worker->name);

@@ -41,15 +41,15 @@ enum weir_status selector_window_mask(const struct selector_window *window,
 {
     struct selector_set block = {0};
     enum weir_status status = selector_columns_mask(columns, first, mask, err);
-    if (status || is_everything(window) || selector_mask_count(mask) == 0)
+    if (status != WEIR_OK || is_everything(window) || selector_mask_count(mask) == 0)
         return status;
-    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(WEIR_BLOCK_ROWS, sizeof *ids);
-    WEIR_AUTO_FREE int64_t *times = weir_calloc(WEIR_BLOCK_ROWS, sizeof *times);
+    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(WEIR_BLOCK_ROWS, sizeof(*ids));
+    WEIR_AUTO_FREE int64_t *times = weir_calloc(WEIR_BLOCK_ROWS, sizeof(*times));
     selector_set_append(&block, first, mask);
     size_t count = selector_set_ids(&block, 0, ids);
     selector_set_fini(&block);
     status = selector_columns_read(columns, ids, count, times, NULL, err);
-    for (size_t i = 0; !status && i < count; i++)
+    for (size_t i = 0; status == WEIR_OK && i < count; i++)
         if (!is_inside(window, times[i], ids[i]))
             selector_mask_fill(mask, weir_sample_row(ids[i]), 1, false);
     return status;
@@ -65,7 +65,7 @@ size_t selector_target_of(const struct selector_section *section, size_t count)
     return section->limit < target ? (size_t)section->limit : target;
 }
 
-/* What a policy writes to; one that took too much, or weighed it badly, is a defect. */
+/* Keeps what a policy has chosen; one that took too much, or weighed it badly, is a defect. */
 static void keep(struct selector_candidates *candidates, const struct selection_output *output,
                  size_t target)
 {
@@ -82,8 +82,8 @@ static enum weir_status run_policy(struct selector_candidates *candidates,
     const struct selector_section *section = choosing->section;
     struct selector_reader reader;
     if (section->needs & (SELECTION_NEEDS_LABELS | SELECTION_NEEDS_TRIGGERS)) {
-        enum weir_status status = selection_groups_check(candidates->all.count, err);
-        if (status)
+        enum weir_status status = selector_groups_check(candidates->all.count, err);
+        if (status != WEIR_OK)
             return status;
     }
     const struct selection_input input = {
@@ -106,7 +106,7 @@ static enum weir_status run_policy(struct selector_candidates *candidates,
     selector_reader_open(&reader, &candidates->all, section->needs, sources);
     section->policy->choose(section->options, &input, &rng, output);
     selector_reader_close(&reader);
-    if (reader.status) {
+    if (reader.status != WEIR_OK) {
         *err = reader.err;
         return reader.status;
     }
@@ -119,16 +119,16 @@ static enum weir_status ask_policy(struct selector_candidates *candidates,
                                    const struct selector_sources *sources, size_t target,
                                    char *reason, struct weir_error *err)
 {
-    WEIR_AUTO_FREE uint64_t *taken = weir_calloc(candidates->all.count / 64 + 1, sizeof *taken);
+    WEIR_AUTO_FREE uint64_t *taken = weir_calloc(candidates->all.count / 64 + 1, sizeof(*taken));
     if (choosing->section->policy->weighted)
-        candidates->weights = weir_calloc(target, sizeof *candidates->weights);
+        candidates->weights = weir_calloc(target, sizeof(*candidates->weights));
     free(candidates->components); /* of a presampling */
-    candidates->components = weir_calloc(SELECTION_COMPONENTS_MAX, sizeof *candidates->components);
+    candidates->components = weir_calloc(SELECTION_COMPONENTS_MAX, sizeof(*candidates->components));
     struct selection_output output = {
         .taken = taken, .weights = candidates->weights, .components = candidates->components};
     enum weir_status status = run_policy(candidates, choosing, sources, target, &output, err);
     candidates->component_count = output.component_count;
-    if (status)
+    if (status != WEIR_OK)
         return status;
     (void)snprintf(reason, SELECTION_REASON_MAX, "%s", output.count > 0 ? "" : output.reason);
     keep(candidates, &output, target);

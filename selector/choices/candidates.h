@@ -7,7 +7,7 @@
 #include "selector/pipelines/section.h"
 #include "selector/sets/parts.h"
 
-/* Samples behind (after_time, after_id), up to and including (upto_time, upto_id), in the order of a
+/* Samples after (after_time, after_id), up to and including (upto_time, upto_id), in the order of a
  * replay. */
 struct selector_window {
     int64_t after_time;
@@ -16,13 +16,13 @@ struct selector_window {
     uint64_t upto_id;
 };
 
-/* Who they are, and who of them was chosen. */
+/* Candidates of one choice, and those of them that are chosen. */
 struct selector_candidates {
     struct selector_set all;
     struct selector_set chosen;
     struct selector_set withheld;           /* in the window too, and never chosen */
     float *weights;                         /* of the chosen, by ascending id; NULL: all 1 */
-    struct selector_parts parts;            /* of the chosen, by epoch, when each draws anew */
+    struct selector_parts parts;            /* of the chosen, by epoch, when each draws again */
     struct selection_component *components; /* of a policy with shares */
     size_t component_count;
 };
@@ -36,7 +36,7 @@ enum weir_status selector_window_mask(const struct selector_window *window,
                                       uint64_t mask[SELECTOR_MASK_WORDS],
                                       struct weir_error *err) WEIR_MUST_USE;
 
-/* For which trigger is chosen. */
+/* The trigger that is chosen for. */
 struct selector_choosing {
     const struct selector_section *section;
     const char *pipeline;
@@ -46,11 +46,11 @@ struct selector_choosing {
     struct selection_losses *losses; /* for a policy that goes by them; else NULL */
 };
 
-/* How many of `count` candidates limit and ratio allow. */
+/* Returns the number of `count` candidates that limit and ratio allow. */
 size_t selector_target_of(const struct selector_section *section, size_t count);
 /* Chooses all of them. */
 void selector_candidates_choose_all(struct selector_candidates *candidates);
-/* Chooses what the section's policy does; a warm-up trigger chooses all. On return none may be chosen; then
+/* Chooses by the section's policy; a warm-up trigger chooses all. When none are chosen,
  * `reason` (SELECTION_REASON_MAX) says why. Fails when columns cannot be read. */
 enum weir_status selector_candidates_choose(struct selector_candidates *candidates,
                                             const struct selector_choosing *choosing,

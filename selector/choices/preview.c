@@ -14,7 +14,7 @@ struct slices {
     uint64_t length;
 };
 
-/* What the groups of one kind are made of, and called. */
+/* Keys and names of the groups of one kind. */
 struct kind {
     const char *name;
     unsigned need; /* a policy with it looks at the kind */
@@ -65,11 +65,11 @@ static const char *why(const struct selector_section *section, unsigned need, ui
 static size_t add(struct selector_preview *preview)
 {
     size_t count = preview->count + 1;
-    preview->kinds = weir_realloc(preview->kinds, count, sizeof *preview->kinds);
-    preview->names = weir_realloc(preview->names, count, sizeof *preview->names);
-    preview->samples = weir_realloc(preview->samples, count, sizeof *preview->samples);
-    preview->candidates = weir_realloc(preview->candidates, count, sizeof *preview->candidates);
-    preview->whys = weir_realloc(preview->whys, count, sizeof *preview->whys);
+    preview->kinds = weir_realloc(preview->kinds, count, sizeof(*preview->kinds));
+    preview->names = weir_realloc(preview->names, count, sizeof(*preview->names));
+    preview->samples = weir_realloc(preview->samples, count, sizeof(*preview->samples));
+    preview->candidates = weir_realloc(preview->candidates, count, sizeof(*preview->candidates));
+    preview->whys = weir_realloc(preview->whys, count, sizeof(*preview->whys));
     return preview->count++;
 }
 
@@ -111,9 +111,9 @@ static void count_all(struct selector_reader *reader, const struct kind *kind,
     for (struct selection_run run = {0}; selector_reader_next(reader, &run);)
         for (size_t i = 0; i < run.count; i++) {
             int64_t key = kind->key(slices, &run, i);
-            selection_groups_count(groups, &key, 1);
+            selector_groups_count(groups, &key, 1);
         }
-    selection_groups_sort(groups);
+    selector_groups_sort(groups);
 }
 
 static void count_chosen(struct selector_reader *reader, const struct kind *kind,
@@ -123,7 +123,7 @@ static void count_chosen(struct selector_reader *reader, const struct kind *kind
     for (struct selection_run run = {0}; selector_reader_next(reader, &run);)
         for (size_t i = 0; i < run.count; i++)
             if (selector_set_has(chosen, run.ids[i]))
-                counts[selection_groups_find(groups, kind->key(slices, &run, i))]++;
+                counts[selector_groups_find(groups, kind->key(slices, &run, i))]++;
 }
 
 static void tell_kind(struct selector_preview *preview, const struct selector_section *section,
@@ -190,21 +190,21 @@ static enum weir_status make_kind(struct selector_preview *preview,
     struct selector_reader reader;
     struct selection_groups groups = {0};
     struct slices slices = {0};
-    enum weir_status status = selection_groups_check(candidates->all.count, err);
-    if (status)
+    enum weir_status status = selector_groups_check(candidates->all.count, err);
+    if (status != WEIR_OK)
         return status;
     selector_reader_open(&reader, &candidates->all, kind->need, sources);
     if (kind->need == SELECTION_NEEDS_TIMES)
         slices = cut_slices(&reader);
     count_all(&reader, kind, &slices, &groups);
-    WEIR_AUTO_FREE uint64_t *counts = weir_calloc(groups.count + 1, sizeof *counts);
-    if (!reader.status)
+    WEIR_AUTO_FREE uint64_t *counts = weir_calloc(groups.count + 1, sizeof(*counts));
+    if (reader.status == WEIR_OK)
         count_chosen(&reader, kind, &slices, &candidates->chosen, &groups, counts);
-    if (!reader.status)
+    if (reader.status == WEIR_OK)
         tell_kind(preview, section, kind, &groups, counts);
     else
         *err = reader.err;
-    selection_groups_fini(&groups);
+    selector_groups_fini(&groups);
     selector_reader_close(&reader);
     return reader.status;
 }
@@ -215,14 +215,15 @@ enum weir_status selector_preview_make(struct selector_preview *preview,
                                        const struct selector_sources *sources,
                                        struct weir_error *err)
 {
-    unsigned known = SELECTION_NEEDS_TIMES | (section->unlabelled ? 0 : SELECTION_NEEDS_LABELS) |
-                     (sources->ends ? SELECTION_NEEDS_TRIGGERS : 0) |
+    unsigned known = SELECTION_NEEDS_TIMES |
+                     (section->unlabelled != NULL ? 0 : SELECTION_NEEDS_LABELS) |
+                     (sources->ends != NULL ? SELECTION_NEEDS_TRIGGERS : 0) |
                      (section->needs & SELECTION_NEEDS_PAST);
     enum weir_status status = WEIR_OK;
-    for (size_t i = 0; !status && i < WEIR_COUNT(KINDS); i++)
+    for (size_t i = 0; status == WEIR_OK && i < WEIR_COUNT(KINDS); i++)
         if (KINDS[i].need & known)
             status = make_kind(preview, section, candidates, sources, &KINDS[i], err);
-    if (!status) {
+    if (status == WEIR_OK) {
         preview->arena = weir_arena_new();
         tell_components(preview, candidates);
         tell_parts(preview, candidates);

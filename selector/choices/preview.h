@@ -1,4 +1,4 @@
-/* How a choice divides: by label, time, trigger, past use, component and epoch, with the reason of each part. Pure. */
+/* Division of a choice by label, time, trigger, past use, component and epoch, with the reason of each part. Pure. */
 #ifndef SELECTOR_CHOICES_PREVIEW_H
 #define SELECTOR_CHOICES_PREVIEW_H
 
@@ -17,8 +17,8 @@ struct selector_preview {
     struct weir_arena *arena; /* private */
 };
 
-/* Of each kind at most SELECTOR_PREVIEW_GROUPS_MAX groups are told; what the policy does not look at is told as
- * far as `sources` have it. Freed by selector_preview_fini(), whatever the outcome. */
+/* Lists at most SELECTOR_PREVIEW_GROUPS_MAX groups of each kind; kinds that the policy does not look at, as far as
+ * `sources` have them. Freed by selector_preview_fini(), whatever the outcome. */
 enum weir_status selector_preview_make(struct selector_preview *preview,
                                        const struct selector_section *section,
                                        const struct selector_candidates *candidates,

@@ -18,7 +18,7 @@ void selector_reader_open(struct selector_reader *reader, const struct selector_
 {
     *reader = (struct selector_reader){.set = set, .sources = sources, .needs = needs};
     if (needs != 0)
-        reader->at = weir_calloc(1, sizeof *reader->at);
+        reader->at = weir_calloc(1, sizeof(*reader->at));
     if ((needs & SELECTION_NEEDS_TRIGGERS) && sources->pipeline->replay)
         reader->needs |= SELECTION_NEEDS_TIMES; /* which trigger follows from the time */
 }
@@ -40,13 +40,13 @@ static enum weir_status fill(struct selector_reader *reader, struct selection_ru
     run->triggers = needs & SELECTION_NEEDS_TRIGGERS ? at->triggers : NULL;
     run->past = needs & SELECTION_NEEDS_PAST ? at->past : NULL;
     enum weir_status status = WEIR_OK;
-    if (run->times || run->labels)
+    if (run->times != NULL || run->labels)
         status = selector_columns_read(sources->columns, at->ids, run->count,
-                                       run->times ? at->times : NULL,
-                                       run->labels ? at->labels : NULL, &reader->err);
-    if (!status && run->triggers)
+                                       run->times != NULL ? at->times : NULL,
+                                       run->labels != NULL ? at->labels : NULL, &reader->err);
+    if (status == WEIR_OK && run->triggers != NULL)
         selector_origin_mark(sources->pipeline, sources->ends, run, at->triggers);
-    if (!status && run->past)
+    if (status == WEIR_OK && run->past != NULL)
         selector_history_mark(sources->history, at->ids, run->count, at->past);
     return status;
 }

@@ -8,7 +8,7 @@
 #include "selector/pipelines/origin.h"
 #include "selector/scoring/progress.h"
 
-/* Where the columns come from; those behind what is not needed may be NULL. */
+/* Sources of the columns; those of columns that are not needed may be NULL. */
 struct selector_sources {
     const struct selector_columns *columns; /* has every block of the set */
     const struct selector_pipeline *pipeline;
@@ -30,7 +30,7 @@ void selector_reader_open(struct selector_reader *reader, const struct selector_
                           unsigned needs, const struct selector_sources *sources);
 void selector_reader_close(struct selector_reader *reader);
 /* The `next` of a selection_input whose owner is the reader. A column that cannot be read ends the reading:
- * `status` says so; RESTART when nobody wants it any more. */
+ * `status` says so; RESTART when it is no longer wanted. */
 bool selector_reader_next(void *reader, struct selection_run *run);
 
 #endif

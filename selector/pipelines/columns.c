@@ -54,7 +54,7 @@ void selector_columns_trim(struct selector_columns *columns)
         selector_columns_fini(columns);
 }
 
-/* Where the block is, or would be. */
+/* Returns the index of the block, or the one it would have. */
 static size_t place_of(const struct selector_columns *columns, uint64_t first)
 {
     size_t low = 0, high = columns->count;
@@ -77,7 +77,7 @@ static struct selector_kept_block *find(const struct selector_columns *columns, 
 bool selector_columns_have(const struct selector_columns *columns, uint64_t first, uint32_t rows)
 {
     const struct selector_kept_block *block = find(columns, first);
-    return block && block->rows >= rows;
+    return block != NULL && block->rows >= rows;
 }
 
 /* ---- the file ---- */
@@ -86,7 +86,7 @@ static enum weir_status open_file(struct selector_columns *columns, struct weir_
 {
     if (columns->file > 0)
         return WEIR_OK;
-    const char *directory = columns->directory ? columns->directory : "/tmp";
+    const char *directory = columns->directory != NULL ? columns->directory : "/tmp";
     int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd < 0) { /* not every file system can */
         WEIR_AUTO_FREE char *path = weir_format("%s/columns.XXXXXX", directory);
@@ -172,7 +172,7 @@ static enum weir_status append_mask(struct selector_columns *columns,
     uint64_t mask[SELECTOR_MASK_WORDS] = {0};
     for (size_t i = 0; i < block->count; i++)
         selector_mask_fill(mask, weir_sample_row(block->ids[i]), 1, true);
-    return append(columns, mask, sizeof mask, err);
+    return append(columns, mask, sizeof(mask), err);
 }
 
 static bool is_sane(const struct selector_column_block *block)
@@ -188,9 +188,9 @@ static bool is_sane(const struct selector_column_block *block)
 static void insert(struct selector_columns *columns, const struct selector_kept_block *kept)
 {
     size_t at = place_of(columns, kept->first);
-    columns->blocks = weir_realloc(columns->blocks, columns->count + 1, sizeof *columns->blocks);
+    columns->blocks = weir_realloc(columns->blocks, columns->count + 1, sizeof(*columns->blocks));
     memmove(columns->blocks + at + 1, columns->blocks + at,
-            (columns->count - at) * sizeof *columns->blocks);
+            (columns->count - at) * sizeof(*columns->blocks));
     columns->blocks[at] = *kept;
     columns->count++;
 }
@@ -207,17 +207,17 @@ enum weir_status selector_columns_put(struct selector_columns *columns,
                                        .rows = block->rows,
                                        .whole = block->count == block->rows,
                                        .mask = columns->bytes};
-    if (!status && !kept.whole)
+    if (status == WEIR_OK && !kept.whole)
         status = append_mask(columns, block, err);
     kept.held = columns->bytes;
     kept.held_bytes = (uint32_t)block->held_out.size;
-    if (!status)
+    if (status == WEIR_OK)
         status = append(columns, block->held_out.at, block->held_out.size, err);
-    if (!status)
+    if (status == WEIR_OK)
         status = append_column(columns, block, block->times, &kept.times, err);
-    if (!status)
+    if (status == WEIR_OK)
         status = append_column(columns, block, block->labels, &kept.labels, err);
-    if (status)
+    if (status != WEIR_OK)
         return status;
     kept.end = columns->bytes;
     insert(columns, &kept);
@@ -231,8 +231,8 @@ static void punch(const struct selector_columns *columns, const struct selector_
     bool punched = hole->end == hole->from ||
                    fallocate(columns->file - 1, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                              (off_t)hole->from, (off_t)(hole->end - hole->from)) == 0;
-    for (uint64_t here = hole->from; !punched && here < hole->end; here += sizeof ZEROS) {
-        size_t size = hole->end - here < sizeof ZEROS ? (size_t)(hole->end - here) : sizeof ZEROS;
+    for (uint64_t here = hole->from; !punched && here < hole->end; here += sizeof(ZEROS)) {
+        size_t size = hole->end - here < sizeof(ZEROS) ? (size_t)(hole->end - here) : sizeof(ZEROS);
         if (pwrite(columns->file - 1, ZEROS, size, (off_t)here) < 0)
             break; /* the file has no name, and goes with the process */
     }
@@ -240,7 +240,7 @@ static void punch(const struct selector_columns *columns, const struct selector_
 
 static void punch_later(struct selector_columns *columns, const struct selector_hole *hole)
 {
-    columns->holes = weir_realloc(columns->holes, columns->hole_count + 1, sizeof *columns->holes);
+    columns->holes = weir_realloc(columns->holes, columns->hole_count + 1, sizeof(*columns->holes));
     columns->holes[columns->hole_count++] = *hole;
 }
 
@@ -257,17 +257,24 @@ void selector_columns_drop(struct selector_columns *columns, uint64_t id)
         punch(columns, &hole);
     columns->lost += gone.end - gone.mask;
     memmove(columns->blocks + at, columns->blocks + at + 1,
-            (columns->count - at - 1) * sizeof *columns->blocks);
+            (columns->count - at - 1) * sizeof(*columns->blocks));
     columns->count--;
+}
+
+void selector_columns_clear(struct selector_columns *columns)
+{
+    while (columns->count > 0)
+        selector_columns_drop(columns, columns->blocks[columns->count - 1].first);
+    selector_columns_trim(columns);
 }
 
 /* ---- reading ---- */
 
 void selector_columns_view(struct selector_columns *columns, struct selector_columns *ret_view)
 {
-    size_t bytes = columns->count * sizeof *columns->blocks;
+    size_t bytes = columns->count * sizeof(*columns->blocks);
     *ret_view = (struct selector_columns){.file = columns->file, .count = columns->count};
-    ret_view->blocks = weir_calloc(columns->count + 1, sizeof *columns->blocks);
+    ret_view->blocks = weir_calloc(columns->count + 1, sizeof(*columns->blocks));
     if (bytes > 0)
         memcpy(ret_view->blocks, columns->blocks, bytes);
     columns->views++;
@@ -289,12 +296,12 @@ enum weir_status selector_columns_mask(const struct selector_columns *columns, u
                                        uint64_t mask[SELECTOR_MASK_WORDS], struct weir_error *err)
 {
     const struct selector_kept_block *block = find(columns, first);
-    weir_require(block); /* gather_block() asks storage for it first */
+    weir_require(block != NULL); /* gather_block() asks storage for it first */
     uint64_t had[SELECTOR_MASK_WORDS];
     if (block->whole)
         return WEIR_OK;
-    enum weir_status status = read_at(columns, block->mask, had, sizeof had, err);
-    for (size_t i = 0; !status && i < SELECTOR_MASK_WORDS; i++)
+    enum weir_status status = read_at(columns, block->mask, had, sizeof(had), err);
+    for (size_t i = 0; status == WEIR_OK && i < SELECTOR_MASK_WORDS; i++)
         mask[i] &= had[i];
     return status;
 }
@@ -304,30 +311,30 @@ enum weir_status selector_columns_hold_out(const struct selector_columns *column
                                            struct weir_error *err)
 {
     const struct selector_kept_block *block = find(columns, first);
-    weir_require(block);
+    weir_require(block != NULL);
     uint64_t out[SELECTOR_MASK_WORDS] = {0}; /* little-endian words, as the bits are packed */
     enum weir_status status = read_at(columns, block->held, out, block->held_bytes, err);
-    for (size_t i = 0; !status && i < SELECTOR_MASK_WORDS; i++)
+    for (size_t i = 0; status == WEIR_OK && i < SELECTOR_MASK_WORDS; i++)
         mask[i] &= held ? out[i] : ~out[i];
     return status;
 }
 
 /* One function for each width, so that each loop is tight; tighter still where no row is left out. */
-#define UNPACK(type)                                                                          \
-    static void unpack_##type(const uint8_t *packed, int64_t least, const uint64_t *ids,      \
-                              size_t count, int64_t *values)                                  \
-    {                                                                                         \
-        uint32_t from = weir_sample_row(ids[0]);                                              \
-        bool unbroken = ids[count - 1] - ids[0] + 1 == count;                                 \
-        type excess;                                                                          \
-        for (size_t i = 0; unbroken && i < count; i++) {                                      \
-            memcpy(&excess, packed + (from + i) * sizeof excess, sizeof excess);              \
-            values[i] = (int64_t)((uint64_t)least + excess);                                  \
-        }                                                                                     \
-        for (size_t i = 0; !unbroken && i < count; i++) {                                     \
-            memcpy(&excess, packed + weir_sample_row(ids[i]) * sizeof excess, sizeof excess); \
-            values[i] = (int64_t)((uint64_t)least + excess);                                  \
-        }                                                                                     \
+#define UNPACK(type)                                                                            \
+    static void unpack_##type(const uint8_t *packed, int64_t least, const uint64_t *ids,        \
+                              size_t count, int64_t *values)                                    \
+    {                                                                                           \
+        uint32_t from = weir_sample_row(ids[0]);                                                \
+        bool unbroken = ids[count - 1] - ids[0] + 1 == count;                                   \
+        type excess;                                                                            \
+        for (size_t i = 0; unbroken && i < count; i++) {                                        \
+            memcpy(&excess, packed + (from + i) * sizeof(excess), sizeof(excess));              \
+            values[i] = (int64_t)((uint64_t)least + excess);                                    \
+        }                                                                                       \
+        for (size_t i = 0; !unbroken && i < count; i++) {                                       \
+            memcpy(&excess, packed + weir_sample_row(ids[i]) * sizeof(excess), sizeof(excess)); \
+            values[i] = (int64_t)((uint64_t)least + excess);                                    \
+        }                                                                                       \
     }
 
 UNPACK(uint8_t)
@@ -364,7 +371,7 @@ static enum weir_status read_column(const struct selector_columns *columns,
     size_t rows = (size_t)weir_sample_row(ids[count - 1]) + 1;
     WEIR_AUTO_FREE uint8_t *packed = weir_calloc(rows * column->width + 1, 1);
     enum weir_status status = read_at(columns, column->at, packed, rows * column->width, err);
-    if (!status)
+    if (status == WEIR_OK)
         unpack(packed, column, ids, count, values);
     return status;
 }
@@ -374,11 +381,11 @@ enum weir_status selector_columns_read(const struct selector_columns *columns, c
                                        struct weir_error *err)
 {
     const struct selector_kept_block *block = find(columns, ids[0] - weir_sample_row(ids[0]));
-    weir_require(block && weir_sample_row(ids[count - 1]) < block->rows);
+    weir_require(block != NULL && weir_sample_row(ids[count - 1]) < block->rows);
     enum weir_status status = WEIR_OK;
-    if (times)
+    if (times != NULL)
         status = read_column(columns, &block->times, ids, count, times, err);
-    if (!status && labels)
+    if (status == WEIR_OK && labels != NULL)
         status = read_column(columns, &block->labels, ids, count, labels, err);
     return status;
 }

@@ -1,6 +1,6 @@
 /* Time and label of samples, fetched from storage by block and kept in a file without a name, so that they
- * cost no memory and are gone with the process. Numbers are kept as what they exceed the least of their
- * block by, in 0, 1, 2, 4 or 8 bytes. Nothing here is needed after a crash. */
+ * cost no memory and are gone with the process. Numbers are kept as their distance from the least of their
+ * block, in 0, 1, 2, 4 or 8 bytes. Nothing here is needed after a crash. */
 #ifndef SELECTOR_PIPELINES_COLUMNS_H
 #define SELECTOR_PIPELINES_COLUMNS_H
 
@@ -10,7 +10,7 @@
 
 enum { SELECTOR_COLUMNS_BYTES_MAX = 1 << 30 };
 
-/* A block as storage tells it. Rows that storage no longer has are left out. */
+/* A block as storage sends it. Rows that storage no longer has are left out. */
 struct selector_column_block {
     uint64_t first; /* id of the block's row 0 */
     uint32_t rows;  /* asked for: rows 0 … rows - 1 */
@@ -25,32 +25,36 @@ struct selector_kept_block; /* private */
 struct selector_hole;       /* private */
 /* Zero-initialised is empty. */
 struct selector_columns {
-    const char *directory; /* where the file lies; the owner's */
+    const char *directory; /* of the file; the owner's */
     struct selector_kept_block *blocks;
     size_t count;
     int file; /* descriptor + 1; 0: none yet */
     uint64_t bytes;
-    uint64_t lost;               /* of them, of blocks that are kept no longer */
-    size_t views;                /* that look at the file */
-    struct selector_hole *holes; /* dropped while somebody looked: overwritten when nobody does */
+    uint64_t lost; /* of them, of blocks that are kept no longer */
+    size_t views;  /* open views of the file */
+    struct selector_hole
+        *holes; /* dropped while there were views: overwritten when there are none */
     size_t hole_count;
 };
 
 void selector_columns_fini(struct selector_columns *columns);
-/* When nobody needs any block: begins anew if the file has become too large. */
+/* Begins again if the file has become too large; call when no block is needed. */
 void selector_columns_trim(struct selector_columns *columns);
-/* Whether the first `rows` rows of the block are here. */
+/* True when the first `rows` rows of the block are here. */
 bool selector_columns_have(const struct selector_columns *columns, uint64_t first, uint32_t rows);
-/* Keeps `block` in place of what was there. CORRUPT when it makes no sense, IO. */
+/* Keeps `block` in place of an older one. CORRUPT when it makes no sense, IO. */
 enum weir_status selector_columns_put(struct selector_columns *columns,
                                       const struct selector_column_block *block,
                                       struct weir_error *err) WEIR_MUST_USE;
-/* Forgets the block that holds `id`, and overwrites what the file says of it, once no view is left:
+/* Forgets the block that holds `id`, and overwrites it in the file once no view is left:
  * its rows have changed. */
 void selector_columns_drop(struct selector_columns *columns, uint64_t id);
 
-/* What is here now, for a thread that reads while blocks come and go; to be read only, and not trimmed meanwhile. Given
- * back by selector_columns_unview(). */
+/* Forgets all blocks, each as selector_columns_drop() does; the file goes, unless there are views. */
+void selector_columns_clear(struct selector_columns *columns);
+
+/* Makes a view of the blocks that are here now, for a thread that reads while blocks come and go; for reading only, and
+ * not trimmed meanwhile. Given back by selector_columns_unview(). */
 void selector_columns_view(struct selector_columns *columns, struct selector_columns *ret_view);
 void selector_columns_unview(struct selector_columns *columns, struct selector_columns *view);
 

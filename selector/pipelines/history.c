@@ -17,7 +17,7 @@ void selector_history_fini(struct selector_history *history)
     history->upto = 0;
 }
 
-/* What is drawn again begins the next epoch, and is all that was drawn in it. */
+/* Adds a draw: samples that are drawn again begin the next epoch, and are all that was drawn in it. */
 static void add_draw(struct selector_set *drawn, const struct selector_set *set)
 {
     struct selector_set repeated = {0};
@@ -49,7 +49,7 @@ static enum weir_status add_file(struct selector_history *history, const char *d
     struct weir_sample_set set = {0};
     WEIR_AUTO_FREE char *path = weir_format("%s/sets/%s.set", data_dir, digest);
     enum weir_status status = weir_sample_set_open(path, &set, err);
-    if (status)
+    if (status != WEIR_OK)
         return status;
     selector_history_add(history, trigger, set.ids, set.count);
     weir_sample_set_close(&set);
@@ -65,10 +65,10 @@ enum weir_status selector_history_reach(struct selector_history *history, struct
         selector_history_fini(history);
     enum weir_status status = DB_RUN(db, Q_list_sets, &rows, err, DB_TEXT(pipeline),
                                      DB_I64(history->upto), DB_I64(trigger));
-    for (size_t i = 0; !status && i < weir_rows_count(rows); i++)
-        status = add_file(history, data_dir, (uint64_t)weir_rows_i64(rows, i, 0),
-                          weir_rows_text(rows, i, 1), err);
-    if (status) {
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
+        status = add_file(history, data_dir, (uint64_t)weir_rows_i64(rows, i, "trigger"),
+                          weir_rows_text(rows, i, "digest"), err);
+    if (status != WEIR_OK) {
         selector_history_fini(history);
         return weir_error_wrap(err, status, "the earlier sets of pipeline '%s'", pipeline);
     }

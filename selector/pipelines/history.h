@@ -1,4 +1,4 @@
-/* What the sealed sets of a pipeline's earlier triggers hold, as bitmaps by block. Read from the
+/* Samples of the sealed sets of a pipeline's earlier triggers, as bitmaps by block. Read from the
  * files that are sealed, so nothing of it has to be stored: after a restart it is read again. Owned by
  * its pipeline.
  *
@@ -24,7 +24,7 @@ void selector_history_fini(struct selector_history *history);
 void selector_history_add(struct selector_history *history, uint64_t trigger, const uint64_t *ids,
                           size_t count);
 /* Makes it hold exactly the sets of the triggers before `trigger`. CORRUPT or IO when a set's file is
- * not what was sealed. */
+ * not as it was sealed. */
 enum weir_status selector_history_reach(struct selector_history *history, struct weir_db *db,
                                         const char *data_dir, const char *pipeline,
                                         uint64_t trigger, struct weir_error *err) WEIR_MUST_USE;

@@ -1,5 +1,5 @@
-/* Which samples a dataset keeps from all training. By subject storage says; by sample it is a hash
- * of the id, keyed by the dataset's name, so that every pipeline on the dataset holds out the same
+/* Samples that a dataset keeps from all training. By subject storage chooses them; by sample a hash
+ * of the id does, keyed by the dataset's name, so that every pipeline on the dataset holds out the same
  * ones, now and later. Pure. */
 #ifndef SELECTOR_PIPELINES_HOLDOUT_H
 #define SELECTOR_PIPELINES_HOLDOUT_H

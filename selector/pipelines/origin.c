@@ -14,7 +14,7 @@ enum weir_status selector_ends_read(struct weir_db *db, const struct selector_pi
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
         DB_RUN(db, Q_list_ends, &rows, err, DB_TEXT(pipeline->name), DB_I64(trigger));
-    if (status)
+    if (status != WEIR_OK)
         return status;
     size_t width = pipeline->dataset_count;
     size_t count = width > 0 ? weir_rows_count(rows) / width : 0;
@@ -24,13 +24,13 @@ enum weir_status selector_ends_read(struct weir_db *db, const struct selector_pi
                          " over %zu datasets: triggers are selected in order",
                          pipeline->name, trigger, width);
     struct selector_ends ends = {.count = count};
-    ends.times = weir_calloc(count + 1, sizeof *ends.times);
-    ends.ids = weir_calloc(count + 1, sizeof *ends.ids);
-    ends.positions = weir_calloc(count * width + 1, sizeof *ends.positions);
+    ends.times = weir_calloc(count + 1, sizeof(*ends.times));
+    ends.ids = weir_calloc(count + 1, sizeof(*ends.ids));
+    ends.positions = weir_calloc(count * width + 1, sizeof(*ends.positions));
     for (size_t i = 0; i < count * width; i++) {
-        ends.times[i / width] = weir_rows_i64(rows, i, 0);
-        ends.ids[i / width] = (uint64_t)weir_rows_i64(rows, i, 1);
-        ends.positions[i] = (uint64_t)weir_rows_i64(rows, i, 2);
+        ends.times[i / width] = weir_rows_i64(rows, i, "until_time");
+        ends.ids[i / width] = (uint64_t)weir_rows_i64(rows, i, "until_id");
+        ends.positions[i] = (uint64_t)weir_rows_i64(rows, i, "position");
     }
     *ret_ends = ends;
     return WEIR_OK;
@@ -83,11 +83,11 @@ static size_t place_of(const struct selector_pipeline *pipeline, uint64_t datase
     return index;
 }
 
-/* What was ingested at once has one sequence number, and is looked up once. */
+/* Samples ingested at once have one sequence number, which is looked up once. */
 static void mark_live(const struct selector_pipeline *pipeline, const struct selector_ends *ends,
                       const struct selection_run *run, int64_t *triggers)
 {
-    WEIR_AUTO_FREE uint64_t *sequences = weir_calloc(WEIR_BLOCK_ROWS, sizeof *sequences);
+    WEIR_AUTO_FREE uint64_t *sequences = weir_calloc(WEIR_BLOCK_ROWS, sizeof(*sequences));
     uint64_t dataset = weir_sample_dataset(run->ids[0]);
     size_t index = place_of(pipeline, dataset);
     selector_pool_added(&pipeline->pool, dataset, weir_sample_block(run->ids[0]), sequences);

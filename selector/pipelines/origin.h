@@ -1,12 +1,12 @@
-/* Which trigger brought each candidate: by change sequence in a live pipeline, by (event time, id) in
- * a replay. Pure but for reading where the earlier triggers ended. */
+/* The trigger that brought each candidate: by change sequence in a live pipeline, by (event time, id) in
+ * a replay. Pure but for reading the ends of earlier triggers. */
 #ifndef SELECTOR_PIPELINES_ORIGIN_H
 #define SELECTOR_PIPELINES_ORIGIN_H
 
 #include "core/db/db.h"
 #include "selector/pipelines/pipeline.h"
 
-/* Where triggers 1, 2, … before the one that is asked for ended. */
+/* Ends of triggers 1, 2, … before the one that is asked for. */
 struct selector_ends {
     size_t count;
     int64_t *times;

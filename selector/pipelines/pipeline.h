@@ -1,6 +1,6 @@
-/* One pipeline as the selector follows it: its section, how far it has read each dataset's feed, and
+/* One pipeline as the selector follows it: its section, its cursor in each dataset's feed, and
  * its pool. Memory mirrors Postgres: every change is committed there first, and after a commit of
- * unknown outcome the pipeline is loaded anew. Held by struct selector_pipelines and by what is being chosen for it. */
+ * unknown outcome the pipeline is loaded again. Held by struct selector_pipelines and by its choices under way. */
 #ifndef SELECTOR_PIPELINES_PIPELINE_H
 #define SELECTOR_PIPELINES_PIPELINE_H
 
@@ -25,22 +25,22 @@ struct selector_pipeline {
     size_t refs;
 };
 
-/* Stores what `open` says; the pool and the cursors of an earlier opening stay. INVALID with a place
+/* Stores the declaration in `open`; the pool and the cursors of an earlier opening stay. INVALID with a place
  * when the section is wrong. */
 enum weir_status selector_pipeline_store(struct weir_db *db, const struct msg_selection_open *open,
                                          struct weir_error *err) WEIR_MUST_USE;
-/* Keeps it, whoever forgets it meanwhile; from the loop's thread alone, as all of this. */
+/* Keeps the pipeline, even when it is forgotten meanwhile; from the loop's thread alone, as all of this. */
 struct selector_pipeline *selector_pipeline_ref(struct selector_pipeline *pipeline);
 void selector_pipeline_unref(struct selector_pipeline *pipeline);
 WEIR_DEFINE_AUTO(selector_pipeline, selector_pipeline_unref)
 
 /* Takes in a page of the feed of its `index`-th dataset: ranges and cursor in one transaction, then
- * the pool. CORRUPT when the feed makes no sense; after any other failure load the pipeline anew. */
+ * the pool. CORRUPT when the feed makes no sense; after any other failure load the pipeline again. */
 enum weir_status selector_pipeline_advance(struct selector_pipeline *pipeline, struct weir_db *db,
                                            size_t index, const struct msg_feed_is *page,
                                            struct weir_error *err) WEIR_MUST_USE;
-/* Storage cannot tell what follows the cursor: forgets what is known of its `index`-th dataset, in Postgres
- * alone. Load the pipeline anew afterwards, whatever the outcome. */
+/* Storage cannot tell what follows the cursor: forgets its `index`-th dataset, in Postgres
+ * alone. Load the pipeline again afterwards, whatever the outcome. */
 enum weir_status selector_pipeline_restart(const struct selector_pipeline *pipeline,
                                            struct weir_db *db, size_t index,
                                            struct weir_error *err) WEIR_MUST_USE;
@@ -56,10 +56,10 @@ struct selector_pipelines {
 enum weir_status selector_pipelines_find(struct selector_pipelines *pipelines, const char *name,
                                          struct selector_pipeline **ret_pipeline,
                                          struct weir_error *err) WEIR_MUST_USE;
-/* Drops what memory knows: the next use loads it again. */
+/* Drops the pipeline from memory: the next use loads it again. */
 void selector_pipelines_forget(struct selector_pipelines *pipelines, const char *name);
 void selector_pipelines_fini(struct selector_pipelines *pipelines);
-/* How long sets of no trigger stay: the longest that a pipeline says; 0: none has said it. */
+/* Returns the time that sets of no trigger stay: the longest that a pipeline declares; 0: none does. */
 int64_t selector_pipelines_keep_us(const struct selector_pipelines *pipelines);
 
 #endif

@@ -1,6 +1,6 @@
-/* The candidate pool of a pipeline: what the change feed said about each dataset, as ranges of rows
- * by block. Nothing is ever merged away, so the pool can say what was there at any past position;
- * 24 bytes a range, and a range is as long as what was ingested at once. Pure: no I/O. Owned by its
+/* The candidate pool of a pipeline: the changes of each dataset from the feed, as ranges of rows
+ * by block. Nothing is ever merged away, so the pool knows its samples at any past position;
+ * 24 bytes a range, and a range is as long as one ingestion. Pure: no I/O. Owned by its
  * pipeline (pipeline.h), which keeps the same ranges in Postgres. */
 #ifndef SELECTOR_PIPELINES_POOL_H
 #define SELECTOR_PIPELINES_POOL_H
@@ -43,11 +43,11 @@ uint32_t selector_pool_rows(const struct selector_pool *pool, uint64_t dataset, 
 size_t selector_pool_mask(const struct selector_pool *pool, uint64_t dataset, size_t block,
                           uint64_t after, uint64_t upto, uint64_t mask[SELECTOR_MASK_WORDS]);
 
-/* Fills `sequences` (WEIR_BLOCK_ROWS) with when each row of the block was added; 0: it never was. */
+/* Fills `sequences` (WEIR_BLOCK_ROWS) with the sequence at which each row of the block was added; 0: never. */
 void selector_pool_added(const struct selector_pool *pool, uint64_t dataset, size_t block,
                          uint64_t *sequences);
 
-/* What it takes in memory. */
+/* Returns its size in memory. */
 size_t selector_pool_bytes(const struct selector_pool *pool);
 
 #endif

@@ -3,12 +3,13 @@
 #include "selector/pipelines/section.h"
 
 #include "core/base/memory.h"
+#include "core/config/sections.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* As written. */
+/* The keys of the section, as written. */
 struct written {
     const char *policy;
     const char *limit;
@@ -21,20 +22,23 @@ struct written {
 
 // clang-format off
 #define CHOICE_KEYS \
-    CFG_TEXT(struct written, policy, .required = true, .doc = "how samples are chosen, see below"), \
-    CFG_TEXT(struct written, limit, .fallback = "none", .doc = "at most so many samples, or none"), \
+    CFG_TEXT(struct written, policy, .required = true, .doc = "policy that chooses samples, see below"), \
+    CFG_TEXT(struct written, limit, .fallback = "none", .doc = "maximum number of samples, or none"), \
     CFG_F64(struct written, ratio, .fallback = "1", .max = 1, \
             .doc = "at most this share of the candidates, above 0")
 // clang-format on
 
 static const struct cfg_key KEYS[] = {
     CHOICE_KEYS,
-    CFG_TEXT(struct written, tail_triggers, .fallback = "0",
-             .doc = "the candidates are the samples of this trigger and of so many before it: 0, "
-                    "1, 2, ... or all"),
-    CFG_U64(struct written, warmup_triggers, .fallback = "0",
-            .doc =
-                "the first so many triggers take all candidates, without limit, ratio and policy"),
+    CFG_TEXT(
+        struct written, tail_triggers, .fallback = "0",
+        .doc =
+            "number of triggers before this one whose samples are candidates, too: 0, 1, 2, ... or "
+            "all"),
+    CFG_U64(
+        struct written, warmup_triggers, .fallback = "0",
+        .doc =
+            "number of first triggers that take all candidates, without limit, ratio and policy"),
     CFG_U64(struct written, seed, .fallback = "0",
             .doc = "same seed and same samples, same selection"),
     CFG_DURATION(struct written, keep_sets, .fallback = "30d", .min = 3600000000,
@@ -46,7 +50,7 @@ static const struct cfg_key KEYS[] = {
     CFG_END,
 };
 
-/* Of a selection before a scored one, see policy.h. */
+/* Keys of a selection before a scored one, see policy.h. */
 static const struct cfg_key PRESAMPLE_KEYS[] = {CHOICE_KEYS, CFG_END};
 
 struct dataset_names {
@@ -56,33 +60,8 @@ struct dataset_names {
 };
 static const struct cfg_key DATASET_KEYS[] = {
     CFG_TEXT(struct dataset_names, name, .doc = "name of the dataset"),
-    CFG_NODE(struct dataset_names, label, .doc = "where the label comes from"),
-    CFG_NODE(struct dataset_names, holdout, .doc = "what is kept from all training"),
-    CFG_END,
-};
-
-/* Read beside the trainer, which owns this section and documents it. */
-struct training {
-    uint64_t epochs;
-    bool report_losses;
-};
-static const struct cfg_key TRAINING_KEYS[] = {
-    CFG_U64(struct training, epochs, .fallback = "1", .doc = ""),
-    CFG_BOOL(struct training, report_losses, .fallback = "false", .doc = ""),
-    CFG_END,
-};
-
-enum held_by { HELD_BY_SAMPLE, HELD_BY_SUBJECT };
-struct holdout {
-    double share;
-    int by;
-};
-static const char *const HELD_BYS[] = {"sample", "subject", NULL};
-static const struct cfg_key HOLDOUT_KEYS[] = {
-    CFG_F64(struct holdout, share, .required = true, .min = 0.000001, .max = 0.9,
-            .doc = "share of the samples that no training set ever holds"),
-    CFG_CHOICE(struct holdout, by, .choices = HELD_BYS, .fallback = "sample",
-               .doc = "what is drawn: samples, or subjects with all their samples"),
+    CFG_NODE(struct dataset_names, label, .doc = "place of the label"),
+    CFG_NODE(struct dataset_names, holdout, .doc = "samples that are kept from all training"),
     CFG_END,
 };
 
@@ -118,7 +97,7 @@ static enum weir_status check_bounds(const struct weir_yaml_node *node, const ch
     return WEIR_OK;
 }
 
-/* What a selection says for every policy, and a presampling does not. */
+/* Checks the keys that a selection has for every policy, and a presampling has not. */
 static enum weir_status check_shared(const struct weir_yaml_node *node,
                                      struct selector_section *section, struct weir_error *err)
 {
@@ -145,71 +124,71 @@ static enum weir_status check_tail(const struct weir_yaml_node *node,
     if (fits)
         return WEIR_OK;
     const char *text = weir_yaml_text(written);
-    return weir_yaml_fail(written ? written : node, err,
+    return weir_yaml_fail(written != NULL ? written : node, err,
                           "selection.tail_triggers: %s chooses among samples of earlier triggers: "
                           "expected %s, found %s",
-                          section->policy->name, EXPECTED[wanted], text ? text : "0");
+                          section->policy->name, EXPECTED[wanted], text != NULL ? text : "0");
 }
 
 static void read_classes(const struct weir_yaml_node *label, struct selector_section *section)
 {
     const struct weir_yaml_node *classes = weir_yaml_get(label, "classes");
-    if (section->classes || !classes || weir_yaml_is_scalar(classes))
+    if (section->classes != NULL || classes == NULL || weir_yaml_is_scalar(classes))
         return; /* "stream": named as they appear, by storage */
     section->class_count = weir_yaml_length(classes);
-    section->classes = weir_calloc(section->class_count + 1, sizeof *section->classes);
+    section->classes = weir_calloc(section->class_count + 1, sizeof(*section->classes));
     for (size_t i = 0; i < section->class_count; i++) {
         const char *name = weir_yaml_text(weir_yaml_at(classes, i));
-        section->classes[i] = name ? name : "";
+        section->classes[i] = name != NULL ? name : "";
     }
 }
 
 static enum weir_status read_holdout(const struct dataset_names *dataset,
                                      struct selector_holdout *holdout, struct weir_error *err)
 {
-    struct holdout written = {0};
-    if (!dataset->holdout)
+    struct cfg_holdout written = {0};
+    if (dataset->holdout == NULL)
         return WEIR_OK;
-    enum weir_status status = cfg_read(HOLDOUT_KEYS, CFG_CLOSED, dataset->holdout,
+    enum weir_status status = cfg_read(CFG_HOLDOUT_KEYS, CFG_CLOSED, dataset->holdout,
                                        "datasets.holdout", NULL, &written, err);
-    if (status)
+    if (status != WEIR_OK)
         return status;
-    if (written.by == HELD_BY_SUBJECT) {
+    if (written.by == CFG_HOLDOUT_BY_SUBJECT) {
         holdout->by_subject = true;
         return WEIR_OK;
     }
-    *holdout = selector_holdout_make(dataset->name ? dataset->name : "", written.share);
+    *holdout = selector_holdout_make(dataset->name != NULL ? dataset->name : "", written.share);
     return WEIR_OK;
 }
 
 static bool has_label(const struct dataset_names *dataset)
 {
-    return dataset->label && !weir_str_equal(weir_yaml_text(dataset->label), "none");
+    return dataset->label != NULL && !weir_str_equal(weir_yaml_text(dataset->label), "none");
 }
 
 static enum weir_status read_datasets(const struct weir_yaml_node *root,
                                       struct selector_section *section, struct weir_error *err)
 {
     const struct weir_yaml_node *datasets = weir_yaml_get(root, "datasets");
-    if (!datasets)
+    if (datasets == NULL)
         datasets = weir_yaml_get(root, "dataset");
     section->dataset_names =
-        weir_calloc(weir_yaml_length(datasets) + 1, sizeof *section->dataset_names);
-    section->holdouts = weir_calloc(weir_yaml_length(datasets) + 1, sizeof *section->holdouts);
+        weir_calloc(weir_yaml_length(datasets) + 1, sizeof(*section->dataset_names));
+    section->holdouts = weir_calloc(weir_yaml_length(datasets) + 1, sizeof(*section->holdouts));
     for (size_t i = 0; i < weir_yaml_length(datasets); i++) {
         const struct weir_yaml_node *node = weir_yaml_at(datasets, i);
         struct dataset_names dataset = {0};
         enum weir_status status =
             cfg_read(DATASET_KEYS, CFG_OPEN, node, "datasets", NULL, &dataset, err);
-        if (!status)
+        if (status == WEIR_OK)
             status = read_holdout(&dataset, &section->holdouts[i], err);
-        if (status)
+        if (status != WEIR_OK)
             return status;
-        section->dataset_names[section->dataset_count++] = dataset.name ? dataset.name : "";
-        if (!has_label(&dataset) && !section->unlabelled)
-            section->unlabelled = dataset.name ? dataset.name : "";
-        if (weir_yaml_get(dataset.label, "values") && !section->vectors)
-            section->vectors = dataset.name ? dataset.name : "";
+        section->dataset_names[section->dataset_count++] = dataset.name != NULL ? dataset.name : "";
+        if (!has_label(&dataset) && section->unlabelled == NULL)
+            section->unlabelled = dataset.name != NULL ? dataset.name : "";
+        if (weir_yaml_get(dataset.label, "values") != NULL && section->vectors == NULL)
+            section->vectors = dataset.name != NULL ? dataset.name : "";
         read_classes(dataset.label, section);
     }
     return WEIR_OK;
@@ -218,8 +197,8 @@ static enum weir_status read_datasets(const struct weir_yaml_node *root,
 static enum weir_status read_training(const struct weir_yaml_node *root,
                                       struct selector_section *section, struct weir_error *err)
 {
-    struct training training = {0};
-    enum weir_status status = cfg_read(TRAINING_KEYS, CFG_OPEN, weir_yaml_get(root, "training"),
+    struct cfg_training training = {0};
+    enum weir_status status = cfg_read(CFG_TRAINING_KEYS, CFG_OPEN, weir_yaml_get(root, "training"),
                                        "training", NULL, &training, err);
     section->epochs = training.epochs;
     section->reported = training.report_losses;
@@ -229,7 +208,7 @@ static enum weir_status read_training(const struct weir_yaml_node *root,
 /* No dataset is called that: what a policy withholds is drawn apart from every holdout. */
 static const char WITHHELD[] = "(withheld)";
 
-/* What the policy makes of its options, and what it needs then. */
+/* Has the policy check its options, and notes the columns that it then needs. */
 static enum weir_status check_policy(const struct weir_yaml_node *node, const char *path,
                                      struct selector_section *section, struct weir_error *err)
 {
@@ -241,19 +220,20 @@ static enum weir_status check_policy(const struct weir_yaml_node *node, const ch
         .class_count = section->class_count,
     };
     void *options = section->options;
-    enum weir_status status = policy->check ? policy->check(node, &scope, options, err) : WEIR_OK;
-    if (status)
+    enum weir_status status =
+        policy->check != NULL ? policy->check(node, &scope, options, err) : WEIR_OK;
+    if (status != WEIR_OK)
         return status;
-    if (policy->withheld && policy->withheld(options) > 0)
+    if (policy->withheld != NULL && policy->withheld(options) > 0)
         section->withheld = selector_holdout_make(WITHHELD, policy->withheld(options));
-    section->needs = policy->needs | (policy->needs_of ? policy->needs_of(options) : 0);
-    if ((section->needs & SELECTION_NEEDS_LABELS) && section->vectors)
+    section->needs = policy->needs | (policy->needs_of != NULL ? policy->needs_of(options) : 0);
+    if ((section->needs & SELECTION_NEEDS_LABELS) && section->vectors != NULL)
         return weir_yaml_fail(
             weir_yaml_get(node, "policy"), err,
             "%s.policy: %s needs labels that are equal or not, and those of dataset '%s' are "
             "vectors (label.values)",
             path, policy->name, section->vectors);
-    if ((section->needs & SELECTION_NEEDS_LABELS) && section->unlabelled)
+    if ((section->needs & SELECTION_NEEDS_LABELS) && section->unlabelled != NULL)
         return weir_yaml_fail(weir_yaml_get(node, "policy"), err,
                               "%s.policy: %s needs labels, and dataset '%s' declares none", path,
                               policy->name, section->unlabelled);
@@ -274,7 +254,7 @@ static enum weir_status read_choice(const struct weir_yaml_node *node, const cha
     struct cfg_opened opened = {0};
     enum weir_status status =
         cfg_plugin_open(&SELECTOR_POLICIES, &written, node, path, &opened, err);
-    if (status)
+    if (status != WEIR_OK)
         return status;
     section->policy = (const struct selection_policy *)opened.plugin;
     section->memory = opened.memory;
@@ -282,28 +262,28 @@ static enum weir_status read_choice(const struct weir_yaml_node *node, const cha
     return check_bounds(node, path, section, err);
 }
 
-/* What is chosen before a model scores: a section that shares all but policy, options, limit and ratio. */
+/* Reads the choice before a model scores: a section that shares all but policy, options, limit and ratio. */
 static enum weir_status read_presample(const struct weir_yaml_node *node,
                                        struct selector_section *section, struct weir_error *err)
 {
     static const char PATH[] = "selection.presample";
-    struct selector_section *presample = weir_calloc(1, sizeof *presample);
+    struct selector_section *presample = weir_calloc(1, sizeof(*presample));
     *presample = *section;
     presample->memory = NULL;
     presample->warmup = 0;
     presample->seed =
-        weir_mix64(section->seed); /* not the numbers that the choice behind it draws */
+        weir_mix64(section->seed); /* not the numbers that the choice after it draws */
     section->presample = presample;
     enum weir_status status = read_choice(node, PATH, PRESAMPLE_KEYS, presample, err);
-    if (!status && presample->policy->scored)
+    if (status == WEIR_OK && presample->policy->scored != NULL)
         status = weir_yaml_fail(weir_yaml_get(node, "policy"), err,
                                 "%s.policy: expected a policy that needs no scores, found '%s'",
                                 PATH, presample->policy->name);
-    if (!status)
+    if (status == WEIR_OK)
         status = check_tail(node, presample, err);
-    if (!status)
+    if (status == WEIR_OK)
         status = check_policy(node, PATH, presample, err);
-    if (!status && (presample->needs & SELECTION_NEEDS_LOSSES))
+    if (status == WEIR_OK && (presample->needs & SELECTION_NEEDS_LOSSES))
         status = weir_yaml_fail(weir_yaml_get(node, "change"), err,
                                 "%s.change: expected step or linear: shares by loss are for the "
                                 "selection itself, whose choice they are sealed with",
@@ -318,26 +298,27 @@ enum weir_status selector_section_read(const struct weir_yaml_node *root,
 {
     const struct weir_yaml_node *node = weir_yaml_get(root, "selection");
     if (!weir_yaml_is_mapping(node))
-        return weir_yaml_fail(node ? node : root, err,
+        return weir_yaml_fail(node != NULL ? node : root, err,
                               "selection: expected a section with a policy, for example "
                               "selection: {policy: random, limit: 1000}");
-    WEIR_AUTO(selector_section) section = weir_calloc(1, sizeof *section);
+    WEIR_AUTO(selector_section) section = weir_calloc(1, sizeof(*section));
     enum weir_status status = read_choice(node, "selection", KEYS, section, err);
-    if (!status)
+    if (status == WEIR_OK)
         status = check_shared(node, section, err);
-    if (!status)
+    if (status == WEIR_OK)
         status = check_tail(node, section, err);
-    if (!status)
+    if (status == WEIR_OK)
         status = read_datasets(root, section, err);
-    if (!status)
+    if (status == WEIR_OK)
         status = read_training(root, section, err);
-    if (!status)
+    if (status == WEIR_OK)
         status = check_policy(node, "selection", section, err);
-    const struct selection_scored *scored =
-        !status && section->policy->scored ? section->policy->scored(section->options, 1) : NULL;
-    if (scored && scored->presample)
+    const struct selection_scored *scored = status == WEIR_OK && section->policy->scored != NULL
+                                                ? section->policy->scored(section->options, 1)
+                                                : NULL;
+    if (scored != NULL && scored->presample)
         status = read_presample(scored->presample, section, err);
-    if (status)
+    if (status != WEIR_OK)
         return status;
     *ret_section = WEIR_TAKE(section);
     return WEIR_OK;
@@ -345,9 +326,9 @@ enum weir_status selector_section_read(const struct weir_yaml_node *root,
 
 void selector_section_free(struct selector_section *section)
 {
-    if (!section)
+    if (section == NULL)
         return;
-    if (section->presample)
+    if (section->presample != NULL)
         free(section->presample->memory); /* the rest it shares */
     free(section->presample);
     free(section->classes);
@@ -368,7 +349,7 @@ enum weir_status selector_section_print(const struct weir_yaml_node *root, struc
 {
     WEIR_AUTO(selector_section) section = NULL;
     enum weir_status status = selector_section_read(root, &section, err);
-    if (status)
+    if (status != WEIR_OK)
         return status;
     weir_buf_append_text(out, "selection:\n");
     cfg_print(KEYS, section->memory, 2, out);
@@ -383,7 +364,7 @@ void selector_section_describe(struct weir_buf *out)
     for (size_t i = 0; i < selector_policy_count(); i++) {
         const struct selection_policy *policy = selector_policy_at(i);
         cfg_plugin_document(&policy->plugin, "### selection.policy", out);
-        if (policy->describe)
+        if (policy->describe != NULL)
             policy->describe(out);
     }
 }

@@ -15,9 +15,9 @@ struct selector_section {
     uint64_t warmup; /* the first triggers take all candidates */
     uint64_t tail;   /* earlier triggers whose samples are candidates too; UINT64_MAX: all */
     uint64_t seed;
-    bool reported;        /* training reports what samples cost, as `training` says */
+    bool reported;        /* training reports the losses of samples, as `training` says */
     uint64_t epochs;      /* passes over each set, as `training` says */
-    int64_t keep_us;      /* sets that are no trigger's stay so long behind the last asking */
+    int64_t keep_us;      /* time that sets of no trigger stay after they were last asked for */
     const char **classes; /* declared class names, in order; NULL: none declared */
     size_t class_count;
     const char **dataset_names;        /* in the order of the file */
@@ -26,7 +26,7 @@ struct selector_section {
     size_t dataset_count;
     const char *unlabelled;             /* the first dataset that declares no label, or NULL */
     const char *vectors;                /* a dataset whose labels are vectors; NULL: none */
-    struct selector_section *presample; /* what is chosen before a model scores; NULL: all */
+    struct selector_section *presample; /* the choice before a model scores; NULL: all */
     void *memory;                       /* private */
 };
 
@@ -37,7 +37,7 @@ enum weir_status selector_section_read(const struct weir_yaml_node *root,
 void selector_section_free(struct selector_section *section);
 WEIR_DEFINE_AUTO(selector_section, selector_section_free)
 
-/* What --check-config, --print-config and --describe-config of the service do. */
+/* Implement --check-config, --print-config and --describe-config of the service. */
 enum weir_status selector_section_check(const struct weir_yaml_node *root, struct weir_error *err);
 enum weir_status selector_section_print(const struct weir_yaml_node *root, struct weir_buf *out,
                                         struct weir_error *err);

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS_MIN = 64, DIRECT_SPAN_MAX = 1 << 16 };
+enum { GROUPS_MIN = 32, DIRECT_SPAN_MAX = 1 << 16 };
 
-enum weir_status selection_groups_check(size_t candidates, struct weir_error *err)
+enum weir_status selector_groups_check(size_t candidates, struct weir_error *err)
 {
     if (candidates <= SELECTION_GROUPED_MAX)
         return WEIR_OK;
@@ -20,59 +20,49 @@ enum weir_status selection_groups_check(size_t candidates, struct weir_error *er
                      candidates, SELECTION_GROUPED_MAX);
 }
 
-static uint32_t *find_slot(const struct selection_groups *groups, int64_t key)
+static uint64_t hash_of(const struct selection_groups *groups, int64_t key)
 {
-    size_t at = weir_mix64((uint64_t)key) & (groups->slot_count - 1);
-    while (groups->slots[at] != 0 && groups->keys[groups->slots[at] - 1] != key)
-        at = (at + 1) & (groups->slot_count - 1);
-    return &groups->slots[at];
+    return weir_mix64((uint64_t)key ^ groups->index.seed);
 }
 
-static void fill_slots(struct selection_groups *groups, size_t slot_count)
+static uint32_t find(const struct selection_groups *groups, int64_t key)
 {
-    free(groups->slots);
-    groups->slot_count = slot_count;
-    groups->slots = weir_calloc(slot_count, sizeof *groups->slots);
-    for (size_t i = 0; i < groups->count; i++)
-        *find_slot(groups, groups->keys[i]) = (uint32_t)i + 1;
+    struct weir_index_search search = weir_index_search(&groups->index, hash_of(groups, key));
+    uint32_t group;
+    while (weir_index_next(&search, &group))
+        if (groups->keys[group] == key)
+            return group;
+    return SELECTION_NO_GROUP;
 }
 
-/* At most half full, so that searches end soon. */
-static void grow(struct selection_groups *groups)
+static uint32_t add_group(struct selection_groups *groups, int64_t key)
 {
-    size_t slot_count = groups->slot_count ? groups->slot_count * 2 : SLOTS_MIN;
-    groups->keys = weir_realloc(groups->keys, slot_count / 2, sizeof *groups->keys);
-    groups->sizes = weir_realloc(groups->sizes, slot_count / 2, sizeof *groups->sizes);
-    fill_slots(groups, slot_count);
-}
-
-static uint32_t reach_group(struct selection_groups *groups, int64_t key)
-{
-    uint32_t *slot = groups->slots ? find_slot(groups, key) : NULL;
-    if (slot && *slot != 0)
-        return *slot - 1;
-    if (!slot || groups->count == groups->slot_count / 2) {
-        grow(groups);
-        slot = find_slot(groups, key);
+    weir_require(groups->count < SELECTION_NO_GROUP - 1); /* selector_groups_check() */
+    if (groups->count == groups->capacity) {
+        groups->capacity = groups->capacity ? groups->capacity * 2 : GROUPS_MIN;
+        groups->keys = weir_realloc(groups->keys, groups->capacity, sizeof(*groups->keys));
+        groups->sizes = weir_realloc(groups->sizes, groups->capacity, sizeof(*groups->sizes));
     }
-    weir_require(groups->count < SELECTION_NO_GROUP - 1); /* selection_groups_check() */
     groups->keys[groups->count] = key;
     groups->sizes[groups->count] = 0;
-    *slot = (uint32_t)++groups->count;
-    return *slot - 1;
+    weir_index_add(&groups->index, hash_of(groups, key), (uint32_t)groups->count);
+    return (uint32_t)groups->count++;
 }
 
 static void count_key(struct selection_groups *groups, int64_t key, size_t times)
 {
-    uint32_t group = reach_group(groups, key);
+    uint32_t group = find(groups, key);
+    if (group == SELECTION_NO_GROUP)
+        group = add_group(groups, key);
     groups->sizes[group] += times;
 }
 
 /* Small numbers, as classes have, are counted without a search. */
-void selection_groups_count(struct selection_groups *groups, const int64_t *keys, size_t count)
+void selector_groups_count(struct selection_groups *groups, const int64_t *keys, size_t count)
 {
-    if (!groups->small)
-        groups->small = weir_calloc(SELECTION_SMALL, sizeof *groups->small);
+    if (groups->small == NULL)
+        groups->small = weir_calloc(SELECTION_SMALL, sizeof(*groups->small));
+    weir_index_draw_seed(&groups->index);
     for (size_t i = 0; i < count; i++) {
         if ((uint64_t)keys[i] < SELECTION_SMALL)
             groups->small[keys[i]]++;
@@ -83,7 +73,7 @@ void selection_groups_count(struct selection_groups *groups, const int64_t *keys
 
 static void add_small(struct selection_groups *groups)
 {
-    for (int64_t key = 0; groups->small && key < SELECTION_SMALL; key++)
+    for (int64_t key = 0; groups->small != NULL && key < SELECTION_SMALL; key++)
         if (groups->small[key] > 0)
             count_key(groups, key, groups->small[key]);
     free(groups->small);
@@ -103,53 +93,56 @@ static int by_key(const void *a, const void *b)
     return (x->key > y->key) - (x->key < y->key);
 }
 
-static void fill_direct(struct selection_groups *groups, size_t span)
+/* By key where keys lie close together, by hash otherwise. */
+static void index_groups(struct selection_groups *groups)
 {
-    free(groups->slots);
-    groups->direct = true;
-    groups->slot_count = span;
-    groups->slots = weir_calloc(span, sizeof *groups->slots);
-    for (size_t i = 0; i < groups->count; i++)
-        groups->slots[(uint64_t)groups->keys[i] - (uint64_t)groups->keys[0]] = (uint32_t)i + 1;
+    uint64_t last = (uint64_t)groups->keys[groups->count - 1] - (uint64_t)groups->keys[0];
+    weir_index_clear(&groups->index);
+    if (last < DIRECT_SPAN_MAX) {
+        groups->direct_count = last + 1;
+        groups->direct = weir_calloc(groups->direct_count, sizeof(*groups->direct));
+    }
+    for (size_t i = 0; i < groups->count; i++) {
+        if (groups->direct != NULL)
+            groups->direct[(uint64_t)groups->keys[i] - (uint64_t)groups->keys[0]] = (uint32_t)i + 1;
+        else
+            weir_index_add(&groups->index, hash_of(groups, groups->keys[i]), (uint32_t)i);
+    }
 }
 
-void selection_groups_sort(struct selection_groups *groups)
+void selector_groups_sort(struct selection_groups *groups)
 {
     add_small(groups);
     if (groups->count == 0)
         return;
-    WEIR_AUTO_FREE struct place *places = weir_calloc(groups->count, sizeof *places);
+    WEIR_AUTO_FREE struct place *places = weir_calloc(groups->count, sizeof(*places));
     for (size_t i = 0; i < groups->count; i++)
         places[i] = (struct place){.key = groups->keys[i], .size = groups->sizes[i]};
-    qsort(places, groups->count, sizeof *places, by_key);
+    qsort(places, groups->count, sizeof(*places), by_key);
     for (size_t i = 0; i < groups->count; i++) {
         groups->keys[i] = places[i].key;
         groups->sizes[i] = places[i].size;
     }
-    uint64_t last = (uint64_t)groups->keys[groups->count - 1] - (uint64_t)groups->keys[0];
-    if (last < DIRECT_SPAN_MAX)
-        fill_direct(groups, last + 1);
-    else
-        fill_slots(groups, groups->slot_count);
+    index_groups(groups);
 }
 
-void selection_groups_fini(struct selection_groups *groups)
+void selector_groups_fini(struct selection_groups *groups)
 {
     free(groups->keys);
     free(groups->sizes);
-    free(groups->slots);
+    free(groups->direct);
+    weir_index_fini(&groups->index);
     free(groups->small);
     *groups = (struct selection_groups){0};
 }
 
-uint32_t selection_groups_find(const struct selection_groups *groups, int64_t key)
+uint32_t selector_groups_find(const struct selection_groups *groups, int64_t key)
 {
-    if (groups->count == 0)
-        return SELECTION_NO_GROUP;
-    if (!groups->direct)
-        return *find_slot(groups, key) - 1; /* 0 becomes no group */
+    if (groups->direct == NULL)
+        return find(groups, key);
     uint64_t at = (uint64_t)key - (uint64_t)groups->keys[0];
-    return at < groups->slot_count ? groups->slots[at] - 1 : SELECTION_NO_GROUP;
+    uint32_t group = at < groups->direct_count ? groups->direct[at] : 0;
+    return group - 1; /* 0 becomes no group */
 }
 
 /* ---- shares ---- */
@@ -177,13 +170,13 @@ static void fill(struct place *sorted, size_t count, size_t total, size_t *share
     }
 }
 
-void selection_groups_balance(const struct selection_groups *groups,
-                              const struct selection_input *input, bool equal, size_t *shares)
+void selector_groups_balance(const struct selection_groups *groups,
+                             const struct selection_input *input, bool equal, size_t *shares)
 {
-    WEIR_AUTO_FREE struct place *sorted = weir_calloc(groups->count + 1, sizeof *sorted);
+    WEIR_AUTO_FREE struct place *sorted = weir_calloc(groups->count + 1, sizeof(*sorted));
     for (size_t i = 0; i < groups->count; i++)
         sorted[i] = (struct place){groups->keys[i], groups->sizes[i], (uint32_t)i};
-    qsort(sorted, groups->count, sizeof *sorted, by_size);
+    qsort(sorted, groups->count, sizeof(*sorted), by_size);
     size_t total = input->target;
     size_t even = sorted[0].size * groups->count;
     if ((equal || !input->bounded) && even < total)
@@ -191,12 +184,12 @@ void selection_groups_balance(const struct selection_groups *groups,
     fill(sorted, groups->count, total, shares);
 }
 
-void selection_groups_draw(const struct selection_grouping *grouping,
-                           const struct selection_input *input, size_t *shares,
-                           struct weir_rng *rng, struct selection_output *output)
+void selector_groups_draw(const struct selection_grouping *grouping,
+                          const struct selection_input *input, size_t *shares, struct weir_rng *rng,
+                          struct selection_output *output)
 {
-    WEIR_AUTO_FREE size_t *left = weir_calloc(grouping->count + 1, sizeof *left);
-    memcpy(left, grouping->sizes, grouping->count * sizeof *left);
+    WEIR_AUTO_FREE size_t *left = weir_calloc(grouping->count + 1, sizeof(*left));
+    memcpy(left, grouping->sizes, grouping->count * sizeof(*left));
     SELECTION_RUNS(input, run)
     for (size_t i = 0; i < run.count; i++) {
         uint32_t group = grouping->of(grouping, &run, i);

@@ -8,15 +8,15 @@
 
 enum { ROOM_MIN = 1024 };
 
-void selection_least_init(struct selection_least *least, size_t wanted, size_t offers)
+void selector_least_init(struct selection_least *least, size_t wanted, size_t offers)
 {
     size_t room = wanted < ROOM_MIN / 2 ? ROOM_MIN : 2 * wanted;
     *least = (struct selection_least){.wanted = wanted, .bound = UINT64_MAX};
     least->capacity = room < offers ? room : offers;
-    least->items = weir_calloc(least->capacity, sizeof *least->items);
+    least->items = weir_calloc(least->capacity, sizeof(*least->items));
 }
 
-void selection_least_fini(struct selection_least *least)
+void selector_least_fini(struct selection_least *least)
 {
     free(least->items);
     *least = (struct selection_least){0};
@@ -56,7 +56,7 @@ static size_t split(struct selection_keyed *items, size_t low, size_t high)
     }
 }
 
-void selection_least_cut(struct selection_least *least)
+void selector_least_cut(struct selection_least *least)
 {
     if (least->count <= least->wanted)
         return;
@@ -72,10 +72,10 @@ void selection_least_cut(struct selection_least *least)
     least->bound = least->items[low].key;
 }
 
-struct selection_keyed selection_least_pop(struct selection_least *least)
+struct selection_keyed selector_least_pop(struct selection_least *least)
 {
     size_t last = 0;
-    selection_least_cut(least);
+    selector_least_cut(least);
     for (size_t i = 1; i < least->count; i++)
         if (before(least->items[last], least->items[i]))
             last = i;
@@ -84,9 +84,9 @@ struct selection_keyed selection_least_pop(struct selection_least *least)
     return popped;
 }
 
-void selection_least_take(struct selection_least *least, struct selection_output *output)
+void selector_least_take(struct selection_least *least, struct selection_output *output)
 {
-    selection_least_cut(least);
+    selector_least_cut(least);
     for (size_t i = 0; i < least->count; i++)
         selection_take(output, least->items[i].index);
 }

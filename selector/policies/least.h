@@ -1,4 +1,4 @@
-/* Taking those with the smallest keys, offered one after the other, without keeping all: for policies. */
+/* Taking the candidates with the smallest keys, offered one after the other, without keeping all: for policies. */
 #ifndef SELECTOR_POLICIES_LEAST_H
 #define SELECTOR_POLICIES_LEAST_H
 
@@ -20,21 +20,21 @@ struct selection_least {
 };
 
 /* At most `offers` will be made. */
-void selection_least_init(struct selection_least *least, size_t wanted, size_t offers);
-void selection_least_fini(struct selection_least *least);
-/* Cuts what is held to what is wanted. */
-void selection_least_cut(struct selection_least *least);
-/* Takes the largest of what is wanted out; something was offered. */
-struct selection_keyed selection_least_pop(struct selection_least *least);
+void selector_least_init(struct selection_least *least, size_t wanted, size_t offers);
+void selector_least_fini(struct selection_least *least);
+/* Drops all but the `wanted` smallest. */
+void selector_least_cut(struct selection_least *least);
+/* Removes and returns the largest of the `wanted` smallest; at least one was offered. */
+struct selection_keyed selector_least_pop(struct selection_least *least);
 /* Chooses the smallest. */
-void selection_least_take(struct selection_least *least, struct selection_output *output);
+void selector_least_take(struct selection_least *least, struct selection_output *output);
 /* Index by index, ascending. */
 static inline void selection_least_offer(struct selection_least *least, uint64_t key, size_t index)
 {
     if (key > least->bound || least->wanted == 0)
         return;
     if (least->count == least->capacity)
-        selection_least_cut(least);
+        selector_least_cut(least);
     least->items[least->count++] = (struct selection_keyed){key, index};
 }
 

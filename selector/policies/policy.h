@@ -1,11 +1,11 @@
-/* A selection policy decides which of the candidates of a trigger are trained on. A policy is pure:
+/* Selection policies: each chooses the candidates of a trigger that are trained on. A policy is pure:
  * no clock, file, socket, log or global generator, so the same candidates, options and seed choose
  * the same samples on any machine, at any time, however often it is asked.
  *
  * One file per policy: selection_NAME.c holds `const struct selection_policy selection_NAME`, named
- * in registry.c; docs/guides/add-a-policy.md walks through it. What the `selection` section says for
- * every policy (limit, ratio, tail_triggers, seed) is handled outside: a policy sees only the
- * candidates that are left and how many it may choose. */
+ * in registry.c; docs/guides/add-a-policy.md walks through it. Keys of the `selection` section for
+ * every policy (limit, ratio, tail_triggers, seed) are handled outside: a policy sees only the
+ * candidates that are left and the number it may choose. */
 #ifndef SELECTOR_POLICIES_POLICY_H
 #define SELECTOR_POLICIES_POLICY_H
 
@@ -21,16 +21,16 @@ enum selection_need {
     SELECTION_NEEDS_TRIGGERS = 4,
     SELECTION_NEEDS_PAST = 8,
     SELECTION_NEEDS_IDS = 64,
-    SELECTION_NEEDS_LOSSES = 128, /* what training has reported, see selection_losses */
+    SELECTION_NEEDS_LOSSES = 128, /* as reported by training, see selection_losses */
 };
 
-/* What sealed sets of this pipeline's earlier triggers say of a candidate. */
+/* Past use of a candidate in sealed sets of this pipeline's earlier triggers. */
 enum selection_past {
     SELECTION_USED = 1,  /* one of them holds it */
     SELECTION_DRAWN = 2, /* one since the newest epoch began, warm-up aside: see history.h */
 };
 
-/* How far back the candidates have to reach for the policy to make sense. */
+/* Earlier triggers whose samples the policy needs among the candidates. */
 enum selection_tail {
     SELECTION_TAIL_ANY,
     SELECTION_TAIL_EARLIER, /* beyond this trigger: tail_triggers 0 is refused */
@@ -44,13 +44,13 @@ struct selection_run {
     const uint64_t *ids;
     const int64_t *times;    /* event time, microseconds */
     const int64_t *labels;   /* as the dataset's label kind has them */
-    const int64_t *triggers; /* which trigger brought it, from 1 */
+    const int64_t *triggers; /* the trigger that brought it, from 1 */
     const uint8_t *past;     /* selection_past flags */
 };
 
-/* What training has said of a policy's components, by index, since the shares of the trigger before were chosen. */
+/* Losses of a policy's components, by index, reported since the shares of the trigger before were chosen. */
 struct selection_losses {
-    const char *model;                         /* whose training; "": nobody's yet */
+    const char *model;                         /* whose training reported; "": none yet */
     uint64_t counts[SELECTION_COMPONENTS_MAX]; /* samples that it reported a finite loss of */
     double sums[SELECTION_COMPONENTS_MAX];     /* of these losses */
     double before[SELECTION_COMPONENTS_MAX];   /* shares of the trigger before */
@@ -59,12 +59,12 @@ struct selection_losses {
 
 /* The candidates, in ascending order of id; all distinct, all alive. There may be more of them than memory
  * could hold as columns: they are gone through run by run, as often as a policy likes (SELECTION_RUNS). A reading may
- * end early, when columns cannot be read or the choice is not wanted any more: what is chosen then is thrown away. */
+ * end early, when columns cannot be read or the choice is no longer wanted: that choice is thrown away. */
 struct selection_input {
     bool (*next)(void *owner, struct selection_run *run); /* moves on; false: there are no more */
     void *owner;
     size_t count;  /* > 0 */
-    size_t target; /* choose at most so many; 0 < target <= count */
+    size_t target; /* maximum to choose; 0 < target <= count */
     bool bounded;  /* the user gave a limit or a ratio; else target == count */
     const char *const
         *classes; /* declared class names: label i is classes[i]; NULL: not declared */
@@ -91,9 +91,9 @@ struct selection_component {
 
 struct selection_output {
     uint64_t *taken;                        /* a bit for each candidate: selection_take() sets it */
-    float *weights;                         /* room for `target`: of what was chosen, by ascending
+    float *weights;                         /* room for `target`: of the chosen, by ascending
                                         * index; NULL unless weighted */
-    size_t count;                           /* how many were chosen; 0: see reason */
+    size_t count;                           /* chosen candidates; 0: see reason */
     struct selection_component *components; /* room for SELECTION_COMPONENTS_MAX */
     size_t component_count;                 /* 0: the policy has no shares */
     char reason[SELECTION_REASON_MAX]; /* why nothing can be chosen: one clause, for a person */
@@ -120,7 +120,7 @@ struct selection_scope {
 
 struct scoring_method;
 
-/* A choice by what a model says of the candidates. */
+/* A choice by a model's scores of the candidates. */
 struct selection_scored {
     const struct scoring_method *method;
     const void *options;                    /* the method's */
@@ -135,24 +135,24 @@ struct selection_policy {
     enum selection_tail tail;
     bool weighted; /* gives every chosen sample a weight in the loss: finite, above 0 */
 
-    /* Optional. What a table cannot say: INVALID with a place in `section`, or `options` completed. */
+    /* Optional. Checks that a table cannot express: INVALID with a place in `section`, or `options` completed. */
     enum weir_status (*check)(const struct weir_yaml_node *section,
                               const struct selection_scope *scope, void *options,
                               struct weir_error *err);
     /* Optional. Needs that depend on the checked options. */
     unsigned (*needs_of)(const void *options);
     /* Optional. The selector has a model score the candidates of this trigger, and the method choose; choose()
-     * is for when there is no model yet. Part of `options`. */
+     * serves while there is no model yet. Part of `options`. */
     const struct selection_scored *(*scored)(const void *options, uint64_t trigger);
-    /* With SELECTION_NEEDS_LOSSES. The names of its components, borrowed from the options, into `names` (room for
-     * SELECTION_COMPONENTS_MAX); and to which one a sample belongs by place of its dataset in the file and label,
-     * SIZE_MAX: to none. */
+    /* With SELECTION_NEEDS_LOSSES. Writes the names of its components, borrowed from the options, into `names` (room
+     * for SELECTION_COMPONENTS_MAX); component_of() returns the one of a sample, by place of its dataset in the file
+     * and label, SIZE_MAX: none. */
     size_t (*components)(const void *options, const char **names);
     size_t (*component_of)(const void *options, int64_t place, int64_t label);
-    /* Optional. The share of all samples that it never chooses, in no trigger, because a model of the holdout learns
-     * from them; 0: none. Which ones is settled outside. */
+    /* Optional. Returns the share of all samples that it never chooses, in any trigger, because a model of the holdout
+     * learns from them; 0: none. Its caller selects them. */
     double (*withheld)(const void *options);
-    /* Optional. Writes what the reference page says beside the options. */
+    /* Optional. Writes the text of the reference page beside the options. */
     void (*describe)(struct weir_buf *out);
 
     /* Required. Takes distinct candidates in any order. Never more than `target`; fewer only when the

@@ -9,12 +9,12 @@
     X(label_balanced) X(trigger_balanced) X(mixture) X(coreset)
 // clang-format on
 
-#define X(name) extern const struct selection_policy selection_##name;
+#define X(name) extern const struct selection_policy selector_selection_##name;
 SELECTION_POLICIES(X)
 #undef X
 
 static const struct cfg_plugin *const ALL[] = {
-#define X(name) &selection_##name.plugin,
+#define X(name) &selector_selection_##name.plugin,
     SELECTION_POLICIES(X)
 #undef X
 };

@@ -27,10 +27,11 @@ struct coreset {
 };
 
 static const struct cfg_key OPTIONS[] = {
-    CFG_NODE(struct coreset, presample,
-             .doc =
-                 "what is scored: {policy: random, ratio: 0.5}, with any policy and its options; "
-                 "not given: all candidates"),
+    CFG_NODE(
+        struct coreset, presample,
+        .doc =
+            "choice of the samples that are scored: {policy: random, ratio: 0.5}, with any policy "
+            "and its options; by default all candidates"),
     CFG_NODE(struct coreset, score, .required = true,
              .doc = "{method: loss}, see below; or a list of such, each with from_trigger"),
     CFG_NODE(struct coreset, scores,
@@ -38,7 +39,7 @@ static const struct cfg_key OPTIONS[] = {
     CFG_END,
 };
 
-/* As written. */
+/* One stage of `score`, as written. */
 struct score {
     const char *method;
     bool balance;
@@ -46,7 +47,7 @@ struct score {
 };
 
 static const struct cfg_key SCORE_KEYS[] = {
-    CFG_TEXT(struct score, method, .required = true, .doc = "how scores become a choice"),
+    CFG_TEXT(struct score, method, .required = true, .doc = "method that chooses by scores"),
     CFG_BOOL(struct score, balance, .fallback = "false",
              .doc = "choose for each label apart, in proportion to how many have it"),
     CFG_U64(struct score, from_trigger, .fallback = "1", .min = 1,
@@ -73,7 +74,7 @@ static enum weir_status read_stage(const struct weir_yaml_node *node, struct cor
     struct cfg_opened opened = {0};
     enum weir_status status =
         cfg_plugin_open(&SELECTOR_SCORING_METHODS, &shared, node, "selection.score", &opened, err);
-    if (status)
+    if (status != WEIR_OK)
         return status;
     WEIR_AUTO_FREE const struct score *score = opened.memory;
     const struct scoring_method *method = (const struct scoring_method *)opened.plugin;
@@ -104,7 +105,7 @@ static enum weir_status check_order(const struct weir_yaml_node *node, const str
 static double withheld_by(const struct stage *stage)
 {
     const struct scoring_method *method = stage->scored.method;
-    return method->holdout ? method->holdout(stage->options).share : 0;
+    return method->holdout != NULL ? method->holdout(stage->options).share : 0;
 }
 
 static double withheld(const void *options)
@@ -116,7 +117,7 @@ static double withheld(const void *options)
     return share;
 }
 
-/* What is held out in one trigger must not have been trained on in another. */
+/* Refuses stages with different shares: a sample held out in one trigger must not be trained on in another. */
 static enum weir_status check_withheld(const struct coreset *own, struct weir_error *err)
 {
     double share = withheld(own);
@@ -134,7 +135,7 @@ static enum weir_status check_withheld(const struct coreset *own, struct weir_er
 static enum weir_status read_from(struct coreset *own, struct weir_error *err)
 {
     struct scores scores = {0};
-    if (!own->scores)
+    if (own->scores == NULL)
         return WEIR_OK;
     enum weir_status status =
         cfg_read(SCORES_KEYS, CFG_CLOSED, own->scores, "selection.scores", NULL, &scores, err);
@@ -157,13 +158,13 @@ static enum weir_status check(const struct weir_yaml_node *section,
     for (size_t i = 0; i < count; i++) {
         const struct weir_yaml_node *node = weir_yaml_at(own->score, i);
         enum weir_status status = read_stage(node, own, err);
-        if (!status)
+        if (status == WEIR_OK)
             status = check_order(node, own, i, err);
-        if (status)
+        if (status != WEIR_OK)
             return status;
     }
     enum weir_status status = check_withheld(own, err);
-    return status ? status : read_from(own, err);
+    return status != WEIR_OK ? status : read_from(own, err);
 }
 
 static unsigned needs_of(const void *options)
@@ -180,7 +181,7 @@ static unsigned needs_of(const void *options)
 static const struct selection_scored *scored(const void *options, uint64_t trigger)
 {
     const struct coreset *own = options;
-    return &own->stages[scoring_stage_at(own->from, own->stage_count, trigger)].scored;
+    return &own->stages[selector_scoring_stage_at(own->from, own->stage_count, trigger)].scored;
 }
 
 static void choose(const void *options, const struct selection_input *input, struct weir_rng *rng,
@@ -199,9 +200,9 @@ static void describe(struct weir_buf *out)
     cfg_registry_document(&SELECTOR_SCORING_METHODS, "### selection.score.method", out);
 }
 
-const struct selection_policy selection_coreset = {
+const struct selection_policy selector_selection_coreset = {
     .name = "coreset",
-    .summary = "what a model scores, and a method chooses by its scores",
+    .summary = "samples that a method chooses by the scores of a model",
     .options = OPTIONS,
     .options_size = sizeof(struct coreset),
     .check = check,

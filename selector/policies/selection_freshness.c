@@ -43,19 +43,19 @@ static void choose(const void *options, const struct selection_input *input, str
 {
     const struct freshness *own = options;
     struct selection_sides sides;
-    selection_sides_count(&sides, input, SELECTION_USED);
+    selector_sides_count(&sides, input, SELECTION_USED);
     size_t fresh_size = sides.sizes[0], used_size = sides.sizes[1];
     size_t total = used_size == 0 ? input->target
                                   : fit(own->unused_ratio, fresh_size, used_size, input->target);
     size_t fresh = used_size == 0 ? total : rounded((double)total * own->unused_ratio);
     size_t needed[2] = {fresh, fresh_size > 0 ? total - fresh : 0};
-    selection_sides_draw(&sides, input, needed, rng, output);
+    selector_sides_draw(&sides, input, needed, rng, output);
     if (output->count == 0)
-        (void)snprintf(output->reason, sizeof output->reason,
+        (void)snprintf(output->reason, sizeof(output->reason),
                        "every candidate was used before: nothing fresh keeps the ratio");
 }
 
-const struct selection_policy selection_freshness = {
+const struct selection_policy selector_selection_freshness = {
     .name = "freshness",
     .summary = "samples never used before and used ones, in a fixed ratio",
     .options = OPTIONS,

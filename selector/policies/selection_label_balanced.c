@@ -1,7 +1,7 @@
 /* The same number of samples of every class, as far as the classes reach.
  *
  * Without limit and ratio every class is cut to the size of the smallest. With one, the total is
- * exactly the target as long as there are so many candidates: a class smaller than its fair share
+ * exactly the target as long as there are enough candidates: a class smaller than its fair share
  * gives all it has, and what it leaves is shared by the others (water-filling). `equal` cuts every
  * class to the smallest in either case. Which samples of a class are taken is random. */
 #include "core/base/memory.h"
@@ -25,15 +25,15 @@ static bool can_balance(const struct selection_input *input, const struct select
                         struct selection_output *output)
 {
     for (size_t i = 0; i < input->class_count; i++) {
-        if (selection_groups_find(groups, (int64_t)i) != SELECTION_NO_GROUP)
+        if (selector_groups_find(groups, (int64_t)i) != SELECTION_NO_GROUP)
             continue;
-        (void)snprintf(output->reason, sizeof output->reason, "class '%s' has no samples yet",
+        (void)snprintf(output->reason, sizeof(output->reason), "class '%s' has no samples yet",
                        input->classes[i]);
         return false;
     }
     if (groups->count > 1)
         return true;
-    (void)snprintf(output->reason, sizeof output->reason,
+    (void)snprintf(output->reason, sizeof(output->reason),
                    "all samples have label %" PRId64 ", balancing needs two classes",
                    groups->keys[0]);
     return false;
@@ -42,7 +42,7 @@ static bool can_balance(const struct selection_input *input, const struct select
 static uint32_t class_of(const struct selection_grouping *grouping, const struct selection_run *run,
                          size_t i)
 {
-    return selection_groups_find(grouping->groups, run->labels[i]);
+    return selector_groups_find(grouping->groups, run->labels[i]);
 }
 
 static void choose(const void *options, const struct selection_input *input, struct weir_rng *rng,
@@ -51,19 +51,19 @@ static void choose(const void *options, const struct selection_input *input, str
     const struct label_balanced *own = options;
     struct selection_groups groups = {0};
     SELECTION_RUNS(input, run)
-    selection_groups_count(&groups, run.labels, run.count);
-    selection_groups_sort(&groups);
+    selector_groups_count(&groups, run.labels, run.count);
+    selector_groups_sort(&groups);
     if (can_balance(input, &groups, output)) {
         const struct selection_grouping classes = {
             .of = class_of, .groups = &groups, .sizes = groups.sizes, .count = groups.count};
-        WEIR_AUTO_FREE size_t *shares = weir_calloc(groups.count, sizeof *shares);
-        selection_groups_balance(&groups, input, own->equal, shares);
-        selection_groups_draw(&classes, input, shares, rng, output);
+        WEIR_AUTO_FREE size_t *shares = weir_calloc(groups.count, sizeof(*shares));
+        selector_groups_balance(&groups, input, own->equal, shares);
+        selector_groups_draw(&classes, input, shares, rng, output);
     }
-    selection_groups_fini(&groups);
+    selector_groups_fini(&groups);
 }
 
-const struct selection_policy selection_label_balanced = {
+const struct selection_policy selector_selection_label_balanced = {
     .name = "label_balanced",
     .summary = "equally many samples of every class, chosen at random within the class",
     .options = OPTIONS,

@@ -3,11 +3,11 @@
  * The target is divided by largest remainders, so that the counts are exact and add up. Without limit
  * and ratio the total is the largest at which no component runs short. With one, `short` says what
  * happens when a component has too few: it gives all it has, and the others share what it leaves by
- * their shares (renormalise), or nobody does (fewer). Candidates of no component are left out; which
+ * their shares (renormalise), or none does (fewer). Candidates of no component are left out; which
  * samples of a component are taken is random.
  *
  * By loss (steering.h) the shares of a trigger follow from those of the one before and from what the training of the
- * newest model reported; they are sealed with the trigger, so that the next one goes on from them whoever died. */
+ * newest model reported; they are sealed with the trigger, so that the next one goes on from them after any crash. */
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
 #include "selector/policies/groups.h"
@@ -55,7 +55,7 @@ static const char *const SHORTAGES[] = {"renormalise", "fewer", NULL};
 
 static const struct cfg_key OPTIONS[] = {
     CFG_CHOICE(struct mixture, over, .choices = OVERS, .fallback = "datasets",
-               .doc = "what the components are"),
+               .doc = "kind of the components"),
     CFG_NODE(struct mixture, shares, .required = true,
              .doc =
                  "a positive number per component, in proportion: {clicks: 3, views: 1}; of "
@@ -125,8 +125,8 @@ static bool read_key(const struct mixture *own, const struct selection_scope *sc
 static bool read_share(const char *text, double *ret_share)
 {
     char *end = NULL;
-    *ret_share = text ? strtod(text, &end) : 0;
-    return text && end != text && *end == '\0' && isfinite(*ret_share) && *ret_share > 0;
+    *ret_share = text != NULL ? strtod(text, &end) : 0;
+    return text != NULL && end != text && *end == '\0' && isfinite(*ret_share) && *ret_share > 0;
 }
 
 static bool follows(const struct mixture *own, int64_t key)
@@ -158,7 +158,7 @@ static enum weir_status check_share(struct mixture *own, const struct selection_
     if (!read_share(text, &next->share))
         return weir_yaml_fail(value, err,
                               "selection.shares.%s: expected a number above 0, found '%s'", name,
-                              text ? text : "");
+                              text != NULL ? text : "");
     own->count++;
     return WEIR_OK;
 }
@@ -168,12 +168,12 @@ static enum weir_status check_stage(const struct mixture *own, const struct sele
                                     const struct weir_yaml_node *node, struct stage *stage,
                                     struct weir_error *err)
 {
-    struct mixture *other = weir_calloc(1, sizeof *other);
+    struct mixture *other = weir_calloc(1, sizeof(*other));
     enum weir_status status =
         cfg_read(STAGE, CFG_CLOSED, node, "selection.schedule", NULL, stage, err);
     *other = (struct mixture){.over = own->over, .shares = stage->shares};
     size_t pairs = weir_yaml_is_mapping(stage->shares) ? weir_yaml_pairs(stage->shares) : 0;
-    for (size_t i = 0; !status && i < pairs && i < COMPONENTS_MAX; i++)
+    for (size_t i = 0; status == WEIR_OK && i < pairs && i < COMPONENTS_MAX; i++)
         status = check_share(other, scope, i, err);
     size_t found = 0;
     for (size_t c = 0; c < own->count; c++)
@@ -182,7 +182,7 @@ static enum weir_status check_stage(const struct mixture *own, const struct sele
                 stage->of[c] = other->components[i].share;
                 found++;
             }
-    if (!status && (found != own->count || pairs != own->count))
+    if (status == WEIR_OK && (found != own->count || pairs != own->count))
         status = weir_yaml_fail(node, err,
                                 "selection.schedule: expected a share for each of the %zu "
                                 "components of selection.shares, and no other",
@@ -194,7 +194,7 @@ static enum weir_status check_stage(const struct mixture *own, const struct sele
 static enum weir_status check_schedule(struct mixture *own, const struct selection_scope *scope,
                                        struct weir_error *err)
 {
-    size_t length = own->schedule ? weir_yaml_length(own->schedule) : 0;
+    size_t length = own->schedule != NULL ? weir_yaml_length(own->schedule) : 0;
     own->stages[0] = (struct stage){.from = 1};
     for (size_t c = 0; c < own->count; c++)
         own->stages[0].of[c] = own->components[c].share;
@@ -207,7 +207,7 @@ static enum weir_status check_schedule(struct mixture *own, const struct selecti
         const struct weir_yaml_node *node = weir_yaml_at(own->schedule, i);
         struct stage *stage = &own->stages[own->stage_count];
         enum weir_status status = check_stage(own, scope, node, stage, err);
-        if (status)
+        if (status != WEIR_OK)
             return status;
         if (stage->from <= stage[-1].from)
             return weir_yaml_fail(node, err,
@@ -227,7 +227,7 @@ static enum weir_status check_change(const struct weir_yaml_node *section,
                               "selection.over: change: loss is for datasets and labels; samples "
                               "grow older from trigger to trigger, so ages have no loss that stays "
                               "theirs");
-    if (own->schedule)
+    if (own->schedule != NULL)
         return weir_yaml_fail(own->schedule, err,
                               "selection.schedule: expected none with change: loss, which sets the "
                               "shares itself");
@@ -241,16 +241,16 @@ static enum weir_status check(const struct weir_yaml_node *section,
     struct mixture *own = options;
     size_t pairs = weir_yaml_is_mapping(own->shares) ? weir_yaml_pairs(own->shares) : 0;
     if (pairs == 0 || pairs > COMPONENTS_MAX)
-        return weir_yaml_fail(own->shares ? own->shares : section, err,
+        return weir_yaml_fail(own->shares != NULL ? own->shares : section, err,
                               "selection.shares: expected 1 to %d components, for example "
                               "{clicks: 3, views: 1}",
                               COMPONENTS_MAX);
     enum weir_status status = WEIR_OK;
-    for (size_t i = 0; !status && i < pairs; i++)
+    for (size_t i = 0; status == WEIR_OK && i < pairs; i++)
         status = check_share(own, scope, i, err);
-    if (!status)
+    if (status == WEIR_OK)
         status = check_change(section, own, err);
-    return status ? status : check_schedule(own, scope, err);
+    return status != WEIR_OK ? status : check_schedule(own, scope, err);
 }
 
 static unsigned needs_of(const void *options)
@@ -267,7 +267,7 @@ static int64_t newest_of(const struct selection_input *input)
 {
     int64_t newest = INT64_MIN;
     SELECTION_RUNS(input, run)
-    for (size_t i = 0; run.times && i < run.count; i++)
+    for (size_t i = 0; run.times != NULL && i < run.count; i++)
         if (run.times[i] > newest)
             newest = run.times[i];
     return newest;
@@ -289,7 +289,7 @@ static int64_t place_of(const struct selection_input *input, uint64_t dataset)
     return -1;
 }
 
-/* What sorting out takes, beside the options. */
+/* Inputs of sorting candidates, beside the options. */
 struct sorting {
     const struct mixture *own;
     const struct selection_input *input;
@@ -346,7 +346,7 @@ static void follow(struct mixture *own, const struct selection_losses *losses)
     double declared[COMPONENTS_MAX], shares[COMPONENTS_MAX];
     for (size_t c = 0; c < own->count; c++)
         declared[c] = own->components[c].share;
-    selection_steer(&own->steering, losses, declared, own->count, shares);
+    selector_steer(&own->steering, losses, declared, own->count, shares);
     for (size_t c = 0; c < own->count; c++)
         own->components[c].share = shares[c];
 }
@@ -370,15 +370,15 @@ static void tell(const struct mixture *own, const struct selection_input *input,
     for (size_t c = 0; c < own->count; c++)
         sum += own->components[c].share;
     for (size_t c = 0; c < own->count; c++) {
-        struct selection_component *told = &output->components[c];
-        *told = (struct selection_component){.name = weir_yaml_key(own->shares, c),
-                                             .share = own->components[c].share / sum,
-                                             .samples = quotas[c],
-                                             .candidates = sizes[c]};
+        struct selection_component *reported = &output->components[c];
+        *reported = (struct selection_component){.name = weir_yaml_key(own->shares, c),
+                                                 .share = own->components[c].share / sum,
+                                                 .samples = quotas[c],
+                                                 .candidates = sizes[c]};
         if (own->change == CHANGE_LOSS)
-            say_loss(input->losses, c, told->why);
+            say_loss(input->losses, c, reported->why);
         else
-            (void)snprintf(told->why, sizeof told->why, "as %s",
+            (void)snprintf(reported->why, sizeof(reported->why), "as %s",
                            own->stage_count > 1 ? "scheduled" : "declared");
     }
     output->component_count = own->count;
@@ -410,17 +410,17 @@ static void share_out(const struct mixture *own, const struct selection_input *i
         shares[c] = own->components[c].share;
     const struct selection_shares wanted = {shares, sizes, own->count};
     if (!input->bounded)
-        selection_shares_fit(&wanted, input->target, quotas);
+        selector_shares_fit(&wanted, input->target, quotas);
     else if (own->shortage == SHORT_RENORMALISE)
-        selection_shares_fill(&wanted, input->target, quotas);
+        selector_shares_fill(&wanted, input->target, quotas);
     else
-        selection_shares_cut(&wanted, input->target, quotas);
+        selector_shares_cut(&wanted, input->target, quotas);
 }
 
 static void choose(const void *options, const struct selection_input *input, struct weir_rng *rng,
                    struct selection_output *output)
 {
-    struct mixture *own = weir_calloc(1, sizeof *own);
+    struct mixture *own = weir_calloc(1, sizeof(*own));
     *own = *(const struct mixture *)options;
     if (own->change == CHANGE_LOSS)
         follow(own, input->losses);
@@ -434,15 +434,15 @@ static void choose(const void *options, const struct selection_input *input, str
     sort_out(&components, input, sizes);
     share_out(own, input, sizes, quotas);
     tell(own, input, sizes, quotas, output);
-    selection_groups_draw(&components, input, quotas, rng, output);
+    selector_groups_draw(&components, input, quotas, rng, output);
     free(own);
     if (output->count == 0)
-        (void)snprintf(output->reason, sizeof output->reason,
+        (void)snprintf(output->reason, sizeof(output->reason),
                        "a component of the mixture has no samples, and the others cannot keep "
                        "their shares without it");
 }
 
-const struct selection_policy selection_mixture = {
+const struct selection_policy selector_selection_mixture = {
     .name = "mixture",
     .summary = "shares of datasets, labels or slices of age: fixed, scheduled, or changing by loss",
     .options = OPTIONS,

@@ -1,4 +1,4 @@
-/* What came last: everything there is, or when a limit or ratio cuts it, the newest of it. */
+/* The newest data: all candidates, or when a limit or ratio cuts them, the newest. */
 #include "selector/policies/draw.h"
 #include "selector/policies/least.h"
 
@@ -12,20 +12,20 @@ static const char *const KEEPS[] = {"newest", "random", NULL};
 
 static const struct cfg_key OPTIONS[] = {
     CFG_CHOICE(struct new_data, keep, .choices = KEEPS, .fallback = "newest",
-               .doc = "which samples are kept when limit or ratio leave some out"),
+               .doc = "samples that are kept when limit or ratio leave some out"),
     CFG_END,
 };
 
-/* Of samples of the same time those with the higher ids. */
+/* Chooses the newest; of samples of the same time those with the higher ids. */
 static void choose_newest(const struct selection_input *input, struct selection_output *output)
 {
     struct selection_least youngest;
-    selection_least_init(&youngest, input->target, input->count);
+    selector_least_init(&youngest, input->target, input->count);
     SELECTION_RUNS(input, run)
     for (size_t i = 0; i < run.count; i++)
         selection_least_offer(&youngest, ~selector_key_of_time(run.times[i]), run.first + i);
-    selection_least_take(&youngest, output);
-    selection_least_fini(&youngest);
+    selector_least_take(&youngest, output);
+    selector_least_fini(&youngest);
 }
 
 static void choose(const void *options, const struct selection_input *input, struct weir_rng *rng,
@@ -38,7 +38,7 @@ static void choose(const void *options, const struct selection_input *input, str
         selection_draw(input, input->target, rng, output);
 }
 
-const struct selection_policy selection_new_data = {
+const struct selection_policy selector_selection_new_data = {
     .name = "new_data",
     .summary = "everything since the last trigger (and the tail); cut down, the newest of it",
     .options = OPTIONS,

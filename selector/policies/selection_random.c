@@ -10,7 +10,7 @@ static void choose(const void *options, const struct selection_input *input, str
     selection_draw(input, input->target, rng, output);
 }
 
-const struct selection_policy selection_random = {
+const struct selection_policy selector_selection_random = {
     .name = "random",
     .summary = "every candidate with the same chance, without replacement",
     .options = OPTIONS,

@@ -13,13 +13,13 @@ static void choose(const void *options, const struct selection_input *input, str
 {
     (void)options;
     struct selection_sides sides;
-    selection_sides_count(&sides, input, SELECTION_DRAWN);
+    selector_sides_count(&sides, input, SELECTION_DRAWN);
     size_t first = sides.sizes[0] < input->target ? sides.sizes[0] : input->target;
     size_t needed[2] = {first, input->target - first};
-    selection_sides_draw(&sides, input, needed, rng, output);
+    selector_sides_draw(&sides, input, needed, rng, output);
 }
 
-const struct selection_policy selection_random_without_replacement = {
+const struct selection_policy selector_selection_random_without_replacement = {
     .name = "random_without_replacement",
     .summary = "at random, but no sample again, across triggers, until all were drawn",
     .options = OPTIONS,

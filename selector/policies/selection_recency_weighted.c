@@ -51,7 +51,7 @@ static double age_of(int64_t time, int64_t newest, const struct recency_weighted
 static uint64_t key_of(double number)
 {
     uint64_t bits = 0;
-    memcpy(&bits, &number, sizeof bits);
+    memcpy(&bits, &number, sizeof(bits));
     return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
 }
 
@@ -59,7 +59,7 @@ static double number_of(uint64_t key)
 {
     uint64_t bits = key >> 63 ? key & ~(UINT64_C(1) << 63) : ~key;
     double number = 0;
-    memcpy(&number, &bits, sizeof number);
+    memcpy(&number, &bits, sizeof(number));
     return number;
 }
 
@@ -84,7 +84,7 @@ static void weigh(const struct selection_input *input, const struct recency_weig
                   int64_t newest, const double *bound, struct selection_output *output)
 {
     size_t k = 0;
-    bool equal = own->weights == WEIGHTS_NONE || !bound;
+    bool equal = own->weights == WEIGHTS_NONE || bound == NULL;
     SELECTION_RUNS(input, run)
     for (size_t i = 0; i < run.count; i++)
         if (selection_is_taken(output, run.first + i))
@@ -100,19 +100,19 @@ static void choose(const void *options, const struct selection_input *input, str
     bool some_left = input->target < input->count;
     struct selection_least first;
     double bound = 0;
-    selection_least_init(&first, input->target + some_left, input->count);
+    selector_least_init(&first, input->target + some_left, input->count);
     SELECTION_RUNS(input, run)
     for (size_t i = 0; i < run.count; i++)
         selection_least_offer(&first, key_of(waiting(age_of(run.times[i], newest, own), rng)),
                               run.first + i);
     if (some_left && first.count > 0) /* a reading may end early */
-        bound = number_of(selection_least_pop(&first).key);
-    selection_least_take(&first, output);
+        bound = number_of(selector_least_pop(&first).key);
+    selector_least_take(&first, output);
     weigh(input, own, newest, some_left ? &bound : NULL, output);
-    selection_least_fini(&first);
+    selector_least_fini(&first);
 }
 
-const struct selection_policy selection_recency_weighted = {
+const struct selection_policy selector_selection_recency_weighted = {
     .name = "recency_weighted",
     .summary =
         "newer samples more often, by a half-life; importance weights may undo it in the loss",

@@ -23,16 +23,16 @@ static void choose(const void *options, const struct selection_input *input, str
     const struct reservoir *own = options;
     size_t wanted = own->size < input->target ? (size_t)own->size : input->target;
     struct selection_least lowest;
-    selection_least_init(&lowest, wanted, input->count);
+    selector_least_init(&lowest, wanted, input->count);
     SELECTION_RUNS(input, run)
     for (size_t i = 0; i < run.count; i++)
         selection_least_offer(&lowest, weir_mix64(weir_mix64(run.ids[i]) ^ input->pipeline_seed),
                               run.first + i);
-    selection_least_take(&lowest, output);
-    selection_least_fini(&lowest);
+    selector_least_take(&lowest, output);
+    selector_least_fini(&lowest);
 }
 
-const struct selection_policy selection_reservoir = {
+const struct selection_policy selector_selection_reservoir = {
     .name = "reservoir",
     .summary = "a uniform sample of fixed size of everything so far, changing as little as it can",
     .options = OPTIONS,

@@ -16,7 +16,7 @@ static const struct cfg_key OPTIONS[] = {
 static uint32_t trigger_of(const struct selection_grouping *grouping,
                            const struct selection_run *run, size_t i)
 {
-    return selection_groups_find(grouping->groups, run->triggers[i]);
+    return selector_groups_find(grouping->groups, run->triggers[i]);
 }
 
 static void choose(const void *options, const struct selection_input *input, struct weir_rng *rng,
@@ -25,17 +25,17 @@ static void choose(const void *options, const struct selection_input *input, str
     const struct trigger_balanced *own = options;
     struct selection_groups groups = {0};
     SELECTION_RUNS(input, run)
-    selection_groups_count(&groups, run.triggers, run.count);
-    selection_groups_sort(&groups);
+    selector_groups_count(&groups, run.triggers, run.count);
+    selector_groups_sort(&groups);
     const struct selection_grouping triggers = {
         .of = trigger_of, .groups = &groups, .sizes = groups.sizes, .count = groups.count};
-    WEIR_AUTO_FREE size_t *shares = weir_calloc(groups.count, sizeof *shares);
-    selection_groups_balance(&groups, input, own->equal, shares);
-    selection_groups_draw(&triggers, input, shares, rng, output);
-    selection_groups_fini(&groups);
+    WEIR_AUTO_FREE size_t *shares = weir_calloc(groups.count, sizeof(*shares));
+    selector_groups_balance(&groups, input, own->equal, shares);
+    selector_groups_draw(&triggers, input, shares, rng, output);
+    selector_groups_fini(&groups);
 }
 
-const struct selection_policy selection_trigger_balanced = {
+const struct selection_policy selector_selection_trigger_balanced = {
     .name = "trigger_balanced",
     .summary = "equally many samples of every trigger in the tail, chosen at random within it",
     .options = OPTIONS,

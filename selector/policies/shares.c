@@ -52,7 +52,7 @@ static void open_all(const struct selection_shares *of, bool *open)
         open[c] = true;
 }
 
-void selection_shares_fill(const struct selection_shares *of, size_t total, size_t *quotas)
+void selector_shares_fill(const struct selection_shares *of, size_t total, size_t *quotas)
 {
     bool open[COMPONENTS_MAX] = {false};
     size_t available = 0;
@@ -68,7 +68,7 @@ void selection_shares_fill(const struct selection_shares *of, size_t total, size
         quotas[c] = open[c] ? 0 : quotas[c];
 }
 
-void selection_shares_cut(const struct selection_shares *of, size_t total, size_t *quotas)
+void selector_shares_cut(const struct selection_shares *of, size_t total, size_t *quotas)
 {
     bool open[COMPONENTS_MAX] = {false};
     open_all(of, open);
@@ -85,7 +85,7 @@ static bool is_short(const struct selection_shares *of, const size_t *quotas)
 }
 
 /* Near the smallest size / share. */
-void selection_shares_fit(const struct selection_shares *of, size_t total, size_t *quotas)
+void selector_shares_fit(const struct selection_shares *of, size_t total, size_t *quotas)
 {
     bool open[COMPONENTS_MAX] = {false};
     double sum = 0;

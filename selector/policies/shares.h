@@ -1,5 +1,5 @@
 /* Dividing a total over components by shares, exactly: the parts add up, remainders go to the largest, of equal ones to
- * the first. What differs is what happens when a component has fewer samples than its part. Pure; for policies. */
+ * the first. The three ways differ when a component has fewer samples than its part. Pure; for policies. */
 #ifndef SELECTOR_POLICIES_SHARES_H
 #define SELECTOR_POLICIES_SHARES_H
 
@@ -11,11 +11,11 @@ struct selection_shares {
     size_t count;         /* at most SELECTION_COMPONENTS_MAX */
 };
 
-/* The others share what it leaves. */
-void selection_shares_fill(const struct selection_shares *of, size_t total, size_t *quotas);
-/* Nobody gets what it leaves. */
-void selection_shares_cut(const struct selection_shares *of, size_t total, size_t *quotas);
-/* It does not happen: the total is the largest up to `total` at which nobody runs short. */
-void selection_shares_fit(const struct selection_shares *of, size_t total, size_t *quotas);
+/* Gives the rest of such a part to the other components. */
+void selector_shares_fill(const struct selection_shares *of, size_t total, size_t *quotas);
+/* Gives the rest of such a part to none. */
+void selector_shares_cut(const struct selection_shares *of, size_t total, size_t *quotas);
+/* Avoids the case: the total is the largest up to `total` at which no component runs short. */
+void selector_shares_fit(const struct selection_shares *of, size_t total, size_t *quotas);
 
 #endif

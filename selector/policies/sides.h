@@ -9,10 +9,10 @@ struct selection_sides {
     size_t sizes[2]; /* without, with */
 };
 
-void selection_sides_count(struct selection_sides *sides, const struct selection_input *input,
-                           enum selection_past flag);
+void selector_sides_count(struct selection_sides *sides, const struct selection_input *input,
+                          enum selection_past flag);
 /* Chooses needed[0] without the flag and needed[1] with it at random; uses up `needed`. */
-void selection_sides_draw(const struct selection_sides *sides, const struct selection_input *input,
-                          size_t needed[2], struct weir_rng *rng, struct selection_output *output);
+void selector_sides_draw(const struct selection_sides *sides, const struct selection_input *input,
+                         size_t needed[2], struct weir_rng *rng, struct selection_output *output);
 
 #endif

@@ -39,8 +39,8 @@ static bool find_level(const struct selection_losses *losses, const double *shar
     return true;
 }
 
-void selection_steer(const struct selection_steering *rule, const struct selection_losses *losses,
-                     const double *declared, size_t count, double *shares)
+void selector_steer(const struct selection_steering *rule, const struct selection_losses *losses,
+                    const double *declared, size_t count, double *shares)
 {
     double wanted[SELECTION_COMPONENTS_MAX], level = 0;
     for (size_t c = 0; c < count; c++) {

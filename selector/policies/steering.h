@@ -1,4 +1,4 @@
-/* Shares that follow what training costs: a component whose samples still have a high loss gets more of the next set.
+/* Shares that follow the losses of training: components whose samples still have a high loss get more of the next set.
  *
  * Each share is multiplied by e^(rate (loss - mean)), all are brought to add up to 1, and `smoothing` of the declared
  * shares is mixed in, so that no component dies out. The step is the one for the weights of groups in Sagawa et al.,
@@ -19,7 +19,7 @@ struct selection_steering {
 /* Fills `shares` (count) from the declared ones, which are above 0. A component of which nothing was reported keeps
  * its share before smoothing; when nothing was reported of any, the shares are those of the trigger before, or, for the
  * first one, the declared. They add up to 1. */
-void selection_steer(const struct selection_steering *rule, const struct selection_losses *losses,
-                     const double *declared, size_t count, double *shares);
+void selector_steer(const struct selection_steering *rule, const struct selection_losses *losses,
+                    const double *declared, size_t count, double *shares);
 
 #endif

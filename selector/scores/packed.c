@@ -8,27 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEADER_BYTES = 64, CHECKED_BYTES = 40, DIGEST_AT = 24, DIGESTED_FROM = 48, VARINT_MAX = 10 };
+enum { HEADER_BYTES = 64, CHECKED_BYTES = 40, DIGEST_AT = 24, DIGESTED_FROM = 48 };
 
 static const char MAGIC[] = {'W', 'E', 'I', 'R', 'S', 'C', 'R', '1'};
 
 /* ---- writing ---- */
 
-static void put_number(struct weir_buf *out, uint64_t number)
-{
-    uint8_t bytes[VARINT_MAX];
-    size_t count = 0;
-    for (; number >= 0x80; number >>= 7)
-        bytes[count++] = (uint8_t)(number | 0x80);
-    bytes[count++] = (uint8_t)number;
-    weir_buf_append(out, bytes, count);
-}
-
 static void put_ids(struct weir_buf *out, const struct weir_outputs *outputs)
 {
     for (size_t i = 0; i < outputs->count; i++) {
         weir_require(i == 0 || outputs->ids[i] > outputs->ids[i - 1]); /* find_unscored() */
-        put_number(out, i == 0 ? outputs->ids[0] : outputs->ids[i] - outputs->ids[i - 1]);
+        weir_buf_append_varint(out,
+                               i == 0 ? outputs->ids[0] : outputs->ids[i] - outputs->ids[i - 1]);
     }
 }
 
@@ -68,18 +59,18 @@ static void finish_header(uint8_t *header, const struct weir_bytes *pieces, size
     for (size_t i = 1; i < count; i++)
         weir_hasher_add(hasher, pieces[i].at, pieces[i].size);
     struct weir_digest digest = weir_hasher_digest(hasher);
-    memcpy(header + DIGEST_AT, digest.bytes, sizeof digest.bytes);
+    memcpy(header + DIGEST_AT, digest.bytes, sizeof(digest.bytes));
     weir_put_u64(header + CHECKED_BYTES, weir_hash64(weir_bytes(header, CHECKED_BYTES), 0));
 }
 
-enum weir_status scores_packed_write(const char *path, const struct weir_outputs *outputs,
-                                     struct weir_error *err)
+enum weir_status selector_scores_packed_write(const char *path, const struct weir_outputs *outputs,
+                                              struct weir_error *err)
 {
     WEIR_AUTO_BUF labels = {0};
     WEIR_AUTO_BUF ids = {0};
     uint8_t header[HEADER_BYTES] = {0};
     int64_t least = least_label(outputs);
-    memcpy(header, MAGIC, sizeof MAGIC);
+    memcpy(header, MAGIC, sizeof(MAGIC));
     weir_put_u64(header + 8, outputs->count);
     weir_put_u32(header + 16, (uint32_t)outputs->width);
     weir_put_u32(header + 20, put_labels(&labels, outputs, least));
@@ -87,8 +78,8 @@ enum weir_status scores_packed_write(const char *path, const struct weir_outputs
     weir_put_u64(header + 48, (uint64_t)least);
     weir_put_u64(header + 56, ids.size);
     const struct weir_bytes pieces[] = {
-        weir_bytes(header, sizeof header),
-        weir_bytes(outputs->values, outputs->count * outputs->width * sizeof *outputs->values),
+        weir_bytes(header, sizeof(header)),
+        weir_bytes(outputs->values, outputs->count * outputs->width * sizeof(*outputs->values)),
         weir_buf_view(&labels),
         weir_buf_view(&ids),
     };
@@ -106,13 +97,13 @@ struct shape {
 static enum weir_status check(const uint8_t *at, size_t size, struct shape *ret_shape,
                               struct weir_error *err)
 {
-    if (size < HEADER_BYTES || memcmp(at, MAGIC, sizeof MAGIC) != 0)
+    if (size < HEADER_BYTES || memcmp(at, MAGIC, sizeof(MAGIC)) != 0)
         return weir_fail(err, WEIR_CORRUPT, "expected scores of version 1");
     if (weir_get_u64(at + CHECKED_BYTES) != weir_hash64(weir_bytes(at, CHECKED_BYTES), 0))
         return weir_fail(err, WEIR_CORRUPT, "the header fails its checksum");
     struct weir_digest digest =
         weir_digest_of(weir_bytes(at + DIGESTED_FROM, size - DIGESTED_FROM));
-    if (memcmp(digest.bytes, at + DIGEST_AT, sizeof digest.bytes) != 0)
+    if (memcmp(digest.bytes, at + DIGEST_AT, sizeof(digest.bytes)) != 0)
         return weir_fail(err, WEIR_CORRUPT, "the values fail their checksum");
     const struct shape shape = {.count = weir_get_u64(at + 8),
                                 .width = weir_get_u32(at + 16),
@@ -131,28 +122,11 @@ static enum weir_status check(const uint8_t *at, size_t size, struct shape *ret_
     return WEIR_OK;
 }
 
-static bool take_number(struct weir_bytes *bytes, uint64_t *ret_number)
-{
-    uint64_t number = 0;
-    for (unsigned shift = 0; shift < 64 && bytes->size > 0; shift += 7) {
-        uint64_t byte = *bytes->at;
-        *bytes = weir_bytes(bytes->at + 1, bytes->size - 1);
-        if (shift == 63 && byte > 1)
-            return false;
-        number |= (byte & 0x7f) << shift;
-        if (byte < 0x80) {
-            *ret_number = number;
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool take_ids(struct weir_bytes bytes, uint64_t *ids, size_t count)
 {
     uint64_t distance = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!take_number(&bytes, &distance))
+        if (!weir_take_varint(&bytes, &distance))
             return false;
         ids[i] = i == 0 ? distance : ids[i - 1] + distance;
         if (i > 0 && ids[i] <= ids[i - 1])
@@ -175,12 +149,12 @@ static enum weir_status unpack(struct scores_packed *packed, struct weir_error *
     const uint8_t *at = packed->map;
     struct shape shape;
     enum weir_status status = check(at, packed->map_bytes, &shape, err);
-    if (status)
+    if (status != WEIR_OK)
         return status;
     const uint8_t *labels = at + HEADER_BYTES + shape.count * shape.width * sizeof(float);
     const uint8_t *ids = labels + shape.count * shape.label_bytes;
-    packed->ids = weir_calloc(shape.count + 1, sizeof *packed->ids);
-    packed->labels = weir_calloc(shape.count + 1, sizeof *packed->labels);
+    packed->ids = weir_calloc(shape.count + 1, sizeof(*packed->ids));
+    packed->labels = weir_calloc(shape.count + 1, sizeof(*packed->labels));
     take_labels(labels, &shape, packed->labels);
     if (!take_ids(weir_bytes(ids, shape.id_bytes), packed->ids, shape.count))
         return weir_fail(err, WEIR_CORRUPT, "expected %zu ids that ascend", shape.count);
@@ -194,23 +168,23 @@ static enum weir_status unpack(struct scores_packed *packed, struct weir_error *
     return WEIR_OK;
 }
 
-enum weir_status scores_packed_open(const char *path, struct scores_packed *ret_packed,
-                                    struct weir_error *err)
+enum weir_status selector_scores_packed_open(const char *path, struct scores_packed *ret_packed,
+                                             struct weir_error *err)
 {
     struct scores_packed packed = {.map = NULL};
     enum weir_status status = weir_file_map(path, &packed.map, &packed.map_bytes, err);
-    if (status)
+    if (status != WEIR_OK)
         return status;
     status = unpack(&packed, err);
-    if (status) {
-        scores_packed_close(&packed);
+    if (status != WEIR_OK) {
+        selector_scores_packed_close(&packed);
         return weir_error_wrap(err, status, "%s", path);
     }
     *ret_packed = packed;
     return WEIR_OK;
 }
 
-void scores_packed_close(struct scores_packed *packed)
+void selector_scores_packed_close(struct scores_packed *packed)
 {
     free(packed->ids);
     free(packed->labels);

@@ -1,6 +1,6 @@
 /* The scores that models gave samples: kept per pipeline, model and mode as files (packed.h), one for each
- * set that was scored, described by a row in Postgres. Written once; what
- * must be forgotten is left out of a file that takes the place of the old one. */
+ * set that was scored, described by a row in Postgres. Written once; scores that
+ * must be forgotten are left out of a file that takes the place of the old one. */
 #ifndef SELECTOR_SCORES_SCORES_H
 #define SELECTOR_SCORES_SCORES_H
 
@@ -15,13 +15,13 @@ struct selector_scores_store {
     const char *data_dir;
 };
 
-/* What a choice looks for. */
+/* Scores that a choice looks for. */
 struct selector_scores_query {
     const char *pipeline;
     const char *from; /* another pipeline whose scores will do as well; NULL: none */
     const char *mode;
     const char *model;
-    size_t column;       /* of several numbers a sample, the one that is wanted; SIZE_MAX: all */
+    size_t column;       /* of several numbers per sample, the wanted one; SIZE_MAX: all */
     const uint64_t *ids; /* ascending */
     size_t count;
 };
@@ -30,11 +30,11 @@ enum selector_score_state { SELECTOR_UNSCORED, SELECTOR_SCORED, SELECTOR_UNSCORA
 
 struct selector_scores {
     uint8_t *states; /* selector_score_state of each id */
-    float *values;   /* (count, width); of an id without a score nothing is said */
+    float *values;   /* (count, width); undefined for an id without a score */
     size_t width;    /* 0: no id has a score */
 };
 
-/* Takes over what a model said of a set; the same again is answered the same, whatever has become of the file. INVALID
+/* Takes over a model's scores of a set; the same request is answered the same, even when the file has gone. INVALID
  * when the outputs are not of that set, NOT_FOUND when set or outputs are gone. */
 enum weir_status selector_scores_take(const struct selector_scores_store *store,
                                       const struct msg_scores_take *take,
@@ -51,9 +51,10 @@ void selector_scores_fini(struct selector_scores *scores);
 enum weir_status selector_scores_best_model(const struct selector_scores_store *store,
                                             const struct selector_scores_query *query,
                                             char **ret_model, struct weir_error *err) WEIR_MUST_USE;
-/* One sample of a training that reported what it cost; NaN and infinite are told too. */
+/* Takes one sample of a training that reported its loss; NaN and infinite ones too. */
 typedef void selector_reported_fn(void *owner, uint64_t id, int64_t label, float loss);
-/* Tells what the training of `model` reported of the set of its trigger, in order of id; nothing when it did not. */
+/* Passes on the losses that the training of `model` reported of the set of its trigger, in order of id; none when it
+ * reported none. */
 enum weir_status selector_scores_reported(const struct selector_scores_store *store,
                                           const char *pipeline, const char *model,
                                           selector_reported_fn *tell, void *owner,
@@ -62,7 +63,7 @@ enum weir_status selector_scores_reported(const struct selector_scores_store *st
 enum weir_status selector_scores_purge(const struct selector_scores_store *store,
                                        const char *pipeline, const struct selector_set *live,
                                        uint64_t *ret_samples, struct weir_error *err) WEIR_MUST_USE;
-/* How often a file of the pipeline speaks of one of `ids` (ascending), scored or unscorable. */
+/* Counts the entries for any of `ids` (ascending), scored or unscorable, in all files of the pipeline. */
 enum weir_status selector_scores_count(const struct selector_scores_store *store,
                                        const char *pipeline, const uint64_t *ids, size_t count,
                                        uint64_t *ret_samples, struct weir_error *err) WEIR_MUST_USE;

@@ -1,4 +1,4 @@
-/* One file of scores: what the trainer wrote, packed, and the samples of the set that it has no score for. */
+/* One file of scores: the trainer's outputs, packed, and the samples of the set that have no score. */
 #ifndef SELECTOR_SCORES_SCORES_FILE_H
 #define SELECTOR_SCORES_SCORES_FILE_H
 
@@ -13,13 +13,14 @@ struct scores_file {
 };
 
 /* CORRUPT when a checksum differs. */
-enum weir_status scores_file_open(const struct selector_scores_store *store, const char *name,
-                                  struct scores_file *ret_file,
-                                  struct weir_error *err) WEIR_MUST_USE;
-void scores_file_close(struct scores_file *file);
-/* Takes the place of what was there; `unscored` ascend. */
-enum weir_status scores_file_write(const struct selector_scores_store *store, const char *name,
-                                   const struct weir_outputs *outputs, const uint64_t *unscored,
-                                   size_t unscored_count, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status selector_scores_file_open(const struct selector_scores_store *store,
+                                           const char *name, struct scores_file *ret_file,
+                                           struct weir_error *err) WEIR_MUST_USE;
+void selector_scores_file_close(struct scores_file *file);
+/* Replaces an older file; `unscored` ascend. */
+enum weir_status selector_scores_file_write(const struct selector_scores_store *store,
+                                            const char *name, const struct weir_outputs *outputs,
+                                            const uint64_t *unscored, size_t unscored_count,
+                                            struct weir_error *err) WEIR_MUST_USE;
 
 #endif

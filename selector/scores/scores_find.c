@@ -23,7 +23,7 @@ static enum weir_status make_room(struct selector_scores *scores, size_t count, 
                          "to at most %zu (selection.presample.limit)",
                          count, width, SELECTOR_SCORES_FLOATS_MAX / width);
     scores->width = width;
-    scores->values = weir_calloc(count * width + 1, sizeof *scores->values);
+    scores->values = weir_calloc(count * width + 1, sizeof(*scores->values));
     return WEIR_OK;
 }
 
@@ -39,7 +39,7 @@ static void fill(const struct selector_scores_query *query, const struct weir_ou
         if (scores->states[i] != SELECTOR_SCORED)
             memcpy(scores->values + i * scores->width,
                    outputs->values + at * outputs->width + first,
-                   scores->width * sizeof *scores->values);
+                   scores->width * sizeof(*scores->values));
         scores->states[i++] = SELECTOR_SCORED;
         at++;
     }
@@ -59,20 +59,20 @@ static enum weir_status add_file(const struct selector_scores_store *store,
                                  struct selector_scores *scores, struct weir_error *err)
 {
     struct scores_file file = {0};
-    enum weir_status status = scores_file_open(store, name, &file, err);
-    if (status)
+    enum weir_status status = selector_scores_file_open(store, name, &file, err);
+    if (status != WEIR_OK)
         return status;
     size_t width = query->column == SIZE_MAX ? file.outputs.width : 1;
     if (file.outputs.count > 0 && query->column != SIZE_MAX && query->column >= file.outputs.width)
         status = weir_fail(err, WEIR_CORRUPT, "%zu numbers a sample, expected at least %zu",
                            file.outputs.width, query->column + 1);
-    if (!status && file.outputs.count > 0)
+    if (status == WEIR_OK && file.outputs.count > 0)
         status = make_room(scores, query->count, width, err);
-    if (!status) {
+    if (status == WEIR_OK) {
         fill(query, &file.outputs, scores);
         mark_unscorable(query, &file.unscored, scores);
     }
-    scores_file_close(&file);
+    selector_scores_file_close(&file);
     return status;
 }
 
@@ -84,11 +84,11 @@ enum weir_status selector_scores_find(const struct selector_scores_store *store,
     *ret_scores =
         (struct selector_scores){.states = weir_calloc(query->count + 1, sizeof(uint8_t))};
     enum weir_status status = DB_RUN(store->db, Q_list_scores, &rows, err, DB_TEXT(query->pipeline),
-                                     DB_TEXT(query->from ? query->from : ""), DB_TEXT(query->mode),
-                                     DB_TEXT(query->model));
-    for (size_t i = 0; !status && i < weir_rows_count(rows); i++)
-        status = add_file(store, query, weir_rows_text(rows, i, 0), ret_scores, err);
-    if (status)
+                                     DB_TEXT(query->from != NULL ? query->from : ""),
+                                     DB_TEXT(query->mode), DB_TEXT(query->model));
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
+        status = add_file(store, query, weir_rows_text(rows, i, "name"), ret_scores, err);
+    if (status != WEIR_OK)
         return weir_error_wrap(err, status, "scores by model %s", query->model);
     return WEIR_OK;
 }
@@ -109,10 +109,10 @@ static enum weir_status count_scored(const struct selector_scores_store *store,
     struct selector_scores scores;
     size_t count = 0;
     enum weir_status status = selector_scores_find(store, query, &scores, err);
-    for (size_t i = 0; !status && i < query->count; i++)
+    for (size_t i = 0; status == WEIR_OK && i < query->count; i++)
         count += scores.states[i] == SELECTOR_SCORED;
     selector_scores_fini(&scores);
-    if (!status)
+    if (status == WEIR_OK)
         *ret_count = count;
     return status;
 }
@@ -126,18 +126,18 @@ enum weir_status selector_scores_best_model(const struct selector_scores_store *
         DB_RUN(store->db, Q_list_scorers, &rows, err, DB_TEXT(query->from), DB_TEXT(query->mode));
     const char *best = NULL;
     size_t most = 0;
-    for (size_t i = 0; !status && i < weir_rows_count(rows); i++) {
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         struct selector_scores_query one = *query;
         size_t count = 0;
         one.pipeline = query->from;
         one.from = NULL;
-        one.model = weir_rows_text(rows, i, 0);
+        one.model = weir_rows_text(rows, i, "model");
         status = count_scored(store, &one, &count, err);
         if (count > most)
             best = one.model;
         most = count > most ? count : most;
     }
-    if (!status)
-        *ret_model = best ? weir_strdup(best) : NULL;
+    if (status == WEIR_OK)
+        *ret_model = best != NULL ? weir_strdup(best) : NULL;
     return status;
 }

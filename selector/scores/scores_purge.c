@@ -29,17 +29,17 @@ static void keep_live(const struct scores_file *file, const struct selector_set 
 {
     const struct weir_outputs *outputs = &file->outputs;
     size_t width = outputs->width;
-    remains->ids = weir_calloc(outputs->count + 1, sizeof *remains->ids);
-    remains->labels = weir_calloc(outputs->count + 1, sizeof *remains->labels);
-    remains->values = weir_calloc(outputs->count * width + 1, sizeof *remains->values);
-    remains->unscored = weir_calloc(file->unscored.count + 1, sizeof *remains->unscored);
+    remains->ids = weir_calloc(outputs->count + 1, sizeof(*remains->ids));
+    remains->labels = weir_calloc(outputs->count + 1, sizeof(*remains->labels));
+    remains->values = weir_calloc(outputs->count * width + 1, sizeof(*remains->values));
+    remains->unscored = weir_calloc(file->unscored.count + 1, sizeof(*remains->unscored));
     for (size_t i = 0; i < outputs->count; i++) {
         if (!selector_set_has(live, outputs->ids[i]))
             continue;
         remains->ids[remains->count] = outputs->ids[i];
         remains->labels[remains->count] = outputs->labels[i];
         memcpy(remains->values + remains->count++ * width, outputs->values + i * width,
-               width * sizeof *remains->values);
+               width * sizeof(*remains->values));
     }
     for (size_t i = 0; i < file->unscored.count; i++)
         if (selector_set_has(live, file->unscored.ids[i]))
@@ -55,21 +55,18 @@ static enum weir_status replace(const struct selector_scores_store *store, int64
                                          .values = remains->values,
                                          .count = remains->count,
                                          .width = width};
-    enum weir_status status =
-        scores_file_write(store, name, &outputs, remains->unscored, remains->unscored_count, err);
-    return status ? status
-                  : DB_RUN(store->db, Q_shrink_scores, NULL, err, DB_I64(number),
-                           DB_I64(remains->count), DB_I64(remains->unscored_count));
+    enum weir_status status = selector_scores_file_write(store, name, &outputs, remains->unscored,
+                                                         remains->unscored_count, err);
+    return status != WEIR_OK ? status
+                             : DB_RUN(store->db, Q_shrink_scores, NULL, err, DB_I64(number),
+                                      DB_I64(remains->count), DB_I64(remains->unscored_count));
 }
-
-/* Columns of Q_list_score_files. */
-enum { NUMBER, NAME, SAMPLES, UNSCORED };
 
 /* A purge that died between file and row has left a row that speaks of more. */
 static bool is_counted(const struct weir_rows *rows, size_t row, const struct remains *remains)
 {
-    return (size_t)weir_rows_i64(rows, row, SAMPLES) == remains->count &&
-           (size_t)weir_rows_i64(rows, row, UNSCORED) == remains->unscored_count;
+    return (size_t)weir_rows_i64(rows, row, "samples") == remains->count &&
+           (size_t)weir_rows_i64(rows, row, "unscored") == remains->unscored_count;
 }
 
 static enum weir_status purge_file(const struct selector_scores_store *store,
@@ -77,20 +74,20 @@ static enum weir_status purge_file(const struct selector_scores_store *store,
                                    const struct selector_set *live, uint64_t *samples,
                                    struct weir_error *err)
 {
-    const char *name = weir_rows_text(rows, row, NAME);
+    const char *name = weir_rows_text(rows, row, "name");
     struct scores_file file = {0};
     struct remains remains = {0};
-    enum weir_status status = scores_file_open(store, name, &file, err);
-    if (status)
+    enum weir_status status = selector_scores_file_open(store, name, &file, err);
+    if (status != WEIR_OK)
         return status;
     keep_live(&file, live, &remains);
     size_t gone = file.outputs.count + file.unscored.count - remains.count - remains.unscored_count;
     if (gone > 0 || !is_counted(rows, row, &remains))
-        status = replace(store, weir_rows_i64(rows, row, NUMBER), name, &remains,
+        status = replace(store, weir_rows_i64(rows, row, "number"), name, &remains,
                          file.outputs.width, err);
     *samples += gone;
     remains_fini(&remains);
-    scores_file_close(&file);
+    selector_scores_file_close(&file);
     return status;
 }
 
@@ -101,9 +98,9 @@ enum weir_status selector_scores_purge(const struct selector_scores_store *store
     WEIR_AUTO(weir_rows) rows = NULL;
     uint64_t samples = 0;
     enum weir_status status = DB_RUN(store->db, Q_list_score_files, &rows, err, DB_TEXT(pipeline));
-    for (size_t i = 0; !status && i < weir_rows_count(rows); i++)
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
         status = purge_file(store, rows, i, live, &samples, err);
-    if (!status)
+    if (status == WEIR_OK)
         *ret_samples = samples;
     return status;
 }
@@ -129,16 +126,16 @@ enum weir_status selector_scores_count(const struct selector_scores_store *store
     WEIR_AUTO(weir_rows) rows = NULL;
     uint64_t samples = 0;
     enum weir_status status = DB_RUN(store->db, Q_list_score_files, &rows, err, DB_TEXT(pipeline));
-    for (size_t i = 0; !status && i < weir_rows_count(rows); i++) {
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         struct scores_file file = {0};
-        status = scores_file_open(store, weir_rows_text(rows, i, NAME), &file, err);
-        if (status)
+        status = selector_scores_file_open(store, weir_rows_text(rows, i, "name"), &file, err);
+        if (status != WEIR_OK)
             break;
         samples += count_shared(ids, count, file.outputs.ids, file.outputs.count);
         samples += count_shared(ids, count, file.unscored.ids, file.unscored.count);
-        scores_file_close(&file);
+        selector_scores_file_close(&file);
     }
-    if (!status)
+    if (status == WEIR_OK)
         *ret_samples = samples;
     return status;
 }

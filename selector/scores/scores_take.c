@@ -58,18 +58,18 @@ static enum weir_status take_over(const struct selector_scores_store *store,
                                   const struct weir_sample_set *set,
                                   struct msg_scores_noted *ret_noted, struct weir_error *err)
 {
-    WEIR_AUTO_FREE uint64_t *unscored = weir_calloc(set->count + 1, sizeof *unscored);
+    WEIR_AUTO_FREE uint64_t *unscored = weir_calloc(set->count + 1, sizeof(*unscored));
     WEIR_AUTO_FREE char *name = name_of(take);
     size_t count = 0;
     enum weir_status status = find_unscored(set, outputs, unscored, &count, err);
     if (take->partial)
         count = 0;
-    if (!status)
-        status = scores_file_write(store, name, outputs, unscored, count, err);
+    if (status == WEIR_OK)
+        status = selector_scores_file_write(store, name, outputs, unscored, count, err);
     const struct msg_scores_noted noted = {.samples = outputs->count, .unscored = count};
-    if (!status)
+    if (status == WEIR_OK)
         status = put(store, take, name, &noted, err);
-    if (!status)
+    if (status == WEIR_OK)
         *ret_noted = noted;
     return status;
 }
@@ -83,13 +83,13 @@ static enum weir_status find_taken(const struct selector_scores_store *store,
     enum weir_status status =
         DB_RUN(store->db, Q_find_scores, &rows, err, DB_TEXT(take->pipeline), DB_TEXT(take->mode),
                DB_TEXT(take->model), DB_TEXT(take->digest));
-    if (status)
+    if (status != WEIR_OK)
         return status;
     if (weir_rows_count(rows) == 0)
         return weir_fail(err, WEIR_NOT_FOUND, "no scores of set %s", take->digest);
     *ret_noted = (struct msg_scores_noted){
-        .samples = (uint64_t)weir_rows_i64(rows, 0, 0),
-        .unscored = (uint64_t)weir_rows_i64(rows, 0, 1),
+        .samples = (uint64_t)weir_rows_i64(rows, 0, "samples"),
+        .unscored = (uint64_t)weir_rows_i64(rows, 0, "unscored"),
     };
     return WEIR_OK;
 }
@@ -106,11 +106,11 @@ enum weir_status selector_scores_take(const struct selector_scores_store *store,
     if (status != WEIR_NOT_FOUND)
         return status;
     status = weir_make_directories(folder, 0700, err);
-    if (!status)
+    if (status == WEIR_OK)
         status = weir_outputs_open(take->outputs, &outputs, err);
-    if (!status)
+    if (status == WEIR_OK)
         status = weir_sample_set_open(set_path, &set, err);
-    if (!status)
+    if (status == WEIR_OK)
         status = take_over(store, take, &outputs, &set, ret_noted, err);
     weir_sample_set_close(&set);
     weir_outputs_close(&outputs);

@@ -1,4 +1,4 @@
-/* What holds for every method: the ends of the range, and one choice for each label. */
+/* The part that all methods share: the ends of the range, and one choice for each label. */
 #include "core/base/memory.h"
 #include "selector/scoring/scoring.h"
 
@@ -51,7 +51,7 @@ static int by_label(const void *a, const void *b)
 static size_t group_members(struct member *members, size_t count, struct group *groups)
 {
     size_t found = 0;
-    qsort(members, count, sizeof *members, by_label);
+    qsort(members, count, sizeof(*members), by_label);
     for (size_t i = 0; i < count; i++) {
         if (i == 0 || members[i].label != members[i - 1].label)
             groups[found++].first = i;
@@ -69,7 +69,7 @@ static int by_remainder(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* What rounding down leaves goes to the largest remainders. Reorders the groups. */
+/* Shares out the target; the rest after rounding down goes to the largest remainders. Reorders the groups. */
 static void share_out(struct group *groups, size_t count, size_t target, size_t all)
 {
     size_t left = target;
@@ -79,7 +79,7 @@ static void share_out(struct group *groups, size_t count, size_t target, size_t 
         groups[g].remainder = (size_t)(exact % all);
         left -= groups[g].share;
     }
-    qsort(groups, count, sizeof *groups, by_remainder);
+    qsort(groups, count, sizeof(*groups), by_remainder);
     for (size_t g = 0; g < left; g++)
         groups[g].share++;
 }
@@ -99,9 +99,9 @@ static bool report_part(void *owner, size_t done, size_t total)
 
 static float *gather(const float *values, size_t width, const struct member *members, size_t count)
 {
-    float *rows = weir_calloc(count * width + 1, sizeof *rows);
-    for (size_t i = 0; i < count && values && width > 0; i++)
-        memcpy(rows + i * width, values + members[i].position * width, width * sizeof *rows);
+    float *rows = weir_calloc(count * width + 1, sizeof(*rows));
+    for (size_t i = 0; i < count && values != NULL && width > 0; i++)
+        memcpy(rows + i * width, values + members[i].position * width, width * sizeof(*rows));
     return rows;
 }
 
@@ -125,8 +125,8 @@ static bool choose_group(const struct scoring_method *method, const void *option
 static bool choose_by_label(const struct scoring_method *method, const void *options,
                             const struct scoring_input *input, struct scoring_choice *choice)
 {
-    WEIR_AUTO_FREE struct member *members = weir_calloc(input->count, sizeof *members);
-    WEIR_AUTO_FREE struct group *groups = weir_calloc(input->count, sizeof *groups);
+    WEIR_AUTO_FREE struct member *members = weir_calloc(input->count, sizeof(*members));
+    WEIR_AUTO_FREE struct group *groups = weir_calloc(input->count, sizeof(*groups));
     for (size_t i = 0; i < input->count; i++)
         members[i] = (struct member){.label = input->labels[i], .position = i};
     size_t count = group_members(members, input->count, groups);
@@ -148,15 +148,15 @@ static bool choose_by_label(const struct scoring_method *method, const void *opt
     return true;
 }
 
-bool scoring_choose(const struct scoring_method *method, const void *options,
-                    const struct scoring_input *input, struct scoring_choice *choice)
+bool selector_scoring_choose(const struct scoring_method *method, const void *options,
+                             const struct scoring_input *input, struct scoring_choice *choice)
 {
-    if (input->labels && input->count > 0)
+    if (input->labels != NULL && input->count > 0)
         return choose_by_label(method, options, input, choice);
     return choose_some(method, options, input, choice);
 }
 
-size_t scoring_stage_at(const uint64_t *from, size_t count, uint64_t trigger)
+size_t selector_scoring_stage_at(const uint64_t *from, size_t count, uint64_t trigger)
 {
     size_t stage = 0;
     while (stage + 1 < count && from[stage + 1] <= trigger)

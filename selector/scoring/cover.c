@@ -7,20 +7,20 @@ static const enum vectors_scale SCALES[] = {
     [FACILITY_LOSS] = VECTORS_CENTRED,
 };
 
-bool scoring_cover(const struct optimizer *optimizer, const struct cover_rule *rule,
-                   const struct scoring_input *input, struct scoring_choice *choice)
+bool selector_scoring_cover(const struct optimizer *optimizer, const struct cover_rule *rule,
+                            const struct scoring_input *input, struct scoring_choice *choice)
 {
     struct vectors vectors;
     struct facility facility;
-    scoring_vectors_init(&vectors, input->values, input->count, input->width,
-                         SCALES[rule->similarity]);
-    scoring_facility_init(&facility, &vectors, rule->similarity);
-    const struct objective objective = scoring_facility_objective(&facility);
-    bool is_done = scoring_optimize(optimizer, &objective, input, choice);
+    selector_scoring_vectors_init(&vectors, input->values, input->count, input->width,
+                                  SCALES[rule->similarity]);
+    selector_scoring_facility_init(&facility, &vectors, rule->similarity);
+    const struct objective objective = selector_scoring_facility_objective(&facility);
+    bool is_done = selector_scoring_optimize(optimizer, &objective, input, choice);
     if (rule->by_size && is_done)
-        is_done = scoring_facility_sizes(&facility, choice->chosen, choice->count, &input->progress,
-                                         choice->weights);
-    scoring_facility_fini(&facility);
-    scoring_vectors_fini(&vectors);
+        is_done = selector_scoring_facility_sizes(&facility, choice->chosen, choice->count,
+                                                  &input->progress, choice->weights);
+    selector_scoring_facility_fini(&facility);
+    selector_scoring_vectors_fini(&vectors);
     return is_done;
 }

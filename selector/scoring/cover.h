@@ -10,7 +10,7 @@ struct cover_rule {
     enum facility_similarity similarity;
     bool by_size;
 };
-bool scoring_cover(const struct optimizer *optimizer, const struct cover_rule *rule,
-                   const struct scoring_input *input, struct scoring_choice *choice);
+bool selector_scoring_cover(const struct optimizer *optimizer, const struct cover_rule *rule,
+                            const struct scoring_input *input, struct scoring_choice *choice);
 
 #endif

@@ -21,8 +21,8 @@ static float farthest(const struct vectors *vectors)
     return 2 * sqrtf(square); /* by way of the origin */
 }
 
-void scoring_facility_init(struct facility *facility, const struct vectors *vectors,
-                           enum facility_similarity similarity)
+void selector_scoring_facility_init(struct facility *facility, const struct vectors *vectors,
+                                    enum facility_similarity similarity)
 {
     size_t padded = vectors->panels * VECTORS_LANES;
     *facility = (struct facility){
@@ -36,7 +36,7 @@ void scoring_facility_init(struct facility *facility, const struct vectors *vect
         facility->best[i] = i < vectors->count ? 0 : INFINITY;
 }
 
-void scoring_facility_fini(struct facility *facility)
+void selector_scoring_facility_fini(struct facility *facility)
 {
     free(facility->best);
     free(facility->queries);
@@ -112,7 +112,7 @@ static struct queries gather(struct facility *facility, size_t index, const size
 {
     float *at = facility->queries + index * facility->vectors->width * VECTORS_AT_ONCE;
     struct queries queries = {.at = at};
-    scoring_vectors_gather(facility->vectors, rows, count, at);
+    selector_scoring_vectors_gather(facility->vectors, rows, count, at);
     for (size_t c = 0; c < count; c++)
         queries.squares[c] = facility->vectors->squares[rows[c]];
     return queries;
@@ -127,7 +127,7 @@ static void sum_up(const double *sums, size_t count, double *ret_gains)
     }
 }
 
-/* Of up to QUERIES_MAX candidates. */
+/* Computes the gains of up to QUERIES_MAX candidates. */
 static void gain_together(struct facility *facility, const size_t *candidates, size_t count,
                           double *ret_gains)
 {
@@ -159,13 +159,13 @@ static void add(void *state, size_t chosen)
     raise_best(facility, &queries);
 }
 
-struct objective scoring_facility_objective(struct facility *facility)
+struct objective selector_scoring_facility_objective(struct facility *facility)
 {
     return (struct objective){
         .state = facility, .count = facility->vectors->count, .gains = gains, .add = add};
 }
 
-double scoring_facility_value(const struct facility *facility)
+double selector_scoring_facility_value(const struct facility *facility)
 {
     double value = 0;
     for (size_t i = 0; i < facility->vectors->count; i++)
@@ -188,12 +188,12 @@ WEIR_CLONES static void claim(struct facility *facility, const struct queries *q
     }
 }
 
-bool scoring_facility_sizes(struct facility *facility, const size_t *members, size_t count,
-                            const struct progress *progress, float *ret_sizes)
+bool selector_scoring_facility_sizes(struct facility *facility, const size_t *members, size_t count,
+                                     const struct progress *progress, float *ret_sizes)
 {
-    WEIR_AUTO_FREE size_t *owners = weir_calloc(facility->vectors->count + 1, sizeof *owners);
+    WEIR_AUTO_FREE size_t *owners = weir_calloc(facility->vectors->count + 1, sizeof(*owners));
     size_t all = facility->vectors->count + count; /* the choice is made: no way to go is told */
-    memset(owners, 0xff, facility->vectors->count * sizeof *owners);
+    memset(owners, 0xff, facility->vectors->count * sizeof(*owners));
     for (size_t m = 0; m < count; m++)
         owners[members[m]] = m;
     for (size_t m = 0; m < count; m++) {

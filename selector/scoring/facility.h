@@ -19,21 +19,21 @@ struct facility {
     const struct vectors *vectors;
     enum facility_similarity similarity;
     float limit;    /* >= every distance */
-    float *best;    /* of each sample, what S has for it; INFINITY behind the last */
+    float *best;    /* of each sample, its similarity to S; INFINITY after the last */
     float *queries; /* of the gains being computed */
 };
 
 /* Borrows the vectors. S is empty. */
-void scoring_facility_init(struct facility *facility, const struct vectors *vectors,
-                           enum facility_similarity similarity);
-void scoring_facility_fini(struct facility *facility);
-/* What the greedy methods maximise; borrows the facility. */
-struct objective scoring_facility_objective(struct facility *facility);
+void selector_scoring_facility_init(struct facility *facility, const struct vectors *vectors,
+                                    enum facility_similarity similarity);
+void selector_scoring_facility_fini(struct facility *facility);
+/* Returns the function for the greedy methods to maximise; borrows the facility. */
+struct objective selector_scoring_facility_objective(struct facility *facility);
 /* f(S). */
-double scoring_facility_value(const struct facility *facility);
-/* For each member of S, how many samples it is the nearest of: itself, and of equally near ones the first
- * in `members`. False: given up. */
-bool scoring_facility_sizes(struct facility *facility, const size_t *members, size_t count,
-                            const struct progress *progress, float *ret_sizes);
+double selector_scoring_facility_value(const struct facility *facility);
+/* Counts, for each member of S, the samples that it is the nearest of: itself, and of equally near ones the
+ * first in `members`. False: given up. */
+bool selector_scoring_facility_sizes(struct facility *facility, const size_t *members, size_t count,
+                                     const struct progress *progress, float *ret_sizes);
 
 #endif

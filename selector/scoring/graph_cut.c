@@ -11,7 +11,8 @@ static double similarity(double cosine)
 }
 
 /* Σ_i s(i, j) = count / 2 + x_j · Σ_i x_i / 2. */
-void scoring_graph_cut_init(struct graph_cut *cut, const struct vectors *vectors, double diversity)
+void selector_scoring_graph_cut_init(struct graph_cut *cut, const struct vectors *vectors,
+                                     double diversity)
 {
     size_t padded = vectors->panels * VECTORS_LANES;
     *cut = (struct graph_cut){
@@ -22,18 +23,18 @@ void scoring_graph_cut_init(struct graph_cut *cut, const struct vectors *vectors
         .products = weir_calloc(padded + 1, sizeof(double)),
         .row = weir_calloc(vectors->width + 1, sizeof(double)),
     };
-    WEIR_AUTO_FREE double *sum = weir_calloc(vectors->width + 1, sizeof *sum);
+    WEIR_AUTO_FREE double *sum = weir_calloc(vectors->width + 1, sizeof(*sum));
     for (size_t i = 0; i < vectors->count; i++) {
-        scoring_vectors_row(vectors, i, cut->row);
+        selector_scoring_vectors_row(vectors, i, cut->row);
         for (size_t k = 0; k < vectors->width; k++)
             sum[k] += cut->row[k];
     }
-    scoring_vectors_project(vectors, sum, cut->to_all);
+    selector_scoring_vectors_project(vectors, sum, cut->to_all);
     for (size_t i = 0; i < vectors->count; i++)
         cut->to_all[i] = 0.5 * (double)vectors->count + 0.5 * cut->to_all[i];
 }
 
-void scoring_graph_cut_fini(struct graph_cut *cut)
+void selector_scoring_graph_cut_fini(struct graph_cut *cut)
 {
     free(cut->to_all);
     free(cut->to_chosen);
@@ -60,13 +61,13 @@ static void add(void *state, size_t chosen)
 {
     struct graph_cut *cut = state;
     cut->value += gain_of(cut, chosen);
-    scoring_vectors_row(cut->vectors, chosen, cut->row);
-    scoring_vectors_project(cut->vectors, cut->row, cut->products);
+    selector_scoring_vectors_row(cut->vectors, chosen, cut->row);
+    selector_scoring_vectors_project(cut->vectors, cut->row, cut->products);
     for (size_t i = 0; i < cut->vectors->count; i++)
         cut->to_chosen[i] += similarity(cut->products[i]);
 }
 
-struct objective scoring_graph_cut_objective(struct graph_cut *cut)
+struct objective selector_scoring_graph_cut_objective(struct graph_cut *cut)
 {
     return (struct objective){
         .state = cut, .count = cut->vectors->count, .gains = gains, .add = add};

@@ -19,8 +19,9 @@ struct graph_cut {
 };
 
 /* Borrows the vectors, which have unit length. S is empty. */
-void scoring_graph_cut_init(struct graph_cut *cut, const struct vectors *vectors, double diversity);
-void scoring_graph_cut_fini(struct graph_cut *cut);
-struct objective scoring_graph_cut_objective(struct graph_cut *cut);
+void selector_scoring_graph_cut_init(struct graph_cut *cut, const struct vectors *vectors,
+                                     double diversity);
+void selector_scoring_graph_cut_fini(struct graph_cut *cut);
+struct objective selector_scoring_graph_cut_objective(struct graph_cut *cut);
 
 #endif

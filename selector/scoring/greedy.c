@@ -1,6 +1,7 @@
 /* The four ways to be greedy: see greedy.h. */
 #include "selector/scoring/greedy.h"
 
+#include "core/base/heap.h"
 #include "core/base/memory.h"
 #include "core/base/number.h"
 
@@ -12,13 +13,18 @@ enum { GAINS_AT_ONCE = 64, LAZY_AT_ONCE = 4 };
 struct bound {
     double gain;
     size_t element;
-    size_t round; /* the gain was computed when so many had been chosen */
+    size_t round; /* number that was chosen when the gain was computed */
 };
 
-static bool is_better(const struct bound *a, const struct bound *b)
+static bool is_better(const void *a, const void *b, const void *owner)
 {
-    return a->gain > b->gain || (a->gain >= b->gain && a->element < b->element);
+    const struct bound *x = a, *y = b;
+    (void)owner;
+    return x->gain > y->gain || (x->gain >= y->gain && x->element < y->element);
 }
+
+static const struct weir_heap_order BY_GAIN = {.element_bytes = sizeof(struct bound),
+                                               .is_before = is_better};
 
 /* One choice of many. It may take minutes, so whether it is still wanted is asked within it too. */
 struct step {
@@ -48,7 +54,7 @@ static bool find_best(const struct step *step, const size_t *candidates, size_t 
         objective->gains(objective->state, candidates + at, some, gains);
         for (size_t i = 0; i < some; i++) {
             struct bound bound = {.gain = gains[i], .element = candidates[at + i]};
-            if (is_better(&bound, &best))
+            if (is_better(&bound, &best, NULL))
                 best = bound;
         }
     }
@@ -78,7 +84,7 @@ static bool choose_step_by_step(const struct greedy *greedy, const struct object
     size_t count = objective->count;
     size_t sample =
         greedy->method == GREEDY_STOCHASTIC ? sample_size(greedy, count, target) : SIZE_MAX;
-    WEIR_AUTO_FREE size_t *left = weir_calloc(count, sizeof *left);
+    WEIR_AUTO_FREE size_t *left = weir_calloc(count, sizeof(*left));
     for (size_t i = 0; i < count; i++)
         left[i] = i;
     for (size_t n = 0; n < target; n++) {
@@ -101,41 +107,18 @@ static bool choose_step_by_step(const struct greedy *greedy, const struct object
 
 /* ---- lazily: a heap of upper bounds ---- */
 
-static void sink(struct bound *heap, size_t count, size_t at)
-{
-    for (size_t child = 2 * at + 1; child < count; at = child, child = 2 * at + 1) {
-        if (child + 1 < count && is_better(&heap[child + 1], &heap[child]))
-            child++;
-        if (!is_better(&heap[child], &heap[at]))
-            return;
-        struct bound swapped = heap[at];
-        heap[at] = heap[child];
-        heap[child] = swapped;
-    }
-}
-
-static void rise(struct bound *heap, size_t at)
-{
-    for (size_t parent = (at - 1) / 2; at > 0 && is_better(&heap[at], &heap[parent]);
-         at = parent, parent = (at - 1) / 2) {
-        struct bound swapped = heap[at];
-        heap[at] = heap[parent];
-        heap[parent] = swapped;
-    }
-}
-
 static struct bound pop(struct bound *heap, size_t *count)
 {
     struct bound top = heap[0];
     heap[0] = heap[--*count];
-    sink(heap, *count, 0);
+    weir_heap_sink(&BY_GAIN, heap, *count, 0, NULL);
     return top;
 }
 
 static void push(struct bound *heap, size_t *count, struct bound bound)
 {
-    heap[(*count)++] = bound;
-    rise(heap, *count - 1);
+    heap[*count] = bound;
+    weir_heap_rise(&BY_GAIN, heap, (*count)++, NULL);
 }
 
 static bool first_bounds(const struct greedy *greedy, const struct objective *objective,
@@ -153,12 +136,11 @@ static bool first_bounds(const struct greedy *greedy, const struct objective *ob
         for (size_t i = 0; i < some; i++)
             heap[at + i] = (struct bound){.gain = gains[i], .element = at + i};
     }
-    for (size_t at = objective->count / 2; at-- > 0;)
-        sink(heap, objective->count, at);
+    weir_heap_make(&BY_GAIN, heap, objective->count, NULL);
     return true;
 }
 
-/* Computes the gains of the top `wanted` <= GAINS_AT_ONCE anew. True: the best of them is enough, and no longer in the
+/* Computes the gains of the top `wanted` <= GAINS_AT_ONCE again. True: the best of them is enough, and no longer in the
  * heap. */
 static bool refresh(const struct objective *objective, struct bound *heap, size_t *count,
                     size_t wanted, double enough, struct bound *best)
@@ -205,7 +187,7 @@ static bool choose_lazily(const struct greedy *greedy, const struct objective *o
                           size_t target, size_t *ret_chosen)
 {
     size_t count = objective->count, steps = count + target;
-    WEIR_AUTO_FREE struct bound *heap = weir_calloc(count, sizeof *heap);
+    WEIR_AUTO_FREE struct bound *heap = weir_calloc(count, sizeof(*heap));
     if (!first_bounds(greedy, objective, steps, heap))
         return false;
     for (size_t n = 0; n < target; n++) {
@@ -217,8 +199,8 @@ static bool choose_lazily(const struct greedy *greedy, const struct objective *o
     return true;
 }
 
-bool scoring_maximize(const struct greedy *greedy, const struct objective *objective, size_t target,
-                      size_t *ret_chosen)
+bool selector_scoring_maximize(const struct greedy *greedy, const struct objective *objective,
+                               size_t target, size_t *ret_chosen)
 {
     if (greedy->method == GREEDY_LAZY || greedy->method == GREEDY_APPROXIMATE)
         return target == 0 || choose_lazily(greedy, objective, target, ret_chosen);

@@ -12,8 +12,8 @@
 struct objective {
     void *state;
     size_t count;
-    /* How much each of the candidates, none of them chosen yet, would add. Must never grow while the
-     * set does, to the last bit. Asked for several at once because that is cheaper. */
+    /* Computes the gain of each of the candidates, none of them chosen yet. A gain must never grow while
+     * the set does, to the last bit. Asked for several at once because that is cheaper. */
     void (*gains)(void *state, const size_t *candidates, size_t count, double *ret_gains);
     void (*add)(void *state, size_t chosen);
 };
@@ -36,7 +36,7 @@ struct greedy {
 
 /* Writes `target` <= count elements in the order in which they were chosen. Of equal gains the lower
  * element wins. False: given up. */
-bool scoring_maximize(const struct greedy *greedy, const struct objective *objective, size_t target,
-                      size_t *ret_chosen);
+bool selector_scoring_maximize(const struct greedy *greedy, const struct objective *objective,
+                               size_t target, size_t *ret_chosen);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void scoring_inverse_init(struct inverse *inverse, size_t width, double ridge)
+void selector_scoring_inverse_init(struct inverse *inverse, size_t width, double ridge)
 {
     *inverse = (struct inverse){
         .width = width, .ridge = ridge, .at = weir_calloc(width * width + 1, sizeof(double))};
@@ -14,14 +14,14 @@ void scoring_inverse_init(struct inverse *inverse, size_t width, double ridge)
         inverse->at[k * width + k] = 1;
 }
 
-void scoring_inverse_fini(struct inverse *inverse)
+void selector_scoring_inverse_fini(struct inverse *inverse)
 {
     free(inverse->at);
     *inverse = (struct inverse){0};
 }
 
-WEIR_CLONES double scoring_inverse_turn(const struct inverse *inverse, const double *x,
-                                        double *ret_turned)
+WEIR_CLONES double selector_scoring_inverse_apply(const struct inverse *inverse, const double *x,
+                                                  double *ret_turned)
 {
     size_t width = inverse->width;
     double product = 0;
@@ -34,12 +34,13 @@ WEIR_CLONES double scoring_inverse_turn(const struct inverse *inverse, const dou
     return product;
 }
 
-WEIR_CLONES void scoring_inverse_update(struct inverse *inverse, const double *turned, double scale)
+WEIR_CLONES void selector_scoring_inverse_update(struct inverse *inverse, const double *applied,
+                                                 double scale)
 {
     size_t width = inverse->width;
     for (size_t k = 0; k < width; k++) {
-        double of_k = turned[k] / scale;
+        double of_k = applied[k] / scale;
         for (size_t l = 0; l < width; l++)
-            inverse->at[k * width + l] -= of_k * turned[l];
+            inverse->at[k * width + l] -= of_k * applied[l];
     }
 }

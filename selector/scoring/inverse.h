@@ -12,11 +12,12 @@ struct inverse {
 };
 
 /* Over no rows yet; ridge > 0. */
-void scoring_inverse_init(struct inverse *inverse, size_t width, double ridge);
-void scoring_inverse_fini(struct inverse *inverse);
+void selector_scoring_inverse_init(struct inverse *inverse, size_t width, double ridge);
+void selector_scoring_inverse_fini(struct inverse *inverse);
 /* *ret_turned = M x. Returns x · M x. */
-double scoring_inverse_turn(const struct inverse *inverse, const double *x, double *ret_turned);
-/* M -= turned turnedᵀ / scale. With scale = ridge + x · M x row x comes, with scale = x · M x - ridge it goes. */
-void scoring_inverse_update(struct inverse *inverse, const double *turned, double scale);
+double selector_scoring_inverse_apply(const struct inverse *inverse, const double *x,
+                                      double *ret_turned);
+/* M -= applied appliedᵀ / scale. With scale = ridge + x · M x row x comes, with scale = x · M x - ridge it goes. */
+void selector_scoring_inverse_update(struct inverse *inverse, const double *applied, double scale);
 
 #endif

@@ -1,4 +1,4 @@
-/* What is left of every sample: see log_determinant.h. */
+/* Log determinant by the rest that S leaves of every sample: see log_determinant.h. */
 #include "selector/scoring/log_determinant.h"
 
 #include "core/base/memory.h"
@@ -6,28 +6,28 @@
 
 #include <stdlib.h>
 
-void scoring_log_determinant_init(struct log_determinant *determinant,
-                                  const struct vectors *vectors, double ridge)
+void selector_scoring_log_determinant_init(struct log_determinant *determinant,
+                                           const struct vectors *vectors, double ridge)
 {
     size_t padded = vectors->panels * VECTORS_LANES, width = vectors->width;
     *determinant = (struct log_determinant){
         .vectors = vectors,
         .left = weir_calloc(padded + 1, sizeof(double)),
         .row = weir_calloc(width + 1, sizeof(double)),
-        .turned = weir_calloc(width + 1, sizeof(double)),
+        .applied = weir_calloc(width + 1, sizeof(double)),
         .products = weir_calloc(padded + 1, sizeof(double)),
     };
     for (size_t i = 0; i < vectors->count; i++)
         determinant->left[i] = (double)vectors->squares[i];
-    scoring_inverse_init(&determinant->inverse, width, ridge);
+    selector_scoring_inverse_init(&determinant->inverse, width, ridge);
 }
 
-void scoring_log_determinant_fini(struct log_determinant *determinant)
+void selector_scoring_log_determinant_fini(struct log_determinant *determinant)
 {
-    scoring_inverse_fini(&determinant->inverse);
+    selector_scoring_inverse_fini(&determinant->inverse);
     free(determinant->left);
     free(determinant->row);
-    free(determinant->turned);
+    free(determinant->applied);
     free(determinant->products);
     *determinant = (struct log_determinant){0};
 }
@@ -43,20 +43,21 @@ static void add(void *state, size_t chosen)
 {
     struct log_determinant *determinant = state;
     determinant->value += weir_ln(1 + determinant->left[chosen] / determinant->inverse.ridge);
-    scoring_vectors_row(determinant->vectors, chosen, determinant->row);
-    double scale =
-        determinant->inverse.ridge +
-        scoring_inverse_turn(&determinant->inverse, determinant->row, determinant->turned);
-    scoring_vectors_project(determinant->vectors, determinant->turned, determinant->products);
+    selector_scoring_vectors_row(determinant->vectors, chosen, determinant->row);
+    double scale = determinant->inverse.ridge +
+                   selector_scoring_inverse_apply(&determinant->inverse, determinant->row,
+                                                  determinant->applied);
+    selector_scoring_vectors_project(determinant->vectors, determinant->applied,
+                                     determinant->products);
     for (size_t i = 0; i < determinant->vectors->count; i++) {
         double less = determinant->products[i] * determinant->products[i] / scale;
         double left = determinant->left[i] - less;
         determinant->left[i] = left > 0 ? left : 0;
     }
-    scoring_inverse_update(&determinant->inverse, determinant->turned, scale);
+    selector_scoring_inverse_update(&determinant->inverse, determinant->applied, scale);
 }
 
-struct objective scoring_log_determinant_objective(struct log_determinant *determinant)
+struct objective selector_scoring_log_determinant_objective(struct log_determinant *determinant)
 {
     return (struct objective){
         .state = determinant, .count = determinant->vectors->count, .gains = gains, .add = add};

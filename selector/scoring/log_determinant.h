@@ -17,15 +17,15 @@ struct log_determinant {
     const struct vectors *vectors;
     struct inverse inverse; /* M */
     double *left;           /* v of each */
-    double *row, *turned;   /* x and u of what is added */
+    double *row, *applied;  /* x and u of what is added */
     double *products;
     double value; /* f(S) */
 };
 
 /* Borrows the vectors, which have unit length. S is empty; ridge > 0. */
-void scoring_log_determinant_init(struct log_determinant *determinant,
-                                  const struct vectors *vectors, double ridge);
-void scoring_log_determinant_fini(struct log_determinant *determinant);
-struct objective scoring_log_determinant_objective(struct log_determinant *determinant);
+void selector_scoring_log_determinant_init(struct log_determinant *determinant,
+                                           const struct vectors *vectors, double ridge);
+void selector_scoring_log_determinant_fini(struct log_determinant *determinant);
+struct objective selector_scoring_log_determinant_objective(struct log_determinant *determinant);
 
 #endif

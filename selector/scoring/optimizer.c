@@ -1,10 +1,10 @@
 /* Between a scoring method and the greedy ways: see optimizer.h. */
 #include "selector/scoring/optimizer.h"
 
-const char *const OPTIMIZERS[] = {"naive", "lazy", "stochastic", "approximate", NULL};
+const char *const SELECTOR_OPTIMIZERS[] = {"naive", "lazy", "stochastic", "approximate", NULL};
 
-bool scoring_optimize(const struct optimizer *optimizer, const struct objective *objective,
-                      const struct scoring_input *input, struct scoring_choice *choice)
+bool selector_scoring_optimize(const struct optimizer *optimizer, const struct objective *objective,
+                               const struct scoring_input *input, struct scoring_choice *choice)
 {
     struct weir_rng rng;
     const struct greedy greedy = {
@@ -17,5 +17,5 @@ bool scoring_optimize(const struct optimizer *optimizer, const struct objective 
     choice->count = input->target;
     for (size_t n = 0; n < input->target; n++)
         choice->weights[n] = 1;
-    return scoring_maximize(&greedy, objective, input->target, choice->chosen);
+    return selector_scoring_maximize(&greedy, objective, input->target, choice->chosen);
 }

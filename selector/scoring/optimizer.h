@@ -11,12 +11,12 @@ struct optimizer {
 };
 
 /* NULL-terminated names in the order of enum greedy_method. */
-extern const char *const OPTIMIZERS[];
+extern const char *const SELECTOR_OPTIMIZERS[];
 
 /* Two rows of a key table. */
 // clang-format off
 #define OPTIMIZER_KEYS(owner, member)                                                             \
-    CFG_KEY_AS("optimizer", CFG_KIND_CHOICE, int, owner, member.method, .choices = OPTIMIZERS,    \
+    CFG_KEY_AS("optimizer", CFG_KIND_CHOICE, int, owner, member.method, .choices = SELECTOR_OPTIMIZERS,    \
                .fallback = "lazy",                                                                \
                .doc = "lazy chooses as naive does; approximate is content with what is near "     \
                       "enough; stochastic looks at a random part each time"),                     \
@@ -26,7 +26,7 @@ extern const char *const OPTIMIZERS[];
 // clang-format on
 
 /* Chooses input->target candidates, in the order of greedy, each with weight 1. False: given up. */
-bool scoring_optimize(const struct optimizer *optimizer, const struct objective *objective,
-                      const struct scoring_input *input, struct scoring_choice *choice);
+bool selector_scoring_optimize(const struct optimizer *optimizer, const struct objective *objective,
+                               const struct scoring_input *input, struct scoring_choice *choice);
 
 #endif

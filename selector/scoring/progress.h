@@ -1,4 +1,4 @@
-/* How far long work has come, and whether it is still wanted. */
+/* Progress of long work, which can be given up. */
 #ifndef SELECTOR_SCORING_PROGRESS_H
 #define SELECTOR_SCORING_PROGRESS_H
 
@@ -9,7 +9,7 @@
 
 struct progress {
     /* `done` of `total` equal parts, about; called many times a second from the thread that chooses.
-     * False: give up. NULL: nobody asks. */
+     * False: give up. NULL: never given up. */
     bool (*report)(void *owner, size_t done, size_t total);
     void *owner;
 };
@@ -19,7 +19,7 @@ static inline bool scoring_goes_on(const struct progress *progress, size_t done,
     return !progress->report || progress->report(progress->owner, done, total);
 }
 
-/* What whoever gives up fails with. */
+/* Fails for work that was given up. */
 static inline enum weir_status scoring_given_up(struct weir_error *err)
 {
     return weir_fail(err, WEIR_RESTART, "given up: nobody wants the choice any more");

@@ -1,6 +1,7 @@
 /* The exponential race: see proportional.h. */
 #include "selector/scoring/proportional.h"
 
+#include "core/base/heap.h"
 #include "core/base/memory.h"
 #include "core/base/number.h"
 
@@ -23,24 +24,16 @@ static double score_of(const struct scoring_input *input, size_t position)
     return (double)(score < FLT_MAX ? score : FLT_MAX);
 }
 
-static bool is_later(const struct runner *a, const struct runner *b)
+static bool is_later(const void *a, const void *b, const void *owner)
 {
-    return a->arrival > b->arrival || (a->arrival >= b->arrival && a->position > b->position);
+    const struct runner *x = a, *y = b;
+    (void)owner;
+    return x->arrival > y->arrival || (x->arrival >= y->arrival && x->position > y->position);
 }
 
-/* A heap with the latest on top, so that it can be thrown out. */
-static void sink(struct runner *heap, size_t count, size_t at)
-{
-    for (size_t child = 2 * at + 1; child < count; at = child, child = 2 * at + 1) {
-        if (child + 1 < count && is_later(&heap[child + 1], &heap[child]))
-            child++;
-        if (!is_later(&heap[child], &heap[at]))
-            return;
-        struct runner swapped = heap[at];
-        heap[at] = heap[child];
-        heap[child] = swapped;
-    }
-}
+/* The latest lies on top, so that it can be thrown out. */
+static const struct weir_heap_order LATEST = {.element_bytes = sizeof(struct runner),
+                                              .is_before = is_later};
 
 /* 1 - unit is in (0, 1]: no logarithm of 0. Who has no score starts when all others are through. */
 static struct runner start(const struct scoring_input *input, size_t position, struct weir_rng *rng)
@@ -53,12 +46,12 @@ static struct runner start(const struct scoring_input *input, size_t position, s
     };
 }
 
-bool scoring_draw_proportional(const void *options, const struct scoring_input *input,
-                               struct scoring_choice *choice)
+bool selector_scoring_draw_proportional(const void *options, const struct scoring_input *input,
+                                        struct scoring_choice *choice)
 {
     (void)options;
     size_t target = input->target;
-    WEIR_AUTO_FREE struct runner *heap = weir_calloc(target, sizeof *heap);
+    WEIR_AUTO_FREE struct runner *heap = weir_calloc(target, sizeof(*heap));
     struct weir_rng rng;
     double total = 0;
     weir_rng_init(&rng, input->seed);
@@ -67,11 +60,11 @@ bool scoring_draw_proportional(const void *options, const struct scoring_input *
         total += score_of(input, i);
         if (i < target)
             heap[i] = runner;
-        for (size_t at = target / 2; i == target - 1 && at-- > 0;)
-            sink(heap, target, at);
-        if (i >= target && is_later(&heap[0], &runner)) {
+        if (i == target - 1)
+            weir_heap_make(&LATEST, heap, target, NULL);
+        if (i >= target && is_later(&heap[0], &runner, NULL)) {
             heap[0] = runner;
-            sink(heap, target, 0);
+            weir_heap_sink(&LATEST, heap, target, 0, NULL);
         }
     }
     choice->count = target;

@@ -11,7 +11,7 @@
  * never above a million, so that no sample drowns all others.
  * Candidates of score 0 (or less, or no number) come after all others, at random, with weight 1;
  * infinite scores count as the largest finite float. Is the `choose` of a method without options. */
-bool scoring_draw_proportional(const void *options, const struct scoring_input *input,
-                               struct scoring_choice *choice);
+bool selector_scoring_draw_proportional(const void *options, const struct scoring_input *input,
+                                        struct scoring_choice *choice);
 
 #endif

@@ -19,13 +19,13 @@ static int highest_first(const void *a, const void *b)
     return (x->position > y->position) - (x->position < y->position);
 }
 
-void scoring_take_highest(const double *scores, const struct scoring_input *input,
-                          struct scoring_choice *choice)
+void selector_scoring_take_highest(const double *scores, const struct scoring_input *input,
+                                   struct scoring_choice *choice)
 {
-    WEIR_AUTO_FREE struct ranked *ranked = weir_calloc(input->count, sizeof *ranked);
+    WEIR_AUTO_FREE struct ranked *ranked = weir_calloc(input->count, sizeof(*ranked));
     for (size_t i = 0; i < input->count; i++)
         ranked[i] = (struct ranked){.score = scores[i], .position = i};
-    qsort(ranked, input->count, sizeof *ranked, highest_first);
+    qsort(ranked, input->count, sizeof(*ranked), highest_first);
     choice->count = input->target;
     for (size_t n = 0; n < input->target; n++) {
         choice->chosen[n] = ranked[n].position;

@@ -6,7 +6,7 @@
 
 /* Chooses the candidates of the highest scores, of equal ones the first, each with weight 1. No score is NaN;
  * -INFINITY: not known. */
-void scoring_take_highest(const double *scores, const struct scoring_input *input,
-                          struct scoring_choice *choice);
+void selector_scoring_take_highest(const double *scores, const struct scoring_input *input,
+                                   struct scoring_choice *choice);
 
 #endif

@@ -1,4 +1,4 @@
-/* The scoring methods there are. To add one: write scoring_NAME.c and name it here, nothing else. */
+/* The scoring methods; CONTRIBUTING.md says how one is added. */
 #include "selector/scoring/scoring.h"
 
 // clang-format off
@@ -7,12 +7,12 @@
     X(craig) X(grad_match) X(submodular)
 // clang-format on
 
-#define X(name) extern const struct scoring_method scoring_##name;
+#define X(name) extern const struct scoring_method selector_scoring_##name;
 SCORING_METHODS(X)
 #undef X
 
 static const struct cfg_plugin *const ALL[] = {
-#define X(name) &scoring_##name.plugin,
+#define X(name) &selector_scoring_##name.plugin,
     SCORING_METHODS(X)
 #undef X
 };

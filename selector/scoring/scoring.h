@@ -1,4 +1,4 @@
-/* Choosing by what a model says of the samples: importance sampling, uncertainty, coresets. Pure: numbers
+/* Choosing by a model's outputs for the samples: importance sampling, uncertainty, coresets. Pure: numbers
  * in, positions and weights out, on the caller's thread; the same input, options and seed give the same
  * choice on any machine.
  *
@@ -6,11 +6,11 @@
  *     cfg_read(method->options, …, options, err);                    // options_size bytes
  *     // gather method->wants of every candidate, e.g. from a score run
  *     struct scoring_choice choice = {.chosen = chosen, .weights = weights};
- *     if (scoring_choose(method, options, &input, &choice))
+ *     if (selector_scoring_choose(method, options, &input, &choice))
  *         // chosen[0 … choice.count - 1] are positions in the columns of `input`
  *
  * Memory beside the input: about count * width floats, never count * count. README.md has the table of the
- * methods with what each costs. One file per method: scoring_NAME.c holds
+ * methods and their costs. One file per method: scoring_NAME.c holds
  * `const struct scoring_method scoring_NAME`, named in registry.c. */
 #ifndef SELECTOR_SCORING_SCORING_H
 #define SELECTOR_SCORING_SCORING_H
@@ -19,7 +19,7 @@
 #include "core/config/plugin.h"
 #include "selector/scoring/progress.h"
 
-/* What a method must know of each candidate. */
+/* Data that a method needs of each candidate. */
 enum scoring_wants {
     SCORING_WANTS_NOTHING,
     SCORING_WANTS_LOSS,
@@ -35,22 +35,22 @@ enum scoring_wants {
 struct scoring_input {
     size_t count;                /* may be 0 */
     size_t width;                /* floats of each: 1 for a loss or a norm; 0: nothing is wanted */
-    const float *values;         /* count * width, row by row: what the method wants */
+    const float *values;         /* count * width, row by row, as the method wants them */
     const float *holdout_losses; /* for wants_holdout_loss: one each; else NULL */
     const int64_t *labels;       /* balance: choose for each label apart; NULL: do not */
-    size_t target;               /* choose so many at most */
+    size_t target;               /* maximum to choose */
     uint64_t seed;
-    uint32_t part; /* of a method that draws anew for every epoch: which one, from 0 */
+    uint32_t part; /* of a method that draws again for every epoch: the epoch, from 0 */
     struct progress progress;
 };
 
 struct scoring_choice {
     size_t *chosen; /* room for the smaller of target and count: distinct positions, in any order */
     float *weights; /* the same: of the loss; finite, above 0; 1 where the method gives none */
-    size_t count;   /* how many were chosen */
+    size_t count;   /* chosen candidates */
 };
 
-/* Which samples are held out for wants_holdout_loss. */
+/* Samples held out for wants_holdout_loss. */
 struct scoring_holdout {
     double share; /* of the candidates, which are never trained on; 0: none are, see `twin` */
     bool twin; /* two models, each trained on one half of the candidates, speak of the other one */
@@ -61,9 +61,9 @@ struct scoring_method {
     enum scoring_wants wants;
     bool wants_holdout_loss; /* also the loss by a model that was trained on held-out samples */
     struct scoring_holdout (*holdout)(const void *options); /* required with it */
-    bool draws_anew; /* for every part, `target` of them with weight 1 */
+    bool draws_again; /* for every part, `target` of them with weight 1 */
 
-    /* Called by scoring_choose() with 0 < target < count, room for target, and values that are wanted.
+    /* Called by selector_scoring_choose() with 0 < target < count, room for target, and values that are wanted.
      * Chooses `target`; fewer, but not none, only when the method's own rule says so. False: given
      * up, as progress.report wanted. */
     bool (*choose)(const void *options, const struct scoring_input *input,
@@ -73,11 +73,11 @@ struct scoring_method {
 /* Fills `choice`. All candidates, with weight 1, when the target is not below their number; none when
  * either is 0. With labels each has a share of the target in proportion to its size (largest remainders;
  * of equal ones the smaller label first). False: given up, `choice` says nothing. */
-bool scoring_choose(const struct scoring_method *method, const void *options,
-                    const struct scoring_input *input, struct scoring_choice *choice);
+bool selector_scoring_choose(const struct scoring_method *method, const void *options,
+                             const struct scoring_input *input, struct scoring_choice *choice);
 
 /* A schedule of methods: stage i begins with trigger from[i]; from[0] <= 1, ascending. */
-size_t scoring_stage_at(const uint64_t *from, size_t count, uint64_t trigger);
+size_t selector_scoring_stage_at(const uint64_t *from, size_t count, uint64_t trigger);
 
 CFG_REGISTRY(scoring, struct scoring_method, SELECTOR_SCORING_METHODS)
 

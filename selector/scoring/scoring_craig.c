@@ -14,10 +14,10 @@ static bool choose(const void *options, const struct scoring_input *input,
 {
     static const struct cover_rule RULE = {.similarity = FACILITY_DISTANCE, .by_size = true};
     const struct craig *own = options;
-    return scoring_cover(&own->optimizer, &RULE, input, choice);
+    return selector_scoring_cover(&own->optimizer, &RULE, input, choice);
 }
 
-const struct scoring_method scoring_craig = {
+const struct scoring_method selector_scoring_craig = {
     .name = "craig",
     .summary = "medoids of the gradients, each weighing as many samples as it stands for",
     .options = OPTIONS,

@@ -16,10 +16,10 @@ static bool choose(const void *options, const struct scoring_input *input,
 {
     static const struct cover_rule RULE = {.similarity = FACILITY_LOSS};
     const struct exemplar_clustering *own = options;
-    return scoring_cover(&own->optimizer, &RULE, input, choice);
+    return selector_scoring_cover(&own->optimizer, &RULE, input, choice);
 }
 
-const struct scoring_method scoring_exemplar_clustering = {
+const struct scoring_method selector_scoring_exemplar_clustering = {
     .name = "exemplar_clustering",
     .summary = "exemplars with the smallest squared distances of all samples to them, by embedding",
     .options = OPTIONS,

@@ -8,7 +8,7 @@
  * the samples whose weight is (inverse.h). Which these are is found by block principal pivoting (Portugal, Júdice
  * & Vicente 1994): those on the wrong side change sides together while that helps, else the last alone.
  *
- * When nothing points along the error any more, or a weight falls to 0, fewer are chosen. Weights are scaled
+ * When nothing points along the error, or a weight falls to 0, fewer are chosen. Weights are scaled
  * to sum to the number of candidates (a loss is a mean by weight: only their ratios count). Of gradients that
  * sum to nothing the first are taken, with weight 1. */
 #include "core/base/memory.h"
@@ -28,14 +28,14 @@ struct grad_match {
 
 static const struct cfg_key OPTIONS[] = {
     CFG_F64(struct grad_match, ridge, .fallback = "1", .min = 1e-3, .max = 1e6,
-            .doc = "how much large weights are held down, relative to a gradient's length"),
+            .doc = "penalty of large weights, relative to a gradient's length"),
     CFG_END,
 };
 
 struct pursuit {
     const struct vectors *vectors;
     struct inverse inverse; /* over the members that weigh something */
-    double *mean, *error, *row, *turned;
+    double *mean, *error, *row, *applied;
     double *products; /* of every gradient with the error: ridge times what a weight should be */
     double nothing;   /* what a product may be off */
     bool *is_member, *has_weight;
@@ -49,7 +49,7 @@ static void find_mean(struct pursuit *pursuit, double *ret_square)
     *ret_square = 0;
     for (size_t i = 0; i < vectors->count; i++) {
         *ret_square += (double)vectors->squares[i] / (double)vectors->count;
-        scoring_vectors_row(vectors, i, pursuit->row);
+        selector_scoring_vectors_row(vectors, i, pursuit->row);
         for (size_t k = 0; k < vectors->width; k++)
             pursuit->mean[k] += pursuit->row[k] / (double)vectors->count;
     }
@@ -57,8 +57,8 @@ static void find_mean(struct pursuit *pursuit, double *ret_square)
 
 static void find_error(struct pursuit *pursuit)
 {
-    (void)scoring_inverse_turn(&pursuit->inverse, pursuit->mean, pursuit->error);
-    scoring_vectors_project(pursuit->vectors, pursuit->error, pursuit->products);
+    (void)selector_scoring_inverse_apply(&pursuit->inverse, pursuit->mean, pursuit->error);
+    selector_scoring_vectors_project(pursuit->vectors, pursuit->error, pursuit->products);
 }
 
 static void pursuit_init(struct pursuit *pursuit, const struct vectors *vectors, double ridge,
@@ -70,14 +70,14 @@ static void pursuit_init(struct pursuit *pursuit, const struct vectors *vectors,
         .mean = weir_calloc(vectors->width + 1, sizeof(double)),
         .error = weir_calloc(vectors->width + 1, sizeof(double)),
         .row = weir_calloc(vectors->width + 1, sizeof(double)),
-        .turned = weir_calloc(vectors->width + 1, sizeof(double)),
+        .applied = weir_calloc(vectors->width + 1, sizeof(double)),
         .products = weir_calloc(vectors->panels * VECTORS_LANES, sizeof(double)),
         .is_member = weir_calloc(vectors->count, sizeof(bool)),
         .has_weight = weir_calloc(vectors->count, sizeof(bool)),
         .members = weir_calloc(target, sizeof(size_t)),
     };
     find_mean(pursuit, &square);
-    scoring_inverse_init(&pursuit->inverse, vectors->width, ridge * square);
+    selector_scoring_inverse_init(&pursuit->inverse, vectors->width, ridge * square);
     find_error(pursuit);
     for (size_t i = 0; i < vectors->count; i++)
         if (pursuit->products[i] * NOTHING > pursuit->nothing)
@@ -86,11 +86,11 @@ static void pursuit_init(struct pursuit *pursuit, const struct vectors *vectors,
 
 static void pursuit_fini(struct pursuit *pursuit)
 {
-    scoring_inverse_fini(&pursuit->inverse);
+    selector_scoring_inverse_fini(&pursuit->inverse);
     free(pursuit->mean);
     free(pursuit->error);
     free(pursuit->row);
-    free(pursuit->turned);
+    free(pursuit->applied);
     free(pursuit->products);
     free(pursuit->is_member);
     free(pursuit->has_weight);
@@ -100,12 +100,13 @@ static void pursuit_fini(struct pursuit *pursuit)
 /* Gives a member weight, or takes it. */
 static void change_side(struct pursuit *pursuit, size_t member)
 {
-    scoring_vectors_row(pursuit->vectors, member, pursuit->row);
-    double product = scoring_inverse_turn(&pursuit->inverse, pursuit->row, pursuit->turned);
+    selector_scoring_vectors_row(pursuit->vectors, member, pursuit->row);
+    double product =
+        selector_scoring_inverse_apply(&pursuit->inverse, pursuit->row, pursuit->applied);
     double ridge = pursuit->inverse.ridge;
     bool comes = !pursuit->has_weight[member];
-    scoring_inverse_update(&pursuit->inverse, pursuit->turned,
-                           comes ? ridge + product : product - ridge);
+    selector_scoring_inverse_update(&pursuit->inverse, pursuit->applied,
+                                    comes ? ridge + product : product - ridge);
     pursuit->has_weight[member] = comes;
 }
 
@@ -192,7 +193,8 @@ static bool choose(const void *options, const struct scoring_input *input,
     struct vectors vectors;
     struct pursuit pursuit;
     bool goes_on = true;
-    scoring_vectors_init(&vectors, input->values, input->count, input->width, VECTORS_AS_THEY_ARE);
+    selector_scoring_vectors_init(&vectors, input->values, input->count, input->width,
+                                  VECTORS_AS_THEY_ARE);
     pursuit_init(&pursuit, &vectors, own->ridge, input->target);
     while (pursuit.count < input->target) {
         goes_on = scoring_goes_on(&input->progress, pursuit.count, input->target);
@@ -204,11 +206,11 @@ static bool choose(const void *options, const struct scoring_input *input,
     if (choice->count == 0)
         take_first(input->target, choice);
     pursuit_fini(&pursuit);
-    scoring_vectors_fini(&vectors);
+    selector_scoring_vectors_fini(&vectors);
     return goes_on;
 }
 
-const struct scoring_method scoring_grad_match = {
+const struct scoring_method selector_scoring_grad_match = {
     .name = "grad_match",
     .summary = "a weighted subset whose gradient is that of all",
     .options = OPTIONS,

@@ -4,10 +4,10 @@
 
 static const struct cfg_key OPTIONS[] = {CFG_END};
 
-const struct scoring_method scoring_grad_norm = {
+const struct scoring_method selector_scoring_grad_norm = {
     .name = "grad_norm",
     .summary = "a large gradient of the last layer is drawn more often, and weighs less in return",
     .options = OPTIONS,
     .wants = SCORING_WANTS_GRADIENT_NORM,
-    .choose = scoring_draw_proportional,
+    .choose = selector_scoring_draw_proportional,
 };

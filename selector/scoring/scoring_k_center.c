@@ -43,11 +43,12 @@ static bool choose(const void *options, const struct scoring_input *input,
     (void)options;
     struct vectors vectors;
     struct weir_rng rng;
-    scoring_vectors_init(&vectors, input->values, input->count, input->width, VECTORS_AS_THEY_ARE);
+    selector_scoring_vectors_init(&vectors, input->values, input->count, input->width,
+                                  VECTORS_AS_THEY_ARE);
     size_t padded = vectors.panels * VECTORS_LANES;
-    WEIR_AUTO_FREE float *nearest = weir_aligned_alloc((padded + 1) * sizeof *nearest);
+    WEIR_AUTO_FREE float *nearest = weir_aligned_alloc((padded + 1) * sizeof(*nearest));
     WEIR_AUTO_FREE float *query =
-        weir_aligned_alloc((input->width + 1) * VECTORS_AT_ONCE * sizeof *query);
+        weir_aligned_alloc((input->width + 1) * VECTORS_AT_ONCE * sizeof(*query));
     for (size_t i = 0; i < padded; i++)
         nearest[i] = INFINITY;
     weir_rng_init(&rng, input->seed);
@@ -56,17 +57,17 @@ static bool choose(const void *options, const struct scoring_input *input,
     for (; n < input->target && scoring_goes_on(&input->progress, n, input->target); n++) {
         choice->chosen[n] = center;
         choice->weights[n] = 1;
-        scoring_vectors_gather(&vectors, &center, 1, query);
+        selector_scoring_vectors_gather(&vectors, &center, 1, query);
         take_center(&vectors, query, vectors.squares[center], nearest);
         nearest[center] = -1; /* never again, even among copies of itself */
         center = farthest(nearest, input->count);
     }
-    scoring_vectors_fini(&vectors);
+    selector_scoring_vectors_fini(&vectors);
     choice->count = n;
     return n == input->target;
 }
 
-const struct scoring_method scoring_k_center = {
+const struct scoring_method selector_scoring_k_center = {
     .name = "k_center",
     .summary = "centers such that no sample is far from one of them, by embedding",
     .options = OPTIONS,

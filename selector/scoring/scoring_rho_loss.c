@@ -1,4 +1,4 @@
-/* What can be learnt and is not learnt yet: the highest reducible loss, which is the loss less that of a model
+/* Samples that can be learnt and are not learnt yet: the highest reducible loss, which is the loss less that of a model
  * trained on held-out samples (Mindermann et al., Prioritized Training on Points that are Learnable, Worth
  * Learning, and Not Yet Learnt, ICML 2022, §3). Noise is hard for both models and falls out. Without samples to
  * spare two models take turns, as in the same paper: what one learns from is held out of the other. */
@@ -44,17 +44,17 @@ static bool choose(const void *options, const struct scoring_input *input,
                    struct scoring_choice *choice)
 {
     (void)options;
-    WEIR_AUTO_FREE double *scores = weir_calloc(input->count, sizeof *scores);
+    WEIR_AUTO_FREE double *scores = weir_calloc(input->count, sizeof(*scores));
     for (size_t i = 0; i < input->count; i++) {
         bool is_known = !isnan(input->values[i]) && !isnan(input->holdout_losses[i]);
         scores[i] = is_known ? bounded(input->values[i]) - bounded(input->holdout_losses[i])
                              : -(double)INFINITY;
     }
-    scoring_take_highest(scores, input, choice);
+    selector_scoring_take_highest(scores, input, choice);
     return true;
 }
 
-const struct scoring_method scoring_rho_loss = {
+const struct scoring_method selector_scoring_rho_loss = {
     .name = "rho_loss",
     .summary = "the samples whose loss is highest above what a model of the holdout has on them",
     .options = OPTIONS,

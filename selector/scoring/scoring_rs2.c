@@ -24,7 +24,7 @@ static bool choose(const void *options, const struct scoring_input *input,
     const struct rs2 *own = options;
     size_t parts = own->with_replacement ? 1 : input->count / input->target;
     size_t first = input->part % parts * input->target;
-    WEIR_AUTO_FREE size_t *order = weir_calloc(input->count, sizeof *order);
+    WEIR_AUTO_FREE size_t *order = weir_calloc(input->count, sizeof(*order));
     struct weir_rng rng;
     weir_rng_init(&rng, weir_mix64(input->seed + input->part / parts));
     for (size_t i = 0; i < input->count; i++)
@@ -43,12 +43,12 @@ static bool choose(const void *options, const struct scoring_input *input,
     return true;
 }
 
-const struct scoring_method scoring_rs2 = {
+const struct scoring_method selector_scoring_rs2 = {
     .name = "rs2",
     .summary = "another random part for every epoch",
     .options = OPTIONS,
     .options_size = sizeof(struct rs2),
     .wants = SCORING_WANTS_NOTHING,
-    .draws_anew = true,
+    .draws_again = true,
     .choose = choose,
 };

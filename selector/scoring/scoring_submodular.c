@@ -30,7 +30,7 @@ static bool cover_all(const struct submodular *own, const struct scoring_input *
                       struct scoring_choice *choice)
 {
     static const struct cover_rule RULE = {.similarity = FACILITY_COSINE};
-    return scoring_cover(&own->optimizer, &RULE, input, choice);
+    return selector_scoring_cover(&own->optimizer, &RULE, input, choice);
 }
 
 static bool cut_graph(const struct submodular *own, const struct scoring_input *input,
@@ -38,12 +38,13 @@ static bool cut_graph(const struct submodular *own, const struct scoring_input *
 {
     struct vectors vectors;
     struct graph_cut cut;
-    scoring_vectors_init(&vectors, input->values, input->count, input->width, VECTORS_UNIT_LENGTH);
-    scoring_graph_cut_init(&cut, &vectors, own->diversity);
-    const struct objective objective = scoring_graph_cut_objective(&cut);
-    bool is_done = scoring_optimize(&own->optimizer, &objective, input, choice);
-    scoring_graph_cut_fini(&cut);
-    scoring_vectors_fini(&vectors);
+    selector_scoring_vectors_init(&vectors, input->values, input->count, input->width,
+                                  VECTORS_UNIT_LENGTH);
+    selector_scoring_graph_cut_init(&cut, &vectors, own->diversity);
+    const struct objective objective = selector_scoring_graph_cut_objective(&cut);
+    bool is_done = selector_scoring_optimize(&own->optimizer, &objective, input, choice);
+    selector_scoring_graph_cut_fini(&cut);
+    selector_scoring_vectors_fini(&vectors);
     return is_done;
 }
 
@@ -52,12 +53,13 @@ static bool span_volume(const struct submodular *own, const struct scoring_input
 {
     struct vectors vectors;
     struct log_determinant determinant;
-    scoring_vectors_init(&vectors, input->values, input->count, input->width, VECTORS_UNIT_LENGTH);
-    scoring_log_determinant_init(&determinant, &vectors, own->ridge);
-    const struct objective objective = scoring_log_determinant_objective(&determinant);
-    bool is_done = scoring_optimize(&own->optimizer, &objective, input, choice);
-    scoring_log_determinant_fini(&determinant);
-    scoring_vectors_fini(&vectors);
+    selector_scoring_vectors_init(&vectors, input->values, input->count, input->width,
+                                  VECTORS_UNIT_LENGTH);
+    selector_scoring_log_determinant_init(&determinant, &vectors, own->ridge);
+    const struct objective objective = selector_scoring_log_determinant_objective(&determinant);
+    bool is_done = selector_scoring_optimize(&own->optimizer, &objective, input, choice);
+    selector_scoring_log_determinant_fini(&determinant);
+    selector_scoring_vectors_fini(&vectors);
     return is_done;
 }
 
@@ -74,7 +76,7 @@ static bool choose(const void *options, const struct scoring_input *input,
     return FUNCTIONS[own->function](own, input, choice);
 }
 
-const struct scoring_method scoring_submodular = {
+const struct scoring_method selector_scoring_submodular = {
     .name = "submodular",
     .summary = "a subset that stands for all samples, by gradient",
     .options = OPTIONS,

@@ -73,16 +73,16 @@ static bool choose(const void *options, const struct scoring_input *input,
                    struct scoring_choice *choice)
 {
     const struct uncertainty *own = options;
-    WEIR_AUTO_FREE double *doubts = weir_calloc(input->count, sizeof *doubts);
+    WEIR_AUTO_FREE double *doubts = weir_calloc(input->count, sizeof(*doubts));
     for (size_t i = 0; i < input->count; i++) {
         const struct outlook outlook = {input->values + i * input->width, input->width};
         doubts[i] = doubt(&outlook, own->metric);
     }
-    scoring_take_highest(doubts, input, choice);
+    selector_scoring_take_highest(doubts, input, choice);
     return true;
 }
 
-const struct scoring_method scoring_uncertainty = {
+const struct scoring_method selector_scoring_uncertainty = {
     .name = "uncertainty",
     .summary = "the samples that the model is least sure of",
     .options = OPTIONS,

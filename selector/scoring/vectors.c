@@ -47,8 +47,8 @@ static void centre(struct vectors *vectors, size_t k)
         *component(vectors, i, k) -= mean;
 }
 
-void scoring_vectors_init(struct vectors *vectors, const float *rows, size_t count, size_t width,
-                          enum vectors_scale scale)
+void selector_scoring_vectors_init(struct vectors *vectors, const float *rows, size_t count,
+                                   size_t width, enum vectors_scale scale)
 {
     size_t panels = (count + VECTORS_LANES - 1) / VECTORS_LANES;
     size_t floats = panels * width * VECTORS_LANES;
@@ -71,15 +71,15 @@ void scoring_vectors_init(struct vectors *vectors, const float *rows, size_t cou
         vectors->squares[i] = vectors->squares[i] > 0; /* exactly, so that equal rows are equal */
 }
 
-void scoring_vectors_fini(struct vectors *vectors)
+void selector_scoring_vectors_fini(struct vectors *vectors)
 {
     free(vectors->at);
     free(vectors->squares);
     *vectors = (struct vectors){0};
 }
 
-void scoring_vectors_gather(const struct vectors *vectors, const size_t *rows, size_t count,
-                            float *ret_queries)
+void selector_scoring_vectors_gather(const struct vectors *vectors, const size_t *rows,
+                                     size_t count, float *ret_queries)
 {
     memset(ret_queries, 0, vectors->width * VECTORS_AT_ONCE * sizeof(float));
     for (size_t c = 0; c < count; c++)
@@ -87,8 +87,8 @@ void scoring_vectors_gather(const struct vectors *vectors, const size_t *rows, s
             ret_queries[k * VECTORS_AT_ONCE + c] = *component(vectors, rows[c], k);
 }
 
-WEIR_CLONES void scoring_vectors_project(const struct vectors *vectors, const double *direction,
-                                         double *ret_products)
+WEIR_CLONES void selector_scoring_vectors_project(const struct vectors *vectors,
+                                                  const double *direction, double *ret_products)
 {
     for (size_t panel = 0; panel < vectors->panels; panel++) {
         const float *rows = vectors->at + panel * vectors->width * VECTORS_LANES;
@@ -96,11 +96,11 @@ WEIR_CLONES void scoring_vectors_project(const struct vectors *vectors, const do
         for (size_t k = 0; k < vectors->width; k++)
             for (size_t r = 0; r < VECTORS_LANES; r++)
                 sums[r] += (double)rows[k * VECTORS_LANES + r] * direction[k];
-        memcpy(ret_products + panel * VECTORS_LANES, sums, sizeof sums);
+        memcpy(ret_products + panel * VECTORS_LANES, sums, sizeof(sums));
     }
 }
 
-void scoring_vectors_row(const struct vectors *vectors, size_t row, double *ret_row)
+void selector_scoring_vectors_row(const struct vectors *vectors, size_t row, double *ret_row)
 {
     for (size_t k = 0; k < vectors->width; k++)
         ret_row[k] = (double)*component(vectors, row, k);

@@ -27,25 +27,25 @@ struct vectors {
     size_t panels;
     float *at; /* panel p: component k of its row r at (p * width + k) * VECTORS_LANES + r */
     float *
-        squares; /* |row|², panels * VECTORS_LANES of them; 0 behind count; of unit length exactly 1 */
+        squares; /* |row|², panels * VECTORS_LANES of them; 0 after count; of unit length exactly 1 */
 };
 
 /* Copies `count` rows of `width` floats. A component that is no number counts as 0, one beyond ±1e15 as
  * that: no square overflows. */
-void scoring_vectors_init(struct vectors *vectors, const float *rows, size_t count, size_t width,
-                          enum vectors_scale scale);
-void scoring_vectors_fini(struct vectors *vectors);
+void selector_scoring_vectors_init(struct vectors *vectors, const float *rows, size_t count,
+                                   size_t width, enum vectors_scale scale);
+void selector_scoring_vectors_fini(struct vectors *vectors);
 
 /* Up to VECTORS_AT_ONCE rows side by side, as scoring_vectors_multiply() wants them: component k of
- * the c-th at ret_queries[k * VECTORS_AT_ONCE + c], zeroes behind the last. */
-void scoring_vectors_gather(const struct vectors *vectors, const size_t *rows, size_t count,
-                            float *ret_queries);
+ * the c-th at ret_queries[k * VECTORS_AT_ONCE + c], zeroes after the last. */
+void selector_scoring_vectors_gather(const struct vectors *vectors, const size_t *rows,
+                                     size_t count, float *ret_queries);
 
 /* Every row times `direction`, summed in doubles; room for panels * VECTORS_LANES products. */
-void scoring_vectors_project(const struct vectors *vectors, const double *direction,
-                             double *ret_products);
+void selector_scoring_vectors_project(const struct vectors *vectors, const double *direction,
+                                      double *ret_products);
 /* One row; `width` numbers. */
-void scoring_vectors_row(const struct vectors *vectors, size_t row, double *ret_row);
+void selector_scoring_vectors_row(const struct vectors *vectors, size_t row, double *ret_row);
 
 /* ret_products[c * VECTORS_LANES + r]: row r of the panel times query c. Inlined into callers that are
  * WEIR_CLONES. */

@@ -21,19 +21,19 @@ static int by_value(const void *a, const void *b)
 static bool draw_part(uint32_t *part, const struct selection_scored *scored,
                       const struct scoring_input *input, struct scoring_choice *scratch)
 {
-    if (!scoring_choose(scored->method, scored->options, input, scratch))
+    if (!selector_scoring_choose(scored->method, scored->options, input, scratch))
         return false;
     weir_require(scratch->count == input->target);
     for (size_t n = 0; n < scratch->count; n++)
         part[n] = (uint32_t)scratch->chosen[n];
-    qsort(part, scratch->count, sizeof *part, by_value);
+    qsort(part, scratch->count, sizeof(*part), by_value);
     return true;
 }
 
 /* Positions among `candidates` become indices among those that any part holds. */
 static void unite(struct selector_parts *parts, size_t candidates, struct scoring_choice *choice)
 {
-    WEIR_AUTO_FREE uint32_t *index_of = weir_calloc(candidates, sizeof *index_of);
+    WEIR_AUTO_FREE uint32_t *index_of = weir_calloc(candidates, sizeof(*index_of));
     size_t all = parts->count * parts->samples;
     for (size_t i = 0; i < all; i++)
         index_of[parts->indices[i]] = 1;
@@ -62,7 +62,7 @@ enum weir_status selector_parts_draw(struct selector_parts *parts,
                          input->count, SELECTOR_PARTS_INDICES_MAX);
     parts->count = (uint32_t)epochs;
     parts->samples = input->target;
-    parts->indices = weir_calloc(parts->count * parts->samples, sizeof *parts->indices);
+    parts->indices = weir_calloc(parts->count * parts->samples, sizeof(*parts->indices));
     for (uint32_t epoch = 0; epoch < parts->count; epoch++) {
         struct scoring_input of_epoch = *input;
         of_epoch.part = epoch;

@@ -16,9 +16,9 @@ static enum weir_status add_all(struct weir_sample_set_writer *writer,
                                 const struct selector_sealing *sealing, struct weir_error *err)
 {
     const struct selector_set *set = sealing->set;
-    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(WEIR_BLOCK_ROWS, sizeof *ids);
+    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(WEIR_BLOCK_ROWS, sizeof(*ids));
     enum weir_status status = WEIR_OK;
-    for (size_t i = 0; !status && i < set->block_count; i++)
+    for (size_t i = 0; status == WEIR_OK && i < set->block_count; i++)
         status = scoring_goes_on(&sealing->progress, i, set->block_count)
                      ? weir_sample_set_add(writer, ids, selector_set_ids(set, i, ids), err)
                      : scoring_given_up(err);
@@ -38,14 +38,14 @@ enum weir_status selector_sealed_write(const struct selector_sealing *sealing,
         weir_format("%s/sets/sealing.%zu.set", sealing->data_dir, sealing->writer);
     enum weir_status status =
         weir_sample_set_begin(fresh, set->count, sealing->weights, &writer, err);
-    if (!status && parts)
+    if (status == WEIR_OK && parts != NULL)
         weir_sample_set_divide(
             writer, &(struct weir_epoch_parts){parts->indices, parts->samples, parts->count});
-    if (!status)
+    if (status == WEIR_OK)
         status = add_all(writer, sealing, err);
-    if (!status)
+    if (status == WEIR_OK)
         status = weir_sample_set_finish(writer, &digest, err);
-    if (status)
+    if (status != WEIR_OK)
         return status;
     weir_digest_text(&digest, sealed->digest);
     sealed->samples = set->count;
@@ -53,7 +53,7 @@ enum weir_status selector_sealed_write(const struct selector_sealing *sealing,
     if (weir_fault("selector.sealing"))
         return weir_fail(err, WEIR_UNAVAILABLE, "fault selector.sealing");
     status = weir_sample_set_publish(writer, path, err);
-    if (!status && weir_fault("selector.sealed"))
+    if (status == WEIR_OK && weir_fault("selector.sealed"))
         status = weir_fail(err, WEIR_UNAVAILABLE, "fault selector.sealed");
     return status;
 }
@@ -84,20 +84,21 @@ enum weir_status selector_sealed_find_trigger(struct weir_db *db, const char *pi
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
         DB_RUN(db, Q_find_selection, &rows, err, DB_TEXT(pipeline), DB_I64(trigger));
-    if (status)
+    if (status != WEIR_OK)
         return status;
     if (weir_rows_count(rows) == 0)
         return weir_fail(err, WEIR_NOT_FOUND, "trigger %" PRIu64 " of pipeline '%s' is not sealed",
                          trigger, pipeline);
     struct selector_sealed sealed = {
-        .samples = (uint64_t)weir_rows_i64(rows, 0, 1),
-        .candidates = (uint64_t)weir_rows_i64(rows, 0, 2),
-        .seed = (uint64_t)weir_rows_i64(rows, 0, 4),
+        .samples = (uint64_t)weir_rows_i64(rows, 0, "samples"),
+        .candidates = (uint64_t)weir_rows_i64(rows, 0, "candidates"),
+        .seed = (uint64_t)weir_rows_i64(rows, 0, "seed"),
     };
-    (void)snprintf(sealed.digest, sizeof sealed.digest, "%s", weir_rows_text(rows, 0, 0));
-    (void)snprintf(sealed.policy, sizeof sealed.policy, "%s", weir_rows_text(rows, 0, 3));
-    (void)snprintf(sealed.reason, sizeof sealed.reason, "%s", weir_rows_text(rows, 0, 5));
-    (void)snprintf(sealed.scored_by, sizeof sealed.scored_by, "%s", weir_rows_text(rows, 0, 6));
+    (void)snprintf(sealed.digest, sizeof(sealed.digest), "%s", weir_rows_text(rows, 0, "digest"));
+    (void)snprintf(sealed.policy, sizeof(sealed.policy), "%s", weir_rows_text(rows, 0, "policy"));
+    (void)snprintf(sealed.reason, sizeof(sealed.reason), "%s", weir_rows_text(rows, 0, "reason"));
+    (void)snprintf(sealed.scored_by, sizeof(sealed.scored_by), "%s",
+                   weir_rows_text(rows, 0, "scored_by"));
     *ret_sealed = sealed;
     return WEIR_OK;
 }
@@ -111,18 +112,18 @@ enum weir_status selector_sealed_find_interval(struct weir_db *db,
     enum weir_status status =
         DB_RUN(db, Q_find_interval, &rows, err, DB_TEXT(asked->pipeline), DB_I64(asked->from_time),
                DB_I64(asked->to_time), DB_I64S(asked->positions.at, asked->positions.count));
-    if (status)
+    if (status != WEIR_OK)
         return status;
     if (weir_rows_count(rows) == 0)
         return weir_fail(err, WEIR_NOT_FOUND, "that interval of pipeline '%s' is not sealed",
                          asked->pipeline);
     struct selector_sealed sealed = {
-        .samples = (uint64_t)weir_rows_i64(rows, 0, 1),
-        .candidates = (uint64_t)weir_rows_i64(rows, 0, 1),
+        .samples = (uint64_t)weir_rows_i64(rows, 0, "samples"),
+        .candidates = (uint64_t)weir_rows_i64(rows, 0, "samples"),
         .policy = "interval",
     };
-    (void)snprintf(sealed.digest, sizeof sealed.digest, "%s", weir_rows_text(rows, 0, 0));
-    (void)snprintf(sealed.reason, sizeof sealed.reason, "%s", weir_rows_text(rows, 0, 2));
+    (void)snprintf(sealed.digest, sizeof(sealed.digest), "%s", weir_rows_text(rows, 0, "digest"));
+    (void)snprintf(sealed.reason, sizeof(sealed.reason), "%s", weir_rows_text(rows, 0, "reason"));
     *ret_sealed = sealed;
     return WEIR_OK;
 }
@@ -131,7 +132,7 @@ static enum weir_status put_components(struct weir_db *db, const char *pipeline,
                                        const struct selector_sealed *sealed, struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
-    for (size_t i = 0; !status && i < sealed->component_count; i++) {
+    for (size_t i = 0; status == WEIR_OK && i < sealed->component_count; i++) {
         const struct selection_component *component = &sealed->components[i];
         status =
             DB_RUN(db, Q_put_component, NULL, err, DB_TEXT(pipeline), DB_I64(trigger), DB_I64(i),
@@ -148,7 +149,7 @@ enum weir_status selector_sealed_put_trigger(struct weir_db *db, const char *pip
                                              struct weir_error *err)
 {
     enum weir_status status = weir_db_begin(db, err);
-    if (status)
+    if (status != WEIR_OK)
         return status;
     status =
         DB_RUN(db, Q_put_selection, NULL, err, DB_TEXT(pipeline), DB_I64(trigger),
@@ -156,9 +157,9 @@ enum weir_status selector_sealed_put_trigger(struct weir_db *db, const char *pip
                DB_I64(boundary->until_id), DB_TEXT(sealed->digest), DB_I64(sealed->samples),
                DB_I64(sealed->candidates), DB_TEXT(sealed->policy), DB_I64(sealed->seed),
                DB_TEXT(sealed->reason), DB_TEXT(sealed->scored_by));
-    if (!status)
+    if (status == WEIR_OK)
         status = put_components(db, pipeline, trigger, sealed, err);
-    if (!status)
+    if (status == WEIR_OK)
         return weir_db_commit(db, err);
     weir_db_rollback(db);
     return status;
@@ -182,7 +183,7 @@ enum weir_status selector_sealed_boundary(struct weir_db *db, const char *pipeli
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
         DB_RUN(db, Q_find_boundary, &rows, err, DB_TEXT(pipeline), DB_I64(trigger));
-    if (status)
+    if (status != WEIR_OK)
         return status;
     if (weir_rows_count(rows) != boundary->position_count)
         return weir_fail(err, WEIR_INVALID,
@@ -190,10 +191,10 @@ enum weir_status selector_sealed_boundary(struct weir_db *db, const char *pipeli
                          " over %zu datasets, found %zu: triggers are selected in order",
                          pipeline, trigger, boundary->position_count, weir_rows_count(rows));
     for (size_t i = 0; i < boundary->position_count; i++)
-        positions[i] = (uint64_t)weir_rows_i64(rows, i, 2);
+        positions[i] = (uint64_t)weir_rows_i64(rows, i, "position");
     boundary->positions = positions;
-    boundary->until_time = weir_rows_i64(rows, 0, 0);
-    boundary->until_id = (uint64_t)weir_rows_i64(rows, 0, 1);
+    boundary->until_time = weir_rows_i64(rows, 0, "until_time");
+    boundary->until_id = (uint64_t)weir_rows_i64(rows, 0, "until_id");
     return WEIR_OK;
 }
 
@@ -202,8 +203,8 @@ enum weir_status selector_sealed_last(struct weir_db *db, const char *pipeline,
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = DB_RUN(db, Q_last_trigger, &rows, err, DB_TEXT(pipeline));
-    if (!status)
-        *ret_trigger = (uint64_t)weir_rows_i64(rows, 0, 0);
+    if (status == WEIR_OK)
+        *ret_trigger = (uint64_t)weir_rows_i64(rows, 0, "trigger");
     return status;
 }
 

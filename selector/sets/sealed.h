@@ -1,5 +1,5 @@
 /* Sealed sample sets as the selector answers them: the file under its digest, and the row that
- * describes it. Both are written once; whoever asks again gets the same answer. */
+ * describes it. Both are written once; the same request gets the same answer. */
 #ifndef SELECTOR_SETS_SEALED_H
 #define SELECTOR_SETS_SEALED_H
 
@@ -13,7 +13,7 @@
 
 enum { SELECTOR_MODEL_MAX = 256 };
 
-/* What the row says; a plain value. */
+/* The row of a sealed set; a plain value. */
 struct selector_sealed {
     char digest[WEIR_DIGEST_TEXT_MAX]; /* empty: nothing was selected */
     uint64_t samples;
@@ -21,12 +21,12 @@ struct selector_sealed {
     uint64_t seed;
     char policy[64];
     char reason[SELECTION_REASON_MAX];
-    char scored_by[SELECTOR_MODEL_MAX];           /* whose scores decided; empty: nobody's */
+    char scored_by[SELECTOR_MODEL_MAX];           /* model whose scores decided; empty: none */
     const struct selection_component *components; /* borrowed, when a row is made */
     size_t component_count;
 };
 
-/* Where a trigger ends. */
+/* End of a trigger. */
 struct selector_boundary {
     const uint64_t *positions; /* change sequence per dataset */
     size_t position_count;
@@ -34,10 +34,10 @@ struct selector_boundary {
     uint64_t until_id;
 };
 
-/* What is written, and where. */
+/* A set to be written, and its place. */
 struct selector_sealing {
     const char *data_dir;
-    size_t writer; /* whoever else writes at the same time has another number */
+    size_t writer; /* number that no other writer has at the same time */
     const struct selector_set *set;
     const float *weights;               /* of its members; NULL: all 1 */
     const struct selector_parts *parts; /* of its epochs; NULL: none */
@@ -60,7 +60,7 @@ enum weir_status selector_sealed_window(const char *data_dir, size_t writer,
 enum weir_status selector_sealed_find_trigger(struct weir_db *db, const char *pipeline,
                                               uint64_t trigger, struct selector_sealed *ret_sealed,
                                               struct weir_error *err) WEIR_MUST_USE;
-/* Asking keeps it: see retention.h. */
+/* Finding a set keeps it: see retention.h. */
 enum weir_status selector_sealed_find_interval(struct weir_db *db,
                                                const struct msg_interval_seal *asked,
                                                struct selector_sealed *ret_sealed,
@@ -76,7 +76,7 @@ enum weir_status selector_sealed_put_interval(struct weir_db *db,
                                               const struct selector_sealed *sealed,
                                               struct weir_error *err) WEIR_MUST_USE;
 
-/* Where an earlier trigger ended, into `positions` (room for boundary->position_count). INVALID when
+/* Reads the end of an earlier trigger, into `positions` (room for boundary->position_count). INVALID when
  * it was not answered, or for another number of datasets. */
 enum weir_status selector_sealed_boundary(struct weir_db *db, const char *pipeline,
                                           uint64_t trigger, uint64_t *positions,

@@ -20,7 +20,7 @@ static bool is_digest(const char *text)
     return strspn(text, "0123456789abcdef") == size && text[size] == '\0';
 }
 
-/* Nothing sums up the indices of epochs: whoever wants those has all of the set checked. */
+/* Opens the set; the indices of epochs have no sums of their own, so a request for an epoch has all of it checked. */
 static enum weir_status reach(struct selector_serving *serving, const char *data_dir,
                               const struct msg_set_read *asked, struct weir_error *err)
 {
@@ -35,9 +35,9 @@ static enum weir_status reach(struct selector_serving *serving, const char *data
     WEIR_AUTO_FREE char *path = weir_format("%s/sets/%s.set", data_dir, asked->digest);
     enum weir_status status = whole ? weir_sample_set_open(path, &serving->set, err)
                                     : weir_sample_set_open_unread(path, &serving->set, err);
-    if (status)
+    if (status != WEIR_OK)
         return status;
-    (void)snprintf(serving->digest, sizeof serving->digest, "%s", asked->digest);
+    (void)snprintf(serving->digest, sizeof(serving->digest), "%s", asked->digest);
     serving->is_checked = whole;
     return WEIR_OK;
 }
@@ -57,37 +57,37 @@ static enum weir_status check(const struct weir_sample_set *set, const struct ms
     return WEIR_OK;
 }
 
-/* As they lie in the file. */
+/* Points to members as they lie in the file. */
 static enum weir_status point(const struct selector_serving *serving, size_t first, size_t count,
                               struct msg_set_part *part, struct weir_error *err)
 {
     const struct weir_sample_set *set = &serving->set;
     enum weir_status status = weir_sample_set_check(set, first, count, err);
-    if (status)
+    if (status != WEIR_OK)
         return weir_error_wrap(err, status, "set %s", serving->digest);
     part->ids = (struct weir_u64s){set->ids + first, count};
-    if (set->weights) /* the same four bytes */
+    if (set->weights != NULL) /* the same four bytes */
         part->weights =
             (struct weir_u32s){(const uint32_t *)(const void *)(set->weights + first), count};
     return WEIR_OK;
 }
 
-/* Of one epoch: members from all over the set. */
+/* Gathers members of one epoch from all over the set. */
 static void gather(struct selector_serving *serving, size_t at, size_t count,
                    struct msg_set_part *part)
 {
     const struct weir_sample_set *set = &serving->set;
     const uint32_t *indices = set->parts.indices + at;
-    if (!serving->ids) {
-        serving->ids = weir_calloc(SELECTOR_PART_MAX, sizeof *serving->ids);
-        serving->weights = weir_calloc(SELECTOR_PART_MAX, sizeof *serving->weights);
+    if (serving->ids == NULL) {
+        serving->ids = weir_calloc(SELECTOR_PART_MAX, sizeof(*serving->ids));
+        serving->weights = weir_calloc(SELECTOR_PART_MAX, sizeof(*serving->weights));
     }
     for (size_t i = 0; i < count; i++)
         serving->ids[i] = set->ids[indices[i]];
-    for (size_t i = 0; i < count && set->weights; i++)
+    for (size_t i = 0; i < count && set->weights != NULL; i++)
         serving->weights[i] = set->weights[indices[i]];
     part->ids = (struct weir_u64s){serving->ids, count};
-    if (set->weights)
+    if (set->weights != NULL)
         part->weights = (struct weir_u32s){(const uint32_t *)(const void *)serving->weights, count};
 }
 
@@ -96,12 +96,12 @@ enum weir_status selector_serving_read(struct selector_serving *serving, const c
                                        struct msg_set_part *ret_part, struct weir_error *err)
 {
     enum weir_status status = reach(serving, data_dir, asked, err);
-    if (status)
+    if (status != WEIR_OK)
         return status;
     const struct weir_sample_set *set = &serving->set;
     size_t samples = asked->epoch > 0 ? set->parts.samples : set->count;
     status = check(set, asked, samples, err);
-    if (status)
+    if (status != WEIR_OK)
         return status;
     size_t left = samples - asked->first;
     size_t count = left < asked->count ? left : asked->count;

@@ -1,4 +1,4 @@
-/* Sealed sets in parts, for whoever cannot map their files. The set that was asked for last stays open; every
+/* Sealed sets in parts, for readers that cannot map their files. The set that was asked for last stays open; every
  * part is checked against its sums, a set whose epochs are asked for as a whole, once. */
 #ifndef SELECTOR_SETS_SERVING_H
 #define SELECTOR_SETS_SERVING_H

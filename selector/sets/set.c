@@ -72,15 +72,12 @@ void selector_set_append(struct selector_set *set, uint64_t first,
     if (count == 0)
         return;
     weir_require(set->block_count == 0 || set->blocks[set->block_count - 1].first < first);
-    if (set->block_count == set->capacity) {
-        set->capacity = set->capacity ? set->capacity * 2 : 16;
-        set->blocks = weir_realloc(set->blocks, set->capacity, sizeof *set->blocks);
-    }
+    set->blocks = weir_grow(set->blocks, set->block_count, &set->capacity, sizeof(*set->blocks));
     struct selector_set_block block = {
         .first = first, .before = set->count, .from = lowest(mask), .count = (uint32_t)count};
     if (highest(mask) - block.from + 1 != count)
-        block.words = memcpy(weir_calloc(SELECTOR_MASK_WORDS, sizeof *mask), mask,
-                             SELECTOR_MASK_WORDS * sizeof *mask);
+        block.words = memcpy(weir_calloc(SELECTOR_MASK_WORDS, sizeof(*mask)), mask,
+                             SELECTOR_MASK_WORDS * sizeof(*mask));
     set->blocks[set->block_count++] = block;
     set->count += count;
 }
@@ -123,12 +120,12 @@ static const struct selector_set_block *find(const struct selector_set *set, uin
 
 static void mask_of(const struct selector_set_block *block, uint64_t *mask)
 {
-    if (block && block->words) {
-        memcpy(mask, block->words, SELECTOR_MASK_WORDS * sizeof *mask);
+    if (block != NULL && block->words) {
+        memcpy(mask, block->words, SELECTOR_MASK_WORDS * sizeof(*mask));
         return;
     }
-    memset(mask, 0, SELECTOR_MASK_WORDS * sizeof *mask);
-    if (block)
+    memset(mask, 0, SELECTOR_MASK_WORDS * sizeof(*mask));
+    if (block != NULL)
         selector_mask_fill(mask, block->from, block->count, true);
 }
 
@@ -142,9 +139,9 @@ size_t selector_set_ids(const struct selector_set *set, size_t index, uint64_t *
 {
     const struct selector_set_block *block = &set->blocks[index];
     size_t count = 0;
-    for (uint32_t i = 0; !block->words && i < block->count; i++)
+    for (uint32_t i = 0; block->words == NULL && i < block->count; i++)
         ids[count++] = block->first + block->from + i;
-    for (size_t word = 0; block->words && word < SELECTOR_MASK_WORDS; word++)
+    for (size_t word = 0; block->words != NULL && word < SELECTOR_MASK_WORDS; word++)
         for (uint64_t bits = block->words[word]; bits; bits &= bits - 1)
             ids[count++] = block->first + word * WORD_BITS + (uint64_t)__builtin_ctzll(bits);
     return count;
@@ -167,8 +164,8 @@ bool selector_set_has(const struct selector_set *set, uint64_t id)
 {
     uint32_t row = weir_sample_row(id);
     const struct selector_set_block *block = find(set, id - row);
-    if (!block || block->words)
-        return block && (block->words[row / WORD_BITS] >> (row % WORD_BITS) & 1);
+    if (block == NULL || block->words != NULL)
+        return block != NULL && (block->words[row / WORD_BITS] >> (row % WORD_BITS) & 1);
     return row >= block->from && row - block->from < block->count;
 }
 
@@ -227,8 +224,8 @@ void selector_set_pick(const struct selector_set *set, const uint64_t *ranks,
 
 size_t selector_set_bytes(const struct selector_set *set)
 {
-    size_t bytes = set->capacity * sizeof *set->blocks;
+    size_t bytes = set->capacity * sizeof(*set->blocks);
     for (size_t i = 0; i < set->block_count; i++)
-        bytes += set->blocks[i].words ? SELECTOR_MASK_WORDS * sizeof(uint64_t) : 0;
+        bytes += set->blocks[i].words != NULL ? SELECTOR_MASK_WORDS * sizeof(uint64_t) : 0;
     return bytes;
 }

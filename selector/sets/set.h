@@ -1,6 +1,6 @@
 /* A set of sample ids, by block of 65 536 rows a range or a bitmap: never more than one bit for a row of
  * the blocks it touches, however it came about. Counting, looking up, uniting and drawing work on
- * blocks and words; nothing is expanded to ids but by whoever asks for the ids of one block. Pure. */
+ * blocks and words; only selector_set_ids() expands a block to ids. Pure. */
 #ifndef SELECTOR_SETS_SET_H
 #define SELECTOR_SETS_SET_H
 
@@ -29,7 +29,7 @@ struct selector_set {
 };
 
 void selector_set_fini(struct selector_set *set);
-/* Adds the rows of a block behind all others. */
+/* Adds the rows of a block after all others. */
 void selector_set_append(struct selector_set *set, uint64_t first,
                          const uint64_t mask[SELECTOR_MASK_WORDS]);
 /* Makes the set of `ids`, which ascend. */
@@ -40,7 +40,7 @@ void selector_set_mask(const struct selector_set *set, uint64_t first,
                        uint64_t mask[SELECTOR_MASK_WORDS]);
 /* The ids of the index-th block, ascending, into `ids` (room for WEIR_BLOCK_ROWS). */
 size_t selector_set_ids(const struct selector_set *set, size_t index, uint64_t *ids);
-/* Which block holds the member of this rank, from 0; rank < count. */
+/* Returns the index of the block that holds the member of this rank, from 0; rank < count. */
 size_t selector_set_block_of(const struct selector_set *set, uint64_t rank);
 
 bool selector_set_has(const struct selector_set *set, uint64_t id);
@@ -49,11 +49,11 @@ enum selector_set_operation { SELECTOR_UNION, SELECTOR_DIFFERENCE, SELECTOR_INTE
 /* `a` becomes a ∪ b, a \ b or a ∩ b. */
 void selector_set_combine(struct selector_set *a, enum selector_set_operation operation,
                           const struct selector_set *b);
-/* Of `set`, the members whose ranks are set in `ranks` (set->count bits). */
+/* Picks the members of `set` whose ranks are set in `ranks` (set->count bits). */
 void selector_set_pick(const struct selector_set *set, const uint64_t *ranks,
                        struct selector_set *ret_picked);
 
-/* What it takes in memory. */
+/* Returns its size in memory. */
 size_t selector_set_bytes(const struct selector_set *set);
 
 /* Sets (or clears) `count` bits of `mask` from bit `row` on. */

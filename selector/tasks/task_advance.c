@@ -2,6 +2,8 @@
 #include "selector/tasks/task_steps.h"
 
 #include "core/base/log.h"
+#include "selector/tasks/task_endings.h"
+#include "selector/tasks/task_queue.h"
 
 #include <inttypes.h>
 
@@ -33,7 +35,7 @@ static enum weir_status check_reached(const struct selector_task *task, struct w
 
 /* Storage keeps no longer what follows the cursor: what the pool knows of the dataset goes, and comes again as
  * a snapshot. Sealed sets stay as they are. */
-static void start_anew(struct selector_task *task)
+static void start_again(struct selector_task *task)
 {
     struct selector_pipeline *pipeline = task->pipeline;
     uint64_t dataset = pipeline->datasets[task->dataset];
@@ -50,13 +52,13 @@ static void start_anew(struct selector_task *task)
 static void on_feed(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct selector_task *task = owner;
-    if (!reply && err->status == WEIR_STALE) {
-        start_anew(task);
+    if (reply == NULL && err->status == WEIR_STALE) {
+        start_again(task);
         return;
     }
     if (selector_task_refused(task, reply, err))
         return;
-    weir_require(reply);
+    weir_require(reply != NULL);
     const struct msg_feed_is *page = reply->message;
     uint64_t read_from = task->pipeline->cursors[task->dataset];
     struct weir_error own;
@@ -72,7 +74,7 @@ static void on_feed(void *owner, const struct weir_reply *reply, const struct we
     if (page->sequences.count == 0 &&
         page->passed <= read_from) /* nothing follows, whatever was announced */
         *head = task->pipeline->cursors[task->dataset];
-    selector_task_step(task);
+    task->queue->step(task);
 }
 
 static void ask_feed(struct selector_task *task)
@@ -110,5 +112,5 @@ void selector_step_advance(struct selector_task *task)
     }
     task->dataset = 0;
     task->phase = task->kind == SELECTOR_FORGET ? SELECTOR_PURGE : SELECTOR_GATHER;
-    selector_task_step(task);
+    task->queue->step(task);
 }

@@ -1,6 +1,8 @@
 /* GATHER: the candidates in the window, by block; storage is asked for columns not at hand. */
 #include "selector/tasks/task_steps.h"
 
+#include "selector/tasks/task_endings.h"
+
 #include <string.h>
 
 static void on_columns(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -30,7 +32,7 @@ static void on_columns(void *owner, const struct weir_reply *reply, const struct
     if (selector_columns_put(&task->queue->columns, &block, &own) != WEIR_OK)
         selector_task_fail(task, &own);
     else
-        selector_task_step(task);
+        task->queue->step(task);
 }
 
 static bool is_training(const struct selector_task *task)
@@ -58,7 +60,7 @@ static bool needs_columns(const struct selector_task *task, size_t index)
     unsigned needs = task->pipeline->section->needs;
     const struct selector_holdout *holdout = holdout_of(task, index);
     return task->kind == SELECTOR_INTERVAL || task->kind == SELECTOR_PREVIEW ||
-           task->pipeline->replay || (holdout && holdout->by_subject) ||
+           task->pipeline->replay || (holdout != NULL && holdout->by_subject) ||
            (needs & (SELECTION_NEEDS_TIMES | SELECTION_NEEDS_LABELS));
 }
 
@@ -67,22 +69,22 @@ static enum weir_status hold_out(struct selector_task *task, size_t index, uint6
                                  struct weir_error *err)
 {
     const struct selector_holdout *holdout = holdout_of(task, index);
-    if (holdout && holdout->by_subject)
+    if (holdout != NULL && holdout->by_subject)
         return selector_columns_hold_out(&task->queue->columns, first, wants_held_out(task),
                                          task->mask, err);
-    if (holdout)
+    if (holdout != NULL)
         selector_holdout_mask(holdout, first, wants_held_out(task), task->mask);
     return WEIR_OK;
 }
 
-/* What the policy never chooses is a model's to learn from. */
+/* Withholds the samples that the policy never chooses: a model of the holdout learns from them. */
 static void withhold(struct selector_task *task, uint64_t first)
 {
     const struct selector_holdout *withheld = &task->pipeline->section->withheld;
     if (withheld->bound == 0 || !is_training(task))
         return;
     uint64_t held[SELECTOR_MASK_WORDS];
-    memcpy(held, task->mask, sizeof held);
+    memcpy(held, task->mask, sizeof(held));
     selector_holdout_mask(withheld, first, true, held);
     selector_holdout_mask(withheld, first, false, task->mask);
     selector_set_append(&task->candidates.withheld, first, held);
@@ -113,9 +115,9 @@ static bool gather_block(struct selector_task *task, size_t index)
         return false;
     }
     enum weir_status status = hold_out(task, index, first, &err);
-    if (!status && with_columns)
+    if (status == WEIR_OK && with_columns)
         status = selector_window_mask(&task->window, columns, first, task->mask, &err);
-    if (status) {
+    if (status != WEIR_OK) {
         selector_task_fail(task, &err);
         return false;
     }
@@ -135,5 +137,5 @@ void selector_step_gather(struct selector_task *task)
                 return;
     }
     task->phase = SELECTOR_CHOOSE;
-    selector_task_step(task);
+    task->queue->step(task);
 }

@@ -41,7 +41,7 @@ static void find_lessons(const struct selector_task *task, const struct scoring_
         selector_set_combine(ret_set, SELECTOR_UNION, &task->candidates.withheld);
         return;
     }
-    WEIR_AUTO_FREE uint64_t *half = weir_calloc(count + 1, sizeof *half);
+    WEIR_AUTO_FREE uint64_t *half = weir_calloc(count + 1, sizeof(*half));
     size_t found = 0;
     for (size_t i = 0; i < count; i++)
         if (learns_from(holdout, model, ids[i]))
@@ -49,19 +49,19 @@ static void find_lessons(const struct selector_task *task, const struct scoring_
     selector_set_of_ids(ret_set, half, found);
 }
 
-/* The next model's lessons, into the task's wish; false when one of the models would have none. */
-static bool wish_for_model(struct selector_task *task, const struct scoring_holdout *holdout,
-                           size_t next, const uint64_t *ids, size_t count)
+/* Puts the next model's lessons into the task's model request; false when one of the models would have none. */
+static bool request_lessons(struct selector_task *task, const struct scoring_holdout *holdout,
+                            size_t next, const uint64_t *ids, size_t count)
 {
     bool all = true;
-    task->wish = (struct selector_wish){.trains = true, .half = (uint32_t)next};
+    task->model_request = (struct selector_model_request){.trains = true, .half = (uint32_t)next};
     for (size_t m = 0; m < models_of(holdout); m++) {
         struct selector_set lessons;
         find_lessons(task, holdout, m, ids, count, &lessons);
-        task->wish.candidates += lessons.count;
+        task->model_request.candidates += lessons.count;
         all = all && lessons.count > 0;
         if (m == next)
-            task->wish.unscored = lessons;
+            task->model_request.unscored = lessons;
         else
             selector_set_fini(&lessons);
     }
@@ -79,9 +79,9 @@ enum selector_readiness selector_task_hold_out(struct selector_task *task,
             return SELECTOR_IMPOSSIBLE;
     if (known.count >= models)
         return SELECTOR_READY;
-    if (wish_for_model(task, holdout, known.count, ids, count))
+    if (request_lessons(task, holdout, known.count, ids, count))
         return SELECTOR_WANTED;
-    selector_set_fini(&task->wish.unscored);
+    selector_set_fini(&task->model_request.unscored);
     return SELECTOR_IMPOSSIBLE;
 }
 
@@ -97,8 +97,8 @@ struct spoken_of {
 static struct spoken_of find_spoken_of(const struct scoring_holdout *holdout, size_t model,
                                        const uint64_t *ids, size_t count)
 {
-    struct spoken_of of = {.ids = weir_calloc(count + 1, sizeof *of.ids),
-                           .places = weir_calloc(count + 1, sizeof *of.places)};
+    struct spoken_of of = {.ids = weir_calloc(count + 1, sizeof(*of.ids)),
+                           .places = weir_calloc(count + 1, sizeof(*of.places))};
     for (size_t i = 0; i < count; i++) {
         if (learns_from(holdout, model, ids[i]))
             continue;
@@ -108,23 +108,24 @@ static struct spoken_of find_spoken_of(const struct scoring_holdout *holdout, si
     return of;
 }
 
-static void wish_for_scores(struct selector_task *task, const char *model,
-                            const struct spoken_of *of, const struct selector_scores *scores)
+static void request_scores(struct selector_task *task, const char *model,
+                           const struct spoken_of *of, const struct selector_scores *scores)
 {
-    WEIR_AUTO_FREE uint64_t *unscored = weir_calloc(of->count + 1, sizeof *unscored);
+    WEIR_AUTO_FREE uint64_t *unscored = weir_calloc(of->count + 1, sizeof(*unscored));
     size_t count = 0;
     for (size_t i = 0; i < of->count; i++)
         if (scores->states[i] == SELECTOR_UNSCORED)
             unscored[count++] = of->ids[i];
-    task->wish = (struct selector_wish){.mode = "score", .model = model, .candidates = of->count};
-    selector_set_of_ids(&task->wish.unscored, unscored, count);
+    task->model_request =
+        (struct selector_model_request){.mode = "score", .model = model, .candidates = of->count};
+    selector_set_of_ids(&task->model_request.unscored, unscored, count);
 }
 
 static enum weir_status ask_model(struct selector_task *task, const char *model,
                                   const struct spoken_of *of,
                                   struct selector_irreducible *irreducible, struct weir_error *err)
 {
-    const struct selector_scores_store store = {.db = task->lane->db,
+    const struct selector_scores_store store = {.db = task->thread->db,
                                                 .data_dir = task->queue->data_dir};
     const struct selector_scores_query query = {.pipeline = task->pipeline_name,
                                                 .mode = "score",
@@ -133,13 +134,13 @@ static enum weir_status ask_model(struct selector_task *task, const char *model,
                                                 .count = of->count};
     struct selector_scores scores = {0};
     enum weir_status status = selector_scores_find(&store, &query, &scores, err);
-    for (size_t i = 0; !status && i < of->count; i++) {
+    for (size_t i = 0; status == WEIR_OK && i < of->count; i++) {
         irreducible->states[of->places[i]] = scores.states[i];
         if (scores.states[i] == SELECTOR_SCORED)
             irreducible->losses[of->places[i]] = scores.values[i];
     }
-    if (!status)
-        wish_for_scores(task, model, of, &scores);
+    if (status == WEIR_OK)
+        request_scores(task, model, of, &scores);
     selector_scores_fini(&scores);
     return status;
 }
@@ -153,9 +154,11 @@ enum weir_status selector_task_find_irreducible(struct selector_task *task,
     const struct weir_strs models = task->asked.select.holdouts;
     enum weir_status status = WEIR_OK;
     *ret_irreducible = (struct selector_irreducible){
-        .losses = weir_calloc(count + 1, sizeof *ret_irreducible->losses),
-        .states = weir_calloc(count + 1, sizeof *ret_irreducible->states)};
-    for (size_t m = 0; !status && m < models_of(holdout) && task->wish.unscored.count == 0; m++) {
+        .losses = weir_calloc(count + 1, sizeof(*ret_irreducible->losses)),
+        .states = weir_calloc(count + 1, sizeof(*ret_irreducible->states))};
+    for (size_t m = 0;
+         status == WEIR_OK && m < models_of(holdout) && task->model_request.unscored.count == 0;
+         m++) {
         struct spoken_of of = find_spoken_of(holdout, m, ids, count);
         status = ask_model(task, models.at[m], &of, ret_irreducible, err);
         free(of.ids);

@@ -1,11 +1,11 @@
-/* Models of the holdout: which samples they are trained on, and what they say of the others (rho_loss). */
+/* Models of the holdout: the samples they are trained on, and their losses for the others (rho_loss). */
 #ifndef SELECTOR_TASKS_TASK_HOLDOUT_H
 #define SELECTOR_TASKS_TASK_HOLDOUT_H
 
 #include "selector/scoring/scoring.h"
 #include "selector/tasks/task.h"
 
-/* Of each of some samples. Zero-initialised is empty. */
+/* Losses of some samples by models of the holdout. Zero-initialised is empty. */
 struct selector_irreducible {
     float *losses;
     uint8_t *states; /* selector_score_state */
@@ -15,15 +15,15 @@ void selector_irreducible_fini(struct selector_irreducible *irreducible);
 
 enum selector_readiness {
     SELECTOR_READY,      /* all models of the holdout are there */
-    SELECTOR_WANTED,     /* the task's wish says what the next one is to be trained on */
+    SELECTOR_WANTED,     /* the task's model request holds the samples to train the next one on */
     SELECTOR_IMPOSSIBLE, /* nothing is held out, or nothing of it could be trained on */
 };
 
-/* Whether there are models that can speak of `ids` (ascending), what the presampling left. */
+/* Returns whether there are models that can score `ids` (ascending), the presampled candidates. */
 enum selector_readiness selector_task_hold_out(struct selector_task *task,
                                                const struct scoring_holdout *holdout,
                                                const uint64_t *ids, size_t count);
-/* What they say. When a sample has no score yet, the task's wish names those of one model. */
+/* Finds their losses. When samples have no score yet, the task's model request holds those of one model. */
 enum weir_status selector_task_find_irreducible(struct selector_task *task,
                                                 const struct scoring_holdout *holdout,
                                                 const uint64_t *ids, size_t count,

@@ -4,6 +4,8 @@
 #include "selector/tasks/task_steps.h"
 
 #include "core/base/log.h"
+#include "selector/tasks/task_endings.h"
+#include "selector/tasks/task_queue.h"
 
 #include <inttypes.h>
 
@@ -36,12 +38,13 @@ static bool holds_gone(const struct selector_task *task, const struct selector_t
     return holds;
 }
 
-/* Choices that hold what is gone give up, and begin anew without it. True: they have not all given up yet. */
+/* Has choices that hold samples that are gone give up, and begin again without them. True: some still go on. */
 static bool overtake(const struct selector_task *task, const struct selector_set *live)
 {
     bool waits = false;
-    for (struct selector_task *other = task->queue->first; other; other = other->next) {
-        if (!other->work || other->begun_anew >= SELECTOR_BEGUN_ANEW_MAX ||
+    struct selector_task *other;
+    TAILQ_FOREACH (other, &task->queue->tasks, link) {
+        if (other->work == NULL || other->restarts >= SELECTOR_RESTARTS_MAX ||
             !holds_gone(task, other, live))
             continue;
         other->is_overtaken = waits = true;
@@ -67,7 +70,7 @@ void selector_step_purge(struct selector_task *task)
     enum weir_status status =
         selector_scores_purge(&store, task->pipeline_name, &live, &noted.samples, &err);
     selector_set_fini(&live);
-    if (status) {
+    if (status != WEIR_OK) {
         selector_task_fail(task, &err);
         return;
     }

@@ -1,8 +1,8 @@
-/* The queue of tasks, how they end, and how requests become tasks. */
-#include "selector/tasks/task.h"
+/* The queue of tasks, and how requests become tasks. */
+#include "selector/tasks/task_queue.h"
 
-#include "core/base/log.h"
 #include "core/base/memory.h"
+#include "selector/tasks/task_freeze.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 static void task_free(struct selector_task *task)
 {
     selector_task_forget_choice(task);
-    if (task->lane)
-        task->lane->is_taken = false;
+    if (task->thread != NULL)
+        task->thread->is_taken = false;
     weir_arena_free(task->arena);
     free(task);
 }
@@ -24,68 +24,81 @@ static bool chooses(const struct selector_task *task)
            task->kind == SELECTOR_PREVIEW;
 }
 
-static struct selector_lane *find_lane(struct selector_queue *queue)
+static struct selector_thread *find_thread(struct selector_queue *queue)
 {
-    for (size_t i = 0; i < SELECTOR_LANES; i++)
-        if (!queue->lanes[i].is_taken)
-            return &queue->lanes[i];
+    for (size_t i = 0; i < SELECTOR_THREADS; i++)
+        if (!queue->threads[i].is_taken)
+            return &queue->threads[i];
     return NULL;
 }
 
 /* A selection needs to know how the one before it ended. */
 static bool follows_another(const struct selector_task *task)
 {
-    const struct selector_task *other = task->queue->first;
+    const struct selector_task *other = TAILQ_FIRST(&task->queue->tasks);
     while (other != task && (other->kind != task->kind ||
                              !weir_str_equal(other->pipeline_name, task->pipeline_name)))
-        other = other->next;
+        other = TAILQ_NEXT(other, link);
     return other != task;
 }
 
 static bool may_start(struct selector_task *task)
 {
     return task->phase == SELECTOR_START &&
-           (!chooses(task) || task->lane ||
-            (!follows_another(task) && find_lane(task->queue) != NULL));
+           (!chooses(task) || task->thread != NULL ||
+            (!follows_another(task) && find_thread(task->queue) != NULL));
 }
 
 static void step_next(void *owner)
 {
     struct selector_queue *queue = owner;
-    struct selector_task *task = queue->first;
+    struct selector_task *task;
     queue->next_timer = 0;
-    while (task && !may_start(task))
-        task = task->next;
-    if (!task || queue->stepping)
+    TAILQ_FOREACH (task, &queue->tasks, link)
+        if (may_start(task))
+            break;
+    if (task == NULL || queue->stepping != NULL)
         return;
-    if (chooses(task) && !task->lane) {
-        task->lane = find_lane(queue);
-        task->lane->is_taken = true;
+    if (chooses(task) && task->thread == NULL) {
+        task->thread = find_thread(queue);
+        task->thread->is_taken = true;
     }
     queue->stepping = task;
-    selector_task_step(task);
+    queue->step(task);
 }
 
 static void look_for_next(struct selector_queue *queue)
 {
-    if (queue->first && queue->next_timer == 0)
+    if (!TAILQ_EMPTY(&queue->tasks) && queue->next_timer == 0)
         queue->next_timer = weir_loop_timer(queue->loop, 0, 0, step_next, queue);
+}
+
+static void wipe_if_idle(struct selector_queue *queue)
+{
+    if (!queue->is_wiping || queue->stepping != NULL)
+        return;
+    queue->is_wiping = false;
+    selector_columns_clear(&queue->columns);
+}
+
+void selector_queue_wipe(struct selector_queue *queue)
+{
+    queue->is_wiping = true;
+    wipe_if_idle(queue);
 }
 
 void selector_task_yield(struct selector_task *task)
 {
     if (task->queue->stepping == task)
         task->queue->stepping = NULL;
+    wipe_if_idle(task->queue);
     look_for_next(task->queue);
 }
 
 void selector_task_end(struct selector_task *task)
 {
     struct selector_queue *queue = task->queue;
-    struct selector_task **at = &queue->first;
-    while (*at != task)
-        at = &(*at)->next;
-    *at = task->next;
+    TAILQ_REMOVE(&queue->tasks, task, link);
     queue->count--;
     selector_task_yield(task);
     task_free(task);
@@ -95,7 +108,7 @@ void selector_task_end(struct selector_task *task)
 
 static struct selector_task *task_new(struct selector_queue *queue, enum selector_task_kind kind)
 {
-    struct selector_task *task = weir_calloc(1, sizeof *task);
+    struct selector_task *task = weir_calloc(1, sizeof(*task));
     task->queue = queue;
     task->kind = kind;
     task->arena = weir_arena_new();
@@ -105,10 +118,7 @@ static struct selector_task *task_new(struct selector_queue *queue, enum selecto
 static void enqueue(struct selector_task *task)
 {
     struct selector_queue *queue = task->queue;
-    struct selector_task **last = &queue->first;
-    while (*last)
-        last = &(*last)->next;
-    *last = task;
+    TAILQ_INSERT_TAIL(&queue->tasks, task, link);
     queue->count++;
     look_for_next(queue);
 }
@@ -142,7 +152,8 @@ static bool same_request(const struct selector_task *a, const struct selector_ta
 static void submit(struct selector_task *task)
 {
     struct selector_queue *queue = task->queue;
-    for (struct selector_task *other = queue->first; other; other = other->next) {
+    struct selector_task *other;
+    TAILQ_FOREACH (other, &queue->tasks, link) {
         if (!same_request(other, task))
             continue;
         other->route = task->route;
@@ -163,36 +174,11 @@ static void submit(struct selector_task *task)
 
 bool selector_task_is_busy_with(const struct selector_queue *queue, const char *pipeline)
 {
-    for (const struct selector_task *task = queue->first; task; task = task->next)
+    const struct selector_task *task;
+    TAILQ_FOREACH (task, &queue->tasks, link)
         if (weir_str_equal(task->pipeline_name, pipeline))
             return true;
     return false;
-}
-
-/* ---- endings ---- */
-
-void selector_task_fail(struct selector_task *task, const struct weir_error *err)
-{
-    if (task->kind != SELECTOR_FOLLOW)
-        weir_rpc_refuse(task->queue->server, &task->route, err);
-    if (err->status != WEIR_UNAVAILABLE)
-        weir_log(task->kind == SELECTOR_FOLLOW ? WEIR_LOG_DEBUG : WEIR_LOG_WARN, "request failed",
-                 "pipeline=%s error=\"%s\"", task->pipeline_name, err->text);
-    selector_task_end(task);
-}
-
-void selector_task_answer(struct selector_task *task, const struct selector_sealed *sealed)
-{
-    WEIR_AUTO_FREE char *path = selector_sealed_path(task->queue->data_dir, sealed);
-    const struct msg_selected selected = selector_sealed_message(sealed, path);
-    weir_rpc_reply(task->queue->server, &task->route, MSG_selected, &selected, NULL);
-    selector_task_end(task);
-}
-
-void selector_task_answer_preview(struct selector_task *task, const struct msg_preview_is *preview)
-{
-    weir_rpc_reply(task->queue->server, &task->route, MSG_preview_is, preview, NULL);
-    selector_task_end(task);
 }
 
 /* ---- requests become tasks ---- */
@@ -205,13 +191,13 @@ static const char *keep_text(struct selector_task *task, const char *text)
 static struct weir_u64s keep_numbers(struct selector_task *task, struct weir_u64s numbers)
 {
     if (numbers.count > 0)
-        numbers.at = weir_arena_copy(task->arena, numbers.at, numbers.count * sizeof *numbers.at);
+        numbers.at = weir_arena_copy(task->arena, numbers.at, numbers.count * sizeof(*numbers.at));
     return numbers;
 }
 
 static struct weir_strs keep_texts(struct selector_task *task, struct weir_strs texts)
 {
-    const char **kept = weir_arena_alloc(task->arena, (texts.count + 1) * sizeof *kept);
+    const char **kept = weir_arena_alloc(task->arena, (texts.count + 1) * sizeof(*kept));
     for (size_t i = 0; i < texts.count; i++)
         kept[i] = keep_text(task, texts.at[i]);
     return (struct weir_strs){kept, texts.count};
@@ -287,9 +273,9 @@ void selector_task_follow(struct selector_queue *queue, const char *pipeline)
 
 void selector_task_drop_all(struct selector_queue *queue)
 {
-    while (queue->first) {
-        struct selector_task *task = queue->first;
-        queue->first = task->next;
+    while (!TAILQ_EMPTY(&queue->tasks)) {
+        struct selector_task *task = TAILQ_FIRST(&queue->tasks);
+        TAILQ_REMOVE(&queue->tasks, task, link);
         weir_work_stop(task->work);
         task->work = NULL;
         task_free(task);

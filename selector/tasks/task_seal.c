@@ -3,6 +3,8 @@
 
 #include "core/base/fault.h"
 #include "core/base/log.h"
+#include "selector/tasks/task_endings.h"
+#include "selector/tasks/task_score.h"
 
 #include <inttypes.h>
 
@@ -28,16 +30,16 @@ void selector_step_seal(struct selector_task *task)
 {
     struct selector_sealed *sealed = &task->sealed;
     struct weir_error err;
-    if (task->wish.unscored.count > 0) {
-        selector_task_wish(task);
+    if (task->model_request.unscored.count > 0) {
+        selector_task_request_model(task);
         return;
     }
     sealed->components = task->candidates.components;
     sealed->component_count = task->candidates.component_count;
     enum weir_status status = put(task, sealed, &err);
-    if (!status && weir_fault("selector.answer"))
+    if (status == WEIR_OK && weir_fault("selector.answer"))
         status = weir_fail(&err, WEIR_UNAVAILABLE, "fault selector.answer");
-    if (status) {
+    if (status != WEIR_OK) {
         selector_task_fail(task, &err);
         return;
     }

@@ -1,5 +1,7 @@
-/* SHOW: the choice of a preview is told by group, and forgotten. */
+/* SHOW: answers with the choice of a preview by group, and forgets it. */
 #include "selector/tasks/task_steps.h"
+
+#include "selector/tasks/task_endings.h"
 
 void selector_step_show(struct selector_task *task)
 {
@@ -16,8 +18,9 @@ void selector_step_show(struct selector_task *task)
         .group_candidates = {groups->candidates, groups->count},
         .whys = {groups->whys, groups->count},
         .scored_by = task->sealed.scored_by,
-        .unscored = task->wish.trains ? task->candidates.chosen.count : task->wish.unscored.count,
-        .held_out = task->wish.trains ? task->wish.candidates : 0,
+        .unscored = task->model_request.trains ? task->candidates.chosen.count
+                                               : task->model_request.unscored.count,
+        .held_out = task->model_request.trains ? task->model_request.candidates : 0,
     };
     selector_task_answer_preview(task, &answer);
 }

@@ -2,6 +2,8 @@
 #include "selector/tasks/task_steps.h"
 
 #include "core/base/memory.h"
+#include "selector/tasks/task_endings.h"
+#include "selector/tasks/task_queue.h"
 
 #include <string.h>
 
@@ -32,14 +34,14 @@ static bool answer_again(struct selector_task *task)
             : selector_sealed_find_interval(db, &task->asked.interval, &sealed, &err);
     if (status == WEIR_NOT_FOUND)
         return false;
-    if (status)
+    if (status != WEIR_OK)
         selector_task_fail(task, &err);
     else
         selector_task_answer(task, &sealed);
     return true;
 }
 
-/* Where the candidates of this trigger begin: behind the last trigger that is not in the tail. */
+/* Finds the beginning of this trigger's candidates: after the last trigger that is not in the tail. */
 static enum weir_status find_beginning(struct selector_task *task, struct weir_error *err)
 {
     const struct selector_pipeline *pipeline = task->pipeline;
@@ -50,9 +52,9 @@ static enum weir_status find_beginning(struct selector_task *task, struct weir_e
     struct selector_boundary boundary = {.position_count = pipeline->dataset_count};
     enum weir_status status = selector_sealed_boundary(
         task->queue->db, pipeline->name, trigger - 1 - section->tail, task->after, &boundary, err);
-    if (status || !pipeline->replay)
+    if (status != WEIR_OK || !pipeline->replay)
         return status;
-    memset(task->after, 0, pipeline->dataset_count * sizeof *task->after);
+    memset(task->after, 0, pipeline->dataset_count * sizeof(*task->after));
     task->window.after_time = boundary.until_time;
     task->window.after_id = boundary.until_id;
     return WEIR_OK;
@@ -62,8 +64,8 @@ static enum weir_status plan(struct selector_task *task, struct weir_error *err)
 {
     const struct selector_pipeline *pipeline = task->pipeline;
     size_t count = pipeline->dataset_count;
-    task->heads = weir_arena_alloc(task->arena, (count + 1) * sizeof *task->heads);
-    task->after = weir_arena_alloc(task->arena, (count + 1) * sizeof *task->after);
+    task->heads = weir_arena_alloc(task->arena, (count + 1) * sizeof(*task->heads));
+    task->after = weir_arena_alloc(task->arena, (count + 1) * sizeof(*task->after));
     for (size_t i = 0; i < count; i++)
         task->heads[i] = UINT64_MAX;
     if (task->kind == SELECTOR_FOLLOW || task->kind == SELECTOR_FORGET)
@@ -87,7 +89,7 @@ static enum weir_status plan(struct selector_task *task, struct weir_error *err)
     if (task->kind == SELECTOR_PREVIEW) {
         enum weir_status status =
             selector_sealed_last(task->queue->db, pipeline->name, &task->asked.select.trigger, err);
-        if (status)
+        if (status != WEIR_OK)
             return status;
         task->asked.select.trigger++;
     }
@@ -111,12 +113,12 @@ void selector_step_start(struct selector_task *task)
     struct weir_error err;
     enum weir_status status = selector_pipelines_find(&task->queue->pipelines, task->pipeline_name,
                                                       &task->pipeline, &err);
-    if (!status)
+    if (status == WEIR_OK)
         status = plan(task, &err);
-    if (status) {
+    if (status != WEIR_OK) {
         selector_task_fail(task, &err);
         return;
     }
     task->phase = SELECTOR_ADVANCE;
-    selector_task_step(task);
+    task->queue->step(task);
 }

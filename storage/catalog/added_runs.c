@@ -11,8 +11,8 @@ static uint64_t row_of(const struct chunk_ref *chunk)
     return (uint64_t)chunk->block << WEIR_ROW_BITS | chunk->first_row;
 }
 
-void storage_runs_pack(const struct dataset *dataset, const struct chunk_ref *chunk,
-                       struct weir_buf *out)
+void storage_added_runs_pack(const struct dataset *dataset, const struct chunk_ref *chunk,
+                             struct weir_buf *out)
 {
     uint64_t first_row = row_of(chunk);
     size_t first = storage_dataset_run_of(dataset, first_row);
@@ -26,7 +26,7 @@ void storage_runs_pack(const struct dataset *dataset, const struct chunk_ref *ch
     count = end - first;
     if (count <= 1)
         return;
-    values = weir_calloc(2 * count, sizeof *values);
+    values = weir_calloc(2 * count, sizeof(*values));
     for (size_t i = 0; i < count; i++) {
         values[i] = (int64_t)(dataset->runs[first + i].first_row - first_row);
         values[count + i] = (int64_t)dataset->runs[first + i].sequence;
@@ -61,9 +61,9 @@ static enum weir_status unpack_columns(const struct chunk_ref *chunk, struct wei
         values + count, count, err);
 }
 
-enum weir_status storage_runs_unpack(struct dataset *dataset, const struct chunk_ref *chunk,
-                                     uint64_t sequence, struct weir_bytes packed,
-                                     struct weir_error *err)
+enum weir_status storage_added_runs_unpack(struct dataset *dataset, const struct chunk_ref *chunk,
+                                           uint64_t sequence, struct weir_bytes packed,
+                                           struct weir_error *err)
 {
     size_t count = packed.size > HEADER_BYTES ? weir_get_u32(packed.at) : 0;
     WEIR_AUTO_FREE int64_t *values = NULL;
@@ -75,7 +75,7 @@ enum weir_status storage_runs_unpack(struct dataset *dataset, const struct chunk
     }
     if (count == 0 || count > chunk->count)
         return fail_corrupt(chunk, err);
-    values = weir_calloc(2 * count, sizeof *values);
+    values = weir_calloc(2 * count, sizeof(*values));
     status = unpack_columns(chunk, packed, count, values, err);
     for (size_t i = 0; status == WEIR_OK && i < count; i++) {
         if ((uint64_t)values[i] >= chunk->count || (i > 0 && values[i] <= values[i - 1]))

@@ -10,11 +10,11 @@
 #include "storage/catalog/catalog.h"
 
 /* Appends nothing when one change added all rows of the chunk. */
-void storage_runs_pack(const struct dataset *dataset, const struct chunk_ref *chunk,
-                       struct weir_buf *out);
+void storage_added_runs_pack(const struct dataset *dataset, const struct chunk_ref *chunk,
+                             struct weir_buf *out);
 /* Adds the runs of the chunk, which follow those of the dataset. `sequence` is its newest change. */
-enum weir_status storage_runs_unpack(struct dataset *dataset, const struct chunk_ref *chunk,
-                                     uint64_t sequence, struct weir_bytes packed,
-                                     struct weir_error *err) WEIR_MUST_USE;
+enum weir_status storage_added_runs_unpack(struct dataset *dataset, const struct chunk_ref *chunk,
+                                           uint64_t sequence, struct weir_bytes packed,
+                                           struct weir_error *err) WEIR_MUST_USE;
 
 #endif

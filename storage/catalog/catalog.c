@@ -10,26 +10,26 @@
 
 struct catalog *storage_catalog_new(const char *data_dir)
 {
-    struct catalog *catalog = weir_calloc(1, sizeof *catalog);
+    struct catalog *catalog = weir_calloc(1, sizeof(*catalog));
 
     catalog->data_dir = data_dir;
-    catalog->filters = weir_calloc(1, sizeof *catalog->filters);
+    catalog->filters = weir_calloc(1, sizeof(*catalog->filters));
     catalog->filters->bytes_max = KEY_FILTERS_BYTES_MAX;
-    catalog->shelf = weir_calloc(1, sizeof *catalog->shelf);
-    catalog->shelf->bytes_max = FILE_SHELF_BYTES;
+    catalog->file_cache = weir_calloc(1, sizeof(*catalog->file_cache));
+    catalog->file_cache->bytes_max = FILE_CACHE_BYTES;
     return catalog;
 }
 
 void storage_catalog_free(struct catalog *catalog)
 {
-    if (!catalog)
+    if (catalog == NULL)
         return;
     for (size_t i = 0; i < catalog->count; i++)
         storage_dataset_free(catalog->datasets[i]);
     free(catalog->datasets);
     free(catalog->filters);
-    storage_file_shelf_fini(catalog->shelf);
-    free(catalog->shelf);
+    storage_file_cache_fini(catalog->file_cache);
+    free(catalog->file_cache);
     free(catalog);
 }
 
@@ -87,30 +87,30 @@ static char *resolve_root(const char *path)
     char resolved[PATH_MAX];
     WEIR_AUTO_FREE char *here = NULL;
 
-    if (realpath(path, resolved))
+    if (realpath(path, resolved) != NULL)
         return weir_strdup(resolved);
     if (path[0] == '/')
         return weir_strdup(path);
     here = realpath(".", NULL);
-    return weir_format("%s/%s", here ? here : "", path);
+    return weir_format("%s/%s", here != NULL ? here : "", path);
 }
 
-/* What lies in the data directory goes where that goes. */
+/* Roots inside the data directory are not stored: they move with it. */
 static char *root_of(const struct dataset *dataset, const struct dataset_origin *origin)
 {
     if (dataset->declaration->is_pushed)
         return weir_strdup("");
     if (dataset->declaration->is_mirrored)
         return weir_strdup(dataset->copies);
-    return origin->root ? weir_strdup(origin->root)
-                        : resolve_root(dataset->declaration->source.path);
+    return origin->root != NULL ? weir_strdup(origin->root)
+                                : resolve_root(dataset->declaration->source.path);
 }
 
 enum weir_status storage_dataset_new(const struct catalog *catalog,
                                      const struct dataset_origin *origin,
                                      struct dataset **ret_dataset, struct weir_error *err)
 {
-    WEIR_AUTO(dataset) dataset = weir_calloc(1, sizeof *dataset);
+    WEIR_AUTO(dataset) dataset = weir_calloc(1, sizeof(*dataset));
     WEIR_AUTO_BUF text = {0};
     const struct declaration *d;
     enum weir_status status =
@@ -122,12 +122,12 @@ enum weir_status storage_dataset_new(const struct catalog *catalog,
     if (status != WEIR_OK)
         return status;
     d = find_declaration(&dataset->declarations, origin->name);
-    if (!d)
+    if (d == NULL)
         return weir_fail(err, WEIR_NOT_FOUND, "%s: no dataset '%s'", origin->file, origin->name);
     dataset->declaration = d;
     dataset->subjects = (struct key_index){.kind = KEY_SUBJECT, .budget = catalog->filters};
     dataset->keys = (struct key_index){.kind = KEY_SAMPLE, .budget = catalog->filters};
-    dataset->shelf = catalog->shelf;
+    dataset->file_cache = catalog->file_cache;
     dataset->name = weir_strdup(origin->name);
     dataset->is_scanned = d->is_pushed;
     dataset->edition = weir_random_u64() | 1;
@@ -141,17 +141,17 @@ enum weir_status storage_dataset_new(const struct catalog *catalog,
 
 static void free_blocked(const struct dataset *dataset)
 {
-    for (size_t s = 0; dataset->blocked && s < 1 << BLOCKED_SHARD_BITS; s++)
+    for (size_t s = 0; dataset->blocked != NULL && s < 1 << BLOCKED_SHARD_BITS; s++)
         free(dataset->blocked[s].at);
     free(dataset->blocked);
 }
 
 void storage_dataset_free(struct dataset *dataset)
 {
-    if (!dataset)
+    if (dataset == NULL)
         return;
     storage_scope_fini(&dataset->dirty);
-    storage_notes_fini(&dataset->notes);
+    storage_complaints_fini(&dataset->complaints);
     storage_fresh_fini(&dataset->fresh);
     storage_key_index_fini(&dataset->subjects);
     storage_key_index_fini(&dataset->keys);
@@ -183,14 +183,14 @@ void storage_dataset_free(struct dataset *dataset)
 void storage_dataset_add_chunk(struct dataset *dataset, const struct chunk_ref *chunk)
 {
     dataset->chunks =
-        weir_grow(dataset->chunks, dataset->chunk_count, &dataset->chunk_capacity, sizeof *chunk);
+        weir_grow(dataset->chunks, dataset->chunk_count, &dataset->chunk_capacity, sizeof(*chunk));
     dataset->chunks[dataset->chunk_count++] = *chunk;
 }
 
 void storage_dataset_add_run(struct dataset *dataset, struct added_run run)
 {
     dataset->runs =
-        weir_grow(dataset->runs, dataset->run_count, &dataset->run_capacity, sizeof run);
+        weir_grow(dataset->runs, dataset->run_count, &dataset->run_capacity, sizeof(run));
     dataset->runs[dataset->run_count++] = run;
 }
 
@@ -198,7 +198,7 @@ size_t storage_dataset_run_of(const struct dataset *dataset, uint64_t row)
 {
     size_t low = 0, high = dataset->run_count;
 
-    while (low < high) { /* the first run that begins behind the row */
+    while (low < high) { /* the first run that begins after the row */
         size_t middle = low + (high - low) / 2;
 
         if (dataset->runs[middle].first_row <= row)
@@ -209,7 +209,7 @@ size_t storage_dataset_run_of(const struct dataset *dataset, uint64_t row)
     return low > 0 ? low - 1 : dataset->run_count;
 }
 
-size_t storage_dataset_run_behind(const struct dataset *dataset, uint64_t position)
+size_t storage_dataset_run_after(const struct dataset *dataset, uint64_t position)
 {
     size_t low = 0, high = dataset->run_count;
 
@@ -226,7 +226,7 @@ size_t storage_dataset_run_behind(const struct dataset *dataset, uint64_t positi
 
 uint64_t storage_dataset_row_at(const struct dataset *dataset, uint64_t position)
 {
-    size_t run = storage_dataset_run_behind(dataset, position);
+    size_t run = storage_dataset_run_after(dataset, position);
 
     return run < dataset->run_count ? dataset->runs[run].first_row : dataset->next_row;
 }
@@ -235,12 +235,12 @@ void storage_dataset_add_group(struct dataset *dataset, struct file_group *group
 {
     struct file_group *last = storage_dataset_last_group(dataset);
 
-    if (last)
+    if (last != NULL)
         storage_file_unpin(last);
     storage_file_pin(group);
     dataset->groups = weir_grow(dataset->groups, dataset->group_count, &dataset->group_capacity,
                                 sizeof(struct file_group *));
-    group->first_file = last ? last->first_file + last->capacity : 0;
+    group->first_file = last != NULL ? last->first_file + last->capacity : 0;
     dataset->groups[dataset->group_count++] = group;
     group->number = dataset->group_count;
 }
@@ -256,7 +256,7 @@ static struct file_group *group_of(const struct dataset *dataset, uint64_t numbe
     size_t low = 0, high = dataset->group_count;
     struct file_group *group;
 
-    while (low < high) { /* the first group that begins behind the file */
+    while (low < high) { /* the first group that begins after the file */
         size_t middle = low + (high - low) / 2;
 
         if (dataset->groups[middle]->first_file <= number)
@@ -275,11 +275,12 @@ enum weir_status storage_dataset_file(const struct dataset *dataset, uint64_t nu
 {
     struct file_group *group = group_of(dataset, number);
     enum weir_status status =
-        group ? storage_file_shelf_get(dataset->shelf, dataset->number, group, err) : WEIR_OK;
+        group != NULL ? storage_file_cache_get(dataset->file_cache, dataset->number, group, err)
+                      : WEIR_OK;
 
     if (status != WEIR_OK)
         return status;
-    *ret_file = group ? &group->files[number - group->first_file] : NULL;
+    *ret_file = group != NULL ? &group->files[number - group->first_file] : NULL;
     return WEIR_OK;
 }
 
@@ -292,17 +293,17 @@ uint64_t storage_dataset_file_end(const struct dataset *dataset)
 {
     const struct file_group *last = storage_dataset_last_group(dataset);
 
-    return last ? last->first_file + last->count : 0;
+    return last != NULL ? last->first_file + last->count : 0;
 }
 
 struct file_group *storage_dataset_open_group(const struct dataset *dataset)
 {
     struct file_group *last = storage_dataset_last_group(dataset);
 
-    return last && last->count < FILE_GROUP_GROWING && !last->is_taking ? last : NULL;
+    return last != NULL && last->count < FILE_GROUP_GROWING && !last->is_taking ? last : NULL;
 }
 
-/* Index of the first chunk that begins behind the row. */
+/* Index of the first chunk that begins after the row. */
 static size_t chunks_up_to(const struct dataset *dataset, uint32_t block, uint32_t row)
 {
     size_t low = 0, high = dataset->chunk_count;
@@ -325,7 +326,8 @@ const struct chunk_ref *storage_dataset_chunk(const struct dataset *dataset, uin
     size_t end = chunks_up_to(dataset, block, row);
     const struct chunk_ref *chunk = end > 0 ? &dataset->chunks[end - 1] : NULL;
 
-    return chunk && chunk->block == block && row - chunk->first_row < chunk->count ? chunk : NULL;
+    return chunk != NULL && chunk->block == block && row - chunk->first_row < chunk->count ? chunk
+                                                                                           : NULL;
 }
 
 size_t storage_dataset_chunk_from(const struct dataset *dataset, uint64_t row)
@@ -333,7 +335,7 @@ size_t storage_dataset_chunk_from(const struct dataset *dataset, uint64_t row)
     uint32_t block = (uint32_t)(row >> WEIR_ROW_BITS), in_block = row & (WEIR_BLOCK_ROWS - 1);
     size_t at = chunks_up_to(dataset, block, in_block);
 
-    return at > 0 && storage_dataset_chunk(dataset, block, in_block) ? at - 1 : at;
+    return at > 0 && storage_dataset_chunk(dataset, block, in_block) != NULL ? at - 1 : at;
 }
 
 struct chunk_span storage_dataset_chunks_of(const struct dataset *dataset,
@@ -358,9 +360,9 @@ struct dead_rows *storage_dataset_dead(struct dataset *dataset, uint32_t block)
     if (block >= dataset->dead_count) {
         size_t count = (size_t)block + 1;
 
-        dataset->dead = weir_realloc(dataset->dead, count, sizeof *dataset->dead);
+        dataset->dead = weir_realloc(dataset->dead, count, sizeof(*dataset->dead));
         memset(dataset->dead + dataset->dead_count, 0,
-               (count - dataset->dead_count) * sizeof *dataset->dead);
+               (count - dataset->dead_count) * sizeof(*dataset->dead));
         dataset->dead_count = count;
     }
     return &dataset->dead[block];
@@ -371,7 +373,7 @@ bool storage_dataset_is_erased(const struct dataset *dataset, uint32_t block, ui
     return block < dataset->dead_count && weir_bits_get(&dataset->dead[block].erased, row);
 }
 
-void storage_dataset_turn(struct dataset *dataset)
+void storage_dataset_bump_edition(struct dataset *dataset)
 {
     dataset->edition++;
 }
@@ -414,10 +416,11 @@ static size_t blocked_from(const struct blocked_shard *shard, uint64_t hash)
 struct blocked_hash *storage_dataset_blocked(const struct dataset *dataset, uint64_t hash)
 {
     struct blocked_shard *shard = dataset->blocked_count > 0 ? shard_of(dataset, hash) : NULL;
-    size_t at = shard ? blocked_from(shard, hash) : 0;
+    size_t at = shard != NULL ? blocked_from(shard, hash) : 0;
 
-    return shard && at < shard->count && shard->at[at].word >> 1 == hash >> 1 ? &shard->at[at]
-                                                                              : NULL;
+    return shard != NULL && at < shard->count && shard->at[at].word >> 1 == hash >> 1
+               ? &shard->at[at]
+               : NULL;
 }
 
 void storage_dataset_block(struct dataset *dataset, uint64_t hash, bool is_met)
@@ -425,14 +428,14 @@ void storage_dataset_block(struct dataset *dataset, uint64_t hash, bool is_met)
     struct blocked_shard *shard;
     size_t at;
 
-    if (!dataset->blocked)
-        dataset->blocked = weir_calloc(1 << BLOCKED_SHARD_BITS, sizeof *dataset->blocked);
+    if (dataset->blocked == NULL)
+        dataset->blocked = weir_calloc(1 << BLOCKED_SHARD_BITS, sizeof(*dataset->blocked));
     shard = shard_of(dataset, hash);
     at = blocked_from(shard, hash);
     if (at < shard->count && shard->at[at].word >> 1 == hash >> 1)
         return;
-    shard->at = weir_grow(shard->at, shard->count, &shard->capacity, sizeof *shard->at);
-    memmove(shard->at + at + 1, shard->at + at, (shard->count - at) * sizeof *shard->at);
+    shard->at = weir_grow(shard->at, shard->count, &shard->capacity, sizeof(*shard->at));
+    memmove(shard->at + at + 1, shard->at + at, (shard->count - at) * sizeof(*shard->at));
     shard->at[at] = (struct blocked_hash){(hash | 1) - !is_met};
     shard->count++;
     dataset->blocked_count++;
@@ -442,7 +445,7 @@ uint64_t storage_dataset_met(const struct dataset *dataset)
 {
     uint64_t met = 0;
 
-    for (size_t s = 0; dataset->blocked && s < 1 << BLOCKED_SHARD_BITS; s++) {
+    for (size_t s = 0; dataset->blocked != NULL && s < 1 << BLOCKED_SHARD_BITS; s++) {
         for (size_t i = 0; i < dataset->blocked[s].count; i++)
             met += storage_blocked_is_met(&dataset->blocked[s].at[i]);
     }
@@ -451,7 +454,8 @@ uint64_t storage_dataset_met(const struct dataset *dataset)
 
 bool storage_dataset_grows_classes(const struct dataset *dataset)
 {
-    return dataset->declaration->label_kind == WEIR_LABEL_CLASS && !dataset->declaration->classes;
+    return dataset->declaration->label_kind == WEIR_LABEL_CLASS &&
+           dataset->declaration->classes == NULL;
 }
 
 char *storage_erased_class_name(size_t number)
@@ -464,7 +468,7 @@ static int64_t add_class(struct dataset *dataset, const char *name, size_t size)
     dataset->classes =
         weir_grow(dataset->classes, dataset->class_count, &dataset->class_capacity, sizeof(char *));
     dataset->class_marks = weir_grow(dataset->class_marks, dataset->class_count,
-                                     &dataset->class_mark_capacity, sizeof *dataset->class_marks);
+                                     &dataset->class_mark_capacity, sizeof(*dataset->class_marks));
     dataset->classes[dataset->class_count] = weir_strndup(name, size);
     dataset->class_marks[dataset->class_count] = (struct class_mark){.is_erased = false};
     return (int64_t)dataset->class_count++;
@@ -488,7 +492,7 @@ int64_t storage_dataset_class(struct dataset *dataset, struct weir_bytes name)
             weir_bytes_equal(weir_bytes_of(dataset->classes[i]), name))
             return (int64_t)i;
     }
-    if (dataset->declaration->classes || dataset->class_count == STORAGE_CLASSES_MAX)
+    if (dataset->declaration->classes != NULL || dataset->class_count == STORAGE_CLASSES_MAX)
         return -1;
     return add_class(dataset, (const char *)name.at, name.size);
 }
@@ -496,5 +500,5 @@ int64_t storage_dataset_class(struct dataset *dataset, struct weir_bytes name)
 char *storage_dataset_path(const struct dataset *dataset, const struct stored_file *file)
 {
     return weir_format("%s/%s", dataset->declaration->is_copied ? dataset->copies : dataset->root,
-                       file->path ? file->path : "");
+                       file->path != NULL ? file->path : "");
 }

@@ -7,16 +7,16 @@
 #include "core/base/bits.h"
 #include "core/db/db.h"
 #include "core/wire/sample.h"
+#include "storage/catalog/complaints.h"
 #include "storage/catalog/declaration.h"
-#include "storage/catalog/file_shelf.h"
+#include "storage/catalog/file_cache.h"
 #include "storage/catalog/fresh.h"
-#include "storage/catalog/notes.h"
 #include "storage/catalog/scope.h"
 #include "storage/keys/key_index.h"
 
 struct scan;
 
-/* Where a chunk's rows are; its columns stay in Postgres (chunk_cache.h). */
+/* The place of a chunk's rows; its columns stay in Postgres (chunk_cache.h). */
 struct chunk_ref {
     uint32_t block;
     uint32_t first_row;
@@ -32,7 +32,7 @@ struct added_run {
     uint64_t sequence;
 };
 
-/* Rows of one block that are not live any more. */
+/* Rows of one block that are no longer live. */
 struct dead_rows {
     struct weir_bits erased;
     struct weir_bits removed;
@@ -108,29 +108,29 @@ struct dataset {
     struct dataset *updates;    /* whose samples get labels from this one, */
     struct dataset *updated_by; /* and the other way round; NULL: none */
 
-    struct file_shelf *shelf; /* of the catalog: what of `groups` is in memory */
-    uint64_t paths_dropped;   /* grows when known files lose their paths, to an erasure */
-    /* Another one as soon as a sample is not live any more, or its file is another one to readers: what they were told
+    struct file_cache *file_cache; /* of the catalog: what of `groups` is in memory */
+    uint64_t paths_dropped;        /* grows when known files lose their paths, to an erasure */
+    /* Another one as soon as a sample is no longer live, or its file is another one to readers: what they were told
      * under an older one holds no more. Not stored: drawn when the catalog is loaded. */
     uint64_t edition;
 
     struct fresh fresh; /* bytes of its files that are to be summed (storage/sums/sums.h) */
 
-    struct scan *scan;        /* owned by scan.c */
-    struct notes notes;       /* what of the source could not be looked at */
-    struct scope dirty;       /* what may have changed since a scan last looked at it */
-    int64_t scan_started_ms;  /* of the newest scan */
-    int64_t scan_busy_ms;     /* …: without what it waited for */
-    int64_t next_scan_ms;     /* not before: scans may take a fifth of the time at most */
-    int64_t next_whole_ms;    /* the same for scans of everything */
-    int64_t next_periodic_ms; /* when everything is to be looked at without being asked */
+    struct scan *scan;            /* owned by scan.c */
+    struct complaints complaints; /* what of the source could not be looked at */
+    struct scope dirty;           /* what may have changed since a scan last looked at it */
+    int64_t scan_started_ms;      /* of the newest scan */
+    int64_t scan_busy_ms;         /* …: without what it waited for */
+    int64_t next_scan_ms;         /* not before: scans may take a fifth of the time at most */
+    int64_t next_whole_ms;        /* the same for scans of everything */
+    int64_t next_periodic_ms;     /* when everything is to be looked at without being asked */
 };
 
 struct catalog {
     const char *data_dir;
-    struct key_budget *filters; /* of all datasets' indexes */
-    struct file_shelf *shelf;   /* … files */
-    struct dataset **datasets;  /* by number, from 1 */
+    struct key_budget *filters;    /* of all datasets' indexes */
+    struct file_cache *file_cache; /* … files */
+    struct dataset **datasets;     /* by number, from 1 */
     size_t count;
 };
 
@@ -155,7 +155,7 @@ struct dataset_origin {
     const char *root;         /* absolute; NULL: resolve the declared path now */
 };
 
-/* A dataset from its declaration; not yet stored. Its `document` is parsed anew, so that it depends on
+/* A dataset from its declaration; not yet stored. Its `document` is parsed again, so that it depends on
  * nobody's memory. */
 enum weir_status storage_dataset_new(const struct catalog *catalog,
                                      const struct dataset_origin *origin,
@@ -168,23 +168,23 @@ void storage_dataset_add_chunk(struct dataset *dataset, const struct chunk_ref *
 void storage_dataset_add_run(struct dataset *dataset, struct added_run run);
 /* Index of the run that holds this row (block << 16 | row), or the number of runs. */
 size_t storage_dataset_run_of(const struct dataset *dataset, uint64_t row);
-/* The first run that was added behind a position of the feed; run_count when there is none. */
-size_t storage_dataset_run_behind(const struct dataset *dataset, uint64_t position);
+/* The first run that was added after a position of the feed; run_count when there is none. */
+size_t storage_dataset_run_after(const struct dataset *dataset, uint64_t position);
 /* The rows that were added up to a position of the feed lie below this one (block << 16 | row). */
 uint64_t storage_dataset_row_at(const struct dataset *dataset, uint64_t position);
 /* Gives the group and its files the next numbers and owns it from now on. */
 void storage_dataset_add_group(struct dataset *dataset, struct file_group *group);
-/* The file with this number, or NULL; it stays where it is as file_shelf.h says. */
+/* The file with this number, or NULL; it stays where it is as file_cache.h says. */
 enum weir_status storage_dataset_file(const struct dataset *dataset, uint64_t number,
                                       struct stored_file **ret_file,
                                       struct weir_error *err) WEIR_MUST_USE;
 /* The last group, whose files are always in memory, or NULL. */
 struct file_group *storage_dataset_last_group(const struct dataset *dataset);
-/* One more than the number of its last file. */
+/* Number of the dataset's last file, plus one. */
 uint64_t storage_dataset_file_end(const struct dataset *dataset);
 /* The group that still takes files, or NULL. */
 struct file_group *storage_dataset_open_group(const struct dataset *dataset);
-/* Index of the first chunk with a row at or behind this one (block << 16 | row). */
+/* Index of the first chunk with a row at or after this one (block << 16 | row). */
 size_t storage_dataset_chunk_from(const struct dataset *dataset, uint64_t row);
 /* The chunks that may hold samples of `file`: [first, end) of dataset->chunks. */
 struct chunk_span {
@@ -201,13 +201,13 @@ const struct chunk_ref *storage_dataset_chunk(const struct dataset *dataset, uin
 struct dead_rows *storage_dataset_dead(struct dataset *dataset, uint32_t block);
 bool storage_dataset_is_erased(const struct dataset *dataset, uint32_t block, uint32_t row);
 /* Invalidates sample locations that were handed out: the next edition. */
-void storage_dataset_turn(struct dataset *dataset);
+void storage_dataset_bump_edition(struct dataset *dataset);
 /* Erased, removed or replaced. */
 bool storage_dataset_is_dead(const struct dataset *dataset, uint32_t block, uint32_t row);
 /* NULL when the hash may come in. */
 struct blocked_hash *storage_dataset_blocked(const struct dataset *dataset, uint64_t hash);
 void storage_dataset_block(struct dataset *dataset, uint64_t hash, bool is_met);
-/* How many of the blocked hashes were met. */
+/* Number of the blocked hashes that were met. */
 uint64_t storage_dataset_met(const struct dataset *dataset);
 /* True when names of classes come with the samples: they may be people's. */
 bool storage_dataset_grows_classes(const struct dataset *dataset);

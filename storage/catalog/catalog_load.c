@@ -7,11 +7,7 @@
 
 #include <stdlib.h>
 
-enum {
-    COL_UNTOLD = 19 /* of Q_datasets: behind the accounts */,
-    GROUPS_PER_QUERY = 64,
-    BLOCKED_PER_QUERY = 65536
-};
+enum { GROUPS_PER_QUERY = 64, BLOCKED_PER_QUERY = 65536 };
 
 static enum weir_status load_classes(struct weir_db *db, struct dataset *dataset,
                                      struct weir_error *err)
@@ -25,12 +21,12 @@ static enum weir_status load_classes(struct weir_db *db, struct dataset *dataset
     dataset->class_capacity = dataset->class_mark_capacity = dataset->class_count;
     dataset->class_stored = dataset->class_count;
     dataset->classes = weir_calloc(dataset->class_count + 1, sizeof(char *));
-    dataset->class_marks = weir_calloc(dataset->class_count + 1, sizeof *dataset->class_marks);
+    dataset->class_marks = weir_calloc(dataset->class_count + 1, sizeof(*dataset->class_marks));
     for (size_t i = 0; i < dataset->class_count; i++) {
-        dataset->classes[i] = weir_strdup(weir_rows_text(rows, i, 0));
+        dataset->classes[i] = weir_strdup(weir_rows_text(rows, i, "name"));
         dataset->class_marks[i] =
-            (struct class_mark){.touched_by = (uint64_t)weir_rows_i64(rows, i, 1),
-                                .is_erased = weir_rows_bool(rows, i, 2)};
+            (struct class_mark){.touched_by = (uint64_t)weir_rows_i64(rows, i, "touched_by"),
+                                .is_erased = weir_rows_bool(rows, i, "is_erased")};
     }
     storage_dataset_name_classes(dataset);
     return WEIR_OK;
@@ -40,10 +36,11 @@ static enum weir_status load_classes(struct weir_db *db, struct dataset *dataset
 static enum weir_status check_chunk(const struct dataset *dataset, const struct weir_rows *rows,
                                     size_t i, struct weir_error *err)
 {
-    int64_t block = weir_rows_i64(rows, i, 0), row = weir_rows_i64(rows, i, 1);
-    int64_t count = weir_rows_i64(rows, i, 2);
-    bool is_next = i == 0 || block > weir_rows_i64(rows, i - 1, 0) ||
-                   row >= weir_rows_i64(rows, i - 1, 1) + weir_rows_i64(rows, i - 1, 2);
+    int64_t block = weir_rows_i64(rows, i, "block"), row = weir_rows_i64(rows, i, "first_row");
+    int64_t count = weir_rows_i64(rows, i, "count");
+    bool is_next =
+        i == 0 || block > weir_rows_i64(rows, i - 1, "block") ||
+        row >= weir_rows_i64(rows, i - 1, "first_row") + weir_rows_i64(rows, i - 1, "count");
 
     if (block >= 0 && block < INT64_C(1) << WEIR_BLOCK_BITS && row >= 0 && row < WEIR_BLOCK_ROWS &&
         count > 0 && count <= WEIR_BLOCK_ROWS - row && is_next)
@@ -66,16 +63,17 @@ static enum weir_status load_chunks(struct weir_db *db, struct dataset *dataset,
         if (status != WEIR_OK)
             return status;
         struct chunk_ref chunk = {
-            .block = (uint32_t)weir_rows_i64(rows, i, 0),
-            .first_row = (uint32_t)weir_rows_i64(rows, i, 1),
-            .count = (uint32_t)weir_rows_i64(rows, i, 2),
-            .time_min = weir_rows_i64(rows, i, 5),
-            .time_max = weir_rows_i64(rows, i, 6),
+            .block = (uint32_t)weir_rows_i64(rows, i, "block"),
+            .first_row = (uint32_t)weir_rows_i64(rows, i, "first_row"),
+            .count = (uint32_t)weir_rows_i64(rows, i, "count"),
+            .time_min = weir_rows_i64(rows, i, "time_min"),
+            .time_max = weir_rows_i64(rows, i, "time_max"),
         };
 
         storage_dataset_add_chunk(dataset, &chunk);
-        status = storage_runs_unpack(dataset, &chunk, (uint64_t)weir_rows_i64(rows, i, 3),
-                                     weir_rows_bytes(rows, i, 4), err);
+        status =
+            storage_added_runs_unpack(dataset, &chunk, (uint64_t)weir_rows_i64(rows, i, "sequence"),
+                                      weir_rows_bytes(rows, i, "runs"), err);
     }
     return status;
 }
@@ -84,23 +82,23 @@ static enum weir_status load_group(struct dataset *dataset, const struct weir_ro
                                    struct weir_error *err)
 {
     struct file_group *group;
-    enum weir_status status =
-        storage_file_group_unpack(weir_rows_bytes(rows, i, 2), (uint64_t)weir_rows_i64(rows, i, 4),
-                                  (size_t)weir_rows_i64(rows, i, 1), &group, err);
+    enum weir_status status = storage_file_group_unpack(
+        weir_rows_bytes(rows, i, "entries"), (uint64_t)weir_rows_i64(rows, i, "encoding"),
+        (size_t)weir_rows_i64(rows, i, "count"), &group, err);
 
     if (status != WEIR_OK)
         return status;
     storage_dataset_add_group(dataset, group);
     storage_file_group_bound(group);
-    storage_file_shelf_put(dataset->shelf, group);
-    if (group->number != (uint64_t)weir_rows_i64(rows, i, 0))
+    storage_file_cache_put(dataset->file_cache, group);
+    if (group->number != (uint64_t)weir_rows_i64(rows, i, "number"))
         return weir_fail(err, WEIR_CORRUPT, "file group %llu is missing",
                          (unsigned long long)group->number);
-    group->first_file = (uint64_t)weir_rows_i64(rows, i, 3);
+    group->first_file = (uint64_t)weir_rows_i64(rows, i, "first_file");
     return WEIR_OK;
 }
 
-/* Each of them is looked at; what the shelf has no room for is brought again when it is needed. */
+/* Each of them is looked at; what the cache has no room for is brought again when it is needed. */
 static enum weir_status load_groups(struct weir_db *db, struct dataset *dataset,
                                     struct weir_error *err)
 {
@@ -113,7 +111,7 @@ static enum weir_status load_groups(struct weir_db *db, struct dataset *dataset,
             status = load_group(dataset, rows, i, err);
         if (status != WEIR_OK)
             return status;
-        storage_file_shelf_trim(dataset->shelf);
+        storage_file_cache_trim(dataset->file_cache);
         is_through = weir_rows_count(rows) < GROUPS_PER_QUERY;
     }
     return WEIR_OK;
@@ -126,16 +124,16 @@ static enum weir_status load_dead(struct weir_db *db, struct dataset *dataset,
     enum weir_status status = DB_RUN(db, Q_dead, &rows, err, DB_I64(dataset->number));
 
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        uint64_t block = (uint64_t)weir_rows_i64(rows, i, 0);
+        uint64_t block = (uint64_t)weir_rows_i64(rows, i, "block");
 
         if (block >> WEIR_BLOCK_BITS != 0)
             return weir_fail(err, WEIR_CORRUPT, "table dead: there is no block %llu",
                              (unsigned long long)block);
         struct dead_rows *dead = storage_dataset_dead(dataset, (uint32_t)block);
 
-        weir_bits_unpack(&dead->erased, weir_rows_bytes(rows, i, 1));
-        weir_bits_unpack(&dead->removed, weir_rows_bytes(rows, i, 2));
-        weir_bits_unpack(&dead->replaced, weir_rows_bytes(rows, i, 3));
+        weir_bits_unpack(&dead->erased, weir_rows_bytes(rows, i, "erased"));
+        weir_bits_unpack(&dead->removed, weir_rows_bytes(rows, i, "removed"));
+        weir_bits_unpack(&dead->replaced, weir_rows_bytes(rows, i, "replaced"));
     }
     return status;
 }
@@ -153,8 +151,8 @@ static enum weir_status load_blocked(struct weir_db *db, struct dataset *dataset
         if (status != WEIR_OK)
             return status;
         for (size_t i = 0; i < weir_rows_count(rows); i++) {
-            from = weir_rows_i64(rows, i, 0);
-            storage_dataset_block(dataset, (uint64_t)from, weir_rows_bool(rows, i, 1));
+            from = weir_rows_i64(rows, i, "hash");
+            storage_dataset_block(dataset, (uint64_t)from, weir_rows_bool(rows, i, "met"));
         }
         is_through = weir_rows_count(rows) < BLOCKED_PER_QUERY || from == INT64_MAX;
         from += !is_through;
@@ -174,21 +172,25 @@ static enum weir_status load_keys(struct weir_db *db, struct dataset *dataset,
 static void read_numbers(struct dataset *dataset, const struct weir_rows *rows, size_t i)
 {
     struct accounts *accounts = &dataset->accounts;
-    uint64_t *const counters[] = {
-        &accounts->ingested,  &accounts->live,     &accounts->erased,
-        &accounts->removed,   &accounts->replaced, &accounts->quarantined,
-        &accounts->duplicate, &accounts->blocked,  &accounts->bytes,
+    const struct {
+        const char *column;
+        uint64_t *account;
+    } COUNTERS[] = {
+        {"ingested", &accounts->ingested},   {"live", &accounts->live},
+        {"erased", &accounts->erased},       {"removed", &accounts->removed},
+        {"replaced", &accounts->replaced},   {"quarantined", &accounts->quarantined},
+        {"duplicate", &accounts->duplicate}, {"blocked", &accounts->blocked},
+        {"bytes", &accounts->bytes},         {"returned", &accounts->returned},
     };
 
-    dataset->number = (uint32_t)weir_rows_i64(rows, i, 0);
-    dataset->is_scanned = weir_rows_bool(rows, i, 6) || dataset->declaration->is_pushed;
-    dataset->next_row = (uint64_t)weir_rows_i64(rows, i, 7);
-    dataset->sequence = (uint64_t)weir_rows_i64(rows, i, 8);
-    dataset->feed_floor = (uint64_t)weir_rows_i64(rows, i, 9);
-    for (size_t k = 0; k < WEIR_COUNT(counters); k++)
-        *counters[k] = (uint64_t)weir_rows_i64(rows, i, 10 + (int)k);
-    accounts->returned = (uint64_t)weir_rows_i64(rows, i, COL_UNTOLD + 1);
-    dataset->accepts_returns = weir_rows_bool(rows, i, COL_UNTOLD + 2);
+    dataset->number = (uint32_t)weir_rows_i64(rows, i, "number");
+    dataset->is_scanned = weir_rows_bool(rows, i, "scanned") || dataset->declaration->is_pushed;
+    dataset->next_row = (uint64_t)weir_rows_i64(rows, i, "next_row");
+    dataset->sequence = (uint64_t)weir_rows_i64(rows, i, "sequence");
+    dataset->feed_floor = (uint64_t)weir_rows_i64(rows, i, "feed_floor");
+    for (size_t k = 0; k < WEIR_COUNT(COUNTERS); k++)
+        *COUNTERS[k].account = (uint64_t)weir_rows_i64(rows, i, COUNTERS[k].column);
+    dataset->accepts_returns = weir_rows_bool(rows, i, "accepts_returns");
 }
 
 /* An older Weir did not say in the row of a dataset what its labels are, which the view has to know. */
@@ -206,15 +208,15 @@ static enum weir_status load_dataset(struct weir_db *db, struct catalog *catalog
 {
     WEIR_AUTO(dataset) dataset = NULL;
     const struct dataset_origin origin = {
-        .name = weir_rows_text(rows, i, 1),
-        .file = weir_rows_text(rows, i, 4),
-        .config = weir_rows_bytes(rows, i, 5),
-        .root = weir_rows_text(rows, i, 3),
+        .name = weir_rows_text(rows, i, "name"),
+        .file = weir_rows_text(rows, i, "file"),
+        .config = weir_rows_bytes(rows, i, "config"),
+        .root = weir_rows_text(rows, i, "root"),
     };
     enum weir_status status = storage_dataset_new(catalog, &origin, &dataset, err);
 
     if (status != WEIR_OK)
-        return weir_error_wrap(err, status, "dataset '%s'", weir_rows_text(rows, i, 1));
+        return weir_error_wrap(err, status, "dataset '%s'", weir_rows_text(rows, i, "name"));
     read_numbers(dataset, rows, i);
     if (dataset->number != catalog->count + 1)
         return weir_fail(
@@ -232,7 +234,7 @@ static enum weir_status load_dataset(struct weir_db *db, struct catalog *catalog
         status = load_blocked(db, dataset, err);
     if (status == WEIR_OK)
         status = load_keys(db, dataset, err);
-    if (status == WEIR_OK && weir_rows_bool(rows, i, COL_UNTOLD))
+    if (status == WEIR_OK && weir_rows_bool(rows, i, "lacks_label"))
         status = tell_label(db, dataset, err);
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "dataset '%s'", dataset->name);
@@ -247,7 +249,7 @@ enum weir_status storage_catalog_load(struct weir_db *db, const char *data_dir,
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = DB_RUN(db, Q_datasets, &rows, err);
 
-    catalog->shelf->db = db;
+    catalog->file_cache->db = db;
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
         status = load_dataset(db, catalog, rows, i, err);
     if (status == WEIR_OK)

@@ -1,4 +1,4 @@
-/* Deaths behind a position: see deaths.h. */
+/* Deaths after a position: see deaths.h. */
 #include "storage/catalog/deaths.h"
 
 #include "core/base/memory.h"
@@ -20,7 +20,7 @@ static void unite(struct deaths *deaths)
 
     if (deaths->count == 0)
         return;
-    qsort(deaths->at, deaths->count, sizeof *deaths->at, by_first);
+    qsort(deaths->at, deaths->count, sizeof(*deaths->at), by_first);
     for (size_t i = 1; i < deaths->count; i++) {
         if (deaths->at[i].first > deaths->at[kept].end)
             deaths->at[++kept] = deaths->at[i];
@@ -42,12 +42,12 @@ enum weir_status storage_deaths_load(struct weir_db *db, const struct dataset *d
     if (status != WEIR_OK)
         return status;
     deaths.count = weir_rows_count(rows);
-    deaths.at = weir_calloc(deaths.count + 1, sizeof *deaths.at);
+    deaths.at = weir_calloc(deaths.count + 1, sizeof(*deaths.at));
     for (size_t i = 0; i < deaths.count; i++) {
-        uint64_t first = (uint64_t)weir_rows_i64(rows, i, 0);
+        uint64_t first = (uint64_t)weir_rows_i64(rows, i, "first");
 
-        deaths.at[i] =
-            (struct id_range){.first = first, .end = first + (uint64_t)weir_rows_i64(rows, i, 1)};
+        deaths.at[i] = (struct id_range){.first = first,
+                                         .end = first + (uint64_t)weir_rows_i64(rows, i, "count")};
     }
     unite(&deaths);
     *ret_deaths = deaths;
@@ -64,7 +64,7 @@ bool storage_deaths_hold(const struct deaths *deaths, uint64_t id)
 {
     size_t low = 0, high = deaths->count;
 
-    while (low < high) { /* the first range that ends behind the id */
+    while (low < high) { /* the first range that ends after the id */
         size_t middle = low + (high - low) / 2;
 
         if (deaths->at[middle].end <= id)

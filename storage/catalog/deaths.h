@@ -1,4 +1,4 @@
-/* Which samples stopped being live only behind a position of the feed: as of that position they still
+/* Which samples stopped being live only after a position of the feed: as of that position they still
  * were. Taken from the feed, which keeps those rows as long as a consumer stands at the position. */
 #ifndef WEIR_STORAGE_DEATHS_H
 #define WEIR_STORAGE_DEATHS_H

@@ -7,7 +7,7 @@
 #include "storage/catalog/declaration_source.h"
 
 #include "core/base/memory.h"
-#include "core/config/schema.h"
+#include "core/config/sections.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,13 +32,13 @@ const char *const STORAGE_KEEPS[] = {"all", "first", "last", NULL};
 
 static const struct cfg_key DATASET[] = {
     CFG_TEXT(struct dataset_section, name, .required = true, .doc = "letters, digits, _ - ."),
-    CFG_NODE(struct dataset_section, source, .required = true, .doc = "where the files are"),
-    CFG_NODE(struct dataset_section, time, .required = true, .doc = "when a sample happened"),
-    CFG_NODE(struct dataset_section, label, .doc = "what is to be learnt, or none"),
-    CFG_NODE(struct dataset_section, subject, .doc = "whose data a sample is"),
+    CFG_NODE(struct dataset_section, source, .required = true, .doc = "place of the files"),
+    CFG_NODE(struct dataset_section, time, .required = true, .doc = "event time of a sample"),
+    CFG_NODE(struct dataset_section, label, .doc = "label to be learnt, or none"),
+    CFG_NODE(struct dataset_section, subject, .doc = "person whose data a sample is"),
     CFG_NODE(struct dataset_section, key,
-             .doc = "what a sample is: later labels and duplicates are matched by it"),
-    CFG_NODE(struct dataset_section, duplicates, .doc = "which samples of one key stay"),
+             .doc = "identity of a sample: later labels and duplicates are matched by it"),
+    CFG_NODE(struct dataset_section, duplicates, .doc = "treatment of samples of one key"),
     CFG_NODE(struct dataset_section, holdout,
              .doc = "a share of the samples that no training set ever holds"),
     CFG_TEXT(struct dataset_section, updates,
@@ -60,7 +60,7 @@ static enum weir_status read_duplicates(struct declaration *d, const char *datas
     struct duplicates_section section = {0};
     enum weir_status status = WEIR_OK;
 
-    if (node)
+    if (node != NULL)
         status = cfg_read(DUPLICATES, CFG_CLOSED, node, path, NULL, &section, err);
     d->keep = (enum keep)section.keep;
     if (status == WEIR_OK && d->keep != KEEP_ALL && !d->has_key)
@@ -110,7 +110,7 @@ static bool is_any_from(const struct format_fields *fields, enum format_from fro
     return false;
 }
 
-/* What the parts have to agree on. */
+/* Checks that the parts of a declaration agree. */
 static enum weir_status check(struct declaration *d, const char *path, struct weir_error *err)
 {
     const char *sidecar = d->source.sidecar;
@@ -120,11 +120,11 @@ static enum weir_status check(struct declaration *d, const char *path, struct we
     if (d->wants_sidecar && d->wants_manifest)
         return weir_yaml_fail(d->source_node, err,
                               "%s: found a manifest and a sidecar, expected one of them", path);
-    if (d->wants_sidecar && (!sidecar || sidecar[0] != '.' || strchr(sidecar, '/')))
+    if (d->wants_sidecar && (sidecar == NULL || sidecar[0] != '.' || strchr(sidecar, '/') != NULL))
         return weir_yaml_fail(
             d->source_node, err,
             "%s.source.sidecar: expected an ending like .json: a field is in a sidecar", path);
-    if (d->format->check && d->format->check(d->options, &d->fields, err) != WEIR_OK) {
+    if (d->format->check != NULL && d->format->check(d->options, &d->fields, err) != WEIR_OK) {
         struct weir_error why = *err;
 
         return weir_yaml_fail(d->source_node, err, "%s.%s", path, why.text);
@@ -162,11 +162,11 @@ enum weir_status storage_declarations_load(const struct weir_yaml_node *root,
     struct declarations all = {0};
     enum weir_status status = WEIR_OK;
 
-    if (!list)
+    if (list == NULL)
         list = weir_yaml_get(root, "dataset");
-    if (!list || weir_yaml_length(list) == 0)
+    if (list == NULL || weir_yaml_length(list) == 0)
         return weir_yaml_fail(root, err, "datasets: expected at least one dataset");
-    all.at = weir_calloc(weir_yaml_length(list), sizeof *all.at);
+    all.at = weir_calloc(weir_yaml_length(list), sizeof(*all.at));
     for (size_t i = 0; status == WEIR_OK && i < weir_yaml_length(list); i++) {
         WEIR_AUTO_FREE char *path = weir_format("datasets[%zu]", i);
 
@@ -189,7 +189,7 @@ enum weir_status storage_declarations_read(const struct weir_yaml_node *root,
     struct declarations all = {0};
     enum weir_status status = storage_declarations_load(root, &all, err);
 
-    if (!list)
+    if (list == NULL)
         list = weir_yaml_get(root, "dataset");
     if (status == WEIR_OK)
         status = storage_declarations_agree(&all, list, err);
@@ -220,7 +220,7 @@ static void document(struct weir_buf *out, const char *title, const char *text,
                      const struct cfg_key *keys)
 {
     weir_buf_printf(out, "\n### `%s`\n\n%s\n\n", title, text);
-    if (keys->name)
+    if (keys->name != NULL)
         cfg_document(keys, out);
 }
 
@@ -247,5 +247,5 @@ void storage_declarations_document(struct weir_buf *out)
         "Samples that no training set ever holds, whatever the policy; evaluations can be made on "
         "them (`on: holdout`). By subject it is drawn when samples are registered, and cannot be "
         "changed once the dataset is there.",
-        STORAGE_HOLDOUT_KEYS);
+        CFG_HOLDOUT_KEYS);
 }

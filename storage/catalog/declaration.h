@@ -120,7 +120,7 @@ enum weir_status storage_declarations_read(const struct weir_yaml_node *root,
 enum weir_status storage_declarations_load(const struct weir_yaml_node *root,
                                            struct declarations *ret_declarations,
                                            struct weir_error *err) WEIR_MUST_USE;
-/* What storage_declarations_read() checks last: names differ, labels mean the same everywhere, labels that come
+/* The last check of storage_declarations_read(): names differ, labels mean the same everywhere, labels that come
  * later have somewhere to come from. `list` is where they were read. */
 enum weir_status storage_declarations_agree(const struct declarations *all,
                                             const struct weir_yaml_node *list,

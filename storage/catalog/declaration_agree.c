@@ -1,4 +1,4 @@
-/* Whether the datasets of one pipeline fit together: see declaration.h. */
+/* Checks that the datasets of one pipeline fit together: see declaration.h. */
 #include "storage/catalog/declaration.h"
 
 #include "core/base/bytes.h"
@@ -19,7 +19,7 @@ static enum weir_status check_distinct(const struct declarations *all, size_t in
 
 static bool have_same_classes(const struct weir_yaml_node *a, const struct weir_yaml_node *b)
 {
-    if (!a || !b || weir_yaml_length(a) != weir_yaml_length(b))
+    if (a == NULL || b == NULL || weir_yaml_length(a) != weir_yaml_length(b))
         return false;
     for (size_t i = 0; i < weir_yaml_length(a); i++) {
         if (strcmp(weir_yaml_text(weir_yaml_at(a, i)), weir_yaml_text(weir_yaml_at(b, i))) != 0)
@@ -37,7 +37,7 @@ static enum weir_status check_labels(const struct declarations *all, size_t inde
 
     if (d->label_kind != first->label_kind || d->label_width != first->label_width ||
         d->value_type != first->value_type)
-        return weir_yaml_fail(label ? label : node, err,
+        return weir_yaml_fail(label != NULL ? label : node, err,
                               "datasets[%zu].label: expected the same kind of label as datasets[0] "
                               "has, because one model learns from both",
                               index);
@@ -63,21 +63,21 @@ static const struct declaration *find_other(const struct declarations *all,
     return NULL;
 }
 
-/* Whose labels come from where: both sides, and the key that joins them. */
+/* Checks both sides of joined labels, and the key that joins them. */
 static enum weir_status check_updates(const struct declarations *all, size_t index,
                                       const struct weir_yaml_node *node, struct weir_error *err)
 {
     const struct declaration *d = &all->at[index];
-    const struct declaration *other = d->updates ? find_other(all, d, false) : NULL;
+    const struct declaration *other = d->updates != NULL ? find_other(all, d, false) : NULL;
 
     if (d->awaits_label &&
-        (!find_other(all, d, true) || !d->has_key || d->keep != KEEP_ALL || d->is_pushed))
+        (find_other(all, d, true) == NULL || !d->has_key || d->keep != KEEP_ALL || d->is_pushed))
         return weir_yaml_fail(weir_yaml_get(node, "label"), err,
                               "datasets[%zu].label.from: found updates, expected a source.path, a "
                               "key, no duplicates section, and another dataset with updates: %s",
                               index, d->name);
-    if (d->updates && (!other || other->updates || !other->awaits_label || !d->has_key ||
-                       d->awaits_label || d->label_kind == WEIR_LABEL_NONE))
+    if (d->updates != NULL && (other == NULL || other->updates != NULL || !other->awaits_label ||
+                               !d->has_key || d->awaits_label || d->label_kind == WEIR_LABEL_NONE))
         return weir_yaml_fail(weir_yaml_get(node, "updates"), err,
                               "datasets[%zu].updates: expected another dataset with label: {from: "
                               "updates, …}, and key and label beside it",
@@ -113,7 +113,7 @@ static bool is_same_field(const struct format_field *a, const struct format_fiel
         return a->offset == b->offset;
     if (a->from == FORMAT_FOLDER)
         return a->depth == b->depth;
-    return a->name && b->name && strcmp(a->name, b->name) == 0;
+    return a->name != NULL && b->name && strcmp(a->name, b->name) == 0;
 }
 
 void storage_declarations_remark(const struct declarations *all, struct weir_buf *out)
@@ -122,7 +122,7 @@ void storage_declarations_remark(const struct declarations *all, struct weir_buf
         const struct declaration *d = &all->at[i];
         struct weir_error place;
 
-        if (!d->has_subject || !d->label_node || d->label_kind == WEIR_LABEL_NONE ||
+        if (!d->has_subject || d->label_node == NULL || d->label_kind == WEIR_LABEL_NONE ||
             !is_same_field(&d->fields.label, &d->fields.subject))
             continue;
         weir_ignore(weir_yaml_fail(
@@ -130,7 +130,7 @@ void storage_declarations_remark(const struct declarations *all, struct weir_buf
             "datasets[%zu].label: found the field that is the subject: models learn whose a sample "
             "is%s; expected another field, unless this is meant",
             i,
-            d->label_kind == WEIR_LABEL_CLASS && !d->classes
+            d->label_kind == WEIR_LABEL_CLASS && d->classes == NULL
                 ? ", and the names of classes are people's, replaced when their last sample is "
                   "erased"
                 : ""));

@@ -5,7 +5,6 @@
 
 #include "storage/catalog/declaration.h"
 
-extern const struct cfg_key STORAGE_HOLDOUT_KEYS[];
 /* `node` may be NULL: nothing is held out. The subject was read. */
 enum weir_status storage_holdout_declared(struct declaration *d, const char *path,
                                           const struct weir_yaml_node *node,

@@ -24,17 +24,17 @@ enum { LABEL_INT = FORMAT_TYPES, LABEL_FLOAT };
 
 const struct cfg_key STORAGE_TIME_KEYS[] = {
     CFG_CHOICE(struct place_section, from, .choices = STORAGE_TIME_FROMS, .required = true,
-               .doc = "where the time is: RFC 3339 text, or a number since 1970"),
+               .doc = "place of the time: RFC 3339 text, or a number since 1970"),
     CFG_TEXT(struct place_section, field,
              .doc = "with from: field; its name. With from: sidecar; a member of its JSON"),
     CFG_U64(struct place_section, offset, .doc = "with from: field; byte in a binary record"),
-    CFG_CHOICE(struct place_section, type, .choices = FORMAT_TYPE_NAMES,
+    CFG_CHOICE(struct place_section, type, .choices = STORAGE_FORMAT_TYPE_NAMES,
                .doc = "with offset: type of the number"),
     CFG_TEXT(struct place_section, pattern,
              .doc =
                  "with from: file_name; as strptime() reads it: day_%Y-%m-%d; with / of the path"),
     CFG_CHOICE(struct place_section, unit, .choices = STORAGE_UNITS, .fallback = "s",
-               .doc = "what a number counts"),
+               .doc = "unit of a number"),
     CFG_TEXT(struct place_section, start,
              .doc = "with from: record; the time of the first record of a file (or of its first "
                     "line, a header too)"),
@@ -44,7 +44,7 @@ const struct cfg_key STORAGE_TIME_KEYS[] = {
 };
 const struct cfg_key STORAGE_LABEL_KEYS[] = {
     CFG_CHOICE(struct place_section, from, .choices = LABEL_FROMS,
-               .doc = "where the label is; updates: in the dataset that updates this one, later"),
+               .doc = "place of the label; updates: in the dataset that updates this one, later"),
     CFG_TEXT(struct place_section, field,
              .doc = "name of the field; with from: sidecar, a member of its JSON"),
     CFG_U64(struct place_section, depth, .fallback = "1", .min = 1, .max = 64,
@@ -67,36 +67,36 @@ const struct cfg_key STORAGE_LABEL_KEYS[] = {
     CFG_END,
 };
 const struct cfg_key STORAGE_IDENTITY_KEYS[] = {
-    CFG_CHOICE(struct place_section, from, .choices = PLACE_FROMS, .doc = "where it is"),
+    CFG_CHOICE(struct place_section, from, .choices = PLACE_FROMS, .doc = "place of the value"),
     CFG_TEXT(struct place_section, field,
              .doc = "name of the field; with from: sidecar, a member of its JSON"),
     CFG_U64(struct place_section, offset, .doc = "byte in a binary record"),
-    CFG_CHOICE(struct place_section, type, .choices = FORMAT_TYPE_NAMES,
+    CFG_CHOICE(struct place_section, type, .choices = STORAGE_FORMAT_TYPE_NAMES,
                .doc = "with offset: type of the number"),
     CFG_END,
 };
 
 /* ---- where the format finds it ---- */
 
-/* Of a vector, `type` is what the record holds, by default what is kept. */
+/* `type` of a vector is that in the record, by default the one that is kept. */
 static enum weir_status resolve_numbers(const struct declaration *d,
                                         const struct place_section *place,
                                         const struct weir_yaml_node *node, const char *path,
                                         struct format_field *field, struct weir_error *err)
 {
-    bool is_kept = !weir_yaml_get(node, "type") && d->label_width > 0;
+    bool is_kept = weir_yaml_get(node, "type") == NULL && d->label_width > 0;
     int type = place->type;
 
     if (is_kept)
         type = d->value_type == WEIR_F64 ? FORMAT_F64 : FORMAT_F32;
-    else if (!weir_yaml_get(node, "type") || type >= FORMAT_TYPES)
+    else if (weir_yaml_get(node, "type") == NULL || type >= FORMAT_TYPES)
         return weir_yaml_fail(node, err, "%s.type: expected one of i8 … f64 with offset", path);
     *field = (struct format_field){
         .from = FORMAT_AT, .offset = place->offset, .type = (enum format_type)type};
     return WEIR_OK;
 }
 
-/* How each format says where a field is, for messages. */
+/* The words of each format for the place of a field, for messages. */
 static const char *ways_of(const struct format *format)
 {
     if (format->gives & FORMAT_MANIFEST)
@@ -109,7 +109,7 @@ static enum weir_status resolve(const struct declaration *d, const struct place_
                                 struct format_field *field, struct weir_error *err)
 {
     const char *from =
-        weir_yaml_get(node, "from") ? weir_yaml_text(weir_yaml_get(node, "from")) : "";
+        weir_yaml_get(node, "from") != NULL ? weir_yaml_text(weir_yaml_get(node, "from")) : "";
 
     if (strcmp(from, "folder") == 0) {
         *field = (struct format_field){.from = FORMAT_FOLDER, .depth = (unsigned)place->depth};
@@ -117,14 +117,14 @@ static enum weir_status resolve(const struct declaration *d, const struct place_
     }
     if (strcmp(from, "sidecar") == 0) {
         *field = (struct format_field){.from = FORMAT_SIDECAR, .name = place->field};
-    } else if (weir_yaml_get(node, "offset")) {
+    } else if (weir_yaml_get(node, "offset") != NULL) {
         enum weir_status status = resolve_numbers(d, place, node, path, field, err);
 
         if (status != WEIR_OK)
             return status;
     } else if (place->fields.count > 0) {
         *field = (struct format_field){.from = FORMAT_COLUMNS, .names = place->fields};
-    } else if (place->field) {
+    } else if (place->field != NULL) {
         *field = (struct format_field){.from = FORMAT_NAMED, .name = place->field};
     } else if (strcmp(from, "manifest") == 0) {
         *field = (struct format_field){.from = FORMAT_MANIFEST};
@@ -147,7 +147,7 @@ static enum weir_status read_start(struct declaration *d, const struct place_sec
                               "%s.from: found record, expected field, or mtime for the time of "
                               "arrival: pushed samples come in no file",
                               path);
-    if (!place->start || !weir_time_parse(place->start, strlen(place->start), &d->start_us))
+    if (place->start == NULL || !weir_time_parse(place->start, strlen(place->start), &d->start_us))
         return weir_yaml_fail(
             node, err, "%s.start: expected a time such as 2002-12-01 with from: record", path);
     d->every_us = place->every;
@@ -177,7 +177,7 @@ enum weir_status storage_time_declared(struct declaration *d, const char *datase
                                   "%s.from: found file_name, expected field, or mtime for the time "
                                   "of arrival: pushed samples come in no file",
                                   path);
-        if (!place.pattern)
+        if (place.pattern == NULL)
             return weir_yaml_fail(node, err, "%s.pattern: expected a pattern with from: file_name",
                                   path);
         return WEIR_OK;
@@ -194,13 +194,13 @@ static enum weir_status read_classes(struct declaration *d, const struct place_s
     size_t count = weir_yaml_length(place->classes);
 
     d->label_kind = WEIR_LABEL_CLASS;
-    if (word && strcmp(word, "stream") == 0)
+    if (word != NULL && strcmp(word, "stream") == 0)
         return WEIR_OK;
-    if (word || count < 2 || count > STORAGE_CLASSES_MAX)
+    if (word != NULL || count < 2 || count > STORAGE_CLASSES_MAX)
         return weir_yaml_fail(place->classes, err,
                               "%s.classes: expected stream or a list of at least two names", path);
     for (size_t i = 0; i < count; i++) {
-        if (!weir_yaml_text(weir_yaml_at(place->classes, i)))
+        if (weir_yaml_text(weir_yaml_at(place->classes, i)) == NULL)
             return weir_yaml_fail(weir_yaml_at(place->classes, i), err,
                                   "%s.classes: expected a name", path);
     }
@@ -213,10 +213,10 @@ enum weir_status storage_label_declared(struct declaration *d, const char *datas
 {
     WEIR_AUTO_FREE char *path = weir_format("%s.label", dataset);
     struct place_section place = {.type = LABEL_INT};
-    const char *word = node && weir_yaml_is_scalar(node) ? weir_yaml_text(node) : NULL;
+    const char *word = node != NULL && weir_yaml_is_scalar(node) ? weir_yaml_text(node) : NULL;
     enum weir_status status;
 
-    if (!node || (word && strcmp(word, "none") == 0))
+    if (node == NULL || (word != NULL && strcmp(word, "none") == 0))
         return WEIR_OK;
     status = cfg_read(STORAGE_LABEL_KEYS, CFG_CLOSED, node, path, NULL, &place, err);
     d->awaits_label = status == WEIR_OK && place.from == LABEL_FROM_UPDATES;
@@ -231,12 +231,12 @@ enum weir_status storage_label_declared(struct declaration *d, const char *datas
         return status;
     d->has_threshold = weir_yaml_get(node, "at_least") != NULL;
     d->threshold = place.at_least;
-    if (place.classes && d->has_threshold)
+    if (place.classes != NULL && d->has_threshold)
         return weir_yaml_fail(weir_yaml_get(node, "at_least"), err,
                               "%s.at_least: found classes too, expected one of them", path);
-    if (place.classes)
+    if (place.classes != NULL)
         return read_classes(d, &place, path, err);
-    if (!weir_yaml_get(node, "type"))
+    if (weir_yaml_get(node, "type") == NULL)
         place.type = LABEL_INT;
     d->label_kind = !d->has_threshold && (place.type == LABEL_FLOAT || place.type == FORMAT_F32 ||
                                           place.type == FORMAT_F64)
@@ -254,7 +254,7 @@ enum weir_status storage_identity_declared(const struct declaration *d, const ch
     struct place_section place = {0};
     enum weir_status status;
 
-    if (!node)
+    if (node == NULL)
         return WEIR_OK;
     status = cfg_read(STORAGE_IDENTITY_KEYS, CFG_CLOSED, node, path, NULL, &place, err);
     return status == WEIR_OK ? resolve(d, &place, node, path, field, err) : status;

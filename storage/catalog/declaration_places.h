@@ -1,5 +1,6 @@
-/* Where each sample's time, label, subject and key come from. Part of declaration.c: the source was read, and with it
- * the format, which says where it can find a field. Nodes may be NULL, but that of `time`: nothing is declared. */
+/* The fields that each sample's time, label, subject and key come from. Part of declaration.c: the source was read,
+ * and with it the format, which says where it can find a field. Nodes may be NULL, but that of `time`: nothing is
+ * declared. */
 #ifndef WEIR_STORAGE_DECLARATION_PLACES_H
 #define WEIR_STORAGE_DECLARATION_PLACES_H
 

@@ -34,11 +34,11 @@ static void print_field(struct weir_buf *out, const struct format_field *field)
         weir_buf_append_text(out, "from: manifest");
     } else if (field->from == FORMAT_FOLDER) {
         weir_buf_printf(out, "from: folder, depth: %u", field->depth);
-    } else if (field->from == FORMAT_SIDECAR && !field->name) {
+    } else if (field->from == FORMAT_SIDECAR && field->name == NULL) {
         weir_buf_append_text(out, "from: sidecar");
     } else if (field->from == FORMAT_AT) {
         weir_buf_printf(out, "from: field, offset: %llu, type: %s",
-                        (unsigned long long)field->offset, FORMAT_TYPE_NAMES[field->type]);
+                        (unsigned long long)field->offset, STORAGE_FORMAT_TYPE_NAMES[field->type]);
     } else if (field->from == FORMAT_COLUMNS) {
         print_texts(out, "from: field, fields: [", &field->names);
     } else {
@@ -83,7 +83,7 @@ static void print_label(const struct declaration *d, struct weir_buf *out)
         weir_buf_append_text(out, "from: updates");
     else
         print_field(out, &d->fields.label);
-    if (d->label_kind == WEIR_LABEL_CLASS && !d->classes)
+    if (d->label_kind == WEIR_LABEL_CLASS && d->classes == NULL)
         weir_buf_append_text(out, ", classes: stream");
     else if (d->label_kind == WEIR_LABEL_VALUES)
         weir_buf_printf(out, ", values: [%s, %u]", weir_dtype_name(d->value_type), d->label_width);
@@ -95,7 +95,7 @@ static void print_label(const struct declaration *d, struct weir_buf *out)
         weir_buf_append_text(out, i == 0 ? ", classes: [" : ", ");
         print_text(out, weir_yaml_text(weir_yaml_at(d->classes, i)));
     }
-    weir_buf_append_text(out, d->classes ? "]}\n" : "}\n");
+    weir_buf_append_text(out, d->classes != NULL ? "]}\n" : "}\n");
 }
 
 static void print_identity(const char *name, const struct format_field *field, struct weir_buf *out)
@@ -113,7 +113,7 @@ static void print_folder(const struct declaration *d, const char *root, struct w
         storage_s3_print(d, out);
     } else {
         weir_buf_append_text(out, "      path: ");
-        print_text(out, root ? root : d->source.path);
+        print_text(out, root != NULL ? root : d->source.path);
         weir_buf_append_text(out, "\n");
     }
     weir_buf_printf(out, "      format: %s\n      include: ", d->format->name);
@@ -143,7 +143,7 @@ void storage_declaration_print(const struct declaration *d, const char *root, st
     print_label(d, out);
     print_identity("subject", &d->fields.subject, out);
     print_identity("key", &d->fields.key, out);
-    if (d->updates)
+    if (d->updates != NULL)
         weir_buf_printf(out, "    updates: %s\n", d->updates);
     if (d->keep != KEEP_ALL)
         weir_buf_printf(out, "    duplicates: {keep: %s}\n", STORAGE_KEEPS[d->keep]);

@@ -9,14 +9,14 @@ enum weir_status storage_push_declared(const struct declaration *d, const char *
     if (!d->source.push && d->is_mirrored)
         return WEIR_OK;
     if (!d->source.push)
-        return d->source.path
+        return d->source.path != NULL
                    ? WEIR_OK
                    : weir_yaml_fail(node, err, "%s.path: expected a folder, s3, or push: true",
                                     path);
     for (size_t i = 0; i < WEIR_COUNT(OF_FOLDERS); i++) {
         const struct weir_yaml_node *found = weir_yaml_get(node, OF_FOLDERS[i]);
 
-        if (found)
+        if (found != NULL)
             return weir_yaml_fail(found, err,
                                   "%s.%s: expected none with push: true: pushed samples have no "
                                   "folder of their own",

@@ -11,7 +11,7 @@ static const char *const STYLES[] = {"path", "host", NULL};
 
 const struct cfg_key STORAGE_S3_KEYS[] = {
     CFG_TEXT(struct s3_source, endpoint, .required = true,
-             .doc = "where it answers: https://HOST, or http://HOST:PORT of this host"),
+             .doc = "URL of the store: https://HOST, or http://HOST:PORT of this host"),
     CFG_TEXT(struct s3_source, bucket, .required = true, .doc = "its name"),
     CFG_TEXT(struct s3_source, prefix, .fallback = "",
              .doc = "objects below it count; ends in a slash"),
@@ -36,6 +36,11 @@ struct former_keys {
     const char *key_id_env, *secret_env;
 };
 
+struct s3_section {
+    struct s3_source s3;
+    struct former_keys former;
+};
+
 static const struct cfg_key FORMER_KEYS[] = {
     CFG_TEXT(struct former_keys, key_id_env, .doc = ""),
     CFG_TEXT(struct former_keys, secret_env, .doc = ""),
@@ -44,14 +49,16 @@ static const struct cfg_key FORMER_KEYS[] = {
 
 static enum weir_status read_keys(struct declaration *d, const char *path, struct weir_error *err)
 {
-    struct former_keys former = {0};
-    const struct cfg_part shared = {STORAGE_S3_KEYS, &d->s3, sizeof d->s3};
-    const struct cfg_part own = {FORMER_KEYS, &former, sizeof former};
-    enum weir_status status = cfg_read_parts(&shared, &own, d->source.s3, path, err);
+    struct s3_section section = {0};
+    WEIR_AUTO_FREE struct cfg_key *keys =
+        cfg_join(STORAGE_S3_KEYS, FORMER_KEYS, offsetof(struct s3_section, former));
+    enum weir_status status = cfg_read(keys, CFG_CLOSED, d->source.s3, path, NULL, &section, err);
 
     if (status != WEIR_OK)
         return status;
-    d->s3.names_secret = former.key_id_env || former.secret_env || strchr(d->s3.credentials, '/');
+    d->s3 = section.s3;
+    d->s3.names_secret = section.former.key_id_env != NULL || section.former.secret_env ||
+                         strchr(d->s3.credentials, '/') != NULL;
     if (d->s3.names_secret)
         d->s3.credentials = WEIR_CREDENTIALS_ENVIRONMENT;
     return WEIR_OK;
@@ -64,7 +71,7 @@ static bool is_this_host(const char *host)
     for (size_t i = 0; i < WEIR_COUNT(NAMES); i++) {
         size_t size = strlen(NAMES[i]);
 
-        if (strncmp(host, NAMES[i], size) == 0 && strchr(":/", host[size]))
+        if (strncmp(host, NAMES[i], size) == 0 && strchr(":/", host[size]) != NULL)
             return true;
     }
     return false;
@@ -81,7 +88,7 @@ static enum weir_status check(const struct s3_source *s3, const char *path,
                               "%s.endpoint: found '%s', expected https://HOST: what leaves this "
                               "host is encrypted",
                               path, s3->endpoint);
-    if (!*s3->bucket || strpbrk(s3->bucket, "/?# "))
+    if (!*s3->bucket || strpbrk(s3->bucket, "/?# ") != NULL)
         return weir_yaml_fail(weir_yaml_get(node, "bucket"), err,
                               "%s.bucket: found '%s', expected the name of a bucket", path,
                               s3->bucket);
@@ -104,9 +111,9 @@ enum weir_status storage_s3_declared(struct declaration *d, const char *path,
     WEIR_AUTO_FREE char *below = weir_format("%s.s3", path);
     enum weir_status status;
 
-    if (!d->source.s3)
+    if (d->source.s3 == NULL)
         return WEIR_OK;
-    if (d->source.path || d->source.push)
+    if (d->source.path != NULL || d->source.push)
         return weir_yaml_fail(node, err, "%s: expected s3 without path or push", path);
     status = read_keys(d, below, err);
     if (status == WEIR_OK)
@@ -124,7 +131,7 @@ enum weir_status storage_s3_check_credentials(const struct declaration *d, const
     struct weir_error why;
     enum weir_status status;
 
-    if (!d->source.s3)
+    if (d->source.s3 == NULL)
         return WEIR_OK;
     if (d->s3.names_secret)
         return weir_yaml_fail(d->source.s3, err,
@@ -136,7 +143,7 @@ enum weir_status storage_s3_check_credentials(const struct declaration *d, const
     weir_credentials_fini(&found);
     if (status == WEIR_OK)
         return WEIR_OK;
-    return weir_yaml_fail(named ? named : d->source.s3, err, "%s.source.s3.credentials: %s",
+    return weir_yaml_fail(named != NULL ? named : d->source.s3, err, "%s.source.s3.credentials: %s",
                           dataset, why.text);
 }
 

@@ -52,7 +52,7 @@ const struct cfg_key STORAGE_SOURCE_KEYS[] = {
 
 static bool knows_key(const struct cfg_key *keys, const char *name)
 {
-    for (; keys->name; keys++) {
+    for (; keys->name != NULL; keys++) {
         if (strcmp(keys->name, name) == 0)
             return true;
     }
@@ -65,9 +65,9 @@ static const char *nearest_key(const struct cfg_key *first, const struct cfg_key
     const char *names[64];
     size_t count = 0;
 
-    for (; first->name && count < 32; first++)
+    for (; first->name != NULL && count < 32; first++)
         names[count++] = first->name;
-    for (; second->name && count < 63; second++)
+    for (; second->name != NULL && count < 63; second++)
         names[count++] = second->name;
     names[count] = NULL;
     return cfg_nearest(name, names);
@@ -85,8 +85,8 @@ static enum weir_status check_source_keys(const struct declaration *d, const cha
             continue;
         nearest = nearest_key(STORAGE_SOURCE_KEYS, d->format->options, key);
         return weir_yaml_fail(weir_yaml_value(node, i), err, "%s.%s: unknown key%s%s%s", path, key,
-                              nearest ? " (did you mean " : "", nearest ? nearest : "",
-                              nearest ? "?)" : "");
+                              nearest != NULL ? " (did you mean " : "",
+                              nearest != NULL ? nearest : "", nearest != NULL ? "?)" : "");
     }
     return WEIR_OK;
 }
@@ -103,7 +103,7 @@ enum weir_status storage_source_declared(struct declaration *d, const char *data
     if (status != WEIR_OK)
         return status;
     d->format = format_find(d->source.format);
-    if (!d->format)
+    if (d->format == NULL)
         return cfg_plugin_unknown(&STORAGE_FORMATS, weir_yaml_get(node, "format"), path, err);
     status = check_source_keys(d, path, node, err);
     if (status == WEIR_OK)
@@ -123,8 +123,13 @@ enum weir_status storage_source_check_place(const struct declaration *d, const c
                                             const struct weir_yaml_node *source,
                                             struct weir_error *err)
 {
-    if (!d->source.path || weir_roots_allow(d->source.path))
+    if (d->source.path == NULL || weir_roots_allow(d->source.path))
         return WEIR_OK;
+    if (weir_roots_is_own(d->source.path))
+        return weir_yaml_fail(weir_yaml_get(source, "path"), err,
+                              "%s.source.path: found %s, expected a folder outside of the data "
+                              "directory and Weir's other directories",
+                              dataset, d->source.path);
     return weir_yaml_fail(weir_yaml_get(source, "path"), err,
                           "%s.source.path: found %s, expected a folder below one of `roots` of the "
                           "system file",
@@ -137,7 +142,7 @@ enum weir_status storage_erase_declared(struct declaration *d, const char *path,
     const struct weir_yaml_node *node = weir_yaml_get(source, "on_erase");
 
     d->on_erase = (enum on_erase)d->source.on_erase;
-    if (!node) {
+    if (node == NULL) {
         if (d->has_subject)
             return weir_yaml_fail(source, err,
                                   "%s.source.on_erase: expected scrub or unlink, because a subject "

@@ -35,7 +35,7 @@ enum weir_status storage_values_check(const struct declaration *d,
                               place->fields.count);
     if (d->label_width == 0)
         return WEIR_OK;
-    if (place->classes || d->awaits_label || d->fields.label.from == FORMAT_FOLDER)
+    if (place->classes != NULL || d->awaits_label || d->fields.label.from == FORMAT_FOLDER)
         return weir_yaml_fail(
             weir_yaml_get(node, "values"), err,
             "%s.values: a vector comes with its sample, from fields, an offset, a "

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VARINT_BYTES = 10, SECOND_NS = 1000000000, PATH_BYTES_MAX = 65535 };
+enum { SECOND_NS = 1000000000, PATH_BYTES_MAX = 65535 };
 
 /* The mask: what one-sample files need most lies in its first seven bits. */
 enum {
@@ -100,7 +100,7 @@ static uint64_t nothing(const struct stored_file *before, const struct stored_fi
     return 0;
 }
 
-/* What a field is expected to be may follow from those above it. Append only. */
+/* The expected value of a field may follow from those above it. Append only. */
 static const struct {
     size_t offset; /* of a word in struct stored_file */
     expect_fn *expect;
@@ -121,7 +121,7 @@ static const struct {
 };
 enum {
     MTIME = 0,
-    FIELD_COUNT = sizeof FIELDS / sizeof *FIELDS,
+    FIELD_COUNT = sizeof(FIELDS) / sizeof(*FIELDS),
     FIRST_FIELDS = 14 - FIELDS_AT, /* those that fill the mask up to HAS_FLAGS */
     MASK_MOST = (1 << (LATER_FIELDS_AT + FIELD_COUNT - FIRST_FIELDS)) - 1,
 };
@@ -136,13 +136,13 @@ static uint64_t get_field(const struct stored_file *file, size_t i)
 {
     uint64_t value;
 
-    memcpy(&value, (const char *)file + FIELDS[i].offset, sizeof value);
+    memcpy(&value, (const char *)file + FIELDS[i].offset, sizeof(value));
     return value;
 }
 
 static void set_field(struct stored_file *file, size_t i, uint64_t value)
 {
-    memcpy((char *)file + FIELDS[i].offset, &value, sizeof value);
+    memcpy((char *)file + FIELDS[i].offset, &value, sizeof(value));
 }
 
 /* Before the first file of a group. */
@@ -155,18 +155,6 @@ static uint8_t flags_of(const struct stored_file *file)
 }
 
 /* ---- packing ---- */
-
-static void put_varint(struct weir_buf *out, uint64_t value)
-{
-    uint8_t bytes[VARINT_BYTES];
-    size_t size = 0;
-
-    do {
-        bytes[size++] = (uint8_t)((value & 127) | (value > 127 ? 128 : 0));
-        value >>= 7;
-    } while (value > 0);
-    weir_buf_append(out, bytes, size);
-}
 
 static uint64_t zigzag(int64_t distance)
 {
@@ -188,7 +176,7 @@ static uint32_t pack_fields(const struct stored_file *before, const struct store
             mask |= IN_SECONDS;
             distance /= SECOND_NS;
         }
-        put_varint(out, zigzag(distance));
+        weir_buf_append_varint(out, zigzag(distance));
     }
     return mask;
 }
@@ -197,10 +185,10 @@ static void pack_path(const char *before, const char *path, struct weir_buf *out
 {
     size_t shared = 0, size = strlen(path);
 
-    while (before && before[shared] && before[shared] == path[shared])
+    while (before != NULL && before[shared] && before[shared] == path[shared])
         shared++;
-    put_varint(out, shared);
-    put_varint(out, size - shared);
+    weir_buf_append_varint(out, shared);
+    weir_buf_append_varint(out, size - shared);
     weir_buf_append(out, path + shared, size - shared);
 }
 
@@ -211,16 +199,16 @@ void storage_file_pack(const struct stored_file *before, const struct stored_fil
     uint8_t flags = flags_of(file);
     uint32_t mask;
 
-    if (!before)
+    if (before == NULL)
         before = &NOTHING;
     mask = pack_fields(before, file, &fields);
-    mask |= file->path ? HAS_PATH : 0;
+    mask |= file->path != NULL ? HAS_PATH : 0;
     mask |= flags != flags_of(before) ? HAS_FLAGS : 0;
-    put_varint(out, mask);
+    weir_buf_append_varint(out, mask);
     if (mask & HAS_FLAGS)
         weir_buf_append(out, &flags, 1);
     weir_buf_append(out, fields.at, fields.size);
-    if (file->path)
+    if (file->path != NULL)
         pack_path(before->path, file->path, out);
 }
 
@@ -235,31 +223,21 @@ static uint64_t take_varint(struct cursor *cursor)
 {
     uint64_t value = 0;
 
-    for (size_t i = 0; i < cursor->rest.size && i < VARINT_BYTES; i++) {
-        uint8_t byte = cursor->rest.at[i];
-
-        value |= (uint64_t)(byte & 127) << (7 * i);
-        if (byte < 128) {
-            cursor->rest = weir_bytes(cursor->rest.at + i + 1, cursor->rest.size - i - 1);
-            return value;
-        }
-    }
-    cursor->is_broken = true;
-    return 0;
+    cursor->is_broken = !weir_take_varint(&cursor->rest, &value) || cursor->is_broken;
+    return value;
 }
 
 static void take_flags(struct cursor *cursor, struct stored_file *file)
 {
-    uint8_t flags;
+    struct weir_bytes flags;
 
-    if (cursor->rest.size == 0 || (flags = *cursor->rest.at) > 15) {
+    if (!weir_take(&cursor->rest, 1, &flags) || *flags.at > 15) {
         cursor->is_broken = true;
         return;
     }
-    cursor->rest = weir_bytes(cursor->rest.at + 1, cursor->rest.size - 1);
-    file->state = (enum file_state)(flags & 3);
-    file->is_complete = flags & 4;
-    file->is_unlisted = flags & 8;
+    file->state = (enum file_state)(*flags.at & 3);
+    file->is_complete = *flags.at & 4;
+    file->is_unlisted = *flags.at & 8;
 }
 
 static void take_fields(struct cursor *cursor, uint64_t mask, const struct stored_file *before,
@@ -281,11 +259,12 @@ static void take_fields(struct cursor *cursor, uint64_t mask, const struct store
 static char *take_path(struct cursor *cursor, const char *before)
 {
     uint64_t shared = take_varint(cursor), size = take_varint(cursor);
+    struct weir_bytes rest = {0};
     char *path;
 
-    if (cursor->is_broken || shared > (before ? strlen(before) : 0) || size > cursor->rest.size ||
-        shared + size == 0 || shared + size > PATH_BYTES_MAX ||
-        memchr(cursor->rest.at, 0, (size_t)size)) {
+    if (cursor->is_broken || shared > (before != NULL ? strlen(before) : 0) ||
+        !weir_take(&cursor->rest, size, &rest) || shared + size == 0 ||
+        shared + size > PATH_BYTES_MAX || memchr(rest.at, 0, rest.size) != NULL) {
         cursor->is_broken = true;
         return NULL;
     }
@@ -293,8 +272,7 @@ static char *take_path(struct cursor *cursor, const char *before)
     if (shared > 0)
         memcpy(path, before, (size_t)shared);
     if (size > 0)
-        memcpy(path + shared, cursor->rest.at, (size_t)size);
-    cursor->rest = weir_bytes(cursor->rest.at + size, cursor->rest.size - (size_t)size);
+        memcpy(path + shared, rest.at, rest.size);
     return path;
 }
 
@@ -305,7 +283,7 @@ size_t storage_file_unpack(const struct stored_file *before, struct weir_bytes p
     struct stored_file file = {0};
     uint64_t mask = take_varint(&cursor);
 
-    if (!before)
+    if (before == NULL)
         before = &NOTHING;
     file.state = before->state;
     file.is_complete = before->is_complete;

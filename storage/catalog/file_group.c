@@ -14,10 +14,10 @@ enum { STATE_AT = WORDS * 8, FLAGS_AT, PATH_SIZE_AT, FIXED_BYTES = PATH_SIZE_AT 
 
 struct file_group *storage_file_group_new(size_t capacity)
 {
-    struct file_group *group = weir_calloc(1, sizeof *group);
+    struct file_group *group = weir_calloc(1, sizeof(*group));
 
     group->capacity = group->room = capacity;
-    group->files = weir_calloc(capacity, sizeof *group->files);
+    group->files = weir_calloc(capacity, sizeof(*group->files));
     return group;
 }
 
@@ -28,7 +28,7 @@ uint64_t storage_file_number(const struct stored_file *file)
 
 void storage_file_group_free(struct file_group *group)
 {
-    if (!group)
+    if (group == NULL)
         return;
     storage_file_group_empty(group);
     free(group->first_path);
@@ -38,7 +38,7 @@ void storage_file_group_free(struct file_group *group)
 
 void storage_file_group_empty(struct file_group *group)
 {
-    for (size_t i = 0; group->files && i < group->count; i++)
+    for (size_t i = 0; group->files != NULL && i < group->count; i++)
         free(group->files[i].path);
     free(group->files);
     group->files = NULL;
@@ -56,10 +56,10 @@ void storage_file_group_fill(struct file_group *group, struct file_group *from)
 
 size_t storage_file_group_bytes(const struct file_group *group)
 {
-    size_t bytes = group->room * sizeof *group->files;
+    size_t bytes = group->room * sizeof(*group->files);
 
     for (size_t i = 0; i < group->count; i++)
-        bytes += group->files[i].path ? strlen(group->files[i].path) + HEAP_BYTES : 0;
+        bytes += group->files[i].path != NULL ? strlen(group->files[i].path) + HEAP_BYTES : 0;
     return bytes;
 }
 
@@ -70,13 +70,13 @@ void storage_file_group_bound(struct file_group *group)
     for (size_t i = 0; i < group->count; i++) {
         const char *path = group->files[i].state == FILE_LIVE ? group->files[i].path : NULL;
 
-        first = path && (!first || strcmp(path, first) < 0) ? path : first;
-        last = path && (!last || strcmp(path, last) > 0) ? path : last;
+        first = path != NULL && (first == NULL || strcmp(path, first) < 0) ? path : first;
+        last = path != NULL && (last == NULL || strcmp(path, last) > 0) ? path : last;
     }
     free(group->first_path);
     free(group->last_path);
-    group->first_path = first ? weir_strdup(first) : NULL;
-    group->last_path = last ? weir_strdup(last) : NULL;
+    group->first_path = first != NULL ? weir_strdup(first) : NULL;
+    group->last_path = last != NULL ? weir_strdup(last) : NULL;
 }
 
 /* ---- order ---- */
@@ -84,7 +84,7 @@ void storage_file_group_bound(struct file_group *group)
 static int compare(const struct file_group *group, uint16_t a, uint16_t b)
 {
     const char *x = group->files[a].path, *y = group->files[b].path;
-    int order = x && y ? strcmp(x, y) : (x != NULL) - (y != NULL);
+    int order = x != NULL && y ? strcmp(x, y) : (x != NULL) - (y != NULL);
 
     return order ? order : (a > b) - (a < b);
 }
@@ -117,10 +117,10 @@ static void put_in_order(struct file_group *group)
     group->ordered = group->count;
     if (is_in_order(group))
         return;
-    group->order = weir_calloc(group->count, sizeof *group->order);
+    group->order = weir_calloc(group->count, sizeof(*group->order));
     for (size_t i = 0; i < group->count; i++)
         group->order[i] = (uint16_t)i;
-    qsort_r(group->order, group->count, sizeof *group->order, by_path, group);
+    qsort_r(group->order, group->count, sizeof(*group->order), by_path, group);
 }
 
 const uint16_t *storage_file_group_order(struct file_group *group)
@@ -149,7 +149,7 @@ static size_t unpack_words(const struct stored_file *before, struct weir_bytes p
     if (packed.size < FIXED_BYTES)
         return 0;
     size = weir_get_u16(at + PATH_SIZE_AT);
-    span = at[FLAGS_AT] & FLAG_SPAN ? sizeof file->last_id : 0;
+    span = at[FLAGS_AT] & FLAG_SPAN ? sizeof(file->last_id) : 0;
     if (packed.size - FIXED_BYTES < size + span || at[STATE_AT] > FILE_ERASED)
         return 0;
     *file = (struct stored_file){

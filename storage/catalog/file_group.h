@@ -4,8 +4,8 @@
 #ifndef WEIR_STORAGE_FILE_GROUP_H
 #define WEIR_STORAGE_FILE_GROUP_H
 
-#include "core/base/bytes.h"
 #include "core/base/error.h"
+#include "storage/catalog/file_entry.h"
 
 enum {
     FILE_GROUP_MAX = 1024, /* one-sample files: written once */
@@ -16,32 +16,6 @@ enum {
 
 /* Stored as numbers: append only. */
 enum file_group_encoding { FILE_GROUP_WORDS, FILE_GROUP_DIFFERENCES };
-enum file_state { FILE_LIVE, FILE_REMOVED, FILE_REPLACED, FILE_ERASED };
-
-struct stored_file {
-    char *path;       /* relative to the source; NULL once erased */
-    uint64_t size;    /* at the last look, of the source and of its copy */
-    int64_t mtime_ns; /* of both, too; 0: not compared, as storage appends to it (segment.h) */
-    uint64_t device;  /* of what readers open: the copy if there is one */
-    uint64_t inode;
-    uint64_t source_inode;
-    uint64_t layout;      /* positions never change meaning under one layout version */
-    uint64_t first_id;    /* of its samples, which lie among those of others up to */
-    uint64_t last_id;     /* this one; both 0 while it gave none */
-    uint64_t samples;     /* that it gave */
-    uint64_t indexed;     /* bytes that are indexed */
-    uint64_t records;     /* number of the record that follows */
-    uint64_t prefix_hash; /* keyed hash of the ends of the indexed bytes */
-    /* ctime behind the newest scrub of a file that is only referred to; 0: there was none. With another one it may be a
-     * copy from before the scrub, whose size and mtime are the same (scrubbed.h). */
-    int64_t scrubbed_ns;
-    enum file_state state;
-    bool is_complete; /* what is there is indexed, except a refused tail */
-    bool is_unlisted; /* refused because the manifest does not name it: ask again when it changes */
-
-    /* Not stored: where it is. */
-    struct file_group *group;
-};
 
 struct file_group {
     uint64_t number;     /* in its dataset, from 1; 0: not yet committed */
@@ -49,13 +23,13 @@ struct file_group {
     size_t count;
     size_t capacity;           /* numbers that are kept for it */
     size_t room;               /* in `files` */
-    struct stored_file *files; /* NULL: they are in Postgres alone (file_shelf.h) */
+    struct stored_file *files; /* NULL: they are in Postgres alone (file_cache.h) */
     bool is_touched;           /* differs from its row, which a batch or an erasure is to write */
     bool is_ahead;             /* differs from its row, until it is written for another reason */
     bool is_taking;            /* a batch adds files to it */
-    bool is_used;              /* since the shelf last went round */
+    bool is_used;              /* since the cache last went round */
     size_t pins;               /* holders of pointers to its files */
-    size_t bytes;              /* of memory, as the shelf counts them; 0: it does not stand there */
+    size_t bytes;              /* of memory, as the cache counts them; 0: it is not there */
     char *first_path, *last_path; /* of its live files, as its row has them; NULL: none is live */
 
     uint16_t *order; /* of the first `ordered` files by path; NULL: they lie in order */

@@ -29,6 +29,6 @@ void storage_fresh_add(struct fresh *fresh, struct fresh_bytes bytes)
         fresh->is_lost = true;
         return;
     }
-    fresh->at = weir_grow(fresh->at, fresh->count, &fresh->capacity, sizeof *fresh->at);
+    fresh->at = weir_grow(fresh->at, fresh->count, &fresh->capacity, sizeof(*fresh->at));
     fresh->at[fresh->count++] = bytes;
 }

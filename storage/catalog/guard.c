@@ -8,7 +8,7 @@ uint64_t storage_guard_content(const struct storage_secret *secret, const struct
 {
     WEIR_AUTO_BUF canonical = {0};
 
-    if (d->format->canonical && d->format->canonical(head, d->options, content, &canonical))
+    if (d->format->canonical != NULL && d->format->canonical(head, d->options, content, &canonical))
         content = weir_buf_view(&canonical);
     return storage_hash(secret, HASH_CONTENT, content);
 }
@@ -32,9 +32,9 @@ uint64_t storage_guard_key(const struct storage_secret *secret, const struct key
     uint8_t both[2 * STORAGE_PROOF_BYTES] = {0};
 
     memcpy(both, key->proof, STORAGE_PROOF_BYTES);
-    if (subject)
+    if (subject != NULL)
         memcpy(both + STORAGE_PROOF_BYTES, subject->proof, STORAGE_PROOF_BYTES);
-    return storage_hash(secret, HASH_RETURN, weir_bytes(both, sizeof both));
+    return storage_hash(secret, HASH_RETURN, weir_bytes(both, sizeof(both)));
 }
 
 uint64_t storage_guard_file(const struct storage_secret *secret, const struct stored_file *file,
@@ -61,7 +61,7 @@ struct blocked_hash *storage_guard_blocked(const struct storage_secret *secret,
         return NULL;
     if (content.at != NULL)
         blocked = storage_dataset_blocked(dataset, storage_guard_content(secret, d, head, content));
-    return blocked ? blocked
-                   : storage_dataset_blocked(dataset,
-                                             storage_guard_place(secret, dataset, path, content));
+    return blocked != NULL ? blocked
+                           : storage_dataset_blocked(
+                                 dataset, storage_guard_place(secret, dataset, path, content));
 }

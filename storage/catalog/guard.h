@@ -1,6 +1,6 @@
-/* What was erased stays out. An erasure leaves keyed hashes of what it erased, without a word of it; whatever comes in
- * later is compared with them, however it comes: under another name, written with other blanks, pushed, or copied
- * back over a file that was scrubbed. No clock of a file has a say in it. */
+/* The guard that keeps erased samples out. An erasure leaves keyed hashes of what it erased, without a word of it;
+ * whatever comes in later is compared with them, however it comes: under another name, written with other blanks,
+ * pushed, or copied back over a file that was scrubbed. No clock of a file has a say in it. */
 #ifndef WEIR_STORAGE_GUARD_H
 #define WEIR_STORAGE_GUARD_H
 
@@ -15,7 +15,7 @@
 uint64_t storage_guard_content(const struct storage_secret *secret,
                                const struct declaration *declaration, struct weir_bytes head,
                                struct weir_bytes content);
-/* …: of its file and its bytes. Stores of an older Weir have such hashes; objects of buckets are written anew by
+/* …: of its file and its bytes. Stores of an older Weir have such hashes; objects of buckets are written again by
  * them. Of a one-sample file, of the file's name alone. */
 uint64_t storage_guard_place(const struct storage_secret *secret, const struct dataset *dataset,
                              const char *path, struct weir_bytes content);

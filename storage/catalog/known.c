@@ -1,12 +1,13 @@
 /* Known files in order: see known.h. */
 #include "storage/catalog/known.h"
 
+#include "core/base/heap.h"
 #include "core/base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Stands in a group as it was when it came to it: files that are added behind are not met. */
+/* Stands in a group as it was when it came to it: files that are added after are not met. */
 struct cursor {
     struct file_group *group;
     uint16_t *order; /* NULL: the files lie in order */
@@ -22,7 +23,7 @@ struct known {
     struct cursor
         *cursors; /* by the first path of their groups; entered, heaped and left in this order */
     size_t count;
-    size_t entered; /* the others' files lie behind all of the heap */
+    size_t entered; /* the others' files lie after all of the heap */
     size_t *heap;   /* of entered cursors */
     size_t heap_count;
 };
@@ -34,9 +35,9 @@ static void enter(struct cursor *cursor)
     storage_file_pin(cursor->group);
     cursor->is_inside = true;
     cursor->count = cursor->group->count;
-    if (order) {
-        cursor->order = weir_calloc(cursor->count, sizeof *order);
-        memcpy(cursor->order, order, cursor->count * sizeof *order);
+    if (order != NULL) {
+        cursor->order = weir_calloc(cursor->count, sizeof(*order));
+        memcpy(cursor->order, order, cursor->count * sizeof(*order));
     }
 }
 
@@ -50,7 +51,7 @@ static void leave(struct cursor *cursor)
 
 static struct stored_file *file_at(const struct cursor *cursor, size_t place)
 {
-    return &cursor->group->files[cursor->order ? cursor->order[place] : place];
+    return &cursor->group->files[cursor->order != NULL ? cursor->order[place] : place];
 }
 
 static struct stored_file *file_of(const struct cursor *cursor)
@@ -60,7 +61,7 @@ static struct stored_file *file_of(const struct cursor *cursor)
 
 static bool is_live(const struct stored_file *file)
 {
-    return file->state == FILE_LIVE && file->path;
+    return file->state == FILE_LIVE && file->path != NULL;
 }
 
 /* To the first file from here on with a path that is not before `path`. */
@@ -72,7 +73,7 @@ static void seek(struct cursor *cursor, const char *path)
         size_t middle = cursor->at + (high - cursor->at) / 2;
         const char *name = file_at(cursor, middle)->path;
 
-        if (!name || strcmp(name, path) < 0) /* files without a path come first */
+        if (name == NULL || strcmp(name, path) < 0) /* files without a path come first */
             cursor->at = middle + 1;
         else
             high = middle;
@@ -105,13 +106,13 @@ static int by_first_path(const void *a, const void *b)
     return strcmp(x->group->first_path, y->group->first_path);
 }
 
-/* Whether a file of the group may lie in the scope. */
-static bool may_meet(struct known *known, const struct file_group *group)
+/* Returns true when a file of the group may lie in the scope. */
+static bool may_hold(struct known *known, const struct file_group *group)
 {
     const struct scope *scope = known->scope;
     size_t range;
 
-    if (!group->first_path ||
+    if (group->first_path == NULL ||
         (known->passed.size > 0 && strcmp(group->last_path, weir_buf_text(&known->passed)) <= 0))
         return false;
     return storage_scope_find(scope, group->first_path, &range) ||
@@ -123,14 +124,14 @@ static void open_cursors(struct known *known)
     const struct dataset *dataset = known->dataset;
 
     known->paths_dropped = dataset->paths_dropped;
-    known->cursors = weir_calloc(dataset->group_count + 1, sizeof *known->cursors);
+    known->cursors = weir_calloc(dataset->group_count + 1, sizeof(*known->cursors));
     for (size_t g = 0; g < dataset->group_count; g++) {
-        if (may_meet(known, dataset->groups[g]))
+        if (may_hold(known, dataset->groups[g]))
             known->cursors[known->count++].group = dataset->groups[g];
     }
     if (known->count > 1)
-        qsort(known->cursors, known->count, sizeof *known->cursors, by_first_path);
-    known->heap = weir_calloc(known->count + 1, sizeof *known->heap);
+        qsort(known->cursors, known->count, sizeof(*known->cursors), by_first_path);
+    known->heap = weir_calloc(known->count + 1, sizeof(*known->heap));
 }
 
 static void close_cursors(struct known *known)
@@ -144,7 +145,7 @@ static void close_cursors(struct known *known)
 
 struct known *storage_known_new(const struct dataset *dataset, const struct scope *scope)
 {
-    struct known *known = weir_calloc(1, sizeof *known);
+    struct known *known = weir_calloc(1, sizeof(*known));
 
     known->dataset = dataset;
     known->scope = scope;
@@ -154,7 +155,7 @@ struct known *storage_known_new(const struct dataset *dataset, const struct scop
 
 void storage_known_free(struct known *known)
 {
-    if (!known)
+    if (known == NULL)
         return;
     close_cursors(known);
     weir_buf_fini(&known->passed);
@@ -163,46 +164,16 @@ void storage_known_free(struct known *known)
 
 /* ---- the heap ---- */
 
-static bool is_before(const struct known *known, size_t a, size_t b)
+static bool is_before(const void *a, const void *b, const void *owner)
 {
-    return strcmp(file_of(&known->cursors[known->heap[a]])->path,
-                  file_of(&known->cursors[known->heap[b]])->path) < 0;
+    const struct cursor *cursors = ((const struct known *)owner)->cursors;
+
+    return strcmp(file_of(&cursors[*(const size_t *)a])->path,
+                  file_of(&cursors[*(const size_t *)b])->path) < 0;
 }
 
-static void swap(struct known *known, size_t a, size_t b)
-{
-    size_t held = known->heap[a];
-
-    known->heap[a] = known->heap[b];
-    known->heap[b] = held;
-}
-
-static void sift_down(struct known *known, size_t at)
-{
-    for (;;) {
-        size_t least = at;
-
-        for (size_t child = 2 * at + 1; child <= 2 * at + 2; child++) {
-            if (child < known->heap_count && is_before(known, child, least))
-                least = child;
-        }
-        if (least == at)
-            return;
-        swap(known, at, least);
-        at = least;
-    }
-}
-
-static void push(struct known *known, size_t cursor)
-{
-    size_t at = known->heap_count++;
-
-    known->heap[at] = cursor;
-    while (at > 0 && is_before(known, at, (at - 1) / 2)) {
-        swap(known, at, (at - 1) / 2);
-        at = (at - 1) / 2;
-    }
-}
+static const struct weir_heap_order BY_PATH = {.element_bytes = sizeof(size_t),
+                                               .is_before = is_before};
 
 /* A group whose turn has come joins the heap, if it has a file for it. */
 static enum weir_status enter_next(struct known *known, struct weir_error *err)
@@ -211,28 +182,30 @@ static enum weir_status enter_next(struct known *known, struct weir_error *err)
     const struct dataset *dataset = known->dataset;
     enum weir_status status;
 
-    storage_file_shelf_trim(dataset->shelf);
-    status = storage_file_shelf_get(dataset->shelf, dataset->number, cursor->group, err);
+    storage_file_cache_trim(dataset->file_cache);
+    status = storage_file_cache_get(dataset->file_cache, dataset->number, cursor->group, err);
     if (status != WEIR_OK)
         return status;
     enter(cursor);
     if (known->passed.size > 0)
         seek(cursor, weir_buf_text(&known->passed));
-    if (settle(known, cursor))
-        push(known, known->entered);
-    else
+    if (settle(known, cursor)) {
+        known->heap[known->heap_count] = known->entered;
+        weir_heap_rise(&BY_PATH, known->heap, known->heap_count++, known);
+    } else {
         leave(cursor);
+    }
     known->entered++;
     return WEIR_OK;
 }
 
-static bool is_next_turn(const struct known *known)
+static bool is_next(const struct known *known)
 {
     const char *first =
         known->entered < known->count ? known->cursors[known->entered].group->first_path : NULL;
 
     return known->entered < known->count &&
-           (!first || known->heap_count == 0 ||
+           (first == NULL || known->heap_count == 0 ||
             strcmp(first, file_of(&known->cursors[known->heap[0]])->path) <= 0);
 }
 
@@ -256,13 +229,13 @@ static void advance(struct known *known)
         leave(cursor);
         known->heap[0] = known->heap[--known->heap_count];
     }
-    sift_down(known, 0);
+    weir_heap_sink(&BY_PATH, known->heap, known->heap_count, 0, known);
 }
 
-/* What stopped being live since its cursor came to it is passed over, and so is what was skipped. */
+/* Returns the next file, past those that stopped being live since their cursor came to them or were skipped. */
 static struct stored_file *settled(struct known *known)
 {
-    while (known->heap_count > 0 && !is_next_turn(known)) {
+    while (known->heap_count > 0 && !is_next(known)) {
         struct stored_file *file = file_of(&known->cursors[known->heap[0]]);
 
         if (is_live(file) &&
@@ -280,7 +253,7 @@ enum weir_status storage_known_peek(struct known *known, struct stored_file **re
 
     follow_erasures(known);
     *ret_file = settled(known);
-    while (status == WEIR_OK && !*ret_file && known->entered < known->count) {
+    while (status == WEIR_OK && *ret_file == NULL && known->entered < known->count) {
         status = enter_next(known, err);
         *ret_file = status == WEIR_OK ? settled(known) : NULL;
     }
@@ -303,7 +276,7 @@ static struct stored_file *find_in(struct file_group *group, const char *path)
 
     enter(&cursor);
     seek(&cursor, path);
-    for (; !found && cursor.at < cursor.count && strcmp(file_of(&cursor)->path, path) == 0;
+    for (; found == NULL && cursor.at < cursor.count && strcmp(file_of(&cursor)->path, path) == 0;
          cursor.at++)
         found = is_live(file_of(&cursor)) ? file_of(&cursor) : NULL;
     leave(&cursor);
@@ -316,14 +289,14 @@ enum weir_status storage_known_find(const struct dataset *dataset, const char *p
     enum weir_status status = WEIR_OK;
 
     *ret_file = NULL;
-    storage_file_shelf_trim(dataset->shelf);
-    for (size_t g = 0; status == WEIR_OK && !*ret_file && g < dataset->group_count; g++) {
+    storage_file_cache_trim(dataset->file_cache);
+    for (size_t g = 0; status == WEIR_OK && *ret_file == NULL && g < dataset->group_count; g++) {
         struct file_group *group = dataset->groups[g];
 
-        if (!group->first_path || strcmp(path, group->first_path) < 0 ||
+        if (group->first_path == NULL || strcmp(path, group->first_path) < 0 ||
             strcmp(path, group->last_path) > 0)
             continue;
-        status = storage_file_shelf_get(dataset->shelf, dataset->number, group, err);
+        status = storage_file_cache_get(dataset->file_cache, dataset->number, group, err);
         if (status == WEIR_OK)
             *ret_file = find_in(group, path);
     }

@@ -42,8 +42,8 @@ static int by_text(const void *a, const void *b)
 
 static void make_room(struct scope *scope)
 {
-    if (!scope->ranges)
-        scope->ranges = weir_calloc((size_t)2 * SCOPE_PATHS_MAX, sizeof *scope->ranges);
+    if (scope->ranges == NULL)
+        scope->ranges = weir_calloc((size_t)2 * SCOPE_PATHS_MAX, sizeof(*scope->ranges));
 }
 
 void storage_scope_seal(struct scope *scope)
@@ -56,7 +56,7 @@ void storage_scope_seal(struct scope *scope)
         scope->ranges[scope->count++] = weir_strdup("");
     }
     if (scope->count > 1)
-        qsort(scope->ranges, scope->count, sizeof *scope->ranges, by_text);
+        qsort(scope->ranges, scope->count, sizeof(*scope->ranges), by_text);
     for (size_t i = 0; i < scope->count; i++) {
         if (kept > 0 && is_inside(scope->ranges[i], scope->ranges[kept - 1]))
             free(scope->ranges[i]);
@@ -93,7 +93,7 @@ bool storage_scope_find(const struct scope *scope, const char *path, size_t *ret
 {
     size_t low = 0, high = scope->count;
 
-    while (low < high) { /* the first range behind the path */
+    while (low < high) { /* the first range after the path */
         size_t middle = low + (high - low) / 2;
 
         if (strcmp(scope->ranges[middle], path) <= 0)

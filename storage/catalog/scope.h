@@ -27,7 +27,7 @@ static inline bool storage_scope_is_empty(const struct scope *scope)
 /* Sorts, and drops what lies in another range; the whole source becomes the one range "". */
 void storage_scope_seal(struct scope *scope);
 
-/* Of a sealed scope: the range that `path` lies in, else the number of the first one behind it. */
+/* Finds the range of a sealed scope that `path` lies in; false when none does: *ret_range is the first one after it. */
 bool storage_scope_find(const struct scope *scope, const char *path, size_t *ret_range);
 
 #endif

@@ -1,8 +1,7 @@
-/* A hash table of slots on a ring. A hand goes round when room is needed, and spares once what was
- * used since it last passed (second chance): a hit then costs one store, where moving the slot to the
- * front of a list would touch its neighbours. */
+/* Slots in a bounded cache: see chunk_cache.h. */
 #include "storage/chunks/chunk_cache.h"
 
+#include "core/base/cache.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "storage/sql/queries.h"
@@ -10,119 +9,104 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 5, BUCKETS = 1 << 16 };
+/* Of Q_chunk_read, in the order in which they lie in a slot; the vectors of labels follow. */
+static const char *const COLUMNS[] = {"times", "labels", "files", "offsets", "lengths"};
 
 struct slot {
     struct chunk chunk;
-    bool is_used; /* since the hand passed */
+    struct weir_cache_entry entry;
     size_t bytes;
-    struct slot *next_in_bucket;
-    struct slot *next, *before; /* on the ring */
-    uint8_t packed[];           /* all columns end to end, vectors, and padding */
+    uint8_t packed[]; /* all columns end to end, vectors, and padding */
 };
 
 struct chunk_cache {
     size_t bytes_max;
-    size_t bytes;
-    struct slot *hand; /* what it looks at next; new slots come in behind it */
-    struct slot *buckets[BUCKETS];
+    struct weir_cache slots; /* their size is that in bytes */
 };
 
 struct chunk_cache *storage_chunk_cache_new(size_t bytes_max)
 {
-    struct chunk_cache *cache = weir_calloc(1, sizeof *cache);
+    struct chunk_cache *cache = weir_calloc(1, sizeof(*cache));
 
     cache->bytes_max = bytes_max;
     return cache;
 }
 
-static struct slot **bucket_of(struct chunk_cache *cache, uint32_t dataset, uint32_t block,
-                               uint32_t first_row)
+static uint64_t hash_of(uint32_t dataset, uint32_t block, uint32_t first_row)
 {
-    return &cache->buckets[weir_mix64(weir_sample_id(dataset, block, first_row)) % BUCKETS];
+    return weir_mix64(weir_sample_id(dataset, block, first_row));
 }
 
 static void put(struct chunk_cache *cache, struct slot *slot)
 {
-    struct slot **bucket =
-        bucket_of(cache, slot->chunk.dataset, slot->chunk.block, slot->chunk.first_row);
-    struct slot *hand = cache->hand ? cache->hand : slot;
+    const struct chunk *chunk = &slot->chunk;
 
-    slot->next_in_bucket = *bucket;
-    *bucket = slot;
-    slot->next = hand;
-    slot->before = hand->before ? hand->before : slot;
-    slot->before->next = slot;
-    hand->before = slot;
-    cache->hand = hand;
-    cache->bytes += slot->bytes;
+    weir_cache_add(&cache->slots, &slot->entry,
+                   hash_of(chunk->dataset, chunk->block, chunk->first_row), slot->bytes, slot);
 }
 
-static void drop(struct chunk_cache *cache, struct slot *slot)
+/* False when there is none. */
+static bool drop_oldest(struct chunk_cache *cache)
 {
-    struct slot **at =
-        bucket_of(cache, slot->chunk.dataset, slot->chunk.block, slot->chunk.first_row);
+    struct slot *slot = weir_cache_oldest(&cache->slots);
 
-    while (*at != slot)
-        at = &(*at)->next_in_bucket;
-    *at = slot->next_in_bucket;
-    slot->before->next = slot->next;
-    slot->next->before = slot->before;
-    cache->hand = slot->next != slot ? slot->next : NULL;
-    cache->bytes -= slot->bytes;
+    if (slot == NULL)
+        return false;
+    weir_cache_remove(&cache->slots, &slot->entry);
     free(slot);
+    return true;
 }
 
 static void make_room(struct chunk_cache *cache, size_t bytes)
 {
-    while (cache->hand && cache->bytes + bytes > cache->bytes_max) {
-        struct slot *slot = cache->hand;
-
-        if (!slot->is_used) {
-            drop(cache, slot);
-            continue;
-        }
-        slot->is_used = false;
-        cache->hand = slot->next;
-    }
+    while (cache->slots.size + bytes > cache->bytes_max && drop_oldest(cache))
+        ;
 }
 
 void storage_chunk_cache_clear(struct chunk_cache *cache)
 {
-    while (cache->hand)
-        drop(cache, cache->hand);
+    while (drop_oldest(cache))
+        ;
 }
 
 void storage_chunk_cache_free(struct chunk_cache *cache)
 {
-    if (!cache)
+    if (cache == NULL)
         return;
     storage_chunk_cache_clear(cache);
+    weir_cache_fini(&cache->slots);
     free(cache);
 }
 
-/* Of `count` rows: a chunk that was merged with its neighbours begins where its first part did. */
-static struct slot *find(struct chunk_cache *cache, uint32_t dataset, const struct chunk_ref *ref)
+static bool is_of(const struct slot *slot, uint32_t dataset, const struct chunk_ref *ref)
 {
-    struct slot *slot = *bucket_of(cache, dataset, ref->block, ref->first_row);
+    return slot->chunk.dataset == dataset && slot->chunk.block == ref->block &&
+           slot->chunk.first_row == ref->first_row && slot->chunk.count == ref->count;
+}
 
-    while (slot && (slot->chunk.dataset != dataset || slot->chunk.block != ref->block ||
-                    slot->chunk.first_row != ref->first_row || slot->chunk.count != ref->count))
-        slot = slot->next_in_bucket;
-    return slot;
+/* The slot of a chunk of `count` rows: one that was merged with its neighbours begins where its first part did. */
+static struct slot *find(const struct chunk_cache *cache, uint32_t dataset,
+                         const struct chunk_ref *ref)
+{
+    struct weir_cache_entry *entry =
+        weir_cache_find(&cache->slots, hash_of(dataset, ref->block, ref->first_row));
+
+    while (entry != NULL && !is_of(entry->owner, dataset, ref))
+        entry = weir_cache_find_next(entry);
+    return entry != NULL ? entry->owner : NULL;
 }
 
 static enum weir_status view_columns(const struct weir_rows *rows, struct slot *slot,
                                      struct weir_error *err)
 {
     struct chunk *chunk = &slot->chunk;
-    struct weir_column_view *const views[COLUMNS] = {&chunk->times, &chunk->labels, &chunk->files,
-                                                     &chunk->offsets, &chunk->lengths};
+    struct weir_column_view *const views[] = {&chunk->times, &chunk->labels, &chunk->files,
+                                              &chunk->offsets, &chunk->lengths};
     uint8_t *at = slot->packed;
     enum weir_status status = WEIR_OK;
 
-    for (int i = 0; status == WEIR_OK && i < COLUMNS; i++) {
-        struct weir_bytes column = weir_rows_bytes(rows, 0, i);
+    for (size_t i = 0; status == WEIR_OK && i < WEIR_COUNT(COLUMNS); i++) {
+        struct weir_bytes column = weir_rows_bytes(rows, 0, COLUMNS[i]);
 
         if (column.size > 0)
             memcpy(at, column.at, column.size);
@@ -136,7 +120,7 @@ static enum weir_status view_columns(const struct weir_rows *rows, struct slot *
 static enum weir_status view_values(const struct weir_rows *rows, const struct dataset *dataset,
                                     struct slot *slot, struct weir_error *err)
 {
-    struct weir_bytes values = weir_rows_bytes(rows, 0, COLUMNS);
+    struct weir_bytes values = weir_rows_bytes(rows, 0, "label_values");
     size_t expected = slot->chunk.count * storage_declaration_value_bytes(dataset->declaration);
     uint8_t *at =
         slot->packed + (slot->bytes - sizeof(struct slot) - WEIR_COLUMN_PADDING - values.size);
@@ -165,8 +149,9 @@ static enum weir_status load(struct weir_db *db, const struct dataset *dataset,
     if (weir_rows_count(rows) != 1)
         return weir_fail(err, WEIR_CORRUPT, "dataset '%s': chunk %u:%u is missing", dataset->name,
                          ref->block, ref->first_row);
-    for (int i = 0; i <= COLUMNS; i++)
-        bytes += weir_rows_bytes(rows, 0, i).size;
+    for (size_t i = 0; i < WEIR_COUNT(COLUMNS); i++)
+        bytes += weir_rows_bytes(rows, 0, COLUMNS[i]).size;
+    bytes += weir_rows_bytes(rows, 0, "label_values").size;
     slot = weir_calloc(1, bytes);
     slot->bytes = bytes;
     slot->chunk = (struct chunk){.dataset = dataset->number,
@@ -187,7 +172,7 @@ enum weir_status storage_chunk_cache_get(struct chunk_cache *cache, struct weir_
 {
     struct slot *slot = find(cache, dataset->number, ref);
 
-    if (!slot) {
+    if (slot == NULL) {
         enum weir_status status = load(db, dataset, ref, &slot, err);
 
         if (status != WEIR_OK)
@@ -195,7 +180,7 @@ enum weir_status storage_chunk_cache_get(struct chunk_cache *cache, struct weir_
         make_room(cache, slot->bytes);
         put(cache, slot);
     }
-    slot->is_used = true;
+    slot->entry.is_used = true;
     *ret_chunk = &slot->chunk;
     return WEIR_OK;
 }

@@ -36,7 +36,7 @@ static size_t end_of_block(const struct dataset *dataset, size_t first)
 
 static struct merge_span choose(const struct dataset *dataset, size_t first, size_t end)
 {
-    WEIR_AUTO_FREE uint32_t *rows = weir_calloc(end - first, sizeof *rows);
+    WEIR_AUTO_FREE uint32_t *rows = weir_calloc(end - first, sizeof(*rows));
     struct merge_span span;
 
     for (size_t i = first; i < end; i++)
@@ -46,7 +46,7 @@ static struct merge_span choose(const struct dataset *dataset, size_t first, siz
     return (struct merge_span){.first = first + span.first, .end = first + span.end};
 }
 
-/* The next merge behind the blocks that are known to need none. */
+/* The next merge after the blocks that are known to need none. */
 static struct merge_span look(struct dataset *dataset, bool *ret_more)
 {
     size_t until = dataset->merged_up_to + REFS_PER_STEP;
@@ -142,7 +142,7 @@ static enum weir_status insert_merged(const struct merge *merge, struct weir_err
     }
     for (size_t c = 0; c < COLUMNS; c++)
         columns[c] = weir_bytes(packed.at + ends[c], ends[c + 1] - ends[c]);
-    storage_runs_pack(dataset, merged, &runs);
+    storage_added_runs_pack(dataset, merged, &runs);
     return DB_RUN(merge->db, Q_chunk_add, NULL, err, DB_I64(dataset->number), DB_I64(merged->block),
                   DB_I64(merged->first_row), DB_I64(merged->count),
                   DB_I64(dataset->runs[last_run].sequence), DB_BYTES(weir_buf_view(&runs)),
@@ -174,7 +174,7 @@ static void replace_refs(const struct merge *merge)
 
     dataset->chunks[merge->first] = merge->merged;
     memmove(dataset->chunks + merge->first + 1, dataset->chunks + merge->end,
-            (dataset->chunk_count - merge->end) * sizeof *dataset->chunks);
+            (dataset->chunk_count - merge->end) * sizeof(*dataset->chunks));
     dataset->chunk_count -= merge->end - merge->first - 1;
 }
 
@@ -191,7 +191,7 @@ enum weir_status storage_chunk_merge_step(struct weir_db *db, struct chunk_cache
         return WEIR_OK;
     measure(&merge);
     WEIR_AUTO_FREE int64_t *values =
-        weir_calloc((size_t)COLUMNS * merge.merged.count, sizeof *values);
+        weir_calloc((size_t)COLUMNS * merge.merged.count, sizeof(*values));
     merge.values = values;
     status = load_columns(&merge, err);
     if (status == WEIR_OK)

@@ -1,6 +1,6 @@
 /* Merging small chunks of one block in the background, one merge at a time. Ids, erased bitmaps, file
  * numbers, the feed and replays know nothing of it: a merged chunk keeps the list of changes that added
- * its rows (added_runs.h), and references to chunks are looked up anew for each request. One transaction a
+ * its rows (added_runs.h), and references to chunks are looked up again for each request. One transaction a
  * merge: killed at any point, either the old chunks are there or the new one. */
 #ifndef WEIR_STORAGE_CHUNK_MERGE_H
 #define WEIR_STORAGE_CHUNK_MERGE_H

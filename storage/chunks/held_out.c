@@ -18,7 +18,7 @@ enum weir_status storage_held_out_read(struct weir_db *db, uint64_t dataset, uin
     enum weir_status status = DB_RUN(db, Q_held_out, &found, err, DB_I64(dataset), DB_I64(block));
 
     if (status == WEIR_OK && weir_rows_count(found) > 0)
-        weir_bits_unpack(rows, weir_rows_bytes(found, 0, 0));
+        weir_bits_unpack(rows, weir_rows_bytes(found, 0, "rows"));
     return status;
 }
 
@@ -51,7 +51,7 @@ static enum weir_status add_block(struct weir_db *db, uint64_t dataset, const ui
 enum weir_status storage_held_out_add(struct weir_db *db, uint64_t dataset,
                                       const struct held_out_rows *rows, struct weir_error *err)
 {
-    WEIR_AUTO_FREE uint64_t *held = weir_calloc(rows->count + 1, sizeof *held);
+    WEIR_AUTO_FREE uint64_t *held = weir_calloc(rows->count + 1, sizeof(*held));
     enum weir_status status = WEIR_OK;
     size_t found = 0;
 

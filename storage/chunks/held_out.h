@@ -6,13 +6,13 @@
 
 #include "core/base/bits.h"
 #include "core/db/db.h"
-#include "storage/keys/run_segment.h"
+#include "storage/keys/sorted_run_segment.h"
 
 /* Marks, of new rows, those whose subject's hash is below the share. `id` of an entry counts from
  * `first_row` (block << 16 | row of the dataset). Part of the caller's transaction. */
 struct held_out_rows {
     double share;
-    const struct run_entry *entries;
+    const struct sorted_run_entry *entries;
     size_t count;
     uint64_t first_row;
 };

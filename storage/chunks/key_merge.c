@@ -4,18 +4,18 @@
 #include "core/base/fault.h"
 #include "core/base/memory.h"
 #include "storage/keys/key_store.h"
-#include "storage/keys/run_policy.h"
+#include "storage/keys/sorted_run_policy.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEGMENTS_AT_ONCE = 8, ENTRIES_AT_ONCE = SEGMENTS_AT_ONCE * RUN_SEGMENT_ENTRIES };
+enum { SEGMENTS_AT_ONCE = 8, ENTRIES_AT_ONCE = SEGMENTS_AT_ONCE * SORTED_RUN_SEGMENT_ENTRIES };
 
 /* A run that is read from its beginning to its end. */
 struct input {
     uint64_t run;
     size_t segments, next; /* segment to be read */
-    struct run_entry *entries;
+    struct sorted_run_entry *entries;
     size_t at, count; /* of `entries` */
     bool is_own;
 };
@@ -25,19 +25,19 @@ struct key_merge {
     struct key_index *index;
     uint64_t run; /* that is written */
     bool is_own;
-    struct input inputs[RUN_FAN_IN_MAX];
+    struct input inputs[SORTED_RUN_FAN_IN_MAX];
     size_t input_count;
-    struct run_writer writer;
-    struct run_entry merged[RUN_SEGMENT_ENTRIES];
+    struct sorted_run_writer writer;
+    struct sorted_run_entry merged[SORTED_RUN_SEGMENT_ENTRIES];
 };
 
 static void free_merge(struct key_merge *merge)
 {
-    if (!merge)
+    if (merge == NULL)
         return;
     for (size_t i = 0; i < merge->input_count; i++)
         free(merge->inputs[i].entries);
-    storage_run_writer_fini(&merge->writer);
+    storage_sorted_run_writer_fini(&merge->writer);
     free(merge);
 }
 WEIR_DEFINE_AUTO(key_merge, free_merge)
@@ -50,40 +50,40 @@ void storage_key_merge_drop(struct store *store)
 
 /* ---- beginning ---- */
 
-static void add_input(struct key_merge *merge, const struct key_run *run)
+static void add_input(struct key_merge *merge, const struct sorted_run *run)
 {
     struct input *input = &merge->inputs[merge->input_count++];
 
     input->run = run->number;
     input->segments = run->segments;
     input->is_own = run->is_own;
-    input->entries = weir_calloc(ENTRIES_AT_ONCE, sizeof *input->entries);
+    input->entries = weir_calloc(ENTRIES_AT_ONCE, sizeof(*input->entries));
 }
 
 static enum weir_status begin(struct weir_db *db, const struct dataset *dataset,
                               struct key_index *index, size_t least, struct key_merge **ret_merge,
                               struct weir_error *err)
 {
-    WEIR_AUTO_FREE uint64_t *counts = weir_calloc(index->run_count + 1, sizeof *counts);
+    WEIR_AUTO_FREE uint64_t *counts = weir_calloc(index->run_count + 1, sizeof(*counts));
     WEIR_AUTO(key_merge) merge = NULL;
-    size_t chosen[RUN_FAN_IN_MAX], count;
+    size_t chosen[SORTED_RUN_FAN_IN_MAX], count;
     uint64_t total = 0;
     enum weir_status status;
 
     for (size_t i = 0; i < index->run_count; i++)
         counts[i] = index->runs[i].count;
-    count = storage_run_choose(counts, index->run_count, least, chosen);
+    count = storage_sorted_run_choose(counts, index->run_count, least, chosen);
     if (count == 0)
         return WEIR_OK;
-    merge = weir_calloc(1, sizeof *merge);
+    merge = weir_calloc(1, sizeof(*merge));
     merge->db = db;
     merge->index = index;
     for (size_t i = 0; i < count; i++) {
         add_input(merge, &index->runs[chosen[i]]);
         total += counts[chosen[i]];
     }
-    storage_run_writer_init(&merge->writer, total, storage_key_filter_bits(index->kind),
-                            KEY_FILTER_BYTES_MAX);
+    storage_sorted_run_writer_init(&merge->writer, total, storage_key_filter_bits(index->kind),
+                                   KEY_FILTER_BYTES_MAX);
     merge->is_own = total >= KEY_OWN_PARTITION;
     status =
         storage_key_store_begin(db, dataset->number, index->kind, merge->is_own, &merge->run, err);
@@ -96,11 +96,12 @@ static enum weir_status begin_any(struct store *store, size_t least, struct weir
 {
     enum weir_status status = WEIR_OK;
 
-    for (size_t i = 0; status == WEIR_OK && !store->merge && i < store->catalog->count; i++) {
+    for (size_t i = 0; status == WEIR_OK && store->merge == NULL && i < store->catalog->count;
+         i++) {
         struct dataset *dataset = store->catalog->datasets[i];
 
         status = begin(store->db, dataset, &dataset->subjects, least, &store->merge, err);
-        if (status == WEIR_OK && !store->merge)
+        if (status == WEIR_OK && store->merge == NULL)
             status = begin(store->db, dataset, &dataset->keys, least, &store->merge, err);
     }
     return status;
@@ -118,8 +119,8 @@ static enum weir_status unpack_all(struct input *input, const struct weir_bytes 
         size_t here = 0;
 
         if (bytes[i].size > 0) /* else all of it was erased */
-            status =
-                storage_run_segment_unpack(bytes[i], input->entries + input->count, &here, err);
+            status = storage_sorted_run_segment_unpack(bytes[i], input->entries + input->count,
+                                                       &here, err);
         input->count += here;
     }
     return status;
@@ -155,7 +156,8 @@ static struct input *least_input(struct key_merge *merge)
         struct input *input = &merge->inputs[i];
 
         if (input->at < input->count &&
-            (!least || run_entry_before(&input->entries[input->at], &least->entries[least->at])))
+            (least == NULL ||
+             sorted_run_entry_before(&input->entries[input->at], &least->entries[least->at])))
             least = input;
     }
     return least;
@@ -171,7 +173,8 @@ static enum weir_status merge_some(struct key_merge *merge, size_t *ret_count,
 
     for (size_t i = 0; status == WEIR_OK && i < merge->input_count; i++)
         status = refill(merge, &merge->inputs[i], err);
-    while (status == WEIR_OK && count < RUN_SEGMENT_ENTRIES && (least = least_input(merge))) {
+    while (status == WEIR_OK && count < SORTED_RUN_SEGMENT_ENTRIES &&
+           (least = least_input(merge)) != NULL) {
         merge->merged[count++] = least->entries[least->at++];
         if (least->at == least->count)
             status = refill(merge, least, err);
@@ -202,10 +205,10 @@ static enum weir_status replace(struct key_merge *merge, struct weir_error *err)
 
 static enum weir_status finish(struct key_merge *merge, struct weir_error *err)
 {
-    struct key_run run;
+    struct sorted_run run;
     enum weir_status status;
 
-    storage_run_writer_end(&merge->writer);
+    storage_sorted_run_writer_end(&merge->writer);
     status = replace(merge, err);
     if (status != WEIR_OK)
         return status;
@@ -225,7 +228,7 @@ static enum weir_status step(struct key_merge *merge, bool *ret_done, struct wei
          done += count) {
         status = merge_some(merge, &count, err);
         if (status == WEIR_OK)
-            storage_run_writer_add(&merge->writer, merge->merged, count);
+            storage_sorted_run_writer_add(&merge->writer, merge->merged, count);
     }
     *ret_done = count == 0;
     if (status == WEIR_OK && weir_fault("storage.key.step"))
@@ -239,11 +242,11 @@ static enum weir_status step(struct key_merge *merge, bool *ret_done, struct wei
 enum weir_status storage_key_merge_step(struct store *store, size_t least, bool *ret_more,
                                         struct weir_error *err)
 {
-    enum weir_status status = store->merge ? WEIR_OK : begin_any(store, least, err);
+    enum weir_status status = store->merge != NULL ? WEIR_OK : begin_any(store, least, err);
     bool is_done = false;
 
     *ret_more = store->merge != NULL;
-    if (status == WEIR_OK && store->merge)
+    if (status == WEIR_OK && store->merge != NULL)
         status = step(store->merge, &is_done, err);
     if (status == WEIR_OK && is_done)
         storage_key_merge_drop(store);
@@ -255,7 +258,7 @@ enum weir_status storage_key_merge_stop(struct store *store, struct weir_error *
     const struct key_merge *merge = store->merge;
     enum weir_status status = WEIR_OK;
 
-    if (merge)
+    if (merge != NULL)
         status = storage_key_store_drop(merge->db, merge->run, merge->is_own, err);
     storage_key_merge_drop(store);
     return status;

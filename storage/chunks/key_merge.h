@@ -10,7 +10,7 @@
 enum { KEY_MERGE_ENTRIES = 8192 };
 
 /* A piece of the store's merge, which begins when an index of the catalog has too many runs: `least` of one size
- * (run_policy.h). *ret_more: there is more to merge. After an error the catalog must be loaded again. */
+ * (sorted_run_policy.h). *ret_more: there is more to merge. After an error the catalog must be loaded again. */
 enum weir_status storage_key_merge_step(struct store *store, size_t least, bool *ret_more,
                                         struct weir_error *err) WEIR_MUST_USE;
 /* Gives the store's merge up, because what it has read is no longer true: it begins again. */

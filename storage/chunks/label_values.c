@@ -18,7 +18,7 @@ static bool put_f32(double number, uint8_t *to)
     float value = (float)number;
     uint32_t bits;
 
-    memcpy(&bits, &value, sizeof bits);
+    memcpy(&bits, &value, sizeof(bits));
     weir_put_u32(to, bits);
     return isfinite(value);
 }
@@ -27,7 +27,7 @@ static bool put_f64(double number, uint8_t *to)
 {
     uint64_t bits;
 
-    memcpy(&bits, &number, sizeof bits);
+    memcpy(&bits, &number, sizeof(bits));
     weir_put_u64(to, bits);
     return isfinite(number);
 }

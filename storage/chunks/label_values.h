@@ -16,7 +16,7 @@ uint32_t storage_values_rows(const struct declaration *declaration, size_t bytes
 /* `to` has room for storage_declaration_value_bytes(). False when one of the numbers is none, or becomes
  * none as f32. */
 bool storage_values_pack(const struct declaration *declaration, const double *numbers, uint8_t *to);
-/* Where the numbers of a row are, among those of many. */
+/* The place of the numbers of a row among those of many. */
 static inline struct weir_bytes storage_values_at(struct weir_bytes values, size_t row_bytes,
                                                   size_t row)
 {

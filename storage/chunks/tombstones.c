@@ -127,14 +127,14 @@ enum weir_status storage_tombstones_write(struct weir_db *db, struct chunk_cache
                              .counts = &counts};
     enum weir_status status = WEIR_OK;
 
-    storage_dataset_turn(dataset);
+    storage_dataset_bump_edition(dataset);
     for (size_t i = 0; status == WEIR_OK && i < ids->count;) {
         uint32_t block = weir_sample_block(ids->at[i]);
         const struct chunk_ref *ref =
             storage_dataset_chunk(dataset, block, weir_sample_row(ids->at[i]));
         size_t done = 1;
 
-        if (ref)
+        if (ref != NULL)
             status =
                 mark_chunk(&w, ref, (struct weir_u64s){ids->at + i, ids->count - i}, &done, err);
         i += done;

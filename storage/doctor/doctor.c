@@ -49,11 +49,11 @@ void storage_doctor_say(struct doctor *doctor, enum doctor_check check, enum doc
         return;
     }
     doctor->findings =
-        weir_realloc(doctor->findings, doctor->finding_count + 1, sizeof *doctor->findings);
+        weir_realloc(doctor->findings, doctor->finding_count + 1, sizeof(*doctor->findings));
     doctor->findings[doctor->finding_count++] = (struct finding){
         .check = check,
         .verdict = verdict,
-        .dataset = doctor->catalog && doctor->dataset < doctor->catalog->count
+        .dataset = doctor->catalog != NULL && doctor->dataset < doctor->catalog->count
                        ? storage_doctor_dataset(doctor)->number
                        : 0,
         .found = found,
@@ -128,8 +128,8 @@ static enum weir_status confirm(struct doctor *doctor, bool *ret_done, struct we
         DB_RUN(doctor->examined.store->db, Q_dataset_sequence, &rows, err, DB_I64(dataset->number));
 
     *ret_done = true;
-    if (status != WEIR_OK ||
-        (weir_rows_count(rows) == 1 && (uint64_t)weir_rows_i64(rows, 0, 0) == dataset->sequence))
+    if (status != WEIR_OK || (weir_rows_count(rows) == 1 &&
+                              (uint64_t)weir_rows_i64(rows, 0, "sequence") == dataset->sequence))
         return status;
     drop_findings(doctor, doctor->kept);
     if (++doctor->tries == DOCTOR_TRIES_MAX) {
@@ -149,7 +149,7 @@ static enum weir_status examine(struct doctor *doctor, struct weir_error *err)
     bool is_done = false;
     enum weir_status status;
 
-    if (!doctor->catalog) {
+    if (doctor->catalog == NULL) {
         begin_dataset(doctor);
         return load(doctor, err);
     }
@@ -174,7 +174,7 @@ static enum weir_status examine(struct doctor *doctor, struct weir_error *err)
 
 void storage_doctor_free(struct doctor *doctor)
 {
-    if (!doctor)
+    if (doctor == NULL)
         return;
     drop_findings(doctor, 0);
     free(doctor->findings);
@@ -192,14 +192,14 @@ void storage_doctor_free(struct doctor *doctor)
 
 bool storage_doctor_counts(const struct doctor *doctor)
 {
-    return doctor && !doctor->is_done && PHASES[doctor->phase].counts;
+    return doctor != NULL && !doctor->is_done && PHASES[doctor->phase].counts;
 }
 
 bool storage_doctor_step(struct doctor *doctor)
 {
     int64_t until_ms = weir_now_ms() + STEP_MS;
 
-    if (!doctor || doctor->is_done)
+    if (doctor == NULL || doctor->is_done)
         return false;
     while (!doctor->is_done && weir_now_ms() < until_ms) {
         struct weir_error err;
@@ -215,7 +215,7 @@ bool storage_doctor_step(struct doctor *doctor)
 
 static struct doctor *begin(const struct examined *examined, const struct msg_doctor_ask *asked)
 {
-    struct doctor *doctor = weir_calloc(1, sizeof *doctor);
+    struct doctor *doctor = weir_calloc(1, sizeof(*doctor));
 
     doctor->examined = *examined;
     doctor->session = asked->session;
@@ -230,9 +230,9 @@ static struct doctor *begin(const struct examined *examined, const struct msg_do
 static const char *name_of(const struct doctor *doctor, uint32_t dataset)
 {
     const struct dataset *found =
-        doctor->catalog ? storage_catalog_at(doctor->catalog, dataset) : NULL;
+        doctor->catalog != NULL ? storage_catalog_at(doctor->catalog, dataset) : NULL;
 
-    return found ? found->name : "";
+    return found != NULL ? found->name : "";
 }
 
 static void fill(const struct doctor *doctor, struct weir_arena *arena,
@@ -240,10 +240,10 @@ static void fill(const struct doctor *doctor, struct weir_arena *arena,
 {
     size_t count = doctor->finding_count;
     const char **texts[5];
-    uint32_t *verdicts = weir_arena_alloc(arena, (count + 1) * sizeof *verdicts);
+    uint32_t *verdicts = weir_arena_alloc(arena, (count + 1) * sizeof(*verdicts));
 
     for (size_t k = 0; k < WEIR_COUNT(texts); k++)
-        texts[k] = weir_arena_alloc(arena, (count + 1) * sizeof **texts);
+        texts[k] = weir_arena_alloc(arena, (count + 1) * sizeof(**texts));
     for (size_t i = 0; i < count; i++) {
         const struct finding *finding = &doctor->findings[i];
 
@@ -251,7 +251,8 @@ static void fill(const struct doctor *doctor, struct weir_arena *arena,
         texts[0][i] = CHECKS[finding->check].name;
         texts[1][i] = weir_arena_format(arena, "%s", name_of(doctor, finding->dataset));
         texts[2][i] = weir_arena_format(arena, "%s", finding->found);
-        texts[3][i] = weir_arena_format(arena, "%s", finding->expected ? finding->expected : "");
+        texts[3][i] =
+            weir_arena_format(arena, "%s", finding->expected != NULL ? finding->expected : "");
         texts[4][i] = finding->verdict == DOCTOR_WRONG ? CHECKS[finding->check].advice : "";
     }
     answer->checks = (struct weir_strs){texts[0], count};
@@ -271,16 +272,17 @@ enum weir_status storage_doctor_ask(struct doctor **newest, const struct examine
 
     if (status != WEIR_OK)
         return status;
-    if (!doctor || doctor->session != asked->session) {
+    if (doctor == NULL || doctor->session != asked->session) {
         storage_doctor_free(doctor);
         *newest = doctor = begin(examined, asked);
         storage_pump(examined->store);
     }
     answer->done = doctor->is_done;
-    answer->doing = doctor->is_done || !doctor->catalog || doctor->dataset == doctor->catalog->count
-                        ? ""
-                        : weir_arena_format(arena, "%s: %s", storage_doctor_dataset(doctor)->name,
-                                            PHASES[doctor->phase].doing);
+    answer->doing =
+        doctor->is_done || doctor->catalog == NULL || doctor->dataset == doctor->catalog->count
+            ? ""
+            : weir_arena_format(arena, "%s: %s", storage_doctor_dataset(doctor)->name,
+                                PHASES[doctor->phase].doing);
     answer->unlisted = doctor->wrong_unlisted;
     if (doctor->is_done)
         fill(doctor, arena, answer);

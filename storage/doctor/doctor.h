@@ -1,5 +1,5 @@
 /* The examination behind `weir doctor`: everything that the store counts is counted again from what it is
- * made of. Postgres is read anew, not memory, in pieces of one chunk, run or file, so that requests are
+ * made of. Postgres is read again, not memory, in pieces of one chunk, run or file, so that requests are
  * answered meanwhile; scans and merges wait while the rows of a dataset are counted, and a dataset that
  * changes all the same is begun again. Nothing is ever changed. Owned by struct storage. */
 #ifndef WEIR_STORAGE_DOCTOR_H
@@ -22,7 +22,7 @@ struct examined {
 void storage_doctor_free(struct doctor *doctor);
 /* True while scans and merges must wait. */
 bool storage_doctor_counts(const struct doctor *doctor);
-/* One piece; false when there is nothing (more) to examine. */
+/* Examines one piece; false when there is nothing (more) to examine. */
 bool storage_doctor_step(struct doctor *doctor);
 /* Begins an examination in place of *newest (NULL: none), unless that is of the same session; fills the answer with
  * what it has found. */

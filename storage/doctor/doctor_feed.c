@@ -25,7 +25,7 @@ static uint64_t run_count(const struct dataset *dataset, size_t run)
 static void check_added(struct doctor *doctor, const struct dataset *dataset, uint64_t sequence,
                         uint64_t first, uint64_t count)
 {
-    size_t run = storage_dataset_run_behind(dataset, sequence - 1);
+    size_t run = storage_dataset_run_after(dataset, sequence - 1);
     uint64_t row = (uint64_t)weir_sample_block(first) << WEIR_ROW_BITS | weir_sample_row(first);
 
     if (doctor->is_bad[DOCTOR_IDS] || doctor->is_bad[DOCTOR_CHUNKS])
@@ -58,10 +58,10 @@ static void check_dead(struct doctor *doctor, const struct dataset *dataset, uin
 static void check_change(struct doctor *doctor, const struct weir_rows *rows, size_t i)
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
-    uint64_t sequence = (uint64_t)weir_rows_i64(rows, i, 0);
-    int64_t kind = weir_rows_i64(rows, i, 1);
-    uint64_t first = (uint64_t)weir_rows_i64(rows, i, 2);
-    uint64_t count = (uint64_t)weir_rows_i64(rows, i, 3);
+    uint64_t sequence = (uint64_t)weir_rows_i64(rows, i, "sequence");
+    int64_t kind = weir_rows_i64(rows, i, "kind");
+    uint64_t first = (uint64_t)weir_rows_i64(rows, i, "first");
+    uint64_t count = (uint64_t)weir_rows_i64(rows, i, "count");
 
     if (sequence != doctor->feed_at + 1)
         doctor_wrong(doctor, DOCTOR_FEED, weir_format("change %" PRIu64, sequence),
@@ -77,7 +77,7 @@ static void check_change(struct doctor *doctor, const struct weir_rows *rows, si
 static enum weir_status end_feed(struct doctor *doctor, struct weir_error *err)
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
-    size_t kept = dataset->run_count - storage_dataset_run_behind(dataset, dataset->feed_floor);
+    size_t kept = dataset->run_count - storage_dataset_run_after(dataset, dataset->feed_floor);
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = DB_RUN(doctor->examined.store->db, Q_consumers_beyond, &rows, err,
                                      DB_I64(dataset->number), DB_I64(dataset->sequence));
@@ -94,7 +94,7 @@ static enum weir_status end_feed(struct doctor *doctor, struct weir_error *err)
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
         doctor_wrong(doctor, DOCTOR_FEED,
                      weir_format("consumer '%s' has passed change %" PRId64,
-                                 weir_rows_text(rows, i, 0), weir_rows_i64(rows, i, 1)),
+                                 weir_rows_text(rows, i, "name"), weir_rows_i64(rows, i, "passed")),
                      weir_format("at most %" PRIu64, dataset->sequence));
     if (!doctor->is_bad[DOCTOR_FEED])
         storage_doctor_say(doctor, DOCTOR_FEED, DOCTOR_FINE,
@@ -138,8 +138,8 @@ enum weir_status storage_doctor_refused(struct doctor *doctor, bool *ret_done,
     *ret_done = true;
     if (status != WEIR_OK)
         return status;
-    listed = (uint64_t)weir_rows_i64(rows, 0, 0);
-    met = (uint64_t)weir_rows_i64(rows, 0, 1) + storage_dataset_met(dataset);
+    listed = (uint64_t)weir_rows_i64(rows, 0, "quarantined");
+    met = (uint64_t)weir_rows_i64(rows, 0, "blocked") + storage_dataset_met(dataset);
     if (listed != dataset->accounts.quarantined)
         doctor_wrong(doctor, DOCTOR_REFUSED,
                      weir_format("quarantined = %" PRIu64, dataset->accounts.quarantined),
@@ -158,7 +158,7 @@ enum weir_status storage_doctor_refused(struct doctor *doctor, bool *ret_done,
 /* ---- keys ---- */
 
 struct run_check {
-    struct run_entry last;
+    struct sorted_run_entry last;
     uint64_t entries;
     bool has_last;
 };
@@ -167,16 +167,16 @@ struct run_check {
 static bool check_segment(const struct dataset *dataset, struct weir_bytes bytes,
                           struct run_check *check)
 {
-    struct run_entry entries[RUN_SEGMENT_ENTRIES];
+    struct sorted_run_entry entries[SORTED_RUN_SEGMENT_ENTRIES];
     struct weir_error err;
     size_t count = 0;
 
     if (bytes.size == 0)
         return true; /* all of it was erased */
-    if (storage_run_segment_unpack(bytes, entries, &count, &err) != WEIR_OK)
+    if (storage_sorted_run_segment_unpack(bytes, entries, &count, &err) != WEIR_OK)
         return false;
     for (size_t i = 0; i < count; i++) {
-        if ((check->has_last && !run_entry_before(&check->last, &entries[i])) ||
+        if ((check->has_last && !sorted_run_entry_before(&check->last, &entries[i])) ||
             entries[i].id >= dataset->next_row)
             return false;
         check->last = entries[i];
@@ -186,7 +186,7 @@ static bool check_segment(const struct dataset *dataset, struct weir_bytes bytes
     return true;
 }
 
-static void check_segments(struct doctor *doctor, const struct key_run *run,
+static void check_segments(struct doctor *doctor, const struct sorted_run *run,
                            const struct key_source *source)
 {
     struct run_check check = {.has_last = false};
@@ -251,7 +251,7 @@ static void look_at_pages(struct doctor *doctor, const struct weir_rows *rows)
         struct id_list ids = {0};
         uint64_t missing = 0;
 
-        storage_id_list_unpack(weir_rows_bytes(rows, i, 1), &ids);
+        storage_id_list_unpack(weir_rows_bytes(rows, i, "ids"), &ids);
         for (size_t k = 0; k < ids.count; k++) {
             if (weir_sample_dataset(ids.at[k]) != dataset->number)
                 continue;
@@ -264,7 +264,7 @@ static void look_at_pages(struct doctor *doctor, const struct weir_rows *rows)
             doctor_wrong(doctor, DOCTOR_ERASURES,
                          weir_format("%" PRIu64 " samples of erasure epoch %" PRId64
                                      " are not marked as erased",
-                                     missing, weir_rows_i64(rows, i, 0)),
+                                     missing, weir_rows_i64(rows, i, "epoch")),
                          weir_strdup("a mark on each"));
     }
 }

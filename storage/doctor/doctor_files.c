@@ -25,8 +25,9 @@ static bool is_still(const struct doctor *doctor, const struct dataset *dataset,
     struct stored_file *known = NULL;
     struct weir_error err;
 
-    return now && storage_dataset_file(now, storage_file_number(file), &known, &err) == WEIR_OK &&
-           known && known->state == FILE_LIVE && known->inode == file->inode &&
+    return now != NULL &&
+           storage_dataset_file(now, storage_file_number(file), &known, &err) == WEIR_OK &&
+           known != NULL && known->state == FILE_LIVE && known->inode == file->inode &&
            known->size == file->size && known->mtime_ns == file->mtime_ns &&
            known->prefix_hash == file->prefix_hash;
 }
@@ -62,7 +63,7 @@ static void say_file(struct doctor *doctor, const struct stored_file *file, char
 
 /* ---- deep ---- */
 
-/* Where samples were overwritten the file differs from what was indexed, as it must. */
+/* True for a file whose samples were overwritten: it differs from what was indexed, as it must. */
 static bool is_scrubbed(const struct doctor *doctor)
 {
     return weir_bits_get(&doctor->scrubbed, doctor->at);
@@ -71,10 +72,10 @@ static bool is_scrubbed(const struct doctor *doctor)
 /* Formats that overwrite a record with more than one byte leave nothing to tell it by. */
 static bool is_comparable(const struct doctor *doctor, const struct dataset *dataset)
 {
-    return !is_scrubbed(doctor) || !dataset->declaration->format->scrub;
+    return !is_scrubbed(doctor) || dataset->declaration->format->scrub == NULL;
 }
 
-/* What was refused or kept out is overwritten in a copy. */
+/* True when the copy has records that were refused or kept out: they are overwritten there. */
 static bool has_refused(const struct dataset *dataset)
 {
     const struct accounts *accounts = &dataset->accounts;
@@ -89,7 +90,7 @@ static bool is_alike(const struct dataset *dataset, const uint8_t *here, const u
 {
     const struct format *format = dataset->declaration->format;
 
-    if (memcmp(here, there, size) == 0 || (format->scrub && has_refused(dataset)))
+    if (memcmp(here, there, size) == 0 || (format->scrub != NULL && has_refused(dataset)))
         return true;
     for (size_t i = 0; i < size; i++) {
         if (here[i] != there[i] && here[i] != format->scrub_byte)
@@ -148,7 +149,7 @@ static void compare_source(struct doctor *doctor, const struct stored_file *file
     const struct dataset *dataset = storage_doctor_dataset(doctor);
     WEIR_AUTO_FREE uint8_t *there = NULL;
 
-    if (doctor->source_fd < 0 || doctor->is_told)
+    if (doctor->source_fd < 0 || doctor->is_reported)
         return;
     there = weir_calloc(1, PIECE_BYTES);
     if (weir_read_at(doctor->source_fd, there, size, at) == (ssize_t)size &&
@@ -158,7 +159,7 @@ static void compare_source(struct doctor *doctor, const struct stored_file *file
     doctor->source_fd = -1;
     if (!is_still(doctor, dataset, file))
         return;
-    doctor->is_told = true;
+    doctor->is_reported = true;
     doctor_wrong(
         doctor, DOCTOR_BYTES,
         weir_format("%s: the copy differs from its source behind byte %" PRIu64, file->path, at),
@@ -168,7 +169,7 @@ static void compare_source(struct doctor *doctor, const struct stored_file *file
 /* Its ends, for whoever has no sums of it. */
 static void end_file(struct doctor *doctor, const struct stored_file *file)
 {
-    if (!doctor->is_told)
+    if (!doctor->is_reported)
         check_ends(doctor, file);
 }
 
@@ -211,7 +212,7 @@ static bool begin_file(struct doctor *doctor, const struct stored_file *file)
         return false;
     }
     what = difference(file, &found);
-    if (what) {
+    if (what != NULL) {
         say_file(doctor, file, what);
         return false;
     }
@@ -222,7 +223,7 @@ static bool begin_file(struct doctor *doctor, const struct stored_file *file)
         return false;
     doctor->source_fd = is_comparable(doctor, dataset) ? open_source(dataset, file) : -1;
     doctor->read_at = 0;
-    doctor->is_told = false;
+    doctor->is_reported = false;
     return true;
 }
 
@@ -252,11 +253,11 @@ enum weir_status storage_doctor_files(struct doctor *doctor, bool *ret_done, str
         *ret_done = true;
         return WEIR_OK;
     }
-    storage_file_shelf_trim(dataset->shelf);
+    storage_file_cache_trim(dataset->file_cache);
     status = storage_dataset_file(dataset, doctor->at, &file, err);
     if (status != WEIR_OK)
         return status;
-    if (!file || file->state != FILE_LIVE || !file->path || file->samples == 0) {
+    if (file == NULL || file->state != FILE_LIVE || file->path == NULL || file->samples == 0) {
         doctor->at++;
         return WEIR_OK;
     }

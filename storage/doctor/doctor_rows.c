@@ -64,11 +64,11 @@ static uint64_t *account_of(struct doctor *doctor, const struct dataset *dataset
 {
     const struct dead_rows *dead = block < dataset->dead_count ? &dataset->dead[block] : NULL;
 
-    if (dead && weir_bits_get(&dead->erased, row))
+    if (dead != NULL && weir_bits_get(&dead->erased, row))
         return &doctor->counted.erased;
-    if (dead && weir_bits_get(&dead->replaced, row))
+    if (dead != NULL && weir_bits_get(&dead->replaced, row))
         return &doctor->counted.replaced;
-    if (dead && weir_bits_get(&dead->removed, row))
+    if (dead != NULL && weir_bits_get(&dead->removed, row))
         return &doctor->counted.removed;
     return &doctor->counted.live;
 }
@@ -92,7 +92,7 @@ static void count_row(struct doctor *doctor, const struct chunk *chunk, uint32_t
     if (account != &doctor->counted.live)
         return;
     doctor->counted.bytes += length;
-    if (!file || offset > file->size || length > file->size - offset)
+    if (file == NULL || offset > file->size || length > file->size - offset)
         note_bad(lost, row);
     else if (file->state != FILE_LIVE)
         note_bad(stray, row);
@@ -136,7 +136,7 @@ static enum weir_status check_rows(struct doctor *doctor, const struct chunk_ref
         if (status != WEIR_OK)
             return status;
         count_row(doctor, chunk, i, file, &lost, &stray);
-        storage_file_shelf_trim(dataset->shelf);
+        storage_file_cache_trim(dataset->file_cache);
         if (!storage_values_are_finite(d, storage_values_at(chunk->values, bytes, i)))
             note_bad(&endless, chunk->first_row + i);
     }
@@ -168,8 +168,8 @@ static enum weir_status check_chunk(struct doctor *doctor, const struct chunk_re
     }
     if (status != WEIR_OK)
         return status;
-    said[0] = weir_rows_i64(rows, 0, 0);
-    said[1] = weir_rows_i64(rows, 0, 1);
+    said[0] = weir_rows_i64(rows, 0, "time_min");
+    said[1] = weir_rows_i64(rows, 0, "time_max");
     check_range(doctor, ref, chunk, said);
     return check_rows(doctor, ref, chunk, err);
 }
@@ -182,7 +182,7 @@ static void count_files(struct doctor *doctor, const struct dataset *dataset)
         if (group->first_file + group->count > doctor->file_count)
             doctor->file_count = group->first_file + group->count;
     }
-    doctor->file_samples = weir_calloc(doctor->file_count + 1, sizeof *doctor->file_samples);
+    doctor->file_samples = weir_calloc(doctor->file_count + 1, sizeof(*doctor->file_samples));
 }
 
 enum weir_status storage_doctor_chunks(struct doctor *doctor, bool *ret_done,
@@ -190,7 +190,7 @@ enum weir_status storage_doctor_chunks(struct doctor *doctor, bool *ret_done,
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
 
-    if (!doctor->file_samples)
+    if (doctor->file_samples == NULL)
         count_files(doctor, dataset);
     if (doctor->at < dataset->chunk_count) {
         const struct chunk_ref *ref = &dataset->chunks[doctor->at++];
@@ -222,15 +222,15 @@ static enum weir_status check_files(struct doctor *doctor, const struct dataset 
         struct stored_file *file;
         enum weir_status status;
 
-        storage_file_shelf_trim(dataset->shelf);
+        storage_file_cache_trim(dataset->file_cache);
         status = storage_dataset_file(dataset, n, &file, err);
         if (status != WEIR_OK)
             return status;
-        if (!file || file->samples == doctor->file_samples[n])
+        if (file == NULL || file->samples == doctor->file_samples[n])
             continue;
         doctor_wrong(doctor, DOCTOR_ACCOUNTS,
                      weir_format("file %s gave %" PRIu64 " samples",
-                                 file->path ? file->path : "(erased)", file->samples),
+                                 file->path != NULL ? file->path : "(erased)", file->samples),
                      weir_format("%" PRIu64 ", which chunks hold of it", doctor->file_samples[n]));
     }
     return WEIR_OK;

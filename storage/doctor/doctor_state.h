@@ -49,7 +49,7 @@ struct doctor {
     size_t kept; /* findings from before this dataset */
     bool is_bad[DOCTOR_CHECKS];
 
-    /* Of this dataset. */
+    /* Progress in this dataset. */
     uint64_t next_row;
     struct accounts counted;
     uint64_t *file_samples; /* by file number */
@@ -62,11 +62,11 @@ struct doctor {
     uint64_t files, bytes;
     int fd, source_fd; /* DOCTOR_BYTES: the copy being compared, or -1 */
     uint64_t read_at;  /* in it */
-    bool is_told;      /* something is wrong with its bytes */
+    bool is_reported;  /* something is wrong with its bytes */
     uint64_t summed,
         unsummed; /* blocks that were compared with a sum, and that lack one of all there is */
     struct sum_rows *sums; /* looked up last; NULL: none */
-    uint64_t sums_turn;
+    uint64_t sums_edition;
 };
 
 /* A finding about the dataset being examined; `expected` may be NULL. */

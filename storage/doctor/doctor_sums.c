@@ -9,13 +9,13 @@
 /* Rows that were looked up hold until a sum changes. */
 static struct sum_rows *rows_of(struct doctor *doctor)
 {
-    uint64_t turn = storage_sums_turn(doctor->examined.sums);
+    uint64_t edition = storage_sums_edition(doctor->examined.sums);
 
-    if (!doctor->sums)
-        doctor->sums = weir_calloc(1, sizeof *doctor->sums);
-    if (!doctor->sums->db || doctor->sums_turn != turn)
+    if (doctor->sums == NULL)
+        doctor->sums = weir_calloc(1, sizeof(*doctor->sums));
+    if (doctor->sums->db == NULL || doctor->sums_edition != edition)
         *doctor->sums = (struct sum_rows){.db = doctor->examined.store->db};
-    doctor->sums_turn = turn;
+    doctor->sums_edition = edition;
     return doctor->sums;
 }
 
@@ -24,7 +24,7 @@ static void say(struct doctor *doctor, const struct stored_file *file, const str
 {
     uint64_t from = at->block * SUM_BLOCK_BYTES;
 
-    doctor->is_told = true;
+    doctor->is_reported = true;
     doctor_wrong(doctor, DOCTOR_BYTES,
                  weir_format("%s: bytes %" PRIu64 " to %" PRIu64 " are not what was written there",
                              file->path, from, from + length),

@@ -45,9 +45,9 @@ static struct candidate_block *block_of(struct candidates *candidates, uint64_t 
     if (at < candidates->count && candidates->blocks[at].block == number)
         return &candidates->blocks[at];
     candidates->blocks = weir_grow(candidates->blocks, candidates->count, &candidates->capacity,
-                                   sizeof *candidates->blocks);
+                                   sizeof(*candidates->blocks));
     block = &candidates->blocks[at];
-    memmove(block + 1, block, (candidates->count++ - at) * sizeof *block);
+    memmove(block + 1, block, (candidates->count++ - at) * sizeof(*block));
     *block = (struct candidate_block){.block = number};
     return block;
 }
@@ -56,7 +56,7 @@ void storage_candidates_add(struct candidates *candidates, uint64_t id, uint32_t
 {
     struct candidate_block *block = block_of(candidates, id >> WEIR_ROW_BITS);
 
-    block->at = weir_grow(block->at, block->count, &block->capacity, sizeof *block->at);
+    block->at = weir_grow(block->at, block->count, &block->capacity, sizeof(*block->at));
     block->at[block->count++] = weir_sample_row(id) << 16 | request;
 }
 
@@ -73,7 +73,7 @@ void storage_candidates_sort(struct candidate_block *block)
 
     if (block->count == 0)
         return;
-    qsort(block->at, block->count, sizeof *block->at, by_value);
+    qsort(block->at, block->count, sizeof(*block->at), by_value);
     for (size_t i = 0; i < block->count; i++) {
         if (kept == 0 || block->at[kept - 1] != block->at[i])
             block->at[kept++] = block->at[i];

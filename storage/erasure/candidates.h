@@ -23,7 +23,7 @@ void storage_candidates_fini(struct candidates *candidates);
 void storage_candidates_add(struct candidates *candidates, uint64_t id, uint32_t request);
 /* Sorts them, and drops repetitions: by row, then by request. */
 void storage_candidates_sort(struct candidate_block *block);
-/* It has been looked at. */
+/* Frees a block that has been looked at. */
 void storage_candidates_drop(struct candidate_block *block);
 
 #endif

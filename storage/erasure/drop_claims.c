@@ -33,7 +33,7 @@ static void add(struct drop_claims *claims, struct drop_claim claim)
 {
     claims->is_unordered = claims->is_unordered || claim.offset < claims->behind;
     claims->behind = claim.offset + 1;
-    claims->at = weir_grow(claims->at, claims->count, &claims->capacity, sizeof *claims->at);
+    claims->at = weir_grow(claims->at, claims->count, &claims->capacity, sizeof(*claims->at));
     claims->at[claims->count++] = claim;
 }
 
@@ -57,7 +57,7 @@ static void forget_passed(struct drop_claims *claims)
 {
     claims->count -= claims->head;
     if (claims->count > 0)
-        memmove(claims->at, claims->at + claims->head, claims->count * sizeof *claims->at);
+        memmove(claims->at, claims->at + claims->head, claims->count * sizeof(*claims->at));
     claims->head = 0;
 }
 

@@ -24,7 +24,7 @@ struct drop_claims {
     bool is_unordered;   /* they do not ascend: nothing can be told by them */
 };
 
-/* Of the file, from its first one on. `claims` has where to read from. */
+/* Claims of the file, from its first one on. `claims` has where to read from. */
 void storage_drop_claims_begin(struct drop_claims *claims, const struct stored_file *file);
 void storage_drop_claims_fini(struct drop_claims *claims);
 /* Reads one chunk, if some that begin before `upto` may not be read; *ret_full: none. */

@@ -4,14 +4,15 @@
 #include "core/base/clock.h"
 #include "core/base/fault.h"
 #include "core/base/file.h"
+#include "core/base/lines.h"
 #include "core/base/memory.h"
 #include "storage/erasure/scrub_times.h"
 #include "storage/files/blanking.h"
 #include "storage/files/extent.h"
 #include "storage/files/owned.h"
+#include "storage/files/place.h"
 #include "storage/files/prefix.h"
 #include "storage/files/scrub_intent.h"
-#include "storage/formats/lines.h"
 #include "storage/sums/sums.h"
 
 #include <errno.h>
@@ -21,7 +22,7 @@
 #include <unistd.h>
 
 enum {
-    TURN_MS = 20,
+    STEP_MS = 20,
     RECORDS_PER_GROUP = 256, /* each with an intent of its own */
     RANGES_PER_GROUP = 4096, /* with one for all */
     BYTES_PER_GROUP = 16 << 20,
@@ -86,7 +87,7 @@ static struct stored_file *record_of(const struct drop_file *drop, enum weir_sta
     struct stored_file *file = NULL;
 
     *ret_status = storage_dataset_file(drop->dataset, drop->number, &file, err);
-    if (*ret_status != WEIR_OK || !file || file->state != FILE_LIVE || !file->path ||
+    if (*ret_status != WEIR_OK || file == NULL || file->state != FILE_LIVE || file->path == NULL ||
         file->inode != drop->seen.st_ino || file->indexed < drop->indexed)
         return NULL;
     return file;
@@ -102,7 +103,7 @@ static bool is_still(const struct store *store, const struct drop_file *drop,
     return has_grown(store, drop, file, now);
 }
 
-/* The end behind the last record is nobody's only while nobody goes on writing it. */
+/* The end after the last record is nobody's only while nobody goes on writing it. */
 static bool has_nobodys_end(const struct drop_file *drop, const struct stored_file *file,
                             const struct stat *now)
 {
@@ -140,7 +141,7 @@ static struct blanking blanking_of(const struct drop_file *drop, const struct st
 static enum weir_status resume(struct eraser *eraser, struct drop_file *drop,
                                const struct stored_file *file, struct weir_error *err)
 {
-    WEIR_AUTO_FREE struct scrub_intent *open = weir_calloc(SCRUB_INTENTS_MAX, sizeof *open);
+    WEIR_AUTO_FREE struct scrub_intent *open = weir_calloc(SCRUB_INTENTS_MAX, sizeof(*open));
     size_t count = storage_scrub_intents_of(eraser->store->data_dir, &drop->seen, open);
     struct blanking blanking = blanking_of(drop, file);
     enum weir_status status = WEIR_OK;
@@ -193,7 +194,7 @@ static enum weir_status open_file(struct drop_file *drop, const struct stored_fi
 {
     bool is_gone;
 
-    drop->fd = open(drop->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    drop->fd = storage_place_open(drop->dataset, file, O_RDWR | O_NONBLOCK);
     is_gone = errno == ENOENT || errno == ENOTDIR;
     if (drop->fd < 0)
         return is_gone ? WEIR_NOT_FOUND : fail_io(drop, err);
@@ -289,7 +290,7 @@ static enum weir_status pass_line(struct drop_file *drop, struct weir_error *err
     if (storage_range_read(drop->fd, (struct format_range){from, size}, &drop->window, err) !=
         WEIR_OK)
         return fail_changed(drop, err);
-    line = format_line(weir_buf_view(&drop->window));
+    line = weir_line(weir_buf_view(&drop->window));
     drop->passed += line > 0 ? line : size;
     if (line == 0 && size < rest)
         return WEIR_OK;
@@ -348,7 +349,7 @@ static enum weir_status index_window(struct drop_file *drop, struct weir_error *
 /* The places of the samples in the next window, then the window. */
 static enum weir_status index_some(struct drop_file *drop, struct weir_error *err)
 {
-    int64_t until_ms = weir_now_ms() + TURN_MS;
+    int64_t until_ms = weir_now_ms() + STEP_MS;
     uint64_t upto = drop->at + drop->window_bytes;
     bool is_full = false;
     enum weir_status status = WEIR_OK;
@@ -364,7 +365,7 @@ static enum weir_status index_some(struct drop_file *drop, struct weir_error *er
     return status == WEIR_OK && !drop->is_disputed ? index_window(drop, err) : status;
 }
 
-/* The bytes behind the last record. */
+/* The bytes after the last record. */
 static void end(struct drop_file *drop, const struct stored_file *file)
 {
     bool is_nobodys = !drop->dataset->declaration->format->is_one_sample || file->samples == 0;
@@ -409,7 +410,7 @@ static void take_group(struct drop_file *drop, struct drop_group *group)
         taken += length == left;
     }
     unclaimed->count -= taken;
-    memmove(unclaimed->at, unclaimed->at + taken, unclaimed->count * sizeof *unclaimed->at);
+    memmove(unclaimed->at, unclaimed->at + taken, unclaimed->count * sizeof(*unclaimed->at));
 }
 
 static struct scrub_intent intent_of(const struct drop_file *drop, struct format_range at)
@@ -421,7 +422,7 @@ static struct scrub_intent intent_of(const struct drop_file *drop, struct format
 }
 
 /* One that the file has until it is done with, so that scans leave it alone; then, where a format has to make records
- * anew, one for each. Returns how many. */
+ * again, one for each. Returns how many. */
 static size_t intents_of(const struct drop_file *drop, const struct drop_group *group,
                          struct scrub_intent *intents)
 {
@@ -465,7 +466,7 @@ static enum weir_status keep(struct store *store, struct drop_file *drop, struct
         return fail_io(drop, err);
     storage_scrub_note_change(drop->dataset, file, drop->fd, before);
     if (file->mtime_ns != mtime_ns)
-        storage_dataset_turn(drop->dataset);
+        storage_dataset_bump_edition(drop->dataset);
     file->group->is_ahead = true; /* written when the file is done */
     if (!d->is_copied && !d->format->is_one_sample)
         file->prefix_hash = storage_prefix_hash(&store->secret, drop->fd, file->indexed);
@@ -503,7 +504,7 @@ static enum weir_status write_group(struct eraser *eraser, struct drop_file *dro
 static enum weir_status blank_some(struct eraser *eraser, struct drop_file *drop,
                                    struct stored_file *file, struct weir_error *err)
 {
-    WEIR_AUTO_FREE struct drop_group *group = weir_calloc(1, sizeof *group);
+    WEIR_AUTO_FREE struct drop_group *group = weir_calloc(1, sizeof(*group));
     struct stat now;
 
     if (drop->is_ended && (fstat(drop->fd, &now) < 0 || !has_nobodys_end(drop, file, &now))) {
@@ -517,7 +518,7 @@ static enum weir_status blank_some(struct eraser *eraser, struct drop_file *drop
 
 void storage_drop_file_forget(const struct store *store, const struct drop_file *drop)
 {
-    WEIR_AUTO_FREE struct scrub_intent *open = weir_calloc(SCRUB_INTENTS_MAX, sizeof *open);
+    WEIR_AUTO_FREE struct scrub_intent *open = weir_calloc(SCRUB_INTENTS_MAX, sizeof(*open));
     size_t count = storage_scrub_intents_of(store->data_dir, &drop->seen, open), kept = 0;
 
     for (size_t i = 0; i < count; i++) {
@@ -566,7 +567,7 @@ enum weir_status storage_drop_file_step(struct eraser *eraser, struct drop_file 
     struct stored_file *file = record_of(drop, &status, err);
 
     *ret_done = false;
-    if (!file)
+    if (file == NULL)
         return status == WEIR_OK ? fail_changed(drop, err) : status;
     if (drop->is_disputed) /* what was told since the last agreement is left */
         return finish(eraser->store, drop, file, ret_done, err);

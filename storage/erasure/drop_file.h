@@ -21,12 +21,11 @@ struct drop_file {
     int fd;
     struct stat seen;       /* as nobody but Weir has left it */
     uint64_t size, indexed; /* as recorded when it was opened */
-    bool
-        is_whole; /* what lies behind `indexed` belongs to nobody, and nobody is going on with it */
+    bool is_whole; /* what lies after `indexed` belongs to nobody, and nobody is going on with it */
     struct weir_buf head, window;
     size_t window_bytes;
     uint64_t at, record; /* where index() goes on */
-    uint64_t passed;     /* behind `at`, of a line whose end is looked for */
+    uint64_t passed;     /* after `at`, of a line whose end is looked for */
     struct drop_claims claims;
     struct unclaimed unclaimed;
     uint64_t blanked; /* of its first range */
@@ -36,7 +35,7 @@ struct drop_file {
     int error;        /* errno of a failure */
 };
 
-/* NOT_FOUND when there is no such file any more; STALE when it is not what was indexed; IO, with `error`, when it
+/* NOT_FOUND when the file is gone; STALE when it is not what was indexed; IO, with `error`, when it
  * cannot be opened. Whatever it returns, `drop`, which stays where it is, is to be given back. What scans have staged
  * must be committed. */
 enum weir_status storage_drop_file_open(struct eraser *eraser, struct dataset *dataset,

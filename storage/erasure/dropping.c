@@ -37,7 +37,7 @@ struct dropping {
 
 void storage_dropping_free(struct dropping *dropping)
 {
-    if (!dropping)
+    if (dropping == NULL)
         return;
     storage_drop_file_fini(&dropping->file);
     weir_buf_fini(&dropping->path);
@@ -48,7 +48,7 @@ void storage_dropping_free(struct dropping *dropping)
 
 const char *storage_drop_trouble(const struct dropping *dropping, struct weir_arena *arena)
 {
-    if (!dropping || !dropping->trouble)
+    if (dropping == NULL || dropping->trouble == NULL)
         return "";
     return weir_arena_format(
         arena,
@@ -77,13 +77,14 @@ static bool is_order(const struct erase_request *request)
     return request->drops_refused;
 }
 
-struct open_erasure *storage_drop_part(struct open_erasure *erasure)
+struct erasure_record *storage_drop_part(struct erasure_record *erasure)
 {
-    return erasure->drops < erasure->count ? storage_open_erasure_part(erasure, is_order) : NULL;
+    return erasure->drops < erasure->count ? storage_erasure_record_part(erasure, is_order) : NULL;
 }
 
 /* Those that mean the dataset. */
-static struct id_list numbers_of(const struct open_erasure *erasure, const struct dataset *dataset)
+static struct id_list numbers_of(const struct erasure_record *erasure,
+                                 const struct dataset *dataset)
 {
     struct id_list numbers = {0};
 
@@ -96,11 +97,11 @@ static struct id_list numbers_of(const struct open_erasure *erasure, const struc
     return numbers;
 }
 
-static bool is_meant(const struct open_erasure *erasure, const struct dataset *dataset)
+static bool is_meant(const struct erasure_record *erasure, const struct dataset *dataset)
 {
     for (size_t i = 0; i < erasure->count; i++) {
         if (erasure->requests[i]->dataset == 0 || erasure->requests[i]->dataset == dataset->number)
-            return !storage_drop_obstacle(dataset);
+            return storage_drop_obstacle(dataset) == NULL;
     }
     return false;
 }
@@ -108,7 +109,7 @@ static bool is_meant(const struct open_erasure *erasure, const struct dataset *d
 /* ---- what stands in the way ---- */
 
 /* The first obstacle of a round is told; the file is left to another round. */
-static void leave(struct open_erasure *erasure, const char *path, int error,
+static void leave(struct erasure_record *erasure, const char *path, int error,
                   enum weir_status status, struct weir_error *err)
 {
     struct dropping *dropping = erasure->dropping;
@@ -124,7 +125,7 @@ static void leave(struct open_erasure *erasure, const char *path, int error,
         weir_ignore(storage_scrub_stuck(erasure, path, "overwritten", err));
     }
     dropping->is_kept = dropping->is_stuck = true;
-    if (!dropping->found)
+    if (dropping->found == NULL)
         dropping->found = weir_strdup(err->text);
 }
 
@@ -140,8 +141,8 @@ static void look_again(struct dataset *dataset, const char *place)
 /* Numbers as the statement has them; of a disputed file there is nothing to say. */
 enum drop_outcome { DROP_DISPUTED, DROP_GONE, DROP_SAME, DROP_CHANGED };
 
-/* Writes what is known of the file by now, and that nothing that the quarantine says of it stands there any more. */
-static enum weir_status write_file(struct store *store, struct open_erasure *erasure,
+/* Writes what is known of the file by now, and that nothing that the quarantine says of it stands there now. */
+static enum weir_status write_file(struct store *store, struct erasure_record *erasure,
                                    const struct dataset *dataset, const char *path,
                                    enum drop_outcome outcome, struct weir_error *err)
 {
@@ -157,7 +158,7 @@ static enum weir_status write_file(struct store *store, struct open_erasure *era
     return status;
 }
 
-static enum weir_status store_file(struct eraser *eraser, struct open_erasure *erasure,
+static enum weir_status store_file(struct eraser *eraser, struct erasure_record *erasure,
                                    const struct dataset *dataset, const char *path,
                                    enum drop_outcome outcome, struct weir_error *err)
 {
@@ -184,7 +185,7 @@ static void close_file(struct eraser *eraser, struct drop_file *file)
 }
 
 /* Overwritten as far as that can be. */
-static enum weir_status end_file(struct eraser *eraser, struct open_erasure *erasure,
+static enum weir_status end_file(struct eraser *eraser, struct erasure_record *erasure,
                                  const struct dataset *dataset, struct weir_error *err)
 {
     struct dropping *dropping = erasure->dropping;
@@ -194,10 +195,10 @@ static enum weir_status end_file(struct eraser *eraser, struct open_erasure *era
     bool is_changed = file->is_changed, is_disputed = file->is_disputed;
     enum weir_status status = storage_dataset_file(dataset, file->number, &known, err);
 
-    if (status == WEIR_OK && known && known->path)
+    if (status == WEIR_OK && known != NULL && known->path != NULL)
         path = weir_strdup(known->path);
     dropping->is_kept = dropping->is_kept || is_disputed;
-    if (status == WEIR_OK && path)
+    if (status == WEIR_OK && path != NULL)
         status = store_file(eraser, erasure, dataset, path,
                             is_disputed  ? DROP_DISPUTED
                             : is_changed ? DROP_CHANGED
@@ -210,8 +211,8 @@ static enum weir_status end_file(struct eraser *eraser, struct open_erasure *era
 }
 
 /* To another round. */
-static void leave_file(struct eraser *eraser, struct open_erasure *erasure, enum weir_status status,
-                       struct weir_error *err)
+static void leave_file(struct eraser *eraser, struct erasure_record *erasure,
+                       enum weir_status status, struct weir_error *err)
 {
     struct drop_file *file = &erasure->dropping->file;
 
@@ -223,7 +224,7 @@ static void leave_file(struct eraser *eraser, struct open_erasure *erasure, enum
     close_file(eraser, file);
 }
 
-static enum weir_status step_file(struct eraser *eraser, struct open_erasure *erasure,
+static enum weir_status step_file(struct eraser *eraser, struct erasure_record *erasure,
                                   const struct dataset *dataset, struct weir_error *err)
 {
     bool is_done = false;
@@ -244,7 +245,7 @@ static bool has_no_place(const struct dataset *dataset, const struct stored_file
            file->samples == 0;
 }
 
-static enum weir_status begin_file(struct eraser *eraser, struct open_erasure *erasure,
+static enum weir_status begin_file(struct eraser *eraser, struct erasure_record *erasure,
                                    struct dataset *dataset, struct stored_file *file,
                                    struct weir_error *err)
 {
@@ -270,18 +271,18 @@ static enum weir_status begin_file(struct eraser *eraser, struct open_erasure *e
 
 /* ---- the files of a dataset ---- */
 
-static enum weir_status next_of_all(struct eraser *eraser, struct open_erasure *erasure,
+static enum weir_status next_of_all(struct eraser *eraser, struct erasure_record *erasure,
                                     struct dataset *dataset, struct weir_error *err)
 {
     struct dropping *dropping = erasure->dropping;
-    int64_t until_ms = weir_now_ms() + ERASE_TURN_MS;
+    int64_t until_ms = weir_now_ms() + ERASE_STEP_MS;
     struct stored_file *file = NULL;
     enum weir_status status = WEIR_OK;
 
     while (status == WEIR_OK && dropping->next_file < storage_dataset_file_end(dataset) &&
            weir_now_ms() < until_ms) {
         status = storage_dataset_file(dataset, dropping->next_file++, &file, err);
-        if (status == WEIR_OK && file && file->state == FILE_LIVE && file->path)
+        if (status == WEIR_OK && file != NULL && file->state == FILE_LIVE && file->path != NULL)
             return begin_file(eraser, erasure, dataset, file, err);
     }
     dropping->is_through_all = dropping->next_file >= storage_dataset_file_end(dataset);
@@ -289,7 +290,7 @@ static enum weir_status next_of_all(struct eraser *eraser, struct open_erasure *
 }
 
 /* A file that the quarantine names, and the catalog does not know: as a rule there is none any more. */
-static enum weir_status begin_unknown(struct eraser *eraser, struct open_erasure *erasure,
+static enum weir_status begin_unknown(struct eraser *eraser, struct erasure_record *erasure,
                                       const struct dataset *dataset, const char *path,
                                       struct weir_error *err)
 {
@@ -305,7 +306,7 @@ static enum weir_status begin_unknown(struct eraser *eraser, struct open_erasure
     return WEIR_OK;
 }
 
-static enum weir_status next_of_quarantine(struct eraser *eraser, struct open_erasure *erasure,
+static enum weir_status next_of_quarantine(struct eraser *eraser, struct erasure_record *erasure,
                                            struct dataset *dataset, bool *ret_done,
                                            struct weir_error *err)
 {
@@ -320,13 +321,14 @@ static enum weir_status next_of_quarantine(struct eraser *eraser, struct open_er
     if (status != WEIR_OK || *ret_done)
         return status;
     weir_buf_clear(&dropping->path);
-    weir_buf_append(&dropping->path, weir_rows_bytes(rows, 0, 0).at,
-                    weir_rows_bytes(rows, 0, 0).size);
+    weir_buf_append(&dropping->path, weir_rows_bytes(rows, 0, "path").at,
+                    weir_rows_bytes(rows, 0, "path").size);
     status = storage_known_find(dataset, weir_buf_text(&dropping->path), &file, err);
     if (status != WEIR_OK)
         return status;
-    return file ? begin_file(eraser, erasure, dataset, file, err)
-                : begin_unknown(eraser, erasure, dataset, weir_buf_text(&dropping->path), err);
+    return file != NULL
+               ? begin_file(eraser, erasure, dataset, file, err)
+               : begin_unknown(eraser, erasure, dataset, weir_buf_text(&dropping->path), err);
 }
 
 /* ---- datasets ---- */
@@ -340,7 +342,7 @@ static enum weir_status begin_dataset(struct store *store, struct dropping *drop
 
     if (status != WEIR_OK)
         return status;
-    dropping->duplicates = (uint64_t)weir_rows_i64(rows, 0, 0);
+    dropping->duplicates = (uint64_t)weir_rows_i64(rows, 0, "duplicates");
     dropping->is_through_all = dropping->duplicates == 0;
     dropping->next_file = 0;
     weir_buf_clear(&dropping->path);
@@ -349,7 +351,7 @@ static enum weir_status begin_dataset(struct store *store, struct dropping *drop
     return WEIR_OK;
 }
 
-static enum weir_status end_dataset(struct store *store, struct open_erasure *erasure,
+static enum weir_status end_dataset(struct store *store, struct erasure_record *erasure,
                                     const struct dataset *dataset, struct weir_error *err)
 {
     struct dropping *dropping = erasure->dropping;
@@ -376,7 +378,7 @@ static enum weir_status end_dataset(struct store *store, struct open_erasure *er
 
 /* ---- rounds ---- */
 
-static enum weir_status step_dataset(struct eraser *eraser, struct open_erasure *erasure,
+static enum weir_status step_dataset(struct eraser *eraser, struct erasure_record *erasure,
                                      struct dataset *dataset, struct weir_error *err)
 {
     struct dropping *dropping = erasure->dropping;
@@ -397,7 +399,7 @@ static enum weir_status step_dataset(struct eraser *eraser, struct open_erasure 
                                         : status;
 }
 
-static void pause_round(struct open_erasure *erasure)
+static void pause_round(struct erasure_record *erasure)
 {
     struct scrub_round *round = &erasure->round;
 
@@ -405,25 +407,25 @@ static void pause_round(struct open_erasure *erasure)
     round->again_ms = weir_now_ms() + round->pause_ms;
 }
 
-static void end_all(struct eraser *eraser, struct open_erasure *erasure)
+static void end_all(struct eraser *eraser, struct erasure_record *erasure)
 {
     erasure->is_dropped = true;
     storage_dropping_free(erasure->dropping);
     erasure->dropping = NULL;
-    if (!storage_erasing_is_half_way(eraser))
+    if (!storage_erasure_is_half_way(eraser))
         storage_scrub_intend_nothing(eraser->store->data_dir);
 }
 
 /* The log does not name the file: its name may be a person's. */
-static void end_round(struct eraser *eraser, struct open_erasure *erasure)
+static void end_round(struct eraser *eraser, struct erasure_record *erasure)
 {
     struct dropping *dropping = erasure->dropping;
-    bool is_first = !dropping->trouble;
+    bool is_first = dropping->trouble == NULL;
 
     free(dropping->trouble);
     dropping->trouble = WEIR_TAKE(dropping->found);
     dropping->at = 0;
-    if (!dropping->trouble) {
+    if (dropping->trouble == NULL) {
         end_all(eraser, erasure);
         return;
     }
@@ -435,14 +437,14 @@ static void end_round(struct eraser *eraser, struct open_erasure *erasure)
                  erasure->requests[0]->number);
 }
 
-enum weir_status storage_drop_step(struct eraser *eraser, struct open_erasure *erasure,
+enum weir_status storage_drop_step(struct eraser *eraser, struct erasure_record *erasure,
                                    struct weir_error *err)
 {
     const struct catalog *catalog = eraser->store->catalog;
     struct dropping *dropping;
 
-    if (!erasure->dropping)
-        erasure->dropping = weir_calloc(1, sizeof *erasure->dropping);
+    if (erasure->dropping == NULL)
+        erasure->dropping = weir_calloc(1, sizeof(*erasure->dropping));
     dropping = erasure->dropping;
     erasure->round.again_ms = 0;
     while (dropping->at < catalog->count && !is_meant(erasure, catalog->datasets[dropping->at]))

@@ -6,17 +6,17 @@
 #ifndef WEIR_STORAGE_DROPPING_H
 #define WEIR_STORAGE_DROPPING_H
 
-#include "storage/erasure/open_erasure.h"
+#include "storage/erasure/erasure_record.h"
 
 struct dropping;
 
 void storage_dropping_free(struct dropping *dropping);
 /* Parts the orders from the erasure when others are in it, which do not wait for files that stand in the way of them;
  * NULL: all are orders. */
-struct open_erasure *storage_drop_part(struct open_erasure *erasure);
+struct erasure_record *storage_drop_part(struct erasure_record *erasure);
 /* A bounded piece of work for all requests of the erasure, each of which is such an order; erasure->is_dropped when
  * nothing is left that can be overwritten. */
-enum weir_status storage_drop_step(struct eraser *eraser, struct open_erasure *erasure,
+enum weir_status storage_drop_step(struct eraser *eraser, struct erasure_record *erasure,
                                    struct weir_error *err) WEIR_MUST_USE;
 /* The obstacle, for a person, in `arena`; "": nothing. It may name a file. */
 const char *storage_drop_trouble(const struct dropping *dropping, struct weir_arena *arena);

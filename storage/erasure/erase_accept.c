@@ -1,6 +1,6 @@
 /* Requests for erasures on their way to disk: those that arrive in one round of the loop share a transaction, and are
  * answered once it is durable. */
-#include "storage/erasure/erasing.h"
+#include "storage/erasure/erasure_steps.h"
 
 #include "core/base/log.h"
 #include "core/base/memory.h"
@@ -26,7 +26,7 @@ struct accepts {
 
 struct accepts *storage_accepts_new(struct eraser *eraser)
 {
-    struct accepts *accepts = weir_calloc(1, sizeof *accepts);
+    struct accepts *accepts = weir_calloc(1, sizeof(*accepts));
 
     accepts->eraser = eraser;
     return accepts;
@@ -37,7 +37,7 @@ static struct waiting_accept *take_first(struct accepts *accepts)
     struct waiting_accept *waiting = accepts->first;
 
     accepts->first = waiting->next;
-    if (!accepts->first)
+    if (accepts->first == NULL)
         accepts->last = NULL;
     return waiting;
 }
@@ -50,9 +50,9 @@ static void free_waiting(struct waiting_accept *waiting)
 
 void storage_accepts_free(struct accepts *accepts)
 {
-    if (!accepts)
+    if (accepts == NULL)
         return;
-    while (accepts->first)
+    while (accepts->first != NULL)
         free_waiting(take_first(accepts));
     weir_loop_cancel(accepts->eraser->store->loop, accepts->timer);
     free(accepts);
@@ -108,7 +108,7 @@ static size_t take_group(struct accepts *accepts, struct waiting_accept **group)
 {
     size_t count = 0, names = 0;
 
-    while (accepts->first && count < GROUP_MAX &&
+    while (accepts->first != NULL && count < GROUP_MAX &&
            (count == 0 || names + names_of(accepts->first) <= GROUP_NAMES_MAX)) {
         names += names_of(accepts->first);
         group[count++] = take_first(accepts);
@@ -150,7 +150,7 @@ static void on_round(void *owner)
     if (accepts->count <= accepts->seen || accepts->count >= GROUP_MAX)
         accept_group(accepts);
     accepts->seen = accepts->count;
-    if (accepts->first)
+    if (accepts->first != NULL)
         accepts->timer = weir_loop_timer(accepts->eraser->store->loop, 0, 0, on_round, accepts);
 }
 
@@ -158,7 +158,7 @@ static void on_round(void *owner)
 
 static struct weir_strs copy_texts(const struct weir_strs *texts, struct weir_arena *arena)
 {
-    const char **at = weir_arena_alloc(arena, (texts->count + 1) * sizeof *at);
+    const char **at = weir_arena_alloc(arena, (texts->count + 1) * sizeof(*at));
 
     for (size_t i = 0; i < texts->count; i++)
         at[i] = weir_arena_format(arena, "%s", texts->at[i]);
@@ -168,7 +168,7 @@ static struct weir_strs copy_texts(const struct weir_strs *texts, struct weir_ar
 static void copy_request(const struct msg_erase_accept *from, struct waiting_accept *to)
 {
     struct weir_arena *arena = to->acceptance.arena;
-    uint64_t *ids = weir_arena_alloc(arena, (from->ids.count + 1) * sizeof *ids);
+    uint64_t *ids = weir_arena_alloc(arena, (from->ids.count + 1) * sizeof(*ids));
 
     for (size_t i = 0; i < from->ids.count; i++)
         ids[i] = from->ids.at[i];
@@ -187,14 +187,14 @@ static void copy_request(const struct msg_erase_accept *from, struct waiting_acc
 void storage_accept(struct eraser *eraser, struct weir_request *request)
 {
     struct accepts *accepts = eraser->accepts;
-    struct waiting_accept *waiting = weir_calloc(1, sizeof *waiting);
+    struct waiting_accept *waiting = weir_calloc(1, sizeof(*waiting));
 
     waiting->server = request->server;
     waiting->route = request->route;
     waiting->acceptance =
         (struct erase_acceptance){.asked = &waiting->asked, .arena = weir_arena_new()};
     copy_request(request->message, waiting);
-    if (accepts->last)
+    if (accepts->last != NULL)
         accepts->last->next = waiting;
     else
         accepts->first = waiting;

@@ -1,7 +1,7 @@
 /* The check that a verified erasure still holds: its samples are looked for where they were, by id and by position. */
 #include "storage/catalog/guard.h"
-#include "storage/erasure/erasing.h"
-#include "storage/erasure/open_erasure.h"
+#include "storage/erasure/erasure_record.h"
+#include "storage/erasure/erasure_steps.h"
 #include "storage/files/extent.h"
 #include "storage/objects/s3_ranges.h"
 #include "storage/records/key_identify.h"
@@ -47,13 +47,14 @@ static enum weir_status count_named(struct eraser *eraser, const struct erase_re
 static enum weir_status count_returned(struct eraser *eraser, const struct weir_rows *row,
                                        uint64_t *ret_count, struct weir_error *err)
 {
-    struct erase_request *erasure = weir_calloc(1, sizeof *erasure);
+    struct erase_request *erasure = weir_calloc(1, sizeof(*erasure));
     struct id_list ids = {0};
-    enum weir_status status = storage_open_erasure_names(
-        weir_rows_bytes(row, 0, 4), weir_rows_bytes(row, 0, 3), &erasure->names, err);
+    enum weir_status status =
+        storage_erasure_record_names(weir_rows_bytes(row, 0, "proofs"),
+                                     weir_rows_bytes(row, 0, "subjects"), &erasure->names, err);
 
-    erasure->dataset = (uint32_t)weir_rows_i64(row, 0, 2);
-    storage_open_erasure_list(erasure);
+    erasure->dataset = (uint32_t)weir_rows_i64(row, 0, "dataset");
+    storage_erasure_record_list(erasure);
     if (status == WEIR_OK)
         status = storage_resolve(eraser->store, erasure, SAMPLES_PER_ASK, &ids, err);
     if (status == WEIR_OK)
@@ -98,7 +99,7 @@ static void look_at_object(struct eraser *eraser, const struct located *found,
 
     weir_buf_reserve(&content, found->length + 1);
     content.size = found->length;
-    if (s3_ranges_read(eraser->from->objects, &span, content.at))
+    if (storage_s3_ranges_read(eraser->from->objects, &span, content.at))
         answer->present +=
             is_what_was_erased(eraser->store, found, weir_bytes(NULL, 0), weir_buf_view(&content));
     else
@@ -122,7 +123,7 @@ static void look_at_bytes(const struct store *store, const struct located *found
     if (fstat(fd, &now) < 0 ||
         (now.st_ino != found->file->inode && found->dataset->declaration->format->is_one_sample))
         return; /* another file of that name */
-    if (found->dataset->declaration->format->canonical &&
+    if (found->dataset->declaration->format->canonical != NULL &&
         storage_head_read(found->dataset->declaration->format, fd, (uint64_t)now.st_size, &head,
                           &err) != WEIR_OK)
         weir_buf_clear(&head);
@@ -167,7 +168,7 @@ static bool has_bucket(const struct store *store, const struct id_list *ids)
     return false;
 }
 
-/* UNAVAILABLE, which is asked again, until what lies in buckets is here: it is fetched anew for this. */
+/* UNAVAILABLE, which is asked again, until what lies in buckets is here: it is fetched again for this. */
 static enum weir_status fetch_some(struct eraser *eraser, const struct msg_erase_check *asked,
                                    struct id_list *ids, struct weir_error *err)
 {
@@ -198,7 +199,7 @@ static enum weir_status look_at_some(struct eraser *eraser, const struct msg_era
                DB_I64(asked->after), DB_I64(SAMPLES_PER_ASK));
 
     if (status == WEIR_OK)
-        storage_id_list_unpack(weir_rows_bytes(rows, 0, 0), &ids);
+        storage_id_list_unpack(weir_rows_bytes(rows, 0, "ids"), &ids);
     if (status == WEIR_OK)
         status = fetch_some(eraser, asked, &ids, err);
     for (size_t i = 0; status == WEIR_OK && i < ids.count; i++)
@@ -219,10 +220,10 @@ enum weir_status storage_erase_check(struct eraser *eraser, const struct msg_era
         status = DB_RUN(eraser->store->db, Q_erasure_names, &row, err, DB_I64(asked->erasure));
     if (status != WEIR_OK)
         return status;
-    if (weir_rows_count(row) == 0 || strcmp(weir_rows_text(row, 0, 0), "verified") != 0)
+    if (weir_rows_count(row) == 0 || strcmp(weir_rows_text(row, 0, "state"), "verified") != 0)
         return weir_fail(err, WEIR_INVALID, "erasure %llu is not verified yet",
                          (unsigned long long)asked->erasure);
-    *answer = (struct msg_erase_checked){.samples = (uint64_t)weir_rows_i64(row, 0, 1),
+    *answer = (struct msg_erase_checked){.samples = (uint64_t)weir_rows_i64(row, 0, "samples"),
                                          .checked = asked->after};
     if (asked->after == 0)
         status = count_returned(eraser, row, &answer->returned, err);

@@ -1,6 +1,6 @@
 /* Rows of erasures that are not verified, when a store is opened or a commit was in doubt. */
 #include "core/base/memory.h"
-#include "storage/erasure/open_erasure.h"
+#include "storage/erasure/erasure_record.h"
 #include "storage/sql/queries.h"
 
 #include <stdlib.h>
@@ -8,19 +8,8 @@
 
 enum { REQUESTS_PER_QUERY = 1024, ACCEPTED_PER_QUERY = 64 };
 
-static const char *const STATES[] = {"accepted", "tombstoned", "in_force", "scrubbed", "verified"};
-
-static enum erasure_state state_of(const char *name)
-{
-    size_t i = 0;
-
-    while (i < ERASURE_VERIFIED && strcmp(STATES[i], name) != 0)
-        i++;
-    return (enum erasure_state)i;
-}
-
-enum weir_status storage_open_erasure_names(struct weir_bytes proofs, struct weir_bytes subjects,
-                                            struct key_names *names, struct weir_error *err)
+enum weir_status storage_erasure_record_names(struct weir_bytes proofs, struct weir_bytes subjects,
+                                              struct key_names *names, struct weir_error *err)
 {
     if (proofs.size > 0)
         return storage_key_names_unpack(proofs, names, err);
@@ -30,7 +19,7 @@ enum weir_status storage_open_erasure_names(struct weir_bytes proofs, struct wei
     return WEIR_OK;
 }
 
-void storage_open_erasure_list(struct erase_request *request)
+void storage_erasure_record_list(struct erase_request *request)
 {
     storage_key_names_sort(&request->names);
     for (size_t i = 0; i < request->names.count; i++) {
@@ -43,28 +32,29 @@ void storage_open_erasure_list(struct erase_request *request)
     storage_id_list_sort(&request->keys);
 }
 
-static void read_request(const struct weir_rows *rows, size_t i, struct open_erasure **by_state)
+static void read_request(const struct weir_rows *rows, size_t i, struct erasure_record **by_state)
 {
-    struct erase_request *request = weir_calloc(1, sizeof *request);
-    enum erasure_state state = state_of(weir_rows_text(rows, i, 2));
-    struct open_erasure *erasure;
-    uint64_t epoch = (uint64_t)weir_rows_i64(rows, i, 3);
+    struct erase_request *request = weir_calloc(1, sizeof(*request));
+    enum weir_erasure_state state = storage_erasure_state(weir_rows_text(rows, i, "state"));
+    struct erasure_record *erasure;
+    uint64_t erasure_epoch = (uint64_t)weir_rows_i64(rows, i, "epoch");
 
-    request->number = (uint64_t)weir_rows_i64(rows, i, 0);
-    request->dataset = (uint32_t)weir_rows_i64(rows, i, 1);
-    request->accepted_us = weir_rows_i64(rows, i, 4);
-    weir_buf_append_text(&request->remarks, weir_rows_text(rows, i, 5));
-    request->samples = (uint64_t)weir_rows_i64(rows, i, 6);
-    request->pages = (uint64_t)weir_rows_i64(rows, i, 7);
-    request->drops_refused = weir_rows_bool(rows, i, 8);
-    if (!by_state[state])
-        by_state[state] = storage_open_erasure_new(state);
+    request->number = (uint64_t)weir_rows_i64(rows, i, "number");
+    request->dataset = (uint32_t)weir_rows_i64(rows, i, "dataset");
+    request->accepted_us = weir_rows_i64(rows, i, "accepted_us");
+    weir_buf_append_text(&request->remarks, weir_rows_text(rows, i, "remarks"));
+    request->samples = (uint64_t)weir_rows_i64(rows, i, "samples");
+    request->pages = (uint64_t)weir_rows_i64(rows, i, "pages");
+    request->drops_refused = weir_rows_bool(rows, i, "drops_refused");
+    if (by_state[state] == NULL)
+        by_state[state] = storage_erasure_record_new(state);
     erasure = by_state[state];
-    erasure->epoch = erasure->epoch < epoch ? epoch : erasure->epoch;
-    storage_open_erasure_add(erasure, request);
+    if (erasure->erasure_epoch < erasure_epoch)
+        erasure->erasure_epoch = erasure_epoch;
+    storage_erasure_record_add(erasure, request);
 }
 
-static enum weir_status load_requests(struct store *store, struct open_erasure **by_state,
+static enum weir_status load_requests(struct store *store, struct erasure_record **by_state,
                                       struct weir_error *err)
 {
     int64_t after = 0;
@@ -78,7 +68,7 @@ static enum weir_status load_requests(struct store *store, struct open_erasure *
             return status;
         for (size_t i = 0; i < weir_rows_count(rows); i++) {
             read_request(rows, i, by_state);
-            after = weir_rows_i64(rows, i, 0);
+            after = weir_rows_i64(rows, i, "number");
         }
         is_through = weir_rows_count(rows) < REQUESTS_PER_QUERY;
     }
@@ -86,7 +76,7 @@ static enum weir_status load_requests(struct store *store, struct open_erasure *
 }
 
 /* The names they ask for: until it is known which samples that is. */
-static enum weir_status load_accepted(struct store *store, struct open_erasure *accepted,
+static enum weir_status load_accepted(struct store *store, struct erasure_record *accepted,
                                       struct weir_error *err)
 {
     int64_t after = 0;
@@ -99,14 +89,15 @@ static enum weir_status load_accepted(struct store *store, struct open_erasure *
         for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
             struct erase_request *request;
 
-            after = weir_rows_i64(rows, i, 0);
-            request = storage_open_erasure_find(accepted, (uint64_t)after);
-            if (!request)
+            after = weir_rows_i64(rows, i, "number");
+            request = storage_erasure_record_find(accepted, (uint64_t)after);
+            if (request == NULL)
                 continue;
-            storage_id_list_unpack(weir_rows_bytes(rows, i, 2), &request->wanted);
-            status = storage_open_erasure_names(weir_rows_bytes(rows, i, 3),
-                                                weir_rows_bytes(rows, i, 1), &request->names, err);
-            storage_open_erasure_list(request);
+            storage_id_list_unpack(weir_rows_bytes(rows, i, "wanted"), &request->wanted);
+            status = storage_erasure_record_names(weir_rows_bytes(rows, i, "proofs"),
+                                                  weir_rows_bytes(rows, i, "subjects"),
+                                                  &request->names, err);
+            storage_erasure_record_list(request);
         }
         if (status != WEIR_OK)
             return status;
@@ -115,26 +106,26 @@ static enum weir_status load_accepted(struct store *store, struct open_erasure *
     return WEIR_OK;
 }
 
-static enum weir_status load_some_epochs(struct store *store, struct open_erasure *erasure,
+static enum weir_status load_some_epochs(struct store *store, struct erasure_record *erasure,
                                          size_t from, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    struct id_list numbers = storage_open_erasure_numbers(erasure, from, REQUESTS_PER_QUERY);
+    struct id_list numbers = storage_erasure_record_numbers(erasure, from, REQUESTS_PER_QUERY);
     enum weir_status status =
         DB_RUN(store->db, Q_erasure_epochs, &rows, err, DB_I64S(numbers.at, numbers.count));
 
     free(numbers.at);
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        uint64_t epoch = (uint64_t)weir_rows_i64(rows, i, 0);
+        uint64_t epoch = (uint64_t)weir_rows_i64(rows, i, "epoch");
 
         storage_id_list_add(&erasure->epochs, epoch);
-        if (weir_rows_bool(rows, i, 1) && erasure->inherited < epoch)
+        if (weir_rows_bool(rows, i, "is_done") && erasure->inherited < epoch)
             erasure->inherited = epoch;
     }
     return status;
 }
 
-enum weir_status storage_erase_load_epochs(struct store *store, struct open_erasure *erasure,
+enum weir_status storage_erase_load_epochs(struct store *store, struct erasure_record *erasure,
                                            struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
@@ -146,17 +137,18 @@ enum weir_status storage_erase_load_epochs(struct store *store, struct open_eras
     return status;
 }
 
-enum weir_status storage_erase_load(struct store *store, struct open_erasure **by_state,
+enum weir_status storage_erase_load(struct store *store, struct erasure_record **by_state,
                                     struct weir_error *err)
 {
     enum weir_status status = load_requests(store, by_state, err);
 
-    if (status == WEIR_OK && by_state[ERASURE_ACCEPTED])
-        status = load_accepted(store, by_state[ERASURE_ACCEPTED], err);
-    for (int state = ERASURE_TOMBSTONED; status == WEIR_OK && state < ERASURE_VERIFIED; state++) {
-        if (by_state[state])
+    if (status == WEIR_OK && by_state[WEIR_ERASURE_ACCEPTED] != NULL)
+        status = load_accepted(store, by_state[WEIR_ERASURE_ACCEPTED], err);
+    for (int state = WEIR_ERASURE_TOMBSTONED; status == WEIR_OK && state < WEIR_ERASURE_VERIFIED;
+         state++) {
+        if (by_state[state] != NULL)
             status = storage_erase_load_epochs(store, by_state[state], err);
-        if (by_state[state])
+        if (by_state[state] != NULL)
             by_state[state]->is_blind = true; /* where it stands in runs was not stored */
     }
     return status;

@@ -2,7 +2,7 @@
 #include "storage/erasure/erase_page.h"
 
 #include "core/base/memory.h"
-#include "storage/erasure/open_erasure.h"
+#include "storage/erasure/erasure_record.h"
 #include "storage/sql/queries.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ void storage_page_fini(struct erase_page *page)
     *page = (struct erase_page){0};
 }
 
-void storage_page_rewind(struct open_erasure *erasure)
+void storage_page_rewind(struct erasure_record *erasure)
 {
     storage_page_fini(&erasure->page);
     erasure->epoch_at = 0;
@@ -75,36 +75,36 @@ static int by_id(const void *a, const void *b)
 static void sort_ids(struct erase_page *page, struct owned_id *owned, size_t count)
 {
     if (count > 1)
-        qsort(owned, count, sizeof *owned, by_id);
-    page->row_of = weir_calloc(count + 1, sizeof *page->row_of);
+        qsort(owned, count, sizeof(*owned), by_id);
+    page->row_of = weir_calloc(count + 1, sizeof(*page->row_of));
     for (size_t i = 0; i < count; i++) {
         storage_id_list_add(&page->ids, owned[i].id);
         page->row_of[i] = owned[i].row;
     }
 }
 
-static void fill(struct erase_page *page, const struct open_erasure *erasure,
+static void fill(struct erase_page *page, const struct erasure_record *erasure,
                  const struct weir_rows *rows)
 {
     struct owned_id *owned = NULL;
     size_t count = 0;
 
-    page->rows = weir_calloc(weir_rows_count(rows) + 1, sizeof *page->rows);
+    page->rows = weir_calloc(weir_rows_count(rows) + 1, sizeof(*page->rows));
     for (size_t i = 0; i < weir_rows_count(rows); i++) {
         struct erase_request *request =
-            storage_open_erasure_find(erasure, (uint64_t)weir_rows_i64(rows, i, 0));
-        struct weir_bytes ids = weir_rows_bytes(rows, i, 3);
+            storage_erasure_record_find(erasure, (uint64_t)weir_rows_i64(rows, i, "erasure"));
+        struct weir_bytes ids = weir_rows_bytes(rows, i, "ids");
 
-        if (!request)
+        if (request == NULL)
             continue;
-        owned = weir_realloc(owned, count + ids.size / sizeof(uint64_t) + 1, sizeof *owned);
+        owned = weir_realloc(owned, count + ids.size / sizeof(uint64_t) + 1, sizeof(*owned));
         for (size_t at = 0; at + sizeof(uint64_t) <= ids.size; at += sizeof(uint64_t))
             owned[count++] =
                 (struct owned_id){weir_get_u64(ids.at + at), (uint32_t)page->row_count};
         page->rows[page->row_count++] =
             (struct page_row){.request = request,
-                              .number = (uint64_t)weir_rows_i64(rows, i, 1),
-                              .step = (enum page_step)weir_rows_i64(rows, i, 2)};
+                              .number = (uint64_t)weir_rows_i64(rows, i, "page"),
+                              .step = (enum page_step)weir_rows_i64(rows, i, "step")};
     }
     sort_ids(page, owned, count);
     free(owned);
@@ -123,12 +123,12 @@ static enum weir_status load_unread(struct store *store, struct erase_page *page
         status =
             DB_RUN(store->db, Q_erasure_unread, &rows, err, DB_I64S(page->ids.at, page->ids.count));
     for (size_t i = 0; is_read && status == WEIR_OK && i < weir_rows_count(rows); i++)
-        storage_id_list_add(&page->unread, (uint64_t)weir_rows_i64(rows, i, 0));
+        storage_id_list_add(&page->unread, (uint64_t)weir_rows_i64(rows, i, "id"));
     storage_id_list_sort(&page->unread);
     return status;
 }
 
-static enum weir_status load(struct store *store, struct open_erasure *erasure, uint64_t epoch,
+static enum weir_status load(struct store *store, struct erasure_record *erasure, uint64_t epoch,
                              enum page_step step, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
@@ -142,21 +142,22 @@ static enum weir_status load(struct store *store, struct open_erasure *erasure, 
         storage_page_fini(&erasure->page);
         return WEIR_OK;
     }
-    erasure->page.epoch = epoch;
+    erasure->page.erasure_epoch = epoch;
     return step <= PAGE_OVERWRITTEN ? load_unread(store, &erasure->page, err) : WEIR_OK;
 }
 
-enum weir_status storage_page_next(struct store *store, struct open_erasure *erasure,
+enum weir_status storage_page_next(struct store *store, struct erasure_record *erasure,
                                    enum page_step step, bool *ret_done, struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
 
     storage_page_fini(&erasure->page);
-    for (size_t i = 0; status == WEIR_OK && i < EPOCHS_PER_LOOK && erasure->page.epoch == 0 &&
-                       erasure->epoch_at < erasure->epochs.count;
+    for (size_t i = 0;
+         status == WEIR_OK && i < EPOCHS_PER_LOOK && erasure->page.erasure_epoch == 0 &&
+         erasure->epoch_at < erasure->epochs.count;
          i++)
         status = load(store, erasure, erasure->epochs.at[erasure->epoch_at++], step, err);
-    *ret_done = erasure->page.epoch == 0 && erasure->epoch_at == erasure->epochs.count;
+    *ret_done = erasure->page.erasure_epoch == 0 && erasure->epoch_at == erasure->epochs.count;
     return status;
 }
 
@@ -181,28 +182,32 @@ static enum weir_status store_prints(struct store *store, const struct erase_pag
                                      struct weir_error *err)
 {
     struct pieces packed = {0};
-    struct id_list numbers = {0}, pages = {0};
+    struct id_list numbers = {0}, pages = {0}, unsearched = {0};
     enum weir_status status = WEIR_OK;
 
     for (size_t i = 0; i < page->row_count; i++) {
         const struct fingerprints *found = &page->rows[i].prints;
         WEIR_AUTO_BUF prints = {0};
 
-        if (page->rows[i].step >= PAGE_READ && found->long_count + found->short_count == 0)
+        if (page->rows[i].step >= PAGE_READ &&
+            found->long_count + found->short_count + found->unsearched == 0)
             continue;
         storage_fingerprints_pack(found, &prints);
         storage_pieces_add(&packed, weir_buf_view(&prints));
         storage_id_list_add(&numbers, page->rows[i].request->number);
         storage_id_list_add(&pages, page->rows[i].number);
+        storage_id_list_add(&unsearched, found->unsearched);
     }
     if (numbers.count > 0)
         status = DB_RUN(store->db, Q_erasure_prints_add, NULL, err,
                         DB_BYTES(weir_buf_view(&packed.bytes)), DB_I64S(numbers.at, numbers.count),
                         DB_I64S(pages.at, pages.count), DB_I64S(packed.at.at, packed.at.count),
-                        DB_I64S(packed.sizes.at, packed.sizes.count));
+                        DB_I64S(packed.sizes.at, packed.sizes.count),
+                        DB_I64S(unsearched.at, unsearched.count));
     storage_pieces_fini(&packed);
     free(numbers.at);
     free(pages.at);
+    free(unsearched.at);
     return status;
 }
 

@@ -8,7 +8,7 @@
 #include "storage/erasure/fingerprint.h"
 #include "storage/keys/id_list.h"
 
-struct open_erasure;
+struct erasure_record;
 struct store;
 
 enum { ERASE_PAGE_IDS = 2048 };
@@ -35,13 +35,13 @@ struct page_row {
 enum page_stage {
     PAGE_IS_NEW,
     PAGE_IS_READ,
-    PAGE_IS_PLANNED, /* what is owed to buckets is written down */
+    PAGE_IS_PLANNED, /* its pending writes to buckets have rows */
     PAGE_IS_OPEN,    /* no block that is to be overwritten has a sum */
 };
 
 /* Zeroed is none. */
 struct erase_page {
-    uint64_t epoch; /* 0: none */
+    uint64_t erasure_epoch; /* 0: none */
     enum page_stage stage;
     struct page_row *rows;
     size_t row_count;
@@ -53,13 +53,13 @@ struct erase_page {
 };
 
 void storage_page_fini(struct erase_page *page);
-/* Makes erasure->page the next one that has rows below `step`, those alone; none is left when its epoch is 0 and
- * *ret_done. Looks into some epochs at a time. */
-enum weir_status storage_page_next(struct store *store, struct open_erasure *erasure,
+/* Makes erasure->page the next one that has rows below `step`, those alone; none is left when its erasure_epoch is 0
+ * and *ret_done. Looks into some epochs at a time. */
+enum weir_status storage_page_next(struct store *store, struct erasure_record *erasure,
                                    enum page_step step, bool *ret_done,
                                    struct weir_error *err) WEIR_MUST_USE;
 /* From the first one on again. */
-void storage_page_rewind(struct open_erasure *erasure);
+void storage_page_rewind(struct erasure_record *erasure);
 /* The row that a sample of the page is of. */
 struct page_row *storage_page_row(const struct erase_page *page, uint64_t id);
 

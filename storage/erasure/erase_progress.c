@@ -1,6 +1,7 @@
 /* Answers about many erasures at once: which have moved on, their samples, what was done for them. Each
  * answer is one statement. */
-#include "storage/erasure/erasing.h"
+#include "storage/erasure/erasure_record.h"
+#include "storage/erasure/erasure_steps.h"
 #include "storage/sql/queries.h"
 
 #include "core/base/memory.h"
@@ -11,40 +12,44 @@ enum { PAGE_ERASURES = 1024, PAGE_IDS = 262144, PAGE_EPOCHS = 4096 };
 
 /* ---- columns of rows ---- */
 
-static struct weir_u64s u64s(const struct weir_rows *rows, int column, struct weir_arena *arena)
+static struct weir_u64s u64s(const struct weir_rows *rows, const char *column,
+                             struct weir_arena *arena)
 {
     size_t count = weir_rows_count(rows);
-    uint64_t *at = weir_arena_alloc(arena, (count + 1) * sizeof *at);
+    uint64_t *at = weir_arena_alloc(arena, (count + 1) * sizeof(*at));
 
     for (size_t i = 0; i < count; i++)
         at[i] = (uint64_t)weir_rows_i64(rows, i, column);
     return (struct weir_u64s){at, count};
 }
 
-static struct weir_i64s i64s(const struct weir_rows *rows, int column, struct weir_arena *arena)
+static struct weir_i64s i64s(const struct weir_rows *rows, const char *column,
+                             struct weir_arena *arena)
 {
     size_t count = weir_rows_count(rows);
-    int64_t *at = weir_arena_alloc(arena, (count + 1) * sizeof *at);
+    int64_t *at = weir_arena_alloc(arena, (count + 1) * sizeof(*at));
 
     for (size_t i = 0; i < count; i++)
         at[i] = weir_rows_i64(rows, i, column);
     return (struct weir_i64s){at, count};
 }
 
-static struct weir_u32s u32s(const struct weir_rows *rows, int column, struct weir_arena *arena)
+static struct weir_u32s states(const struct weir_rows *rows, const char *column,
+                               struct weir_arena *arena)
 {
     size_t count = weir_rows_count(rows);
-    uint32_t *at = weir_arena_alloc(arena, (count + 1) * sizeof *at);
+    uint32_t *at = weir_arena_alloc(arena, (count + 1) * sizeof(*at));
 
     for (size_t i = 0; i < count; i++)
-        at[i] = (uint32_t)weir_rows_i64(rows, i, column);
+        at[i] = storage_erasure_state(weir_rows_text(rows, i, column));
     return (struct weir_u32s){at, count};
 }
 
-static struct weir_strs strs(const struct weir_rows *rows, int column, struct weir_arena *arena)
+static struct weir_strs strs(const struct weir_rows *rows, const char *column,
+                             struct weir_arena *arena)
 {
     size_t count = weir_rows_count(rows);
-    const char **at = weir_arena_alloc(arena, (count + 1) * sizeof *at);
+    const char **at = weir_arena_alloc(arena, (count + 1) * sizeof(*at));
 
     for (size_t i = 0; i < count; i++)
         at[i] = weir_arena_format(arena, "%s", weir_rows_text(rows, i, column));
@@ -74,15 +79,15 @@ enum weir_status storage_erase_progress(struct store *store,
     if (status != WEIR_OK)
         return status;
     *answer = (struct msg_erase_progress){
-        .cursor = count > 0 ? (uint64_t)weir_rows_i64(rows, count - 1, 0) : asked->after,
-        .erasures = u64s(rows, 1, arena),
-        .states = u32s(rows, 2, arena),
-        .epochs = u64s(rows, 3, arena),
-        .samples = u64s(rows, 4, arena),
-        .in_force_us = i64s(rows, 5, arena),
-        .holders_answered = u64s(rows, 6, arena),
-        .holders_expired = u64s(rows, 7, arena),
-        .references = strs(rows, 8, arena),
+        .cursor = count > 0 ? (uint64_t)weir_rows_i64(rows, count - 1, "moved") : asked->after,
+        .erasures = u64s(rows, "number", arena),
+        .states = states(rows, "state", arena),
+        .epochs = u64s(rows, "epoch", arena),
+        .samples = u64s(rows, "samples", arena),
+        .in_force_us = i64s(rows, "in_force_us", arena),
+        .holders_answered = u64s(rows, "holders_answered", arena),
+        .holders_expired = u64s(rows, "holders_expired", arena),
+        .references = strs(rows, "reference", arena),
         .end = count < PAGE_ERASURES,
     };
     return WEIR_OK;
@@ -93,17 +98,17 @@ static void join_ids(const struct weir_rows *rows, struct weir_arena *arena,
                      struct msg_erase_samples *answer)
 {
     size_t rows_count = weir_rows_count(rows), bytes = 0, at = 0;
-    uint64_t *counts = weir_arena_alloc(arena, (rows_count + 1) * sizeof *counts);
+    uint64_t *counts = weir_arena_alloc(arena, (rows_count + 1) * sizeof(*counts));
     uint8_t *ids;
 
     for (size_t i = 0; i < rows_count; i++) {
-        counts[i] = weir_rows_bytes(rows, i, 2).size / sizeof(uint64_t);
+        counts[i] = weir_rows_bytes(rows, i, "ids").size / sizeof(uint64_t);
         bytes += counts[i] * sizeof(uint64_t);
     }
     ids = weir_arena_alloc(arena, bytes + sizeof(uint64_t));
     for (size_t i = 0; i < rows_count; i++) {
         if (counts[i] > 0)
-            memcpy(ids + at, weir_rows_bytes(rows, i, 2).at, counts[i] * sizeof(uint64_t));
+            memcpy(ids + at, weir_rows_bytes(rows, i, "ids").at, counts[i] * sizeof(uint64_t));
         at += counts[i] * sizeof(uint64_t);
     }
     answer->counts = (struct weir_u64s){counts, rows_count};
@@ -126,8 +131,8 @@ enum weir_status storage_erase_samples(struct store *store,
     if (status != WEIR_OK)
         return status;
     count = weir_rows_count(rows);
-    answer->cursor = count > 0 ? (uint64_t)weir_rows_i64(rows, count - 1, 0) : asked->after;
-    answer->erasures = u64s(rows, 1, arena);
+    answer->cursor = count > 0 ? (uint64_t)weir_rows_i64(rows, count - 1, "epoch") : asked->after;
+    answer->erasures = u64s(rows, "erasure", arena);
     join_ids(rows, arena, answer);
     answer->end = count < PAGE_EPOCHS && answer->ids.count < PAGE_IDS;
     return WEIR_OK;
@@ -147,23 +152,23 @@ enum weir_status storage_erase_reports(struct store *store,
     if (status != WEIR_OK)
         return status;
     *answer = (struct msg_erase_reports){
-        .erasures = u64s(rows, 0, arena),
-        .states = u32s(rows, 1, arena),
-        .epochs = u64s(rows, 2, arena),
-        .samples = u64s(rows, 3, arena),
-        .accepted_us = i64s(rows, 4, arena),
-        .in_force_us = i64s(rows, 5, arena),
-        .scrubbed_us = i64s(rows, 6, arena),
-        .verified_us = i64s(rows, 7, arena),
-        .files_scrubbed = u64s(rows, 8, arena),
-        .bytes_scrubbed = u64s(rows, 9, arena),
-        .objects_cleaned = u64s(rows, 10, arena),
-        .bytes_searched = u64s(rows, 11, arena),
-        .found = u64s(rows, 12, arena),
-        .remarks = strs(rows, 13, arena),
-        .holders_answered = u64s(rows, 14, arena),
-        .holders_expired = u64s(rows, 15, arena),
-        .dropped = strs(rows, 16, arena),
+        .erasures = u64s(rows, "number", arena),
+        .states = states(rows, "state", arena),
+        .epochs = u64s(rows, "epoch", arena),
+        .samples = u64s(rows, "samples", arena),
+        .accepted_us = i64s(rows, "accepted_us", arena),
+        .in_force_us = i64s(rows, "in_force_us", arena),
+        .scrubbed_us = i64s(rows, "scrubbed_us", arena),
+        .verified_us = i64s(rows, "verified_us", arena),
+        .files_scrubbed = u64s(rows, "files_scrubbed", arena),
+        .bytes_scrubbed = u64s(rows, "bytes_scrubbed", arena),
+        .objects_cleaned = u64s(rows, "objects_cleaned", arena),
+        .bytes_searched = u64s(rows, "bytes_searched", arena),
+        .found = u64s(rows, "found", arena),
+        .remarks = strs(rows, "remarks", arena),
+        .holders_answered = u64s(rows, "holders_answered", arena),
+        .holders_expired = u64s(rows, "holders_expired", arena),
+        .dropped = strs(rows, "dropped", arena),
     };
     return WEIR_OK;
 }

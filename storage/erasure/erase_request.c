@@ -1,9 +1,9 @@
 /* Requests for erasures: accepted once and for all, asked about, or only planned. */
-#include "storage/erasure/erasing.h"
+#include "storage/erasure/erasure_steps.h"
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
-#include "storage/erasure/open_erasure.h"
+#include "storage/erasure/erasure_record.h"
 #include "storage/erasure/unmatched.h"
 #include "storage/sql/queries.h"
 
@@ -49,10 +49,10 @@ static enum weir_status check_names(const struct store *store, const struct aske
                          ERASE_SUBJECTS_MAX, ERASE_IDS_MAX);
     if (names + asked->ids->count == 0 && !asked->is_enough)
         return weir_fail(err, WEIR_INVALID, "erasure: found no subject, no key and no id");
-    if (*asked->dataset && !dataset)
+    if (*asked->dataset && dataset == NULL)
         return weir_fail(err, WEIR_NOT_FOUND, "no dataset '%.80s': `weir datasets` lists them",
                          asked->dataset);
-    *ret_dataset = dataset ? dataset->number : 0;
+    *ret_dataset = dataset != NULL ? dataset->number : 0;
     return WEIR_OK;
 }
 
@@ -76,12 +76,12 @@ static void add_clear(const struct store *store, struct erase_request *request,
 static struct erase_request *new_request(const struct store *store, const struct asked_names *asked,
                                          uint32_t dataset)
 {
-    struct erase_request *request = weir_calloc(1, sizeof *request);
+    struct erase_request *request = weir_calloc(1, sizeof(*request));
 
     request->dataset = dataset;
     add_clear(store, request, HASH_SUBJECT, asked->subjects);
     add_clear(store, request, HASH_KEY, asked->keys);
-    storage_open_erasure_list(request);
+    storage_erasure_record_list(request);
     for (size_t i = 0; i < asked->ids->count; i++)
         storage_id_list_add(&request->wanted, asked->ids->at[i]);
     storage_id_list_sort(&request->wanted);
@@ -184,11 +184,12 @@ static void number_all(struct eraser *eraser, struct erase_acceptance *const *al
     for (size_t i = 0; i < count && row < weir_rows_count(rows); i++) {
         struct erase_acceptance *one = all[i];
 
-        if (!one->request || strcmp(one->asked->uuid, weir_rows_text(rows, row, 0)) != 0)
+        if (one->request == NULL ||
+            strcmp(one->asked->uuid, weir_rows_text(rows, row, "uuid")) != 0)
             continue;
-        one->request->number = (uint64_t)weir_rows_i64(rows, row++, 1);
+        one->request->number = (uint64_t)weir_rows_i64(rows, row++, "number");
         one->answer.erasure = one->request->number;
-        storage_erasing_take_up(eraser, one->request);
+        storage_erasure_take_up(eraser, one->request);
         one->request = NULL;
     }
 }
@@ -201,12 +202,12 @@ static enum weir_status insert_all(struct eraser *eraser, struct erase_acceptanc
     enum weir_status status = WEIR_OK;
 
     for (size_t i = 0; i < count; i++) {
-        if (all[i]->request)
+        if (all[i]->request != NULL)
             add_row(&given, all[i]);
     }
     if (given.bytes.size > 0)
         status = run_insert(eraser->store, &given, &rows, err);
-    if (status == WEIR_OK && rows)
+    if (status == WEIR_OK && rows != NULL)
         number_all(eraser, all, count, rows);
     request_rows_fini(&given);
     return status;
@@ -227,7 +228,7 @@ static enum weir_status accepted_before(struct store *store, uint64_t number,
 
     answer->erasure = number;
     if (status == WEIR_OK)
-        answer->matched = (uint64_t)weir_rows_i64(rows, 0, 2);
+        answer->matched = (uint64_t)weir_rows_i64(rows, 0, "samples");
     return status;
 }
 
@@ -281,10 +282,10 @@ static enum weir_status answer_known(struct store *store, struct erase_acceptanc
     if (!*ret_known)
         return status;
     one->answer = (struct msg_erase_accepted){0};
-    return accepted_before(store, (uint64_t)weir_rows_i64(rows, 0, 0), &one->answer, err);
+    return accepted_before(store, (uint64_t)weir_rows_i64(rows, 0, "number"), &one->answer, err);
 }
 
-/* Names that nobody has any more may be those of a request that was accepted before. */
+/* Names that nobody has now may be those of a request that was accepted before. */
 static enum weir_status refuse_unless_known(struct store *store, struct erase_acceptance *one,
                                             struct weir_error *err)
 {
@@ -326,7 +327,7 @@ static enum weir_status answer_others(struct store *store, struct erase_acceptan
     bool is_known = false;
     enum weir_status status = WEIR_OK;
 
-    if (!one->request)
+    if (one->request == NULL)
         return WEIR_OK;
     drop_request(one);
     status = answer_known(store, one, &is_known, err);
@@ -379,7 +380,7 @@ static struct weir_strs split_lines(const char *text, struct weir_arena *arena)
 
     for (const char *c = text; *c; c++)
         capacity += *c == '\n';
-    lines = weir_arena_alloc(arena, capacity * sizeof *lines);
+    lines = weir_arena_alloc(arena, capacity * sizeof(*lines));
     while (*text) {
         size_t size = strcspn(text, "\n");
 
@@ -406,7 +407,7 @@ static enum weir_status read_page(struct store *store, const struct msg_erase_as
                            (unsigned long long)asked->erasure, (unsigned long long)asked->page);
     if (status != WEIR_OK)
         return status;
-    ids = weir_rows_bytes(rows, 0, 0);
+    ids = weir_rows_bytes(rows, 0, "ids");
     answer->ids =
         (struct weir_u64s){weir_arena_copy(arena, ids.at, ids.size), ids.size / sizeof(uint64_t)};
     return WEIR_OK;
@@ -426,25 +427,25 @@ enum weir_status storage_erase_ask(struct eraser *eraser, const struct msg_erase
         return weir_fail(err, WEIR_NOT_FOUND, "no erasure %llu",
                          (unsigned long long)asked->erasure);
     *answer = (struct msg_erase_is){
-        .state = weir_arena_format(arena, "%s", weir_rows_text(rows, 0, 0)),
-        .epoch = (uint64_t)weir_rows_i64(rows, 0, 1),
-        .samples = (uint64_t)weir_rows_i64(rows, 0, 2),
-        .accepted_us = weir_rows_i64(rows, 0, 3),
-        .in_force_us = weir_rows_i64(rows, 0, 4),
-        .scrubbed_us = weir_rows_i64(rows, 0, 5),
-        .verified_us = weir_rows_i64(rows, 0, 6),
-        .files_scrubbed = (uint64_t)weir_rows_i64(rows, 0, 7),
-        .bytes_scrubbed = (uint64_t)weir_rows_i64(rows, 0, 8),
-        .bytes_searched = (uint64_t)weir_rows_i64(rows, 0, 9),
-        .found = (uint64_t)weir_rows_i64(rows, 0, 10),
-        .remarks = split_lines(weir_rows_text(rows, 0, 11), arena),
-        .holders_answered = (uint64_t)weir_rows_i64(rows, 0, 12),
-        .holders_expired = (uint64_t)weir_rows_i64(rows, 0, 13),
-        .pages = (uint64_t)weir_rows_i64(rows, 0, 14),
-        .objects_cleaned = (uint64_t)weir_rows_i64(rows, 0, 15),
-        .dropped = split_lines(weir_rows_text(rows, 0, 16), arena),
+        .state = weir_arena_format(arena, "%s", weir_rows_text(rows, 0, "state")),
+        .epoch = (uint64_t)weir_rows_i64(rows, 0, "epoch"),
+        .samples = (uint64_t)weir_rows_i64(rows, 0, "samples"),
+        .accepted_us = weir_rows_i64(rows, 0, "accepted_us"),
+        .in_force_us = weir_rows_i64(rows, 0, "in_force_us"),
+        .scrubbed_us = weir_rows_i64(rows, 0, "scrubbed_us"),
+        .verified_us = weir_rows_i64(rows, 0, "verified_us"),
+        .files_scrubbed = (uint64_t)weir_rows_i64(rows, 0, "files_scrubbed"),
+        .bytes_scrubbed = (uint64_t)weir_rows_i64(rows, 0, "bytes_scrubbed"),
+        .bytes_searched = (uint64_t)weir_rows_i64(rows, 0, "bytes_searched"),
+        .found = (uint64_t)weir_rows_i64(rows, 0, "found"),
+        .remarks = split_lines(weir_rows_text(rows, 0, "remarks"), arena),
+        .holders_answered = (uint64_t)weir_rows_i64(rows, 0, "holders_answered"),
+        .holders_expired = (uint64_t)weir_rows_i64(rows, 0, "holders_expired"),
+        .pages = (uint64_t)weir_rows_i64(rows, 0, "pages"),
+        .objects_cleaned = (uint64_t)weir_rows_i64(rows, 0, "objects_cleaned"),
+        .dropped = split_lines(weir_rows_text(rows, 0, "dropped"), arena),
     };
-    status = storage_erasing_trouble(eraser, asked->erasure, arena, answer, err);
+    status = storage_erasure_trouble(eraser, asked->erasure, arena, answer, err);
     return status != WEIR_OK ? status : read_page(eraser->store, asked, arena, answer, err);
 }
 
@@ -480,8 +481,8 @@ static enum weir_status find_all(struct store *store, const struct erase_request
     if (status == WEIR_OK)
         status = sum_bytes(store, &ids, &answer->bytes, err);
     if (status == WEIR_OK && ids.count > 0)
-        answer->ids = (struct weir_u64s){weir_arena_copy(arena, ids.at, ids.count * sizeof *ids.at),
-                                         ids.count};
+        answer->ids = (struct weir_u64s){
+            weir_arena_copy(arena, ids.at, ids.count * sizeof(*ids.at)), ids.count};
     free(ids.at);
     return status;
 }

@@ -12,8 +12,8 @@
 #include "storage/sums/sums.h"
 
 struct accepts;
-struct erasing;
-struct owed;
+struct erasures;
+struct pending_writes;
 
 struct eraser {
     /* Borrowed; outlive it. */
@@ -27,11 +27,11 @@ struct eraser {
 
     struct weir_rpc_server *server;                /* of the newest holder, */
     struct weir_route routes[STORAGE_HOLDERS_MAX]; /* and where they are hinted */
-    size_t epoch_ids;        /* ids that one epoch erases at most; fewer in tests */
-    struct erasing *erasing; /* erasures that are not verified yet; NULL: not loaded */
-    char *cluster;           /* folder of Postgres, searched for them; NULL: it is not Weir's own */
+    size_t epoch_ids;          /* ids that one epoch erases at most; fewer in tests */
+    struct erasures *erasures; /* erasures that are not verified yet; NULL: not loaded */
+    char *cluster; /* folder of Postgres, searched for them; NULL: it is not Weir's own */
     struct accepts *accepts;
-    struct owed *owed; /* what erasures still have to do in buckets */
+    struct pending_writes *pending; /* what erasures still have to do in buckets */
     struct erase_check {
         uint64_t look;
         struct id_fetch fetch;

@@ -63,7 +63,7 @@ void storage_fingerprints_fini(struct fingerprints *prints)
 static void append(uint64_t **list, size_t *count, uint64_t value)
 {
     if ((*count & (*count - 1)) == 0) /* at powers of two the list doubles */
-        *list = weir_realloc(*list, *count ? 2 * *count : 1, sizeof **list);
+        *list = weir_realloc(*list, *count ? 2 * *count : 1, sizeof(**list));
     (*list)[(*count)++] = value;
 }
 
@@ -74,11 +74,9 @@ void storage_fingerprints_add(struct fingerprints *prints, const struct storage_
     bool is_long = content.size >= PASSAGE_LONG;
     size_t window = is_long ? PASSAGE_LONG : PASSAGE_SHORT;
     size_t room = content.size >= window ? content.size - window : 0;
-    size_t added = 0;
+    size_t added = 0, places = content.size >= window ? PASSAGES_PER_SAMPLE : 0;
 
-    if (content.size < window)
-        return;
-    for (size_t i = 0; i < PASSAGES_PER_SAMPLE && added < passages; i++) {
+    for (size_t i = 0; i < places && added < passages; i++) {
         size_t place = i * STRIDE % PASSAGES_PER_SAMPLE; /* few are as far apart as many */
         size_t at = room * place / (PASSAGES_PER_SAMPLE - 1);
 
@@ -90,18 +88,14 @@ void storage_fingerprints_add(struct fingerprints *prints, const struct storage_
                is_long ? &prints->long_count : &prints->short_count,
                weir_mix64(roll_over(&key, content.at + at, window) ^ key.seed));
     }
+    prints->unsearched += added == 0 && content.size > 0;
 }
 
 static void pack_list(const uint64_t *list, size_t count, struct weir_buf *out)
 {
-    uint8_t word[8];
-
-    weir_put_u64(word, count);
-    weir_buf_append(out, word, sizeof word);
-    for (size_t i = 0; i < count; i++) {
-        weir_put_u64(word, list[i]);
-        weir_buf_append(out, word, sizeof word);
-    }
+    weir_buf_append_u64(out, count);
+    for (size_t i = 0; i < count; i++)
+        weir_buf_append_u64(out, list[i]);
 }
 
 void storage_fingerprints_pack(const struct fingerprints *prints, struct weir_buf *out)
@@ -112,17 +106,12 @@ void storage_fingerprints_pack(const struct fingerprints *prints, struct weir_bu
 
 static bool unpack_list(struct weir_bytes *packed, uint64_t **list, size_t *count)
 {
-    uint64_t announced;
+    uint64_t announced, value;
 
-    if (packed->size < 8)
+    if (!weir_take_u64(packed, &announced) || announced > packed->size / sizeof(value))
         return false;
-    announced = weir_get_u64(packed->at);
-    *packed = weir_bytes(packed->at + 8, packed->size - 8);
-    if (announced > packed->size / 8)
-        return false;
-    for (size_t i = 0; i < announced; i++)
-        append(list, count, weir_get_u64(packed->at + 8 * i));
-    *packed = weir_bytes(packed->at + 8 * announced, packed->size - 8 * announced);
+    while (announced-- > 0 && weir_take_u64(packed, &value))
+        append(list, count, value);
     return true;
 }
 
@@ -185,22 +174,22 @@ static void *large_table(size_t count, size_t size)
 
 struct matcher *storage_matcher_new(size_t count, const struct storage_secret *secret)
 {
-    struct matcher *matcher = weir_calloc(1, sizeof *matcher);
+    struct matcher *matcher = weir_calloc(1, sizeof(*matcher));
     size_t size = power_from(2 * count), words = power_from(count / FILTER_COUNT_PER_WORD);
 
     words = words < FILTER_WORDS_MIN ? FILTER_WORDS_MIN : words;
     matcher->key = derive(secret);
     matcher->room = count;
     matcher->mask = size - 1;
-    matcher->table = large_table(size, sizeof *matcher->table);
+    matcher->table = large_table(size, sizeof(*matcher->table));
     matcher->filter_mask = words - 1;
-    matcher->filter = large_table(words, sizeof *matcher->filter);
+    matcher->filter = large_table(words, sizeof(*matcher->filter));
     open_roller(&matcher->rollers[0], &matcher->key, PASSAGE_LONG);
     open_roller(&matcher->rollers[1], &matcher->key, PASSAGE_SHORT);
     return matcher;
 }
 
-/* Of the high bits: the low ones choose the word. */
+/* Bits of a word by the high bits of a hash: the low ones choose the word. */
 static uint64_t filter_bits(uint64_t print)
 {
     return 1ull << (print >> 58) | 1ull << (print >> 52 & 63) | 1ull << (print >> 46 & 63);
@@ -233,7 +222,7 @@ bool storage_matcher_add(struct matcher *matcher, const struct fingerprints *pri
 
 void storage_matcher_free(struct matcher *matcher)
 {
-    if (!matcher)
+    if (matcher == NULL)
         return;
     free(matcher->table);
     free(matcher->filter);
@@ -243,7 +232,7 @@ void storage_matcher_free(struct matcher *matcher)
 void storage_matcher_reset(struct matcher *matcher)
 {
     matcher->seen = 0;
-    memset(matcher->text, 0, sizeof matcher->text);
+    memset(matcher->text, 0, sizeof(matcher->text));
     matcher->rollers[0].sum = matcher->rollers[1].sum = 0;
 }
 
@@ -297,7 +286,7 @@ static void feed_slice(struct matcher *matcher, const uint8_t *bytes, size_t cou
         matcher->text[PASSAGE_LONG + i] = (uint16_t)(bytes[i] + 1);
     for (size_t r = 0; r < WEIR_COUNT(matcher->rollers); r++)
         look_up(matcher, &matcher->rollers[r], count, on_match, owner);
-    memmove(matcher->text, matcher->text + count, PASSAGE_LONG * sizeof *matcher->text);
+    memmove(matcher->text, matcher->text + count, PASSAGE_LONG * sizeof(*matcher->text));
     matcher->seen += count;
 }
 
@@ -312,7 +301,7 @@ void storage_matcher_feed(struct matcher *matcher, struct weir_bytes bytes,
     }
 }
 
-/* Behind a whole passage of zeros nothing changes but the place. */
+/* After a whole passage of zeros nothing changes but the place. */
 void storage_matcher_feed_zeros(struct matcher *matcher, uint64_t count, storage_match_fn *on_match,
                                 void *owner)
 {

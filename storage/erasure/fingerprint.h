@@ -9,7 +9,8 @@
 
 enum {
     PASSAGE_LONG = 64,
-    PASSAGE_SHORT = 16, /* of samples shorter than a long one; below nothing is searched */
+    PASSAGE_SHORT =
+        16, /* of samples shorter than a long one; shorter ones cannot be searched for */
     PASSAGES_PER_SAMPLE = 16,
     PRINTS_MAX = 32 << 20,    /* of all samples of an erasure, unless one each is more */
     PRINTS_AT_ONCE = 4 << 20, /* that a matcher looks for, in about 100 MiB */
@@ -19,13 +20,15 @@ enum {
 struct fingerprints {
     uint64_t *longs, *shorts;
     size_t long_count, short_count;
+    uint64_t unsearched; /* contents that gave none; not packed */
 };
 
 void storage_fingerprints_fini(struct fingerprints *prints);
-/* Adds at most `passages` from all over `content`; monotonous ones (padding, rulers) say nothing and are left out. */
+/* Adds at most `passages` from all over `content`; monotonous ones (padding, rulers) say nothing and are left
+ * out. Content that gives none is counted. */
 void storage_fingerprints_add(struct fingerprints *prints, const struct storage_secret *secret,
                               size_t passages, struct weir_bytes content);
-/* Moves `packed` behind one packed set of them, whose fingerprints are added. False when the bytes are none. */
+/* Moves `packed` after one packed set of them, whose fingerprints are added. False when the bytes are none. */
 bool storage_fingerprints_unpack(struct weir_bytes *packed, struct fingerprints *prints);
 void storage_fingerprints_pack(const struct fingerprints *prints, struct weir_buf *out);
 

@@ -18,17 +18,18 @@ enum { DATASETS_NAMED_MAX = 8, FILES_NAMED_MAX = 20 };
 static void list_files(const struct weir_rows *rows, struct weir_buf *line)
 {
     size_t count = weir_rows_count(rows);
-    uint64_t files = (uint64_t)weir_rows_i64(rows, 0, 3);
+    uint64_t files = (uint64_t)weir_rows_i64(rows, 0, "files");
 
-    weir_buf_printf(line, "%" PRId64 " refused records still stand in ", weir_rows_i64(rows, 0, 2));
+    weir_buf_printf(line, "%" PRId64 " refused records still stand in ",
+                    weir_rows_i64(rows, 0, "records_total"));
     for (size_t i = 0; i < count; i++) {
-        struct weir_bytes bytes = weir_rows_bytes(rows, i, 0);
+        struct weir_bytes bytes = weir_rows_bytes(rows, i, "path");
         WEIR_AUTO_FREE char *path =
             weir_strndup(bytes.size > 0 ? (const char *)bytes.at : "", bytes.size);
         WEIR_AUTO_FREE char *plain = storage_printable(path);
 
         weir_buf_printf(line, "%s%s (%" PRId64 ")", i > 0 ? ", " : "", plain,
-                        weir_rows_i64(rows, i, 1));
+                        weir_rows_i64(rows, i, "records"));
     }
     if (files > count)
         weir_buf_printf(line, " and %" PRIu64 " more files", files - count);
@@ -40,7 +41,7 @@ static void add_advice(const struct dataset *dataset, const struct erase_request
 {
     const char *obstacle = storage_drop_obstacle(dataset);
 
-    if (obstacle)
+    if (obstacle != NULL)
         weir_buf_append_text(line, obstacle);
     else if (request->drops_refused)
         weir_buf_append_text(line,
@@ -67,9 +68,9 @@ static enum weir_status tell_dataset(struct store *store, const struct dataset *
         return status;
     if (weir_rows_count(files) > 0)
         list_files(files, &line);
-    if (weir_rows_i64(duplicates, 0, 0) > 0)
+    if (weir_rows_i64(duplicates, 0, "duplicates") > 0)
         weir_buf_printf(&line, "%s%" PRId64 " duplicates in its files",
-                        line.size > 0 ? ", and " : "", weir_rows_i64(duplicates, 0, 0));
+                        line.size > 0 ? ", and " : "", weir_rows_i64(duplicates, 0, "duplicates"));
     if (line.size == 0)
         return WEIR_OK;
     weir_buf_printf(lines,

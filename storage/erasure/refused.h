@@ -3,7 +3,7 @@
 #ifndef WEIR_STORAGE_REFUSED_H
 #define WEIR_STORAGE_REFUSED_H
 
-#include "storage/erasure/open_erasure.h"
+#include "storage/erasure/erasure_record.h"
 
 /* Fills `lines` with a sentence for each dataset of the request that has such records; empty: none has. */
 enum weir_status storage_refused_tell(struct store *store, const struct erase_request *request,

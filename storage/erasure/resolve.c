@@ -1,5 +1,5 @@
 /* Which samples a request for an erasure may mean: by id, and by subject and key through the sorted runs of hashes. */
-#include "storage/erasure/open_erasure.h"
+#include "storage/erasure/erasure_record.h"
 #include "storage/keys/key_store.h"
 
 #include <stdlib.h>
@@ -10,8 +10,8 @@ static void add_if_known(const struct store *store, const struct erase_request *
     const struct dataset *dataset = storage_catalog_at(store->catalog, weir_sample_dataset(id));
     uint32_t block = weir_sample_block(id), row = weir_sample_row(id);
 
-    if (dataset && (request->dataset == 0 || request->dataset == dataset->number) &&
-        storage_dataset_chunk(dataset, block, row) &&
+    if (dataset != NULL && (request->dataset == 0 || request->dataset == dataset->number) &&
+        storage_dataset_chunk(dataset, block, row) != NULL &&
         !storage_dataset_is_erased(dataset, block, row))
         storage_id_list_add(ids, id);
 }

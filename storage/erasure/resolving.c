@@ -31,14 +31,14 @@ static void add_hashes(struct asked_hashes *asked, const struct id_list *hashes,
 static void sort_hashes(struct asked_hashes *asked)
 {
     if (asked->count > 0)
-        qsort(asked->at, asked->count, sizeof *asked->at, by_hash);
+        qsort(asked->at, asked->count, sizeof(*asked->at), by_hash);
     for (size_t i = 0; i < asked->count; i++) {
         if (i == 0 || asked->at[i - 1].hash != asked->at[i].hash)
             storage_id_list_add(&asked->hashes, asked->at[i].hash);
     }
 }
 
-void storage_lookup_init(struct lookup *lookup, const struct open_erasure *erasure)
+void storage_lookup_init(struct lookup *lookup, const struct erasure_record *erasure)
 {
     size_t subjects = 0, keys = 0;
 
@@ -47,8 +47,8 @@ void storage_lookup_init(struct lookup *lookup, const struct open_erasure *erasu
         subjects += erasure->requests[i]->subjects.count;
         keys += erasure->requests[i]->keys.count;
     }
-    lookup->subjects.at = weir_calloc(subjects + 1, sizeof *lookup->subjects.at);
-    lookup->keys.at = weir_calloc(keys + 1, sizeof *lookup->keys.at);
+    lookup->subjects.at = weir_calloc(subjects + 1, sizeof(*lookup->subjects.at));
+    lookup->keys.at = weir_calloc(keys + 1, sizeof(*lookup->keys.at));
     for (size_t i = 0; i < erasure->count; i++) {
         add_hashes(&lookup->subjects, &erasure->requests[i]->subjects, (uint32_t)i);
         add_hashes(&lookup->keys, &erasure->requests[i]->keys, (uint32_t)i);
@@ -74,21 +74,21 @@ void storage_lookup_fini(struct lookup *lookup)
 
 /* ---- candidates ---- */
 
-static void add(const struct store *store, const struct open_erasure *erasure,
+static void add(const struct store *store, const struct erasure_record *erasure,
                 struct lookup *lookup, uint64_t id, uint32_t request)
 {
     const struct dataset *dataset = storage_catalog_at(store->catalog, weir_sample_dataset(id));
     uint32_t block = weir_sample_block(id), row = weir_sample_row(id);
     uint32_t asked = erasure->requests[request]->dataset;
 
-    if (dataset && (asked == 0 || asked == dataset->number) &&
-        storage_dataset_chunk(dataset, block, row) &&
+    if (dataset != NULL && (asked == 0 || asked == dataset->number) &&
+        storage_dataset_chunk(dataset, block, row) != NULL &&
         !storage_dataset_is_erased(dataset, block, row))
         storage_candidates_add(&lookup->found, id, request);
 }
 
 /* False when there are no more of them. */
-static bool add_wanted(const struct store *store, const struct open_erasure *erasure,
+static bool add_wanted(const struct store *store, const struct erasure_record *erasure,
                        struct lookup *lookup)
 {
     for (size_t i = 0; i < WANTED_PER_STEP; i++) {
@@ -122,7 +122,7 @@ static size_t first_of(const struct asked_hashes *asked, uint64_t hash)
     return low;
 }
 
-static void add_hits(const struct store *store, const struct open_erasure *erasure,
+static void add_hits(const struct store *store, const struct erasure_record *erasure,
                      struct lookup *lookup, const struct asked_hashes *asked,
                      const struct key_hits *hits)
 {
@@ -140,7 +140,7 @@ static void add_hits(const struct store *store, const struct open_erasure *erasu
 }
 
 /* The next segments of one index of one dataset. */
-static enum weir_status look_up_some(struct store *store, const struct open_erasure *erasure,
+static enum weir_status look_up_some(struct store *store, const struct erasure_record *erasure,
                                      struct lookup *lookup, struct weir_error *err)
 {
     const struct dataset *dataset = store->catalog->datasets[lookup->dataset];
@@ -167,10 +167,10 @@ static enum weir_status look_up_some(struct store *store, const struct open_eras
     return status;
 }
 
-enum weir_status storage_lookup_step(struct store *store, const struct open_erasure *erasure,
+enum weir_status storage_lookup_step(struct store *store, const struct erasure_record *erasure,
                                      struct lookup *lookup, bool *ret_done, struct weir_error *err)
 {
-    int64_t until_ms = weir_now_ms() + ERASE_TURN_MS;
+    int64_t until_ms = weir_now_ms() + ERASE_STEP_MS;
     enum weir_status status = WEIR_OK;
 
     *ret_done = false;

@@ -4,7 +4,7 @@
 #define WEIR_STORAGE_RESOLVING_H
 
 #include "storage/erasure/candidates.h"
-#include "storage/erasure/open_erasure.h"
+#include "storage/erasure/erasure_record.h"
 
 /* Hashes of one kind, and whose they are. */
 struct asked_hashes {
@@ -25,10 +25,10 @@ struct lookup {
     struct candidates found;
 };
 
-void storage_lookup_init(struct lookup *lookup, const struct open_erasure *erasure);
+void storage_lookup_init(struct lookup *lookup, const struct erasure_record *erasure);
 void storage_lookup_fini(struct lookup *lookup);
 /* A bounded piece of work: fills lookup->found. */
-enum weir_status storage_lookup_step(struct store *store, const struct open_erasure *erasure,
+enum weir_status storage_lookup_step(struct store *store, const struct erasure_record *erasure,
                                      struct lookup *lookup, bool *ret_done,
                                      struct weir_error *err) WEIR_MUST_USE;
 

@@ -1,6 +1,6 @@
 /* Scrubbing of the bytes of erased samples. Everything here can be repeated after a death: what was
  * overwritten is recognised, and nothing is overwritten that is not what was erased. */
-#include "storage/erasure/open_erasure.h"
+#include "storage/erasure/erasure_record.h"
 
 #include "core/base/fault.h"
 #include "core/base/file.h"
@@ -8,6 +8,7 @@
 #include "storage/catalog/guard.h"
 #include "storage/files/extent.h"
 #include "storage/files/owned.h"
+#include "storage/files/place.h"
 #include "storage/files/prefix.h"
 #include "storage/files/scrub_intent.h"
 #include "storage/files/sidecar.h"
@@ -23,8 +24,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { REMARKS_BYTES = 4096 };
-
 /* ---- what stands in the way ---- */
 
 static const struct {
@@ -38,9 +37,14 @@ static const struct {
     {EROFS, "mount that file system for writing"},
     {ENOSPC, "free space there"},
     {EDQUOT, "free space there"},
+    {ELOOP,
+     "nothing behind a symbolic link is touched: put back what the link replaced, or wait for the "
+     "next scan, which sees that it is gone"},
+    {EXDEV, "its source lies in none of `roots` of the system file, or leads out of them: put the "
+            "folder back, or add it there"},
 };
 
-enum weir_status storage_scrub_stuck(struct open_erasure *erasure, const char *path,
+enum weir_status storage_scrub_stuck(struct erasure_record *erasure, const char *path,
                                      const char *what, struct weir_error *err)
 {
     const char *advice = "see to the disk or file system that it is on";
@@ -56,29 +60,11 @@ enum weir_status storage_scrub_stuck(struct open_erasure *erasure, const char *p
 
 static bool is_missing(int error)
 {
-    return error == ENOENT || error == ENOTDIR || error == ELOOP;
-}
-
-/* A receipt names files by number: their names may be a person's. */
-static void remark_file(struct open_erasure *erasure, const struct located *found, uint64_t id,
-                        const char *what)
-{
-    WEIR_AUTO_FREE char *remark =
-        storage_page_row(&erasure->page, id)->request->remarks.size < REMARKS_BYTES
-            ? weir_format("dataset '%s': file %llu %s", found->dataset->name,
-                          (unsigned long long)storage_file_number(found->file), what)
-            : weir_format("dataset '%s': another file %s", found->dataset->name, what);
-
-    storage_scrub_remark(erasure, id, remark);
-}
-
-static void remark_gone(struct open_erasure *erasure, const struct located *found, uint64_t id)
-{
-    remark_file(erasure, found, id, "is gone: nothing of it could be overwritten");
+    return error == ENOENT || error == ENOTDIR;
 }
 
 /* IO: nobody can say what became of the sample, and it is not called scrubbed. */
-static enum weir_status fail_unidentified(struct open_erasure *erasure, const char *path,
+static enum weir_status fail_unidentified(struct erasure_record *erasure, const char *path,
                                           struct weir_error *err)
 {
     errno = ESTALE;
@@ -91,7 +77,7 @@ static enum weir_status fail_unidentified(struct open_erasure *erasure, const ch
 }
 
 /* The same of a source that is only referred to, until a scan has looked at it: storage_scrub_lost() goes on. */
-static enum weir_status fail_changed(struct open_erasure *erasure, const char *path,
+static enum weir_status fail_changed(struct erasure_record *erasure, const char *path,
                                      struct weir_error *err)
 {
     errno = ESTALE;
@@ -102,8 +88,23 @@ static enum weir_status fail_changed(struct open_erasure *erasure, const char *p
                      path);
 }
 
+/* The file is in its place, and the record is not: what was erased may stand anywhere. */
+static enum weir_status fail_exchanged(struct erasure_record *erasure, const char *path,
+                                       struct weir_error *err)
+{
+    errno = ESTALE;
+    erasure->round.error = errno;
+    return weir_fail(
+        err, WEIR_IO,
+        "%.250s is not what its checksums say, and the record in the place of the sample is not "
+        "known as that sample, so that nothing of it was overwritten: it may be another's, and "
+        "the sample elsewhere; put back the file that Weir wrote there, and any that it was "
+        "exchanged with, or remove it if it is only damaged",
+        path);
+}
+
 /* A file of Weir's own is the one in its place, whatever its inode; NOT_FOUND when it is gone. */
-static enum weir_status recognise(struct open_erasure *erasure, const struct located *found,
+static enum weir_status recognise(struct erasure_record *erasure, const struct located *found,
                                   const char *path, struct weir_error *err)
 {
     enum owned_state state = storage_owns(found->dataset)
@@ -118,7 +119,7 @@ static enum weir_status recognise(struct open_erasure *erasure, const struct loc
 }
 
 /* The sample does not stand where it was indexed. */
-static enum weir_status miss(struct open_erasure *erasure, const struct located *found,
+static enum weir_status miss(struct erasure_record *erasure, const struct located *found,
                              const char *path, struct weir_error *err)
 {
     return storage_owns(found->dataset) ? fail_unidentified(erasure, path, err)
@@ -127,7 +128,15 @@ static enum weir_status miss(struct open_erasure *erasure, const struct located 
 
 bool storage_scrub_has_bytes(const struct located *found)
 {
-    return found->file && found->file->path && found->file->state == FILE_LIVE;
+    return found->file != NULL && found->file->path != NULL && found->file->state == FILE_LIVE;
+}
+
+/* A scan has noticed before that the file of the sample was removed or replaced. Objects of buckets have versions:
+ * s3_pending.c looks after those. */
+static bool is_lost(const struct located *found)
+{
+    return found->file != NULL && !found->dataset->declaration->is_mirrored &&
+           (found->file->state == FILE_REMOVED || found->file->state == FILE_REPLACED);
 }
 
 /* ---- what stays out ---- */
@@ -139,37 +148,35 @@ static struct weir_bytes head_of(const struct located *found, struct file_window
     struct weir_bytes head;
     struct weir_error err;
 
-    if (!d->format->canonical || d->is_remote ||
+    if (d->format->canonical == NULL || d->is_remote ||
         storage_window_head(window, d->format, found->file->size, &head, &err) != WEIR_OK)
         return weir_bytes(NULL, 0);
     return head;
 }
 
-/* What it is must not come again either, whatever else is said then. */
-static void block_key(struct eraser *eraser, struct open_erasure *erasure,
+/* Keeps the content of the sample from coming again, whatever else is said of it then. */
+static void block_key(struct eraser *eraser, struct erasure_record *erasure,
                       const struct located *found)
 {
     struct key_identity identity;
 
     if (!found->dataset->declaration->has_key)
         return;
-    if (!erasure->identifier)
-        erasure->identifier = storage_key_identifier_new(eraser->from);
-    identity = storage_key_identify(erasure->identifier, found);
+    identity = storage_scrub_identify(eraser, erasure, found);
     if (identity.has_key)
         storage_scrub_block(erasure, found->dataset,
                             storage_guard_key(&eraser->store->secret, &identity.key,
                                               identity.has_subject ? &identity.subject : NULL));
 }
 
-/* Objects of buckets are written anew by what stood where. */
+/* Objects of buckets are written again by what stood where. */
 static bool wants_place(const struct declaration *d)
 {
     return d->is_remote ||
            (d->is_mirrored && !(d->format->is_one_sample && d->on_erase == ON_ERASE_UNLINK));
 }
 
-void storage_scrub_block_source(struct store *store, struct open_erasure *erasure,
+void storage_scrub_block_source(struct store *store, struct erasure_record *erasure,
                                 const struct located *found)
 {
     const struct stored_file *file = found->file;
@@ -183,7 +190,7 @@ void storage_scrub_block_source(struct store *store, struct open_erasure *erasur
             storage_guard_file(&store->secret, file, file->path, weir_ctime_ns(&now)));
 }
 
-static void block_file(struct store *store, struct open_erasure *erasure,
+static void block_file(struct store *store, struct erasure_record *erasure,
                        const struct located *found)
 {
     const struct declaration *d = found->dataset->declaration;
@@ -197,7 +204,7 @@ static void block_file(struct store *store, struct open_erasure *erasure,
                                                 weir_bytes(NULL, 0)));
 }
 
-static void block_record(struct eraser *eraser, struct open_erasure *erasure,
+static void block_record(struct eraser *eraser, struct erasure_record *erasure,
                          const struct located *found, struct weir_bytes head,
                          struct weir_bytes content)
 {
@@ -222,7 +229,7 @@ static void block_record(struct eraser *eraser, struct open_erasure *erasure,
 
 /* ---- preparing ---- */
 
-/* A source that has become longer was appended to, or written anew. */
+/* A source that has become longer was appended to, or written again. */
 static bool is_untouched(const struct store *store, const struct located *found, int fd)
 {
     const struct stored_file *file = found->file;
@@ -236,9 +243,9 @@ static bool is_untouched(const struct store *store, const struct located *found,
     return file->mtime_ns == 0 || weir_mtime_ns(&now) == file->mtime_ns;
 }
 
-/* What has been fetched for it. NOT_FOUND when its object is another one by now; IO when the bucket
+/* Reads the bytes that were fetched for it. NOT_FOUND when its object is another one by now; IO when the bucket
  * does not answer: the erasure comes back to it. */
-static enum weir_status read_object(struct eraser *eraser, struct open_erasure *erasure,
+static enum weir_status read_object(struct eraser *eraser, struct erasure_record *erasure,
                                     const struct located *found, struct weir_buf *content,
                                     struct weir_error *err)
 {
@@ -249,9 +256,9 @@ static enum weir_status read_object(struct eraser *eraser, struct open_erasure *
 
     weir_buf_reserve(content, found->length + 1);
     content->size = found->length;
-    if (s3_ranges_read(eraser->from->objects, &span, content->at))
+    if (storage_s3_ranges_read(eraser->from->objects, &span, content->at))
         return WEIR_OK;
-    if (!erasure->fetch.why)
+    if (erasure->fetch.why == NULL)
         return WEIR_NOT_FOUND;
     erasure->round.error = EHOSTUNREACH;
     return weir_fail(err, WEIR_IO, "s3://%.100s/%.100s cannot be read: %s",
@@ -259,39 +266,43 @@ static enum weir_status read_object(struct eraser *eraser, struct open_erasure *
                      erasure->fetch.why);
 }
 
-/* Of many samples fewer each, so that what is searched for stays bounded; of each at least one. */
-static size_t passages_of(const struct open_erasure *erasure)
+/* Returns the number of passages of a sample: fewer for many samples, to bound the search, but at least one. */
+static size_t passages_of(const struct erasure_record *erasure)
 {
     uint64_t each = PRINTS_MAX / (erasure->samples + 1);
 
     return each < 1 ? 1 : each > PASSAGES_PER_SAMPLE ? PASSAGES_PER_SAMPLE : (size_t)each;
 }
 
-void storage_scrub_look_end(struct open_erasure *erasure)
+static void close_source(struct scrub_source *source)
 {
-    struct scrub_source *source = &erasure->source;
-
-    if (source->path)
+    if (source->path != NULL)
         close(source->window.fd);
     free(source->path);
     storage_window_fini(&source->window);
     source->path = NULL;
 }
 
+void storage_scrub_look_end(struct erasure_record *erasure)
+{
+    close_source(&erasure->source);
+    storage_scrub_proof_end(erasure);
+}
+
 /* Opens the file of the sample, unless it is the one that is open: it is what was indexed. NOT_FOUND when it is gone,
  * as is remarked when it is to be overwritten. */
-static enum weir_status open_source(struct store *store, struct open_erasure *erasure,
+static enum weir_status open_source(struct store *store, struct erasure_record *erasure,
                                     const struct located *found, struct weir_error *err)
 {
     WEIR_AUTO_FREE char *path = storage_dataset_path(found->dataset, found->file);
     WEIR_AUTO_FD int fd = -1;
     enum weir_status status;
 
-    if (erasure->source.path && strcmp(erasure->source.path, path) == 0)
+    if (erasure->source.path != NULL && strcmp(erasure->source.path, path) == 0)
         return WEIR_OK;
-    storage_scrub_look_end(erasure);
+    close_source(&erasure->source);
     /* O_NONBLOCK: a pipe that took the file's place must not hold storage up. */
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    fd = storage_place_open(found->dataset, found->file, O_RDONLY | O_NONBLOCK);
     if (fd < 0)
         return is_missing(errno) ? WEIR_NOT_FOUND : storage_scrub_stuck(erasure, path, "read", err);
     status = recognise(erasure, found, path, err);
@@ -306,7 +317,7 @@ static enum weir_status open_source(struct store *store, struct open_erasure *er
 }
 
 /* Its bytes, in the window or, from a bucket, in `object`. NOT_FOUND when other bytes are there now. */
-static enum weir_status read_sample(struct eraser *eraser, struct open_erasure *erasure,
+static enum weir_status read_sample(struct eraser *eraser, struct erasure_record *erasure,
                                     const struct located *found, struct weir_buf *object,
                                     struct weir_bytes *ret_content, struct weir_error *err)
 {
@@ -324,46 +335,63 @@ static enum weir_status read_sample(struct eraser *eraser, struct open_erasure *
         &source->window, (struct format_range){found->offset, found->length}, ret_content, err);
     if (status != WEIR_OK && errno != 0)
         return storage_scrub_stuck(erasure, source->path, "read", err);
-    /* Somebody may have written the file anew since it was opened. */
+    /* Somebody may have written the file again since it was opened. */
     if (status == WEIR_OK && source->window.reads != reads &&
         !is_untouched(eraser->store, found, source->window.fd))
         return WEIR_NOT_FOUND;
     return status == WEIR_OK ? WEIR_OK : WEIR_NOT_FOUND;
 }
 
-enum weir_status storage_scrub_look(struct eraser *eraser, struct open_erasure *erasure,
+/* Keeps out what was read, and notes what to search for. */
+static void take_sample(struct eraser *eraser, struct erasure_record *erasure,
+                        const struct located *found, uint64_t id, struct weir_bytes content)
+{
+    storage_fingerprints_add(&storage_page_row(&erasure->page, id)->prints, &eraser->store->secret,
+                             passages_of(erasure), content);
+    block_record(eraser, erasure, found, head_of(found, &erasure->source.window), content);
+}
+
+enum weir_status storage_scrub_look(struct eraser *eraser, struct erasure_record *erasure,
                                     uint64_t id, struct weir_error *err)
 {
     struct located found;
     WEIR_AUTO_BUF object = {0};
-    struct weir_bytes content, head;
+    struct weir_bytes content;
+    enum scrub_verdict verdict;
     enum weir_status status = storage_find(eraser->store, id, &found, err);
 
+    if (status == WEIR_OK && is_lost(&found))
+        storage_scrub_remark_gone(erasure, &found, id);
     if (status != WEIR_OK || !storage_scrub_has_bytes(&found))
         return status;
     block_file(eraser->store, erasure, &found);
     status = open_source(eraser->store, erasure, &found, err);
+    if (status == WEIR_NOT_FOUND && found.dataset->declaration->on_erase == ON_ERASE_UNLINK)
+        storage_scrub_remark_gone(erasure, &found, id);
     if (status != WEIR_OK)
         return status == WEIR_NOT_FOUND ? WEIR_OK : status;
     status = read_sample(eraser, erasure, &found, &object, &content, err);
     if (status == WEIR_NOT_FOUND)
         return miss(erasure, &found, erasure->source.path, err);
+    if (status == WEIR_OK)
+        status = storage_scrub_prove(eraser, erasure, &found, id, &verdict, err);
     if (status != WEIR_OK)
         return status;
-    storage_fingerprints_add(&storage_page_row(&erasure->page, id)->prints, &eraser->store->secret,
-                             passages_of(erasure), content);
-    head = head_of(&found, &erasure->source.window);
-    block_record(eraser, erasure, &found, head, content);
+    if (verdict == SCRUB_OTHER)
+        return fail_exchanged(erasure, erasure->source.path, err);
+    if (verdict == SCRUB_OWN)
+        take_sample(eraser, erasure, &found, id, content);
     return WEIR_OK;
 }
 
-void storage_scrub_block(struct open_erasure *erasure, const struct dataset *dataset, uint64_t hash)
+void storage_scrub_block(struct erasure_record *erasure, const struct dataset *dataset,
+                         uint64_t hash)
 {
     storage_id_list_add(&erasure->blocked, hash);
     storage_id_list_add(&erasure->blocked_in, dataset->number);
 }
 
-enum weir_status storage_scrub_store_blocked(struct store *store, struct open_erasure *erasure,
+enum weir_status storage_scrub_store_blocked(struct store *store, struct erasure_record *erasure,
                                              struct weir_error *err)
 {
     struct id_list *hashes = &erasure->blocked, *datasets = &erasure->blocked_in;
@@ -383,12 +411,12 @@ enum weir_status storage_scrub_store_blocked(struct store *store, struct open_er
 
 /* ---- overwriting ---- */
 
-/* What is not synced yet stays to be synced. */
-static enum weir_status sync_parent(struct open_erasure *erasure, struct weir_error *err)
+/* Syncs the folder of unlinked files; while that fails it stays to be synced. */
+static enum weir_status sync_parent(struct erasure_record *erasure, struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
 
-    if (erasure->parent)
+    if (erasure->parent != NULL)
         status = weir_sync_parent(erasure->parent, err);
     if (status != WEIR_OK && status != WEIR_NOT_FOUND)
         return storage_scrub_stuck(erasure, erasure->parent, "unlinked for good", err);
@@ -397,13 +425,13 @@ static enum weir_status sync_parent(struct open_erasure *erasure, struct weir_er
     return WEIR_OK;
 }
 
-enum weir_status storage_scrub_sync(struct open_erasure *erasure, struct weir_error *err)
+enum weir_status storage_scrub_sync(struct erasure_record *erasure, struct weir_error *err)
 {
     struct scrub_target *target = &erasure->target;
     enum weir_status status = sync_parent(erasure, err);
 
     storage_scrub_group_end(erasure);
-    if (target->path)
+    if (target->path != NULL)
         close(target->window.fd);
     storage_window_fini(&target->window);
     free(target->path);
@@ -412,32 +440,36 @@ enum weir_status storage_scrub_sync(struct open_erasure *erasure, struct weir_er
 }
 
 /* Unlinked files of one folder are synced together: remembers a path of it. */
-static enum weir_status sync_later(struct open_erasure *erasure, const char *path,
+static enum weir_status sync_later(struct erasure_record *erasure, const char *path,
                                    struct weir_error *err)
 {
     size_t size = (size_t)(strrchr(path, '/') - path) + 1;
     enum weir_status status = WEIR_OK;
 
-    if (erasure->parent && strncmp(erasure->parent, path, size) == 0 &&
-        !strchr(erasure->parent + size, '/'))
+    if (erasure->parent != NULL && strncmp(erasure->parent, path, size) == 0 &&
+        strchr(erasure->parent + size, '/') == NULL)
         return WEIR_OK;
     status = sync_parent(erasure, err);
     erasure->parent = weir_strdup(path);
     return status;
 }
 
-static enum weir_status unlink_sample(struct open_erasure *erasure, const struct located *found,
+static enum weir_status unlink_sample(struct erasure_record *erasure, const struct located *found,
                                       uint64_t id, const char *path, struct weir_error *err)
 {
     struct page_row *row = storage_page_row(&erasure->page, id);
+    const char *name;
+    WEIR_AUTO_FD int folder = storage_place_folder(found->dataset, found->file, &name);
     struct stat now;
 
-    if (lstat(path, &now) < 0) {
+    if (folder < 0 || fstatat(folder, name, &now, AT_SYMLINK_NOFOLLOW) < 0) {
         if (!is_missing(errno))
-            return storage_scrub_stuck(erasure, path, "looked at", err);
+            return storage_scrub_stuck(erasure, path, "unlinked", err);
+        storage_scrub_remark_missing(erasure, found, id);
+        return sync_later(erasure, path, err);
     } else if (now.st_ino != found->file->inode) {
         return miss(erasure, found, path, err);
-    } else if (unlink(path) < 0) {
+    } else if (unlinkat(folder, name, 0) < 0) {
         return storage_scrub_stuck(erasure, path, "unlinked", err);
     }
     row->files++;
@@ -461,7 +493,7 @@ static uint64_t end_before(struct store *store, const struct located *found, uin
 }
 
 /* False when other bytes than the sample's are there now. */
-static bool is_what_was_meant(const struct store *store, struct open_erasure *erasure,
+static bool is_what_was_meant(const struct store *store, struct erasure_record *erasure,
                               const struct located *found, const struct extent *extent)
 {
     struct file_window *window = &erasure->target.window;
@@ -482,8 +514,8 @@ static const struct scrub_intent *find_half_way(const struct store *store,
                                                 struct scrub_target *target,
                                                 struct format_range payload)
 {
-    if (!target->half_way) {
-        target->half_way = weir_calloc(SCRUB_INTENTS_MAX, sizeof *target->half_way);
+    if (target->half_way == NULL) {
+        target->half_way = weir_calloc(SCRUB_INTENTS_MAX, sizeof(*target->half_way));
         target->half_way_count =
             storage_scrub_intents_of(store->data_dir, &target->seen, target->half_way);
     }
@@ -495,8 +527,8 @@ static const struct scrub_intent *find_half_way(const struct store *store,
     return NULL;
 }
 
-/* What belongs to the sample, as it is or as a death left it; false when other bytes are there now. */
-static bool is_there(const struct eraser *eraser, struct open_erasure *erasure,
+/* Reads the bytes of the sample, as they are or as a death left them; false when other bytes are there now. */
+static bool is_there(const struct eraser *eraser, struct erasure_record *erasure,
                      const struct located *found, uint64_t from, struct extent *ret_extent)
 {
     const struct declaration *d = found->dataset->declaration;
@@ -511,7 +543,7 @@ static bool is_there(const struct eraser *eraser, struct open_erasure *erasure,
     if (target->seen.st_ino != found->file->inode)
         return false;
     intent = find_half_way(eraser->store, target, place.payload);
-    if (intent)
+    if (intent != NULL)
         return storage_extent_resume(d, &place, intent->extent, ret_extent, &err) == WEIR_OK;
     return storage_extent_read(d, &place, ret_extent, &err) == WEIR_OK &&
            is_what_was_meant(eraser->store, erasure, found, ret_extent);
@@ -519,12 +551,13 @@ static bool is_there(const struct eraser *eraser, struct open_erasure *erasure,
 
 static bool is_target(const struct scrub_target *target, const char *path)
 {
-    return target->path && strcmp(target->path, path) == 0;
+    return target->path != NULL && strcmp(target->path, path) == 0;
 }
 
 /* Records of one file come one after the other: it is opened, and synced, once for many. */
-static enum weir_status open_target(struct eraser *eraser, struct open_erasure *erasure,
-                                    const char *path, struct weir_error *err)
+static enum weir_status open_target(struct eraser *eraser, struct erasure_record *erasure,
+                                    const struct located *found, const char *path,
+                                    struct weir_error *err)
 {
     struct scrub_target *target = &erasure->target;
     enum weir_status status = WEIR_OK;
@@ -535,7 +568,7 @@ static enum weir_status open_target(struct eraser *eraser, struct open_erasure *
     status = storage_scrub_sync(erasure, err);
     if (status != WEIR_OK)
         return status;
-    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    fd = storage_place_open(found->dataset, found->file, O_RDWR | O_NONBLOCK);
     if (fd < 0 && is_missing(errno))
         return WEIR_NOT_FOUND;
     if (fd < 0)
@@ -550,7 +583,7 @@ static enum weir_status open_target(struct eraser *eraser, struct open_erasure *
 
 /* OK without an extent: the file is only referred to, and is not the one that was indexed, or holds something else
  * there. */
-static enum weir_status find_extent(struct eraser *eraser, struct open_erasure *erasure,
+static enum weir_status find_extent(struct eraser *eraser, struct erasure_record *erasure,
                                     const struct located *found, uint64_t id,
                                     struct extent *ret_extent, struct weir_error *err)
 {
@@ -564,12 +597,12 @@ static enum weir_status find_extent(struct eraser *eraser, struct open_erasure *
     return miss(erasure, found, erasure->target.path, err);
 }
 
-static enum weir_status overwrite_sample(struct eraser *eraser, struct open_erasure *erasure,
+static enum weir_status overwrite_sample(struct eraser *eraser, struct erasure_record *erasure,
                                          const struct located *found, uint64_t id, const char *path,
                                          struct weir_error *err)
 {
     struct extent extent = {0};
-    enum weir_status status = open_target(eraser, erasure, path, err);
+    enum weir_status status = open_target(eraser, erasure, found, path, err);
 
     if (status == WEIR_OK)
         status = find_extent(eraser, erasure, found, id, &extent, err);
@@ -580,12 +613,12 @@ static enum weir_status overwrite_sample(struct eraser *eraser, struct open_eras
     storage_extent_fini(&extent);
     if (status != WEIR_NOT_FOUND)
         return status;
-    remark_gone(erasure, found, id);
+    storage_scrub_remark_gone(erasure, found, id);
     return WEIR_OK;
 }
 
-/* Where the source itself is erased, what stands beside the sample goes with it. */
-static enum weir_status unlink_sidecar(struct open_erasure *erasure, const struct located *found,
+/* Erases the file beside a sample whose source itself is erased. */
+static enum weir_status unlink_sidecar(struct erasure_record *erasure, const struct located *found,
                                        struct weir_error *err)
 {
     const struct declaration *d = found->dataset->declaration;
@@ -596,63 +629,42 @@ static enum weir_status unlink_sidecar(struct open_erasure *erasure, const struc
         return WEIR_OK;
     beside = storage_sidecar_path(found->dataset, found->file->path);
     path = weir_format("%s/%s", found->dataset->root, beside);
-    if (unlink(path) < 0 && !is_missing(errno))
-        return storage_scrub_stuck(erasure, path, "unlinked", err);
+    if (storage_sidecar_unlink(found->dataset, found->file) < 0 && !is_missing(errno))
+        return errno == ESTALE ? miss(erasure, found, path, err)
+                               : storage_scrub_stuck(erasure, path, "unlinked", err);
     return sync_later(erasure, path, err);
 }
 
-/* What was read from elsewhere is still there. */
-static void remark_source(struct open_erasure *erasure, uint64_t id, const struct dataset *dataset)
-{
-    const struct declaration *d = dataset->declaration;
-    WEIR_AUTO_FREE char *remark = NULL;
-
-    if (d->is_copied && !d->is_pushed)
-        remark = weir_format("dataset '%s' was imported by copy: the source folder %s is outside "
-                             "Weir's reach and was not changed",
-                             dataset->name, dataset->root);
-    if (remark)
-        storage_scrub_remark(erasure, id, remark);
-}
-
-/* A scan has noticed before that the file of the sample was removed or replaced. Objects of buckets have versions:
- * s3_owed.c looks after those. */
-static bool is_lost(const struct located *found)
-{
-    return found->file && !found->dataset->declaration->is_mirrored &&
-           (found->file->state == FILE_REMOVED || found->file->state == FILE_REPLACED);
-}
-
-enum weir_status storage_scrub_one(struct eraser *eraser, struct open_erasure *erasure, uint64_t id,
-                                   struct weir_error *err)
+enum weir_status storage_scrub_one(struct eraser *eraser, struct erasure_record *erasure,
+                                   uint64_t id, struct weir_error *err)
 {
     struct located found;
     WEIR_AUTO_FREE char *path = NULL;
     enum weir_status status = storage_find(eraser->store, id, &found, err);
 
     if (status == WEIR_OK && is_lost(&found)) {
-        remark_gone(erasure, &found, id);
+        storage_scrub_remark_missing(erasure, &found, id);
         return storage_scrub_lost(eraser->store, erasure, &found, id, err);
     }
     if (status != WEIR_OK || !storage_scrub_has_bytes(&found))
         return status;
-    remark_source(erasure, id, found.dataset);
+    storage_scrub_remark_source(erasure, id, found.dataset);
     status = unlink_sidecar(erasure, &found, err);
     if (status != WEIR_OK)
         return status;
     path = storage_dataset_path(found.dataset, found.file);
     if (!is_target(&erasure->target, path))
         status = recognise(erasure, &found, path, err);
-    if (status == WEIR_NOT_FOUND)
-        remark_gone(erasure, &found, id);
+    if (status == WEIR_NOT_FOUND && found.dataset->declaration->on_erase != ON_ERASE_UNLINK)
+        storage_scrub_remark_gone(erasure, &found, id);
     if (status != WEIR_OK && status != WEIR_NOT_FOUND)
         return status;
     if (found.dataset->declaration->is_remote)
-        s3_ranges_forget(eraser->from->objects, found.dataset, found.file->path);
+        storage_s3_ranges_forget(eraser->from->objects, found.dataset, found.file->path);
     if (found.dataset->declaration->on_erase == ON_ERASE_UNLINK)
         return unlink_sample(erasure, &found, id, path, err);
-    if (found.dataset->declaration->is_remote) /* the object is written anew without it */
-        return s3_shell_empty(path, err) == WEIR_OK
+    if (found.dataset->declaration->is_remote) /* the object is written again without it */
+        return storage_s3_shell_empty(path, err) == WEIR_OK
                    ? WEIR_OK
                    : storage_scrub_stuck(erasure, path, "overwritten", err);
     return overwrite_sample(eraser, erasure, &found, id, path, err);

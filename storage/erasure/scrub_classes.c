@@ -2,7 +2,7 @@
  * sample of its class that is erased. Labels are overwritten chunk by chunk, before it is known which class has no
  * other sample; so the classes of what is overwritten are noted in the same transaction, and looked for among all live
  * samples once every label of the erasure is gone. A death between repeats the look. */
-#include "storage/erasure/open_erasure.h"
+#include "storage/erasure/erasure_record.h"
 
 #include "core/base/clock.h"
 #include "core/base/fault.h"
@@ -14,7 +14,7 @@
 /* ---- classes of what is overwritten ---- */
 
 /* A chunk may hold samples of other requests, which have come no further: whose they are does not matter to names. */
-static uint64_t request_of(const struct open_erasure *erasure, uint64_t id)
+static uint64_t request_of(const struct erasure_record *erasure, uint64_t id)
 {
     const struct erase_page *page = &erasure->page;
 
@@ -44,7 +44,7 @@ static struct class_mark *untouched(const struct dataset *dataset, int64_t class
 }
 
 enum weir_status storage_scrub_touch_classes(struct store *store,
-                                             const struct open_erasure *erasure,
+                                             const struct erasure_record *erasure,
                                              struct dataset *dataset, const struct chunk *chunk,
                                              struct weir_error *err)
 {
@@ -59,7 +59,7 @@ enum weir_status storage_scrub_touch_classes(struct store *store,
         int64_t class = weir_column_at(&chunk->labels, i);
         struct class_mark *mark = untouched(dataset, class);
 
-        if (!mark || !storage_dataset_is_erased(dataset, chunk->block, row))
+        if (mark == NULL || !storage_dataset_is_erased(dataset, chunk->block, row))
             continue;
         mark->touched_by = request_of(erasure, weir_sample_id(dataset->number, chunk->block, row));
         if (mark->touched_by != request) {
@@ -133,7 +133,7 @@ static enum weir_status look(struct eraser *eraser, const struct dataset *datase
         return status;
     ref = storage_dataset_chunk(dataset, (uint32_t)(check->next_row >> WEIR_ROW_BITS),
                                 (uint32_t)(check->next_row & (WEIR_BLOCK_ROWS - 1)));
-    if (!ref)
+    if (ref == NULL)
         return weir_fail(err, WEIR_CORRUPT, "dataset '%s': no chunk holds row %llu", dataset->name,
                          (unsigned long long)check->next_row);
     status =
@@ -147,12 +147,12 @@ static enum weir_status look(struct eraser *eraser, const struct dataset *datase
 
 /* ---- names ---- */
 
-static struct erase_request *find_request(const struct erasing *erasing, uint64_t number)
+static struct erase_request *find_request(const struct erasures *erasures, uint64_t number)
 {
     struct erase_request *found = NULL;
 
-    for (size_t i = 0; !found && i < erasing->count; i++)
-        found = storage_open_erasure_find(erasing->at[i], number);
+    for (size_t i = 0; found == NULL && i < erasures->count; i++)
+        found = storage_erasure_record_find(erasures->at[i], number);
     return found;
 }
 
@@ -177,14 +177,14 @@ static enum weir_status remark(struct eraser *eraser, const struct dataset *data
         weir_calloc(count + 1, sizeof(struct erase_request *));
     size_t request_count = 0;
 
-    qsort(gone, count, sizeof *gone, by_request);
+    qsort(gone, count, sizeof(*gone), by_request);
     for (size_t i = 0, end; i < count; i = end) {
-        struct erase_request *request = find_request(eraser->erasing, gone[i].request);
+        struct erase_request *request = find_request(eraser->erasures, gone[i].request);
         WEIR_AUTO_FREE char *text = NULL;
 
         for (end = i; end < count && gone[end].request == gone[i].request;)
             end++;
-        if (!request) /* it has its receipt: this is a later one's */
+        if (request == NULL) /* it has its receipt: this is a later one's */
             continue;
         text = weir_format("dataset '%s': no sample is left of %zu classes that its stream has "
                            "named: their names were replaced, as 'erased-%llu'",
@@ -199,7 +199,7 @@ static enum weir_status remark(struct eraser *eraser, const struct dataset *data
 static enum weir_status store_names(struct eraser *eraser, const struct dataset *dataset,
                                     struct gone_class *gone, size_t count, struct weir_error *err)
 {
-    WEIR_AUTO_FREE uint64_t *numbers = weir_calloc(count + 1, sizeof *numbers);
+    WEIR_AUTO_FREE uint64_t *numbers = weir_calloc(count + 1, sizeof(*numbers));
     enum weir_status status = weir_db_begin(eraser->store->db, err);
 
     for (size_t i = 0; i < count; i++)
@@ -224,7 +224,7 @@ static enum weir_status store_names(struct eraser *eraser, const struct dataset 
 static enum weir_status settle(struct eraser *eraser, struct dataset *dataset,
                                const struct class_check *check, struct weir_error *err)
 {
-    WEIR_AUTO_FREE struct gone_class *gone = weir_calloc(count_touched(dataset) + 1, sizeof *gone);
+    WEIR_AUTO_FREE struct gone_class *gone = weir_calloc(count_touched(dataset) + 1, sizeof(*gone));
     size_t count = 0;
     enum weir_status status;
 
@@ -244,11 +244,11 @@ static enum weir_status settle(struct eraser *eraser, struct dataset *dataset,
     return status;
 }
 
-enum weir_status storage_scrub_classes(struct eraser *eraser, struct open_erasure *erasure,
+enum weir_status storage_scrub_classes(struct eraser *eraser, struct erasure_record *erasure,
                                        bool *ret_done, struct weir_error *err)
 {
     struct class_check *check = &erasure->classes;
-    int64_t until_ms = weir_now_ms() + ERASE_TURN_MS;
+    int64_t until_ms = weir_now_ms() + ERASE_STEP_MS;
     enum weir_status status = WEIR_OK;
 
     while (status == WEIR_OK && check->dataset < eraser->store->catalog->count &&

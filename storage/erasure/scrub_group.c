@@ -1,6 +1,6 @@
 /* Records of one file that are overwritten together: one sync says on disk what is going to be overwritten, one that it
  * has been. Between the two a death may leave any of them as it was, half-way or done, which is what it left of one. */
-#include "storage/erasure/open_erasure.h"
+#include "storage/erasure/erasure_record.h"
 
 #include "core/base/fault.h"
 #include "core/base/file.h"
@@ -45,8 +45,8 @@ static bool overwrite_bytes(int fd, const struct extent *extent)
     return true;
 }
 
-/* What is not overwritten yet is written down, all of it before the first byte changes. */
-static enum weir_status intend(struct open_erasure *erasure, const struct scrub_intent *intents,
+/* Writes down the bytes that are not overwritten yet, all of them before the first one changes. */
+static enum weir_status intend(struct erasure_record *erasure, const struct scrub_intent *intents,
                                struct weir_error *err)
 {
     struct scrub_target *target = &erasure->target;
@@ -77,7 +77,7 @@ static bool overwrite_all(const struct scrub_target *target)
     return true;
 }
 
-static enum weir_status overwrite(struct open_erasure *erasure, struct stored_file *file,
+static enum weir_status overwrite(struct erasure_record *erasure, struct stored_file *file,
                                   struct weir_error *err)
 {
     struct scrub_target *target = &erasure->target;
@@ -106,7 +106,7 @@ static enum weir_status overwrite(struct open_erasure *erasure, struct stored_fi
 }
 
 /* Reads back what was written: a sample is scrubbed only when nothing else stands there. */
-static void check_written(struct open_erasure *erasure)
+static void check_written(struct erasure_record *erasure)
 {
     struct scrub_target *target = &erasure->target;
     struct weir_error err;
@@ -120,7 +120,7 @@ static void check_written(struct open_erasure *erasure)
     }
 }
 
-static void account(const struct open_erasure *erasure, struct stored_file *file)
+static void account(const struct erasure_record *erasure, struct stored_file *file)
 {
     const struct scrub_target *target = &erasure->target;
     const struct declaration *d = target->dataset->declaration;
@@ -138,7 +138,7 @@ static void account(const struct open_erasure *erasure, struct stored_file *file
     file->group->is_ahead = true; /* written with the rows of the erasure */
 }
 
-void storage_scrub_group_drop(struct open_erasure *erasure)
+void storage_scrub_group_drop(struct erasure_record *erasure)
 {
     struct scrub_target *target = &erasure->target;
 
@@ -152,7 +152,7 @@ void storage_scrub_group_drop(struct open_erasure *erasure)
     target->bytes = 0;
 }
 
-void storage_scrub_group_end(struct open_erasure *erasure)
+void storage_scrub_group_end(struct erasure_record *erasure)
 {
     struct scrub_target *target = &erasure->target;
     struct stored_file *file = NULL;
@@ -177,13 +177,13 @@ void storage_scrub_group_end(struct open_erasure *erasure)
     storage_scrub_group_drop(erasure);
 }
 
-void storage_scrub_group_add(struct open_erasure *erasure, const struct located *found, uint64_t id,
-                             struct extent *extent)
+void storage_scrub_group_add(struct erasure_record *erasure, const struct located *found,
+                             uint64_t id, struct extent *extent)
 {
     struct scrub_target *target = &erasure->target;
 
     target->records =
-        weir_grow(target->records, target->count, &target->capacity, sizeof *target->records);
+        weir_grow(target->records, target->count, &target->capacity, sizeof(*target->records));
     target->dataset = found->dataset;
     target->file = storage_file_number(found->file);
     target->bytes += extent->erased.size;

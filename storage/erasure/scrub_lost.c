@@ -1,6 +1,6 @@
 /* Files that are only referred to, and that a scan found to be other ones before an erasure had overwritten its samples
  * in them. The scan kept the person's records out; they stand there all the same. */
-#include "storage/erasure/open_erasure.h"
+#include "storage/erasure/erasure_record.h"
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
@@ -49,12 +49,12 @@ static enum weir_status count_kept_out(struct store *store, const struct located
     }
     status = DB_RUN(store->db, Q_quarantine_kept_out, &rows, err, DB_I64(found->dataset->number),
                     DB_BYTES(weir_bytes_of(found->file->path)));
-    *ret_count = status == WEIR_OK ? (uint64_t)weir_rows_i64(rows, 0, 0) : 0;
+    *ret_count = status == WEIR_OK ? (uint64_t)weir_rows_i64(rows, 0, "blocked") : 0;
     return status;
 }
 
 /* Once for all samples of a file that come one after the other. */
-static enum weir_status ask(struct store *store, struct open_erasure *erasure,
+static enum weir_status ask(struct store *store, struct erasure_record *erasure,
                             const struct located *found, const char *path, struct weir_error *err)
 {
     struct kept_out *kept_out = &erasure->round.kept_out;
@@ -69,15 +69,15 @@ static enum weir_status ask(struct store *store, struct open_erasure *erasure,
     return status;
 }
 
-enum weir_status storage_scrub_lost(struct store *store, struct open_erasure *erasure,
+enum weir_status storage_scrub_lost(struct store *store, struct erasure_record *erasure,
                                     const struct located *found, uint64_t id,
                                     struct weir_error *err)
 {
     WEIR_AUTO_FREE char *path = NULL;
     enum weir_status status;
 
-    if (storage_owns(found->dataset) || found->file->state != FILE_REPLACED || !found->file->path ||
-        !was_live(found, id))
+    if (storage_owns(found->dataset) || found->file->state != FILE_REPLACED ||
+        found->file->path == NULL || !was_live(found, id))
         return WEIR_OK;
     path = storage_dataset_path(found->dataset, found->file);
     status = ask(store, erasure, found, path, err);

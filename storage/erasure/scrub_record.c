@@ -1,6 +1,6 @@
 /* Rows about erased samples: time, label, subject hash, path, complaints. */
 #include "storage/chunks/key_merge.h"
-#include "storage/erasure/open_erasure.h"
+#include "storage/erasure/erasure_record.h"
 
 #include "core/base/clock.h"
 #include "core/base/fault.h"
@@ -54,12 +54,12 @@ static void blank_vectors(const struct dataset *dataset, const struct chunk *chu
     }
 }
 
-static enum weir_status blank_chunk(struct store *store, const struct open_erasure *erasure,
+static enum weir_status blank_chunk(struct store *store, const struct erasure_record *erasure,
                                     struct dataset *dataset, const struct chunk_ref *ref,
                                     struct weir_error *err)
 {
     const struct chunk *chunk;
-    WEIR_AUTO_FREE int64_t *values = weir_calloc(ref->count, sizeof *values);
+    WEIR_AUTO_FREE int64_t *values = weir_calloc(ref->count, sizeof(*values));
     WEIR_AUTO_BUF times = {0};
     WEIR_AUTO_BUF labels = {0};
     WEIR_AUTO_BUF vectors = {0};
@@ -91,25 +91,26 @@ static const struct chunk_ref *chunk_of(const struct store *store, uint64_t id)
 {
     const struct dataset *dataset = storage_catalog_at(store->catalog, weir_sample_dataset(id));
 
-    return dataset ? storage_dataset_chunk(dataset, weir_sample_block(id), weir_sample_row(id))
-                   : NULL;
+    return dataset != NULL
+               ? storage_dataset_chunk(dataset, weir_sample_block(id), weir_sample_row(id))
+               : NULL;
 }
 
 /* A chunk is made blank as a whole: later samples of it, of this page or another, have nothing left to do. */
-static enum weir_status blank_some(struct store *store, struct open_erasure *erasure,
+static enum weir_status blank_some(struct store *store, struct erasure_record *erasure,
                                    struct weir_error *err)
 {
     const struct erase_page *page = &erasure->page;
-    int64_t until_ms = weir_now_ms() + ERASE_TURN_MS;
+    int64_t until_ms = weir_now_ms() + ERASE_STEP_MS;
     enum weir_status status = WEIR_OK;
 
     while (status == WEIR_OK && erasure->round.at < page->ids.count && weir_now_ms() < until_ms) {
         uint64_t id = page->ids.at[erasure->round.at++];
         const struct chunk_ref *ref = chunk_of(store, id);
         uint64_t first =
-            ref ? weir_sample_id(weir_sample_dataset(id), ref->block, ref->first_row) : 0;
+            ref != NULL ? weir_sample_id(weir_sample_dataset(id), ref->block, ref->first_row) : 0;
 
-        if (!ref || (first == erasure->blanked && ref->count == erasure->blanked_rows))
+        if (ref == NULL || (first == erasure->blanked && ref->count == erasure->blanked_rows))
             continue;
         status = blank_chunk(store, erasure,
                              storage_catalog_at(store->catalog, weir_sample_dataset(id)), ref, err);
@@ -119,7 +120,7 @@ static enum weir_status blank_some(struct store *store, struct open_erasure *era
     return status;
 }
 
-static enum weir_status blank_in_transaction(struct store *store, struct open_erasure *erasure,
+static enum weir_status blank_in_transaction(struct store *store, struct erasure_record *erasure,
                                              struct weir_error *err)
 {
     enum weir_status status = weir_db_begin(store->db, err);
@@ -144,7 +145,7 @@ static bool is_erased(const void *owner, uint64_t place)
                                      weir_sample_row(place));
 }
 
-static enum weir_status thin_some(struct store *store, struct open_erasure *erasure,
+static enum weir_status thin_some(struct store *store, struct erasure_record *erasure,
                                   struct weir_error *err)
 {
     struct run_walk *walk = &erasure->thinning;
@@ -172,14 +173,14 @@ static enum weir_status thin_some(struct store *store, struct open_erasure *eras
     return WEIR_OK;
 }
 
-enum weir_status storage_scrub_runs(struct store *store, struct open_erasure *erasure,
+enum weir_status storage_scrub_runs(struct store *store, struct erasure_record *erasure,
                                     bool *ret_done, struct weir_error *err)
 {
     const struct run_walk *walk = &erasure->thinning;
-    int64_t until_ms = weir_now_ms() + ERASE_TURN_MS;
+    int64_t until_ms = weir_now_ms() + ERASE_STEP_MS;
     enum weir_status status = WEIR_OK;
 
-    if (walk->dataset == 0 && walk->kind == 0 && !walk->runs.segments && walk->runs.run == 0)
+    if (walk->dataset == 0 && walk->kind == 0 && walk->runs.segments == NULL && walk->runs.run == 0)
         status = storage_key_merge_stop(store, err);
     while (status == WEIR_OK && walk->dataset < erasure->datasets.count && weir_now_ms() < until_ms)
         status = thin_some(store, erasure, err);
@@ -198,8 +199,8 @@ static enum weir_status withdraw(struct store *store, struct dataset *dataset, c
                DB_BYTES(weir_bytes_of(path)), DB_BOOL(true));
 
     if (status == WEIR_OK) {
-        dataset->accounts.quarantined -= (uint64_t)weir_rows_i64(rows, 0, 0);
-        dataset->accounts.blocked -= (uint64_t)weir_rows_i64(rows, 0, 1);
+        dataset->accounts.quarantined -= (uint64_t)weir_rows_i64(rows, 0, "quarantined");
+        dataset->accounts.blocked -= (uint64_t)weir_rows_i64(rows, 0, "blocked");
     }
     return status;
 }
@@ -224,7 +225,7 @@ static enum weir_status forget_path(struct store *store, const struct located *f
 }
 
 /* The sample that stood in the way of the last file that was asked about says at once that it still does. */
-static bool has_survivor(const struct open_erasure *erasure, const struct located *found)
+static bool has_survivor(const struct erasure_record *erasure, const struct located *found)
 {
     uint64_t id = erasure->survivor.id;
 
@@ -234,7 +235,7 @@ static bool has_survivor(const struct open_erasure *erasure, const struct locate
 }
 
 /* The first sample of the file in the chunk that is not erased becomes the survivor; false: there is none. */
-static bool find_survivor(struct open_erasure *erasure, const struct dataset *dataset,
+static bool find_survivor(struct erasure_record *erasure, const struct dataset *dataset,
                           const struct chunk *chunk, uint64_t file)
 {
     for (uint32_t row = 0; row < chunk->count; row++) {
@@ -250,7 +251,7 @@ static bool find_survivor(struct open_erasure *erasure, const struct dataset *da
 }
 
 /* False of a file that more samples may come from, too. */
-static enum weir_status is_erased_whole(struct store *store, struct open_erasure *erasure,
+static enum weir_status is_erased_whole(struct store *store, struct erasure_record *erasure,
                                         const struct located *found, bool *ret_erased,
                                         struct weir_error *err)
 {
@@ -272,7 +273,7 @@ static enum weir_status is_erased_whole(struct store *store, struct open_erasure
 }
 
 /* A copy of which nothing is left goes, and its name with it. */
-static enum weir_status forget_copy(struct store *store, struct open_erasure *erasure,
+static enum weir_status forget_copy(struct store *store, struct erasure_record *erasure,
                                     const struct located *found, struct weir_error *err)
 {
     bool is_over = false;
@@ -287,12 +288,12 @@ static enum weir_status forget_copy(struct store *store, struct open_erasure *er
 }
 
 /* The name of a file may name its subject. */
-static enum weir_status forget_file(struct store *store, struct open_erasure *erasure,
+static enum weir_status forget_file(struct store *store, struct erasure_record *erasure,
                                     const struct located *found, struct weir_error *err)
 {
     const struct declaration *d = found->dataset->declaration;
 
-    if (!found->file || !found->file->path)
+    if (found->file == NULL || found->file->path == NULL)
         return WEIR_OK;
     found->file->group->is_touched = true;
     if (d->format->is_one_sample)
@@ -301,12 +302,13 @@ static enum weir_status forget_file(struct store *store, struct open_erasure *er
 }
 
 /* Others lie in the file, or it is not Weir's: a name that is a person's stays. */
-static void remark_name(const struct store *store, struct open_erasure *erasure,
+static void remark_name(const struct store *store, struct erasure_record *erasure,
                         const struct located *found, uint64_t id)
 {
     WEIR_AUTO_FREE char *remark = NULL;
 
-    if (!found->file || !found->file->path || found->dataset->declaration->is_pushed ||
+    if (found->file == NULL || found->file->path == NULL ||
+        found->dataset->declaration->is_pushed ||
         !storage_refused_is_named(store, found->dataset, found->file->path))
         return;
     remark =
@@ -323,13 +325,14 @@ enum weir_status storage_scrub_write_dataset(const struct dataset *dataset, stru
 
     for (size_t i = 0; status == WEIR_OK && i < dataset->group_count; i++) {
         if (dataset->groups[i]->is_touched || dataset->groups[i]->is_ahead)
-            status =
-                storage_file_shelf_write(dataset->shelf, dataset->number, dataset->groups[i], err);
+            status = storage_file_cache_write(dataset->file_cache, dataset->number,
+                                              dataset->groups[i], err);
     }
     return status;
 }
 
-enum weir_status storage_scrub_write_groups(struct store *store, const struct open_erasure *erasure,
+enum weir_status storage_scrub_write_groups(struct store *store,
+                                            const struct erasure_record *erasure,
                                             struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
@@ -345,7 +348,7 @@ enum weir_status storage_scrub_write_groups(struct store *store, const struct op
     return status;
 }
 
-static enum weir_status store_datasets(struct store *store, const struct open_erasure *erasure,
+static enum weir_status store_datasets(struct store *store, const struct erasure_record *erasure,
                                        struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
@@ -362,7 +365,7 @@ static enum weir_status store_datasets(struct store *store, const struct open_er
     return status;
 }
 
-static void note_datasets(struct open_erasure *erasure)
+static void note_datasets(struct erasure_record *erasure)
 {
     for (size_t i = 0; i < erasure->page.ids.count; i++) {
         uint32_t number = weir_sample_dataset(erasure->page.ids.at[i]);
@@ -374,7 +377,7 @@ static void note_datasets(struct open_erasure *erasure)
     }
 }
 
-static enum weir_status forget_files(struct store *store, struct open_erasure *erasure,
+static enum weir_status forget_files(struct store *store, struct erasure_record *erasure,
                                      struct weir_error *err)
 {
     const struct stored_file *last = NULL; /* compared, never followed */
@@ -386,7 +389,7 @@ static enum weir_status forget_files(struct store *store, struct open_erasure *e
         status = storage_find(store, erasure->page.ids.at[i], &found, err);
         if (status == WEIR_OK)
             status = forget_file(store, erasure, &found, err);
-        if (status == WEIR_OK && found.file && found.file != last)
+        if (status == WEIR_OK && found.file != NULL && found.file != last)
             remark_name(store, erasure, &found, erasure->page.ids.at[i]);
         last = found.file;
     }
@@ -394,7 +397,7 @@ static enum weir_status forget_files(struct store *store, struct open_erasure *e
 }
 
 /* Other rows about the page. */
-static enum weir_status end_page(struct store *store, struct open_erasure *erasure,
+static enum weir_status end_page(struct store *store, struct erasure_record *erasure,
                                  struct weir_error *err)
 {
     enum weir_status status = weir_db_begin(store->db, err);
@@ -416,11 +419,11 @@ static enum weir_status end_page(struct store *store, struct open_erasure *erasu
     return status;
 }
 
-enum weir_status storage_scrub_records(struct store *store, struct open_erasure *erasure,
+enum weir_status storage_scrub_records(struct store *store, struct erasure_record *erasure,
                                        bool *ret_done, struct weir_error *err)
 {
     *ret_done = false;
-    if (erasure->page.epoch == 0) {
+    if (erasure->page.erasure_epoch == 0) {
         erasure->round.at = 0;
         return storage_page_next(store, erasure, PAGE_BLANK, ret_done, err);
     }

@@ -1,11 +1,12 @@
-/* Rounds over the pages of an erasure: see open_erasure.h. A page is read, what that gave is stored, then it is
+/* Rounds over the pages of an erasure: see erasure_record.h. A page is read, what that gave is stored, then it is
  * overwritten. What a file stood in the way of is left to another round. */
-#include "storage/erasure/open_erasure.h"
+#include "storage/erasure/erasure_record.h"
 
 #include "core/base/clock.h"
+#include "core/base/fault.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
-#include "storage/erasure/s3_owed.h"
+#include "storage/erasure/s3_pending.h"
 #include "storage/records/key_identify.h"
 #include "storage/sums/sums.h"
 
@@ -20,7 +21,7 @@ enum {
     BUCKET_PATIENCE_MS = 60000,
 };
 
-void storage_scrub_round_fini(struct open_erasure *erasure)
+void storage_scrub_round_fini(struct erasure_record *erasure)
 {
     struct weir_error err;
 
@@ -29,14 +30,14 @@ void storage_scrub_round_fini(struct open_erasure *erasure)
     erasure->round = (struct scrub_round){0};
 }
 
-bool storage_scrub_waits(const struct open_erasure *erasure, int64_t now_ms)
+bool storage_scrub_waits(const struct erasure_record *erasure, int64_t now_ms)
 {
     return now_ms < erasure->round.again_ms;
 }
 
 const char *storage_scrub_trouble(const struct erase_request *request, struct weir_arena *arena)
 {
-    if (!request->trouble)
+    if (request->trouble == NULL)
         return "";
     return weir_arena_format(arena,
                              "%zu of %" PRIu64 " samples are in force but not overwritten: %s; "
@@ -45,23 +46,23 @@ const char *storage_scrub_trouble(const struct erase_request *request, struct we
                              ERASE_PAUSE_MAX_MS / 1000);
 }
 
-void storage_scrub_fail(struct open_erasure *erasure, uint64_t id, const struct weir_error *err)
+void storage_scrub_fail(struct erasure_record *erasure, uint64_t id, const struct weir_error *err)
 {
     struct page_row *row = storage_page_row(&erasure->page, id);
 
     row->is_stuck = true;
     row->request->failed++;
-    row->request->meets_unidentified =
-        row->request->meets_unidentified || erasure->round.error == ESTALE;
+    row->request->saw_unidentified =
+        row->request->saw_unidentified || erasure->round.error == ESTALE;
     erasure->round.failed++;
-    if (!row->request->found)
+    if (row->request->found == NULL)
         row->request->found = weir_strdup(err->text);
 }
 
 /* ---- reading ---- */
 
-/* What lies in buckets comes together. */
-static bool is_fetched(struct eraser *eraser, struct open_erasure *erasure)
+/* True when the samples of the page that lie in buckets have been fetched, together. */
+static bool is_fetched(struct eraser *eraser, struct erasure_record *erasure)
 {
     const struct id_fetching asked = {.ids = erasure->page.ids.at,
                                       .count = erasure->page.ids.count,
@@ -72,7 +73,7 @@ static bool is_fetched(struct eraser *eraser, struct open_erasure *erasure)
 }
 
 /* OK and the sample is in `unread` when a file stands in the way. */
-static enum weir_status look(struct eraser *eraser, struct open_erasure *erasure, uint64_t id,
+static enum weir_status look(struct eraser *eraser, struct erasure_record *erasure, uint64_t id,
                              struct weir_error *err)
 {
     struct erase_page *page = &erasure->page;
@@ -91,7 +92,7 @@ static enum weir_status look(struct eraser *eraser, struct open_erasure *erasure
     return WEIR_OK;
 }
 
-static enum weir_status store_read(struct store *store, struct open_erasure *erasure,
+static enum weir_status store_read(struct store *store, struct erasure_record *erasure,
                                    struct weir_error *err)
 {
     enum weir_status status = storage_scrub_store_blocked(store, erasure, err);
@@ -101,18 +102,20 @@ static enum weir_status store_read(struct store *store, struct open_erasure *era
     if (status == WEIR_OK)
         status = storage_page_store_read(store, &erasure->page, err);
     if (status == WEIR_OK)
+        status = storage_page_store_remarks(store, &erasure->page, err);
+    if (status == WEIR_OK)
         status = weir_db_commit(store->db, err);
     if (status != WEIR_OK)
         weir_db_rollback(store->db);
     return status;
 }
 
-static enum weir_status look_at_some(struct eraser *eraser, struct open_erasure *erasure,
+static enum weir_status look_at_some(struct eraser *eraser, struct erasure_record *erasure,
                                      struct weir_error *err)
 {
     struct erase_page *page = &erasure->page;
     struct scrub_round *round = &erasure->round;
-    int64_t until_ms = weir_now_ms() + ERASE_TURN_MS;
+    int64_t until_ms = weir_now_ms() + ERASE_STEP_MS;
     enum weir_status status = WEIR_OK;
 
     if (!is_fetched(eraser, erasure))
@@ -133,8 +136,8 @@ static enum weir_status look_at_some(struct eraser *eraser, struct open_erasure 
     storage_id_fetch_fini(&erasure->fetch);
     storage_key_identifier_free(erasure->identifier);
     erasure->identifier = NULL;
-    erasure->owing.pass = 0;
-    erasure->owing.at = 0;
+    erasure->pending_progress.pass = 0;
+    erasure->pending_progress.at = 0;
     round->at = round->synced = 0;
     page->stage = PAGE_IS_READ;
     return WEIR_OK;
@@ -142,8 +145,8 @@ static enum weir_status look_at_some(struct eraser *eraser, struct open_erasure 
 
 /* ---- overwriting ---- */
 
-/* What could not be synced is not overwritten. */
-static bool sync_all(struct open_erasure *erasure)
+/* Syncs the files overwritten so far; false when some could not be: they do not count as overwritten. */
+static bool sync_all(struct erasure_record *erasure)
 {
     struct scrub_round *round = &erasure->round;
     struct weir_error err;
@@ -157,8 +160,8 @@ static bool sync_all(struct open_erasure *erasure)
     return false;
 }
 
-static enum weir_status overwrite(struct eraser *eraser, struct open_erasure *erasure, uint64_t id,
-                                  struct weir_error *err)
+static enum weir_status overwrite(struct eraser *eraser, struct erasure_record *erasure,
+                                  uint64_t id, struct weir_error *err)
 {
     enum weir_status status;
 
@@ -171,7 +174,7 @@ static enum weir_status overwrite(struct eraser *eraser, struct open_erasure *er
     return WEIR_OK;
 }
 
-static enum weir_status open_sums(struct eraser *eraser, struct open_erasure *erasure,
+static enum weir_status open_sums(struct eraser *eraser, struct erasure_record *erasure,
                                   struct weir_error *err)
 {
     bool is_open = false;
@@ -184,11 +187,13 @@ static enum weir_status open_sums(struct eraser *eraser, struct open_erasure *er
     return WEIR_OK;
 }
 
-static enum weir_status store_overwritten(struct eraser *eraser, struct open_erasure *erasure,
+static enum weir_status store_overwritten(struct eraser *eraser, struct erasure_record *erasure,
                                           struct weir_error *err)
 {
     enum weir_status status = storage_scrub_flush(eraser, err);
 
+    if (status == WEIR_OK && weir_fault("storage.erase.overwritten"))
+        return weir_fail(err, WEIR_UNAVAILABLE, "fault storage.erase.overwritten");
     if (status == WEIR_OK)
         status = weir_db_begin(eraser->store->db, err);
     if (status == WEIR_OK)
@@ -204,12 +209,12 @@ static enum weir_status store_overwritten(struct eraser *eraser, struct open_era
     return status;
 }
 
-static enum weir_status overwrite_some(struct eraser *eraser, struct open_erasure *erasure,
+static enum weir_status overwrite_some(struct eraser *eraser, struct erasure_record *erasure,
                                        struct weir_error *err)
 {
     const struct erase_page *page = &erasure->page;
     struct scrub_round *round = &erasure->round;
-    int64_t until_ms = weir_now_ms() + ERASE_TURN_MS;
+    int64_t until_ms = weir_now_ms() + ERASE_STEP_MS;
     enum weir_status status = WEIR_OK;
 
     erasure->target.syncs = 0;
@@ -233,7 +238,7 @@ static enum weir_status overwrite_some(struct eraser *eraser, struct open_erasur
 /* ---- between rounds ---- */
 
 /* The log does not name the file: its name may be a person's. */
-static void tell_waiting(const struct open_erasure *erasure)
+static void tell_waiting(const struct erasure_record *erasure)
 {
     weir_log(WEIR_LOG_WARN, "a file stands in the way of an erasure, which comes back to it",
              "erasure=%" PRIu64 " samples=%zu because=\"%s\" see=\"weir erase status %" PRIu64 "\"",
@@ -241,7 +246,7 @@ static void tell_waiting(const struct open_erasure *erasure)
              strerror(erasure->round.error), erasure->requests[0]->number);
 }
 
-static void wait_for_next(struct open_erasure *erasure)
+static void wait_for_next(struct erasure_record *erasure)
 {
     struct scrub_round *round = &erasure->round;
     bool is_first = round->pause_ms == 0;
@@ -261,8 +266,8 @@ static void note_stuck(struct erase_request *request)
     free(request->trouble);
     request->trouble = WEIR_TAKE(request->found);
     request->stuck = request->failed;
-    request->is_unidentified = request->meets_unidentified;
-    request->meets_unidentified = false;
+    request->is_unidentified = request->saw_unidentified;
+    request->saw_unidentified = false;
     request->failed = 0;
 }
 
@@ -271,31 +276,31 @@ static bool is_stuck(const struct erase_request *request)
     return request->stuck > 0;
 }
 
-static struct open_erasure *part_stuck(struct open_erasure *erasure)
+static struct erasure_record *part_stuck(struct erasure_record *erasure)
 {
-    struct open_erasure *stuck;
+    struct erasure_record *stuck;
 
     for (size_t i = 0; i < erasure->count; i++)
         note_stuck(erasure->requests[i]);
-    stuck = storage_open_erasure_part(erasure, is_stuck);
+    stuck = storage_erasure_record_part(erasure, is_stuck);
     stuck->round.pause_ms = erasure->round.pause_ms;
     stuck->round.error = erasure->round.error;
     return stuck;
 }
 
 /* All are stuck: it waits as it is. */
-static void take_back(struct open_erasure *erasure, struct open_erasure *stuck)
+static void take_back(struct erasure_record *erasure, struct erasure_record *stuck)
 {
     for (size_t i = 0; i < stuck->count; i++)
-        storage_open_erasure_add(erasure, stuck->requests[i]);
+        storage_erasure_record_add(erasure, stuck->requests[i]);
     stuck->count = 0;
-    storage_open_erasure_free(stuck);
+    storage_erasure_record_free(stuck);
     wait_for_next(erasure);
 }
 
-struct open_erasure *storage_scrub_part(struct open_erasure *erasure)
+struct erasure_record *storage_scrub_part(struct erasure_record *erasure)
 {
-    struct open_erasure *stuck = part_stuck(erasure);
+    struct erasure_record *stuck = part_stuck(erasure);
 
     if (erasure->count == 0 && stuck->count > 0) {
         take_back(erasure, stuck);
@@ -307,11 +312,11 @@ struct open_erasure *storage_scrub_part(struct open_erasure *erasure)
         wait_for_next(stuck);
         return stuck;
     }
-    storage_open_erasure_free(stuck);
+    storage_erasure_record_free(stuck);
     return NULL;
 }
 
-enum weir_status storage_scrub_step(struct eraser *eraser, struct open_erasure *erasure,
+enum weir_status storage_scrub_step(struct eraser *eraser, struct erasure_record *erasure,
                                     bool *ret_done, struct weir_error *err)
 {
     enum weir_status status;
@@ -319,10 +324,10 @@ enum weir_status storage_scrub_step(struct eraser *eraser, struct open_erasure *
 
     *ret_done = false;
     erasure->round.again_ms = 0;
-    if (erasure->page.epoch == 0) {
+    if (erasure->page.erasure_epoch == 0) {
         status = storage_page_next(eraser->store, erasure, PAGE_OVERWRITTEN, ret_done, err);
         erasure->round.at = 0;
-        if (erasure->page.epoch > erasure->inherited)
+        if (erasure->page.erasure_epoch > erasure->inherited)
             erasure->inherited = 0;
         return status;
     }
@@ -330,7 +335,7 @@ enum weir_status storage_scrub_step(struct eraser *eraser, struct open_erasure *
     case PAGE_IS_NEW:
         return look_at_some(eraser, erasure, err);
     case PAGE_IS_READ:
-        status = storage_owed_plan(eraser->store, erasure, &is_planned, err);
+        status = storage_pending_plan(eraser->store, erasure, &is_planned, err);
         erasure->page.stage = is_planned ? PAGE_IS_PLANNED : PAGE_IS_READ;
         return status;
     case PAGE_IS_PLANNED:

@@ -1,6 +1,6 @@
 /* Sums of the blocks that an erasure is about to change: taken out, for good, before the first byte of them changes,
  * and made again once the page is overwritten. Each block is compared with its sum before it loses it. */
-#include "storage/erasure/open_erasure.h"
+#include "storage/erasure/erasure_record.h"
 
 #include "core/base/clock.h"
 #include "core/base/fault.h"
@@ -22,19 +22,24 @@ static enum weir_status open_sample(struct store *store, struct sum_opening *ope
                                    before + found.length + AROUND_BYTES, err);
 }
 
-static enum weir_status open_some(struct store *store, struct open_erasure *erasure,
+/* Blocks of samples that are left to another round keep their sums, by which they are known then. */
+static enum weir_status open_some(struct store *store, struct erasure_record *erasure,
                                   struct sum_opening *opening, struct weir_error *err)
 {
     const struct id_list *ids = &erasure->page.ids;
-    int64_t until_ms = weir_now_ms() + ERASE_TURN_MS;
+    int64_t until_ms = weir_now_ms() + ERASE_STEP_MS;
     enum weir_status status = WEIR_OK;
 
-    while (status == WEIR_OK && erasure->round.at < ids->count && weir_now_ms() < until_ms)
-        status = open_sample(store, opening, ids->at[erasure->round.at++], err);
+    while (status == WEIR_OK && erasure->round.at < ids->count && weir_now_ms() < until_ms) {
+        uint64_t id = ids->at[erasure->round.at++];
+
+        if (!storage_id_list_has(&erasure->page.unread, id))
+            status = open_sample(store, opening, id, err);
+    }
     return status;
 }
 
-enum weir_status storage_scrub_open_sums(struct eraser *eraser, struct open_erasure *erasure,
+enum weir_status storage_scrub_open_sums(struct eraser *eraser, struct erasure_record *erasure,
                                          bool *ret_done, struct weir_error *err)
 {
     struct sum_opening opening;
@@ -49,7 +54,7 @@ enum weir_status storage_scrub_open_sums(struct eraser *eraser, struct open_eras
     return status;
 }
 
-static enum weir_status open_now(struct eraser *eraser, struct open_erasure *erasure,
+static enum weir_status open_now(struct eraser *eraser, struct erasure_record *erasure,
                                  const struct located *found, struct format_range range,
                                  struct weir_error *err)
 {
@@ -62,7 +67,7 @@ static enum weir_status open_now(struct eraser *eraser, struct open_erasure *era
     return storage_sum_opening_end(&opening, status, err);
 }
 
-enum weir_status storage_scrub_open_extent(struct eraser *eraser, struct open_erasure *erasure,
+enum weir_status storage_scrub_open_extent(struct eraser *eraser, struct erasure_record *erasure,
                                            const struct located *found, struct format_range range,
                                            struct weir_error *err)
 {

@@ -9,7 +9,7 @@
 
 enum { UNKNOWN = 1 }; /* no ctime */
 
-/* The mtime that the file keeps, also after a death behind this. */
+/* The mtime that the file keeps, also after a death at this point. */
 static struct timespec time_of(const struct stored_file *file, const struct stat *before)
 {
     if ((uint64_t)before->st_size != file->size || file->mtime_ns == 0 ||

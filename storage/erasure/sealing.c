@@ -1,7 +1,7 @@
 /* Between scrubbed and verified: an erasure waits until the orchestrator has purged every holder, rewritten tables and
  * cycled the write-ahead log. A start of storage forgets who was sealed: the orchestrator is told of them again. */
-#include "storage/erasure/erasing.h"
-#include "storage/erasure/open_erasure.h"
+#include "storage/erasure/erasure_record.h"
+#include "storage/erasure/erasure_steps.h"
 
 #include "core/base/memory.h"
 
@@ -9,29 +9,29 @@
 
 enum { LISTED_MAX = 65536 };
 
-static bool waits(const struct open_erasure *erasure)
+static bool waits(const struct erasure_record *erasure)
 {
-    return erasure->state == ERASURE_SCRUBBED && !erasure->is_sealed;
+    return erasure->state == WEIR_ERASURE_SCRUBBED && !erasure->is_sealed;
 }
 
-static size_t count_waiting(const struct erasing *erasing)
+static size_t count_waiting(const struct erasures *erasures)
 {
     size_t count = 0;
 
-    for (size_t i = 0; erasing && i < erasing->count; i++)
-        count += waits(erasing->at[i]) ? erasing->at[i]->count : 0;
+    for (size_t i = 0; erasures != NULL && i < erasures->count; i++)
+        count += waits(erasures->at[i]) ? erasures->at[i]->count : 0;
     return count < LISTED_MAX ? count : LISTED_MAX;
 }
 
 void storage_erase_scrubbed(const struct eraser *eraser, struct weir_arena *arena,
                             struct msg_erase_scrubbed *answer)
 {
-    const struct erasing *erasing = eraser->erasing;
-    size_t room = count_waiting(erasing), count = 0;
+    const struct erasures *erasures = eraser->erasures;
+    size_t room = count_waiting(erasures), count = 0;
     uint64_t *numbers = weir_arena_alloc(arena, (room + 1) * sizeof(*numbers));
 
-    for (size_t i = 0; erasing && i < erasing->count; i++) {
-        const struct open_erasure *erasure = erasing->at[i];
+    for (size_t i = 0; erasures != NULL && i < erasures->count; i++) {
+        const struct erasure_record *erasure = erasures->at[i];
 
         for (size_t k = 0; waits(erasure) && k < erasure->count && count < room; k++)
             if (!erasure->requests[k]->is_sealed)
@@ -54,7 +54,7 @@ static bool is_named(const struct msg_erase_search *asked, uint64_t number)
 }
 
 /* Those that are worked on together go on once all of them are sealed. */
-static void seal(struct open_erasure *erasure, const struct msg_erase_search *asked)
+static void seal(struct erasure_record *erasure, const struct msg_erase_search *asked)
 {
     bool is_sealed = true;
 
@@ -73,13 +73,13 @@ static void seal(struct open_erasure *erasure, const struct msg_erase_search *as
 
 void storage_erase_search(struct eraser *eraser, const struct msg_erase_search *asked)
 {
-    const struct erasing *erasing = eraser->erasing;
+    const struct erasures *erasures = eraser->erasures;
 
     free(eraser->cluster);
     eraser->cluster = *asked->cluster ? weir_strdup(asked->cluster) : NULL;
-    for (size_t i = 0; erasing && i < erasing->count; i++) {
-        if (erasing->at[i]->state == ERASURE_SCRUBBED && !erasing->at[i]->is_sealed)
-            seal(erasing->at[i], asked);
+    for (size_t i = 0; erasures != NULL && i < erasures->count; i++) {
+        if (erasures->at[i]->state == WEIR_ERASURE_SCRUBBED && !erasures->at[i]->is_sealed)
+            seal(erasures->at[i], asked);
     }
     storage_pump(eraser->store);
 }

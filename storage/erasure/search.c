@@ -19,7 +19,7 @@
 
 enum {
     PIECE_BYTES = 1 << 18,
-    TURN_MS = 20, /* after which a step ends */
+    STEP_MS = 20, /* after which a step ends */
     ENTRIES_PER_STEP = 1000,
     NAMED_MAX = 8,
     REFERENCES_PER_QUERY = 1024,
@@ -63,10 +63,8 @@ struct search {
 
 static bool is_skipped(const char *below, const char *name)
 {
-    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-        return true;
-    return *below == '\0' && (strcmp(name, "postgres") == 0 || strcmp(name, "run") == 0 ||
-                              strcmp(name, "secret") == 0);
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+           (*below == '\0' && strcmp(name, "secret") == 0);
 }
 
 /* Allocated; `path` is below the data directory unless it is absolute. */
@@ -78,14 +76,24 @@ static char *place_of(const struct search *search, const char *path)
 
 static bool is_cluster(const struct search *search, const char *path)
 {
-    return search->eraser->cluster && strcmp(path, search->eraser->cluster) == 0;
+    return search->eraser->cluster != NULL && strcmp(path, search->eraser->cluster) == 0;
+}
+
+/* A folder below the data directory that is the cluster: it is searched as that. */
+static bool is_cluster_itself(const struct search *search, const struct stat *folder)
+{
+    struct stat cluster;
+
+    return search->eraser->cluster != NULL && *search->below != '/' &&
+           stat(search->eraser->cluster, &cluster) == 0 && cluster.st_dev == folder->st_dev &&
+           cluster.st_ino == folder->st_ino;
 }
 
 static void add_folder(struct search *search, char *path)
 {
     struct paths *folders = &search->folders;
 
-    folders->at = weir_grow(folders->at, folders->count, &folders->capacity, sizeof *folders->at);
+    folders->at = weir_grow(folders->at, folders->count, &folders->capacity, sizeof(*folders->at));
     folders->at[folders->count++] = path;
 }
 
@@ -118,7 +126,7 @@ static void note_link(struct search *search, const char *path)
 
 static void leave(struct search *search)
 {
-    if (search->directory)
+    if (search->directory != NULL)
         closedir(search->directory);
     search->directory = NULL;
     free(search->below);
@@ -132,7 +140,7 @@ static void enter_next(struct search *search)
     search->below = search->folders.at[--search->folders.count];
     place = place_of(search, search->below);
     search->directory = opendir(place);
-    if (search->directory)
+    if (search->directory != NULL)
         return;
     note_unread(search, search->below);
     leave(search);
@@ -144,8 +152,8 @@ static int flags_of(const struct search *search)
     size_t length = strlen(search->below);
     static const char SPACES[] = "/pg_tblspc";
     bool has_links = is_cluster(search, search->below) ||
-                     (*search->below == '/' && length >= sizeof SPACES &&
-                      strcmp(search->below + length - sizeof SPACES + 1, SPACES) == 0);
+                     (*search->below == '/' && length >= sizeof(SPACES) &&
+                      strcmp(search->below + length - sizeof(SPACES) + 1, SPACES) == 0);
 
     return has_links ? 0 : AT_SYMLINK_NOFOLLOW;
 }
@@ -159,7 +167,7 @@ static void look_further(struct search *search)
 
     errno = 0;
     entry = readdir(search->directory);
-    if (!entry) {
+    if (entry == NULL) {
         if (errno != 0)
             note_unread(search, search->below);
         leave(search);
@@ -170,6 +178,8 @@ static void look_further(struct search *search)
     path = weir_format("%s%s%s", search->below, *search->below ? "/" : "", entry->d_name);
     if (fstatat(dirfd(search->directory), entry->d_name, &found, flags_of(search)) < 0)
         note_unread(search, path);
+    else if (S_ISDIR(found.st_mode) && is_cluster_itself(search, &found))
+        return;
     else if (S_ISDIR(found.st_mode))
         add_folder(search, WEIR_TAKE(path));
     else if (S_ISREG(found.st_mode))
@@ -180,14 +190,14 @@ static void look_further(struct search *search)
 
 struct search *storage_search_new(struct eraser *eraser, size_t prints)
 {
-    struct search *search = weir_calloc(1, sizeof *search);
+    struct search *search = weir_calloc(1, sizeof(*search));
 
     search->eraser = eraser;
     search->matcher = storage_matcher_new(prints, &eraser->store->secret);
     search->fd = -1;
     search->piece = weir_calloc(PIECE_BYTES, 1);
     add_folder(search, weir_strdup(""));
-    if (eraser->cluster)
+    if (eraser->cluster != NULL)
         add_folder(search, weir_strdup(eraser->cluster));
     return search;
 }
@@ -208,7 +218,7 @@ static void close_file(struct search *search)
 
 void storage_search_free(struct search *search)
 {
-    if (!search)
+    if (search == NULL)
         return;
     close_file(search);
     leave(search);
@@ -228,14 +238,14 @@ void storage_search_free(struct search *search)
 static enum weir_status identify(struct search *search, const char *path, struct weir_error *err)
 {
     static const char PREFIX[] = "storage/";
-    const char *name = path + sizeof PREFIX - 1;
+    const char *name = path + sizeof(PREFIX) - 1;
     const char *slash;
     struct stored_file *file = NULL;
     enum weir_status status = WEIR_OK;
 
     search->dataset = NULL;
     search->is_known = false;
-    if (strncmp(path, PREFIX, sizeof PREFIX - 1) != 0 || (slash = strchr(name, '/')) == NULL)
+    if (strncmp(path, PREFIX, sizeof(PREFIX) - 1) != 0 || (slash = strchr(name, '/')) == NULL)
         return WEIR_OK;
     for (size_t i = 0; i < search->eraser->store->catalog->count; i++) {
         struct dataset *dataset = search->eraser->store->catalog->datasets[i];
@@ -244,9 +254,9 @@ static enum weir_status identify(struct search *search, const char *path, struct
             strncmp(dataset->name, name, (size_t)(slash - name)) == 0)
             search->dataset = dataset;
     }
-    if (search->dataset && storage_owns(search->dataset))
+    if (search->dataset != NULL && storage_owns(search->dataset))
         status = storage_known_find(search->dataset, slash + 1, &file, err);
-    if (status != WEIR_OK || !file)
+    if (status != WEIR_OK || file == NULL)
         return status;
     search->file = *file;
     search->file.path = NULL;
@@ -412,8 +422,8 @@ static void look_at_references(struct search *search)
     search->status = DB_RUN(search->eraser->store->db, Q_erasure_references, &rows, search->err,
                             DB_I64(search->reference), DB_I64(REFERENCES_PER_QUERY));
     for (size_t i = 0; search->status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        look_at_text(search, weir_rows_text(rows, i, 1));
-        search->reference = weir_rows_i64(rows, i, 0);
+        look_at_text(search, weir_rows_text(rows, i, "reference"));
+        search->reference = weir_rows_i64(rows, i, "number");
     }
     search->is_kept_known =
         search->status == WEIR_OK && weir_rows_count(rows) < REFERENCES_PER_QUERY;
@@ -439,19 +449,19 @@ static bool judge_finds(struct search *search)
 /* One entry, or one piece of a file; false when all is searched. */
 static bool go_on(struct search *search)
 {
-    if (search->path) {
+    if (search->path != NULL) {
         if (search->status == WEIR_OK && !read_piece(search))
             close_file(search);
         return true;
     }
-    if (!search->directory && search->folders.count == 0)
+    if (search->directory == NULL && search->folders.count == 0)
         return judge_finds(search);
-    if (!search->directory) {
+    if (search->directory == NULL) {
         enter_next(search);
         return true;
     }
     look_further(search);
-    if (search->path)
+    if (search->path != NULL)
         open_file(search);
     if (search->fd < 0)
         close_file(search);
@@ -460,7 +470,7 @@ static bool go_on(struct search *search)
 
 enum weir_status storage_search_step(struct search *search, bool *ret_done, struct weir_error *err)
 {
-    int64_t until_ms = weir_now_ms() + TURN_MS;
+    int64_t until_ms = weir_now_ms() + STEP_MS;
 
     search->err = err;
     search->status = WEIR_OK;

@@ -29,8 +29,8 @@ void storage_finds_fini(struct search_finds *finds)
 static uint32_t number_of(struct search_finds *finds, const char *path)
 {
     if (finds->file_count == 0 || strcmp(finds->files[finds->file_count - 1], path) != 0) {
-        finds->files =
-            weir_grow(finds->files, finds->file_count, &finds->file_capacity, sizeof *finds->files);
+        finds->files = weir_grow(finds->files, finds->file_count, &finds->file_capacity,
+                                 sizeof(*finds->files));
         finds->files[finds->file_count++] = weir_strdup(path);
     }
     return (uint32_t)finds->file_count - 1;
@@ -42,7 +42,7 @@ void storage_finds_add(struct search_finds *finds, const char *path, uint64_t pr
         finds->beyond++;
         return;
     }
-    finds->at = weir_grow(finds->at, finds->count, &finds->capacity, sizeof *finds->at);
+    finds->at = weir_grow(finds->at, finds->count, &finds->capacity, sizeof(*finds->at));
     finds->at[finds->count++] = (struct find){.print = print, .file = number_of(finds, path)};
 }
 

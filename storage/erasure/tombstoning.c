@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "storage/chunks/tombstones.h"
 #include "storage/erasure/resolving.h"
+#include "storage/files/owned.h"
 #include "storage/records/key_identify.h"
 #include "storage/sql/queries.h"
 
@@ -32,7 +33,7 @@ struct resolving {
 
 void storage_resolving_free(struct resolving *resolving)
 {
-    if (!resolving)
+    if (resolving == NULL)
         return;
     storage_lookup_fini(&resolving->lookup);
     storage_key_identifier_free(resolving->identifier);
@@ -45,7 +46,7 @@ void storage_resolving_free(struct resolving *resolving)
 /* ---- by what records say ---- */
 
 /* Places of the samples in the sorted runs, as long as that spares looking everywhere. */
-static void note_hashes(struct open_erasure *erasure, const struct key_identity *identity)
+static void note_hashes(struct erasure_record *erasure, const struct key_identity *identity)
 {
     if (!identity->is_known || erasure->hashes.count >= HASHES_MAX)
         erasure->is_blind = true;
@@ -55,6 +56,18 @@ static void note_hashes(struct open_erasure *erasure, const struct key_identity 
         storage_id_list_add(&erasure->hashes, identity->subject.hash);
     if (identity->has_key)
         storage_id_list_add(&erasure->hashes, identity->key.hash);
+}
+
+/* False when a hash of the request led to a file of Weir's own whose record has another one: it is not what was
+ * indexed there. */
+static bool is_as_indexed(const struct erase_request *request, const struct located *found,
+                          uint64_t id, const struct key_identity *identity)
+{
+    return !storage_owns(found->dataset) || storage_id_list_has(&request->wanted, id) ||
+           !storage_key_any_is_inside(found->dataset->declaration) ||
+           (identity->has_subject &&
+            storage_id_list_has(&request->subjects, identity->subject.hash)) ||
+           (identity->has_key && storage_id_list_has(&request->keys, identity->key.hash));
 }
 
 /* Another's hash may be the same by chance: then the sample stays. One whose record cannot be read any more counts as
@@ -67,24 +80,27 @@ static bool is_meant(const struct erase_request *request, uint64_t id,
            (identity->has_key && storage_key_names_have(&request->names, &identity->key));
 }
 
-static enum weir_status check_one(struct store *store, struct open_erasure *erasure,
+static enum weir_status check_one(struct store *store, struct erasure_record *erasure,
                                   const struct candidate_block *block, struct weir_error *err)
 {
     struct resolving *resolving = erasure->resolving;
     uint64_t id = resolving->ids.at[resolving->at++];
-    struct key_identity identity;
+    struct key_identity read;
     struct located found;
     bool is_taken = false;
     enum weir_status status = storage_find(store, id, &found, err);
 
     if (status != WEIR_OK)
         return status;
-    identity = storage_key_identify(resolving->identifier, &found);
+    read = storage_key_identify(resolving->identifier, &found);
     for (;
          resolving->pair < block->count && block->at[resolving->pair] >> 16 == weir_sample_row(id);
          resolving->pair++) {
         uint32_t request = block->at[resolving->pair] & (ERASE_REQUESTS_MAX - 1);
+        struct key_identity identity = read;
 
+        identity.is_known =
+            read.is_known && is_as_indexed(erasure->requests[request], &found, id, &read);
         if (is_taken || !is_meant(erasure->requests[request], id, &identity))
             continue;
         is_taken = true; /* by the first that means it */
@@ -109,7 +125,7 @@ static void begin_block(struct resolving *resolving, struct candidate_block *blo
 }
 
 /* Records in buckets, a few at a time. Nobody waits long for them: who cannot be told from others counts as meant. */
-static bool is_fetched(struct eraser *eraser, struct open_erasure *erasure)
+static bool is_fetched(struct eraser *eraser, struct erasure_record *erasure)
 {
     const struct resolving *resolving = erasure->resolving;
     const struct id_fetching asked = {.ids = resolving->ids.at,
@@ -161,16 +177,16 @@ static int by_request(const void *a, const void *b)
 static struct taken *sort_taken(const struct resolving *resolving)
 {
     size_t count = resolving->taken.count;
-    struct taken *taken = weir_calloc(count + 1, sizeof *taken);
+    struct taken *taken = weir_calloc(count + 1, sizeof(*taken));
 
     for (size_t i = 0; i < count; i++)
         taken[i] = (struct taken){(uint32_t)resolving->takers.at[i], resolving->taken.at[i]};
-    qsort(taken, count, sizeof *taken, by_request);
+    qsort(taken, count, sizeof(*taken), by_request);
     return taken;
 }
 
 /* A row for each request, with its next page. */
-static enum weir_status write_rows(struct store *store, struct open_erasure *erasure,
+static enum weir_status write_rows(struct store *store, struct erasure_record *erasure,
                                    uint64_t epoch, struct weir_error *err)
 {
     WEIR_AUTO_FREE struct taken *taken = sort_taken(erasure->resolving);
@@ -208,7 +224,7 @@ static enum weir_status write_rows(struct store *store, struct open_erasure *era
     return status;
 }
 
-static enum weir_status commit_page(struct store *store, struct open_erasure *erasure,
+static enum weir_status commit_page(struct store *store, struct erasure_record *erasure,
                                     uint64_t epoch, struct weir_error *err)
 {
     enum weir_status status = weir_db_begin(store->db, err);
@@ -226,7 +242,7 @@ static enum weir_status commit_page(struct store *store, struct open_erasure *er
     return status;
 }
 
-static enum weir_status end_page(struct eraser *eraser, struct open_erasure *erasure,
+static enum weir_status end_page(struct eraser *eraser, struct erasure_record *erasure,
                                  struct weir_error *err)
 {
     struct resolving *resolving = erasure->resolving;
@@ -240,14 +256,14 @@ static enum weir_status end_page(struct eraser *eraser, struct open_erasure *era
     erasure->samples += resolving->taken.count;
     resolving->taken.count = resolving->takers.count = 0;
     resolving->blocks = 0;
-    storage_erasing_hint(eraser);
+    storage_erasure_hint(eraser);
     return WEIR_OK;
 }
 
 /* ---- steps ---- */
 
 /* False: the page is full, or something is waited for, or it takes too long. */
-static bool check_some(struct eraser *eraser, struct open_erasure *erasure, int64_t until_ms,
+static bool check_some(struct eraser *eraser, struct erasure_record *erasure, int64_t until_ms,
                        enum weir_status *ret_status, struct weir_error *err)
 {
     struct resolving *resolving = erasure->resolving;
@@ -283,11 +299,11 @@ static bool is_through(const struct resolving *resolving)
     return resolving->block == resolving->lookup.found.count;
 }
 
-static enum weir_status take_some(struct eraser *eraser, struct open_erasure *erasure,
+static enum weir_status take_some(struct eraser *eraser, struct erasure_record *erasure,
                                   bool *ret_done, struct weir_error *err)
 {
     struct resolving *resolving = erasure->resolving;
-    int64_t until_ms = weir_now_ms() + ERASE_TURN_MS;
+    int64_t until_ms = weir_now_ms() + ERASE_STEP_MS;
     enum weir_status status = WEIR_OK;
 
     while (!is_through(resolving) && !is_full(eraser, resolving) &&
@@ -302,22 +318,21 @@ static enum weir_status take_some(struct eraser *eraser, struct open_erasure *er
     return status;
 }
 
-static void begin(struct eraser *eraser, struct open_erasure *erasure)
+static void begin(struct eraser *eraser, struct erasure_record *erasure)
 {
-
     storage_id_fetch_fini(&erasure->fetch);
-    erasure->resolving = weir_calloc(1, sizeof *erasure->resolving);
+    erasure->resolving = weir_calloc(1, sizeof(*erasure->resolving));
     erasure->resolving->identifier = storage_key_identifier_new(eraser->from);
     storage_lookup_init(&erasure->resolving->lookup, erasure);
 }
 
-enum weir_status storage_tombstone_step(struct eraser *eraser, struct open_erasure *erasure,
+enum weir_status storage_tombstone_step(struct eraser *eraser, struct erasure_record *erasure,
                                         bool *ret_done, struct weir_error *err)
 {
     enum weir_status status;
 
     *ret_done = false;
-    if (!erasure->resolving)
+    if (erasure->resolving == NULL)
         begin(eraser, erasure);
     if (!erasure->resolving->is_looked_up)
         return storage_lookup_step(eraser->store, erasure, &erasure->resolving->lookup,

@@ -68,8 +68,8 @@ static bool is_given(const struct store *store, uint32_t only_dataset, uint64_t 
 {
     const struct dataset *dataset = storage_catalog_at(store->catalog, weir_sample_dataset(id));
 
-    return dataset && (only_dataset == 0 || only_dataset == dataset->number) &&
-           storage_dataset_chunk(dataset, weir_sample_block(id), weir_sample_row(id));
+    return dataset != NULL && (only_dataset == 0 || only_dataset == dataset->number) &&
+           storage_dataset_chunk(dataset, weir_sample_block(id), weir_sample_row(id)) != NULL;
 }
 
 enum weir_status storage_unmatched_find(struct store *store, const struct erase_request *request,
@@ -107,7 +107,7 @@ static struct weir_u32s places_of(const struct storage_secret *secret,
                                   enum storage_hash_domain domain, const struct id_list *hashes,
                                   const struct weir_strs *asked, struct weir_arena *arena)
 {
-    uint32_t *at = weir_arena_alloc(arena, (asked->count + 1) * sizeof *at);
+    uint32_t *at = weir_arena_alloc(arena, (asked->count + 1) * sizeof(*at));
     size_t count = 0;
 
     for (size_t i = 0; hashes->count > 0 && i < asked->count; i++) {
@@ -123,7 +123,7 @@ void storage_unmatched_tell(const struct storage_secret *secret, const struct un
                             const struct msg_erase_accept *asked, struct weir_arena *arena,
                             struct msg_erase_accepted *answer)
 {
-    uint32_t *ids = weir_arena_alloc(arena, (asked->ids.count + 1) * sizeof *ids);
+    uint32_t *ids = weir_arena_alloc(arena, (asked->ids.count + 1) * sizeof(*ids));
     size_t count = 0;
 
     for (size_t i = 0; unmatched->ids.count > 0 && i < asked->ids.count; i++) {

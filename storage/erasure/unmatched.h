@@ -4,7 +4,7 @@
 #ifndef WEIR_STORAGE_UNMATCHED_H
 #define WEIR_STORAGE_UNMATCHED_H
 
-#include "storage/erasure/open_erasure.h"
+#include "storage/erasure/erasure_record.h"
 
 /* Zeroed is none. */
 struct unmatched {

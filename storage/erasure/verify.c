@@ -1,6 +1,6 @@
-/* The last steps of an erasure: see open_erasure.h. Only an attempt that looked at everything, and found nothing, ends
- * it. */
-#include "storage/erasure/open_erasure.h"
+/* The last steps of an erasure: see erasure_record.h. Only an attempt that looked at everything, and found nothing,
+ * ends it. */
+#include "storage/erasure/erasure_record.h"
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
@@ -16,7 +16,7 @@ enum { BLOCKS_PER_PARTITION = 64, PRINTS_PER_QUERY = 1 << 16, ROWS_PER_QUERY = 1
 /* ---- who can still be read ---- */
 
 /* Asking for the ids again must yield nothing. */
-static enum weir_status count_page(struct store *store, struct open_erasure *erasure,
+static enum weir_status count_page(struct store *store, struct erasure_record *erasure,
                                    struct weir_error *err)
 {
     const struct erase_page *page = &erasure->page;
@@ -41,7 +41,7 @@ static enum weir_status count_page(struct store *store, struct open_erasure *era
     return status;
 }
 
-static enum weir_status count_some(struct store *store, struct open_erasure *erasure,
+static enum weir_status count_some(struct store *store, struct erasure_record *erasure,
                                    struct weir_error *err)
 {
     enum weir_status status =
@@ -53,11 +53,11 @@ static enum weir_status count_some(struct store *store, struct open_erasure *era
 /* ---- what is searched for ---- */
 
 /* A request's fingerprints, or what was found of them. */
-typedef bool prints_fn(struct open_erasure *erasure, struct erase_request *request,
+typedef bool prints_fn(struct erasure_record *erasure, struct erase_request *request,
                        const struct fingerprints *prints);
 
 /* Rows of about as many fingerprints as one step takes. */
-static int64_t rows_per_query(const struct open_erasure *erasure)
+static int64_t rows_per_query(const struct erasure_record *erasure)
 {
     uint64_t pages = 1, each;
 
@@ -70,33 +70,34 @@ static int64_t rows_per_query(const struct open_erasure *erasure)
 }
 
 /* One row; false when there is no room for it now. */
-static bool take_row(struct open_erasure *erasure, const struct weir_rows *rows, size_t i,
+static bool take_row(struct erasure_record *erasure, const struct weir_rows *rows, size_t i,
                      prints_fn *take)
 {
     struct erase_request *request =
-        storage_open_erasure_find(erasure, (uint64_t)weir_rows_i64(rows, i, 0));
-    struct weir_bytes packed = weir_rows_bytes(rows, i, 2);
+        storage_erasure_record_find(erasure, (uint64_t)weir_rows_i64(rows, i, "erasure"));
+    struct weir_bytes packed = weir_rows_bytes(rows, i, "prints");
     struct fingerprints prints = {0};
     bool is_taken = true;
 
     while (packed.size > 0 && storage_fingerprints_unpack(&packed, &prints))
         ;
-    if (request)
+    prints.unsearched = (uint64_t)weir_rows_i64(rows, i, "unsearched");
+    if (request != NULL)
         is_taken = take(erasure, request, &prints);
     storage_fingerprints_fini(&prints);
     if (!is_taken)
         return false;
-    erasure->prints.erasure = (uint64_t)weir_rows_i64(rows, i, 0);
-    erasure->prints.page = (uint64_t)weir_rows_i64(rows, i, 1);
+    erasure->prints.erasure = (uint64_t)weir_rows_i64(rows, i, "erasure");
+    erasure->prints.page = (uint64_t)weir_rows_i64(rows, i, "page");
     return true;
 }
 
 /* Some of them, from where erasure->prints is. */
-static enum weir_status read_prints(struct store *store, struct open_erasure *erasure,
+static enum weir_status read_prints(struct store *store, struct erasure_record *erasure,
                                     prints_fn *take, struct weir_error *err)
 {
     struct prints_place *place = &erasure->prints;
-    struct id_list numbers = storage_open_erasure_numbers(erasure, place->from, ERASE_SLICE);
+    struct id_list numbers = storage_erasure_record_numbers(erasure, place->from, ERASE_SLICE);
     int64_t limit = rows_per_query(erasure);
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
@@ -116,21 +117,23 @@ static enum weir_status read_prints(struct store *store, struct open_erasure *er
     return WEIR_OK;
 }
 
-static void rewind_prints(struct open_erasure *erasure)
+static void rewind_prints(struct erasure_record *erasure)
 {
     erasure->prints = (struct prints_place){0};
 }
 
-static bool search_for(struct open_erasure *erasure, struct erase_request *request,
+static bool search_for(struct erasure_record *erasure, struct erase_request *request,
                        const struct fingerprints *prints)
 {
-    (void)request;
-    return storage_search_add(erasure->search, prints);
+    if (!storage_search_add(erasure->search, prints))
+        return false;
+    request->unsearched += prints->unsearched;
+    return true;
 }
 
 /* ---- searching, in rounds of as many fingerprints as there is room for ---- */
 
-static size_t room_for(const struct open_erasure *erasure)
+static size_t room_for(const struct erasure_record *erasure)
 {
     uint64_t most = (erasure->samples + 1) * PASSAGES_PER_SAMPLE;
 
@@ -147,16 +150,16 @@ static int by_value(const void *a, const void *b)
 static void sort_prints(struct search_prints *prints)
 {
     if (prints->at.count > 0)
-        qsort(prints->at.at, prints->at.count, sizeof *prints->at.at, by_value);
+        qsort(prints->at.at, prints->at.count, sizeof(*prints->at.at), by_value);
 }
 
-static void end_round(struct open_erasure *erasure)
+static void end_round(struct erasure_record *erasure)
 {
     struct search_result result = storage_search_result(erasure->search);
 
     if (erasure->result.bytes == 0) /* every round looks at the same */
         erasure->result.bytes = result.bytes;
-    if (!erasure->attempt.trouble)
+    if (erasure->attempt.trouble == NULL)
         erasure->attempt.trouble = storage_search_trouble(erasure->search);
     erasure->attempt.unread += result.unread;
     erasure->result.found += result.found;
@@ -173,13 +176,13 @@ static void end_round(struct open_erasure *erasure)
     rewind_prints(erasure);
 }
 
-static enum weir_status search_some(struct eraser *eraser, struct open_erasure *erasure,
+static enum weir_status search_some(struct eraser *eraser, struct erasure_record *erasure,
                                     struct weir_error *err)
 {
     bool is_done = false;
     enum weir_status status;
 
-    if (!erasure->search)
+    if (erasure->search == NULL)
         erasure->search = storage_search_new(eraser, room_for(erasure));
     if (!erasure->prints.is_full && !erasure->prints.is_through)
         return read_prints(eraser->store, erasure, search_for, err);
@@ -212,7 +215,7 @@ static size_t count_in(const struct search_prints *found, const uint64_t *prints
     return places;
 }
 
-static bool attribute(struct open_erasure *erasure, struct erase_request *request,
+static bool attribute(struct erasure_record *erasure, struct erase_request *request,
                       const struct fingerprints *prints)
 {
     request->left += count_in(&erasure->found, prints->longs, prints->long_count) +
@@ -223,8 +226,8 @@ static bool attribute(struct open_erasure *erasure, struct erase_request *reques
     return true;
 }
 
-/* What cannot be told apart is said of each. */
-static void attribute_to_all(struct open_erasure *erasure)
+/* Attributes findings that cannot be told apart to every request. */
+static void attribute_to_all(struct erasure_record *erasure)
 {
     for (size_t i = 0; i < erasure->count; i++) {
         struct erase_request *request = erasure->requests[i];
@@ -236,7 +239,7 @@ static void attribute_to_all(struct open_erasure *erasure)
     }
 }
 
-static enum weir_status attribute_some(struct store *store, struct open_erasure *erasure,
+static enum weir_status attribute_some(struct store *store, struct erasure_record *erasure,
                                        struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
@@ -258,13 +261,13 @@ static bool has_left(const struct erase_request *request)
     return request->left > 0;
 }
 
-bool storage_verify_waits(const struct open_erasure *erasure, int64_t now_ms)
+bool storage_verify_waits(const struct erasure_record *erasure, int64_t now_ms)
 {
     return now_ms < erasure->failing.again_ms;
 }
 
 /* As if nothing had been looked at yet. */
-static void start_again(struct open_erasure *erasure)
+static void start_again(struct erasure_record *erasure)
 {
     erasure->is_counted = erasure->is_searched = erasure->is_attributed = false;
     erasure->found.at.count = erasure->shared.at.count = 0;
@@ -273,17 +276,17 @@ static void start_again(struct open_erasure *erasure)
     free(erasure->attempt.trouble);
     erasure->attempt = (struct attempt){0};
     for (size_t i = 0; i < erasure->count; i++)
-        erasure->requests[i]->left = 0;
+        erasure->requests[i]->left = erasure->requests[i]->unsearched = 0;
     rewind_prints(erasure);
     storage_page_rewind(erasure);
 }
 
 /* The log does not name the file: its name may be a person's. Takes `trouble` over. */
-static void try_again_later(struct open_erasure *erasure, char *trouble)
+static void try_again_later(struct erasure_record *erasure, char *trouble)
 {
     struct failing *failing = &erasure->failing;
 
-    if (!failing->trouble)
+    if (failing->trouble == NULL)
         weir_log(WEIR_LOG_ERROR, "erasures not verified, which is tried again",
                  "erasures=%zu first=%" PRIu64 " found=%" PRIu64 " unread=%" PRIu64
                  " see=\"weir erase status %" PRIu64 "\"",
@@ -296,16 +299,16 @@ static void try_again_later(struct open_erasure *erasure, char *trouble)
     failing->again_ms = weir_now_ms() + failing->pause_ms;
 }
 
-static char *take_trouble(struct open_erasure *erasure)
+static char *take_trouble(struct erasure_record *erasure)
 {
     char *trouble = WEIR_TAKE(erasure->attempt.trouble);
 
-    return trouble ? trouble : weir_strdup("some of its samples can still be read");
+    return trouble != NULL ? trouble : weir_strdup("some of its samples can still be read");
 }
 
-struct open_erasure *storage_verify_part(struct open_erasure *erasure)
+struct erasure_record *storage_verify_part(struct erasure_record *erasure)
 {
-    struct open_erasure *found;
+    struct erasure_record *found;
     size_t clean = 0;
 
     for (size_t i = 0; i < erasure->count; i++)
@@ -316,7 +319,7 @@ struct open_erasure *storage_verify_part(struct open_erasure *erasure)
         try_again_later(erasure, take_trouble(erasure));
         return NULL;
     }
-    found = storage_open_erasure_part(erasure, has_left);
+    found = storage_erasure_record_part(erasure, has_left);
     found->is_sealed = true;
     try_again_later(found, take_trouble(erasure));
     return found;
@@ -326,6 +329,13 @@ struct open_erasure *storage_verify_part(struct open_erasure *erasure)
 
 static void finish_remarks(struct erase_request *request, struct weir_buf *refused)
 {
+    WEIR_AUTO_FREE char *unsearched = weir_format(
+        "%" PRIu64 " of its records are shorter than %d bytes, or monotonous: they were "
+        "overwritten, and could not be searched for elsewhere",
+        request->unsearched, PASSAGE_SHORT);
+
+    if (request->unsearched > 0)
+        storage_remark(&request->remarks, unsearched);
     if (refused->size > 0)
         storage_remark(&request->remarks, weir_buf_text(refused));
     if (request->is_shared)
@@ -336,7 +346,7 @@ static void finish_remarks(struct erase_request *request, struct weir_buf *refus
 }
 
 /* Requests of one kind for the same datasets, as a rule all of them, have the same refused records to tell of. */
-static enum weir_status finish_all(struct store *store, const struct open_erasure *erasure,
+static enum weir_status finish_all(struct store *store, const struct erasure_record *erasure,
                                    const struct id_list *numbers, struct weir_error *err)
 {
     WEIR_AUTO_BUF refused = {0};
@@ -344,9 +354,9 @@ static enum weir_status finish_all(struct store *store, const struct open_erasur
     enum weir_status status = WEIR_OK;
 
     for (size_t i = 0; status == WEIR_OK && i < numbers->count; i++) {
-        struct erase_request *request = storage_open_erasure_find(erasure, numbers->at[i]);
+        struct erase_request *request = storage_erasure_record_find(erasure, numbers->at[i]);
 
-        if (!before || before->dataset != request->dataset ||
+        if (before == NULL || before->dataset != request->dataset ||
             before->drops_refused != request->drops_refused)
             status = storage_refused_tell(store, request, &refused, err);
         if (status == WEIR_OK)
@@ -356,7 +366,7 @@ static enum weir_status finish_all(struct store *store, const struct open_erasur
     return status;
 }
 
-enum weir_status storage_move_verified(struct eraser *eraser, struct open_erasure *erasure,
+enum weir_status storage_move_verified(struct eraser *eraser, struct erasure_record *erasure,
                                        const struct id_list *numbers, struct weir_error *err)
 {
     struct pieces remarks = {0};
@@ -364,7 +374,7 @@ enum weir_status storage_move_verified(struct eraser *eraser, struct open_erasur
     enum weir_status status = finish_all(eraser->store, erasure, numbers, err);
 
     for (size_t i = 0; i < numbers->count; i++) {
-        struct erase_request *request = storage_open_erasure_find(erasure, numbers->at[i]);
+        struct erase_request *request = storage_erasure_record_find(erasure, numbers->at[i]);
 
         storage_id_list_add(&left, request->left);
         storage_pieces_add(&remarks, weir_buf_view(&request->remarks));
@@ -377,13 +387,13 @@ enum weir_status storage_move_verified(struct eraser *eraser, struct open_erasur
                    DB_I64S(remarks.at.at, remarks.at.count),
                    DB_I64S(remarks.sizes.at, remarks.sizes.count));
     for (size_t i = 0; status == WEIR_OK && i < numbers->count; i++)
-        storage_id_list_add(&eraser->erasing->spent, numbers->at[i]);
+        storage_id_list_add(&eraser->erasures->spent, numbers->at[i]);
     storage_pieces_fini(&remarks);
     free(left.at);
     return status;
 }
 
-enum weir_status storage_verify_step(struct eraser *eraser, struct open_erasure *erasure,
+enum weir_status storage_verify_step(struct eraser *eraser, struct erasure_record *erasure,
                                      struct weir_error *err)
 {
     if (!erasure->is_counted)

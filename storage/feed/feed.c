@@ -10,7 +10,7 @@ static enum weir_status check(const struct store *store, const struct msg_feed_r
 {
     const struct dataset *dataset = storage_catalog_at(store->catalog, asked->dataset);
 
-    if (!dataset)
+    if (dataset == NULL)
         return weir_fail(err, WEIR_NOT_FOUND, "no dataset %llu",
                          (unsigned long long)asked->dataset);
     if (!*asked->consumer || strlen(asked->consumer) > CONSUMER_NAME_MAX)
@@ -33,13 +33,13 @@ static enum weir_status read_rows(struct store *store, const struct dataset *dat
 
     out->passed = after;
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        out->passed = (uint64_t)weir_rows_i64(rows, i, 0);
+        out->passed = (uint64_t)weir_rows_i64(rows, i, "sequence");
         storage_feed_rows_add(
             out, &(struct feed_row){.sequence = out->passed,
-                                    .kind = (enum weir_change_kind)weir_rows_i64(rows, i, 1),
-                                    .first = (uint64_t)weir_rows_i64(rows, i, 2),
-                                    .count = (uint64_t)weir_rows_i64(rows, i, 3),
-                                    .visible_us = weir_rows_i64(rows, i, 4)});
+                                    .kind = (enum weir_change_kind)weir_rows_i64(rows, i, "kind"),
+                                    .first = (uint64_t)weir_rows_i64(rows, i, "first"),
+                                    .count = (uint64_t)weir_rows_i64(rows, i, "count"),
+                                    .visible_us = weir_rows_i64(rows, i, "visible_us")});
     }
     return status;
 }

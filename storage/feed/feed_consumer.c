@@ -1,4 +1,4 @@
-/* Who reads the feed, how far everybody is, and what may be forgotten. */
+/* The consumers of the feed, their positions, and the changes that may be forgotten. */
 #include "storage/feed/feed_state.h"
 #include "storage/sql/queries.h"
 
@@ -20,9 +20,9 @@ static enum weir_status find(struct store *store, const struct dataset *dataset,
     if (status == WEIR_OK && weir_rows_count(rows) == 1)
         *ret_consumer = (struct feed_consumer){
             .is_known = true,
-            .passed = (uint64_t)weir_rows_i64(rows, 0, 0),
-            .snapshot = (uint64_t)weir_rows_i64(rows, 0, 1),
-            .seen_us = weir_rows_i64(rows, 0, 2),
+            .passed = (uint64_t)weir_rows_i64(rows, 0, "passed"),
+            .snapshot = (uint64_t)weir_rows_i64(rows, 0, "snapshot"),
+            .seen_us = weir_rows_i64(rows, 0, "seen_us"),
         };
     return status;
 }
@@ -92,9 +92,9 @@ static enum weir_status find_dataset(const struct store *store, const char *name
                                      const struct dataset **ret_dataset, struct weir_error *err)
 {
     *ret_dataset = storage_catalog_find(store->catalog, name);
-    return *ret_dataset ? WEIR_OK
-                        : weir_fail(err, WEIR_NOT_FOUND,
-                                    "no dataset '%.80s': `weir datasets` lists them", name);
+    return *ret_dataset != NULL ? WEIR_OK
+                                : weir_fail(err, WEIR_NOT_FOUND,
+                                            "no dataset '%.80s': `weir datasets` lists them", name);
 }
 
 enum weir_status storage_feed_end(struct store *store, const struct msg_feed_end *asked,
@@ -108,7 +108,7 @@ enum weir_status storage_feed_end(struct store *store, const struct msg_feed_end
         status = find_dataset(store, asked->dataset, &dataset, err);
     if (status == WEIR_OK)
         status = DB_RUN(store->db, Q_consumer_drop, &rows, err, DB_TEXT(asked->consumer),
-                        DB_I64(dataset ? dataset->number : 0));
+                        DB_I64(dataset != NULL ? dataset->number : 0));
     if (status == WEIR_OK)
         answer->consumers = weir_rows_count(rows);
     return status;
@@ -119,15 +119,15 @@ static void fill_readers(const struct weir_rows *rows, int64_t ahead_us, struct 
                          struct msg_feed_readers *answer)
 {
     size_t count = weir_rows_count(rows);
-    const char **names = weir_arena_alloc(arena, (count + 1) * sizeof *names);
-    uint64_t *passed = weir_arena_alloc(arena, (count + 1) * sizeof *passed);
-    int64_t *seen_us = weir_arena_alloc(arena, (count + 1) * sizeof *seen_us);
-    int64_t *expires_us = weir_arena_alloc(arena, (count + 1) * sizeof *expires_us);
+    const char **names = weir_arena_alloc(arena, (count + 1) * sizeof(*names));
+    uint64_t *passed = weir_arena_alloc(arena, (count + 1) * sizeof(*passed));
+    int64_t *seen_us = weir_arena_alloc(arena, (count + 1) * sizeof(*seen_us));
+    int64_t *expires_us = weir_arena_alloc(arena, (count + 1) * sizeof(*expires_us));
 
     for (size_t i = 0; i < count; i++) {
-        names[i] = weir_arena_format(arena, "%s", weir_rows_text(rows, i, 0));
-        passed[i] = (uint64_t)weir_rows_i64(rows, i, 1);
-        seen_us[i] = weir_rows_i64(rows, i, 2) + ahead_us;
+        names[i] = weir_arena_format(arena, "%s", weir_rows_text(rows, i, "name"));
+        passed[i] = (uint64_t)weir_rows_i64(rows, i, "passed");
+        seen_us[i] = weir_rows_i64(rows, i, "seen_us") + ahead_us;
         expires_us[i] = seen_us[i] + CONSUMER_DAYS_MAX * DAY_US;
     }
     answer->consumers = (struct weir_strs){names, count};
@@ -169,7 +169,7 @@ static enum weir_status expire(struct store *store, const struct dataset *datase
 
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
         weir_log(WEIR_LOG_INFO, "consumer of the feed expired", "dataset=%s consumer=%s",
-                 dataset->name, weir_rows_text(rows, i, 0));
+                 dataset->name, weir_rows_text(rows, i, "name"));
     return status;
 }
 
@@ -202,9 +202,9 @@ static enum weir_status forget_passed(struct store *store, struct dataset *datas
 
     if (status == WEIR_OK)
         status = DB_RUN(store->db, Q_feed_passed, &rows, err, DB_I64(dataset->number));
-    if (status != WEIR_OK || weir_rows_is_null(rows, 0, 0))
+    if (status != WEIR_OK || weir_rows_is_null(rows, 0, "passed"))
         return status;
-    passed = (uint64_t)weir_rows_i64(rows, 0, 0);
+    passed = (uint64_t)weir_rows_i64(rows, 0, "passed");
     if (passed <= dataset->feed_floor)
         return WEIR_OK;
     status = drop_rows(store, dataset, passed, err);

@@ -73,7 +73,7 @@ enum weir_status storage_feed_snapshot(struct store *store, const struct dataset
                                        struct weir_error *err)
 {
     struct deaths deaths = {0};
-    size_t run = storage_dataset_run_behind(dataset, after);
+    size_t run = storage_dataset_run_after(dataset, after);
     enum weir_status status = storage_deaths_load(store->db, dataset, snapshot, &deaths, err);
 
     if (status != WEIR_OK)
@@ -94,15 +94,15 @@ enum weir_status storage_feed_missed(struct store *store, const struct dataset *
                                      uint64_t after, uint64_t snapshot, uint64_t *ret_count,
                                      struct weir_error *err)
 {
-    size_t run = storage_dataset_run_behind(dataset, after);
+    size_t run = storage_dataset_run_after(dataset, after);
     uint64_t end = run < dataset->run_count ? dataset->runs[run].first_row : dataset->next_row;
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = DB_RUN(store->db, Q_feed_erased_between, &rows, err,
                                      DB_I64(dataset->number), DB_I64(after), DB_I64(snapshot));
 
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        uint64_t id = (uint64_t)weir_rows_i64(rows, i, 0);
-        uint64_t count = (uint64_t)weir_rows_i64(rows, i, 1);
+        uint64_t id = (uint64_t)weir_rows_i64(rows, i, "first");
+        uint64_t count = (uint64_t)weir_rows_i64(rows, i, "count");
         uint64_t row = (uint64_t)weir_sample_block(id) << WEIR_ROW_BITS | weir_sample_row(id);
 
         if (row < end)

@@ -12,7 +12,7 @@ enum {
     CONSUMER_DAYS_MAX = 30, /* one that has not read for so long keeps nothing any more */
 };
 
-/* Where a consumer stands. */
+/* The position of a consumer. */
 struct feed_consumer {
     bool is_known;
     uint64_t passed;
@@ -26,7 +26,7 @@ enum weir_status storage_feed_register(struct store *store, const struct dataset
                                        const struct msg_feed_read *asked,
                                        struct feed_consumer *ret_consumer,
                                        struct weir_error *err) WEIR_MUST_USE;
-/* Keeps what lies behind `position` for a replay, as a consumer of that name would. */
+/* Keeps what lies after `position` for a replay, as a consumer of that name would. */
 enum weir_status storage_feed_keep(struct store *store, const struct dataset *dataset,
                                    uint64_t position, struct weir_error *err) WEIR_MUST_USE;
 
@@ -48,12 +48,12 @@ struct feed_row {
 };
 void storage_feed_rows_add(struct feed_rows *rows, const struct feed_row *row);
 
-/* The ranges that were live as of `snapshot` and were added behind `after`, in id order, hence by
+/* The ranges that were live as of `snapshot` and were added after `after`, in id order, hence by
  * sequence; whole sequences, until there are rows->limit of them. */
 enum weir_status storage_feed_snapshot(struct store *store, const struct dataset *dataset,
                                        uint64_t after, uint64_t snapshot, struct feed_rows *rows,
                                        struct weir_error *err) WEIR_MUST_USE;
-/* Samples that were added up to `after` and erased behind it, up to `snapshot`: what who was away has missed. Rows of
+/* Samples that were added up to `after` and erased after it, up to `snapshot`: what who was away has missed. Rows of
  * erasures are never forgotten. */
 enum weir_status storage_feed_missed(struct store *store, const struct dataset *dataset,
                                      uint64_t after, uint64_t snapshot, uint64_t *ret_count,

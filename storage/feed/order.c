@@ -40,7 +40,7 @@ enum weir_status storage_order_writer_open(const char *path, struct order_writer
 
     if (fd < 0)
         return fail_errno(err, "make the file", path);
-    writer = weir_calloc(1, sizeof *writer);
+    writer = weir_calloc(1, sizeof(*writer));
     writer->fd = fd;
     writer->path = weir_strdup(path);
     *ret_writer = writer;
@@ -49,7 +49,7 @@ enum weir_status storage_order_writer_open(const char *path, struct order_writer
 
 void storage_order_writer_free(struct order_writer *writer)
 {
-    if (!writer)
+    if (writer == NULL)
         return;
     close(writer->fd);
     (void)unlink(writer->path); /* a finished one has another name by now */
@@ -106,8 +106,8 @@ enum weir_status storage_order_flush(struct order_writer *writer, struct weir_er
     if (writer->row_count == 0)
         return WEIR_OK;
     pack_page(writer->rows, writer->row_count, &packed);
-    writer->pages =
-        weir_grow(writer->pages, writer->page_count, &writer->page_capacity, sizeof *writer->pages);
+    writer->pages = weir_grow(writer->pages, writer->page_count, &writer->page_capacity,
+                              sizeof(*writer->pages));
     page = &writer->pages[writer->page_count++];
     *page = (struct order_page){
         .offset = writer->offset,
@@ -138,14 +138,10 @@ static void add_footer(const struct order_writer *writer, const struct order_inp
     };
     struct weir_digest digest;
 
-    for (size_t i = 0; i < WEIR_COUNT(numbers); i++) {
-        uint8_t word[8];
-
-        weir_put_u64(word, numbers[i]);
-        weir_buf_append(tail, word, sizeof word);
-    }
+    for (size_t i = 0; i < WEIR_COUNT(numbers); i++)
+        weir_buf_append_u64(tail, numbers[i]);
     digest = weir_digest_of(weir_buf_view(tail));
-    weir_buf_append(tail, digest.bytes, sizeof digest.bytes);
+    weir_buf_append(tail, digest.bytes, sizeof(digest.bytes));
 }
 
 static void add_entry(const struct order_page *page, struct weir_buf *tail)
@@ -157,7 +153,7 @@ static void add_entry(const struct order_page *page, struct weir_buf *tail)
     weir_put_u32(entry + 12, page->rows);
     weir_put_u64(entry + 16, (uint64_t)page->time);
     weir_put_u64(entry + 24, page->id);
-    weir_buf_append(tail, entry, sizeof entry);
+    weir_buf_append(tail, entry, sizeof(entry));
 }
 
 enum weir_status storage_order_finish(struct order_writer *writer,
@@ -278,7 +274,7 @@ static enum weir_status load(struct order *order, const char *path, uint64_t siz
 
     if (size < FOOTER_BYTES)
         return weir_fail(err, WEIR_CORRUPT, "%s: it is shorter than its footer", path);
-    status = read_at(order->fd, size - FOOTER_BYTES, footer, sizeof footer, err);
+    status = read_at(order->fd, size - FOOTER_BYTES, footer, sizeof(footer), err);
     if (status == WEIR_OK)
         status = check_footer(footer, inputs, size - FOOTER_BYTES, err);
     if (status != WEIR_OK)
@@ -290,10 +286,10 @@ static enum weir_status load(struct order *order, const char *path, uint64_t siz
     status = read_at(order->fd, offset, tail, bytes, err);
     if (status != WEIR_OK)
         return status;
-    digest = weir_digest_of(weir_bytes(tail, bytes - sizeof digest.bytes));
-    if (memcmp(digest.bytes, tail + bytes - sizeof digest.bytes, sizeof digest.bytes) != 0)
+    digest = weir_digest_of(weir_bytes(tail, bytes - sizeof(digest.bytes)));
+    if (memcmp(digest.bytes, tail + bytes - sizeof(digest.bytes), sizeof(digest.bytes)) != 0)
         return weir_fail(err, WEIR_CORRUPT, "%s: its directory fails its checksum", path);
-    order->pages = weir_calloc(order->page_count + 1, sizeof *order->pages);
+    order->pages = weir_calloc(order->page_count + 1, sizeof(*order->pages));
     return read_entries(order, tail, offset, err);
 }
 
@@ -308,7 +304,7 @@ enum weir_status storage_order_open(const char *path, const struct order_inputs 
     if (fd < 0)
         return errno == ENOENT ? weir_fail(err, WEIR_NOT_FOUND, "%s: no such file", path)
                                : fail_errno(err, "open", path);
-    order = weir_calloc(1, sizeof *order);
+    order = weir_calloc(1, sizeof(*order));
     order->fd = fd;
     size = lseek(fd, 0, SEEK_END);
     status = size < 0 ? fail_errno(err, "measure", path)
@@ -322,19 +318,19 @@ enum weir_status storage_order_open(const char *path, const struct order_inputs 
 
 void storage_order_free(struct order *order)
 {
-    if (!order)
+    if (order == NULL)
         return;
     close(order->fd);
     free(order->pages);
     free(order);
 }
 
-/* The page in which the first row behind `after` lies, unless it begins the next one. */
+/* The page in which the first row after `after` lies, unless it begins the next one. */
 static size_t page_of(const struct order *order, const struct order_row *after)
 {
     size_t low = 0, high = order->page_count;
 
-    while (low < high) { /* the first page that begins behind it */
+    while (low < high) { /* the first page that begins after it */
         size_t middle = low + (high - low) / 2;
         const struct order_row first = {.time = order->pages[middle].time,
                                         .id = order->pages[middle].id};

@@ -21,7 +21,7 @@ struct order_row {
     int64_t label;
 };
 
-/* By time, then id: below 0, 0 or above 0. */
+/* Compares by time, then id: below 0, 0 or above 0. */
 static inline int storage_order_compare(const struct order_row *x, const struct order_row *y)
 {
     if (x->time != y->time)
@@ -57,7 +57,7 @@ struct order_writer {
     uint64_t total;
 };
 
-/* Makes `path` anew. */
+/* Makes `path` again. */
 enum weir_status storage_order_writer_open(const char *path, struct order_writer **ret_writer,
                                            struct weir_error *err) WEIR_MUST_USE;
 /* Closes it, and removes the file unless it was finished. */
@@ -84,7 +84,7 @@ struct order;
 enum weir_status storage_order_open(const char *path, const struct order_inputs *inputs,
                                     struct order **ret_order, struct weir_error *err) WEIR_MUST_USE;
 void storage_order_free(struct order *order);
-/* At most `limit` rows behind `after` (its time and id); fewer only at the end. */
+/* At most `limit` rows after `after` (its time and id); fewer only at the end. */
 enum weir_status storage_order_read(struct order *order, const struct order_row *after,
                                     size_t limit, struct order_row *rows, size_t *ret_count,
                                     struct weir_error *err) WEIR_MUST_USE;

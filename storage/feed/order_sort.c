@@ -2,6 +2,7 @@
  * next; the pass that leaves one run makes the result. */
 #include "storage/feed/order_sort.h"
 
+#include "core/base/heap.h"
 #include "core/base/memory.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@ struct order_sort {
     uint64_t added;
 
     struct order_writer *runs; /* what the pass reads, or the first runs are written to */
-    size_t *ends;              /* page behind each run of it */
+    size_t *ends;              /* page after each run of it */
     size_t run_count, run_capacity;
 
     struct order_writer *longer; /* what the pass writes */
@@ -39,11 +40,11 @@ struct order_sort {
 
 struct order_sort *storage_order_sort_new(const char *path, const struct order_limits *limits)
 {
-    struct order_sort *sort = weir_calloc(1, sizeof *sort);
+    struct order_sort *sort = weir_calloc(1, sizeof(*sort));
 
     sort->path = weir_strdup(path);
     sort->limits = *limits;
-    sort->buffer = weir_calloc(limits->run_rows, sizeof *sort->buffer);
+    sort->buffer = weir_calloc(limits->run_rows, sizeof(*sort->buffer));
     return sort;
 }
 
@@ -60,7 +61,7 @@ static void free_sources(struct order_sort *sort)
 
 void storage_order_sort_free(struct order_sort *sort)
 {
-    if (!sort)
+    if (sort == NULL)
         return;
     free_sources(sort);
     storage_order_writer_free(sort->runs);
@@ -82,7 +83,7 @@ static enum weir_status open_writer(struct order_sort *sort, struct order_writer
 
 static void add_end(size_t **ends, size_t *count, size_t *capacity, size_t end)
 {
-    *ends = weir_grow(*ends, *count, capacity, sizeof **ends);
+    *ends = weir_grow(*ends, *count, capacity, sizeof(**ends));
     (*ends)[(*count)++] = end;
 }
 
@@ -106,10 +107,10 @@ static enum weir_status write_run(struct order_sort *sort, struct weir_error *er
 {
     enum weir_status status = WEIR_OK;
 
-    if (!sort->runs)
+    if (sort->runs == NULL)
         status = open_writer(sort, &sort->runs, err);
     if (!is_sorted(sort->buffer, sort->buffered))
-        qsort(sort->buffer, sort->buffered, sizeof *sort->buffer, by_time);
+        qsort(sort->buffer, sort->buffered, sizeof(*sort->buffer), by_time);
     for (size_t i = 0; status == WEIR_OK && i < sort->buffered; i++)
         status = storage_order_write(sort->runs, &sort->buffer[i], err);
     if (status == WEIR_OK)
@@ -130,7 +131,7 @@ enum weir_status storage_order_sort_add(struct order_sort *sort, const struct or
         size_t room = sort->limits.run_rows - sort->buffered;
         size_t taken = count < room ? count : room;
 
-        memcpy(sort->buffer + sort->buffered, rows, taken * sizeof *rows);
+        memcpy(sort->buffer + sort->buffered, rows, taken * sizeof(*rows));
         sort->buffered += taken;
         rows += taken;
         count -= taken;
@@ -142,28 +143,16 @@ enum weir_status storage_order_sort_add(struct order_sort *sort, const struct or
 
 /* ---- merging ---- */
 
-static bool is_before(const struct order_sort *sort, size_t a, size_t b)
+static bool is_before(const void *a, const void *b, const void *owner)
 {
-    const struct source *x = &sort->sources[a], *y = &sort->sources[b];
+    const struct source *sources = ((const struct order_sort *)owner)->sources;
+    const struct source *x = &sources[*(const size_t *)a], *y = &sources[*(const size_t *)b];
 
     return by_time(&x->rows[x->at], &y->rows[y->at]) < 0;
 }
 
-static void sift_down(struct order_sort *sort, size_t at)
-{
-    for (;;) {
-        size_t least = at, child = 2 * at + 1;
-
-        for (size_t c = child; c < child + 2 && c < sort->heap_count; c++)
-            least = is_before(sort, sort->heap[c], sort->heap[least]) ? c : least;
-        if (least == at)
-            return;
-        size_t moved = sort->heap[at];
-        sort->heap[at] = sort->heap[least];
-        sort->heap[least] = moved;
-        at = least;
-    }
-}
+static const struct weir_heap_order BY_NEXT_ROW = {.element_bytes = sizeof(size_t),
+                                                   .is_before = is_before};
 
 /* The next page of a run; afterwards at == count only at its end. */
 static enum weir_status refill(struct order_sort *sort, struct source *source,
@@ -186,8 +175,8 @@ static enum weir_status open_sources(struct order_sort *sort, struct weir_error 
     size_t count = left < sort->limits.fan_in ? left : sort->limits.fan_in;
     enum weir_status status = WEIR_OK;
 
-    sort->sources = weir_calloc(count, sizeof *sort->sources);
-    sort->heap = weir_calloc(count, sizeof *sort->heap);
+    sort->sources = weir_calloc(count, sizeof(*sort->sources));
+    sort->heap = weir_calloc(count, sizeof(*sort->heap));
     sort->source_count = sort->heap_count = count;
     for (size_t i = 0; status == WEIR_OK && i < count; i++) {
         size_t run = sort->first_run + i;
@@ -195,12 +184,12 @@ static enum weir_status open_sources(struct order_sort *sort, struct weir_error 
 
         *source =
             (struct source){.next = run > 0 ? sort->ends[run - 1] : 0, .end = sort->ends[run]};
-        source->rows = weir_calloc(ORDER_PAGE_ROWS, sizeof *source->rows);
+        source->rows = weir_calloc(ORDER_PAGE_ROWS, sizeof(*source->rows));
         sort->heap[i] = i;
         status = refill(sort, source, err);
     }
-    for (size_t i = count; status == WEIR_OK && i-- > 0;)
-        sift_down(sort, i);
+    if (status == WEIR_OK)
+        weir_heap_make(&BY_NEXT_ROW, sort->heap, count, sort);
     sort->first_run += count;
     return status;
 }
@@ -216,8 +205,8 @@ static enum weir_status merge_row(struct order_sort *sort, struct weir_error *er
         status = refill(sort, source, err);
     if (source->count == 0)
         sort->heap[0] = sort->heap[--sort->heap_count];
-    if (status == WEIR_OK && sort->heap_count > 0)
-        sift_down(sort, 0);
+    if (status == WEIR_OK)
+        weir_heap_sink(&BY_NEXT_ROW, sort->heap, sort->heap_count, 0, sort);
     return status;
 }
 
@@ -232,7 +221,7 @@ static enum weir_status end_run(struct order_sort *sort, struct weir_error *err)
     return status;
 }
 
-/* What was written is read next. */
+/* Ends a pass: the runs that it wrote are read by the next. */
 static void end_pass(struct order_sort *sort)
 {
     storage_order_writer_free(sort->runs);
@@ -250,15 +239,15 @@ static enum weir_status merge_some(struct order_sort *sort, size_t rows, struct 
 {
     enum weir_status status = WEIR_OK;
 
-    if (!sort->longer)
+    if (sort->longer == NULL)
         status = open_writer(sort, &sort->longer, err);
-    if (status == WEIR_OK && !sort->sources)
+    if (status == WEIR_OK && sort->sources == NULL)
         status = open_sources(sort, err);
     while (status == WEIR_OK && sort->heap_count > 0 && rows-- > 0)
         status = merge_row(sort, err);
     if (status == WEIR_OK && sort->heap_count == 0)
         status = end_run(sort, err);
-    if (status == WEIR_OK && !sort->sources && sort->first_run == sort->run_count)
+    if (status == WEIR_OK && sort->sources == NULL && sort->first_run == sort->run_count)
         end_pass(sort);
     return status;
 }
@@ -269,7 +258,7 @@ enum weir_status storage_order_sort_step(struct order_sort *sort, const struct o
     enum weir_status status = WEIR_OK;
 
     *ret_done = false;
-    if (sort->buffer && (sort->buffered > 0 || !sort->runs))
+    if (sort->buffer != NULL && (sort->buffered > 0 || sort->runs == NULL))
         status = write_run(sort, err);
     free(sort->buffer);
     sort->buffer = NULL;

@@ -23,7 +23,7 @@ enum weir_status storage_order_sort_add(struct order_sort *sort, const struct or
 enum weir_status storage_order_sort_step(struct order_sort *sort, const struct order_inputs *inputs,
                                          size_t rows, bool *ret_done,
                                          struct weir_error *err) WEIR_MUST_USE;
-/* Of all the work, from 0 to 1. */
+/* Share of the work that is done, from 0 to 1. */
 double storage_order_sort_progress(const struct order_sort *sort);
 
 #endif

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -27,21 +26,24 @@ struct replays {
     struct store *store;
     char *folder;
     struct replay at[REPLAYS_MAX];
-    size_t turn; /* whose piece is next */
+    size_t rotation; /* whose piece is next */
 };
 
 /* ---- life ---- */
 
 typedef bool unwanted_fn(const char *name, const struct stat *found, uint32_t dataset);
 
-/* Of an unfinished sort, or an order that nobody has read for long. */
-static bool is_left_over(const char *name, const struct stat *found, uint32_t dataset)
+bool storage_replay_is_left_over(const char *name, int64_t used_s, int64_t now_s)
 {
     size_t size = strlen(name);
 
+    return (size > 5 && strcmp(name + size - 5, ".part") == 0) || used_s < now_s - LEFT_OVER_S;
+}
+
+static bool is_left_over(const char *name, const struct stat *found, uint32_t dataset)
+{
     (void)dataset;
-    return (size > 5 && strcmp(name + size - 5, ".part") == 0) ||
-           found->st_mtime < time(NULL) - LEFT_OVER_S;
+    return storage_replay_is_left_over(name, found->st_mtime, weir_now_wall_us() / 1000000);
 }
 
 static bool is_of(const char *name, const struct stat *found, uint32_t dataset)
@@ -55,20 +57,20 @@ static void sweep(const struct replays *replays, unwanted_fn *is_unwanted, uint3
     DIR *directory = opendir(replays->folder);
     const struct dirent *entry;
 
-    while (directory && (entry = readdir(directory)) != NULL) {
+    while (directory != NULL && (entry = readdir(directory)) != NULL) {
         struct stat found;
 
         if (fstatat(dirfd(directory), entry->d_name, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
             S_ISREG(found.st_mode) && is_unwanted(entry->d_name, &found, dataset))
             (void)unlinkat(dirfd(directory), entry->d_name, 0);
     }
-    if (directory)
+    if (directory != NULL)
         closedir(directory);
 }
 
 struct replays *storage_replays_new(struct store *store)
 {
-    struct replays *replays = weir_calloc(1, sizeof *replays);
+    struct replays *replays = weir_calloc(1, sizeof(*replays));
 
     replays->folder = weir_format("%s/replays", store->data_dir);
     replays->store = store;
@@ -91,16 +93,16 @@ static void close_replay(struct replay *replay)
 
 static void drop_replay(struct replay *replay)
 {
-    if (replay->path)
+    if (replay->path != NULL)
         (void)unlink(replay->path);
     close_replay(replay);
 }
 
 void storage_replays_free(struct replays *replays)
 {
-    for (size_t i = 0; replays && i < REPLAYS_MAX; i++)
+    for (size_t i = 0; replays != NULL && i < REPLAYS_MAX; i++)
         close_replay(&replays->at[i]);
-    if (replays)
+    if (replays != NULL)
         free(replays->folder);
     free(replays);
 }
@@ -124,9 +126,9 @@ enum weir_status storage_replays_tidy(struct replays *replays, struct weir_error
         struct replay *replay = &replays->at[i];
         const struct dataset *dataset = storage_catalog_at(store->catalog, replay->dataset);
 
-        if (replay->dataset != 0 && (!dataset || now_ms - replay->used_ms > UNUSED_MS))
+        if (replay->dataset != 0 && (dataset == NULL || now_ms - replay->used_ms > UNUSED_MS))
             drop_replay(replay);
-        else if (dataset && replay->order)
+        else if (dataset != NULL && replay->order)
             (void)utimensat(AT_FDCWD, replay->path, NULL, 0);
         if (replay->dataset != 0)
             status = storage_feed_keep(store, dataset, replay->position, err);
@@ -136,7 +138,7 @@ enum weir_status storage_replays_tidy(struct replays *replays, struct weir_error
 
 /* ---- making ---- */
 
-/* What cannot be made is said to whoever asks next, and then tried anew. */
+/* Tells the next to ask why an order cannot be made; it is then tried again. */
 static void note_trouble(const struct dataset *dataset, struct replay *replay,
                          const struct weir_error *err)
 {
@@ -151,11 +153,11 @@ bool storage_replays_step(struct replays *replays)
     struct store *store = replays->store;
 
     for (size_t i = 0; i < REPLAYS_MAX; i++) {
-        struct replay *replay = &replays->at[replays->turn++ % REPLAYS_MAX];
+        struct replay *replay = &replays->at[replays->rotation++ % REPLAYS_MAX];
         const struct dataset *dataset = storage_catalog_at(store->catalog, replay->dataset);
         struct weir_error err;
 
-        if (!dataset || replay->state == REPLAY_READY || replay->trouble)
+        if (dataset == NULL || replay->state == REPLAY_READY || replay->trouble != NULL)
             continue;
         if (storage_replay_make(store, dataset, replay, &err) != WEIR_OK)
             note_trouble(dataset, replay, &err);
@@ -208,7 +210,8 @@ static enum weir_status get(struct replays *replays, const struct dataset *datas
     int64_t until_ms = weir_now_ms() + ANSWER_WITHIN_MS;
     enum weir_status status = WEIR_OK;
 
-    if (replay->dataset != dataset->number || replay->position != position || replay->trouble)
+    if (replay->dataset != dataset->number || replay->position != position ||
+        replay->trouble != NULL)
         status = begin(replays, dataset, position, replay, err);
     replay->used_ms = weir_now_ms();
     while (status == WEIR_OK && replay->state != REPLAY_READY && weir_now_ms() < until_ms)
@@ -233,12 +236,12 @@ static uint64_t row_of(uint64_t id)
     return (uint64_t)weir_sample_block(id) << WEIR_ROW_BITS | weir_sample_row(id);
 }
 
-/* In samples that lie in order: a row at or before the first one behind `after`. */
+/* In samples that lie in order: a row at or before the first one after `after`. */
 static uint64_t row_before(const struct replay *replay, const struct order_row *after)
 {
     size_t low = 0, high = replay->mark_count;
 
-    while (low < high) { /* the first mark behind it */
+    while (low < high) { /* the first mark after it */
         size_t middle = low + (high - low) / 2;
 
         if (storage_order_compare(&replay->marks[middle], after) <= 0)
@@ -249,7 +252,7 @@ static uint64_t row_before(const struct replay *replay, const struct order_row *
     return low > 0 ? row_of(replay->marks[low - 1].id) : 0;
 }
 
-/* The row to go on from: behind the sample that was handed out last, if `after` is one. */
+/* The row to go on from: after the sample that was handed out last, if `after` is one. */
 static enum weir_status find_row(struct store *store, const struct dataset *dataset,
                                  const struct replay *replay, const struct order_row *after,
                                  uint64_t *ret_row, struct weir_error *err)
@@ -263,12 +266,12 @@ static enum weir_status find_row(struct store *store, const struct dataset *data
         row_of(after->id) >= replay->end_row)
         return WEIR_OK;
     status = storage_find(store, after->id, &found, err);
-    if (status == WEIR_OK && found.dataset && found.time == after->time)
+    if (status == WEIR_OK && found.dataset != NULL && found.time == after->time)
         *ret_row = row_of(after->id) + 1;
     return status;
 }
 
-/* Some rows of an order, behind `after`. */
+/* Some rows of an order, after `after`. */
 struct page {
     struct order_row after;
     size_t limit, count;
@@ -300,9 +303,9 @@ static enum weir_status read_in_place(struct store *store, const struct dataset 
 static void fill(const struct dataset *dataset, const struct page *page, struct weir_arena *arena,
                  struct msg_replay_is *answer)
 {
-    uint64_t *ids = weir_arena_alloc(arena, (page->count + 1) * sizeof *ids);
-    int64_t *times = weir_arena_alloc(arena, (page->count + 1) * sizeof *times);
-    int64_t *labels = weir_arena_alloc(arena, (page->count + 1) * sizeof *labels);
+    uint64_t *ids = weir_arena_alloc(arena, (page->count + 1) * sizeof(*ids));
+    int64_t *times = weir_arena_alloc(arena, (page->count + 1) * sizeof(*times));
+    int64_t *labels = weir_arena_alloc(arena, (page->count + 1) * sizeof(*labels));
     size_t count = 0;
 
     for (size_t i = 0; i < page->count; i++) {
@@ -330,15 +333,16 @@ static enum weir_status read_page(struct store *store, const struct dataset *dat
     enum weir_status status = WEIR_OK;
 
     while (status == WEIR_OK && !is_over) {
-        status = replay->order ? storage_order_read(replay->order, &page->after, page->limit,
-                                                    page->rows, &page->count, err)
-                               : read_in_place(store, dataset, replay, page, err);
+        status = replay->order != NULL
+                     ? storage_order_read(replay->order, &page->after, page->limit, page->rows,
+                                          &page->count, err)
+                     : read_in_place(store, dataset, replay, page, err);
         is_over = page->count < page->limit;
         last = page->count > 0 ? &page->rows[page->count - 1] : NULL;
         for (size_t i = 0; i < page->count && !is_over; i++)
             is_over = !storage_dataset_is_erased(dataset, weir_sample_block(page->rows[i].id),
                                                  weir_sample_row(page->rows[i].id));
-        if (last && !is_over)
+        if (last != NULL && !is_over)
             page->after = *last;
     }
     return status;
@@ -359,10 +363,10 @@ enum weir_status storage_replay_read(struct replays *replays, const struct msg_r
     if (status != WEIR_OK)
         return status;
     dataset = storage_catalog_at(store->catalog, asked->dataset);
-    if (!dataset)
+    if (dataset == NULL)
         return weir_fail(err, WEIR_NOT_FOUND, "no dataset %llu",
                          (unsigned long long)asked->dataset);
-    page.rows = weir_arena_alloc(arena, page.limit * sizeof *page.rows);
+    page.rows = weir_arena_alloc(arena, page.limit * sizeof(*page.rows));
     status = get(replays, dataset, asked->position, &replay, err);
     if (status != WEIR_OK)
         return status;

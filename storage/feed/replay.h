@@ -19,10 +19,10 @@ void storage_replays_free(struct replays *replays);
 bool storage_replays_step(struct replays *replays);
 /* All orders of `dataset` go, files and all: it is about to lose what they hold. */
 void storage_replays_drop(struct replays *replays, uint32_t dataset);
-/* Orders that were not read for an hour go; those that are read keep the feed behind their position. */
+/* Orders that were not read for an hour go; those that are read keep the feed after their position. */
 enum weir_status storage_replays_tidy(struct replays *replays,
                                       struct weir_error *err) WEIR_MUST_USE;
-/* A page of samples behind the one that was handed out last; UNAVAILABLE while the order is being made. */
+/* A page of samples after the one that was handed out last; UNAVAILABLE while the order is being made. */
 enum weir_status storage_replay_read(struct replays *replays, const struct msg_replay_read *asked,
                                      struct weir_arena *arena, struct msg_replay_is *answer,
                                      struct weir_error *err) WEIR_MUST_USE;

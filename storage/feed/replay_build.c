@@ -43,7 +43,7 @@ static void take_rows(const struct dataset *dataset, const struct chunk *chunk,
     }
 }
 
-/* What dies while the order is made, or after it was found to need no file. */
+/* Notes samples that die while the order is made, or after it was found to need no file. */
 static enum weir_status refresh_deaths(struct store *store, const struct dataset *dataset,
                                        struct replay *replay, struct weir_error *err)
 {
@@ -103,7 +103,7 @@ enum weir_status storage_replay_open(const struct dataset *dataset, struct repla
             "what was there cannot be said: begin the replay anew",
             dataset->name, (unsigned long long)replay->position);
     replay->state = REPLAY_CHECKING;
-    replay->rows = weir_calloc(WEIR_BLOCK_ROWS, sizeof *replay->rows);
+    replay->rows = weir_calloc(WEIR_BLOCK_ROWS, sizeof(*replay->rows));
     replay->last = (struct order_row){.time = INT64_MIN};
     replay->deaths_upto = UINT64_MAX;
     return WEIR_OK;
@@ -113,8 +113,8 @@ enum weir_status storage_replay_open(const struct dataset *dataset, struct repla
 
 static void add_mark(struct replay *replay, const struct order_row *row)
 {
-    replay->marks =
-        weir_grow(replay->marks, replay->mark_count, &replay->mark_capacity, sizeof *replay->marks);
+    replay->marks = weir_grow(replay->marks, replay->mark_count, &replay->mark_capacity,
+                              sizeof(*replay->marks));
     replay->marks[replay->mark_count++] = *row;
 }
 

@@ -20,7 +20,7 @@ struct replay {
     char *path;
     struct order_inputs inputs;
     uint64_t end_row;     /* rows below it were added up to the position */
-    struct deaths deaths; /* behind the position, */
+    struct deaths deaths; /* after the position, */
     uint64_t deaths_upto; /* up to this change */
 
     uint64_t at_row;       /* next one to look at, while it is made */
@@ -33,6 +33,8 @@ struct replay {
     char *trouble;          /* why it could not be made */
 };
 
+/* True for a file of an unfinished sort, or of an order that nobody has used for a day. */
+bool storage_replay_is_left_over(const char *name, int64_t used_s, int64_t now_s);
 /* Finds its file, or begins to make it. */
 enum weir_status storage_replay_open(const struct dataset *dataset, struct replay *replay,
                                      struct weir_error *err) WEIR_MUST_USE;

@@ -99,7 +99,7 @@ enum weir_status storage_blank_bytes(struct blanking *blanking, struct format_ra
 
 /* ---- records ---- */
 
-/* Of a record that no window holds. */
+/* Blanks a record that no window holds. */
 static enum weir_status blank_mapped(struct blanking *blanking, struct format_range range,
                                      struct weir_error *err)
 {
@@ -127,7 +127,7 @@ enum weir_status storage_blank_records(struct blanking *blanking, struct format_
 {
     enum weir_status status;
 
-    if (!blanking->declaration->format->scrub)
+    if (blanking->declaration->format->scrub == NULL)
         return storage_blank_bytes(blanking, range, err);
     if (range.length > FORMAT_RECORD_MAX)
         return blank_mapped(blanking, range, err);
@@ -148,7 +148,7 @@ enum weir_status storage_blank_sample(struct blanking *blanking, uint64_t from,
     struct extent extent = {.is_scrubbed = false};
     enum weir_status status;
 
-    if (!blanking->declaration->format->scrub)
+    if (blanking->declaration->format->scrub == NULL)
         return storage_blank_bytes(blanking, payload, err);
     status = storage_extent_read(blanking->declaration, &place, &extent, err);
     if (status == WEIR_OK) {

@@ -169,8 +169,8 @@ static enum weir_status step_plain(struct copying *copying, uint64_t bytes, stru
 
 enum weir_status storage_copy_step(struct copying *copying, uint64_t bytes, struct weir_error *err)
 {
-    return copying->expansion ? step_expanded(copying, bytes, err)
-                              : step_plain(copying, bytes, err);
+    return copying->expansion != NULL ? step_expanded(copying, bytes, err)
+                                      : step_plain(copying, bytes, err);
 }
 
 static enum weir_status move_to_place(const struct dataset *dataset, const char *path,
@@ -184,7 +184,7 @@ static enum weir_status move_to_place(const struct dataset *dataset, const char 
     if (rename(from, to) == 0)
         return WEIR_OK;
     slash = strrchr(to, '/');
-    if (errno != ENOENT || !slash)
+    if (errno != ENOENT || slash == NULL)
         return fail_errno(err, "rename to", to);
     *slash = '\0';
     status = weir_make_directories(to, 0700, err);
@@ -256,7 +256,7 @@ enum weir_status storage_copy_sync(const struct dataset *dataset, struct weir_er
 
 /* ---- removing ---- */
 
-/* Of a walk from the leaves up: ends it at the first that is no folder, or is not empty. */
+/* Step of a walk from the leaves up, which ends at the first that is no folder, or is not empty. */
 static int remove_folder(const char *path, const struct stat *found, int type, struct FTW *at)
 {
     (void)found;
@@ -312,12 +312,12 @@ static enum weir_status sweep_all(const struct dataset *dataset, struct listing 
             return status;
         if (listed.kind != LISTED_FILE)
             continue;
-        while ((status = storage_known_peek(known, &file, err)) == WEIR_OK && file &&
+        while ((status = storage_known_peek(known, &file, err)) == WEIR_OK && file != NULL &&
                strcmp(file->path, listed.path) < 0)
             storage_known_skip(known);
         if (status != WEIR_OK)
             return status;
-        if (!file || strcmp(file->path, listed.path) != 0)
+        if (file == NULL || strcmp(file->path, listed.path) != 0)
             storage_copy_remove(dataset, listed.path);
     }
 }

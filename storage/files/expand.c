@@ -31,7 +31,7 @@ bool storage_is_compressed(const struct dataset *dataset, const char *path)
 {
     const char *dot = strrchr(path, '.');
 
-    return dot && (strcmp(dot, ".zst") == 0 || strcmp(dot, ".zstd") == 0) &&
+    return dot != NULL && (strcmp(dot, ".zst") == 0 || strcmp(dot, ".zstd") == 0) &&
            !dataset->declaration->format->is_one_sample && !dataset->declaration->is_pushed;
 }
 
@@ -47,7 +47,7 @@ const char *storage_compressor_of(const struct dataset *dataset, const char *pat
     } COMPRESSORS[] = {{".br", "brotli"}, {".snappy", "snappy"}};
     const char *dot = strrchr(path, '.');
 
-    for (size_t i = 0; dot && i < WEIR_COUNT(COMPRESSORS); i++) {
+    for (size_t i = 0; dot != NULL && i < WEIR_COUNT(COMPRESSORS); i++) {
         if (strcmp(dot, COMPRESSORS[i].suffix) == 0 && !dataset->declaration->format->is_one_sample)
             return COMPRESSORS[i].name;
     }
@@ -74,7 +74,7 @@ static uint64_t most_of(uint64_t size)
 static enum weir_status check_announced(const struct expansion *expansion, struct weir_error *err)
 {
     uint8_t header[FRAME_HEADER_MAX];
-    ssize_t got = pread(expansion->from, header, sizeof header, 0);
+    ssize_t got = pread(expansion->from, header, sizeof(header), 0);
     unsigned long long announced =
         got > 0 ? ZSTD_getFrameContentSize(header, (size_t)got) : ZSTD_CONTENTSIZE_ERROR;
 
@@ -89,7 +89,7 @@ static enum weir_status check_announced(const struct expansion *expansion, struc
 enum weir_status storage_expansion_begin(int from, uint64_t size, struct expansion **ret_expansion,
                                          struct weir_error *err)
 {
-    struct expansion *expansion = weir_calloc(1, sizeof *expansion);
+    struct expansion *expansion = weir_calloc(1, sizeof(*expansion));
     enum weir_status status;
 
     expansion->from = from;
@@ -98,7 +98,7 @@ enum weir_status storage_expansion_begin(int from, uint64_t size, struct expansi
     expansion->in.src = expansion->compressed;
     status = check_announced(expansion, err);
     expansion->context = ZSTD_createDCtx();
-    if (status == WEIR_OK && (!expansion->context ||
+    if (status == WEIR_OK && (expansion->context == NULL ||
                               ZSTD_isError(ZSTD_DCtx_setParameter(
                                   expansion->context, ZSTD_d_windowLogMax, EXPAND_WINDOW_LOG_MAX))))
         status = weir_fail(err, WEIR_INTERNAL, "cannot set up zstd");
@@ -111,7 +111,7 @@ enum weir_status storage_expansion_begin(int from, uint64_t size, struct expansi
 
 void storage_expansion_free(struct expansion *expansion)
 {
-    if (!expansion)
+    if (expansion == NULL)
         return;
     ZSTD_freeDCtx(expansion->context);
     free(expansion);

@@ -20,7 +20,7 @@ enum {
 bool storage_is_compressed(const struct dataset *dataset, const char *path);
 /* True when the copy of `path` holds it expanded. */
 bool storage_is_expanded(const struct dataset *dataset, const char *path);
-/* What the name of a file of many samples says that it is compressed with, if nothing here expands
+/* The compression that the name of a file of many samples tells, if nothing here expands
  * that and its bytes do not tell; or NULL. */
 const char *storage_compressor_of(const struct dataset *dataset, const char *path);
 /* Value of stored_file.source_inode: the inode; of an expanded file its size is in it, too. */

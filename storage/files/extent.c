@@ -1,4 +1,4 @@
-/* What belongs to a sample: see extent.h. */
+/* The bytes that belong to a sample: see extent.h. */
 #include "storage/files/extent.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ void storage_extent_erase(const struct declaration *declaration, struct weir_byt
 {
     const struct format *format = declaration->format;
 
-    if (format->scrub)
+    if (format->scrub != NULL)
         format->scrub(head, declaration->options, bytes, size);
     else
         memset(bytes, format->scrub_byte, size);
@@ -55,7 +55,7 @@ static void on_scrubbed(void *owner, struct format_range extent)
     hunt->extent->at = extent;
 }
 
-/* What is looked through first: the payload, and what a format needs to see behind it. */
+/* Number of bytes looked through first: the payload, and those a format needs to see after it. */
 static uint64_t first_bytes(const struct format_input *input, struct format_range payload)
 {
     uint64_t end = payload.offset + payload.length - input->at + BEHIND_BYTES;
@@ -104,7 +104,7 @@ static enum weir_status find(const struct declaration *d, const struct extent_pl
     struct format_start start = {0};
     enum weir_status status = WEIR_OK;
 
-    if (d->format->start)
+    if (d->format->start != NULL)
         start = d->format->start(head, place->from, place->payload.offset);
     if (start.at > 0 && start.at <= place->size) {
         input.at = start.at;
@@ -138,12 +138,13 @@ static enum weir_status take(const struct declaration *d, const struct extent_pl
     return WEIR_OK;
 }
 
-/* What no format writes over in a way of its own is the payload, and needs no head. */
+/* Reads the head of the file. A format without a way of its own to write over has the payload overwritten, and needs
+ * none. */
 static enum weir_status read_head(const struct declaration *d, const struct extent_place *place,
                                   struct weir_bytes *ret_head, struct weir_error *err)
 {
     *ret_head = weir_bytes(NULL, 0);
-    if (!d->format->scrub)
+    if (d->format->scrub == NULL)
         return WEIR_OK;
     return storage_window_head(place->window, d->format, place->size, ret_head, err);
 }
@@ -155,7 +156,7 @@ enum weir_status storage_extent_read(const struct declaration *d, const struct e
     struct weir_bytes head;
     enum weir_status status = read_head(d, place, &head, err);
 
-    if (status == WEIR_OK && d->format->scrub)
+    if (status == WEIR_OK && d->format->scrub != NULL)
         status = find(d, place, head, &extent, err);
     if (status == WEIR_OK)
         status = take(d, place, head, &extent, err);

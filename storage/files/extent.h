@@ -14,7 +14,7 @@ struct extent {
 
 void storage_extent_fini(struct extent *extent);
 
-/* Where to look for it. */
+/* The place to look for it. */
 struct extent_place {
     struct file_window *window; /* on the file; it may read more of it */
     uint64_t size;              /* of the file */

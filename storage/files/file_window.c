@@ -43,7 +43,7 @@ enum weir_status storage_head_read(const struct format *format, int fd, uint64_t
     uint64_t wanted = size < FORMAT_HEAD_MAX ? size : FORMAT_HEAD_MAX;
     enum weir_status status = storage_range_read(fd, (struct format_range){0, wanted}, buf, err);
 
-    if (status != WEIR_OK || !format->head_bytes)
+    if (status != WEIR_OK || format->head_bytes == NULL)
         return status;
     wanted = format->head_bytes(weir_buf_view(buf));
     if (wanted > FORMAT_RECORD_MAX)

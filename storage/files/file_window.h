@@ -1,4 +1,4 @@
-/* What was read of an open file last: records that lie close together are read together. What it tells may be as old
+/* The newest bytes read from an open file: records that lie close together are read together. They may be as old
  * as the last storage_window_forget(), so whoever writes to the file forgets it. */
 #ifndef WEIR_STORAGE_FILE_WINDOW_H
 #define WEIR_STORAGE_FILE_WINDOW_H

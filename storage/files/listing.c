@@ -40,7 +40,7 @@ struct listing {
 struct listing *storage_listing_new(const struct dataset *dataset, const struct scope *scope,
                                     storage_folder_fn *on_folder, void *owner)
 {
-    struct listing *listing = weir_calloc(1, sizeof *listing);
+    struct listing *listing = weir_calloc(1, sizeof(*listing));
 
     listing->dataset = dataset;
     listing->scope = scope;
@@ -61,7 +61,7 @@ static void leave(struct listing *listing)
 
 void storage_listing_free(struct listing *listing)
 {
-    if (!listing)
+    if (listing == NULL)
         return;
     while (listing->depth > 0)
         leave(listing);
@@ -119,7 +119,7 @@ static void enter(struct listing *listing, int fd, struct listed *listed)
         tell_folder(listing, fd);
         directory = fdopendir(fd);
     }
-    if (!directory) {
+    if (directory == NULL) {
         int code = errno;
 
         if (fd >= 0)
@@ -175,25 +175,25 @@ static bool is_included(const struct dataset *dataset, const char *path, const c
     const char *pattern = d->source.include;
 
     if ((d->wants_manifest && strcmp(path, d->source.manifest) == 0) ||
-        (d->format && weir_str_equal(d->format->passes_over, name)))
+        (d->format != NULL && weir_str_equal(d->format->passes_over, name)))
         return false;
     if (d->wants_sidecar && is_sidecar(d->source.sidecar, name))
         return false;
-    if (strchr(pattern, '/'))
+    if (strchr(pattern, '/') != NULL)
         return fnmatch(pattern, path, FNM_PATHNAME | FNM_PERIOD) == 0;
     return fnmatch(pattern, name, FNM_PERIOD) == 0;
 }
 
 static bool is_hidden(const char *path)
 {
-    return path[0] == '.' || strstr(path, "/.");
+    return path[0] == '.' || strstr(path, "/.") != NULL;
 }
 
 bool storage_listing_is_sample(const struct dataset *dataset, const char *path)
 {
     const char *slash = strrchr(path, '/');
 
-    return !is_hidden(path) && is_included(dataset, path, slash ? slash + 1 : path);
+    return !is_hidden(path) && is_included(dataset, path, slash != NULL ? slash + 1 : path);
 }
 
 bool storage_listing_wants(const struct dataset *dataset, const char *path)
@@ -236,7 +236,7 @@ static void read_names(struct listing *listing, struct level *level, struct list
 
         errno = 0;
         entry = readdir(level->directory);
-        if (!entry) {
+        if (entry == NULL) {
             level->is_read = true;
             if (errno == 0)
                 return;
@@ -278,7 +278,7 @@ static void step_level(struct listing *listing, struct listed *listed)
         return;
     }
     name = storage_name_window_next(level->names);
-    if (!name) {
+    if (name == NULL) {
         level->is_read = false;
         if (storage_name_window_again(level->names))
             rewinddir(level->directory);
@@ -299,10 +299,10 @@ static void step_level(struct listing *listing, struct listed *listed)
 static void look_at_one(struct listing *listing, const char *path, struct listed *listed)
 {
     const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
-    WEIR_AUTO_FREE char *folder = slash ? weir_strndup(path, (size_t)(slash - path)) : NULL;
+    const char *name = slash != NULL ? slash + 1 : path;
+    WEIR_AUTO_FREE char *folder = slash != NULL ? weir_strndup(path, (size_t)(slash - path)) : NULL;
     WEIR_AUTO_FD int below =
-        weir_open_beneath_at(listing->root, folder ? folder : ".", O_PATH | O_DIRECTORY);
+        weir_open_beneath_at(listing->root, folder != NULL ? folder : ".", O_PATH | O_DIRECTORY);
 
     if (!is_included(listing->dataset, path, name))
         return;
@@ -347,8 +347,8 @@ static enum weir_status open_root(struct listing *listing, struct weir_error *er
     if (!is_mine(listing->dataset) && !weir_roots_allow_open(listing->root))
         return weir_fail(
             err, WEIR_DENIED,
-            "%s: lies in none of `roots` of the system file, or leads out of them: add "
-            "its folder there",
+            "%s: lies in none of `roots` of the system file, or leads out of them or into the data "
+            "directory: add its folder there",
             listing->dataset->root);
     return WEIR_OK;
 }

@@ -1,6 +1,7 @@
 /* Sorted runs of names, merged by a heap: see name_window.h. No step sorts more than a run. */
 #include "storage/files/name_window.h"
 
+#include "core/base/heap.h"
 #include "core/base/memory.h"
 
 #include <stdlib.h>
@@ -27,7 +28,7 @@ struct name_window {
 
 struct name_window *storage_name_window_new(size_t bytes_max)
 {
-    struct name_window *window = weir_calloc(1, sizeof *window);
+    struct name_window *window = weir_calloc(1, sizeof(*window));
 
     window->bytes_max = bytes_max < NAME_WINDOW_BYTES_MIN ? NAME_WINDOW_BYTES_MIN : bytes_max;
     return window;
@@ -35,7 +36,7 @@ struct name_window *storage_name_window_new(size_t bytes_max)
 
 void storage_name_window_free(struct name_window *window)
 {
-    if (!window)
+    if (window == NULL)
         return;
     weir_buf_fini(&window->text);
     free(window->places);
@@ -60,7 +61,7 @@ static int by_name(const void *a, const void *b, void *text)
 static void add_run(struct name_window *window, size_t first, size_t end)
 {
     window->runs =
-        weir_grow(window->runs, window->run_count, &window->run_capacity, sizeof *window->runs);
+        weir_grow(window->runs, window->run_count, &window->run_capacity, sizeof(*window->runs));
     window->runs[window->run_count++] = (struct run){.first = first, .end = end};
 }
 
@@ -70,7 +71,7 @@ static void close_run(struct name_window *window)
 
     if (count == 0)
         return;
-    qsort_r(window->places + window->open_first, count, sizeof *window->places, by_name,
+    qsort_r(window->places + window->open_first, count, sizeof(*window->places), by_name,
             window->text.at);
     add_run(window, window->open_first, window->count);
     window->open_first = window->count;
@@ -79,16 +80,16 @@ static void close_run(struct name_window *window)
 static void append(struct name_window *window, const char *name, bool is_folder)
 {
     window->places =
-        weir_grow(window->places, window->count, &window->capacity, sizeof *window->places);
+        weir_grow(window->places, window->count, &window->capacity, sizeof(*window->places));
     window->places[window->count++] = window->text.size;
     weir_buf_append(&window->text, name, strlen(name));
     weir_buf_append(&window->text, is_folder ? "/" : "", is_folder ? 2 : 1);
 }
 
-/* The middle of the runs' middles: behind it lies about half of all names. */
+/* The middle of the runs' middles: after it lies about half of all names. */
 static char *choose_cut(const struct name_window *window)
 {
-    size_t *middles = weir_calloc(window->run_count, sizeof *middles);
+    size_t *middles = weir_calloc(window->run_count, sizeof(*middles));
     char *cut;
 
     for (size_t i = 0; i < window->run_count; i++) {
@@ -96,7 +97,7 @@ static char *choose_cut(const struct name_window *window)
 
         middles[i] = window->places[run->first + (run->end - run->first) / 2];
     }
-    qsort_r(middles, window->run_count, sizeof *middles, by_name, window->text.at);
+    qsort_r(middles, window->run_count, sizeof(*middles), by_name, window->text.at);
     cut = weir_strdup((const char *)window->text.at + middles[window->run_count / 2]);
     free(middles);
     return cut;
@@ -147,8 +148,8 @@ static void trim(struct name_window *window)
 
 static bool is_wanted(const struct name_window *window, const char *name)
 {
-    return (!window->from || strcmp(name, window->from) >= 0) &&
-           (!window->before || strcmp(name, window->before) < 0);
+    return (window->from == NULL || strcmp(name, window->from) >= 0) &&
+           (window->before == NULL || strcmp(name, window->before) < 0);
 }
 
 void storage_name_window_add(struct name_window *window, const char *name, bool is_folder)
@@ -160,41 +161,27 @@ void storage_name_window_add(struct name_window *window, const char *name, bool 
     }
     if (window->count - window->open_first == RUN_NAMES_MAX)
         close_run(window);
-    if (window->text.size + window->count * sizeof *window->places > window->bytes_max)
+    if (window->text.size + window->count * sizeof(*window->places) > window->bytes_max)
         trim(window);
 }
 
 /* ---- emptying ---- */
 
-static bool is_smaller(const struct name_window *window, size_t a, size_t b)
+static bool is_before(const void *a, const void *b, const void *owner)
 {
-    return strcmp(name_at(window, window->runs[a].first), name_at(window, window->runs[b].first)) <
-           0;
+    const struct name_window *window = owner;
+    const struct run *x = a, *y = b;
+
+    return strcmp(name_at(window, x->first), name_at(window, y->first)) < 0;
 }
 
-static void sift_down(struct name_window *window, size_t at)
-{
-    for (;;) {
-        size_t least = at;
-        struct run moved = window->runs[at];
-
-        for (size_t child = 2 * at + 1; child <= 2 * at + 2; child++) {
-            if (child < window->run_count && is_smaller(window, child, least))
-                least = child;
-        }
-        if (least == at)
-            return;
-        window->runs[at] = window->runs[least];
-        window->runs[least] = moved;
-        at = least;
-    }
-}
+static const struct weir_heap_order BY_NAME = {.element_bytes = sizeof(struct run),
+                                               .is_before = is_before};
 
 static void begin_merge(struct name_window *window)
 {
     close_run(window);
-    for (size_t i = window->run_count / 2; i-- > 0;)
-        sift_down(window, i);
+    weir_heap_make(&BY_NAME, window->runs, window->run_count, window);
     window->is_merging = true;
 }
 
@@ -207,7 +194,7 @@ static const char *take_least(struct name_window *window)
     name = name_at(window, window->runs[0].first++);
     if (window->runs[0].first == window->runs[0].end)
         window->runs[0] = window->runs[--window->run_count];
-    sift_down(window, 0);
+    weir_heap_sink(&BY_NAME, window->runs, window->run_count, 0, window);
     return name;
 }
 
@@ -219,7 +206,7 @@ const char *storage_name_window_next(struct name_window *window)
     if (!window->is_merging)
         begin_merge(window);
     name = take_least(window);
-    while (name && window->run_count > 0 &&
+    while (name != NULL && window->run_count > 0 &&
            strcmp(name, name_at(window, window->runs[0].first)) == 0)
         name = take_least(window);
     return name;
@@ -227,7 +214,7 @@ const char *storage_name_window_next(struct name_window *window)
 
 bool storage_name_window_again(struct name_window *window)
 {
-    if (!window->before)
+    if (window->before == NULL)
         return false;
     free(window->from);
     window->from = window->before;

@@ -1,6 +1,6 @@
 /* The names of one folder in the bytewise order of the paths that they lead to, in bounded memory. Names
  * come in any order and leave sorted. When they are more than fit, the smallest are kept: the window is
- * emptied, and the folder read again for those behind. A folder sorts as `name/`, because its files do. */
+ * emptied, and the folder read again for those after. A folder sorts as `name/`, because its files do. */
 #ifndef WEIR_STORAGE_NAME_WINDOW_H
 #define WEIR_STORAGE_NAME_WINDOW_H
 
@@ -16,7 +16,7 @@ void storage_name_window_free(struct name_window *window);
 WEIR_DEFINE_AUTO(name_window, storage_name_window_free)
 
 void storage_name_window_add(struct name_window *window, const char *name, bool is_folder);
-/* The next name, folders with a slash behind; NULL at the end of the window. Valid until the next call. No
+/* The next name, folders with a slash at the end; NULL at the end of the window. Valid until the next call. No
  * name may be added between the first of these and again(). */
 const char *storage_name_window_next(struct name_window *window);
 /* After NULL: true when names were left out. All of them are then to be added once more; those that were

@@ -1,6 +1,6 @@
 /* Files that storage owns, below the data directory: copies, segments of pushed samples, files of mirrors. They are
  * known by their place and length, and are given the time that was recorded: a store that was copied or restored has
- * other inodes. */
+ * other inodes. Their records may have changed places: erasures look at those (erasure/scrub_proof.c). */
 #ifndef WEIR_STORAGE_OWNED_H
 #define WEIR_STORAGE_OWNED_H
 

@@ -35,7 +35,7 @@ static bool ends_whole(const struct format *format, int fd, uint64_t indexed)
 
     if (!format->ends_with_newline || indexed == 0)
         return true;
-    if (weir_read_at(fd, around, sizeof around, indexed - 1) != (ssize_t)sizeof around)
+    if (weir_read_at(fd, around, sizeof(around), indexed - 1) != (ssize_t)sizeof(around))
         return false;
     return around[0] == '\n' || around[1] == '\n' || around[1] == '\r';
 }

@@ -28,13 +28,13 @@ static void pack(const struct scrub_intent *intent, uint8_t slot[SLOT_BYTES])
 
     for (size_t i = 0; i < WORDS; i++)
         weir_put_u64(slot + 8 * i, words[i]);
-    weir_put_u32(slot + WORDS_BYTES, crc32c(weir_bytes(slot, WORDS_BYTES)));
+    weir_put_u32(slot + WORDS_BYTES, storage_crc32c(weir_bytes(slot, WORDS_BYTES)));
 }
 
 /* False: the slot is free. */
 static bool unpack(const uint8_t *slot, struct scrub_intent *ret_intent)
 {
-    if (weir_get_u32(slot + WORDS_BYTES) != crc32c(weir_bytes(slot, WORDS_BYTES)))
+    if (weir_get_u32(slot + WORDS_BYTES) != storage_crc32c(weir_bytes(slot, WORDS_BYTES)))
         return false;
     *ret_intent = (struct scrub_intent){
         .device = weir_get_u64(slot),
@@ -164,7 +164,7 @@ size_t storage_scrub_intents_of(const char *data_dir, const struct stat *found,
 
 bool storage_scrub_is_of(const char *data_dir, const struct stat *found)
 {
-    WEIR_AUTO_FREE struct scrub_intent *intents = weir_calloc(SCRUB_INTENTS_MAX, sizeof *intents);
+    WEIR_AUTO_FREE struct scrub_intent *intents = weir_calloc(SCRUB_INTENTS_MAX, sizeof(*intents));
 
     return storage_scrub_intents_of(data_dir, found, intents) > 0;
 }

@@ -22,7 +22,7 @@ struct scrub_intent {
 /* All of them, with one sync. */
 enum weir_status storage_scrub_intend(const char *data_dir, const struct scrub_intent *intents,
                                       size_t count, struct weir_error *err) WEIR_MUST_USE;
-/* Those of the file that `found` describes: into `intents`, which has room for SCRUB_INTENTS_MAX. Returns how many.
+/* Intents on the file that `found` describes: into `intents`, which has room for SCRUB_INTENTS_MAX. Returns how many.
  * Of one that was not written down whole nothing was overwritten, and it is not among them. */
 size_t storage_scrub_intents_of(const char *data_dir, const struct stat *found,
                                 struct scrub_intent *intents);

@@ -1,4 +1,4 @@
-/* What stands beside a one-sample file: a.json beside a.jpg. Read when the sample is taken in; what tells it from
+/* The file beside a one-sample file: a.json beside a.jpg. Read when the sample is taken in; what tells it from
  * another one is kept in file->prefix_hash, which is 0 if nobody looked yet. */
 #ifndef WEIR_STORAGE_SIDECAR_H
 #define WEIR_STORAGE_SIDECAR_H
@@ -25,6 +25,10 @@ enum weir_status storage_sidecar_read(const struct dataset *dataset, const char 
 /* A sidecar's size and mtime as 32 bits that are never 0; without one SIDECAR_NONE. *ret_sidecar is zeros then. */
 uint64_t storage_sidecar_identity(const struct dataset *dataset, const char *path,
                                   struct stat *ret_sidecar);
+/* Unlinks the one of a file that is only referred to, as storage_place_folder() goes there. -1 and errno: ESTALE when
+ * it is neither the one that was read nor lies beside the file that was indexed. */
+int storage_sidecar_unlink(const struct dataset *dataset,
+                           const struct stored_file *file) WEIR_MUST_USE;
 void storage_sidecar_fini(struct sidecar *sidecar);
 /* "dir/a.json" for "dir/a.jpg", in the caller's memory. */
 char *storage_sidecar_path(const struct dataset *dataset, const char *path) WEIR_MUST_USE;

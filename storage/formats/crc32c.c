@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-/* What four bits shift in. */
+/* The remainder that four bits shift in. */
 static const uint32_t NIBBLES[16] = {
     0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3, 0x61c69362, 0x7198540d,
     0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9, 0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75,
 };
 
-uint32_t crc32c_portable(struct weir_bytes bytes)
+uint32_t storage_crc32c_portable(struct weir_bytes bytes)
 {
     uint32_t crc = UINT32_MAX;
 
@@ -28,8 +28,8 @@ __attribute__((target("sse4.2"))) static uint32_t by_instruction(struct weir_byt
     uint64_t crc = UINT32_MAX, eight;
     size_t i = 0;
 
-    for (; bytes.size - i >= sizeof eight; i += sizeof eight) {
-        memcpy(&eight, bytes.at + i, sizeof eight);
+    for (; bytes.size - i >= sizeof(eight); i += sizeof(eight)) {
+        memcpy(&eight, bytes.at + i, sizeof(eight));
         crc = __builtin_ia32_crc32di(crc, eight);
     }
     for (; i < bytes.size; i++)
@@ -37,16 +37,17 @@ __attribute__((target("sse4.2"))) static uint32_t by_instruction(struct weir_byt
     return ~(uint32_t)crc;
 }
 
-uint32_t crc32c(struct weir_bytes bytes)
+uint32_t storage_crc32c(struct weir_bytes bytes)
 {
-    return __builtin_cpu_supports("sse4.2") ? by_instruction(bytes) : crc32c_portable(bytes);
+    return __builtin_cpu_supports("sse4.2") ? by_instruction(bytes)
+                                            : storage_crc32c_portable(bytes);
 }
 
 #else
 
-uint32_t crc32c(struct weir_bytes bytes)
+uint32_t storage_crc32c(struct weir_bytes bytes)
 {
-    return crc32c_portable(bytes);
+    return storage_crc32c_portable(bytes);
 }
 
 #endif

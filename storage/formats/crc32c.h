@@ -4,8 +4,8 @@
 
 #include "core/base/bytes.h"
 
-uint32_t crc32c(struct weir_bytes bytes);
+uint32_t storage_crc32c(struct weir_bytes bytes);
 /* The same without the instruction: for processors that lack it, and to test one by the other. */
-uint32_t crc32c_portable(struct weir_bytes bytes);
+uint32_t storage_crc32c_portable(struct weir_bytes bytes);
 
 #endif

@@ -15,6 +15,7 @@ struct field {
     struct weir_bytes bytes; /* of WIRE_BYTES, WIRE_32, WIRE_64 */
 };
 
+/* As protobuf does, drops bits beyond 64. */
 static bool take_varint(struct weir_bytes *rest, uint64_t *ret_value)
 {
     uint64_t value = 0;
@@ -32,15 +33,6 @@ static bool take_varint(struct weir_bytes *rest, uint64_t *ret_value)
     return false;
 }
 
-static bool take_bytes(struct weir_bytes *rest, uint64_t size, struct weir_bytes *ret_bytes)
-{
-    if (size > rest->size)
-        return false;
-    *ret_bytes = weir_bytes(rest->at, (size_t)size);
-    *rest = weir_bytes(rest->at + size, rest->size - (size_t)size);
-    return true;
-}
-
 /* The next field of a message. */
 static bool take_field(struct weir_bytes *rest, struct field *field)
 {
@@ -54,22 +46,13 @@ static bool take_field(struct weir_bytes *rest, struct field *field)
     case WIRE_VARINT:
         return take_varint(rest, &field->varint);
     case WIRE_64:
-        return take_bytes(rest, 8, &field->bytes);
+        return weir_take(rest, 8, &field->bytes);
     case WIRE_BYTES:
-        return take_varint(rest, &size) && take_bytes(rest, size, &field->bytes);
+        return take_varint(rest, &size) && weir_take(rest, size, &field->bytes);
     case WIRE_32:
-        return take_bytes(rest, 4, &field->bytes);
+        return weir_take(rest, 4, &field->bytes);
     }
     return false;
-}
-
-static double real32(const uint8_t *at)
-{
-    uint32_t bits = weir_get_u32(at);
-    float value;
-
-    memcpy(&value, &bits, sizeof value);
-    return (double)value;
 }
 
 /* ---- lists; each fills `value` with what it holds, *ret_count with how much ---- */
@@ -100,7 +83,7 @@ static void put_number(struct format_value value, double real, double *list, siz
 
 static void put_float(const uint8_t *at, double *list, size_t *count, struct format_value *ret_last)
 {
-    double real = real32(at);
+    double real = (double)weir_get_f32(at);
 
     put_number((struct format_value){.kind = FORMAT_REAL, .f64 = real}, real, list, count,
                ret_last);
@@ -219,8 +202,9 @@ static bool read_entry(struct weir_bytes entry, const struct format_fields *fiel
     return true;
 }
 
-bool example_read(struct weir_bytes record, const struct format_fields *fields,
-                  double (*lists)[FORMAT_LIST_MAX], struct format_value ret_values[FORMAT_ROLES])
+bool storage_example_read(struct weir_bytes record, const struct format_fields *fields,
+                          double (*lists)[FORMAT_LIST_MAX],
+                          struct format_value ret_values[FORMAT_ROLES])
 {
     struct field features, entry;
 

@@ -6,11 +6,11 @@
 
 #include "storage/formats/format.h"
 
-/* What an Example holds under the names of `fields`: a list of one is its value, unless a list was declared;
+/* Reads the values of an Example under the names of `fields`: a list of one is its value, unless a list was declared;
  * a name that is not there, and several texts, are ABSENT. Of features with one name the last counts, as
  * in protobuf. Values point into `record` and into `lists`. False when `record` is no Example. */
-bool example_read(struct weir_bytes record, const struct format_fields *fields,
-                  double (*lists)[FORMAT_LIST_MAX],
-                  struct format_value ret_values[FORMAT_ROLES]) WEIR_MUST_USE;
+bool storage_example_read(struct weir_bytes record, const struct format_fields *fields,
+                          double (*lists)[FORMAT_LIST_MAX],
+                          struct format_value ret_values[FORMAT_ROLES]) WEIR_MUST_USE;
 
 #endif

@@ -15,7 +15,7 @@ enum {
     FORMAT_LIST_MAX = 4096,        /* numbers of a list */
 };
 
-/* Where a field of a sample is. A format says which of these it can give (`gives`). */
+/* The place of a field of a sample. A format says which of these it can give (`gives`). */
 enum format_from {
     FORMAT_NOWHERE = 0,
     FORMAT_MANIFEST = 1, /* in the dataset's manifest, not in the file: for one sample a file */
@@ -63,7 +63,7 @@ struct format_fields {
 };
 
 /* "time", …, by enum format_role, for messages. */
-extern const char *const FORMAT_ROLE_NAMES[];
+extern const char *const STORAGE_FORMAT_ROLE_NAMES[];
 
 enum format_value_kind {
     FORMAT_ABSENT,
@@ -157,8 +157,8 @@ struct format_progress {
      * step over what is refused. */
     uint64_t consumed;
     uint64_t record; /* number of the record that follows */
-    /* What was consumed is the beginning of a line that is too long: up to the newline it is no record, and refused by
-     * who reads the file, once the newline is found. */
+    /* The consumed bytes are the beginning of a line that is too long: up to the newline it is no record, and the
+     * reader of the file refuses it, once the newline is found. */
     bool is_cut;
     bool is_stuck; /* what follows cannot be found: the rest of the file is left, refused */
 };
@@ -206,25 +206,26 @@ struct format {
 CFG_REGISTRY(format, struct format, STORAGE_FORMATS)
 
 /* "i32", NULL-terminated, in the order of enum format_type. */
-extern const char *const FORMAT_TYPE_NAMES[];
-size_t format_type_bytes(enum format_type type);
+extern const char *const STORAGE_FORMAT_TYPE_NAMES[];
+size_t storage_format_type_bytes(enum format_type type);
 
 /* One field of all records as integers, or as reals (their bits); `values` has room for `count`. False when
  * one of them is none, or the field is a list. */
-bool format_column_integers(const struct format_field *field, const struct format_records *records,
-                            int64_t *values);
-bool format_column_reals(const struct format_field *field, const struct format_records *records,
-                         int64_t *values);
+bool storage_format_column_integers(const struct format_field *field,
+                                    const struct format_records *records, int64_t *values);
+bool storage_format_column_reals(const struct format_field *field,
+                                 const struct format_records *records, int64_t *values);
 /* Reads the number or list of a FORMAT_AT field; `at` holds all of it, `list` has room for
  * field->count. */
-struct format_value format_numbers(const struct format_field *field, enum format_order order,
-                                   const uint8_t *at, double *list);
+struct format_value storage_format_numbers(const struct format_field *field,
+                                           enum format_order order, const uint8_t *at,
+                                           double *list);
 /* Reads a list out of text: numbers between spaces, commas or semicolons, in brackets or not. FORMAT_TEXT,
  * the text as it is, when it is something else or more than FORMAT_LIST_MAX numbers. */
-struct format_value format_list_of(struct weir_bytes text, double list[FORMAT_LIST_MAX]);
+struct format_value storage_format_list_of(struct weir_bytes text, double list[FORMAT_LIST_MAX]);
 /* The same for a single number; false when the text is something else. */
-bool format_number_of(struct weir_bytes text, double *ret_number);
+bool storage_format_number_of(struct weir_bytes text, double *ret_number);
 /* An integer that is written as most are: digits, 18 at most, a minus before them at most. False: look closer. */
-bool format_plain_integer_of(struct weir_bytes text, int64_t *ret_number);
+bool storage_format_plain_integer_of(struct weir_bytes text, int64_t *ret_number);
 
 #endif

@@ -1,4 +1,4 @@
-/* Format `binary`: fixed-size records end to end, behind a header of any kind; fields are numbers at an
+/* Format `binary`: fixed-size records end to end, after a header of any kind; fields are numbers at an
  * offset of the record. */
 #include "storage/formats/format.h"
 
@@ -25,7 +25,7 @@ static enum weir_status check_field(const struct format_field *field, const char
                                     uint64_t record_bytes, struct weir_error *err)
 {
     size_t count = field->count > 0 ? field->count : 1;
-    uint64_t width = count * format_type_bytes(field->type);
+    uint64_t width = count * storage_format_type_bytes(field->type);
 
     if (field->from != FORMAT_AT)
         return WEIR_OK;
@@ -33,7 +33,7 @@ static enum weir_status check_field(const struct format_field *field, const char
         return weir_fail(err, WEIR_INVALID,
                          "%s.offset: %llu leaves no room for %zu x %s in records of %llu bytes",
                          name, (unsigned long long)field->offset, count,
-                         FORMAT_TYPE_NAMES[field->type], (unsigned long long)record_bytes);
+                         STORAGE_FORMAT_TYPE_NAMES[field->type], (unsigned long long)record_bytes);
     return WEIR_OK;
 }
 
@@ -44,11 +44,11 @@ static enum weir_status check(const void *options, const struct format_fields *f
     enum weir_status status = WEIR_OK;
 
     for (int i = 0; status == WEIR_OK && i < FORMAT_ROLES; i++)
-        status = check_field(&fields->each[i], FORMAT_ROLE_NAMES[i], bytes, err);
+        status = check_field(&fields->each[i], STORAGE_FORMAT_ROLE_NAMES[i], bytes, err);
     return status;
 }
 
-/* What is to be done for each record: the fields that are declared. */
+/* The work for each record: the fields that are declared. */
 struct reader {
     enum format_order order;
     const struct format_field *fields[FORMAT_ROLES];
@@ -73,7 +73,7 @@ static void prepare(struct reader *reader, const struct binary_options *options,
 static void read_record(struct reader *reader, const uint8_t *at, struct format_sample *sample)
 {
     for (size_t i = 0; i < reader->count; i++)
-        sample->each[reader->roles[i]] = format_numbers(
+        sample->each[reader->roles[i]] = storage_format_numbers(
             reader->fields[i], reader->order, at + reader->fields[i]->offset, reader->lists[i]);
 }
 
@@ -82,7 +82,7 @@ static void refuse_tail(const struct format_input *input, const struct format_si
 {
     char reason[96];
 
-    snprintf(reason, sizeof reason, "found half a record at the end (%llu bytes), expected %llu",
+    snprintf(reason, sizeof(reason), "found half a record at the end (%llu bytes), expected %llu",
              (unsigned long long)(input->window.size - progress->consumed),
              (unsigned long long)bytes);
     sink->refuse(sink->owner, &(struct format_refusal){.offset = input->at + progress->consumed,
@@ -103,7 +103,7 @@ static void hand_over(const struct format_input *input, const struct binary_opti
         .order = (enum format_order)options->byte_order,
     };
 
-    if (!sink->records || progress->consumed > input->window.size)
+    if (sink->records == NULL || progress->consumed > input->window.size)
         return;
     records.count = (input->window.size - progress->consumed) / options->record_bytes;
     if (records.count == 0 || !sink->records(sink->owner, &records))
@@ -143,7 +143,7 @@ static enum weir_status index_records(const struct format_input *input, const vo
     return WEIR_OK;
 }
 
-const struct format format_binary = {
+const struct format storage_format_binary = {
     .name = "binary",
     .summary = "fixed-size records; fields are numbers at an offset",
     .options = OPTIONS,

@@ -1,88 +1,61 @@
 /* Format `csv`: RFC 4180 with or without a header line; fields are columns. A broken record is refused alone. */
-#include "storage/formats/csv_record.h"
 #include "storage/formats/format.h"
-#include "storage/formats/lines.h"
 
+#include "core/base/lines.h"
 #include "core/base/memory.h"
+#include "core/config/csv.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct csv_options {
-    const char *delimiter;
-    int quotes;
+    struct cfg_csv dialect;
     bool header;
     struct cfg_texts columns;
     struct cfg_texts missing;
 };
 
-static const char *const QUOTES[] = {"double", "none", NULL};
-enum { QUOTES_NONE = 1 };
-
 static const struct cfg_key OPTIONS[] = {
-    CFG_TEXT(struct csv_options, delimiter, .fallback = ",",
-             .doc = "one character between fields; \\t is a tab"),
-    CFG_CHOICE(struct csv_options, quotes, .choices = QUOTES, .fallback = "double",
-               .doc = "double: a field in double quotes may hold anything; none: quotes are "
-                      "characters like any other, as in most files that tabs divide"),
+    CFG_CSV_KEYS(struct csv_options, dialect),
     CFG_BOOL(struct csv_options, header, .fallback = "true",
              .doc = "the first record names the columns; false: they are called as `columns` "
                     "says, or 1, 2, 3 …"),
     CFG_TEXTS(struct csv_options, columns,
               .doc = "with header: false, the names of all columns, in order"),
     CFG_TEXTS(struct csv_options, missing,
-              .doc = "what stands for no value where it is not quoted, like NA; an empty field "
-                     "always does"),
+              .doc = "unquoted text that stands for no value, like NA; an empty field always does"),
     CFG_END,
 };
 
-/* What stays the same for all records of a file. */
+/* The columns of a file. */
 struct table {
     size_t columns;
     size_t header_size;
     uint64_t header_lines;
     int columns_of[FORMAT_ROLES]; /* -1: none */
     size_t label_count;           /* columns that together are the label, */
-    int label_columns[CSV_FIELDS_MAX];
-    double label[CSV_FIELDS_MAX];
+    int label_columns[WEIR_CSV_FIELDS_MAX];
+    double label[WEIR_CSV_FIELDS_MAX];
     struct weir_buf scratch[FORMAT_ROLES];
     const struct csv_options *options;
 };
-
-static char delimiter_of(const void *options)
-{
-    const char *text = ((const struct csv_options *)options)->delimiter;
-
-    return strcmp(text, "\\t") == 0 ? '\t' : text[0];
-}
-
-static struct csv_dialect dialect_of(const struct csv_options *options)
-{
-    return (struct csv_dialect){.delimiter = delimiter_of(options),
-                                .is_unquoted = options->quotes == QUOTES_NONE};
-}
 
 static enum weir_status check(const void *options, const struct format_fields *fields,
                               struct weir_error *err)
 {
     const struct csv_options *csv = options;
-    const char *text = csv->delimiter;
-    char c = delimiter_of(options);
 
     (void)fields;
     if (csv->header && csv->columns.count > 0)
         return weir_fail(err, WEIR_INVALID,
                          "source.columns: found names beside header: true, expected header: false "
                          "or no names: those of the header count");
-    if ((strlen(text) != 1 && c != '\t') || c == '"' || c == '\n' || c == '\r')
-        return weir_fail(err, WEIR_INVALID,
-                         "source.delimiter: found '%s', expected one character, no quote", text);
-    return WEIR_OK;
+    return cfg_csv_check(&csv->dialect, "source", err);
 }
 
 /* The column with this name in `columns`, or with a number for its name, from 1; -1: there is none. */
-static int given_column(const struct csv_record *first, const struct cfg_texts *columns,
+static int given_column(const struct weir_csv_record *first, const struct cfg_texts *columns,
                         const char *name)
 {
     char *end;
@@ -99,7 +72,7 @@ static int given_column(const struct csv_record *first, const struct cfg_texts *
 static bool has_any(struct weir_bytes text, const char *characters)
 {
     for (size_t i = 0; i < text.size; i++) {
-        if (text.at[i] != '\0' && strchr(characters, text.at[i]))
+        if (text.at[i] != '\0' && strchr(characters, text.at[i]) != NULL)
             return true;
     }
     return false;
@@ -109,46 +82,46 @@ static bool is_but_for_blanks(struct weir_bytes field, const char *name)
 {
     while (field.size > 0 && (field.at[0] == ' ' || field.at[0] == '\t'))
         field = weir_bytes(field.at + 1, field.size - 1);
-    while (field.size > 0 && format_is_blank(weir_bytes(field.at + field.size - 1, 1)))
+    while (field.size > 0 && weir_line_is_blank(weir_bytes(field.at + field.size - 1, 1)))
         field.size--;
     return weir_bytes_equal(field, weir_bytes_of(name));
 }
 
-/* What is most likely wrong with a header that does not have the column. */
-static const char *advise(const struct csv_record *header, const char *name)
+/* Advice on the likeliest mistake in a header that does not have the column. */
+static const char *advise(const struct weir_csv_record *header, const char *name)
 {
     bool is_spaced = false, has_return = false;
 
     for (size_t i = 0; i < header->count; i++) {
-        is_spaced = is_spaced || is_but_for_blanks(header->fields[i], name);
-        has_return = has_return || has_any(header->fields[i], "\r");
+        is_spaced = is_spaced || is_but_for_blanks(header->fields[i].raw, name);
+        has_return = has_return || has_any(header->fields[i].raw, "\r");
     }
     if (has_return)
         return "expected it, and lines that end with a line feed, not with CR alone";
     if (is_spaced)
         return "only with blanks around it, expected it without";
-    return header->count == 1 && has_any(header->fields[0], ";\t|,")
+    return header->count == 1 && has_any(header->fields[0].raw, ";\t|,")
                ? "expected it; source.delimiter says what stands between columns"
                : "expected it";
 }
 
-static enum weir_status find_column(const struct csv_record *header,
+static enum weir_status find_column(const struct weir_csv_record *header,
                                     const struct csv_options *options, const char *name,
                                     int *ret_column, struct weir_error *err)
 {
     bool is_named = options->header;
 
     *ret_column =
-        is_named ? csv_record_find(header, name, 0) : given_column(header, &options->columns, name);
+        is_named ? weir_csv_find(header, name, 0) : given_column(header, &options->columns, name);
     if (*ret_column < 0)
         return weir_fail(err, WEIR_INVALID, "line 1: found no column '%s' among %zu, %s", name,
                          header->count, is_named ? advise(header, name) : "expected it");
-    if (is_named && csv_record_find(header, name, (size_t)*ret_column + 1) >= 0)
+    if (is_named && weir_csv_find(header, name, (size_t)*ret_column + 1) >= 0)
         return weir_fail(err, WEIR_INVALID, "line 1: found two columns '%s', expected one", name);
     return WEIR_OK;
 }
 
-static enum weir_status find_columns(const struct csv_record *header,
+static enum weir_status find_columns(const struct weir_csv_record *header,
                                      const struct format_fields *fields, struct table *table,
                                      struct weir_error *err)
 {
@@ -163,7 +136,7 @@ static enum weir_status find_columns(const struct csv_record *header,
     }
     if (fields->label.from != FORMAT_COLUMNS)
         return status;
-    if (names->count > CSV_FIELDS_MAX)
+    if (names->count > WEIR_CSV_FIELDS_MAX)
         return weir_fail(err, WEIR_INVALID, "line 1: found %zu columns, expected the label's %zu",
                          header->count, names->count);
     for (size_t i = 0; status == WEIR_OK && i < names->count; i++)
@@ -176,10 +149,10 @@ static enum weir_status find_columns(const struct csv_record *header,
 /* Bytes before the first line that holds something. */
 static size_t pass_blank(struct weir_bytes head, uint64_t *ret_lines)
 {
-    size_t at = format_mark(head), line;
+    size_t at = weir_text_mark(head), line;
 
-    while ((line = format_line(weir_bytes(head.at + at, head.size - at))) > 0 &&
-           format_is_blank(format_chomp(weir_bytes(head.at + at, line)))) {
+    while ((line = weir_line(weir_bytes(head.at + at, head.size - at))) > 0 &&
+           weir_line_is_blank(weir_chomp(weir_bytes(head.at + at, line)))) {
         at += line;
         (*ret_lines)++;
     }
@@ -188,8 +161,9 @@ static size_t pass_blank(struct weir_bytes head, uint64_t *ret_lines)
 
 static enum weir_status read_header(const struct format_input *input,
                                     const struct csv_options *options,
-                                    const struct format_fields *fields, struct csv_record *header,
-                                    struct table *table, struct weir_error *err)
+                                    const struct format_fields *fields,
+                                    struct weir_csv_record *header, struct table *table,
+                                    struct weir_error *err)
 {
     struct weir_bytes head = input->head;
     bool is_whole = head.size == input->size;
@@ -201,34 +175,35 @@ static enum weir_status read_header(const struct format_input *input,
         (memcmp(head.at, "\xff\xfe", 2) == 0 || memcmp(head.at, "\xfe\xff", 2) == 0))
         return weir_fail(err, WEIR_INVALID, "line 1: found UTF-16, expected UTF-8");
     head = weir_bytes(head.at + mark, head.size - mark);
-    if (is_whole && format_is_blank(head))
+    if (is_whole && weir_line_is_blank(head))
         return WEIR_OK;
-    if (csv_record_read(head, dialect_of(options), is_whole, header) != CSV_RECORD)
+    if (weir_csv_read(head, cfg_csv_dialect(&options->dialect), is_whole, header) !=
+        WEIR_CSV_RECORD)
         return weir_fail(err, WEIR_INVALID, "line 1: found no header, expected column names");
     table->columns = header->count;
-    table->header_size = mark + (options->header ? header->size : 0);
-    table->header_lines = blank_lines + (options->header ? header->lines : 0);
+    table->header_size = mark + (options->header ? header->extent.size : 0);
+    table->header_lines = blank_lines + (options->header ? header->extent.lines : 0);
     return find_columns(header, fields, table, err);
 }
 
 /* NA and the like stand for nothing, "NA" in quotes for itself. */
-static bool is_missing(const struct csv_record *record, int column,
+static bool is_missing(const struct weir_csv_record *record, int column,
                        const struct csv_options *options)
 {
-    if (record->is_quoted[column])
+    if (record->fields[column].is_quoted)
         return false;
     for (size_t i = 0; i < options->missing.count; i++) {
         const char *word = weir_yaml_text(weir_yaml_at(options->missing.node, i));
 
-        if (weir_bytes_equal(record->fields[column], weir_bytes_of(word)))
+        if (weir_bytes_equal(record->fields[column].raw, weir_bytes_of(word)))
             return true;
     }
-    return record->fields[column].size == 0;
+    return record->fields[column].raw.size == 0;
 }
 
 /* In place: a value that is returned is copied whole before its parts have left the processor's store queue, which
  * took half of the time. */
-static void put_value(const struct csv_record *record, int column,
+static void put_value(const struct weir_csv_record *record, int column,
                       const struct csv_options *options, struct weir_buf *scratch,
                       struct format_value *value)
 {
@@ -236,18 +211,18 @@ static void put_value(const struct csv_record *record, int column,
     if (column < 0 || is_missing(record, column, options))
         return;
     value->kind = FORMAT_TEXT;
-    value->text = csv_record_value(record, (size_t)column, scratch);
+    value->text = weir_csv_value(record->fields[column], scratch);
 }
 
 /* A list out of several columns, or the first of them that holds no number. */
-static struct format_value list_of(const struct csv_record *record, struct table *table)
+static struct format_value list_of(const struct weir_csv_record *record, struct table *table)
 {
     for (size_t i = 0; i < table->label_count; i++) {
         struct format_value value;
 
         put_value(record, table->label_columns[i], table->options, &table->scratch[FORMAT_LABEL],
                   &value);
-        if (value.kind == FORMAT_ABSENT || !format_number_of(value.text, &table->label[i]))
+        if (value.kind == FORMAT_ABSENT || !storage_format_number_of(value.text, &table->label[i]))
             return value;
     }
     return (struct format_value){.kind = FORMAT_LIST,
@@ -255,27 +230,27 @@ static struct format_value list_of(const struct csv_record *record, struct table
 }
 
 /* False when the record is refused as the end of the file: it waits for its rest. */
-static bool emit(const struct format_input *input, const struct csv_record *record,
+static bool emit(const struct format_input *input, const struct weir_csv_record *record,
                  struct table *table, const struct format_progress *progress,
                  const struct format_sink *sink)
 {
-    bool is_end = input->is_last && record->size == record->length &&
-                  progress->consumed + record->size == input->window.size;
+    bool is_end = input->is_last && record->extent.size == record->extent.length &&
+                  progress->consumed + record->extent.size == input->window.size;
     char reason[96];
     struct format_refusal refusal = {.offset = input->at + progress->consumed,
                                      .record = progress->record,
                                      .reason = reason,
                                      .is_tail = is_end};
     struct format_sample sample = {
-        .offset = refusal.offset, .length = record->length, .record = refusal.record};
+        .offset = refusal.offset, .length = record->extent.length, .record = refusal.record};
 
-    if (record->complaint) {
-        refusal.reason = record->complaint;
+    if (record->extent.complaint != NULL) {
+        refusal.reason = record->extent.complaint;
         sink->refuse(sink->owner, &refusal);
         return !is_end;
     }
     if (record->count != table->columns) {
-        snprintf(reason, sizeof reason, "found %zu fields, expected %zu as in the header",
+        snprintf(reason, sizeof(reason), "found %zu fields, expected %zu as in the header",
                  record->count, table->columns);
         sink->refuse(sink->owner, &refusal);
         return !is_end;
@@ -289,36 +264,35 @@ static bool emit(const struct format_input *input, const struct csv_record *reco
     return true;
 }
 
-static void index_records(const struct format_input *input, struct csv_record *record,
+static void index_records(const struct format_input *input, struct weir_csv_record *record,
                           struct table *table, const struct format_sink *sink,
                           struct format_progress *progress)
 {
-    const struct csv_dialect dialect = dialect_of(table->options);
+    const struct weir_csv_dialect dialect = cfg_csv_dialect(&table->options->dialect);
 
     while (progress->consumed < input->window.size) {
         struct weir_bytes rest = weir_bytes(input->window.at + progress->consumed,
                                             input->window.size - progress->consumed);
-        size_t line = format_line(rest);
-        enum csv_outcome outcome;
+        size_t line = weir_line(rest);
+        enum weir_csv_outcome outcome;
         bool is_cut;
 
-        if (line > 0 && format_is_blank(format_chomp(weir_bytes(rest.at, line)))) {
+        if (line > 0 && weir_line_is_blank(weir_chomp(weir_bytes(rest.at, line)))) {
             progress->consumed += line;
             progress->record++;
             continue;
         }
-        record->complaint = NULL;
         is_cut = input->is_full && !input->is_last && progress->consumed == 0;
-        outcome = csv_record_read(rest, dialect, input->is_last || is_cut, record);
-        if (outcome == CSV_MORE) /* the next window begins with it */
+        outcome = weir_csv_read(rest, dialect, input->is_last || is_cut, record);
+        if (outcome == WEIR_CSV_MORE) /* the next window begins with it */
             break;
-        progress->is_cut = is_cut && record->size == rest.size && line == 0;
-        if (is_cut && record->size == rest.size)
-            record->complaint = "found a record beyond 16 MiB, expected less";
+        progress->is_cut = is_cut && record->extent.size == rest.size && line == 0;
+        if (is_cut && record->extent.size == rest.size)
+            record->extent.complaint = "found a record beyond 16 MiB, expected less";
         if (!progress->is_cut && !emit(input, record, table, progress, sink))
             break;
-        progress->consumed += record->size;
-        progress->record += record->lines > 0 ? record->lines : 1;
+        progress->consumed += record->extent.size;
+        progress->record += record->extent.lines > 0 ? record->extent.lines : 1;
     }
 }
 
@@ -327,14 +301,14 @@ static enum weir_status index_file(const struct format_input *input, const void 
                                    const struct format_sink *sink,
                                    struct format_progress *ret_progress, struct weir_error *err)
 {
-    WEIR_AUTO_FREE struct csv_record *record = weir_calloc(1, sizeof *record);
+    WEIR_AUTO_FREE struct weir_csv_record *record = weir_calloc(1, sizeof(*record));
     struct table table;
     struct format_progress progress = {.record = input->record};
     enum weir_status status;
 
     table.options = options;
     table.label_count = 0;
-    memset(table.scratch, 0, sizeof table.scratch);
+    memset(table.scratch, 0, sizeof(table.scratch));
     status = read_header(input, options, fields, record, &table, err);
     if (status != WEIR_OK)
         return status;
@@ -369,8 +343,8 @@ static struct weir_bytes without_blanks(struct weir_bytes text)
 static int by_name(const void *a, const void *b, void *names)
 {
     uint16_t one = *(const uint16_t *)a, other = *(const uint16_t *)b;
-    struct weir_bytes x = ((const struct weir_bytes *)names)[one];
-    struct weir_bytes y = ((const struct weir_bytes *)names)[other];
+    struct weir_bytes x = ((const struct weir_csv_field *)names)[one].raw;
+    struct weir_bytes y = ((const struct weir_csv_field *)names)[other].raw;
     int order = memcmp(x.at, y.at, x.size < y.size ? x.size : y.size);
 
     if (order == 0)
@@ -378,42 +352,46 @@ static int by_name(const void *a, const void *b, void *names)
     return order != 0 ? order : (one > other) - (one < other);
 }
 
-/* The columns of the header in the order of their names; without one, in the order of the record. */
-static size_t order_columns(struct weir_bytes head, const struct csv_options *options,
-                            struct csv_record *header, uint16_t *order)
+/* Orders the columns of a record by their names, or as they come where there is no header. False when the record has
+ * others than the header. */
+static bool order_columns(struct weir_bytes head, const struct csv_options *options, size_t count,
+                          struct weir_csv_record *header, uint16_t *order)
 {
     uint64_t lines = 0;
-    size_t mark, count = CSV_FIELDS_MAX;
+    size_t mark = pass_blank(head, &lines);
 
-    for (uint16_t i = 0; i < CSV_FIELDS_MAX; i++)
-        order[i] = i;
-    if (!options->header || head.size == 0)
-        return options->header ? 0 : count;
-    mark = pass_blank(head, &lines);
-    head = weir_bytes(head.at + mark, head.size - mark);
-    if (csv_record_read(head, dialect_of(options), true, header) != CSV_RECORD)
-        return 0;
-    count = header->count;
     for (size_t i = 0; i < count; i++)
-        header->fields[i] = without_blanks(header->fields[i]);
-    qsort_r(order, count, sizeof *order, by_name, header->fields);
-    return count;
+        order[i] = (uint16_t)i;
+    if (!options->header)
+        return true;
+    if (head.size == 0)
+        return false;
+    head = weir_bytes(head.at + mark, head.size - mark);
+    if (weir_csv_read(head, cfg_csv_dialect(&options->dialect), true, header) != WEIR_CSV_RECORD ||
+        header->count != count)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        header->fields[i].raw = without_blanks(header->fields[i].raw);
+    qsort_r(order, count, sizeof(*order), by_name, header->fields);
+    return true;
 }
 
-static bool canonical(struct weir_bytes head, const void *options, struct weir_bytes record,
+static bool canonical(struct weir_bytes head, const void *given, struct weir_bytes record,
                       struct weir_buf *out)
 {
-    WEIR_AUTO_FREE struct csv_record *header = weir_calloc(2, sizeof *header);
-    struct csv_record *values = header + 1;
-    uint16_t order[CSV_FIELDS_MAX];
+    WEIR_AUTO_FREE struct weir_csv_record *header = weir_calloc(2, sizeof(*header));
+    struct weir_csv_record *values = header + 1;
+    const struct csv_options *options = given;
+    uint16_t order[WEIR_CSV_FIELDS_MAX];
     WEIR_AUTO_BUF scratch = {0};
-    size_t count = order_columns(head, options, header, order);
 
-    if (csv_record_read(record, dialect_of(options), true, values) != CSV_RECORD ||
-        (header->count > 0 ? values->count != count : values->count > count))
+    if (weir_csv_read(record, cfg_csv_dialect(&options->dialect), true, values) !=
+            WEIR_CSV_RECORD ||
+        !order_columns(head, options, values->count, header, order))
         return false;
     for (size_t i = 0; i < values->count; i++) {
-        struct weir_bytes value = without_blanks(csv_record_value(values, order[i], &scratch));
+        struct weir_bytes value =
+            without_blanks(weir_csv_value(values->fields[order[i]], &scratch));
 
         weir_buf_append_u64(out, value.size);
         weir_buf_append(out, value.at, value.size);
@@ -421,7 +399,7 @@ static bool canonical(struct weir_bytes head, const void *options, struct weir_b
     return true;
 }
 
-const struct format format_csv = {
+const struct format storage_format_csv = {
     .name = "csv",
     .summary = "comma-separated values (RFC 4180), with a header line or not; fields are columns",
     .options = OPTIONS,

@@ -21,7 +21,7 @@ static enum weir_status index_file(const struct format_input *input, const void 
     return WEIR_OK;
 }
 
-const struct format format_files = {
+const struct format storage_format_files = {
     .name = "files",
     .summary = "one sample a file; time, label, subject and key from a manifest or a sidecar",
     .options = OPTIONS,

@@ -1,8 +1,8 @@
 /* Format `jsonl`: one JSON object a line; fields are its members, or members inside of them. A broken
  * line is refused alone. */
+#include "core/base/lines.h"
 #include "storage/formats/format.h"
 #include "storage/formats/json_fields.h"
-#include "storage/formats/lines.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -23,14 +23,14 @@ static void refuse(const struct format_sink *sink, const struct format_input *in
 static bool index_line(struct weir_bytes line, struct json_fields *members,
                        const struct format_sink *sink, struct format_sample *sample, char *reason)
 {
-    if (!json_fields_read(members, line)) {
+    if (!storage_json_fields_read(members, line)) {
         snprintf(reason, REASON_MAX, "%s at column %zu, expected one object a line",
                  members->complaint, members->column);
         return false;
     }
     sample->length = line.size;
     for (int i = 0; i < FORMAT_ROLES; i++)
-        sample->each[i] = json_fields_value(members, (enum format_role)i);
+        sample->each[i] = storage_json_fields_value(members, (enum format_role)i);
     sink->sample(sink->owner, sample);
     return true;
 }
@@ -47,7 +47,7 @@ static size_t index_tail(const struct format_input *input, struct json_fields *m
 
     if (rest.size == 0)
         return 0;
-    if (format_is_blank(rest) || index_line(format_chomp(rest), members, sink, &sample, reason)) {
+    if (weir_line_is_blank(rest) || index_line(weir_chomp(rest), members, sink, &sample, reason)) {
         progress->record++;
         return rest.size;
     }
@@ -63,15 +63,15 @@ static void index_whole(const struct format_input *input, struct json_fields *me
 {
     size_t size;
 
-    while ((size = format_line(weir_bytes(input->window.at + progress->consumed,
-                                          input->window.size - progress->consumed))) > 0) {
+    while ((size = weir_line(weir_bytes(input->window.at + progress->consumed,
+                                        input->window.size - progress->consumed))) > 0) {
         struct weir_bytes line =
-            format_chomp(weir_bytes(input->window.at + progress->consumed, size));
+            weir_chomp(weir_bytes(input->window.at + progress->consumed, size));
         struct format_sample sample = {.offset = input->at + progress->consumed,
                                        .record = progress->record};
         char reason[REASON_MAX];
 
-        if (!format_is_blank(line) && !index_line(line, members, sink, &sample, reason))
+        if (!weir_line_is_blank(line) && !index_line(line, members, sink, &sample, reason))
             refuse(sink, input, progress->consumed, progress->record, reason);
         progress->consumed += size;
         progress->record++;
@@ -84,11 +84,11 @@ static enum weir_status index_lines(const struct format_input *input, const void
                                     struct format_progress *ret_progress, struct weir_error *err)
 {
     struct format_progress progress = {.record = input->record};
-    struct json_fields members = json_fields_new(fields);
+    struct json_fields members = storage_json_fields_new(fields);
 
     (void)options;
     (void)err;
-    progress.consumed = input->at == 0 ? format_mark(input->window) : 0;
+    progress.consumed = input->at == 0 ? weir_text_mark(input->window) : 0;
     index_whole(input, &members, sink, &progress);
     if (input->is_last) {
         progress.consumed += index_tail(input, &members, sink, &progress);
@@ -96,7 +96,7 @@ static enum weir_status index_lines(const struct format_input *input, const void
         progress.consumed = input->window.size;
         progress.is_cut = true;
     }
-    json_fields_fini(&members);
+    storage_json_fields_fini(&members);
     *ret_progress = progress;
     return WEIR_OK;
 }
@@ -106,18 +106,18 @@ static bool canonical(struct weir_bytes head, const void *options, struct weir_b
                       struct weir_buf *out)
 {
     json_t *value = json_loadb((const char *)record.at, record.size, JSON_ALLOW_NUL, NULL);
-    char *text = value ? json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    char *text = value != NULL ? json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
 
     (void)head;
     (void)options;
-    if (text)
+    if (text != NULL)
         weir_buf_append_text(out, text);
     json_decref(value);
     free(text);
     return text != NULL;
 }
 
-const struct format format_jsonl = {
+const struct format storage_format_jsonl = {
     .name = "jsonl",
     .summary = "one JSON object a line; fields are its members",
     .options = OPTIONS,

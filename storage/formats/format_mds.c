@@ -47,10 +47,11 @@ static enum weir_status find_column(struct run *run, enum format_role role, stru
     run->columns[role] = -1;
     if (field->from != FORMAT_NAMED)
         return WEIR_OK;
-    run->columns[role] = mds_shard_find(&run->shard, field->name, strlen(field->name));
+    run->columns[role] = storage_mds_shard_find(&run->shard, field->name, strlen(field->name));
     dot = strchr(field->name, '.');
-    if (run->columns[role] < 0 && dot) {
-        run->columns[role] = mds_shard_find(&run->shard, field->name, (size_t)(dot - field->name));
+    if (run->columns[role] < 0 && dot != NULL) {
+        run->columns[role] =
+            storage_mds_shard_find(&run->shard, field->name, (size_t)(dot - field->name));
         run->members[role] = dot + 1;
     }
     if (run->columns[role] < 0)
@@ -62,14 +63,15 @@ static enum weir_status find_column(struct run *run, enum format_role role, stru
 static enum weir_status prepare(struct run *run, const struct mds_options *options,
                                 struct weir_error *err)
 {
-    enum weir_status status = mds_shard_read(run->input->head, run->input->size, &run->shard, err);
+    enum weir_status status =
+        storage_mds_shard_read(run->input->head, run->input->size, &run->shard, err);
 
     for (int i = 0; status == WEIR_OK && i < FORMAT_ROLES; i++)
         status = find_column(run, (enum format_role)i, err);
     run->payload = -1;
-    if (status != WEIR_OK || !options->sample)
+    if (status != WEIR_OK || options->sample == NULL)
         return status;
-    run->payload = mds_shard_find(&run->shard, options->sample, strlen(options->sample));
+    run->payload = storage_mds_shard_find(&run->shard, options->sample, strlen(options->sample));
     if (run->payload < 0)
         return weir_fail(err, WEIR_INVALID, "found no column '%s' among %zu, expected the payload",
                          options->sample, run->shard.count);
@@ -86,38 +88,38 @@ static bool read_value(struct run *run, enum format_role role, const struct weir
     *ret_value = (struct format_value){.kind = FORMAT_ABSENT};
     if (column < 0)
         return true;
-    if (!run->members[role])
-        return mds_value(run->shard.columns[column].encoding, columns[column], field,
-                         run->lists[role], ret_value);
+    if (run->members[role] == NULL)
+        return storage_mds_value(run->shard.columns[column].encoding, columns[column], field,
+                                 run->lists[role], ret_value);
     json->names[role] = run->members[role];
-    if (!json_fields_read(json, columns[column]))
+    if (!storage_json_fields_read(json, columns[column]))
         return false;
-    *ret_value = json_fields_value(json, role);
+    *ret_value = storage_json_fields_value(json, role);
     return true;
 }
 
 static void refuse(const struct run *run, uint64_t number, const char *reason)
 {
-    run->sink->refuse(run->sink->owner,
-                      &(struct format_refusal){.offset = mds_shard_offset(&run->shard, number),
-                                               .record = number,
-                                               .reason = reason});
+    run->sink->refuse(run->sink->owner, &(struct format_refusal){
+                                            .offset = storage_mds_shard_offset(&run->shard, number),
+                                            .record = number,
+                                            .reason = reason});
 }
 
 static void take_sample(struct run *run, uint64_t number, struct weir_bytes bytes)
 {
-    struct format_range extent = {mds_shard_offset(&run->shard, number), bytes.size};
+    struct format_range extent = {storage_mds_shard_offset(&run->shard, number), bytes.size};
     struct format_sample sample = {
         .offset = extent.offset, .length = extent.length, .record = number, .extent = extent};
     struct weir_bytes columns[MDS_COLUMNS_MAX];
 
-    if (!mds_shard_split(&run->shard, bytes, columns)) {
+    if (!storage_mds_shard_split(&run->shard, bytes, columns)) {
         refuse(run, number,
                "found columns that do not fill the sample, expected their sizes right");
         return;
     }
-    if (mds_shard_is_scrubbed(&run->shard, columns)) {
-        if (run->sink->scrubbed)
+    if (storage_mds_shard_is_scrubbed(&run->shard, columns)) {
+        if (run->sink->scrubbed != NULL)
             run->sink->scrubbed(run->sink->owner, extent);
         return;
     }
@@ -144,8 +146,8 @@ static void index_samples(struct run *run, struct format_progress *progress)
     const struct format_input *input = run->input;
 
     for (; progress->record < run->shard.samples; progress->record++) {
-        uint64_t begin = mds_shard_offset(&run->shard, progress->record);
-        uint64_t end = mds_shard_offset(&run->shard, progress->record + 1);
+        uint64_t begin = storage_mds_shard_offset(&run->shard, progress->record);
+        uint64_t end = storage_mds_shard_offset(&run->shard, progress->record + 1);
 
         if (end - begin > FORMAT_RECORD_MAX)
             refuse(run, progress->record, "found a sample beyond 16 MiB, expected less");
@@ -165,7 +167,7 @@ static enum weir_status index_file(const struct format_input *input, const void 
                                    const struct format_sink *sink,
                                    struct format_progress *ret_progress, struct weir_error *err)
 {
-    WEIR_AUTO_FREE struct run *run = weir_calloc(1, sizeof *run);
+    WEIR_AUTO_FREE struct run *run = weir_calloc(1, sizeof(*run));
     struct format_progress progress = {.record = input->record};
     enum weir_status status;
 
@@ -180,19 +182,19 @@ static enum weir_status index_file(const struct format_input *input, const void 
         progress.consumed = run->shard.data;
     }
     if (progress.record > run->shard.samples ||
-        mds_shard_offset(&run->shard, progress.record) < input->at)
+        storage_mds_shard_offset(&run->shard, progress.record) < input->at)
         return weir_fail(err, WEIR_INVALID, "found other offsets than before, expected a new file");
     if (progress.consumed <= input->window.size)
         index_samples(run, &progress);
     for (int i = 0; i < FORMAT_ROLES; i++)
-        json_fields_fini(&run->json[i]);
+        storage_json_fields_fini(&run->json[i]);
     *ret_progress = progress;
     return WEIR_OK;
 }
 
 static uint64_t head_bytes(struct weir_bytes head)
 {
-    return mds_shard_head_bytes(head);
+    return storage_mds_shard_head_bytes(head);
 }
 
 /* Sizes stay. JSON becomes 0, so that it still is JSON; all else zeros. */
@@ -203,8 +205,8 @@ static void scrub(struct weir_bytes head, const void *options, uint8_t *extent, 
     struct weir_error err;
 
     (void)options;
-    if (mds_shard_read(head, UINT32_MAX, &shard, &err) != WEIR_OK ||
-        !mds_shard_split(&shard, weir_bytes(extent, size), columns)) {
+    if (storage_mds_shard_read(head, UINT32_MAX, &shard, &err) != WEIR_OK ||
+        !storage_mds_shard_split(&shard, weir_bytes(extent, size), columns)) {
         memset(extent, 0, size);
         return;
     }
@@ -225,12 +227,12 @@ static struct format_start start(struct weir_bytes head, uint64_t before, uint64
     struct format_start found = {0};
 
     (void)before;
-    if (mds_shard_locate(head, payload, &found.record))
-        found.at = mds_shard_begin(head, found.record);
+    if (storage_mds_shard_locate(head, payload, &found.record))
+        found.at = storage_mds_shard_begin(head, found.record);
     return found;
 }
 
-const struct format format_mds = {
+const struct format storage_format_mds = {
     .name = "mds",
     .summary = "Mosaic's shards, raw or with import: copy compressed; fields are columns, or "
                "members of JSON in them; an index.json beside them is passed over",

@@ -1,5 +1,5 @@
 /* Format `tar`: WebDataset's shards. Members that follow each other and share their path up to the first dot
- * of the file name are one sample; what comes behind the dot names its parts:
+ * of the file name are one sample; what comes after the dot names its parts:
  *
  *     n01/0001.jpg  n01/0001.cls  n01/0001.json    one sample, __key__ n01/0001
  *
@@ -18,7 +18,7 @@
 enum { PARTS_MAX = 64, EXTENSION_MAX = 63, TEXT_MAX = 64 << 10 };
 enum { NUMBER_BITS = 40, SKIPPED_BITS = 24 };
 
-/* What an erasure leaves where a sample was. */
+/* The name that an erasure leaves in the place of a sample. */
 static const char ERASED[] = ".weir/erased";
 static const char KEY[] = "__key__";
 
@@ -85,7 +85,7 @@ static const char *complaint_of_name(struct weir_bytes name)
 {
     if (name.size == 0 || name.size >= TAR_NAME_MAX)
         return "found a member without a name, or one beyond 4095 bytes";
-    if (memchr(name.at, 0, name.size))
+    if (memchr(name.at, 0, name.size) != NULL)
         return "found a zero byte in a name";
     if (name.at[0] == '/')
         return "found an absolute name, expected one inside the archive";
@@ -103,9 +103,9 @@ static const char *complaint_of_name(struct weir_bytes name)
 static size_t base_of(struct weir_bytes name)
 {
     const uint8_t *slash = memrchr(name.at, '/', name.size);
-    size_t file = slash ? (size_t)(slash - name.at) + 1 : 0;
+    size_t file = slash != NULL ? (size_t)(slash - name.at) + 1 : 0;
     const uint8_t *dot = memchr(name.at + file, '.', name.size - file);
-    size_t base = dot ? (size_t)(dot - name.at) : 0;
+    size_t base = dot != NULL ? (size_t)(dot - name.at) : 0;
 
     return base > file && base + 1 < name.size ? base : 0;
 }
@@ -137,18 +137,18 @@ static const char *read_value(struct run *run, enum format_role role,
     if (strcmp(field->name, KEY) == 0) {
         *ret_value = (struct format_value){.kind = FORMAT_TEXT,
                                            .text = weir_bytes(group->base, group->base_size)};
-    } else if (part) {
+    } else if (part != NULL) {
         struct weir_bytes text = weir_bytes_trim(part->data);
 
         if (text.size > TEXT_MAX)
             return "found more than 64 KiB in a part that holds a field, expected less";
-        *ret_value = field->count > 0 ? format_list_of(text, run->lists[role])
+        *ret_value = field->count > 0 ? storage_format_list_of(text, run->lists[role])
                                       : (struct format_value){.kind = FORMAT_TEXT, .text = text};
-    } else if (dot && (part = find_part(group, field->name, (size_t)(dot - field->name)))) {
+    } else if (dot != NULL && (part = find_part(group, field->name, (size_t)(dot - field->name)))) {
         members->names[role] = dot + 1;
-        if (!json_fields_read(members, part->data))
+        if (!storage_json_fields_read(members, part->data))
             return "found a part that is no JSON object, expected one because it holds a field";
-        *ret_value = json_fields_value(members, role);
+        *ret_value = storage_json_fields_value(members, role);
     }
     return NULL;
 }
@@ -157,7 +157,7 @@ static const char *read_values(struct run *run, struct format_sample *sample)
 {
     const char *complaint = NULL;
 
-    for (int i = 0; !complaint && i < FORMAT_ROLES; i++) {
+    for (int i = 0; complaint == NULL && i < FORMAT_ROLES; i++) {
         if (run->fields->each[i].from == FORMAT_NAMED)
             complaint = read_value(run, (enum format_role)i, &sample->each[i]);
     }
@@ -182,7 +182,7 @@ static const struct part *payload_of(const struct run *run)
         const char *name = weir_yaml_text(weir_yaml_at(names, i));
         const struct part *part = find_part(&run->group, name, strlen(name));
 
-        if (part)
+        if (part != NULL)
             return part;
     }
     return NULL;
@@ -199,17 +199,17 @@ static void emit(struct run *run)
                                    .extent = extent};
     const struct part *payload = payload_of(run);
 
-    if (payload) {
+    if (payload != NULL) {
         sample.offset = run->input->at + (uint64_t)(payload->data.at - run->input->window.at);
         sample.length = payload->data.size;
     }
-    if (!group->complaint && run->options->sample.count > 0 && !payload)
+    if (group->complaint == NULL && run->options->sample.count > 0 && payload == NULL)
         group->complaint = "found no part that 'sample' names, expected one";
-    if (!group->complaint && sample.length == 0)
+    if (group->complaint == NULL && sample.length == 0)
         group->complaint = "found an empty part, expected a payload";
-    if (!group->complaint)
+    if (group->complaint == NULL)
         group->complaint = read_values(run, &sample);
-    if (group->complaint)
+    if (group->complaint != NULL)
         refuse_at(run, group->begin, group->complaint, false);
     else
         run->sink->sample(run->sink->owner, &sample);
@@ -222,7 +222,7 @@ static void add_part(struct group *group, struct weir_bytes name, size_t base,
     const char *extension = (const char *)name.at + base + 1;
     size_t size = name.size - base - 1;
 
-    if (find_part(group, extension, size)) {
+    if (find_part(group, extension, size) != NULL) {
         group->complaint = "found two parts with one extension in a sample, expected one of each";
     } else if (group->count == PARTS_MAX || size > EXTENSION_MAX) {
         group->complaint = "found more than 64 parts, or an extension beyond 63 bytes, in a sample";
@@ -234,7 +234,7 @@ static void add_part(struct group *group, struct weir_bytes name, size_t base,
     }
 }
 
-/* What the walk over the members found where a group should begin. */
+/* The finding of the walk over members where a group should begin. */
 enum found { FOUND_GROUP, FOUND_STEP, FOUND_MORE, FOUND_END };
 
 /* A member that is no part of a sample: stepped over, refused if it is anybody's data. */
@@ -250,10 +250,10 @@ static enum found step_over(struct run *run, const struct tar_member *member, si
         return FOUND_END;
     }
     if (weir_bytes_equal(member->name, weir_bytes_of(ERASED))) {
-        if (run->sink->scrubbed)
+        if (run->sink->scrubbed != NULL)
             run->sink->scrubbed(run->sink->owner, all);
         run->progress.record++;
-    } else if (complaint) {
+    } else if (complaint != NULL) {
         refuse_at(run, at, complaint, false);
         run->progress.record++;
     }
@@ -261,7 +261,7 @@ static enum found step_over(struct run *run, const struct tar_member *member, si
     return FOUND_STEP;
 }
 
-/* Where the headers end too early, or cannot be read. */
+/* Refuses headers that end too early, or cannot be read. */
 static enum found end_of_members(struct run *run, const struct tar_member *member, size_t at)
 {
     char reason[160];
@@ -271,15 +271,15 @@ static enum found end_of_members(struct run *run, const struct tar_member *membe
     if (member->kind == TAR_END)
         return FOUND_END;
     if (member->kind == TAR_MORE)
-        snprintf(reason, sizeof reason, "found no end of the archive, expected a block of zeros");
+        snprintf(reason, sizeof(reason), "found no end of the archive, expected a block of zeros");
     else
-        snprintf(reason, sizeof reason, "%s: where the next member begins cannot be told",
+        snprintf(reason, sizeof(reason), "%s: where the next member begins cannot be told",
                  member->complaint);
     refuse_at(run, at, reason, true);
     return FOUND_END;
 }
 
-/* Adds the members that belong to the group. FOUND_MORE: it goes on behind the window. */
+/* Adds the members that belong to the group. FOUND_MORE: it goes on after the window. */
 static enum found gather(struct run *run, struct tar_member *member)
 {
     struct group *group = &run->group;
@@ -297,13 +297,14 @@ static enum found gather(struct run *run, struct tar_member *member)
         if (member->kind == TAR_FILE)
             add_part(group, member->name, group->base_size,
                      weir_bytes(window.at + group->end + member->data, (size_t)member->size));
-        else if (member->complaint)
+        else if (member->complaint != NULL)
             group->complaint = member->complaint;
         group->end += (size_t)member->end;
-        tar_member_read(weir_bytes(window.at + group->end, window.size - group->end), member);
+        storage_tar_member_read(weir_bytes(window.at + group->end, window.size - group->end),
+                                member);
         if (member->kind == TAR_MORE)
             return end_of_members(run, member, group->end);
-    } while (member->kind <= TAR_OTHER && !complaint_of_name(member->name) &&
+    } while (member->kind <= TAR_OTHER && complaint_of_name(member->name) == NULL &&
              base_of(member->name) == group->base_size &&
              memcmp(member->name.at, group->base, group->base_size) == 0);
     return FOUND_GROUP;
@@ -317,17 +318,19 @@ static enum found find_group(struct run *run)
     const char *complaint;
     size_t base;
 
-    tar_member_read(weir_bytes(run->input->window.at + at, run->input->window.size - at), &member);
+    storage_tar_member_read(weir_bytes(run->input->window.at + at, run->input->window.size - at),
+                            &member);
     if (member.kind > TAR_OTHER)
         return end_of_members(run, &member, at);
     complaint = complaint_of_name(member.name);
     if (member.kind == TAR_NOTHING)
         return step_over(run, &member, at, NULL);
-    base = complaint ? 0 : base_of(member.name);
+    base = complaint != NULL ? 0 : base_of(member.name);
     if (base == 0)
         return step_over(run, &member, at,
-                         complaint ? complaint
-                                   : "found a name without a sample and a part, like 0001.jpg");
+                         complaint != NULL
+                             ? complaint
+                             : "found a name without a sample and a part, like 0001.jpg");
     group->begin = group->end = at;
     group->count = 0;
     group->complaint = NULL;
@@ -350,17 +353,17 @@ static uint64_t end_number(const struct run *run)
 
 static uint64_t hash_of(const struct group *group)
 {
-    return crc32c(weir_bytes(group->base, group->base_size)) >> (32 - SKIPPED_BITS) | 1;
+    return storage_crc32c(weir_bytes(group->base, group->base_size)) >> (32 - SKIPPED_BITS) | 1;
 }
 
 /* A sample that no window holds: it is refused once, up to the member that does not fit, which is stepped over;
- * its parts behind that one are skipped. */
+ * its parts after that one are skipped. */
 static void step_over_large(struct run *run)
 {
     const struct group *group = &run->group;
     struct tar_member member;
 
-    tar_member_read(
+    storage_tar_member_read(
         weir_bytes(run->input->window.at + group->end, run->input->window.size - group->end),
         &member);
     if (run->skipped != hash_of(group)) {
@@ -377,7 +380,7 @@ static enum weir_status index_members(const struct format_input *input, const vo
                                       const struct format_sink *sink,
                                       struct format_progress *ret_progress, struct weir_error *err)
 {
-    WEIR_AUTO_FREE struct run *run = weir_calloc(1, sizeof *run);
+    WEIR_AUTO_FREE struct run *run = weir_calloc(1, sizeof(*run));
     enum found found = FOUND_STEP;
 
     (void)err;
@@ -402,7 +405,7 @@ static enum weir_status index_members(const struct format_input *input, const vo
     if (found == FOUND_MORE && run->progress.consumed == 0 && input->is_full && !input->is_last)
         step_over_large(run);
     for (int i = 0; i < FORMAT_ROLES; i++)
-        json_fields_fini(&run->members[i]);
+        storage_json_fields_fini(&run->members[i]);
     *ret_progress = run->progress;
     ret_progress->record = end_number(run);
     return WEIR_OK;
@@ -414,7 +417,7 @@ static void scrub(struct weir_bytes head, const void *options, uint8_t *extent, 
     (void)head;
     (void)options;
     memset(extent, 0, size);
-    tar_header_write(extent, ERASED, size - TAR_BLOCK);
+    storage_tar_header_write(extent, ERASED, size - TAR_BLOCK);
 }
 
 static struct format_start start(struct weir_bytes head, uint64_t before, uint64_t payload)
@@ -437,7 +440,7 @@ static bool canonical(struct weir_bytes head, const void *options, struct weir_b
         struct tar_member member;
         size_t base;
 
-        tar_member_read(record, &member);
+        storage_tar_member_read(record, &member);
         base = member.kind == TAR_FILE ? base_of(member.name) : 0;
         if (member.end == 0 || member.end > record.size || base == 0) {
             out->size = before;
@@ -452,7 +455,7 @@ static bool canonical(struct weir_bytes head, const void *options, struct weir_b
     return true;
 }
 
-const struct format format_tar = {
+const struct format storage_format_tar = {
     .name = "tar",
     .summary = "WebDataset's shards: members of one base name are a sample; fields are parts of it",
     .options = OPTIONS,

@@ -19,7 +19,7 @@ static const struct cfg_key OPTIONS[] = {CFG_END};
 /* "Masked", so that a CRC of bytes that hold CRCs stays useful: rotated by 15, plus a constant. */
 static uint32_t masked_crc(const uint8_t *at, size_t size)
 {
-    uint32_t crc = crc32c(weir_bytes(at, size));
+    uint32_t crc = storage_crc32c(weir_bytes(at, size));
 
     return (crc >> 15 | crc << 17) + 0xa282ead8u;
 }
@@ -63,12 +63,12 @@ static void take_record(struct run *run, const uint8_t *at, size_t size)
         refuse(run, "found an empty record, expected bytes", false);
     else if (masked_crc(data, size) != weir_get_u32(data + size))
         refuse(run, "found a wrong checksum of the data, expected that of what is there", false);
-    else if (is_zero(data, size) && run->sink->scrubbed)
+    else if (is_zero(data, size) && run->sink->scrubbed != NULL)
         run->sink->scrubbed(run->sink->owner, extent);
     else if (is_zero(data, size))
         return;
     else if (run->wants_fields &&
-             !example_read(weir_bytes(data, size), run->fields, run->lists, sample.each))
+             !storage_example_read(weir_bytes(data, size), run->fields, run->lists, sample.each))
         refuse(run, "found no tf.train.Example, expected one", false);
     else
         run->sink->sample(run->sink->owner, &sample);
@@ -113,7 +113,7 @@ static enum weir_status index_records(const struct format_input *input, const vo
                                       const struct format_sink *sink,
                                       struct format_progress *ret_progress, struct weir_error *err)
 {
-    WEIR_AUTO_FREE struct run *run = weir_calloc(1, sizeof *run);
+    WEIR_AUTO_FREE struct run *run = weir_calloc(1, sizeof(*run));
 
     (void)options;
     (void)err;
@@ -149,7 +149,7 @@ static struct format_start start(struct weir_bytes head, uint64_t before, uint64
     return (struct format_start){.at = payload - HEADER_BYTES};
 }
 
-const struct format format_tfrecord = {
+const struct format storage_format_tfrecord = {
     .name = "tfrecord",
     .summary = "TensorFlow's records, checksums checked; fields are features of tf.train.Example",
     .options = OPTIONS,

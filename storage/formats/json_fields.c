@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct json_fields json_fields_new(const struct format_fields *fields)
+struct json_fields storage_json_fields_new(const struct format_fields *fields)
 {
     struct json_fields made = {0};
 
@@ -18,7 +18,7 @@ struct json_fields json_fields_new(const struct format_fields *fields)
     return made;
 }
 
-void json_fields_fini(struct json_fields *fields)
+void storage_json_fields_fini(struct json_fields *fields)
 {
     for (int i = 0; i < FORMAT_ROLES; i++) {
         weir_buf_fini(&fields->unescaped[i]);
@@ -28,9 +28,9 @@ void json_fields_fini(struct json_fields *fields)
     *fields = (struct json_fields){0};
 }
 
-bool json_fields_read(struct json_fields *fields, struct weir_bytes text)
+bool storage_json_fields_read(struct json_fields *fields, struct weir_bytes text)
 {
-    if (!fields->json)
+    if (fields->json == NULL)
         fields->json = weir_json_new(fields->names, FORMAT_ROLES);
     bool is_right = weir_json_read(fields->json, text);
     fields->complaint = weir_json_complaint(fields->json, &fields->column);
@@ -49,9 +49,9 @@ static struct format_value number_of(struct weir_bytes text)
     int64_t plain;
     char *end;
 
-    if (format_plain_integer_of(text, &plain))
+    if (storage_format_plain_integer_of(text, &plain))
         return (struct format_value){.kind = FORMAT_INT, .i64 = plain};
-    if (text.size >= sizeof digits)
+    if (text.size >= sizeof(digits))
         return value;
     for (size_t i = 0; i < text.size; i++) {
         digits[i] = (char)text.at[i];
@@ -77,17 +77,17 @@ static struct format_value list_of(struct json_fields *fields, enum format_role 
 {
     struct format_value value;
 
-    if (!fields->lists[role])
+    if (fields->lists[role] == NULL)
         fields->lists[role] = weir_calloc(FORMAT_LIST_MAX, sizeof(double));
-    value = format_list_of(text, fields->lists[role]);
+    value = storage_format_list_of(text, fields->lists[role]);
     return value.kind == FORMAT_LIST ? value : (struct format_value){.kind = FORMAT_ABSENT};
 }
 
-struct format_value json_fields_value(struct json_fields *fields, enum format_role role)
+struct format_value storage_json_fields_value(struct json_fields *fields, enum format_role role)
 {
     struct weir_bytes raw = fields->found[role];
 
-    switch (raw.at ? raw.at[0] : 0) {
+    switch (raw.at != NULL ? raw.at[0] : 0) {
     case 0:
     case 'n':
     case '{':

@@ -16,13 +16,13 @@ struct json_fields {
 };
 
 /* All fields that are FORMAT_NAMED, by their names; a caller may set others before the first read. */
-struct json_fields json_fields_new(const struct format_fields *fields);
-void json_fields_fini(struct json_fields *fields);
+struct json_fields storage_json_fields_new(const struct format_fields *fields);
+void storage_json_fields_fini(struct json_fields *fields);
 
 /* False when the text is no object, malformed, or holds one of the names twice: see complaint. */
-bool json_fields_read(struct json_fields *fields, struct weir_bytes text) WEIR_MUST_USE;
+bool storage_json_fields_read(struct json_fields *fields, struct weir_bytes text) WEIR_MUST_USE;
 /* After that; valid until the next read. Integers beyond 64 bits are text, as written. ABSENT for null and
  * objects. */
-struct format_value json_fields_value(struct json_fields *fields, enum format_role role);
+struct format_value storage_json_fields_value(struct json_fields *fields, enum format_role role);
 
 #endif

@@ -23,15 +23,16 @@ struct manifest;
 
 /* Parses `text`, which names the file in messages. Broken rows are handed to `sink->refuse` and left
  * out; of two rows for one path the first counts. An error means that no row can be used. */
-enum weir_status manifest_read(const char *name, struct weir_bytes text,
-                               const struct format_fields *fields, const struct format_sink *sink,
-                               struct manifest **ret_manifest,
-                               struct weir_error *err) WEIR_MUST_USE;
-void manifest_free(struct manifest *manifest);
-WEIR_DEFINE_AUTO(manifest, manifest_free)
+enum weir_status storage_manifest_read(const char *name, struct weir_bytes text,
+                                       const struct format_fields *fields,
+                                       const struct format_sink *sink,
+                                       struct manifest **ret_manifest,
+                                       struct weir_error *err) WEIR_MUST_USE;
+void storage_manifest_free(struct manifest *manifest);
+WEIR_DEFINE_AUTO(manifest, storage_manifest_free)
 
 /* NULL when the manifest does not name `path`. */
-const struct manifest_row *manifest_find(const struct manifest *manifest, const char *path);
-size_t manifest_count(const struct manifest *manifest);
+const struct manifest_row *storage_manifest_find(const struct manifest *manifest, const char *path);
+size_t storage_manifest_count(const struct manifest *manifest);
 
 #endif

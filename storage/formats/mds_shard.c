@@ -26,22 +26,22 @@ static uint64_t offset_at(const uint8_t *offsets, uint64_t number)
     return weir_get_u32(offsets + 4 * number);
 }
 
-uint64_t mds_shard_head_bytes(struct weir_bytes head)
+uint64_t storage_mds_shard_head_bytes(struct weir_bytes head)
 {
     return head.size < 8 ? head.size : offset_at(head.at + 4, 0);
 }
 
-uint64_t mds_shard_offset(const struct mds_shard *shard, uint64_t number)
+uint64_t storage_mds_shard_offset(const struct mds_shard *shard, uint64_t number)
 {
     return offset_at(shard->offsets, number);
 }
 
-uint64_t mds_shard_begin(struct weir_bytes head, uint64_t number)
+uint64_t storage_mds_shard_begin(struct weir_bytes head, uint64_t number)
 {
     return offset_at(head.at + 4, number);
 }
 
-bool mds_shard_locate(struct weir_bytes head, uint64_t at, uint64_t *ret_number)
+bool storage_mds_shard_locate(struct weir_bytes head, uint64_t at, uint64_t *ret_number)
 {
     uint64_t samples = head.size < 8 ? 0 : weir_get_u32(head.at), low = 0, high;
 
@@ -51,7 +51,7 @@ bool mds_shard_locate(struct weir_bytes head, uint64_t at, uint64_t *ret_number)
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
 
-        if (mds_shard_begin(head, middle) > at)
+        if (storage_mds_shard_begin(head, middle) > at)
             high = middle;
         else
             low = middle + 1;
@@ -65,7 +65,7 @@ bool mds_shard_locate(struct weir_bytes head, uint64_t at, uint64_t *ret_number)
 static enum weir_status read_column(const json_t *name, const json_t *encoding, const json_t *size,
                                     struct mds_column *column, struct weir_error *err)
 {
-    if (!json_is_string(name) || json_string_length(name) >= sizeof column->name ||
+    if (!json_is_string(name) || json_string_length(name) >= sizeof(column->name) ||
         !json_is_string(encoding) || !(json_is_integer(size) || json_is_null(size)) ||
         json_integer_value(size) < 0 || json_integer_value(size) > FORMAT_RECORD_MAX)
         return weir_fail(err, WEIR_INVALID,
@@ -89,7 +89,7 @@ static enum weir_status read_columns(const json_t *config, struct mds_shard *sha
     const char *format = json_string_value(json_object_get(config, "format"));
     enum weir_status status = WEIR_OK;
 
-    if (!format || strcmp(format, "mds") != 0 ||
+    if (format == NULL || strcmp(format, "mds") != 0 ||
         json_integer_value(json_object_get(config, "version")) != 2)
         return weir_fail(err, WEIR_INVALID, "found another format or version, expected mds 2");
     shard->count = json_array_size(names);
@@ -123,13 +123,13 @@ static enum weir_status read_config(struct weir_bytes text, struct mds_shard *sh
 static bool are_offsets_right(const struct mds_shard *shard, uint64_t size)
 {
     for (uint64_t i = 0; i < shard->samples; i++) {
-        if (mds_shard_offset(shard, i + 1) <= mds_shard_offset(shard, i))
+        if (storage_mds_shard_offset(shard, i + 1) <= storage_mds_shard_offset(shard, i))
             return false;
     }
-    return mds_shard_offset(shard, shard->samples) <= size;
+    return storage_mds_shard_offset(shard, shard->samples) <= size;
 }
 
-/* What a writer may have compressed shards with, as far as their first bytes tell. */
+/* Compressions of shards, as far as their first bytes tell. */
 static const struct {
     struct weir_bytes magic;
     const char *found, *expected;
@@ -154,8 +154,8 @@ static enum weir_status refuse_compressed(struct weir_bytes head, struct weir_er
 }
 
 /* Brotli and snappy have no mark: numbers of such a shard cannot be right, and only its name tells why. */
-enum weir_status mds_shard_read(struct weir_bytes head, uint64_t size, struct mds_shard *ret_shard,
-                                struct weir_error *err)
+enum weir_status storage_mds_shard_read(struct weir_bytes head, uint64_t size,
+                                        struct mds_shard *ret_shard, struct weir_error *err)
 {
     struct mds_shard shard = {0};
     uint64_t table;
@@ -174,7 +174,7 @@ enum weir_status mds_shard_read(struct weir_bytes head, uint64_t size, struct md
             err, WEIR_INVALID,
             "found %llu samples in %llu bytes, expected fewer: a shard that is not compressed",
             (unsigned long long)shard.samples, (unsigned long long)size);
-    shard.data = mds_shard_offset(&shard, 0);
+    shard.data = storage_mds_shard_offset(&shard, 0);
     if (shard.data < table || shard.data > head.size || !are_offsets_right(&shard, size))
         return weir_fail(err, WEIR_INVALID,
                          "found offsets that do not rise to the end of the shard, expected whole "
@@ -185,7 +185,7 @@ enum weir_status mds_shard_read(struct weir_bytes head, uint64_t size, struct md
     return status;
 }
 
-int mds_shard_find(const struct mds_shard *shard, const char *name, size_t size)
+int storage_mds_shard_find(const struct mds_shard *shard, const char *name, size_t size)
 {
     for (size_t i = 0; i < shard->count; i++) {
         if (strlen(shard->columns[i].name) == size &&
@@ -195,8 +195,8 @@ int mds_shard_find(const struct mds_shard *shard, const char *name, size_t size)
     return -1;
 }
 
-bool mds_shard_split(const struct mds_shard *shard, struct weir_bytes sample,
-                     struct weir_bytes columns[MDS_COLUMNS_MAX])
+bool storage_mds_shard_split(const struct mds_shard *shard, struct weir_bytes sample,
+                             struct weir_bytes columns[MDS_COLUMNS_MAX])
 {
     size_t sizes = 0, at = 0;
 
@@ -219,7 +219,7 @@ bool mds_shard_split(const struct mds_shard *shard, struct weir_bytes sample,
     return at == sample.size;
 }
 
-bool mds_shard_is_scrubbed(const struct mds_shard *shard, const struct weir_bytes *columns)
+bool storage_mds_shard_is_scrubbed(const struct mds_shard *shard, const struct weir_bytes *columns)
 {
     bool has_bytes = false;
 
@@ -238,17 +238,18 @@ bool mds_shard_is_scrubbed(const struct mds_shard *shard, const struct weir_byte
     return has_bytes;
 }
 
-bool mds_value(enum mds_encoding encoding, struct weir_bytes bytes,
-               const struct format_field *field, double *list, struct format_value *ret_value)
+bool storage_mds_value(enum mds_encoding encoding, struct weir_bytes bytes,
+                       const struct format_field *field, double *list,
+                       struct format_value *ret_value)
 {
     const struct format_field number = {.type = TYPES[encoding < MDS_I8 ? MDS_I8 : encoding]};
 
     *ret_value = (struct format_value){.kind = FORMAT_TEXT, .text = bytes};
     if (encoding == MDS_JSON || (encoding == MDS_TEXT && field->count > 0))
-        *ret_value = format_list_of(bytes, list);
-    else if (encoding >= MDS_I8 && bytes.size != format_type_bytes(number.type))
+        *ret_value = storage_format_list_of(bytes, list);
+    else if (encoding >= MDS_I8 && bytes.size != storage_format_type_bytes(number.type))
         return false;
     else if (encoding >= MDS_I8)
-        *ret_value = format_numbers(&number, FORMAT_LITTLE, bytes.at, list);
+        *ret_value = storage_format_numbers(&number, FORMAT_LITTLE, bytes.at, list);
     return encoding != MDS_BYTES || field->count == 0;
 }

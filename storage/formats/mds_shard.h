@@ -37,28 +37,30 @@ struct mds_shard {
     size_t count;
 };
 
-/* How much of the file mds_shard_read() needs to see. */
-uint64_t mds_shard_head_bytes(struct weir_bytes head);
+/* Bytes of the file that storage_mds_shard_read() needs to see. */
+uint64_t storage_mds_shard_head_bytes(struct weir_bytes head);
 /* INVALID "found …, expected …". Offsets are checked: they rise, and end inside `size` bytes. */
-enum weir_status mds_shard_read(struct weir_bytes head, uint64_t size, struct mds_shard *ret_shard,
-                                struct weir_error *err) WEIR_MUST_USE;
+enum weir_status storage_mds_shard_read(struct weir_bytes head, uint64_t size,
+                                        struct mds_shard *ret_shard,
+                                        struct weir_error *err) WEIR_MUST_USE;
 /* -1 when there is no such column. */
-int mds_shard_find(const struct mds_shard *shard, const char *name, size_t size);
-/* Where a sample begins; with the number of samples, where the newest ends. */
-uint64_t mds_shard_offset(const struct mds_shard *shard, uint64_t number);
+int storage_mds_shard_find(const struct mds_shard *shard, const char *name, size_t size);
+/* Offset of a sample; of the number of samples, that of the end of the newest. */
+uint64_t storage_mds_shard_offset(const struct mds_shard *shard, uint64_t number);
 /* The newest sample that begins at this byte of the file or before it, by a head that nobody has checked: where offsets
  * do not rise it is another one. False: there is none. */
-bool mds_shard_locate(struct weir_bytes head, uint64_t at, uint64_t *ret_number);
-/* Where it begins, by the same head. */
-uint64_t mds_shard_begin(struct weir_bytes head, uint64_t number);
+bool storage_mds_shard_locate(struct weir_bytes head, uint64_t at, uint64_t *ret_number);
+/* Offset of the sample, by the same head. */
+uint64_t storage_mds_shard_begin(struct weir_bytes head, uint64_t number);
 /* False when the sizes of the columns do not add up to those of the sample. */
-bool mds_shard_split(const struct mds_shard *shard, struct weir_bytes sample,
-                     struct weir_bytes columns[MDS_COLUMNS_MAX]) WEIR_MUST_USE;
+bool storage_mds_shard_split(const struct mds_shard *shard, struct weir_bytes sample,
+                             struct weir_bytes columns[MDS_COLUMNS_MAX]) WEIR_MUST_USE;
 /* True when an erasure has overwritten the sample. */
-bool mds_shard_is_scrubbed(const struct mds_shard *shard, const struct weir_bytes *columns);
+bool storage_mds_shard_is_scrubbed(const struct mds_shard *shard, const struct weir_bytes *columns);
 
 /* The value of a column; of JSON a list alone. False when it has no place for one. */
-bool mds_value(enum mds_encoding encoding, struct weir_bytes bytes,
-               const struct format_field *field, double *list, struct format_value *ret_value);
+bool storage_mds_value(enum mds_encoding encoding, struct weir_bytes bytes,
+                       const struct format_field *field, double *list,
+                       struct format_value *ret_value);
 
 #endif

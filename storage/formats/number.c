@@ -7,11 +7,11 @@
 
 enum { PLAIN_DIGITS_MAX = 18 }; /* they never overflow */
 
-const char *const FORMAT_TYPE_NAMES[] = {"i8",  "u8",  "i16", "u16", "i32", "u32",
-                                         "i64", "u64", "f32", "f64", NULL};
+const char *const STORAGE_FORMAT_TYPE_NAMES[] = {"i8",  "u8",  "i16", "u16", "i32", "u32",
+                                                 "i64", "u64", "f32", "f64", NULL};
 static const uint8_t BYTES[FORMAT_TYPES] = {1, 1, 2, 2, 4, 4, 8, 8, 4, 8};
 
-size_t format_type_bytes(enum format_type type)
+size_t storage_format_type_bytes(enum format_type type)
 {
     return BYTES[type];
 }
@@ -34,7 +34,7 @@ static double real32(uint32_t bits)
 {
     float value;
 
-    memcpy(&value, &bits, sizeof value);
+    memcpy(&value, &bits, sizeof(value));
     return (double)value;
 }
 
@@ -42,7 +42,7 @@ static double real64(uint64_t bits)
 {
     double value;
 
-    memcpy(&value, &bits, sizeof value);
+    memcpy(&value, &bits, sizeof(value));
     return value;
 }
 
@@ -80,8 +80,8 @@ static double real_of(struct format_value value)
     return value.kind == FORMAT_INT ? (double)value.i64 : (double)value.u64;
 }
 
-struct format_value format_numbers(const struct format_field *field, enum format_order order,
-                                   const uint8_t *at, double *list)
+struct format_value storage_format_numbers(const struct format_field *field,
+                                           enum format_order order, const uint8_t *at, double *list)
 {
     size_t stride = BYTES[field->type];
 
@@ -108,7 +108,7 @@ static bool take_number(struct weir_bytes *text, double *ret_number)
 
     while (size < text->size && !is_between(text->at[size]))
         size++;
-    if (size == 0 || size >= sizeof digits)
+    if (size == 0 || size >= sizeof(digits))
         return false;
     memcpy(digits, text->at, size);
     digits[size] = '\0';
@@ -124,13 +124,13 @@ static struct weir_bytes pass_between(struct weir_bytes text)
     return text;
 }
 
-bool format_number_of(struct weir_bytes text, double *ret_number)
+bool storage_format_number_of(struct weir_bytes text, double *ret_number)
 {
     text = pass_between(text);
     return take_number(&text, ret_number) && pass_between(text).size == 0;
 }
 
-struct format_value format_list_of(struct weir_bytes text, double list[FORMAT_LIST_MAX])
+struct format_value storage_format_list_of(struct weir_bytes text, double list[FORMAT_LIST_MAX])
 {
     const struct format_value as_it_is = {.kind = FORMAT_TEXT, .text = text};
     size_t count = 0;
@@ -146,7 +146,7 @@ struct format_value format_list_of(struct weir_bytes text, double list[FORMAT_LI
     return (struct format_value){.kind = FORMAT_LIST, .list = {.at = list, .count = count}};
 }
 
-bool format_plain_integer_of(struct weir_bytes text, int64_t *ret_number)
+bool storage_format_plain_integer_of(struct weir_bytes text, int64_t *ret_number)
 {
     size_t sign = text.size > 0 && text.at[0] == '-';
     int64_t number = 0;

@@ -12,7 +12,7 @@ typedef void load_fn(const uint8_t *at, size_t stride, size_t count, int64_t *va
         for (size_t i = 0; i < count; i++) {                                          \
             type number;                                                              \
                                                                                       \
-            memcpy(&number, at + i * stride, sizeof number);                          \
+            memcpy(&number, at + i * stride, sizeof(number));                         \
             values[i] = (int64_t)number;                                              \
         }                                                                             \
     }
@@ -28,7 +28,7 @@ static int64_t bits_of(double real)
 {
     int64_t bits;
 
-    memcpy(&bits, &real, sizeof bits);
+    memcpy(&bits, &real, sizeof(bits));
     return bits;
 }
 
@@ -37,7 +37,7 @@ static void load_f32(const uint8_t *at, size_t stride, size_t count, int64_t *va
     for (size_t i = 0; i < count; i++) {
         float number;
 
-        memcpy(&number, at + i * stride, sizeof number);
+        memcpy(&number, at + i * stride, sizeof(number));
         values[i] = bits_of((double)number);
     }
 }
@@ -54,20 +54,20 @@ static bool load(load_fn *const *loaders, const struct format_field *field,
                  const struct format_records *records, int64_t *values)
 {
     if (field->from != FORMAT_AT || field->count > 0 || records->order == FORMAT_BIG ||
-        !loaders[field->type])
+        loaders[field->type] == NULL)
         return false;
     loaders[field->type](records->at + field->offset, records->length, records->count, values);
     return true;
 }
 
-bool format_column_integers(const struct format_field *field, const struct format_records *records,
-                            int64_t *values)
+bool storage_format_column_integers(const struct format_field *field,
+                                    const struct format_records *records, int64_t *values)
 {
     return load(INTEGERS, field, records, values);
 }
 
-bool format_column_reals(const struct format_field *field, const struct format_records *records,
-                         int64_t *values)
+bool storage_format_column_reals(const struct format_field *field,
+                                 const struct format_records *records, int64_t *values)
 {
     const uint64_t exponent = UINT64_C(0x7ff) << 52;
     bool is_finite = true;

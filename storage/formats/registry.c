@@ -7,12 +7,12 @@
 #define FORMATS(X) X(binary) X(csv) X(files) X(jsonl) X(mds) X(tar) X(tfrecord)
 // clang-format on
 
-#define X(name) extern const struct format format_##name;
+#define X(name) extern const struct format storage_format_##name;
 FORMATS(X)
 #undef X
 
 static const struct cfg_plugin *const ALL[] = {
-#define X(name) &format_##name.plugin,
+#define X(name) &storage_format_##name.plugin,
     FORMATS(X)
 #undef X
 };
@@ -25,5 +25,5 @@ const struct cfg_registry STORAGE_FORMATS = {
     .count = WEIR_COUNT(ALL),
 };
 
-const char *const FORMAT_ROLE_NAMES[] = {"time", "label", "subject", "key"};
-static_assert(WEIR_COUNT(FORMAT_ROLE_NAMES) == FORMAT_ROLES, "a role lacks its name");
+const char *const STORAGE_FORMAT_ROLE_NAMES[] = {"time", "label", "subject", "key"};
+static_assert(WEIR_COUNT(STORAGE_FORMAT_ROLE_NAMES) == FORMAT_ROLES, "a role lacks its name");

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where fields of a header are, and how long. */
+/* Offsets and lengths of the fields of a header. */
 enum {
     NAME = 0,
     NAME_SIZE = 100,
@@ -67,7 +67,7 @@ static bool is_zero(const uint8_t *block)
     return block[0] == 0 && memcmp(block, block + 1, TAR_BLOCK - 1) == 0;
 }
 
-/* What extended headers say of the member behind them. */
+/* The fields that extended headers set for the member after them. */
 struct extension {
     struct weir_bytes name; /* `at` NULL: nothing said */
     struct weir_bytes name_when_sparse;
@@ -114,12 +114,13 @@ static bool read_pax(struct weir_bytes text, struct extension *extension)
         struct weir_bytes record;
         uint64_t size;
 
-        if (!space || !parse_decimal(weir_bytes(text.at, (size_t)(space - text.at)), &size) ||
+        if (space == NULL ||
+            !parse_decimal(weir_bytes(text.at, (size_t)(space - text.at)), &size) ||
             size > text.size || size < (size_t)(space - text.at) + 3)
             return false;
         record = weir_bytes(space + 1, (size_t)size - (size_t)(space + 1 - text.at) - 1);
         equals = memchr(record.at, '=', record.size);
-        if (!equals || text.at[size - 1] != '\n' ||
+        if (equals == NULL || text.at[size - 1] != '\n' ||
             !note_pax(weir_bytes(record.at, (size_t)(equals - record.at)),
                       weir_bytes(equals + 1, (size_t)(record.at + record.size - equals) - 1),
                       extension))
@@ -164,7 +165,7 @@ static struct weir_bytes name_of(const uint8_t *header, struct tar_member *membe
 
     if (memcmp(header + MAGIC, "ustar\0", 6) != 0 || prefix.size == 0)
         return name;
-    size = snprintf(member->joined, sizeof member->joined, "%.*s/%.*s", (int)prefix.size,
+    size = snprintf(member->joined, sizeof(member->joined), "%.*s/%.*s", (int)prefix.size,
                     (const char *)prefix.at, (int)name.size, (const char *)name.at);
     return weir_bytes(member->joined, (size_t)size);
 }
@@ -173,9 +174,9 @@ static struct weir_bytes name_of(const uint8_t *header, struct tar_member *membe
 static struct weir_bytes name_said(const struct extension *extension, const uint8_t *header,
                                    struct tar_member *member)
 {
-    if (extension->is_sparse && extension->name_when_sparse.at)
+    if (extension->is_sparse && extension->name_when_sparse.at != NULL)
         return extension->name_when_sparse;
-    return extension->name.at ? extension->name : name_of(header, member);
+    return extension->name.at != NULL ? extension->name : name_of(header, member);
 }
 
 /* Links, devices and pipes have no bytes, whatever their size says. */
@@ -217,7 +218,7 @@ static void classify(struct weir_bytes text, const uint8_t *header,
     uint8_t type = header[TYPE];
 
     member->kind = TAR_FILE;
-    if (without_bytes(type)) {
+    if (without_bytes(type) != NULL) {
         member->size = 0;
         fail(member, TAR_OTHER, without_bytes(type));
     } else if (type == '5' || type == 'V') {
@@ -263,7 +264,7 @@ static bool read_header(struct weir_bytes text, uint64_t at, uint64_t *ret_size,
     return true;
 }
 
-void tar_member_read(struct weir_bytes text, struct tar_member *member)
+void storage_tar_member_read(struct weir_bytes text, struct tar_member *member)
 {
     struct extension extension = {.has_size = false};
     uint64_t at = 0, size;
@@ -297,7 +298,7 @@ void tar_member_read(struct weir_bytes text, struct tar_member *member)
     }
 }
 
-void tar_header_write(uint8_t block[TAR_BLOCK], const char *name, uint64_t size)
+void storage_tar_header_write(uint8_t block[TAR_BLOCK], const char *name, uint64_t size)
 {
     static const uint8_t USTAR[8] = {'u', 's', 't', 'a', 'r', 0, '0', '0'}; /* and the version */
 
@@ -307,7 +308,7 @@ void tar_header_write(uint8_t block[TAR_BLOCK], const char *name, uint64_t size)
     snprintf((char *)block + SIZE, SIZE_SIZE, "%011llo", (unsigned long long)size);
     memcpy(block + 136, "00000000000", 12); /* mtime */
     block[TYPE] = '0';
-    memcpy(block + MAGIC, USTAR, sizeof USTAR);
+    memcpy(block + MAGIC, USTAR, sizeof(USTAR));
     snprintf((char *)block + CHECKSUM, CHECKSUM_SIZE, "%06o", checksum(block));
     block[CHECKSUM + 7] = ' ';
 }

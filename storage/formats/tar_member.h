@@ -27,9 +27,9 @@ struct tar_member {
 };
 
 /* Reads the headers that `text` begins with. */
-void tar_member_read(struct weir_bytes text, struct tar_member *member);
+void storage_tar_member_read(struct weir_bytes text, struct tar_member *member);
 
 /* A header for a file of `size` bytes (at most 8 GiB), into `block`. */
-void tar_header_write(uint8_t block[TAR_BLOCK], const char *name, uint64_t size);
+void storage_tar_header_write(uint8_t block[TAR_BLOCK], const char *name, uint64_t size);
 
 #endif

@@ -10,11 +10,11 @@
 enum { ROWS_AT_LEAST = 1024 };
 
 #define MAKE_ROOM(list) \
-    ((list).at = weir_grow((list).at, (list).count, &(list).capacity, sizeof *(list).at))
+    ((list).at = weir_grow((list).at, (list).count, &(list).capacity, sizeof(*(list).at)))
 
 struct batch *storage_batch_new(struct dataset *dataset)
 {
-    struct batch *batch = weir_calloc(1, sizeof *batch);
+    struct batch *batch = weir_calloc(1, sizeof(*batch));
 
     batch->dataset = dataset;
     return batch;
@@ -25,13 +25,13 @@ static void leave_group(struct batch *batch)
 {
     struct file_group *group = batch->continued;
 
-    while (group && group->count > batch->continued_from) {
+    while (group != NULL && group->count > batch->continued_from) {
         struct stored_file *file = &group->files[--group->count];
 
         free(file->path);
         *file = (struct stored_file){0};
     }
-    if (group) {
+    if (group != NULL) {
         group->is_taking = false;
         storage_file_group_reorder(group);
     }
@@ -40,7 +40,7 @@ static void leave_group(struct batch *batch)
 
 void storage_batch_keep_files(struct batch *batch)
 {
-    if (batch->continued)
+    if (batch->continued != NULL)
         batch->continued->is_taking = false;
     batch->continued = NULL;
 }
@@ -75,7 +75,7 @@ void storage_batch_clear(struct batch *batch)
 
 void storage_batch_free(struct batch *batch)
 {
-    if (!batch)
+    if (batch == NULL)
         return;
     storage_batch_clear(batch);
     for (int i = 0; i < BATCH_COLUMNS; i++)
@@ -117,9 +117,10 @@ static void touch_group(struct batch *batch, struct file_group *group)
 static struct file_group *open_group(struct batch *batch)
 {
     bool is_one_sample = batch->dataset->declaration->format->is_one_sample;
-    struct file_group *group = batch->open ? NULL : storage_dataset_open_group(batch->dataset);
+    struct file_group *group =
+        batch->open != NULL ? NULL : storage_dataset_open_group(batch->dataset);
 
-    if (!group)
+    if (group == NULL)
         return stage_group(batch, is_one_sample ? FILE_GROUP_MAX : FILE_GROUP_GROWING);
     group->is_taking = true;
     batch->continued = group;
@@ -132,7 +133,7 @@ struct stored_file *storage_batch_file(struct batch *batch, const char *path)
 {
     struct stored_file *file;
 
-    if (!batch->open || batch->open->count == batch->open->capacity)
+    if (batch->open == NULL || batch->open->count == batch->open->capacity)
         batch->open = open_group(batch);
     file = &batch->open->files[batch->open->count++];
     file->path = weir_strdup(path);
@@ -192,13 +193,13 @@ void storage_batch_row(struct batch *batch, struct stored_file *file, const stru
     if (row->has_subject) {
         MAKE_ROOM(batch->subjects);
         batch->subjects.at[batch->subjects.count++] =
-            (struct run_entry){.hash = row->subject, .id = at};
+            (struct sorted_run_entry){.hash = row->subject, .id = at};
     }
     if (row->has_key) {
         MAKE_ROOM(batch->keys);
-        batch->keys.at[batch->keys.count++] = (struct run_entry){.hash = row->key, .id = at};
+        batch->keys.at[batch->keys.count++] = (struct sorted_run_entry){.hash = row->key, .id = at};
     }
-    if (row->values)
+    if (row->values != NULL)
         weir_buf_append(&batch->values, row->values,
                         storage_declaration_value_bytes(batch->dataset->declaration));
     storage_batch_add_rows(batch, file, 1);
@@ -233,11 +234,11 @@ void storage_batch_withdraw(struct batch *batch, const char *path, bool all)
         (struct batch_withdrawal){.path = weir_strdup(path), .all = all};
 }
 
-void storage_batch_meet_blocked(struct batch *batch, uint64_t hash)
+void storage_batch_block(struct batch *batch, uint64_t hash)
 {
     struct blocked_hash *blocked = storage_dataset_blocked(batch->dataset, hash);
 
-    if (!blocked) {
+    if (blocked == NULL) {
         storage_dataset_block(batch->dataset, hash, false);
         MAKE_ROOM(batch->blocked);
         batch->blocked.at[batch->blocked.count++] = hash;
@@ -273,7 +274,7 @@ void storage_batch_identify(struct batch *batch, struct key_identifier *identifi
 
 bool storage_batch_is_full(const struct batch *batch)
 {
-    size_t rows_max = batch->dataset->updates ? BATCH_UPDATES_MAX : BATCH_ROWS_MAX;
+    size_t rows_max = batch->dataset->updates != NULL ? BATCH_UPDATES_MAX : BATCH_ROWS_MAX;
 
     return batch->file_count >= BATCH_FILES_MAX || batch->row_count >= rows_max ||
            batch->refusals.count >= BATCH_FILES_MAX || batch->values.size >= BATCH_VALUES_BYTES;

@@ -53,7 +53,7 @@ void storage_batch_refuse(struct batch *batch, const struct batch_refusal *refus
 /* Takes back what was refused of `path` before: its tail, or all of it. */
 void storage_batch_withdraw(struct batch *batch, const char *path, bool all);
 /* Blocks a hash from now on, and counts it, once, as something that was kept out. */
-void storage_batch_meet_blocked(struct batch *batch, uint64_t hash);
+void storage_batch_block(struct batch *batch, uint64_t hash);
 /* The newest row had been erased before. */
 void storage_batch_returned(struct batch *batch);
 
@@ -63,7 +63,7 @@ typedef enum weir_status storage_batch_also_fn(void *owner, struct weir_db *db,
 void storage_batch_also(struct batch *batch, storage_batch_also_fn *also, void *owner);
 
 size_t storage_batch_rows(const struct batch *batch);
-/* How the commit finds out whose the samples are that get labels; borrowed until then. */
+/* The commit's way to find the subjects of samples that get labels; borrowed until then. */
 struct key_identifier;
 void storage_batch_identify(struct batch *batch, struct key_identifier *identifier);
 

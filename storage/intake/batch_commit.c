@@ -190,7 +190,8 @@ static void join_files(const struct commit *c, uint64_t first_id)
 
 /* An entry's id is the row of the batch, and then of the dataset (block << 16 | row). */
 static enum weir_status insert_keys(const struct commit *c, struct key_index *index,
-                                    struct run_entry *entries, size_t count, uint64_t first_row)
+                                    struct sorted_run_entry *entries, size_t count,
+                                    uint64_t first_row)
 {
     for (size_t i = 0; i < count; i++)
         entries[i].id += first_row;
@@ -202,7 +203,7 @@ static enum weir_status tell_added(const struct commit *c, size_t first)
 {
     const struct dataset *dataset = c->dataset;
     size_t count = dataset->chunk_count - first;
-    WEIR_AUTO_FREE uint64_t *sequences = weir_calloc(3 * count + 1, sizeof *sequences);
+    WEIR_AUTO_FREE uint64_t *sequences = weir_calloc(3 * count + 1, sizeof(*sequences));
     uint64_t *firsts = sequences + count, *counts = firsts + count;
 
     if (count == 0)
@@ -301,7 +302,7 @@ static enum weir_status write_groups(const struct commit *c)
     enum weir_status status = WEIR_OK;
 
     for (size_t i = 0; status == WEIR_OK && i < c->batch->groups.count; i++)
-        status = storage_file_shelf_write(c->dataset->shelf, c->dataset->number,
+        status = storage_file_cache_write(c->dataset->file_cache, c->dataset->number,
                                           c->batch->groups.at[i], c->err);
     return status;
 }
@@ -332,8 +333,8 @@ static enum weir_status write_refusals(const struct commit *c)
                         DB_BOOL(batch->withdrawals.at[i].all));
         if (status != WEIR_OK)
             return status;
-        c->dataset->accounts.quarantined -= (uint64_t)weir_rows_i64(rows, 0, 0);
-        c->dataset->accounts.blocked -= (uint64_t)weir_rows_i64(rows, 0, 1);
+        c->dataset->accounts.quarantined -= (uint64_t)weir_rows_i64(rows, 0, "quarantined");
+        c->dataset->accounts.blocked -= (uint64_t)weir_rows_i64(rows, 0, "blocked");
     }
     for (size_t i = 0; status == WEIR_OK && i < batch->refusals.count; i++) {
         const struct staged_refusal *refusal = &batch->refusals.at[i];
@@ -387,7 +388,7 @@ static enum weir_status write_all(const struct commit *c)
         status = write_refusals(c);
     if (status == WEIR_OK)
         status = write_blocked(c);
-    if (status == WEIR_OK && c->batch->also)
+    if (status == WEIR_OK && c->batch->also != NULL)
         status = c->batch->also(c->batch->also_owner, c->db, c->err);
     return status;
 }
@@ -445,7 +446,7 @@ enum weir_status storage_batch_commit(struct batch *batch, struct weir_db *db,
 
     if (status == WEIR_OK)
         status = write_all(&c);
-    if (status == WEIR_OK && batch->dataset->updates && batch->keys.count > 0)
+    if (status == WEIR_OK && batch->dataset->updates != NULL && batch->keys.count > 0)
         status = write_late(&c, first_row);
     if (status == WEIR_OK)
         status = storage_dataset_store(db, batch->dataset, before, err);

@@ -49,8 +49,8 @@ struct batch {
     size_t file_count;
     LIST(struct file_group *) groups; /* to be written: new ones have number 0 */
     LIST(struct batch_segment) segments;
-    LIST(struct run_entry) subjects; /* their id is the row of the batch until the commit */
-    LIST(struct run_entry) keys;     /* … */
+    LIST(struct sorted_run_entry) subjects; /* their id is the row of the batch until the commit */
+    LIST(struct sorted_run_entry) keys;     /* … */
     struct id_list
         replaced; /* places (block << 16 | row) that rows take, of a batch of late labels */
     bool is_late; /* its rows have their labels from another dataset */

@@ -5,7 +5,7 @@
 #include "storage/files/blanking.h"
 #include "storage/files/copy.h"
 #include "storage/keys/key_store.h"
-#include "storage/keys/run_sort.h"
+#include "storage/keys/sorted_run_sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 static void sort_keys(struct batch *batch)
 {
     if (batch->keys.count > 0)
-        storage_run_sort(batch->keys.at, batch->keys.count);
+        storage_sorted_run_sort(batch->keys.at, batch->keys.count);
 }
 
 static bool is_live(const struct dataset *dataset, uint64_t place)
@@ -31,7 +31,7 @@ static enum weir_status find_known(const struct batch *batch, struct weir_db *db
 {
     struct key_reader reader = {.db = db};
     const struct key_source source = storage_key_reader_source(&reader);
-    WEIR_AUTO_FREE uint64_t *hashes = weir_calloc(batch->keys.count + 1, sizeof *hashes);
+    WEIR_AUTO_FREE uint64_t *hashes = weir_calloc(batch->keys.count + 1, sizeof(*hashes));
     size_t count = 0, kept = 0;
     enum weir_status status;
 
@@ -57,7 +57,7 @@ static size_t mark(const struct batch *batch, const struct id_list *known, bool 
     size_t count = 0;
 
     for (size_t i = 0; i < batch->keys.count; i++) {
-        const struct run_entry *key = &batch->keys.at[i];
+        const struct sorted_run_entry *key = &batch->keys.at[i];
         bool is_later = i > 0 && key[-1].hash == key->hash;
 
         gone[key->id] = is_later || storage_id_list_has(known, key->hash);
@@ -104,7 +104,7 @@ static void move_segments(struct batch *batch, const bool *gone, const uint64_t 
     batch->segments.count = kept;
 }
 
-static size_t move_entries(struct run_entry *entries, size_t count, const bool *gone,
+static size_t move_entries(struct sorted_run_entry *entries, size_t count, const bool *gone,
                            const uint64_t *rows)
 {
     size_t kept = 0;
@@ -112,14 +112,14 @@ static size_t move_entries(struct run_entry *entries, size_t count, const bool *
     for (size_t i = 0; i < count; i++) {
         if (!gone[entries[i].id])
             entries[kept++] =
-                (struct run_entry){.hash = entries[i].hash, .id = rows[entries[i].id]};
+                (struct sorted_run_entry){.hash = entries[i].hash, .id = rows[entries[i].id]};
     }
     return kept;
 }
 
 /* ---- their bytes ---- */
 
-/* Rows of one file that follow each other, from `*row` on; it becomes the row behind them. They are one range where
+/* Rows of one file that follow each other, from `*row` on; it becomes the row after them. They are one range where
  * nothing but line ends and what is blank already lies between them. */
 static struct format_range next_range(const struct batch *batch, const bool *gone, size_t end,
                                       size_t *row)
@@ -209,7 +209,7 @@ static enum weir_status blank_gone(const struct batch *batch, const bool *gone,
 
 static void take_out(struct batch *batch, const bool *gone, size_t count)
 {
-    WEIR_AUTO_FREE uint64_t *rows = weir_calloc(batch->row_count + 1, sizeof *rows);
+    WEIR_AUTO_FREE uint64_t *rows = weir_calloc(batch->row_count + 1, sizeof(*rows));
 
     move_rows(batch, gone, rows);
     move_segments(batch, gone, rows);
@@ -221,7 +221,7 @@ static void take_out(struct batch *batch, const bool *gone, size_t count)
 enum weir_status storage_duplicates_refuse(struct batch *batch, struct weir_db *db,
                                            struct weir_error *err)
 {
-    WEIR_AUTO_FREE bool *gone = weir_calloc(batch->row_count + 1, sizeof *gone);
+    WEIR_AUTO_FREE bool *gone = weir_calloc(batch->row_count + 1, sizeof(*gone));
     struct key_hits hits = {0};
     struct id_list known = {0};
     size_t count;

@@ -27,7 +27,7 @@ void storage_intake_fini(struct intake *intake)
 
 static char *name_of(const struct intake *intake)
 {
-    return storage_printable(intake->origin ? intake->origin : intake->file->path);
+    return storage_printable(intake->origin != NULL ? intake->origin : intake->file->path);
 }
 
 static void refuse_at(struct intake *intake, uint64_t record, uint64_t offset, const char *reason,
@@ -37,7 +37,7 @@ static void refuse_at(struct intake *intake, uint64_t record, uint64_t offset, c
     WEIR_AUTO_FREE char *path = name_of(intake);
     WEIR_AUTO_FREE char *place = NULL;
 
-    if (intake->refusing)
+    if (intake->refusing != NULL)
         intake->refusing(intake->listener, record, reason);
     if (intake->refused >= REFUSALS_LISTED_MAX && !is_tail) {
         intake->refused_more++;
@@ -112,8 +112,8 @@ bool storage_intake_forget(struct intake *intake, const struct stat *source)
 
     if (file->samples > 0 || intake->blocked == 0 || intake->refused + intake->refused_more > 0)
         return false;
-    storage_batch_meet_blocked(
-        intake->batch, storage_guard_file(intake->secret, &found, file->path, intake->ctime_ns));
+    storage_batch_block(intake->batch,
+                        storage_guard_file(intake->secret, &found, file->path, intake->ctime_ns));
     intake->blocked--; /* counted by that */
     intake->origin = "a file that holds nothing else";
     free(file->path);
@@ -160,7 +160,7 @@ static bool terminate(struct weir_bytes text, char digits[STORAGE_NUMBER_MAX])
     memcpy(digits, text.at, text.size);
     digits[text.size] = '\0';
     errno = 0;
-    return !strpbrk(digits, "xX"); /* hexadecimal is not what people mean */
+    return strpbrk(digits, "xX") == NULL; /* hexadecimal is not what people mean */
 }
 
 static bool parse_number(struct weir_bytes text, double *ret_number)
@@ -180,7 +180,7 @@ static bool parse_integer(struct weir_bytes text, int64_t *ret_number)
     char digits[STORAGE_NUMBER_MAX];
     char *end;
 
-    if (format_plain_integer_of(text, ret_number))
+    if (storage_format_plain_integer_of(text, ret_number))
         return true;
     text = trim(text);
     if (!terminate(text, digits))
@@ -243,11 +243,11 @@ static bool parse_name(const struct intake *intake, int64_t *ret_time)
 {
     const char *path = intake->file->path;
     const char *pattern = intake->dataset->declaration->time_pattern;
-    const char *slash = strchr(pattern, '/') ? NULL : strrchr(path, '/');
+    const char *slash = strchr(pattern, '/') != NULL ? NULL : strrchr(path, '/');
     struct tm fields = {.tm_mday = 1};
     int day;
 
-    if (!strptime(slash ? slash + 1 : path, pattern, &fields))
+    if (strptime(slash != NULL ? slash + 1 : path, pattern, &fields) == NULL)
         return false;
     day = fields.tm_mday;
     *ret_time = (int64_t)timegm(&fields) * 1000000;
@@ -352,7 +352,7 @@ static bool convert_class(const struct intake *intake, const struct format_value
     char scratch[STORAGE_NUMBER_MAX], quoted[QUOTE_MAX + 3];
     struct weir_bytes name = storage_value_text(value, scratch);
 
-    if (d->classes && d->fields.label.from == FORMAT_AT) { /* the number is the class */
+    if (d->classes != NULL && d->fields.label.from == FORMAT_AT) { /* the number is the class */
         if (integer_of(value, ret_label) && *ret_label >= 0 &&
             (size_t)*ret_label < intake->dataset->class_count)
             return true;
@@ -363,12 +363,12 @@ static bool convert_class(const struct intake *intake, const struct format_value
     }
     snprintf(reason, REASON_MAX, "label: found %s, expected %s",
              value->kind == FORMAT_ABSENT ? "none" : quote(intake, name, quoted),
-             d->classes ? "one of the declared classes"
-                        : "a class name: UTF-8 of 1 to 256 bytes, no control characters");
+             d->classes != NULL ? "one of the declared classes"
+                                : "a class name: UTF-8 of 1 to 256 bytes, no control characters");
     return false;
 }
 
-/* What was found instead of a vector. */
+/* Writes the reason for a value that is no vector. */
 static bool refuse_values(const struct intake *intake, const struct format_value *value,
                           char *reason)
 {
@@ -394,10 +394,10 @@ static bool convert_values(struct intake *intake, const struct format_value *val
     struct format_value list = *value;
 
     if (value->kind == FORMAT_TEXT)
-        list = format_list_of(value->text, numbers);
+        list = storage_format_list_of(value->text, numbers);
     if (list.kind != FORMAT_LIST || list.list.count != d->label_width)
         return refuse_values(intake, &list, reason);
-    if (!intake->values)
+    if (intake->values == NULL)
         intake->values = weir_calloc(d->label_width, sizeof(double));
     if (storage_values_pack(d, list.list.at, intake->values))
         return true;
@@ -441,7 +441,7 @@ static bool convert_label(struct intake *intake, const struct format_value *valu
         break;
     case WEIR_LABEL_FLOAT:
         if (real_of(value, &real)) {
-            memcpy(ret_label, &real, sizeof real);
+            memcpy(ret_label, &real, sizeof(real));
             return true;
         }
         break;
@@ -469,7 +469,7 @@ static bool is_erased_name(const struct intake *intake, enum storage_hash_domain
     return storage_erased_names_have(intake->erased, intake->dataset->number, &name);
 }
 
-/* What of the sample was read: for a one-sample file what its reader has set, for bytes in a bucket nothing. */
+/* The bytes of the sample that were read: for a one-sample file those its reader has set, for a bucket none. */
 static struct weir_bytes content_of(const struct intake *intake, const struct format_sample *sample)
 {
     if (intake->dataset->declaration->format->is_one_sample)
@@ -485,15 +485,15 @@ static bool is_erased_key(const struct intake *intake, const struct format_value
     char scratch[STORAGE_NUMBER_MAX];
     struct key_name names[2];
 
-    if (!key)
+    if (key == NULL)
         return false;
     names[0] = storage_key_name(intake->secret, HASH_KEY, storage_value_text(key, scratch));
-    if (subject)
+    if (subject != NULL)
         names[1] =
             storage_key_name(intake->secret, HASH_SUBJECT, storage_value_text(subject, scratch));
-    return storage_dataset_blocked(
-               intake->dataset,
-               storage_guard_key(intake->secret, &names[0], subject ? &names[1] : NULL)) != NULL;
+    return storage_dataset_blocked(intake->dataset,
+                                   storage_guard_key(intake->secret, &names[0],
+                                                     subject != NULL ? &names[1] : NULL)) != NULL;
 }
 
 static bool is_erased_content(const struct intake *intake, const struct format_sample *sample)
@@ -512,7 +512,7 @@ static void keep_out(struct intake *intake, const struct format_sample *sample)
 {
     intake->is_kept_out = true;
     if (intake->dataset->declaration->format->is_one_sample) /* its name may be a person's */
-        storage_batch_meet_blocked(
+        storage_batch_block(
             intake->batch,
             storage_guard_file(intake->secret, intake->file, intake->file->path, intake->ctime_ns));
     else
@@ -528,11 +528,11 @@ static struct format_value folder_of(const struct intake *intake, unsigned depth
 {
     const char *path = intake->file->path, *slash = strchr(path, '/');
 
-    for (; depth > 1 && slash; depth--) {
+    for (; depth > 1 && slash != NULL; depth--) {
         path = slash + 1;
         slash = strchr(path, '/');
     }
-    if (!slash)
+    if (slash == NULL)
         return (struct format_value){.kind = FORMAT_ABSENT};
     return (struct format_value){.kind = FORMAT_TEXT,
                                  .text = weir_bytes(path, (size_t)(slash - path))};
@@ -545,7 +545,7 @@ static struct format_value value_of(const struct intake *intake, enum format_rol
 
     if (field->from == FORMAT_FOLDER)
         return folder_of(intake, field->depth);
-    if ((field->from == FORMAT_MANIFEST || field->from == FORMAT_SIDECAR) && intake->row &&
+    if ((field->from == FORMAT_MANIFEST || field->from == FORMAT_SIDECAR) && intake->row != NULL &&
         intake->row->each[role].size > 0)
         return (struct format_value){.kind = FORMAT_TEXT, .text = intake->row->each[role]};
     return sample->each[role];
@@ -569,7 +569,7 @@ static bool joins(const struct intake *intake, bool has_key, char *reason)
 {
     const struct declaration *d = intake->dataset->declaration;
 
-    if (has_key || (!d->awaits_label && !d->updates))
+    if (has_key || (!d->awaits_label && d->updates == NULL))
         return true;
     snprintf(reason, REASON_MAX, "key: found none, expected one: labels and samples meet by it");
     return false;

@@ -32,7 +32,7 @@ static bool take_times(struct intake *intake, const struct format_records *recor
     int64_t time;
 
     if (d->time_from == TIME_FROM_FIELD)
-        return format_column_integers(&d->fields.each[FORMAT_TIME], records, times) &&
+        return storage_format_column_integers(&d->fields.each[FORMAT_TIME], records, times) &&
                scale(times, records->count, d->time_unit_us);
     if (!storage_intake_file_time(intake, &time))
         return false;
@@ -47,9 +47,9 @@ static bool take_labels(const struct intake *intake, const struct format_records
     const struct format_field *field = &d->fields.each[FORMAT_LABEL];
 
     if (d->label_kind == WEIR_LABEL_INT)
-        return format_column_integers(field, records, labels);
+        return storage_format_column_integers(field, records, labels);
     if (d->label_kind == WEIR_LABEL_FLOAT)
-        return format_column_reals(field, records, labels);
+        return storage_format_column_reals(field, records, labels);
     fill(labels, records->count, 0);
     return d->label_kind == WEIR_LABEL_NONE;
 }

@@ -3,7 +3,7 @@
 
 #include "core/base/memory.h"
 #include "storage/keys/key_store.h"
-#include "storage/keys/run_sort.h"
+#include "storage/keys/sorted_run_sort.h"
 #include "storage/records/key_identify.h"
 
 #include <stdlib.h>
@@ -25,12 +25,12 @@ static enum weir_status look_up(struct batch *batch, struct weir_db *db,
 {
     struct key_reader reader = {.db = db};
     const struct key_source source = storage_key_reader_source(&reader);
-    WEIR_AUTO_FREE uint64_t *hashes = weir_calloc(batch->keys.count + 1, sizeof *hashes);
+    WEIR_AUTO_FREE uint64_t *hashes = weir_calloc(batch->keys.count + 1, sizeof(*hashes));
     size_t count = 0;
     enum weir_status status;
 
     if (batch->keys.count > 0)
-        storage_run_sort(batch->keys.at, batch->keys.count);
+        storage_sorted_run_sort(batch->keys.at, batch->keys.count);
     for (size_t i = 0; i < batch->keys.count; i++) {
         if (count == 0 || hashes[count - 1] != batch->keys.at[i].hash)
             hashes[count++] = batch->keys.at[i].hash;
@@ -38,7 +38,7 @@ static enum weir_status look_up(struct batch *batch, struct weir_db *db,
     status = storage_key_index_find(index, hashes, count, &source, hits, err);
     storage_key_reader_fini(&reader);
     if (hits->count > 0)
-        storage_run_sort(hits->at, hits->count);
+        storage_sorted_run_sort(hits->at, hits->count);
     return status;
 }
 
@@ -53,7 +53,7 @@ static enum weir_status open_place(struct weir_db *db, struct chunk_cache *cache
 {
     const struct chunk_ref *ref = storage_dataset_chunk(dataset, block_of(place), row_of(place));
 
-    if (!ref)
+    if (ref == NULL)
         return weir_fail(err, WEIR_CORRUPT, "dataset '%s': no chunk holds a sample of its keys",
                          dataset->name);
     ret_place->i = row_of(place) - ref->first_row;
@@ -84,12 +84,13 @@ enum weir_status storage_late_labels_fill(struct batch *batch, struct weir_db *d
     const struct dataset *updates = batch->dataset->updated_by;
     struct key_hits hits = {0};
     size_t count = 0, at = 0;
-    enum weir_status status = updates ? look_up(batch, db, &updates->keys, &hits, err) : WEIR_OK;
+    enum weir_status status =
+        updates != NULL ? look_up(batch, db, &updates->keys, &hits, err) : WEIR_OK;
 
-    if (status == WEIR_OK && updates)
+    if (status == WEIR_OK && updates != NULL)
         count = newest_live(updates, &hits);
     for (size_t i = 0; status == WEIR_OK && i < batch->keys.count; i++) {
-        const struct run_entry *key = &batch->keys.at[i];
+        const struct sorted_run_entry *key = &batch->keys.at[i];
         struct place place;
 
         while (at < count && hits.at[at].hash < key->hash)
@@ -140,7 +141,7 @@ static enum weir_status locate(const struct stager *s, uint64_t place, struct lo
         .time = weir_column_at(&at.chunk->times, at.i),
     };
     *ret_is_there = !weir_bits_get(&dead->erased, row_of(place)) &&
-                    !weir_bits_get(&dead->removed, row_of(place)) && ret_found->file &&
+                    !weir_bits_get(&dead->removed, row_of(place)) && ret_found->file != NULL &&
                     ret_found->file->state == FILE_LIVE;
     return WEIR_OK;
 }
@@ -167,7 +168,7 @@ static void stage(const struct stager *s, const struct located *found, uint64_t 
     storage_batch_row(s->late, found->file, &row);
 }
 
-/* Whether a newer id of the same bytes was met: hits of one hash are visited from the last. */
+/* Returns true when a newer id of the same bytes was met: hits of one hash are visited from the last. */
 static bool is_older_id(const struct located *seen, size_t count, const struct located *found)
 {
     for (size_t i = 0; i < count; i++) {
@@ -178,10 +179,10 @@ static bool is_older_id(const struct located *seen, size_t count, const struct l
 }
 
 /* All samples of one key, hits[0 … count). */
-static enum weir_status stage_key(const struct stager *s, const struct run_entry *hits,
+static enum weir_status stage_key(const struct stager *s, const struct sorted_run_entry *hits,
                                   size_t count, int64_t label)
 {
-    WEIR_AUTO_FREE struct located *seen = weir_calloc(count + 1, sizeof *seen);
+    WEIR_AUTO_FREE struct located *seen = weir_calloc(count + 1, sizeof(*seen));
     size_t seen_count = 0;
     enum weir_status status = WEIR_OK;
 
@@ -210,7 +211,7 @@ enum weir_status storage_late_labels_stage(struct batch *batch, struct weir_db *
     enum weir_status status = look_up(batch, db, &late->dataset->keys, &hits, err);
 
     for (size_t i = 0; status == WEIR_OK && i < batch->keys.count; i++) {
-        const struct run_entry *key = &batch->keys.at[i];
+        const struct sorted_run_entry *key = &batch->keys.at[i];
         size_t end;
 
         if (i + 1 < batch->keys.count && key[1].hash == key->hash)

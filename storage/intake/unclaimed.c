@@ -16,7 +16,7 @@ static void add_up_to(struct unclaimed *unclaimed, uint64_t end)
     if (end <= unclaimed->from)
         return;
     unclaimed->at =
-        weir_grow(unclaimed->at, unclaimed->count, &unclaimed->capacity, sizeof *unclaimed->at);
+        weir_grow(unclaimed->at, unclaimed->count, &unclaimed->capacity, sizeof(*unclaimed->at));
     unclaimed->at[unclaimed->count++] =
         (struct format_range){unclaimed->from, end - unclaimed->from};
     unclaimed->from = end;

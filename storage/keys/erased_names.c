@@ -2,76 +2,54 @@
 #include "storage/keys/erased_names.h"
 
 #include "core/base/memory.h"
+#include "core/base/rng.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { CAPACITY_FIRST = 64 };
-
 void storage_erased_names_fini(struct erased_names *names)
 {
-    free(names->slots);
+    free(names->at);
+    weir_index_fini(&names->index);
     *names = (struct erased_names){0};
 }
 
-/* Hashes are keyed and even; their middle bits differ also where a test cuts them short. */
-static size_t slot_of(const struct erased_names *names, uint64_t hash)
+/* Strangers cannot choose the hashes, for they are keyed. Mixed, for tests cut them short. */
+static struct weir_index_search search_for(const struct erased_names *names, uint64_t hash)
 {
-    return (size_t)(hash ^ hash >> 32) & (names->capacity - 1);
+    return weir_index_search(&names->index, weir_mix64(hash));
 }
 
-static bool is_equal(const struct erased_name *a, const struct erased_name *b)
+static bool is_equal(const struct erased_name *a, uint32_t dataset, const struct key_name *name)
 {
-    return a->dataset == b->dataset && a->name.domain == b->name.domain &&
-           a->name.hash == b->name.hash && a->name.has_proof == b->name.has_proof &&
-           memcmp(a->name.proof, b->name.proof, sizeof a->name.proof) == 0;
-}
-
-static void put(struct erased_names *names, const struct erased_name *added)
-{
-    size_t at = slot_of(names, added->name.hash);
-
-    while (names->slots[at].is_used) {
-        if (is_equal(&names->slots[at], added))
-            return;
-        at = (at + 1) & (names->capacity - 1);
-    }
-    names->slots[at] = *added;
-    names->count++;
-}
-
-static void grow(struct erased_names *names)
-{
-    struct erased_names grown = {.capacity =
-                                     names->capacity > 0 ? 2 * names->capacity : CAPACITY_FIRST};
-
-    grown.slots = weir_calloc(grown.capacity, sizeof *grown.slots);
-    for (size_t i = 0; i < names->capacity; i++) {
-        if (names->slots[i].is_used)
-            put(&grown, &names->slots[i]);
-    }
-    free(names->slots);
-    *names = grown;
+    return a->dataset == dataset && a->name.domain == name->domain && a->name.hash == name->hash &&
+           a->name.has_proof == name->has_proof &&
+           memcmp(a->name.proof, name->proof, sizeof(name->proof)) == 0;
 }
 
 void storage_erased_names_add(struct erased_names *names, uint32_t dataset,
                               const struct key_name *name)
 {
-    const struct erased_name added = {.name = *name, .dataset = dataset, .is_used = true};
+    struct weir_index_search search = search_for(names, name->hash);
+    uint32_t i;
 
-    if (2 * (names->count + 1) > names->capacity)
-        grow(names);
-    put(names, &added);
+    while (weir_index_next(&search, &i)) {
+        if (is_equal(&names->at[i], dataset, name))
+            return;
+    }
+    names->at = weir_grow(names->at, names->count, &names->capacity, sizeof(*names->at));
+    names->at[names->count] = (struct erased_name){.name = *name, .dataset = dataset};
+    weir_index_add(&names->index, weir_mix64(name->hash), (uint32_t)names->count++);
 }
 
 bool storage_erased_names_may(const struct erased_names *names, enum storage_hash_domain domain,
                               uint64_t hash)
 {
-    if (names->count == 0)
-        return false;
-    for (size_t at = slot_of(names, hash); names->slots[at].is_used;
-         at = (at + 1) & (names->capacity - 1)) {
-        if (names->slots[at].name.hash == hash && names->slots[at].name.domain == domain)
+    struct weir_index_search search = search_for(names, hash);
+    uint32_t i;
+
+    while (weir_index_next(&search, &i)) {
+        if (names->at[i].name.hash == hash && names->at[i].name.domain == domain)
             return true;
     }
     return false;
@@ -80,11 +58,11 @@ bool storage_erased_names_may(const struct erased_names *names, enum storage_has
 static bool have(const struct erased_names *names, uint32_t dataset, bool in_any,
                  const struct key_name *name)
 {
-    if (names->count == 0)
-        return false;
-    for (size_t at = slot_of(names, name->hash); names->slots[at].is_used;
-         at = (at + 1) & (names->capacity - 1)) {
-        const struct erased_name *erased = &names->slots[at];
+    struct weir_index_search search = search_for(names, name->hash);
+    uint32_t i;
+
+    while (weir_index_next(&search, &i)) {
+        const struct erased_name *erased = &names->at[i];
 
         if ((in_any || erased->dataset == 0 || erased->dataset == dataset) &&
             storage_key_name_is(&erased->name, name))

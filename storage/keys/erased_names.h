@@ -3,18 +3,19 @@
 #ifndef WEIR_STORAGE_ERASED_NAMES_H
 #define WEIR_STORAGE_ERASED_NAMES_H
 
+#include "core/base/index.h"
 #include "storage/keys/key_names.h"
 
 struct erased_name {
     struct key_name name;
     uint32_t dataset; /* 0: every one */
-    bool is_used;     /* false: the slot is empty */
 };
 
 /* Zeroed is empty. */
 struct erased_names {
-    struct erased_name *slots;
-    size_t count, capacity; /* a power of two, at most half full */
+    struct erased_name *at;
+    size_t count, capacity;
+    struct weir_index index; /* by hash */
 };
 
 void storage_erased_names_fini(struct erased_names *names);

@@ -7,7 +7,7 @@
 
 void storage_id_list_add(struct id_list *ids, uint64_t id)
 {
-    ids->at = weir_grow(ids->at, ids->count, &ids->capacity, sizeof *ids->at);
+    ids->at = weir_grow(ids->at, ids->count, &ids->capacity, sizeof(*ids->at));
     ids->at[ids->count++] = id;
 }
 
@@ -24,7 +24,7 @@ void storage_id_list_sort(struct id_list *ids)
 
     if (ids->count == 0)
         return;
-    qsort(ids->at, ids->count, sizeof *ids->at, by_value);
+    qsort(ids->at, ids->count, sizeof(*ids->at), by_value);
     for (size_t i = 0; i < ids->count; i++) {
         if (kept == 0 || ids->at[kept - 1] != ids->at[i])
             ids->at[kept++] = ids->at[i];
@@ -34,17 +34,13 @@ void storage_id_list_sort(struct id_list *ids)
 
 bool storage_id_list_has(const struct id_list *ids, uint64_t id)
 {
-    return ids->count > 0 && bsearch(&id, ids->at, ids->count, sizeof *ids->at, by_value) != NULL;
+    return ids->count > 0 && bsearch(&id, ids->at, ids->count, sizeof(*ids->at), by_value) != NULL;
 }
 
 void storage_id_list_pack(const struct id_list *ids, struct weir_buf *out)
 {
-    for (size_t i = 0; i < ids->count; i++) {
-        uint8_t word[8];
-
-        weir_put_u64(word, ids->at[i]);
-        weir_buf_append(out, word, sizeof word);
-    }
+    for (size_t i = 0; i < ids->count; i++)
+        weir_buf_append_u64(out, ids->at[i]);
 }
 
 void storage_id_list_unpack(struct weir_bytes packed, struct id_list *ids)

@@ -12,62 +12,62 @@ unsigned storage_key_filter_bits(enum key_kind kind)
 
 /* ---- runs ---- */
 
-void storage_key_run_fini(struct key_run *run)
+void storage_sorted_run_fini(struct sorted_run *run)
 {
     free(run->fences);
-    storage_run_filter_fini(&run->filter);
-    *run = (struct key_run){0};
+    storage_sorted_run_filter_fini(&run->filter);
+    *run = (struct sorted_run){0};
 }
 
-static void drop_filter(const struct key_index *index, struct key_run *run)
+static void drop_filter(const struct key_index *index, struct sorted_run *run)
 {
-    if (index->budget)
-        index->budget->bytes -= storage_run_filter_bytes(&run->filter);
-    storage_run_filter_fini(&run->filter);
+    if (index->budget != NULL)
+        index->budget->bytes -= storage_sorted_run_filter_bytes(&run->filter);
+    storage_sorted_run_filter_fini(&run->filter);
 }
 
 void storage_key_index_fini(struct key_index *index)
 {
     for (size_t i = 0; i < index->run_count; i++) {
         drop_filter(index, &index->runs[i]);
-        storage_key_run_fini(&index->runs[i]);
+        storage_sorted_run_fini(&index->runs[i]);
     }
     free(index->runs);
     index->runs = NULL;
     index->run_count = 0;
 }
 
-static struct key_run *largest_filter(const struct key_index *index)
+static struct sorted_run *largest_filter(const struct key_index *index)
 {
-    struct key_run *largest = NULL;
+    struct sorted_run *largest = NULL;
 
     for (size_t i = 0; i < index->run_count; i++) {
-        if (!largest || index->runs[i].filter.blocks > largest->filter.blocks)
+        if (largest == NULL || index->runs[i].filter.blocks > largest->filter.blocks)
             largest = &index->runs[i];
     }
-    return largest && largest->filter.blocks > 0 ? largest : NULL;
+    return largest != NULL && largest->filter.blocks > 0 ? largest : NULL;
 }
 
 static void keep_budget(const struct key_index *index)
 {
-    struct key_run *largest;
+    struct sorted_run *largest;
 
-    while (index->budget && index->budget->bytes > index->budget->bytes_max &&
-           (largest = largest_filter(index)))
+    while (index->budget != NULL && index->budget->bytes > index->budget->bytes_max &&
+           (largest = largest_filter(index)) != NULL)
         drop_filter(index, largest);
 }
 
-void storage_key_index_add(struct key_index *index, struct key_run *run)
+void storage_key_index_add(struct key_index *index, struct sorted_run *run)
 {
-    index->runs = weir_realloc(index->runs, index->run_count + 1, sizeof *index->runs);
+    index->runs = weir_realloc(index->runs, index->run_count + 1, sizeof(*index->runs));
     index->runs[index->run_count++] = *run;
-    if (index->budget)
-        index->budget->bytes += storage_run_filter_bytes(&run->filter);
-    *run = (struct key_run){0};
+    if (index->budget != NULL)
+        index->budget->bytes += storage_sorted_run_filter_bytes(&run->filter);
+    *run = (struct sorted_run){0};
     keep_budget(index);
 }
 
-struct key_run *storage_key_index_run(const struct key_index *index, uint64_t number)
+struct sorted_run *storage_key_index_run(const struct key_index *index, uint64_t number)
 {
     for (size_t i = 0; i < index->run_count; i++) {
         if (index->runs[i].number == number)
@@ -78,19 +78,19 @@ struct key_run *storage_key_index_run(const struct key_index *index, uint64_t nu
 
 void storage_key_index_drop(struct key_index *index, uint64_t number)
 {
-    struct key_run *run = storage_key_index_run(index, number);
+    struct sorted_run *run = storage_key_index_run(index, number);
 
-    if (!run)
+    if (run == NULL)
         return;
     drop_filter(index, run);
-    storage_key_run_fini(run);
+    storage_sorted_run_fini(run);
     *run = index->runs[--index->run_count];
 }
 
 /* ---- segments ---- */
 
-/* The first segment, at or behind `from`, whose fence is not below. */
-static size_t fence_from(const struct key_run *run, size_t from, uint32_t fence)
+/* The first segment, at or after `from`, whose fence is not below. */
+static size_t fence_from(const struct sorted_run *run, size_t from, uint32_t fence)
 {
     size_t low = from, high = run->segments;
 
@@ -105,16 +105,16 @@ static size_t fence_from(const struct key_run *run, size_t from, uint32_t fence)
     return low;
 }
 
-size_t storage_key_run_segments(const struct key_run *run, const uint64_t *hashes, size_t count,
-                                uint64_t **ret_segments)
+size_t storage_sorted_run_segments(const struct sorted_run *run, const uint64_t *hashes,
+                                   size_t count, uint64_t **ret_segments)
 {
-    uint64_t *segments = weir_calloc(run->segments + 1, sizeof *segments);
+    uint64_t *segments = weir_calloc(run->segments + 1, sizeof(*segments));
     size_t found = 0, at = 0, next = 0; /* segments before `next` are decided */
 
     for (size_t i = 0; i < count; i++) {
         uint32_t fence = (uint32_t)(hashes[i] >> 32);
 
-        if (!storage_run_filter_may_hold(&run->filter, hashes[i]))
+        if (!storage_sorted_run_filter_may_hold(&run->filter, hashes[i]))
             continue;
         at = fence_from(run, at, fence); /* the one before may end with the hash */
         for (size_t s = at > 0 ? at - 1 : 0; s < run->segments && run->fences[s] <= fence; s++) {
@@ -129,15 +129,15 @@ size_t storage_key_run_segments(const struct key_run *run, const uint64_t *hashe
 
 /* ---- looking up ---- */
 
-static void add_hit(struct key_hits *hits, const struct run_entry *entry)
+static void add_hit(struct key_hits *hits, const struct sorted_run_entry *entry)
 {
-    hits->at = weir_grow(hits->at, hits->count, &hits->capacity, sizeof *hits->at);
+    hits->at = weir_grow(hits->at, hits->count, &hits->capacity, sizeof(*hits->at));
     hits->at[hits->count++] = *entry;
 }
 
 /* Both ascend: one walk. */
-static void match(const struct run_entry *entries, size_t entry_count, const uint64_t *hashes,
-                  size_t count, struct key_hits *hits)
+static void match(const struct sorted_run_entry *entries, size_t entry_count,
+                  const uint64_t *hashes, size_t count, struct key_hits *hits)
 {
     size_t low = 0, high = count;
 
@@ -163,7 +163,7 @@ static enum weir_status match_all(const struct weir_bytes *segments, size_t segm
                                   const struct key_walk *walk, struct key_hits *hits,
                                   struct weir_error *err)
 {
-    struct run_entry entries[RUN_SEGMENT_ENTRIES];
+    struct sorted_run_entry entries[SORTED_RUN_SEGMENT_ENTRIES];
     enum weir_status status = WEIR_OK;
 
     for (size_t i = 0; status == WEIR_OK && i < segment_count; i++) {
@@ -171,7 +171,7 @@ static enum weir_status match_all(const struct weir_bytes *segments, size_t segm
 
         if (segments[i].size == 0) /* all of it was erased */
             continue;
-        status = storage_run_segment_unpack(segments[i], entries, &entry_count, err);
+        status = storage_sorted_run_segment_unpack(segments[i], entries, &entry_count, err);
         if (status == WEIR_OK)
             match(entries, entry_count, walk->hashes, walk->hash_count, hits);
     }
@@ -186,27 +186,27 @@ void storage_key_walk_fini(struct key_walk *walk)
     *walk = (struct key_walk){0};
 }
 
-static void list_segments(const struct key_run *run, struct key_walk *walk)
+static void list_segments(const struct sorted_run *run, struct key_walk *walk)
 {
-    if (walk->hashes) {
+    if (walk->hashes != NULL) {
         walk->count =
-            storage_key_run_segments(run, walk->hashes, walk->hash_count, &walk->segments);
+            storage_sorted_run_segments(run, walk->hashes, walk->hash_count, &walk->segments);
         return;
     }
     walk->count = run->segments;
-    walk->segments = weir_calloc(run->segments + 1, sizeof *walk->segments);
+    walk->segments = weir_calloc(run->segments + 1, sizeof(*walk->segments));
     for (size_t i = 0; i < run->segments; i++)
         walk->segments[i] = i;
 }
 
-struct key_run *storage_key_walk_next(const struct key_index *index, struct key_walk *walk,
-                                      size_t *ret_first)
+struct sorted_run *storage_key_walk_next(const struct key_index *index, struct key_walk *walk,
+                                         size_t *ret_first)
 {
     while (walk->run < index->run_count) {
-        struct key_run *run = &index->runs[walk->run];
+        struct sorted_run *run = &index->runs[walk->run];
         size_t left;
 
-        if (!walk->segments)
+        if (walk->segments == NULL)
             list_segments(run, walk);
         left = walk->count - walk->at;
         if (left > 0) {
@@ -228,12 +228,12 @@ enum weir_status storage_key_index_walk(const struct key_index *index, struct ke
 {
     struct weir_bytes bytes[KEY_SEGMENTS_AT_ONCE];
     size_t first = 0;
-    const struct key_run *run =
+    const struct sorted_run *run =
         walk->hash_count > 0 ? storage_key_walk_next(index, walk, &first) : NULL;
     enum weir_status status;
 
-    *ret_done = !run;
-    if (!run)
+    *ret_done = run == NULL;
+    if (run == NULL)
         return WEIR_OK;
     status = source->segments(source->owner, run->number, walk->segments + first, walk->at - first,
                               bytes, err);

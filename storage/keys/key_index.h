@@ -7,8 +7,8 @@
 #ifndef WEIR_STORAGE_KEY_INDEX_H
 #define WEIR_STORAGE_KEY_INDEX_H
 
-#include "storage/keys/run_filter.h"
-#include "storage/keys/run_segment.h"
+#include "storage/keys/sorted_run_filter.h"
+#include "storage/keys/sorted_run_segment.h"
 
 /* Stored as numbers: append only. */
 enum key_kind { KEY_SUBJECT = 1, KEY_SAMPLE = 2 };
@@ -19,31 +19,31 @@ struct key_budget {
     size_t bytes, bytes_max;
 };
 
-struct key_run {
+struct sorted_run {
     uint64_t number;
     uint64_t count;
     bool is_own;      /* a partition of its own */
     uint32_t *fences; /* the upper half of the first hash of each segment */
     size_t segments;
-    struct run_filter filter;
+    struct sorted_run_filter filter;
 };
 
 struct key_index {
     enum key_kind kind;
     struct key_budget *budget; /* borrowed; NULL: no filters in memory */
-    struct key_run *runs;
+    struct sorted_run *runs;
     size_t run_count;
 };
 
 void storage_key_index_fini(struct key_index *index);
 /* Takes over the run; its filter, or that of the largest run, is dropped when the budget is spent. */
-void storage_key_index_add(struct key_index *index, struct key_run *run);
+void storage_key_index_add(struct key_index *index, struct sorted_run *run);
 /* Forgets the run of this number. */
 void storage_key_index_drop(struct key_index *index, uint64_t number);
-struct key_run *storage_key_index_run(const struct key_index *index, uint64_t number);
+struct sorted_run *storage_key_index_run(const struct key_index *index, uint64_t number);
 /* Bits a filter has for each hash: duplicates are looked for with every sample, subjects seldom. */
 unsigned storage_key_filter_bits(enum key_kind kind);
-void storage_key_run_fini(struct key_run *run);
+void storage_sorted_run_fini(struct sorted_run *run);
 
 /* Source of segments. `segment` hands out the stored bytes of `count` segments (ascending) of a
  * run; borrowed until the next call. */
@@ -55,11 +55,11 @@ struct key_source {
 };
 
 struct key_hits {
-    struct run_entry *at; /* by run, then ascending; the owner frees it */
+    struct sorted_run_entry *at; /* by run, then ascending; the owner frees it */
     size_t count, capacity;
 };
 
-/* Where going over the segments of all runs that may hold some hashes has come to; no run may leave the index
+/* Position of a walk over the segments of all runs that may hold some hashes; no run may leave the index
  * meanwhile. The start has nothing but the hashes. */
 struct key_walk {
     const uint64_t *hashes; /* ascending, distinct, borrowed; NULL: all segments */
@@ -71,8 +71,8 @@ struct key_walk {
 void storage_key_walk_fini(struct key_walk *walk);
 /* The run and its next segments, in walk->segments from `*ret_first` to walk->at: at most KEY_SEGMENTS_AT_ONCE. NULL
  * when all runs are through. */
-struct key_run *storage_key_walk_next(const struct key_index *index, struct key_walk *walk,
-                                      size_t *ret_first);
+struct sorted_run *storage_key_walk_next(const struct key_index *index, struct key_walk *walk,
+                                         size_t *ret_first);
 /* A bounded piece of a look-up: the entries of the walk's hashes in the next segments. */
 enum weir_status storage_key_index_walk(const struct key_index *index, struct key_walk *walk,
                                         const struct key_source *source, struct key_hits *hits,
@@ -83,7 +83,7 @@ enum weir_status storage_key_index_find(const struct key_index *index, const uin
                                         struct key_hits *hits,
                                         struct weir_error *err) WEIR_MUST_USE;
 /* The segments of a run that may hold one of `hashes`: ascending numbers, in the caller's memory. */
-size_t storage_key_run_segments(const struct key_run *run, const uint64_t *hashes, size_t count,
-                                uint64_t **ret_segments);
+size_t storage_sorted_run_segments(const struct sorted_run *run, const uint64_t *hashes,
+                                   size_t count, uint64_t **ret_segments);
 
 #endif

@@ -10,7 +10,7 @@ enum { NAME_BYTES = 1 + 8 + STORAGE_PROOF_BYTES };
 
 void storage_key_names_add(struct key_names *names, const struct key_name *name)
 {
-    names->at = weir_grow(names->at, names->count, &names->capacity, sizeof *names->at);
+    names->at = weir_grow(names->at, names->count, &names->capacity, sizeof(*names->at));
     names->at[names->count++] = *name;
 }
 
@@ -27,7 +27,7 @@ struct key_name storage_key_name(const struct storage_secret *secret,
 bool storage_key_name_is(const struct key_name *a, const struct key_name *b)
 {
     return a->domain == b->domain && a->hash == b->hash &&
-           (!a->has_proof || !b->has_proof || memcmp(a->proof, b->proof, sizeof a->proof) == 0);
+           (!a->has_proof || !b->has_proof || memcmp(a->proof, b->proof, sizeof(a->proof)) == 0);
 }
 
 static int by_hash(const void *a, const void *b)
@@ -42,7 +42,7 @@ static int by_hash(const void *a, const void *b)
 void storage_key_names_sort(struct key_names *names)
 {
     if (names->count > 0)
-        qsort(names->at, names->count, sizeof *names->at, by_hash);
+        qsort(names->at, names->count, sizeof(*names->at), by_hash);
 }
 
 bool storage_key_names_have(const struct key_names *names, const struct key_name *name)
@@ -71,7 +71,7 @@ void storage_key_names_pack(const struct key_names *names, struct weir_buf *out)
 
         weir_put_u64(packed + 1, names->at[i].hash);
         memcpy(packed + 9, names->at[i].proof, STORAGE_PROOF_BYTES);
-        weir_buf_append(out, packed, sizeof packed);
+        weir_buf_append(out, packed, sizeof(packed));
     }
 }
 

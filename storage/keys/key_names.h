@@ -24,7 +24,7 @@ struct key_name storage_key_name(const struct storage_secret *secret,
                                  enum storage_hash_domain domain, struct weir_bytes clear);
 /* True when both are the same name, as far as is known. */
 bool storage_key_name_is(const struct key_name *a, const struct key_name *b);
-/* By domain and hash. */
+/* Sorts by domain and hash. */
 void storage_key_names_sort(struct key_names *names);
 /* In sorted names. */
 bool storage_key_names_have(const struct key_names *names, const struct key_name *name);

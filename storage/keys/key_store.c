@@ -2,14 +2,14 @@
 #include "storage/keys/key_store.h"
 
 #include "core/base/memory.h"
-#include "storage/keys/run_sort.h"
+#include "storage/keys/sorted_run_sort.h"
 #include "storage/sql/queries.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { OLD_ENTRY_BYTES = 16 };
-static const uint64_t ID_MASK = (UINT64_C(1) << RUN_ID_BITS) - 1;
+static const uint64_t ID_MASK = (UINT64_C(1) << SORTED_RUN_ID_BITS) - 1;
 
 /* ---- reading segments ---- */
 
@@ -35,7 +35,7 @@ static enum weir_status read_segments(void *owner, uint64_t run, const uint64_t 
         return weir_fail(err, WEIR_CORRUPT, "sorted run %llu: %zu segments of %zu are missing",
                          (unsigned long long)run, count - weir_rows_count(reader->rows), count);
     for (size_t i = 0; i < count; i++)
-        ret_bytes[i] = weir_rows_bytes(reader->rows, i, 0);
+        ret_bytes[i] = weir_rows_bytes(reader->rows, i, "bytes");
     return WEIR_OK;
 }
 
@@ -72,19 +72,23 @@ enum weir_status storage_key_store_begin(struct weir_db *db, uint32_t dataset, e
 
     if (status != WEIR_OK)
         return status;
-    *ret_run = (uint64_t)weir_rows_i64(rows, 0, 0);
+    *ret_run = (uint64_t)weir_rows_i64(rows, 0, "number");
     if (!is_own)
         return WEIR_OK;
-    sql = weir_format("CREATE TABLE run_segment_%llu PARTITION OF run_segment FOR VALUES IN (%llu)",
-                      (unsigned long long)*ret_run, (unsigned long long)*ret_run);
+    sql =
+        weir_format("CREATE TABLE run_segment_%llu PARTITION OF run_segment FOR VALUES IN (%llu); "
+                    "CREATE SEQUENCE changes_of_run_segment_%llu OWNED BY run_segment_%llu.run",
+                    (unsigned long long)*ret_run, (unsigned long long)*ret_run,
+                    (unsigned long long)*ret_run, (unsigned long long)*ret_run);
     return weir_db_exec(db, sql, err);
 }
 
 enum weir_status storage_key_store_segments(struct weir_db *db, uint64_t run,
-                                            struct run_writer *writer, struct weir_error *err)
+                                            struct sorted_run_writer *writer,
+                                            struct weir_error *err)
 {
     size_t count = writer->sizes.count;
-    WEIR_AUTO_FREE uint64_t *offsets = weir_calloc(count + 1, sizeof *offsets);
+    WEIR_AUTO_FREE uint64_t *offsets = weir_calloc(count + 1, sizeof(*offsets));
     enum weir_status status;
 
     for (size_t i = 0; i < count; i++)
@@ -95,16 +99,17 @@ enum weir_status storage_key_store_segments(struct weir_db *db, uint64_t run,
                     DB_BYTES(weir_buf_view(&writer->bytes)), DB_I64S(offsets, count),
                     DB_I64S(writer->sizes.at, count));
     if (status == WEIR_OK)
-        storage_run_writer_take(writer);
+        storage_sorted_run_writer_take(writer);
     return status;
 }
 
 enum weir_status storage_key_store_complete(struct weir_db *db, uint64_t run,
-                                            const struct run_writer *writer, struct weir_error *err)
+                                            const struct sorted_run_writer *writer,
+                                            struct weir_error *err)
 {
     return DB_RUN(db, Q_run_complete, NULL, err, DB_I64(run), DB_I64(writer->count),
                   DB_BYTES(weir_buf_view(&writer->fences)),
-                  DB_BYTES(storage_run_filter_view(&writer->filter)));
+                  DB_BYTES(storage_sorted_run_filter_view(&writer->filter)));
 }
 
 enum weir_status storage_key_store_drop(struct weir_db *db, uint64_t run, bool is_own,
@@ -120,22 +125,23 @@ enum weir_status storage_key_store_drop(struct weir_db *db, uint64_t run, bool i
                   : DB_RUN(db, Q_run_segments_drop, NULL, err, DB_I64(run));
 }
 
-struct key_run storage_key_store_run(uint64_t number, bool is_own, struct run_writer *writer)
+struct sorted_run storage_key_store_run(uint64_t number, bool is_own,
+                                        struct sorted_run_writer *writer)
 {
-    struct key_run run = {.number = number,
-                          .count = writer->count,
-                          .is_own = is_own,
-                          .segments = writer->fences.size / sizeof(uint32_t),
-                          .filter = writer->filter};
+    struct sorted_run run = {.number = number,
+                             .count = writer->count,
+                             .is_own = is_own,
+                             .segments = writer->fences.size / sizeof(uint32_t),
+                             .filter = writer->filter};
 
-    run.fences = weir_calloc(run.segments + 1, sizeof *run.fences);
+    run.fences = weir_calloc(run.segments + 1, sizeof(*run.fences));
     memcpy(run.fences, writer->fences.at, writer->fences.size);
-    writer->filter = (struct run_filter){0};
+    writer->filter = (struct sorted_run_filter){0};
     return run;
 }
 
 static enum weir_status write_run(struct weir_db *db, uint32_t dataset, struct key_index *index,
-                                  struct run_writer *writer, struct weir_error *err)
+                                  struct sorted_run_writer *writer, struct weir_error *err)
 {
     bool is_own = writer->count >= KEY_OWN_PARTITION;
     uint64_t number = 0;
@@ -147,7 +153,7 @@ static enum weir_status write_run(struct weir_db *db, uint32_t dataset, struct k
     if (status == WEIR_OK)
         status = storage_key_store_complete(db, number, writer, err);
     if (status == WEIR_OK) {
-        struct key_run run = storage_key_store_run(number, is_own, writer);
+        struct sorted_run run = storage_key_store_run(number, is_own, writer);
 
         storage_key_index_add(index, &run);
     }
@@ -155,35 +161,35 @@ static enum weir_status write_run(struct weir_db *db, uint32_t dataset, struct k
 }
 
 enum weir_status storage_key_store_add(struct weir_db *db, uint32_t dataset,
-                                       struct key_index *index, struct run_entry *entries,
+                                       struct key_index *index, struct sorted_run_entry *entries,
                                        size_t count, struct weir_error *err)
 {
-    struct run_writer writer;
+    struct sorted_run_writer writer;
     enum weir_status status;
 
     if (count == 0)
         return WEIR_OK;
-    storage_run_sort(entries, count);
-    storage_run_writer_init(&writer, count, storage_key_filter_bits(index->kind),
-                            KEY_FILTER_BYTES_MAX);
-    storage_run_writer_add(&writer, entries, count);
-    storage_run_writer_end(&writer);
+    storage_sorted_run_sort(entries, count);
+    storage_sorted_run_writer_init(&writer, count, storage_key_filter_bits(index->kind),
+                                   KEY_FILTER_BYTES_MAX);
+    storage_sorted_run_writer_add(&writer, entries, count);
+    storage_sorted_run_writer_end(&writer);
     status = write_run(db, dataset, index, &writer, err);
-    storage_run_writer_fini(&writer);
+    storage_sorted_run_writer_fini(&writer);
     return status;
 }
 
 /* ---- erasing ---- */
 
-static enum weir_status thin_segment(struct weir_db *db, struct key_run *run, uint64_t segment,
+static enum weir_status thin_segment(struct weir_db *db, struct sorted_run *run, uint64_t segment,
                                      struct weir_bytes packed, const struct key_erasure *erasure,
                                      struct weir_error *err)
 {
-    struct run_entry entries[RUN_SEGMENT_ENTRIES];
+    struct sorted_run_entry entries[SORTED_RUN_SEGMENT_ENTRIES];
     WEIR_AUTO_BUF thinned = {0};
     size_t count = 0, kept = 0;
     enum weir_status status =
-        packed.size > 0 ? storage_run_segment_unpack(packed, entries, &count, err) : WEIR_OK;
+        packed.size > 0 ? storage_sorted_run_segment_unpack(packed, entries, &count, err) : WEIR_OK;
 
     if (status != WEIR_OK)
         return status;
@@ -194,7 +200,7 @@ static enum weir_status thin_segment(struct weir_db *db, struct key_run *run, ui
     if (kept == count)
         return WEIR_OK;
     if (kept > 0)
-        (void)storage_run_segment_pack(entries, kept, &thinned);
+        (void)storage_sorted_run_segment_pack(entries, kept, &thinned);
     run->count -= count - kept;
     return DB_RUN(db, Q_run_segment_put, NULL, err, DB_I64(run->number), DB_I64(segment),
                   DB_BYTES(weir_buf_view(&thinned)));
@@ -207,12 +213,12 @@ enum weir_status storage_key_store_erase(struct weir_db *db, struct key_index *i
     struct key_reader reader = {.db = db};
     struct weir_bytes bytes[KEY_SEGMENTS_AT_ONCE];
     size_t first = 0, count;
-    struct key_run *run = storage_key_walk_next(index, walk, &first);
-    uint64_t before = run ? run->count : 0;
+    struct sorted_run *run = storage_key_walk_next(index, walk, &first);
+    uint64_t before = run != NULL ? run->count : 0;
     enum weir_status status = WEIR_OK;
 
-    *ret_done = !run;
-    if (!run)
+    *ret_done = run == NULL;
+    if (run == NULL)
         return WEIR_OK;
     count = walk->at - first;
     status = read_segments(&reader, run->number, walk->segments + first, count, bytes, err);
@@ -232,13 +238,13 @@ static enum weir_status adopt_old_run(struct weir_db *db, uint32_t dataset, stru
                                       struct weir_error *err)
 {
     size_t count = packed.size / OLD_ENTRY_BYTES;
-    WEIR_AUTO_FREE struct run_entry *entries = weir_calloc(count + 1, sizeof *entries);
+    WEIR_AUTO_FREE struct sorted_run_entry *entries = weir_calloc(count + 1, sizeof(*entries));
     enum weir_status status = weir_db_begin(db, err);
 
     for (size_t i = 0; i < count; i++)
-        entries[i] =
-            (struct run_entry){.hash = weir_get_u64(packed.at + i * OLD_ENTRY_BYTES),
-                               .id = weir_get_u64(packed.at + i * OLD_ENTRY_BYTES + 8) & ID_MASK};
+        entries[i] = (struct sorted_run_entry){
+            .hash = weir_get_u64(packed.at + i * OLD_ENTRY_BYTES),
+            .id = weir_get_u64(packed.at + i * OLD_ENTRY_BYTES + 8) & ID_MASK};
     if (status == WEIR_OK)
         status = storage_key_store_add(db, dataset, index, entries, count, err);
     if (status == WEIR_OK)
@@ -257,24 +263,25 @@ static enum weir_status adopt_old_runs(struct weir_db *db, uint32_t dataset,
     enum weir_status status = DB_RUN(db, Q_subject_runs, &rows, err, DB_I64(dataset));
 
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
-        status = adopt_old_run(db, dataset, index, weir_rows_i64(rows, i, 0),
-                               weir_rows_bytes(rows, i, 1), err);
+        status = adopt_old_run(db, dataset, index, weir_rows_i64(rows, i, "number"),
+                               weir_rows_bytes(rows, i, "entries"), err);
     return status;
 }
 
 /* A filter that there is no room for is not even read. */
 static enum weir_status load_filter(struct weir_db *db, const struct key_index *index,
-                                    struct key_run *run, size_t bytes, struct weir_error *err)
+                                    struct sorted_run *run, size_t bytes, struct weir_error *err)
 {
     const struct key_budget *budget = index->budget;
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status;
 
-    if (bytes == 0 || (budget && budget->bytes + bytes > budget->bytes_max))
+    if (bytes == 0 || (budget != NULL && budget->bytes + bytes > budget->bytes_max))
         return WEIR_OK;
     status = DB_RUN(db, Q_run_filter, &rows, err, DB_I64(run->number));
-    if (status == WEIR_OK && (weir_rows_count(rows) != 1 ||
-                              !storage_run_filter_load(&run->filter, weir_rows_bytes(rows, 0, 0))))
+    if (status == WEIR_OK &&
+        (weir_rows_count(rows) != 1 ||
+         !storage_sorted_run_filter_load(&run->filter, weir_rows_bytes(rows, 0, "filter"))))
         return weir_fail(err, WEIR_CORRUPT, "sorted run %llu: %zu bytes are no filter",
                          (unsigned long long)run->number, bytes);
     return status;
@@ -283,21 +290,21 @@ static enum weir_status load_filter(struct weir_db *db, const struct key_index *
 static enum weir_status load_run(struct weir_db *db, struct key_index *index,
                                  const struct weir_rows *rows, size_t i, struct weir_error *err)
 {
-    struct weir_bytes fences = weir_rows_bytes(rows, i, 4);
-    struct key_run run = {.number = (uint64_t)weir_rows_i64(rows, i, 0),
-                          .count = (uint64_t)weir_rows_i64(rows, i, 1),
-                          .is_own = weir_rows_bool(rows, i, 2)};
+    struct weir_bytes fences = weir_rows_bytes(rows, i, "fences");
+    struct sorted_run run = {.number = (uint64_t)weir_rows_i64(rows, i, "number"),
+                             .count = (uint64_t)weir_rows_i64(rows, i, "count"),
+                             .is_own = weir_rows_bool(rows, i, "is_own")};
     enum weir_status status;
 
-    if (!weir_rows_bool(rows, i, 3))
+    if (!weir_rows_bool(rows, i, "is_complete"))
         return storage_key_store_drop(db, run.number, run.is_own, err);
-    run.segments = fences.size / sizeof *run.fences;
-    run.fences = weir_calloc(run.segments + 1, sizeof *run.fences);
-    memcpy(run.fences, fences.at, run.segments * sizeof *run.fences);
-    status = load_filter(db, index, &run, (size_t)weir_rows_i64(rows, i, 5), err);
+    run.segments = fences.size / sizeof(*run.fences);
+    run.fences = weir_calloc(run.segments + 1, sizeof(*run.fences));
+    memcpy(run.fences, fences.at, run.segments * sizeof(*run.fences));
+    status = load_filter(db, index, &run, (size_t)weir_rows_i64(rows, i, "filter_bytes"), err);
     if (status == WEIR_OK)
         storage_key_index_add(index, &run);
-    storage_key_run_fini(&run);
+    storage_sorted_run_fini(&run);
     return status;
 }
 

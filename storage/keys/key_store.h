@@ -7,7 +7,7 @@
 #include "core/db/db.h"
 #include "storage/keys/id_list.h"
 #include "storage/keys/key_index.h"
-#include "storage/keys/run_writer.h"
+#include "storage/keys/sorted_run_writer.h"
 
 /* Runs with so many entries get a partition of their own. */
 enum { KEY_OWN_PARTITION = 1 << 17 };
@@ -20,7 +20,7 @@ enum weir_status storage_key_store_load(struct weir_db *db, uint32_t dataset,
 /* Stores `entries` (which it sorts) as a run, inside the caller's transaction, and adds it to `index`.
  * After a failure of the transaction the index must be loaded again. */
 enum weir_status storage_key_store_add(struct weir_db *db, uint32_t dataset,
-                                       struct key_index *index, struct run_entry *entries,
+                                       struct key_index *index, struct sorted_run_entry *entries,
                                        size_t count, struct weir_error *err) WEIR_MUST_USE;
 
 /* Reads segments; zeroed but for `db`. */
@@ -44,15 +44,16 @@ enum weir_status storage_key_store_begin(struct weir_db *db, uint32_t dataset, e
                                          bool is_own, uint64_t *ret_run,
                                          struct weir_error *err) WEIR_MUST_USE;
 enum weir_status storage_key_store_segments(struct weir_db *db, uint64_t run,
-                                            struct run_writer *writer,
+                                            struct sorted_run_writer *writer,
                                             struct weir_error *err) WEIR_MUST_USE;
 enum weir_status storage_key_store_complete(struct weir_db *db, uint64_t run,
-                                            const struct run_writer *writer,
+                                            const struct sorted_run_writer *writer,
                                             struct weir_error *err) WEIR_MUST_USE;
 enum weir_status storage_key_store_drop(struct weir_db *db, uint64_t run, bool is_own,
                                         struct weir_error *err) WEIR_MUST_USE;
 /* The run in memory; takes the filter out of `writer`. */
-struct key_run storage_key_store_run(uint64_t number, bool is_own, struct run_writer *writer);
+struct sorted_run storage_key_store_run(uint64_t number, bool is_own,
+                                        struct sorted_run_writer *writer);
 
 /* Takes the entries of erased samples out of the next segments of a walk; inside the caller's transaction. What a
  * filter knows of them, and half a hash in 1024 as a fence, go with the next merge of the run. */

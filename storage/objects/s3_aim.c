@@ -16,7 +16,8 @@ static const struct s3_version *newest_of(const struct s3_versions *versions)
 /* A delete marker holds nothing of anybody. */
 static bool may_go(const struct s3_version *newest, const struct s3_aim *aim)
 {
-    return !newest || !newest->etag || (aim->was_live && strcmp(newest->etag, aim->etag) == 0);
+    return newest == NULL || newest->etag == NULL ||
+           (aim->was_live && strcmp(newest->etag, aim->etag) == 0);
 }
 
 static enum s3_step next_of_deletion(const struct s3_version *newest, bool has_older,
@@ -31,19 +32,19 @@ static enum s3_step next_of_deletion(const struct s3_version *newest, bool has_o
 static enum s3_step next_of_rewriting(const struct s3_version *newest, bool has_older,
                                       const struct s3_aim *aim)
 {
-    if (!newest)
+    if (newest == NULL)
         return S3_LATER;
-    if (!newest->etag)
+    if (newest->etag == NULL)
         return has_older ? S3_DELETE_OLDER : S3_DELETE_NEWEST;
     if (!aim->was_live || strcmp(newest->etag, aim->etag) == 0)
         return has_older ? S3_DELETE_OLDER : S3_DONE;
-    return aim->ready && strcmp(newest->etag, aim->ready) == 0 ? S3_WRITE : S3_LATER;
+    return aim->ready != NULL && strcmp(newest->etag, aim->ready) == 0 ? S3_WRITE : S3_LATER;
 }
 
-enum s3_step s3_next_step(const struct s3_versions *versions, const struct s3_aim *aim)
+enum s3_step storage_s3_next_step(const struct s3_versions *versions, const struct s3_aim *aim)
 {
     const struct s3_version *newest = newest_of(versions);
-    bool has_older = versions->count > (newest ? 1 : 0);
+    bool has_older = versions->count > (newest != NULL ? 1 : 0);
 
     if (versions->count == 0)
         return S3_DONE;

@@ -6,7 +6,7 @@
 #include "storage/objects/s3_list.h"
 
 struct s3_aim {
-    bool is_rewrite; /* the newest stays, written anew; else nothing does */
+    bool is_rewrite; /* the newest stays, written again; else nothing does */
     bool was_live; /* what was erased was in what was mirrored last, not in what was there before */
     const char *
         etag; /* of what was mirrored, which may go; rewritten: of what has been written; "": not known */
@@ -15,7 +15,7 @@ struct s3_aim {
 };
 
 enum s3_step {
-    S3_DONE,  /* nothing of the erased is there any more */
+    S3_DONE,  /* nothing of the erased is there now */
     S3_LEFT,  /* what is there now is somebody else's */
     S3_LATER, /* what is there now has to be mirrored and scanned first */
     S3_DELETE_OLDER,
@@ -23,6 +23,6 @@ enum s3_step {
     S3_WRITE,
 };
 
-enum s3_step s3_next_step(const struct s3_versions *versions, const struct s3_aim *aim);
+enum s3_step storage_s3_next_step(const struct s3_versions *versions, const struct s3_aim *aim);
 
 #endif

@@ -13,12 +13,15 @@
 
 enum { BODY_BUCKETS = 4096, BLOCK_BUCKETS = 16384 };
 
+LIST_HEAD(body_bucket, s3_body);
+LIST_HEAD(block_bucket, s3_block);
+
 struct s3_cache {
     int fd;
     size_t blocks_max;
-    struct s3_body *bodies[BODY_BUCKETS];
-    struct s3_block *blocks[BLOCK_BUCKETS];
-    struct s3_block by_use; /* a ring: what was used last comes behind it */
+    struct body_bucket bodies[BODY_BUCKETS];
+    struct block_bucket blocks[BLOCK_BUCKETS];
+    struct s3_block_queue by_use; /* what was used last comes first */
     size_t there_count;
     size_t *free_slots;
     size_t free_count, free_capacity, slot_count;
@@ -26,12 +29,12 @@ struct s3_cache {
 
 /* ---- slots ---- */
 
-/* What was in it is nobody's to find. */
+/* Overwrites a slot: nobody is to find its bytes. */
 static void give_slot(struct s3_cache *cache, size_t slot)
 {
     static const uint8_t ZEROS[S3_BLOCK_BYTES];
 
-    if (pwrite(cache->fd, ZEROS, sizeof ZEROS, (off_t)(slot * S3_BLOCK_BYTES)) < 0)
+    if (pwrite(cache->fd, ZEROS, sizeof(ZEROS), (off_t)(slot * S3_BLOCK_BYTES)) < 0)
         return; /* never to be used again */
     cache->free_slots =
         weir_grow(cache->free_slots, cache->free_count, &cache->free_capacity, sizeof(size_t));
@@ -45,87 +48,72 @@ static size_t take_slot(struct s3_cache *cache)
 
 /* ---- blocks ---- */
 
-static struct s3_block **bucket_of(struct s3_cache *cache, const struct s3_body *body,
-                                   uint64_t index)
+static struct block_bucket *bucket_of(struct s3_cache *cache, const struct s3_body *body,
+                                      uint64_t index)
 {
     return &cache->blocks[weir_mix64((uint64_t)(uintptr_t)body ^ index << 32 ^ index) %
                           BLOCK_BUCKETS];
 }
 
-struct s3_block *s3_cache_find(struct s3_cache *cache, const struct s3_body *body, uint64_t index)
+struct s3_block *storage_s3_cache_find(struct s3_cache *cache, const struct s3_body *body,
+                                       uint64_t index)
 {
-    struct s3_block *block = *bucket_of(cache, body, index);
+    struct s3_block *block;
 
-    while (block && (block->body != body || block->index != index))
-        block = block->next;
-    return block;
+    LIST_FOREACH (block, bucket_of(cache, body, index), link) {
+        if (block->body == body && block->index == index)
+            return block;
+    }
+    return NULL;
 }
 
-struct s3_block *s3_cache_add(struct s3_cache *cache, struct s3_body *body, uint64_t index)
+struct s3_block *storage_s3_cache_add(struct s3_cache *cache, struct s3_body *body, uint64_t index)
 {
-    struct s3_block **bucket = bucket_of(cache, body, index);
-    struct s3_block *block = weir_calloc(1, sizeof *block);
+    struct s3_block *block = weir_calloc(1, sizeof(*block));
 
-    *block = (struct s3_block){.next = *bucket, .body = body, .index = index};
-    *bucket = block;
+    *block = (struct s3_block){.body = body, .index = index};
+    LIST_INSERT_HEAD(bucket_of(cache, body, index), block, link);
     body->block_count++;
     return block;
 }
 
-size_t s3_block_size(const struct s3_block *block)
+size_t storage_s3_block_size(const struct s3_block *block)
 {
     uint64_t left = block->body->size - block->index * S3_BLOCK_BYTES;
 
     return left < S3_BLOCK_BYTES ? (size_t)left : S3_BLOCK_BYTES;
 }
 
-static void unlink_use(struct s3_block *block)
+void storage_s3_cache_drop(struct s3_cache *cache, struct s3_block *block)
 {
-    block->before->after = block->after;
-    block->after->before = block->before;
-}
-
-static void link_use(struct s3_cache *cache, struct s3_block *block)
-{
-    block->before = &cache->by_use;
-    block->after = cache->by_use.after;
-    block->before->after = block->after->before = block;
-}
-
-void s3_cache_drop(struct s3_cache *cache, struct s3_block *block)
-{
-    struct s3_block **place = bucket_of(cache, block->body, block->index);
-
-    while (*place != block)
-        place = &(*place)->next;
-    *place = block->next;
+    LIST_REMOVE(block, link);
     if (block->state == S3_BLOCK_THERE) {
-        unlink_use(block);
+        TAILQ_REMOVE(&cache->by_use, block, in_line);
         cache->there_count--;
         give_slot(cache, block->slot);
     }
     block->body->block_count--;
-    s3_cache_tidy(cache, block->body);
+    storage_s3_cache_tidy(block->body);
     free(block);
 }
 
 static void make_room(struct s3_cache *cache)
 {
-    struct s3_block *block = cache->by_use.before;
+    struct s3_block *block = TAILQ_LAST(&cache->by_use, s3_block_queue);
 
-    while (cache->there_count >= cache->blocks_max && block != &cache->by_use) {
-        struct s3_block *before = block->before;
+    while (cache->there_count >= cache->blocks_max && block != NULL) {
+        struct s3_block *before = TAILQ_PREV(block, s3_block_queue, in_line);
 
         if (block->pins == 0)
-            s3_cache_drop(cache, block);
+            storage_s3_cache_drop(cache, block);
         block = before;
     }
 }
 
-enum weir_status s3_cache_store(struct s3_cache *cache, struct s3_block *block, const uint8_t *at,
-                                struct weir_error *err)
+enum weir_status storage_s3_cache_store(struct s3_cache *cache, struct s3_block *block,
+                                        const uint8_t *at, struct weir_error *err)
 {
-    size_t size = s3_block_size(block);
+    size_t size = storage_s3_block_size(block);
 
     make_room(cache);
     block->slot = take_slot(cache);
@@ -137,55 +125,48 @@ enum weir_status s3_cache_store(struct s3_cache *cache, struct s3_block *block, 
     }
     block->state = S3_BLOCK_THERE;
     cache->there_count++;
-    link_use(cache, block);
+    TAILQ_INSERT_HEAD(&cache->by_use, block, in_line);
     return WEIR_OK;
 }
 
-bool s3_cache_read(struct s3_cache *cache, struct s3_block *block, size_t from, size_t size,
-                   uint8_t *to)
+bool storage_s3_cache_read(struct s3_cache *cache, struct s3_block *block, size_t from, size_t size,
+                           uint8_t *to)
 {
     weir_require(block->state == S3_BLOCK_THERE);
-    unlink_use(block);
-    link_use(cache, block);
+    TAILQ_REMOVE(&cache->by_use, block, in_line);
+    TAILQ_INSERT_HEAD(&cache->by_use, block, in_line);
     return pread(cache->fd, to, size, (off_t)(block->slot * S3_BLOCK_BYTES + from)) ==
            (ssize_t)size;
 }
 
-void s3_cache_pin(struct s3_block *block)
+void storage_s3_cache_pin(struct s3_block *block)
 {
     block->pins++;
 }
 
-void s3_cache_unpin(struct s3_cache *cache, struct s3_block *block)
+void storage_s3_cache_unpin(struct s3_cache *cache, struct s3_block *block)
 {
     weir_require(block->pins > 0);
     if (--block->pins == 0 && block->body->is_forgotten && block->state == S3_BLOCK_THERE)
-        s3_cache_drop(cache, block);
+        storage_s3_cache_drop(cache, block);
 }
 
 /* ---- bodies ---- */
 
-static struct s3_body **place_of(struct s3_cache *cache, uint32_t dataset, const char *path)
+static struct body_bucket *place_of(struct s3_cache *cache, uint32_t dataset, const char *path)
 {
     return &cache->bodies[weir_hash64(weir_bytes_of(path), dataset) % BODY_BUCKETS];
 }
 
-struct s3_body *s3_cache_body(struct s3_cache *cache, uint32_t dataset, const char *path)
+struct s3_body *storage_s3_cache_body(struct s3_cache *cache, uint32_t dataset, const char *path)
 {
-    struct s3_body *body = *place_of(cache, dataset, path);
+    struct s3_body *body;
 
-    while (body && (body->dataset != dataset || strcmp(body->path, path) != 0))
-        body = body->next;
-    return body;
-}
-
-static void take_out(struct s3_cache *cache, struct s3_body *body)
-{
-    struct s3_body **place = place_of(cache, body->dataset, body->path);
-
-    while (*place != body)
-        place = &(*place)->next;
-    *place = body->next;
+    LIST_FOREACH (body, place_of(cache, dataset, path), link) {
+        if (body->dataset == dataset && strcmp(body->path, path) == 0)
+            return body;
+    }
+    return NULL;
 }
 
 static void free_body(struct s3_body *body)
@@ -195,55 +176,53 @@ static void free_body(struct s3_body *body)
     free(body);
 }
 
-void s3_cache_tidy(struct s3_cache *cache, struct s3_body *body)
+void storage_s3_cache_tidy(struct s3_body *body)
 {
     if (body->block_count > 0)
         return;
     if (!body->is_forgotten)
-        take_out(cache, body);
+        LIST_REMOVE(body, link);
     free_body(body);
 }
 
-void s3_cache_forget(struct s3_cache *cache, struct s3_body *body)
+void storage_s3_cache_forget(struct s3_cache *cache, struct s3_body *body)
 {
-    struct s3_block *block = cache->by_use.after;
+    struct s3_block *block = TAILQ_FIRST(&cache->by_use);
 
-    take_out(cache, body);
+    LIST_REMOVE(body, link);
     body->is_forgotten = true;
     body->block_count++; /* it stays until the end of this */
-    while (block != &cache->by_use) {
-        struct s3_block *after = block->after;
+    while (block != NULL) {
+        struct s3_block *after = TAILQ_NEXT(block, in_line);
 
         if (block->body == body && block->pins == 0)
-            s3_cache_drop(cache, block);
+            storage_s3_cache_drop(cache, block);
         block = after;
     }
     body->block_count--;
-    s3_cache_tidy(cache, body);
+    storage_s3_cache_tidy(body);
 }
 
-struct s3_body *s3_cache_add_body(struct s3_cache *cache, const struct s3_body *model)
+struct s3_body *storage_s3_cache_add_body(struct s3_cache *cache, const struct s3_body *model)
 {
-    struct s3_body *known = s3_cache_body(cache, model->dataset, model->path);
-    struct s3_body **place = place_of(cache, model->dataset, model->path);
-    struct s3_body *body = weir_calloc(1, sizeof *body);
+    struct s3_body *known = storage_s3_cache_body(cache, model->dataset, model->path);
+    struct s3_body *body = weir_calloc(1, sizeof(*body));
 
-    if (known)
-        s3_cache_forget(cache, known);
+    if (known != NULL)
+        storage_s3_cache_forget(cache, known);
     *body = *model;
     body->path = weir_strdup(model->path);
     body->etag = weir_strdup(model->etag);
     body->block_count = 0;
     body->is_forgotten = false;
-    body->next = *place;
-    *place = body;
+    LIST_INSERT_HEAD(place_of(cache, body->dataset, body->path), body, link);
     return body;
 }
 
 /* ---- life ---- */
 
-enum weir_status s3_cache_new(const char *folder, size_t blocks_max, struct s3_cache **ret_cache,
-                              struct weir_error *err)
+enum weir_status storage_s3_cache_new(const char *folder, size_t blocks_max,
+                                      struct s3_cache **ret_cache, struct weir_error *err)
 {
     WEIR_AUTO_FREE char *path = weir_format("%s/.fetched", folder);
     struct s3_cache *cache;
@@ -257,38 +236,44 @@ enum weir_status s3_cache_new(const char *folder, size_t blocks_max, struct s3_c
         return weir_fail(err, WEIR_IO, "%s: cannot keep there what is fetched: %s", path,
                          strerror(code));
     }
-    cache = weir_calloc(1, sizeof *cache);
+    cache = weir_calloc(1, sizeof(*cache));
     cache->fd = fd;
     cache->blocks_max = blocks_max;
-    cache->by_use.before = cache->by_use.after = &cache->by_use;
+    TAILQ_INIT(&cache->by_use);
     *ret_cache = cache;
     return WEIR_OK;
 }
 
-static void free_chain(struct s3_block *block)
+static void free_blocks(struct block_bucket *bucket)
 {
-    while (block) {
-        struct s3_block *next = block->next;
+    while (!LIST_EMPTY(bucket)) {
+        struct s3_block *block = LIST_FIRST(bucket);
 
+        LIST_REMOVE(block, link);
         if (--block->body->block_count == 0 && block->body->is_forgotten)
             free_body(block->body);
         free(block);
-        block = next;
     }
 }
 
-void s3_cache_free(struct s3_cache *cache)
+static void free_bodies(struct body_bucket *bucket)
 {
-    if (!cache)
+    while (!LIST_EMPTY(bucket)) {
+        struct s3_body *body = LIST_FIRST(bucket);
+
+        LIST_REMOVE(body, link);
+        free_body(body);
+    }
+}
+
+void storage_s3_cache_free(struct s3_cache *cache)
+{
+    if (cache == NULL)
         return;
     for (size_t i = 0; i < BLOCK_BUCKETS; i++)
-        free_chain(cache->blocks[i]);
-    for (size_t i = 0; i < BODY_BUCKETS; i++) {
-        for (struct s3_body *body = cache->bodies[i], *next; body; body = next) {
-            next = body->next;
-            free_body(body);
-        }
-    }
+        free_blocks(&cache->blocks[i]);
+    for (size_t i = 0; i < BODY_BUCKETS; i++)
+        free_bodies(&cache->bodies[i]);
     free(cache->free_slots);
     close(cache->fd);
     free(cache);

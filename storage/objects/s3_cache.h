@@ -7,11 +7,13 @@
 #include "core/base/bytes.h"
 #include "core/base/error.h"
 
+#include <sys/queue.h>
+
 enum { S3_BLOCK_BYTES = 16 << 10 };
 
 /* An object, as the file in its place in the mirror and its ETag tell it from any other. */
 struct s3_body {
-    struct s3_body *next;
+    LIST_ENTRY(s3_body) link;
     uint32_t dataset;
     char *path; /* below the mirror */
     char *etag;
@@ -26,48 +28,52 @@ enum s3_block_state { S3_BLOCK_WANTED, S3_BLOCK_COMING, S3_BLOCK_THERE };
 struct s3_wait;
 
 struct s3_block {
-    struct s3_block *next;
-    struct s3_block *before,
-        *after; /* in the caller's list while wanted, in that of use when there */
+    LIST_ENTRY(s3_block) link;
+    TAILQ_ENTRY(s3_block)
+    in_line; /* in the caller's queue while wanted, in that of use when there */
     struct s3_body *body;
     uint64_t index;
     enum s3_block_state state;
     size_t slot; /* when there */
     size_t pins;
-    struct s3_wait *waits; /* the caller's */
+    LIST_HEAD(, s3_wait) waits; /* the caller's */
 };
+
+TAILQ_HEAD(s3_block_queue, s3_block);
 
 struct s3_cache;
 
 /* IO when no file can be made in `folder`. */
-enum weir_status s3_cache_new(const char *folder, size_t blocks_max, struct s3_cache **ret_cache,
-                              struct weir_error *err) WEIR_MUST_USE;
+enum weir_status storage_s3_cache_new(const char *folder, size_t blocks_max,
+                                      struct s3_cache **ret_cache,
+                                      struct weir_error *err) WEIR_MUST_USE;
 /* Frees all blocks, pinned or not. */
-void s3_cache_free(struct s3_cache *cache);
+void storage_s3_cache_free(struct s3_cache *cache);
 
 /* NULL when nothing is known of it. */
-struct s3_body *s3_cache_body(struct s3_cache *cache, uint32_t dataset, const char *path);
+struct s3_body *storage_s3_cache_body(struct s3_cache *cache, uint32_t dataset, const char *path);
 /* Copies what `model` says; forgets what was known under that path. */
-struct s3_body *s3_cache_add_body(struct s3_cache *cache, const struct s3_body *model);
+struct s3_body *storage_s3_cache_add_body(struct s3_cache *cache, const struct s3_body *model);
 /* Overwrites its blocks with zeros, as soon as nobody pins them. */
-void s3_cache_forget(struct s3_cache *cache, struct s3_body *body);
+void storage_s3_cache_forget(struct s3_cache *cache, struct s3_body *body);
 /* Frees a body that has no blocks, and is not known to anybody else. */
-void s3_cache_tidy(struct s3_cache *cache, struct s3_body *body);
+void storage_s3_cache_tidy(struct s3_body *body);
 
-struct s3_block *s3_cache_find(struct s3_cache *cache, const struct s3_body *body, uint64_t index);
+struct s3_block *storage_s3_cache_find(struct s3_cache *cache, const struct s3_body *body,
+                                       uint64_t index);
 /* A new one, wanted. */
-struct s3_block *s3_cache_add(struct s3_cache *cache, struct s3_body *body, uint64_t index);
-/* How long it is: the last one of an object is shorter. */
-size_t s3_block_size(const struct s3_block *block);
-/* Its bytes have come: it is there. IO when they cannot be kept. */
-enum weir_status s3_cache_store(struct s3_cache *cache, struct s3_block *block, const uint8_t *at,
-                                struct weir_error *err) WEIR_MUST_USE;
+struct s3_block *storage_s3_cache_add(struct s3_cache *cache, struct s3_body *body, uint64_t index);
+/* Returns its length: the last block of an object is shorter. */
+size_t storage_s3_block_size(const struct s3_block *block);
+/* Stores the bytes of a block that has come. IO when they cannot be kept. */
+enum weir_status storage_s3_cache_store(struct s3_cache *cache, struct s3_block *block,
+                                        const uint8_t *at, struct weir_error *err) WEIR_MUST_USE;
 /* Reads from one that is there, and counts as its use. */
-bool s3_cache_read(struct s3_cache *cache, struct s3_block *block, size_t from, size_t size,
-                   uint8_t *to);
-void s3_cache_pin(struct s3_block *block);
-void s3_cache_unpin(struct s3_cache *cache, struct s3_block *block);
-/* It will not come, and nobody pins it. */
-void s3_cache_drop(struct s3_cache *cache, struct s3_block *block);
+bool storage_s3_cache_read(struct s3_cache *cache, struct s3_block *block, size_t from, size_t size,
+                           uint8_t *to);
+void storage_s3_cache_pin(struct s3_block *block);
+void storage_s3_cache_unpin(struct s3_cache *cache, struct s3_block *block);
+/* Drops a block that will not come, and that nobody pins. */
+void storage_s3_cache_drop(struct s3_cache *cache, struct s3_block *block);
 
 #endif

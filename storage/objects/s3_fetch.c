@@ -4,7 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
-#include "storage/objects/s3_try.h"
+#include "storage/objects/s3_call.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 struct s3_fetch {
     struct weir_loop *loop;
-    struct s3_try *question;
+    struct s3_call *call;
     char *incoming;
     struct s3_fetch_job job; /* path NULL: idle */
     s3_fetched_fn *done;
@@ -37,11 +37,11 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-void s3_fetch_drop(struct s3_fetch *fetch)
+void storage_s3_fetch_drop(struct s3_fetch *fetch)
 {
     weir_loop_cancel(fetch->loop, fetch->timer);
     fetch->timer = 0;
-    s3_try_drop(fetch->question);
+    storage_s3_call_drop(fetch->call);
     close_fd(&fetch->fd);
     close_fd(&fetch->there);
     free(fetch->job.path);
@@ -52,7 +52,7 @@ static void end(struct s3_fetch *fetch, enum s3_fetched what, const char *why)
 {
     const struct s3_object *object = fetch->job.object;
 
-    s3_fetch_drop(fetch);
+    storage_s3_fetch_drop(fetch);
     fetch->done(fetch->owner, object, what, why);
 }
 
@@ -88,7 +88,7 @@ static void end_whole(struct s3_fetch *fetch)
 
 /* ---- pieces ---- */
 
-/* What is there is the same so far. */
+/* True when the bytes that are there are the same so far. */
 static bool is_as_there(const struct s3_fetch *fetch, struct weir_bytes piece)
 {
     WEIR_AUTO_FREE uint8_t *there = weir_calloc(piece.size + 1, 1);
@@ -119,21 +119,21 @@ static void take_piece(struct s3_fetch *fetch, struct weir_bytes piece)
         end_whole(fetch);
 }
 
-static void on_piece(void *owner, const struct s3_answer *answer, const char *why)
+static void on_piece(void *owner, const struct s3_answer *answer, const struct weir_error *err)
 {
     struct s3_fetch *fetch = owner;
     const struct s3_range asked = {fetch->fetched, piece_bytes(fetch)};
     char text[128];
 
-    if (!answer) {
-        end(fetch, S3_FETCHED_NOTHING, why);
+    if (answer == NULL) {
+        end(fetch, S3_FETCHED_NOTHING, err->text);
     } else if (answer->code == 404 || answer->code == 412) {
         end(fetch, S3_FETCHED_OTHER, NULL);
     } else if (answer->code != 206) {
-        s3_try_describe(answer, 206, text);
+        storage_s3_answer_describe(answer, 206, text);
         end(fetch, S3_FETCHED_NOTHING, text);
-    } else if (!s3_answer_is(answer, &asked, fetch->job.object->etag, text)) {
-        s3_try_again(fetch->question, text);
+    } else if (!storage_s3_answer_is(answer, &asked, fetch->job.object->etag, text)) {
+        storage_s3_call_again(fetch->call, text);
     } else {
         take_piece(fetch, answer->body);
     }
@@ -145,10 +145,10 @@ static void ask_piece(struct s3_fetch *fetch)
                                    .etag = fetch->job.object->etag,
                                    .from = fetch->fetched,
                                    .to = fetch->fetched + piece_bytes(fetch) - 1};
-    struct s3_question question;
+    struct s3_sending sending = {.method = "GET", .bytes_max = S3_PIECE_BYTES, .tries = S3_TRIES};
 
-    s3_ask_piece(fetch->job.remote, &piece, weir_now_wall_us(), &question);
-    s3_try_ask(fetch->question, &question, S3_PIECE_BYTES, on_piece, fetch);
+    storage_s3_ask_piece(fetch->job.remote, &piece, weir_now_wall_us(), &sending.question);
+    storage_s3_call_send(fetch->call, &sending, on_piece, fetch);
 }
 
 /* ---- the beginning ---- */
@@ -182,10 +182,10 @@ static void open_files(void *owner)
     }
 }
 
-void s3_fetch_begin(struct s3_fetch *fetch, struct s3_fetch_job *job, s3_fetched_fn *done,
-                    void *owner)
+void storage_s3_fetch_begin(struct s3_fetch *fetch, struct s3_fetch_job *job, s3_fetched_fn *done,
+                            void *owner)
 {
-    weir_require(s3_fetch_is_idle(fetch));
+    weir_require(storage_s3_fetch_is_idle(fetch));
     fetch->job = *job;
     job->path = NULL;
     fetch->done = done;
@@ -194,30 +194,30 @@ void s3_fetch_begin(struct s3_fetch *fetch, struct s3_fetch_job *job, s3_fetched
     fetch->timer = weir_loop_timer(fetch->loop, 0, 0, open_files, fetch);
 }
 
-bool s3_fetch_is_idle(const struct s3_fetch *fetch)
+bool storage_s3_fetch_is_idle(const struct s3_fetch *fetch)
 {
     return fetch->job.path == NULL;
 }
 
 /* ---- life ---- */
 
-struct s3_fetch *s3_fetch_new(struct weir_loop *loop, char **incoming)
+struct s3_fetch *storage_s3_fetch_new(struct s3_transport *transport, char **incoming)
 {
-    struct s3_fetch *fetch = weir_calloc(1, sizeof *fetch);
+    struct s3_fetch *fetch = weir_calloc(1, sizeof(*fetch));
 
-    fetch->loop = loop;
-    fetch->question = s3_try_new(loop);
+    fetch->loop = storage_s3_transport_loop(transport);
+    fetch->call = storage_s3_call_new(transport);
     fetch->incoming = WEIR_TAKE(*incoming);
     fetch->fd = fetch->there = -1;
     return fetch;
 }
 
-void s3_fetch_free(struct s3_fetch *fetch)
+void storage_s3_fetch_free(struct s3_fetch *fetch)
 {
-    if (!fetch)
+    if (fetch == NULL)
         return;
-    s3_fetch_drop(fetch);
-    s3_try_free(fetch->question);
+    storage_s3_fetch_drop(fetch);
+    storage_s3_call_free(fetch->call);
     free(fetch->incoming);
     free(fetch);
 }

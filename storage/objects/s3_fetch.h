@@ -5,19 +5,18 @@
 
 #include "storage/objects/s3_list.h"
 #include "storage/objects/s3_remote.h"
-
-#include "core/loop/loop.h"
+#include "storage/objects/s3_transport.h"
 
 enum { S3_PIECE_BYTES = 8 << 20 };
 
 struct s3_fetch;
 
 /* `incoming` is where files lie until they are whole; it is given away. */
-struct s3_fetch *s3_fetch_new(struct weir_loop *loop, char **incoming);
-void s3_fetch_free(struct s3_fetch *fetch);
+struct s3_fetch *storage_s3_fetch_new(struct s3_transport *transport, char **incoming);
+void storage_s3_fetch_free(struct s3_fetch *fetch);
 /* Forgets what is under way. */
-void s3_fetch_drop(struct s3_fetch *fetch);
-bool s3_fetch_is_idle(const struct s3_fetch *fetch);
+void storage_s3_fetch_drop(struct s3_fetch *fetch);
+bool storage_s3_fetch_is_idle(const struct s3_fetch *fetch);
 
 struct s3_fetch_job {
     const struct s3_remote *remote;
@@ -34,7 +33,7 @@ typedef void s3_fetched_fn(void *owner, const struct s3_object *object, enum s3_
                            const char *why);
 
 /* `done` is called once, never from inside. */
-void s3_fetch_begin(struct s3_fetch *fetch, struct s3_fetch_job *job, s3_fetched_fn *done,
-                    void *owner);
+void storage_s3_fetch_begin(struct s3_fetch *fetch, struct s3_fetch_job *job, s3_fetched_fn *done,
+                            void *owner);
 
 #endif

@@ -26,7 +26,7 @@ static void end(struct s3_late *late)
     weir_db_errand_free(late->errand);
     late->errand = NULL;
     if (late->is_asked_again)
-        s3_late_rewrite(late);
+        storage_s3_late_rewrite(late);
 }
 
 static void give_up(struct s3_late *late, const struct weir_error *err)
@@ -62,7 +62,7 @@ static void rewrite_next(void *owner)
         weir_db_errand_run(late->errand, REWRITE[late->table], on_rewritten, late);
 }
 
-void s3_late_rewrite(struct s3_late *late)
+void storage_s3_late_rewrite(struct s3_late *late)
 {
     struct weir_error err;
 
@@ -76,15 +76,15 @@ void s3_late_rewrite(struct s3_late *late)
         give_up(late, &err);
 }
 
-struct s3_late *s3_late_new(struct store *store)
+struct s3_late *storage_s3_late_new(struct store *store)
 {
-    struct s3_late *late = weir_calloc(1, sizeof *late);
+    struct s3_late *late = weir_calloc(1, sizeof(*late));
 
     late->store = store;
     return late;
 }
 
-void s3_late_free(struct s3_late *late)
+void storage_s3_late_free(struct s3_late *late)
 {
     if (late == NULL)
         return;

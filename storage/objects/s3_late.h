@@ -7,9 +7,9 @@
 
 struct s3_late;
 
-struct s3_late *s3_late_new(struct store *store);
-void s3_late_free(struct s3_late *late); /* NULL is fine */
+struct s3_late *storage_s3_late_new(struct store *store);
+void storage_s3_late_free(struct s3_late *late); /* NULL is fine */
 /* Rewrites the tables now, or once more when they are being rewritten. */
-void s3_late_rewrite(struct s3_late *late);
+void storage_s3_late_rewrite(struct s3_late *late);
 
 #endif

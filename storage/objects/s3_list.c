@@ -18,17 +18,17 @@ static struct weir_bytes element(struct weir_bytes xml, const char *name,
     const uint8_t *from, *to;
     size_t left;
 
-    snprintf(opening, sizeof opening, "<%s>", name);
-    snprintf(closing, sizeof closing, "</%s>", name);
+    snprintf(opening, sizeof(opening), "<%s>", name);
+    snprintf(closing, sizeof(closing), "</%s>", name);
     from = xml.size > 0 ? memmem(xml.at, xml.size, opening, strlen(opening)) : NULL;
-    if (!from)
+    if (from == NULL)
         return weir_bytes(NULL, 0);
     from += strlen(opening);
     left = xml.size - (size_t)(from - xml.at);
     to = memmem(from, left, closing, strlen(closing));
-    if (!to)
+    if (to == NULL)
         return weir_bytes(NULL, 0);
-    if (ret_rest) {
+    if (ret_rest != NULL) {
         const uint8_t *rest = to + strlen(closing);
 
         *ret_rest = weir_bytes(rest, xml.size - (size_t)(rest - xml.at));
@@ -41,10 +41,11 @@ static bool is_whole(struct weir_bytes xml, const char *name)
 {
     char opening[64], closing[64];
 
-    snprintf(opening, sizeof opening, "<%s", name);
-    snprintf(closing, sizeof closing, "</%s>", name);
-    return xml.size > 0 && memmem(xml.at, xml.size, opening, strlen(opening)) &&
-           memmem(xml.at, xml.size, closing, strlen(closing)) && !memmem(xml.at, xml.size, "<!", 2);
+    snprintf(opening, sizeof(opening), "<%s", name);
+    snprintf(closing, sizeof(closing), "</%s>", name);
+    return xml.size > 0 && memmem(xml.at, xml.size, opening, strlen(opening)) != NULL &&
+           memmem(xml.at, xml.size, closing, strlen(closing)) != NULL &&
+           memmem(xml.at, xml.size, "<!", 2) == NULL;
 }
 
 /* One of the five entities of XML, or a number below 128; 0: none. `*ret_size` is what it takes. */
@@ -71,7 +72,7 @@ static char *text_of(struct weir_bytes text, size_t max, struct weir_arena *aren
     char *out;
     size_t size = 0, step;
 
-    if (!text.at || text.size > 6 * max)
+    if (text.at == NULL || text.size > 6 * max)
         return NULL;
     out = weir_arena_alloc(arena, text.size + 1);
     for (size_t i = 0; i < text.size; i += step) {
@@ -91,7 +92,7 @@ static int hex_digit(char c)
     const char *digits = "0123456789abcdef";
     const char *at = c ? strchr(digits, c | 0x20) : NULL;
 
-    return at ? (int)(at - digits) : -1;
+    return at != NULL ? (int)(at - digits) : -1;
 }
 
 /* Undoes encoding-type=url in place; false when it is none, or holds a zero byte. */
@@ -120,7 +121,7 @@ static bool parse_number(const char *text, uint64_t *ret_number)
 {
     char *end;
 
-    if (!text || *text < '0' || *text > '9')
+    if (text == NULL || *text < '0' || *text > '9')
         return false;
     errno = 0;
     *ret_number = strtoull(text, &end, 10);
@@ -133,7 +134,7 @@ static int64_t time_of(struct weir_bytes xml, const char *name, struct weir_aren
     const char *text = text_of(element(xml, name, NULL), 64, arena);
     int64_t time_us = 0;
 
-    return text && weir_time_parse(text, strlen(text), &time_us) ? time_us : 0;
+    return text != NULL && weir_time_parse(text, strlen(text), &time_us) ? time_us : 0;
 }
 
 static bool read_object(struct weir_bytes contents, struct weir_arena *arena,
@@ -144,8 +145,8 @@ static bool read_object(struct weir_bytes contents, struct weir_arena *arena,
 
     object->key = key;
     object->etag = text_of(element(contents, "ETag", NULL), S3_ETAG_MAX, arena);
-    return key && decode(key) && *key && strlen(key) <= S3_KEY_MAX && object->etag &&
-           !strpbrk(object->etag, "\r\n") && modified &&
+    return key != NULL && decode(key) && *key && strlen(key) <= S3_KEY_MAX &&
+           object->etag != NULL && strpbrk(object->etag, "\r\n") == NULL && modified != NULL &&
            weir_time_parse(modified, strlen(modified), &object->modified_us) &&
            parse_number(text_of(element(contents, "Size", NULL), 32, arena), &object->size);
 }
@@ -156,18 +157,18 @@ static enum weir_status read_next(struct weir_bytes xml, struct weir_arena *aren
     const char *truncated = text_of(element(xml, "IsTruncated", NULL), 16, arena);
 
     page->next = NULL;
-    if (truncated && strcmp(truncated, "false") == 0)
+    if (truncated != NULL && strcmp(truncated, "false") == 0)
         return WEIR_OK;
     page->next = text_of(element(xml, "NextContinuationToken", NULL), 2048, arena);
-    if (!truncated || !page->next || !*page->next || page->count == 0)
+    if (truncated == NULL || page->next == NULL || !*page->next || page->count == 0)
         return weir_fail(err, WEIR_CORRUPT,
                          "listing: found neither its end nor where it goes on, expected "
                          "IsTruncated and NextContinuationToken");
     return WEIR_OK;
 }
 
-enum weir_status s3_page_read(struct weir_bytes xml, struct weir_arena *arena,
-                              struct s3_page *ret_page, struct weir_error *err)
+enum weir_status storage_s3_page_read(struct weir_bytes xml, struct weir_arena *arena,
+                                      struct s3_page *ret_page, struct weir_error *err)
 {
     struct s3_page page = {
         .objects = weir_arena_alloc(arena, S3_PAGE_KEYS_MAX * sizeof(struct s3_object))};
@@ -176,7 +177,7 @@ enum weir_status s3_page_read(struct weir_bytes xml, struct weir_arena *arena,
     if (!is_whole(xml, "ListBucketResult"))
         return weir_fail(err, WEIR_CORRUPT,
                          "listing: found no whole ListBucketResult, expected one");
-    while ((contents = element(rest, "Contents", &rest)).at) {
+    while ((contents = element(rest, "Contents", &rest)).at != NULL) {
         struct s3_object *object = &page.objects[page.count];
 
         if (page.count == S3_PAGE_KEYS_MAX)
@@ -207,12 +208,13 @@ static bool read_version(struct weir_bytes entry, const char *key, bool is_marke
     char *found = text_of(element(entry, "Key", NULL), (size_t)3 * S3_KEY_MAX, arena);
     const char *latest = text_of(element(entry, "IsLatest", NULL), 16, arena);
     struct weir_bytes id = element(entry, "VersionId", NULL);
-    struct s3_version version = {.id = id.at ? text_of(id, S3_VERSION_ID_MAX, arena) : "",
+    struct s3_version version = {.id = id.at != NULL ? text_of(id, S3_VERSION_ID_MAX, arena) : "",
                                  .modified_us = time_of(entry, "LastModified", arena)};
 
     if (!is_marker)
         version.etag = text_of(element(entry, "ETag", NULL), S3_ETAG_MAX, arena);
-    if (!found || !decode(found) || !latest || !version.id || (!is_marker && !version.etag))
+    if (found == NULL || !decode(found) || latest == NULL || version.id == NULL ||
+        (!is_marker && version.etag == NULL))
         return false;
     version.is_latest = strcmp(latest, "true") == 0;
     if (strcmp(found, key) == 0)
@@ -227,7 +229,7 @@ static enum weir_status read_versions(struct weir_bytes xml, const char *key, bo
     const char *name = is_marker ? "DeleteMarker" : "Version";
     struct weir_bytes entry;
 
-    while ((entry = element(xml, name, &xml)).at) {
+    while ((entry = element(xml, name, &xml)).at != NULL) {
         if (versions->count == S3_PAGE_KEYS_MAX)
             return weir_fail(err, WEIR_CORRUPT, "versions: found more than %d in a page",
                              S3_PAGE_KEYS_MAX);
@@ -240,8 +242,9 @@ static enum weir_status read_versions(struct weir_bytes xml, const char *key, bo
     return WEIR_OK;
 }
 
-enum weir_status s3_versions_read(struct weir_bytes xml, const char *key, struct weir_arena *arena,
-                                  struct s3_versions *ret_versions, struct weir_error *err)
+enum weir_status storage_s3_versions_read(struct weir_bytes xml, const char *key,
+                                          struct weir_arena *arena,
+                                          struct s3_versions *ret_versions, struct weir_error *err)
 {
     enum weir_status status;
 
@@ -256,13 +259,13 @@ enum weir_status s3_versions_read(struct weir_bytes xml, const char *key, struct
 
 /* ---- errors ---- */
 
-bool s3_lock_read(struct weir_bytes xml, struct weir_arena *arena, int64_t *ret_until_us)
+bool storage_s3_lock_read(struct weir_bytes xml, struct weir_arena *arena, int64_t *ret_until_us)
 {
     *ret_until_us = is_whole(xml, "Retention") ? time_of(xml, "RetainUntilDate", arena) : 0;
     return *ret_until_us != 0;
 }
 
-void s3_error_code(struct weir_bytes xml, char code[64])
+void storage_s3_error_code(struct weir_bytes xml, char code[64])
 {
     struct weir_bytes found = element(xml, "Code", NULL);
     size_t size = 0;

@@ -29,8 +29,9 @@ struct s3_page {
 };
 
 /* Everything in the page lives in `arena`. CORRUPT "found …, expected …" for anything but such a page. */
-enum weir_status s3_page_read(struct weir_bytes xml, struct weir_arena *arena,
-                              struct s3_page *ret_page, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status storage_s3_page_read(struct weir_bytes xml, struct weir_arena *arena,
+                                      struct s3_page *ret_page,
+                                      struct weir_error *err) WEIR_MUST_USE;
 /* A version of a key, past or present. */
 struct s3_version {
     const char *id;   /* "" in a store that has none, "null" of one written before there were any */
@@ -40,18 +41,19 @@ struct s3_version {
 };
 
 struct s3_versions {
-    struct s3_version *at; /* delete markers behind the others */
+    struct s3_version *at; /* delete markers after the others */
     size_t count;          /* S3_PAGE_KEYS_MAX at most */
 };
 
-/* Those versions of `key` that are in the first page of a listing of them (ListObjectVersions, with
- * encoding-type=url and the key as prefix, so that the key's own come first). CORRUPT like s3_page_read(). */
-enum weir_status s3_versions_read(struct weir_bytes xml, const char *key, struct weir_arena *arena,
-                                  struct s3_versions *ret_versions,
-                                  struct weir_error *err) WEIR_MUST_USE;
+/* The versions of `key` that are in the first page of a listing of them (ListObjectVersions, with
+ * encoding-type=url and the key as prefix, so that the key's own come first). CORRUPT like storage_s3_page_read(). */
+enum weir_status storage_s3_versions_read(struct weir_bytes xml, const char *key,
+                                          struct weir_arena *arena,
+                                          struct s3_versions *ret_versions,
+                                          struct weir_error *err) WEIR_MUST_USE;
 /* Until when an answered GetObjectRetention keeps a version from being deleted; false when it is none. */
-bool s3_lock_read(struct weir_bytes xml, struct weir_arena *arena, int64_t *ret_until_us);
+bool storage_s3_lock_read(struct weir_bytes xml, struct weir_arena *arena, int64_t *ret_until_us);
 /* The <Code> of an error that an object store answers, or "" ; `code` holds 64 characters. */
-void s3_error_code(struct weir_bytes xml, char code[64]);
+void storage_s3_error_code(struct weir_bytes xml, char code[64]);
 
 #endif

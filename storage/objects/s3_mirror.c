@@ -21,14 +21,14 @@ static void rest(struct mirror *mirror)
     struct weir_loop *loop = mirror->mirrors->store->loop;
 
     for (size_t i = 0; i < mirror->fetch_count; i++)
-        s3_fetch_drop(mirror->fetches[i]);
+        storage_s3_fetch_drop(mirror->fetches[i]);
     weir_arena_clear(mirror->arena);
     mirror->page = (struct s3_page){0};
     mirror->is_resting = true;
     mirror->timer = weir_loop_timer(loop, mirror->every_ms, 0, begin_pass, mirror);
 }
 
-void s3_mirror_fail_pass(struct mirror *mirror, const char *why)
+void storage_s3_mirror_fail_pass(struct mirror *mirror, const char *why)
 {
     char *text = weir_format("%s: %s", mirror->remote.name, why);
 
@@ -45,7 +45,7 @@ static void scan(struct mirror *mirror)
     struct dataset *dataset =
         store->is_stale ? NULL : storage_catalog_at(store->catalog, mirror->dataset);
 
-    if (!dataset)
+    if (dataset == NULL)
         return;
     storage_scope_add_all(&dataset->dirty);
     mirror->mirrors->mirrored(mirror->mirrors->owner);
@@ -67,37 +67,38 @@ static void end_pass(struct mirror *mirror)
 
 /* ---- a page ---- */
 
-static void on_page(void *owner, const struct s3_answer *answer, const char *why)
+static void on_page(void *owner, const struct s3_answer *answer, const struct weir_error *problem)
 {
     struct mirror *mirror = owner;
     char text[128];
     struct weir_error err;
 
-    if (!answer) {
-        s3_mirror_fail_pass(mirror, why);
+    if (answer == NULL) {
+        storage_s3_mirror_fail_pass(mirror, problem->text);
         return;
     }
     if (answer->code != 200) {
-        s3_try_describe(answer, 200, text);
-        s3_mirror_fail_pass(mirror, text);
+        storage_s3_answer_describe(answer, 200, text);
+        storage_s3_mirror_fail_pass(mirror, text);
         return;
     }
     weir_arena_clear(mirror->arena);
-    if (s3_page_read(answer->body, mirror->arena, &mirror->page, &err) != WEIR_OK)
-        s3_try_again(mirror->listing, err.text);
-    else if (s3_mirror_compare(mirror, &err) != WEIR_OK)
-        s3_mirror_fail_pass(mirror, err.text);
+    if (storage_s3_page_read(answer->body, mirror->arena, &mirror->page, &err) != WEIR_OK)
+        storage_s3_call_again(mirror->listing, err.text);
+    else if (storage_s3_mirror_compare(mirror, &err) != WEIR_OK)
+        storage_s3_mirror_fail_pass(mirror, err.text);
     else
-        s3_mirror_check_next(mirror);
+        storage_s3_mirror_check_next(mirror);
 }
 
 static void ask_page(struct mirror *mirror)
 {
-    struct s3_question question;
+    struct s3_sending sending = {
+        .method = "GET", .bytes_max = S3_PAGE_BYTES_MAX, .tries = S3_TRIES};
 
-    s3_mirror_forget_written(mirror);
-    s3_ask_list(&mirror->remote, mirror->page.next, weir_now_wall_us(), &question);
-    s3_try_ask(mirror->listing, &question, S3_PAGE_BYTES_MAX, on_page, mirror);
+    storage_s3_mirror_forget_written(mirror);
+    storage_s3_ask_list(&mirror->remote, mirror->page.next, weir_now_wall_us(), &sending.question);
+    storage_s3_call_send(mirror->listing, &sending, on_page, mirror);
 }
 
 static void begin_pass(void *owner)
@@ -122,11 +123,11 @@ static void on_fetched(void *owner, const struct s3_object *object, enum s3_fetc
 
     mirror->has_changed = true; /* or will have: another object is for the next pass */
     if (what == S3_FETCHED_NOTHING)
-        s3_mirror_fail_pass(mirror, why);
-    else if (what == S3_FETCHED && s3_mirror_remember(mirror, object, &err) != WEIR_OK)
-        s3_mirror_fail_pass(mirror, err.text);
+        storage_s3_mirror_fail_pass(mirror, why);
+    else if (what == S3_FETCHED && storage_s3_mirror_remember(mirror, object, &err) != WEIR_OK)
+        storage_s3_mirror_fail_pass(mirror, err.text);
     else
-        s3_mirror_fetch_next(mirror);
+        storage_s3_mirror_fetch_next(mirror);
 }
 
 static void skip(struct mirror *mirror, const char *key, const char *why)
@@ -143,24 +144,24 @@ static enum weir_status begin_object(struct mirror *mirror, struct s3_fetch *fet
 {
     struct s3_fetch_job job = {.remote = &mirror->remote, .object = object};
 
-    if (!s3_mirror_name(mirror, object->key)) {
+    if (storage_s3_mirror_name(mirror, object->key) == NULL) {
         if (object->size > 0) /* else what some tools leave in place of a folder */
             skip(mirror, object->key, "found a key that cannot be the path of a file");
         return WEIR_OK;
     }
-    job.path = s3_mirror_path(mirror, object->key);
-    if (!s3_mirror_was_fetched(job.path, object)) {
-        s3_fetch_begin(fetch, &job, on_fetched, mirror);
+    job.path = storage_s3_mirror_path(mirror, object->key);
+    if (!storage_s3_mirror_was_fetched(job.path, object)) {
+        storage_s3_fetch_begin(fetch, &job, on_fetched, mirror);
         return WEIR_OK;
     }
     free(job.path);
-    return s3_mirror_remember(mirror, object, err);
+    return storage_s3_mirror_remember(mirror, object, err);
 }
 
 static struct s3_fetch *idle_fetch(const struct mirror *mirror)
 {
     for (size_t i = 0; i < mirror->fetch_count; i++) {
-        if (s3_fetch_is_idle(mirror->fetches[i]))
+        if (storage_s3_fetch_is_idle(mirror->fetches[i]))
             return mirror->fetches[i];
     }
     return NULL;
@@ -169,30 +170,30 @@ static struct s3_fetch *idle_fetch(const struct mirror *mirror)
 static bool is_fetching(const struct mirror *mirror)
 {
     for (size_t i = 0; i < mirror->fetch_count; i++) {
-        if (!s3_fetch_is_idle(mirror->fetches[i]))
+        if (!storage_s3_fetch_is_idle(mirror->fetches[i]))
             return true;
     }
     return false;
 }
 
-void s3_mirror_fetch_next(struct mirror *mirror)
+void storage_s3_mirror_fetch_next(struct mirror *mirror)
 {
     struct s3_fetch *fetch;
     struct weir_error err;
 
-    while (mirror->at_todo < mirror->todo_count && (fetch = idle_fetch(mirror))) {
+    while (mirror->at_todo < mirror->todo_count && (fetch = idle_fetch(mirror)) != NULL) {
         const struct s3_object *object = &mirror->page.objects[mirror->todo[mirror->at_todo++]];
 
-        if (s3_mirror_was_written(mirror, object->key))
+        if (storage_s3_mirror_was_written(mirror, object->key))
             continue;
         if (begin_object(mirror, fetch, object, &err) != WEIR_OK) {
-            s3_mirror_fail_pass(mirror, err.text);
+            storage_s3_mirror_fail_pass(mirror, err.text);
             return;
         }
     }
     if (is_fetching(mirror))
         return;
-    if (mirror->page.next)
+    if (mirror->page.next != NULL)
         ask_page(mirror);
     else
         end_pass(mirror);
@@ -203,12 +204,12 @@ void s3_mirror_fetch_next(struct mirror *mirror)
 static void free_mirror(struct mirror *mirror)
 {
     weir_loop_cancel(mirror->mirrors->store->loop, mirror->timer);
-    s3_try_free(mirror->listing);
+    storage_s3_call_free(mirror->listing);
     for (size_t i = 0; i < mirror->fetch_count; i++)
-        s3_fetch_free(mirror->fetches[i]);
+        storage_s3_fetch_free(mirror->fetches[i]);
     free(mirror->fetches);
-    s3_remote_close(&mirror->remote);
-    s3_mirror_forget_written(mirror);
+    storage_s3_remote_close(&mirror->remote);
+    storage_s3_mirror_forget_written(mirror);
     free(mirror->written);
     weir_arena_free(mirror->arena);
     free(mirror->after);
@@ -227,19 +228,19 @@ static void add_fetches(struct mirror *mirror, const struct dataset *dataset)
         char *incoming =
             weir_format("%s/storage/.incoming-%s-%zu", store->data_dir, dataset->name, i + 1);
 
-        mirror->fetches[i] = s3_fetch_new(store->loop, &incoming);
+        mirror->fetches[i] = storage_s3_fetch_new(store->transport, &incoming);
     }
 }
 
 static struct mirror *new_mirror(struct mirrors *mirrors, const struct dataset *dataset)
 {
-    struct mirror *mirror = weir_calloc(1, sizeof *mirror);
+    struct mirror *mirror = weir_calloc(1, sizeof(*mirror));
 
     mirror->mirrors = mirrors;
     mirror->dataset = dataset->number;
     mirror->root = weir_strdup(dataset->root);
     mirror->every_ms = dataset->declaration->s3.every / 1000;
-    mirror->listing = s3_try_new(mirrors->store->loop);
+    mirror->listing = storage_s3_call_new(mirrors->store->transport);
     add_fetches(mirror, dataset);
     mirror->arena = weir_arena_new();
     mirrors->at = weir_realloc(mirrors->at, mirrors->count + 1, sizeof(struct mirror *));
@@ -261,9 +262,9 @@ bool storage_mirror_is_ready(struct mirrors *mirrors, const struct dataset *data
     struct mirror *mirror = find(mirrors, dataset);
     struct weir_error err;
 
-    if (!mirror) {
+    if (mirror == NULL) {
         mirror = new_mirror(mirrors, dataset);
-        if (s3_remote_open(&dataset->declaration->s3, &mirror->remote, &err) == WEIR_OK)
+        if (storage_s3_remote_open(&dataset->declaration->s3, &mirror->remote, &err) == WEIR_OK)
             mirror->timer = weir_loop_timer(mirrors->store->loop, 0, 0, begin_pass, mirror);
         else
             mirror->trouble = weir_strdup(err.text);
@@ -275,7 +276,7 @@ void storage_mirror_hurry(struct mirrors *mirrors, const struct dataset *dataset
 {
     struct mirror *mirror = find(mirrors, dataset);
 
-    if (!mirror || !mirror->is_resting)
+    if (mirror == NULL || !mirror->is_resting)
         return;
     weir_loop_cancel(mirrors->store->loop, mirror->timer);
     mirror->timer = weir_loop_timer(mirrors->store->loop, 0, 0, begin_pass, mirror);
@@ -286,10 +287,10 @@ void storage_mirror_wrote(struct mirrors *mirrors, const struct dataset *dataset
 {
     struct mirror *mirror = find(mirrors, dataset);
 
-    if (!mirror || mirror->is_resting)
+    if (mirror == NULL || mirror->is_resting)
         return;
     mirror->written = weir_grow(mirror->written, mirror->written_count, &mirror->written_capacity,
-                                sizeof *mirror->written);
+                                sizeof(*mirror->written));
     mirror->written[mirror->written_count++] = weir_strdup(key);
 }
 
@@ -300,7 +301,7 @@ const struct s3_remote *storage_mirror_remote(struct mirrors *mirrors,
 
     (void)storage_mirror_is_ready(mirrors, dataset); /* it exists from now on */
     mirror = find(mirrors, dataset);
-    return mirror->remote.base ? &mirror->remote : NULL;
+    return mirror->remote.base != NULL ? &mirror->remote : NULL;
 }
 
 bool storage_mirror_rewrites(struct mirrors *mirrors, const struct dataset *dataset,
@@ -312,14 +313,15 @@ bool storage_mirror_rewrites(struct mirrors *mirrors, const struct dataset *data
     enum weir_status status = DB_RUN(mirrors->store->db, Q_owed_rewrites, &rows, &err,
                                      DB_I64(dataset->number), DB_BYTES(weir_bytes_of(key)));
 
-    return status != WEIR_OK || weir_rows_i64(rows, 0, 0) > 0; /* in doubt it is asked for again */
+    return status != WEIR_OK ||
+           weir_rows_i64(rows, 0, "count") > 0; /* in doubt it is asked for again */
 }
 
 const char *storage_mirror_trouble(const struct mirrors *mirrors, const struct dataset *dataset)
 {
     const struct mirror *mirror = find(mirrors, dataset);
 
-    return mirror ? mirror->trouble : NULL;
+    return mirror != NULL ? mirror->trouble : NULL;
 }
 
 struct s3_ranges *storage_mirrors_ranges(const struct mirrors *mirrors)
@@ -329,10 +331,10 @@ struct s3_ranges *storage_mirrors_ranges(const struct mirrors *mirrors)
 
 struct mirrors *storage_mirrors_new(struct store *store, storage_mirrored_fn *mirrored, void *owner)
 {
-    struct mirrors *mirrors = weir_calloc(1, sizeof *mirrors);
+    struct mirrors *mirrors = weir_calloc(1, sizeof(*mirrors));
 
     mirrors->store = store;
-    mirrors->ranges = s3_ranges_new(store, mirrors);
+    mirrors->ranges = storage_s3_ranges_new(store, mirrors);
     mirrors->mirrored = mirrored;
     mirrors->owner = owner;
     return mirrors;
@@ -340,9 +342,9 @@ struct mirrors *storage_mirrors_new(struct store *store, storage_mirrored_fn *mi
 
 void storage_mirrors_free(struct mirrors *mirrors)
 {
-    if (!mirrors)
+    if (mirrors == NULL)
         return;
-    s3_ranges_free(mirrors->ranges);
+    storage_s3_ranges_free(mirrors->ranges);
     for (size_t i = 0; i < mirrors->count; i++)
         free_mirror(mirrors->at[i]);
     free(mirrors->at);

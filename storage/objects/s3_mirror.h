@@ -29,7 +29,7 @@ struct s3_ranges *storage_mirrors_ranges(const struct mirrors *mirrors);
 bool storage_mirror_is_ready(struct mirrors *mirrors, const struct dataset *dataset);
 /* The next pass begins now, unless one is under way. */
 void storage_mirror_hurry(struct mirrors *mirrors, const struct dataset *dataset);
-/* How its bucket is asked; NULL when that cannot be, which the trouble says. */
+/* The remote of its bucket; NULL when it cannot be asked, which the trouble says. */
 const struct s3_remote *storage_mirror_remote(struct mirrors *mirrors,
                                               const struct dataset *dataset);
 /* True when an erasure has yet to rewrite the object of this path. */

@@ -1,4 +1,4 @@
-/* What is known of a bucket, and a page of its listing: see s3_mirror_state.h. */
+/* The known objects of a bucket, and a page of its listing: see s3_mirror_state.h. */
 #include "storage/objects/s3_mirror_state.h"
 
 #include "core/base/file.h"
@@ -17,14 +17,15 @@
 
 /* ---- what is known of the bucket ---- */
 
-const char *s3_mirror_name(const struct mirror *mirror, const char *key)
+const char *storage_s3_mirror_name(const struct mirror *mirror, const char *key)
 {
     size_t prefix = strlen(mirror->remote.prefix);
     const char *name = key + prefix;
 
     if (strncmp(key, mirror->remote.prefix, prefix) != 0 || !*name)
         return NULL;
-    for (const char *part = name; part; part = strchr(part, '/') ? strchr(part, '/') + 1 : NULL) {
+    for (const char *part = name; part != NULL;
+         part = strchr(part, '/') != NULL ? strchr(part, '/') + 1 : NULL) {
         size_t size = strcspn(part, "/");
 
         if (size == 0 || size > NAME_MAX || strncmp(part, ".", size) == 0 ||
@@ -34,13 +35,13 @@ const char *s3_mirror_name(const struct mirror *mirror, const char *key)
     return name;
 }
 
-char *s3_mirror_path(const struct mirror *mirror, const char *key)
+char *storage_s3_mirror_path(const struct mirror *mirror, const char *key)
 {
-    return weir_format("%s/%s", mirror->root, s3_mirror_name(mirror, key));
+    return weir_format("%s/%s", mirror->root, storage_s3_mirror_name(mirror, key));
 }
 
-enum weir_status s3_mirror_remember(struct mirror *mirror, const struct s3_object *object,
-                                    struct weir_error *err)
+enum weir_status storage_s3_mirror_remember(struct mirror *mirror, const struct s3_object *object,
+                                            struct weir_error *err)
 {
     mirror->has_changed = true;
     return DB_RUN(s3_mirror_db(mirror), Q_object_put, NULL, err, DB_I64(mirror->dataset),
@@ -48,10 +49,10 @@ enum weir_status s3_mirror_remember(struct mirror *mirror, const struct s3_objec
                   DB_I64(object->modified_us));
 }
 
-void s3_mirror_forget_ranges(const struct mirror *mirror, const char *key)
+void storage_s3_mirror_forget_ranges(const struct mirror *mirror, const char *key)
 {
-    s3_ranges_forget(mirror->mirrors->ranges, s3_mirror_dataset(mirror),
-                     s3_mirror_name(mirror, key));
+    storage_s3_ranges_forget(mirror->mirrors->ranges, s3_mirror_dataset(mirror),
+                             storage_s3_mirror_name(mirror, key));
 }
 
 /* First the file, then the row: a death between them finds the row again. */
@@ -59,12 +60,13 @@ static enum weir_status remove_object(struct mirror *mirror, struct weir_bytes k
                                       struct weir_error *err)
 {
     WEIR_AUTO_FREE char *text = weir_strndup((const char *)key.at, key.size);
-    WEIR_AUTO_FREE char *path = s3_mirror_name(mirror, text) ? s3_mirror_path(mirror, text) : NULL;
+    WEIR_AUTO_FREE char *path =
+        storage_s3_mirror_name(mirror, text) != NULL ? storage_s3_mirror_path(mirror, text) : NULL;
 
-    if (path && unlink(path) < 0 && errno != ENOENT && errno != ENOTDIR)
+    if (path != NULL && unlink(path) < 0 && errno != ENOENT && errno != ENOTDIR)
         return weir_fail(err, WEIR_IO, "%s: cannot remove: %s", path, strerror(errno));
-    if (path)
-        s3_mirror_forget_ranges(mirror, text);
+    if (path != NULL)
+        storage_s3_mirror_forget_ranges(mirror, text);
     mirror->has_changed = true;
     return DB_RUN(s3_mirror_db(mirror), Q_object_drop, NULL, err, DB_I64(mirror->dataset),
                   DB_BYTES(key));
@@ -80,24 +82,24 @@ static int order_of(struct weir_bytes known, const char *key)
 
 static bool is_known(const struct weir_rows *rows, size_t i, const struct s3_object *object)
 {
-    return strcmp(weir_rows_text(rows, i, 1), object->etag) == 0 &&
-           (uint64_t)weir_rows_i64(rows, i, 2) == object->size &&
-           weir_rows_i64(rows, i, 3) == object->modified_us;
+    return strcmp(weir_rows_text(rows, i, "etag"), object->etag) == 0 &&
+           (uint64_t)weir_rows_i64(rows, i, "size") == object->size &&
+           weir_rows_i64(rows, i, "modified_us") == object->modified_us;
 }
 
-/* What no scan would look at is as if it were not in the bucket. */
+/* False for objects that no scan would look at: they count as absent. */
 static bool is_wanted(const struct mirror *mirror, const struct s3_object *object)
 {
-    const char *name = s3_mirror_name(mirror, object->key);
+    const char *name = storage_s3_mirror_name(mirror, object->key);
 
-    return !name || storage_listing_wants(s3_mirror_dataset(mirror), name);
+    return name == NULL || storage_listing_wants(s3_mirror_dataset(mirror), name);
 }
 
-bool s3_mirror_gets_shell(const struct mirror *mirror, const struct s3_object *object)
+bool storage_s3_mirror_gets_shell(const struct mirror *mirror, const struct s3_object *object)
 {
-    const char *name = s3_mirror_name(mirror, object->key);
+    const char *name = storage_s3_mirror_name(mirror, object->key);
 
-    return name && s3_shell_is_for(s3_mirror_dataset(mirror), name);
+    return name != NULL && storage_s3_shell_is_for(s3_mirror_dataset(mirror), name);
 }
 
 /* Once per start: a store of an older Weir has all of it. */
@@ -106,10 +108,10 @@ static enum weir_status keep_empty(const struct mirror *mirror, const struct s3_
 {
     WEIR_AUTO_FREE char *path = NULL;
 
-    if (mirror->is_complete || !s3_mirror_gets_shell(mirror, object))
+    if (mirror->is_complete || !storage_s3_mirror_gets_shell(mirror, object))
         return WEIR_OK;
-    path = s3_mirror_path(mirror, object->key);
-    return s3_shell_empty(path, err);
+    path = storage_s3_mirror_path(mirror, object->key);
+    return storage_s3_shell_empty(path, err);
 }
 
 /* Rows and objects are in the same order: what only a row knows is gone, the rest is fetched or the same. */
@@ -122,7 +124,7 @@ static enum weir_status compare(struct mirror *mirror, const struct weir_rows *r
 
     for (size_t i = 0; status == WEIR_OK && (i < page->count || row < rows_count);) {
         struct weir_bytes known =
-            row < rows_count ? weir_rows_bytes(rows, row, 0) : weir_bytes(NULL, 0);
+            row < rows_count ? weir_rows_bytes(rows, row, "key") : weir_bytes(NULL, 0);
         int order = row == rows_count  ? 1
                     : i == page->count ? -1
                                        : order_of(known, page->objects[i].key);
@@ -142,7 +144,7 @@ static enum weir_status compare(struct mirror *mirror, const struct weir_rows *r
 
 /* ---- objects that erasures write ---- */
 
-bool s3_mirror_was_written(const struct mirror *mirror, const char *key)
+bool storage_s3_mirror_was_written(const struct mirror *mirror, const char *key)
 {
     for (size_t i = 0; i < mirror->written_count; i++) {
         if (strcmp(mirror->written[i], key) == 0)
@@ -151,7 +153,7 @@ bool s3_mirror_was_written(const struct mirror *mirror, const char *key)
     return false;
 }
 
-void s3_mirror_forget_written(struct mirror *mirror)
+void storage_s3_mirror_forget_written(struct mirror *mirror)
 {
     for (size_t i = 0; i < mirror->written_count; i++)
         free(mirror->written[i]);
@@ -160,14 +162,14 @@ void s3_mirror_forget_written(struct mirror *mirror)
 
 /* ---- a page ---- */
 
-enum weir_status s3_mirror_compare(struct mirror *mirror, struct weir_error *err)
+enum weir_status storage_s3_mirror_compare(struct mirror *mirror, struct weir_error *err)
 {
     const struct s3_page *page = &mirror->page;
     const char *last = page->count > 0 ? page->objects[page->count - 1].key : "";
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status;
 
-    mirror->todo = weir_arena_alloc(mirror->arena, (page->count + 1) * sizeof *mirror->todo);
+    mirror->todo = weir_arena_alloc(mirror->arena, (page->count + 1) * sizeof(*mirror->todo));
     mirror->todo_count = mirror->at_todo = 0;
     if (page->count > 0 && strcmp(page->objects[0].key, mirror->after) <= 0)
         return weir_fail(err, WEIR_CORRUPT,
@@ -183,7 +185,7 @@ enum weir_status s3_mirror_compare(struct mirror *mirror, struct weir_error *err
 }
 
 /* A death between the file and its row: the file is whole, since it has the object's time. */
-bool s3_mirror_was_fetched(const char *path, const struct s3_object *object)
+bool storage_s3_mirror_was_fetched(const char *path, const struct s3_object *object)
 {
     const struct timespec modified = weir_mtime_of_us(object->modified_us);
     struct stat found;

@@ -4,10 +4,10 @@
 #ifndef WEIR_STORAGE_S3_MIRROR_STATE_H
 #define WEIR_STORAGE_S3_MIRROR_STATE_H
 
+#include "storage/objects/s3_call.h"
 #include "storage/objects/s3_list.h"
 #include "storage/objects/s3_mirror.h"
 #include "storage/objects/s3_remote.h"
-#include "storage/objects/s3_try.h"
 
 struct s3_fetch;
 
@@ -17,7 +17,7 @@ struct mirror {
     char *root; /* where files lie */
     int64_t every_ms;
     struct s3_remote remote;
-    struct s3_try *listing;
+    struct s3_call *listing;
     struct s3_fetch **fetches; /* that go on at the same time */
     size_t fetch_count;
     uint64_t timer;
@@ -58,34 +58,35 @@ static inline struct weir_db *s3_mirror_db(const struct mirror *mirror)
 
 /* s3_mirror_known.c */
 /* An object where it would lie below the root, or NULL: it is no file there. */
-const char *s3_mirror_name(const struct mirror *mirror, const char *key);
-/* Its file, in the caller's memory. */
-char *s3_mirror_path(const struct mirror *mirror, const char *key) WEIR_MUST_USE;
+const char *storage_s3_mirror_name(const struct mirror *mirror, const char *key);
+/* Path of the object's file, in the caller's memory. */
+char *storage_s3_mirror_path(const struct mirror *mirror, const char *key) WEIR_MUST_USE;
 /* The file at `path` is the object as it is listed. */
-bool s3_mirror_was_fetched(const char *path, const struct s3_object *object);
-bool s3_mirror_gets_shell(const struct mirror *mirror, const struct s3_object *object);
+bool storage_s3_mirror_was_fetched(const char *path, const struct s3_object *object);
+bool storage_s3_mirror_gets_shell(const struct mirror *mirror, const struct s3_object *object);
 /* Drops the ranges that were read of an object which has become another one. */
-void s3_mirror_forget_ranges(const struct mirror *mirror, const char *key);
+void storage_s3_mirror_forget_ranges(const struct mirror *mirror, const char *key);
 /* The object is known as it is listed. */
-enum weir_status s3_mirror_remember(struct mirror *mirror, const struct s3_object *object,
-                                    struct weir_error *err) WEIR_MUST_USE;
+enum weir_status storage_s3_mirror_remember(struct mirror *mirror, const struct s3_object *object,
+                                            struct weir_error *err) WEIR_MUST_USE;
 /* The page at hand with what is known: what is gone is removed, what is new or another one is `todo`. */
-enum weir_status s3_mirror_compare(struct mirror *mirror, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status storage_s3_mirror_compare(struct mirror *mirror,
+                                           struct weir_error *err) WEIR_MUST_USE;
 
 /* True when an erasure has written the object since the page was asked for: what is listed of it may be older than what
  * is known, and the next pass shows it. */
-bool s3_mirror_was_written(const struct mirror *mirror, const char *key);
-void s3_mirror_forget_written(struct mirror *mirror);
+bool storage_s3_mirror_was_written(const struct mirror *mirror, const char *key);
+void storage_s3_mirror_forget_written(struct mirror *mirror);
 
 /* s3_mirror_shells.c */
 /* The next of `todo`. Before an object counts as another one: is it what an erasure wrote? Then shells, then what is
  * fetched. */
-void s3_mirror_check_next(struct mirror *mirror);
+void storage_s3_mirror_check_next(struct mirror *mirror);
 
 /* s3_mirror.c */
 /* Objects of `todo` in the order of keys, several at a time; the next page when all are there. */
-void s3_mirror_fetch_next(struct mirror *mirror);
-/* The next pass begins anew; what was fetched is there. */
-void s3_mirror_fail_pass(struct mirror *mirror, const char *why);
+void storage_s3_mirror_fetch_next(struct mirror *mirror);
+/* The next pass begins again; what was fetched is there. */
+void storage_s3_mirror_fail_pass(struct mirror *mirror, const char *why);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
-#include "storage/objects/s3_http.h"
+#include "storage/objects/s3_call.h"
 #include "storage/objects/s3_write.h"
 
 #include <stdio.h>
@@ -12,10 +12,9 @@
 
 struct s3_purge {
     struct s3_purge_job job;
-    struct s3_http *http;
-    struct s3_question question;
+    struct s3_call *call;
     struct s3_write *write;
-    char *etag;  /* of what is written anew, */
+    char *etag;  /* of what is written again, */
     char **also; /* and what that was sent with; NULL-terminated */
 
     struct weir_arena *arena; /* of the versions at hand */
@@ -33,7 +32,7 @@ static void delete_next(struct s3_purge *purge);
 
 static void forget_written(struct s3_purge *purge)
 {
-    for (char **also = purge->also; also && *also; also++)
+    for (char **also = purge->also; also != NULL && *also; also++)
         free(*also);
     free(purge->also);
     free(purge->etag);
@@ -46,7 +45,6 @@ static void end(struct s3_purge *purge, enum s3_end how, const char *why)
     forget_written(purge);
     free(purge->deleted_first);
     purge->deleted_first = NULL;
-    s3_question_fini(&purge->question);
     purge->job.done(purge->job.owner, &(struct s3_outcome){.end = how, .why = why});
 }
 
@@ -61,14 +59,14 @@ static bool is_good(struct s3_purge *purge, const char *what, const struct s3_an
 {
     char code[64], text[160];
 
-    if (answer && answer->code / 100 == 2)
+    if (answer != NULL && answer->code / 100 == 2)
         return true;
-    if (!answer) {
+    if (answer == NULL) {
         end(purge, err->status == WEIR_UNAVAILABLE ? S3_END_SILENT : S3_END_REFUSED, err->text);
         return false;
     }
-    s3_error_code(answer->body, code);
-    snprintf(text, sizeof text, "%s was answered HTTP status %ld %s", what, answer->code, code);
+    storage_s3_error_code(answer->body, code);
+    snprintf(text, sizeof(text), "%s was answered HTTP status %ld %s", what, answer->code, code);
     end(purge, is_refusal(answer->code) ? S3_END_REFUSED : S3_END_LATER, text);
     return false;
 }
@@ -76,14 +74,12 @@ static bool is_good(struct s3_purge *purge, const char *what, const struct s3_an
 static void ask(struct s3_purge *purge, const char *method, struct s3_question question,
                 s3_done_fn *on_answer)
 {
-    s3_question_fini(&purge->question);
-    purge->question = question;
-    s3_http_ask(purge->http,
-                &(struct s3_call){.method = method,
-                                  .url = purge->question.url,
-                                  .headers = (const char *const *)purge->question.headers,
-                                  .bytes_max = S3_PAGE_BYTES_MAX},
-                on_answer, purge);
+    storage_s3_call_send(purge->call,
+                         &(struct s3_sending){.method = method,
+                                              .question = question,
+                                              .bytes_max = S3_PAGE_BYTES_MAX,
+                                              .tries = S3_ERASE_TRIES},
+                         on_answer, purge);
 }
 
 /* ---- writing ---- */
@@ -94,7 +90,7 @@ static void on_written(void *owner, const struct s3_answer *answer,
     struct s3_purge *purge = owner;
     struct weir_error err;
 
-    if (answer && (answer->code == 412 || answer->code == 409))
+    if (answer != NULL && (answer->code == 412 || answer->code == 409))
         end(purge, S3_END_LATER, "another object was written there meanwhile");
     else if (!is_good(purge, "writing it anew", answer, problem))
         return;
@@ -114,12 +110,12 @@ static void send(struct s3_purge *purge)
                                      .path = purge->job.path,
                                      .also = (const char *const *)purge->also};
 
-    s3_write_begin(purge->write, &job, on_written, purge);
+    storage_s3_write_begin(purge->write, &job, on_written, purge);
 }
 
-void s3_purge_prepared(struct s3_purge *purge, const struct s3_outcome *problem)
+void storage_s3_purge_prepared(struct s3_purge *purge, const struct s3_outcome *problem)
 {
-    if (problem)
+    if (problem != NULL)
         end(purge, problem->end, problem->why);
     else
         send(purge);
@@ -130,9 +126,9 @@ static void copy_kept(struct s3_purge *purge, const char *const *kept)
 {
     size_t count = 0;
 
-    purge->also = weir_calloc(S3_ALSO_MAX, sizeof *purge->also);
-    for (; *kept; kept++) {
-        if (strncmp(*kept, S3_REPLACES ":", sizeof S3_REPLACES) != 0)
+    purge->also = weir_calloc(S3_ALSO_MAX, sizeof(*purge->also));
+    for (; *kept != NULL; kept++) {
+        if (strncmp(*kept, S3_REPLACES ":", sizeof(S3_REPLACES)) != 0)
             purge->also[count++] = weir_strdup(*kept);
     }
     purge->also[count] = weir_format("%s: %s", S3_REPLACES, purge->etag);
@@ -143,7 +139,7 @@ static void on_first_byte(void *owner, const struct s3_answer *answer,
 {
     struct s3_purge *purge = owner;
 
-    if (answer && (answer->code == 412 || answer->code == 404))
+    if (answer != NULL && (answer->code == 412 || answer->code == 404))
         end(purge, S3_END_LATER, "another object was written there meanwhile");
     else if (!is_good(purge, "asking what it was sent with", answer, problem))
         return;
@@ -151,7 +147,7 @@ static void on_first_byte(void *owner, const struct s3_answer *answer,
         end(purge, S3_END_REFUSED, "it has more metadata than S3 allows: write it anew there");
     else {
         copy_kept(purge, answer->kept);
-        if (purge->job.prepare)
+        if (purge->job.prepare != NULL)
             purge->job.prepare(purge->job.owner, purge->etag);
         else
             send(purge);
@@ -159,14 +155,14 @@ static void on_first_byte(void *owner, const struct s3_answer *answer,
 }
 
 /* Its first byte comes with all that it was sent with. */
-static void write_anew(struct s3_purge *purge, const char *etag)
+static void write_again(struct s3_purge *purge, const char *etag)
 {
     struct s3_piece piece = {.key = purge->job.key, .etag = etag, .from = 0, .to = 0};
     struct s3_question question;
 
     forget_written(purge);
     purge->etag = weir_strdup(etag);
-    s3_ask_piece(purge->job.remote, &piece, weir_now_wall_us(), &question);
+    storage_s3_ask_piece(purge->job.remote, &piece, weir_now_wall_us(), &question);
     ask(purge, "GET", question, on_first_byte);
 }
 
@@ -185,7 +181,7 @@ static void act(struct s3_purge *purge, enum s3_step step, const struct s3_aim *
     if (step < WEIR_COUNT(ENDS))
         end(purge, ENDS[step].end, ENDS[step].why);
     else if (step == S3_WRITE)
-        write_anew(purge, aim->ready);
+        write_again(purge, aim->ready);
     else
         delete_next(purge);
 }
@@ -200,10 +196,10 @@ static void on_versions(void *owner, const struct s3_answer *answer,
     if (!is_good(purge, "listing its versions", answer, problem))
         return;
     weir_arena_clear(purge->arena);
-    if (s3_versions_read(answer->body, purge->job.key, purge->arena, &purge->versions, &err) ==
-            WEIR_OK &&
+    if (storage_s3_versions_read(answer->body, purge->job.key, purge->arena, &purge->versions,
+                                 &err) == WEIR_OK &&
         purge->job.look(purge->job.owner, &purge->versions, &aim, &err) == WEIR_OK)
-        act(purge, s3_next_step(&purge->versions, &aim), &aim);
+        act(purge, storage_s3_next_step(&purge->versions, &aim), &aim);
     else
         end(purge, S3_END_LATER, err.text);
 }
@@ -212,13 +208,13 @@ static void ask_versions(struct s3_purge *purge)
 {
     struct s3_question question;
 
-    s3_ask_versions(purge->job.remote, purge->job.key, weir_now_wall_us(), &question);
+    storage_s3_ask_versions(purge->job.remote, purge->job.key, weir_now_wall_us(), &question);
     ask(purge, "GET", question, on_versions);
 }
 
 /* ---- deleting ---- */
 
-/* Whoever may not delete may still be told why. */
+/* The answer on locks: a key that may not delete may still be told why. */
 static void on_lock(void *owner, const struct s3_answer *answer, const struct weir_error *problem)
 {
     struct s3_purge *purge = owner;
@@ -227,7 +223,8 @@ static void on_lock(void *owner, const struct s3_answer *answer, const struct we
     int64_t until_us;
 
     (void)problem;
-    if (answer && answer->code == 200 && s3_lock_read(answer->body, purge->arena, &until_us)) {
+    if (answer != NULL && answer->code == 200 &&
+        storage_s3_lock_read(answer->body, purge->arena, &until_us)) {
         weir_time_format(until_us, until);
         free(why);
         why = weir_format("an object lock holds a version until %s, and nobody can delete it "
@@ -242,11 +239,11 @@ static void ask_lock(struct s3_purge *purge, const struct s3_answer *answer)
     struct s3_question question;
     char code[64];
 
-    s3_error_code(answer->body, code);
+    storage_s3_error_code(answer->body, code);
     purge->refusal =
         weir_format("deleting a version was answered HTTP status %ld %s", answer->code, code);
-    s3_ask_lock(purge->job.remote, purge->job.key, purge->versions.at[purge->at_version].id,
-                weir_now_wall_us(), &question);
+    storage_s3_ask_lock(purge->job.remote, purge->job.key, purge->versions.at[purge->at_version].id,
+                        weir_now_wall_us(), &question);
     ask(purge, "GET", question, on_lock);
 }
 
@@ -255,17 +252,18 @@ static void on_deleted(void *owner, const struct s3_answer *answer,
 {
     struct s3_purge *purge = owner;
 
-    if (answer && answer->code == 403) {
+    if (answer != NULL && answer->code == 403) {
         ask_lock(purge, answer);
         return;
     }
-    if (!(answer && answer->code == 404) && !is_good(purge, "deleting a version", answer, problem))
+    if (!(answer != NULL && answer->code == 404) &&
+        !is_good(purge, "deleting a version", answer, problem))
         return;
     purge->at_version++;
     delete_next(purge);
 }
 
-/* The next of this round; behind the last one the versions are listed anew. */
+/* The next of this round; after the last one the versions are listed again. */
 static void delete_next(struct s3_purge *purge)
 {
     const struct s3_versions *versions = &purge->versions;
@@ -291,35 +289,34 @@ static void delete_next(struct s3_purge *purge)
         free(purge->deleted_first);
         purge->deleted_first = weir_strdup(id);
     }
-    s3_ask_delete(purge->job.remote, purge->job.key, id, weir_now_wall_us(), &question);
+    storage_s3_ask_delete(purge->job.remote, purge->job.key, id, weir_now_wall_us(), &question);
     ask(purge, "DELETE", question, on_deleted);
 }
 
 /* ---- life ---- */
 
-void s3_purge_begin(struct s3_purge *purge, const struct s3_purge_job *job)
+void storage_s3_purge_begin(struct s3_purge *purge, const struct s3_purge_job *job)
 {
     purge->job = *job;
     ask_versions(purge);
 }
 
-struct s3_purge *s3_purge_new(struct weir_loop *loop)
+struct s3_purge *storage_s3_purge_new(struct s3_transport *transport)
 {
-    struct s3_purge *purge = weir_calloc(1, sizeof *purge);
+    struct s3_purge *purge = weir_calloc(1, sizeof(*purge));
 
-    purge->http = s3_http_new(loop);
-    purge->write = s3_write_new(loop);
+    purge->call = storage_s3_call_new(transport);
+    purge->write = storage_s3_write_new(transport);
     purge->arena = weir_arena_new();
     return purge;
 }
 
-void s3_purge_free(struct s3_purge *purge)
+void storage_s3_purge_free(struct s3_purge *purge)
 {
-    if (!purge)
+    if (purge == NULL)
         return;
-    s3_http_free(purge->http);
-    s3_write_free(purge->write);
-    s3_question_fini(&purge->question);
+    storage_s3_call_free(purge->call);
+    storage_s3_write_free(purge->write);
     weir_arena_free(purge->arena);
     forget_written(purge);
     free(purge->deleted_first);

@@ -1,6 +1,6 @@
 /* Ranges of objects that stay where they are (`import: reference`): whoever needs bytes asks for
  * them, is told when they are there, and reads them then. What is near in an object is asked for
- * together, several questions of a dataset go on at the same time, and each is bound to the ETag
+ * together, several fetches of a dataset go on at the same time, and each is bound to the ETag
  * that the object was indexed under: other bytes than those are never there. What has come stays in
  * a bounded cache (s3_cache.h). Owned by the mirrors. */
 #ifndef WEIR_STORAGE_S3_RANGES_H
@@ -8,14 +8,14 @@
 
 #include "storage/store/store.h"
 
-enum { S3_RANGE_BYTES_MAX = 8 << 20 }; /* of one question */
+enum { S3_RANGE_BYTES_MAX = 8 << 20 }; /* of one fetch */
 #define S3_CACHE_BYTES ((uint64_t)1 << 30)
 
 struct mirrors;
 struct s3_ranges;
 
-struct s3_ranges *s3_ranges_new(struct store *store, struct mirrors *mirrors);
-void s3_ranges_free(struct s3_ranges *ranges);
+struct s3_ranges *storage_s3_ranges_new(struct store *store, struct mirrors *mirrors);
+void storage_s3_ranges_free(struct s3_ranges *ranges);
 
 /* Bytes of a file of a dataset whose objects stay where they are. */
 struct s3_span {
@@ -24,29 +24,32 @@ struct s3_span {
     uint64_t offset, length;
 };
 
-/* Somebody who waits. */
-struct s3_wish;
+/* A request that waits for bytes. */
+struct s3_range_request;
 /* `why` they are not there and are to be asked for again, or NULL: what still is not there then never will be. What has
  * come is kept at least until it returns. */
-typedef void s3_wished_fn(void *owner, const char *why);
+typedef void s3_range_done_fn(void *owner, const char *why);
 
-/* NULL when all of them are there. `done` is called once, never from inside, and the wish is over then; storage is
- * pumped behind it. */
-struct s3_wish *s3_ranges_ask(struct s3_ranges *ranges, const struct s3_span *spans, size_t count,
-                              s3_wished_fn *done, void *owner);
-/* `done` is not called any more. NULL is fine. */
-void s3_wish_drop(struct s3_wish *wish);
+/* NULL when all of them are there. `done` is called once, never from inside, and the request is over then; storage is
+ * pumped after it. */
+struct s3_range_request *storage_s3_ranges_ask(struct s3_ranges *ranges,
+                                               const struct s3_span *spans, size_t count,
+                                               s3_range_done_fn *done, void *owner);
+/* `done` is no longer called. NULL is fine. */
+void storage_s3_range_request_drop(struct s3_range_request *request);
 
-/* How many blocks of it have yet to come. */
-size_t s3_ranges_missing(struct s3_ranges *ranges, const struct s3_span *span);
+/* Number of its blocks that have yet to come. */
+size_t storage_s3_ranges_missing(struct s3_ranges *ranges, const struct s3_span *span);
 /* False when not all of it is there. */
-bool s3_ranges_read(struct s3_ranges *ranges, const struct s3_span *span, uint8_t *to);
+bool storage_s3_ranges_read(struct s3_ranges *ranges, const struct s3_span *span, uint8_t *to);
 /* A file without a name, of the size of theirs, that holds nothing but these ranges of one file; -1 when they are not
  * there, or there is no memory for it. */
-int s3_ranges_open(struct s3_ranges *ranges, const struct s3_span *spans, size_t count);
+int storage_s3_ranges_open(struct s3_ranges *ranges, const struct s3_span *spans, size_t count);
 /* Returns why the newest request for objects of the dataset failed, for people; NULL: it did not. */
-const char *s3_ranges_trouble(const struct s3_ranges *ranges, const struct dataset *dataset);
+const char *storage_s3_ranges_trouble(const struct s3_ranges *ranges,
+                                      const struct dataset *dataset);
 /* Forgets the object and overwrites its bytes. */
-void s3_ranges_forget(struct s3_ranges *ranges, const struct dataset *dataset, const char *path);
+void storage_s3_ranges_forget(struct s3_ranges *ranges, const struct dataset *dataset,
+                              const char *path);
 
 #endif

@@ -18,7 +18,7 @@ static enum weir_status from_environment(const char *name, char **ret_value, str
 {
     const char *value = getenv(name);
 
-    if (!value || !*value)
+    if (value == NULL || !*value)
         return weir_fail(err, WEIR_NOT_FOUND,
                          "environment variable %s is not set: it holds what the object store asks "
                          "for; or name a file in `credentials` of the system file",
@@ -54,7 +54,7 @@ static enum weir_status read_declared(const struct weir_credentials *declared,
 {
     enum weir_status status;
 
-    if (declared->file)
+    if (declared->file != NULL)
         return from_file(declared->file, credentials, err);
     status = from_environment(declared->key_id_env, &credentials->key_id, err);
     return status == WEIR_OK ? from_environment(declared->secret_env, &credentials->secret, err)
@@ -71,7 +71,7 @@ static enum weir_status read_credentials(const struct s3_source *source,
 
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "credentials");
-    if (!declared.document)
+    if (declared.document == NULL)
         return weir_fail(err, WEIR_NOT_FOUND,
                          "credentials '%s': storage was started without knowing of any",
                          source->credentials);
@@ -82,8 +82,8 @@ static enum weir_status read_credentials(const struct s3_source *source,
 
 /* ---- life ---- */
 
-enum weir_status s3_remote_open(const struct s3_source *source, struct s3_remote *ret_remote,
-                                struct weir_error *err)
+enum weir_status storage_s3_remote_open(const struct s3_source *source,
+                                        struct s3_remote *ret_remote, struct weir_error *err)
 {
     const char *slashes = strstr(source->endpoint, "://");
     int scheme = (int)(slashes + 3 - source->endpoint);
@@ -92,7 +92,7 @@ enum weir_status s3_remote_open(const struct s3_source *source, struct s3_remote
     WEIR_AUTO_BUF bucket = {0};
     struct s3_remote remote = {.region = weir_strdup(source->region)};
 
-    s3_encode(source->bucket, false, &bucket);
+    storage_s3_encode(source->bucket, false, &bucket);
     remote.host = weir_format("%s%s%.*s", in_host ? source->bucket : "", in_host ? "." : "",
                               (int)size, slashes + 3);
     remote.base = weir_format("%.*s%s", scheme, source->endpoint, remote.host);
@@ -100,14 +100,14 @@ enum weir_status s3_remote_open(const struct s3_source *source, struct s3_remote
     remote.prefix = weir_strdup(source->prefix);
     remote.name = weir_format("s3://%s/%s", source->bucket, source->prefix);
     if (read_credentials(source, &remote.credentials, err) != WEIR_OK) {
-        s3_remote_close(&remote);
+        storage_s3_remote_close(&remote);
         return err->status;
     }
     *ret_remote = remote;
     return WEIR_OK;
 }
 
-void s3_remote_close(struct s3_remote *remote)
+void storage_s3_remote_close(struct s3_remote *remote)
 {
     free(remote->base);
     free(remote->host);
@@ -116,7 +116,7 @@ void s3_remote_close(struct s3_remote *remote)
     free(remote->region);
     free(remote->name);
     free(remote->credentials.key_id);
-    if (remote->credentials.secret)
+    if (remote->credentials.secret != NULL)
         sodium_memzero(remote->credentials.secret, strlen(remote->credentials.secret));
     free(remote->credentials.secret);
     *remote = (struct s3_remote){0};
@@ -124,7 +124,7 @@ void s3_remote_close(struct s3_remote *remote)
 
 /* ---- questions ---- */
 
-void s3_question_fini(struct s3_question *question)
+void storage_s3_question_fini(struct s3_question *question)
 {
     free(question->url);
     for (size_t i = 0; i < question->header_count; i++)
@@ -143,19 +143,19 @@ static void sign(const struct s3_remote *remote, const struct s3_request *reques
 {
     WEIR_AUTO_BUF authorization = {0};
 
-    s3_authorization(request, &remote->credentials, &authorization);
+    storage_s3_authorization(request, &remote->credentials, &authorization);
     *question =
         (struct s3_question){.url = weir_format("%s%s%s%s", remote->base, request->path,
                                                 *request->query ? "?" : "", request->query)};
     add_header(question, "Host", request->host);
-    if (request->if_match)
+    if (request->if_match != NULL)
         add_header(question, "If-Match", request->if_match);
-    if (request->range)
+    if (request->range != NULL)
         add_header(question, "Range", request->range);
-    add_header(question, "x-amz-content-sha256", s3_body_sha256(request));
+    add_header(question, "x-amz-content-sha256", storage_s3_body_sha256(request));
     add_header(question, "x-amz-date", request->date);
     add_header(question, "Authorization", weir_buf_text(&authorization));
-    for (const char *const *also = request->also; also && *also; also++) {
+    for (const char *const *also = request->also; also != NULL && *also; also++) {
         weir_require(question->header_count + 1 < S3_HEADERS_MAX);
         question->headers[question->header_count++] = weir_strdup(*also);
     }
@@ -171,31 +171,31 @@ static char *bucket_path(const struct s3_remote *remote)
 static void object_path(const struct s3_remote *remote, const char *key, struct weir_buf *path)
 {
     weir_buf_append_text(path, remote->path);
-    s3_encode(key, true, path);
+    storage_s3_encode(key, true, path);
 }
 
-void s3_ask_list(const struct s3_remote *remote, const char *token, int64_t now_us,
-                 struct s3_question *ret_question)
+void storage_s3_ask_list(const struct s3_remote *remote, const char *token, int64_t now_us,
+                         struct s3_question *ret_question)
 {
     WEIR_AUTO_FREE char *path = bucket_path(remote);
     WEIR_AUTO_BUF query = {0};
     struct s3_request request = {
         .method = "GET", .host = remote->host, .path = path, .region = remote->region};
 
-    if (token) {
+    if (token != NULL) {
         weir_buf_append_text(&query, "continuation-token=");
-        s3_encode(token, false, &query);
+        storage_s3_encode(token, false, &query);
         weir_buf_append_text(&query, "&");
     }
     weir_buf_append_text(&query, "encoding-type=url&list-type=2&prefix=");
-    s3_encode(remote->prefix, false, &query);
+    storage_s3_encode(remote->prefix, false, &query);
     request.query = weir_buf_text(&query);
-    s3_date(now_us, request.date);
+    storage_s3_date(now_us, request.date);
     sign(remote, &request, ret_question);
 }
 
-void s3_ask_piece(const struct s3_remote *remote, const struct s3_piece *piece, int64_t now_us,
-                  struct s3_question *ret_question)
+void storage_s3_ask_piece(const struct s3_remote *remote, const struct s3_piece *piece,
+                          int64_t now_us, struct s3_question *ret_question)
 {
     WEIR_AUTO_BUF path = {0};
     WEIR_AUTO_FREE char *range = weir_format("bytes=%" PRIu64 "-%" PRIu64, piece->from, piece->to);
@@ -208,12 +208,12 @@ void s3_ask_piece(const struct s3_remote *remote, const struct s3_piece *piece, 
 
     object_path(remote, piece->key, &path);
     request.path = weir_buf_text(&path);
-    s3_date(now_us, request.date);
+    storage_s3_date(now_us, request.date);
     sign(remote, &request, ret_question);
 }
 
-void s3_ask_versions(const struct s3_remote *remote, const char *key, int64_t now_us,
-                     struct s3_question *ret_question)
+void storage_s3_ask_versions(const struct s3_remote *remote, const char *key, int64_t now_us,
+                             struct s3_question *ret_question)
 {
     WEIR_AUTO_FREE char *path = bucket_path(remote);
     WEIR_AUTO_BUF query = {0};
@@ -221,15 +221,15 @@ void s3_ask_versions(const struct s3_remote *remote, const char *key, int64_t no
         .method = "GET", .host = remote->host, .path = path, .region = remote->region};
 
     weir_buf_append_text(&query, "encoding-type=url&prefix=");
-    s3_encode(key, false, &query);
+    storage_s3_encode(key, false, &query);
     weir_buf_append_text(&query, "&versions=");
     request.query = weir_buf_text(&query);
-    s3_date(now_us, request.date);
+    storage_s3_date(now_us, request.date);
     sign(remote, &request, ret_question);
 }
 
-void s3_ask_delete(const struct s3_remote *remote, const char *key, const char *version,
-                   int64_t now_us, struct s3_question *ret_question)
+void storage_s3_ask_delete(const struct s3_remote *remote, const char *key, const char *version,
+                           int64_t now_us, struct s3_question *ret_question)
 {
     WEIR_AUTO_BUF path = {0};
     WEIR_AUTO_BUF query = {0};
@@ -239,14 +239,14 @@ void s3_ask_delete(const struct s3_remote *remote, const char *key, const char *
     object_path(remote, key, &path);
     request.path = weir_buf_text(&path);
     weir_buf_append_text(&query, *version ? "versionId=" : "");
-    s3_encode(version, false, &query);
+    storage_s3_encode(version, false, &query);
     request.query = weir_buf_text(&query);
-    s3_date(now_us, request.date);
+    storage_s3_date(now_us, request.date);
     sign(remote, &request, ret_question);
 }
 
-void s3_ask_lock(const struct s3_remote *remote, const char *key, const char *version,
-                 int64_t now_us, struct s3_question *ret_question)
+void storage_s3_ask_lock(const struct s3_remote *remote, const char *key, const char *version,
+                         int64_t now_us, struct s3_question *ret_question)
 {
     WEIR_AUTO_BUF path = {0};
     WEIR_AUTO_BUF query = {0};
@@ -256,14 +256,14 @@ void s3_ask_lock(const struct s3_remote *remote, const char *key, const char *ve
     request.path = weir_buf_text(&path);
     weir_buf_append_text(&query, "retention=");
     weir_buf_append_text(&query, *version ? "&versionId=" : "");
-    s3_encode(version, false, &query);
+    storage_s3_encode(version, false, &query);
     request.query = weir_buf_text(&query);
-    s3_date(now_us, request.date);
+    storage_s3_date(now_us, request.date);
     sign(remote, &request, ret_question);
 }
 
-void s3_ask_write(const struct s3_remote *remote, const struct s3_writing *writing, int64_t now_us,
-                  struct s3_question *ret_question)
+void storage_s3_ask_write(const struct s3_remote *remote, const struct s3_writing *writing,
+                          int64_t now_us, struct s3_question *ret_question)
 {
     WEIR_AUTO_BUF path = {0};
     struct s3_request request = {.method = "PUT",
@@ -276,6 +276,6 @@ void s3_ask_write(const struct s3_remote *remote, const struct s3_writing *writi
 
     object_path(remote, writing->key, &path);
     request.path = weir_buf_text(&path);
-    s3_date(now_us, request.date);
+    storage_s3_date(now_us, request.date);
     sign(remote, &request, ret_question);
 }

@@ -18,9 +18,10 @@ struct s3_remote {
 
 /* Reads the credentials that the data set names, as the system file says. INVALID, NOT_FOUND with what is missing,
  * DENIED when they may not be sent there. */
-enum weir_status s3_remote_open(const struct s3_source *source, struct s3_remote *ret_remote,
-                                struct weir_error *err) WEIR_MUST_USE;
-void s3_remote_close(struct s3_remote *remote);
+enum weir_status storage_s3_remote_open(const struct s3_source *source,
+                                        struct s3_remote *ret_remote,
+                                        struct weir_error *err) WEIR_MUST_USE;
+void storage_s3_remote_close(struct s3_remote *remote);
 
 enum { S3_HEADERS_MAX = 8 + S3_ALSO_MAX };
 
@@ -30,36 +31,36 @@ struct s3_question {
     char *headers[S3_HEADERS_MAX]; /* NULL-terminated */
     size_t header_count;
 };
-void s3_question_fini(struct s3_question *question);
+void storage_s3_question_fini(struct s3_question *question);
 
-/* The page of the listing behind `token` (NULL: the first). */
-void s3_ask_list(const struct s3_remote *remote, const char *token, int64_t now_us,
-                 struct s3_question *ret_question);
+/* The page of the listing after `token` (NULL: the first). */
+void storage_s3_ask_list(const struct s3_remote *remote, const char *token, int64_t now_us,
+                         struct s3_question *ret_question);
 /* Bytes from … to (inclusive) of an object, as long as it is the one with this ETag. */
 struct s3_piece {
     const char *key;
     const char *etag;
     uint64_t from, to;
 };
-void s3_ask_piece(const struct s3_remote *remote, const struct s3_piece *piece, int64_t now_us,
-                  struct s3_question *ret_question);
+void storage_s3_ask_piece(const struct s3_remote *remote, const struct s3_piece *piece,
+                          int64_t now_us, struct s3_question *ret_question);
 /* The first versions of what begins with `key`. */
-void s3_ask_versions(const struct s3_remote *remote, const char *key, int64_t now_us,
-                     struct s3_question *ret_question);
+void storage_s3_ask_versions(const struct s3_remote *remote, const char *key, int64_t now_us,
+                             struct s3_question *ret_question);
 /* To delete one version of a key for good; "": the key, of a store without versions. */
-void s3_ask_delete(const struct s3_remote *remote, const char *key, const char *version,
-                   int64_t now_us, struct s3_question *ret_question);
+void storage_s3_ask_delete(const struct s3_remote *remote, const char *key, const char *version,
+                           int64_t now_us, struct s3_question *ret_question);
 /* Until when a version may not be deleted (GetObjectRetention). */
-void s3_ask_lock(const struct s3_remote *remote, const char *key, const char *version,
-                 int64_t now_us, struct s3_question *ret_question);
-/* An object written anew, as long as it is the one with this ETag. */
+void storage_s3_ask_lock(const struct s3_remote *remote, const char *key, const char *version,
+                         int64_t now_us, struct s3_question *ret_question);
+/* An object written again, as long as it is the one with this ETag. */
 struct s3_writing {
     const char *key;
     const char *etag;        /* NULL: whatever it is */
     const char *sha256;      /* of the new one, 64 hexadecimal digits */
     const char *const *also; /* what else it is sent with, as in s3_request; at most S3_ALSO_MAX */
 };
-void s3_ask_write(const struct s3_remote *remote, const struct s3_writing *writing, int64_t now_us,
-                  struct s3_question *ret_question);
+void storage_s3_ask_write(const struct s3_remote *remote, const struct s3_writing *writing,
+                          int64_t now_us, struct s3_question *ret_question);
 
 #endif

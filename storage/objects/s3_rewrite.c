@@ -1,10 +1,10 @@
 /* Fetching, then window after window: see s3_rewrite.h. */
 #include "storage/objects/s3_rewrite.h"
 
+#include "core/base/lines.h"
 #include "core/base/memory.h"
 #include "storage/catalog/guard.h"
 #include "storage/files/extent.h"
-#include "storage/formats/lines.h"
 #include "storage/objects/s3_fetch.h"
 
 #include <errno.h>
@@ -32,11 +32,11 @@ struct s3_rewrite {
     size_t erased_count, erased_capacity;
 };
 
-void s3_rewrite_drop(struct s3_rewrite *rewrite)
+void storage_s3_rewrite_drop(struct s3_rewrite *rewrite)
 {
     weir_loop_cancel(rewrite->store->loop, rewrite->timer);
     rewrite->timer = 0;
-    s3_fetch_drop(rewrite->fetch);
+    storage_s3_fetch_drop(rewrite->fetch);
     if (rewrite->fd >= 0)
         close(rewrite->fd);
     rewrite->fd = -1;
@@ -48,7 +48,7 @@ void s3_rewrite_drop(struct s3_rewrite *rewrite)
 
 static void fail(struct s3_rewrite *rewrite, enum s3_rewritten what, const char *why)
 {
-    s3_rewrite_drop(rewrite);
+    storage_s3_rewrite_drop(rewrite);
     rewrite->done(rewrite->owner, what, why);
 }
 
@@ -77,10 +77,10 @@ static void on_sample(void *owner, const struct format_sample *sample)
     struct s3_rewrite *rewrite = looking->rewrite;
     const struct format_range payload = {sample->offset, sample->length};
 
-    if (!storage_dataset_blocked(looking->dataset, hash_of(looking, sample)))
+    if (storage_dataset_blocked(looking->dataset, hash_of(looking, sample)) == NULL)
         return;
     rewrite->erased = weir_grow(rewrite->erased, rewrite->erased_count, &rewrite->erased_capacity,
-                                sizeof *rewrite->erased);
+                                sizeof(*rewrite->erased));
     rewrite->erased[rewrite->erased_count++] = sample->extent.length > 0 ? sample->extent : payload;
 }
 
@@ -122,7 +122,7 @@ static size_t size_of_window(const struct s3_rewrite *rewrite)
     return rest < rewrite->window_bytes ? (size_t)rest : rewrite->window_bytes;
 }
 
-/* What the format consumed; 0 of a window that is to grow. */
+/* Has the format index the window; it consumes 0 bytes of one that is to grow. */
 static enum weir_status index_window(struct s3_rewrite *rewrite, const struct dataset *dataset,
                                      struct format_progress *ret_progress, struct weir_error *err)
 {
@@ -146,7 +146,7 @@ static enum weir_status index_window(struct s3_rewrite *rewrite, const struct da
 
 static void pass_line(struct s3_rewrite *rewrite)
 {
-    size_t line = format_line(weir_buf_view(&rewrite->window));
+    size_t line = weir_line(weir_buf_view(&rewrite->window));
 
     rewrite->is_in_line = line == 0;
     rewrite->at += line > 0 ? line : rewrite->window.size;
@@ -193,7 +193,7 @@ static void step_on(void *owner)
     bool is_done = false;
 
     rewrite->timer = 0;
-    if (!dataset)
+    if (dataset == NULL)
         fail(rewrite, S3_REWRITTEN_NOT, "storage is being loaded again");
     else if (step(rewrite, dataset, &is_done, &err) != WEIR_OK)
         fail(rewrite, S3_REWRITTEN_NOT, err.text);
@@ -211,7 +211,7 @@ static enum weir_status open_fetched(struct s3_rewrite *rewrite, struct weir_err
     const struct dataset *dataset =
         store->is_stale ? NULL : storage_catalog_at(store->catalog, rewrite->job.dataset);
 
-    if (!dataset)
+    if (dataset == NULL)
         return weir_fail(err, WEIR_UNAVAILABLE, "storage is being loaded again");
     rewrite->fd = open(rewrite->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (rewrite->fd < 0)
@@ -248,9 +248,9 @@ static void on_nothing(void *owner)
     fail(rewrite, S3_REWRITTEN_OTHER, NULL);
 }
 
-/* What is empty held nothing of anybody: it is not what was meant. */
-void s3_rewrite_begin(struct s3_rewrite *rewrite, const struct s3_rewrite_job *job,
-                      s3_rewritten_fn *done, void *owner)
+/* An empty object held nothing of anybody: it is not the one that was meant. */
+void storage_s3_rewrite_begin(struct s3_rewrite *rewrite, const struct s3_rewrite_job *job,
+                              s3_rewritten_fn *done, void *owner)
 {
     struct s3_fetch_job fetching = {.remote = job->remote, .object = &rewrite->object};
 
@@ -263,34 +263,34 @@ void s3_rewrite_begin(struct s3_rewrite *rewrite, const struct s3_rewrite_job *j
         return;
     }
     fetching.path = weir_strdup(rewrite->path);
-    s3_fetch_begin(rewrite->fetch, &fetching, on_fetched, rewrite);
+    storage_s3_fetch_begin(rewrite->fetch, &fetching, on_fetched, rewrite);
 }
 
 /* ---- life ---- */
 
-struct s3_rewrite *s3_rewrite_new(struct store *store)
+struct s3_rewrite *storage_s3_rewrite_new(struct store *store)
 {
-    struct s3_rewrite *rewrite = weir_calloc(1, sizeof *rewrite);
+    struct s3_rewrite *rewrite = weir_calloc(1, sizeof(*rewrite));
     char *incoming = weir_format("%s/storage/.incoming-rewriting", store->data_dir);
 
     rewrite->store = store;
-    rewrite->fetch = s3_fetch_new(store->loop, &incoming);
+    rewrite->fetch = storage_s3_fetch_new(store->transport, &incoming);
     rewrite->path = weir_format("%s/storage/.rewriting", store->data_dir);
     rewrite->fd = -1;
     return rewrite;
 }
 
-const char *s3_rewrite_path(const struct s3_rewrite *rewrite)
+const char *storage_s3_rewrite_path(const struct s3_rewrite *rewrite)
 {
     return rewrite->path;
 }
 
-void s3_rewrite_free(struct s3_rewrite *rewrite)
+void storage_s3_rewrite_free(struct s3_rewrite *rewrite)
 {
-    if (!rewrite)
+    if (rewrite == NULL)
         return;
-    s3_rewrite_drop(rewrite);
-    s3_fetch_free(rewrite->fetch);
+    storage_s3_rewrite_drop(rewrite);
+    storage_s3_fetch_free(rewrite->fetch);
     weir_buf_fini(&rewrite->head);
     weir_buf_fini(&rewrite->window);
     free(rewrite->erased);

@@ -1,4 +1,4 @@
-/* What an object that stays where it is becomes without its erased records: fetched whole into a file of its own, read
+/* Rewriting an object without its erased records: fetched whole into a file of its own, read
  * through by its format, and every record whose hash is blocked overwritten in it. One at a time; nothing of it
  * outlives the process but the file, which the next one takes the place of. */
 #ifndef WEIR_STORAGE_S3_REWRITE_H
@@ -9,12 +9,12 @@
 
 struct s3_rewrite;
 
-struct s3_rewrite *s3_rewrite_new(struct store *store);
+struct s3_rewrite *storage_s3_rewrite_new(struct store *store);
 /* Drops what is under way, and the file. */
-void s3_rewrite_free(struct s3_rewrite *rewrite);
-void s3_rewrite_drop(struct s3_rewrite *rewrite);
-/* Where it is made. */
-const char *s3_rewrite_path(const struct s3_rewrite *rewrite);
+void storage_s3_rewrite_free(struct s3_rewrite *rewrite);
+void storage_s3_rewrite_drop(struct s3_rewrite *rewrite);
+/* The place where it is made. */
+const char *storage_s3_rewrite_path(const struct s3_rewrite *rewrite);
 
 struct s3_rewrite_job {
     const struct s3_remote *remote; /* these live until it is done */
@@ -30,7 +30,7 @@ enum s3_rewritten {
 typedef void s3_rewritten_fn(void *owner, enum s3_rewritten what, const char *why);
 
 /* `done` is called once, never from inside. */
-void s3_rewrite_begin(struct s3_rewrite *rewrite, const struct s3_rewrite_job *job,
-                      s3_rewritten_fn *done, void *owner);
+void storage_s3_rewrite_begin(struct s3_rewrite *rewrite, const struct s3_rewrite_job *job,
+                              s3_rewritten_fn *done, void *owner);
 
 #endif

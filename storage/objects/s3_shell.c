@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool s3_shell_is_for(const struct dataset *dataset, const char *path)
+bool storage_s3_shell_is_for(const struct dataset *dataset, const char *path)
 {
     return dataset->declaration->is_remote && storage_listing_is_sample(dataset, path);
 }
@@ -48,9 +48,9 @@ static bool put_in_place(const char *incoming, const char *path, struct weir_err
     return weir_make_directories(folder, 0700, err) == WEIR_OK && rename(incoming, path) == 0;
 }
 
-/* Made anew: a file that was fetched there may still be open, and be written to. */
-enum weir_status s3_shell_put(const char *incoming, const char *path,
-                              const struct s3_object *object, struct weir_error *err)
+/* Made again: a file that was fetched there may still be open, and be written to. */
+enum weir_status storage_s3_shell_put(const char *incoming, const char *path,
+                                      const struct s3_object *object, struct weir_error *err)
 {
     enum weir_status status;
 
@@ -60,7 +60,7 @@ enum weir_status s3_shell_put(const char *incoming, const char *path,
     return status == WEIR_OK && !put_in_place(incoming, path, err) ? fail_errno(err, path) : status;
 }
 
-enum weir_status s3_shell_empty(const char *path, struct weir_error *err)
+enum weir_status storage_s3_shell_empty(const char *path, struct weir_error *err)
 {
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
     WEIR_AUTO_FD int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);

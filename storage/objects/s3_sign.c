@@ -11,7 +11,7 @@
 
 enum { DAY_TEXT = 8 };
 
-void s3_date(int64_t time_us, char date[S3_DATE_TEXT])
+void storage_s3_date(int64_t time_us, char date[S3_DATE_TEXT])
 {
     time_t seconds = (time_t)(time_us / 1000000);
     struct tm fields;
@@ -26,7 +26,7 @@ static bool is_plain(char c)
            strchr("-_.~", c) != NULL;
 }
 
-void s3_encode(const char *text, bool keeps_slashes, struct weir_buf *out)
+void storage_s3_encode(const char *text, bool keeps_slashes, struct weir_buf *out)
 {
     for (; *text; text++) {
         if (is_plain(*text) || (*text == '/' && keeps_slashes))
@@ -36,7 +36,7 @@ void s3_encode(const char *text, bool keeps_slashes, struct weir_buf *out)
     }
 }
 
-/* What is signed, in the order of names. */
+/* Headers that are signed, in the order of their names. */
 struct signed_header {
     const char *name;
     size_t name_size;
@@ -66,17 +66,17 @@ static void list_headers(const struct s3_request *request, struct signed_headers
 {
     headers->count = 0;
     add(headers, "host", request->host);
-    if (request->if_match)
+    if (request->if_match != NULL)
         add(headers, "if-match", request->if_match);
-    if (request->range)
+    if (request->range != NULL)
         add(headers, "range", request->range);
-    add(headers, "x-amz-content-sha256", s3_body_sha256(request));
+    add(headers, "x-amz-content-sha256", storage_s3_body_sha256(request));
     add(headers, "x-amz-date", request->date);
-    for (const char *const *also = request->also; also && *also; also++) {
+    for (const char *const *also = request->also; also != NULL && *also; also++) {
         weir_require(headers->count < WEIR_COUNT(headers->at));
         add(headers, *also, *also + strcspn(*also, ":") + 1);
     }
-    qsort(headers->at, headers->count, sizeof *headers->at, by_name);
+    qsort(headers->at, headers->count, sizeof(*headers->at), by_name);
 }
 
 static void append_names(const struct signed_headers *headers, struct weir_buf *out)
@@ -97,9 +97,9 @@ static void append_value(const char *value, struct weir_buf *out)
     }
 }
 
-const char *s3_body_sha256(const struct s3_request *request)
+const char *storage_s3_body_sha256(const struct s3_request *request)
 {
-    return request->sha256 ? request->sha256 : S3_EMPTY_SHA256;
+    return request->sha256 != NULL ? request->sha256 : S3_EMPTY_SHA256;
 }
 
 static void append_canonical(const struct s3_request *request, struct weir_buf *out)
@@ -115,7 +115,7 @@ static void append_canonical(const struct s3_request *request, struct weir_buf *
     }
     weir_buf_append_text(out, "\n");
     append_names(&headers, out);
-    weir_buf_printf(out, "\n%s", s3_body_sha256(request));
+    weir_buf_printf(out, "\n%s", storage_s3_body_sha256(request));
 }
 
 static void hmac(const uint8_t *key, size_t key_size, const char *text, uint8_t out[32])
@@ -142,8 +142,9 @@ static void signing_key(const struct s3_request *request, const struct s3_creden
     sodium_memzero(secret.at, secret.size);
 }
 
-void s3_signature(const struct s3_request *request, const struct s3_credentials *credentials,
-                  char signature[S3_SIGNATURE_TEXT])
+void storage_s3_signature(const struct s3_request *request,
+                          const struct s3_credentials *credentials,
+                          char signature[S3_SIGNATURE_TEXT])
 {
     WEIR_AUTO_BUF canonical = {0};
     WEIR_AUTO_BUF to_sign = {0};
@@ -152,22 +153,22 @@ void s3_signature(const struct s3_request *request, const struct s3_credentials 
 
     append_canonical(request, &canonical);
     crypto_hash_sha256(hash, canonical.at, canonical.size);
-    weir_hex(hash, sizeof hash, hex);
+    weir_hex(hash, sizeof(hash), hex);
     weir_buf_printf(&to_sign, "AWS4-HMAC-SHA256\n%s\n%.*s/%s/s3/aws4_request\n%s", request->date,
                     DAY_TEXT, request->date, request->region, hex);
     signing_key(request, credentials, key);
-    hmac(key, sizeof key, weir_buf_text(&to_sign), hash);
-    weir_hex(hash, sizeof hash, signature);
-    sodium_memzero(key, sizeof key);
+    hmac(key, sizeof(key), weir_buf_text(&to_sign), hash);
+    weir_hex(hash, sizeof(hash), signature);
+    sodium_memzero(key, sizeof(key));
 }
 
-void s3_authorization(const struct s3_request *request, const struct s3_credentials *credentials,
-                      struct weir_buf *out)
+void storage_s3_authorization(const struct s3_request *request,
+                              const struct s3_credentials *credentials, struct weir_buf *out)
 {
     char signature[S3_SIGNATURE_TEXT];
     struct signed_headers headers;
 
-    s3_signature(request, credentials, signature);
+    storage_s3_signature(request, credentials, signature);
     list_headers(request, &headers);
     weir_buf_printf(out, "AWS4-HMAC-SHA256 Credential=%s/%.*s/%s/s3/aws4_request,SignedHeaders=",
                     credentials->key_id, DAY_TEXT, request->date, request->region);

@@ -30,15 +30,16 @@ struct s3_request {
 };
 
 /* Value of the x-amz-content-sha256 header. */
-const char *s3_body_sha256(const struct s3_request *request);
-void s3_date(int64_t time_us, char date[S3_DATE_TEXT]);
+const char *storage_s3_body_sha256(const struct s3_request *request);
+void storage_s3_date(int64_t time_us, char date[S3_DATE_TEXT]);
 /* Appends `text` with everything but letters, digits and -_.~ percent-encoded; slashes stay if asked. */
-void s3_encode(const char *text, bool keeps_slashes, struct weir_buf *out);
+void storage_s3_encode(const char *text, bool keeps_slashes, struct weir_buf *out);
 /* 64 hexadecimal digits and a zero. */
-void s3_signature(const struct s3_request *request, const struct s3_credentials *credentials,
-                  char signature[S3_SIGNATURE_TEXT]);
+void storage_s3_signature(const struct s3_request *request,
+                          const struct s3_credentials *credentials,
+                          char signature[S3_SIGNATURE_TEXT]);
 /* Appends the value of the Authorization header. */
-void s3_authorization(const struct s3_request *request, const struct s3_credentials *credentials,
-                      struct weir_buf *out);
+void storage_s3_authorization(const struct s3_request *request,
+                              const struct s3_credentials *credentials, struct weir_buf *out);
 
 #endif

@@ -17,7 +17,7 @@ enum { HASH_STEP_BYTES = 4 << 20, ANSWER_BYTES_MAX = 64 << 10, NOT_IMPLEMENTED =
 
 struct s3_write {
     struct weir_loop *loop;
-    struct s3_http *http;
+    struct s3_call *call;
     struct s3_write_job job;
     s3_done_fn *done;
     void *owner;
@@ -27,7 +27,6 @@ struct s3_write {
     crypto_hash_sha256_state hash;
     char sha256[2 * crypto_hash_sha256_BYTES + 1];
     bool is_conditional;
-    struct s3_question question;
     uint64_t timer;
 };
 
@@ -36,7 +35,6 @@ static void rest(struct s3_write *write)
     if (write->upload.fd >= 0)
         close(write->upload.fd);
     write->upload.fd = -1;
-    s3_question_fini(&write->question);
 }
 
 static void give_up(struct s3_write *write, const struct weir_error *err)
@@ -55,25 +53,20 @@ static void send(struct s3_write *write)
                                        .etag = write->is_conditional ? write->job.etag : NULL,
                                        .sha256 = write->sha256,
                                        .also = write->job.also};
-    struct s3_question question;
+    struct s3_sending sending = {.method = "PUT",
+                                 .bytes_max = ANSWER_BYTES_MAX,
+                                 .tries = S3_ERASE_TRIES,
+                                 .upload = &write->upload};
 
-    s3_ask_write(write->job.remote, &writing, weir_now_wall_us(), &question);
-    s3_question_fini(&write->question);
-    write->question = question;
-    s3_http_ask(write->http,
-                &(struct s3_call){.method = "PUT",
-                                  .url = write->question.url,
-                                  .headers = (const char *const *)write->question.headers,
-                                  .bytes_max = ANSWER_BYTES_MAX,
-                                  .upload = &write->upload},
-                on_answer, write);
+    storage_s3_ask_write(write->job.remote, &writing, weir_now_wall_us(), &sending.question);
+    storage_s3_call_send(write->call, &sending, on_answer, write);
 }
 
 static void on_answer(void *owner, const struct s3_answer *answer, const struct weir_error *err)
 {
     struct s3_write *write = owner;
 
-    if (answer && answer->code == NOT_IMPLEMENTED && write->is_conditional) {
+    if (answer != NULL && answer->code == NOT_IMPLEMENTED && write->is_conditional) {
         write->is_conditional = false;
         send(write);
         return;
@@ -113,7 +106,7 @@ static void hash_on(void *owner)
         return;
     }
     crypto_hash_sha256_final(&write->hash, hash);
-    weir_hex(hash, sizeof hash, write->sha256);
+    weir_hex(hash, sizeof(hash), write->sha256);
     send(write);
 }
 
@@ -143,8 +136,8 @@ static void open_file(void *owner)
     hash_on(write);
 }
 
-void s3_write_begin(struct s3_write *write, const struct s3_write_job *job, s3_done_fn *done,
-                    void *owner)
+void storage_s3_write_begin(struct s3_write *write, const struct s3_write_job *job,
+                            s3_done_fn *done, void *owner)
 {
     weir_require(write->upload.fd < 0);
     write->job = *job;
@@ -158,22 +151,22 @@ void s3_write_begin(struct s3_write *write, const struct s3_write_job *job, s3_d
 
 /* ---- life ---- */
 
-struct s3_write *s3_write_new(struct weir_loop *loop)
+struct s3_write *storage_s3_write_new(struct s3_transport *transport)
 {
-    struct s3_write *write = weir_calloc(1, sizeof *write);
+    struct s3_write *write = weir_calloc(1, sizeof(*write));
 
-    write->loop = loop;
-    write->http = s3_http_new(loop);
+    write->loop = storage_s3_transport_loop(transport);
+    write->call = storage_s3_call_new(transport);
     write->upload.fd = -1;
     return write;
 }
 
-void s3_write_free(struct s3_write *write)
+void storage_s3_write_free(struct s3_write *write)
 {
-    if (!write)
+    if (write == NULL)
         return;
     weir_loop_cancel(write->loop, write->timer);
-    s3_http_free(write->http);
+    storage_s3_call_free(write->call);
     rest(write);
     free(write);
 }

@@ -1,10 +1,10 @@
-/* An object written anew from a file, under a condition: only if it still is the one with a certain ETag. A store
+/* An object written again from a file, under a condition: only if it still is the one with a certain ETag. A store
  * that knows no conditions (501) is written to without one. The file is hashed first, in pieces between other
  * work; if it changes meanwhile the store refuses it. */
 #ifndef WEIR_STORAGE_S3_WRITE_H
 #define WEIR_STORAGE_S3_WRITE_H
 
-#include "storage/objects/s3_http.h"
+#include "storage/objects/s3_call.h"
 #include "storage/objects/s3_remote.h"
 
 #define S3_WRITE_BYTES_MAX \
@@ -12,9 +12,9 @@
 
 struct s3_write;
 
-struct s3_write *s3_write_new(struct weir_loop *loop);
+struct s3_write *storage_s3_write_new(struct s3_transport *transport);
 /* Drops what is under way. */
-void s3_write_free(struct s3_write *write);
+void storage_s3_write_free(struct s3_write *write);
 
 struct s3_write_job {
     const struct s3_remote *remote; /* these live until it is done */
@@ -24,8 +24,9 @@ struct s3_write_job {
     const char *const *also; /* what else it is sent with, as in s3_request */
 };
 
-/* `done` is told the store's answer, or IO, LIMIT of the file or what s3_http_ask() tells; never from inside. */
-void s3_write_begin(struct s3_write *write, const struct s3_write_job *job, s3_done_fn *done,
-                    void *owner);
+/* `done` is told the store's answer, or IO, LIMIT of the file or what storage_s3_call_send() tells; never from
+ * inside. */
+void storage_s3_write_begin(struct s3_write *write, const struct s3_write_job *job,
+                            s3_done_fn *done, void *owner);
 
 #endif

@@ -21,6 +21,7 @@ struct pushes {
     struct push_queue waiting;
     size_t waiting_bytes;
     bool is_scheduled;
+    uint64_t turn_timer; /* of a round that waits for its turn; 0: none does */
     struct push_target *targets;
     size_t target_count;
 };
@@ -30,7 +31,7 @@ struct pushes {
 static void append(struct push_queue *queue, struct push_batch *batch)
 {
     batch->next = NULL;
-    if (queue->last)
+    if (queue->last != NULL)
         queue->last->next = batch;
     else
         queue->first = batch;
@@ -43,7 +44,7 @@ static struct push_batch *take_first(struct push_queue *queue)
     struct push_batch *batch = queue->first;
 
     queue->first = batch->next;
-    if (!queue->first)
+    if (queue->first == NULL)
         queue->last = NULL;
     queue->count--;
     return batch;
@@ -58,22 +59,27 @@ static void free_batch(struct push_batch *batch)
 
 /* ---- answers ---- */
 
+static const char *option(const struct dataset *dataset, const char *key, const char *fallback)
+{
+    const char *text = weir_yaml_text(weir_yaml_get(dataset->declaration->source_node, key));
+
+    return text != NULL ? text : fallback;
+}
+
 static void describe_format(const struct dataset *dataset, struct msg_pushed *message)
 {
-    const struct weir_yaml_node *source = dataset->declaration->source_node;
-    const char *bytes = weir_yaml_text(weir_yaml_get(source, "record_bytes"));
-    const char *delimiter = weir_yaml_text(weir_yaml_get(source, "delimiter"));
-
     message->format = dataset->declaration->format->name;
-    message->record_bytes = bytes ? strtoull(bytes, NULL, 10) : 0;
-    message->delimiter = delimiter ? delimiter : ",";
+    message->record_bytes = strtoull(option(dataset, "record_bytes", "0"), NULL, 10);
+    message->delimiter = option(dataset, "delimiter", ",");
+    message->unquoted = weir_str_equal(option(dataset, "quotes", "double"), "none");
+    message->headless = weir_str_equal(option(dataset, "header", "true"), "false");
 }
 
 /* Takes the stored lines apart. */
 static void list_reasons(const char *text, struct weir_arena *arena, struct msg_pushed *message)
 {
-    uint64_t *records = weir_arena_alloc(arena, PUSH_REASONS_MAX * sizeof *records);
-    const char **reasons = weir_arena_alloc(arena, PUSH_REASONS_MAX * sizeof *reasons);
+    uint64_t *records = weir_arena_alloc(arena, PUSH_REASONS_MAX * sizeof(*records));
+    const char **reasons = weir_arena_alloc(arena, PUSH_REASONS_MAX * sizeof(*reasons));
     size_t count = 0;
 
     while (*text && count < PUSH_REASONS_MAX) {
@@ -116,7 +122,7 @@ static void refuse(struct push_batch *batch, const struct weir_error *err)
 
 static void refuse_all(struct push_queue *queue, const struct weir_error *err)
 {
-    while (queue->first)
+    while (queue->first != NULL)
         refuse(take_first(queue), err);
 }
 
@@ -129,7 +135,7 @@ static struct push_target *target_of(struct pushes *pushes, uint32_t dataset)
             return &pushes->targets[i];
     }
     pushes->targets =
-        weir_realloc(pushes->targets, pushes->target_count + 1, sizeof *pushes->targets);
+        weir_realloc(pushes->targets, pushes->target_count + 1, sizeof(*pushes->targets));
     pushes->targets[pushes->target_count] =
         (struct push_target){.dataset = dataset, .segment.fd = -1};
     return &pushes->targets[pushes->target_count++];
@@ -139,7 +145,7 @@ static struct stored_file *last_file(const struct dataset *dataset)
 {
     struct file_group *group = storage_dataset_last_group(dataset);
 
-    return group && group->count > 0 ? &group->files[group->count - 1] : NULL;
+    return group != NULL && group->count > 0 ? &group->files[group->count - 1] : NULL;
 }
 
 /* The file that takes the next samples: the newest, as long as it is not complete. */
@@ -147,7 +153,9 @@ static struct stored_file *newest_file(const struct dataset *dataset)
 {
     struct stored_file *file = last_file(dataset);
 
-    return file && file->state == FILE_LIVE && file->path && !file->is_complete ? file : NULL;
+    return file != NULL && file->state == FILE_LIVE && file->path != NULL && !file->is_complete
+               ? file
+               : NULL;
 }
 
 static enum weir_status read_head(const struct dataset *dataset, struct push_target *target,
@@ -166,7 +174,7 @@ static enum weir_status read_head(const struct dataset *dataset, struct push_tar
     return status;
 }
 
-/* The target stands where the store says the file ends; opened anew if it does not. */
+/* The target stands where the store says the file ends; opened again if it does not. */
 static enum weir_status open_target(const struct dataset *dataset, const struct stored_file *file,
                                     struct push_target *target, struct weir_error *err)
 {
@@ -191,7 +199,7 @@ static enum weir_status make_segment(const struct push_group *group, uint64_t si
                                      struct weir_error *err)
 {
     const struct stored_file *last = last_file(group->dataset);
-    unsigned long long number = last ? storage_file_number(last) + 2 : 1;
+    unsigned long long number = last != NULL ? storage_file_number(last) + 2 : 1;
     enum weir_status status = WEIR_EXISTS;
 
     for (int tries = 0; tries < NAMES_MAX && status == WEIR_EXISTS; tries++) {
@@ -256,11 +264,11 @@ static enum weir_status choose_file(struct push_group *group, const struct push_
     *ret_fits = true;
     if (status != WEIR_OK)
         return status;
-    if (group->file) {
+    if (group->file != NULL) {
         *ret_fits = has_room(group, head, payload.size);
         return WEIR_OK;
     }
-    if (newest) {
+    if (newest != NULL) {
         status = open_target(group->dataset, newest, group->target, err);
         if (status == WEIR_OK && has_room(group, head, payload.size)) {
             group->file = newest;
@@ -283,7 +291,7 @@ static enum weir_status newest_of(const struct push_group *group, const struct p
                                   struct weir_error *err)
 {
     *ret_is_staged = false;
-    for (const struct push_batch *at = group->staged.first; at; at = at->next) {
+    for (const struct push_batch *at = group->staged.first; at != NULL; at = at->next) {
         if (strcmp(at->client, batch->client) == 0) {
             ret_newest->number = at->answer.number;
             *ret_is_staged = true;
@@ -311,7 +319,7 @@ static enum weir_status stage(struct push_group *group, struct push_batch *batch
     return WEIR_OK;
 }
 
-/* What becomes of a batch: staged, answered, refused, or left for the next group (false). */
+/* Settles a batch: staged, answered, refused, or left for the next group (false). */
 static bool handle(struct push_group *group, struct push_batch *batch)
 {
     struct push_answer newest = {.number = 0};
@@ -352,7 +360,8 @@ static enum weir_status log_all(void *owner, struct weir_db *db, struct weir_err
     const struct push_group *group = owner;
     enum weir_status status = WEIR_OK;
 
-    for (const struct push_batch *at = group->staged.first; status == WEIR_OK && at; at = at->next)
+    for (const struct push_batch *at = group->staged.first; status == WEIR_OK && at != NULL;
+         at = at->next)
         status = storage_push_log_add(db, at, err);
     return status;
 }
@@ -408,7 +417,7 @@ static enum weir_status commit(struct push_group *group, struct weir_error *err)
 
     if (status == WEIR_OK)
         status = describe_file(group, err);
-    if (status == WEIR_OK && group->dataset->updates)
+    if (status == WEIR_OK && group->dataset->updates != NULL)
         status = storage_scan_flush(group->dataset->updates, group->tools, err);
     if (status == WEIR_OK) {
         storage_batch_identify(group->batch, identifier);
@@ -427,20 +436,20 @@ static void finish(struct push_group *group)
     enum weir_status status;
 
     if (group->staged.count == 0) {
-        if (group->file) /* it was begun for a batch that could not be staged */
+        if (group->file != NULL) /* it was begun for a batch that could not be staged */
             storage_doubt(group->tools->store);
         return;
     }
     status = commit(group, &err);
     if (status == WEIR_OK) {
-        while (group->staged.first)
+        while (group->staged.first != NULL)
             reply(take_first(&group->staged), group->dataset);
         return;
     }
     weir_log(WEIR_LOG_WARN, "pushed samples are not on disk", "dataset=%s error=\"%s\"",
              group->dataset->name, err.text);
     if (status != WEIR_LIMIT)
-        err.status = WEIR_UNAVAILABLE; /* asked again: the answer is found, or it is done anew */
+        err.status = WEIR_UNAVAILABLE; /* asked again: the answer is found, or it is done again */
     refuse_all(&group->staged, &err);
     storage_segment_close(&group->target->segment);
     storage_doubt(group->tools->store);
@@ -459,7 +468,7 @@ static void run_group(struct pushes *pushes, struct push_group *group)
     bool goes_on = true;
 
     pushes->waiting = (struct push_queue){0};
-    while (waiting.first) {
+    while (waiting.first != NULL) {
         struct push_batch *batch = take_first(&waiting);
         size_t bytes = weir_frames_bytes(&batch->frames);
 
@@ -477,24 +486,22 @@ static void run_group(struct pushes *pushes, struct push_group *group)
     finish(group);
 }
 
-static void on_turn(void *owner);
+static void on_round(void *owner);
 
 static void schedule(struct pushes *pushes)
 {
     if (pushes->is_scheduled || pushes->waiting.count == 0)
         return;
     pushes->is_scheduled = true;
-    weir_loop_soon(pushes->tools->store->loop, on_turn, pushes);
+    weir_loop_soon(pushes->tools->store->loop, on_round, pushes);
 }
 
-static void on_turn(void *owner)
+static void run_round(struct pushes *pushes)
 {
-    struct pushes *pushes = owner;
     struct store *store = pushes->tools->store;
     struct push_group group = {.tools = pushes->tools};
     struct weir_error err;
 
-    pushes->is_scheduled = false;
     if (storage_ready(store, &err) != WEIR_OK) {
         pushes->waiting_bytes = 0;
         refuse_all(&pushes->waiting, &err);
@@ -506,6 +513,21 @@ static void on_turn(void *owner)
     run_group(pushes, &group);
     storage_batch_free(group.batch);
     weir_buf_fini(&group.bytes);
+}
+
+static void on_round(void *owner)
+{
+    struct pushes *pushes = owner;
+    struct store *store = pushes->tools->store;
+
+    if (!storage_turn_take(store)) {
+        pushes->turn_timer = weir_loop_timer(store->loop, STORAGE_TURN_MS, 0, on_round, pushes);
+        return;
+    }
+    pushes->turn_timer = 0;
+    pushes->is_scheduled = false;
+    run_round(pushes);
+    storage_turn_end(store);
     schedule(pushes);
 }
 
@@ -525,7 +547,7 @@ static enum weir_status check(const struct store *store, const struct msg_push *
 {
     const struct dataset *dataset = storage_catalog_find(store->catalog, asked->dataset);
 
-    if (!dataset)
+    if (dataset == NULL)
         return weir_fail(err, WEIR_NOT_FOUND,
                          "dataset '%.64s': there is none; a pipeline's first run declares its "
                          "datasets",
@@ -569,7 +591,7 @@ static enum weir_status check_payload(const struct pushes *pushes, struct weir_r
 static struct push_batch *new_batch(struct weir_request *request, const struct dataset *dataset)
 {
     const struct msg_push *asked = request->message;
-    struct push_batch *batch = weir_calloc(1, sizeof *batch);
+    struct push_batch *batch = weir_calloc(1, sizeof(*batch));
 
     batch->server = request->server;
     batch->route = request->route;
@@ -584,7 +606,7 @@ static struct push_batch *new_batch(struct weir_request *request, const struct d
     return batch;
 }
 
-/* Where the client stands; a batch of its that waits makes the answer wait, too. */
+/* Answers how far the client is; a batch of its that waits makes the answer wait, too. */
 static enum weir_status tell_newest(struct store *store, struct weir_request *request,
                                     const struct dataset *dataset, struct weir_error *err)
 {
@@ -627,7 +649,7 @@ void storage_push(struct pushes *pushes, struct weir_request *request)
 
 struct pushes *storage_pushes_new(const struct scan_tools *tools)
 {
-    struct pushes *pushes = weir_calloc(1, sizeof *pushes);
+    struct pushes *pushes = weir_calloc(1, sizeof(*pushes));
 
     pushes->tools = tools;
     return pushes;
@@ -635,9 +657,10 @@ struct pushes *storage_pushes_new(const struct scan_tools *tools)
 
 void storage_pushes_free(struct pushes *pushes)
 {
-    if (!pushes)
+    if (pushes == NULL)
         return;
-    while (pushes->waiting.first)
+    weir_loop_cancel(pushes->tools->store->loop, pushes->turn_timer);
+    while (pushes->waiting.first != NULL)
         free_batch(take_first(&pushes->waiting));
     for (size_t i = 0; i < pushes->target_count; i++) {
         storage_segment_close(&pushes->targets[i].segment);
@@ -655,7 +678,7 @@ static enum weir_status recover(struct pushes *pushes, const struct dataset *dat
     enum weir_status status = WEIR_OK;
 
     storage_segment_close(&target->segment);
-    if (file)
+    if (file != NULL)
         status = open_target(dataset, file, target, err);
     storage_segment_close(&target->segment);
     return status == WEIR_OK ? storage_copy_sweep(dataset, err) : status;

@@ -32,7 +32,7 @@ void storage_pushes_recover(struct pushes *pushes);
 
 /* Answers the request, now or when its samples are on disk. */
 void storage_push(struct pushes *pushes, struct weir_request *request);
-/* Forgets answers that no client waits for any more. */
+/* Forgets answers that no client waits for now. */
 enum weir_status storage_push_forget(struct store *store, struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -65,7 +65,7 @@ enum weir_status storage_push_stage(struct push_group *group, struct push_batch 
 enum weir_status storage_push_log_newest(struct weir_db *db, uint32_t dataset, const char *client,
                                          struct push_answer *ret_answer,
                                          struct weir_error *err) WEIR_MUST_USE;
-/* Fills the rest of `answer`, whose number is given. STALE when it is not kept any more. */
+/* Fills the rest of `answer`, whose number is given. STALE when it is no longer kept. */
 enum weir_status storage_push_log_find(struct weir_db *db, uint32_t dataset, const char *client,
                                        struct push_answer *answer,
                                        struct weir_error *err) WEIR_MUST_USE;

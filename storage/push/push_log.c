@@ -24,8 +24,8 @@ enum weir_status storage_push_log_newest(struct weir_db *db, uint32_t dataset, c
     *ret_answer = (struct push_answer){.number = 0};
     if (weir_rows_count(rows) == 0)
         return WEIR_OK;
-    ret_answer->number = (uint64_t)weir_rows_i64(rows, 0, 0);
-    take_mark(ret_answer, weir_rows_bytes(rows, 0, 1));
+    ret_answer->number = (uint64_t)weir_rows_i64(rows, 0, "batch");
+    take_mark(ret_answer, weir_rows_bytes(rows, 0, "mark"));
     return WEIR_OK;
 }
 
@@ -43,17 +43,17 @@ enum weir_status storage_push_log_find(struct weir_db *db, uint32_t dataset, con
                          "batch %llu of client '%s' was answered before, and more than %d batches "
                          "followed: its answer is not kept any more",
                          (unsigned long long)answer->number, client, PUSH_ANSWERS_KEPT);
-    if ((uint64_t)weir_rows_i64(rows, 0, 0) != answer->digest)
+    if ((uint64_t)weir_rows_i64(rows, 0, "digest") != answer->digest)
         return weir_fail(err, WEIR_INVALID,
                          "batch %llu of client '%s' was pushed before with other samples: number "
                          "batches from 1, and give every input its own client",
                          (unsigned long long)answer->number, client);
-    take_mark(answer, weir_rows_bytes(rows, 0, 1));
-    answer->first = (uint64_t)weir_rows_i64(rows, 0, 2);
-    answer->samples = (uint64_t)weir_rows_i64(rows, 0, 3);
-    answer->refused = (uint64_t)weir_rows_i64(rows, 0, 4);
-    answer->left_out = (uint64_t)weir_rows_i64(rows, 0, 5);
-    weir_buf_append_text(&answer->reasons, weir_rows_text(rows, 0, 6));
+    take_mark(answer, weir_rows_bytes(rows, 0, "mark"));
+    answer->first = (uint64_t)weir_rows_i64(rows, 0, "first");
+    answer->samples = (uint64_t)weir_rows_i64(rows, 0, "samples");
+    answer->refused = (uint64_t)weir_rows_i64(rows, 0, "refused");
+    answer->left_out = (uint64_t)weir_rows_i64(rows, 0, "left_out");
+    weir_buf_append_text(&answer->reasons, weir_rows_text(rows, 0, "reasons"));
     return WEIR_OK;
 }
 

@@ -4,8 +4,8 @@
 
 #include "core/base/clock.h"
 #include "core/base/hash.h"
+#include "core/base/lines.h"
 #include "core/base/memory.h"
-#include "storage/formats/lines.h"
 #include "storage/intake/intake.h"
 
 #include <stdio.h>
@@ -41,8 +41,8 @@ static struct weir_bytes trim(struct weir_bytes head)
     size_t at = 0, end = 0;
     size_t size;
 
-    while ((size = format_line(weir_bytes(head.at + at, head.size - at))) > 0) {
-        if (!format_is_blank(format_chomp(weir_bytes(head.at + at, size))))
+    while ((size = weir_line(weir_bytes(head.at + at, head.size - at))) > 0) {
+        if (!weir_line_is_blank(weir_chomp(weir_bytes(head.at + at, size))))
             end = at + size;
         at += size;
     }
@@ -111,7 +111,7 @@ static void refuse_length(struct staging *staging, const struct format_sample *s
 {
     char reason[96];
 
-    snprintf(reason, sizeof reason, "found a record of %llu bytes, expected at most %d",
+    snprintf(reason, sizeof(reason), "found a record of %llu bytes, expected at most %d",
              (unsigned long long)sample->length, FORMAT_RECORD_MAX);
     on_refuse(staging, &(struct format_refusal){
                            .offset = sample->offset, .record = sample->record, .reason = reason});

@@ -1,6 +1,6 @@
 /* A segment: a file of pushed samples that storage owns. It is made with its full size, so that appending
  * changes nothing that readers compare but its mtime, which they are told not to compare (mtime_ns 0 of
- * its stored_file). What lies behind the bytes that the store knows of is nobody's: left by a death
+ * its stored_file). What lies after the bytes that the store knows of is nobody's: left by a death
  * between a write and its commit, and cut off when the segment is opened again. */
 #ifndef WEIR_STORAGE_SEGMENT_H
 #define WEIR_STORAGE_SEGMENT_H
@@ -19,7 +19,7 @@ struct segment {
 enum weir_status storage_segment_create(const char *path, uint64_t size,
                                         struct segment *ret_segment,
                                         struct weir_error *err) WEIR_MUST_USE;
-/* The segment whose first `used` of `size` bytes are committed; what lies behind them is cut off. CORRUPT
+/* The segment whose first `used` of `size` bytes are committed; what lies after them is cut off. CORRUPT
  * when there are fewer, NOT_FOUND when it is gone. */
 enum weir_status storage_segment_open(const char *path, uint64_t size, uint64_t used,
                                       struct segment *ret_segment,

@@ -1,4 +1,4 @@
-/* What an answer says of files: see serve.h. */
+/* The files of an answer: see serve.h. */
 #include "storage/reading/serve.h"
 
 #include "core/base/memory.h"
@@ -17,12 +17,12 @@ static const char *path_of(const struct answer_file *found, struct weir_arena *a
 struct answer_files storage_answer_files(const struct answer_file *found, size_t count,
                                          struct weir_arena *arena)
 {
-    const char **paths = weir_arena_alloc(arena, count * sizeof *paths + 1);
-    uint64_t *layouts = weir_arena_alloc(arena, count * sizeof *layouts + 1);
-    uint64_t *devices = weir_arena_alloc(arena, count * sizeof *devices + 1);
-    uint64_t *inodes = weir_arena_alloc(arena, count * sizeof *inodes + 1);
-    uint64_t *sizes = weir_arena_alloc(arena, count * sizeof *sizes + 1);
-    int64_t *mtimes = weir_arena_alloc(arena, count * sizeof *mtimes + 1);
+    const char **paths = weir_arena_alloc(arena, count * sizeof(*paths) + 1);
+    uint64_t *layouts = weir_arena_alloc(arena, count * sizeof(*layouts) + 1);
+    uint64_t *devices = weir_arena_alloc(arena, count * sizeof(*devices) + 1);
+    uint64_t *inodes = weir_arena_alloc(arena, count * sizeof(*inodes) + 1);
+    uint64_t *sizes = weir_arena_alloc(arena, count * sizeof(*sizes) + 1);
+    int64_t *mtimes = weir_arena_alloc(arena, count * sizeof(*mtimes) + 1);
 
     for (size_t i = 0; i < count; i++) {
         const struct stored_file *file = found[i].file;

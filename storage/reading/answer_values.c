@@ -10,7 +10,7 @@ static const struct declaration *declaration_of(const struct store *store, uint6
 {
     const struct dataset *dataset = storage_catalog_at(store->catalog, weir_sample_dataset(id));
 
-    return dataset ? dataset->declaration : NULL;
+    return dataset != NULL ? dataset->declaration : NULL;
 }
 
 static bool are_alike(const struct declaration *a, const struct declaration *b)
@@ -32,9 +32,9 @@ static size_t alike(const struct store *store, const struct weir_u64s *ids,
             continue;
         dataset = weir_sample_dataset(ids->at[i]);
         d = declaration_of(store, ids->at[i]);
-        if (d && *ret_like && !are_alike(*ret_like, d))
+        if (d != NULL && *ret_like && !are_alike(*ret_like, d))
             return i;
-        *ret_like = *ret_like ? *ret_like : d;
+        *ret_like = *ret_like != NULL ? *ret_like : d;
     }
     return ids->count;
 }
@@ -44,10 +44,10 @@ size_t storage_answer_values_open(const struct store *store, const struct weir_u
 {
     const struct declaration *d;
     size_t count = alike(store, ids, &d);
-    size_t rows_max = d ? storage_values_rows(d, ANSWER_VALUES_BYTES) : count;
+    size_t rows_max = d != NULL ? storage_values_rows(d, ANSWER_VALUES_BYTES) : count;
 
     *ret_values = (struct answer_values){0};
-    if (!d || d->label_width == 0)
+    if (d == NULL || d->label_width == 0)
         return count;
     count = count < rows_max ? count : rows_max;
     ret_values->width = d->label_width;

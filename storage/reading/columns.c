@@ -65,7 +65,7 @@ enum weir_status storage_columns_read(struct store *store, const struct msg_colu
     if (status != WEIR_OK)
         return status;
     dataset = storage_catalog_at(store->catalog, weir_sample_dataset(asked->first));
-    if (!dataset)
+    if (dataset == NULL)
         return weir_fail(err, WEIR_NOT_FOUND, "no dataset %u", weir_sample_dataset(asked->first));
     if (asked->count > WEIR_BLOCK_ROWS || end > WEIR_BLOCK_ROWS)
         return weir_fail(err, WEIR_INVALID, "columns_read.count: rows %u to %u leave their block",
@@ -77,15 +77,15 @@ enum weir_status storage_columns_read(struct store *store, const struct msg_colu
             err, WEIR_LIMIT, "columns_read.count: found %u with values, expected at most %u",
             asked->count, storage_values_rows(dataset->declaration, ANSWER_VALUES_BYTES));
     columns.values = weir_arena_alloc(arena, asked->count * columns.row_bytes + 1);
-    columns.ids = weir_arena_alloc(arena, asked->count * sizeof *columns.ids + 1);
-    columns.times = weir_arena_alloc(arena, asked->count * sizeof *columns.times + 1);
-    columns.labels = weir_arena_alloc(arena, asked->count * sizeof *columns.labels + 1);
+    columns.ids = weir_arena_alloc(arena, asked->count * sizeof(*columns.ids) + 1);
+    columns.times = weir_arena_alloc(arena, asked->count * sizeof(*columns.times) + 1);
+    columns.labels = weir_arena_alloc(arena, asked->count * sizeof(*columns.labels) + 1);
     while (status == WEIR_OK && row < end) {
         const struct chunk_ref *ref = storage_dataset_chunk(dataset, block, row);
         const struct chunk *chunk;
         uint32_t to;
 
-        if (!ref) /* rows of a block are given out from the first: nothing follows */
+        if (ref == NULL) /* rows of a block are given out from the first: nothing follows */
             break;
         to = ref->first_row + ref->count < end ? ref->first_row + ref->count : end;
         status = storage_chunk_cache_get(store->cache, store->db, dataset, ref, &chunk, err);

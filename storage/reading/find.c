@@ -1,4 +1,4 @@
-/* Where a sample is, from memory: see serve.h. */
+/* Finding a sample, from memory: see serve.h. */
 #include "storage/chunks/chunk_cache.h"
 #include "storage/chunks/label_values.h"
 #include "storage/reading/id_order.h"
@@ -29,16 +29,17 @@ struct finder {
 };
 
 /* Turns to the chunk that holds the id; without one `count` is 0. */
-static enum weir_status turn_to(struct finder *finder, uint64_t id, struct weir_error *err)
+static enum weir_status move_to(struct finder *finder, uint64_t id, struct weir_error *err)
 {
     struct store *store = finder->store;
     uint32_t block = weir_sample_block(id), row = weir_sample_row(id);
     struct dataset *dataset = storage_catalog_at(store->catalog, weir_sample_dataset(id));
-    const struct chunk_ref *ref = dataset ? storage_dataset_chunk(dataset, block, row) : NULL;
+    const struct chunk_ref *ref =
+        dataset != NULL ? storage_dataset_chunk(dataset, block, row) : NULL;
 
     *finder = (struct finder){
         .store = store, .dataset = dataset, .arena = finder->arena, .group = finder->group};
-    if (!ref)
+    if (ref == NULL)
         return WEIR_OK;
     finder->first = weir_sample_id(dataset->number, block, ref->first_row);
     finder->count = ref->count;
@@ -48,36 +49,36 @@ static enum weir_status turn_to(struct finder *finder, uint64_t id, struct weir_
 }
 
 /* A request may go over more groups than there is room for: the one it is in stays, others may leave. */
-static void turn_to_group(struct finder *finder, struct file_group *group)
+static void move_to_group(struct finder *finder, struct file_group *group)
 {
     if (finder->group == group)
         return;
     finder->group = group;
     storage_file_pin(group);
-    storage_file_shelf_trim(finder->store->catalog->shelf);
+    storage_file_cache_trim(finder->store->catalog->file_cache);
     storage_file_unpin(group);
 }
 
-/* What a request keeps of files is its own. */
+/* Copies a file for a request, which keeps its own. */
 static struct stored_file *copy_file(struct finder *finder, const struct stored_file *file)
 {
-    struct stored_file *copy = weir_arena_copy(finder->arena, file, sizeof *file);
+    struct stored_file *copy = weir_arena_copy(finder->arena, file, sizeof(*file));
 
-    turn_to_group(finder, file->group);
+    move_to_group(finder, file->group);
     copy->group = NULL;
-    if (file->path)
+    if (file->path != NULL)
         copy->path = weir_arena_strndup(finder->arena, file->path, strlen(file->path));
     return copy;
 }
 
-static enum weir_status turn_to_file(struct finder *finder, uint64_t number, struct weir_error *err)
+static enum weir_status move_to_file(struct finder *finder, uint64_t number, struct weir_error *err)
 {
     enum weir_status status = storage_dataset_file(finder->dataset, number, &finder->file, err);
 
     finder->file_number = number;
     if (status != WEIR_OK)
         finder->file = NULL;
-    else if (finder->file && finder->arena)
+    else if (finder->file != NULL && finder->arena)
         finder->file = copy_file(finder, finder->file);
     return status;
 }
@@ -85,11 +86,11 @@ static enum weir_status turn_to_file(struct finder *finder, uint64_t number, str
 enum weir_sample_state storage_state_of(const struct dead_rows *dead, uint32_t row,
                                         const struct stored_file *file)
 {
-    if (dead && weir_bits_get(&dead->erased, row))
+    if (dead != NULL && weir_bits_get(&dead->erased, row))
         return WEIR_SAMPLE_ERASED;
-    if (!file || file->state != FILE_LIVE)
+    if (file == NULL || file->state != FILE_LIVE)
         return WEIR_SAMPLE_GONE;
-    if (dead && (weir_bits_get(&dead->removed, row) || weir_bits_get(&dead->replaced, row)))
+    if (dead != NULL && (weir_bits_get(&dead->removed, row) || weir_bits_get(&dead->replaced, row)))
         return WEIR_SAMPLE_GONE;
     return WEIR_SAMPLE_LIVE;
 }
@@ -133,8 +134,8 @@ static enum weir_status describe(struct finder *finder, const struct run *run, s
     uint64_t file = (uint64_t)columns->files[i];
     enum weir_status status = WEIR_OK;
 
-    if (!finder->file || file != finder->file_number)
-        status = turn_to_file(finder, file, err);
+    if (finder->file == NULL || file != finder->file_number)
+        status = move_to_file(finder, file, err);
     if (status != WEIR_OK)
         return status;
     *ret_located = (struct located){
@@ -161,7 +162,7 @@ static enum weir_status begin_run(struct finder *finder, const struct weir_u64s 
 
     run->count = 0;
     if (ids->at[order[from]] - finder->first >= finder->count)
-        status = turn_to(finder, ids->at[order[from]], err);
+        status = move_to(finder, ids->at[order[from]], err);
     if (status != WEIR_OK)
         return status;
     for (size_t i = from; run->count < RUN && i < ids->count; i++) {
@@ -174,7 +175,7 @@ static enum weir_status begin_run(struct finder *finder, const struct weir_u64s 
     return WEIR_OK;
 }
 
-/* What is found, and whom it is for. */
+/* A search, and whom it is for. */
 struct answer {
     storage_found_fn *on_found;
     void *owner;
@@ -231,7 +232,7 @@ enum weir_status storage_find(struct store *store, uint64_t id, struct located *
     const struct answer answer = {keep, ret_located};
     struct finder finder = {.store = store};
 
-    storage_file_shelf_trim(store->catalog->shelf);
+    storage_file_cache_trim(store->catalog->file_cache);
     return find_in_order(&finder, &ids, &(uint32_t){0}, &answer, err);
 }
 

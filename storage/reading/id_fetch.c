@@ -10,35 +10,35 @@
 
 void storage_id_fetch_fini(struct id_fetch *fetch)
 {
-    s3_wish_drop(fetch->wish);
+    storage_s3_range_request_drop(fetch->request);
     free(fetch->why);
     *fetch = (struct id_fetch){0};
 }
 
 int64_t storage_id_fetch_wait_ms(const struct id_fetch *fetch)
 {
-    int64_t left_ms = fetch->wish ? fetch->until_ms - weir_now_ms() : 0;
+    int64_t left_ms = fetch->request != NULL ? fetch->until_ms - weir_now_ms() : 0;
 
-    return fetch->wish && left_ms < 1 ? 1 : left_ms;
+    return fetch->request != NULL && left_ms < 1 ? 1 : left_ms;
 }
 
 static void on_there(void *owner, const char *why)
 {
     struct id_fetch *fetch = owner;
 
-    fetch->wish = NULL;
-    fetch->why = why ? weir_strdup(why) : NULL;
+    fetch->request = NULL;
+    fetch->why = why != NULL ? weir_strdup(why) : NULL;
 }
 
-/* What of the sample is in a bucket: its bytes, and the beginning of its file. */
+/* Adds the parts of the sample that are in a bucket: its bytes, and the beginning of its file. */
 static size_t add_spans(const struct id_fetching *asked, const struct located *found,
                         struct s3_span *spans)
 {
-    const struct declaration *d = found->dataset ? found->dataset->declaration : NULL;
+    const struct declaration *d = found->dataset != NULL ? found->dataset->declaration : NULL;
     struct s3_span span = {.dataset = found->dataset, .file = found->file};
 
-    if (!d || !(d->is_remote || (d->is_mirrored && asked->wants_mirrored)) || !found->file ||
-        !found->file->path || found->file->state != FILE_LIVE)
+    if (d == NULL || !(d->is_remote || (d->is_mirrored && asked->wants_mirrored)) ||
+        found->file == NULL || found->file->path == NULL || found->file->state != FILE_LIVE)
         return 0;
     span.offset = found->offset;
     span.length = found->length;
@@ -65,7 +65,7 @@ static size_t list_spans(struct store *store, struct s3_ranges *ranges,
                            : 0;
 
         if (added > 0 && asked->wants_mirrored)
-            s3_ranges_forget(ranges, found.dataset, found.file->path);
+            storage_s3_ranges_forget(ranges, found.dataset, found.file->path);
         for (size_t k = 0; k < added; k++)
             storage_file_pin(found.file->group);
         count += added;
@@ -79,11 +79,11 @@ bool storage_id_fetch(struct store *store, struct s3_ranges *ranges, struct id_f
     struct s3_span spans[2 * ID_FETCH_MAX];
     size_t count;
 
-    if (fetch->wish && weir_now_ms() < fetch->until_ms)
+    if (fetch->request != NULL && weir_now_ms() < fetch->until_ms)
         return false;
-    if (fetch->wish) {
-        s3_wish_drop(fetch->wish);
-        fetch->wish = NULL;
+    if (fetch->request != NULL) {
+        storage_s3_range_request_drop(fetch->request);
+        fetch->request = NULL;
         fetch->why = weir_strdup("the bucket has not answered in time");
     }
     if (asked->at < fetch->upto)
@@ -93,8 +93,8 @@ bool storage_id_fetch(struct store *store, struct s3_ranges *ranges, struct id_f
     count = list_spans(store, ranges, asked, spans);
     fetch->upto = asked->count - asked->at < ID_FETCH_MAX ? asked->count : asked->at + ID_FETCH_MAX;
     fetch->until_ms = weir_now_ms() + asked->patience_ms;
-    fetch->wish = s3_ranges_ask(ranges, spans, count, on_there, fetch);
+    fetch->request = storage_s3_ranges_ask(ranges, spans, count, on_there, fetch);
     for (size_t i = 0; i < count; i++)
         storage_file_unpin(spans[i].file->group);
-    return !fetch->wish;
+    return fetch->request == NULL;
 }

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct s3_wish;
+struct s3_range_request;
 struct s3_ranges;
 struct store;
 
@@ -15,20 +15,20 @@ enum { ID_FETCH_MAX = 256 /* ids at a time */ };
 
 /* Zeroed is none. */
 struct id_fetch {
-    struct s3_wish *wish; /* NULL: nothing is waited for */
-    size_t upto;          /* ids that were asked for */
-    int64_t until_ms;     /* when waiting for them ends */
-    char *why;            /* what came of the last ones, if not all came */
+    struct s3_range_request *request; /* NULL: nothing is waited for */
+    size_t upto;                      /* ids that were asked for */
+    int64_t until_ms;                 /* when waiting for them ends */
+    char *why;                        /* what came of the last ones, if not all came */
 };
 
-/* Zeroes it; nothing is waited for any more. */
+/* Zeroes it; nothing is waited for now. */
 void storage_id_fetch_fini(struct id_fetch *fetch);
 
 struct id_fetching {
     const uint64_t *ids;
     size_t count, at;    /* of all, and which is next */
     bool wants_head;     /* of their files, too */
-    bool wants_mirrored; /* from the bucket even if there is a mirror, and anew */
+    bool wants_mirrored; /* from the bucket even if there is a mirror, and again */
     int64_t patience_ms;
 };
 /* True when the ids from `at` to fetch->upto may be looked at: what can be there is. Else storage

@@ -54,9 +54,9 @@ static uint64_t set_keys(struct place *places, const uint64_t *ids, uint32_t cou
 
 const uint32_t *storage_id_order(const uint64_t *ids, uint32_t count, struct weir_arena *arena)
 {
-    uint32_t *order = weir_arena_alloc(arena, count * sizeof *order + 1);
-    struct place *places = weir_arena_alloc(arena, count * sizeof *places + 1);
-    struct place *others = weir_arena_alloc(arena, count * sizeof *others + 1);
+    uint32_t *order = weir_arena_alloc(arena, count * sizeof(*order) + 1);
+    struct place *places = weir_arena_alloc(arena, count * sizeof(*places) + 1);
+    struct place *others = weir_arena_alloc(arena, count * sizeof(*others) + 1);
     bool is_sorted;
     uint64_t range = set_keys(places, ids, count, &is_sorted);
 

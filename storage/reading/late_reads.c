@@ -13,7 +13,7 @@ struct late_read {
     struct weir_rpc_server *server;
     struct weir_route route;
     struct weir_buf ids, loan; /* of the question */
-    struct s3_wish *wish;
+    struct s3_range_request *request;
 };
 
 struct late_reads {
@@ -50,14 +50,14 @@ static bool may_be_remote(const struct store *store, const struct weir_u64s *ids
         const struct dataset *dataset =
             number != last ? storage_catalog_at(store->catalog, number) : NULL;
 
-        if (dataset && dataset->declaration->is_remote)
+        if (dataset != NULL && dataset->declaration->is_remote)
             return true;
         last = number;
     }
     return false;
 }
 
-/* How many ids are answered; `ret_count` spans of them are asked for, moved to the front. */
+/* Returns the number of ids answered; `ret_count` spans of them are requested, moved to the front. */
 static size_t cut(const struct looking *looking, size_t id_count, size_t *ret_count)
 {
     size_t blocks = 0, bytes = 0, count = 0, i;
@@ -65,9 +65,9 @@ static size_t cut(const struct looking *looking, size_t id_count, size_t *ret_co
     for (i = 0; i < id_count; i++) {
         struct s3_span span = looking->spans[i];
 
-        if (!span.file)
+        if (span.file == NULL)
             continue;
-        blocks += s3_ranges_missing(looking->ranges, &span);
+        blocks += storage_s3_ranges_missing(looking->ranges, &span);
         bytes += span.length;
         if (i > 0 && (blocks > LATE_BLOCKS_MAX || bytes > READ_ANSWER_BYTES))
             break;
@@ -87,7 +87,7 @@ static void free_read(struct late_read *late)
     while (reads->at[at] != late)
         at++;
     reads->at[at] = reads->at[--reads->count];
-    s3_wish_drop(late->wish);
+    storage_s3_range_request_drop(late->request);
     weir_buf_fini(&late->ids);
     weir_buf_fini(&late->loan);
     free(late);
@@ -114,11 +114,11 @@ static void on_there(void *owner, const char *why)
     struct late_read *late = owner;
     WEIR_AUTO(weir_arena) arena = weir_arena_new();
     struct weir_error err;
-    enum weir_status status =
-        why ? weir_fail(&err, WEIR_UNAVAILABLE, "what is in a bucket cannot be read: %s", why)
-            : answer(late, arena, &err);
+    enum weir_status status = why != NULL ? weir_fail(&err, WEIR_UNAVAILABLE,
+                                                      "what is in a bucket cannot be read: %s", why)
+                                          : answer(late, arena, &err);
 
-    late->wish = NULL; /* it is over */
+    late->request = NULL; /* it is over */
     if (status != WEIR_OK)
         weir_rpc_refuse(late->server, &late->route, &err);
     free_read(late);
@@ -142,7 +142,7 @@ static void wait_for(struct late_reads *reads, const struct weir_request *reques
                      const struct s3_span *spans, size_t count)
 {
     const struct msg_read *asked = request->message;
-    struct late_read *late = weir_calloc(1, sizeof *late);
+    struct late_read *late = weir_calloc(1, sizeof(*late));
 
     late->reads = reads;
     late->server = request->server;
@@ -150,14 +150,15 @@ static void wait_for(struct late_reads *reads, const struct weir_request *reques
     weir_buf_append(&late->ids, asked->ids.at, id_count * sizeof(uint64_t));
     weir_buf_append(&late->loan, asked->loan.at, asked->loan.size);
     reads->at[reads->count++] = late;
-    late->wish = s3_ranges_ask(reads->serving->from->objects, spans, count, on_there, late);
-    weir_require(late->wish);
+    late->request =
+        storage_s3_ranges_ask(reads->serving->from->objects, spans, count, on_there, late);
+    weir_require(late->request != NULL);
 }
 
 static bool is_missing(const struct looking *looking, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (s3_ranges_missing(looking->ranges, &looking->spans[i]) > 0)
+        if (storage_s3_ranges_missing(looking->ranges, &looking->spans[i]) > 0)
             return true;
     }
     return false;
@@ -176,7 +177,7 @@ bool storage_read_later(struct late_reads *reads, struct weir_request *request)
         return false;
     if (is_waiting(reads, &request->route))
         return true;
-    looking.spans = weir_arena_alloc(request->arena, (ids.count + 1) * sizeof *looking.spans);
+    looking.spans = weir_arena_alloc(request->arena, (ids.count + 1) * sizeof(*looking.spans));
     if (storage_find_all(store, &ids, request->arena, on_found, &looking, &err) != WEIR_OK)
         return false;
     id_count = cut(&looking, ids.count, &count);
@@ -195,7 +196,7 @@ bool storage_read_later(struct late_reads *reads, struct weir_request *request)
 
 struct late_reads *storage_late_reads_new(const struct serving *serving)
 {
-    struct late_reads *reads = weir_calloc(1, sizeof *reads);
+    struct late_reads *reads = weir_calloc(1, sizeof(*reads));
 
     reads->serving = serving;
     return reads;
@@ -203,7 +204,7 @@ struct late_reads *storage_late_reads_new(const struct serving *serving)
 
 void storage_late_reads_free(struct late_reads *reads)
 {
-    if (!reads)
+    if (reads == NULL)
         return;
     for (size_t i = reads->count; i-- > 0;)
         free_read(reads->at[i]);

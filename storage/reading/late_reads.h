@@ -14,7 +14,7 @@ enum {
 struct late_reads;
 
 struct late_reads *storage_late_reads_new(const struct serving *serving);
-/* Those that wait are not answered. */
+/* Frees the reads; requests that wait are not answered. */
 void storage_late_reads_free(struct late_reads *reads);
 /* False when everything that is asked for can be read now; else answers the request later. */
 bool storage_read_later(struct late_reads *reads, struct weir_request *request);

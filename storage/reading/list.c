@@ -16,7 +16,7 @@ struct list {
     const struct msg_list *asked;
     uint64_t end_row; /* block << 16 | row: what was added up to the position lies below */
     size_t limit;
-    struct deaths later; /* behind the position */
+    struct deaths later; /* after the position */
 
     struct weir_buf columns[LIST_COLUMNS];
     struct {
@@ -58,7 +58,8 @@ static bool has_dead(const struct dataset *dataset, uint32_t block)
 {
     const struct dead_rows *dead = block < dataset->dead_count ? &dataset->dead[block] : NULL;
 
-    return dead && (dead->erased.count > 0 || dead->removed.count > 0 || dead->replaced.count > 0);
+    return dead != NULL &&
+           (dead->erased.count > 0 || dead->removed.count > 0 || dead->replaced.count > 0);
 }
 
 static bool is_whole(const struct list *list, const struct chunk_ref *ref)
@@ -189,11 +190,11 @@ static void fill(struct list *list, struct weir_arena *arena, struct msg_list_is
                  struct weir_frames *frames)
 {
     size_t count = list->piece_count;
-    uint32_t *rows = weir_arena_alloc(arena, count * sizeof *rows + 1);
+    uint32_t *rows = weir_arena_alloc(arena, count * sizeof(*rows) + 1);
     uint32_t *bytes[LIST_COLUMNS];
 
     for (int c = 0; c < LIST_COLUMNS; c++) {
-        bytes[c] = weir_arena_alloc(arena, count * sizeof *bytes[c] + 1);
+        bytes[c] = weir_arena_alloc(arena, count * sizeof(*bytes[c]) + 1);
         for (size_t i = 0; i < count; i++)
             bytes[c][i] = list->pieces[i].bytes[c];
         weir_buf_reserve(&list->columns[c], 1); /* a frame that is empty has memory, too */
@@ -259,12 +260,12 @@ enum weir_status storage_list(struct store *store, const struct msg_list *asked,
 
     if (status != WEIR_OK)
         return status;
-    list = weir_calloc(1, sizeof *list);
+    list = weir_calloc(1, sizeof(*list));
     list->store = store;
     list->asked = asked;
     list->dataset = storage_catalog_at(store->catalog, asked->dataset);
     list->limit = asked->limit == 0 || asked->limit > LIST_ROWS_MAX ? LIST_ROWS_MAX : asked->limit;
-    if (!list->dataset)
+    if (list->dataset == NULL)
         return weir_fail(err, WEIR_NOT_FOUND, "no dataset %llu",
                          (unsigned long long)asked->dataset);
     limit_values(list);

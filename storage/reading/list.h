@@ -16,7 +16,7 @@ enum {
     LIST_LABELS,
     LIST_COLUMNS,
     LIST_VALUES =
-        LIST_COLUMNS, /* the frame behind them, when it is asked for and labels are vectors */
+        LIST_COLUMNS, /* the frame after them, when it is asked for and labels are vectors */
 };
 
 /* Rows of a page. */

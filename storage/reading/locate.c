@@ -1,4 +1,4 @@
-/* Where samples are: the hot path, answered from memory. */
+/* Answers to `locate`: the hot path, from memory. */
 #include "storage/reading/serve.h"
 #include "storage/reading/use_leases.h"
 #include "storage/sums/sums.h"
@@ -21,13 +21,13 @@ static void open_answer(struct answer *answer, struct weir_arena *arena, size_t 
     *answer = (struct answer){
         .sums = answer->sums,
         .values = answer->values,
-        .states = weir_arena_alloc(arena, count * sizeof *answer->states + 1),
-        .files = weir_arena_alloc(arena, count * sizeof *answer->files + 1),
-        .offsets = weir_arena_alloc(arena, count * sizeof *answer->offsets + 1),
-        .lengths = weir_arena_alloc(arena, count * sizeof *answer->lengths + 1),
-        .labels = weir_arena_alloc(arena, count * sizeof *answer->labels + 1),
-        .times = weir_arena_alloc(arena, count * sizeof *answer->times + 1),
-        .found = weir_arena_alloc(arena, count * sizeof *answer->found + 1),
+        .states = weir_arena_alloc(arena, count * sizeof(*answer->states) + 1),
+        .files = weir_arena_alloc(arena, count * sizeof(*answer->files) + 1),
+        .offsets = weir_arena_alloc(arena, count * sizeof(*answer->offsets) + 1),
+        .lengths = weir_arena_alloc(arena, count * sizeof(*answer->lengths) + 1),
+        .labels = weir_arena_alloc(arena, count * sizeof(*answer->labels) + 1),
+        .times = weir_arena_alloc(arena, count * sizeof(*answer->times) + 1),
+        .found = weir_arena_alloc(arena, count * sizeof(*answer->found) + 1),
     };
 }
 
@@ -37,7 +37,7 @@ static void add(void *owner, uint32_t i, const struct located *found)
     size_t last = answer->file_count - 1;
 
     answer->states[i] = storage_serve_state(answer->sums, found);
-    if (!answer->dataset)
+    if (answer->dataset == NULL)
         answer->dataset = found->dataset;
     if (answer->states[i] != WEIR_SAMPLE_LIVE)
         return;
@@ -72,7 +72,7 @@ enum weir_status storage_locate(const struct serving *serving, const struct msg_
     answer.sums = serving->sums;
     open_answer(&answer, arena, ids.count);
     status = storage_find_all(serving->store, &ids, arena, add, &answer, err);
-    declaration = answer.dataset ? answer.dataset->declaration : NULL;
+    declaration = answer.dataset != NULL ? answer.dataset->declaration : NULL;
     files = storage_answer_files(answer.found, answer.file_count, arena);
     *ret = (struct msg_located){
         .epoch = storage_leases_epoch(serving->leases),
@@ -88,8 +88,8 @@ enum weir_status storage_locate(const struct serving *serving, const struct msg_
         .inodes = files.inodes,
         .sizes = files.sizes,
         .mtimes = files.mtimes,
-        .format = declaration ? declaration->format->name : "",
-        .label_kind = declaration ? declaration->label_kind : 0,
+        .format = declaration != NULL ? declaration->format->name : "",
+        .label_kind = declaration != NULL ? declaration->label_kind : 0,
         .ids = ids,
         .label_width = answer.values.width,
         .value_type = answer.values.type,

@@ -1,4 +1,4 @@
-/* Where all samples of a chunk are, as its columns lie in Postgres: for whoever asks for many of them, again
+/* The places of all samples of a chunk, as its columns lie in Postgres: for those who ask for many of them, again
  * and again. What is dead is blank. */
 #include "storage/chunks/chunk_cache.h"
 #include "storage/reading/serve.h"
@@ -16,7 +16,7 @@ enum {
     CHUNK_FILES_MAX = 256,        /* a chunk of more is not to be had as a whole */
     ANSWER_CHUNK_BYTES = 4 << 20, /* an answer ends when its columns are more, … */
     ANSWER_CHUNK_FILES = 4096,    /* … or its files, */
-    ANSWER_CHUNKS_BLANKED = 8,    /* or so many chunks had to be packed anew */
+    ANSWER_CHUNKS_BLANKED = 8,    /* or so many chunks had to be packed again */
     PLACES = 5,                   /* columns: states, files, offsets, lengths, labels */
 };
 
@@ -43,7 +43,7 @@ struct whole {
 
 /* ---- its files ---- */
 
-/* How the column calls the first and the last one. */
+/* Finds the lowest and the highest file number of the column. */
 static void span_files(const struct chunk *chunk, uint64_t *ret_first, uint64_t *ret_last)
 {
     uint64_t first = UINT64_MAX, last = 0;
@@ -71,7 +71,7 @@ static bool find_files(struct whole *whole, enum weir_status *ret_status, struct
         struct stored_file *file = NULL;
 
         *ret_status = storage_dataset_file(whole->dataset, whole->first_file + i, &file, err);
-        if (*ret_status != WEIR_OK || !file)
+        if (*ret_status != WEIR_OK || file == NULL)
             return false;
         whole->found[i] = (struct answer_file){whole->dataset, file};
     }
@@ -91,7 +91,8 @@ static bool has_dead(const struct whole *whole)
         if (whole->found[i].file->state != FILE_LIVE)
             return true;
     }
-    return dead && (dead->erased.count > 0 || dead->removed.count > 0 || dead->replaced.count > 0);
+    return dead != NULL &&
+           (dead->erased.count > 0 || dead->removed.count > 0 || dead->replaced.count > 0);
 }
 
 static void end_column(struct answer *answer, size_t column, size_t before)
@@ -142,7 +143,7 @@ static void pack_states(struct answer *answer, const struct whole *whole, int64_
 static void pack_live(struct answer *answer, size_t column, const struct weir_column_view *view,
                       const int64_t *states, size_t count)
 {
-    WEIR_AUTO_FREE int64_t *values = weir_calloc(count, sizeof *values);
+    WEIR_AUTO_FREE int64_t *values = weir_calloc(count, sizeof(*values));
 
     weir_column_range(view, 0, count, values);
     for (size_t i = 0; i < count; i++)
@@ -153,7 +154,7 @@ static void pack_live(struct answer *answer, size_t column, const struct weir_co
 static void add_blanked(struct answer *answer, const struct whole *whole)
 {
     const struct chunk *chunk = whole->chunk;
-    WEIR_AUTO_FREE int64_t *states = weir_calloc(chunk->count, sizeof *states);
+    WEIR_AUTO_FREE int64_t *states = weir_calloc(chunk->count, sizeof(*states));
 
     pack_states(answer, whole, states);
     add_column(answer, 1, chunk->files.packed);
@@ -194,19 +195,19 @@ static void add_whole(struct answer *answer, const struct whole *whole)
     answer->files += whole->file_count;
 }
 
-/* What holds the id; or nothing, which is left to `locate`. */
+/* Adds the chunk that holds the id; when there is none, that is left to `locate`. */
 static enum weir_status add(struct answer *answer, uint64_t id, struct weir_error *err)
 {
     struct store *store = answer->serving->store;
     uint32_t block = weir_sample_block(id);
     struct dataset *dataset = storage_catalog_at(store->catalog, weir_sample_dataset(id));
     const struct chunk_ref *ref =
-        dataset ? storage_dataset_chunk(dataset, block, weir_sample_row(id)) : NULL;
+        dataset != NULL ? storage_dataset_chunk(dataset, block, weir_sample_row(id)) : NULL;
     struct whole whole = {
         .sums = answer->serving->sums, .dataset = dataset, .found = answer->found + answer->files};
     enum weir_status status = WEIR_OK;
 
-    if (!ref || storage_declaration_value_bytes(dataset->declaration) > 0)
+    if (ref == NULL || storage_declaration_value_bytes(dataset->declaration) > 0)
         return WEIR_OK;
     whole.dead = block < dataset->dead_count ? &dataset->dead[block] : NULL;
     status = storage_chunk_cache_get(store->cache, store->db, dataset, ref, &whole.chunk, err);
@@ -226,12 +227,12 @@ static bool has_room(const struct answer *answer)
 static struct weir_u64s editions(const struct store *store, const struct weir_u64s *datasets,
                                  struct weir_arena *arena)
 {
-    uint64_t *at = weir_arena_alloc(arena, datasets->count * sizeof *at + 1);
+    uint64_t *at = weir_arena_alloc(arena, datasets->count * sizeof(*at) + 1);
 
     for (size_t i = 0; i < datasets->count; i++) {
         const struct dataset *dataset = storage_catalog_at(store->catalog, datasets->at[i]);
 
-        at[i] = dataset ? dataset->edition : 0;
+        at[i] = dataset != NULL ? dataset->edition : 0;
     }
     return (struct weir_u64s){at, datasets->count};
 }
@@ -264,7 +265,7 @@ enum weir_status storage_locate_chunks(const struct serving *serving,
                                        struct weir_arena *arena, struct msg_located_chunks *ret,
                                        struct weir_frames *frames, struct weir_error *err)
 {
-    struct answer *answer = weir_arena_alloc(arena, sizeof *answer);
+    struct answer *answer = weir_arena_alloc(arena, sizeof(*answer));
     enum weir_status status = storage_ready(serving->store, err);
 
     if (status != WEIR_OK)
@@ -274,7 +275,7 @@ enum weir_status storage_locate_chunks(const struct serving *serving,
                          "locate_chunks: found %zu datasets and %zu ids, expected at most %d, %d",
                          asked->datasets.count, asked->ids.count, DATASETS_ASKED_MAX,
                          CHUNKS_ASKED_MAX);
-    storage_file_shelf_trim(serving->store->catalog->shelf);
+    storage_file_cache_trim(serving->store->catalog->file_cache);
     answer->serving = serving;
     for (; status == WEIR_OK && answer->count < asked->ids.count && has_room(answer);
          answer->count++)

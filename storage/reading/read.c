@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is being answered: a prefix of the ids asked for. */
+/* The answer in the making: for a prefix of the requested ids. */
 struct reading {
     struct sums *sums;
     size_t count; /* ids in the answer */
@@ -29,11 +29,11 @@ static void open_reading(struct reading *reading, struct weir_arena *arena, size
     *reading = (struct reading){
         .sums = reading->sums,
         .values = reading->values,
-        .states = weir_arena_alloc(arena, count * sizeof *reading->states + 1),
-        .lengths = weir_arena_alloc(arena, count * sizeof *reading->lengths + 1),
-        .labels = weir_arena_alloc(arena, count * sizeof *reading->labels + 1),
-        .places = weir_arena_alloc(arena, count * sizeof *reading->places + 1),
-        .ranges = weir_arena_alloc(arena, count * sizeof *reading->ranges + 1),
+        .states = weir_arena_alloc(arena, count * sizeof(*reading->states) + 1),
+        .lengths = weir_arena_alloc(arena, count * sizeof(*reading->lengths) + 1),
+        .labels = weir_arena_alloc(arena, count * sizeof(*reading->labels) + 1),
+        .places = weir_arena_alloc(arena, count * sizeof(*reading->places) + 1),
+        .ranges = weir_arena_alloc(arena, count * sizeof(*reading->ranges) + 1),
     };
 }
 
@@ -142,7 +142,7 @@ static size_t read_payload(const struct gather_from *from, struct reading *readi
 static uint64_t deliver(const struct gather_from *from, struct reading *reading,
                         const struct weir_loan *loan, struct weir_frames *frames)
 {
-    bool is_lent = loan->at && reading->bytes <= loan->size;
+    bool is_lent = loan->at != NULL && reading->bytes <= loan->size;
     uint8_t *payload = is_lent ? loan->at : weir_aligned_alloc(reading->bytes);
     size_t size = read_payload(from, reading, payload);
 
@@ -163,7 +163,8 @@ static enum weir_status plan(struct store *store, const struct weir_u64s *ids,
     enum weir_status status;
 
     open_reading(reading, arena, ids->count);
-    reading->room = loan->at && loan->size < READ_ANSWER_BYTES ? loan->size : READ_ANSWER_BYTES;
+    reading->room =
+        loan->at != NULL && loan->size < READ_ANSWER_BYTES ? loan->size : READ_ANSWER_BYTES;
     status = storage_find_all(store, ids, arena, add, reading, err);
     return status == WEIR_OK ? cut(reading, ids, err) : status;
 }

@@ -24,26 +24,26 @@ struct use_leases {
     uint64_t *ids; /* of all epochs, oldest first */
     size_t id_count;
     size_t id_capacity;
-    size_t *ends; /* ends[e]: index into ids behind epoch e; ends[0] = 0 */
+    size_t *ends; /* ends[e]: index into ids after epoch e; ends[0] = 0 */
     size_t end_capacity;
 
     struct holder holders[STORAGE_HOLDERS_MAX];
-    size_t holders_used; /* slots behind are all unknown */
+    size_t holders_used; /* slots after are all unknown */
 };
 
 struct use_leases *storage_leases_new(int64_t now_ms)
 {
-    struct use_leases *leases = weir_calloc(1, sizeof *leases);
+    struct use_leases *leases = weir_calloc(1, sizeof(*leases));
 
     leases->blind_until_ms = now_ms + STORAGE_LEASE_KEPT_MS;
     leases->end_capacity = 16;
-    leases->ends = weir_calloc(leases->end_capacity, sizeof *leases->ends);
+    leases->ends = weir_calloc(leases->end_capacity, sizeof(*leases->ends));
     return leases;
 }
 
 void storage_leases_free(struct use_leases *leases)
 {
-    if (!leases)
+    if (leases == NULL)
         return;
     free(leases->ids);
     free(leases->ends);
@@ -60,14 +60,14 @@ uint64_t storage_leases_add(struct use_leases *leases, const uint64_t *ids, size
     weir_require(count <= STORAGE_ERASED_MAX); /* a page, or check_epoch() */
     if (leases->id_count + count > leases->id_capacity) {
         leases->id_capacity = 2 * leases->id_capacity + count;
-        leases->ids = weir_realloc(leases->ids, leases->id_capacity, sizeof *leases->ids);
+        leases->ids = weir_realloc(leases->ids, leases->id_capacity, sizeof(*leases->ids));
     }
     if (leases->epoch + 1 >= leases->end_capacity) {
         leases->end_capacity *= 2;
-        leases->ends = weir_realloc(leases->ends, leases->end_capacity, sizeof *leases->ends);
+        leases->ends = weir_realloc(leases->ends, leases->end_capacity, sizeof(*leases->ends));
     }
     if (count > 0)
-        memcpy(leases->ids + leases->id_count, ids, count * sizeof *ids);
+        memcpy(leases->ids + leases->id_count, ids, count * sizeof(*ids));
     leases->id_count += count;
     leases->epoch++;
     leases->ends[leases->epoch] = leases->id_count;
@@ -105,7 +105,7 @@ static struct holder *find_room(struct use_leases *leases, int64_t now_ms)
 
         if (!holder->is_known || is_forgettable(leases, holder, now_ms))
             return holder;
-        if (!over && !is_running(holder, now_ms))
+        if (over == NULL && !is_running(holder, now_ms))
             over = holder;
     }
     if (leases->holders_used < STORAGE_HOLDERS_MAX)
@@ -122,7 +122,7 @@ static void tell(const struct use_leases *leases, uint64_t named, struct use_gra
     while (epoch < leases->epoch && leases->ends[epoch + 1] - first <= STORAGE_ERASED_MAX)
         epoch++;
     grant->epoch = epoch;
-    grant->erased = leases->ids ? leases->ids + first : NULL;
+    grant->erased = leases->ids != NULL ? leases->ids + first : NULL;
     grant->erased_count = leases->ends[epoch] - first;
 }
 
@@ -133,9 +133,9 @@ bool storage_leases_hold(struct use_leases *leases, uint64_t session, uint64_t e
     uint64_t named = epoch < leases->epoch ? epoch : leases->epoch;
     struct holder *holder = find(leases, session);
 
-    if (!holder) {
+    if (holder == NULL) {
         holder = find_room(leases, now_ms);
-        if (!holder)
+        if (holder == NULL)
             return false;
         *holder =
             (struct holder){.is_known = true, .session = session, .born_epoch = leases->epoch};
@@ -159,7 +159,7 @@ void storage_leases_hold_end(struct use_leases *leases, uint64_t session, int64_
 {
     struct holder *holder = find(leases, session);
 
-    if (!holder)
+    if (holder == NULL)
         return;
     holder->has_ended = true;
     if (is_forgettable(leases, holder, now_ms))

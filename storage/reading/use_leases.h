@@ -62,7 +62,7 @@ struct use_grant {
 bool storage_leases_hold(struct use_leases *leases, uint64_t session, uint64_t epoch,
                          int64_t now_ms, struct use_grant *ret_grant);
 
-/* The holder holds nothing any more. A session that has ended must not be used again. */
+/* The holder no longer holds anything. A session that has ended must not be used again. */
 void storage_leases_hold_end(struct use_leases *leases, uint64_t session, int64_t now_ms);
 
 struct epoch_force {

@@ -27,7 +27,7 @@ static void add_piece(struct run *run, uint8_t *to, size_t size)
     struct iovec *last = run->piece_count > 0 ? &run->pieces[run->piece_count - 1] : NULL;
 
     run->bytes += size;
-    if (last && (uint8_t *)last->iov_base + last->iov_len == to)
+    if (last != NULL && (uint8_t *)last->iov_base + last->iov_len == to)
         last->iov_len += size;
     else
         run->pieces[run->piece_count++] = (struct iovec){.iov_base = to, .iov_len = size};
@@ -109,7 +109,7 @@ static size_t read_object(const struct gather_from *from, struct gather_range *r
                                      .offset = ranges[i].offset,
                                      .length = ranges[i].length};
 
-        ranges[i].is_read = s3_ranges_read(from->objects, &span, ranges[i].to);
+        ranges[i].is_read = storage_s3_ranges_read(from->objects, &span, ranges[i].to);
         done += ranges[i].is_read;
     }
     return done;

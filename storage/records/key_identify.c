@@ -17,7 +17,7 @@ struct key_identifier {
 
 struct key_identifier *storage_key_identifier_new(const struct gather_from *from)
 {
-    struct key_identifier *identifier = weir_calloc(1, sizeof *identifier);
+    struct key_identifier *identifier = weir_calloc(1, sizeof(*identifier));
 
     identifier->from = *from;
     return identifier;
@@ -25,9 +25,9 @@ struct key_identifier *storage_key_identifier_new(const struct gather_from *from
 
 void storage_key_identifier_free(struct key_identifier *identifier)
 {
-    if (!identifier)
+    if (identifier == NULL)
         return;
-    manifest_free(identifier->manifest);
+    storage_manifest_free(identifier->manifest);
     free(identifier);
 }
 
@@ -45,6 +45,17 @@ static bool is_beside(const struct format_field *field)
     return field->from == FORMAT_MANIFEST || field->from == FORMAT_SIDECAR;
 }
 
+bool storage_key_is_inside(const struct declaration *declaration, enum format_role role)
+{
+    return (declaration->fields.each[role].from & (FORMAT_NAMED | FORMAT_AT | FORMAT_COLUMNS)) != 0;
+}
+
+bool storage_key_any_is_inside(const struct declaration *declaration)
+{
+    return storage_key_is_inside(declaration, FORMAT_SUBJECT) ||
+           storage_key_is_inside(declaration, FORMAT_KEY);
+}
+
 static bool name_of(const struct reading *reading, enum format_role role,
                     enum storage_hash_domain domain, const struct format_sample *sample,
                     struct key_name *ret_name)
@@ -53,7 +64,7 @@ static bool name_of(const struct reading *reading, enum format_role role,
     char scratch[STORAGE_NUMBER_MAX];
     struct weir_bytes text;
 
-    if (is_beside(&reading->fields->each[role]) && reading->row)
+    if (is_beside(&reading->fields->each[role]) && reading->row != NULL)
         value = (struct format_value){.kind = FORMAT_TEXT, .text = reading->row->each[role]};
     text = storage_value_text(&value, scratch);
     if (value.kind == FORMAT_ABSENT || text.size == 0)
@@ -90,7 +101,7 @@ static size_t size_of_head(const struct located *found)
     return found->file->size < FORMAT_HEAD_MAX ? (size_t)found->file->size : FORMAT_HEAD_MAX;
 }
 
-/* The beginning of the file and the record; false when they are not what was indexed any more. */
+/* The beginning of the file and the record; false when they are no longer what was indexed. */
 static bool read_both(const struct gather_from *from, const struct located *found,
                       struct weir_buf *head, struct weir_buf *window)
 {
@@ -147,12 +158,12 @@ static void hold_manifest(struct key_identifier *identifier, const struct datase
 
     if (identifier->dataset == dataset)
         return;
-    manifest_free(identifier->manifest);
+    storage_manifest_free(identifier->manifest);
     identifier->manifest = NULL;
     identifier->dataset = dataset;
     if (weir_file_read(path, MANIFEST_BYTES_MAX, &text, &err) == WEIR_OK)
-        weir_ignore(manifest_read(path, weir_buf_view(&text), &dataset->declaration->fields, &sink,
-                                  &identifier->manifest, &err));
+        weir_ignore(storage_manifest_read(path, weir_buf_view(&text), &dataset->declaration->fields,
+                                          &sink, &identifier->manifest, &err));
 }
 
 /* Row of the manifest or the sidecar; NULL: there is none. */
@@ -166,7 +177,7 @@ static const struct manifest_row *row_of(struct key_identifier *identifier,
         return storage_sidecar_read(found->dataset, path, sidecar, &err) == WEIR_OK ? &sidecar->row
                                                                                     : NULL;
     hold_manifest(identifier, found->dataset);
-    return identifier->manifest ? manifest_find(identifier->manifest, path) : NULL;
+    return identifier->manifest != NULL ? storage_manifest_find(identifier->manifest, path) : NULL;
 }
 
 struct key_identity storage_key_identify(struct key_identifier *identifier,
@@ -177,11 +188,11 @@ struct key_identity storage_key_identify(struct key_identifier *identifier,
     bool wants_row = is_beside(&fields->subject) || is_beside(&fields->key);
     struct sidecar sidecar = {0};
 
-    if (!found->file || !found->file->path || found->file->state != FILE_LIVE)
+    if (found->file == NULL || found->file->path == NULL || found->file->state != FILE_LIVE)
         return reading.identity;
     if (wants_row)
         reading.row = row_of(identifier, found, &sidecar);
-    if (!wants_row || reading.row)
+    if (!wants_row || reading.row != NULL)
         read_record(identifier, found, &reading);
     storage_sidecar_fini(&sidecar);
     return reading.identity;

@@ -1,6 +1,7 @@
-/* A table of descriptors by device and inode, four to a set: see open_files.h. */
+/* Descriptors by device and inode in a bounded cache: see open_files.h. */
 #include "storage/records/open_files.h"
 
+#include "core/base/cache.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
@@ -11,73 +12,88 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { WAYS = 4, SETS = OPEN_FILES_MAX / WAYS };
-
 struct open_file {
-    int fd; /* -1: the slot is free */
+    struct weir_cache_entry entry;
+    int fd; /* -1: it cannot be opened, or has been closed */
     uint64_t device, inode;
-    uint64_t used; /* when, by the cache's own clock */
 };
 
 struct open_files {
-    struct open_file slots[SETS][WAYS];
-    uint64_t clock;
+    struct weir_cache slots;
+    struct open_file slot[OPEN_FILES_MAX];
     struct weir_buf path; /* of the file being opened */
 };
 
 struct open_files *storage_open_files_new(void)
 {
-    struct open_files *files = weir_calloc(1, sizeof *files);
-
-    for (size_t i = 0; i < OPEN_FILES_MAX; i++)
-        files->slots[i / WAYS][i % WAYS].fd = -1;
-    return files;
+    return weir_calloc(1, sizeof(struct open_files));
 }
 
 static void close_slot(struct open_file *slot)
 {
     if (slot->fd >= 0)
         close(slot->fd);
-    *slot = (struct open_file){.fd = -1};
+    slot->fd = -1;
+}
+
+/* The slot that makes room, out of the cache; NULL: none is in it. */
+static struct open_file *drop_oldest(struct open_files *files)
+{
+    struct open_file *slot = weir_cache_oldest(&files->slots);
+
+    if (slot == NULL)
+        return NULL;
+    weir_cache_remove(&files->slots, &slot->entry);
+    close_slot(slot);
+    return slot;
 }
 
 void storage_open_files_clear(struct open_files *files)
 {
-    for (size_t i = 0; i < OPEN_FILES_MAX; i++)
-        close_slot(&files->slots[i / WAYS][i % WAYS]);
+    while (drop_oldest(files) != NULL)
+        ;
 }
-
 void storage_open_files_free(struct open_files *files)
 {
-    if (!files)
+    if (files == NULL)
         return;
     storage_open_files_clear(files);
+    weir_cache_fini(&files->slots);
     weir_buf_fini(&files->path);
     free(files);
 }
 
-static struct open_file *set_of(struct open_files *files, const struct stored_file *file)
+static uint64_t hash_of(const struct stored_file *file)
 {
-    return files->slots[weir_mix64(file->inode ^ file->device << 48) % SETS];
+    return weir_mix64(file->inode ^ file->device << 48);
 }
 
-/* The slot of the file, or else the one of its set that was not used for longest. */
-static struct open_file *slot_of(struct open_files *files, const struct stored_file *file)
+static bool is_of(const struct open_file *slot, const struct stored_file *file)
 {
-    struct open_file *set = set_of(files, file);
-    struct open_file *oldest = set;
-
-    for (size_t i = 0; i < WAYS; i++) {
-        if (set[i].fd >= 0 && set[i].inode == file->inode && set[i].device == file->device)
-            return &set[i];
-        if (set[i].used < oldest->used)
-            oldest = &set[i];
-    }
-    close_slot(oldest);
-    return oldest;
+    return slot->inode == file->inode && slot->device == file->device;
 }
 
-/* What stands at the path by now may be another file, and must not be kept as this one.
+static struct open_file *find(const struct open_files *files, const struct stored_file *file)
+{
+    struct weir_cache_entry *entry = weir_cache_find(&files->slots, hash_of(file));
+
+    while (entry != NULL && !is_of(entry->owner, file))
+        entry = weir_cache_find_next(entry);
+    return entry != NULL ? entry->owner : NULL;
+}
+
+/* A slot for a file that has none: slots leave the cache all together, or one to be taken again at once. */
+static struct open_file *add(struct open_files *files, const struct stored_file *file)
+{
+    size_t count = files->slots.count;
+    struct open_file *slot = count < OPEN_FILES_MAX ? &files->slot[count] : drop_oldest(files);
+
+    *slot = (struct open_file){.fd = -1, .device = file->device, .inode = file->inode};
+    weir_cache_add(&files->slots, &slot->entry, hash_of(file), 1, slot);
+    return slot;
+}
+
+/* The path may lead to another file by now, which must not be kept as this one.
  * O_NONBLOCK: a fifo that took the file's place must not hang the service. */
 static int open_path(struct open_files *files, const struct dataset *dataset,
                      const struct stored_file *file)
@@ -101,13 +117,13 @@ static int open_path(struct open_files *files, const struct dataset *dataset,
 int storage_open_files_get(struct open_files *files, const struct dataset *dataset,
                            const struct stored_file *file)
 {
-    struct open_file *slot = slot_of(files, file);
+    struct open_file *slot = find(files, file);
 
-    if (slot->fd < 0)
-        *slot = (struct open_file){.fd = file->path ? open_path(files, dataset, file) : -1,
-                                   .device = file->device,
-                                   .inode = file->inode};
-    slot->used = ++files->clock;
+    if (slot == NULL)
+        slot = add(files, file);
+    if (slot->fd < 0 && file->path != NULL)
+        slot->fd = open_path(files, dataset, file);
+    slot->entry.is_used = true;
     return slot->fd;
 }
 
@@ -131,8 +147,8 @@ bool storage_open_files_check(struct open_files *files, int fd, const struct sto
 
     if (is_as_indexed(fd, file, secret))
         return true;
-    slot = slot_of(files, file);
-    weir_require(slot->fd == fd || slot->fd < 0);
-    close_slot(slot);
+    slot = find(files, file);
+    if (slot != NULL)
+        close_slot(slot);
     return false;
 }

@@ -21,7 +21,7 @@ void storage_open_files_clear(struct open_files *files);
  * until the next get or clear. */
 int storage_open_files_get(struct open_files *files, const struct dataset *dataset,
                            const struct stored_file *file);
-/* Whether what was read from `fd` since get() is what was indexed: the file is as it was, or it only
+/* Returns true when the bytes read from `fd` since get() are those that were indexed: the file is as it was, or it only
  * grew, as a scan would see it too. Closes it when not. */
 bool storage_open_files_check(struct open_files *files, int fd, const struct stored_file *file,
                               const struct storage_secret *secret);

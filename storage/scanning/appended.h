@@ -25,7 +25,7 @@ struct appended {
 };
 
 /* Told of each look at a file that was written just now. True at most once in `patience_ms`. What has not grown
- * although it was written (its size was given before its bytes, or it was rewritten) begins to wait anew. */
+ * although it was written (its size was given before its bytes, or it was rewritten) begins to wait again. */
 bool storage_appended_is_ripe(struct appended *appended, const char *path, const struct stat *found,
                               int64_t now_ms, int64_t patience_ms);
 /* The file was left alone: should it be appended to later, it waits from then on. */

@@ -2,12 +2,12 @@
 #include "storage/scanning/file_job.h"
 
 #include "core/base/file.h"
+#include "core/base/lines.h"
 #include "core/base/memory.h"
 #include "storage/files/blanking.h"
 #include "storage/files/extent.h"
 #include "storage/files/prefix.h"
 #include "storage/files/source.h"
-#include "storage/formats/lines.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,7 +61,7 @@ bool storage_file_job_is_waiting(const struct file_job *job)
     return storage_object_window_is_waiting(job->object);
 }
 
-/* Whether the open source still has what it had when the job began; more may have been appended. */
+/* Returns true while the open source has all it had when the job began; more may have been appended. */
 static bool still_holds(const struct file_job *job, int fd)
 {
     const struct dataset *dataset = job->intake.dataset;
@@ -75,8 +75,8 @@ static bool still_holds(const struct file_job *job, int fd)
                 job->source_hash);
 }
 
-/* Of the source, not of its copy: erasures change the copy, and it is the source that grows. An object never does.
- * 0, which no file goes on from, when it has become another one. */
+/* The identity of the source, not of its copy: erasures change the copy, and it is the source that grows. An object
+ * never does. 0, which no file goes on from, when it has become another one. */
 static uint64_t hash_source(const struct file_job *job)
 {
     const struct dataset *dataset = job->intake.dataset;
@@ -92,7 +92,7 @@ static uint64_t hash_source(const struct file_job *job)
     return fd >= 0 && still_holds(job, fd) ? hash : 0; /* in this order */
 }
 
-/* What readers will compare with, and what the next scan will. */
+/* Notes the state that readers and the next scan will compare with. */
 static void describe(struct file_job *job, const struct stat *served)
 {
     job->file->size = (uint64_t)served->st_size;
@@ -102,12 +102,12 @@ static void describe(struct file_job *job, const struct stat *served)
     job->file->source_inode =
         storage_source_identity(job->intake.dataset, job->file->path, &job->source);
     if (job->file->samples > 0)
-        storage_dataset_turn(job->intake.dataset);
+        storage_dataset_bump_edition(job->intake.dataset);
 }
 
 /* ---- what became no sample ---- */
 
-/* The next piece of a range. Of records that a format has to make anew, all of it. */
+/* The next piece of a range. Of records that a format has to make again, all of it. */
 static enum weir_status blank_piece(struct file_job *job, struct blanking *blanking,
                                     struct format_range range, struct weir_error *err)
 {
@@ -122,7 +122,7 @@ static enum weir_status blank_piece(struct file_job *job, struct blanking *blank
 static enum weir_status blank_record(struct file_job *job, struct blanking *blanking,
                                      struct format_range range, struct weir_error *err)
 {
-    if (!blanking->declaration->format->scrub)
+    if (blanking->declaration->format->scrub == NULL)
         return blank_piece(job, blanking, range, err);
     job->blanked = range.length;
     return storage_blank_records(blanking, range, err);
@@ -147,7 +147,7 @@ static enum weir_status blank_records(struct file_job *job, struct blanking *bla
         job->blanked = 0;
         at++;
     }
-    memmove(unclaimed->at, unclaimed->at + at, (unclaimed->count - at) * sizeof *unclaimed->at);
+    memmove(unclaimed->at, unclaimed->at + at, (unclaimed->count - at) * sizeof(*unclaimed->at));
     unclaimed->count -= at;
     return status;
 }
@@ -307,7 +307,7 @@ static enum weir_status pass_on(struct file_job *job, int fd, bool *ret_done,
 
     if (storage_range_read(fd, (struct format_range){from, size}, &job->window, err) != WEIR_OK)
         return weir_fail(err, WEIR_STALE, "%s: became shorter while it was read", job->file->path);
-    line = format_line(weir_buf_view(&job->window));
+    line = weir_line(weir_buf_view(&job->window));
     job->passed += line > 0 ? line : size;
     if (line == 0 && size < rest)
         return WEIR_OK;
@@ -335,9 +335,9 @@ static enum weir_status refuse_whole(struct file_job *job, const char *reason, b
     WEIR_AUTO_FREE char *found =
         weir_format("found a file compressed with %s, by its name, expected it decompressed, or "
                     "written with zstd",
-                    compressor ? compressor : "");
+                    compressor != NULL ? compressor : "");
 
-    storage_intake_refuse_file(&job->intake, compressor ? found : reason);
+    storage_intake_refuse_file(&job->intake, compressor != NULL ? found : reason);
     return finish(job, ret_done);
 }
 
@@ -413,7 +413,7 @@ static enum weir_status open_window(struct file_job *job, int *ret_fd, struct we
                                    .offset = from,
                                    .length = rest < size ? rest : size};
 
-    if (!job->object)
+    if (job->object == NULL)
         job->object = storage_object_window_new(job->ranges);
     close(*ret_fd);
     return storage_object_window_open(job->object, &window, job->head.size == 0, ret_fd, err);

@@ -16,7 +16,7 @@ struct file_job {
     struct copying copying;
     size_t window_bytes;
     struct weir_buf head, window; /* their memory is kept from step to step */
-    uint64_t passed;  /* behind file->indexed, of a refused line whose end is looked for */
+    uint64_t passed;  /* after file->indexed, of a refused line whose end is looked for */
     bool is_copied;   /* nothing (more) to copy */
     bool is_new;      /* nobody knows the file yet */
     bool is_appended; /* somebody goes on writing: the line at the end is left for later */

@@ -9,15 +9,15 @@ enum { AHEAD_BYTES = 4 * S3_RANGE_BYTES_MAX };
 
 struct object_window {
     struct s3_ranges *ranges;
-    struct s3_wish *wish; /* NULL: nothing is waited for */
-    char *why;            /* of the last wish that was not fulfilled */
-    bool was_asked;       /* for what is wanted now */
-    uint64_t ahead;       /* what lies before it has been asked for */
+    struct s3_range_request *request; /* NULL: nothing is waited for */
+    char *why;                        /* of the last request that failed */
+    bool was_asked;                   /* for what is wanted now */
+    uint64_t ahead;                   /* what lies before it has been asked for */
 };
 
 struct object_window *storage_object_window_new(struct s3_ranges *ranges)
 {
-    struct object_window *window = weir_calloc(1, sizeof *window);
+    struct object_window *window = weir_calloc(1, sizeof(*window));
 
     window->ranges = ranges;
     return window;
@@ -25,24 +25,24 @@ struct object_window *storage_object_window_new(struct s3_ranges *ranges)
 
 void storage_object_window_free(struct object_window *window)
 {
-    if (!window)
+    if (window == NULL)
         return;
-    s3_wish_drop(window->wish);
+    storage_s3_range_request_drop(window->request);
     free(window->why);
     free(window);
 }
 
 bool storage_object_window_is_waiting(const struct object_window *window)
 {
-    return window && window->wish;
+    return window != NULL && window->request;
 }
 
 static void on_there(void *owner, const char *why)
 {
     struct object_window *window = owner;
 
-    window->wish = NULL;
-    window->why = why ? weir_strdup(why) : NULL;
+    window->request = NULL;
+    window->why = why != NULL ? weir_strdup(why) : NULL;
 }
 
 static void on_ahead(void *owner, const char *why)
@@ -69,7 +69,7 @@ static void ask_ahead(struct object_window *window, const struct s3_span *wanted
         return;
     ahead.length = end - ahead.offset;
     window->ahead = end;
-    (void)s3_ranges_ask(window->ranges, &ahead, 1, on_ahead, NULL); /* nobody waits */
+    (void)storage_s3_ranges_ask(window->ranges, &ahead, 1, on_ahead, NULL); /* nobody waits */
 }
 
 /* The beginning of the object that the format needs to see, as far as is known. */
@@ -84,7 +84,7 @@ static struct s3_span head_of(struct object_window *window, const struct s3_span
     head.offset = 0;
     head.length = size < FORMAT_HEAD_MAX ? size : FORMAT_HEAD_MAX;
     weir_buf_reserve(&bytes, head.length + 1);
-    if (!format->head_bytes || !s3_ranges_read(window->ranges, &head, bytes.at))
+    if (format->head_bytes == NULL || !storage_s3_ranges_read(window->ranges, &head, bytes.at))
         return head;
     needed = format->head_bytes(weir_bytes(bytes.at, head.length));
     needed = needed < FORMAT_RECORD_MAX ? needed : FORMAT_RECORD_MAX;
@@ -98,7 +98,7 @@ static enum weir_status tell_missing(struct object_window *window, struct weir_e
     WEIR_AUTO_FREE char *why = WEIR_TAKE(window->why);
 
     window->was_asked = false;
-    if (why)
+    if (why != NULL)
         return weir_fail(err, WEIR_STALE, "its object cannot be read: %s", why);
     return weir_fail(err, WEIR_STALE, "its object is another one by now, or gone");
 }
@@ -108,25 +108,25 @@ enum weir_status storage_object_window_open(struct object_window *window,
                                             int *ret_fd, struct weir_error *err)
 {
     struct s3_span spans[2] = {*wanted};
-    size_t count = 1, missing = s3_ranges_missing(window->ranges, wanted);
+    size_t count = 1, missing = storage_s3_ranges_missing(window->ranges, wanted);
     bool was_head = false;
 
     *ret_fd = -1;
-    if (window->wish)
+    if (window->request != NULL)
         return WEIR_OK;
     if (wants_head) {
         spans[count] = head_of(window, wanted);
         was_head = spans[count].length > FORMAT_HEAD_MAX;
-        missing += s3_ranges_missing(window->ranges, &spans[count++]);
+        missing += storage_s3_ranges_missing(window->ranges, &spans[count++]);
     }
-    if (missing > 0 && window->was_asked && (window->why || !was_head))
+    if (missing > 0 && window->was_asked && (window->why != NULL || !was_head))
         return tell_missing(window, err);
     if (missing > 0)
-        window->wish = s3_ranges_ask(window->ranges, spans, count, on_there, window);
+        window->request = storage_s3_ranges_ask(window->ranges, spans, count, on_there, window);
     window->was_asked = missing > 0;
     ask_ahead(window, wanted);
     if (missing == 0)
-        *ret_fd = s3_ranges_open(window->ranges, spans, count);
+        *ret_fd = storage_s3_ranges_open(window->ranges, spans, count);
     if (missing == 0 && *ret_fd < 0)
         return weir_fail(err, WEIR_STALE, "what was fetched of its object cannot be read");
     return WEIR_OK;

@@ -1,5 +1,5 @@
-/* What a file job reads of an object that stays in its bucket: a window of it at a time, which is
- * waited for, while what lies behind it is asked for already. Owned by the job. */
+/* The part that a file job reads of an object that stays in its bucket: a window at a time, which is
+ * waited for, while what lies after it is asked for already. Owned by the job. */
 #ifndef WEIR_STORAGE_OBJECT_WINDOW_H
 #define WEIR_STORAGE_OBJECT_WINDOW_H
 

@@ -36,16 +36,16 @@ static void rest(struct scan *scan)
 
 static void scan_free(struct scan *scan)
 {
-    if (!scan)
+    if (scan == NULL)
         return;
     rest(scan);
-    manifest_free(scan->manifest);
+    storage_manifest_free(scan->manifest);
     free(scan);
 }
 
 void storage_scans_free(struct catalog *catalog)
 {
-    for (size_t i = 0; catalog && i < catalog->count; i++) {
+    for (size_t i = 0; catalog != NULL && i < catalog->count; i++) {
         scan_free(catalog->datasets[i]->scan);
         catalog->datasets[i]->scan = NULL;
     }
@@ -55,8 +55,8 @@ void storage_scan_start(struct dataset *dataset)
 {
     struct scan *scan = dataset->scan;
 
-    if (!scan)
-        scan = dataset->scan = weir_calloc(1, sizeof *scan);
+    if (scan == NULL)
+        scan = dataset->scan = weir_calloc(1, sizeof(*scan));
     if (scan->phase != SCAN_IDLE)
         return;
     scan->phase = SCAN_BEGIN;
@@ -71,13 +71,13 @@ void storage_scan_start(struct dataset *dataset)
 
 bool storage_scan_is_running(const struct dataset *dataset)
 {
-    return dataset->scan && dataset->scan->phase != SCAN_IDLE;
+    return dataset->scan != NULL && dataset->scan->phase != SCAN_IDLE;
 }
 
 bool storage_scan_has_seen_all(const struct dataset *dataset)
 {
-    return dataset->scan && dataset->scan->has_checked && !storage_scan_is_running(dataset) &&
-           storage_scope_is_empty(&dataset->dirty);
+    return dataset->scan != NULL && dataset->scan->has_checked &&
+           !storage_scan_is_running(dataset) && storage_scope_is_empty(&dataset->dirty);
 }
 
 /* ---- commits ---- */
@@ -101,7 +101,7 @@ static enum weir_status commit(struct dataset *dataset, const struct scan_tools 
 
     if (status == WEIR_OK && (scan->has_copied || scan->job.has_blanked))
         status = storage_copy_sync(dataset, err);
-    if (status == WEIR_OK && dataset->updates) /* what is staged there has no id yet */
+    if (status == WEIR_OK && dataset->updates != NULL) /* what is staged there has no id yet */
         status = storage_scan_flush(dataset->updates, tools, err);
     storage_batch_identify(scan->batch, identifier);
     if (scan->job.is_open)
@@ -134,8 +134,8 @@ static void on_folder(void *owner, const char *folder, int fd)
     if (dataset->declaration->is_remote) /* the mirror tells */
         return;
     if (!storage_watch_folder(dataset->scan->watch, dataset->number, folder, fd))
-        storage_notes_put(
-            &dataset->notes, "",
+        storage_complaints_put(
+            &dataset->complaints, "",
             "the kernel watches no more folders (sysctl fs.inotify.max_user_watches): "
             "changes in some of them are seen late, by the regular rescan");
 }
@@ -152,7 +152,7 @@ static enum weir_status begin(struct dataset *dataset, const struct scan_tools *
             return status;
     }
     scan->watch = tools->watch;
-    storage_notes_forget(&dataset->notes, &scan->scope);
+    storage_complaints_forget(&dataset->complaints, &scan->scope);
     scan->listing = storage_listing_new(dataset, &scan->scope, on_folder, dataset);
     scan->known = storage_known_new(dataset, &scan->scope);
     scan->phase = SCAN_COMPARE;
@@ -245,7 +245,7 @@ static enum weir_status step_compare(struct dataset *dataset, const struct scan_
             return commit(dataset, tools, err);
         if (i % PATHS_PER_CHECK == PATHS_PER_CHECK - 1 && weir_now_ms() >= until_ms)
             return WEIR_OK;
-        status = storage_scan_meet(dataset, tools, &met, err);
+        status = storage_scan_merge(dataset, tools, &met, err);
         if (status != WEIR_OK || met == MET_JOB)
             return status;
         if (met == MET_TOO_SOON) {

@@ -24,7 +24,7 @@ struct scan_tools {
 
 struct scan;
 
-/* Those of all datasets, wherever they are. */
+/* Frees the scans of all datasets, wherever they are. */
 void storage_scans_free(struct catalog *catalog);
 
 /* Begins a scan of what is dirty, which is nothing then, unless one is under way. */

@@ -29,12 +29,12 @@ static enum weir_status read_manifest(struct dataset *dataset, const char *path,
 
     if (status != WEIR_OK)
         return weir_error_wrap(err, WEIR_NOT_FOUND, "manifest");
-    manifest_free(scan->manifest);
+    storage_manifest_free(scan->manifest);
     scan->manifest = NULL;
     if (dataset->accounts.quarantined > 0)
         storage_batch_withdraw(scan->batch, name, true);
-    status = manifest_read(name, weir_buf_view(&text), &dataset->declaration->fields, &sink,
-                           &scan->manifest, err);
+    status = storage_manifest_read(name, weir_buf_view(&text), &dataset->declaration->fields, &sink,
+                                   &scan->manifest, err);
     return status == WEIR_OK ? status : weir_error_wrap(err, WEIR_INVALID, "%s", dataset->root);
 }
 
@@ -49,9 +49,9 @@ enum weir_status storage_scan_load_manifest(struct dataset *dataset, struct weir
     if (stat(path, &found) < 0)
         return weir_fail(err, WEIR_NOT_FOUND, "%s: %s, expected the manifest there", path,
                          strerror(errno));
-    if (scan->manifest && storage_source_is_same(&found, &scan->manifest_stat))
+    if (scan->manifest != NULL && storage_source_is_same(&found, &scan->manifest_stat))
         return WEIR_OK;
-    if (scan->manifest && storage_scan_youth_us(dataset, &found) > 0) {
+    if (scan->manifest != NULL && storage_scan_youth_us(dataset, &found) > 0) {
         storage_scope_add_all(&dataset->dirty); /* it is being written: soon */
         return WEIR_OK;
     }
@@ -70,13 +70,10 @@ uint64_t storage_scan_row_hash(const struct storage_secret *secret, const struct
     WEIR_AUTO_BUF text = {0};
     uint64_t hash;
 
-    if (!row)
+    if (row == NULL)
         return 1;
     for (size_t i = 0; i < WEIR_COUNT(row->each); i++) {
-        uint8_t size[8];
-
-        weir_put_u64(size, row->each[i].size);
-        weir_buf_append(&text, size, sizeof size);
+        weir_buf_append_u64(&text, row->each[i].size);
         weir_buf_append(&text, row->each[i].at, row->each[i].size);
     }
     hash = storage_hash(secret, HASH_ROW, weir_buf_view(&text)) & UINT32_MAX;

@@ -1,4 +1,4 @@
-/* A scan under way: shared by scan.c, which drives it, scan_meet.c, which decides about each path, and
+/* A scan under way: shared by scan.c, which drives it, scan_merge.c, which decides about each path, and
  * scan_manifest.c. */
 #ifndef WEIR_STORAGE_SCAN_STATE_H
 #define WEIR_STORAGE_SCAN_STATE_H
@@ -43,22 +43,24 @@ struct scan {
 /* scan_manifest.c: reads the manifest if it has changed; the scan then looks at all files. */
 enum weir_status storage_scan_load_manifest(struct dataset *dataset,
                                             struct weir_error *err) WEIR_MUST_USE;
-/* What the manifest says of a file as 32 bits that are never 0; to be compared with file->prefix_hash of
+/* The manifest's row of a file as 32 bits that are never 0; to be compared with file->prefix_hash of
  * one-sample files, which is 0 if nobody looked yet. */
 uint64_t storage_scan_row_hash(const struct storage_secret *secret,
                                const struct manifest_row *row) WEIR_MUST_USE;
 
-/* scan_meet.c: what becomes of the next path of the walk, of what is known, or both. */
+/* scan_merge.c: what becomes of the next path of the walk, of what is known, or both. */
 enum met {
     MET_PATH,     /* a path was dealt with, or there is none yet */
     MET_JOB,      /* scan->job has work */
     MET_TOO_SOON, /* a file of a first scan was written just now */
     MET_END,
 };
-enum weir_status storage_scan_meet(struct dataset *dataset, const struct scan_tools *tools,
-                                   enum met *ret_met, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status storage_scan_merge(struct dataset *dataset, const struct scan_tools *tools,
+                                    enum met *ret_met, struct weir_error *err) WEIR_MUST_USE;
 /* Time until a file that was changed at `found` counts as written; 0: it does. */
 int64_t storage_scan_youth_us(const struct dataset *dataset, const struct stat *found);
+/* The same of a file that was changed at `changed_us`, by a clock that shows `now_us`. */
+int64_t storage_youth_us(int64_t settle_us, int64_t changed_us, int64_t now_us);
 /* A file that must be looked at in the next scan. */
 void storage_scan_again(struct dataset *dataset, const char *path);
 

@@ -24,7 +24,7 @@ struct scanner {
     struct store *store;
     struct mirrors *mirrors;
     struct scan_tools tools;
-    uint32_t turn; /* whose scan has the next piece */
+    uint32_t rotation; /* whose scan has the next piece */
     int64_t first_until_ms;
     uint64_t rescan_timer, again_timer;
     char **troubles; /* by dataset: why its newest scan could not run, or NULL */
@@ -113,11 +113,11 @@ static void note_trouble(struct scanner *scanner, const struct dataset *dataset,
     slot = &scanner->troubles[dataset->number - 1];
     if (weir_str_equal(*slot, text))
         return;
-    if (text)
+    if (text != NULL)
         weir_log(WEIR_LOG_WARN, "source cannot be scanned", "dataset=%s error=\"%s\"",
                  dataset->name, text);
     free(*slot);
-    *slot = text ? weir_strdup(text) : NULL;
+    *slot = text != NULL ? weir_strdup(text) : NULL;
 }
 
 /* A row of the manifest may be about any file. */
@@ -125,7 +125,7 @@ static bool means_all(const struct dataset *dataset, const char *path)
 {
     const struct declaration *d = dataset->declaration;
 
-    return !path || (d->wants_manifest && strcmp(path, d->source.manifest) == 0);
+    return path == NULL || (d->wants_manifest && strcmp(path, d->source.manifest) == 0);
 }
 
 static void mark_dirty(struct scanner *scanner, struct dataset *dataset, const char *path)
@@ -238,7 +238,7 @@ bool storage_scanner_step(struct scanner *scanner, bool is_erasing)
 
     scanner->tools.is_erasing = is_erasing;
     for (size_t i = 0; i < catalog->count; i++) {
-        struct dataset *dataset = catalog->datasets[scanner->turn++ % catalog->count];
+        struct dataset *dataset = catalog->datasets[scanner->rotation++ % catalog->count];
 
         if (storage_scan_is_running(dataset) && step(scanner, dataset))
             return !scanner->store->is_stale;
@@ -266,7 +266,7 @@ static void on_rescan(void *owner)
 struct scanner *storage_scanner_new(struct store *store, const struct gather_from *from,
                                     struct mirrors *mirrors)
 {
-    struct scanner *scanner = weir_calloc(1, sizeof *scanner);
+    struct scanner *scanner = weir_calloc(1, sizeof(*scanner));
 
     scanner->store = store;
     scanner->mirrors = mirrors;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/queue.h>
 #include <unistd.h>
 
 enum { EVENT_BYTES = 64 << 10 };
@@ -20,34 +21,34 @@ static const uint32_t EVENTS = IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_CLOS
 
 /* A folder of a dataset. Two datasets may share it: the kernel has one watch for both. */
 struct watched {
-    struct watched *next;
+    SLIST_ENTRY(watched) link;
     uint32_t dataset;
     char *folder;
 };
+
+SLIST_HEAD(watched_list, watched);
 
 struct watch {
     struct weir_loop *loop;
     storage_changed_fn *changed;
     void *owner;
     int fd;
-    struct watched **by_wd; /* by watch descriptor, which the kernel counts up from 1 */
+    struct watched_list *by_wd; /* by watch descriptor, which the kernel counts up from 1 */
     size_t capacity;
-    bool is_limit_told;
+    bool is_limit_reported;
 };
 
-static void forget(struct watched **place)
+static void forget(struct watched_list *list, struct watched *watched)
 {
-    struct watched *watched = *place;
-
-    *place = watched->next;
+    SLIST_REMOVE(list, watched, watched, link);
     free(watched->folder);
     free(watched);
 }
 
 static void forget_all(struct watch *watch, size_t wd)
 {
-    while (watch->by_wd[wd])
-        forget(&watch->by_wd[wd]);
+    while (!SLIST_EMPTY(&watch->by_wd[wd]))
+        forget(&watch->by_wd[wd], SLIST_FIRST(&watch->by_wd[wd]));
 }
 
 /* ---- events ---- */
@@ -64,16 +65,15 @@ static bool lies_in(const char *folder, const char *above)
 static void forget_below(struct watch *watch, uint32_t dataset, const char *path)
 {
     for (size_t wd = 0; wd < watch->capacity; wd++) {
-        struct watched **place = &watch->by_wd[wd];
-        bool was_watched = *place != NULL;
+        struct watched *watched = SLIST_FIRST(&watch->by_wd[wd]), *next;
+        bool was_watched = watched != NULL;
 
-        while (*place) {
-            if ((*place)->dataset == dataset && lies_in((*place)->folder, path))
-                forget(place);
-            else
-                place = &(*place)->next;
+        for (; watched != NULL; watched = next) {
+            next = SLIST_NEXT(watched, link);
+            if (watched->dataset == dataset && lies_in(watched->folder, path))
+                forget(&watch->by_wd[wd], watched);
         }
-        if (was_watched && !watch->by_wd[wd])
+        if (was_watched && SLIST_EMPTY(&watch->by_wd[wd]))
             inotify_rm_watch(watch->fd, (int)wd);
     }
 }
@@ -105,8 +105,9 @@ static void note(struct watch *watch, const struct inotify_event *event)
         watch->changed(watch->owner, 0, NULL);
     if (event->wd < 0 || (size_t)event->wd >= watch->capacity)
         return;
-    for (struct watched *watched = watch->by_wd[event->wd]; watched; watched = next) {
-        next = watched->next;
+    for (struct watched *watched = SLIST_FIRST(&watch->by_wd[event->wd]); watched != NULL;
+         watched = next) {
+        next = SLIST_NEXT(watched, link);
         if (!(event->mask & IN_IGNORED))
             tell(watch, watched, event);
     }
@@ -118,13 +119,13 @@ static void on_events(void *owner)
 {
     struct watch *watch = owner;
     _Alignas(struct inotify_event) char buffer[EVENT_BYTES];
-    ssize_t size = read(watch->fd, buffer, sizeof buffer);
+    ssize_t size = read(watch->fd, buffer, sizeof(buffer));
 
     for (ssize_t at = 0; at < size;) {
         const struct inotify_event *event = (const void *)(buffer + at);
 
         note(watch, event);
-        at += (ssize_t)(sizeof *event + event->len);
+        at += (ssize_t)(sizeof(*event) + event->len);
     }
 }
 
@@ -132,7 +133,7 @@ static void on_events(void *owner)
 
 struct watch *storage_watch_new(struct weir_loop *loop, storage_changed_fn *changed, void *owner)
 {
-    struct watch *watch = weir_calloc(1, sizeof *watch);
+    struct watch *watch = weir_calloc(1, sizeof(*watch));
 
     watch->loop = loop;
     watch->changed = changed;
@@ -145,7 +146,7 @@ struct watch *storage_watch_new(struct weir_loop *loop, storage_changed_fn *chan
 
 void storage_watch_free(struct watch *watch)
 {
-    if (!watch)
+    if (watch == NULL)
         return;
     if (watch->fd >= 0) {
         weir_loop_unwatch_fd(watch->loop, watch->fd);
@@ -165,9 +166,9 @@ static void make_room(struct watch *watch, size_t wd)
 
     if (wd < watch->capacity)
         return;
-    watch->by_wd = weir_realloc(watch->by_wd, capacity, sizeof(struct watched *));
+    watch->by_wd = weir_realloc(watch->by_wd, capacity, sizeof(*watch->by_wd));
     memset(watch->by_wd + watch->capacity, 0,
-           (capacity - watch->capacity) * sizeof(struct watched *));
+           (capacity - watch->capacity) * sizeof(*watch->by_wd)); /* empty lists */
     watch->capacity = capacity;
 }
 
@@ -177,15 +178,15 @@ static void put(struct watch *watch, size_t wd, uint32_t dataset, const char *fo
     struct watched *watched;
 
     make_room(watch, wd);
-    for (watched = watch->by_wd[wd]; watched && watched->dataset != dataset;)
-        watched = watched->next;
-    if (watched && strcmp(watched->folder, folder) == 0)
+    watched = SLIST_FIRST(&watch->by_wd[wd]);
+    while (watched != NULL && watched->dataset != dataset)
+        watched = SLIST_NEXT(watched, link);
+    if (watched != NULL && strcmp(watched->folder, folder) == 0)
         return;
-    if (!watched) {
-        watched = weir_calloc(1, sizeof *watched);
+    if (watched == NULL) {
+        watched = weir_calloc(1, sizeof(*watched));
         watched->dataset = dataset;
-        watched->next = watch->by_wd[wd];
-        watch->by_wd[wd] = watched;
+        SLIST_INSERT_HEAD(&watch->by_wd[wd], watched, link);
     }
     free(watched->folder);
     watched->folder = weir_strdup(folder);
@@ -202,7 +203,7 @@ static int add(const struct watch *watch, int fd)
         errno = ENOSPC;
         return -1;
     }
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
     return inotify_add_watch(watch->fd, link, EVENTS);
 }
 
@@ -214,9 +215,9 @@ bool storage_watch_folder(struct watch *watch, uint32_t dataset, const char *fol
         put(watch, (size_t)wd, dataset, folder);
         return true;
     }
-    if (!watch->is_limit_told)
+    if (!watch->is_limit_reported)
         weir_log(WEIR_LOG_WARN, "folders cannot be watched, they are left to rescans",
                  "error=\"%s\"", watch->fd < 0 ? "no inotify" : strerror(errno));
-    watch->is_limit_told = true;
+    watch->is_limit_reported = true;
     return false;
 }

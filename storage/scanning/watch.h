@@ -11,7 +11,7 @@ struct watch;
  * the dataset may have; dataset 0: in all of them, because events were lost. */
 typedef void storage_changed_fn(void *owner, uint32_t dataset, const char *path);
 
-/* Where the kernel gives no inotify the answer is a watch that never tells anything. */
+/* Returns a watch that never tells anything where the kernel gives no inotify. */
 struct watch *storage_watch_new(struct weir_loop *loop, storage_changed_fn *changed, void *owner);
 void storage_watch_free(struct watch *watch);
 /* Watches the folder that is open as `fd`; "" is the source. Again is fine, also for another dataset or under

@@ -1,6 +1,8 @@
 /* The store between its rooms: see store.h. */
 #include "storage/store/store.h"
 
+#include "core/db/turn.h"
+
 #include <stdlib.h>
 
 enum { RETRY_MS = 1000 };
@@ -10,12 +12,31 @@ enum weir_status storage_ready(struct store *store, struct weir_error *err)
     return store->is_stale ? store->load(store->owner, err) : WEIR_OK;
 }
 
+/* Without the database, work finds that out itself, and says so. */
+bool storage_turn_take(struct store *store)
+{
+    struct weir_error err;
+    bool is_taken = false;
+
+    return weir_db_turn_take(store->db, &is_taken, &err) != WEIR_OK || is_taken;
+}
+
+void storage_turn_end(struct store *store)
+{
+    weir_db_turn_end(store->db);
+}
+
 static void on_pump(void *owner)
 {
     struct store *store = owner;
 
     store->pump_timer = 0;
+    if (!storage_turn_take(store)) {
+        store->pump_timer = weir_loop_timer(store->loop, STORAGE_TURN_MS, 0, on_pump, store);
+        return;
+    }
     store->work(store->owner);
+    storage_turn_end(store);
 }
 
 void storage_pump(struct store *store)

@@ -9,12 +9,16 @@
 #include "storage/keys/erased_names.h"
 #include "storage/keys/secret.h"
 
+enum { STORAGE_TURN_MS = 20 };
+
 struct chunk_cache;
 struct key_merge;
+struct s3_transport;
 
 struct store {
     struct weir_loop *loop;
     struct weir_db *db;
+    struct s3_transport *transport; /* to the buckets of its datasets */
     char *data_dir;
     struct storage_secret secret;
     struct weir_lived lived; /* what is kept for days is kept by it */
@@ -41,5 +45,10 @@ void storage_doubt(struct store *store);
 void storage_retry_later(struct store *store);
 /* There is work: scans to continue, or an erasure to advance. */
 void storage_pump(struct store *store);
+/* False while the store's tables are being rewritten (core/db/turn.h): to be tried again after STORAGE_TURN_MS.
+ * Otherwise nobody begins with that until storage_turn_end(). Work that changes what the catalog knows is done in a
+ * turn. */
+bool storage_turn_take(struct store *store);
+void storage_turn_end(struct store *store);
 
 #endif

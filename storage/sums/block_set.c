@@ -42,8 +42,8 @@ bool storage_block_set_add(struct block_set *set, const struct block_at *at)
 
     if (set->count == BLOCK_SET_MAX || (place < set->count && compare(&set->at[place], at) == 0))
         return false;
-    set->at = weir_grow(set->at, set->count, &set->capacity, sizeof *set->at);
-    memmove(set->at + place + 1, set->at + place, (set->count - place) * sizeof *set->at);
+    set->at = weir_grow(set->at, set->count, &set->capacity, sizeof(*set->at));
+    memmove(set->at + place + 1, set->at + place, (set->count - place) * sizeof(*set->at));
     set->at[place] = *at;
     set->count++;
     return true;
@@ -56,7 +56,7 @@ bool storage_block_set_remove(struct block_set *set, const struct block_at *at)
     if (place == set->count || compare(&set->at[place], at) != 0)
         return false;
     set->count--;
-    memmove(set->at + place, set->at + place + 1, (set->count - place) * sizeof *set->at);
+    memmove(set->at + place, set->at + place + 1, (set->count - place) * sizeof(*set->at));
     return true;
 }
 

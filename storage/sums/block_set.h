@@ -17,7 +17,7 @@ void storage_block_set_fini(struct block_set *set);
 bool storage_block_set_add(struct block_set *set, const struct block_at *at);
 /* False when it was not known. */
 bool storage_block_set_remove(struct block_set *set, const struct block_at *at);
-/* The index of the first one at or behind `at`; the count when there is none. */
+/* The index of the first one at or after `at`; the count when there is none. */
 size_t storage_block_set_from(const struct block_set *set, const struct block_at *at);
 /* True when one of them lies in these bytes of the file. */
 bool storage_block_set_touch(const struct block_set *set, uint32_t dataset, uint64_t file,

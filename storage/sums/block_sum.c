@@ -5,6 +5,11 @@
 
 #include <string.h>
 
+bool storage_block_equal(const struct block_at *a, const struct block_at *b)
+{
+    return a->dataset == b->dataset && a->file == b->file && a->block == b->block;
+}
+
 struct sum_key storage_sum_key(const struct block_at *at)
 {
     if (at->block == 0)
@@ -39,8 +44,8 @@ uint64_t storage_block_sum(const struct storage_secret *secret, const struct blo
     weir_put_u64(keyed + 8, at->file);
     weir_put_u64(keyed + 16, at->block);
     weir_put_u64(keyed + 24, bytes.size);
-    memcpy(keyed + 32, digest.bytes, sizeof digest.bytes);
-    return storage_hash(secret, HASH_BLOCK, weir_bytes(keyed, sizeof keyed));
+    memcpy(keyed + 32, digest.bytes, sizeof(digest.bytes));
+    return storage_hash(secret, HASH_BLOCK, weir_bytes(keyed, sizeof(keyed)));
 }
 
 uint32_t storage_block_length(uint64_t block, uint64_t bytes)
@@ -63,7 +68,7 @@ void storage_sums_pack(const struct block_sum sums[SUM_SLOTS], struct weir_buf *
 
         weir_put_u64(entry, sums[i].sum);
         weir_put_u32(entry + 8, sums[i].length);
-        weir_buf_append(out, entry, sizeof entry);
+        weir_buf_append(out, entry, sizeof(entry));
     }
 }
 
@@ -75,7 +80,7 @@ enum weir_status storage_sums_unpack(struct weir_bytes packed, struct block_sum 
     if (packed.size % SUM_ENTRY_BYTES != 0 || count > SUM_SLOTS)
         return weir_fail(err, WEIR_CORRUPT, "table block_sum: found a row of %zu bytes",
                          packed.size);
-    memset(ret_sums, 0, SUM_SLOTS * sizeof *ret_sums);
+    memset(ret_sums, 0, SUM_SLOTS * sizeof(*ret_sums));
     for (size_t i = 0; i < count; i++) {
         const uint8_t *entry = packed.at + i * SUM_ENTRY_BYTES;
 

@@ -15,7 +15,7 @@ struct block_at {
     uint64_t block;
 };
 
-/* Of the first `length` bytes of a block; the last block of a file that grows has a sum of what there was. */
+/* The sum of the first `length` bytes of a block; that of a growing file's last block covers the bytes there were. */
 struct block_sum {
     uint64_t sum;
     uint32_t length; /* 0: none */
@@ -23,6 +23,9 @@ struct block_sum {
 /* The length of a block that was found damaged when something else in it had to be overwritten: no sum can tell of it
  * any more. */
 #define SUM_DAMAGED UINT32_MAX
+
+/* True for the same block of the same file. */
+bool storage_block_equal(const struct block_at *a, const struct block_at *b);
 
 struct sum_key {
     uint32_t dataset;
@@ -38,7 +41,7 @@ bool storage_sum_key_equal(const struct sum_key *a, const struct sum_key *b);
 
 uint64_t storage_block_sum(const struct storage_secret *secret, const struct block_at *at,
                            struct weir_bytes bytes);
-/* How many bytes of a block lie among the first `bytes` of its file. */
+/* Number of bytes of a block among the first `bytes` of its file. */
 uint32_t storage_block_length(uint64_t block, uint64_t bytes);
 
 /* Without the empty entries at the end: no bytes when there is no other. */

@@ -1,6 +1,7 @@
 /* Bits by rows of sums, found by a table of their keys: see first_reads.h. */
 #include "storage/sums/first_reads.h"
 
+#include "core/base/index.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "storage/keys/id_list.h"
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = SUM_SLOTS / 64, PLACES_AT_LEAST = 1024 };
+enum { WORDS = SUM_SLOTS / 64 };
 
 struct seen_row {
     struct sum_key key;
@@ -20,11 +21,10 @@ struct seen_row {
 struct first_reads {
     struct seen_row *rows;
     size_t count, capacity;
-    uint32_t *places; /* index + 1 into `rows` by hash of the key; 0: free */
-    size_t place_count;
-    struct id_list waiting; /* rows that may have a block that waits, */
-    size_t waiting_at;      /* from this one on */
-    size_t last;            /* the row that was looked at last */
+    struct weir_index index; /* of rows by key */
+    struct id_list waiting;  /* rows that may have a block that waits, */
+    size_t waiting_at;       /* from this one on */
+    size_t last;             /* the row that was looked at last */
 };
 
 struct first_reads *storage_first_reads_new(void)
@@ -35,14 +35,14 @@ struct first_reads *storage_first_reads_new(void)
 void storage_first_reads_clear(struct first_reads *reads)
 {
     free(reads->rows);
-    free(reads->places);
+    weir_index_fini(&reads->index);
     free(reads->waiting.at);
     *reads = (struct first_reads){0};
 }
 
 void storage_first_reads_free(struct first_reads *reads)
 {
-    if (!reads)
+    if (reads == NULL)
         return;
     storage_first_reads_clear(reads);
     free(reads);
@@ -50,49 +50,42 @@ void storage_first_reads_free(struct first_reads *reads)
 
 /* ---- rows ---- */
 
-static uint32_t *place_of(struct first_reads *reads, const struct sum_key *key)
+static uint64_t hash_of(const struct sum_key *key)
 {
-    uint64_t hash = weir_mix64(weir_mix64(key->file ^ (uint64_t)key->dataset << 44) ^ key->part);
-    size_t at = (size_t)hash & (reads->place_count - 1);
-
-    while (reads->places[at] != 0 &&
-           !storage_sum_key_equal(&reads->rows[reads->places[at] - 1].key, key))
-        at = (at + 1) & (reads->place_count - 1);
-    return &reads->places[at];
+    return weir_mix64(weir_mix64(key->file ^ (uint64_t)key->dataset << 44) ^ key->part);
 }
 
-static void make_places(struct first_reads *reads)
+static size_t find_row(const struct first_reads *reads, const struct sum_key *key)
 {
-    if (2 * (reads->count + 1) <= reads->place_count)
-        return;
-    free(reads->places);
-    reads->place_count = reads->place_count > 0 ? 2 * reads->place_count : PLACES_AT_LEAST;
-    reads->places = weir_calloc(reads->place_count, sizeof *reads->places);
-    for (size_t i = 0; i < reads->count; i++)
-        *place_of(reads, &reads->rows[i].key) = (uint32_t)i + 1;
+    struct weir_index_search search = weir_index_search(&reads->index, hash_of(key));
+    uint32_t row;
+
+    while (weir_index_next(&search, &row)) {
+        if (storage_sum_key_equal(&reads->rows[row].key, key))
+            return row;
+    }
+    return reads->count;
 }
 
-static size_t add_row(struct first_reads *reads, const struct sum_key *key, uint32_t *place)
+static void add_row(struct first_reads *reads, const struct sum_key *key)
 {
-    reads->rows = weir_grow(reads->rows, reads->count, &reads->capacity, sizeof *reads->rows);
+    reads->rows = weir_grow(reads->rows, reads->count, &reads->capacity, sizeof(*reads->rows));
     reads->rows[reads->count] = (struct seen_row){.key = *key};
-    *place = (uint32_t)++reads->count;
-    return reads->count - 1;
+    weir_index_add(&reads->index, hash_of(key), (uint32_t)reads->count++);
 }
 
 /* Blocks that are asked for one after the other lie in the same row. */
 static size_t row_of(struct first_reads *reads, const struct block_at *at)
 {
     struct sum_key key = storage_sum_key(at);
-    uint32_t *place;
 
     if (reads->last < reads->count && storage_sum_key_equal(&reads->rows[reads->last].key, &key))
         return reads->last;
     if (reads->count == FIRST_READS_ROWS_MAX)
         storage_first_reads_clear(reads);
-    make_places(reads);
-    place = place_of(reads, &key);
-    reads->last = *place != 0 ? *place - 1 : add_row(reads, &key, place);
+    reads->last = find_row(reads, &key);
+    if (reads->last == reads->count)
+        add_row(reads, &key);
     return reads->last;
 }
 

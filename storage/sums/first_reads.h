@@ -17,11 +17,11 @@ void storage_first_reads_clear(struct first_reads *reads);
 
 /* Somebody is going to read the block. True when that is the first time. */
 bool storage_first_reads_want(struct first_reads *reads, const struct block_at *at);
-/* It was just compared, or has a new sum: nobody need look at it again. */
+/* Notes a block that was just compared, or has a new sum: nobody need look at it again. */
 void storage_first_reads_saw(struct first_reads *reads, const struct block_at *at);
-/* It is to be compared once more. */
+/* Has a block compared once more. */
 void storage_first_reads_again(struct first_reads *reads, const struct block_at *at);
-/* One that is to be compared, which counts as seen from now on; false when there is none. */
+/* The next block to compare, which counts as seen from now on; false when there is none. */
 bool storage_first_reads_next(struct first_reads *reads, struct block_at *ret_at);
 
 #endif

@@ -21,11 +21,11 @@ void storage_sum_job_file(struct sum_job *job, char *path, const struct stored_f
 {
     struct sum_file *last = job->file_count > 0 ? &job->files[job->file_count - 1] : NULL;
 
-    if (last && strcmp(last->path, path) == 0) {
+    if (last != NULL && strcmp(last->path, path) == 0) {
         free(path);
         return;
     }
-    job->files = weir_grow(job->files, job->file_count, &job->file_capacity, sizeof *job->files);
+    job->files = weir_grow(job->files, job->file_count, &job->file_capacity, sizeof(*job->files));
     job->files[job->file_count++] =
         (struct sum_file){.path = path, .device = file->device, .inode = file->inode};
 }
@@ -76,7 +76,7 @@ void storage_sum_task_read(const struct storage_secret *secret, int fd, uint8_t 
         task->sum = storage_block_sum(secret, &task->at, weir_bytes(buffer, task->length));
 }
 
-/* Of this thread alone: whoever waits for samples goes first, on the processor and on the disk. */
+/* Lowers the priority of this thread alone, on the processor and on the disk: readers of samples go first. */
 static void give_way(void)
 {
     pid_t thread = (pid_t)syscall(SYS_gettid);

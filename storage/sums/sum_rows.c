@@ -33,14 +33,14 @@ static enum weir_status read_row(struct weir_db *db, const struct sum_key *key, 
     if (status != WEIR_OK)
         return status;
     if (weir_rows_count(rows) > 0)
-        packed = weir_rows_bytes(rows, 0, 0);
+        packed = weir_rows_bytes(rows, 0, "sums");
     status = storage_sums_unpack(packed, row->sums, err);
     row->key = *key;
     row->is_there = status == WEIR_OK;
     return status;
 }
 
-static enum weir_status turn_to(struct sum_rows *rows, const struct block_at *at,
+static enum weir_status move_to(struct sum_rows *rows, const struct block_at *at,
                                 struct sum_row **ret_row, struct weir_error *err)
 {
     struct sum_key key = storage_sum_key(at);
@@ -60,7 +60,7 @@ enum weir_status storage_sum_rows_get(struct sum_rows *rows, const struct block_
                                       struct block_sum *ret_sum, struct weir_error *err)
 {
     struct sum_row *row;
-    enum weir_status status = turn_to(rows, at, &row, err);
+    enum weir_status status = move_to(rows, at, &row, err);
 
     if (status == WEIR_OK)
         *ret_sum = row->sums[storage_sum_slot(at)];
@@ -71,7 +71,7 @@ enum weir_status storage_sum_rows_put(struct sum_rows *rows, const struct block_
                                       struct block_sum sum, struct weir_error *err)
 {
     struct sum_row *row;
-    enum weir_status status = turn_to(rows, at, &row, err);
+    enum weir_status status = move_to(rows, at, &row, err);
 
     if (status != WEIR_OK)
         return status;

@@ -17,9 +17,9 @@ enum {
     CHUNKS_MAX = 65536, /* that wait to be looked into */
 };
 
-uint64_t storage_sums_turn(const struct sums *sums)
+uint64_t storage_sums_edition(const struct sums *sums)
 {
-    return sums->turn;
+    return sums->edition;
 }
 
 /* ---- which bytes ---- */
@@ -31,7 +31,7 @@ bool storage_sums_are_for(const struct dataset *dataset)
 
 uint64_t storage_sums_extent(const struct dataset *dataset, const struct stored_file *file)
 {
-    if (!storage_sums_are_for(dataset) || file->state != FILE_LIVE || !file->path ||
+    if (!storage_sums_are_for(dataset) || file->state != FILE_LIVE || file->path == NULL ||
         file->samples == 0)
         return 0;
     return dataset->declaration->format->is_one_sample ? file->size : file->indexed;
@@ -45,8 +45,8 @@ const struct stored_file *storage_sums_file(const struct sums *sums, const struc
     struct weir_error err;
 
     *ret_dataset = dataset;
-    return dataset && storage_dataset_file(dataset, at->file, &file, &err) == WEIR_OK && file &&
-                   storage_sums_extent(dataset, file) > at->block * SUM_BLOCK_BYTES
+    return dataset != NULL && storage_dataset_file(dataset, at->file, &file, &err) == WEIR_OK &&
+                   file != NULL && storage_sums_extent(dataset, file) > at->block * SUM_BLOCK_BYTES
                ? file
                : NULL;
 }
@@ -85,7 +85,7 @@ static bool is_wanted(const struct sums *sums, const struct sum_task *task)
     const struct block_at *at = &task->at;
     uint64_t from = at->block * SUM_BLOCK_BYTES;
 
-    return file && file->device == read->device && file->inode == read->inode &&
+    return file != NULL && file->device == read->device && file->inode == read->inode &&
            !storage_block_set_touch(&sums->touched, at->dataset, at->file, from, SUM_BLOCK_BYTES);
 }
 
@@ -112,15 +112,15 @@ static enum weir_status settle(struct sums *sums, struct sum_task *task, struct 
                             : WEIR_OK;
 }
 
-/* What has been read. */
+/* Settles all blocks that have been read. */
 static enum weir_status settle_all(struct sums *sums, struct weir_error *err)
 {
-    struct sum_rows *rows = weir_calloc(1, sizeof *rows);
+    struct sum_rows *rows = weir_calloc(1, sizeof(*rows));
     enum weir_status status = WEIR_OK;
 
     rows->db = sums->store->db;
     for (size_t i = 0; status == WEIR_OK && i < sums->job.task_count; i++) {
-        storage_file_shelf_trim(sums->store->catalog->shelf);
+        storage_file_cache_trim(sums->store->catalog->file_cache);
         status = settle(sums, &sums->job.tasks[i], rows, err);
     }
     if (status == WEIR_OK)
@@ -179,7 +179,7 @@ static void on_done(void *owner)
     struct weir_error err;
 
     sums->work = NULL;
-    sums->turn++;
+    sums->edition++;
     if (sums->is_void || sums->store->is_stale) {
         sums->has_missed = true;
     } else if (end_job(sums, &err) != WEIR_OK) {
@@ -213,7 +213,7 @@ static void begin(struct sums *sums)
 
 static void go_on(struct sums *sums)
 {
-    if (sums->work || sums->store->is_stale)
+    if (sums->work != NULL || sums->store->is_stale)
         return;
     sums->has_more = storage_sums_plan(sums);
     if (sums->job.task_count > 0)
@@ -249,7 +249,7 @@ static void on_tick(void *owner)
 static void hurry(struct sums *sums)
 {
     sums->has_more = true;
-    if (!sums->work)
+    if (sums->work == NULL)
         come_soon(sums, PAUSE_MS);
 }
 
@@ -280,7 +280,7 @@ void storage_sums_want_chunk(struct sums *sums, uint64_t first_id)
 
 struct sums *storage_sums_new(struct store *store)
 {
-    struct sums *sums = weir_calloc(1, sizeof *sums);
+    struct sums *sums = weir_calloc(1, sizeof(*sums));
 
     sums->store = store;
     sums->job.secret = &store->secret;
@@ -292,7 +292,7 @@ struct sums *storage_sums_new(struct store *store)
 void storage_sums_reset(struct sums *sums)
 {
     sums->is_void = true;
-    sums->turn++;
+    sums->edition++;
     sums->open_count = 0;
     sums->chunks.count = sums->chunk_at = 0;
     storage_block_set_fini(&sums->open_blocks);
@@ -304,7 +304,7 @@ void storage_sums_reset(struct sums *sums)
 
 void storage_sums_free(struct sums *sums)
 {
-    if (!sums)
+    if (sums == NULL)
         return;
     weir_work_stop(sums->work);
     weir_loop_cancel(sums->store->loop, sums->tick_timer);

@@ -1,6 +1,6 @@
 /* The sums of the blocks of files that storage owns: made soon after a commit, beside the loop; compared when a block
  * is asked for for the first time since the start; taken out before an erasure overwrites something, and made again
- * behind it. What is summed of a file is what the store knows of it: those bytes change by an erasure alone.
+ * after it. What is summed of a file is what the store knows of it: those bytes change by an erasure alone.
  *
  * A block that does not hold what was written to it is told in the log, with its dataset and in examinations, and
  * its samples count as gone until it does again. That is noticed beside the answer that named the block: whoever was
@@ -10,6 +10,7 @@
 
 #include "core/base/memory.h"
 #include "storage/catalog/catalog.h"
+#include "storage/formats/format.h"
 #include "storage/sums/sum_rows.h"
 
 struct store;
@@ -20,10 +21,10 @@ void storage_sums_free(struct sums *sums);
 /* The catalog was loaded: whatever was under way begins again. */
 void storage_sums_reset(struct sums *sums);
 
-/* How many bytes of the file have sums, or are to have some: 0 when it is not storage's own, or gave no sample. */
+/* Number of bytes of the file that have sums or are to have some: 0 when it is not storage's own, or gave no sample. */
 uint64_t storage_sums_extent(const struct dataset *dataset, const struct stored_file *file);
 /* Grows with every change of a sum. */
-uint64_t storage_sums_turn(const struct sums *sums);
+uint64_t storage_sums_edition(const struct sums *sums);
 
 /* ---- reading ---- */
 
@@ -41,6 +42,32 @@ bool storage_sums_has_damage(const struct sums *sums, const struct dataset *data
 /* Lines about damaged files of the dataset, for people, at most `max`; returns how many. */
 size_t storage_sums_complaints(const struct sums *sums, const struct dataset *dataset,
                                struct weir_arena *arena, const char **ret_texts, size_t max);
+
+/* ---- proving ---- */
+
+enum sum_verdict {
+    SUMS_HOLD,   /* the bytes are those that were written */
+    SUMS_NONE,   /* nothing tells: some of them have no sum */
+    SUMS_DIFFER, /* a block that some of them lie in is not what was written */
+};
+
+/* Blocks that are compared with their sums on the loop, one after the other; valid while nobody changes a sum. */
+struct sum_proof {
+    struct sums *sums;
+    struct sum_rows rows;
+    struct block_at last; /* dataset 0: none */
+    uint32_t length;      /* … bytes of it that the verdict is of */
+    enum sum_verdict verdict;
+    uint8_t *buffer;
+    int fd; /* of its file; -1: it cannot be read */
+};
+void storage_sum_proof_begin(struct sums *sums, struct sum_proof *ret_proof);
+void storage_sum_proof_end(struct sum_proof *proof);
+/* Of bytes of a file. SUMS_HOLD when the dataset's files have no sums. */
+enum weir_status storage_sum_proof_of(struct sum_proof *proof, const struct dataset *dataset,
+                                      const struct stored_file *file, struct format_range range,
+                                      enum sum_verdict *ret_verdict,
+                                      struct weir_error *err) WEIR_MUST_USE;
 
 /* ---- overwriting ---- */
 

@@ -5,12 +5,12 @@
 
 #include <inttypes.h>
 
-static void turn_dataset(struct sums *sums, uint32_t number)
+static void bump_edition(struct sums *sums, uint32_t number)
 {
     struct dataset *dataset = storage_catalog_at(sums->store->catalog, number);
 
-    if (dataset)
-        storage_dataset_turn(dataset);
+    if (dataset != NULL)
+        storage_dataset_bump_edition(dataset);
 }
 
 /* The log names no file: its name may be a person's. */
@@ -18,9 +18,9 @@ void storage_sums_note_damage(struct sums *sums, const struct block_at *at)
 {
     const struct dataset *dataset = storage_catalog_at(sums->store->catalog, at->dataset);
 
-    if (!dataset || !storage_block_set_add(&sums->damaged, at))
+    if (dataset == NULL || !storage_block_set_add(&sums->damaged, at))
         return;
-    turn_dataset(sums, at->dataset);
+    bump_edition(sums, at->dataset);
     weir_log(WEIR_LOG_WARN, "a file of Weir's own does not hold what was written to it",
              "dataset=%s file=%" PRIu64 " from_byte=%" PRIu64
              " see=\"weir datasets, weir doctor --deep\"",
@@ -31,9 +31,9 @@ void storage_sums_note_good(struct sums *sums, const struct block_at *at)
 {
     const struct dataset *dataset = storage_catalog_at(sums->store->catalog, at->dataset);
 
-    if (!dataset || !storage_block_set_remove(&sums->damaged, at))
+    if (dataset == NULL || !storage_block_set_remove(&sums->damaged, at))
         return;
-    turn_dataset(sums, at->dataset);
+    bump_edition(sums, at->dataset);
     weir_log(WEIR_LOG_INFO, "a damaged block holds what was written to it again",
              "dataset=%s file=%" PRIu64 " from_byte=%" PRIu64, dataset->name, at->file,
              at->block * SUM_BLOCK_BYTES);
@@ -71,7 +71,8 @@ size_t storage_sums_complaints(const struct sums *sums, const struct dataset *da
         struct weir_error err;
         uint64_t from = at->block * SUM_BLOCK_BYTES;
 
-        if (storage_dataset_file(dataset, at->file, &file, &err) != WEIR_OK || !file || !file->path)
+        if (storage_dataset_file(dataset, at->file, &file, &err) != WEIR_OK || file == NULL ||
+            file->path == NULL)
             continue;
         ret_texts[count++] = weir_arena_format(
             arena,

@@ -19,7 +19,7 @@ static void close_file(struct sum_opening *opening)
     opening->dataset = 0;
 }
 
-static void turn_to_file(struct sum_opening *opening, const struct dataset *dataset,
+static void move_to_file(struct sum_opening *opening, const struct dataset *dataset,
                          const struct stored_file *file)
 {
     WEIR_AUTO_FREE char *path = NULL;
@@ -39,18 +39,18 @@ static void note_open(struct sum_opening *opening, const struct block_at *at,
 {
     struct sums *sums = opening->sums;
 
-    sums->open = weir_grow(sums->open, sums->open_count, &sums->open_capacity, sizeof *sums->open);
+    sums->open = weir_grow(sums->open, sums->open_count, &sums->open_capacity, sizeof(*sums->open));
     sums->open[sums->open_count++] =
         (struct open_block){.owner = opening->owner,
                             .at = *at,
                             .length = known->length == SUM_DAMAGED ? 0 : known->length};
     if (!storage_block_set_add(&sums->open_blocks, at))
         sums->is_void = true; /* more than are kept apart */
-    if (sums->work && !storage_block_set_add(&sums->touched, at))
+    if (sums->work != NULL && !storage_block_set_add(&sums->touched, at))
         sums->is_void = true;
 }
 
-/* What it held before is compared with its sum for the last time: a damage that was there would be summed anew. */
+/* Compares the former bytes with their sum for the last time: damage among them would be summed again. */
 static struct block_sum compare_last(struct sum_opening *opening, const struct block_at *at,
                                      const struct block_sum *known)
 {
@@ -89,7 +89,7 @@ enum weir_status storage_sum_opening_add(struct sum_opening *opening, const stru
 
     if (!storage_sums_are_for(dataset))
         return WEIR_OK;
-    turn_to_file(opening, dataset, file);
+    move_to_file(opening, dataset, file);
     for (; status == WEIR_OK && at.block * SUM_BLOCK_BYTES < offset + length; at.block++) {
         if (!storage_block_set_touch(&opening->sums->open_blocks, at.dataset, at.file,
                                      at.block * SUM_BLOCK_BYTES, 1))
@@ -103,7 +103,7 @@ enum weir_status storage_sum_opening_end(struct sum_opening *opening, enum weir_
 {
     struct weir_db *db = opening->rows.db;
 
-    opening->sums->turn++;
+    opening->sums->edition++;
     if (status == WEIR_OK)
         status = storage_sum_rows_write(&opening->rows, err);
     if (status == WEIR_OK)
@@ -131,7 +131,7 @@ static void note_closed(struct sums *sums, const struct open_block *open)
     struct dataset *dataset = storage_catalog_at(sums->store->catalog, open->at.dataset);
     uint64_t from = open->at.block * SUM_BLOCK_BYTES;
 
-    if (dataset && open->length > 0)
+    if (dataset != NULL && open->length > 0)
         storage_fresh_add(&dataset->fresh,
                           (struct fresh_bytes){open->at.file, from, from + open->length});
 }
@@ -141,7 +141,7 @@ void storage_sums_close(struct sums *sums, const void *owner)
     size_t kept = 0;
 
     for (size_t i = 0; i < sums->open_count; i++) {
-        if (owner && sums->open[i].owner != owner)
+        if (owner != NULL && sums->open[i].owner != owner)
             sums->open[kept++] = sums->open[i];
         else
             note_closed(sums, &sums->open[i]);

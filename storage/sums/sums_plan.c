@@ -1,5 +1,5 @@
-/* What is to be read and summed next: see sums_state.h. First blocks that somebody has asked for, then what was
- * committed lately, then whatever of all files has no sums yet. */
+/* The choice of the blocks to read and sum next: see sums_state.h. First blocks that somebody has asked for, then what
+ * was committed lately, then whatever of all files has no sums yet. */
 #include "storage/sums/sums_state.h"
 
 #include "core/base/clock.h"
@@ -41,8 +41,8 @@ static enum weir_status plan_read(struct sums *sums, struct sum_rows *rows,
     const struct stored_file *file = storage_sums_file(sums, at, &dataset);
     enum weir_status status = WEIR_OK;
 
-    if (!file || storage_block_set_touch(&sums->open_blocks, at->dataset, at->file,
-                                         at->block * SUM_BLOCK_BYTES, SUM_BLOCK_BYTES)) {
+    if (file == NULL || storage_block_set_touch(&sums->open_blocks, at->dataset, at->file,
+                                                at->block * SUM_BLOCK_BYTES, SUM_BLOCK_BYTES)) {
         (void)storage_block_set_remove(&sums->damaged, at);
         return WEIR_OK;
     }
@@ -92,14 +92,14 @@ static bool plan_blocks(struct sums *sums, struct sum_rows *rows, const struct d
     return true;
 }
 
-/* Of a file that is gone. Nobody waits for it to be on disk: what comes back is dropped at the next start. */
+/* Drops the sums of a file that is gone, without waiting for the disk: those that come back go at the next start. */
 static bool drop(struct sums *sums, uint32_t dataset, uint64_t file)
 {
     struct weir_db *db = sums->store->db;
     struct weir_error err;
     enum weir_status status = weir_db_begin(db, &err);
 
-    sums->turn++;
+    sums->edition++;
     if (status == WEIR_OK)
         status = DB_RUN(db, Q_commit_unsynced, NULL, &err);
     if (status == WEIR_OK)
@@ -121,7 +121,7 @@ static bool plan_fresh(struct sums *sums, struct sum_rows *rows, const struct da
     if (is_at_work(sums, dataset->number, fresh->file) ||
         storage_dataset_file(dataset, fresh->file, &file, &err) != WEIR_OK)
         return false;
-    if (file && storage_sums_extent(dataset, file) > 0)
+    if (file != NULL && storage_sums_extent(dataset, file) > 0)
         return plan_blocks(sums, rows, dataset, file, fresh);
     rows->firsts.is_there = rows->others.is_there = false; /* they may be of this file */
     return drop(sums, dataset->number, fresh->file);
@@ -158,7 +158,7 @@ static void sweep_file(struct sums *sums, struct sum_rows *rows, struct dataset 
         storage_fresh_add(&dataset->fresh, (struct fresh_bytes){first.file, 0, extent});
 }
 
-/* What a scan has staged is not committed yet: its dataset waits. */
+/* Plans files without sums; true when the dataset is through. One whose staged rows are not committed waits. */
 static bool sweep_dataset(struct sums *sums, struct sum_rows *rows, struct dataset *dataset,
                           int64_t until_ms)
 {
@@ -174,12 +174,12 @@ static bool sweep_dataset(struct sums *sums, struct sum_rows *rows, struct datas
         struct stored_file *file = NULL;
         struct weir_error err;
 
-        storage_file_shelf_trim(dataset->shelf);
+        storage_file_cache_trim(dataset->file_cache);
         if (weir_now_ms() >= until_ms ||
             storage_dataset_file(dataset, sums->sweep_file, &file, &err) != WEIR_OK)
             return true;
         sums->sweep_file++;
-        if (file)
+        if (file != NULL)
             sweep_file(sums, rows, dataset, file);
     }
     return true;
@@ -226,11 +226,12 @@ static void look_into(struct sums *sums, uint64_t id)
     struct store *store = sums->store;
     const struct dataset *dataset = storage_catalog_at(store->catalog, weir_sample_dataset(id));
     const struct chunk_ref *ref =
-        dataset ? storage_dataset_chunk(dataset, weir_sample_block(id), weir_sample_row(id)) : NULL;
+        dataset != NULL ? storage_dataset_chunk(dataset, weir_sample_block(id), weir_sample_row(id))
+                        : NULL;
     const struct chunk *chunk;
     struct weir_error err;
 
-    if (ref &&
+    if (ref != NULL &&
         storage_chunk_cache_get(store->cache, store->db, dataset, ref, &chunk, &err) == WEIR_OK)
         want_rows(sums, dataset, chunk);
 }
@@ -250,13 +251,13 @@ static bool look_into_some(struct sums *sums, int64_t until_ms)
 bool storage_sums_plan(struct sums *sums)
 {
     struct store *store = sums->store;
-    struct sum_rows *rows = weir_calloc(1, sizeof *rows);
+    struct sum_rows *rows = weir_calloc(1, sizeof(*rows));
     int64_t until_ms = weir_now_ms() + PLAN_MS;
     struct weir_error err;
     bool more = look_into_some(sums, until_ms);
 
     rows->db = store->db;
-    storage_file_shelf_trim(store->catalog->shelf);
+    storage_file_cache_trim(store->catalog->file_cache);
     if (plan_reads(sums, rows, until_ms, &err) != WEIR_OK)
         more = false; /* with the next tick */
     for (size_t i = 0; i < store->catalog->count && has_room(sums); i++) {

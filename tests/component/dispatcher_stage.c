@@ -118,9 +118,9 @@ void stage_host(struct stage *stage)
                                                  .name = "dispatcher"};
     if (stage->peer == NULL)
         connect_to(stage, weir_format("inproc://dispatcher-%d", ++stage->hosts));
-    assert_int_equal(dispatcher_open(&options, stage->loop, NULL, &stage->dispatcher, &err),
-                     WEIR_OK);
-    assert_int_equal(weir_rpc_serve(stage->loop, stage->endpoint, DISPATCHER_HANDLERS,
+    assert_int_equal(
+        preprocess_dispatcher_open(&options, stage->loop, NULL, &stage->dispatcher, &err), WEIR_OK);
+    assert_int_equal(weir_rpc_serve(stage->loop, stage->endpoint, PREPROCESS_DISPATCHER_HANDLERS,
                                     stage->dispatcher, &stage->server, &err),
                      WEIR_OK);
     ((struct dispatcher *)stage->dispatcher)->server = stage->server;
@@ -133,7 +133,7 @@ void stage_unhost(struct stage *stage)
     free(stage->endpoint);
     stage->endpoint = NULL;
     weir_rpc_server_close(stage->server);
-    dispatcher_close(stage->dispatcher);
+    preprocess_dispatcher_close(stage->dispatcher);
 }
 
 static void on_heard(void *owner, const struct weir_reply *reply, const struct weir_error *err)

@@ -38,7 +38,7 @@ void stage_start(struct stage *stage);
 void stage_host(struct stage *stage);
 void stage_unhost(struct stage *stage);
 
-/* What came of a question to the dispatcher within this process. */
+/* Outcome of a request to the dispatcher within this process. */
 struct stage_heard {
     bool done;
     enum weir_status status;
@@ -60,12 +60,12 @@ struct msg_job_is stage_audit(struct stage *stage, uint64_t job);
 uint64_t stage_take_place(struct stage *stage, uint64_t job, uint64_t session,
                           const struct weir_position *state);
 
-/* Who says something, and where it stands. */
+/* A consumer that sends something, and its position. */
 struct stage_consumer {
     uint64_t job, attempt, session;
     const struct weir_position *position;
 };
-/* All batches before `oldest`, and every other one of 2 * `ahead` behind it. */
+/* All batches before `oldest`, and every other one of 2 * `ahead` after it. */
 struct weir_position stage_position(uint64_t oldest, uint64_t ahead);
 void stage_consume(struct stage *stage, const struct stage_consumer *consumer, uint64_t number);
 void stage_commit(struct stage *stage, const struct stage_consumer *consumer, bool final);

@@ -200,7 +200,7 @@ static void a_job_that_nobody_asks_for_is_closed_after_a_week(void **state)
     assert_string_equal(hear_of(&stage).job_state, "closed");
     /* Its owner returns after all. */
     assert_int_equal(stage_hear(&stage, MSG_job_open, &job).status, WEIR_OK);
-    pass(&stage, 7 * DAY_HOURS - 1); /* a week begins anew with that */
+    pass(&stage, 7 * DAY_HOURS - 1); /* a week begins again with that */
     assert_int_equal(jobs_of(&stage), 1);
     assert_string_equal(hear_of(&stage).job_state, "open");
     stage_unhost(&stage);

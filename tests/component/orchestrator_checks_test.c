@@ -48,7 +48,7 @@ static void cut_run(char *line)
     memmove(run, behind, strlen(behind) + 1);
 }
 
-/* What is kept of triggers and checks, whichever process has told it. */
+/* Lists the triggers and checks that are kept, whichever process has reported them. */
 static void decisions(struct stage *stage, struct weir_buf *out)
 {
     char *rest = NULL;
@@ -72,12 +72,13 @@ static void a_change_is_noticed_and_told_with_its_reason(void **state)
 {
     struct stage *stage = *state;
     assert_int_equal(stage_run(stage, EMBEDDINGS), PIPELINE_FINISHED);
-    assert_int_equal(stage_told(stage, "\"event\":\"trigger_fired\""), 2);
-    assert_int_equal(stage_told(stage, "drift: nothing to compare with yet"),
+    assert_int_equal(stage_reported(stage, "\"event\":\"trigger_fired\""), 2);
+    assert_int_equal(stage_reported(stage, "drift: nothing to compare with yet"),
                      2); /* and as its reason */
     assert_int_equal(
-        stage_told(stage, "\"reason\":\"drift of embeddings: ks 1 >= 0.9\",\"samples_new\":60"), 1);
-    assert_int_equal(stage_told(stage, "\"event\":\"trigger_considered\""), 8);
+        stage_reported(stage, "\"reason\":\"drift of embeddings: ks 1 >= 0.9\",\"samples_new\":60"),
+        1);
+    assert_int_equal(stage_reported(stage, "\"event\":\"trigger_considered\""), 8);
 }
 
 static void the_cut_of_the_stream_changes_nothing(void **state)
@@ -89,7 +90,7 @@ static void the_cut_of_the_stream_changes_nothing(void **state)
         WEIR_AUTO_BUF expected = {0};
         for (size_t i = 0; i < WEIR_COUNT(PAGES); i++) {
             WEIR_AUTO_BUF found = {0};
-            stage_begin_anew(stage);
+            stage_begin_again(stage);
             stage->page = PAGES[i];
             assert_int_equal(stage_run(stage, FILES[file]), PIPELINE_FINISHED);
             decisions(stage, i == 0 ? &expected : &found);
@@ -100,7 +101,7 @@ static void the_cut_of_the_stream_changes_nothing(void **state)
     }
 }
 
-/* Of each check the current window, and the reference once for each trigger before it. */
+/* Each check measures the current window, and the reference once for each trigger before it. */
 static void a_reference_window_is_measured_once(void **state)
 {
     struct stage *stage = *state;
@@ -121,7 +122,7 @@ static void dying_anywhere_decides_the_same(void **state)
     for (int rounds = 2; rounds < 20; rounds += 9) {
         WEIR_AUTO_BUF found = {0};
         WEIR_AUTO_BUF found_models = {0};
-        stage_begin_anew(stage);
+        stage_begin_again(stage);
         struct pipeline *pipeline = stage_submit(stage, TWO);
         for (int deaths = 0; orchestrator_pipeline_state(pipeline) != PIPELINE_FINISHED; deaths++) {
             assert_true(deaths < DEATHS_MAX);
@@ -165,23 +166,23 @@ static void a_live_pipeline_checks_by_change_and_ticks_by_its_clock(void **state
     stage->now_us = 20 * DAY_US;
     (void)stage_submit(stage, FILE_OF("live", "{policy: time, every: 1 month}"));
     test_loop_rounds(stage->loop, 60);
-    assert_int_equal(stage_told(stage, FIRED), 0);
+    assert_int_equal(stage_reported(stage, FIRED), 0);
     stage->now_us = 40 * DAY_US;
-    stage_until_told(stage, FIRED, 1);
+    stage_until_reported(stage, FIRED, 1);
     assert_int_equal(
-        stage_told(stage,
-                   "\"reason\":\"1970-02-01 has passed (every 1 month)\",\"samples_new\":30"),
+        stage_reported(stage,
+                       "\"reason\":\"1970-02-01 has passed (every 1 month)\",\"samples_new\":30"),
         1);
-    stage_until_told(stage, "\"event\":\"model_stored\"", 1);
+    stage_until_reported(stage, "\"event\":\"model_stored\"", 1);
     stage->now_us = 400 * DAY_US; /* nothing came: nothing fires */
     test_loop_rounds(stage->loop, 60);
-    assert_int_equal(stage_told(stage, FIRED), 1);
-    stage_begin_anew(stage);
+    assert_int_equal(stage_reported(stage, FIRED), 1);
+    stage_begin_again(stage);
     (void)stage_submit(stage,
                        FILE_OF("live", "{policy: performance, samples: 25, criteria: [{policy: "
                                        "threshold, value: 0.5}]}"));
-    stage_until_told(stage, FIRED, 1);
-    assert_int_equal(stage_told(stage, "there is no model yet\",\"samples_new\":30"), 1);
+    stage_until_reported(stage, FIRED, 1);
+    assert_int_equal(stage_reported(stage, "there is no model yet\",\"samples_new\":30"), 1);
 }
 
 int main(void)

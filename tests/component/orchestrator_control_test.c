@@ -1,8 +1,11 @@
-/* What people order of a pipeline, against real Postgres and scripted services: orders come about, change no model, and
+/* Orders of people to a pipeline, against real Postgres and scripted services: orders come about, change no model, and
  * survive a death at any moment. */
 #include "tests/component/orchestrator_stage.h"
 
+#include "core/base/clock.h"
+#include "core/base/memory.h"
 #include "orchestrator/erasures/erasure.h"
+#include "orchestrator/pipeline/spending.h"
 #include "tests/support/loop.h"
 
 #include <setjmp.h>
@@ -49,12 +52,12 @@ static void die_and_return(struct stage *stage)
     stage_begin(stage);
 }
 
-/* What an undisturbed run leaves; the database is empty again afterwards. */
+/* Writes the models of an undisturbed run; the database is empty again afterwards. */
 static void expect_models(struct stage *stage, struct weir_buf *expected)
 {
     assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
     stage_models(stage, expected);
-    stage_begin_anew(stage);
+    stage_begin_again(stage);
 }
 
 static void assert_models(struct stage *stage, struct weir_buf *expected)
@@ -73,19 +76,19 @@ static void a_pause_waits_for_the_trigger_under_way_whoever_dies(void **state)
     (void)stage_submit(stage, PIPELINE);
     until_state(stage, PIPELINE_TRAINING);
     assert_int_equal(orchestrator_pipeline_pause(pipeline_of(stage), &err), WEIR_OK);
-    assert_string_equal(orchestrator_pipeline_wish(pipeline_of(stage)), "pause");
+    assert_string_equal(orchestrator_pipeline_order(pipeline_of(stage)), "pause");
     assert_int_equal(state_of(stage), PIPELINE_TRAINING);
     die_and_return(stage);
     until_state(stage, PIPELINE_PAUSED);
-    assert_int_equal(stage_told(stage, "\"event\":\"model_stored\""), 1);
-    assert_string_equal(orchestrator_pipeline_wish(pipeline_of(stage)), "");
+    assert_int_equal(stage_reported(stage, "\"event\":\"model_stored\""), 1);
+    assert_string_equal(orchestrator_pipeline_order(pipeline_of(stage)), "");
     die_and_return(stage);
     test_loop_rounds(stage->loop, 20);
     assert_int_equal(state_of(stage), PIPELINE_PAUSED);
     assert_int_equal(orchestrator_pipeline_pause(pipeline_of(stage), &err), WEIR_OK);
     assert_int_equal(orchestrator_pipeline_resume(pipeline_of(stage), &err), WEIR_OK);
     until_state(stage, PIPELINE_FINISHED);
-    assert_int_equal(stage_told(stage, "\"event\":\"pipeline_paused\""), 1);
+    assert_int_equal(stage_reported(stage, "\"event\":\"pipeline_paused\""), 1);
     assert_int_equal(orchestrator_pipeline_resume(pipeline_of(stage), &err), WEIR_UNSUPPORTED);
     assert_models(stage, &expected);
 }
@@ -99,7 +102,7 @@ static void a_pause_that_has_not_come_about_is_withdrawn(void **state)
     assert_int_equal(orchestrator_pipeline_pause(pipeline_of(stage), &err), WEIR_OK);
     assert_int_equal(orchestrator_pipeline_resume(pipeline_of(stage), &err), WEIR_OK);
     until_state(stage, PIPELINE_FINISHED);
-    assert_int_equal(stage_told(stage, "\"event\":\"pipeline_paused\""), 0);
+    assert_int_equal(stage_reported(stage, "\"event\":\"pipeline_paused\""), 0);
 }
 
 static void a_stop_breaks_off_any_state_and_changes_no_model(void **state)
@@ -116,7 +119,7 @@ static void a_stop_breaks_off_any_state_and_changes_no_model(void **state)
         until_state(stage, STATES[i]);
         assert_int_equal(orchestrator_pipeline_stop(pipeline_of(stage), &err), WEIR_OK);
         assert_int_equal(state_of(stage), PIPELINE_STOPPED);
-        assert_null(stage->orch->runs.first);
+        assert_true(LIST_EMPTY(&stage->orch->runs.all));
         if (i % 2 == 0)
             die_and_return(stage);
         test_loop_rounds(stage->loop, 10);
@@ -153,9 +156,9 @@ static void a_removal_keeps_what_other_pipelines_came_from_whoever_dies(void **s
         assert_non_null(strstr(weir_buf_text(&models), "p-2 stored"));
         assert_non_null(strstr(weir_buf_text(&models), "p-3 dropped"));
         assert_non_null(strstr(weir_buf_text(&models), "q-1 stored"));
-        assert_int_equal(stage_told(stage, "\"models_dropped\":[\"p-3\"],\"models_kept\":[\"p-1\""),
-                         1);
-        stage_begin_anew(stage);
+        assert_int_equal(
+            stage_reported(stage, "\"models_dropped\":[\"p-3\"],\"models_kept\":[\"p-1\""), 1);
+        stage_begin_again(stage);
     }
 }
 
@@ -166,7 +169,7 @@ static void what_stands_in_the_way_of_a_removal_is_told_once_and_it_is_tried_aga
     assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
     stage->forgets_fail = 3;
     assert_int_equal(orchestrator_pipeline_remove(pipeline_of(stage), false, &err), WEIR_OK);
-    stage_until_told(stage, "\"event\":\"error\"", 1);
+    stage_until_reported(stage, "\"event\":\"error\"", 1);
     assert_int_equal(state_of(stage), PIPELINE_REMOVING);
     assert_non_null(strstr(orchestrator_pipeline_error(pipeline_of(stage)), "a set cannot be"));
     die_and_return(stage);
@@ -174,8 +177,8 @@ static void what_stands_in_the_way_of_a_removal_is_told_once_and_it_is_tried_aga
     while (orchestrator_pipeline_by_name(&stage->orch->pipelines, "p") != NULL)
         weir_loop_step(stage->loop, TEST_STEP_MS);
     assert_int_equal(stage->forgets_fail, 0);
-    assert_int_equal(stage_told(stage, "\"event\":\"error\""), 1);
-    assert_int_equal(stage_told(stage, "\"event\":\"pipeline_removed\""), 1);
+    assert_int_equal(stage_reported(stage, "\"event\":\"error\""), 1);
+    assert_int_equal(stage_reported(stage, "\"event\":\"pipeline_removed\""), 1);
 }
 
 /* Row 40 is in the set of the second trigger of p, and in that of q. */
@@ -193,7 +196,7 @@ static void an_erasure_retires_models_of_a_removed_pipeline_and_replaces_the_oth
     stage->erasures = 1;
     stage->in_force = true;
     stage_accept(stage, 1, "file 7");
-    stage_until_told(stage, "\"step\":\"receipt\"", 1);
+    stage_until_reported(stage, "\"step\":\"receipt\"", 1);
     stage_models(stage, &models);
     assert_non_null(strstr(weir_buf_text(&models), "p-1 stored"));
     assert_non_null(strstr(weir_buf_text(&models), "p-2 retired"));
@@ -209,7 +212,7 @@ static void a_rerun_begins_anew_and_keeps_the_models_of_the_earlier_run(void **s
     WEIR_AUTO_BUF models = {0};
     (void)stage_submit(stage, PIPELINE);
     until_state(stage, PIPELINE_TRAINING);
-    stage_until_told(stage, "\"event\":\"model_stored\"", 1);
+    stage_until_reported(stage, "\"event\":\"model_stored\"", 1);
     int64_t number = orchestrator_pipeline_id(pipeline_of(stage));
     assert_int_equal(orchestrator_pipeline_remove(pipeline_of(stage), true, &err), WEIR_OK);
     assert_int_equal(orchestrator_pipeline_remove(pipeline_of(stage), true, &err), WEIR_OK);
@@ -236,8 +239,8 @@ static const char HELD[] =
     "DO $$ BEGIN SET LOCAL search_path = orchestrator; "
     "ASSERT (SELECT count(*) FROM run WHERE gpus = 2 AND held_ns > 0 AND started_us > 0) = 3; "
     "ASSERT (SELECT bool_and((cost::json ->> 'gpu_seconds')::float8 > 0) FROM model); "
-    "ASSERT (SELECT abs(sum((cost::json ->> 'money')::float8) / "
-    "sum((cost::json ->> 'gpu_seconds')::float8) - 1e6) < 1 FROM model); END $$";
+    "ASSERT (SELECT abs(sum((cost::json ->> 'money')::float8) - "
+    "(SELECT sum(gpus * held_ns) / 1e3 FROM run)) < 0.01 FROM model); END $$";
 
 static void a_training_holds_the_gpus_that_it_wants_and_is_charged_for_them(void **state)
 {
@@ -252,6 +255,49 @@ static void a_training_holds_the_gpus_that_it_wants_and_is_charged_for_them(void
     weir_test_postgres_sql(&stage->postgres, HELD);
     stage->sharing.gpus = 0;
     die_and_return(stage); /* what was held is recalled */
+}
+
+/* ---- the wall clock ---- */
+
+static const int64_t YEAR_US = INT64_C(365) * 24 * 3600 * 1000000;
+static const int64_t NOON_US = INT64_C(1767268800) * 1000000; /* 2026-01-01 */
+
+static void an_erasure_is_overdue_by_the_clock_alone_wherever_it_jumps(void **state)
+{
+    struct stage *stage = *state;
+    static const char WITHIN[] = "deletion: {within: 30d}\n";
+    WEIR_AUTO_FREE char *yaml = weir_format("%s%s", PIPELINE, WITHIN);
+    assert_int_equal(stage_run(stage, yaml), PIPELINE_FINISHED);
+    const struct context *context = &stage->orch->context;
+    int64_t due_us = orchestrator_erasure_due_us(&stage->orch->pipelines, NOON_US);
+    assert_int_equal(due_us - NOON_US, 30 * YEAR_US / 365);
+    stage->now_us = due_us;
+    assert_false(orchestrator_erasure_is_overdue(context, due_us));
+    for (int years = 1; years <= 50; years++) {
+        stage->now_us = due_us + years * YEAR_US;
+        assert_true(orchestrator_erasure_is_overdue(context, due_us));
+        assert_false(orchestrator_erasure_is_overdue(context, 0)); /* nobody promises when */
+        stage->now_us = due_us - years * YEAR_US;
+        assert_false(orchestrator_erasure_is_overdue(context, due_us));
+    }
+}
+
+static void a_budget_counts_the_day_that_the_clock_shows_wherever_it_jumps(void **state)
+{
+    struct stage *stage = *state;
+    WEIR_AUTO_FREE char *yaml = weir_format("%sbudget: {money: 5, per: day}\n", PIPELINE);
+    assert_int_equal(stage_run(stage, yaml), PIPELINE_FINISHED);
+    for (int years = -50; years <= 50; years++) {
+        struct pipeline_spending spending[PIPELINE_BUDGETS_MAX];
+        struct weir_error err;
+        size_t count = 0;
+        stage->now_us = weir_time_add_months(NOON_US, INT64_C(12) * years);
+        assert_int_equal(orchestrator_pipeline_spending(pipeline_of(stage), spending, &count, &err),
+                         WEIR_OK);
+        assert_int_equal(count, 1);
+        assert_int_equal(spending[0].since_us, stage->now_us - YEAR_US / 365 / 2);
+        assert_false(spending[0].over);
+    }
 }
 
 int main(void)
@@ -275,6 +321,11 @@ int main(void)
                                         stage_setup, stage_teardown),
         cmocka_unit_test_setup_teardown(
             a_training_holds_the_gpus_that_it_wants_and_is_charged_for_them, stage_setup,
+            stage_teardown),
+        cmocka_unit_test_setup_teardown(an_erasure_is_overdue_by_the_clock_alone_wherever_it_jumps,
+                                        stage_setup, stage_teardown),
+        cmocka_unit_test_setup_teardown(
+            a_budget_counts_the_day_that_the_clock_shows_wherever_it_jumps, stage_setup,
             stage_teardown),
     };
     return cmocka_run_group_tests_name("orchestrator_control", tests, NULL, NULL);

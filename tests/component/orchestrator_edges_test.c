@@ -1,5 +1,5 @@
 /* kill -9 of the orchestrator at every edge of the table of pipelines, before the edge is committed
- * and behind it, then a new one: the same triggers, the same models, nothing done twice. Each
+ * and after it, then a new one: the same triggers, the same models, nothing done twice. Each
  * orchestrator is a process, with its services as scripts beside it; what is on record, and what
  * the scripts remember, outlives it. Which edges there are is taken from the table: one that no
  * script comes past fails the test. */
@@ -74,7 +74,8 @@ static void give_order(struct pipeline *pipeline, enum pipeline_event event)
     else if (event == PIPELINE_ON_REMOVED)
         weir_require(orchestrator_pipeline_remove(pipeline, true, &err) == WEIR_OK);
     else
-        pipeline_trouble(pipeline, weir_fail(&err, WEIR_INTERNAL, "something does not pass"), &err);
+        orchestrator_pipeline_trouble(
+            pipeline, weir_fail(&err, WEIR_INTERNAL, "something does not pass"), &err);
 }
 
 static void resume(struct pipeline *pipeline)
@@ -104,10 +105,14 @@ static void write_outcome(struct play *play)
         triggers = NULL;
         weir_require(DB_RUN(orch->context.db, Q_trigger_get, &triggers, &err, DB_I64(id),
                             DB_I64(n)) == WEIR_OK);
-        for (int column = 0; column < 6 && weir_rows_count(triggers) > 0; column++)
-            weir_buf_printf(&out, "%s ", weir_rows_text(triggers, 0, column));
+        if (weir_rows_count(triggers) > 0)
+            weir_buf_printf(&out, "%s %s %lld %lld %lld\n", weir_rows_text(triggers, 0, "state"),
+                            weir_rows_text(triggers, 0, "reason"),
+                            (long long)weir_rows_i64(triggers, 0, "samples_new"),
+                            (long long)weir_rows_i64(triggers, 0, "until_time"),
+                            (long long)weir_rows_i64(triggers, 0, "until_id"));
     }
-    weir_require(out.size < sizeof play->outcome);
+    weir_require(out.size < sizeof(play->outcome));
     memcpy(play->outcome, weir_buf_text(&out), out.size + 1);
 }
 
@@ -146,7 +151,7 @@ static bool dies(struct play *play, const char *faults)
     play->faults = faults;
     child_run(&child, live, play);
     play->stage.events = (struct weir_buf){0}; /* its memory is gone */
-    memset(play->stage.trainers, 0, sizeof play->stage.trainers);
+    memset(play->stage.trainers, 0, sizeof(play->stage.trainers));
     if (!child_died_of(&child, SIGKILL) && !child_left_with(&child, 0)) {
         print_error("%s: order %d at %d, from %d\n", faults, (int)play->order, (int)play->at,
                     (int)play->found);
@@ -164,7 +169,7 @@ static void begin_with(struct play *play, const char *yaml)
     play->order = PIPELINE_EVENTS;
 }
 
-/* What an undisturbed life leaves; the database is empty again afterwards. */
+/* Writes the outcome of an undisturbed life; the database is empty again afterwards. */
 static size_t expect(struct play *play, const char *yaml, char *outcome)
 {
     begin_with(play, yaml);
@@ -177,7 +182,7 @@ static size_t expect(struct play *play, const char *yaml, char *outcome)
 
 /* ---- deaths ---- */
 
-/* Each process dies at the first edge it takes: before it is committed, and the next one behind it. */
+/* Each process dies at the first edge it takes: before it is committed, and the next one after it. */
 static void die_on_the_way(struct play *play)
 {
     enum pipeline_state from = play->found = PIPELINE_DECLARING;
@@ -196,7 +201,7 @@ static void assert_recorded(struct play *play, enum pipeline_state state)
     WEIR_AUTO_FREE char *sql = weir_format(
         "DO $$ BEGIN ASSERT (SELECT state FROM orchestrator.pipeline ORDER BY id DESC LIMIT 1) = "
         "'%s'; END $$",
-        pipeline_state_name(state));
+        orchestrator_pipeline_state_name(state));
     weir_test_postgres_sql(&play->stage.postgres, sql);
 }
 
@@ -205,10 +210,10 @@ static void die_at(struct play *play, enum pipeline_state from, enum pipeline_ev
 {
     static const char *const POINTS[] = {"pipeline.edge", "pipeline.edged"};
     enum pipeline_state to = from;
-    assert_true(pipeline_next_state(from, event, &to));
+    assert_true(orchestrator_pipeline_next_state(from, event, &to));
     for (size_t i = 0; i < WEIR_COUNT(POINTS); i++) {
         WEIR_AUTO_FREE char *faults =
-            weir_format("%s.%s=!1", POINTS[i], pipeline_event_name(event));
+            weir_format("%s.%s=!1", POINTS[i], orchestrator_pipeline_event_name(event));
         assert_true(dies(play, faults));
         if (to != PIPELINE_REMOVED) /* then the newest one is what follows it */
             assert_recorded(play, i == 0 ? from : to);
@@ -229,7 +234,8 @@ static void die_at_orders(struct play *play, enum pipeline_event order)
 {
     for (int i = 0; i < PIPELINE_STATES; i++) {
         enum pipeline_state from = (enum pipeline_state)i, to;
-        if (!pipeline_at_rest(from) && pipeline_next_state(from, order, &to))
+        if (!orchestrator_pipeline_at_rest(from) &&
+            orchestrator_pipeline_next_state(from, order, &to))
             die_at_order(play, from, order);
     }
 }
@@ -271,7 +277,7 @@ static void die_at_orders_and_go_on(struct play *play, enum pipeline_event order
     play->stage.chooses = true;
     size_t jobs = expect(play, EVERYTHING, outcome);
     die_at_orders(play, order);
-    assert_true(pipeline_next_state(PIPELINE_READING, order, &rest));
+    assert_true(orchestrator_pipeline_next_state(PIPELINE_READING, order, &rest));
     die_at(play, rest, PIPELINE_ON_RESUMED);
     assert_false(dies(play, ""));
     assert_string_equal(play->outcome, outcome);
@@ -304,7 +310,7 @@ static void a_pipeline_that_is_run_again_from_anywhere_makes_the_same(void **sta
     die_at_orders(play, PIPELINE_ON_REMOVED);
     for (size_t i = 0; i < WEIR_COUNT(RESTS); i++) {
         die_at_order(play, PIPELINE_READING, RESTS[i]);
-        assert_true(pipeline_next_state(PIPELINE_READING, RESTS[i], &rest));
+        assert_true(orchestrator_pipeline_next_state(PIPELINE_READING, RESTS[i], &rest));
         if (rest == PIPELINE_PAUSED) {
             die_at_order(play, rest, PIPELINE_ON_STOPPED);
             die_at(play, PIPELINE_STOPPED, PIPELINE_ON_RESUMED);
@@ -320,7 +326,7 @@ static void a_pipeline_that_is_run_again_from_anywhere_makes_the_same(void **sta
     assert_string_equal(play->outcome, outcome);
 }
 
-/* Behind the tests above. Two events do not lead from one state to the same other one, so that the states tell them. */
+/* After the tests above. Two events do not lead from one state to the same other one, so that the states tell them. */
 static void every_edge_of_the_table_was_among_them(void **state)
 {
     const struct play *play = *state;
@@ -328,14 +334,15 @@ static void every_edge_of_the_table_was_among_them(void **state)
         bool leads[PIPELINE_STATES] = {false};
         for (int event = 0; event < PIPELINE_EVENTS; event++) {
             enum pipeline_state to;
-            if (!pipeline_next_state((enum pipeline_state)from, (enum pipeline_event)event, &to))
+            if (!orchestrator_pipeline_next_state((enum pipeline_state)from,
+                                                  (enum pipeline_event)event, &to))
                 continue;
             assert_false(leads[to]);
             leads[to] = true;
             if (!play->taken[from][to])
                 fail_msg("nobody has died at %s, on %s",
-                         pipeline_state_name((enum pipeline_state)from),
-                         pipeline_event_name((enum pipeline_event)event));
+                         orchestrator_pipeline_state_name((enum pipeline_state)from),
+                         orchestrator_pipeline_event_name((enum pipeline_event)event));
         }
     }
 }
@@ -343,7 +350,7 @@ static void every_edge_of_the_table_was_among_them(void **state)
 static int make(void **state)
 {
     struct play *play =
-        mmap(NULL, sizeof *play, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        mmap(NULL, sizeof(*play), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(play != MAP_FAILED);
     stage_found(&play->stage);
     *state = play;
@@ -354,7 +361,7 @@ static int drop(void **state)
 {
     struct play *play = *state;
     stage_end(&play->stage);
-    return munmap(play, sizeof *play);
+    return munmap(play, sizeof(*play));
 }
 
 int main(void)

@@ -154,7 +154,7 @@ static struct sealed seal(struct stage *stage, size_t first, size_t end)
     for (size_t row = first; row < end; row++) {
         ids[row - first] = stage_id(row);
     }
-    (void)snprintf(name, sizeof name, "%zu-%zu.set", first, end);
+    (void)snprintf(name, sizeof(name), "%zu-%zu.set", first, end);
     struct sealed sealed = {.path = temp_path(&stage->dir, name), .samples = end - first};
     if (end > first) {
         weir_require(weir_sample_set_write(sealed.path, ids, NULL, end - first, &digest, &err) ==
@@ -175,7 +175,7 @@ static void reply_selected(struct weir_request *request, const struct sealed *se
     weir_rpc_reply(request->server, &request->route, MSG_selected, &answer, NULL);
 }
 
-/* What has to be before the set is told: see stage.chooses. */
+/* Asks for the runs that must precede the answer with the set: see stage.chooses. */
 static bool ask_for_models(const struct stage *stage, struct weir_request *request,
                            const struct sealed *sealed)
 {
@@ -215,7 +215,7 @@ static void on_scores_take(void *owner, struct weir_request *request)
     struct stage *stage = owner;
     const struct msg_scores_take *take = request->message;
     const struct msg_scores_noted noted = {.samples = 1};
-    (void)snprintf(stage->scored, sizeof stage->scored, "%s", take->digest);
+    (void)snprintf(stage->scored, sizeof(stage->scored), "%s", take->digest);
     weir_rpc_reply(request->server, &request->route, MSG_scores_noted, &noted, NULL);
 }
 
@@ -304,9 +304,9 @@ static void on_job_open(void *owner, struct weir_request *request)
         weir_require(stage->job_count < STAGE_JOBS_MAX);
         struct stage_job *job = &stage->jobs[stage->job_count++];
         *job = (struct stage_job){.number = open->job};
-        (void)snprintf(job->set_path, sizeof job->set_path, "%s", open->set_path);
-        (void)snprintf(job->set_digest, sizeof job->set_digest, "%s", open->set_digest);
-        (void)snprintf(job->mode, sizeof job->mode, "%s", open->mode);
+        (void)snprintf(job->set_path, sizeof(job->set_path), "%s", open->set_path);
+        (void)snprintf(job->set_digest, sizeof(job->set_digest), "%s", open->set_digest);
+        (void)snprintf(job->mode, sizeof(job->mode), "%s", open->mode);
     }
     struct msg_job_opened answer = {.samples = 1, .batches = 1};
     weir_rpc_reply(request->server, &request->route, MSG_job_opened, &answer, NULL);
@@ -395,7 +395,7 @@ static void write_model(const struct stage *stage, const struct stage_job *job,
                     weir_buf_text(&from));
     struct weir_digest digest = weir_digest_of(weir_buf_view(&text));
     WEIR_AUTO_FREE char *path = weir_format("%s/model", order->directory);
-    weir_require(weir_file_write_atomic(path, weir_bytes(digest.bytes, sizeof digest.bytes),
+    weir_require(weir_file_write_atomic(path, weir_bytes(digest.bytes, sizeof(digest.bytes)),
                                         &err) == WEIR_OK);
 }
 
@@ -411,9 +411,9 @@ static void write_outputs(struct stage *stage, const struct weir_sample_set *set
                           const struct msg_run_is *order)
 {
     WEIR_AUTO_FREE char *path = weir_format("%s/outputs", order->directory);
-    WEIR_AUTO_FREE int64_t *labels = weir_calloc(set->count, sizeof *labels);
-    WEIR_AUTO_FREE float *values = weir_calloc(set->count, sizeof *values);
-    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(set->count, sizeof *ids);
+    WEIR_AUTO_FREE int64_t *labels = weir_calloc(set->count, sizeof(*labels));
+    WEIR_AUTO_FREE float *values = weir_calloc(set->count, sizeof(*values));
+    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(set->count, sizeof(*ids));
     struct weir_error err;
     size_t count = 0;
     for (size_t i = 0; i < set->count; i++) {
@@ -575,7 +575,7 @@ void stage_kill(struct stage *stage)
 
 int stage_setup(void **state)
 {
-    struct stage *stage = weir_calloc(1, sizeof *stage);
+    struct stage *stage = weir_calloc(1, sizeof(*stage));
     stage_found(stage);
     stage_serve(stage);
     stage_begin(stage);
@@ -604,7 +604,7 @@ void stage_end(struct stage *stage)
     temp_dir_remove(&stage->dir);
 }
 
-void stage_begin_anew(struct stage *stage)
+void stage_begin_again(struct stage *stage)
 {
     stage_kill(stage);
     weir_test_postgres_reset(&stage->postgres);
@@ -650,7 +650,7 @@ void stage_models(struct stage *stage, struct weir_buf *out)
     }
 }
 
-size_t stage_told(struct stage *stage, const char *text)
+size_t stage_reported(struct stage *stage, const char *text)
 {
     size_t count = 0;
     for (const char *at = weir_buf_text(&stage->events); (at = strstr(at, text)) != NULL; at++) {
@@ -659,10 +659,10 @@ size_t stage_told(struct stage *stage, const char *text)
     return count;
 }
 
-void stage_until_told(struct stage *stage, const char *text, size_t count)
+void stage_until_reported(struct stage *stage, const char *text, size_t count)
 {
     int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
-    while (stage_told(stage, text) < count) {
+    while (stage_reported(stage, text) < count) {
         weir_require(weir_now_ms() < limit_ms);
         weir_loop_step(stage->loop, TEST_STEP_MS);
     }

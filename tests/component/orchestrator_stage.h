@@ -88,8 +88,8 @@ void stage_end(struct stage *stage);
 void stage_begin(struct stage *stage);
 /* It dies, and its trainers with it. */
 void stage_kill(struct stage *stage);
-/* As if nothing had been. */
-void stage_begin_anew(struct stage *stage);
+/* Begins again with an empty stage. */
+void stage_begin_again(struct stage *stage);
 struct pipeline *stage_submit(struct stage *stage, const char *yaml);
 /* Submits `yaml` and runs until it rests; returns the state. */
 /* Handlers of storage: orchestrator_stage_erasures.c. */
@@ -103,10 +103,10 @@ void stage_accept(struct stage *stage, int64_t number, const char *reference);
 enum pipeline_state stage_run(struct stage *stage, const char *yaml);
 /* "1:DIGEST 2:…": id, checksum and parent of every model, in order. */
 void stage_models(struct stage *stage, struct weir_buf *out);
-/* How often `text` occurs in the events. */
-size_t stage_told(struct stage *stage, const char *text);
+/* Counts the occurrences of `text` in the events. */
+size_t stage_reported(struct stage *stage, const char *text);
 /* Turns the loop until it occurs that often. */
-void stage_until_told(struct stage *stage, const char *text, size_t count);
+void stage_until_reported(struct stage *stage, const char *text, size_t count);
 uint64_t stage_id(size_t row);
 
 #endif

@@ -31,15 +31,15 @@ static void a_replay_trains_stores_and_measures(void **state)
 {
     struct stage *stage = *state;
     assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
-    assert_int_equal(stage_told(stage, "\"event\":\"trigger_fired\""), 3);
-    assert_int_equal(stage_told(stage, "\"event\":\"selection_sealed\""), 3);
-    assert_int_equal(stage_told(stage, "\"event\":\"training_finished\""), 3);
-    assert_int_equal(stage_told(stage, "\"event\":\"model_stored\""), 3);
-    assert_int_equal(stage_told(stage, "\"parent\":\"p-1\""), 1);
-    assert_int_equal(stage_told(stage, "\"parent\":null"), 1);
+    assert_int_equal(stage_reported(stage, "\"event\":\"trigger_fired\""), 3);
+    assert_int_equal(stage_reported(stage, "\"event\":\"selection_sealed\""), 3);
+    assert_int_equal(stage_reported(stage, "\"event\":\"training_finished\""), 3);
+    assert_int_equal(stage_reported(stage, "\"event\":\"model_stored\""), 3);
+    assert_int_equal(stage_reported(stage, "\"parent\":\"p-1\""), 1);
+    assert_int_equal(stage_reported(stage, "\"parent\":null"), 1);
     /* triggers at 01-30, 03-01 and 03-31: February, April, April, and p-1 was active in March */
-    assert_int_equal(stage_told(stage, "\"metric\":\"roc_auc\",\"value\":1.0"), 4);
-    assert_int_equal(stage_told(stage, "\"event\":\"pipeline_finished\""), 1);
+    assert_int_equal(stage_reported(stage, "\"metric\":\"roc_auc\",\"value\":1.0"), 4);
+    assert_int_equal(stage_reported(stage, "\"event\":\"pipeline_finished\""), 1);
 }
 
 static void a_finished_pipeline_stays_and_another_file_is_refused(void **state)
@@ -63,12 +63,12 @@ static void a_loss_that_is_no_number_is_told_as_null(void **state)
     struct stage *stage = *state;
     stage->loss = NAN;
     assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
-    assert_int_equal(stage_told(stage, "\"event\":\"training_finished\""), 3);
-    assert_int_equal(stage_told(stage, "\"loss\":null"), 3);
-    stage_begin_anew(stage);
+    assert_int_equal(stage_reported(stage, "\"event\":\"training_finished\""), 3);
+    assert_int_equal(stage_reported(stage, "\"loss\":null"), 3);
+    stage_begin_again(stage);
     stage->loss = INFINITY;
     assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
-    assert_int_equal(stage_told(stage, "\"loss\":null"), 3);
+    assert_int_equal(stage_reported(stage, "\"loss\":null"), 3);
 }
 
 /* Dies after every so many rounds of the loop, and goes on. */
@@ -101,7 +101,7 @@ static void dying_anywhere_changes_nothing(void **state)
     stage_models(stage, &expected);
     for (int rounds = 3; rounds < 24; rounds += 7) {
         WEIR_AUTO_BUF models = {0};
-        stage_begin_anew(stage);
+        stage_begin_again(stage);
         run_with_deaths(stage, rounds);
         stage_models(stage, &models);
         assert_string_equal(weir_buf_text(&models), weir_buf_text(&expected));
@@ -123,11 +123,11 @@ static void a_trainer_that_always_fails_fails_the_pipeline_until_it_is_run_again
     struct stage *stage = *state;
     stage->trainers_fail = 100;
     assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FAILED);
-    assert_int_equal(stage_told(stage, "\"event\":\"error\""), 1);
+    assert_int_equal(stage_reported(stage, "\"event\":\"error\""), 1);
     assert_int_equal(stage->trainers_started, 4);
     stage->trainers_fail = 0;
     assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
-    assert_int_equal(stage_told(stage, "\"event\":\"trigger_fired\""), 3);
+    assert_int_equal(stage_reported(stage, "\"event\":\"trigger_fired\""), 3);
 }
 
 /* A model that would be taken from elsewhere. */
@@ -152,8 +152,8 @@ static void a_lost_sample_fails_the_pipeline(void **state)
     struct stage *stage = *state;
     stage->lost = 2;
     assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FAILED);
-    assert_int_equal(stage_told(stage, "2 samples lost"), 1);
-    assert_int_equal(stage_told(stage, "model_stored"), 0);
+    assert_int_equal(stage_reported(stage, "2 samples lost"), 1);
+    assert_int_equal(stage_reported(stage, "model_stored"), 0);
 }
 
 /* ---- erasures ---- */
@@ -204,7 +204,7 @@ static void an_erasure_replaces_the_chain_from_the_newest_clean_model(void **sta
     assert_int_not_equal(access(temp_path(&stage->dir, "models/p-2.weirmodel"), F_OK), 0);
     assert_int_equal(access(temp_path(&stage->dir, "models/p-3-e1.weirmodel"), F_OK), 0);
     assert_int_equal(access(temp_path(&stage->dir, "receipts/1.json"), F_OK), 0);
-    assert_int_equal(stage_told(stage, "\"step\":\"receipt\""), 1);
+    assert_int_equal(stage_reported(stage, "\"step\":\"receipt\""), 1);
     weir_test_postgres_sql(&stage->postgres, MEASURED_AGAIN);
 }
 
@@ -224,12 +224,12 @@ static void what_an_erasure_measures_outlives_the_purge_of_a_later_one(void **st
     while (stage->measures_asked == 0)
         weir_loop_step(stage->loop, 5);
     accept_another(stage);
-    stage_until_told(stage, "\"step\":\"traced\"", 2);
+    stage_until_reported(stage, "\"step\":\"traced\"", 2);
     test_loop_rounds(stage->loop, 100);
-    assert_int_equal(stage_told(stage, "\"step\":\"purged\""), 1); /* it lets the runs end */
+    assert_int_equal(stage_reported(stage, "\"step\":\"purged\""), 1); /* it lets the runs end */
     stage->measures_wait = false;
     until_erased(stage);
-    assert_int_equal(stage_told(stage, "\"step\":\"purged\""), 2);
+    assert_int_equal(stage_reported(stage, "\"step\":\"purged\""), 2);
     weir_test_postgres_sql(&stage->postgres, MEASURED_AGAIN);
 }
 
@@ -252,7 +252,7 @@ static void storage_is_asked_for_a_report_once(void **state)
     assert_int_equal(stage->reports_asked, 1);
     stage->reports_wait = false;
     until_erased(stage);
-    assert_int_equal(stage_told(stage, "\"step\":\"receipt\""), 2);
+    assert_int_equal(stage_reported(stage, "\"step\":\"receipt\""), 2);
 }
 
 static void an_erasure_of_several_pages_is_taken_in_whole(void **state)
@@ -269,11 +269,11 @@ static void an_erasure_of_several_pages_is_taken_in_whole(void **state)
     until_erased(stage);
     assert_int_equal(orchestrator_lineage_of_erasure(&stage->orch->context, 1, &ids, &err),
                      WEIR_OK);
-    assert_int_equal(id_blocks_population(&ids), WEIR_COUNT(ROWS));
+    assert_int_equal(orchestrator_id_blocks_population(&ids), WEIR_COUNT(ROWS));
     assert_int_equal(ids.count, 1);
     for (size_t i = 0; i < WEIR_COUNT(ROWS); i++)
         assert_true(weir_bits_get(&ids.at[0].rows, ROWS[i]));
-    id_blocks_fini(&ids);
+    orchestrator_id_blocks_fini(&ids);
 }
 
 static void erasures_that_the_feed_no_longer_tells_are_told_once(void **state)
@@ -285,20 +285,20 @@ static void erasures_that_the_feed_no_longer_tells_are_told_once(void **state)
                               "trigger: {policy: ensemble, any: [{policy: amount, samples: 30},\n"
                               "                                  {policy: deletion, samples: 3}]}\n"
                               "selection: {}\npreprocess: {}\ntraining: {}\n");
-    stage_until_told(stage, FIRED, 1);
-    stage_until_told(stage, "\"event\":\"model_stored\"", 1);
-    assert_int_equal(stage_told(stage, "\"arrived\":\"2023-11-14T22:13:20"), 1);
+    stage_until_reported(stage, FIRED, 1);
+    stage_until_reported(stage, "\"event\":\"model_stored\"", 1);
+    assert_int_equal(stage_reported(stage, "\"arrived\":\"2023-11-14T22:13:20"), 1);
     stage->missed = 2; /* one too few */
     stage->feed_floor = 5;
     test_loop_rounds(stage->loop, 40);
     stage_kill(stage); /* what is counted stays counted */
     stage_begin(stage);
     test_loop_rounds(stage->loop, 40);
-    assert_int_equal(stage_told(stage, FIRED), 1);
+    assert_int_equal(stage_reported(stage, FIRED), 1);
     stage->missed = 1;
     stage->feed_floor = 9;
-    stage_until_told(stage, FIRED, 2);
-    assert_int_equal(stage_told(stage, "3 samples erased"), 1);
+    stage_until_reported(stage, FIRED, 2);
+    assert_int_equal(stage_reported(stage, "3 samples erased"), 1);
 }
 
 static void the_deletion_policy_decides_what_becomes_of_models(void **state)
@@ -319,7 +319,7 @@ static void the_deletion_policy_decides_what_becomes_of_models(void **state)
         assert_non_null(strstr(weir_buf_text(&models), CASES[i].there));
         assert_non_null(strstr(weir_buf_text(&models), "p-1 stored"));
         assert_null(strstr(weir_buf_text(&models), CASES[i].gone));
-        stage_begin_anew(stage);
+        stage_begin_again(stage);
     }
 }
 
@@ -331,18 +331,18 @@ static void lineage_tells_who_has_seen_a_sample(void **state)
     struct lineage_answer answer = {0};
     uint64_t id = stage_id(70); /* only in the third set */
     assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
-    id_blocks_add(&ids, &id, 1);
+    orchestrator_id_blocks_add(&ids, &id, 1);
     assert_int_equal(orchestrator_lineage_ask(&stage->orch->context, &ids, &answer, &err), WEIR_OK);
     assert_int_equal(answer.count, 1);
     assert_string_equal(answer.at[0].model, "p-3");
     orchestrator_lineage_answer_fini(&answer);
-    id_blocks_fini(&ids);
+    orchestrator_id_blocks_fini(&ids);
     id = stage_id(0); /* in all */
-    id_blocks_add(&ids, &id, 1);
+    orchestrator_id_blocks_add(&ids, &id, 1);
     assert_int_equal(orchestrator_lineage_ask(&stage->orch->context, &ids, &answer, &err), WEIR_OK);
     assert_int_equal(answer.count, 3);
     orchestrator_lineage_answer_fini(&answer);
-    id_blocks_fini(&ids);
+    orchestrator_id_blocks_fini(&ids);
 }
 
 static void an_erasure_survives_dying_anywhere(void **state)
@@ -366,7 +366,7 @@ static void an_erasure_survives_dying_anywhere(void **state)
         }
         assert_string_equal(weir_buf_text(&models), weir_buf_text(&expected));
         assert_non_null(strstr(weir_buf_text(&models), "p-3-e1 stored"));
-        stage_begin_anew(stage);
+        stage_begin_again(stage);
     }
 }
 
@@ -379,7 +379,7 @@ static void an_erasure_in_the_midst_of_a_replay_lets_it_go_on_clean(void **state
     assert_int_equal(orchestrator_pipeline_run(&stage->orch->pipelines, "stage.yaml",
                                                weir_bytes_of(PIPELINE), &pipeline, &err),
                      WEIR_OK);
-    while (stage_told(stage, "\"event\":\"model_stored\"") == 0) {
+    while (stage_reported(stage, "\"event\":\"model_stored\"") == 0) {
         weir_loop_step(stage->loop, 5);
     }
     stage->in_force = true;
@@ -394,13 +394,13 @@ static void an_erasure_in_the_midst_of_a_replay_lets_it_go_on_clean(void **state
     struct id_blocks ids = {0};
     struct lineage_answer answer = {0};
     uint64_t id = stage_id(3);
-    id_blocks_add(&ids, &id, 1);
+    orchestrator_id_blocks_add(&ids, &id, 1);
     assert_int_equal(orchestrator_lineage_ask(&stage->orch->context, &ids, &answer, &err), WEIR_OK);
     for (size_t i = 0; i < answer.count; i++) {
         assert_false(answer.at[i].live);
     }
     orchestrator_lineage_answer_fini(&answer);
-    id_blocks_fini(&ids);
+    orchestrator_id_blocks_fini(&ids);
 }
 
 int main(void)

@@ -8,13 +8,15 @@
 #include <errno.h>
 #include <libpq-fe.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
-static struct weir_datadir *open_datadir(const struct fixture *fixture)
+static struct orchestrator_datadir *open_datadir(const struct fixture *fixture)
 {
     struct weir_error err;
-    struct weir_datadir *datadir = NULL;
-    const struct weir_datadir_options options = {.path = fixture->data_dir};
-    if (weir_datadir_open(&options, &datadir, &err) != WEIR_OK) {
+    struct orchestrator_datadir *datadir = NULL;
+    const struct orchestrator_datadir_options options = {.path = fixture->data_dir};
+    if (orchestrator_datadir_open(&options, &datadir, &err) != WEIR_OK) {
         (void)fprintf(stderr, "%s\n", err.text);
         _exit(1);
     }
@@ -24,15 +26,38 @@ static struct weir_datadir *open_datadir(const struct fixture *fixture)
 /* A platform without services: the data directory, the supervisor, Postgres. */
 struct small {
     struct weir_loop *loop;
-    struct weir_datadir *datadir;
-    struct weir_supervisor *supervisor;
-    struct weir_postgres *postgres;
+    struct orchestrator_datadir *datadir;
+    struct orchestrator_supervisor *supervisor;
+    struct orchestrator_postgres *postgres;
 };
 
 static void clear_stale(void *owner)
 {
     struct small *small = owner;
-    weir_postgres_clear_stale(small->postgres);
+    orchestrator_postgres_clear_stale(small->postgres);
+}
+
+/* initdb has ended. */
+static void finish_cluster(void *owner, const struct orchestrator_child_exit *ended)
+{
+    const struct small *small = owner;
+    struct weir_error err;
+    if (orchestrator_postgres_finish_cluster(small->postgres, ended, &err) != WEIR_OK) {
+        (void)fprintf(stderr, "%s\n", err.text);
+        _exit(1);
+    }
+}
+
+static void make_cluster(struct small *small)
+{
+    const struct orchestrator_cluster_maker maker = {
+        .supervisor = small->supervisor, .exited = finish_cluster, .owner = small};
+    struct weir_error err;
+    expect(orchestrator_postgres_begin_cluster(small->postgres, &maker, &err) == WEIR_OK);
+    for (int64_t end_ms = weir_now_ms() + TEST_PATIENCE_MS;
+         !orchestrator_postgres_has_cluster(small->postgres);
+         weir_loop_step(small->loop, TEST_STEP_MS))
+        expect(weir_now_ms() < end_ms);
 }
 
 static void start_small(struct small *small, const struct fixture *fixture)
@@ -40,35 +65,38 @@ static void start_small(struct small *small, const struct fixture *fixture)
     struct weir_error err = {0};
     small->loop = weir_loop_new();
     small->datadir = open_datadir(fixture);
-    WEIR_AUTO_FREE char *log_dir = weir_datadir_file(small->datadir, "log");
-    WEIR_AUTO_FREE char *log_path = weir_datadir_file(small->datadir, "log/postgres.log");
-    small->supervisor = weir_supervisor_new(small->loop, log_dir);
-    const struct weir_postgres_options options = {
+    WEIR_AUTO_FREE char *log_dir = orchestrator_datadir_file(small->datadir, "log");
+    WEIR_AUTO_FREE char *log_path = orchestrator_datadir_file(small->datadir, "log/postgres.log");
+    small->supervisor = orchestrator_supervisor_new(small->loop, log_dir);
+    const struct orchestrator_postgres_options options = {
         .cluster = small->datadir->cluster,
         .socket_dir = small->datadir->cluster_socket_dir,
         .log_path = log_path,
         .identity = small->datadir->cluster_drops ? &small->datadir->identity : NULL,
     };
-    enum weir_status status = weir_postgres_prepare(&options, &small->postgres, &err);
-    const struct weir_child child = {
+    enum weir_status status = orchestrator_postgres_prepare(&options, &small->postgres, &err);
+    if (status == WEIR_OK && !orchestrator_postgres_has_cluster(small->postgres))
+        make_cluster(small);
+    const struct orchestrator_child child = {
         .name = "postgres",
-        .argv = status ? NULL : weir_postgres_argv(small->postgres),
-        .env = status ? NULL : weir_postgres_env(small->postgres),
+        .argv = status != WEIR_OK ? NULL : orchestrator_postgres_argv(small->postgres),
+        .env = status != WEIR_OK ? NULL : orchestrator_postgres_env(small->postgres),
         .directory = "/",
         .identity = options.identity,
         .restart = true,
-        .stage = WEIR_STAGE_DATABASE,
+        .stage = ORCHESTRATOR_STAGE_DATABASE,
         .stop_signal = SIGINT,
         .kill_signal = SIGQUIT,
         .before_start = clear_stale,
         .owner = small,
     };
-    if (status || weir_supervisor_start(small->supervisor, &child, &err) != WEIR_OK) {
+    if (status != WEIR_OK ||
+        orchestrator_supervisor_start(small->supervisor, &child, &err) != WEIR_OK) {
         (void)fprintf(stderr, "%s\n", err.text);
         _exit(1);
     }
     for (int64_t end_ms = weir_now_ms() + TEST_PATIENCE_MS;
-         weir_postgres_ask(small->postgres, &err) != WEIR_OK;
+         orchestrator_postgres_ask(small->postgres, TEST_PATIENCE_MS, &err) != WEIR_OK;
          weir_loop_step(small->loop, TEST_STEP_MS))
         expect(weir_now_ms() < end_ms);
 }
@@ -76,20 +104,20 @@ static void start_small(struct small *small, const struct fixture *fixture)
 static void stop_small(struct small *small)
 {
     bool stopped = false;
-    weir_supervisor_stop_all(small->supervisor, raise_flag, &stopped);
+    orchestrator_supervisor_stop_all(small->supervisor, raise_flag, &stopped);
     step_until(small->loop, &stopped);
-    weir_supervisor_free(small->supervisor);
-    weir_postgres_free(small->postgres);
-    weir_datadir_close(small->datadir);
+    orchestrator_supervisor_free(small->supervisor);
+    orchestrator_postgres_free(small->postgres);
+    orchestrator_datadir_close(small->datadir);
     weir_loop_free(small->loop);
 }
 
 static void query(const struct small *small, const char *sql, const char *expected)
 {
-    PGconn *connection = PQconnectdb(weir_postgres_conninfo(small->postgres));
+    PGconn *connection = PQconnectdb(orchestrator_postgres_conninfo(small->postgres));
     PGresult *result = PQexec(connection, sql);
-    expect(PQresultStatus(result) == (expected ? PGRES_TUPLES_OK : PGRES_COMMAND_OK));
-    expect(!expected || strcmp(PQgetvalue(result, 0, 0), expected) == 0);
+    expect(PQresultStatus(result) == (expected != NULL ? PGRES_TUPLES_OK : PGRES_COMMAND_OK));
+    expect(expected == NULL || strcmp(PQgetvalue(result, 0, 0), expected) == 0);
     PQclear(result);
     PQfinish(connection);
 }
@@ -101,7 +129,7 @@ static void case_database(const struct fixture *fixture)
     expect(geteuid() != 0 || small.datadir->cluster_drops);
     query(&small, "CREATE TABLE kept AS SELECT 42 AS value", NULL);
     query(&small, "SHOW data_checksums", "on");
-    pid_t first = weir_supervisor_pid(small.supervisor, "postgres");
+    pid_t first = orchestrator_supervisor_pid(small.supervisor, "postgres");
     stop_small(&small);
     expect(kill(first, 0) != 0 && errno == ESRCH);
 
@@ -124,13 +152,13 @@ static void case_postgres_killed(const struct fixture *fixture)
     struct small small = {0};
     start_small(&small, fixture);
     query(&small, "CREATE TABLE kept AS SELECT 42 AS value", NULL);
-    pid_t first = weir_supervisor_pid(small.supervisor, "postgres");
+    pid_t first = orchestrator_supervisor_pid(small.supervisor, "postgres");
     expect(kill(first, SIGKILL) == 0);
     struct weir_error err;
     for (int64_t end_ms = weir_now_ms() + TEST_PATIENCE_MS;
-         weir_supervisor_pid(small.supervisor, "postgres") == first ||
-         weir_supervisor_pid(small.supervisor, "postgres") == 0 ||
-         weir_postgres_ask(small.postgres, &err) != WEIR_OK;
+         orchestrator_supervisor_pid(small.supervisor, "postgres") == first ||
+         orchestrator_supervisor_pid(small.supervisor, "postgres") == 0 ||
+         orchestrator_postgres_ask(small.postgres, TEST_PATIENCE_MS, &err) != WEIR_OK;
          weir_loop_step(small.loop, TEST_STEP_MS))
         expect(weir_now_ms() < end_ms);
     query(&small, "SELECT value FROM kept", "42");
@@ -144,22 +172,22 @@ static void a_killed_postgres_comes_back_with_its_data(void **state)
 
 static void case_in_use(const struct fixture *fixture)
 {
-    struct weir_datadir *first = open_datadir(fixture);
-    struct weir_datadir *second = NULL;
+    struct orchestrator_datadir *first = open_datadir(fixture);
+    struct orchestrator_datadir *second = NULL;
     struct weir_error err;
-    const struct weir_datadir_options options = {.path = fixture->data_dir};
+    const struct orchestrator_datadir_options options = {.path = fixture->data_dir};
     char expected[64];
-    (void)snprintf(expected, sizeof expected, "is in use by process %d", getpid());
-    expect(weir_datadir_open(&options, &second, &err) == WEIR_LIMIT);
-    expect(strstr(err.text, expected));
-    WEIR_AUTO_FREE char *lock = weir_datadir_file(first, "lock");
+    (void)snprintf(expected, sizeof(expected), "is in use by process %d", getpid());
+    expect(orchestrator_datadir_open(&options, &second, &err) == WEIR_LIMIT);
+    expect(strstr(err.text, expected) != NULL);
+    WEIR_AUTO_FREE char *lock = orchestrator_datadir_file(first, "lock");
     expect(unlink(lock) == 0);
-    expect(weir_datadir_open(&options, &second, &err) == WEIR_LIMIT);
-    expect(strstr(err.text, "is in use by another process (its lock file was removed)"));
+    expect(orchestrator_datadir_open(&options, &second, &err) == WEIR_LIMIT);
+    expect(strstr(err.text, "is in use by another process (its lock file was removed)") != NULL);
     expect(access(lock, F_OK) != 0);
-    weir_datadir_close(first);
+    orchestrator_datadir_close(first);
     first = open_datadir(fixture);
-    weir_datadir_close(first);
+    orchestrator_datadir_close(first);
 }
 
 static void a_data_directory_in_use_is_refused_naming_the_process(void **state)
@@ -169,17 +197,17 @@ static void a_data_directory_in_use_is_refused_naming_the_process(void **state)
 
 static void case_not_installed(const struct fixture *fixture)
 {
-    WEIR_AUTO(weir_datadir) datadir = open_datadir(fixture);
-    struct weir_postgres *postgres = NULL;
+    WEIR_AUTO(orchestrator_datadir) datadir = open_datadir(fixture);
+    struct orchestrator_postgres *postgres = NULL;
     struct weir_error err;
-    const struct weir_postgres_options options = {
+    const struct orchestrator_postgres_options options = {
         .bin_dir = "/nowhere",
         .cluster = datadir->cluster,
         .socket_dir = datadir->socket_dir,
         .log_path = "/dev/null",
     };
-    expect(weir_postgres_prepare(&options, &postgres, &err) == WEIR_NOT_FOUND);
-    expect(strstr(err.text, "install the package 'postgresql'"));
+    expect(orchestrator_postgres_prepare(&options, &postgres, &err) == WEIR_NOT_FOUND);
+    expect(strstr(err.text, "install the package 'postgresql'") != NULL);
 }
 
 static void a_missing_postgres_names_the_package(void **state)
@@ -191,23 +219,23 @@ static void case_long_path(const struct fixture *fixture)
 {
     WEIR_AUTO_FREE char *path = weir_format("%s/%0100d", fixture->directory, 0);
     struct weir_error err;
-    struct weir_datadir *datadir = NULL;
-    const struct weir_datadir_options options = {.path = path};
-    expect(weir_datadir_open(&options, &datadir, &err) == WEIR_OK);
+    struct orchestrator_datadir *datadir = NULL;
+    const struct orchestrator_datadir_options options = {.path = path};
+    expect(orchestrator_datadir_open(&options, &datadir, &err) == WEIR_OK);
     expect(strncmp(datadir->socket_dir, "/tmp/weir-", 10) == 0);
     struct stat found;
     WEIR_AUTO_FREE char *first = weir_strdup(datadir->socket_dir);
     expect(stat(first, &found) == 0 && (found.st_mode & 0777) == 0700);
-    weir_datadir_close(datadir);
-    expect(weir_datadir_open(&options, &datadir, &err) == WEIR_OK);
+    orchestrator_datadir_close(datadir);
+    expect(orchestrator_datadir_open(&options, &datadir, &err) == WEIR_OK);
     expect(strcmp(datadir->socket_dir, first) == 0); /* kept from start to start */
-    weir_datadir_close(datadir);
+    orchestrator_datadir_close(datadir);
     expect(chmod(first, 0777) == 0); /* whatever others may enter is not taken */
-    expect(weir_datadir_open(&options, &datadir, &err) == WEIR_OK);
+    expect(orchestrator_datadir_open(&options, &datadir, &err) == WEIR_OK);
     expect(strcmp(datadir->socket_dir, first) != 0);
     expect(weir_remove_tree(first, &err) == WEIR_OK);
     expect(weir_remove_tree(datadir->socket_dir, &err) == WEIR_OK);
-    weir_datadir_close(datadir);
+    orchestrator_datadir_close(datadir);
 }
 
 static void a_path_too_long_for_sockets_moves_them_to_tmp(void **state)
@@ -231,10 +259,10 @@ static void case_unreachable(const struct fixture *fixture)
     stop_small(&small);
 
     expect(weir_remove_tree(fixture->data_dir, NULL) == WEIR_OK); /* the cluster stays behind */
-    struct small anew = {0};
-    start_small(&anew, fixture);
-    query(&anew, "SELECT count(*) FROM pg_tables WHERE tablename = 'of_the_first'", "0");
-    stop_small(&anew);
+    struct small again = {0};
+    start_small(&again, fixture);
+    query(&again, "SELECT count(*) FROM pg_tables WHERE tablename = 'of_the_first'", "0");
+    stop_small(&again);
     expect(weir_remove_tree(outside, NULL) == WEIR_OK);
 }
 
@@ -246,7 +274,7 @@ static void an_unreachable_directory_moves_only_the_database_away(void **state)
 /* ---- the whole platform, with services that only answer `health`: this program under their names */
 
 struct whole {
-    struct weir_platform *platform;
+    struct orchestrator_platform *platform;
     bool ready, failed, stopped;
     char error[512];
 };
@@ -260,7 +288,7 @@ static void note_failed(void *owner, const struct weir_error *err)
 {
     struct whole *whole = owner;
     whole->failed = true;
-    (void)snprintf(whole->error, sizeof whole->error, "%s", err->text);
+    (void)snprintf(whole->error, sizeof(whole->error), "%s", err->text);
 }
 
 static void note_stopped(void *owner)
@@ -281,34 +309,41 @@ static void link_programs(const struct fixture *fixture, const char *target, cha
     }
 }
 
-static enum weir_status start_whole(struct whole *whole, struct weir_loop *loop,
-                                    const struct fixture *fixture, const char *bin_dir,
-                                    const char *postgres)
+static enum weir_status start_whole_with(struct whole *whole, struct weir_loop *loop,
+                                         const struct orchestrator_platform_options *options)
 {
-    const struct weir_platform_options options = {
-        .data_dir = fixture->data_dir,
-        .bin_dir = bin_dir,
-        .postgres = postgres,
-        .workers = 2,
-    };
-    const struct weir_platform_events events = {
+    const struct orchestrator_platform_events events = {
         .owner = whole,
         .ready = note_ready,
         .failed = note_failed,
         .stopped = note_stopped,
     };
     struct weir_error err;
-    enum weir_status status = weir_platform_start(loop, &options, &events, &whole->platform, &err);
-    if (status)
-        (void)snprintf(whole->error, sizeof whole->error, "%s", err.text);
+    enum weir_status status =
+        orchestrator_platform_start(loop, options, &events, &whole->platform, &err);
+    if (status != WEIR_OK)
+        (void)snprintf(whole->error, sizeof(whole->error), "%s", err.text);
     return status;
+}
+
+static enum weir_status start_whole(struct whole *whole, struct weir_loop *loop,
+                                    const struct fixture *fixture, const char *bin_dir,
+                                    const char *postgres)
+{
+    const struct orchestrator_platform_options options = {
+        .data_dir = fixture->data_dir,
+        .bin_dir = bin_dir,
+        .postgres = postgres,
+        .workers = 2,
+    };
+    return start_whole_with(whole, loop, &options);
 }
 
 static void stop_whole(struct whole *whole, struct weir_loop *loop)
 {
-    weir_platform_stop(whole->platform);
+    orchestrator_platform_stop(whole->platform);
     step_until(loop, &whole->stopped);
-    weir_platform_free(whole->platform);
+    orchestrator_platform_free(whole->platform);
 }
 
 static void case_whole(const struct fixture *fixture)
@@ -316,20 +351,20 @@ static void case_whole(const struct fixture *fixture)
     char bin_dir[128];
     char self[4096];
     expect(realpath("/proc/self/exe", self) != NULL);
-    link_programs(fixture, self, bin_dir, sizeof bin_dir);
+    link_programs(fixture, self, bin_dir, sizeof(bin_dir));
     WEIR_AUTO(weir_loop) loop = weir_loop_new();
     struct whole whole = {0};
     expect(start_whole(&whole, loop, fixture, bin_dir, NULL) == WEIR_OK);
     step_until(loop, &whole.ready);
-    struct weir_supervisor *supervisor = weir_platform_supervisor(whole.platform);
+    struct orchestrator_supervisor *supervisor = orchestrator_platform_supervisor(whole.platform);
     static const char *const NAMES[] = {"postgres",   "storage",  "selector",
                                         "dispatcher", "worker-1", "worker-2"};
     for (size_t i = 0; i < WEIR_COUNT(NAMES); i++)
-        expect(weir_supervisor_pid(supervisor, NAMES[i]) > 0);
+        expect(orchestrator_supervisor_pid(supervisor, NAMES[i]) > 0);
 
     struct ends ends = {0};
     const char *const arguments[] = {"--run", "7"};
-    const struct weir_program trainer = {
+    const struct orchestrator_program trainer = {
         .program = "worker",
         .name = "trainer-7",
         .arguments = arguments,
@@ -338,9 +373,9 @@ static void case_whole(const struct fixture *fixture)
         .owner = &ends,
     };
     struct weir_error err;
-    expect(weir_platform_launch(whole.platform, &trainer, &err) == WEIR_OK);
-    expect(weir_platform_launch(whole.platform, &trainer, &err) == WEIR_EXISTS);
-    weir_platform_end(whole.platform, "trainer-7", 5000);
+    expect(orchestrator_platform_launch(whole.platform, &trainer, &err) == WEIR_OK);
+    expect(orchestrator_platform_launch(whole.platform, &trainer, &err) == WEIR_EXISTS);
+    orchestrator_platform_end(whole.platform, "trainer-7", 5000);
     for (int64_t end_ms = weir_now_ms() + TEST_PATIENCE_MS; !ends.order[0];
          weir_loop_step(loop, TEST_STEP_MS))
         expect(weir_now_ms() < end_ms);
@@ -356,13 +391,13 @@ static void the_platform_is_ready_once_every_service_answers(void **state)
 static void case_broken_service(const struct fixture *fixture)
 {
     char bin_dir[128];
-    link_programs(fixture, "/bin/false", bin_dir, sizeof bin_dir);
+    link_programs(fixture, "/bin/false", bin_dir, sizeof(bin_dir));
     WEIR_AUTO(weir_loop) loop = weir_loop_new();
     struct whole whole = {0};
-    expect(start_whole(&whole, loop, fixture, bin_dir, "host=/nowhere") == WEIR_OK);
+    expect(start_whole(&whole, loop, fixture, bin_dir, NULL) == WEIR_OK);
     step_until(loop, &whole.failed);
     expect(!whole.ready);
-    expect(strstr(whole.error, " stops at its start (exit code 1)"));
+    expect(strstr(whole.error, " stops at its start (exit code 1)") != NULL);
     stop_whole(&whole, loop);
 }
 
@@ -371,13 +406,159 @@ static void a_service_that_does_not_stay_up_fails_the_start(void **state)
     run_case(state, case_broken_service);
 }
 
+/* Programs of a person's shell. */
+static void write_program(const char *directory, const char *name, const char *script)
+{
+    struct weir_error err;
+    WEIR_AUTO_FREE char *path = weir_format("%s/%s", directory, name);
+    WEIR_AUTO_FREE char *text = weir_format("#!/bin/sh\n%s\n", script);
+    expect(weir_file_write_atomic(path, weir_bytes_of(text), &err) == WEIR_OK);
+    expect(chmod(path, 0755) == 0);
+}
+
+/* Services that end nine times before they stay. */
+static void case_outside_postgres_late(const struct fixture *fixture)
+{
+    char bin_dir[128];
+    char self[4096];
+    expect(realpath("/proc/self/exe", self) != NULL);
+    WEIR_AUTO_FREE char *script =
+        weir_format("echo >>%s/starts.${0##*/}\n"
+                    "[ $(wc -l <%s/starts.${0##*/}) -gt 9 ] || exit 1\n"
+                    "exec %s/real/${0##*/} \"$@\"",
+                    fixture->directory, fixture->directory, fixture->directory);
+    WEIR_AUTO_FREE char *shell = weir_format("%s/shell", fixture->directory);
+    link_programs(fixture, self, bin_dir, sizeof(bin_dir));
+    WEIR_AUTO_FREE char *real = weir_format("%s/real", fixture->directory);
+    expect(rename(bin_dir, real) == 0);
+    expect(mkdir(shell, 0755) == 0 && chmod(fixture->directory, 0777) == 0);
+    write_program(shell, "service", script);
+    WEIR_AUTO_FREE char *service = weir_format("%s/service", shell);
+    link_programs(fixture, service, bin_dir, sizeof(bin_dir));
+    WEIR_AUTO(weir_loop) loop = weir_loop_new();
+    struct whole whole = {0};
+    expect(start_whole(&whole, loop, fixture, bin_dir, "host=/nowhere") == WEIR_OK);
+    for (int64_t end_ms = weir_now_ms() + TEST_PATIENCE_MS; !whole.ready && !whole.failed;
+         weir_loop_step(loop, TEST_STEP_MS))
+        expect(weir_now_ms() < end_ms);
+    expect(whole.ready);
+    stop_whole(&whole, loop);
+}
+
+static void services_wait_for_an_outside_postgres_as_long_as_for_an_own_one(void **state)
+{
+    run_case(state, case_outside_postgres_late);
+}
+
+static void case_impatient(const struct fixture *fixture)
+{
+    char bin_dir[128];
+    link_programs(fixture, "/bin/false", bin_dir, sizeof(bin_dir));
+    WEIR_AUTO(weir_loop) loop = weir_loop_new();
+    const struct orchestrator_platform_options options = {.data_dir = fixture->data_dir,
+                                                          .bin_dir = bin_dir,
+                                                          .postgres = "host=/nowhere",
+                                                          .patience_ms = 500};
+    struct whole whole = {0};
+    expect(start_whole_with(&whole, loop, &options) == WEIR_OK);
+    step_until(loop, &whole.failed);
+    expect(!whole.ready);
+    expect(strstr(whole.error, "not all services answered within 0.5 s: see the logs in ") != NULL);
+    expect(strstr(whole.error, " stops at its start (exit code 1)") != NULL);
+    stop_whole(&whole, loop);
+}
+
+static void a_start_that_comes_no_further_ends_with_its_newest_problem(void **state)
+{
+    run_case(state, case_impatient);
+}
+
+/* A Postgres whose initdb never ends. */
+static void start_hanging_initdb(struct whole *whole, struct weir_loop *loop,
+                                 const struct fixture *fixture, int64_t patience_ms)
+{
+    char bin_dir[128];
+    WEIR_AUTO_FREE char *postgres = weir_format("%s/postgres", fixture->directory);
+    link_programs(fixture, "/bin/false", bin_dir, sizeof(bin_dir));
+    expect(mkdir(postgres, 0755) == 0);
+    write_program(postgres, "postgres", "exit 1");
+    write_program(postgres, "initdb", "exec sleep 1000");
+    const struct orchestrator_platform_options options = {.data_dir = fixture->data_dir,
+                                                          .bin_dir = bin_dir,
+                                                          .postgres_bin_dir = postgres,
+                                                          .patience_ms = patience_ms};
+    expect(start_whole_with(whole, loop, &options) == WEIR_OK);
+}
+
+static void case_initdb_hangs(const struct fixture *fixture)
+{
+    WEIR_AUTO(weir_loop) loop = weir_loop_new();
+    struct whole whole = {0};
+    start_hanging_initdb(&whole, loop, fixture, 200);
+    step_until(loop, &whole.failed);
+    expect(strstr(whole.error, "Postgres did not answer within 0.2 s: see the logs in ") != NULL);
+    stop_whole(&whole, loop);
+}
+
+static void an_initdb_that_hangs_ends_the_start_when_patience_is_over(void **state)
+{
+    run_case(state, case_initdb_hangs);
+}
+
+static void case_stopped_amidst_initdb(const struct fixture *fixture)
+{
+    WEIR_AUTO(weir_loop) loop = weir_loop_new();
+    struct whole whole = {0};
+    start_hanging_initdb(&whole, loop, fixture, 0);
+    struct orchestrator_supervisor *supervisor = orchestrator_platform_supervisor(whole.platform);
+    pid_t initdb = orchestrator_supervisor_pid(supervisor, "initdb");
+    expect(initdb > 0 && kill(initdb, 0) == 0);
+    stop_whole(&whole, loop);
+    expect(kill(initdb, 0) != 0 && !whole.failed);
+}
+
+static void a_stop_ends_an_initdb_that_hangs(void **state)
+{
+    run_case(state, case_stopped_amidst_initdb);
+}
+
+/* A server that says it is ready, takes a connection, and never says a word. */
+static void case_mute_server(const struct fixture *fixture)
+{
+    WEIR_AUTO(orchestrator_datadir) datadir = open_datadir(fixture);
+    struct orchestrator_postgres *postgres = NULL;
+    struct weir_error err = {0};
+    const struct orchestrator_postgres_options options = {.cluster = datadir->cluster,
+                                                          .socket_dir = datadir->cluster_socket_dir,
+                                                          .log_path = "/dev/null"};
+    expect(orchestrator_postgres_prepare(&options, &postgres, &err) == WEIR_OK);
+    WEIR_AUTO_FREE char *ready = weir_format("%s/postmaster.pid", datadir->cluster);
+    expect(weir_make_directories(datadir->cluster, 0700, &err) == WEIR_OK);
+    expect(weir_file_write_atomic(ready, weir_bytes_of("1\nready\n"), &err) == WEIR_OK);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s/.s.PGSQL.5432",
+                   datadir->cluster_socket_dir);
+    int mute = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    expect(mute >= 0 && bind(mute, (const struct sockaddr *)&address, sizeof(address)) == 0);
+    expect(listen(mute, 1) == 0);
+    expect(orchestrator_postgres_ask(postgres, 100, &err) == WEIR_UNAVAILABLE);
+    expect(strstr(err.text, "no answer within 100 ms") != NULL);
+    (void)close(mute);
+    orchestrator_postgres_free(postgres);
+}
+
+static void a_postgres_that_never_answers_keeps_nobody_longer_than_asked(void **state)
+{
+    run_case(state, case_mute_server);
+}
+
 static void case_no_programs(const struct fixture *fixture)
 {
     WEIR_AUTO(weir_loop) loop = weir_loop_new();
     struct whole whole = {0};
     expect(start_whole(&whole, loop, fixture, fixture->directory, "host=/nowhere") ==
            WEIR_NOT_FOUND);
-    expect(strstr(whole.error, "process storage: cannot start "));
+    expect(strstr(whole.error, "process storage: cannot start ") != NULL);
 }
 
 static void a_missing_service_fails_the_start(void **state)
@@ -397,7 +578,7 @@ static enum weir_status open_nothing(const struct weir_service_options *options,
     return WEIR_OK;
 }
 
-/* What runs under the name of a service. */
+/* Runs under the name of a service. */
 static int be_service(const char *name, int argc, char **argv)
 {
     static const struct weir_rpc_handler NONE[] = {{MSG_none, NULL}};
@@ -424,12 +605,12 @@ WEIR_NORETURN static void be_parent(const struct fixture *fixture, int report_fd
     struct small small = {0};
     struct ends ends = {0};
     start_small(&small, fixture);
-    start_shell(small.supervisor, "child", "exec sleep 1000", WEIR_STAGE_SERVICE, &ends);
+    start_shell(small.supervisor, "child", "exec sleep 1000", ORCHESTRATOR_STAGE_SERVICE, &ends);
     const struct pids pids = {
-        .postgres = weir_supervisor_pid(small.supervisor, "postgres"),
-        .child = weir_supervisor_pid(small.supervisor, "child"),
+        .postgres = orchestrator_supervisor_pid(small.supervisor, "postgres"),
+        .child = orchestrator_supervisor_pid(small.supervisor, "child"),
     };
-    expect(write(report_fd, &pids, sizeof pids) == (ssize_t)sizeof pids);
+    expect(write(report_fd, &pids, sizeof(pids)) == (ssize_t)sizeof(pids));
     for (;;)
         weir_loop_step(small.loop, TEST_STEP_MS);
 }
@@ -443,7 +624,7 @@ static void case_parent_killed(const struct fixture *fixture)
     if (parent == 0)
         be_parent(fixture, report[1]);
     struct pids pids;
-    expect(read(report[0], &pids, sizeof pids) == (ssize_t)sizeof pids);
+    expect(read(report[0], &pids, sizeof(pids)) == (ssize_t)sizeof(pids));
     expect(kill(parent, SIGKILL) == 0);
     int ended = 0;
     expect(waitpid(parent, &ended, 0) == parent);
@@ -468,7 +649,7 @@ static void killing_the_parent_leaves_nothing_behind(void **state)
 int main(int argc, char **argv)
 {
     const char *slash = strrchr(argv[0], '/');
-    const char *name = slash ? slash + 1 : argv[0];
+    const char *name = slash != NULL ? slash + 1 : argv[0];
     if (strcmp(name, "platform_test") != 0)
         return be_service(name, argc, argv);
 
@@ -487,6 +668,15 @@ int main(int argc, char **argv)
                                         teardown),
         cmocka_unit_test_setup_teardown(a_service_that_does_not_stay_up_fails_the_start, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(
+            services_wait_for_an_outside_postgres_as_long_as_for_an_own_one, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_start_that_comes_no_further_ends_with_its_newest_problem,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(an_initdb_that_hangs_ends_the_start_when_patience_is_over,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_stop_ends_an_initdb_that_hangs, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_postgres_that_never_answers_keeps_nobody_longer_than_asked, setup, teardown),
         cmocka_unit_test_setup_teardown(a_missing_service_fails_the_start, setup, teardown),
         cmocka_unit_test_setup_teardown(killing_the_parent_leaves_nothing_behind, setup, teardown),
     };

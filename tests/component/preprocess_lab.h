@@ -31,7 +31,7 @@ void lab_freeze_worker(struct lab *lab, int worker); /* it stands still, and is 
 void lab_thaw_worker(struct lab *lab, int worker);
 void lab_retire_worker(struct lab *lab, int worker); /* told to end, and none in its place … */
 void lab_hire_worker(struct lab *lab, int worker);   /* … until now */
-/* What the pool shows of a worker: how many leases it has; -1: it is not shown. */
+/* Returns the leases of a worker, as the pool shows them; -1: it is not shown. */
 int lab_leases(struct lab *lab, int worker);
 long lab_memory_kb(const struct lab *lab); /* resident, of all workers */
 void lab_erase(struct lab *lab, uint64_t id);
@@ -59,17 +59,18 @@ void lab_open_job_from(struct lab *lab, uint64_t job, const char *section,
 struct msg_job_is lab_audit(struct lab *lab, uint64_t job);
 /* The first sample that the audit lists as failed; 0: none. `reason` says why. */
 uint64_t lab_failed(struct lab *lab, uint64_t job, char reason[LAB_REASON_MAX]);
-/* As the pool is shown: how many samples of the job have failed so far; `reason` says which one last, and why. */
+/* Returns the samples of the job that have failed so far, as the pool shows them; `reason` names the last, and why. */
 uint64_t lab_failing(struct lab *lab, uint64_t job, char reason[LAB_REASON_MAX]);
-/* As the pool is shown: how much all workers have sent, and how many finished batches wait at the one with the
- * fewest and the one with the most. */
+/* The pool as it is shown: bytes that all workers have sent, and finished batches that wait at the worker with the
+ * fewest and at the one with the most. */
 struct lab_flow {
     uint64_t sent;
     uint32_t least, most;
 };
 struct lab_flow lab_flow(struct lab *lab);
 void lab_pause(struct lab *lab, int64_t ms); /* in which the test does nothing */
-/* What each operator of the job has made so far, by all workers, as the pool is shown; how many rows. */
+/* Lists the bytes that each operator of the job has made so far, by all workers, as the pool shows them; returns their
+ * number. */
 size_t lab_made(struct lab *lab, uint64_t job, uint64_t *ret_bytes);
 /* Opens a consumer of the job that starts from `state`. */
 struct weir_client *lab_consume(struct lab *lab, uint64_t job, const void *state, size_t size);

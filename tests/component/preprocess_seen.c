@@ -1,4 +1,4 @@
-/* What a consumer of the lab's jobs has seen. */
+/* Batches that a consumer of the lab's jobs has seen. */
 #include "tests/component/preprocess_seen.h"
 
 #include "core/base/clock.h"
@@ -91,7 +91,7 @@ void seen_clean(const struct msg_job_is *audit, uint64_t set)
     assert_int_equal(audit->duplicated, 0);
 }
 
-/* What the operators made is told with the workers' beats. */
+/* Waits for the workers' beats, which report the output of operators. */
 static void wait_until_shown(struct lab *lab, uint64_t job)
 {
     int64_t end_ms = weir_now_ms() + TEST_PATIENCE_MS;

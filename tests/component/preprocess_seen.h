@@ -1,4 +1,4 @@
-/* What a consumer of the lab's jobs has seen, and what it must have seen. */
+/* Batches that a consumer of the lab's jobs has seen, and those it must have seen. */
 #ifndef WEIR_TESTS_COMPONENT_PREPROCESS_SEEN_H
 #define WEIR_TESTS_COMPONENT_PREPROCESS_SEEN_H
 
@@ -6,7 +6,7 @@
 #include "tests/component/preprocess_lab.h"
 #include "tests/support/loop.h"
 
-/* What came out of a run. */
+/* Outcome of a run. */
 struct seen {
     unsigned times[LAB_SAMPLES];
     struct weir_hasher *order; /* over ids and tensors, as they came */

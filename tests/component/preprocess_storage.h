@@ -19,18 +19,18 @@ struct storage_script {
 
 struct scripted_storage *scripted_storage_start(const struct storage_script *script);
 void scripted_storage_stop(struct scripted_storage *storage);
-/* From now on located names a path that no worker can open, as on another host; `read` is answered. */
+/* From now on located names a path that no worker can open; `read` is answered. */
 void scripted_storage_hide(struct scripted_storage *storage);
 /* From now on where samples are is told so long after it was asked first. */
 void scripted_storage_slow_down(struct scripted_storage *storage, int64_t ms);
-/* How often it was asked where this sample is. */
+/* Counts the requests for the place of this sample. */
 size_t scripted_storage_located(struct scripted_storage *storage, uint64_t id);
 /* The file is what it is now: it has changed in place. */
 void scripted_storage_look_again(struct scripted_storage *storage);
 /* Requests `read` that were answered, and how many of the answers were written to memory that was lent:
  * every second one, as far as there was any. */
 size_t scripted_storage_reads(struct scripted_storage *storage, size_t *ret_loans);
-/* How often it has told where all samples are at once. */
+/* Counts the answers with the places of all samples at once. */
 size_t scripted_storage_wholes(struct scripted_storage *storage);
 void scripted_storage_erase(struct scripted_storage *storage, uint64_t id);
 

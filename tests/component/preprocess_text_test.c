@@ -101,7 +101,7 @@ static const char MARKS[] = "?{}\"ab:,"; /* those in a line, by their numbers in
 static const char VOCABULARY[] = "[UNK]\n{\n}\n\"\na\nb\n:\n,\n0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n"
                                  "##0\n##1\n##2\n##3\n##4\n##5\n##6\n##7\n##8\n##9\n";
 
-/* What the line of a sample is in tokens. */
+/* Writes the tokens of a sample's line. */
 static size_t tokens_of(uint64_t id, int32_t tokens[LINE_TOKENS_MAX])
 {
     char line[64];

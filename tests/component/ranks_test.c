@@ -234,7 +234,7 @@ static void killed_workers_and_dispatchers_do_not_show(void **postgres)
     forget(&one);
 }
 
-/* ---- a set that is drawn anew for every epoch ---- */
+/* ---- a set that is drawn again for every epoch ---- */
 
 enum {
     PART = LAB_SAMPLES / 2,

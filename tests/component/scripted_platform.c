@@ -34,7 +34,7 @@ struct platform {
     pthread_mutex_t mutex; /* of everything below */
     struct platform_view view;
     bool stopping, storage_silent, superseded, forgotten, stop_run, paused;
-    bool regroups, told; /* told: a commit was refused for it */
+    bool regroups, reported; /* told: a commit was refused for it */
     bool confused;
     uint64_t erased[ERASED_MAX];
     uint64_t epoch;
@@ -245,7 +245,7 @@ static void on_beat(void *owner, struct weir_request *request)
     struct msg_client_orders orders = {
         .number = beat->number,
         .superseded = platform->superseded,
-        .regroup = platform->told,
+        .regroup = platform->reported,
         .workers = {workers, 1},
     };
     unlock(platform);
@@ -260,7 +260,7 @@ static void on_commit(void *owner, struct weir_request *request)
     lock(platform);
     platform->view.commits++;
     platform->view.final |= commit->final;
-    platform->told |= platform->regroups;
+    platform->reported |= platform->regroups;
     bool is_over = platform->regroups, is_confused = platform->confused;
     unlock(platform);
     struct weir_error err;

@@ -27,7 +27,7 @@ struct platform;
 struct platform *platform_start(const struct platform_script *script);
 void platform_stop(struct platform *platform);
 
-/* What it has seen. */
+/* Messages that the platform has seen. */
 struct platform_view {
     uint64_t opens, beats, commits, oldest, delivered, holds;
     uint64_t hold_epoch;   /* named by the newest hold */

@@ -12,7 +12,7 @@ enum { CANDIDATES = 20000, WIDTH = 8 };
     "{policy: coreset, tail_triggers: all, limit: 10000, " \
     "score: {method: submodular, optimizer: naive}}"
 
-/* Whoever waits for the long choice. */
+/* A client that waits for the long choice. */
 struct waiting {
     bool answered;
     uint64_t samples;
@@ -23,8 +23,8 @@ static void on_long(void *owner, const struct weir_reply *reply, const struct we
 {
     struct waiting *waiting = owner;
     waiting->answered = true;
-    waiting->status = reply ? WEIR_OK : err->status;
-    if (reply && reply->type == MSG_selected)
+    waiting->status = reply != NULL ? WEIR_OK : err->status;
+    if (reply != NULL && reply->type == MSG_selected)
         waiting->samples = ((const struct msg_selected *)reply->message)->samples;
 }
 
@@ -36,9 +36,9 @@ static struct selector *selector_of(const struct fixture *fixture)
 /* The choice that is being made for a pipeline. */
 static const struct selector_task *choice_of(const struct fixture *fixture, const char *pipeline)
 {
-    const struct selector_task *task = selector_of(fixture)->queue.first;
-    while (task && (!task->work || !weir_str_equal(task->pipeline_name, pipeline)))
-        task = task->next;
+    const struct selector_task *task = TAILQ_FIRST(&selector_of(fixture)->queue.tasks);
+    while (task != NULL && (task->work == NULL || !weir_str_equal(task->pipeline_name, pipeline)))
+        task = TAILQ_NEXT(task, link);
     return task;
 }
 
@@ -47,7 +47,7 @@ static void wait_for_choice(struct fixture *fixture, const char *pipeline)
 {
     for (int round = 0;; round++) {
         const struct selector_task *task = choice_of(fixture, pipeline);
-        if (task && weir_work_progress(task->work).total > CANDIDATES / 4)
+        if (task != NULL && weir_work_progress(task->work).total > CANDIDATES / 4)
             return;
         assert_true(round < 1000);
         weir_loop_step(fixture->loop, TEST_STEP_MS);
@@ -76,10 +76,10 @@ static void bring_gradients(struct fixture *fixture, const char *pipeline)
     char digest[WEIR_DIGEST_TEXT_MAX];
     weir_rng_init(&rng, 1);
     assert_int_equal(weir_sample_set_open(fixture->path, &set, &err), WEIR_OK);
-    WEIR_AUTO_FREE int64_t *labels = weir_calloc(set.count, sizeof *labels);
-    WEIR_AUTO_FREE float *values = weir_calloc(set.count * WIDTH, sizeof *values);
-    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(set.count, sizeof *ids);
-    memcpy(ids, set.ids, set.count * sizeof *ids);
+    WEIR_AUTO_FREE int64_t *labels = weir_calloc(set.count, sizeof(*labels));
+    WEIR_AUTO_FREE float *values = weir_calloc(set.count * WIDTH, sizeof(*values));
+    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(set.count, sizeof(*ids));
+    memcpy(ids, set.ids, set.count * sizeof(*ids));
     for (size_t i = 0; i < set.count * WIDTH; i++)
         values[i] = (float)weir_rng_unit(&rng) - 0.5F;
     const struct weir_outputs outputs = {
@@ -87,7 +87,7 @@ static void bring_gradients(struct fixture *fixture, const char *pipeline)
     const char *path = temp_path(&fixture->dir, "outputs");
     assert_int_equal(weir_outputs_write(path, &outputs, &err), WEIR_OK);
     weir_sample_set_close(&set);
-    (void)snprintf(digest, sizeof digest, "%s", fixture->digest);
+    (void)snprintf(digest, sizeof(digest), "%s", fixture->digest);
     const struct msg_scores_take take = {.pipeline = pipeline,
                                          .mode = "gradient",
                                          .model = "m-1",
@@ -129,7 +129,7 @@ static enum weir_status purge(struct fixture *fixture, const char *pipeline)
     return lab_ask(fixture, MSG_scores_purge, &asked);
 }
 
-struct told {
+struct reported {
     bool answered;
     char pipeline[16];
     uint64_t trigger, done, total;
@@ -137,32 +137,32 @@ struct told {
 
 static void on_sets(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
-    struct told *told = owner;
+    struct reported *reported = owner;
     (void)err;
     assert_non_null(reply);
     const struct msg_sets_are *sets = reply->message;
-    told->answered = true;
+    reported->answered = true;
     assert_int_equal(sets->choosing.count, 1);
-    (void)snprintf(told->pipeline, sizeof told->pipeline, "%s", sets->choosing.at[0]);
-    told->trigger = sets->choosing_triggers.at[0];
-    told->done = sets->choosing_done.at[0];
-    told->total = sets->choosing_total.at[0];
+    (void)snprintf(reported->pipeline, sizeof(reported->pipeline), "%s", sets->choosing.at[0]);
+    reported->trigger = sets->choosing_triggers.at[0];
+    reported->done = sets->choosing_done.at[0];
+    reported->total = sets->choosing_total.at[0];
 }
 
 static void how_far_a_choice_is_can_be_asked(void **state)
 {
     struct fixture *fixture = *state;
     struct waiting waiting;
-    struct told told = {0};
+    struct reported reported = {0};
     const struct msg_sets_ask asked = {.pipeline = "long"};
     lab_change(fixture, WEIR_CHANGE_ADDED, 0, CANDIDATES);
     begin_long(fixture, "long", &waiting);
-    weir_rpc_call(fixture->peer, MSG_sets_ask, &asked, TEST_PATIENCE_MS, on_sets, &told);
-    test_loop_until(fixture->loop, &told.answered);
-    assert_string_equal(told.pipeline, "long");
-    assert_int_equal(told.trigger, 1);
-    assert_int_equal(told.total, 10000);
-    assert_true(told.done < told.total);
+    weir_rpc_call(fixture->peer, MSG_sets_ask, &asked, TEST_PATIENCE_MS, on_sets, &reported);
+    test_loop_until(fixture->loop, &reported.answered);
+    assert_string_equal(reported.pipeline, "long");
+    assert_int_equal(reported.trigger, 1);
+    assert_int_equal(reported.total, 10000);
+    assert_true(reported.done < reported.total);
 }
 
 static void while_a_choice_takes_long_all_else_is_answered(void **state)
@@ -192,7 +192,7 @@ static void while_a_choice_takes_long_all_else_is_answered(void **state)
     const struct selector_task *task = choice_of(fixture, "long");
     assert_non_null(task);
     assert_int_equal(task->pipeline->cursors[0], 2); /* the feed was read */
-    assert_int_equal(task->begun_anew, 0);
+    assert_int_equal(task->restarts, 0);
     assert_false(waiting.answered);
 }
 
@@ -204,7 +204,7 @@ static void a_choice_that_is_closed_upon_gives_up(void **state)
     lab_change(fixture, WEIR_CHANGE_ADDED, 0, CANDIDATES);
     begin_long(fixture, "long", &waiting);
     lab_restart(fixture);
-    assert_null(selector_of(fixture)->queue.first);
+    assert_true(TAILQ_EMPTY(&selector_of(fixture)->queue.tasks));
     ask_long(fixture, "long", &waiting);
     assert_false(waiting.answered);
 }
@@ -229,12 +229,12 @@ static void erasures_do_not_keep_a_choice_from_its_end(void **state)
     struct waiting waiting;
     lab_change(fixture, WEIR_CHANGE_ADDED, 0, CANDIDATES);
     begin_long(fixture, "long", &waiting);
-    for (uint32_t i = 1; i <= SELECTOR_BEGUN_ANEW_MAX + 2; i++) {
+    for (uint32_t i = 1; i <= SELECTOR_RESTARTS_MAX + 2; i++) {
         lab_change(fixture, WEIR_CHANGE_ERASED, i, 1);
         assert_int_equal(purge(fixture, "long"), WEIR_OK);
         wait_for_choice(fixture, "long");
-        assert_int_equal(choice_of(fixture, "long")->begun_anew,
-                         i < SELECTOR_BEGUN_ANEW_MAX ? i : SELECTOR_BEGUN_ANEW_MAX);
+        assert_int_equal(choice_of(fixture, "long")->restarts,
+                         i < SELECTOR_RESTARTS_MAX ? i : SELECTOR_RESTARTS_MAX);
     }
     assert_false(waiting.answered);
 }

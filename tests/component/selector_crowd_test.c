@@ -26,7 +26,7 @@ static long computed(pid_t pid)
     const char *rest = strrchr(weir_buf_text(&text), ')');
     assert_non_null(rest);
     for (int field = 0; field < 12;
-         field++) /* utime and stime are the 12th and 13th behind the name */
+         field++) /* utime and stime are the 12th and 13th after the name */
         rest = strchr(rest + 1, ' ');
     user = strtol(rest, (char **)(void *)&rest, 10);
     kernel = strtol(rest, NULL, 10);

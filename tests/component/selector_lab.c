@@ -99,9 +99,9 @@ static void on_columns_read(void *owner, struct weir_request *request)
     struct fixture *fixture = owner;
     const struct msg_columns_read *asked = request->message;
     fixture->script.column_reads++;
-    uint64_t *ids = weir_calloc(asked->count, sizeof *ids);
-    int64_t *times = weir_calloc(asked->count, sizeof *times);
-    int64_t *labels = weir_calloc(asked->count, sizeof *labels);
+    uint64_t *ids = weir_calloc(asked->count, sizeof(*ids));
+    int64_t *times = weir_calloc(asked->count, sizeof(*times));
+    int64_t *labels = weir_calloc(asked->count, sizeof(*labels));
     size_t count = 0;
     for (uint64_t id = asked->first; id < asked->first + asked->count; id++) {
         if (!is_live(&fixture->script, id))
@@ -130,7 +130,7 @@ static const struct weir_rpc_handler STORAGE[] = {
 static void on_request(void *owner, struct weir_request *request)
 {
     struct fixture *fixture = owner;
-    for (const struct weir_rpc_handler *row = SELECTOR_HANDLERS; row->fn; row++)
+    for (const struct weir_rpc_handler *row = SELECTOR_HANDLERS; row->fn != NULL; row++)
         if (row->type == request->type)
             row->fn(fixture->selector, request);
 }
@@ -153,9 +153,10 @@ void lab_start(struct fixture *fixture)
         .name = "selector",
     };
     WEIR_AUTO_FREE char *endpoint = weir_service_endpoint(fixture->dir.path, "selector");
-    if (weir_rpc_serve(fixture->loop, endpoint, FORWARD, fixture, &fixture->server, &err) ||
+    if (weir_rpc_serve(fixture->loop, endpoint, FORWARD, fixture, &fixture->server, &err) !=
+            WEIR_OK ||
         selector_open(&options, fixture->loop, fixture->server, &fixture->selector, &err) ||
-        weir_rpc_connect(fixture->loop, endpoint, NULL, NULL, &fixture->peer, &err))
+        weir_rpc_connect(fixture->loop, endpoint, NULL, NULL, &fixture->peer, &err) != WEIR_OK)
         fail_msg("%s", err.text);
 }
 
@@ -174,7 +175,7 @@ void lab_restart(struct fixture *fixture)
 
 int lab_setup_group(void **state)
 {
-    struct fixture *fixture = weir_calloc(1, sizeof *fixture);
+    struct fixture *fixture = weir_calloc(1, sizeof(*fixture));
     weir_test_postgres_start(&fixture->postgres);
     *state = fixture;
     return 0;
@@ -222,7 +223,7 @@ void lab_change(struct fixture *fixture, uint32_t kind, uint32_t row, uint32_t c
         (struct change){.kind = kind, .first = weir_sample_id(DATASET, 0, row), .count = count};
 }
 
-/* As text: "label ham 3/7 its share by the policy", a line a group. */
+/* Keeps it as text: "label ham 3/7 its share by the policy", a line a group. */
 static void keep_preview(struct fixture *fixture, const struct msg_preview_is *preview)
 {
     WEIR_AUTO_BUF out = {0};
@@ -230,8 +231,8 @@ static void keep_preview(struct fixture *fixture, const struct msg_preview_is *p
         weir_buf_printf(&out, "%s %s %d/%d %s\n", preview->kinds.at[i], preview->names.at[i],
                         (int)preview->group_samples.at[i], (int)preview->group_candidates.at[i],
                         preview->whys.at[i]);
-    (void)snprintf(fixture->preview, sizeof fixture->preview, "%s", weir_buf_text(&out));
-    (void)snprintf(fixture->model, sizeof fixture->model, "%s", preview->scored_by);
+    (void)snprintf(fixture->preview, sizeof(fixture->preview), "%s", weir_buf_text(&out));
+    (void)snprintf(fixture->model, sizeof(fixture->model), "%s", preview->scored_by);
     fixture->samples = preview->samples;
     fixture->candidates = preview->candidates;
     fixture->unscored = preview->unscored;
@@ -239,20 +240,20 @@ static void keep_preview(struct fixture *fixture, const struct msg_preview_is *p
 
 static void keep_wanted(struct fixture *fixture, const struct msg_scores_wanted *wanted)
 {
-    (void)snprintf(fixture->mode, sizeof fixture->mode, "%s", wanted->mode);
-    (void)snprintf(fixture->model, sizeof fixture->model, "%s", wanted->model);
-    (void)snprintf(fixture->digest, sizeof fixture->digest, "%s", wanted->digest);
-    (void)snprintf(fixture->path, sizeof fixture->path, "%s", wanted->path);
+    (void)snprintf(fixture->mode, sizeof(fixture->mode), "%s", wanted->mode);
+    (void)snprintf(fixture->model, sizeof(fixture->model), "%s", wanted->model);
+    (void)snprintf(fixture->digest, sizeof(fixture->digest), "%s", wanted->digest);
+    (void)snprintf(fixture->path, sizeof(fixture->path), "%s", wanted->path);
     fixture->samples = wanted->samples;
     fixture->candidates = wanted->candidates;
 }
 
-/* As mode "holdout"; the half as candidates. */
+/* Keeps it as mode "holdout"; the half as candidates. */
 static void keep_held(struct fixture *fixture, const struct msg_holdout_wanted *wanted)
 {
-    (void)snprintf(fixture->mode, sizeof fixture->mode, "holdout");
-    (void)snprintf(fixture->digest, sizeof fixture->digest, "%s", wanted->digest);
-    (void)snprintf(fixture->path, sizeof fixture->path, "%s", wanted->path);
+    (void)snprintf(fixture->mode, sizeof(fixture->mode), "holdout");
+    (void)snprintf(fixture->digest, sizeof(fixture->digest), "%s", wanted->digest);
+    (void)snprintf(fixture->path, sizeof(fixture->path), "%s", wanted->path);
     fixture->samples = wanted->samples;
     fixture->candidates = wanted->half;
 }
@@ -268,25 +269,25 @@ void lab_on_done(void *owner, const struct weir_reply *reply, const struct weir_
 {
     struct fixture *fixture = owner;
     fixture->done = true;
-    fixture->status = reply ? WEIR_OK : err->status;
+    fixture->status = reply != NULL ? WEIR_OK : err->status;
     fixture->digest[0] = fixture->path[0] = fixture->mode[0] = fixture->model[0] = '\0';
     fixture->samples = fixture->candidates = 0;
-    (void)snprintf(fixture->text, sizeof fixture->text, "%s", reply ? "" : err->text);
-    if (reply && reply->type == MSG_preview_is)
+    (void)snprintf(fixture->text, sizeof(fixture->text), "%s", reply != NULL ? "" : err->text);
+    if (reply != NULL && reply->type == MSG_preview_is)
         keep_preview(fixture, reply->message);
-    if (reply && reply->type == MSG_scores_wanted)
+    if (reply != NULL && reply->type == MSG_scores_wanted)
         keep_wanted(fixture, reply->message);
-    if (reply && reply->type == MSG_holdout_wanted)
+    if (reply != NULL && reply->type == MSG_holdout_wanted)
         keep_held(fixture, reply->message);
-    if (reply && reply->type == MSG_scores_noted)
+    if (reply != NULL && reply->type == MSG_scores_noted)
         keep_noted(fixture, reply->message);
-    if (!reply || reply->type != MSG_selected)
+    if (reply == NULL || reply->type != MSG_selected)
         return;
     const struct msg_selected *selected = reply->message;
-    (void)snprintf(fixture->digest, sizeof fixture->digest, "%s", selected->digest);
-    (void)snprintf(fixture->path, sizeof fixture->path, "%s", selected->path);
-    (void)snprintf(fixture->text, sizeof fixture->text, "%s", selected->reason);
-    (void)snprintf(fixture->model, sizeof fixture->model, "%s", selected->scored_by);
+    (void)snprintf(fixture->digest, sizeof(fixture->digest), "%s", selected->digest);
+    (void)snprintf(fixture->path, sizeof(fixture->path), "%s", selected->path);
+    (void)snprintf(fixture->text, sizeof(fixture->text), "%s", selected->reason);
+    (void)snprintf(fixture->model, sizeof(fixture->model), "%s", selected->scored_by);
     fixture->samples = selected->samples;
     fixture->candidates = selected->candidates;
 }
@@ -414,6 +415,6 @@ const char *lab_rows(struct fixture *fixture)
         i = end + 1;
     }
     weir_sample_set_close(&set);
-    (void)snprintf(text, sizeof text, "%s", weir_buf_text(&out));
+    (void)snprintf(text, sizeof(text), "%s", weir_buf_text(&out));
     return text;
 }

@@ -28,7 +28,7 @@ struct change {
     uint32_t count;
 };
 
-/* What the scripted storage serves: a feed, and columns that follow from the id. */
+/* Data that the scripted storage serves: a feed, and columns that follow from the id. */
 struct script {
     struct change changes[CHANGES_MAX];
     size_t change_count;

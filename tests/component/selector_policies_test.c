@@ -1,4 +1,4 @@
-/* What policies learn of the pipeline's past, and that weights are sealed. */
+/* Policies learn of the pipeline's past, and weights are sealed. */
 #include "core/wire/outputs.h"
 #include "tests/component/selector_lab.h"
 
@@ -70,7 +70,7 @@ static void epochs_go_on_after_a_restart(void **state)
     }
 }
 
-/* How many samples of the newest set are in this row or a later one. */
+/* Counts the samples of the newest set in this row or a later one. */
 static size_t count_from(struct fixture *fixture, uint32_t row)
 {
     struct weir_sample_set set = {0};
@@ -143,8 +143,8 @@ static void ask_preview(struct fixture *fixture, uint64_t position)
 
 static void check_groups(const struct fixture *fixture, const char *const *lines)
 {
-    for (; *lines; lines++)
-        if (!strstr(fixture->preview, *lines))
+    for (; *lines != NULL; lines++)
+        if (strstr(fixture->preview, *lines) == NULL)
             fail_msg("expected '%s' in\n%s", *lines, fixture->preview);
 }
 
@@ -238,14 +238,14 @@ static void no_training_set_touches_the_holdout(void **state)
 
 /* ---- shares by loss ---- */
 
-/* What a training would report of the newest set: spam costs 2, ham a half. */
+/* Reports the newest set as a training would: spam costs 2, ham a half. */
 static void report(struct fixture *fixture, const char *model)
 {
     struct weir_sample_set set = {0};
     struct weir_error err;
     assert_int_equal(weir_sample_set_open(fixture->path, &set, &err), WEIR_OK);
-    WEIR_AUTO_FREE int64_t *labels = weir_calloc(set.count, sizeof *labels);
-    WEIR_AUTO_FREE float *values = weir_calloc(set.count, 2 * sizeof *values);
+    WEIR_AUTO_FREE int64_t *labels = weir_calloc(set.count, sizeof(*labels));
+    WEIR_AUTO_FREE float *values = weir_calloc(set.count, 2 * sizeof(*values));
     for (size_t i = 0; i < set.count; i++) {
         labels[i] = weir_sample_row(set.ids[i]) % 3 == 0;
         values[2 * i] = labels[i] ? 2 : 0.5F;
@@ -309,7 +309,7 @@ static void shares_follow_what_each_training_reported(void **state)
     for (size_t i = 0; i < WEIR_COUNT(ROWS); i++) {
         const struct msg_select select = ask_for(i + 1, ROWS[i].model);
         assert_int_equal(
-            ROWS[i].dies_at
+            ROWS[i].dies_at != NULL
                 ? lab_ask_through_death(fixture, WEIR_BIN_DIR, ROWS[i].dies_at, MSG_select, &select)
                 : lab_ask(fixture, MSG_select, &select),
             WEIR_OK);

@@ -19,16 +19,16 @@ static enum weir_status select_by(struct fixture *fixture, uint64_t trigger, uin
     return lab_ask(fixture, MSG_select, &select);
 }
 
-/* What a trainer would write: row 52 is nearest to one half, then 53, 51, 54; nothing of the row `missing`. Models of
- * the holdout, h-…, say it the other way round. */
+/* Writes outputs as a trainer would: row 52 is nearest to one half, then 53, 51, 54; none for the row `missing`. Models
+ * of the holdout, h-…, say it the other way round. */
 static const char *write_outputs(struct fixture *fixture, uint32_t missing)
 {
     struct weir_sample_set set = {0};
     struct weir_error err;
     assert_int_equal(weir_sample_set_open(fixture->path, &set, &err), WEIR_OK);
-    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(set.count + 1, sizeof *ids);
-    WEIR_AUTO_FREE int64_t *labels = weir_calloc(set.count + 1, sizeof *labels);
-    WEIR_AUTO_FREE float *values = weir_calloc(set.count + 1, sizeof *values);
+    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(set.count + 1, sizeof(*ids));
+    WEIR_AUTO_FREE int64_t *labels = weir_calloc(set.count + 1, sizeof(*labels));
+    WEIR_AUTO_FREE float *values = weir_calloc(set.count + 1, sizeof(*values));
     struct weir_outputs outputs = {.ids = ids, .labels = labels, .values = values, .width = 1};
     bool is_holdouts = fixture->model[0] == 'h';
     for (size_t i = 0; i < set.count; i++) {
@@ -48,16 +48,17 @@ static const char *write_outputs(struct fixture *fixture, uint32_t missing)
 static enum weir_status bring_through(struct fixture *fixture, uint32_t missing, const char *point)
 {
     char mode[16], model[64], digest[WEIR_DIGEST_TEXT_MAX];
-    (void)snprintf(mode, sizeof mode, "%s", fixture->mode);
-    (void)snprintf(model, sizeof model, "%s", fixture->model);
-    (void)snprintf(digest, sizeof digest, "%s", fixture->digest);
+    (void)snprintf(mode, sizeof(mode), "%s", fixture->mode);
+    (void)snprintf(model, sizeof(model), "%s", fixture->model);
+    (void)snprintf(digest, sizeof(digest), "%s", fixture->digest);
     const struct msg_scores_take take = {.pipeline = "quick",
                                          .mode = mode,
                                          .model = model,
                                          .digest = digest,
                                          .outputs = write_outputs(fixture, missing)};
-    return point ? lab_ask_through_death(fixture, WEIR_BIN_DIR, point, MSG_scores_take, &take)
-                 : lab_ask(fixture, MSG_scores_take, &take);
+    return point != NULL
+               ? lab_ask_through_death(fixture, WEIR_BIN_DIR, point, MSG_scores_take, &take)
+               : lab_ask(fixture, MSG_scores_take, &take);
 }
 
 static enum weir_status bring(struct fixture *fixture, uint32_t missing)
@@ -71,7 +72,7 @@ static enum weir_status purge(struct fixture *fixture)
     return lab_ask(fixture, MSG_scores_purge, &purge);
 }
 
-/* What is kept of so many rows from `first` on. */
+/* Counts the scores kept of `count` rows from `first` on. */
 static uint64_t kept(struct fixture *fixture, uint32_t first, size_t count)
 {
     uint64_t ids[100];
@@ -137,7 +138,7 @@ static void a_restart_changes_nothing(void **state)
     lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100);
     assert_int_equal(lab_open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
     assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
-    (void)snprintf(wanted, sizeof wanted, "%s", fixture->digest);
+    (void)snprintf(wanted, sizeof(wanted), "%s", fixture->digest);
     lab_stop(fixture);
     lab_start(fixture);
     assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
@@ -274,7 +275,7 @@ static void another_pipelines_scores_are_used_again(void **state)
     assert_string_equal(fixture->model, "o-1");
 }
 
-/* As if everything had been taken two months ago. */
+/* Makes all scores two months older. */
 static void age(const struct fixture *fixture)
 {
     const char *statement = "UPDATE selector.score_file SET taken_us = taken_us - 5184000000000";
@@ -291,7 +292,7 @@ static size_t score_files(const struct fixture *fixture)
     WEIR_AUTO_FREE char *path = weir_format("%s/scores", fixture->dir.path);
     DIR *folder = opendir(path);
     assert_non_null(folder);
-    for (const struct dirent *entry; (entry = readdir(folder));)
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;)
         count += entry->d_name[0] != '.';
     closedir(folder);
     return count;
@@ -406,12 +407,12 @@ static void open_rho_loss(struct fixture *fixture, const char *options)
     assert_int_equal(lab_open_pipeline(fixture, selection, false), WEIR_OK);
 }
 
-/* Which of the 100 rows the newest set holds. */
+/* Marks those of the 100 rows that the newest set holds. */
 static void mark(struct fixture *fixture, bool *rows_held)
 {
     struct weir_sample_set set = {0};
     struct weir_error err;
-    memset(rows_held, 0, 100 * sizeof *rows_held);
+    memset(rows_held, 0, 100 * sizeof(*rows_held));
     assert_int_equal(weir_sample_set_open(fixture->path, &set, &err), WEIR_OK);
     for (size_t i = 0; i < set.count; i++)
         rows_held[weir_sample_row(set.ids[i])] = true;
@@ -533,7 +534,7 @@ struct examined {
 static void on_examined(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct examined *examined = owner;
-    if (!reply)
+    if (reply == NULL)
         fail_msg("%s", err->text);
     const struct msg_owned_examined *answer = reply->message;
     examined->is_answered = true;
@@ -543,8 +544,8 @@ static void on_examined(void *owner, const struct weir_reply *reply, const struc
     examined->wrong = answer->checks.count;
     if (examined->wrong == 0)
         return;
-    (void)snprintf(examined->check, sizeof examined->check, "%s", answer->checks.at[0]);
-    (void)snprintf(examined->found, sizeof examined->found, "%s", answer->found.at[0]);
+    (void)snprintf(examined->check, sizeof(examined->check), "%s", answer->checks.at[0]);
+    (void)snprintf(examined->found, sizeof(examined->found), "%s", answer->found.at[0]);
     assert_true(answer->expected.at[0][0] != '\0' && answer->advice.at[0][0] != '\0');
 }
 
@@ -568,9 +569,9 @@ static char *file_of(const struct fixture *fixture, const char *folder, const ch
     char *found = NULL;
     DIR *open = opendir(path);
     assert_non_null(open);
-    for (const struct dirent *entry; (entry = readdir(open));) {
+    for (const struct dirent *entry; (entry = readdir(open)) != NULL;) {
         size_t size = strlen(entry->d_name);
-        if (found || size < strlen(ending) ||
+        if (found != NULL || size < strlen(ending) ||
             strcmp(entry->d_name + size - strlen(ending), ending) != 0)
             continue;
         found = weir_format("%s/%s", path, entry->d_name);
@@ -585,7 +586,7 @@ static void assert_noticed(struct fixture *fixture, const char *check, const cha
     struct examined examined = examine(fixture);
     assert_int_equal(examined.wrong, 1);
     assert_string_equal(examined.check, check);
-    if (!strstr(examined.found, path))
+    if (strstr(examined.found, path) == NULL)
         fail_msg("'%s' does not name %s", examined.found, path);
 }
 

@@ -42,9 +42,9 @@ static void the_sets_of_triggers_stay_and_others_go_in_their_time(void **state)
     lab_change(fixture, WEIR_CHANGE_ADDED, 0, 60);
     assert_int_equal(lab_open_pipeline(fixture, "{policy: random, limit: 20}", false), WEIR_OK);
     assert_int_equal(lab_select_live(fixture, 1, 1), WEIR_OK);
-    (void)snprintf(trigger, sizeof trigger, "%s.set", fixture->digest);
+    (void)snprintf(trigger, sizeof(trigger), "%s.set", fixture->digest);
     assert_int_equal(lab_seal_interval(fixture, 0, 1030, 1), WEIR_OK);
-    (void)snprintf(interval, sizeof interval, "%s.set", fixture->digest);
+    (void)snprintf(interval, sizeof(interval), "%s.set", fixture->digest);
     leave_behind(fixture, "sealing.set.tmp");
     leave_behind(fixture, "notes.txt");
 
@@ -85,7 +85,7 @@ static void what_is_asked_for_stays(void **state)
     lab_change(fixture, WEIR_CHANGE_ADDED, 0, 60);
     assert_int_equal(lab_open_pipeline(fixture, "{policy: new_data}", false), WEIR_OK);
     assert_int_equal(lab_seal_interval(fixture, 0, 1030, 1), WEIR_OK);
-    (void)snprintf(interval, sizeof interval, "%s.set", fixture->digest);
+    (void)snprintf(interval, sizeof(interval), "%s.set", fixture->digest);
     WEIR_AUTO_FREE char *path = weir_format("%s/sets/%s", fixture->dir.path, interval);
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
     int64_t before = a_second_passes(fixture);
@@ -103,7 +103,7 @@ static void make_old(const struct fixture *fixture)
     struct weir_error err;
     DIR *open = opendir(folder);
     assert_non_null(open);
-    for (const struct dirent *entry; (entry = readdir(open));) {
+    for (const struct dirent *entry; (entry = readdir(open)) != NULL;) {
         WEIR_AUTO_FREE char *path = weir_format("%s/%s", folder, entry->d_name);
         assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
     }
@@ -124,12 +124,12 @@ static void killed_in_a_sweep_sets_are_whole_or_absent(void **state)
     lab_change(fixture, WEIR_CHANGE_ADDED, 0, 60);
     assert_int_equal(lab_open_pipeline(fixture, "{policy: random, limit: 20}", false), WEIR_OK);
     assert_int_equal(lab_select_live(fixture, 1, 1), WEIR_OK);
-    (void)snprintf(trigger, sizeof trigger, "%s.set", fixture->digest);
+    (void)snprintf(trigger, sizeof(trigger), "%s.set", fixture->digest);
     for (size_t death = 0; death < WEIR_COUNT(DEATHS); death++) {
         for (size_t i = 0; i < 2; i++) {
             int64_t to = 1010 + 10 * (int64_t)i;
             assert_int_equal(lab_seal_interval(fixture, 1000, to, 1), WEIR_OK);
-            (void)snprintf(intervals[i], sizeof intervals[i], "%s.set", fixture->digest);
+            (void)snprintf(intervals[i], sizeof(intervals[i]), "%s.set", fixture->digest);
         }
         make_old(fixture);
         lab_stop(fixture);
@@ -165,8 +165,8 @@ static void on_part(void *owner, const struct weir_reply *reply, const struct we
 {
     struct part *part = owner;
     part->done = true;
-    part->status = reply ? WEIR_OK : err->status;
-    if (!reply)
+    part->status = reply != NULL ? WEIR_OK : err->status;
+    if (reply == NULL)
         return;
     const struct msg_set_part *answer = reply->message;
     assert_int_equal(reply->type, MSG_set_part);
@@ -176,11 +176,11 @@ static void on_part(void *owner, const struct weir_reply *reply, const struct we
     part->count = answer->ids.count;
     part->weight_count = answer->weights.count;
     part->label_count = answer->labels.count;
-    memcpy(part->ids, answer->ids.at, part->count * sizeof *part->ids);
+    memcpy(part->ids, answer->ids.at, part->count * sizeof(*part->ids));
     if (part->weight_count > 0)
-        memcpy(part->weights, answer->weights.at, part->weight_count * sizeof *part->weights);
+        memcpy(part->weights, answer->weights.at, part->weight_count * sizeof(*part->weights));
     if (part->label_count > 0)
-        memcpy(part->labels, answer->labels.at, part->label_count * sizeof *part->labels);
+        memcpy(part->labels, answer->labels.at, part->label_count * sizeof(*part->labels));
     if (answer->gone.size > 0)
         memcpy(part->gone, answer->gone.at, answer->gone.size);
 }
@@ -214,7 +214,7 @@ static void parts_end_to_end_are_the_set(void **state)
         assert_int_equal(part.status, WEIR_OK);
         assert_int_equal(part.samples, 40);
         assert_int_equal(part.count, first == 30 ? 10 : 15);
-        assert_memory_equal(part.ids, set.ids + first, part.count * sizeof *part.ids);
+        assert_memory_equal(part.ids, set.ids + first, part.count * sizeof(*part.ids));
     }
     weir_sample_set_close(&set);
     assert_int_equal(read_part(fixture, fixture->digest, 40, 15).count, 0);
@@ -225,7 +225,7 @@ static void parts_end_to_end_are_the_set(void **state)
                      WEIR_NOT_FOUND);
 }
 
-/* Of two blocks; what was erased since has none. */
+/* Samples of two blocks; those erased since have no labels. */
 static void parts_come_with_labels_when_they_are_wanted(void **state)
 {
     struct fixture *fixture = *state;
@@ -251,8 +251,8 @@ static void parts_come_with_labels_when_they_are_wanted(void **state)
     assert_int_equal(part.count, 10);
     assert_int_equal(part.label_count, 10);
     assert_int_equal(part.weight_count, 10);
-    assert_memory_equal(part.ids, set.ids + 3, 10 * sizeof *part.ids);
-    assert_memory_equal(part.weights, set.weights + 3, 10 * sizeof *part.weights);
+    assert_memory_equal(part.ids, set.ids + 3, 10 * sizeof(*part.ids));
+    assert_memory_equal(part.weights, set.weights + 3, 10 * sizeof(*part.weights));
     for (size_t i = 0; i < part.count; i++) {
         bool gone = i == 2;
         assert_int_equal(part.gone[i / 8] >> (i % 8) & 1, gone);
@@ -279,12 +279,12 @@ static void labels_are_read_for_few_at_a_time(void **state)
     for (size_t i = 0; i < WEIR_COUNT(parts); i++) {
         test_loop_until(fixture->loop, &parts[i].done);
         assert_true(parts[i].status == WEIR_OK || parts[i].status == WEIR_UNAVAILABLE);
-        assert_int_equal(parts[i].count, parts[i].status ? 0 : 5);
+        assert_int_equal(parts[i].count, parts[i].status != WEIR_OK ? 0 : 5);
     }
     assert_int_equal(parts[0].status, WEIR_OK);
 }
 
-/* What each epoch trains on, end to end, is what the file says. */
+/* The samples of each epoch, end to end, are those of the file. */
 static void epochs_are_served_apart(void **state)
 {
     struct fixture *fixture = *state;

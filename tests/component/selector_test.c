@@ -47,11 +47,27 @@ static void replay_windows_follow_time_and_id(void **state)
     assert_string_equal(lab_rows(fixture), "0-9");
     assert_int_equal(lab_select_replay(fixture, 2, 1, 24), WEIR_OK);
     assert_string_equal(lab_rows(fixture), "10-24");
-    /* Position 1 hides what was added behind it, erasures behind it count. */
+    /* Position 1 hides what was added after it, erasures after it count. */
     lab_change(fixture, WEIR_CHANGE_ERASED, 30, 2);
     assert_int_equal(lab_select_replay(fixture, 3, 1, 79), WEIR_OK);
     assert_string_equal(lab_rows(fixture), "25-29 32-39");
     assert_true(fixture->script.column_reads >= 1);
+}
+
+static void wiping_forgets_times_and_labels(void **state)
+{
+    struct fixture *fixture = *state;
+    struct msg_wiped wiped = {0};
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 40);
+    assert_int_equal(lab_open_pipeline(fixture, "{policy: new_data}", true), WEIR_OK);
+    assert_int_equal(lab_select_replay(fixture, 1, 1, 9), WEIR_OK);
+    size_t reads = fixture->script.column_reads;
+    assert_int_equal(lab_select_replay(fixture, 2, 1, 24), WEIR_OK);
+    assert_int_equal(fixture->script.column_reads, reads);
+    selector_wipe(fixture->selector, NULL, &wiped);
+    assert_int_equal(lab_select_replay(fixture, 3, 1, 39), WEIR_OK);
+    assert_string_equal(lab_rows(fixture), "25-39");
+    assert_true(fixture->script.column_reads > reads);
 }
 
 static void labels_are_balanced_over_all_past(void **state)
@@ -103,7 +119,7 @@ static void the_same_request_has_the_same_answer(void **state)
     assert_int_equal(lab_open_pipeline(fixture, "{policy: random, limit: 20, seed: 3}", false),
                      WEIR_OK);
     assert_int_equal(lab_select_live(fixture, 1, 1), WEIR_OK);
-    (void)snprintf(digest, sizeof digest, "%s", fixture->digest);
+    (void)snprintf(digest, sizeof(digest), "%s", fixture->digest);
     lab_change(fixture, WEIR_CHANGE_ERASED, 0, 30); /* later than the answer: readers apply it */
     assert_int_equal(lab_select_live(fixture, 1, 1), WEIR_OK);
     assert_string_equal(fixture->digest, digest);
@@ -152,7 +168,7 @@ static void dying_in_between_changes_no_digest(void **state)
                          WEIR_OK);
         run_twice(fixture, DISTURB[i], i == 0 ? first : digests);
         if (i > 0)
-            assert_memory_equal(first, digests, sizeof first);
+            assert_memory_equal(first, digests, sizeof(first));
     }
 }
 
@@ -181,7 +197,7 @@ static void killed_at_any_point_the_answer_is_the_same(void **state)
         assert_int_equal(fixture->samples, 20);
         if (i > 0)
             assert_string_equal(fixture->digest, digest);
-        (void)snprintf(digest, sizeof digest, "%s", fixture->digest);
+        (void)snprintf(digest, sizeof(digest), "%s", fixture->digest);
         lab_stop(fixture);
         weir_test_postgres_reset(&fixture->postgres);
         lab_start(fixture);
@@ -247,6 +263,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_tail_reaches_back_over_triggers, lab_setup,
                                         lab_teardown),
         cmocka_unit_test_setup_teardown(replay_windows_follow_time_and_id, lab_setup, lab_teardown),
+        cmocka_unit_test_setup_teardown(wiping_forgets_times_and_labels, lab_setup, lab_teardown),
         cmocka_unit_test_setup_teardown(labels_are_balanced_over_all_past, lab_setup, lab_teardown),
         cmocka_unit_test_setup_teardown(an_impossible_selection_has_a_reason, lab_setup,
                                         lab_teardown),

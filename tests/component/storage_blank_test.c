@@ -228,7 +228,7 @@ static void a_file_that_others_are_in_stays(void **state)
 static const char *remark_with(const struct msg_erase_is *erased, const char *words)
 {
     for (size_t i = 0; i < erased->remarks.count; i++) {
-        if (strstr(erased->remarks.at[i], words))
+        if (strstr(erased->remarks.at[i], words) != NULL)
             return erased->remarks.at[i];
     }
     return NULL;

@@ -1,9 +1,9 @@
-/* What storage says of whole chunks is what it says of each sample, and whatever becomes of a file or a sample, the
+/* Storage says the same of whole chunks as of each sample, and whatever becomes of a file or a sample, the
  * edition says that it has changed. */
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
-#include "storage/erasure/erasing.h"
+#include "storage/erasure/erasure_steps.h"
 #include "storage/reading/serve.h"
 #include "tests/component/storage_inside.h"
 
@@ -32,7 +32,7 @@ struct fixture {
 
 static int begin(void **state)
 {
-    struct fixture *fixture = calloc(1, sizeof *fixture);
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
 
     storage_inside_begin(&fixture->inside);
     storage_inside_write(&fixture->inside, "a", "1,a-one\n2,a-two\n3,a-three\n");
@@ -69,38 +69,38 @@ static struct msg_located_chunks ask(struct fixture *fixture, uint64_t id, struc
     uint64_t number = fixture->dataset->number;
     struct weir_frames frames = {.count = 0};
     const struct msg_locate_chunks asked = {.datasets = {&number, 1}, .ids = {&id, 1}};
-    struct msg_located_chunks told = {0};
+    struct msg_located_chunks reply = {0};
     struct weir_error err;
     struct weir_bytes frame;
 
     assert_int_equal(storage_locate_chunks(&fixture->inside.storage->serving, &asked,
-                                           fixture->inside.arena, &told, &frames, &err),
+                                           fixture->inside.arena, &reply, &frames, &err),
                      WEIR_OK);
-    assert_int_equal(told.ids.count, 1);
-    assert_int_equal(told.editions.count, 1);
+    assert_int_equal(reply.ids.count, 1);
+    assert_int_equal(reply.editions.count, 1);
     frame = weir_frames_at(&frames, 0);
-    for (size_t c = 0; c < PLACES && told.counts.at[0] > 0; c++) {
-        assert_true(told.counts.at[0] <= 2 * ROWS);
-        assert_int_equal(weir_column_unpack(weir_bytes(frame.at, told.bytes.at[c]), columns->at[c],
-                                            told.counts.at[0], &err),
+    for (size_t c = 0; c < PLACES && reply.counts.at[0] > 0; c++) {
+        assert_true(reply.counts.at[0] <= 2 * ROWS);
+        assert_int_equal(weir_column_unpack(weir_bytes(frame.at, reply.bytes.at[c]), columns->at[c],
+                                            reply.counts.at[0], &err),
                          WEIR_OK);
-        frame = weir_bytes(frame.at + told.bytes.at[c], frame.size - told.bytes.at[c]);
+        frame = weir_bytes(frame.at + reply.bytes.at[c], frame.size - reply.bytes.at[c]);
     }
     assert_int_equal(frame.size, 0);
     weir_frames_clear(&frames);
-    return told;
+    return reply;
 }
 
 static struct msg_located locate(struct fixture *fixture, const uint64_t *ids, size_t count)
 {
     const struct msg_locate asked = {.ids = {ids, count}};
-    struct msg_located told;
+    struct msg_located reply;
     struct weir_error err;
 
     assert_int_equal(storage_locate(&fixture->inside.storage->serving, &asked,
-                                    fixture->inside.arena, &told, &err),
+                                    fixture->inside.arena, &reply, &err),
                      WEIR_OK);
-    return told;
+    return reply;
 }
 
 static void compare_row(const struct msg_located_chunks *whole, const struct columns *columns,
@@ -256,7 +256,7 @@ static void what_is_not_to_be_had_whole_is_left_to_locate(void **state)
     for (int i = 0; i < 300; i++) { /* more files than are told of */
         char name[8];
 
-        snprintf(name, sizeof name, "f%03d", i);
+        snprintf(name, sizeof(name), "f%03d", i);
         storage_inside_write(&fixture->inside, name, "text");
     }
     fixture->dataset = storage_inside_declare(&fixture->inside, FILES);

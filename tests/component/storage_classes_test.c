@@ -12,7 +12,7 @@
 
 static struct storage_lab lab;
 
-/* Whoever speaks is a class. */
+/* Speakers are the classes. */
 static const char SPEAKERS[] =
     "  - {name: talks, source: {path: %s, format: jsonl, import: copy, settle: 0ms, on_erase: scrub},\n"
     "     time: {from: field, field: ts}, subject: {field: user},\n"
@@ -42,7 +42,7 @@ static void assert_classes(const char *const *expected, size_t count)
 static bool is_remarked(const struct msg_erase_is *is, const char *words)
 {
     for (size_t i = 0; i < is->remarks.count; i++)
-        if (strstr(is->remarks.at[i], words))
+        if (strstr(is->remarks.at[i], words) != NULL)
             return true;
     return false;
 }
@@ -109,7 +109,7 @@ static void a_death_leaves_no_name_behind(void **state)
         (void)take_in();
         enum weir_status status =
             storage_lab_ask(&lab, MSG_erase_accept, &ask, MSG_erase_accepted, &accepted);
-        if (strchr(DEATHS[i], '!')) {
+        if (strchr(DEATHS[i], '!') != NULL) {
             storage_lab_await_death(&lab);
             lab.faults = NULL;
             storage_lab_start(&lab);

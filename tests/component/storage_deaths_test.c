@@ -241,7 +241,7 @@ static void deaths_at_every_commit_change_nothing(void **state)
 
 /* ---- an older Weir ---- */
 
-/* Undoes migration 041: all ids, and all fingerprints with what could not be read, in one value each. */
+/* Undoes migrations 041 and 097: all ids, and all fingerprints with what could not be read, in one value each. */
 static const char OLDER[] =
     "SET search_path = storage;"
     "ALTER TABLE erasure ADD COLUMN ids bytea NOT NULL DEFAULT '',"
@@ -255,7 +255,7 @@ static const char OLDER[] =
     "DROP INDEX erasure_open; DROP TABLE erasure_ids; DROP TABLE erasure_prints; DROP TABLE erasure_unread;"
     "ALTER TABLE erasure DROP COLUMN samples, DROP COLUMN pages;"
     "CREATE INDEX epoch_of_erasure ON epoch (erasure);"
-    "DELETE FROM migration WHERE number = 41;";
+    "DELETE FROM migration WHERE number IN (41, 97);";
 
 /* Dies at its nth commit, and is that of an older Weir then. False when it was through before. */
 static bool leave_to_an_older_weir(int commit)

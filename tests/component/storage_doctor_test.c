@@ -75,12 +75,12 @@ static void wrong_checks(const struct msg_doctor_is *answer, char text[TEXT_MAX]
     for (size_t i = 0; i < answer->checks.count; i++) {
         char word[64];
 
-        snprintf(word, sizeof word, "%s ", answer->checks.at[i]);
+        snprintf(word, sizeof(word), "%s ", answer->checks.at[i]);
         if (answer->verdicts.at[i] != WRONG)
             continue;
         assert_string_equal(answer->datasets.at[i], "clicks");
         assert_true(*answer->found.at[i] && *answer->advice.at[i]);
-        if (!strstr(text, word))
+        if (strstr(text, word) == NULL)
             strncat(text, word, TEXT_MAX - strlen(text) - 1);
     }
 }

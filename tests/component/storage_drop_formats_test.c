@@ -43,14 +43,14 @@ static void put_shard(struct weir_buf *out)
     for (int i = 0; i < RECORDS; i++) {
         char name[32], text[64];
 
-        snprintf(name, sizeof name, "%d.json", i);
-        snprintf(text, sizeof text, is_lost(i) ? "{\"at\": \"lost %d\"}" : "{\"at\": %d}", i + 1);
+        snprintf(name, sizeof(name), "%d.json", i);
+        snprintf(text, sizeof(text), is_lost(i) ? "{\"at\": \"lost %d\"}" : "{\"at\": %d}", i + 1);
         put_member(name, weir_bytes_of(text), out);
-        snprintf(name, sizeof name, "%d.txt", i);
-        snprintf(text, sizeof text, is_lost(i) ? "lost %d" : "kept %d", i);
+        snprintf(name, sizeof(name), "%d.txt", i);
+        snprintf(text, sizeof(text), is_lost(i) ? "lost %d" : "kept %d", i);
         put_member(name, weir_bytes_of(text), out);
     }
-    weir_buf_append(out, ZEROS, sizeof ZEROS);
+    weir_buf_append(out, ZEROS, sizeof(ZEROS));
 }
 
 static void put_examples(struct weir_buf *out)
@@ -67,7 +67,7 @@ static void put_examples(struct weir_buf *out)
     }
 }
 
-/* Of a refused sample the payload is empty. */
+/* The payload of a refused sample is empty. */
 static void put_columns(int number, struct weir_buf *out)
 {
     WEIR_AUTO_FREE char *text = is_lost(number) ? weir_strdup("") : weir_format("kept %d", number);
@@ -77,7 +77,7 @@ static void put_columns(int number, struct weir_buf *out)
     weir_put_u32(numbers, (uint32_t)strlen(text));
     weir_put_u32(numbers + 4, (uint32_t)strlen(who));
     weir_put_u64(numbers + 8, (uint64_t)number + 1);
-    weir_buf_append(out, numbers, sizeof numbers);
+    weir_buf_append(out, numbers, sizeof(numbers));
     weir_buf_append_text(out, text);
     weir_buf_append_text(out, who);
 }
@@ -98,7 +98,7 @@ static void put_words(struct weir_buf *out)
     for (int i = 0; i < RECORDS; i++) {
         double at = is_lost(i) ? (double)NAN : i + 1;
 
-        weir_buf_append(out, &at, sizeof at);
+        weir_buf_append(out, &at, sizeof(at));
         weir_buf_append_text(out, is_lost(i) ? "lostlost" : "keptkept");
     }
 }
@@ -138,7 +138,7 @@ static void read_samples(struct read_all *all)
         const char *text = storage_lab_read(&lab, weir_sample_id(1, 0, i), &state);
 
         assert_non_null(text);
-        memcpy(all->texts[i], text, strnlen(text, sizeof all->texts[i] - 1) + 1);
+        memcpy(all->texts[i], text, strnlen(text, sizeof(all->texts[i]) - 1) + 1);
     }
 }
 
@@ -185,7 +185,7 @@ static void expect_dropped(const struct kind *kind, const struct read_all *befor
     is = storage_lab_await_counts(&lab, "files", RECORDS - LOST, LOST);
     assert_int_equal(is.replaced + is.removed, 0);
     read_samples(&after);
-    assert_memory_equal(&after, before, sizeof after);
+    assert_memory_equal(&after, before, sizeof(after));
 }
 
 static void in_every_format_a_death_anywhere_only_repeats_it(void **state)

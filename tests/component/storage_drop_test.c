@@ -34,7 +34,7 @@ static uint64_t order(const char *uuid, const char *subject, const char *dataset
 {
     const struct msg_erase_accept asked = {.uuid = uuid,
                                            .dataset = dataset,
-                                           .subjects = {&subject, subject ? 1 : 0},
+                                           .subjects = {&subject, subject != NULL ? 1 : 0},
                                            .reference = "",
                                            .expects_match = true,
                                            .drop_refused = true};
@@ -53,7 +53,7 @@ static struct msg_erase_is drop(const char *subject)
 static const char *line_with(struct weir_strs lines, const char *words)
 {
     for (size_t i = 0; i < lines.count; i++) {
-        if (strstr(lines.at[i], words))
+        if (strstr(lines.at[i], words) != NULL)
             return lines.at[i];
     }
     return NULL;
@@ -257,7 +257,7 @@ static void a_death_anywhere_only_repeats_it(void **state)
     }
 }
 
-/* A file that somebody writes anew is looked at first: nothing is scribbled over what stands there now. */
+/* A file that somebody writes again is looked at first: nothing is scribbled over what stands there now. */
 static void a_file_that_changed_meanwhile_is_looked_at_first(void **state)
 {
     uint64_t number;

@@ -45,6 +45,15 @@ static void declare_mails(void)
     (void)storage_lab_await(&lab, "mails", 1);
 }
 
+static bool remarks_of(const struct msg_erase_is *erasure, const char *text)
+{
+    bool is_said = false;
+
+    for (size_t i = 0; i < erasure->remarks.count; i++)
+        is_said = is_said || strstr(erasure->remarks.at[i], text) != NULL;
+    return is_said;
+}
+
 static void an_erased_mail_is_gone_and_stays_out(void **state)
 {
     struct msg_dataset_is is;
@@ -81,6 +90,18 @@ static void an_erased_mail_is_gone_and_stays_out(void **state)
     assert_int_equal(is.live, 2);
     assert_int_equal(is.blocked, 2);
     assert_false(storage_lab_holds(&lab, "data", "seventeen herons"));
+}
+
+static void a_copy_that_is_gone_is_said_and_not_counted(void **state)
+{
+    struct msg_erase_is erasure;
+
+    (void)state;
+    declare_mails();
+    assert_int_equal(unlink(storage_lab_path(&lab, "data/storage/mails/a.txt")), 0);
+    erasure = storage_lab_erase(&lab, "u1", ANNA, "verified");
+    assert_int_equal(erasure.files_scrubbed, 1);
+    assert_true(remarks_of(&erasure, "is gone"));
 }
 
 static void nothing_clear_of_a_subject_reaches_postgres(void **state)
@@ -348,9 +369,10 @@ static enum weir_status ask_to_erase_anna(struct msg_erase_accepted *ret_accepte
 
 static void a_death_at_each_step_only_repeats_work(void **state)
 {
-    static const char *const FAULTS[] = {"storage.erase.tombstone=!1", "storage.erase.columns=!1",
-                                         "storage.erase.columns=1", "storage.erase.scrub=!1",
-                                         "storage.erase.scrub=1"};
+    static const char *const FAULTS[] = {
+        "storage.erase.tombstone=!1", "storage.erase.columns=!1", "storage.erase.columns=1",
+        "storage.erase.scrub=!1",     "storage.erase.scrub=1",    "storage.erase.overwritten=!1",
+        "storage.erase.overwritten=1"};
 
     for (size_t i = 0; i < WEIR_COUNT(FAULTS); i++) {
         struct msg_erase_accepted accepted;
@@ -367,7 +389,7 @@ static void a_death_at_each_step_only_repeats_work(void **state)
         storage_lab_start(&lab);
         declare_mails();
         status = ask_to_erase_anna(&accepted);
-        if (strchr(FAULTS[i], '!')) {
+        if (strchr(FAULTS[i], '!') != NULL) {
             storage_lab_await_death(&lab);
             lab.faults = NULL;
             storage_lab_start(&lab);
@@ -378,6 +400,8 @@ static void a_death_at_each_step_only_repeats_work(void **state)
         erasure = storage_lab_await_erasure(&lab, accepted.erasure, "verified");
         assert_int_equal(erasure.found, 0);
         assert_int_equal(erasure.epoch, 1);
+        assert_int_equal(erasure.files_scrubbed, 2); /* also what was unlinked before */
+        assert_false(remarks_of(&erasure, "is gone"));
         assert_false(storage_lab_holds(&lab, "data", "seventeen herons"));
         is = storage_lab_await(&lab, "mails", 1);
         assert_int_equal(is.erased, 2);
@@ -390,6 +414,7 @@ int main(void)
 #define CASE(test) STORAGE_CASE(&lab, test)
     const struct CMUnitTest tests[] = {
         CASE(an_erased_mail_is_gone_and_stays_out),
+        CASE(a_copy_that_is_gone_is_said_and_not_counted),
         CASE(nothing_clear_of_a_subject_reaches_postgres),
         CASE(the_same_request_again_is_the_same_erasure),
         CASE(it_is_not_in_force_before_the_holder_has_answered),

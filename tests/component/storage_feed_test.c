@@ -3,7 +3,7 @@
  * decides when it forgets. */
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
-#include "storage/erasure/erasing.h"
+#include "storage/erasure/erasure_steps.h"
 #include "storage/feed/feed.h"
 #include "storage/sql/queries.h"
 #include "tests/component/storage_inside.h"
@@ -72,7 +72,7 @@ static struct msg_feed_is read_feed(struct storage_inside *fixture, const char *
     return answer;
 }
 
-/* What a newcomer knows once it has read all: ranges that live, and how far it is. */
+/* State of a newcomer that has read all: live ranges, and its position. */
 struct newcomer {
     const char *name;
     uint64_t passed;
@@ -155,9 +155,9 @@ static size_t count_orders(struct storage_inside *fixture)
     const struct dirent *entry;
     size_t count = 0;
 
-    while (directory && (entry = readdir(directory)) != NULL)
+    while (directory != NULL && (entry = readdir(directory)) != NULL)
         count += entry->d_name[0] != '.';
-    if (directory)
+    if (directory != NULL)
         closedir(directory);
     return count;
 }
@@ -226,7 +226,7 @@ static void the_feed_says_since_when_each_change_is_visible(void **state)
 static void a_newcomer_is_told_what_is_live_and_then_all_that_follows(void **state)
 {
     struct storage_inside *fixture = *state;
-    struct newcomer *newcomer = weir_calloc(1, sizeof *newcomer);
+    struct newcomer *newcomer = weir_calloc(1, sizeof(*newcomer));
     struct msg_feed_is page;
     struct weir_error err;
 
@@ -337,7 +337,7 @@ static void who_was_away_is_told_how_many_of_its_samples_were_erased(void **stat
     write_rows(fixture, "b.jsonl", 10, 5);
     await_sequence(fixture, 2);
     erase(fixture, "u-1", ids,
-          WEIR_COUNT(ids)); /* three that it has taken, and one that came behind it */
+          WEIR_COUNT(ids)); /* three that it has taken, and one that came after it */
     await_sequence(fixture, 5);
     (void)read_feed(fixture, "here", 5);
     assert_int_equal(storage_feed_ask(&fixture->storage->store,
@@ -394,7 +394,7 @@ static void a_replay_sees_nothing_behind_its_position(void **state)
     assert_int_equal(count_replay(fixture, 2), 3);
     assert_int_equal(count_replay(fixture, 3), 1);
 
-    storage_close(fixture->storage); /* the order is made anew, and is the same */
+    storage_close(fixture->storage); /* the order is made again, and is the same */
     storage_inside_open(fixture);
     assert_int_equal(count_replay(fixture, 1), 2);
     assert_int_equal(count_replay(fixture, 2), 3);

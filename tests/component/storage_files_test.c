@@ -21,20 +21,20 @@ enum {
     FOLDER_FILES = 200,
     FEW = 4000,
     MANY = 14000,
-    SHELF_BYTES = 256 << 10, /* less than two groups */
+    CACHE_BYTES = 256 << 10, /* less than two groups */
     SLACK_BYTES = 320 << 10, /* two groups; the others would take five times as much */
 };
 
 static const struct weir_query QUERIES[] = {
-    {"size", "SELECT pg_total_relation_size('storage.file_group')"},
+    {"size", "SELECT pg_total_relation_size('storage.file_group') AS bytes"},
 };
 
 static int begin(void **state)
 {
-    struct storage_inside *inside = calloc(1, sizeof *inside);
+    struct storage_inside *inside = calloc(1, sizeof(*inside));
 
     storage_inside_begin(inside);
-    inside->storage->store.catalog->shelf->bytes_max = SHELF_BYTES;
+    inside->storage->store.catalog->file_cache->bytes_max = CACHE_BYTES;
     *state = inside;
     return 0;
 }
@@ -121,7 +121,7 @@ static void a_rescan_of_three_times_as_many_files_takes_no_more_memory(void **st
     assert_int_equal(dataset->sequence, sequence); /* nothing was taken for new or gone */
 }
 
-/* What Postgres has of a file beyond its path, pages and index included. */
+/* Bytes in Postgres for a file beyond its path, pages and index included. */
 static void a_known_file_takes_sixteen_bytes_beyond_its_path(void **state)
 {
     struct storage_inside *inside = *state;
@@ -134,8 +134,9 @@ static void a_known_file_takes_sixteen_bytes_beyond_its_path(void **state)
         weir_db_open(inside->postgres.conninfo, "public", QUERIES, WEIR_COUNT(QUERIES), &db, &err),
         WEIR_OK);
     assert_int_equal(DB_RUN(db, 0, &rows, &err), WEIR_OK);
-    printf("%lld bytes of Postgres for %d files\n", (long long)weir_rows_i64(rows, 0, 0), MANY);
-    assert_true((uint64_t)weir_rows_i64(rows, 0, 0) <= (16 + strlen(path)) * MANY);
+    printf("%lld bytes of Postgres for %d files\n", (long long)weir_rows_i64(rows, 0, "bytes"),
+           MANY);
+    assert_true((uint64_t)weir_rows_i64(rows, 0, "bytes") <= (16 + strlen(path)) * MANY);
 }
 
 /* ---- what is found ---- */
@@ -163,7 +164,7 @@ static void any_file_is_found_again_whatever_left_memory(void **state)
         assert_int_equal(found.states.at[i], WEIR_SAMPLE_LIVE);
         assert_string_equal(path + strlen(path) - strlen(name), name);
     }
-    assert_true(dataset->shelf->bytes < (size_t)3 * SHELF_BYTES);
+    assert_true(dataset->file_cache->bytes < (size_t)3 * CACHE_BYTES);
 }
 
 /* Groups of files that came between those of others overlap: still each file is met once. */

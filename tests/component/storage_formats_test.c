@@ -48,7 +48,7 @@ static void read_file(const char *name, struct weir_buf *ret_content)
     size_t got;
 
     assert_non_null(file);
-    while ((got = fread(block, 1, sizeof block, file)) > 0)
+    while ((got = fread(block, 1, sizeof(block), file)) > 0)
         weir_buf_append(ret_content, block, got);
     fclose(file);
 }
@@ -63,17 +63,17 @@ static void put_shard(void)
     for (int i = 0; i < 4; i++) {
         char name[96], text[128];
 
-        snprintf(name, sizeof name, "%s/%d.cls", i % 2 ? "of-anna" : "others", i);
+        snprintf(name, sizeof(name), "%s/%d.cls", i % 2 ? "of-anna" : "others", i);
         put_member(name, weir_bytes_of(i % 2 ? "7" : "3"), &shard);
-        snprintf(name, sizeof name, "%s/%d.txt", i % 2 ? "of-anna" : "others", i);
-        snprintf(text, sizeof text, "the letter number %d, which says that %d herons came", i,
+        snprintf(name, sizeof(name), "%s/%d.txt", i % 2 ? "of-anna" : "others", i);
+        snprintf(text, sizeof(text), "the letter number %d, which says that %d herons came", i,
                  i * i + 1000);
         put_member(name, weir_bytes_of(text), &shard);
-        snprintf(name, sizeof name, "%s/%d.json", i % 2 ? "of-anna" : "others", i);
-        snprintf(text, sizeof text, "{\"at\": %d, \"who\": \"%s\"}", 100 + i, WHO[i]);
+        snprintf(name, sizeof(name), "%s/%d.json", i % 2 ? "of-anna" : "others", i);
+        snprintf(text, sizeof(text), "{\"at\": %d, \"who\": \"%s\"}", 100 + i, WHO[i]);
         put_member(name, weir_bytes_of(text), &shard);
     }
-    weir_buf_append(&shard, ZEROS, sizeof ZEROS);
+    weir_buf_append(&shard, ZEROS, sizeof(ZEROS));
     put_file("source/shard.tar", &shard);
 }
 
@@ -187,12 +187,12 @@ static void put_large_group(int number, const char *who, const char *text, struc
 {
     char name[32], json[96];
 
-    snprintf(name, sizeof name, "%d.json", number);
-    snprintf(json, sizeof json, "{\"at\": %d, \"who\": \"%s\"}", 100 + number, who);
+    snprintf(name, sizeof(name), "%d.json", number);
+    snprintf(json, sizeof(json), "{\"at\": %d, \"who\": \"%s\"}", 100 + number, who);
     put_member(name, weir_bytes_of(json), out);
-    snprintf(name, sizeof name, "%d.cls", number);
+    snprintf(name, sizeof(name), "%d.cls", number);
     put_member(name, weir_bytes_of("3"), out);
-    snprintf(name, sizeof name, "%d.txt", number);
+    snprintf(name, sizeof(name), "%d.txt", number);
     put_member(name, weir_bytes_of(text), out);
 }
 
@@ -209,7 +209,7 @@ struct written {
 struct victim {
     const char *dataset, *file, *yaml;
     void (*put)(int number, const char *who, const char *text, struct weir_buf *out);
-    size_t end_bytes; /* zeros behind the last sample */
+    size_t end_bytes; /* zeros after the last sample */
 };
 
 static void put_all(const struct victim *victim, const struct written written[3],
@@ -249,7 +249,8 @@ static void die_and_go_on(const struct victim *victim, const char *fault)
                         MSG_erase_accepted, &accepted),
         WEIR_OK);
     storage_lab_await_death(&lab);
-    assert_int_equal(storage_lab_holds(&lab, "source", "herons1499"), !strstr(fault, "scrub"));
+    assert_int_equal(storage_lab_holds(&lab, "source", "herons1499"),
+                     strstr(fault, "scrub") == NULL);
     lab.faults = NULL;
     storage_lab_start(&lab);
     assert_int_equal(storage_lab_await_erasure(&lab, accepted.erasure, "verified").remarks.count,
@@ -328,7 +329,7 @@ static void a_write_that_fails_in_a_sample_leaves_nothing_of_it(void **state)
         "    subject: {field: who}\n";
     static const struct victim VICTIMS[] = {
         {"records", "source/a.tfrecord", RECORDS, put_large_record, 0},
-        /* What is left of a line is no record that could be told from others'. */
+        /* The rest of a line is no record that could be told from others'. */
         {"lines", "source/a.jsonl", LINES, put_large_line, 0},
     };
     static const char *const FAULTS[] = {"storage.erase.overwrite=1", "storage.erase.overwrite=2"};
@@ -381,7 +382,7 @@ static const char OWNED[] =
     "    time: {from: sidecar, field: at}\n"
     "    subject: {from: sidecar, field: who}\n";
 
-/* What stands beside a file is looked at by scans of the whole source, as a start begins with. */
+/* Scans the whole source again, as a start does: such scans look at sidecars. */
 static void look_again(void)
 {
     storage_lab_stop(&lab);

@@ -1,4 +1,4 @@
-/* What becomes of files: new, grown, replaced, removed, malformed; ids, feed and accounting. */
+/* The fate of files: new, grown, replaced, removed, malformed; ids, feed and accounting. */
 #include "tests/component/storage_lab.h"
 
 #include "core/base/memory.h"
@@ -27,10 +27,10 @@ static void write_mails(int count)
     for (int i = 0; i < count; i++) {
         char name[32], text[64];
 
-        snprintf(name, sizeof name, "m%d.txt", i);
-        snprintf(text, sizeof text, "this is mail number %d", i);
+        snprintf(name, sizeof(name), "m%d.txt", i);
+        snprintf(text, sizeof(text), "this is mail number %d", i);
         storage_lab_write(&lab, name, text);
-        snprintf(manifest + strlen(manifest), sizeof manifest - strlen(manifest),
+        snprintf(manifest + strlen(manifest), sizeof(manifest) - strlen(manifest),
                  "%s,2002-08-%02dT00:00:00Z,%s,user%d@example.org\n", name, 1 + i,
                  i % 2 ? "spam" : "ham", i % 3);
     }
@@ -78,7 +78,7 @@ static void a_number_becomes_a_yes_or_a_no(void **state)
                         MSG_columns_is, &columns),
         WEIR_OK);
     assert_int_equal(columns.labels.count, WEIR_COUNT(EXPECTED));
-    assert_memory_equal(columns.labels.at, EXPECTED, sizeof EXPECTED);
+    assert_memory_equal(columns.labels.at, EXPECTED, sizeof(EXPECTED));
 }
 
 static void declaring_again_is_fine_and_changing_the_source_is_not(void **state)
@@ -216,7 +216,7 @@ static void mails_are_copied_located_and_replayed_in_time_order(void **state)
                      WEIR_OK);
     assert_int_equal(replay.ids.count, 10);
     assert_false(replay.end);
-    assert_int_equal(replay.ids.at[2], weir_sample_id(1, 0, 4)); /* m2.txt, behind m0 m1 m10 m11 */
+    assert_int_equal(replay.ids.at[2], weir_sample_id(1, 0, 4)); /* m2.txt, after m0 m1 m10 m11 */
     assert_int_equal(storage_lab_ask(&lab, MSG_columns_read,
                                      &(struct msg_columns_read){.first = ids[0], .count = 12},
                                      MSG_columns_is, &columns),

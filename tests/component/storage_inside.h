@@ -17,7 +17,7 @@ struct storage_inside {
 
 void storage_inside_begin(struct storage_inside *inside);
 void storage_inside_end(struct storage_inside *inside);
-/* What a start does, after storage_close(inside->storage). */
+/* Opens storage as a start does, after storage_close(inside->storage). */
 void storage_inside_open(struct storage_inside *inside);
 /* Writes DIR/source/NAME. */
 void storage_inside_write(struct storage_inside *inside, const char *name, const char *text);

@@ -89,10 +89,10 @@ static void a_death_in_a_merge_loses_nothing(void **state)
         storage_lab_start(&lab);
         storage_lab_write(&lab, "c07.jsonl", /* the eighth: enough to merge */
                           "{\"ts\":8,\"user\":\"user-2\",\"click\":\"click-7\"}\n");
-        if (strchr(FAULTS[f], '!'))
+        if (strchr(FAULTS[f], '!') != NULL)
             storage_lab_await_death(&lab);
         lab.faults = NULL;
-        if (strchr(FAULTS[f], '!'))
+        if (strchr(FAULTS[f], '!') != NULL)
             storage_lab_start(&lab);
         (void)storage_lab_await(&lab, "clicks", 8);
         for (int i = 8; i < FILES; i++)

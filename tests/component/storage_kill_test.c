@@ -47,8 +47,8 @@ static void write_source(void)
     for (int i = 0; i < MAILS; i++) {
         char name[64], text[64];
 
-        snprintf(name, sizeof name, "mails/%d/m%d.txt", i % 7, i);
-        snprintf(text, sizeof text, "mail %d", i);
+        snprintf(name, sizeof(name), "mails/%d/m%d.txt", i % 7, i);
+        snprintf(text, sizeof(text), "mail %d", i);
         storage_lab_write(&lab, name, text);
         weir_buf_printf(&manifest, "%s,%d,%s,user%d\n", name + 6, 1000000 + i * 37 % 5000,
                         i % 3 ? "ham" : "spam", i % 50);
@@ -221,7 +221,7 @@ static void a_reader_gets_its_bytes_though_storage_dies_while_it_writes_them(voi
     lab.faults = NULL;
     storage_lab_start(&lab);
     for (int round = 0; round < 2; round++) {
-        while (!reader.text)
+        while (reader.text == NULL)
             weir_loop_step(reader.loop, 5);
         assert_string_equal(reader.text, "two");
         assert_int_equal(reader.written, round * 3); /* that loan may be written by the dead */

@@ -134,7 +134,7 @@ static void prepare_storage(const void *argument)
 
     if (lab->obeys_modes && geteuid() == 0)
         obey_modes(lab);
-    if (lab->faults)
+    if (lab->faults != NULL)
         setenv("WEIR_FAULTS", lab->faults, 1);
 }
 
@@ -143,7 +143,7 @@ void storage_lab_start(struct storage_lab *lab)
     const char *data = storage_lab_path(lab, "data");
     const char *run = storage_lab_path(lab, "run");
     const char *postgres = lab->postgres.conninfo;
-    const char *level = getenv("WEIR_TEST_LOG") ? getenv("WEIR_TEST_LOG") : "error";
+    const char *level = getenv("WEIR_TEST_LOG") != NULL ? getenv("WEIR_TEST_LOG") : "error";
     const char *const argv[] = {
         WEIR_BIN_DIR "/storage", "--data-dir", data, "--socket-dir", run, "--postgres", postgres,
         "--log-level",           level,        NULL};
@@ -254,7 +254,7 @@ static bool folder_holds(const char *folder, const char *text)
     const struct dirent *entry;
     bool holds = false;
 
-    while (directory && !holds && (entry = readdir(directory)) != NULL) {
+    while (directory != NULL && !holds && (entry = readdir(directory)) != NULL) {
         WEIR_AUTO_FREE char *path = weir_format("%s/%s", folder, entry->d_name);
         struct stat found;
 
@@ -266,7 +266,7 @@ static bool folder_holds(const char *folder, const char *text)
         else if (S_ISREG(found.st_mode))
             holds = file_holds(path, text);
     }
-    if (directory)
+    if (directory != NULL)
         closedir(directory);
     return holds;
 }
@@ -285,9 +285,14 @@ void storage_lab_flip(struct storage_lab *lab, const char *name, off_t at)
     assert_int_equal(futimens(fd, (const struct timespec[]){found.st_atim, found.st_mtim}), 0);
 }
 
-bool storage_lab_holds(struct storage_lab *lab, const char *folder, const char *text)
+bool storage_lab_holds(struct storage_lab *lab, const char *place, const char *text)
 {
-    return folder_holds(*folder == '/' ? folder : storage_lab_path(lab, folder), text);
+    const char *path = *place == '/' ? place : storage_lab_path(lab, place);
+    struct stat found;
+
+    if (stat(path, &found) == 0 && S_ISREG(found.st_mode))
+        return file_holds(path, text);
+    return folder_holds(path, text);
 }
 
 /* ---- questions ---- */
@@ -307,7 +312,7 @@ enum weir_status storage_lab_declare(struct storage_lab *lab, const char *yaml)
     const char *source = storage_lab_path(lab, "source");
 
     weir_buf_append_text(&config, "datasets:\n");
-    for (; mark; mark = strstr(yaml, "%s")) {
+    for (; mark != NULL; mark = strstr(yaml, "%s")) {
         weir_buf_append(&config, yaml, (size_t)(mark - yaml));
         weir_buf_append_text(&config, source);
         yaml = mark + 2;
@@ -393,12 +398,12 @@ struct payload {
 static void on_payload(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct payload *payload = owner;
-    const struct msg_read_is *answer = reply ? reply->message : NULL;
+    const struct msg_read_is *answer = reply != NULL ? reply->message : NULL;
     struct weir_bytes bytes;
 
     (void)err;
     payload->is_done = true;
-    if (!answer)
+    if (answer == NULL)
         return;
     payload->state = answer->states.at[0];
     bytes = weir_segment_answer(payload->lab->lent, answer->written, reply->frames);
@@ -418,7 +423,7 @@ const char *storage_lab_read(struct storage_lab *lab, uint64_t id, uint32_t *ret
     return payload.text;
 }
 
-/* Whether an erasure in `state` is there or further. */
+/* True when an erasure in `state` has reached `wanted`. */
 static bool has_reached(const char *state, const char *wanted)
 {
     static const char *const STATES[] = {"accepted", "tombstoned", "in_force", "scrubbed",
@@ -441,21 +446,22 @@ void storage_lab_seal(struct storage_lab *lab)
 
     weir_require(storage_lab_ask(lab, MSG_erase_scrubbed_ask, NULL, MSG_erase_scrubbed,
                                  &scrubbed) == WEIR_OK);
-    weir_require(
-        storage_lab_ask(lab, MSG_erase_search,
-                        &(struct msg_erase_search){.erasures = scrubbed.erasures,
-                                                   .cluster = lab->cluster ? lab->cluster : ""},
-                        MSG_erase_search_noted, &noted) == WEIR_OK);
+    weir_require(storage_lab_ask(lab, MSG_erase_search,
+                                 &(struct msg_erase_search){
+                                     .erasures = scrubbed.erasures,
+                                     .cluster = lab->cluster != NULL ? lab->cluster : ""},
+                                 MSG_erase_search_noted, &noted) == WEIR_OK);
 }
 
 struct msg_erase_is storage_lab_await_erasure(struct storage_lab *lab, uint64_t number,
                                               const char *state)
 {
     int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
-    struct msg_erase_is answer = {.state = ""};
+    struct msg_erase_is answer = {.state = "", .trouble = ""};
 
     while (!has_reached(answer.state, state)) {
-        weir_require(weir_now_ms() < limit_ms);
+        if (weir_now_ms() > limit_ms)
+            fail_msg("%s, not %s: %s", answer.state, state, answer.trouble);
         weir_loop_step(lab->loop, ROUND_MS);
         if (strcmp(state, "verified") == 0)
             storage_lab_seal(lab);
@@ -499,4 +505,50 @@ void storage_lab_expect_fine(struct storage_lab *lab)
         if (is.verdicts.at[i] == WRONG)
             fail_msg("%s: %s", is.checks.at[i], is.found.at[i]);
     }
+}
+
+const char *storage_lab_said_of_bytes(const struct msg_doctor_is *answer, uint32_t verdict)
+{
+    for (size_t i = 0; i < answer->checks.count; i++) {
+        if (strcmp(answer->checks.at[i], "bytes") == 0 && answer->verdicts.at[i] == verdict)
+            return answer->found.at[i];
+    }
+    return NULL;
+}
+
+unsigned long storage_lab_await_sums(struct storage_lab *lab)
+{
+    enum { FINE, WRONG = 2 };
+    int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
+
+    for (;;) {
+        struct msg_doctor_is answer = storage_lab_examine(lab, true);
+        const char *fine = storage_lab_said_of_bytes(&answer, FINE);
+        unsigned long summed, unsummed;
+
+        if (fine == NULL)
+            fail_msg("%s", storage_lab_said_of_bytes(&answer, WRONG));
+        assert_int_equal(sscanf(fine,
+                                "%*u bytes read; %lu blocks are what their checksums say, "
+                                "%lu have none yet",
+                                &summed, &unsummed),
+                         2);
+        if (unsummed == 0)
+            return summed;
+        if (weir_now_ms() > limit_ms)
+            fail_msg("%s", fine);
+        weir_loop_step(lab->loop, ROUND_MS);
+    }
+}
+
+void storage_lab_restore(struct storage_lab *lab, const char *command)
+{
+    WEIR_AUTO_FREE char *copy =
+        weir_format("cd '%s' && mv data old && cp -a old data && rm -r old && cd data/storage && "
+                    "{ %s; }",
+                    lab->dir.path, command != NULL ? command : "true");
+
+    storage_lab_stop(lab);
+    assert_int_equal(system(copy), 0);
+    storage_lab_start(lab);
 }

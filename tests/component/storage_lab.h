@@ -91,15 +91,22 @@ struct msg_erase_is storage_lab_erase(struct storage_lab *lab, const char *uuid,
                                       const char *subject, const char *state);
 struct msg_erase_is storage_lab_await_erasure(struct storage_lab *lab, uint64_t number,
                                               const char *state);
-/* As the orchestrator does: storage may search for all that are scrubbed. */
+/* Seals as the orchestrator does: storage may search for all requests that are scrubbed. */
 void storage_lab_seal(struct storage_lab *lab);
-/* What an examination by a new session says (`weir doctor`). */
+/* Returns the answer to an examination by a new session (`weir doctor`). */
 struct msg_doctor_is storage_lab_examine(struct storage_lab *lab, bool deep);
 /* A deep one finds nothing wrong. */
 void storage_lab_expect_fine(struct storage_lab *lab);
+/* Returns the finding of an examination about bytes of a dataset, with a verdict of storage/doctor; NULL: none. */
+const char *storage_lab_said_of_bytes(const struct msg_doctor_is *answer, uint32_t verdict);
+/* Waits until every block of what storage owns has its sum; returns how many there are. */
+unsigned long storage_lab_await_sums(struct storage_lab *lab);
+/* Stops it, copies its data directory to another one in the same place, as a restored backup is, and starts it again
+ * once `command` (NULL: none) has been run there, in the new data/storage. */
+void storage_lab_restore(struct storage_lab *lab, const char *command);
 /* Changes a bit of DIR/name, which keeps its times: only the bytes tell. */
 void storage_lab_flip(struct storage_lab *lab, const char *name, off_t at);
-/* True when any file below `folder` (absolute, or in DIR) holds `text`. */
-bool storage_lab_holds(struct storage_lab *lab, const char *folder, const char *text);
+/* True when `place` (absolute, or in DIR), a file, or any file below it, holds `text`. */
+bool storage_lab_holds(struct storage_lab *lab, const char *place, const char *text);
 
 #endif

@@ -1,8 +1,8 @@
 /* An erasure of more samples than one epoch holds: it comes in pages, which together are all of it, whatever dies. */
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
-#include "storage/erasure/erasing.h"
-#include "storage/erasure/open_erasure.h"
+#include "storage/erasure/erasure_record.h"
+#include "storage/erasure/erasure_steps.h"
 #include "storage/reading/use_leases.h"
 #include "storage/sql/queries.h"
 #include "tests/component/storage_inside.h"
@@ -25,7 +25,7 @@ enum {
 
 static int begin(void **state)
 {
-    struct storage_inside *inside = calloc(1, sizeof *inside);
+    struct storage_inside *inside = calloc(1, sizeof(*inside));
     WEIR_AUTO_BUF text = {0};
 
     storage_inside_begin(inside);
@@ -331,7 +331,7 @@ static void a_group_has_one_number_for_a_request_and_refuses_what_is_wrong_alone
         assert_int_equal(each[3].status, WEIR_NOT_FOUND);
         assert_int_equal(each[4].status, WEIR_OK);
         assert_true(each[4].answer.erasure > 1);
-        assert_int_equal(inside->storage->eraser.erasing->waiting_count, 2);
+        assert_int_equal(inside->storage->eraser.erasures->waiting_count, 2);
     }
     assert_int_equal(each[0].answer.unmatched_subjects.count, 0);
 }

@@ -13,8 +13,8 @@ static void keep(struct pushed *pushed, const struct msg_pushed *answer)
 {
     struct weir_arena *arena = pushed->lab->arena;
     size_t count = answer->records.count;
-    uint64_t *records = weir_arena_alloc(arena, count * sizeof *records + 1);
-    const char **reasons = weir_arena_alloc(arena, count * sizeof *reasons + 1);
+    uint64_t *records = weir_arena_alloc(arena, count * sizeof(*records) + 1);
+    const char **reasons = weir_arena_alloc(arena, count * sizeof(*reasons) + 1);
     char *mark = weir_arena_strndup(arena, (const char *)answer->mark.at, answer->mark.size);
 
     for (size_t i = 0; i < count; i++) {
@@ -34,8 +34,8 @@ static void on_pushed(void *owner, const struct weir_reply *reply, const struct 
     struct pushed *pushed = owner;
 
     pushed->is_done = true;
-    pushed->status = reply ? WEIR_OK : err->status;
-    if (reply)
+    pushed->status = reply != NULL ? WEIR_OK : err->status;
+    if (reply != NULL)
         keep(pushed, reply->message);
     else
         pushed->lab->err = *err;

@@ -54,9 +54,9 @@ static size_t count_files(const char *folder)
     const struct dirent *entry;
     size_t count = 0;
 
-    while (directory && (entry = readdir(directory)) != NULL)
+    while (directory != NULL && (entry = readdir(directory)) != NULL)
         count += entry->d_name[0] != '.';
-    if (directory)
+    if (directory != NULL)
         closedir(directory);
     return count;
 }
@@ -217,7 +217,7 @@ static void half_a_binary_record_is_refused(void **state)
 
     (void)state;
     assert_int_equal(storage_lab_declare(&lab, RECORDS), WEIR_OK);
-    storage_push_begin(&lab, &asked, weir_bytes(BYTES, sizeof BYTES), &pushed);
+    storage_push_begin(&lab, &asked, weir_bytes(BYTES, sizeof(BYTES)), &pushed);
     storage_push_await(&pushed);
     assert_int_equal(pushed.answer.samples, 2);
     assert_int_equal(pushed.answer.refused, 1);
@@ -269,11 +269,11 @@ static void full_segments_are_followed_by_the_next(void **state)
 
     (void)state;
     assert_int_equal(storage_lab_declare(&lab, SMALL), WEIR_OK);
-    memset(text, ' ', sizeof text);
+    memset(text, ' ', sizeof(text));
     for (int i = 0; i < 12; i++) {
-        int size = snprintf(text, sizeof text, "{\"ts\":%d,\"pad\":\"%010000d\"}\n", i, i);
+        int size = snprintf(text, sizeof(text), "{\"ts\":%d,\"pad\":\"%010000d\"}\n", i, i);
 
-        assert_true(size > 10000 && size < (int)sizeof text);
+        assert_true(size > 10000 && size < (int)sizeof(text));
         assert_int_equal(push("clicks", "a", (uint64_t)i + 1, text).status, WEIR_OK);
     }
     assert_int_equal(count_files("data/storage/clicks"), 2);
@@ -295,8 +295,8 @@ static void many_clients_share_a_commit_and_nothing_else(void **state)
             const struct msg_push asked = {
                 .dataset = "clicks", .client = client, .batch = (uint64_t)b + 1};
 
-            snprintf(client, sizeof client, "c%d", c);
-            snprintf(text, sizeof text, "{\"ts\":%d,\"kind\":\"k%d\"}\n", b, c);
+            snprintf(client, sizeof(client), "c%d", c);
+            snprintf(text, sizeof(text), "{\"ts\":%d,\"kind\":\"k%d\"}\n", b, c);
             storage_push_begin(&lab, &asked, weir_bytes_of(text), &pushed[c][b]);
         }
     }
@@ -306,7 +306,7 @@ static void many_clients_share_a_commit_and_nothing_else(void **state)
 
             storage_push_await(&pushed[c][b]);
             assert_int_equal(pushed[c][b].answer.samples, 1);
-            snprintf(text, sizeof text, "{\"ts\":%d,\"kind\":\"k%d\"}", b, c);
+            snprintf(text, sizeof(text), "{\"ts\":%d,\"kind\":\"k%d\"}", b, c);
             assert_string_equal(sample(weir_sample_row(pushed[c][b].answer.first)), text);
             sum += weir_sample_row(pushed[c][b].answer.first);
         }

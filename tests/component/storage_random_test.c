@@ -231,7 +231,7 @@ static void cut(const struct kind *kind, struct weir_bytes bytes, struct texts *
         add_text(texts, bytes.at, bytes.size);
     for (; !kind->is_one_sample && at < bytes.size;) {
         const uint8_t *end = memchr(bytes.at + at, '\n', bytes.size - at);
-        size_t size = end ? (size_t)(end - bytes.at) - at : RECORD_BYTES;
+        size_t size = end != NULL ? (size_t)(end - bytes.at) - at : RECORD_BYTES;
 
         if (at + size <= bytes.size)
             add_text(texts, bytes.at + at, size);
@@ -244,7 +244,7 @@ static void read_tree(const struct kind *kind, const char *folder, struct texts 
     DIR *directory = opendir(folder);
     const struct dirent *entry;
 
-    while (directory && (entry = readdir(directory)) != NULL) {
+    while (directory != NULL && (entry = readdir(directory)) != NULL) {
         WEIR_AUTO_FREE char *path = weir_format("%s/%s", folder, entry->d_name);
         WEIR_AUTO_BUF bytes = {0};
         struct weir_error err;
@@ -257,7 +257,7 @@ static void read_tree(const struct kind *kind, const char *folder, struct texts 
         else if (weir_file_read(path, 1 << 20, &bytes, &err) == WEIR_OK)
             cut(kind, weir_buf_view(&bytes), texts);
     }
-    if (directory)
+    if (directory != NULL)
         closedir(directory);
 }
 
@@ -280,7 +280,7 @@ static bool follow_change(const struct msg_feed_is *feed, size_t i, uint8_t *liv
     return true;
 }
 
-/* What the feed says of each row, from its beginning. False: the store has gone on since its rows were counted. */
+/* Fills `lives` from the feed, read from its beginning. False: the store has gone on since its rows were counted. */
 static bool follow_feed(uint8_t *lives, size_t rows)
 {
     uint64_t after = 0;
@@ -321,12 +321,12 @@ static void read_store(struct texts *texts)
                                ? storage_lab_read(&lab, weir_sample_id(1, 0, 0) + row, &state)
                                : NULL;
 
-        if (text)
+        if (text != NULL)
             add_text(texts, (const uint8_t *)text, strlen(text));
     }
 }
 
-/* Of `a`, the first that `b` does not have; both are sorted. */
+/* Returns the first text of `a` that `b` does not have; both are sorted. */
 static const char *first_without(const struct texts *a, const struct texts *b)
 {
     size_t at = 0;

@@ -1,4 +1,4 @@
-/* What read() answers: the samples asked for, in that order, and never other bytes than those that
+/* The answers of read(): the samples asked for, in that order, and never other bytes than those that
  * were indexed, whatever becomes of the file in between. The service runs in process and its loop
  * stands still while a file is changed, so that nothing is noticed before it is read. */
 #include "core/base/memory.h"
@@ -39,7 +39,7 @@ struct fixture {
 
 static int begin(void **state)
 {
-    struct fixture *fixture = calloc(1, sizeof *fixture);
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
     struct weir_service_options options = {.log_level = "warn"};
     struct weir_error err;
     void *storage;
@@ -131,7 +131,7 @@ static void ask(struct fixture *fixture, const uint64_t *ids, size_t count)
     struct msg_read asked = {.ids = {ids, count}};
     struct weir_error err;
 
-    if (fixture->lent)
+    if (fixture->lent != NULL)
         asked.loan = weir_segment_lend(fixture->lent);
     weir_frames_clear(&fixture->frames);
     assert_int_equal(storage_read(&fixture->storage->serving, &asked, fixture->arena,
@@ -182,7 +182,7 @@ static void samples_come_in_the_order_asked_with_id_label_and_state(void **state
         ask(fixture, ids, WEIR_COUNT(ids));
         assert_string_equal(told(fixture), "b3 a1 [2] a0 a1 [2] b0");
         assert_int_equal(fixture->answer.ids.count, WEIR_COUNT(ids));
-        assert_memory_equal(fixture->answer.ids.at, ids, sizeof ids);
+        assert_memory_equal(fixture->answer.ids.at, ids, sizeof(ids));
     }
 }
 
@@ -273,7 +273,7 @@ static void more_files_are_read_than_are_kept_open(void **state)
         for (uint32_t i = 0; i < SMALL_FILES; i++) {
             char text[8];
 
-            snprintf(text, sizeof text, "%04u", i * 7 % SMALL_FILES);
+            snprintf(text, sizeof(text), "%04u", i * 7 % SMALL_FILES);
             assert_memory_equal(payload.at + (size_t)4 * i, text, 4);
         }
     }
@@ -288,7 +288,7 @@ static void replace(const char *path)
     WEIR_AUTO_FREE char *other = weir_format("%s.other", path);
     WEIR_AUTO_FD int fd = open(other, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
-    assert_int_equal(write(fd, "x0.x1.x2.x3.", sizeof CONTENT - 1), sizeof CONTENT - 1);
+    assert_int_equal(write(fd, "x0.x1.x2.x3.", sizeof(CONTENT) - 1), sizeof(CONTENT) - 1);
     assert_int_equal(rename(other, path), 0);
 }
 

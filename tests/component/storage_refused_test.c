@@ -1,4 +1,4 @@
-/* What is refused of a file counts once, wherever storage dies while it reads the file. */
+/* A refused record of a file counts once, wherever storage dies while it reads the file. */
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
@@ -19,7 +19,7 @@ enum { BROKEN = 250 }; /* lines: more than are listed one by one */
 
 static int begin(void **state)
 {
-    struct storage_inside *inside = calloc(1, sizeof *inside);
+    struct storage_inside *inside = calloc(1, sizeof(*inside));
 
     storage_inside_begin(inside);
     *state = inside;
@@ -46,7 +46,7 @@ static void make_file(struct storage_inside *inside)
         weir_buf_append_text(&text, "broken\n");
     storage_inside_write(inside, "lines/a.jsonl", weir_buf_text(&text));
     fd = open(path, O_WRONLY);
-    assert_true(pwrite(fd, LAST, sizeof LAST - 1, LONG_LINE_BYTES) > 0);
+    assert_true(pwrite(fd, LAST, sizeof(LAST) - 1, LONG_LINE_BYTES) > 0);
 }
 
 static void turn(struct storage_inside *inside, int64_t limit_ms)
@@ -70,7 +70,7 @@ static void what_is_refused_counts_once_whatever_dies(void **state)
         inside, "  - {name: lines, time: {from: field, field: ts},\n"
                 "     source: {path: %s/lines, format: jsonl, settle: 0ms}}\n");
     make_file(inside);
-    while (!dataset->scan || dataset->scan->job.passed == 0)
+    while (dataset->scan == NULL || dataset->scan->job.passed == 0)
         turn(inside, limit_ms);
     tools = storage_scanner_tools(inside->storage->scanner);
     assert_int_equal(storage_scan_flush(dataset, tools, &err), WEIR_OK); /* as an erasure does */

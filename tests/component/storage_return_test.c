@@ -1,4 +1,4 @@
-/* What was erased stays out, however it comes again; and what the operator lets in is counted. */
+/* An erased sample stays out, however it comes again; one that the operator lets in is counted. */
 #include "core/base/clock.h"
 #include "core/wire/sample.h"
 #include "tests/component/storage_push_lab.h"

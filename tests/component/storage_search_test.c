@@ -132,6 +132,38 @@ static void a_cluster_that_cannot_be_looked_at_is_unread(void **state)
     (void)storage_lab_await_erasure(&lab, erasure, "verified");
 }
 
+/* Left behind when the cluster was moved, or put somewhere else from the start. */
+static void folders_that_only_look_like_the_cluster_are_searched(void **state)
+{
+    static const char *const LEFT[] = {"data/postgres", "data/run"};
+    uint64_t erasure;
+
+    (void)state;
+    own_postgres();
+    declare_clicks();
+    for (size_t i = 0; i < WEIR_COUNT(LEFT); i++) {
+        const char *folder = storage_lab_path(&lab, LEFT[i]);
+        struct weir_error err;
+
+        assert_int_equal(weir_make_directories(folder, 0700, &err), WEIR_OK);
+        assert_int_equal(weir_file_write_atomic(weir_arena_format(lab.arena, "%s/left", folder),
+                                                weir_bytes_of(WORDS), &err),
+                         WEIR_OK);
+    }
+    erasure = erase_anna("");
+    for (size_t i = 0; i < WEIR_COUNT(LEFT); i++) {
+        const char *left = weir_arena_format(lab.arena, "%s/left", LEFT[i] + strlen("data/"));
+        const char *trouble = await_trouble(erasure);
+
+        if (strstr(trouble, left) == NULL)
+            fail_msg("%s: %s", left, trouble);
+    }
+    for (size_t i = 0; i < WEIR_COUNT(LEFT); i++)
+        assert_int_equal(
+            unlink(storage_lab_path(&lab, weir_arena_format(lab.arena, "%s/left", LEFT[i]))), 0);
+    assert_int_equal(storage_lab_await_erasure(&lab, erasure, "verified").found, 0);
+}
+
 /* The name of a class that others have, and what the requester wrote, are not what was to be erased. */
 static void classes_and_references_are_shared_text(void **state)
 {
@@ -153,6 +185,24 @@ static void classes_and_references_are_shared_text(void **state)
     assert_int_equal(verified.found, 0);
     assert_true(verified.remarks.count > 0);
     assert_non_null(strstr(verified.remarks.at[verified.remarks.count - 1], "names of classes"));
+}
+
+/* Nothing can be searched for of a record of a few bytes: the receipt says so. */
+static void records_that_are_too_short_to_be_searched_for_are_told(void **state)
+{
+    struct msg_erase_is verified;
+
+    (void)state;
+    storage_lab_write(&lab, "a.csv", "ts,user,mill\n1,anna,a\n2,bob,a\n3,anna,b\n");
+    assert_int_equal(storage_lab_declare(&lab, MILLS), WEIR_OK);
+    (void)storage_lab_await(&lab, "mills", 1);
+    verified = storage_lab_erase(&lab, "u1", "anna", "verified");
+    assert_int_equal(verified.samples, 2);
+    for (size_t i = 0; i <= verified.remarks.count; i++) {
+        assert_true(i < verified.remarks.count);
+        if (strstr(verified.remarks.at[i], "2 of its records are shorter than 16 bytes") != NULL)
+            break;
+    }
 }
 
 /* Datasets without a subject: their reasons quote what was found. */
@@ -224,7 +274,7 @@ static void a_file_that_fails_in_the_middle_is_unread(void **state)
     assert_int_equal(storage_lab_await_erasure(&lab, erasure, "verified").found, 0);
 }
 
-/* Where the process is in the file that it has open under this name; -1: it has not. */
+/* Returns the position of the process in the file that it has open under this name; -1: it has none. */
 static long long place_in(const char *path)
 {
     WEIR_AUTO_FREE char *folder = weir_format("/proc/%d/fd", (int)lab.pid);
@@ -232,17 +282,17 @@ static long long place_in(const char *path)
     long long place = -1;
 
     assert_non_null(directory);
-    for (struct dirent *entry = readdir(directory); entry; entry = readdir(directory)) {
+    for (struct dirent *entry = readdir(directory); entry != NULL; entry = readdir(directory)) {
         WEIR_AUTO_FREE char *link = weir_format("%s/%s", folder, entry->d_name);
         WEIR_AUTO_FREE char *info = weir_format("/proc/%d/fdinfo/%s", (int)lab.pid, entry->d_name);
         char target[PATH_MAX];
-        ssize_t size = readlink(link, target, sizeof target - 1);
+        ssize_t size = readlink(link, target, sizeof(target) - 1);
         FILE *file = size < 0 ? NULL : fopen(info, "r");
 
         target[size < 0 ? 0 : size] = '\0';
-        if (file && strcmp(target, path) == 0)
+        if (file != NULL && strcmp(target, path) == 0)
             assert_int_equal(fscanf(file, "pos: %lld", &place), 1);
-        if (file)
+        if (file != NULL)
             (void)fclose(file);
     }
     (void)closedir(directory);
@@ -262,7 +312,7 @@ static void stop_within(const char *path)
     assert_true(WIFSTOPPED(status));
 }
 
-/* What is appended while the file is searched is searched, too. */
+/* Bytes appended while the file is searched are searched, too. */
 static void a_file_that_grows_meanwhile_is_read_to_its_new_end(void **state)
 {
     enum { BYTES = 64 << 20, PIECE = 1 << 20 };
@@ -297,7 +347,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORAGE_CASE(&lab, words_in_a_row_keep_an_erasure_from_being_verified),
         STORAGE_CASE(&lab, a_cluster_that_cannot_be_looked_at_is_unread),
+        STORAGE_CASE(&lab, folders_that_only_look_like_the_cluster_are_searched),
         STORAGE_CASE(&lab, classes_and_references_are_shared_text),
+        STORAGE_CASE(&lab, records_that_are_too_short_to_be_searched_for_are_told),
         STORAGE_CASE(&lab, a_file_that_fails_in_the_middle_is_unread),
         STORAGE_CASE(&lab, a_file_that_grows_meanwhile_is_read_to_its_new_end),
         STORAGE_CASE(&lab, reasons_for_refusing_records_no_longer_quote_them),

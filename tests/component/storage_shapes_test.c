@@ -182,12 +182,12 @@ static void check_shape(const struct shape *shape)
     const char *complaint = found.complaints.count > 0 ? found.complaints.at[0] : "none";
     char times[256];
 
-    for (size_t i = 0; shape->complaint && i < found.complaints.count; i++)
-        if (strstr(found.complaints.at[i], shape->complaint))
+    for (size_t i = 0; shape->complaint != NULL && i < found.complaints.count; i++)
+        if (strstr(found.complaints.at[i], shape->complaint) != NULL)
             complaint = found.complaints.at[i];
     times_of((uint32_t)found.dataset, shape->live, times);
     if (found.live != shape->live || found.quarantined != shape->quarantined ||
-        (shape->complaint && !strstr(complaint, shape->complaint)) ||
+        (shape->complaint != NULL && strstr(complaint, shape->complaint) == NULL) ||
         strcmp(times, shape->times) != 0)
         fail_msg("%s: %llu live, %llu refused, complaint '%s', times %s", shape->name,
                  (unsigned long long)found.live, (unsigned long long)found.quarantined, complaint,
@@ -253,7 +253,8 @@ static void links_in_a_circle_and_empty_sidecars_stop_nobody(void **state)
     assert_int_equal(found.live, 1);
     assert_int_equal(found.quarantined, 2);
     assert_int_equal(found.complaints.count, 2);
-    assert_true(strstr(found.complaints.at[0], "b.txt") || strstr(found.complaints.at[1], "b.txt"));
+    assert_true(strstr(found.complaints.at[0], "b.txt") != NULL ||
+                strstr(found.complaints.at[1], "b.txt"));
     check_health();
 }
 
@@ -283,7 +284,7 @@ static void make_huge(const char *name, const char *beginning, off_t gib)
     close(fd);
 }
 
-/* Behind 16 MiB of a line that is too long stands what would be a row, if it stood alone. */
+/* After 16 MiB of a line that is too long stands what would be a row, if it stood alone. */
 static void make_long_line(void)
 {
     WEIR_AUTO_BUF text = {0};
@@ -308,7 +309,7 @@ static void huge_files_with_holes_are_read_in_bounds(void **state)
     found = storage_lab_await(&lab, "rows", 1);
     assert_int_equal(found.live, 2);
     assert_int_equal(found.quarantined, 2);
-    assert_true(strstr(found.complaints.at[0], "a.csv:5") ||
+    assert_true(strstr(found.complaints.at[0], "a.csv:5") != NULL ||
                 strstr(found.complaints.at[1], "a.csv:5"));
     found = storage_lab_await(&lab, "blocks", 1);
     assert_int_equal(found.live, HUGE_GIB * 256);

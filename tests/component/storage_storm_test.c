@@ -22,7 +22,7 @@ enum {
     FILES = 3, /* that come in each round */
     KILLS_A_ROUND = 5,
     ROUNDS_MAX = 60,
-    USERS = 200, /* one is erased behind each round, and stays out */
+    USERS = 200, /* one is erased after each round, and stays out */
     CONSUMERS = 100,
     ROWS_MAX = ROUNDS_MAX * FILES * LINES,
     WRONG = 2,
@@ -141,7 +141,7 @@ static void write_round(int round)
         WEIR_AUTO_BUF text = {0};
         char name[64];
 
-        snprintf(name, sizeof name, "clicks/%03d-%d.csv", round, f);
+        snprintf(name, sizeof(name), "clicks/%03d-%d.csv", round, f);
         weir_buf_append_text(&text, "ts,kind,user\n");
         for (int i = 0; i < LINES; i++)
             weir_buf_printf(&text, "%d,kind%d,user%d\n", (round * 31 + i * 7919) % 100000, i % 11,
@@ -252,9 +252,9 @@ static void weather(enum victim victim)
 
     rounds = rounds < ROUNDS_MAX ? rounds : ROUNDS_MAX;
     print_message("seed %llu\n", (unsigned long long)seed);
-    consumers = weir_calloc(CONSUMERS, sizeof *consumers);
+    consumers = weir_calloc(CONSUMERS, sizeof(*consumers));
     for (int c = 0; c < CONSUMERS; c++)
-        snprintf(consumers[c].name, sizeof consumers[c].name, "consumer-%d", c);
+        snprintf(consumers[c].name, sizeof(consumers[c].name), "consumer-%d", c);
     calm_digest = run(NOBODY, rounds, &calm);
     stormy_digest = run(victim, rounds, &stormy);
     free(consumers);

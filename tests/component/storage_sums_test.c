@@ -57,16 +57,6 @@ static char *make_lines(int first, int count, int users)
     return weir_strdup(weir_buf_text(&text));
 }
 
-/* What the examination says of bytes of the dataset; NULL when it says nothing. */
-static const char *said_of_bytes(const struct msg_doctor_is *answer, uint32_t verdict)
-{
-    for (size_t i = 0; i < answer->checks.count; i++) {
-        if (strcmp(answer->checks.at[i], "bytes") == 0 && answer->verdicts.at[i] == verdict)
-            return answer->found.at[i];
-    }
-    return NULL;
-}
-
 static size_t count_wrong(const struct msg_doctor_is *answer)
 {
     size_t count = 0;
@@ -76,40 +66,15 @@ static size_t count_wrong(const struct msg_doctor_is *answer)
     return count;
 }
 
-/* Until every block has its sum; returns how many there are. */
-static unsigned long await_sums(void)
-{
-    int64_t limit_ms = weir_now_ms() + PATIENCE_MS;
-
-    for (;;) {
-        struct msg_doctor_is answer = storage_lab_examine(&lab, true);
-        const char *fine = said_of_bytes(&answer, 0);
-        unsigned long summed, unsummed;
-
-        if (!fine)
-            fail_msg("%s", said_of_bytes(&answer, WRONG));
-        assert_int_equal(sscanf(fine,
-                                "%*u bytes read; %lu blocks are what their checksums say, "
-                                "%lu have none yet",
-                                &summed, &unsummed),
-                         2);
-        if (unsummed == 0)
-            return summed;
-        if (weir_now_ms() > limit_ms)
-            fail_msg("%s", fine);
-        weir_loop_step(lab.loop, ROUND_MS);
-    }
-}
-
 /* One line, about this file and these bytes. */
 static void assert_names(const char *file, uint64_t from)
 {
     struct msg_doctor_is answer = storage_lab_examine(&lab, true);
-    const char *found = said_of_bytes(&answer, WRONG);
+    const char *found = storage_lab_said_of_bytes(&answer, WRONG);
     char expected[200];
 
     assert_non_null(found);
-    snprintf(expected, sizeof expected, "%s: bytes %llu to ", file, (unsigned long long)from);
+    snprintf(expected, sizeof(expected), "%s: bytes %llu to ", file, (unsigned long long)from);
     if (strncmp(found, expected, strlen(expected)) != 0 || count_wrong(&answer) != 1)
         fail_msg("%zu wrong, the first: %s, expected %s", count_wrong(&answer), found, expected);
 }
@@ -124,7 +89,7 @@ static void assert_flips_are_named(const char *name, const char *file, off_t end
     storage_lab_expect_fine(&lab);
 }
 
-/* A copy whose source is not there any more, so that there is nothing else to compare it with. */
+/* A copy whose source is no longer there, so that there is nothing else to compare it with. */
 static void make_copy(int users)
 {
     WEIR_AUTO_FREE char *lines = make_lines(0, LINES, users);
@@ -132,7 +97,7 @@ static void make_copy(int users)
     storage_lab_write(&lab, "clicks/a.jsonl", lines);
     assert_int_equal(storage_lab_declare(&lab, CLICKS), WEIR_OK);
     (void)storage_lab_await(&lab, "clicks", 1);
-    assert_int_equal(await_sums(), (LINES * LINE_BYTES - 1) / SUM_BLOCK_BYTES + 1);
+    assert_int_equal(storage_lab_await_sums(&lab), (LINES * LINE_BYTES - 1) / SUM_BLOCK_BYTES + 1);
 }
 
 static void hide_source(void)
@@ -163,7 +128,7 @@ static void a_flipped_bit_of_a_scrubbed_copy_is_named(void **state)
     hide_source();
     (void)storage_lab_erase(&lab, "one", "user7", "verified");
     assert_false(storage_lab_holds(&lab, COPY, "\"user7\""));
-    (void)await_sums();
+    (void)storage_lab_await_sums(&lab);
     assert_flips_are_named(COPY, "a.jsonl", LINES * LINE_BYTES);
 }
 
@@ -181,11 +146,11 @@ static void pushed_samples_have_sums_however_their_segment_grows(void **state)
             lines);
 
         assert_int_equal(pushed.status, WEIR_OK);
-        (void)await_sums();
+        (void)storage_lab_await_sums(&lab);
         assert_flips_are_named(SEGMENT, "00000001.jsonl", (batch + 1) * LINES / 3 * LINE_BYTES);
     }
     (void)storage_lab_erase(&lab, "one", "user7", "verified");
-    (void)await_sums();
+    (void)storage_lab_await_sums(&lab);
     assert_flips_are_named(SEGMENT, "00000001.jsonl", LINES * LINE_BYTES);
 }
 
@@ -197,7 +162,8 @@ static void a_copy_that_grows_keeps_its_sums(void **state)
     make_copy(50);
     storage_lab_append(&lab, "clicks/a.jsonl", lines);
     (void)storage_lab_await(&lab, "clicks", 2);
-    assert_int_equal(await_sums(), (2 * LINES * LINE_BYTES - 1) / SUM_BLOCK_BYTES + 1);
+    assert_int_equal(storage_lab_await_sums(&lab),
+                     (2 * LINES * LINE_BYTES - 1) / SUM_BLOCK_BYTES + 1);
     hide_source();
     assert_flips_are_named(COPY, "a.jsonl", 2 * LINES * LINE_BYTES);
 }
@@ -215,7 +181,7 @@ static void many_small_files_share_rows(void **state)
     }
     assert_int_equal(storage_lab_declare(&lab, NOTES), WEIR_OK);
     (void)storage_lab_await(&lab, "notes", 1);
-    assert_int_equal(await_sums(), FILES);
+    assert_int_equal(storage_lab_await_sums(&lab), FILES);
     weir_test_postgres_sql(
         &lab.postgres, "DO $$ BEGIN ASSERT (SELECT count(*) FROM storage.block_sum) = 3; END $$");
     assert_int_equal(
@@ -236,23 +202,18 @@ static void a_store_from_before_there_were_sums_gets_them(void **state)
     weir_test_postgres_sql(&lab.postgres, "DELETE FROM storage.block_sum");
     hide_source();
     storage_lab_start(&lab);
-    (void)await_sums();
+    (void)storage_lab_await_sums(&lab);
     assert_flips_are_named(COPY, "a.jsonl", LINES * LINE_BYTES);
 }
 
 static void a_store_that_was_copied_keeps_its_sums(void **state)
 {
-    WEIR_AUTO_FREE char *copy = NULL;
-
     (void)state;
     make_copy(50);
     hide_source();
-    storage_lab_stop(&lab);
     weir_test_postgres_sql(&lab.postgres, "CREATE TABLE keep AS TABLE storage.block_sum");
-    copy = weir_format("cd '%s' && mv data old && cp -a old data && rm -r old", lab.dir.path);
-    assert_int_equal(system(copy), 0);
-    storage_lab_start(&lab);
-    (void)await_sums();
+    storage_lab_restore(&lab, NULL);
+    (void)storage_lab_await_sums(&lab);
     weir_test_postgres_sql(&lab.postgres, "DO $$ BEGIN ASSERT NOT EXISTS (TABLE keep EXCEPT TABLE "
                                           "storage.block_sum); END $$; DROP TABLE keep");
     assert_flips_are_named(COPY, "a.jsonl", LINES * LINE_BYTES);
@@ -288,7 +249,7 @@ static void sums_go_with_a_file_that_is_removed(void **state)
     (void)storage_lab_await(&lab, "clicks", 2);
     storage_lab_remove(&lab, "clicks/a.jsonl");
     (void)storage_lab_await(&lab, "clicks", 3);
-    (void)await_sums();
+    (void)storage_lab_await_sums(&lab);
     await_rows(1);
     storage_lab_expect_fine(&lab);
 }
@@ -329,7 +290,7 @@ static void a_death_while_blocks_have_no_sums_leaves_no_false_alarm_and_no_blind
             status = ask_to_erase("user7", &accepted);
         assert_int_equal(status, WEIR_OK);
         (void)storage_lab_await_erasure(&lab, accepted.erasure, "verified");
-        (void)await_sums();
+        (void)storage_lab_await_sums(&lab);
         hide_source();
         assert_flips_are_named(COPY, "a.jsonl", LINES * LINE_BYTES);
         storage_lab_end(&lab);
@@ -389,7 +350,8 @@ static void what_was_damaged_is_noticed_when_it_is_first_read(void **state)
     assert_true(is.complaints.count > 0);
     for (size_t i = 0; i <= is.complaints.count; i++) {
         assert_true(i < is.complaints.count);
-        if (strstr(is.complaints.at[i], "a.jsonl: bytes 393216 to 524288 of Weir's own file"))
+        if (strstr(is.complaints.at[i], "a.jsonl: bytes 393216 to 524288 of Weir's own file") !=
+            NULL)
             break;
     }
     storage_lab_flip(&lab, COPY, 3 * SUM_BLOCK_BYTES + 5000);
@@ -420,7 +382,7 @@ static uint64_t edition(uint64_t id)
     return located.editions.at[0];
 }
 
-/* Workers go over chunks that they were told of once: they are told anew. */
+/* Workers go over chunks that they were told of once: they are told again. */
 static void whoever_was_told_of_a_whole_chunk_hears_of_its_damage(void **state)
 {
     uint32_t line = (2 * SUM_BLOCK_BYTES + 5000) / LINE_BYTES;

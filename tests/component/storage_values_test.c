@@ -57,7 +57,7 @@ static struct storage_lab lab;
 
 static struct msg_located locate(uint64_t first, size_t count)
 {
-    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(count, sizeof *ids);
+    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(count, sizeof(*ids));
     struct msg_located located;
 
     for (size_t i = 0; i < count; i++)
@@ -72,7 +72,7 @@ static double f64_at(struct weir_bytes values, size_t i)
 {
     double number;
 
-    memcpy(&number, values.at + i * sizeof number, sizeof number);
+    memcpy(&number, values.at + i * sizeof(number), sizeof(number));
     return number;
 }
 
@@ -80,7 +80,7 @@ static float f32_at(struct weir_bytes values, size_t i)
 {
     float number;
 
-    memcpy(&number, values.at + i * sizeof number, sizeof number);
+    memcpy(&number, values.at + i * sizeof(number), sizeof(number));
     return number;
 }
 
@@ -89,7 +89,7 @@ static float f32_at(struct weir_bytes values, size_t i)
 /* Times fall, so that ids are not in the order of time; returns all vectors. */
 static float *write_records(int records, int width)
 {
-    float *values = weir_calloc((size_t)records * (size_t)width, sizeof *values);
+    float *values = weir_calloc((size_t)records * (size_t)width, sizeof(*values));
     WEIR_AUTO_BUF bytes = {0};
     struct weir_rng rng;
     FILE *file = fopen(storage_lab_path(&lab, "source/r.bin"), "wb");
@@ -98,10 +98,10 @@ static float *write_records(int records, int width)
     for (int i = 0; i < records; i++) {
         int64_t time = 1000000 - i;
 
-        weir_buf_append(&bytes, &time, sizeof time);
+        weir_buf_append(&bytes, &time, sizeof(time));
         for (int k = 0; k < width; k++)
             values[i * width + k] = (float)(weir_rng_unit(&rng) * 1e6 - 5e5);
-        weir_buf_append(&bytes, values + (ptrdiff_t)i * width, (size_t)width * sizeof *values);
+        weir_buf_append(&bytes, values + (ptrdiff_t)i * width, (size_t)width * sizeof(*values));
     }
     assert_non_null(file);
     assert_int_equal(fwrite(bytes.at, 1, bytes.size, file), bytes.size);

@@ -1,4 +1,4 @@
-/* What people see with psql (the view storage.sample) is what the service answers, row by row. */
+/* People see with psql (the view storage.sample) the rows that the service answers. */
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "core/db/db.h"
@@ -17,8 +17,6 @@
 #include <cmocka.h>
 
 enum { FILES = 4, LINES = 700, LOCATE_MAX = 4096 };
-enum { ID, TIME, LABEL, STATE, OFFSET, LENGTH };
-
 #define DATASET(name, label)                                               \
     "  - name: " name "\n"                                                 \
     "    source: {path: %s, format: csv, import: copy, on_erase: scrub,\n" \
@@ -36,13 +34,14 @@ static const struct {
 };
 
 static const struct weir_query QUERIES[] = {
-    {"view", "SELECT id, time_us, label #>> '{}', state, \"offset\", length FROM storage.sample "
-             "WHERE dataset = $1 ORDER BY id"},
+    {"view",
+     "SELECT id, time_us, label #>> '{}' AS label, state, \"offset\", length FROM storage.sample "
+     "WHERE dataset = $1 ORDER BY id"},
 };
 
 static struct storage_lab lab;
 
-/* Of any size a single has, the smallest and zero too. */
+/* Returns a number of any size that a single has, the smallest and zero too. */
 static double any_real(struct weir_rng *rng)
 {
     int exponent = (int)weir_rng_below(rng, 277) - 149;
@@ -56,10 +55,10 @@ static double value_at(const struct msg_located *is, size_t i)
     double number;
 
     if (is->value_type == WEIR_F32) {
-        memcpy(&single, is->label_values.at + i * sizeof single, sizeof single);
+        memcpy(&single, is->label_values.at + i * sizeof(single), sizeof(single));
         return (double)single;
     }
-    memcpy(&number, is->label_values.at + i * sizeof number, sizeof number);
+    memcpy(&number, is->label_values.at + i * sizeof(number), sizeof(number));
     return number;
 }
 
@@ -93,7 +92,7 @@ static void assert_same_label(const char *text, const struct msg_located *is, si
         assert_int_equal(strtoll(text, NULL, 10), label);
         break;
     case WEIR_LABEL_FLOAT:
-        memcpy(&real, &label, sizeof real);
+        memcpy(&real, &label, sizeof(real));
         assert_true(strtod(text, NULL) == real);
         break;
     case WEIR_LABEL_CLASS:
@@ -123,18 +122,18 @@ static void write_lines(int file, struct weir_rng *rng)
 static void assert_same_row(const struct weir_rows *rows, size_t row, const struct msg_located *is,
                             size_t i)
 {
-    const char *state = weir_rows_text(rows, row, STATE);
+    const char *state = weir_rows_text(rows, row, "state");
 
     assert_int_equal(is->states.at[i], strcmp(state, "live") == 0     ? WEIR_SAMPLE_LIVE
                                        : strcmp(state, "erased") == 0 ? WEIR_SAMPLE_ERASED
                                                                       : WEIR_SAMPLE_GONE);
     if (is->states.at[i] != WEIR_SAMPLE_LIVE)
         return;
-    assert_int_equal(weir_rows_i64(rows, row, TIME), is->times.at[i]);
-    assert_int_equal(is->ids.at[i], weir_rows_i64(rows, row, ID));
-    assert_same_label(weir_rows_text(rows, row, LABEL), is, i);
-    assert_int_equal(weir_rows_i64(rows, row, OFFSET), is->offsets.at[i]);
-    assert_int_equal(weir_rows_i64(rows, row, LENGTH), is->lengths.at[i]);
+    assert_int_equal(weir_rows_i64(rows, row, "time_us"), is->times.at[i]);
+    assert_int_equal(is->ids.at[i], weir_rows_i64(rows, row, "id"));
+    assert_same_label(weir_rows_text(rows, row, "label"), is, i);
+    assert_int_equal(weir_rows_i64(rows, row, "offset"), is->offsets.at[i]);
+    assert_int_equal(weir_rows_i64(rows, row, "length"), is->lengths.at[i]);
 }
 
 static size_t compare(struct weir_db *db, const char *name)
@@ -152,7 +151,7 @@ static size_t compare(struct weir_db *db, const char *name)
         struct msg_located located;
 
         for (size_t i = 0; i < piece; i++)
-            ids[i] = (uint64_t)weir_rows_i64(rows, at + i, ID);
+            ids[i] = (uint64_t)weir_rows_i64(rows, at + i, "id");
         assert_int_equal(storage_lab_ask(&lab, MSG_locate,
                                          &(struct msg_locate){.ids = {ids, piece}}, MSG_located,
                                          &located),
@@ -186,11 +185,11 @@ static struct weir_bytes listed_values(const struct listed *listed, size_t row)
 static void on_page(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct listed *listed = owner;
-    const struct msg_list_is *page = reply ? reply->message : NULL;
+    const struct msg_list_is *page = reply != NULL ? reply->message : NULL;
     int64_t *columns[LIST_COLUMNS];
     struct weir_error failed;
 
-    if (!page)
+    if (page == NULL)
         fail_msg("%s", err->text);
     assert_true(listed->count + storage_list_rows(page) <= LISTED_MAX);
     for (int c = 0; c < LIST_COLUMNS; c++)
@@ -244,14 +243,14 @@ static void compare_list(struct weir_db *db, const char *name, uint64_t dataset)
     assert_int_equal(DB_RUN(db, 0, &rows, &err, DB_TEXT(name)), WEIR_OK);
     list(dataset, from, to, 0, &listed);
     for (size_t row = 0; row < weir_rows_count(rows); row++) {
-        int64_t time = weir_rows_i64(rows, row, TIME);
+        int64_t time = weir_rows_i64(rows, row, "time_us");
 
-        if (time < from || time >= to || strcmp(weir_rows_text(rows, row, STATE), "live") != 0)
+        if (time < from || time >= to || strcmp(weir_rows_text(rows, row, "state"), "live") != 0)
             continue;
         assert_true(found < listed.count);
-        assert_int_equal(listed.columns[LIST_IDS][found], weir_rows_i64(rows, row, ID));
+        assert_int_equal(listed.columns[LIST_IDS][found], weir_rows_i64(rows, row, "id"));
         assert_int_equal(listed.columns[LIST_TIMES][found], time);
-        assert_same_label(weir_rows_text(rows, row, LABEL),
+        assert_same_label(weir_rows_text(rows, row, "label"),
                           &(struct msg_located){.labels = {&listed.columns[LIST_LABELS][found], 1},
                                                 .label_kind = listed.label_kind,
                                                 .label_width = listed.label_width,

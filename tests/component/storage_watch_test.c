@@ -78,7 +78,7 @@ static void await_complaint(const char *text)
         struct msg_dataset_is is = storage_lab_dataset(&lab, "texts");
 
         for (size_t i = 0; i < is.complaints.count; i++) {
-            if (strstr(is.complaints.at[i], text))
+            if (strstr(is.complaints.at[i], text) != NULL)
                 return;
         }
         if (weir_now_ms() >= limit_ms)
@@ -92,7 +92,7 @@ static const char *payload(uint32_t row)
     uint32_t state;
     const char *text = storage_lab_read(&lab, weir_sample_id(1, 0, row), &state);
 
-    return text ? text : "";
+    return text != NULL ? text : "";
 }
 
 static void await_payload(uint32_t row, const char *text)
@@ -256,7 +256,7 @@ static void write_lines(const char *name, char mark, int count)
     storage_lab_write(&lab, name, weir_buf_text(&text));
 }
 
-/* Of 60,000 lines, while their copy is indexed window by window, 70,000 others. */
+/* Replaces 60,000 lines by 70,000 others while their copy is indexed window by window. */
 static void replace_while_copied(bool by_rename)
 {
     enum { OLD_LINES = 60000, NEW_LINES = 70000 };
@@ -458,8 +458,8 @@ static void folders_that_a_death_left_empty_make_room_for_a_copy(void **state)
     assert_string_equal(payload(1), "was a folder");
 }
 
-/* As a death leaves it that came between the copy of a new file and its registration, when that file then went and
- * the one before it came back. */
+/* The state after a death between the copy of a new file and its registration, when that file then went and the one
+ * before it came back. */
 static void a_copy_of_something_else_is_made_again(void **state)
 {
     const char *copy = storage_lab_path(&lab, "data/storage/texts/a");
@@ -501,7 +501,7 @@ static void any_name_will_do(void **state)
 
     (void)state;
     for (size_t i = 0; i < WEIR_COUNT(names); i++) {
-        snprintf(text, sizeof text, "%zu", i);
+        snprintf(text, sizeof(text), "%zu", i);
         storage_lab_write(&lab, names[i], text);
         storage_lab_write(&lab, weir_arena_format(lab.arena, "%s.d/%s", names[i], names[i]), text);
     }
@@ -632,7 +632,7 @@ static void lost_events_lead_to_a_look_at_everything(void **state)
     for (int i = 0; i < FILES; i++) {
         char name[32];
 
-        snprintf(name, sizeof name, "d/f%d", i);
+        snprintf(name, sizeof(name), "d/f%d", i);
         storage_lab_write(&lab, name, "x");
     }
     storage_lab_write(&lab, "last", "x");

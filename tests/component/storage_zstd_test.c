@@ -70,7 +70,7 @@ static void expect_complaint(const char *text)
         struct msg_dataset_is is = storage_lab_dataset(&lab, "shards");
 
         for (size_t i = 0; i < is.complaints.count; i++) {
-            if (strstr(is.complaints.at[i], text))
+            if (strstr(is.complaints.at[i], text) != NULL)
                 return;
         }
         if (weir_now_ms() > limit_ms)
@@ -149,7 +149,7 @@ static void an_erasure_scrubs_what_was_expanded_and_names_the_source(void **stat
     assert_int_equal(erasure.ids.count, ANNAS);
     assert_int_equal(erasure.found, 0);
     for (size_t i = 0; i < erasure.remarks.count; i++)
-        is_named = is_named || strstr(erasure.remarks.at[i], "outside Weir's reach");
+        is_named = is_named || strstr(erasure.remarks.at[i], "outside Weir's reach") != NULL;
     assert_true(is_named);
     check_erased();
     storage_lab_kill(&lab);
@@ -222,8 +222,8 @@ static void hostile_shards_cost_a_complaint_alone(void **state)
     assert_int_equal(storage_lab_dataset(&lab, "shards").quarantined, 0);
 }
 
-/* What Mosaic's writer leaves beside and instead of zstd: its index holds no sample, and other
- * compressors are named. */
+/* Other files of Mosaic's writer: its index holds no sample, and compressors other than zstd are
+ * named. */
 static void an_index_is_passed_over_and_other_compressors_are_named(void **state)
 {
     (void)state;
@@ -248,7 +248,7 @@ static void other_formats_may_be_compressed_too(void **state)
     (void)state;
     shell("printf 'at,text\\n1,one\\n2,two\\n' | zstd -q > source/a.csv.zst");
     shell("printf 'at,text\\n' | zstd -q > all; printf '3,three\\n' | zstd -q >> all; "
-          "mv all source/b.csv.zst"); /* frame behind frame */
+          "mv all source/b.csv.zst"); /* frame after frame */
     assert_int_equal(storage_lab_declare(&lab, ROWS), WEIR_OK);
     assert_int_equal(storage_lab_await(&lab, "rows", 1).live, 3);
     assert_string_equal(storage_lab_read(&lab, weir_sample_id(1, 0, 2), &read_state), "3,three");

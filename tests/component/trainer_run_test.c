@@ -54,7 +54,7 @@ static void end(struct fixture *fixture)
 
 static const char *file_of(struct fixture *fixture, const char *name)
 {
-    snprintf(fixture->path, sizeof fixture->path, "%s/%s", fixture->run.path, name);
+    snprintf(fixture->path, sizeof(fixture->path), "%s/%s", fixture->run.path, name);
     return fixture->path;
 }
 
@@ -182,7 +182,7 @@ static void a_damaged_checkpoint_is_put_aside(void **unused)
     end(&fixture);
 }
 
-/* Trains, keeps the model, and starts the platform anew in another mode with that model. */
+/* Trains, keeps the model, and starts the platform again in another mode with that model. */
 static void train_then(struct fixture *fixture, const char *mode, char *model, size_t size)
 {
     start(fixture, (struct platform_script){.samples = 200, .epochs = 3, .mode = "train"});
@@ -212,7 +212,7 @@ static void outputs_come_in_id_order_for_every_mode(void **unused)
         struct weir_outputs outputs;
         struct weir_error err;
         char model[600];
-        train_then(&fixture, CASES[i].mode, model, sizeof model);
+        train_then(&fixture, CASES[i].mode, model, sizeof(model));
         assert_true(run_trainer(&fixture, 0));
         assert_true(platform_look(fixture.platform).final && platform_look(fixture.platform).done);
         assert_int_equal(weir_outputs_open(file_of(&fixture, "outputs"), &outputs, &err), WEIR_OK);
@@ -236,7 +236,7 @@ static void a_warm_start_goes_on_from_the_model(void **unused)
     char model[600];
     WEIR_AUTO_BUF before = {0};
     WEIR_AUTO_BUF after = {0};
-    train_then(&fixture, "train", model, sizeof model);
+    train_then(&fixture, "train", model, sizeof(model));
     read_model(&fixture, &before);
     assert_true(run_trainer(&fixture, 0));
     read_model(&fixture, &after);

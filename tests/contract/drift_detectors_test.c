@@ -1,4 +1,4 @@
-/* What every detector of change promises, looped over the registry. A new one needs a row in EXAMPLES and nothing else.
+/* Promises of every detector of change, looped over the registry. A new one needs a row in EXAMPLES and nothing else.
  *
  * drift_detectors_test YAML reads numbers from stdin and prints a verdict for each, so that drift_detectors_test.py can
  * compare them with those of another implementation. */

@@ -1,4 +1,4 @@
-/* What every statistic of drift promises, looped over the registry, and the numbers it has always given. A new
+/* Promises of every statistic of drift, looped over the registry, and the numbers it has always given. A new
  * statistic needs a row in CASES and nothing else; WEIR_UPDATE_GOLDEN=1 writes its numbers down.
  *
  * drift_statistics_test NAME OPTIONS WIDTH CORRECTION SEED REFERENCE CURRENT prints one score of two files, so that
@@ -150,7 +150,7 @@ static void every_statistic_gives_what_it_always_gave(void **state)
         weir_buf_printf(&found, "%s %s labels ", CASES[c].name, CASES[c].options);
         score(c, &input, &found);
     }
-    if (getenv("WEIR_UPDATE_GOLDEN"))
+    if (getenv("WEIR_UPDATE_GOLDEN") != NULL)
         assert_int_equal(weir_file_write_atomic(PATH, weir_buf_view(&found), &err), WEIR_OK);
     if (weir_file_read(PATH, 1 << 20, &golden, &err) != WEIR_OK ||
         !weir_bytes_equal(weir_buf_view(&found), weir_buf_view(&golden)))
@@ -276,9 +276,9 @@ static void long_windows_are_compared_by_rows_evenly_spaced(void **state)
     draw(&windows, 0.3);
     for (size_t i = 0; i < 30; i++) {
         memcpy(thin.reference + i * WIDTH, windows.reference + i * COUNT / 30 * WIDTH,
-               WIDTH * sizeof *thin.reference);
+               WIDTH * sizeof(*thin.reference));
         memcpy(thin.current + i * WIDTH, windows.current + i * (COUNT - 7) / 30 * WIDTH,
-               WIDTH * sizeof *thin.current);
+               WIDTH * sizeof(*thin.current));
     }
     struct drift_input input = numbers_of(&windows);
     assert_int_equal(score_of("mmd", "{rows: 30}", DRIFT_FDR, &input, &found, &err), WEIR_OK);
@@ -318,8 +318,8 @@ static void p_values_are_corrected_for_their_number(void **state)
     };
     for (size_t i = 0; i < WEIR_COUNT(ROWS); i++) {
         double first[4], second[4];
-        memcpy(first, ROWS[i].p_values, sizeof first);
-        memcpy(second, ROWS[i].p_values, sizeof second);
+        memcpy(first, ROWS[i].p_values, sizeof(first));
+        memcpy(second, ROWS[i].p_values, sizeof(second));
         double bonferroni = orchestrator_drift_correct(DRIFT_BONFERRONI, first, ROWS[i].count);
         double fdr = orchestrator_drift_correct(DRIFT_FDR, second, ROWS[i].count);
         assert_true(ROWS[i].count == 0 ? isnan(bonferroni) && isnan(fdr)

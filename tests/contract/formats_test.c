@@ -1,4 +1,4 @@
-/* What every format promises, looped over the registry: a written file is indexed and read back whatever
+/* Promises of every format, looped over the registry: a written file is indexed and read back whatever
  * the size of the windows; cut, empty and hostile files are refused in words and never crash; an erased
  * record is gone and passed over. */
 #include "core/base/file.h"
@@ -40,7 +40,7 @@ static void put_binary(int index, struct weir_buf *out)
 
     weir_put_u32(record, (uint32_t)index);
     weir_put_u64(record + 8, UINT64_MAX - (uint32_t)index);
-    weir_buf_append(out, record, sizeof record);
+    weir_buf_append(out, record, sizeof(record));
 }
 
 static void write_binary(struct weir_buf *out)
@@ -132,16 +132,16 @@ static void write_tar(struct weir_buf *out)
         WEIR_AUTO_BUF picture = {0};
 
         put_picture(i, &picture);
-        snprintf(name, sizeof name, "train/%04d.cls", i);
-        snprintf(text, sizeof text, "%d\n", i % 7);
+        snprintf(name, sizeof(name), "train/%04d.cls", i);
+        snprintf(text, sizeof(text), "%d\n", i % 7);
         put_member(name, weir_bytes_of(text), out);
-        snprintf(name, sizeof name, "train/%04d.seg.JPG", i);
+        snprintf(name, sizeof(name), "train/%04d.seg.JPG", i);
         put_member(name, weir_buf_view(&picture), out);
-        snprintf(name, sizeof name, "train/%04d.json", i);
-        snprintf(text, sizeof text, "{\"at\": %d,\n \"who\": {\"id\": \"user%d\"}}", i, i);
+        snprintf(name, sizeof(name), "train/%04d.json", i);
+        snprintf(text, sizeof(text), "{\"at\": %d,\n \"who\": {\"id\": \"user%d\"}}", i, i);
         put_member(name, weir_bytes_of(text), out);
     }
-    weir_buf_append(out, ZEROS, sizeof ZEROS);
+    weir_buf_append(out, ZEROS, sizeof(ZEROS));
 }
 
 static void expect_tar(int index, struct weir_buf *payload,
@@ -179,10 +179,10 @@ static void put_example(int index, struct weir_buf *out)
     WEIR_AUTO_BUF features = {0};
     char user[16];
 
-    snprintf(user, sizeof user, "user%d", index);
+    snprintf(user, sizeof(user), "user%d", index);
     put_values("at", 3, weir_bytes(&(uint8_t){(uint8_t)index}, 1), &features);
     put_values("user", 1, weir_bytes_of(user), &features);
-    put_values("target", 2, weir_bytes(floats, sizeof floats), &features);
+    put_values("target", 2, weir_bytes(floats, sizeof(floats)), &features);
     put_bytes(1 << 3 | 2, weir_buf_view(&features), out);
 }
 
@@ -215,12 +215,12 @@ static void put_mds_sample(int index, struct weir_buf *out)
     uint8_t numbers[8 + 8];
     char json[64], text[64];
 
-    snprintf(json, sizeof json, "{\"who\": \"user%d\"}", index);
-    snprintf(text, sizeof text, "text of sample %d", index);
+    snprintf(json, sizeof(json), "{\"who\": \"user%d\"}", index);
+    snprintf(text, sizeof(text), "text of sample %d", index);
     weir_put_u32(numbers, (uint32_t)strlen(json));
     weir_put_u32(numbers + 4, (uint32_t)strlen(text));
     weir_put_u64(numbers + 8, (uint64_t)index);
-    weir_buf_append(out, numbers, sizeof numbers);
+    weir_buf_append(out, numbers, sizeof(numbers));
     put_text(json, out);
     put_text(text, out);
 }
@@ -287,7 +287,7 @@ static const struct builder BUILDERS[] = {
      expect_tfrecord},
 };
 
-/* What a case needs: the format under test, its options, and the file of its builder. */
+/* Subject of a case: the format under test, its options, and the file of its builder. */
 struct subject {
     const struct builder *builder;
     const struct format *format;
@@ -383,7 +383,7 @@ static void check_windows(const struct subject *subject)
         assert_int_equal(run.refused, 0);
         if (i == 0)
             first = run;
-        assert_memory_equal(first.samples, run.samples, sizeof run.samples);
+        assert_memory_equal(first.samples, run.samples, sizeof(run.samples));
     }
 }
 
@@ -406,7 +406,7 @@ static void check_cuts(const struct subject *subject)
         run_over(subject, weir_bytes(subject->file.at, size), 300, &run);
         assert_true(run.count <= whole.count);
         for (size_t i = 0; i + 1 < run.count; i++)
-            assert_memory_equal(&run.samples[i], &whole.samples[i], sizeof run.samples[i]);
+            assert_memory_equal(&run.samples[i], &whole.samples[i], sizeof(run.samples[i]));
     }
 }
 
@@ -463,11 +463,11 @@ static void check_scrubbed(const struct subject *subject)
     run_over(subject, weir_buf_view(&file), 64, &again);
     assert_int_equal(again.status, WEIR_OK);
     assert_int_equal(again.refused, 0);
-    if (!format->scrub && format->scrub_byte == 0) /* zeros are a record like any other */
+    if (format->scrub == NULL && format->scrub_byte == 0) /* zeros are a record like any other */
         return;
     assert_int_equal(again.count, RECORDS - 1);
     assert_memory_equal(&again.samples[ERASED].payload, &run.samples[ERASED + 1].payload,
-                        sizeof again.samples[ERASED].payload);
+                        sizeof(again.samples[ERASED].payload));
 }
 
 static void an_erased_record_is_gone_and_passed_over(void **state)
@@ -505,12 +505,12 @@ static void check_extent(const struct subject *subject, const struct format_run 
     struct weir_error err;
 
     assert_int_equal(storage_extent_read(&declaration, &place, &extent, &err), WEIR_OK);
-    assert_memory_equal(&extent.at, &sample->extent, sizeof extent.at);
+    assert_memory_equal(&extent.at, &sample->extent, sizeof(extent.at));
     assert_true(window.at > before->extent.offset);
     storage_extent_fini(&extent);
     place.from = 0;
     assert_int_equal(storage_extent_read(&declaration, &place, &extent, &err), WEIR_OK);
-    assert_memory_equal(&extent.at, &sample->extent, sizeof extent.at);
+    assert_memory_equal(&extent.at, &sample->extent, sizeof(extent.at));
     storage_extent_fini(&extent);
     storage_window_fini(&window);
 }
@@ -577,13 +577,13 @@ static void check_blanked(const struct subject *subject)
     }
     run_over(subject, weir_buf_view(&file), 64, &again);
     assert_int_equal(again.refused, 0);
-    if (!subject->format->scrub && subject->format->scrub_byte == 0)
+    if (subject->format->scrub == NULL && subject->format->scrub_byte == 0)
         return; /* zeros are a record like any other */
     assert_int_equal(again.count, RECORDS - 2);
     for (size_t i = ERASED; i < again.count; i++) {
         assert_memory_equal(&again.samples[i].payload, &run.samples[i + 2].payload,
-                            sizeof again.samples[i].payload);
-        assert_true(subject->format->scrub ||
+                            sizeof(again.samples[i].payload));
+        assert_true(subject->format->scrub != NULL ||
                     again.samples[i].record == run.samples[i + 2].record); /* lines stay */
     }
 }

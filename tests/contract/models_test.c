@@ -1,4 +1,4 @@
-/* What every model promises, looped over the registry and all losses: gradients are right, training
+/* Promises of every model, looped over the registry and all losses: gradients are right, training
  * lowers the loss, the same batches make the same bytes, files give back what was put in, and
  * growing keeps what was learnt. */
 #include "core/base/memory.h"
@@ -33,10 +33,10 @@ static void prepare(struct subject *subject, const struct optimizer *optimizer)
     const char *text =
         subject->model == model_find("text_bag") ? "{buckets: 32, embedding: 5}" : "{}";
     struct weir_error err;
-    subject->classes = subject->loss == loss_find("softmax") ? CLASSES : 2;
+    subject->classes = subject->loss == trainer_loss_find("softmax") ? CLASSES : 2;
     if (weir_yaml_parse("options", weir_bytes_of(text), &subject->document, &err) != WEIR_OK ||
-        training_read_model(subject->model, weir_yaml_root(subject->document), subject->options,
-                            &err) != WEIR_OK)
+        trainer_training_read_model(subject->model, weir_yaml_root(subject->document),
+                                    subject->options, &err) != WEIR_OK)
         fail_msg("%s", err.text);
     subject->learner = (struct learner){
         .plan = {.model = subject->model, .options = subject->options},
@@ -54,13 +54,13 @@ static void begin(struct subject *subject, const struct optimizer *optimizer)
     struct weir_error err;
     prepare(subject, optimizer);
     test_batch_make(&example, 1, subject->classes);
-    if (learner_begin(&subject->learner, &example.batch, 7, &err) != WEIR_OK)
+    if (trainer_learner_begin(&subject->learner, &example.batch, 7, &err) != WEIR_OK)
         fail_msg("%s: %s", subject->model->name, err.text);
 }
 
 static void finish(struct subject *subject)
 {
-    learner_fini(&subject->learner);
+    trainer_learner_fini(&subject->learner);
     weir_yaml_free(subject->document);
     subject->document = NULL;
 }
@@ -71,7 +71,7 @@ static double step(struct subject *subject, uint64_t seed)
     struct weir_error err;
     double loss = 0.0;
     test_batch_make(&batch, seed, subject->classes);
-    if (learner_step(&subject->learner, &batch.batch, &loss, &err) != WEIR_OK)
+    if (trainer_learner_step(&subject->learner, &batch.batch, &loss, &err) != WEIR_OK)
         fail_msg("%s: %s", subject->model->name, err.text);
     return loss;
 }
@@ -79,8 +79,8 @@ static double step(struct subject *subject, uint64_t seed)
 static void for_every_pair(void (*check)(struct subject *subject))
 {
     for (size_t m = 0; m < model_count(); m++) {
-        for (size_t l = 0; loss_at(l) != NULL; l++) {
-            struct subject subject = {.model = model_at(m), .loss = loss_at(l)};
+        for (size_t l = 0; trainer_loss_at(l) != NULL; l++) {
+            struct subject subject = {.model = model_at(m), .loss = trainer_loss_at(l)};
             check(&subject);
         }
     }
@@ -92,7 +92,7 @@ static double loss_of(struct subject *subject, const struct weir_batch *batch)
     float losses[TEST_BATCH_SAMPLES];
     struct weir_error err;
     double sum = 0.0, weight = 0.0;
-    assert_int_equal(learner_score(&subject->learner, batch, losses, &err), WEIR_OK);
+    assert_int_equal(trainer_learner_score(&subject->learner, batch, losses, &err), WEIR_OK);
     for (size_t s = 0; s < batch->samples; s++) {
         sum += (double)batch->weights[s] * (double)losses[s];
         weight += (double)batch->weights[s];
@@ -118,7 +118,7 @@ static void check_gradient(struct subject *subject)
     struct weir_rng rng;
     double loss = 0.0;
     struct weir_error err;
-    begin(subject, optimizer_find("sgd"));
+    begin(subject, trainer_optimizer_find("sgd"));
     struct learner *learner = &subject->learner;
     size_t floats = learner->plan.rows * learner->plan.width;
     weir_rng_init(&rng, 3);
@@ -126,7 +126,7 @@ static void check_gradient(struct subject *subject)
         learner->parameters[i] = (float)weir_rng_unit(&rng) - 0.5f;
     test_batch_make(&batch, 5, subject->classes);
     learner->optimizer_options.lr = 0.0; /* the step only leaves its gradient behind */
-    assert_int_equal(learner_step(learner, &batch.batch, &loss, &err), WEIR_OK);
+    assert_int_equal(trainer_learner_step(learner, &batch.batch, &loss, &err), WEIR_OK);
     for (size_t i = 0; i < floats && i < CHECKED; i++) {
         size_t row = i / learner->plan.width;
         double found = learner->gradient.is_touched[row] ? (double)learner->gradient.block[i] : 0.0;
@@ -146,9 +146,9 @@ static void gradients_agree_with_finite_differences(void **unused)
 
 static void check_learning(struct subject *subject)
 {
-    for (size_t o = 0; optimizer_at(o) != NULL; o++) {
+    for (size_t o = 0; trainer_optimizer_at(o) != NULL; o++) {
         double first = 0.0, last = 0.0;
-        begin(subject, optimizer_at(o));
+        begin(subject, trainer_optimizer_at(o));
         for (uint64_t i = 0; i < 200; i++) {
             double loss = step(subject, i % 10 + 1);
             first += i < 10 ? loss / 10.0 : 0.0;
@@ -156,7 +156,7 @@ static void check_learning(struct subject *subject)
         }
         if (!(last < 0.7 * first))
             fail_msg("%s, %s, %s: loss went from %g to %g", subject->model->name,
-                     subject->loss->name, optimizer_at(o)->name, first, last);
+                     subject->loss->name, trainer_optimizer_at(o)->name, first, last);
         finish(subject);
     }
 }
@@ -171,7 +171,7 @@ static void check_repeatable(struct subject *subject)
 {
     WEIR_AUTO_BUF first = {0};
     for (int round = 0; round < 2; round++) {
-        begin(subject, optimizer_find("adagrad"));
+        begin(subject, trainer_optimizer_find("adagrad"));
         for (uint64_t i = 0; i < 20; i++)
             step(subject, i);
         const struct learner *learner = &subject->learner;
@@ -203,12 +203,12 @@ static void a_loss_measures_vectors_or_says_that_it_cannot(void **unused)
                                      .label_values = VALUES,
                                      .label_width = 2};
     (void)unused;
-    for (size_t l = 0; loss_at(l) != NULL; l++) {
+    for (size_t l = 0; trainer_loss_at(l) != NULL; l++) {
         float slopes[4] = {0};
         struct loss_work work = {
-            .loss = loss_at(l), .width = 2, .outputs = OUTPUTS, .slopes = slopes};
+            .loss = trainer_loss_at(l), .width = 2, .outputs = OUTPUTS, .slopes = slopes};
         struct weir_error err;
-        enum weir_status status = loss_measure(&work, &batch, &err);
+        enum weir_status status = trainer_loss_measure(&work, &batch, &err);
         if (work.loss->measure_values == NULL) {
             assert_int_equal(status, WEIR_INVALID);
             assert_non_null(strstr(err.text, "labels are vectors of 2 numbers"));
@@ -219,7 +219,7 @@ static void a_loss_measures_vectors_or_says_that_it_cannot(void **unused)
         assert_true(slopes[0] == 0.0f && slopes[1] == 0.5f && slopes[2] == -2.25f &&
                     slopes[3] == 0.0f);
         work.width = 1;
-        assert_int_equal(loss_measure(&work, &batch, &err), WEIR_INVALID);
+        assert_int_equal(trainer_loss_measure(&work, &batch, &err), WEIR_INVALID);
         assert_non_null(strstr(err.text, "but the model has 1 outputs"));
     }
 }
@@ -254,7 +254,7 @@ static void check_file(struct subject *subject)
     WEIR_AUTO_BUF options = {0};
     _Alignas(16) uint8_t read_options[MODEL_OPTIONS_MAX];
     temp_dir_make(&dir);
-    begin(subject, optimizer_find("adagrad"));
+    begin(subject, trainer_optimizer_find("adagrad"));
     for (uint64_t i = 0; i < 5; i++)
         step(subject, i);
     struct weir_model_file file = describe(subject, &options);
@@ -271,7 +271,7 @@ static void check_file(struct subject *subject)
     struct weir_yaml *document = NULL;
     assert_int_equal(weir_yaml_parse("options", weir_bytes_of(back.options), &document, &err),
                      WEIR_OK);
-    if (training_read_model(subject->model, weir_yaml_root(document), read_options, &err) !=
+    if (trainer_training_read_model(subject->model, weir_yaml_root(document), read_options, &err) !=
         WEIR_OK)
         fail_msg("%s", err.text);
     assert_memory_equal(read_options, subject->options, subject->model->options_size);
@@ -291,22 +291,22 @@ static void a_class_more_keeps_what_the_others_have_learnt(void **unused)
 {
     (void)unused;
     for (size_t m = 0; m < model_count(); m++) {
-        struct subject subject = {.model = model_at(m), .loss = loss_find("softmax")};
+        struct subject subject = {.model = model_at(m), .loss = trainer_loss_find("softmax")};
         struct test_batch batch;
         struct weir_error err;
         float before[TEST_BATCH_SAMPLES * CLASSES];
-        begin(&subject, optimizer_find("adagrad"));
+        begin(&subject, trainer_optimizer_find("adagrad"));
         for (uint64_t i = 0; i < 20; i++)
             step(&subject, i);
         test_batch_make(&batch, 99, CLASSES);
-        assert_int_equal(learner_forward(&subject.learner, &batch.batch, &err), WEIR_OK);
-        memcpy(before, subject.learner.outputs, sizeof before);
-        assert_int_equal(learner_widen(&subject.learner, CLASSES + 1, &err), WEIR_OK);
-        assert_int_equal(learner_forward(&subject.learner, &batch.batch, &err), WEIR_OK);
+        assert_int_equal(trainer_learner_forward(&subject.learner, &batch.batch, &err), WEIR_OK);
+        memcpy(before, subject.learner.outputs, sizeof(before));
+        assert_int_equal(trainer_learner_widen(&subject.learner, CLASSES + 1, &err), WEIR_OK);
+        assert_int_equal(trainer_learner_forward(&subject.learner, &batch.batch, &err), WEIR_OK);
         for (size_t i = 0; i < WEIR_COUNT(before); i++)
             assert_true(before[i] ==
                         subject.learner.outputs[i / CLASSES * (CLASSES + 1) + i % CLASSES]);
-        assert_int_equal(learner_widen(&subject.learner, CLASSES, &err), WEIR_INVALID);
+        assert_int_equal(trainer_learner_widen(&subject.learner, CLASSES, &err), WEIR_INVALID);
         finish(&subject);
     }
 }
@@ -315,16 +315,18 @@ static void embeddings_are_finite_and_repeatable(void **unused)
 {
     (void)unused;
     for (size_t m = 0; m < model_count(); m++) {
-        struct subject subject = {.model = model_at(m), .loss = loss_find("logistic")};
+        struct subject subject = {.model = model_at(m), .loss = trainer_loss_find("logistic")};
         struct test_batch batch;
         struct weir_error err;
-        begin(&subject, optimizer_find("sgd"));
+        begin(&subject, trainer_optimizer_find("sgd"));
         test_batch_make(&batch, 4, 2);
         size_t floats = (size_t)TEST_BATCH_SAMPLES * subject.learner.plan.embedding;
         WEIR_AUTO_FREE float *first = weir_calloc(floats, sizeof(float));
         WEIR_AUTO_FREE float *again = weir_calloc(floats, sizeof(float));
-        assert_int_equal(learner_embed(&subject.learner, &batch.batch, first, &err), WEIR_OK);
-        assert_int_equal(learner_embed(&subject.learner, &batch.batch, again, &err), WEIR_OK);
+        assert_int_equal(trainer_learner_embed(&subject.learner, &batch.batch, first, &err),
+                         WEIR_OK);
+        assert_int_equal(trainer_learner_embed(&subject.learner, &batch.batch, again, &err),
+                         WEIR_OK);
         for (size_t i = 0; i < floats; i++)
             assert_true(isfinite(first[i]) && first[i] == again[i]);
         finish(&subject);
@@ -335,14 +337,15 @@ static void a_batch_without_the_right_tensor_is_refused_by_name(void **unused)
 {
     (void)unused;
     for (size_t m = 0; m < model_count(); m++) {
-        struct subject subject = {.model = model_at(m), .loss = loss_find("logistic")};
+        struct subject subject = {.model = model_at(m), .loss = trainer_loss_find("logistic")};
         struct test_batch batch;
         struct weir_error err;
-        prepare(&subject, optimizer_find("sgd"));
+        prepare(&subject, trainer_optimizer_find("sgd"));
         test_batch_make(&batch, 4, 2);
         batch.tensors[0].type = WEIR_TENSOR_F64;
         batch.tensors[1].type = WEIR_TENSOR_F64;
-        assert_int_equal(learner_begin(&subject.learner, &batch.batch, 1, &err), WEIR_INVALID);
+        assert_int_equal(trainer_learner_begin(&subject.learner, &batch.batch, 1, &err),
+                         WEIR_INVALID);
         assert_non_null(strstr(err.text, "'tokens' ragged f64"));
         finish(&subject);
     }
@@ -361,11 +364,11 @@ static void every_model_and_option_says_what_it_is(void **unused)
         for (const struct cfg_key *key = model->options; key->name != NULL; key++)
             assert_non_null(key->doc);
     }
-    for (size_t l = 0; loss_at(l) != NULL; l++)
-        assert_string_equal(loss_names()[l], loss_at(l)->name);
+    for (size_t l = 0; trainer_loss_at(l) != NULL; l++)
+        assert_string_equal(TRAINER_LOSS_NAMES[l], trainer_loss_at(l)->name);
     assert_null(model_find("nope"));
-    assert_null(loss_find("nope"));
-    assert_null(optimizer_find("nope"));
+    assert_null(trainer_loss_find("nope"));
+    assert_null(trainer_optimizer_find("nope"));
 }
 
 int main(void)

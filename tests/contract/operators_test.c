@@ -1,4 +1,4 @@
-/* What every operator promises, looped over the registry with rows of every kind: documented options,
+/* Promises of every operator, looped over the registry with rows of every kind: documented options,
  * one output row per input row, failures that are counted and explained, the input untouched, the
  * same result for the same rows, however they are split into batches. A new operator is tested by
  * being in the registry, with bytes and no options; one that needs more gets a row in EXAMPLES. */
@@ -117,7 +117,7 @@ static void draw_picture(struct weir_rng *rng, struct column *in)
     weir_buf_append(&in->pictures, &place, sizeof(place));
     for (size_t i = 0; i < height * (size_t)width * in->about.width; i++)
         weir_buf_append(&in->values, &(uint8_t){(uint8_t)weir_rng_next(rng)}, 1);
-    column_end_row(in);
+    preprocess_column_end_row(in);
 }
 
 /* Some of them are damaged. */
@@ -176,7 +176,7 @@ static void draw_row(struct weir_rng *rng, struct column *in)
         for (size_t left = weir_rng_below(rng, 20) * weir_dtype_bytes(in->about.type); left > 0;
              left--)
             weir_buf_append(&in->values, &(uint8_t){(uint8_t)weir_rng_next(rng)}, 1);
-        column_end_row(in);
+        preprocess_column_end_row(in);
         return;
     }
     if (in->about.kind == COLUMN_PICTURES) {
@@ -188,13 +188,13 @@ static void draw_row(struct weir_rng *rng, struct column *in)
         struct weir_span span = {at, 1};
         weir_buf_append(&in->spans, &span, sizeof(span));
     }
-    column_end_row(in);
+    preprocess_column_end_row(in);
 }
 
 /* Draws rows first … first + count - 1 of the sequence that `seed` names. */
 static void draw_rows(struct planned *planned, uint64_t seed, size_t first, size_t count)
 {
-    column_begin(&planned->in);
+    preprocess_column_begin(&planned->in);
     for (size_t i = first; i < first + count; i++) {
         struct weir_rng rng;
         weir_rng_init(&rng, seed * 1000 + i);
@@ -210,14 +210,14 @@ static void fit_on_nothing_much(struct planned *planned)
     uint8_t failed[2] = {0};
     draw_rows(planned, 3, 0, 2);
     struct operator_call call = {.rows = 2, .in = &planned->in, .failed = failed};
-    if (planned->op->fold != NULL) {
-        planned->op->fold(planned->state, &call, &partial);
-        assert_int_equal(planned->op->merge(planned->state, weir_buf_view(&partial), &err),
-                         WEIR_OK);
+    const struct operator_fit *fit = planned->op->fit;
+    if (fit->fold != NULL) {
+        fit->fold(planned->state, &call, &partial);
+        assert_int_equal(fit->merge(planned->state, weir_buf_view(&partial), &err), WEIR_OK);
     }
-    if (planned->op->finish(planned->state, &fitted, &err) != WEIR_OK)
+    if (fit->finish(planned->state, &fitted, &err) != WEIR_OK)
         fail_msg("%s: %s", planned->op->name, err.text);
-    assert_int_equal(planned->op->load(planned->state, weir_buf_view(&fitted), &err), WEIR_OK);
+    assert_int_equal(fit->load(planned->state, weir_buf_view(&fitted), &err), WEIR_OK);
 }
 
 static void plan(struct planned *planned, size_t index)
@@ -225,7 +225,7 @@ static void plan(struct planned *planned, size_t index)
     struct weir_error err;
     *planned = (struct planned){.op = operator_at(index)};
     const struct example example = example_of(planned->op->name);
-    planned->in.about = column_about("in", example.in, example.type, 3);
+    planned->in.about = preprocess_column_about("in", example.in, example.type, 3);
     if (planned->in.about.kind == COLUMN_DENSE && planned->in.about.type == WEIR_U8)
         planned->in.about = DENSE_PICTURES;
     struct column_about other = planned->in.about;
@@ -245,7 +245,7 @@ static void plan(struct planned *planned, size_t index)
                  planned->op->name, err.text);
     for (size_t i = 0; i < planned->plan.outputs; i++)
         planned->out[i].about = planned->plan.output[i];
-    if (planned->op->finish != NULL)
+    if (planned->op->fit != NULL)
         fit_on_nothing_much(planned);
 }
 
@@ -255,9 +255,9 @@ static void end(struct planned *planned)
         planned->op->fini(planned->state);
     free(planned->options);
     free(planned->state);
-    column_fini(&planned->in);
+    preprocess_column_fini(&planned->in);
     for (size_t i = 0; i < OPERATOR_OUTPUTS_MAX; i++)
-        column_fini(&planned->out[i]);
+        preprocess_column_fini(&planned->out[i]);
     weir_yaml_free(planned->document);
 }
 
@@ -273,7 +273,7 @@ static void apply(struct planned *planned, size_t first, size_t rows, uint8_t *f
         ids[i] = first + i;
     const struct operator_batch batch = {.rows = rows, .ids = ids, .seed = 5, .trains = true};
     for (size_t i = 0; i < planned->plan.outputs; i++)
-        column_begin(&planned->out[i]);
+        preprocess_column_begin(&planned->out[i]);
     struct operator_call call = {
         .rows = rows,
         .in = &planned->in,
@@ -288,7 +288,7 @@ static void apply(struct planned *planned, size_t first, size_t rows, uint8_t *f
     for (; call.waits; planned->op->apply(planned->state, &call)) {
         call.waits = false;
         for (size_t i = 0; i < planned->plan.outputs; i++)
-            column_begin(&planned->out[i]);
+            preprocess_column_begin(&planned->out[i]);
     }
     if (call.failures > 0 && call.reason[0] == '\0')
         fail_msg("%s: a row failed without a reason", planned->op->name);
@@ -347,10 +347,12 @@ static void every_operator_is_named_and_documented(void **state)
         assert_ptr_equal(operator_find(op->name), op);
         assert_true(op->summary != NULL && op->summary[0] != '\0');
         assert_true(op->plan != NULL && op->apply != NULL);
-        bool all = op->fold && op->merge && op->finish && op->load;
-        bool none = !op->fold && !op->merge && !op->finish && !op->load;
-        bool is_given = !op->fold && !op->merge && op->finish && op->load;
-        assert_true(all || none || is_given);
+        if (op->fit != NULL) {
+            assert_true(op->fit->finish != NULL && op->fit->load != NULL);
+            assert_int_equal(op->fit->fold != NULL, op->fit->merge != NULL);
+        }
+        if (op->fusion != NULL)
+            assert_true(op->fusion->window != NULL || op->fusion->join != NULL);
         for (const struct cfg_key *key = op->options; key->name != NULL; key++) {
             if (key->doc == NULL || key->doc[0] == '\0')
                 fail_msg("%s.%s: has no sentence", op->name, key->name);

@@ -242,7 +242,7 @@ def span_of(ramp, size):
 
 
 def apart(found, expected):
-    """How far two distributions are apart, as Kolmogorov and Smirnov measure it."""
+    """Returns the distance of two distributions, as Kolmogorov and Smirnov measure it."""
     both = numpy.sort(numpy.concatenate([found, expected]))
     return abs(numpy.searchsorted(numpy.sort(found), both, "right") / len(found)
                - numpy.searchsorted(numpy.sort(expected), both, "right") / len(expected)).max()

@@ -41,7 +41,7 @@ class Rows:
         self.path.write_bytes(b"".join(struct.pack("<I", len(row)) + row for row in rows))
 
     def run(self, operators, dtype):
-        """What became of each, and the numbers of those that passed, end to end."""
+        """Returns the outcome of each, and the numbers of those that passed, end to end."""
         out = subprocess.run([RUN, "--rows", operators, self.path], check=True, stdout=subprocess.PIPE).stdout
         return list(out[:len(self.rows)]), numpy.frombuffer(out[len(self.rows):], dtype)
 
@@ -153,7 +153,7 @@ def converted(numbers, to):
 
 
 def standardized(held):
-    """What is no number, or infinite, has no part in it."""
+    """Values that are no number, or infinite, have no part in it."""
     masked = numpy.ma.masked_invalid(held.astype(numpy.float64))
     mean, deviation = masked.mean(axis=0).filled(0), masked.std(axis=0).filled(0)
     return (held - mean) / numpy.where(deviation > 0, deviation, 1)

@@ -1,10 +1,10 @@
-/* What every scoring method chooses, kept in golden/scoring_methods.txt: the same bits from every compiler, for
- * every instruction set. After a change that is meant, write them anew and look at the difference:
+/* Choices of every scoring method, kept in golden/scoring_methods.txt: the same bits from every compiler, for
+ * every instruction set. After a change that is meant, write them again and look at the difference:
  *
  *     WEIR_UPDATE_GOLDEN=1 ctest --preset dev -R scoring_golden_test
  *
  * With arguments (METHOD OPTIONS TARGET WIDTH SEEDS VALUES [HOLDOUT]: options as YAML, files of floats) the program
- * prints what is chosen with so many seeds instead, a blank line behind each; scoring_numpy_test.py and
+ * prints what is chosen with so many seeds instead, a blank line after each; scoring_numpy_test.py and
  * selection_scipy_test.py compare that with their own computation. */
 #include "core/base/file.h"
 #include "core/base/memory.h"
@@ -52,8 +52,8 @@ static enum weir_status show_choice(const struct scoring_method *method, const c
 {
     WEIR_AUTO(weir_yaml) document = NULL;
     WEIR_AUTO_FREE char *own = weir_calloc(1, method->options_size + 1);
-    WEIR_AUTO_FREE size_t *chosen = weir_calloc(input->count + 1, sizeof *chosen);
-    WEIR_AUTO_FREE float *weights = weir_calloc(input->count + 1, sizeof *weights);
+    WEIR_AUTO_FREE size_t *chosen = weir_calloc(input->count + 1, sizeof(*chosen));
+    WEIR_AUTO_FREE float *weights = weir_calloc(input->count + 1, sizeof(*weights));
     struct scoring_choice choice = {chosen, weights, 0};
     enum weir_status status = weir_yaml_parse("options", weir_bytes_of(options), &document, err);
     if (status == WEIR_OK)
@@ -61,7 +61,7 @@ static enum weir_status show_choice(const struct scoring_method *method, const c
                           own, err);
     if (status != WEIR_OK)
         return status;
-    scoring_choose(method, own, input, &choice);
+    selector_scoring_choose(method, own, input, &choice);
     for (size_t n = 0; n < choice.count; n++)
         weir_buf_printf(out, "%zu %.9g\n", chosen[n], (double)weights[n]);
     return WEIR_OK;
@@ -95,7 +95,7 @@ static void every_method_chooses_what_it_always_chose(void **state)
         weir_buf_printf(&found, "%s %s\n", CASES[c].method, CASES[c].options);
         assert_int_equal(show_choice(method, CASES[c].options, &input, &found, &err), WEIR_OK);
     }
-    if (getenv("WEIR_UPDATE_GOLDEN"))
+    if (getenv("WEIR_UPDATE_GOLDEN") != NULL)
         assert_int_equal(weir_file_write_atomic(PATH, weir_buf_view(&found), &err), WEIR_OK);
     if (weir_file_read(PATH, 1 << 20, &golden, &err) != WEIR_OK ||
         !weir_bytes_equal(weir_buf_view(&found), weir_buf_view(&golden)))

@@ -1,6 +1,6 @@
-/* What every scoring method promises, looped over the registry with inputs of every shape, hostile numbers
+/* Promises of every scoring method, looped over the registry with inputs of every shape, hostile numbers
  * among them: distinct candidates, as many as asked for, usable weights, the same choice for the same seed, and
- * an end when nobody waits any more. A new method is tested by being in the registry. */
+ * an end when nobody waits now. A new method is tested by being in the registry. */
 #include "core/base/memory.h"
 #include "selector/scoring/scoring.h"
 
@@ -60,7 +60,7 @@ static void draw_world(struct world *world, const struct scoring_method *method,
     };
 }
 
-/* What its own rule says: samples without a share in the match are left out. */
+/* True when the method's own rule leaves samples out: those without a share in the match. */
 static bool may_choose_fewer(const struct scoring_method *method)
 {
     return strcmp(method->name, "grad_match") == 0;
@@ -85,9 +85,9 @@ static bool run(const struct scoring_method *method, const struct scoring_input 
                 struct result *result)
 {
     WEIR_AUTO_FREE void *options = defaults_of(method);
-    memset(result, 0xff, sizeof *result);
+    memset(result, 0xff, sizeof(*result));
     struct scoring_choice choice = {result->chosen, result->weights, SIZE_MAX};
-    bool is_done = scoring_choose(method, options, input, &choice);
+    bool is_done = selector_scoring_choose(method, options, input, &choice);
     result->count = choice.count;
     return is_done;
 }
@@ -136,7 +136,7 @@ static void the_same_seed_chooses_the_same(void **state)
             draw_world(&world, scoring_at(m), seed);
             run(scoring_at(m), &world.input, &first);
             run(scoring_at(m), &world.input, &second);
-            assert_memory_equal(&first, &second, sizeof first);
+            assert_memory_equal(&first, &second, sizeof(first));
         }
     }
 }
@@ -180,7 +180,7 @@ static void one_label_is_a_balance_too(void **state)
         struct world world;
         struct result result;
         draw_world(&world, scoring_at(m), 7);
-        memset(world.labels, 0, sizeof world.labels);
+        memset(world.labels, 0, sizeof(world.labels));
         assert_true(run(scoring_at(m), &world.input, &result));
         check(scoring_at(m), &world.input, &result);
     }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the scoring methods choose, against the definitions of their objectives in NumPy, in doubles.
+"""Choices of the scoring methods, against the definitions of their objectives in NumPy, in doubles.
 
 scoring_numpy_test.py SCORING_GOLDEN_TEST; exit 77 (skipped) where python3-numpy is not installed.
 """

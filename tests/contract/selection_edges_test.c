@@ -12,7 +12,7 @@ enum { POOL = 10, TARGET = 4 };
 
 /* ---- policies ---- */
 
-/* How many of ten fresh candidates come out: */
+/* Number of ten fresh candidates that are chosen: */
 static const struct {
     const char *policy, *options;
     size_t below_limit; /* five of each of two classes, by two triggers; the limit is 20 */
@@ -149,7 +149,7 @@ static void when_all_were_used_nothing_is_fresh(void **state)
     struct picked picked = {.chosen = chosen};
     (void)state;
     struct given given = pool_of(&columns, 1, TARGET);
-    memset(columns.past, SELECTION_USED | SELECTION_DRAWN, sizeof columns.past);
+    memset(columns.past, SELECTION_USED | SELECTION_DRAWN, sizeof(columns.past));
     choose("freshness", "{unused_ratio: 0.5}", &given, 1, &picked);
     assert_int_equal(picked.count, 0);
     assert_true(picked.reason[0] != '\0');
@@ -161,7 +161,7 @@ static void when_all_were_used_nothing_is_fresh(void **state)
 
 enum ties { BY_PLACE, BY_CHANCE };
 
-/* What decides between equal scores, and whether a method ranks by one number or looks at vectors. */
+/* Rule of each method for equal scores; some rank by one number, others look at vectors. */
 static const struct {
     const char *method;
     enum ties ties;
@@ -202,9 +202,9 @@ static void run(size_t row, const float *values, size_t target, uint64_t seed,
         .target = target,
         .seed = seed,
     };
-    memset(ret_result, 0, sizeof *ret_result);
+    memset(ret_result, 0, sizeof(*ret_result));
     struct scoring_choice choice = {ret_result->chosen, ret_result->weights, 0};
-    assert_true(scoring_choose(method, options, &input, &choice));
+    assert_true(selector_scoring_choose(method, options, &input, &choice));
     ret_result->count = choice.count;
 }
 
@@ -263,7 +263,7 @@ static void when_nobody_is_ahead_the_first_win_or_chance_does(void **state)
             bool differs = false;
             for (uint64_t seed = 2; seed < 12; seed++) {
                 run(row, values, TARGET, seed, &other);
-                differs |= memcmp(&result, &other, sizeof result) != 0;
+                differs |= memcmp(&result, &other, sizeof(result)) != 0;
             }
             assert_int_equal(differs, METHODS[row].ties == BY_CHANCE);
         }
@@ -314,7 +314,7 @@ static void in_vectors_no_number_is_nothing_and_infinite_is_large(void **state)
         run(row, odd, TARGET, 3, &one);
         run(row, plain, TARGET, 3, &other);
         check(row, &one, TARGET);
-        assert_memory_equal(&one, &other, sizeof one);
+        assert_memory_equal(&one, &other, sizeof(one));
     }
 }
 

@@ -1,4 +1,4 @@
-/* What every selection policy promises, looped over the registry with pools of every shape: distinct
+/* Promises of every selection policy, looped over the registry with pools of every shape: distinct
  * candidates, never more than the target, none without a reason, the same choice for the same seed; of those that
  * draw, that the draw is fair.
  * A new policy is tested by being in the registry; one with a required option needs a row in EXAMPLES.
@@ -87,7 +87,7 @@ static void *read_options(const struct selection_policy *policy, const struct we
     assert_int_equal(cfg_read(policy->options, CFG_CLOSED, root, "selection", NULL, options, &err),
                      WEIR_OK);
     const struct selection_scope scope = {0};
-    if (policy->check && policy->check(root, &scope, options, &err) != WEIR_OK)
+    if (policy->check != NULL && policy->check(root, &scope, options, &err) != WEIR_OK)
         fail_msg("%s", err.text);
     return options;
 }
@@ -97,10 +97,10 @@ static void run(const struct selection_policy *policy, const struct pool *pool, 
 {
     WEIR_AUTO(weir_yaml) document = NULL;
     struct weir_error err;
-    const char *yaml = pool->options ? pool->options : example_of(policy->name);
+    const char *yaml = pool->options != NULL ? pool->options : example_of(policy->name);
     assert_int_equal(weir_yaml_parse("example", weir_bytes_of(yaml), &document, &err), WEIR_OK);
     void *options = read_options(policy, document);
-    unsigned needs = policy->needs | (policy->needs_of ? policy->needs_of(options) : 0);
+    unsigned needs = policy->needs | (policy->needs_of != NULL ? policy->needs_of(options) : 0);
     const struct given given = {
         .ids = needs & SELECTION_NEEDS_IDS ? pool->ids : NULL,
         .times = needs & SELECTION_NEEDS_TIMES ? pool->times : NULL,
@@ -166,7 +166,7 @@ static void the_same_seed_chooses_the_same(void **state)
             run(selector_policy_at(i), &pool, seed, &one);
             run(selector_policy_at(i), &pool, seed, &two);
             assert_int_equal(one.count, two.count);
-            assert_memory_equal(first, second, one.count * sizeof *first);
+            assert_memory_equal(first, second, one.count * sizeof(*first));
             if (selector_policy_at(i)->weighted)
                 assert_memory_equal(weights[0], weights[1], one.count * sizeof(float));
             assert_string_equal(one.reason, two.reason);
@@ -196,9 +196,9 @@ static uint64_t hash_of_choices(const struct selection_policy *policy)
         struct picked output = {.chosen = chosen, .weights = weights};
         draw_pool(&pool, seed);
         run(policy, &pool, seed, &output);
-        hash = weir_hash64(weir_bytes(chosen, output.count * sizeof *chosen), hash);
+        hash = weir_hash64(weir_bytes(chosen, output.count * sizeof(*chosen)), hash);
         if (policy->weighted)
-            hash = weir_hash64(weir_bytes(weights, output.count * sizeof *weights), hash);
+            hash = weir_hash64(weir_bytes(weights, output.count * sizeof(*weights)), hash);
     }
     return hash;
 }
@@ -306,7 +306,7 @@ static void every_policy_is_complete_and_found_by_its_name(void **state)
         assert_non_null(policy->options);
         assert_true(strlen(policy->summary) > 10);
         assert_ptr_equal(selector_policy_find(policy->name), policy);
-        for (const struct cfg_key *key = policy->options; key->name; key++)
+        for (const struct cfg_key *key = policy->options; key->name != NULL; key++)
             assert_non_null(key->doc);
     }
     assert_null(selector_policy_find("nothing_like_it"));
@@ -317,11 +317,11 @@ static void every_policy_is_complete_and_found_by_its_name(void **state)
 static enum weir_status read_pool(const char *path, struct pool *pool, struct weir_error *err)
 {
     WEIR_AUTO_BUF bytes = {0};
-    enum weir_status status = weir_file_read(path, sizeof *pool, &bytes, err);
-    if (status)
+    enum weir_status status = weir_file_read(path, sizeof(*pool), &bytes, err);
+    if (status != WEIR_OK)
         return status;
     const int64_t *column = (const int64_t *)(const void *)bytes.at;
-    pool->count = bytes.size / sizeof *column / 5;
+    pool->count = bytes.size / sizeof(*column) / 5;
     if (pool->count == 0 || pool->count > SAMPLES_MAX)
         return weir_fail(err, WEIR_INVALID, "%s: expected 1 to %d candidates", path, SAMPLES_MAX);
     for (size_t i = 0; i < pool->count; i++) {

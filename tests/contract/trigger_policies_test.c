@@ -1,4 +1,4 @@
-/* What every trigger policy promises, looped over the registry: the same samples fire the same
+/* Promises of every trigger policy, looped over the registry: the same samples fire the same
  * triggers, a saved state goes on where it was, and bytes that are none do no harm. A new policy
  * needs a row in EXAMPLES and nothing else. */
 #include <setjmp.h>
@@ -72,7 +72,7 @@ static void note(struct trigger *trigger, size_t taken, struct weir_buf *out)
     orchestrator_trigger_trained(trigger, taken, 0.5 + (double)taken / 100);
 }
 
-/* What a model of a stream that changes half-way makes of it. */
+/* Outputs of a model for a stream that changes half-way. */
 static struct trigger_points measure(struct weir_u64s ids, int64_t *labels, float *values)
 {
     for (size_t i = 0; i < ids.count; i++) {
@@ -89,21 +89,21 @@ static void check(struct trigger *trigger, size_t taken, struct weir_buf *out)
 {
     static int64_t labels[2][SAMPLES];
     static float values[2][SAMPLES];
-    for (int checks = 0; orchestrator_trigger_asks(trigger); checks++) {
-        struct trigger_wish wish, again;
+    for (int checks = 0; orchestrator_trigger_is_due(trigger); checks++) {
+        struct trigger_request request, again;
         assert_true(checks < CHECKS_MAX);
-        orchestrator_trigger_wish(trigger, &wish);
-        assert_true(wish.reference.count <= SAMPLES && wish.current.count <= SAMPLES);
+        orchestrator_trigger_request(trigger, &request);
+        assert_true(request.reference.count <= SAMPLES && request.current.count <= SAMPLES);
         struct trigger_measured measured = {
             .has_model = true,
-            .reference = measure(wish.reference, labels[0], values[0]),
-            .current = measure(wish.current, labels[1], values[1]),
+            .reference = measure(request.reference, labels[0], values[0]),
+            .current = measure(request.current, labels[1], values[1]),
         };
-        size_t wished = wish.current.count;
-        for (size_t i = 1; i < wished; i++)
-            assert_true(wish.current.at[i - 1] < wish.current.at[i]);
-        orchestrator_trigger_wish(trigger, &again);
-        assert_int_equal(again.current.count, wished);
+        size_t requested = request.current.count;
+        for (size_t i = 1; i < requested; i++)
+            assert_true(request.current.at[i - 1] < request.current.at[i]);
+        orchestrator_trigger_request(trigger, &again);
+        assert_int_equal(again.current.count, requested);
         measured.reference.ids = again.reference.at;
         measured.current.ids = again.current.at;
         json_t *decision = json_object();
@@ -197,9 +197,14 @@ static void every_policy_is_whole(void **state)
         assert_non_null(policy->explain);
         assert_non_null(policy->save);
         assert_non_null(policy->restore);
-        assert_true(policy->before != NULL || policy->observe != NULL || policy->erased != NULL);
-        assert_int_equal(policy->asks != NULL, policy->wish != NULL);
-        assert_int_equal(policy->asks != NULL, policy->measured != NULL);
+        assert_true(policy->before != NULL || policy->observe != NULL ||
+                    (policy->events != NULL && policy->events->erased != NULL));
+        if (policy->measuring != NULL) {
+            assert_non_null(policy->measuring->is_due);
+            assert_non_null(policy->measuring->request);
+            assert_non_null(policy->measuring->measured);
+            assert_non_null(policy->measuring->forget);
+        }
         for (const struct cfg_key *key = policy->options; key->name != NULL; key++) {
             assert_non_null(key->doc);
         }
@@ -245,9 +250,9 @@ static void a_short_saved_state_is_refused(void **state)
 
 static void decide_without_model(struct trigger *trigger)
 {
-    struct trigger_wish wish;
+    struct trigger_request request;
     json_t *decision = json_object();
-    orchestrator_trigger_wish(trigger, &wish);
+    orchestrator_trigger_request(trigger, &request);
     (void)orchestrator_trigger_measured(trigger, &(struct trigger_measured){0}, decision);
     json_decref(decision);
 }
@@ -272,7 +277,7 @@ static void hostile_saved_bytes_are_refused_or_taken_and_do_no_harm(void **state
             (void)orchestrator_trigger_before(trigger, &sample);
             if (orchestrator_trigger_observe(trigger, &sample))
                 orchestrator_trigger_fired(trigger);
-            if (orchestrator_trigger_asks(trigger))
+            if (orchestrator_trigger_is_due(trigger))
                 decide_without_model(trigger);
         }
     }
@@ -290,15 +295,15 @@ static void what_is_forgotten_is_in_no_window(void **state)
         save_amidst(document, &saved);
         assert_int_equal(restore(trigger, saved.at, saved.size), WEIR_OK);
         orchestrator_trigger_forget(trigger, (struct weir_u64s){FORGOTTEN, WEIR_COUNT(FORGOTTEN)});
-        if (!orchestrator_trigger_asks(trigger))
+        if (!orchestrator_trigger_is_due(trigger))
             continue;
-        struct trigger_wish wish;
-        orchestrator_trigger_wish(trigger, &wish);
+        struct trigger_request request;
+        orchestrator_trigger_request(trigger, &request);
         for (size_t k = 0; k < WEIR_COUNT(FORGOTTEN); k++) {
-            for (size_t at = 0; at < wish.current.count; at++)
-                assert_true(wish.current.at[at] != FORGOTTEN[k]);
-            for (size_t at = 0; at < wish.reference.count; at++)
-                assert_true(wish.reference.at[at] != FORGOTTEN[k]);
+            for (size_t at = 0; at < request.current.count; at++)
+                assert_true(request.current.at[at] != FORGOTTEN[k]);
+            for (size_t at = 0; at < request.reference.count; at++)
+                assert_true(request.reference.at[at] != FORGOTTEN[k]);
         }
     }
 }

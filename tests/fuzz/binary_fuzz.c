@@ -13,10 +13,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const void *options[256];
     size_t bytes = size > 1 ? (size_t)data[1] + 1 : 1;
 
-    if (!options[bytes - 1]) {
+    if (options[bytes - 1] == NULL) {
         char yaml[96];
 
-        snprintf(yaml, sizeof yaml, "{record_bytes: %zu, header_bytes: %zu, byte_order: big}",
+        snprintf(yaml, sizeof(yaml), "{record_bytes: %zu, header_bytes: %zu, byte_order: big}",
                  bytes, bytes / 16);
         options[bytes - 1] = format_fuzz_options(format_find("binary"), yaml);
     }

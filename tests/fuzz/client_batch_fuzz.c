@@ -1,4 +1,4 @@
-/* Received batches: a `batch` header and frames, each behind its size (u16), header first. */
+/* Received batches: a `batch` header and frames, each after its size (u16), header first. */
 #include "core/wire/wire.h"
 #include "trainer_client/batch.h"
 
@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct weir_bytes frame = piece(&data, &left);
         weir_frames_copy(&frames, frame.at, frame.size);
     }
-    if (batch_lay_out(&message, &frames, &batch, &err) == WEIR_OK) {
+    if (trainer_batch_lay_out(&message, &frames, &batch, &err) == WEIR_OK) {
         uint64_t sum = read_all(&batch->shown);
         weir_require(batch->shown.tensor_count > 0 || batch->shown.samples > 0 || sum == 0);
         free(batch);

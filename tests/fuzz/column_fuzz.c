@@ -15,12 +15,12 @@ static void check_view(struct weir_bytes packed, const int64_t *values, size_t c
     struct weir_column_view view;
     struct weir_error err;
     WEIR_AUTO_FREE uint8_t *padded = weir_calloc(packed.size + WEIR_COLUMN_PADDING, 1);
-    WEIR_AUTO_FREE int64_t *range = weir_calloc(count, sizeof *range);
-    WEIR_AUTO_FREE uint32_t *rows = weir_calloc(count, sizeof *rows);
+    WEIR_AUTO_FREE int64_t *range = weir_calloc(count, sizeof(*range));
+    WEIR_AUTO_FREE uint32_t *rows = weir_calloc(count, sizeof(*rows));
     memcpy(padded, packed.at, packed.size);
     weir_require(weir_column_view(weir_bytes(padded, packed.size), count, &view, &err) == WEIR_OK);
     weir_column_range(&view, 0, count, range);
-    weir_require(memcmp(range, values, count * sizeof *values) == 0);
+    weir_require(memcmp(range, values, count * sizeof(*values)) == 0);
     for (size_t i = 0; i < count; i++) {
         weir_require(weir_column_at(&view, i) == values[i]);
         rows[i] = (uint32_t)(count - 1 - i);
@@ -38,13 +38,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (count == 0)
         return 0;
     struct weir_bytes packed = weir_bytes(data + HEAD, size - HEAD);
-    WEIR_AUTO_FREE int64_t *values = weir_calloc(count, sizeof *values);
-    WEIR_AUTO_FREE int64_t *other = weir_calloc(count, sizeof *other);
+    WEIR_AUTO_FREE int64_t *values = weir_calloc(count, sizeof(*values));
+    WEIR_AUTO_FREE int64_t *other = weir_calloc(count, sizeof(*other));
     if (weir_column_unpack(packed, values, count, &err) != WEIR_OK)
         return 0;
     check_view(packed, values, count);
     weir_column_pack(values, count, &again);
     weir_require(weir_column_unpack(weir_buf_view(&again), other, count, &err) == WEIR_OK);
-    weir_require(memcmp(values, other, count * sizeof *values) == 0);
+    weir_require(memcmp(values, other, count * sizeof(*values)) == 0);
     return 0;
 }

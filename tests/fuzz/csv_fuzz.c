@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                                 .key = {.from = FORMAT_NAMED, .name = "kind"}};
     static const void *options;
 
-    if (!options)
+    if (options == NULL)
         options = format_fuzz_options(format_find("csv"), "{}");
     format_fuzz_run(format_find("csv"), options, &FIELDS, weir_bytes(data, size));
     return 0;

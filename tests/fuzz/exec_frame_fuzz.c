@@ -1,5 +1,5 @@
 /* Answers of a user's program. The first byte chooses what it is to make, the second how many rows; the rest is what
- * came through the pipe, and once more what stands behind a head that is right. Whatever the bytes: refused with a
+ * came through the pipe, and once more what stands after a head that is right. Whatever the bytes: refused with a
  * reason, or a whole column. */
 #include "preprocess/operators/exec/frame.h"
 
@@ -38,10 +38,11 @@ static void take(struct weir_bytes pipe, const struct column_about *about, size_
     struct weir_error err;
     struct frame_made made;
     WEIR_AUTO(weir_arena) arena = weir_arena_new();
-    int64_t whole = frame_size(pipe);
+    int64_t whole = preprocess_frame_size(pipe);
     if (whole <= 0 || (uint64_t)whole > pipe.size)
         return;
-    if (frame_read(weir_bytes(pipe.at, (size_t)whole), about, count, arena, &made, &err) == WEIR_OK)
+    if (preprocess_frame_read(weir_bytes(pipe.at, (size_t)whole), about, count, arena, &made,
+                              &err) == WEIR_OK)
         (void)read_all(&made, about, count);
     else
         weir_require(err.text[0] != '\0');

@@ -1,6 +1,7 @@
 /* Files of a group, entry after entry, each in terms of the one before it: whatever is read can be written and read
  * again. */
 #include "core/base/memory.h"
+#include "core/base/require.h"
 #include "storage/catalog/file_entry.h"
 
 #include <stdlib.h>

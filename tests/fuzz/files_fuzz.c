@@ -15,9 +15,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     WEIR_AUTO(manifest) manifest = NULL;
     struct weir_error err;
 
-    if (manifest_read("manifest.csv", weir_bytes(data, size), &FIELDS, &sink, &manifest, &err) ==
-        WEIR_OK)
-        (void)manifest_find(manifest, "a.txt");
+    if (storage_manifest_read("manifest.csv", weir_bytes(data, size), &FIELDS, &sink, &manifest,
+                              &err) == WEIR_OK)
+        (void)storage_manifest_find(manifest, "a.txt");
     format_fuzz_run(format_find("files"), NULL, &FIELDS, weir_bytes(data, size));
     return 0;
 }

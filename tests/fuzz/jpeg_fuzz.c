@@ -17,16 +17,17 @@ static void decode(const char *operators, struct weir_bytes file)
     WEIR_AUTO(weir_yaml) document = NULL;
     WEIR_AUTO(chain) chain = NULL;
     weir_require(weir_yaml_parse("fuzz", weir_bytes_of(operators), &document, &err) == WEIR_OK);
-    weir_require(chain_new(weir_yaml_root(document), &chain, &err) == WEIR_OK);
+    weir_require(preprocess_chain_new(weir_yaml_root(document), &chain, &err) == WEIR_OK);
     for (uint64_t id = 0; id < 2; id++) { /* the decoder is kept from one picture to the next */
         const struct operator_batch batch = {.rows = 1, .ids = &id, .trains = true};
-        struct column *payload = chain_begin(chain);
+        struct column *payload = preprocess_chain_begin(chain);
         weir_buf_append(&payload->values, file.at, file.size);
-        column_end_row(payload);
-        uint64_t before = chain_cost(chain, 0).failed;
-        const uint8_t *failed = chain_run(chain, &batch);
-        weir_require(chain_output(chain, 0)->values.size == chain_row_bytes(chain));
-        weir_require(failed[0] == chain_cost(chain, 0).failed - before);
+        preprocess_column_end_row(payload);
+        uint64_t before = preprocess_chain_cost(chain, 0).failed;
+        const uint8_t *failed = preprocess_chain_run(chain, &batch);
+        weir_require(preprocess_chain_output(chain, 0)->values.size ==
+                     preprocess_chain_row_bytes(chain));
+        weir_require(failed[0] == preprocess_chain_cost(chain, 0).failed - before);
     }
 }
 

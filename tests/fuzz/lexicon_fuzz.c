@@ -33,12 +33,12 @@ static struct weir_bytes take_until(struct weir_bytes *rest, uint8_t end)
 
 static size_t fill(struct chain *chain, struct weir_bytes rest)
 {
-    struct column *payload = chain_begin(chain);
+    struct column *payload = preprocess_chain_begin(chain);
     size_t rows = 0;
     for (; rest.size > 0 && rows < ROWS_MAX; rows++) {
         struct weir_bytes row = take_until(&rest, ROW_END);
         weir_buf_append(&payload->values, row.at, row.size);
-        column_end_row(payload);
+        preprocess_column_end_row(payload);
     }
     return rows;
 }
@@ -57,16 +57,16 @@ static void run(struct chain *chain, struct weir_bytes texts)
 {
     struct weir_error err;
     WEIR_AUTO_BUF sealed = {0};
-    if (chain_fit_finish(chain, &sealed, &err) != WEIR_OK) {
+    if (preprocess_chain_fit_finish(chain, &sealed, &err) != WEIR_OK) {
         weir_require(err.text[0] != '\0');
         return;
     }
-    weir_require(chain_fit_load(chain, weir_buf_view(&sealed), &err) == WEIR_OK);
+    weir_require(preprocess_chain_fit_load(chain, weir_buf_view(&sealed), &err) == WEIR_OK);
     size_t rows = fill(chain, texts);
     if (rows == 0)
         return;
-    (void)chain_run(chain, &(struct operator_batch){.rows = rows});
-    check_tokens(chain_output(chain, 0), rows);
+    (void)preprocess_chain_run(chain, &(struct operator_batch){.rows = rows});
+    check_tokens(preprocess_chain_output(chain, 0), rows);
 }
 
 /* The first files of the input become those that the operators name. */
@@ -84,7 +84,7 @@ static void read_files(size_t choice, struct weir_bytes rest)
     WEIR_AUTO(weir_yaml) document = NULL;
     WEIR_AUTO(chain) chain = NULL;
     weir_require(weir_yaml_parse("fuzz", weir_bytes_of(operators), &document, &err) == WEIR_OK);
-    weir_require(chain_new(weir_yaml_root(document), &chain, &err) == WEIR_OK);
+    weir_require(preprocess_chain_new(weir_yaml_root(document), &chain, &err) == WEIR_OK);
     run(chain, rest);
     mapped_file_remove(&vocabulary);
     mapped_file_remove(&merges);

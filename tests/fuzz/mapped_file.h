@@ -26,7 +26,7 @@ static inline void mapped_file_make(struct mapped_file *file, struct weir_bytes 
     file->fd = memfd_create("fuzz", MFD_CLOEXEC);
     weir_require(file->fd >= 0);
     weir_require(write(file->fd, bytes.at, bytes.size) == (ssize_t)bytes.size);
-    snprintf(file->path, sizeof file->path, "/proc/self/fd/%d", file->fd);
+    snprintf(file->path, sizeof(file->path), "/proc/self/fd/%d", file->fd);
 }
 
 static inline void mapped_file_remove(const struct mapped_file *file)
@@ -39,7 +39,7 @@ static inline void mapped_file_repair(struct weir_buf *file, const char magic[8]
                                       struct weir_digest digest)
 {
     memcpy(file->at, magic, 8);
-    memcpy(file->at + 24, digest.bytes, sizeof digest.bytes);
+    memcpy(file->at + 24, digest.bytes, sizeof(digest.bytes));
     weir_put_u64(file->at + 40, weir_hash64(weir_bytes(file->at, 40), 0));
 }
 

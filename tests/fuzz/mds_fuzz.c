@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const struct format_fields NONE;
     static const void *column, *whole;
 
-    if (!column) {
+    if (column == NULL) {
         column = format_fuzz_options(format_find("mds"), "{sample: text}");
         whole = format_fuzz_options(format_find("mds"), "{}");
     }

@@ -1,5 +1,5 @@
 /* Models as differences: the size of the base (2 bytes), the base, the delta. An odd first byte asks for right
- * checksums, so that what lies behind them is reached. */
+ * checksums, so that what lies after them is reached. */
 #include "core/base/hash.h"
 #include "orchestrator/models/delta.h"
 
@@ -26,7 +26,7 @@ static void repair(struct weir_buf *delta, struct weir_bytes base)
     struct weir_digest digest = weir_digest_of(base);
     memcpy(delta->at, "WEIRDLT1", 8);
     weir_put_u64(delta->at + BASE_BYTES_AT, base.size);
-    memcpy(delta->at + BASE_DIGEST_AT, digest.bytes, sizeof digest.bytes);
+    memcpy(delta->at + BASE_DIGEST_AT, digest.bytes, sizeof(digest.bytes));
     size_t sections = delta->at[SECTIONS_AT] % SECTIONS_MAX;
     size_t head = HEADER_BYTES + sections * SECTION_BYTES;
     if (delta->size >= head + 8)
@@ -52,7 +52,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     weir_buf_append(&delta, data + HEAD + base_size, size - HEAD - base_size);
     if (data[0] % 2 == 1 && delta.size >= HEADER_BYTES)
         repair(&delta, base);
-    if (model_delta_apply(weir_buf_view(&delta), base, MODEL_BYTES_MAX, &out, &err) == WEIR_OK)
+    if (orchestrator_model_delta_apply(weir_buf_view(&delta), base, MODEL_BYTES_MAX, &out, &err) ==
+        WEIR_OK)
         weir_require(out.size <= MODEL_BYTES_MAX);
     return 0;
 }

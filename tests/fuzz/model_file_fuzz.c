@@ -1,4 +1,4 @@
-/* Model files and checkpoints. An odd first byte asks for right checksums, so that what lies behind
+/* Model files and checkpoints. An odd first byte asks for right checksums, so that what lies after
  * them is reached. */
 #include "core/wire/model_file.h"
 #include "tests/fuzz/mapped_file.h"
@@ -12,7 +12,7 @@ static void repair(struct weir_buf *file)
     struct weir_digest digest = weir_digest_of(
         weir_bytes(file->at + MAPPED_HEADER_BYTES, file->size - MAPPED_HEADER_BYTES));
     memcpy(file->at, "WEIRMDL1", 8);
-    memcpy(file->at + DIGEST_AT, digest.bytes, sizeof digest.bytes);
+    memcpy(file->at + DIGEST_AT, digest.bytes, sizeof(digest.bytes));
     weir_put_u64(file->at + SUMMED, weir_hash64(weir_bytes(file->at, SUMMED), 0));
 }
 

@@ -38,18 +38,18 @@ static struct chain *open_chain(const char *text, struct weir_yaml **ret_documen
     struct weir_error err;
     struct chain *chain = NULL;
     weir_require(weir_yaml_parse("fuzz", weir_bytes_of(text), ret_document, &err) == WEIR_OK);
-    weir_require(chain_new(weir_yaml_root(*ret_document), &chain, &err) == WEIR_OK);
+    weir_require(preprocess_chain_new(weir_yaml_root(*ret_document), &chain, &err) == WEIR_OK);
     return chain;
 }
 
 /* Returns how many rows. */
 static size_t fill(struct chain *chain, struct weir_bytes rest)
 {
-    struct column *payload = chain_begin(chain);
+    struct column *payload = preprocess_chain_begin(chain);
     size_t rows = 0;
     for (size_t i = 0; i < rest.size && rows < ROWS_MAX; i++) {
         if (rest.at[i] == 0xfe) {
-            column_end_row(payload);
+            preprocess_column_end_row(payload);
             rows++;
         } else {
             weir_buf_append(&payload->values, &rest.at[i], 1);
@@ -57,14 +57,14 @@ static size_t fill(struct chain *chain, struct weir_bytes rest)
     }
     if (rows == ROWS_MAX)
         return rows;
-    column_end_row(payload);
+    preprocess_column_end_row(payload);
     return rows + 1;
 }
 
 static void check_outputs(struct chain *chain, size_t rows)
 {
-    for (size_t i = 0; i < chain_outputs(chain); i++) {
-        struct column *out = chain_output(chain, i);
+    for (size_t i = 0; i < preprocess_chain_outputs(chain); i++) {
+        struct column *out = preprocess_chain_output(chain, i);
         size_t unit = weir_dtype_bytes(out->about.type);
         if (out->about.kind == COLUMN_DENSE)
             weir_require(out->values.size == rows * out->about.width * unit);
@@ -79,14 +79,14 @@ static void check_state(struct chain *chain, struct weir_bytes rest)
 {
     struct weir_error err;
     WEIR_AUTO_BUF sealed = {0};
-    weir_ignore(chain_fit_load(chain, rest, &err));
+    weir_ignore(preprocess_chain_fit_load(chain, rest, &err));
     if (rest.size < WEIR_DIGEST_BYTES)
         return;
     weir_buf_append(&sealed, rest.at, rest.size - WEIR_DIGEST_BYTES);
     struct weir_digest seal = weir_digest_of(weir_buf_view(&sealed));
     weir_buf_append(&sealed, seal.bytes, sizeof(seal.bytes));
-    weir_ignore(chain_fit_load(chain, weir_buf_view(&sealed), &err));
-    weir_ignore(chain_fit_extend(chain, weir_buf_view(&sealed), &err));
+    weir_ignore(preprocess_chain_fit_load(chain, weir_buf_view(&sealed), &err));
+    weir_ignore(preprocess_chain_fit_extend(chain, weir_buf_view(&sealed), &err));
 }
 
 static void check_fits(struct chain *chain, struct weir_bytes rest)
@@ -96,7 +96,7 @@ static void check_fits(struct chain *chain, struct weir_bytes rest)
     check_state(chain, rest);
     for (size_t left = rest.size; preprocess_fit_take(&rest, &fit); left = rest.size) {
         weir_require(rest.size < left);
-        if (chain_fit_merge(chain, fit.partial, &err) != WEIR_OK)
+        if (preprocess_chain_fit_merge(chain, fit.partial, &err) != WEIR_OK)
             break;
     }
 }
@@ -110,16 +110,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     WEIR_AUTO(chain) chain = open_chain(CHAINS[data[0] % WEIR_COUNT(CHAINS)], &document);
     size_t rows = fill(chain, rest);
     const struct operator_batch batch = {.rows = rows, .trains = true};
-    if (chain_wants_fit(chain)) {
+    if (preprocess_chain_wants_fit(chain)) {
         struct chain_partial partial = {0};
-        chain_fold(chain, &batch, &partial);
-        chain_partial_fini(&partial);
+        preprocess_chain_fold(chain, &batch, &partial);
+        preprocess_chain_partial_fini(&partial);
         check_fits(chain, rest);
         return 0;
     }
-    const uint8_t *failed = chain_run(chain, &batch);
+    const uint8_t *failed = preprocess_chain_run(chain, &batch);
     check_outputs(chain, rows);
-    for (size_t i = 0; i < chain_outputs(chain); i++)
-        column_drop_rows(chain_output(chain, i), rows, failed);
+    for (size_t i = 0; i < preprocess_chain_outputs(chain); i++)
+        preprocess_column_drop_rows(preprocess_chain_output(chain, i), rows, failed);
     return 0;
 }

@@ -1,4 +1,4 @@
-/* Replay orders. An odd first byte asks for right checksums, so that what lies behind them is reached. */
+/* Replay orders. An odd first byte asks for right checksums, so that what lies after them is reached. */
 #include "core/base/hash.h"
 #include "storage/feed/order.h"
 #include "tests/fuzz/scratch_folder.h"
@@ -34,7 +34,7 @@ static void repair(struct weir_buf *file)
         weir_put_u64(file->at, weir_hash64(weir_bytes(file->at + 8, (size_t)directory - 8), MAGIC));
     struct weir_digest digest = weir_digest_of(
         weir_bytes(file->at + directory, file->size - (size_t)directory - DIGEST_BYTES));
-    memcpy(footer + 8 * NUMBERS, digest.bytes, sizeof digest.bytes);
+    memcpy(footer + 8 * NUMBERS, digest.bytes, sizeof(digest.bytes));
 }
 
 /* Page after page, as a replay walks. */

@@ -1,4 +1,4 @@
-/* Output files of a run. An odd first byte asks for right checksums, so that what lies behind them
+/* Output files of a run. An odd first byte asks for right checksums, so that what lies after them
  * is reached. */
 #include "core/wire/outputs.h"
 #include "tests/fuzz/mapped_file.h"

@@ -17,16 +17,17 @@ static void decode(struct weir_bytes file)
     WEIR_AUTO(weir_yaml) document = NULL;
     WEIR_AUTO(chain) chain = NULL;
     weir_require(weir_yaml_parse("fuzz", weir_bytes_of(OPERATORS), &document, &err) == WEIR_OK);
-    weir_require(chain_new(weir_yaml_root(document), &chain, &err) == WEIR_OK);
-    struct column *payload = chain_begin(chain);
+    weir_require(preprocess_chain_new(weir_yaml_root(document), &chain, &err) == WEIR_OK);
+    struct column *payload = preprocess_chain_begin(chain);
     weir_buf_append(&payload->values, file.at, file.size);
-    column_end_row(payload);
-    const uint8_t *failed = chain_run(chain, &(struct operator_batch){.rows = 1});
-    weir_require(chain_output(chain, 0)->values.size == chain_row_bytes(chain));
-    weir_require(failed[0] == chain_cost(chain, 0).failed);
+    preprocess_column_end_row(payload);
+    const uint8_t *failed = preprocess_chain_run(chain, &(struct operator_batch){.rows = 1});
+    weir_require(preprocess_chain_output(chain, 0)->values.size ==
+                 preprocess_chain_row_bytes(chain));
+    weir_require(failed[0] == preprocess_chain_cost(chain, 0).failed);
 }
 
-/* That of PNG (RFC 2083, 3.4), bit by bit. */
+/* Computes the checksum of PNG (RFC 2083, 3.4), bit by bit. */
 static uint32_t checksum(const uint8_t *at, size_t size)
 {
     uint32_t sum = UINT32_MAX;

@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static bool check(struct weir_bytes text, struct receipt_claims *claims)
 {
     struct weir_error err;
-    if (receipt_read(text, claims, &err) != WEIR_OK)
+    if (orchestrator_receipt_read(text, claims, &err) != WEIR_OK)
         return false;
     weir_require(strlen(claims->hash) == RECEIPT_HASH_MAX - 1);
     weir_require(strlen(claims->previous) < RECEIPT_HASH_MAX);
@@ -17,7 +17,7 @@ static bool check(struct weir_bytes text, struct receipt_claims *claims)
     return true;
 }
 
-/* Of what is signed the claims are those that were signed. */
+/* Checks that the claims of a signed receipt are those that were signed. */
 static void check_signed(struct weir_bytes text)
 {
     static const uint8_t SEED[WEIR_KEY_BYTES] = {1};
@@ -26,14 +26,14 @@ static void check_signed(struct weir_bytes text)
     char hash[RECEIPT_HASH_MAX];
     json_t *body = json_loadb((const char *)text.at, text.size, 0, NULL);
     if (json_is_object(body)) {
-        receipt_key_derive(SEED, &key);
-        receipt_sign(body, &key, hash);
+        orchestrator_receipt_key_derive(SEED, &key);
+        orchestrator_receipt_sign(body, &key, hash);
         char *made = json_dumps(body, 0);
         weir_require(made != NULL);
         if (check(weir_bytes_of(made), &claims))
             weir_require(strcmp(claims.key, key.text) == 0 && strcmp(claims.hash, hash) == 0);
         free(made);
-        receipt_key_fini(&key);
+        orchestrator_receipt_key_fini(&key);
     }
     json_decref(body);
 }

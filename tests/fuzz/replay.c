@@ -31,7 +31,7 @@ static int replay_file(const char *path)
         perror(path);
         return 1;
     }
-    size_t size = fread(bytes, 1, sizeof bytes, file);
+    size_t size = fread(bytes, 1, sizeof(bytes), file);
     int failed = ferror(file);
     fclose(file);
     if (failed) {
@@ -49,7 +49,7 @@ static int replay_folder(const char *folder, DIR *dir, size_t *ret_count)
         char path[4096];
         if (entry->d_name[0] == '.')
             continue;
-        if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= sizeof path) {
+        if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) >= sizeof(path)) {
             fprintf(stderr, "%s/%s: path too long\n", folder, entry->d_name);
             return 1;
         }

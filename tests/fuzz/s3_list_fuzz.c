@@ -14,18 +14,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char code[64];
     int64_t until_us = 0;
 
-    s3_error_code(weir_bytes(data, size), code);
-    weir_require(strlen(code) < sizeof code);
-    if (s3_lock_read(weir_bytes(data, size), arena, &until_us))
+    storage_s3_error_code(weir_bytes(data, size), code);
+    weir_require(strlen(code) < sizeof(code));
+    if (storage_s3_lock_read(weir_bytes(data, size), arena, &until_us))
         weir_require(until_us != 0);
-    if (s3_versions_read(weir_bytes(data, size), "a", arena, &versions, &err) == WEIR_OK)
+    if (storage_s3_versions_read(weir_bytes(data, size), "a", arena, &versions, &err) == WEIR_OK)
         weir_require(versions.count <= S3_PAGE_KEYS_MAX);
-    if (s3_page_read(weir_bytes(data, size), arena, &page, &err) != WEIR_OK)
+    if (storage_s3_page_read(weir_bytes(data, size), arena, &page, &err) != WEIR_OK)
         return 0;
     weir_require(page.count <= S3_PAGE_KEYS_MAX);
     for (size_t i = 0; i < page.count; i++) {
         weir_require(page.objects[i].key[0] && strlen(page.objects[i].key) <= S3_KEY_MAX);
-        weir_require(!strpbrk(page.objects[i].etag, "\r\n"));
+        weir_require(strpbrk(page.objects[i].etag, "\r\n") == NULL);
         weir_require(i == 0 || strcmp(page.objects[i - 1].key, page.objects[i].key) < 0);
     }
     return 0;

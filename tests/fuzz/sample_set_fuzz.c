@@ -1,4 +1,4 @@
-/* Sample set files. An odd first byte asks for right checksums, so that what lies behind them is
+/* Sample set files. An odd first byte asks for right checksums, so that what lies after them is
  * reached. */
 #include "core/wire/sample_set.h"
 #include "tests/fuzz/mapped_file.h"
@@ -17,13 +17,13 @@ static void repair(struct weir_buf *file)
     size_t tail = flags & WEIR_SET_PARTS ? weir_epoch_parts_bytes(&parts) : 0;
     tail = tail < body ? tail : body;
     uint8_t head[12];
-    memcpy(head, file->at + 8, sizeof head);
+    memcpy(head, file->at + 8, sizeof(head));
     weir_put_u32(head + 8, flags & ~(uint32_t)WEIR_SET_PARTS);
-    weir_hasher_add(hasher, head, sizeof head);
+    weir_hasher_add(hasher, head, sizeof(head));
     weir_hasher_add(hasher, file->at + MAPPED_HEADER_BYTES, body - tail);
     if (flags & WEIR_SET_PARTS) {
-        weir_hasher_add(hasher, file->at + WEIR_SET_PARTS_AT, sizeof parts.count);
-        weir_hasher_add(hasher, file->at + WEIR_SET_PART_SAMPLES_AT, sizeof parts.samples);
+        weir_hasher_add(hasher, file->at + WEIR_SET_PARTS_AT, sizeof(parts.count));
+        weir_hasher_add(hasher, file->at + WEIR_SET_PART_SAMPLES_AT, sizeof(parts.samples));
     }
     weir_hasher_add(hasher, file->at + file->size - tail, tail);
     mapped_file_repair(file, "WEIRSET1", weir_hasher_digest(hasher));

@@ -1,4 +1,4 @@
-/* Packed scores. An odd first byte asks for right checksums, so that what lies behind them is reached. */
+/* Packed scores. An odd first byte asks for right checksums, so that what lies after them is reached. */
 #include "selector/scores/packed.h"
 #include "tests/fuzz/mapped_file.h"
 
@@ -32,9 +32,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             &bytes, "WEIRSCR1",
             weir_digest_of(weir_bytes(bytes.at + DIGESTED_FROM, bytes.size - DIGESTED_FROM)));
     mapped_file_make(&file, weir_buf_view(&bytes));
-    if (scores_packed_open(file.path, &packed, &err) == WEIR_OK) {
+    if (selector_scores_packed_open(file.path, &packed, &err) == WEIR_OK) {
         check(&packed.outputs);
-        scores_packed_close(&packed);
+        selector_scores_packed_close(&packed);
     }
     mapped_file_remove(&file);
     return 0;

@@ -1,4 +1,4 @@
-/* What stands beside a one-sample file: members of a JSON object, and a whole text. */
+/* Sidecars of one-sample files: members of a JSON object, and a whole text. */
 #include "storage/files/sidecar.h"
 #include "tests/fuzz/scratch_folder.h"
 

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const struct format_fields NONE;
     static const void *part, *whole;
 
-    if (!part) {
+    if (part == NULL) {
         part = format_fuzz_options(format_find("tar"), "{sample: [jpg, png]}");
         whole = format_fuzz_options(format_find("tar"), "{}");
     }

@@ -6,12 +6,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void repair(uint8_t *at, size_t size, uint8_t *crc_at)
 {
-    uint32_t crc = crc32c(weir_bytes(at, size));
+    uint32_t crc = storage_crc32c(weir_bytes(at, size));
 
     weir_put_u32(crc_at, (crc >> 15 | crc << 17) + 0xa282ead8u);
 }
 
-/* Where lengths allow; the first byte of the input is not of the file. */
+/* Repairs checksums where lengths allow; the first byte of the input is not of the file. */
 static void repair_all(uint8_t *at, size_t left)
 {
     while (left >= 16) {

@@ -1,4 +1,4 @@
-/* What goes wrong in the simulated world: processes die and come back, samples are erased; then it grows calm, so that
+/* Faults of the simulated world: processes die and come back, samples are erased; then it grows calm, so that
  * whatever still does not finish has hung. */
 #include "core/base/memory.h"
 #include "tests/simulation/delivery_lab.h"

@@ -41,14 +41,14 @@ struct lab_plan {
     int64_t slow_ms;   /* … and one in LAB_SLOW_EVERY */
 };
 
-/* What became of (epoch, sample) along the surviving attempts. */
+/* Outcome of each (epoch, sample) along the surviving attempts. */
 struct lab_ledger {
     uint8_t seen[LAB_EPOCHS_MAX][LAB_SAMPLES_MAX];
 };
 
 enum { LAB_STATES_MAX = 64 };
 
-/* What the trainers of a rank have on disk: states they saved, fewest batches first. */
+/* States that the trainers of a rank have saved on disk, fewest batches first. */
 struct lab_disk {
     struct lab_state {
         uint64_t batches;
@@ -84,7 +84,7 @@ uint64_t lab_id_at(const struct lab_plan *plan, uint32_t epoch, uint64_t positio
 /* Stops the process with the seed and the sentence when `holds` is false. */
 void lab_check(const struct lab *lab, bool holds, const char *format, ...) WEIR_PRINTF(3, 4);
 
-/* How long it takes to make of the sample what is sent. */
+/* Returns the time that it takes to process the sample. */
 int64_t lab_cost_ms(const struct lab_plan *plan, uint64_t id);
 
 /* world_add() at the number it must get. */
@@ -94,12 +94,12 @@ void lab_add(struct lab *lab, size_t number, const struct world_actor *actor);
 void *lab_add_storage(struct lab *lab);
 void *lab_add_dispatcher(struct lab *lab);
 void *lab_add_worker(struct lab *lab, size_t index);
-void *lab_add_trainer(struct lab *lab, size_t index); /* the one behind the ranks is the twin */
+void *lab_add_trainer(struct lab *lab, size_t index); /* the one after the ranks is the twin */
 void *lab_add_chaos(struct lab *lab);
 
 /* The audit of the finished job must say what the ledger says. */
 void lab_dispatcher_check_audit(void *dispatcher);
-/* How often the set has a sample in an epoch, with what becomes of the last batch. */
+/* Counts each sample of the set in an epoch, with the treatment of the last batch. */
 void lab_expect(const struct lab_plan *plan, struct lab_ledger *ret_ledger);
 
 static inline size_t lab_trainers(const struct lab_plan *plan)

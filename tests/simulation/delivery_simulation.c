@@ -162,7 +162,7 @@ int64_t lab_cost_ms(const struct lab_plan *plan, uint64_t id)
     return id % LAB_SLOW_EVERY == 0 ? plan->slow_ms : plan->sample_ms;
 }
 
-/* How long four workers take, each sample so many ms of theirs, with room for a few batches at the consumer. */
+/* Returns the time that four workers take at `sample_ms` a sample, with room for a few batches at the consumer. */
 static int64_t work_through(struct lab *lab, uint64_t seed, bool is_deterministic,
                             int64_t sample_ms, int64_t slow_ms)
 {

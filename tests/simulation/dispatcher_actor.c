@@ -27,13 +27,13 @@ static void start(void *self)
     actor->incarnation++;
     actor->fences.newest = actor->incarnation << 32;
     struct dispatcher_about about = about_of(actor->lab);
-    dispatcher_job_init(&actor->job, &about, &actor->fences);
-    dispatcher_job_restore(&actor->job, &actor->record, true);
+    preprocess_job_init(&actor->job, &about, &actor->fences);
+    preprocess_job_restore(&actor->job, &actor->record, true);
 }
 
 static void stop(void *self)
 {
-    dispatcher_job_fini(&((struct dispatcher_actor *)self)->job);
+    preprocess_job_fini(&((struct dispatcher_actor *)self)->job);
 }
 
 /* A process that stood still, and knows of an old state alone, may open a finished job again: then whoever starts the
@@ -50,14 +50,14 @@ static void note_final(struct dispatcher_actor *actor)
         lab->ledger = (struct lab_ledger){0};
 }
 
-/* What the rim does before it answers; the report alone may wait. */
+/* Stores the job, as the rim does before it answers; the report alone may wait. */
 static void save(struct dispatcher_actor *actor, bool report_too)
 {
     if (!actor->job.unsaved && !(report_too && actor->job.report_unsaved))
         return;
     note_final(actor);
-    dispatcher_record_fini(&actor->record);
-    dispatcher_record_copy(&actor->record, &actor->job.record);
+    preprocess_record_fini(&actor->record);
+    preprocess_record_copy(&actor->record, &actor->job.record);
     actor->job.unsaved = actor->job.report_unsaved = false;
 }
 
@@ -87,7 +87,7 @@ static void on_client_open(struct dispatcher_actor *actor, size_t from,
                                      .joined = ask->joined,
                                      .state = ask->position.size > 0 ? &position : NULL};
     weir_require(weir_position_unpack(ask->position, &position, &err) == WEIR_OK);
-    enum weir_status status = dispatcher_job_client_open(&actor->job, &claim, &opened, &err);
+    enum weir_status status = preprocess_job_client_open(&actor->job, &claim, &opened, &err);
     weir_position_fini(&position);
     if (status != WEIR_OK)
         return;
@@ -122,7 +122,7 @@ static void on_client_beat(struct dispatcher_actor *actor, size_t from,
     struct msg_client_orders orders = {0};
     struct weir_error err;
     enum weir_status status =
-        dispatcher_job_client_beat(&actor->job, beat, world_now(actor->lab->world), &orders, &err);
+        preprocess_job_client_beat(&actor->job, beat, world_now(actor->lab->world), &orders, &err);
     lab_check(actor->lab, status == WEIR_OK, "a beat was refused: %s", err.text);
     save(actor, false);
     reply(actor, from, MSG_client_orders, &orders, payload);
@@ -144,7 +144,7 @@ static void on_client_commit(struct dispatcher_actor *actor, size_t from,
 {
     struct weir_error err;
     struct msg_client_committed answer;
-    if (dispatcher_job_client_commit(&actor->job, commit, &answer, &err) != WEIR_OK)
+    if (preprocess_job_client_commit(&actor->job, commit, &answer, &err) != WEIR_OK)
         return;
     save(actor, false);
     check_common(actor);
@@ -168,7 +168,7 @@ static void on_worker_beat(struct dispatcher_actor *actor, size_t from,
     save(actor, false);
 
     struct dispatcher_lease leases[DISPATCHER_LEASES_MAX];
-    size_t given = dispatcher_job_leases(&actor->job, visit.worker, beat->session, leases);
+    size_t given = preprocess_job_leases(&actor->job, visit.worker, beat->session, leases);
     uint64_t jobs[DISPATCHER_LEASES_MAX], attempts[DISPATCHER_LEASES_MAX],
         groups[DISPATCHER_LEASES_MAX];
     uint64_t fences[DISPATCHER_LEASES_MAX], sessions[DISPATCHER_LEASES_MAX];
@@ -196,7 +196,7 @@ static void on_worker_beat(struct dispatcher_actor *actor, size_t from,
 static void on_worker_leave(struct dispatcher_actor *actor, size_t from,
                             const struct msg_worker_leave *leave)
 {
-    dispatcher_job_worker_leave(&actor->job, (uint32_t)world_actor_of(from), leave->session);
+    preprocess_job_worker_leave(&actor->job, (uint32_t)world_actor_of(from), leave->session);
 }
 
 static void receive(void *self, size_t from, enum weir_message type, const void *message,
@@ -259,15 +259,15 @@ static void count_ledger(const struct lab *lab, uint64_t *ret_missing, uint64_t 
     }
 }
 
-/* As a dispatcher that just started would answer. */
+/* Returns the audit that a dispatcher that just started would give. */
 static struct dispatcher_audit audit_of(struct dispatcher_actor *actor)
 {
     struct dispatcher_job job;
     struct dispatcher_about about = about_of(actor->lab);
-    dispatcher_job_init(&job, &about, &actor->fences);
-    dispatcher_job_restore(&job, &actor->record, true);
-    struct dispatcher_audit audit = dispatcher_job_audit(&job, expected_of(actor));
-    dispatcher_job_fini(&job);
+    preprocess_job_init(&job, &about, &actor->fences);
+    preprocess_job_restore(&job, &actor->record, true);
+    struct dispatcher_audit audit = preprocess_job_audit(&job, expected_of(actor));
+    preprocess_job_fini(&job);
     return audit;
 }
 
@@ -294,7 +294,7 @@ void lab_dispatcher_check_audit(void *dispatcher)
     lab->replayed = audit.replayed;
     lab->lost = audit.lost;
     lab->duplicated = again;
-    dispatcher_record_fini(&actor->record);
+    preprocess_record_fini(&actor->record);
 }
 
 void *lab_add_dispatcher(struct lab *lab)

@@ -33,7 +33,7 @@ struct trainer_actor {
     bool is_done;
 };
 
-/* What requests carry and replies echo, as request numbers would. */
+/* Mark that requests carry and replies echo, as request numbers would. */
 struct stamp {
     uint64_t session;
     int64_t value;
@@ -68,7 +68,7 @@ static void cut_states(struct trainer_actor *actor, uint64_t batches)
 static void prune_states(struct trainer_actor *actor)
 {
     struct lab_disk *disk = disk_of(actor);
-    uint64_t common = delivery_common(actor->delivery);
+    uint64_t common = trainer_delivery_common(actor->delivery);
     while (disk->count > 1 && disk->state[0].batches < common) {
         struct lab_state first = disk->state[0];
         memmove(&disk->state[0], &disk->state[1], (disk->count - 1) * sizeof(first));
@@ -79,7 +79,7 @@ static void prune_states(struct trainer_actor *actor)
 static void write_state(struct trainer_actor *actor)
 {
     struct lab_disk *disk = disk_of(actor);
-    const struct weir_position *position = delivery_position(actor->delivery);
+    const struct weir_position *position = trainer_delivery_position(actor->delivery);
     uint64_t batches = weir_position_batches(position);
     prune_states(actor);
     cut_states(actor, batches - (batches > 0));
@@ -107,9 +107,9 @@ static void begin(struct trainer_actor *actor, uint64_t batches)
                      WEIR_OK);
     bool names = lab->plan.delivery != WEIR_AT_LEAST_ONCE || lab->plan.names_state;
     actor->session = weir_rng_next(world_rng(lab->world)) | 1;
-    actor->delivery =
-        delivery_new(LAB_JOB, actor->session, lab->plan.window_bytes, names ? &position : NULL);
-    delivery_take_part(actor->delivery, actor->rank, lab->plan.geometry.ranks);
+    actor->delivery = trainer_delivery_new(LAB_JOB, actor->session, lab->plan.window_bytes,
+                                           names ? &position : NULL);
+    trainer_delivery_take_part(actor->delivery, actor->rank, lab->plan.geometry.ranks);
     weir_position_fini(&position);
     actor->ledger = state != NULL ? state->ledger : (struct lab_ledger){0};
     actor->held = NULL;
@@ -117,7 +117,7 @@ static void begin(struct trainer_actor *actor, uint64_t batches)
     actor->ask_due_ms = actor->hold_sent_ms = actor->hold_retry_ms = 0;
     actor->next_number = actor->steps = 0;
     for (uint32_t worker = 0; worker < lab->plan.workers; worker++)
-        delivery_worker_join(actor->delivery, worker);
+        trainer_delivery_worker_join(actor->delivery, worker);
 }
 
 static void start(void *self)
@@ -155,7 +155,7 @@ static void count(struct trainer_actor *actor, const struct delivery_batch *batc
     struct lab *lab = actor->lab;
     bool is_kept = lab->plan.delivery == WEIR_AT_LEAST_ONCE; /* the weights live elsewhere */
     struct lab_ledger *ledger = is_kept ? &lab->ledger : &actor->ledger;
-    uint64_t epoch = delivery_epoch_of(actor->delivery, batch->number);
+    uint64_t epoch = trainer_delivery_epoch_of(actor->delivery, batch->number);
     for (size_t i = 0; i < batch->samples; i++)
         ledger->seen[epoch][batch->ids[i] - LAB_FIRST_ID]++;
     for (size_t i = 0; i < batch->hole_count; i++) {
@@ -175,9 +175,10 @@ static void free_batch(struct delivery_batch *batch)
 /* Batches of holes alone are consumed unseen; all others that come back here were given up. */
 static void sweep(struct trainer_actor *actor)
 {
-    for (struct delivery_batch *batch; (batch = delivery_discarded(actor->delivery));) {
+    for (struct delivery_batch *batch;
+         (batch = trainer_delivery_discarded(actor->delivery)) != NULL;) {
         if (batch->samples == 0 &&
-            weir_position_consumed(delivery_position(actor->delivery), batch->number))
+            weir_position_consumed(trainer_delivery_position(actor->delivery), batch->number))
             count(actor, batch);
         free_batch(batch);
     }
@@ -186,10 +187,11 @@ static void sweep(struct trainer_actor *actor)
 static void stop(void *self)
 {
     struct trainer_actor *actor = self;
-    delivery_discard_all(actor->delivery);
-    for (struct delivery_batch *batch; (batch = delivery_discarded(actor->delivery));)
+    trainer_delivery_discard_all(actor->delivery);
+    for (struct delivery_batch *batch;
+         (batch = trainer_delivery_discarded(actor->delivery)) != NULL;)
         free_batch(batch);
-    delivery_free(actor->delivery);
+    trainer_delivery_free(actor->delivery);
     actor->delivery = NULL;
 }
 
@@ -235,8 +237,8 @@ static void save_checkpoint(struct trainer_actor *actor, bool final)
     write_state(actor);
     actor->since_checkpoint = 0;
     struct weir_error err;
-    enum weir_status status =
-        delivery_commit(actor->delivery, delivery_position(actor->delivery), final, &err);
+    enum weir_status status = trainer_delivery_commit(
+        actor->delivery, trainer_delivery_position(actor->delivery), final, &err);
     lab_check(actor->lab, status == WEIR_OK, "commit refused: %s", err.text);
     actor->ask_due_ms = 0;
 }
@@ -245,7 +247,7 @@ static void finish(struct trainer_actor *actor)
 {
     const struct lab_plan *plan = &actor->lab->plan;
     struct msg_client_commit open;
-    if (delivery_commit_open(actor->delivery, &open) != 0 && open.final)
+    if (trainer_delivery_commit_open(actor->delivery, &open) != 0 && open.final)
         return;
     lab_check(actor->lab,
               plan->geometry.ranks == 1 ||
@@ -258,46 +260,46 @@ static void finish(struct trainer_actor *actor)
 static void release(struct trainer_actor *actor)
 {
     count(actor, actor->held);
-    free_batch(delivery_release(actor->delivery, actor->held));
+    free_batch(trainer_delivery_release(actor->delivery, actor->held));
     actor->held = NULL;
     sweep(actor);
     if (++actor->since_checkpoint >= actor->lab->plan.checkpoint_batches &&
-        !delivery_must_regroup(actor->delivery))
+        !trainer_delivery_must_regroup(actor->delivery))
         save_checkpoint(actor, false);
 }
 
 static void step(struct trainer_actor *actor, int64_t now)
 {
-    if (actor->held && now >= actor->step_until_ms)
+    if (actor->held != NULL && now >= actor->step_until_ms)
         release(actor);
-    if (actor->held || !delivery_is_open(actor->delivery))
+    if (actor->held != NULL || !trainer_delivery_is_open(actor->delivery))
         return;
-    enum delivery_turn turn = delivery_next(actor->delivery, now, &actor->held);
+    enum delivery_offer offer = trainer_delivery_next(actor->delivery, now, &actor->held);
     sweep(actor);
-    if (turn == DELIVERY_BATCH) {
+    if (offer == DELIVERY_BATCH) {
         check_handed_out(actor, actor->held);
         actor->step_until_ms = now + (int64_t)weir_rng_below(world_rng(actor->lab->world), 40);
-    } else if (turn == DELIVERY_END && delivery_is_complete(actor->delivery)) {
+    } else if (offer == DELIVERY_END && trainer_delivery_is_complete(actor->delivery)) {
         finish(actor);
-    } else if (turn == DELIVERY_REGROUP) {
+    } else if (offer == DELIVERY_REGROUP) {
         reopen(actor, UINT64_MAX);
     }
 }
 
 static void talk_to_dispatcher(struct trainer_actor *actor, int64_t now)
 {
-    if (delivery_open_due(actor->delivery, now)) {
+    if (trainer_delivery_open_due(actor->delivery, now)) {
         struct msg_client_open ask;
-        delivery_open(actor->delivery, now, &ask);
+        trainer_delivery_open(actor->delivery, now, &ask);
         send(actor, LAB_DISPATCHER, MSG_client_open, &ask, now);
     }
-    if (delivery_beat_due(actor->delivery, now)) {
+    if (trainer_delivery_beat_due(actor->delivery, now)) {
         struct msg_client_beat beat;
-        delivery_beat(actor->delivery, now, &beat);
+        trainer_delivery_beat(actor->delivery, now, &beat);
         send(actor, LAB_DISPATCHER, MSG_client_beat, &beat, now);
     }
     struct msg_client_commit commit;
-    uint64_t number = delivery_commit_open(actor->delivery, &commit);
+    uint64_t number = trainer_delivery_commit_open(actor->delivery, &commit);
     if (number != 0 && now >= actor->ask_due_ms) {
         actor->ask_due_ms = now + ASK_MS;
         send(actor, LAB_DISPATCHER, MSG_client_commit, &commit, (int64_t)number);
@@ -307,17 +309,17 @@ static void talk_to_dispatcher(struct trainer_actor *actor, int64_t now)
 static void talk_to_workers_and_storage(struct trainer_actor *actor, int64_t now)
 {
     for (uint32_t worker = 0;
-         worker < actor->lab->plan.workers && delivery_is_open(actor->delivery); worker++) {
-        if (!delivery_credit_due(actor->delivery, worker, now))
+         worker < actor->lab->plan.workers && trainer_delivery_is_open(actor->delivery); worker++) {
+        if (!trainer_delivery_credit_due(actor->delivery, worker, now))
             continue;
         struct msg_credit credit;
-        delivery_credit(actor->delivery, worker, now, &credit);
+        trainer_delivery_credit(actor->delivery, worker, now, &credit);
         send(actor, lab_first_worker(&actor->lab->plan) + worker, MSG_credit, &credit, now);
     }
     bool retry = actor->hold_sent_ms != 0 && now >= actor->hold_retry_ms;
-    if (retry || (actor->hold_sent_ms == 0 && delivery_hold_due(actor->delivery, now))) {
+    if (retry || (actor->hold_sent_ms == 0 && trainer_delivery_hold_due(actor->delivery, now))) {
         struct msg_hold hold;
-        delivery_hold(actor->delivery, now, &hold);
+        trainer_delivery_hold(actor->delivery, now, &hold);
         hold.holder = "trainer";
         actor->hold_sent_ms = now;
         actor->hold_retry_ms = now + 500;
@@ -362,7 +364,7 @@ static void on_batch(struct trainer_actor *actor, size_t from, const struct msg_
         .number = message->batch,
         .group = message->group,
         .fence = message->fence,
-        .epoch = message->erasure_epoch,
+        .erasure_epoch = message->erasure_epoch,
         .bytes = message->bytes,
         .sent = message->sent,
         .ids = (const uint64_t *)(void *)kept,
@@ -372,7 +374,7 @@ static void on_batch(struct trainer_actor *actor, size_t from, const struct msg_
         .hole_count = hole_count,
         .worker = (uint32_t)(world_actor_of(from) - lab_first_worker(&actor->lab->plan)),
         .payload = kept};
-    if (delivery_arrive(actor->delivery, batch) != DELIVERY_ACCEPTED)
+    if (trainer_delivery_arrive(actor->delivery, batch) != DELIVERY_ACCEPTED)
         free_batch(batch);
     sweep(actor);
 }
@@ -390,32 +392,32 @@ static void on_committed(struct trainer_actor *actor, uint64_t number,
 {
     struct lab *lab = actor->lab;
     struct msg_client_commit open;
-    bool was_final = delivery_commit_open(actor->delivery, &open) == number && open.final;
-    delivery_committed(actor->delivery, number, answer);
-    if (!was_final || delivery_commit_open(actor->delivery, &open) != 0)
+    bool was_final = trainer_delivery_commit_open(actor->delivery, &open) == number && open.final;
+    trainer_delivery_committed(actor->delivery, number, answer);
+    if (!was_final || trainer_delivery_commit_open(actor->delivery, &open) != 0)
         return;
     actor->is_done = actor->is_idle = true;
     if (!lab->finished)
         return;
     if (!lab->done[actor->rank] && lab->plan.delivery != WEIR_AT_LEAST_ONCE)
-        add_ledger(lab, &actor->ledger); /* nothing came behind the final state */
+        add_ledger(lab, &actor->ledger); /* nothing came after the final state */
     lab->done[actor->rank] = true;
 }
 
 static void on_opened(struct trainer_actor *actor, const struct msg_client_opened *answer)
 {
     struct weir_error err;
-    bool was_open = delivery_is_open(actor->delivery);
-    enum weir_status status = delivery_opened(actor->delivery, answer, &err);
+    bool was_open = trainer_delivery_is_open(actor->delivery);
+    enum weir_status status = trainer_delivery_opened(actor->delivery, answer, &err);
     if (status == WEIR_STALE) {
         actor->is_idle = true;
     } else if (status == WEIR_RESTART) {
-        reopen(actor, delivery_wanted(actor->delivery));
+        reopen(actor, trainer_delivery_wanted(actor->delivery));
     } else {
         lab_check(actor->lab, status == WEIR_OK, "client_opened refused: %s", err.text);
-        if (was_open || !delivery_is_open(actor->delivery))
+        if (was_open || !trainer_delivery_is_open(actor->delivery))
             return;
-        actor->begun = weir_position_batches(delivery_position(actor->delivery));
+        actor->begun = weir_position_batches(trainer_delivery_position(actor->delivery));
         cut_states(actor, actor->begun);
     }
 }
@@ -431,12 +433,12 @@ static void on_reply(struct trainer_actor *actor, enum weir_message type, const 
     if (type == MSG_client_opened) {
         on_opened(actor, message);
     } else if (type == MSG_client_orders) {
-        delivery_ordered(actor->delivery, message);
-        actor->is_idle |= delivery_is_superseded(actor->delivery);
+        trainer_delivery_ordered(actor->delivery, message);
+        actor->is_idle |= trainer_delivery_is_superseded(actor->delivery);
     } else if (type == MSG_client_committed) {
         on_committed(actor, (uint64_t)stamp.value, message);
     } else if (type == MSG_hold_is && stamp.value == actor->hold_sent_ms) {
-        delivery_held(actor->delivery, actor->hold_sent_ms, message);
+        trainer_delivery_held(actor->delivery, actor->hold_sent_ms, message);
         actor->hold_sent_ms = 0;
         sweep(actor);
     }
@@ -449,7 +451,7 @@ static void receive(void *self, size_t from, enum weir_message type, const void 
     if (type == MSG_batch)
         on_batch(actor, from, message, payload);
     else if (type == MSG_erased)
-        delivery_hint(actor->delivery, ((const struct msg_erased *)message)->epoch);
+        trainer_delivery_hint(actor->delivery, ((const struct msg_erased *)message)->epoch);
     else
         on_reply(actor, type, message, payload);
 }

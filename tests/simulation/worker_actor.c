@@ -15,7 +15,7 @@ struct asking {
     int64_t due_ms;
 };
 
-/* What storage said of the ids of one lease. */
+/* Storage's answer about the ids of one lease. */
 struct located {
     uint64_t fence;
     uint32_t states[LAB_SAMPLES_MAX];
@@ -42,7 +42,7 @@ static void start(void *self)
 {
     struct worker_actor *actor = self;
     int64_t now = world_now(actor->lab->world);
-    worker_flow_init(&actor->flow, weir_rng_next(world_rng(actor->lab->world)) | 1);
+    preprocess_flow_init(&actor->flow, weir_rng_next(world_rng(actor->lab->world)) | 1);
     actor->beat = actor->hold = (struct asking){.due_ms = now};
     actor->locate_due_ms = 0;
     for (size_t i = 0; i < WORKER_LEASES_MAX; i++)
@@ -51,7 +51,7 @@ static void start(void *self)
 
 static void free_discarded(struct worker_actor *actor)
 {
-    for (void *payload; (payload = worker_flow_discarded(&actor->flow));)
+    for (void *payload; (payload = preprocess_flow_discarded(&actor->flow)) != NULL;)
         free(payload);
 }
 
@@ -64,9 +64,9 @@ static void stop(void *self)
         world_send(actor->lab->world, actor->number, LAB_DISPATCHER, MSG_worker_leave,
                    &(struct msg_worker_leave){.worker = "worker", .session = actor->flow.session},
                    weir_bytes(NULL, 0));
-    worker_flow_drop_all(&actor->flow);
+    preprocess_flow_drop_all(&actor->flow);
     free_discarded(actor);
-    worker_flow_fini(&actor->flow);
+    preprocess_flow_fini(&actor->flow);
 }
 
 static void send_stamped(struct worker_actor *actor, size_t to, enum weir_message type,
@@ -95,11 +95,11 @@ static void beat(struct worker_actor *actor, int64_t now)
         jobs[count] = lease->job;
         groups[count] = lease->group;
         fences[count] = lease->fence;
-        sent[count++] = worker_lease_done(lease);
+        sent[count++] = preprocess_worker_lease_done(lease);
     }
     struct msg_worker_beat message = {.worker = "worker",
                                       .session = actor->flow.session,
-                                      .want = worker_flow_want(&actor->flow),
+                                      .want = preprocess_flow_want(&actor->flow),
                                       .jobs = {jobs, count},
                                       .groups = {groups, count},
                                       .fences = {fences, count},
@@ -111,7 +111,7 @@ static void beat(struct worker_actor *actor, int64_t now)
 static void hold(struct worker_actor *actor, int64_t now)
 {
     struct msg_hold message = {
-        .holder = "worker", .session = actor->flow.session, .epoch = actor->flow.epoch};
+        .holder = "worker", .session = actor->flow.session, .epoch = actor->flow.erasure_epoch};
     actor->hold = (struct asking){.sent_ms = now, .due_ms = now + HOLD_MS};
     send_stamped(actor, LAB_STORAGE, MSG_hold, &message);
 }
@@ -148,21 +148,21 @@ static void on_located(struct worker_actor *actor, const struct msg_located *ans
                        struct weir_bytes payload)
 {
     uint64_t fence = (uint64_t)lab_stamped(payload);
-    struct worker_lease *lease = worker_flow_lease(&actor->flow, fence);
-    if (!lease || lease->batches.count > 0)
+    struct worker_lease *lease = preprocess_flow_lease(&actor->flow, fence);
+    if (lease == NULL || lease->batches.count > 0)
         return;
     struct located *located = &actor->located[lease - actor->flow.leases];
     located->fence = fence;
     for (size_t i = 0; i < answer->states.count; i++)
         located->states[i] = answer->states.at[i];
-    worker_flow_begin(&actor->flow, fence,
-                      preprocess_group(&actor->lab->plan.geometry, lease->group));
+    preprocess_flow_begin(&actor->flow, fence,
+                          preprocess_group(&actor->lab->plan.geometry, lease->group));
 }
 
 static void make(struct worker_actor *actor, const struct worker_make *what)
 {
     const struct lab *lab = actor->lab;
-    struct worker_lease *lease = worker_flow_lease(&actor->flow, what->fence);
+    struct worker_lease *lease = preprocess_flow_lease(&actor->flow, what->fence);
     const uint32_t *states = actor->located[lease - actor->flow.leases].states;
     struct preprocess_range group = preprocess_group(&lab->plan.geometry, lease->group);
     struct preprocess_range positions =
@@ -175,7 +175,7 @@ static void make(struct worker_actor *actor, const struct worker_make *what)
         uint32_t epoch = preprocess_epoch_of(&lab->plan.geometry, what->batch);
         uint64_t id = lab_id_at(&lab->plan, epoch, positions.first + i);
         cost_ms += lab_cost_ms(&lab->plan, id);
-        if (states[i] == WEIR_SAMPLE_LIVE && !worker_flow_is_erased(&actor->flow, id)) {
+        if (states[i] == WEIR_SAMPLE_LIVE && !preprocess_flow_is_erased(&actor->flow, id)) {
             made->ids[made->samples++] = id;
         } else {
             made->hole_states[made->holes] = WEIR_SAMPLE_ERASED;
@@ -188,7 +188,7 @@ static void make(struct worker_actor *actor, const struct worker_make *what)
                                  .ids = made->ids,
                                  .id_count = made->samples,
                                  .payload = made};
-    if (!worker_flow_made(&actor->flow, &ready))
+    if (!preprocess_flow_made(&actor->flow, &ready))
         free(made);
     world_freeze(lab->world, actor->number, cost_ms); /* nothing is sent before it is over */
 }
@@ -197,10 +197,10 @@ static void send_batch(struct worker_actor *actor, const struct worker_send *sen
 {
     const struct worker_ready ready = actor->flow.ready[send->ready];
     const struct worker_consumer *consumer = &actor->flow.consumers[send->consumer];
-    const struct worker_lease *lease = worker_flow_lease(&actor->flow, ready.fence);
+    const struct worker_lease *lease = preprocess_flow_lease(&actor->flow, ready.fence);
     const struct finished *made = ready.payload;
     for (size_t i = 0; i < made->samples; i++)
-        lab_check(actor->lab, !worker_flow_is_erased(&actor->flow, made->ids[i]),
+        lab_check(actor->lab, !preprocess_flow_is_erased(&actor->flow, made->ids[i]),
                   "a worker sends an erased sample");
     struct msg_batch message = {.job = consumer->job,
                                 .attempt = consumer->attempt,
@@ -209,7 +209,7 @@ static void send_batch(struct worker_actor *actor, const struct worker_send *sen
                                 .batch = ready.batch,
                                 .group = lease->group,
                                 .fence = ready.fence,
-                                .erasure_epoch = send->epoch,
+                                .erasure_epoch = send->erasure_epoch,
                                 .samples = (uint32_t)made->samples,
                                 .hole_states = {made->hole_states, made->holes},
                                 .bytes = ready.bytes,
@@ -219,7 +219,7 @@ static void send_batch(struct worker_actor *actor, const struct worker_send *sen
     weir_buf_append(&payload, made->hole_ids, made->holes * sizeof(uint64_t));
     world_send(actor->lab->world, actor->number, actor->route[send->consumer], MSG_batch, &message,
                weir_buf_view(&payload));
-    worker_flow_sent(&actor->flow, send, now);
+    preprocess_flow_sent(&actor->flow, send, now);
     free(ready.payload);
     lab_check(actor->lab,
               consumer->sent <= consumer->granted + 2ULL * (LAB_BATCH_BYTES + 8 * LAB_SAMPLES_MAX),
@@ -230,7 +230,7 @@ static void send_batch(struct worker_actor *actor, const struct worker_send *sen
 static void send_batches(struct worker_actor *actor, int64_t now)
 {
     struct worker_send send;
-    while (worker_flow_next_send(&actor->flow, now, &send))
+    while (preprocess_flow_next_send(&actor->flow, now, &send))
         send_batch(actor, &send, now);
 }
 
@@ -238,18 +238,18 @@ static int64_t tick(void *self)
 {
     struct worker_actor *actor = self;
     int64_t now = world_now(actor->lab->world);
-    worker_flow_expire(&actor->flow, now);
+    preprocess_flow_expire(&actor->flow, now);
     struct worker_make what;
     send_batches(actor, now);
-    if (worker_flow_next_make(&actor->flow, &what))
+    if (preprocess_flow_next_make(&actor->flow, &what))
         make(actor, &what);
     bool is_making = world_is_frozen(actor->lab->world, actor->number);
     if (!is_making)
         send_batches(actor, now);
     if (may_ask(&actor->beat, now,
-                worker_flow_want(&actor->flow) > 0 && now + BEAT_MS - 50 > actor->beat.due_ms))
+                preprocess_flow_want(&actor->flow) > 0 && now + BEAT_MS - 50 > actor->beat.due_ms))
         beat(actor, now);
-    if (may_ask(&actor->hold, now, worker_flow_is_behind(&actor->flow)))
+    if (may_ask(&actor->hold, now, preprocess_flow_is_behind(&actor->flow)))
         hold(actor, now);
     if (now >= actor->locate_due_ms)
         locate(actor, now);
@@ -272,16 +272,16 @@ static void receive(void *self, size_t from, enum weir_message type, const void 
     struct worker_actor *actor = self;
     int64_t asked_ms = payload.size == sizeof(int64_t) ? lab_stamped(payload) : 0;
     if (type == MSG_worker_orders && answers(&actor->beat, payload)) {
-        worker_flow_orders(&actor->flow, message, asked_ms);
+        preprocess_flow_orders(&actor->flow, message, asked_ms);
         actor->locate_due_ms = 0;
     } else if (type == MSG_hold_is && answers(&actor->hold, payload)) {
-        worker_flow_held(&actor->flow, message, asked_ms);
+        preprocess_flow_held(&actor->flow, message, asked_ms);
     } else if (type == MSG_located) {
         on_located(actor, message, payload);
     } else if (type == MSG_erased) {
-        worker_flow_hint(&actor->flow, ((const struct msg_erased *)message)->epoch);
+        preprocess_flow_hint(&actor->flow, ((const struct msg_erased *)message)->epoch);
     } else if (type == MSG_credit) {
-        int consumer = worker_flow_credit(&actor->flow, message, world_now(actor->lab->world));
+        int consumer = preprocess_flow_credit(&actor->flow, message, world_now(actor->lab->world));
         if (consumer >= 0)
             actor->route[consumer] = from;
     }

@@ -1,6 +1,7 @@
 /* The simulated world: a heap of events and a seeded network. See world.h. */
 #include "tests/simulation/world.h"
 
+#include "core/base/heap.h"
 #include "core/base/memory.h"
 
 #include <stdlib.h>
@@ -40,29 +41,21 @@ struct world {
     uint64_t order;
 };
 
-static bool earlier(const struct event *a, const struct event *b)
+static bool earlier(const void *a, const void *b, const void *owner)
 {
-    return a->at_ms < b->at_ms || (a->at_ms == b->at_ms && a->order < b->order);
+    const struct event *x = *(struct event *const *)a, *y = *(struct event *const *)b;
+    (void)owner;
+    return x->at_ms < y->at_ms || (x->at_ms == y->at_ms && x->order < y->order);
 }
 
-static void swap(struct world *world, size_t a, size_t b)
-{
-    struct event *kept = world->heap[a];
-    world->heap[a] = world->heap[b];
-    world->heap[b] = kept;
-}
+static const struct weir_heap_order EARLIEST = {.element_bytes = sizeof(struct event *),
+                                                .is_before = earlier};
 
-/* Gives the event its place in the heap. */
 static void insert(struct world *world, struct event *event)
 {
-    if (world->count == world->capacity) {
-        world->capacity = world->capacity ? 2 * world->capacity : 256;
-        world->heap = weir_realloc(world->heap, world->capacity, sizeof(struct event *));
-    }
-    size_t at = world->count++;
-    world->heap[at] = event;
-    for (; at > 0 && earlier(world->heap[at], world->heap[(at - 1) / 2]); at = (at - 1) / 2)
-        swap(world, at, (at - 1) / 2);
+    world->heap = weir_grow(world->heap, world->count, &world->capacity, sizeof(struct event *));
+    world->heap[world->count] = event;
+    weir_heap_rise(&EARLIEST, world->heap, world->count++, NULL);
 }
 
 static struct event *push(struct world *world, int64_t delay_ms, enum event_kind kind, size_t to)
@@ -81,16 +74,8 @@ static struct event *pop(struct world *world)
 {
     struct event *first = world->heap[0];
     world->heap[0] = world->heap[--world->count];
-    for (size_t at = 0;;) {
-        size_t least = at;
-        for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < world->count; child++)
-            if (earlier(world->heap[child], world->heap[least]))
-                least = child;
-        if (least == at)
-            return first;
-        swap(world, at, least);
-        at = least;
-    }
+    weir_heap_sink(&EARLIEST, world->heap, world->count, 0, NULL);
+    return first;
 }
 
 static void free_event(struct event *event)
@@ -112,7 +97,7 @@ struct world *world_new(uint64_t seed, struct world_weather weather)
 
 void world_free(struct world *world)
 {
-    if (!world)
+    if (world == NULL)
         return;
     for (size_t i = 0; i < world->actors; i++)
         if (world->slots[i].alive)

@@ -12,7 +12,7 @@ enum { WORLD_ACTORS_MAX = 16 };
 
 struct world;
 
-/* What an actor is to the world. All functions run at world_now(). */
+/* An actor as the world sees it. All functions run at world_now(). */
 struct world_actor {
     const char *name;
     void *self;
@@ -23,7 +23,7 @@ struct world_actor {
                     struct weir_bytes payload); /* valid during the call */
 };
 
-/* How bad the network is, in thousandths, and how slow. */
+/* Faults of the network, in thousandths, and its delay. */
 struct world_weather {
     uint32_t lost;
     uint32_t doubled;

@@ -19,7 +19,7 @@ static inline void test_chain_open(struct test_chain *test, const char *operator
     enum weir_status status =
         weir_yaml_parse("test.yaml", weir_bytes_of(operators), &test->document, &err);
     if (status == WEIR_OK)
-        status = chain_new(weir_yaml_root(test->document), &test->chain, &err);
+        status = preprocess_chain_new(weir_yaml_root(test->document), &test->chain, &err);
     if (status != WEIR_OK)
         fprintf(stderr, "%s: %s\n", operators, err.text);
     weir_require(status == WEIR_OK);
@@ -27,17 +27,17 @@ static inline void test_chain_open(struct test_chain *test, const char *operator
 
 static inline void test_chain_close(struct test_chain *test)
 {
-    chain_free(test->chain);
+    preprocess_chain_free(test->chain);
     weir_yaml_free(test->document);
 }
 
 static inline void test_chain_fill(struct test_chain *test, const struct weir_bytes *rows,
                                    size_t count)
 {
-    struct column *payload = chain_begin(test->chain);
+    struct column *payload = preprocess_chain_begin(test->chain);
     for (size_t i = 0; i < count; i++) {
         weir_buf_append(&payload->values, rows[i].at, rows[i].size);
-        column_end_row(payload);
+        preprocess_column_end_row(payload);
     }
 }
 
@@ -45,7 +45,7 @@ static inline void test_chain_run(struct test_chain *test, const struct weir_byt
                                   size_t count)
 {
     test_chain_fill(test, rows, count);
-    test->failed = chain_run(test->chain, &(struct operator_batch){.rows = count});
+    test->failed = preprocess_chain_run(test->chain, &(struct operator_batch){.rows = count});
 }
 
 /* Fits the chain on the rows alone, and takes the result up. */
@@ -57,21 +57,21 @@ static inline void test_chain_fit(struct test_chain *test, const struct weir_byt
     WEIR_AUTO_BUF packed = {0};
     WEIR_AUTO_BUF fitted = {0};
     test_chain_fill(test, rows, count);
-    chain_fold(test->chain, &(struct operator_batch){.rows = count}, &partial);
-    chain_partial_pack(&partial, &packed);
-    chain_partial_fini(&partial);
-    weir_require(chain_fit_merge(test->chain, weir_buf_view(&packed), &err) == WEIR_OK);
-    weir_require(chain_fit_finish(test->chain, &fitted, &err) == WEIR_OK);
-    weir_require(chain_fit_load(test->chain, weir_buf_view(&fitted), &err) == WEIR_OK);
+    preprocess_chain_fold(test->chain, &(struct operator_batch){.rows = count}, &partial);
+    preprocess_chain_partial_pack(&partial, &packed);
+    preprocess_chain_partial_fini(&partial);
+    weir_require(preprocess_chain_fit_merge(test->chain, weir_buf_view(&packed), &err) == WEIR_OK);
+    weir_require(preprocess_chain_fit_finish(test->chain, &fitted, &err) == WEIR_OK);
+    weir_require(preprocess_chain_fit_load(test->chain, weir_buf_view(&fitted), &err) == WEIR_OK);
 }
 
 static inline const float *test_chain_floats(const struct test_chain *test, size_t output)
 {
-    return (const float *)(const void *)chain_output(test->chain, output)->values.at;
+    return (const float *)(const void *)preprocess_chain_output(test->chain, output)->values.at;
 }
 static inline const int32_t *test_chain_ints(const struct test_chain *test, size_t output)
 {
-    return (const int32_t *)(const void *)chain_output(test->chain, output)->values.at;
+    return (const int32_t *)(const void *)preprocess_chain_output(test->chain, output)->values.at;
 }
 
 #endif

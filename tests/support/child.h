@@ -23,7 +23,7 @@ static inline void child_collect(struct child *child, int from)
 {
     size_t size = 0;
     ssize_t got;
-    while ((got = read(from, child->errors + size, sizeof child->errors - 1 - size)) > 0)
+    while ((got = read(from, child->errors + size, sizeof(child->errors) - 1 - size)) > 0)
         size += (size_t)got;
     child->errors[size] = '\0';
 }

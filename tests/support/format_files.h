@@ -13,8 +13,8 @@ static inline void put_member(const char *name, struct weir_bytes content, struc
     static const uint8_t ZEROS[TAR_BLOCK];
     uint8_t header[TAR_BLOCK];
 
-    tar_header_write(header, name, content.size);
-    weir_buf_append(out, header, sizeof header);
+    storage_tar_header_write(header, name, content.size);
+    weir_buf_append(out, header, sizeof(header));
     weir_buf_append(out, content.at, content.size);
     weir_buf_append(out, ZEROS, (TAR_BLOCK - content.size % TAR_BLOCK) % TAR_BLOCK);
 }
@@ -25,7 +25,7 @@ static inline void put_field(uint8_t tag, const struct weir_buf *in, struct weir
     const uint8_t head[] = {tag, (uint8_t)(in->size & 127) | 128,
                             (uint8_t)(in->size >> 7 & 127) | 128, (uint8_t)(in->size >> 14)};
 
-    weir_buf_append(out, head, sizeof head);
+    weir_buf_append(out, head, sizeof(head));
     weir_buf_append(out, in->at, in->size);
 }
 
@@ -45,7 +45,7 @@ static inline void put_feature(const char *name, const char *value, struct weir_
 
 static inline uint32_t masked_crc(const void *at, size_t size)
 {
-    uint32_t crc = crc32c_portable(weir_bytes(at, size));
+    uint32_t crc = storage_crc32c_portable(weir_bytes(at, size));
 
     return (crc >> 15 | crc << 17) + 0xa282ead8u;
 }
@@ -58,9 +58,9 @@ static inline void put_framed(struct weir_bytes data, struct weir_buf *out)
     weir_put_u64(header, data.size);
     weir_put_u32(header + 8, masked_crc(header, 8));
     weir_put_u32(footer, masked_crc(data.at, data.size));
-    weir_buf_append(out, header, sizeof header);
+    weir_buf_append(out, header, sizeof(header));
     weir_buf_append(out, data.at, data.size);
-    weir_buf_append(out, footer, sizeof footer);
+    weir_buf_append(out, footer, sizeof(footer));
 }
 
 /* A Mosaic shard of `count` samples, each as `put_sample` writes it. */
@@ -73,10 +73,10 @@ static inline void put_mosaic(const char *config, uint32_t count,
     size_t data = 4 + 4 * (count + 1) + strlen(config);
 
     weir_put_u32(word, count);
-    weir_buf_append(out, word, sizeof word);
+    weir_buf_append(out, word, sizeof(word));
     for (uint32_t i = 0; i <= count; i++) {
         weir_put_u32(word, (uint32_t)(data + samples.size));
-        weir_buf_append(out, word, sizeof word);
+        weir_buf_append(out, word, sizeof(word));
         if (i < count)
             put_sample((int)i, &samples);
     }

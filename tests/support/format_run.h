@@ -109,7 +109,7 @@ static inline void format_run_refuse(void *owner, const struct format_refusal *r
         kept->record = refusal->record;
         kept->offset = refusal->offset;
         kept->is_tail = refusal->is_tail;
-        snprintf(kept->reason, sizeof kept->reason, "%s", refusal->reason);
+        snprintf(kept->reason, sizeof(kept->reason), "%s", refusal->reason);
     }
     run->refused++;
 }
@@ -148,7 +148,7 @@ static inline void format_run(struct format_run *run, const struct format *forma
     size_t wider = window;
     bool is_last = false;
 
-    memset(run, 0, sizeof *run);
+    memset(run, 0, sizeof(*run));
     run->file = file;
     while (!is_last) {
         size_t rest = format->is_one_sample ? 0 : file.size - (size_t)run->indexed;
@@ -189,7 +189,7 @@ static inline void *format_run_options(const struct format *format,
     return options;
 }
 
-/* What storage does to a file when the sample is erased. */
+/* Scrubs a file as storage does when the sample is erased. */
 static inline void format_run_scrub(const struct format *format, const void *options,
                                     struct weir_bytes head, uint8_t *file,
                                     const struct format_run_sample *sample)

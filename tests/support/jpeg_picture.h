@@ -43,7 +43,7 @@ static inline void jpeg_picture_shapes(const struct jpeg_picture *picture, struc
     }
 }
 
-/* Of the last shape that covers the place, or `ground`. */
+/* Returns the colour of the last shape that covers the place, or `ground`. */
 static inline const uint8_t *jpeg_picture_colour(const struct jpeg_picture_shape *shapes,
                                                  const uint8_t *ground, uint32_t x, uint32_t y)
 {

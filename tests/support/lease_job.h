@@ -12,10 +12,11 @@ static inline void lease_job(struct dispatcher_job *job, const struct dispatcher
     struct leasing leasing = {
         .shares = &shares, .visit = *visit, .now_ms = now_ms, .want = want, .jobs = jobs};
     leasing.visit.lease_ms = DISPATCHER_LEASE_MS;
-    leasing_visit(&leasing, job,
-                  shares_join(&shares, &(struct shares_quota){.pipeline = 1, .share = 1}), true);
-    leasing_give(&leasing);
-    shares_fini(&shares);
+    preprocess_leasing_visit(
+        &leasing, job,
+        preprocess_shares_join(&shares, &(struct shares_quota){.pipeline = 1, .share = 1}), true);
+    preprocess_leasing_give(&leasing);
+    preprocess_shares_fini(&shares);
 }
 
 #endif

@@ -36,11 +36,11 @@ struct fixture {
 
 static inline int setup(void **state)
 {
-    struct fixture *fixture = weir_calloc(1, sizeof *fixture);
-    (void)snprintf(fixture->directory, sizeof fixture->directory, "/tmp/weir-platform-XXXXXX");
+    struct fixture *fixture = weir_calloc(1, sizeof(*fixture));
+    (void)snprintf(fixture->directory, sizeof(fixture->directory), "/tmp/weir-platform-XXXXXX");
     assert_non_null(mkdtemp(fixture->directory));
     assert_int_equal(chmod(fixture->directory, 0755), 0);
-    (void)snprintf(fixture->data_dir, sizeof fixture->data_dir, "%s/data", fixture->directory);
+    (void)snprintf(fixture->data_dir, sizeof(fixture->data_dir), "%s/data", fixture->directory);
     *state = fixture;
     return 0;
 }
@@ -99,23 +99,23 @@ struct ends {
     bool killed;
 };
 
-static inline void note_end(void *owner, const struct weir_child_exit *ended)
+static inline void note_end(void *owner, const struct orchestrator_child_exit *ended)
 {
     struct ends *ends = owner;
     size_t used = strlen(ends->order);
-    (void)snprintf(ends->order + used, sizeof ends->order - used, "%s ", ended->name);
+    (void)snprintf(ends->order + used, sizeof(ends->order) - used, "%s ", ended->name);
     ends->restarts = ended->restarts;
     ends->restarted = ended->restarting;
     ends->killed = WIFSIGNALED(ended->wait_status) && WTERMSIG(ended->wait_status) == SIGKILL;
 }
 
-static inline void start_shell(struct weir_supervisor *supervisor, const char *name,
-                               const char *script, enum weir_stage stage, struct ends *ends)
+static inline void start_shell(struct orchestrator_supervisor *supervisor, const char *name,
+                               const char *script, enum orchestrator_stage stage, struct ends *ends)
 {
     char shell[] = "/bin/sh", flag[] = "-c";
     WEIR_AUTO_FREE char *text = weir_strdup(script);
     char *argv[] = {shell, flag, text, NULL};
-    const struct weir_child child = {
+    const struct orchestrator_child child = {
         .name = name,
         .argv = argv,
         .restart = true,
@@ -125,7 +125,7 @@ static inline void start_shell(struct weir_supervisor *supervisor, const char *n
         .owner = ends,
     };
     struct weir_error err;
-    expect(weir_supervisor_start(supervisor, &child, &err) == WEIR_OK);
+    expect(orchestrator_supervisor_start(supervisor, &child, &err) == WEIR_OK);
 }
 
 #endif

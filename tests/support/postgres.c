@@ -96,7 +96,44 @@ static void run(const struct weir_test_postgres *postgres, const char *log,
     weir_require_failed(argv[0], __FILE__, __LINE__);
 }
 
-/* initdb once per folder of tests, version and user; renamed into place, so that test programs may race. */
+/* The folder of this program, where those lie that help tests. */
+static char *programs_dir(void)
+{
+    char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    weir_require(length > 0);
+    path[length] = '\0';
+    *strrchr(path, '/') = '\0';
+    return weir_strdup(path);
+}
+
+static pid_t spawn_server(const struct weir_test_postgres *postgres, const char *folder)
+{
+    WEIR_AUTO_FREE char *program = weir_format("%s/postgres", postgres->bin_dir);
+    WEIR_AUTO_FREE char *data = weir_format("%s/data", folder);
+    WEIR_AUTO_FREE char *log = weir_format("%s/postgres.log", folder);
+    WEIR_AUTO_FREE char *sockets = weir_format("unix_socket_directories=%s", folder);
+    return spawn(postgres, log,
+                 (const char *const[]){program, "-D", data, "-c", "listen_addresses=", "-c",
+                                       sockets, "-c", "shared_buffers=16MB", "-c", "fsync=off",
+                                       "-c", "max_connections=40", "-c",
+                                       "unix_socket_permissions=0700", NULL});
+}
+
+/* Gives template1, which every database begins as, the schemas of all services. */
+static void migrate_template(const struct weir_test_postgres *postgres, const char *folder)
+{
+    int status = 0;
+    WEIR_AUTO_FREE char *programs = programs_dir();
+    WEIR_AUTO_FREE char *migrate =
+        weir_format("%s/migrate 'host=%s user=weir dbname=template1'", programs, folder);
+    pid_t server = spawn_server(postgres, folder);
+    weir_require(system(migrate) == 0);
+    weir_require(kill(server, SIGINT) == 0);
+    weir_require(waitpid(server, &status, 0) == server && status == 0);
+}
+
+/* initdb once per folder of tests, version, user and schemas; renamed into place, so that test programs may race. */
 static void make_template(const struct weir_test_postgres *postgres, const char *template)
 {
     WEIR_AUTO_FREE char *initdb = weir_format("%s/initdb", postgres->bin_dir);
@@ -108,8 +145,21 @@ static void make_template(const struct weir_test_postgres *postgres, const char 
     run(postgres, log,
         (const char *const[]){initdb, "-D", data, "-U", "weir", "-A", "trust", "-E", "UTF8",
                               "--locale=C", "--no-sync", "--no-instructions", NULL});
+    migrate_template(postgres, fresh);
     if (rename(fresh, template) != 0) /* another test program was faster */
         weir_ignore(weir_remove_tree(fresh, NULL));
+}
+
+/* Returns the digest of the schemas that migrate knows. */
+static char *read_schemas(void)
+{
+    WEIR_AUTO_BUF digest = {0};
+    struct weir_error err;
+    WEIR_AUTO_FREE char *programs = programs_dir();
+    WEIR_AUTO_FREE char *path = weir_format("%s/migrations", programs);
+    if (weir_file_read(path, 64, &digest, &err) != WEIR_OK)
+        weir_require_failed(err.text, __FILE__, __LINE__);
+    return weir_format("%.*s", (int)strcspn(weir_buf_text(&digest), "\n"), weir_buf_text(&digest));
 }
 
 static void copy_template(const struct weir_test_postgres *postgres)
@@ -117,8 +167,10 @@ static void copy_template(const struct weir_test_postgres *postgres)
     struct stat found;
     const char *version = strrchr(postgres->bin_dir, '/') - 2; /* "15" of ".../15/bin" */
     const char *root = getenv("TMPDIR");
-    WEIR_AUTO_FREE char *template = weir_format(
-        "%s/weir-test-postgres-%.2s-%u", root != NULL ? root : "/tmp", version, postgres->uid);
+    WEIR_AUTO_FREE char *schemas = read_schemas();
+    WEIR_AUTO_FREE char *template =
+        weir_format("%s/weir-test-postgres-%.2s-%u-%s", root != NULL ? root : "/tmp", version,
+                    postgres->uid, schemas);
     WEIR_AUTO_FREE char *from = weir_format("%s/data", template);
     WEIR_AUTO_FREE char *to = weir_format("%s/data", postgres->dir.path);
     WEIR_AUTO_FREE char *log = weir_format("%s/cp.log", postgres->dir.path);
@@ -146,7 +198,7 @@ static void wait_until_ready(struct weir_test_postgres *postgres, const char *lo
 
 static void set_conninfo(struct weir_test_postgres *postgres, const char *database)
 {
-    snprintf(postgres->conninfo, sizeof postgres->conninfo, "host=%s user=weir dbname=%s",
+    snprintf(postgres->conninfo, sizeof(postgres->conninfo), "host=%s user=weir dbname=%s",
              postgres->dir.path, database);
 }
 
@@ -187,23 +239,16 @@ static void make_database(struct weir_test_postgres *postgres)
 
 void weir_test_postgres_resume(struct weir_test_postgres *postgres)
 {
-    WEIR_AUTO_FREE char *program = weir_format("%s/postgres", postgres->bin_dir);
-    WEIR_AUTO_FREE char *data = weir_format("%s/data", postgres->dir.path);
     WEIR_AUTO_FREE char *log = weir_format("%s/postgres.log", postgres->dir.path);
-    WEIR_AUTO_FREE char *sockets = weir_format("unix_socket_directories=%s", postgres->dir.path);
     weir_require(postgres->pid == 0);
-    postgres->pid = spawn(
-        postgres, log,
-        (const char *const[]){program, "-D", data, "-c", "listen_addresses=", "-c", sockets, "-c",
-                              "shared_buffers=16MB", "-c", "fsync=off", "-c", "max_connections=40",
-                              "-c", "unix_socket_permissions=0700", NULL});
+    postgres->pid = spawn_server(postgres, postgres->dir.path);
     wait_until_ready(postgres, log);
 }
 
 void weir_test_postgres_start(struct weir_test_postgres *postgres)
 {
     *postgres = (struct weir_test_postgres){0};
-    if (!find_binaries(postgres->bin_dir, sizeof postgres->bin_dir)) {
+    if (!find_binaries(postgres->bin_dir, sizeof(postgres->bin_dir))) {
         fprintf(stderr, "skipped: Postgres is not installed (apt-get install postgresql)\n");
         exit(SKIPPED);
     }

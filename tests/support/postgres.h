@@ -1,6 +1,6 @@
 /* A private Postgres for one test program: its own directory, a Unix socket and nothing else, thrown away
  * at the end. Started as root it runs as an unprivileged user. The cluster is copied from one that is made
- * once per machine, so that starting takes a tenth of a second. */
+ * and migrated once per machine, so that starting takes a tenth of a second. */
 #ifndef WEIR_TESTS_SUPPORT_POSTGRES_H
 #define WEIR_TESTS_SUPPORT_POSTGRES_H
 
@@ -12,8 +12,9 @@
 struct weir_test_postgres {
     struct temp_dir dir;
     char bin_dir[256];
-    char conninfo[400]; /* of the empty database "weir" */
-    uid_t uid;          /* it runs as */
+    char conninfo
+        [400]; /* of the database "weir", which has the schemas of all services and no rows */
+    uid_t uid; /* it runs as */
     gid_t gid;
     pid_t pid; /* 0: not running */
 };
@@ -24,7 +25,7 @@ void weir_test_postgres_start(struct weir_test_postgres *postgres);
 /* Stops it and removes the directory. */
 void weir_test_postgres_stop(struct weir_test_postgres *postgres);
 
-/* As kill -9 does: connections break, what was committed is there after weir_test_postgres_resume(). */
+/* Kills it as kill -9 does: connections break, commits are there after weir_test_postgres_resume(). */
 void weir_test_postgres_kill(struct weir_test_postgres *postgres);
 void weir_test_postgres_resume(struct weir_test_postgres *postgres);
 /* Drops everything that tests have put into the database. Nobody may be connected. */

@@ -1,4 +1,4 @@
-/* What memory a process has, as the kernel counts it. */
+/* Memory of a process, as the kernel counts it. */
 #ifndef WEIR_TESTS_SUPPORT_PROCESS_MEMORY_H
 #define WEIR_TESTS_SUPPORT_PROCESS_MEMORY_H
 
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of what the kernel calls `name` ("VmHWM:", "VmRSS:"), in kB. */
+/* Returns the memory that the kernel calls `name` ("VmHWM:", "VmRSS:"), in kB. */
 static inline long process_memory_kb(pid_t pid, const char *name)
 {
     WEIR_AUTO_FREE char *path = weir_format("/proc/%d/status", (int)pid);
@@ -23,7 +23,7 @@ static inline long process_memory_kb(pid_t pid, const char *name)
     return strtol(line + strlen(name) + 1, NULL, 10);
 }
 
-/* How often `at` has the bytes whose inverse is `inverted`. */
+/* Counts the occurrences in `at` of the bytes whose inverse is `inverted`. */
 static inline size_t process_memory_count(const uint8_t *at, size_t size, const uint8_t *inverted,
                                           size_t wanted)
 {
@@ -49,17 +49,17 @@ static inline size_t process_memory_places(pid_t pid, const uint8_t *inverted, s
     unsigned long first, end;
     size_t places = 0;
     char readable, line[512];
-    while (fgets(line, sizeof line, maps) != NULL) {
+    while (fgets(line, sizeof(line), maps) != NULL) {
         if (sscanf(line, "%lx-%lx %c", &first, &end, &readable) != 3 || readable != 'r')
             continue;
-        for (unsigned long at = first; at < end; at += sizeof window - wanted) {
-            if (at < (unsigned long)window + sizeof window &&
-                at + sizeof window > (unsigned long)window)
+        for (unsigned long at = first; at < end; at += sizeof(window) - wanted) {
+            if (at < (unsigned long)window + sizeof(window) &&
+                at + sizeof(window) > (unsigned long)window)
                 continue; /* itself */
-            size_t size = end - at < sizeof window ? end - at : sizeof window;
+            size_t size = end - at < sizeof(window) ? end - at : sizeof(window);
             ssize_t got = pread(memory, window, size, (off_t)at);
             places += got > 0 ? process_memory_count(window, (size_t)got, inverted, wanted) : 0;
-            memset(window, 0, sizeof window);
+            memset(window, 0, sizeof(window));
         }
     }
     fclose(maps);

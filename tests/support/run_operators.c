@@ -62,15 +62,15 @@ static void run(struct test_chain *test, const struct rows *rows, bool drop)
         row[i] = weir_bytes(rows->bytes.at + begin, ends[i] - begin);
         ids[i] = i;
     }
-    if (chain_wants_fit(test->chain))
+    if (preprocess_chain_wants_fit(test->chain))
         test_chain_fit(test, row, count);
     test_chain_fill(test, row, count);
     const struct operator_batch batch = {.rows = count, .ids = ids, .trains = true};
-    test->failed = chain_run(test->chain, &batch);
+    test->failed = preprocess_chain_run(test->chain, &batch);
     fwrite(test->failed, 1, count, stdout);
-    struct column *out = chain_output(test->chain, 0);
+    struct column *out = preprocess_chain_output(test->chain, 0);
     if (drop)
-        column_drop_rows(out, count, test->failed);
+        preprocess_column_drop_rows(out, count, test->failed);
     fwrite(out->values.at, 1, out->values.size, stdout);
 }
 

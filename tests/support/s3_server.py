@@ -39,7 +39,7 @@ def signature(handler, names, scope):
 
 
 def is_kept(name):
-    """What an object is sent with, and given back with."""
+    """True for a header that an object is sent with, and given back with."""
     return name.lower().startswith(("x-amz-meta-", "x-amz-storage-class")) or name.lower() in ("content-type", "cache-control")
 
 
@@ -238,7 +238,7 @@ class Store:
 
     @property
     def objects(self):
-        """What is listed: the newest of each key that is no delete marker."""
+        """Returns the listing: the newest version of each key that is no delete marker."""
         return {k: v[0] for k, v in self.history.items() if v[0]["body"] is not None}
 
     def write(self, key, body, etag, meta=None):

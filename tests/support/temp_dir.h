@@ -17,7 +17,7 @@ struct temp_dir {
 static inline void temp_dir_make(struct temp_dir *dir)
 {
     const char *root = getenv("TMPDIR");
-    snprintf(dir->path, sizeof dir->path, "%s/weir-test-XXXXXX", root != NULL ? root : "/tmp");
+    snprintf(dir->path, sizeof(dir->path), "%s/weir-test-XXXXXX", root != NULL ? root : "/tmp");
     weir_require(mkdtemp(dir->path) != NULL);
 }
 
@@ -31,7 +31,7 @@ static inline void temp_dir_remove(struct temp_dir *dir)
 /* "DIR/name", valid until the next call. */
 static inline const char *temp_path(struct temp_dir *dir, const char *name)
 {
-    snprintf(dir->file, sizeof dir->file, "%s/%s", dir->path, name);
+    snprintf(dir->file, sizeof(dir->file), "%s/%s", dir->path, name);
     return dir->file;
 }
 

@@ -19,7 +19,7 @@ class Trained:
         assert run.of("scoring_finished"), "no scores were kept"
 
     def wrong(self, *words):
-        """What an examination finds that is not as it must be."""
+        """Returns the findings of an examination that are not as they must be."""
         answer = self.lab.ask("doctor", "--json", *words)
         found = json.loads(answer.stdout)
         wrong = [f for f in found["findings"] if f["verdict"] == "wrong"]

@@ -23,7 +23,7 @@ WANTS = {"one": 1, "two": 1, "three": 1, "both": 2}
 
 
 class Slots:
-    """What the trainers have written."""
+    """The log that the trainers write."""
 
     def __init__(self, lab):
         folder = with_trainer(lab, TRAINER)
@@ -32,7 +32,7 @@ class Slots:
         self.log.chmod(0o666)
 
     def began(self):
-        """Of each trainer so far: its process, the GPUs it sees, its name."""
+        """Lists each trainer so far: its process, the GPUs it sees, its name."""
         lines = [line.split() for line in self.log.read_text().splitlines()]
         return [(int(words[1]), words[2], words[words.index("--name") + 1]) for words in lines if words[0] == "began"]
 
@@ -42,7 +42,7 @@ class Slots:
             log.write(f"ended {process}\n")
 
     def never_shared(self):
-        """How many trainers there were. No two at the same time saw the same GPU."""
+        """Counts the trainers. No two at the same time saw the same GPU."""
         seeing = {}
         for what, process, *gpus in (line.split() for line in self.log.read_text().splitlines()):
             if what == "ended":

@@ -33,7 +33,7 @@ deletion:  {{policy: keep}}
 
 
 def write_visits(folder):
-    """Whose visit each row is; rows are in the order of their ids."""
+    """Writes the visits, and returns the person of each row; rows are in the order of their ids."""
     draw, people = random.Random(3), []
     lines = ["ts,person,spent,bought"]
     for i in range(SAMPLES):

@@ -1,5 +1,6 @@
-"""One person's erasure of very many samples, while others go on: storage is asked all the time, somebody pushes, and a live
-pipeline learns from that. No lease runs out, no batch is made twice; how long the longest answer took is told.
+"""One person's erasure of very many samples, while others go on: storage is asked all the time, somebody pushes, a live
+pipeline learns from that, and somebody else is erased. No lease runs out, no batch is made twice, and storage needs little
+memory for it; how long the longest answer took is told.
 
 large_erasure_test.py [SAMPLES]
 """
@@ -14,15 +15,17 @@ from weirlab import PIPELINE, Lab, Run, Stream, await_dataset, push, stop
 SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 6000
 SEED = 1
 WAIT_S = 120 + SAMPLES / 1000
-PERSON = "everywhere@example.org"
+PERSON, OTHER, OTHER_EACH = "everywhere@example.org", "sometimes@example.org", 30
 PUSHED_EACH = 60
+MB = 1 << 20
+MEMORY_MAX = 400 * MB + 8 * SAMPLES  # filters and fences of sorted runs grow with the samples
 LIVE = "\n".join(line for line in PIPELINE.splitlines() if not line.startswith("evaluation")).replace(
     "name: lab, mode: replay", "name: live, mode: live").replace("name: notes", "name: fresh").replace(
     'path: {data}, format: jsonl, include: "*.jsonl", import: copy', "push: true, format: jsonl") + "\n"
 
 
 class Crowd:
-    """A file of SAMPLES lines, of which two in three are one person's."""
+    """A file of SAMPLES lines, of which two in three are one person's, and one in OTHER_EACH another's."""
 
     def __init__(self):
         self.lab = Lab(samples=3, every=SAMPLES // 2, epochs=1)
@@ -32,7 +35,7 @@ class Crowd:
         with (self.lab.folder / "stream" / "all.jsonl").open("w") as file:
             for i in range(SAMPLES):
                 record = stream.record(i)
-                record["user"] = PERSON if i % 3 else record["user"]
+                record["user"] = PERSON if i % 3 else OTHER if i % OTHER_EACH == 0 else record["user"]
                 file.write(json.dumps(record) + "\n")
         self.lab.run().finish(deadline_s=WAIT_S)
         self.live = self.lab.folder / "live.yaml"
@@ -56,15 +59,22 @@ class Crowd:
             self.pushed += PUSHED_EACH
 
     def erase(self):
-        """The receipt."""
+        """The receipts of both, the second one asked for while the first is under way."""
         self.lab.weir("erase", "request", "--subject", PERSON)
+        self.lab.weir("erase", "request", "--subject", OTHER)
         deadline = time.monotonic() + WAIT_S
         while time.monotonic() < deadline:
-            (erasure,) = json.loads(self.lab.weir("erase", "list", "--json"))["erasures"]
-            if erasure["state"] == "FINISHED":
-                return json.loads(self.lab.weir("erase", "receipt", "1", "--json"))
+            erasures = json.loads(self.lab.weir("erase", "list", "--json"))["erasures"]
+            if all(erasure["state"] == "FINISHED" for erasure in erasures):
+                return [json.loads(self.lab.weir("erase", "receipt", n, "--json")) for n in ("1", "2")]
             threading.Event().wait(0.1)
         raise AssertionError(self.lab.weir("erase", "list"))
+
+    def storage_peak(self):
+        """Returns the most memory that storage has had since it was started."""
+        (pid,) = self.run.victims("storage")
+        with open(f"/proc/{pid}/status") as status:
+            return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:"))
 
     def audits(self, pipeline):
         rows = json.loads(self.lab.weir("report", "--pipeline", pipeline, "--json"))
@@ -82,17 +92,23 @@ def main():
     crowd = Crowd()
     trained = len(crowd.audits("live"))
     threads = aside(crowd.probe, crowd.push)
-    receipt = crowd.erase()
+    receipt, other = crowd.erase()
+    answers, pushed = crowd.answers, crowd.pushed  # before the receipts
     crowd.over.set()
     for thread in threads:
         thread.join(WAIT_S)
     crowd.run.wait_until(lambda: sum(e["samples_new"] for e in crowd.run.of("trigger_fired")) == crowd.pushed)
     audits = crowd.audits("live")
-    print(f"{receipt['samples']} samples erased; {crowd.answers} answers meanwhile, the longest after"
-          f" {crowd.longest_s * 1000:.0f} ms; {crowd.pushed} samples pushed, {len(audits) - trained} trainings on them")
+    peak = crowd.storage_peak()
+    print(f"{receipt['samples']} samples erased; {answers} answers meanwhile, the longest after"
+          f" {crowd.longest_s * 1000:.0f} ms; {pushed} samples pushed, {len(audits) - trained} trainings on them;"
+          f" storage had at most {peak // MB} MB")
     assert receipt["samples"] == SAMPLES - (SAMPLES + 2) // 3, receipt["samples"]
-    assert receipt["storage"]["holders_expired"] == 0, receipt["storage"]
-    assert crowd.answers > 3 and crowd.pushed > 0 and len(audits) > trained, "others did not go on"
+    assert other["samples"] == (SAMPLES + OTHER_EACH - 1) // OTHER_EACH, other["samples"]
+    for storage in (receipt["storage"], other["storage"]):
+        assert storage["holders_expired"] == 0 and storage["found"] == 0, storage
+    assert answers > 3 and pushed > 0 and len(audits) > trained, "others did not go on"
+    assert 0 < peak <= MEMORY_MAX, f"storage had {peak // MB} MB"
     for audit in audits:
         assert audit["lost"] == audit["duplicated"] == audit["replayed"] == 0, audit
     assert "everything holds" in crowd.lab.weir("erase", "verify", "--all")

@@ -3,14 +3,16 @@ wiped is named in the receipt."""
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
-from weirlab import PIPELINE, SKIPPED, Lab, run_tests, served, victims
+from weirlab import DEADLINE_S, PIPELINE, SKIPPED, Lab, run_tests, served, victims
 
 SERVICES = ("storage", "selector", "dispatcher", "worker-1", "worker-2", "orchestrator")
 PERSON = "zyxwanda.canary@example.org"
 WORDS = "zyxcanaryone zyxcanarytwo zyxcanarythree"
+PIPE_BYTES = 1 << 20  # more than a pipe holds
 WIDE = 16 << 20  # of a mapping that is read at once
 
 
@@ -25,7 +27,7 @@ def readable(pid):
 
 
 def places_in_memory(pid, wanted):
-    """Where a process has any of these words: name of the mapping, and what stands around it."""
+    """Finds these words in a process: name of the mapping, and the bytes around them."""
     found = []
     with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
         for first, end, name in readable(pid):
@@ -44,9 +46,16 @@ def places_in_memory(pid, wanted):
 
 
 def remembering(lab, names, wanted):
-    """Of each of these processes, where it has the words."""
+    """Finds the words in each of these processes."""
     return {f"{name}/{pid}": places for name in names for pid in victims(lab.data_dir, name)
             if (places := places_in_memory(pid, wanted))}
+
+
+def assert_not_dumped(pid, name):
+    limits = Path(f"/proc/{pid}/limits").read_text()
+    (core,) = [line.split()[4:6] for line in limits.splitlines() if line.startswith("Max core file size")]
+    assert core == ["0", "0"], (name, core)
+    assert int(Path(f"/proc/{pid}/coredump_filter").read_text(), 16) == 0, name
 
 
 def test_no_process_would_be_dumped():
@@ -54,10 +63,18 @@ def test_no_process_would_be_dumped():
     with served(lab):
         for name in (*SERVICES, "postgres"):
             (pid, *_) = victims(lab.data_dir, name)
-            limits = Path(f"/proc/{pid}/limits").read_text()
-            (core,) = [line.split()[4:6] for line in limits.splitlines() if line.startswith("Max core file size")]
-            assert core == ["0", "0"], (name, core)
-            assert int(Path(f"/proc/{pid}/coredump_filter").read_text(), 16) == 0, name
+            assert_not_dumped(pid, name)
+    lab.remove()
+
+
+def test_the_command_that_is_given_names_of_people_would_not_be_dumped():
+    lab = Lab(samples=1, every=1, epochs=1)
+    weir = lab.begin("erase", "request", "--subject-file", "-", stdin=subprocess.PIPE)
+    weir.stdin.write(PERSON.ljust(PIPE_BYTES, "x") + "\n")
+    weir.stdin.flush()  # more than a pipe holds: it reads by now
+    assert_not_dumped(weir.pid, "weir")
+    weir.kill()
+    weir.communicate(timeout=DEADLINE_S)
     lab.remove()
 
 

@@ -150,7 +150,7 @@ def test_a_copy_beside_the_original_leaves_the_original_alone():
 
 
 def refused(lab, place):
-    """What a platform says that does not come up."""
+    """Returns the error of a platform that does not come up."""
     done = lab.ask("datasets", data_dir=place)
     assert done.returncode == 1, (done.returncode, done.stdout, done.stderr)
     return done.stderr

@@ -28,7 +28,8 @@ struct nonsense {
     struct weir_rng rng;
     struct weir_buf pipeline;
     char long_text[LONG_TEXT + 1];
-    size_t list; /* elements of each list of the message being made; SIZE_MAX: of each drawn anew */
+    size_t
+        list; /* elements of each list of the message being made; SIZE_MAX: of each drawn again */
     const struct weir_message_info *served[TYPES_MAX];
     size_t served_count;
     size_t open, refused, answered;
@@ -104,18 +105,18 @@ static double make_f64(struct nonsense *nonsense)
 {
     uint64_t bits = number(nonsense);
     double value;
-    memcpy(&value, &bits, sizeof value);
+    memcpy(&value, &bits, sizeof(value));
     return value;
 }
 
-#define MAKE_LIST(kind, type, draw_one)                                        \
-    static struct weir_##kind make_##kind(struct nonsense *nonsense)           \
-    {                                                                          \
-        size_t size = count(nonsense);                                         \
-        type *at = weir_arena_alloc(nonsense->arena, (size + 1) * sizeof *at); \
-        for (size_t i = 0; i < size; i++)                                      \
-            at[i] = draw_one;                                                  \
-        return (struct weir_##kind){at, size};                                 \
+#define MAKE_LIST(kind, type, draw_one)                                         \
+    static struct weir_##kind make_##kind(struct nonsense *nonsense)            \
+    {                                                                           \
+        size_t size = count(nonsense);                                          \
+        type *at = weir_arena_alloc(nonsense->arena, (size + 1) * sizeof(*at)); \
+        for (size_t i = 0; i < size; i++)                                       \
+            at[i] = draw_one;                                                   \
+        return (struct weir_##kind){at, size};                                  \
     }
 MAKE_LIST(u64s, uint64_t, number(nonsense))
 MAKE_LIST(i64s, int64_t, (int64_t)number(nonsense))
@@ -196,7 +197,7 @@ static void wait_until(struct nonsense *nonsense, size_t open)
 static bool is_the_same(struct nonsense *nonsense)
 {
     struct msg_health question;
-    memset(&question, 0, sizeof question);
+    memset(&question, 0, sizeof(question));
     wait_until(nonsense, 0);
     nonsense->open++;
     weir_rpc_call(nonsense->peer, MSG_health, &question, HEALTH_MS, on_health, nonsense);
@@ -219,7 +220,7 @@ static void on_probed(void *owner, const struct weir_reply *reply, const struct 
         nonsense->served[nonsense->served_count++] = probe->info;
 }
 
-/* Which messages are served: those that are not refused for that. */
+/* Finds the messages that are served: those that are not refused for that. */
 static void probe_all(struct nonsense *nonsense)
 {
     struct probe probes[TYPES_MAX];

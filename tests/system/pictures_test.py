@@ -13,7 +13,7 @@ SHIPPED = Path(__file__).resolve().parents[2] / "config/pipelines/images.yaml"
 
 
 def tests():
-    """Where programs for tests are."""
+    """Returns the folder of programs for tests."""
     return binaries().parent / "tests/bin"
 
 

@@ -42,7 +42,7 @@ def accounts(lab, name):
 
 
 def segments(lab, name):
-    """What the segments of a dataset hold, one after the other."""
+    """Returns the bytes of the segments of a dataset, one after the other."""
     parts = sorted((lab.data_dir / "storage" / name).iterdir())
     return [part.read_bytes().rstrip(b"\0") for part in parts]
 
@@ -116,6 +116,22 @@ def test_rows_with_line_breaks_are_cut_whole():
     assert len(parts) > 1 and all(part.startswith(b"ts,y,note\n") for part in parts)
     stored = b"".join(part[len(b"ts,y,note\n"):] for part in parts)
     assert stored.decode() == "".join(rows[:77] + rows[78:])
+    stop(run)
+    lab.remove()
+
+
+def test_a_table_without_quotes_and_without_a_header_is_cut_after_its_lines():
+    table = TABLE.replace("format: csv,", "format: csv, header: false, quotes: none, columns: [ts, y, note],")
+    lab = Lab(samples=1, pipeline=table.replace("{", "{{").replace("}", "}}"))
+    run = lab.run()
+    await_dataset(run, lab, "rows")
+    rows = [f'{i},{i % 7},say "{i}{"x" * 60}\n' for i in range(80000)]
+    rows[40000] = '40000,1,""" and nothing closes it\n'
+    source = lab.folder / "rows.csv"
+    source.write_text("".join(rows))
+    answer = push(lab, None, "rows", source)
+    assert (answer["samples"], answer["refused"]) == (80000, 0) and answer["batches"] > 1, answer
+    assert b"".join(segments(lab, "rows")).decode() == "".join(rows)
     stop(run)
     lab.remove()
 

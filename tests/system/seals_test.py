@@ -1,10 +1,12 @@
 """What a platform cannot do without: the secret of its hashes and the key of its receipts. And forged receipts."""
 
+import contextlib
 import fcntl
 import hashlib
 import json
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 from weirlab import Lab, served
@@ -211,6 +213,61 @@ def stopped_between_the_key_and_its_check():
     lab.remove()
 
 
+@contextlib.contextmanager
+def faulty(faults):
+    os.environ["WEIR_FAULTS"] = faults
+    try:
+        yield
+    finally:
+        del os.environ["WEIR_FAULTS"]
+
+
+def drawn_once_however_often_the_start_is_tried():
+    """The start fails twice after the new key is recorded, and is tried again: one order, one more key."""
+    lab = SealedLab(samples=100, every=100, epochs=1)
+    with served(lab):
+        assert len(lab.weir("erase", "key").split()) == 1
+    with faulty("orchestrator.open=1,orchestrator.open=2"), served(lab, "--new-receipt-key"):
+        pass
+    with served(lab):
+        keys = (lab.data_dir / "receipts" / "keys").read_text().split()
+    assert len(keys) == 2 and len(set(keys)) == 2, keys
+    lab.remove()
+
+
+def a_start_that_never_begins_says_why():
+    """The orchestrator cannot be opened, and patience is over: one line, and everything is down again."""
+    lab = SealedLab(samples=100, every=100, epochs=1)
+    with faulty("local.impatient=1,orchestrator.open=1"):
+        failed = lab.run().finish(expect=None)
+    said = "".join(failed.stderr)
+    assert failed.process.returncode == 1 and "fault orchestrator.open" in said + repr(failed.events), (said, failed.events)
+    lab.run().finish()
+    lab.remove()
+
+
+def sql(lab, text):
+    subprocess.run(["psql", "-h", lab.data_dir / "run/db", "-U", "weir", "-q", "-v", "ON_ERROR_STOP=1", "-c", text, "weir"], check=True,
+                   capture_output=True)
+
+
+def of_the_log(receipt):
+    return [remark for remark in receipt["storage"]["outside_reach"] if "write-ahead log" in remark]
+
+
+def said_where_the_log_is_held():
+    """A replication slot keeps old segments of the log: the receipt says that they stay. Once it is dropped, nothing is said."""
+    lab = SealedLab(samples=200, every=200, epochs=1)
+    lab.run().finish()
+    with served(lab):
+        sql(lab, "SELECT pg_create_physical_replication_slot('replica', true)")
+        (remark,) = of_the_log(erased(lab, lab.records[10]["user"]))
+        assert "a replication slot" in remark and "stay" in remark, remark
+        sql(lab, "SELECT pg_drop_replication_slot('replica')")
+        assert of_the_log(erased(lab, lab.records[20]["user"])) == []
+    lab.remove()
+
+
 class SealedLab(Lab):
     def run_with(self, *options):
         """One run of the finished pipeline, with options."""
@@ -239,6 +296,9 @@ def main():
         renewed_once_it_is_lost(lab, verifier, key, one)
     lab.remove()
     stopped_between_the_key_and_its_check()
+    drawn_once_however_often_the_start_is_tried()
+    a_start_that_never_begins_says_why()
+    said_where_the_log_is_held()
 
 
 main()

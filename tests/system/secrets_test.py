@@ -2,6 +2,7 @@
 line nor the environment of any process of the platform holds that password, nor does anything that is printed, logged or kept.
 Those that do not connect do not have it from the environment of whoever starts the platform either."""
 
+import json
 import os
 import pwd
 import shutil
@@ -11,7 +12,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from weirlab import DEADLINE_S, Lab, Run, assert_clean_audits, binaries, child, everyone_may_enter
+from weirlab import DEADLINE_S, Lab, Run, assert_clean_audits, binaries, child, everyone_may_enter, served
 
 PASSWORD = "quagga 7'%42&"
 CONNINFO = "host={host} dbname=postgres user=weir {password}"
@@ -101,6 +102,13 @@ def begin(lab, server, password, environment):
             del os.environ[name]
 
 
+def start_again(server):
+    """The server has nothing of an earlier platform."""
+    subprocess.run([shutil.which("psql"), "-q", "-c", "DROP SCHEMA IF EXISTS storage, selector, preprocess, orchestrator CASCADE"],
+                   check=True, stderr=subprocess.DEVNULL,
+                   env=os.environ | {"PGHOST": str(server.folder), "PGUSER": "weir", "PGDATABASE": "postgres", "PGPASSWORD": PASSWORD})
+
+
 def make_lab():
     lab = Lab(samples=400, every=200, epochs=1)
     shutil.copy(EXAMPLE, lab.folder / "numbers.py")
@@ -134,9 +142,7 @@ def test_a_password_in_the_system_file_is_in_no_command_line_and_no_environment(
 
 
 def test_variables_of_libpq_reach_those_that_connect_and_no_worker_trainer_or_program(server):
-    subprocess.run([shutil.which("psql"), "-q", "-c", "DROP SCHEMA IF EXISTS storage, selector, preprocess, orchestrator CASCADE"],
-                   check=True, stderr=subprocess.DEVNULL,
-                   env=os.environ | {"PGHOST": str(server.folder), "PGUSER": "weir", "PGDATABASE": "postgres", "PGPASSWORD": PASSWORD})
+    start_again(server)
     lab = make_lab()
     run = begin(lab, server, "", {"PGPASSWORD": PASSWORD, "PGSERVICEFILE": "/nowhere"})
     watch = Watch(run.process.pid)
@@ -147,6 +153,19 @@ def test_variables_of_libpq_reach_those_that_connect_and_no_worker_trainer_or_pr
         for words, variables in seen[name]:
             assert PASSWORD.encode() not in words + variables and b"\0PG" not in b"\0" + variables, (name, variables)
     assert_kept_nowhere(lab, run)
+    lab.remove()
+
+
+def test_a_receipt_says_that_the_files_of_this_server_were_not_searched(server):
+    start_again(server)
+    lab = make_lab()
+    begin(lab, server, IN_QUOTES, {}).finish()
+    with served(lab, "--system", lab.folder / "system.yaml"):
+        answer = json.loads(lab.weir("erase", "request", "--subject", lab.records[10]["user"], "--wait", "--json"))
+        receipt = json.loads(lab.weir("erase", "receipt", str(answer["erasure"]), "--json"))
+    remarks = receipt["storage"]["outside_reach"]
+    assert answer["state"] == "FINISHED", answer
+    assert any(remark.startswith("Postgres is not Weir's own: its files and write-ahead log were not searched") for remark in remarks), remarks
     lab.remove()
 
 
@@ -168,6 +187,7 @@ def main():
     try:
         for test in (test_a_password_in_the_system_file_is_in_no_command_line_and_no_environment,
                      test_variables_of_libpq_reach_those_that_connect_and_no_worker_trainer_or_program,
+                     test_a_receipt_says_that_the_files_of_this_server_were_not_searched,
                      test_a_connection_that_cannot_be_understood_is_not_quoted):
             test(server)
             print(f"ok {test.__name__.removeprefix('test_').replace('_', ' ')}", flush=True)

@@ -53,7 +53,7 @@ def assert_none_starves(told, died_at):
 
 
 def at_work(lab, name):
-    """How the pipeline shares the workers, as `weir workers` has it; None: none of its jobs is in use."""
+    """Returns the row of the pipeline in `weir workers`; None: none of its jobs is in use."""
     rows = json.loads(lab.weir("workers", "--json"))["pipelines"]
     return next((row for row in rows if row["pipeline"] == name), None)
 

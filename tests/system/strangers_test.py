@@ -176,7 +176,7 @@ def disturb(run, strangers):
 
 
 def main():
-    lab = Lab(samples=1500, every=250, epochs=25)
+    lab = Lab(samples=1500, every=250, epochs=100)
     system = lab.folder / "system.yaml"
     system.write_text(SYSTEM)
     expected = outcome(Run(lab.pipeline, lab.folder / "undisturbed", system).finish().events)

@@ -192,7 +192,7 @@ def some(draw, kinds, depth):
 
 
 def fires_of(policy, rows, checks_a_row=100):
-    """How many samples each trigger has. It may end before a sample of a replay, which has rows of one, and behind each row."""
+    """Counts the samples of each trigger. It may end before a sample of a replay, which has rows of one, and after each row."""
     fired, new = [], 0
 
     def fire():
@@ -296,7 +296,7 @@ def rehearse(lab, draw, samples):
 
 
 def measures_of(policy, rows):
-    """How many runs it takes to measure for it; for the first check there is no model."""
+    """Counts the runs that it takes to measure for it; for the first check there is no model."""
     fires_of(policy, rows)
     found, made = [policy], 0
     while found:

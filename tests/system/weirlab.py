@@ -30,16 +30,19 @@ def binaries():
 
 
 def copy_clusters():
-    """Data directories get copies of one new cluster: making each anew costs more than most of what is done in it."""
+    """Data directories get copies of one new cluster with all schemas: making each costs more than what is done in it."""
     installed = max(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]), default=None)
     if installed is None or "WEIR_POSTGRES_BIN" in os.environ:
         return
-    folder = Path(tempfile.gettempdir()) / f"weir-test-initdb-{installed.parts[-3]}-{os.geteuid()}"
+    programs = binaries().parent / "tests/bin"
+    schemas = (programs / "migrations").read_text().strip()
+    folder = Path(tempfile.gettempdir()) / f"weir-test-initdb-{installed.parts[-3]}-{os.geteuid()}-{schemas}"
     if not folder.exists():
         fresh = Path(tempfile.mkdtemp(prefix=f"{folder.name}-", dir=folder.parent))
         shutil.copy(Path(__file__).resolve().parent.parent / "support" / "initdb", fresh)
         (fresh / "real-initdb").symlink_to(installed)
         (fresh / "postgres").symlink_to(installed.with_name("postgres"))
+        shutil.copy(programs / "migrate", fresh)  # the tree may be closed to the user that Postgres runs as
         (fresh / "clusters").mkdir()
         os.chmod(fresh / "clusters", 0o1777)  # Postgres may run as another user
         everyone_may_enter(fresh)
@@ -151,7 +154,7 @@ class Lab:
                          timeout=DEADLINE_S, **options)
 
     def weir(self, *arguments, data_dir=None, expect=0):
-        """What a command prints that ends as expected."""
+        """Returns the output of a command that ends as expected."""
         done = self.ask(*arguments, data_dir=data_dir)
         if done.returncode != expect:
             raise AssertionError(f"{arguments}: exit {done.returncode}\n{done.stdout}\n{done.stderr}")
@@ -437,7 +440,7 @@ def logs(data_dir, lines=15):
 
 
 def outcome(events):
-    """What must not depend on crashes: per trigger the reason, the digest and the model's checksum."""
+    """Returns the results that must not depend on crashes: per trigger the reason, the digest and the model's checksum."""
     found = {}
     for event in events:
         if event["event"] in ("trigger_fired", "selection_sealed", "model_stored"):

@@ -52,6 +52,19 @@ class CheckLayers(unittest.TestCase):
         self.change("trainer_client/batch.c", lambda text: '#include "trainer_client/models/loss.h"\n' + text)
         self.assertEqual(self.check()[0], 0)
 
+    def test_files_of_a_room_that_include_each_other_in_a_circle_are_refused(self):
+        self.change("preprocess/order/geometry.c", lambda text: '#include "preprocess/order/order.h"\n' + text)
+        self.refused("preprocess/order: a circle of includes: geometry order")
+
+    def test_a_circle_through_a_third_file_is_refused_and_says_who_is_in_it(self):
+        self.change("core/base/require.h", lambda text: '#include "core/base/utf8.h"\n' + text)
+        self.refused("core/base: a circle of includes: bytes memory require utf8")
+
+    def test_parts_of_one_module_may_include_each_other(self):
+        self.change("preprocess/order/order_state.h", lambda _: '#include "preprocess/order/order.h"\n')
+        self.change("preprocess/order/order.c", lambda text: '#include "preprocess/order/order_state.h"\n' + text)
+        self.assertEqual(self.check()[0], 0)
+
     def test_a_folder_that_is_not_listed_is_refused(self):
         self.change("preprocess/attic/attic.c", lambda _: "/* Nothing. */\n")
         self.refused("preprocess/attic/attic.c: lies in no room that preprocess/CMakeLists.txt lists")

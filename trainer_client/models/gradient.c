@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void gradient_init(struct gradient *gradient, uint64_t rows, uint32_t width)
+void trainer_gradient_init(struct gradient *gradient, uint64_t rows, uint32_t width)
 {
     *gradient = (struct gradient){
         .block = weir_calloc(rows * width + 1, sizeof(float)),
@@ -17,7 +17,7 @@ void gradient_init(struct gradient *gradient, uint64_t rows, uint32_t width)
     };
 }
 
-void gradient_fini(struct gradient *gradient)
+void trainer_gradient_fini(struct gradient *gradient)
 {
     free(gradient->block);
     free(gradient->touched);
@@ -25,14 +25,14 @@ void gradient_fini(struct gradient *gradient)
     *gradient = (struct gradient){0};
 }
 
-void gradient_clear(struct gradient *gradient)
+void trainer_gradient_clear(struct gradient *gradient)
 {
     for (size_t i = 0; i < gradient->touched_count; i++)
         gradient->is_touched[gradient->touched[i]] = 0;
     gradient->touched_count = 0;
 }
 
-float *gradient_row(struct gradient *gradient, uint64_t row)
+float *trainer_gradient_row(struct gradient *gradient, uint64_t row)
 {
     float *at = gradient->block + row * gradient->width;
     if (!gradient->is_touched[row]) {

@@ -15,10 +15,10 @@ struct gradient {
     uint8_t *is_touched; /* per row */
 };
 
-void gradient_init(struct gradient *gradient, uint64_t rows, uint32_t width);
-void gradient_fini(struct gradient *gradient);
-void gradient_clear(struct gradient *gradient);
+void trainer_gradient_init(struct gradient *gradient, uint64_t rows, uint32_t width);
+void trainer_gradient_fini(struct gradient *gradient);
+void trainer_gradient_clear(struct gradient *gradient);
 /* The row to add to. */
-float *gradient_row(struct gradient *gradient, uint64_t row);
+float *trainer_gradient_row(struct gradient *gradient, uint64_t row);
 
 #endif

@@ -155,14 +155,14 @@ static const struct loss LOSSES[] = {
         .predict = predict_itself,
     },
 };
-static const char *const NAMES[] = {"logistic", "softmax", "squared", NULL};
+const char *const TRAINER_LOSS_NAMES[] = {"logistic", "softmax", "squared", NULL};
 
-const struct loss *loss_at(size_t index)
+const struct loss *trainer_loss_at(size_t index)
 {
     return index < WEIR_COUNT(LOSSES) ? &LOSSES[index] : NULL;
 }
 
-const struct loss *loss_find(const char *name)
+const struct loss *trainer_loss_find(const char *name)
 {
     for (size_t i = 0; i < WEIR_COUNT(LOSSES); i++) {
         if (weir_str_equal(LOSSES[i].name, name))
@@ -171,12 +171,7 @@ const struct loss *loss_find(const char *name)
     return NULL;
 }
 
-const char *const *loss_names(void)
-{
-    return NAMES;
-}
-
-double loss_label(const struct weir_batch *batch, size_t index)
+double trainer_loss_label(const struct weir_batch *batch, size_t index)
 {
     if (batch->label_type != WEIR_LABELS_FLOAT)
         return (double)batch->labels[index];
@@ -228,7 +223,7 @@ static enum weir_status measure_one(const struct loss_work *work, const struct w
                                                batch->label_values + s * batch->label_width, slope);
         return WEIR_OK;
     }
-    double label = loss_label(batch, s);
+    double label = trainer_loss_label(batch, s);
     if (!work->loss->accepts(label, work->width))
         return weir_fail(err, WEIR_INVALID, "loss %s: sample %llu: label %g, expected %s",
                          work->loss->name, (unsigned long long)batch->ids[s], label,
@@ -237,8 +232,8 @@ static enum weir_status measure_one(const struct loss_work *work, const struct w
     return WEIR_OK;
 }
 
-enum weir_status loss_measure(struct loss_work *work, const struct weir_batch *batch,
-                              struct weir_error *err)
+enum weir_status trainer_loss_measure(struct loss_work *work, const struct weir_batch *batch,
+                                      struct weir_error *err)
 {
     work->weighted = work->weight = 0.0;
     enum weir_status status = check_labels(work, batch, err);

@@ -26,13 +26,14 @@ struct loss {
     void (*predict)(float *outputs, uint32_t width);
 };
 
-/* In the order of loss_names(), which is NULL-terminated. */
-const struct loss *loss_at(size_t index);
-const struct loss *loss_find(const char *name);
-const char *const *loss_names(void);
+/* NULL-terminated, in the order of trainer_loss_at(). */
+extern const char *const TRAINER_LOSS_NAMES[];
+
+const struct loss *trainer_loss_at(size_t index);
+const struct loss *trainer_loss_find(const char *name);
 
 /* The label of sample `index` as a number. */
-double loss_label(const struct weir_batch *batch, size_t index);
+double trainer_loss_label(const struct weir_batch *batch, size_t index);
 
 /* One batch being measured. */
 struct loss_work {
@@ -49,7 +50,7 @@ struct loss_work {
 
 /* INVALID, naming the sample's id, for a label that the loss does not accept, and for labels that are vectors
  * but not of its width. */
-enum weir_status loss_measure(struct loss_work *work, const struct weir_batch *batch,
-                              struct weir_error *err) WEIR_MUST_USE;
+enum weir_status trainer_loss_measure(struct loss_work *work, const struct weir_batch *batch,
+                                      struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -48,7 +48,7 @@ static enum weir_status plan_linear(struct model_plan *plan, const struct weir_b
     size_t features = count_features(batch);
     if (features == 0) {
         char found[200];
-        model_describe_tensors(batch, found, sizeof(found));
+        trainer_model_describe_tensors(batch, found, sizeof(found));
         return weir_fail(
             err, WEIR_INVALID,
             "model linear: expected a dense f32 tensor, found %s: add an operator that makes one "
@@ -117,7 +117,7 @@ static void backward_linear(const struct model_plan *plan, const struct weir_bat
     size_t features = features_of(plan), width = plan->width;
     const float *rows = scratch;
     for (size_t f = 0; f < plan->rows; f++) {
-        float *row = gradient_row(gradient, f);
+        float *row = trainer_gradient_row(gradient, f);
         for (size_t s = 0; s < batch->samples; s++) {
             float value = f < features ? rows[s * features + f] : 1.0f;
             for (size_t k = 0; k < width; k++)
@@ -132,7 +132,7 @@ static void embed_linear(const struct model_plan *plan, const struct weir_batch 
     memcpy(embeddings, scratch, linear_scratch_bytes(plan, batch));
 }
 
-const struct model model_linear = {
+const struct model trainer_model_linear = {
     .name = "linear",
     .summary = "linear or logistic regression over dense f32 features",
     .options = OPTIONS,

@@ -22,7 +22,7 @@ static const struct cfg_key OPTIONS[] = {
     CFG_U64(struct text_bag, buckets, .fallback = "262144", .min = 1, .max = 1 << 28,
             .doc = "tokens are below this number; as many as tokenize_hash makes"),
     CFG_CHOICE(struct text_bag, counts, .fallback = "log", .choices = COUNTS,
-               .doc = "what n occurrences of a token count: 1 + log n, n, or 1"),
+               .doc = "weight of n occurrences of a token: 1 + log n, n, or 1"),
     CFG_U64(struct text_bag, embedding, .fallback = "64", .min = 1, .max = 4096,
             .doc = "floats per sample in mode embed: the bag, folded by signed hashing"),
     CFG_END,
@@ -55,7 +55,7 @@ static enum weir_status plan_text_bag(struct model_plan *plan, const struct weir
     const struct text_bag *options = plan->options;
     if (find_tokens(batch) == NULL) {
         char found[200];
-        model_describe_tensors(batch, found, sizeof(found));
+        trainer_model_describe_tensors(batch, found, sizeof(found));
         return weir_fail(
             err, WEIR_INVALID,
             "model text_bag: expected a ragged i32 tensor of tokens, found %s: add the operators "
@@ -186,11 +186,11 @@ static void backward_text_bag(const struct model_plan *plan, const struct weir_b
     for (size_t s = 0; s < batch->samples; s++) {
         const float *slope = output_gradient + s * width;
         for (uint32_t i = scratch.begins[s]; i < scratch.begins[s + 1]; i++) {
-            float *row = gradient_row(gradient, scratch.entries[i].row);
+            float *row = trainer_gradient_row(gradient, scratch.entries[i].row);
             for (size_t k = 0; k < width; k++)
                 row[k] += scratch.entries[i].value * slope[k];
         }
-        float *bias = gradient_row(gradient, plan->rows - 1);
+        float *bias = trainer_gradient_row(gradient, plan->rows - 1);
         for (size_t k = 0; k < width; k++)
             bias[k] += slope[k];
     }
@@ -211,7 +211,7 @@ static void embed_text_bag(const struct model_plan *plan, const struct weir_batc
     }
 }
 
-const struct model model_text_bag = {
+const struct model trainer_model_text_bag = {
     .name = "text_bag",
     .summary = "linear model over the L2-normalised bag of hashed tokens, with sparse updates",
     .options = OPTIONS,

@@ -5,7 +5,7 @@
 
 static const char *const NAMES[] = {"sgd", "adagrad", NULL};
 
-const struct cfg_key OPTIMIZER_OPTIONS[] = {
+const struct cfg_key TRAINER_OPTIMIZER_OPTIONS[] = {
     CFG_CHOICE(struct optimizer_options, name, .fallback = "adagrad", .choices = NAMES,
                .doc = "sgd (a fixed step) or adagrad (a step per parameter that shrinks with use)"),
     CFG_F64(struct optimizer_options, lr, .fallback = "0.1", .min = 1e-12, .max = 1e6,
@@ -38,12 +38,12 @@ static const struct optimizer OPTIMIZERS[] = {
     {"adagrad", "steps scaled by the sum of squared gradients", 1, update_adagrad},
 };
 
-const struct optimizer *optimizer_at(size_t index)
+const struct optimizer *trainer_optimizer_at(size_t index)
 {
     return index < WEIR_COUNT(OPTIMIZERS) ? &OPTIMIZERS[index] : NULL;
 }
 
-const struct optimizer *optimizer_find(const char *name)
+const struct optimizer *trainer_optimizer_find(const char *name)
 {
     for (size_t i = 0; i < WEIR_COUNT(OPTIMIZERS); i++) {
         if (weir_str_equal(OPTIMIZERS[i].name, name))
@@ -52,8 +52,9 @@ const struct optimizer *optimizer_find(const char *name)
     return NULL;
 }
 
-void optimizer_apply(const struct optimizer *optimizer, const struct optimizer_options *options,
-                     const struct gradient *gradient, float *parameters, float *state)
+void trainer_optimizer_apply(const struct optimizer *optimizer,
+                             const struct optimizer_options *options,
+                             const struct gradient *gradient, float *parameters, float *state)
 {
     uint32_t width = gradient->width;
     for (size_t i = 0; i < gradient->touched_count; i++) {

@@ -9,11 +9,11 @@
 
 /* The mapping `training.optimizer`. */
 struct optimizer_options {
-    int name; /* index of optimizer_at() */
+    int name; /* index of trainer_optimizer_at() */
     double lr;
     double epsilon;
 };
-extern const struct cfg_key OPTIMIZER_OPTIONS[];
+extern const struct cfg_key TRAINER_OPTIMIZER_OPTIONS[];
 
 struct optimizer {
     const char *name;
@@ -24,11 +24,12 @@ struct optimizer {
                    float *parameters, float *state);
 };
 
-const struct optimizer *optimizer_at(size_t index); /* NULL beyond the end */
-const struct optimizer *optimizer_find(const char *name);
+const struct optimizer *trainer_optimizer_at(size_t index); /* NULL beyond the end */
+const struct optimizer *trainer_optimizer_find(const char *name);
 
 /* Applies every touched row. `state` may be NULL when the optimizer has none. */
-void optimizer_apply(const struct optimizer *optimizer, const struct optimizer_options *options,
-                     const struct gradient *gradient, float *parameters, float *state);
+void trainer_optimizer_apply(const struct optimizer *optimizer,
+                             const struct optimizer_options *options,
+                             const struct gradient *gradient, float *parameters, float *state);
 
 #endif

@@ -9,12 +9,12 @@
 #define MODELS(X) X(linear) X(text_bag)
 // clang-format on
 
-#define X(name) extern const struct model model_##name;
+#define X(name) extern const struct model trainer_model_##name;
 MODELS(X)
 #undef X
 
 static const struct cfg_plugin *const ALL[] = {
-#define X(name) &model_##name.plugin,
+#define X(name) &trainer_model_##name.plugin,
     MODELS(X)
 #undef X
 };
@@ -28,7 +28,7 @@ const struct cfg_registry TRAINER_MODELS = {
     .count = WEIR_COUNT(ALL),
 };
 
-void model_describe_tensors(const struct weir_batch *batch, char *text, size_t size)
+void trainer_model_describe_tensors(const struct weir_batch *batch, char *text, size_t size)
 {
     size_t used = 0;
     snprintf(text, size, "%s", "none");

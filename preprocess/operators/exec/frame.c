@@ -1,4 +1,4 @@
-/* What goes through the pipes of a program. */
+/* Messages through the pipes of a program. */
 #include "preprocess/operators/exec/frame.h"
 
 #include "core/base/memory.h"
@@ -44,7 +44,7 @@ static size_t append_values(const struct frame_rows *rows, struct weir_buf *out)
     return out->size - before;
 }
 
-void frame_ask(const struct frame_rows *rows, struct weir_buf *out)
+void preprocess_frame_ask(const struct frame_rows *rows, struct weir_buf *out)
 {
     const struct operator_call *call = rows->call;
     const struct column_about *about = &call->in->about;
@@ -56,13 +56,13 @@ void frame_ask(const struct frame_rows *rows, struct weir_buf *out)
     }
     sizes[1] = about->kind != COLUMN_DENSE ? append_offsets(rows, &payload) : 0;
     sizes[2] = append_values(rows, &payload);
-    const struct msg_exec_batch question = {
+    const struct msg_exec_batch request = {
         .rows = rows->count,
         .seed = call->batch->seed,
         .epoch = call->batch->epoch,
         .trains = call->batch->trains,
         .name = about->name,
-        .kind = column_kind_name(about->kind),
+        .kind = preprocess_column_kind_name(about->kind),
         .type = about->kind == COLUMN_DENSE || about->kind == COLUMN_RAGGED
                     ? weir_dtype_name(about->type)
                     : "",
@@ -72,7 +72,7 @@ void frame_ask(const struct frame_rows *rows, struct weir_buf *out)
     uint8_t head[FRAME_HEAD_BYTES] = {0};
     size_t place = out->size;
     weir_buf_append(out, head, sizeof(head));
-    weir_message_pack(MSG_exec_batch, &question, out);
+    weir_message_pack(MSG_exec_batch, &request, out);
     weir_put_u32(out->at + place, MSG_exec_batch);
     weir_put_u32(out->at + place + 4, (uint32_t)(out->size - place - sizeof(head)));
     weir_put_u64(out->at + place + 8, payload.size);
@@ -81,7 +81,7 @@ void frame_ask(const struct frame_rows *rows, struct weir_buf *out)
 
 /* ---- the answer ---- */
 
-int64_t frame_size(struct weir_bytes bytes)
+int64_t preprocess_frame_size(struct weir_bytes bytes)
 {
     if (bytes.size < FRAME_HEAD_BYTES)
         return 0;
@@ -152,9 +152,9 @@ static enum weir_status check_text(const struct frame_made *made, size_t count,
     return WEIR_OK;
 }
 
-enum weir_status frame_read(struct weir_bytes answer, const struct column_about *about,
-                            size_t count, struct weir_arena *arena, struct frame_made *ret_made,
-                            struct weir_error *err)
+enum weir_status preprocess_frame_read(struct weir_bytes answer, const struct column_about *about,
+                                       size_t count, struct weir_arena *arena,
+                                       struct frame_made *ret_made, struct weir_error *err)
 {
     struct msg_exec_made message;
     size_t header = weir_get_u32(answer.at + 4);

@@ -1,7 +1,7 @@
-/* What goes through the pipes of a program (docs/guides/run-a-program.md): a question `exec_batch`,
- * an answer `exec_made` (core/wire/messages.def), each with the bytes of columns behind it:
+/* Messages through the pipes of a program (docs/guides/run-a-program.md): a request `exec_batch`,
+ * an answer `exec_made` (core/wire/messages.def), each followed by the bytes of columns:
  *
- *     0  u32 number of the message    4  u32 bytes of the header    8  u64 bytes behind the header
+ *     0  u32 number of the message    4  u32 bytes of the header    8  u64 bytes after the header
  *     16 the header, msgpack          then the bytes that its `sizes` count, end to end
  *
  * A column is its offsets (u32, rows + 1 of them; not if it is dense) and its values. */
@@ -13,17 +13,17 @@
 
 enum { FRAME_HEAD_BYTES = 16, FRAME_PAYLOAD_BYTES_MAX = 512 << 20 };
 
-/* Bytes of the answer that `bytes` begins with, as far as it can be told yet: 0 not yet, -1 it is none. */
-int64_t frame_size(struct weir_bytes bytes);
+/* Returns the size of the answer that `bytes` begins with; 0: not known yet, -1: it is no answer. */
+int64_t preprocess_frame_size(struct weir_bytes bytes);
 
-/* Some rows of a call, as a question. */
+/* Some rows of a call, as a request. */
 struct frame_rows {
     const struct operator_call *call;
     const uint32_t *rows; /* which, rising */
     size_t count;
 };
-/* Appends the question for them. */
-void frame_ask(const struct frame_rows *rows, struct weir_buf *out);
+/* Appends the request for them. */
+void preprocess_frame_ask(const struct frame_rows *rows, struct weir_buf *out);
 
 /* An answer that was checked: one column of `count` rows. Borrowed from the bytes and the arena. */
 struct frame_made {
@@ -33,8 +33,9 @@ struct frame_made {
     struct weir_bytes values;
 };
 /* Reads a whole answer for `count` rows of a column. INVALID with what was found and expected. */
-enum weir_status frame_read(struct weir_bytes answer, const struct column_about *about,
-                            size_t count, struct weir_arena *arena, struct frame_made *ret_made,
-                            struct weir_error *err) WEIR_MUST_USE;
+enum weir_status preprocess_frame_read(struct weir_bytes answer, const struct column_about *about,
+                                       size_t count, struct weir_arena *arena,
+                                       struct frame_made *ret_made,
+                                       struct weir_error *err) WEIR_MUST_USE;
 
 #endif

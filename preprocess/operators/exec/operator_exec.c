@@ -39,7 +39,7 @@ static const struct cfg_key OPTIONS[] = {
              .doc = "one of `programs` of the system file"),
     CFG_TEXT(struct options, name, .doc = "of what it makes; by default that of the column"),
     CFG_CHOICE(struct options, makes, .fallback = "dense", .choices = KINDS,
-               .doc = "what it makes of it"),
+               .doc = "kind of column that the program makes"),
     CFG_CHOICE(struct options, type, .fallback = "f32", .choices = TYPES,
                .doc = "of numbers, dense or ragged"),
     CFG_U64(struct options, width, .fallback = "1", .min = 1, .max = COLUMN_WIDTH_MAX,
@@ -72,12 +72,12 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 {
     struct state *state = owner;
     const struct options *options = given;
-    enum weir_status status = operator_schema_pick(schema, options->on,
-                                                   1u << COLUMN_BYTES | 1u << COLUMN_TEXT |
-                                                       1u << COLUMN_DENSE | 1u << COLUMN_RAGGED,
-                                                   &ret_plan->in, err);
+    enum weir_status status = preprocess_operator_schema_pick(
+        schema, options->on,
+        1u << COLUMN_BYTES | 1u << COLUMN_TEXT | 1u << COLUMN_DENSE | 1u << COLUMN_RAGGED,
+        &ret_plan->in, err);
     if (status == WEIR_OK)
-        status = operator_schema_check_name(options->name, err);
+        status = preprocess_operator_schema_check_name(options->name, err);
     if (status == WEIR_OK)
         status = weir_programs_find(options->program, &state->allowed, err);
     if (status != WEIR_OK)
@@ -85,8 +85,8 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     const char *name = options->name != NULL ? options->name : schema->column[ret_plan->in].name;
     enum column_kind kind = KIND_OF[options->makes];
     state->name = options->program;
-    state->makes = column_about(name, kind, TYPE_OF[options->type],
-                                kind == COLUMN_DENSE ? (uint32_t)options->width : 0);
+    state->makes = preprocess_column_about(name, kind, TYPE_OF[options->type],
+                                           kind == COLUMN_DENSE ? (uint32_t)options->width : 0);
     state->program.allowed = &state->allowed;
     ret_plan->outputs = 1;
     ret_plan->output[0] = state->makes;
@@ -96,7 +96,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 static void fini(void *owner)
 {
     struct state *state = owner;
-    program_fini(&state->program);
+    preprocess_program_fini(&state->program);
     weir_allowed_fini(&state->allowed);
     weir_buf_fini(&state->rows);
 }
@@ -125,7 +125,7 @@ static size_t choose_rows(struct state *state, struct operator_call *call)
     for (size_t i = 0; i < call->rows; i++) {
         const struct guilty *guilty = find_guilty(state, id_of(call, i));
         if (call->failed[i] == OPERATOR_ROW_OK && guilty != NULL)
-            operator_fail_row(call, i, "program %s: %s", state->name, guilty->reason);
+            preprocess_operator_fail_row(call, i, "program %s: %s", state->name, guilty->reason);
         if (call->failed[i] == OPERATOR_ROW_OK)
             weir_buf_append(&state->rows, &(uint32_t){(uint32_t)i}, sizeof(uint32_t));
     }
@@ -147,10 +147,11 @@ static void blame(struct state *state, const struct operator_call *call, size_t 
 static void fail_all(const struct state *state, struct operator_call *call, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        operator_fail_row(call, rows_of(state)[i], "program %s: %s: %s", state->name,
-                          state->hangs < HANGS_MAX ? "too much of the batch fails"
-                                                   : "it has hung too often, and is given up",
-                          state->program.reason);
+        preprocess_operator_fail_row(call, rows_of(state)[i], "program %s: %s: %s", state->name,
+                                     state->hangs < HANGS_MAX
+                                         ? "too much of the batch fails"
+                                         : "it has hung too often, and is given up",
+                                     state->program.reason);
 }
 
 /* ---- answers ---- */
@@ -164,7 +165,7 @@ static void fail_row(const struct state *state, struct operator_call *call, size
     for (; reason[size] != '\0' && size + 1 < sizeof(text); size++)
         text[size] = reason[size] >= ' ' && reason[size] <= '~' ? reason[size] : '?';
     text[size] = '\0';
-    operator_fail_row(call, row, "program %s: %s", state->name, text);
+    preprocess_operator_fail_row(call, row, "program %s: %s", state->name, text);
 }
 
 static void take_states(const struct state *state, struct operator_call *call,
@@ -174,11 +175,11 @@ static void take_states(const struct state *state, struct operator_call *call,
     for (size_t i = 0; i < count && made->states != NULL; i++) {
         uint32_t row = rows_of(state)[i];
         if (made->states[i] == OPERATOR_ROW_FAILED) {
-            bool is_told = reason < made->reasons.count;
-            fail_row(state, call, row, is_told ? made->reasons.at[reason] : "it says no reason");
+            bool has_reason = reason < made->reasons.count;
+            fail_row(state, call, row, has_reason ? made->reasons.at[reason] : "it says no reason");
             reason++;
         } else if (made->states[i] == OPERATOR_ROW_FILTERED) {
-            operator_filter_row(call, row);
+            preprocess_operator_filter_row(call, row);
         }
     }
 }
@@ -208,7 +209,7 @@ static void put_rows(const struct state *state, struct operator_call *call,
                             (made->offsets[at + 1] - made->offsets[at]) * unit);
         at += is_there;
         if (!is_dense)
-            column_end_row(out);
+            preprocess_column_end_row(out);
     }
 }
 
@@ -220,13 +221,13 @@ static enum program_state ask(struct state *state, struct operator_call *call,
     uint64_t key = weir_mix64(state->batch ^ weir_mix64(range.first << 32 | range.end)) | 1;
     struct program *program = &state->program;
     if (program->key == key)
-        return program_wait(program);
-    weir_buf_clear(&program->question);
-    frame_ask(&(struct frame_rows){.call = call,
-                                   .rows = rows_of(state) + range.first,
-                                   .count = range.end - range.first},
-              &program->question);
-    return program_ask(program, key);
+        return preprocess_program_wait(program);
+    weir_buf_clear(&program->request);
+    preprocess_frame_ask(&(struct frame_rows){.call = call,
+                                              .rows = rows_of(state) + range.first,
+                                              .count = range.end - range.first},
+                         &program->request);
+    return preprocess_program_ask(program, key);
 }
 
 /* Reads the answer: a nonsensical one is as good as a death. */
@@ -235,20 +236,20 @@ static bool read_answer(struct state *state, size_t count, struct weir_arena *ar
 {
     struct weir_error err;
     struct program *program = &state->program;
-    if (frame_read(weir_buf_view(&program->answer), &state->makes, count, arena, ret_made, &err) ==
-        WEIR_OK)
+    if (preprocess_frame_read(weir_buf_view(&program->answer), &state->makes, count, arena,
+                              ret_made, &err) == WEIR_OK)
         return true;
     snprintf(program->reason, sizeof(program->reason), "it answered %.50s", err.text);
-    program_stop(program);
+    preprocess_program_stop(program);
     return false;
 }
 
-/* One question and what comes of it. */
+/* Sends one request and handles its outcome. */
 static enum suspects_verdict ask_once(struct state *state, struct operator_call *call,
                                       struct weir_arena *arena, struct frame_made *ret_made)
 {
     size_t count = state->rows.size / sizeof(uint32_t);
-    struct suspects_range range = suspects_next(&state->suspects, count);
+    struct suspects_range range = preprocess_suspects_next(&state->suspects, count);
     enum program_state found = ask(state, call, range);
     call->waits = found == PROGRAM_WAITS;
     if (call->waits)
@@ -258,11 +259,11 @@ static enum suspects_verdict ask_once(struct state *state, struct operator_call 
     bool is_hang = !has_passed && state->program.hung;
     state->hangs = is_hang ? state->hangs + 1 : 0;
     if (has_passed)
-        return suspects_passed(&state->suspects, count);
-    enum suspects_verdict verdict = suspects_failed(&state->suspects, count, is_hang);
+        return preprocess_suspects_passed(&state->suspects, count);
+    enum suspects_verdict verdict = preprocess_suspects_failed(&state->suspects, count, is_hang);
     if (verdict == SUSPECTS_GUILTY) {
         blame(state, call, rows_of(state)[range.first]);
-        suspects_begin_again(&state->suspects);
+        preprocess_suspects_begin_again(&state->suspects);
         state->batch = 0;
     }
     return state->hangs < HANGS_MAX ? verdict : SUSPECTS_HOPELESS;
@@ -308,9 +309,9 @@ static void apply(void *owner, struct operator_call *call)
         state->suspects = (struct suspects){0};
 }
 
-const struct preprocess_operator operator_exec = {
+const struct preprocess_operator preprocess_operator_exec = {
     .name = "exec",
-    .summary = "what a program of the user makes of a column, in a process of its own",
+    .summary = "a column made by a program of the user, in a process of its own",
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),

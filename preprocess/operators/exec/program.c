@@ -29,7 +29,7 @@ enum {
     NOBODY = 65534
 };
 
-/* Whose ends are which: a program reads the first one, and writes the others. */
+/* Pipes of a program: it reads the first one, and writes the others. */
 enum { TO, FROM, WORDS, PIPES };
 
 /* ---- life ---- */
@@ -39,7 +39,7 @@ static void say(struct program *program, const char *what)
     snprintf(program->reason, sizeof(program->reason), "%s", what);
 }
 
-/* So much of what it says goes to the log of the worker, and then that there is more. */
+/* Passes the words of the program on to the worker's log, up to a limit, and then says that there is more. */
 static void keep_words(struct program *program, const char *words, size_t size)
 {
     static const char MORE[] = "\na program says more, which is not kept\n";
@@ -62,13 +62,13 @@ static void listen_on(struct program *program)
     }
 }
 
-void program_stop(struct program *program)
+void preprocess_program_stop(struct program *program)
 {
     if (program->pid > 0) {
         (void)kill(-program->pid, SIGKILL);
         while (waitpid(program->pid, NULL, 0) < 0 && errno == EINTR)
             continue;
-        strays_end(program->mark);
+        preprocess_strays_end(program->mark);
         for (int i = 0; program->words >= 0 && i < PROGRAM_WORDS_BYTES_MAX / WORDS_BYTES; i++)
             listen_on(program); /* its last words */
         if (program->words >= 0)
@@ -82,10 +82,10 @@ void program_stop(struct program *program)
     program->key = 0;
 }
 
-void program_fini(struct program *program)
+void preprocess_program_fini(struct program *program)
 {
-    program_stop(program);
-    weir_buf_fini(&program->question);
+    preprocess_program_stop(program);
+    weir_buf_fini(&program->request);
     weir_buf_fini(&program->answer);
 }
 
@@ -152,33 +152,15 @@ static bool open_pipes(int pipes[PIPES][2])
     return true;
 }
 
-static bool spawn(struct program *program)
+static void close_rules(const struct program *program)
 {
-    static char path[] = "PATH=/usr/local/bin:/usr/bin:/bin", language[] = "LANG=C.UTF-8";
-    char *const env[] = {program->mark, path, language, NULL};
-    if (program->allowed->command.count == 0)
-        return false;
-    int pipes[PIPES][2];
-    if (!open_pipes(pipes))
-        return false;
-    strays_mark(program->mark);
-    char **argv = words_of(&program->allowed->command);
-    program->rules = weir_programs_jail();
-    pid_t parent = getpid(), pid = fork();
-    if (pid == 0)
-        become(program, argv, env, pipes, parent);
-    free_words(argv);
     if (program->rules >= 0)
         (void)close(program->rules);
-    (void)close(pipes[TO][0]);
-    (void)close(pipes[FROM][1]);
-    (void)close(pipes[WORDS][1]);
-    if (pid < 0) {
-        (void)close(pipes[TO][1]);
-        (void)close(pipes[FROM][0]);
-        (void)close(pipes[WORDS][0]);
-        return false;
-    }
+}
+
+/* The parent's part of a program that was started. */
+static void take_over(struct program *program, pid_t pid, int pipes[PIPES][2])
+{
     (void)setpgid(pid, pid); /* whoever comes first */
     program->pid = pid;
     program->to = pipes[TO][1];
@@ -188,12 +170,49 @@ static bool spawn(struct program *program)
     (void)fcntl(program->to, F_SETFL, O_NONBLOCK);
     (void)fcntl(program->from, F_SETFL, O_NONBLOCK);
     (void)fcntl(program->words, F_SETFL, O_NONBLOCK);
+}
+
+/* False with the reason. */
+static bool spawn(struct program *program)
+{
+    static char path[] = "PATH=/usr/local/bin:/usr/bin:/bin", language[] = "LANG=C.UTF-8";
+    char *const env[] = {program->mark, path, language, NULL};
+    say(program, "it cannot be started");
+    if (program->allowed->command.count == 0)
+        return false;
+    struct weir_error err;
+    if (weir_programs_jail(&program->rules, &err) != WEIR_OK) { /* nothing is run without */
+        say(program, "it was not started: its jail cannot be made");
+        return false;
+    }
+    int pipes[PIPES][2];
+    if (!open_pipes(pipes)) {
+        close_rules(program);
+        return false;
+    }
+    preprocess_strays_mark(program->mark);
+    char **argv = words_of(&program->allowed->command);
+    pid_t parent = getpid(), pid = fork();
+    if (pid == 0)
+        become(program, argv, env, pipes, parent);
+    free_words(argv);
+    close_rules(program);
+    (void)close(pipes[TO][0]);
+    (void)close(pipes[FROM][1]);
+    (void)close(pipes[WORDS][1]);
+    if (pid < 0) {
+        (void)close(pipes[TO][1]);
+        (void)close(pipes[FROM][0]);
+        (void)close(pipes[WORDS][0]);
+        return false;
+    }
+    take_over(program, pid, pipes);
     return true;
 }
 
-/* ---- a question ---- */
+/* ---- a request ---- */
 
-/* How it ended, while it has not been waited for. */
+/* Sets the reason from the way it ended, while it has not been waited for. */
 static void say_how_it_ended(struct program *program)
 {
     siginfo_t how = {0};
@@ -208,7 +227,7 @@ static void say_how_it_ended(struct program *program)
 
 static enum program_state died(struct program *program)
 {
-    program_stop(program);
+    preprocess_program_stop(program);
     return PROGRAM_DIED;
 }
 
@@ -235,9 +254,9 @@ static enum program_state ended(struct program *program)
 
 static bool write_on(struct program *program)
 {
-    while (program->written < program->question.size) {
-        ssize_t put = write(program->to, program->question.at + program->written,
-                            program->question.size - program->written);
+    while (program->written < program->request.size) {
+        ssize_t put = write(program->to, program->request.at + program->written,
+                            program->request.size - program->written);
         if (put < 0)
             return errno == EAGAIN || errno == EINTR;
         program->written += (size_t)put;
@@ -261,11 +280,11 @@ static bool read_on(struct program *program)
     }
 }
 
-enum program_state program_wait(struct program *program)
+enum program_state preprocess_program_wait(struct program *program)
 {
     int64_t until_ms = weir_now_ms() + PROGRAM_PATIENCE_MS;
     for (;;) {
-        bool is_asking = program->written < program->question.size;
+        bool is_asking = program->written < program->request.size;
         struct pollfd ends[] = {{.fd = program->from, .events = POLLIN},
                                 {.fd = is_asking ? program->to : -1, .events = POLLOUT},
                                 {.fd = program->words, .events = POLLIN},
@@ -282,7 +301,7 @@ enum program_state program_wait(struct program *program)
         listen_on(program);
         if ((is_asking && !write_on(program)) || !read_on(program))
             return ended(program);
-        int64_t whole = frame_size(weir_buf_view(&program->answer));
+        int64_t whole = preprocess_frame_size(weir_buf_view(&program->answer));
         if (whole < 0 || program->answer.size > PROGRAM_ANSWER_BYTES_MAX) {
             say(program, "it did not answer in frames");
             return died(program);
@@ -296,18 +315,16 @@ enum program_state program_wait(struct program *program)
     }
 }
 
-enum program_state program_ask(struct program *program, uint64_t key)
+enum program_state preprocess_program_ask(struct program *program, uint64_t key)
 {
     if (program->key != 0)
-        program_stop(program);
+        preprocess_program_stop(program);
     program->hung = false;
-    if (program->pid == 0 && !spawn(program)) {
-        say(program, "it cannot be started");
+    if (program->pid == 0 && !spawn(program))
         return PROGRAM_DIED;
-    }
     weir_buf_clear(&program->answer);
     program->written = 0;
     program->key = key;
     program->deadline_ms = weir_now_ms() + program->allowed->timeout / 1000;
-    return program_wait(program);
+    return preprocess_program_wait(program);
 }

@@ -1,6 +1,6 @@
-/* A program of the user as a process of its own, which is asked through two pipes: one question at a time, answered by
- * its standard output. It has a process group, no privileges to gain, no core file, as much address space as is
- * allowed, and dies with the worker, as do the processes that it has started (strays.h). What it says on standard error
+/* A program of the user as a process of its own, reached through two pipes: one request at a time, answered on its
+ * standard output. It has a process group, no privileges to gain, no core file, as much address space as is
+ * allowed, and dies with the worker, as do the processes that it has started (strays.h). Its standard error
  * goes to the worker's log, PROGRAM_WORDS_BYTES_MAX at most.
  *
  * Waiting is cut into pieces: nobody is kept from the loop for longer than PROGRAM_PATIENCE_MS. Owned by: one operator,
@@ -19,11 +19,11 @@ enum {
     PROGRAM_WORDS_BYTES_MAX = 64 << 10, /* in all its lives */
 };
 
-/* How far a question has come. */
+/* Progress of a request. */
 enum program_state {
-    PROGRAM_WAITS,    /* ask on */
+    PROGRAM_WAITS,    /* call preprocess_program_wait() again */
     PROGRAM_ANSWERED, /* program->answer holds it */
-    PROGRAM_DIED, /* it ended, was silent for too long, or said what it may not: program->reason */
+    PROGRAM_DIED, /* it ended, was silent for too long, or broke the protocol: program->reason */
 };
 
 struct program {
@@ -32,25 +32,25 @@ struct program {
     char mark[STRAYS_MARK_MAX];
     int rules; /* of its jail, while it is started */
     int to, from;
-    int life;                 /* readable when it has ended, whoever holds its pipes */
-    int words;                /* its standard error; -1: it has closed that */
-    size_t said;              /* bytes of it */
-    struct weir_buf question; /* bytes that are still to be written: from `written` on */
+    int life;    /* readable when it has ended, even if another process holds its pipes */
+    int words;   /* its standard error; -1: it has closed that */
+    size_t said; /* bytes of it */
+    struct weir_buf request; /* bytes that are still to be written: from `written` on */
     size_t written;
-    struct weir_buf answer; /* of the question under way, as far as it has come */
-    uint64_t key;           /* of the question under way; 0: none is */
+    struct weir_buf answer; /* of the request under way, as far as it has come */
+    uint64_t key;           /* of the request under way; 0: none */
     int64_t deadline_ms;
-    bool hung; /* it died of that: no answer came in time */
+    bool hung; /* it was killed because no answer came in time */
     char reason[64];
 };
 
 /* Zeroed but for `allowed` is ready. Kills it. */
-void program_stop(struct program *program);
-void program_fini(struct program *program);
-/* Asks `program->question`, whole, under a name that is not 0; starts the program if it does not run. A question of
- * another name that is still under way is given up, with the program. */
-enum program_state program_ask(struct program *program, uint64_t key);
-/* Waits on for the answer of the question under way. */
-enum program_state program_wait(struct program *program);
+void preprocess_program_stop(struct program *program);
+void preprocess_program_fini(struct program *program);
+/* Sends `program->request`, a whole request, under a key > 0; starts the program if it does not run. A request of
+ * another key that is still under way is given up, with the program. */
+enum program_state preprocess_program_ask(struct program *program, uint64_t key);
+/* Goes on waiting for the answer to the request under way. */
+enum program_state preprocess_program_wait(struct program *program);
 
 #endif

@@ -26,7 +26,7 @@ enum {
 
 static const char NAME[] = "WEIR_PROGRAM=";
 
-/* Whoever starts programs. Numbers of processes are used again, and mean something in their namespace only. */
+/* A process that starts programs. Process numbers are used again, and mean something in their namespace only. */
 struct starter {
     uint64_t namespace;
     uint64_t started;
@@ -50,7 +50,7 @@ static uint64_t started(int pid)
     char text[1024];
     size_t size = read_of(pid, "stat", text, sizeof(text) - 1);
     text[size] = '\0';
-    const char *at = strrchr(text, ')'); /* behind its name, which may hold anything */
+    const char *at = strrchr(text, ')'); /* after its name, which may hold anything */
     for (int field = 2; at != NULL && field < START_FIELD; field++)
         at = strchr(at + 1, ' ');
     return at != NULL ? strtoull(at, NULL, 10) : 0;
@@ -62,7 +62,7 @@ static uint64_t namespace_of_pids(void)
     return stat("/proc/self/ns/pid", &about) == 0 ? about.st_ino : 0;
 }
 
-void strays_mark(char mark[STRAYS_MARK_MAX])
+void preprocess_strays_mark(char mark[STRAYS_MARK_MAX])
 {
     snprintf(mark, STRAYS_MARK_MAX, "%s%" PRIu64 ".%d.%" PRIu64 ".%" PRIx64, NAME,
              namespace_of_pids(), (int)getpid(), started((int)getpid()), weir_random_u64());
@@ -123,12 +123,12 @@ static void end_all(const char *wanted)
         (void)poll(&nothing, 1, ROUND_MS);
 }
 
-void strays_end(const char *mark)
+void preprocess_strays_end(const char *mark)
 {
     end_all(mark);
 }
 
-void strays_end_of_the_dead(void)
+void preprocess_strays_end_of_the_dead(void)
 {
     end_all(NULL);
 }

@@ -1,4 +1,4 @@
-/* Which row of a batch a program dies of, found by halving. */
+/* The row of a batch that a program dies of, found by halving. */
 #include "preprocess/operators/exec/suspects.h"
 
 /* The row that is asked for by itself after so many hangs, from the end of the batch; false: nobody doubts the program,
@@ -12,7 +12,7 @@ static bool probe(const struct suspects *suspects, size_t count, size_t *ret_row
     return true;
 }
 
-struct suspects_range suspects_next(const struct suspects *suspects, size_t count)
+struct suspects_range preprocess_suspects_next(const struct suspects *suspects, size_t count)
 {
     size_t under = suspects->end - suspects->first, row;
     if (probe(suspects, count, &row))
@@ -22,14 +22,14 @@ struct suspects_range suspects_next(const struct suspects *suspects, size_t coun
     return (struct suspects_range){suspects->first, suspects->first + (under + 1) / 2};
 }
 
-void suspects_begin_again(struct suspects *suspects)
+void preprocess_suspects_begin_again(struct suspects *suspects)
 {
     suspects->first = suspects->end = 0;
 }
 
-enum suspects_verdict suspects_passed(struct suspects *suspects, size_t count)
+enum suspects_verdict preprocess_suspects_passed(struct suspects *suspects, size_t count)
 {
-    struct suspects_range asked = suspects_next(suspects, count);
+    struct suspects_range asked = preprocess_suspects_next(suspects, count);
     size_t row;
     bool was_probe = probe(suspects, count, &row) && count > 1;
     suspects->hangs = 0;
@@ -38,16 +38,17 @@ enum suspects_verdict suspects_passed(struct suspects *suspects, size_t count)
     if (suspects->end == 0)
         return SUSPECTS_DONE;
     if (asked.end == suspects->end) { /* it was a single row, and fails only now and then */
-        suspects_begin_again(suspects);
+        preprocess_suspects_begin_again(suspects);
         return SUSPECTS_GO_ON;
     }
     suspects->first = asked.end;
     return SUSPECTS_GO_ON;
 }
 
-enum suspects_verdict suspects_failed(struct suspects *suspects, size_t count, bool is_hang)
+enum suspects_verdict preprocess_suspects_failed(struct suspects *suspects, size_t count,
+                                                 bool is_hang)
 {
-    struct suspects_range asked = suspects_next(suspects, count);
+    struct suspects_range asked = preprocess_suspects_next(suspects, count);
     size_t row;
     bool was_probe = probe(suspects, count, &row);
     suspects->hangs = is_hang ? suspects->hangs + 1 : 0;

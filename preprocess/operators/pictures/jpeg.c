@@ -60,7 +60,7 @@ static void count_scans(j_common_ptr info)
     longjmp(jpeg->back, 1);
 }
 
-struct jpeg *jpeg_new(void)
+struct jpeg *preprocess_jpeg_new(void)
 {
     struct jpeg *jpeg = weir_calloc(1, sizeof(*jpeg));
     jpeg->info.err = jpeg_std_error(&jpeg->errors);
@@ -73,7 +73,7 @@ struct jpeg *jpeg_new(void)
     return jpeg;
 }
 
-void jpeg_free(struct jpeg *jpeg)
+void preprocess_jpeg_free(struct jpeg *jpeg)
 {
     if (jpeg == NULL)
         return;
@@ -82,22 +82,22 @@ void jpeg_free(struct jpeg *jpeg)
     free(jpeg);
 }
 
-uint32_t jpeg_height(const struct jpeg *jpeg)
+uint32_t preprocess_jpeg_height(const struct jpeg *jpeg)
 {
     return jpeg->info.image_height;
 }
 
-uint32_t jpeg_width(const struct jpeg *jpeg)
+uint32_t preprocess_jpeg_width(const struct jpeg *jpeg)
 {
     return jpeg->info.image_width;
 }
 
-unsigned jpeg_warnings(const struct jpeg *jpeg)
+unsigned preprocess_jpeg_warnings(const struct jpeg *jpeg)
 {
     return (unsigned)jpeg->errors.num_warnings;
 }
 
-const char *jpeg_reason(const struct jpeg *jpeg)
+const char *preprocess_jpeg_reason(const struct jpeg *jpeg)
 {
     return jpeg->reason;
 }
@@ -109,7 +109,7 @@ static bool has_beginning(struct weir_bytes bytes)
     return bytes.size >= 2 && bytes.at[0] == 0xff && bytes.at[1] == JPEG_SOI;
 }
 
-/* A file that was cut off has lost its last marker. Behind it there may be anything. */
+/* A file that was cut off has lost its last marker. After it there may be anything. */
 static bool has_end(struct weir_bytes bytes)
 {
     const uint8_t *end = bytes.at + bytes.size;
@@ -134,7 +134,7 @@ static bool is_bounded(struct jpeg *jpeg, uint64_t pixels_max)
     return false;
 }
 
-bool jpeg_open(struct jpeg *jpeg, struct weir_bytes bytes, uint64_t pixels_max)
+bool preprocess_jpeg_open(struct jpeg *jpeg, struct weir_bytes bytes, uint64_t pixels_max)
 {
     jpeg_abort_decompress(&jpeg->info); /* whatever the one before left open */
     jpeg->errors.num_warnings = 0;
@@ -269,7 +269,7 @@ static bool decode(struct jpeg *jpeg, const struct picture_window *window, struc
                  PICTURE_COLUMN_BYTES_MAX);
         return false;
     }
-    uint8_t *to = picture_add(out, place.height, place.width);
+    uint8_t *to = preprocess_picture_add(out, place.height, place.width);
     struct picture_place *places = (struct picture_place *)(void *)out->pictures.at;
     places[out->pictures.size / sizeof(place) - 1] = place;
     read_rows(jpeg, &place, channels, to);
@@ -277,7 +277,8 @@ static bool decode(struct jpeg *jpeg, const struct picture_window *window, struc
     return true;
 }
 
-bool jpeg_read(struct jpeg *jpeg, const struct picture_window *window, struct column *out)
+bool preprocess_jpeg_read(struct jpeg *jpeg, const struct picture_window *window,
+                          struct column *out)
 {
     size_t values = out->values.size, offsets = out->offsets.size, pictures = out->pictures.size;
     bool is_whole = decode(jpeg, window, out);

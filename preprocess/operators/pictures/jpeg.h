@@ -9,21 +9,22 @@
 enum { JPEG_SCANS_MAX = 100 /* of a progressive picture: each costs a pass over all of it */ };
 
 struct jpeg;
-struct jpeg *jpeg_new(void);
-void jpeg_free(struct jpeg *jpeg); /* NULL is fine */
+struct jpeg *preprocess_jpeg_new(void);
+void preprocess_jpeg_free(struct jpeg *jpeg); /* NULL is fine */
 
 /* Reads the header. False: it is none, or speaks of more than `pixels_max` pixels. `bytes` must stay
- * until jpeg_read() has returned. */
-bool jpeg_open(struct jpeg *jpeg, struct weir_bytes bytes, uint64_t pixels_max);
-uint32_t jpeg_height(const struct jpeg *jpeg); /* of the open picture */
-uint32_t jpeg_width(const struct jpeg *jpeg);
+ * until preprocess_jpeg_read() has returned. */
+bool preprocess_jpeg_open(struct jpeg *jpeg, struct weir_bytes bytes, uint64_t pixels_max);
+uint32_t preprocess_jpeg_height(const struct jpeg *jpeg); /* of the open picture */
+uint32_t preprocess_jpeg_width(const struct jpeg *jpeg);
 
 /* Decodes what covers `window` (NULL: everything), at the smallest scale (8/8, 4/8, 2/8, 1/8: those
  * are fast) that has at least twice the height and width that the window is made into, and appends it to
  * `out`, whose channels it gets. False when it cannot be decoded, or is cut off: nothing is appended. */
-bool jpeg_read(struct jpeg *jpeg, const struct picture_window *window, struct column *out);
-/* Of the picture just read: libjpeg's complaints about bytes that it could do without. */
-unsigned jpeg_warnings(const struct jpeg *jpeg);
-const char *jpeg_reason(const struct jpeg *jpeg); /* why it failed */
+bool preprocess_jpeg_read(struct jpeg *jpeg, const struct picture_window *window,
+                          struct column *out);
+/* Returns the number of libjpeg's warnings about the picture just read: bytes that it could do without. */
+unsigned preprocess_jpeg_warnings(const struct jpeg *jpeg);
+const char *preprocess_jpeg_reason(const struct jpeg *jpeg); /* why it failed */
 
 #endif

@@ -38,9 +38,9 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     state->taps = options->kernel_size;
     state->sigma = (struct picture_range){0.1, 2};
     const struct picture_numbers sigma = {"sigma", options->sigma, 2, 0.001, 1000};
-    enum weir_status status = picture_pick(schema, options->on, &ret_plan->in, err);
+    enum weir_status status = preprocess_picture_pick(schema, options->on, &ret_plan->in, err);
     if (status == WEIR_OK)
-        status = picture_read_range(&sigma, &state->sigma, err);
+        status = preprocess_picture_read_range(&sigma, &state->sigma, err);
     if (status != WEIR_OK)
         return status;
     if (state->taps % 2 == 0)
@@ -108,7 +108,7 @@ static void cut(const float *from, size_t size, uint8_t *restrict to)
         to[i] = (uint8_t)(int32_t)from[i];
 }
 
-/* Row y under the kernel from top to bottom, at `line`; half of the kernel lies before it and behind it. */
+/* Row y under the kernel from top to bottom, at `line`; half of the kernel lies before it and after it. */
 static void blur_down(const struct picture *from, size_t y, const float *kernel, size_t taps,
                       float *line)
 {
@@ -150,19 +150,19 @@ static void apply(void *owner, struct operator_call *call)
     struct state *state = owner;
     bool is_chance = state->sigma.least < state->sigma.most;
     for (size_t row = 0; row < call->rows; row++) {
-        struct picture from = picture_at(call->in, row);
+        struct picture from = preprocess_picture_at(call->in, row);
         struct weir_rng rng;
-        operator_draw(call, row, call->step, &rng);
-        double sigma = picture_draw(&rng, state->sigma);
+        preprocess_operator_draw(call, row, call->step, &rng);
+        double sigma = preprocess_picture_draw(&rng, state->sigma);
         if (is_chance && !call->batch->trains)
-            picture_add_same(&call->out[0], &from);
+            preprocess_picture_add_same(&call->out[0], &from);
         else
             blur(state, &from, sigma,
-                 picture_add(&call->out[0], from.place.height, from.place.width));
+                 preprocess_picture_add(&call->out[0], from.place.height, from.place.width));
     }
 }
 
-const struct preprocess_operator operator_blur = {
+const struct preprocess_operator preprocess_operator_blur = {
     .name = "blur",
     .summary = "pictures out of focus by chance",
     .options = OPTIONS,

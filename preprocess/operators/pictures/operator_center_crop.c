@@ -24,17 +24,17 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 {
     struct state *state = owner;
     const struct options *options = given;
-    enum weir_status status = picture_pick(schema, options->on, &ret_plan->in, err);
+    enum weir_status status = preprocess_picture_pick(schema, options->on, &ret_plan->in, err);
     if (status == WEIR_OK)
-        status = picture_read_size(options->size, state->size, err);
+        status = preprocess_picture_read_size(options->size, state->size, err);
     if (status != WEIR_OK)
         return status;
     ret_plan->outputs = 1;
-    return picture_dense(&schema->column[ret_plan->in], state->size[0], state->size[1],
-                         &ret_plan->output[0], err);
+    return preprocess_picture_dense(&schema->column[ret_plan->in], state->size[0], state->size[1],
+                                    &ret_plan->output[0], err);
 }
 
-/* Where the middle `size` of `whole` begins. An odd pixel goes where torchvision puts it. */
+/* Returns the start of the middle `size` of `whole`. An odd pixel goes where torchvision puts it. */
 static uint32_t start_of(uint32_t whole, uint32_t size)
 {
     return whole > size ? (uint32_t)nearbyint((whole - size) / 2.0) : 0;
@@ -58,9 +58,9 @@ static void apply(void *owner, struct operator_call *call)
 {
     const struct state *state = owner;
     for (size_t row = 0; row < call->rows; row++) {
-        struct picture from = picture_at(call->in, row);
+        struct picture from = preprocess_picture_at(call->in, row);
         const struct picture_place *place = &from.place;
-        picture_add_none(&call->out[0]);
+        preprocess_picture_add_none(&call->out[0]);
         uint8_t *to = call->out[0].values.at + call->out[0].values.size - call->out[0].about.width;
         struct picture_window part =
             window(state, call, row, place->whole_height, place->whole_width);
@@ -74,14 +74,18 @@ static void apply(void *owner, struct operator_call *call)
     }
 }
 
-const struct preprocess_operator operator_center_crop = {
+static const struct operator_fusion FUSION = {
+    .window = window,
+};
+
+const struct preprocess_operator preprocess_operator_center_crop = {
     .name = "center_crop",
     .summary = "the middle of each picture",
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
+    .fusion = &FUSION,
     .plan = plan,
     .apply = apply,
     .by_row = true,
-    .window = window,
 };

@@ -73,7 +73,7 @@ static void change_saturation(uint8_t *at, size_t pixels, size_t channels, float
     }
 }
 
-/* Where a pixel that is not grey stands on the wheel of six: red at 0, green at 2, blue at 4. */
+/* Returns the hue, in sixths, of a pixel that is not grey: red is 0, green 2, blue 4. */
 static float sixths_of(const uint8_t *pixel, int most, int spread)
 {
     int red = pixel[0], green = pixel[1], blue = pixel[2];
@@ -124,10 +124,10 @@ static enum weir_status read_change(const struct change *change, struct cfg_text
     *range = (struct picture_range){change->neutral, change->neutral};
     if (texts.count != 1) {
         const struct picture_numbers ends = {change->name, texts, 2, change->min, change->max};
-        return picture_read_range(&ends, range, err);
+        return preprocess_picture_read_range(&ends, range, err);
     }
     const struct picture_numbers one = {change->name, texts, 1, 0, change->max - change->neutral};
-    enum weir_status status = picture_read_numbers(&one, &far, err);
+    enum weir_status status = preprocess_picture_read_numbers(&one, &far, err);
     range->least = fmax(change->neutral - far, change->min);
     range->most = change->neutral + far;
     return status;
@@ -140,7 +140,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     const struct options *options = given;
     const struct cfg_texts texts[CHANGES] = {options->brightness, options->contrast,
                                              options->saturation, options->hue};
-    enum weir_status status = picture_pick(schema, options->on, &ret_plan->in, err);
+    enum weir_status status = preprocess_picture_pick(schema, options->on, &ret_plan->in, err);
     for (size_t i = 0; i < CHANGES && status == WEIR_OK; i++)
         status = read_change(&CHANGE[i], texts[i], &state->range[i], err);
     if (status != WEIR_OK)
@@ -168,7 +168,7 @@ static void jitter(const struct state *state, struct weir_rng *rng, const struct
     size_t pixels = (size_t)from->place.height * from->place.width;
     shuffle(rng, order);
     for (size_t i = 0; i < CHANGES; i++)
-        amount[i] = picture_draw(rng, state->range[i]);
+        amount[i] = preprocess_picture_draw(rng, state->range[i]);
     for (size_t i = 0; i < CHANGES && pixels > 0; i++) {
         size_t next = order[i];
         if (amount[next] != CHANGE[next].neutral)
@@ -179,16 +179,16 @@ static void jitter(const struct state *state, struct weir_rng *rng, const struct
 static void apply(void *owner, struct operator_call *call)
 {
     for (size_t row = 0; row < call->rows; row++) {
-        struct picture from = picture_at(call->in, row);
-        uint8_t *to = picture_add_same(&call->out[0], &from);
+        struct picture from = preprocess_picture_at(call->in, row);
+        uint8_t *to = preprocess_picture_add_same(&call->out[0], &from);
         struct weir_rng rng;
-        operator_draw(call, row, call->step, &rng);
+        preprocess_operator_draw(call, row, call->step, &rng);
         if (call->batch->trains)
             jitter(owner, &rng, &from, to);
     }
 }
 
-const struct preprocess_operator operator_color_jitter = {
+const struct preprocess_operator preprocess_operator_color_jitter = {
     .name = "color_jitter",
     .summary = "brightness, contrast, saturation and hue changed by chance, while training",
     .options = OPTIONS,

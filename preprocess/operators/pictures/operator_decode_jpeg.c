@@ -35,29 +35,29 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 {
     struct state *state = owner;
     const struct options *options = given;
-    enum weir_status status =
-        operator_schema_pick(schema, options->on, 1u << COLUMN_BYTES, &ret_plan->in, err);
+    enum weir_status status = preprocess_operator_schema_pick(
+        schema, options->on, 1u << COLUMN_BYTES, &ret_plan->in, err);
     if (status != WEIR_OK)
         return status;
-    state->jpeg = jpeg_new();
+    state->jpeg = preprocess_jpeg_new();
     state->pixels_max = options->pixels_max;
     state->strict = options->strict;
     ret_plan->outputs = 1;
-    ret_plan->output[0] =
-        column_about("picture", COLUMN_PICTURES, WEIR_U8, options->channels == 0 ? 3 : 1);
+    ret_plan->output[0] = preprocess_column_about("picture", COLUMN_PICTURES, WEIR_U8,
+                                                  options->channels == 0 ? 3 : 1);
     return WEIR_OK;
 }
 
 static void fini(void *owner)
 {
-    jpeg_free(((struct state *)owner)->jpeg);
+    preprocess_jpeg_free(((struct state *)owner)->jpeg);
 }
 
 static bool join(void *owner, const struct operator_next *next, struct column_about *output)
 {
     (void)output;
     struct state *state = owner;
-    if (next->op->window != NULL)
+    if (next->op->fusion != NULL && next->op->fusion->window != NULL)
         state->next = *next;
     return false;
 }
@@ -65,15 +65,16 @@ static bool join(void *owner, const struct operator_next *next, struct column_ab
 static bool decode(struct state *state, const struct operator_call *call, size_t row)
 {
     const struct operator_next *next = &state->next;
-    if (!jpeg_open(state->jpeg, column_row(call->in, row), state->pixels_max))
+    if (!preprocess_jpeg_open(state->jpeg, column_row(call->in, row), state->pixels_max))
         return false;
     if (next->op == NULL)
-        return jpeg_read(state->jpeg, NULL, &call->out[0]);
+        return preprocess_jpeg_read(state->jpeg, NULL, &call->out[0]);
     struct operator_call asked = *call;
     asked.step = next->step;
-    struct picture_window window = next->op->window(
-        next->state, &asked, row, jpeg_height(state->jpeg), jpeg_width(state->jpeg));
-    return jpeg_read(state->jpeg, &window, &call->out[0]);
+    struct picture_window window =
+        next->op->fusion->window(next->state, &asked, row, preprocess_jpeg_height(state->jpeg),
+                                 preprocess_jpeg_width(state->jpeg));
+    return preprocess_jpeg_read(state->jpeg, &window, &call->out[0]);
 }
 
 static void apply(void *owner, struct operator_call *call)
@@ -81,28 +82,32 @@ static void apply(void *owner, struct operator_call *call)
     struct state *state = owner;
     for (size_t row = 0; row < call->rows; row++) {
         bool is_whole = decode(state, call, row);
-        unsigned warnings = jpeg_warnings(state->jpeg);
+        unsigned warnings = preprocess_jpeg_warnings(state->jpeg);
         if (!is_whole)
-            picture_add_none(&call->out[0]);
+            preprocess_picture_add_none(&call->out[0]);
         if (!is_whole)
-            operator_fail_row(call, row, "%s", jpeg_reason(state->jpeg));
+            preprocess_operator_fail_row(call, row, "%s", preprocess_jpeg_reason(state->jpeg));
         else if (state->strict && warnings > 0)
-            operator_fail_row(call, row, "%u places had to be guessed", warnings);
+            preprocess_operator_fail_row(call, row, "%u places had to be guessed", warnings);
         else
             call->warnings += warnings > 0;
     }
 }
 
-const struct preprocess_operator operator_decode_jpeg = {
+static const struct operator_fusion FUSION = {
+    .join = join,
+};
+
+const struct preprocess_operator preprocess_operator_decode_jpeg = {
     .name = "decode_jpeg",
     .summary = "JPEG files to pictures, as they are stored (EXIF turns none); of those that are "
                "cropped next only the crop",
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
+    .fusion = &FUSION,
     .plan = plan,
     .apply = apply,
     .by_row = true,
-    .join = join,
     .fini = fini,
 };

@@ -34,16 +34,18 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     const struct options *options = given;
     state->pixels_max = options->pixels_max;
     state->channels = options->channels == 0 ? PNG_DECODER_COLOURS : 1;
-    state->decoder = png_decoder_new();
+    state->decoder = preprocess_png_decoder_new();
     ret_plan->outputs = 1;
-    ret_plan->output[0] = column_about("picture", COLUMN_PICTURES, WEIR_U8, state->channels);
-    return operator_schema_pick(schema, options->on, 1u << COLUMN_BYTES, &ret_plan->in, err);
+    ret_plan->output[0] =
+        preprocess_column_about("picture", COLUMN_PICTURES, WEIR_U8, state->channels);
+    return preprocess_operator_schema_pick(schema, options->on, 1u << COLUMN_BYTES, &ret_plan->in,
+                                           err);
 }
 
 static void fini(void *owner)
 {
     struct state *state = owner;
-    png_decoder_free(state->decoder);
+    preprocess_png_decoder_free(state->decoder);
     weir_buf_fini(&state->colours);
 }
 
@@ -57,16 +59,17 @@ static uint64_t pixels_max(const struct state *state, const struct operator_call
 static bool decode(struct state *state, struct operator_call *call, size_t row)
 {
     struct png_decoder *decoder = state->decoder;
-    if (!png_decoder_open(decoder, column_row(call->in, row), pixels_max(state, call)))
+    if (!preprocess_png_decoder_open(decoder, column_row(call->in, row), pixels_max(state, call)))
         return false;
-    uint32_t height = png_decoder_height(decoder), width = png_decoder_width(decoder);
+    uint32_t height = preprocess_png_decoder_height(decoder),
+             width = preprocess_png_decoder_width(decoder);
     size_t pixels = (size_t)height * width;
     weir_buf_clear(&state->colours);
     weir_buf_reserve(&state->colours, pixels * PNG_DECODER_COLOURS);
-    if (!png_decoder_read(decoder, state->colours.at))
+    if (!preprocess_png_decoder_read(decoder, state->colours.at))
         return false;
-    picture_copy(state->colours.at, pixels, state->channels,
-                 picture_add(&call->out[0], height, width));
+    preprocess_picture_copy(state->colours.at, pixels, state->channels,
+                            preprocess_picture_add(&call->out[0], height, width));
     return true;
 }
 
@@ -76,12 +79,13 @@ static void apply(void *owner, struct operator_call *call)
     for (size_t row = 0; row < call->rows; row++) {
         if (decode(state, call, row))
             continue;
-        operator_fail_row(call, row, "%s", png_decoder_reason(state->decoder));
-        picture_add_none(&call->out[0]);
+        preprocess_operator_fail_row(call, row, "%s",
+                                     preprocess_png_decoder_reason(state->decoder));
+        preprocess_picture_add_none(&call->out[0]);
     }
 }
 
-const struct preprocess_operator operator_decode_png = {
+const struct preprocess_operator preprocess_operator_decode_png = {
     .name = "decode_png",
     .summary = "PNG files to pictures",
     .options = OPTIONS,

@@ -15,7 +15,7 @@ static enum weir_status plan(void *state, const void *given, const struct operat
 {
     (void)state;
     const struct options *options = given;
-    enum weir_status status = picture_pick(schema, options->on, &ret_plan->in, err);
+    enum weir_status status = preprocess_picture_pick(schema, options->on, &ret_plan->in, err);
     if (status != WEIR_OK)
         return status;
     struct column_about about = schema->column[ret_plan->in];
@@ -31,18 +31,18 @@ static void apply(void *state, struct operator_call *call)
 {
     (void)state;
     for (size_t row = 0; row < call->rows; row++) {
-        struct picture from = picture_at(call->in, row);
+        struct picture from = preprocess_picture_at(call->in, row);
         uint32_t height = from.place.height, width = from.place.width;
-        uint8_t *to = picture_add(&call->out[0], height, width);
+        uint8_t *to = preprocess_picture_add(&call->out[0], height, width);
         size_t pixels = (size_t)height * width;
         for (size_t i = 0; i < pixels && from.channels == 1; i++)
             to[i] = from.at[i];
         if (from.channels != 1)
-            picture_copy(from.at, pixels, 1, to);
+            preprocess_picture_copy(from.at, pixels, 1, to);
     }
 }
 
-const struct preprocess_operator operator_grayscale = {
+const struct preprocess_operator preprocess_operator_grayscale = {
     .name = "grayscale",
     .summary = "pictures without their colours, one channel",
     .options = OPTIONS,

@@ -31,7 +31,7 @@ static enum weir_status read_channels(const char *name, struct cfg_texts texts, 
                                       size_t channels, double *values, struct weir_error *err)
 {
     const struct picture_numbers from = {name, texts, channels, least, 1e6};
-    return texts.count > 0 ? picture_read_numbers(&from, values, err) : WEIR_OK;
+    return texts.count > 0 ? preprocess_picture_read_numbers(&from, values, err) : WEIR_OK;
 }
 
 static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
@@ -40,7 +40,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     struct state *state = owner;
     const struct options *options = given;
     double mean[CHANNELS_MAX] = {0, 0, 0}, std[CHANNELS_MAX] = {1, 1, 1};
-    enum weir_status status = picture_pick(schema, options->on, &ret_plan->in, err);
+    enum weir_status status = preprocess_picture_pick(schema, options->on, &ret_plan->in, err);
     if (status != WEIR_OK)
         return status;
     const struct column_about *about = &schema->column[ret_plan->in];
@@ -73,11 +73,11 @@ static void fini(void *owner)
 static bool join(void *owner, const struct operator_next *next, struct column_about *output)
 {
     struct state *state = owner;
-    if (next->op != &operator_to_chw || state->planes)
+    if (next->op != &preprocess_operator_to_chw || state->planes)
         return false;
     state->planes = true;
     state->plane = weir_calloc(state->pixels, state->channels);
-    *output = chw_about(output);
+    *output = preprocess_chw_about(output);
     return true;
 }
 
@@ -103,7 +103,7 @@ static void scale_row(const struct state *state, const uint8_t *from, float *to)
 {
     size_t pixels = state->pixels;
     if (state->planes && state->channels == 3) {
-        chw_split(from, pixels, state->plane);
+        preprocess_chw_split(from, pixels, state->plane);
         from = state->plane;
     }
     if (state->planes || state->channels == 1) {
@@ -127,15 +127,19 @@ static void apply(void *owner, struct operator_call *call)
     }
 }
 
-const struct preprocess_operator operator_normalize = {
+static const struct operator_fusion FUSION = {
+    .join = join,
+};
+
+const struct preprocess_operator preprocess_operator_normalize = {
     .name = "normalize",
     .summary = "pictures to f32, (pixel / 255 - mean) / std per channel",
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
+    .fusion = &FUSION,
     .plan = plan,
     .apply = apply,
     .by_row = true,
-    .join = join,
     .fini = fini,
 };

@@ -41,24 +41,24 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     const struct picture_numbers ratio = {"ratio", options->ratio, 2, 0.001, 1000};
     struct picture_range ratios = {3.0 / 4, 4.0 / 3};
     state->scale = (struct picture_range){0.08, 1};
-    enum weir_status status = picture_pick(schema, options->on, &ret_plan->in, err);
+    enum weir_status status = preprocess_picture_pick(schema, options->on, &ret_plan->in, err);
     if (status == WEIR_OK)
-        status = picture_read_size(options->size, state->size, err);
+        status = preprocess_picture_read_size(options->size, state->size, err);
     if (status == WEIR_OK)
-        status = picture_read_range(&scale, &state->scale, err);
+        status = preprocess_picture_read_range(&scale, &state->scale, err);
     if (status == WEIR_OK)
-        status = picture_read_range(&ratio, &ratios, err);
+        status = preprocess_picture_read_range(&ratio, &ratios, err);
     if (status != WEIR_OK)
         return status;
     state->log_ratio = (struct picture_range){log(ratios.least), log(ratios.most)};
     ret_plan->outputs = 1;
-    return picture_dense(&schema->column[ret_plan->in], state->size[0], state->size[1],
-                         &ret_plan->output[0], err);
+    return preprocess_picture_dense(&schema->column[ret_plan->in], state->size[0], state->size[1],
+                                    &ret_plan->output[0], err);
 }
 
 static void fini(void *owner)
 {
-    resampler_fini(&((struct state *)owner)->resampler);
+    preprocess_resampler_fini(&((struct state *)owner)->resampler);
 }
 
 /* The largest part in the middle whose aspect ratio is allowed. */
@@ -82,8 +82,8 @@ static struct picture_window any(const struct state *state, struct weir_rng *rng
                                  uint32_t width)
 {
     for (int i = 0; i < TRIES; i++) {
-        double area = (double)height * width * picture_draw(rng, state->scale);
-        double ratio = exp(picture_draw(rng, state->log_ratio));
+        double area = (double)height * width * preprocess_picture_draw(rng, state->scale);
+        double ratio = exp(preprocess_picture_draw(rng, state->log_ratio));
         double part_width = nearbyint(sqrt(area * ratio));
         double part_height = nearbyint(sqrt(area / ratio));
         if (part_width < 1 || part_width > width || part_height < 1 || part_height > height)
@@ -102,7 +102,7 @@ static struct picture_window window(const void *owner, const struct operator_cal
 {
     const struct state *state = owner;
     struct weir_rng rng;
-    operator_draw(call, row, call->step, &rng);
+    preprocess_operator_draw(call, row, call->step, &rng);
     struct picture_window part =
         call->batch->trains ? any(state, &rng, height, width) : middle(state, height, width);
     part.out_height = state->size[0];
@@ -114,7 +114,7 @@ static bool join(void *owner, const struct operator_next *next, struct column_ab
 {
     (void)output; /* a mirrored picture is as large */
     struct state *state = owner;
-    if (next->op != &operator_flip || state->flip.op != NULL)
+    if (next->op != &preprocess_operator_flip || state->flip.op != NULL)
         return false;
     state->flip = *next;
     return true;
@@ -124,31 +124,35 @@ static void apply(void *owner, struct operator_call *call)
 {
     struct state *state = owner;
     for (size_t row = 0; row < call->rows; row++) {
-        struct picture from = picture_at(call->in, row);
+        struct picture from = preprocess_picture_at(call->in, row);
         if (from.place.height == 0) {
-            picture_add_none(&call->out[0]);
+            preprocess_picture_add_none(&call->out[0]);
             continue;
         }
         struct mirror mirror = {0};
         if (state->flip.op != NULL)
-            mirror = flip_draw(state->flip.state, call, row, state->flip.step);
+            mirror = preprocess_flip_draw(state->flip.state, call, row, state->flip.step);
         struct picture_window part =
             window(state, call, row, from.place.whole_height, from.place.whole_width);
-        uint8_t *to = picture_add(&call->out[0], part.out_height, part.out_width);
-        resample(&state->resampler, &from, &part, mirror, to);
+        uint8_t *to = preprocess_picture_add(&call->out[0], part.out_height, part.out_width);
+        preprocess_resample(&state->resampler, &from, &part, mirror, to);
     }
 }
 
-const struct preprocess_operator operator_random_resized_crop = {
+static const struct operator_fusion FUSION = {
+    .window = window,
+    .join = join,
+};
+
+const struct preprocess_operator preprocess_operator_random_resized_crop = {
     .name = "random_resized_crop",
     .summary = "a part of each picture by chance, made into one size",
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
+    .fusion = &FUSION,
     .plan = plan,
     .apply = apply,
     .by_row = true,
-    .window = window,
-    .join = join,
     .fini = fini,
 };

@@ -41,9 +41,9 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 {
     struct state *state = owner;
     const struct options *options = given;
-    enum weir_status status = picture_pick(schema, options->on, &ret_plan->in, err);
+    enum weir_status status = preprocess_picture_pick(schema, options->on, &ret_plan->in, err);
     if (status == WEIR_OK)
-        status = picture_read_size(options->size, state->size, err);
+        status = preprocess_picture_read_size(options->size, state->size, err);
     if (status != WEIR_OK)
         return status;
     const struct column_about *about = &schema->column[ret_plan->in];
@@ -58,45 +58,51 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
         height = all.out_height;
         width = all.out_width;
     }
-    return picture_dense(about, height, width, &ret_plan->output[0], err);
+    return preprocess_picture_dense(about, height, width, &ret_plan->output[0], err);
 }
 
 static void fini(void *owner)
 {
-    resampler_fini(&((struct state *)owner)->resampler);
+    preprocess_resampler_fini(&((struct state *)owner)->resampler);
 }
 
 static void apply(void *owner, struct operator_call *call)
 {
     struct state *state = owner;
     for (size_t row = 0; row < call->rows; row++) {
-        struct picture from = picture_at(call->in, row);
+        struct picture from = preprocess_picture_at(call->in, row);
         const struct picture_place *place = &from.place;
         struct picture_window all = {0};
         if (place->height > 0)
             all = window(state, call, row, place->whole_height, place->whole_width);
         bool is_long = all.out_height > PICTURE_SIDE_MAX || all.out_width > PICTURE_SIDE_MAX;
         if (is_long)
-            operator_fail_row(call, row, "it would be %u x %u pixels, expected at most %d a side",
-                              all.out_height, all.out_width, PICTURE_SIDE_MAX);
+            preprocess_operator_fail_row(call, row,
+                                         "it would be %u x %u pixels, expected at most %d a side",
+                                         all.out_height, all.out_width, PICTURE_SIDE_MAX);
         if (is_long || place->height == 0 ||
-            !picture_fits(call, row, all.out_height, all.out_width))
-            picture_add_none(&call->out[0]);
+            !preprocess_picture_fits(call, row, all.out_height, all.out_width))
+            preprocess_picture_add_none(&call->out[0]);
         else
-            resample(&state->resampler, &from, &all, (struct mirror){0},
-                     picture_add(&call->out[0], all.out_height, all.out_width));
+            preprocess_resample(
+                &state->resampler, &from, &all, (struct mirror){0},
+                preprocess_picture_add(&call->out[0], all.out_height, all.out_width));
     }
 }
 
-const struct preprocess_operator operator_resize = {
+static const struct operator_fusion FUSION = {
+    .window = window,
+};
+
+const struct preprocess_operator preprocess_operator_resize = {
     .name = "resize",
     .summary = "pictures in another size, bilinear with antialias",
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
+    .fusion = &FUSION,
     .plan = plan,
     .apply = apply,
     .by_row = true,
-    .window = window,
     .fini = fini,
 };

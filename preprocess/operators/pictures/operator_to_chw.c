@@ -21,7 +21,7 @@ static bool is_hwc(const struct column_about *about)
     return about->kind == COLUMN_DENSE && (about->shape[2] == 1 || about->shape[2] == 3);
 }
 
-struct column_about chw_about(const struct column_about *about)
+struct column_about preprocess_chw_about(const struct column_about *about)
 {
     struct column_about planes = *about;
     planes.shape[0] = about->shape[2];
@@ -51,12 +51,12 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
                             .unit = weir_dtype_bytes(about->type)};
     ret_plan->in = found;
     ret_plan->outputs = 1;
-    ret_plan->output[0] = chw_about(about);
+    ret_plan->output[0] = preprocess_chw_about(about);
     return WEIR_OK;
 }
 
 WEIR_CLONES
-void chw_split(const uint8_t *from, size_t pixels, uint8_t *restrict to)
+void preprocess_chw_split(const uint8_t *from, size_t pixels, uint8_t *restrict to)
 {
     for (size_t i = 0; i < pixels; i++) {
         to[i] = from[3 * i];
@@ -83,14 +83,14 @@ static void apply(void *owner, struct operator_call *call)
     for (size_t row = 0; row < call->rows; row++) {
         const uint8_t *from = call->in->values.at + row * bytes;
         if (state->unit == 1 && state->channels == 3)
-            chw_split(from, state->pixels, values->at + values->size);
+            preprocess_chw_split(from, state->pixels, values->at + values->size);
         else
             split_any(from, state, values->at + values->size);
         values->size += bytes;
     }
 }
 
-const struct preprocess_operator operator_to_chw = {
+const struct preprocess_operator preprocess_operator_to_chw = {
     .name = "to_chw",
     .summary = "pictures as planes, one per channel",
     .options = OPTIONS,

@@ -47,7 +47,7 @@ static void take(png_structp png, png_bytep to, size_t size)
 
 /* ---- one picture ---- */
 
-struct png_decoder *png_decoder_new(void)
+struct png_decoder *preprocess_png_decoder_new(void)
 {
     return weir_calloc(1, sizeof(struct png_decoder));
 }
@@ -57,7 +57,7 @@ static void close_picture(struct png_decoder *decoder)
     png_destroy_read_struct(&decoder->png, &decoder->info, NULL);
 }
 
-void png_decoder_free(struct png_decoder *decoder)
+void preprocess_png_decoder_free(struct png_decoder *decoder)
 {
     if (decoder == NULL)
         return;
@@ -89,12 +89,14 @@ static bool read_header(struct png_decoder *decoder)
     return true;
 }
 
-bool png_decoder_open(struct png_decoder *decoder, struct weir_bytes bytes, uint64_t pixels_max)
+bool preprocess_png_decoder_open(struct png_decoder *decoder, struct weir_bytes bytes,
+                                 uint64_t pixels_max)
 {
     begin_picture(decoder, bytes);
     if (!read_header(decoder))
         return false;
-    uint32_t width = png_decoder_width(decoder), height = png_decoder_height(decoder);
+    uint32_t width = preprocess_png_decoder_width(decoder),
+             height = preprocess_png_decoder_height(decoder);
     if ((uint64_t)width * height <= pixels_max)
         return true;
     snprintf(decoder->reason, sizeof(decoder->reason),
@@ -102,12 +104,12 @@ bool png_decoder_open(struct png_decoder *decoder, struct weir_bytes bytes, uint
     return false;
 }
 
-uint32_t png_decoder_height(const struct png_decoder *decoder)
+uint32_t preprocess_png_decoder_height(const struct png_decoder *decoder)
 {
     return png_get_image_height(decoder->png, decoder->info);
 }
 
-uint32_t png_decoder_width(const struct png_decoder *decoder)
+uint32_t preprocess_png_decoder_width(const struct png_decoder *decoder)
 {
     return png_get_image_width(decoder->png, decoder->info);
 }
@@ -128,22 +130,22 @@ static bool read_rows(struct png_decoder *decoder, uint8_t *ret_pixels)
     ask_for_colours(decoder);
     int passes = png_set_interlace_handling(decoder->png);
     png_read_update_info(decoder->png, decoder->info);
-    size_t row_bytes = (size_t)png_decoder_width(decoder) * PNG_DECODER_COLOURS;
+    size_t row_bytes = (size_t)preprocess_png_decoder_width(decoder) * PNG_DECODER_COLOURS;
     weir_require(png_get_rowbytes(decoder->png, decoder->info) == row_bytes);
     for (int pass = 0; pass < passes; pass++)
-        for (size_t row = 0; row < png_decoder_height(decoder); row++)
+        for (size_t row = 0; row < preprocess_png_decoder_height(decoder); row++)
             png_read_row(decoder->png, ret_pixels + row * row_bytes, NULL);
     return true;
 }
 
-bool png_decoder_read(struct png_decoder *decoder, uint8_t *ret_pixels)
+bool preprocess_png_decoder_read(struct png_decoder *decoder, uint8_t *ret_pixels)
 {
     bool is_read = read_rows(decoder, ret_pixels);
     close_picture(decoder); /* its memory holds what was read last */
     return is_read;
 }
 
-const char *png_decoder_reason(const struct png_decoder *decoder)
+const char *preprocess_png_decoder_reason(const struct png_decoder *decoder)
 {
     return decoder->reason;
 }

@@ -22,7 +22,7 @@ struct axis {
 
 /* ---- weights ---- */
 
-/* How far from its centre a new pixel looks, in old ones. */
+/* Returns the distance from its centre that a new pixel depends on, in old pixels. */
 static double support_of(struct span span, uint32_t size)
 {
     double scale = (span.end - span.start) / size;
@@ -35,7 +35,7 @@ static uint32_t reach_of(struct span span, uint32_t size)
     return (uint32_t)(reach < all ? reach : all);
 }
 
-/* Of the old pixel at `at`, by a triangle around `centre`. */
+/* Returns the weight of the old pixel at `at`, by a triangle around `centre`. */
 static double weight_of(uint32_t at, double centre, double support)
 {
     double weight = 1 - fabs(at + 0.5 - centre) / support;
@@ -167,7 +167,7 @@ static void blend(struct resampler *resampler, const struct picture *from, const
     float *line = take(&resampler->numbers, stride + LANES);
     float *row = take(&resampler->numbers, width + LANES);
     for (size_t i = 0; i < LANES; i++)
-        line[stride + i] = 0; /* read behind the last pixel, and not used */
+        line[stride + i] = 0; /* read after the last pixel, and not used */
     for (uint32_t y = 0; y < rows->size; y++, to += width) {
         const float *weights = rows->weights + (size_t)y * rows->reach;
         blend_rows(from->at + rows->first[y] * stride, stride, weights,
@@ -180,8 +180,8 @@ static void blend(struct resampler *resampler, const struct picture *from, const
     }
 }
 
-void resample(struct resampler *resampler, const struct picture *from,
-              const struct picture_window *window, struct mirror mirror, uint8_t *to)
+void preprocess_resample(struct resampler *resampler, const struct picture *from,
+                         const struct picture_window *window, struct mirror mirror, uint8_t *to)
 {
     const struct picture_place *place = &from->place;
     struct span down =
@@ -204,7 +204,7 @@ void resample(struct resampler *resampler, const struct picture *from,
     blend(resampler, from, &rows, &columns, to);
 }
 
-void resampler_fini(struct resampler *resampler)
+void preprocess_resampler_fini(struct resampler *resampler)
 {
     weir_buf_fini(&resampler->numbers);
 }

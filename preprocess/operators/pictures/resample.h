@@ -20,8 +20,8 @@ struct mirror {
 
 /* Makes the `window` of the whole picture that `from` is a part of (at any scale; the part must cover
  * the window) into window->out_height x window->out_width pixels at `to`. */
-void resample(struct resampler *resampler, const struct picture *from,
-              const struct picture_window *window, struct mirror mirror, uint8_t *to);
-void resampler_fini(struct resampler *resampler);
+void preprocess_resample(struct resampler *resampler, const struct picture *from,
+                         const struct picture_window *window, struct mirror mirror, uint8_t *to);
+void preprocess_resampler_fini(struct resampler *resampler);
 
 #endif

@@ -4,11 +4,25 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/base/utf8.h"
+#include "core/service/roots.h"
 
+#include <fcntl.h>
 #include <jansson.h>
 #include <string.h>
 
 enum { FIRST_UNSEEN = 0x100, SHOWN_MAX = 40 };
+
+/* Judged once it is open, wherever links led: what it holds ends in fitted state. */
+static enum weir_status read_file(const char *path, struct weir_buf *file, struct weir_error *err)
+{
+    WEIR_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0 && !weir_roots_allow_open(fd))
+        return weir_fail(err, WEIR_INVALID,
+                         "%s: expected a file below one of `roots` of the system file, outside of "
+                         "the data directory",
+                         path);
+    return weir_file_read_open(fd, path, LEXICON_FILE_BYTES_MAX, file, err);
+}
 
 /* ---- lines ---- */
 
@@ -23,10 +37,10 @@ struct lines {
 static enum weir_status open_lines(const char *path, struct lines *lines, struct weir_error *err)
 {
     *lines = (struct lines){.path = path};
-    return weir_file_read(path, LEXICON_FILE_BYTES_MAX, &lines->file, err);
+    return read_file(path, &lines->file, err);
 }
 
-/* Without what ends it. False behind the last. */
+/* Without what ends it. False after the last. */
 static bool next_line(struct lines *lines, struct weir_bytes *ret_line)
 {
     if (lines->at == lines->file.size)
@@ -57,16 +71,16 @@ static bool add(struct vocabulary *lexicon, const struct vocabulary_entry *entry
                 const char **complaint)
 {
     *complaint = NULL;
-    if (vocabulary_find(lexicon, entry->column, entry->key) != VOCABULARY_NONE)
+    if (preprocess_vocabulary_find(lexicon, entry->column, entry->key) != VOCABULARY_NONE)
         *complaint = "stands there twice";
     else if (entry->key.size > VOCABULARY_KEY_MAX)
         *complaint = "has more than 256 bytes";
-    else if (!vocabulary_count(lexicon, entry, LEXICON_BYTES_MAX))
+    else if (!preprocess_vocabulary_count(lexicon, entry, LEXICON_BYTES_MAX))
         *complaint = "is one too many: a vocabulary may have 12 MiB";
     return *complaint == NULL;
 }
 
-/* What can be shown of a token. */
+/* Returns the bytes of a token that can be shown: all of a short one in UTF-8, else none. */
 static int shown(struct weir_bytes token)
 {
     return token.size < SHOWN_MAX && is_utf8(token) ? (int)token.size : 0;
@@ -78,7 +92,7 @@ static enum weir_status add_line(const struct lines *lines, struct weir_bytes li
     const char *complaint = NULL;
     bool is_behind = line.size > 2 && memcmp(line.at, "##", 2) == 0;
     struct vocabulary_entry entry = {
-        .column = is_behind ? LEXICON_BEHIND : LEXICON_WHOLE,
+        .column = is_behind ? LEXICON_INNER : LEXICON_WHOLE,
         .key = is_behind ? weir_bytes(line.at + 2, line.size - 2) : line,
         .number = lines->number - 1,
     };
@@ -95,8 +109,8 @@ static enum weir_status add_line(const struct lines *lines, struct weir_bytes li
                      lines->number, shown(line), (const char *)line.at, complaint);
 }
 
-enum weir_status lexicon_read_lines(const char *path, struct vocabulary *lexicon,
-                                    struct weir_error *err)
+enum weir_status preprocess_lexicon_read_lines(const char *path, struct vocabulary *lexicon,
+                                               struct weir_error *err)
 {
     struct lines lines;
     struct weir_bytes line;
@@ -111,7 +125,7 @@ enum weir_status lexicon_read_lines(const char *path, struct vocabulary *lexicon
 
 /* ---- bytes written as letters ---- */
 
-uint32_t lexicon_letter(uint8_t byte)
+uint32_t preprocess_lexicon_letter(uint8_t byte)
 {
     bool is_seen = (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte != 0xad);
     if (is_seen)
@@ -120,14 +134,14 @@ uint32_t lexicon_letter(uint8_t byte)
     return FIRST_UNSEEN + before;
 }
 
-/* The byte that a letter stands for, or -1: lexicon_letter() the other way round. */
+/* The byte that a letter stands for, or -1: preprocess_lexicon_letter() the other way round. */
 static int byte_of(uint32_t letter)
 {
     uint32_t unseen = letter - FIRST_UNSEEN;
     uint32_t byte = letter;
     if (letter >= FIRST_UNSEEN)
         byte = unseen < '!' ? unseen : unseen < 0x43 ? unseen + (0x7f - 0x21u) : 0xad;
-    return byte < 0x100 && lexicon_letter((uint8_t)byte) == letter ? (int)byte : -1;
+    return byte < 0x100 && preprocess_lexicon_letter((uint8_t)byte) == letter ? (int)byte : -1;
 }
 
 /* False when a character stands for no byte, or there are more than a token may have. */
@@ -170,12 +184,12 @@ static enum weir_status add_member(const char *path, const char *name, const jso
     return weir_fail(err, WEIR_INVALID, "%s: token '%.*s' %s", path, shown(text), name, complaint);
 }
 
-enum weir_status lexicon_read_json(const char *path, struct vocabulary *lexicon,
-                                   struct weir_error *err)
+enum weir_status preprocess_lexicon_read_json(const char *path, struct vocabulary *lexicon,
+                                              struct weir_error *err)
 {
     WEIR_AUTO_BUF file = {0};
     json_error_t reason;
-    enum weir_status status = weir_file_read(path, LEXICON_FILE_BYTES_MAX, &file, err);
+    enum weir_status status = read_file(path, &file, err);
     if (status != WEIR_OK)
         return status;
     json_t *root = json_loadb((const char *)file.at, file.size, JSON_REJECT_DUPLICATES, &reason);
@@ -193,7 +207,8 @@ enum weir_status lexicon_read_json(const char *path, struct vocabulary *lexicon,
 
 /* ---- merges ---- */
 
-struct weir_bytes lexicon_pair(uint32_t left, uint32_t right, uint8_t key[LEXICON_PAIR_BYTES])
+struct weir_bytes preprocess_lexicon_pair(uint32_t left, uint32_t right,
+                                          uint8_t key[LEXICON_PAIR_BYTES])
 {
     weir_put_u32(key, left);
     weir_put_u32(key + 4, right);
@@ -213,9 +228,10 @@ static const char *read_merge(struct weir_bytes line, const struct vocabulary *t
         return "expected two tokens with a blank between";
     memcpy(joined, left, left_size);
     memcpy(joined + left_size, right, right_size);
-    ret_numbers[0] = lexicon_number(tokens, 0, weir_bytes(left, left_size));
-    ret_numbers[1] = lexicon_number(tokens, 0, weir_bytes(right, right_size));
-    ret_numbers[2] = lexicon_number(tokens, 0, weir_bytes(joined, left_size + right_size));
+    ret_numbers[0] = preprocess_lexicon_number(tokens, 0, weir_bytes(left, left_size));
+    ret_numbers[1] = preprocess_lexicon_number(tokens, 0, weir_bytes(right, right_size));
+    ret_numbers[2] =
+        preprocess_lexicon_number(tokens, 0, weir_bytes(joined, left_size + right_size));
     bool are_known = ret_numbers[0] >= 0 && ret_numbers[1] >= 0 && ret_numbers[2] >= 0;
     return are_known ? NULL
                      : "expected that both, and what they are joined to, are in the vocabulary";
@@ -230,7 +246,7 @@ static enum weir_status add_merge(const struct lines *lines, struct weir_bytes l
     const char *complaint = read_merge(line, tokens, numbers);
     if (complaint == NULL) {
         struct vocabulary_entry entry = {
-            .key = lexicon_pair((uint32_t)numbers[0], (uint32_t)numbers[1], key),
+            .key = preprocess_lexicon_pair((uint32_t)numbers[0], (uint32_t)numbers[1], key),
             .number = (uint64_t)numbers[2]};
         add(merges, &entry, &complaint);
     }
@@ -240,8 +256,8 @@ static enum weir_status add_merge(const struct lines *lines, struct weir_bytes l
                      shown(line), (const char *)line.at, complaint);
 }
 
-enum weir_status lexicon_read_merges(const char *path, const struct vocabulary *tokens,
-                                     struct vocabulary *merges, struct weir_error *err)
+enum weir_status preprocess_lexicon_read_merges(const char *path, const struct vocabulary *tokens,
+                                                struct vocabulary *merges, struct weir_error *err)
 {
     static const char VERSION[] = "#version";
     struct lines lines;
@@ -259,18 +275,21 @@ enum weir_status lexicon_read_merges(const char *path, const struct vocabulary *
 
 /* ---- asking ---- */
 
-int64_t lexicon_number(const struct vocabulary *lexicon, uint32_t column, struct weir_bytes token)
+int64_t preprocess_lexicon_number(const struct vocabulary *lexicon, uint32_t column,
+                                  struct weir_bytes token)
 {
-    int64_t entry = vocabulary_find(lexicon, column, token);
+    int64_t entry = preprocess_vocabulary_find(lexicon, column, token);
     if (entry == VOCABULARY_NONE)
         return -1;
-    return (int64_t)vocabulary_at(lexicon, (size_t)entry).number;
+    return (int64_t)preprocess_vocabulary_at(lexicon, (size_t)entry).number;
 }
 
-enum weir_status lexicon_special(const struct vocabulary *lexicon, const char *name,
-                                 const char *token, int32_t *ret_number, struct weir_error *err)
+enum weir_status preprocess_lexicon_special(const struct vocabulary *lexicon, const char *name,
+                                            const char *token, int32_t *ret_number,
+                                            struct weir_error *err)
 {
-    int64_t number = token != NULL ? lexicon_number(lexicon, 0, weir_bytes_of(token)) : -1;
+    int64_t number =
+        token != NULL ? preprocess_lexicon_number(lexicon, 0, weir_bytes_of(token)) : -1;
     if (token != NULL && number < 0)
         return weir_fail(err, WEIR_INVALID,
                          "%s: found '%s', expected a token that is in the vocabulary", name, token);
@@ -278,14 +297,14 @@ enum weir_status lexicon_special(const struct vocabulary *lexicon, const char *n
     return WEIR_OK;
 }
 
-bool lexicon_open(struct vocabulary *lexicon, struct weir_bytes pool, uint32_t columns)
+bool preprocess_lexicon_open(struct vocabulary *lexicon, struct weir_bytes pool, uint32_t columns)
 {
-    vocabulary_clear(lexicon);
+    preprocess_vocabulary_clear(lexicon);
     weir_buf_append(&lexicon->pool, pool.at, pool.size);
-    if (!vocabulary_index(lexicon, columns))
+    if (!preprocess_vocabulary_index(lexicon, columns))
         return false;
-    for (size_t i = 0; i < vocabulary_size(lexicon); i++) {
-        if (vocabulary_at(lexicon, i).number >= LEXICON_TOKEN_MAX)
+    for (size_t i = 0; i < preprocess_vocabulary_size(lexicon); i++) {
+        if (preprocess_vocabulary_at(lexicon, i).number >= LEXICON_TOKEN_MAX)
             return false;
     }
     return true;

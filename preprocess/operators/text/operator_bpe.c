@@ -9,6 +9,7 @@
 #include "preprocess/operators/text/lexicon.h"
 #include "preprocess/operators/text/unicode.h"
 
+#include "core/base/heap.h"
 #include "core/base/memory.h"
 #include "core/base/utf8.h"
 
@@ -65,16 +66,16 @@ static enum weir_status plan(void *owner, const void *options, const struct oper
     struct state *state = owner;
     state->options = options;
     ret_plan->outputs = 1;
-    ret_plan->output[0] = column_about("tokens", COLUMN_RAGGED, WEIR_I32, 0);
-    return operator_schema_pick(schema, state->options->on, 1u << COLUMN_TEXT | 1u << COLUMN_BYTES,
-                                &ret_plan->in, err);
+    ret_plan->output[0] = preprocess_column_about("tokens", COLUMN_RAGGED, WEIR_I32, 0);
+    return preprocess_operator_schema_pick(
+        schema, state->options->on, 1u << COLUMN_TEXT | 1u << COLUMN_BYTES, &ret_plan->in, err);
 }
 
 static void fini(void *owner)
 {
     struct state *state = owner;
-    vocabulary_fini(&state->lexicon);
-    vocabulary_fini(&state->merges);
+    preprocess_vocabulary_fini(&state->lexicon);
+    preprocess_vocabulary_fini(&state->merges);
     weir_buf_fini(&state->row);
     weir_buf_fini(&state->pieces);
     weir_buf_fini(&state->joints);
@@ -87,7 +88,7 @@ static enum weir_status find_special(struct state *state, struct weir_error *err
     const struct options *options = state->options;
     for (unsigned byte = 0; byte < WEIR_COUNT(state->of_byte); byte++) {
         int64_t number =
-            lexicon_number(&state->lexicon, 0, weir_bytes(&(uint8_t){(uint8_t)byte}, 1));
+            preprocess_lexicon_number(&state->lexicon, 0, weir_bytes(&(uint8_t){(uint8_t)byte}, 1));
         if (number < 0)
             return weir_fail(err, WEIR_INVALID,
                              "%s: no token for the byte 0x%02x, expected one for each",
@@ -95,20 +96,22 @@ static enum weir_status find_special(struct state *state, struct weir_error *err
         state->of_byte[byte] = (uint32_t)number;
     }
     enum weir_status status =
-        lexicon_special(&state->lexicon, "begin", options->begin, &state->begin, err);
+        preprocess_lexicon_special(&state->lexicon, "begin", options->begin, &state->begin, err);
     if (status == WEIR_OK)
-        status = lexicon_special(&state->lexicon, "end", options->end, &state->end, err);
+        status = preprocess_lexicon_special(&state->lexicon, "end", options->end, &state->end, err);
     return status;
 }
 
 static enum weir_status finish(void *owner, struct weir_buf *fitted, struct weir_error *err)
 {
     struct state *state = owner;
-    vocabulary_clear(&state->lexicon);
-    vocabulary_clear(&state->merges);
-    enum weir_status status = lexicon_read_json(state->options->vocabulary, &state->lexicon, err);
+    preprocess_vocabulary_clear(&state->lexicon);
+    preprocess_vocabulary_clear(&state->merges);
+    enum weir_status status =
+        preprocess_lexicon_read_json(state->options->vocabulary, &state->lexicon, err);
     if (status == WEIR_OK)
-        status = lexicon_read_merges(state->options->merges, &state->lexicon, &state->merges, err);
+        status = preprocess_lexicon_read_merges(state->options->merges, &state->lexicon,
+                                                &state->merges, err);
     if (status == WEIR_OK)
         status = find_special(state, err);
     if (status != WEIR_OK)
@@ -122,8 +125,8 @@ static enum weir_status finish(void *owner, struct weir_buf *fitted, struct weir
 /* Keys of merges are pairs. */
 static bool are_pairs(const struct vocabulary *merges)
 {
-    for (size_t i = 0; i < vocabulary_size(merges); i++) {
-        if (vocabulary_at(merges, i).key.size != LEXICON_PAIR_BYTES)
+    for (size_t i = 0; i < preprocess_vocabulary_size(merges); i++) {
+        if (preprocess_vocabulary_at(merges, i).key.size != LEXICON_PAIR_BYTES)
             return false;
     }
     return true;
@@ -132,12 +135,11 @@ static bool are_pairs(const struct vocabulary *merges)
 static enum weir_status load(void *owner, struct weir_bytes fitted, struct weir_error *err)
 {
     struct state *state = owner;
-    uint64_t size = fitted.size >= 8 ? weir_get_u64(fitted.at) : 0;
-    bool is_whole =
-        fitted.size >= 8 && size <= fitted.size - 8 &&
-        lexicon_open(&state->lexicon, weir_bytes(fitted.at + 8, size), 1) &&
-        lexicon_open(&state->merges, weir_bytes(fitted.at + 8 + size, fitted.size - 8 - size), 1) &&
-        are_pairs(&state->merges);
+    struct weir_bytes merges = fitted, lexicon;
+    uint64_t size;
+    bool is_whole = weir_take_u64(&merges, &size) && weir_take(&merges, size, &lexicon) &&
+                    preprocess_lexicon_open(&state->lexicon, lexicon, 1) &&
+                    preprocess_lexicon_open(&state->merges, merges, 1) && are_pairs(&state->merges);
     if (!is_whole)
         return weir_fail(err, WEIR_INVALID, "bpe: %zu bytes, expected a sealed vocabulary",
                          fitted.size);
@@ -146,50 +148,46 @@ static enum weir_status load(void *owner, struct weir_bytes fitted, struct weir_
 
 /* ---- the heap: the first merge lies on top, of equal ones the one on the left ---- */
 
-static bool is_sooner(struct joint a, struct joint b)
+static bool is_sooner(const void *a, const void *b, const void *owner)
 {
-    return a.rank != b.rank ? a.rank < b.rank : a.at < b.at;
+    const struct joint *x = a, *y = b;
+    (void)owner;
+    return x->rank != y->rank ? x->rank < y->rank : x->at < y->at;
 }
+
+static const struct weir_heap_order SOONEST = {.element_bytes = sizeof(struct joint),
+                                               .is_before = is_sooner};
 
 static void push(struct weir_buf *heap, struct joint joint)
 {
     weir_buf_append(heap, &joint, sizeof(joint));
-    struct joint *joints = (struct joint *)(void *)heap->at;
-    size_t at = heap->size / sizeof(joint) - 1;
-    for (; at > 0 && is_sooner(joint, joints[(at - 1) / 2]); at = (at - 1) / 2)
-        joints[at] = joints[(at - 1) / 2];
-    joints[at] = joint;
+    weir_heap_rise(&SOONEST, heap->at, heap->size / sizeof(joint) - 1, NULL);
 }
 
 static bool pop(struct weir_buf *heap, struct joint *ret_joint)
 {
     struct joint *joints = (struct joint *)(void *)heap->at;
-    size_t count = heap->size / sizeof(*joints), at = 0;
+    size_t count = heap->size / sizeof(*joints);
     if (count == 0)
         return false;
     *ret_joint = joints[0];
-    struct joint last = joints[--count];
-    heap->size -= sizeof(last);
-    for (size_t child; (child = 2 * at + 1) < count; at = child) {
-        child += child + 1 < count && is_sooner(joints[child + 1], joints[child]);
-        if (!is_sooner(joints[child], last))
-            break;
-        joints[at] = joints[child];
-    }
-    joints[at] = last;
+    joints[0] = joints[count - 1];
+    heap->size -= sizeof(*joints);
+    weir_heap_sink(&SOONEST, joints, count - 1, 0, NULL);
     return true;
 }
 
 /* ---- words to tokens ---- */
 
-/* The merge of the piece at `at` and the one behind: its place among the merges, or VOCABULARY_NONE. */
+/* The merge of the piece at `at` and the one after: its place among the merges, or VOCABULARY_NONE. */
 static int64_t merge_at(const struct state *state, const struct piece *pieces, uint32_t at)
 {
     uint8_t key[LEXICON_PAIR_BYTES];
     if (at == NONE || pieces[at].token == NONE || pieces[at].behind == NONE)
         return VOCABULARY_NONE;
-    return vocabulary_find(&state->merges, 0,
-                           lexicon_pair(pieces[at].token, pieces[pieces[at].behind].token, key));
+    return preprocess_vocabulary_find(
+        &state->merges, 0,
+        preprocess_lexicon_pair(pieces[at].token, pieces[pieces[at].behind].token, key));
 }
 
 static void offer(struct state *state, const struct piece *pieces, uint32_t at)
@@ -202,7 +200,7 @@ static void offer(struct state *state, const struct piece *pieces, uint32_t at)
 static void join(struct state *state, struct piece *pieces, struct joint joint)
 {
     struct piece *left = &pieces[joint.at], *right = &pieces[left->behind];
-    left->token = (uint32_t)vocabulary_at(&state->merges, joint.rank).number;
+    left->token = (uint32_t)preprocess_vocabulary_at(&state->merges, joint.rank).number;
     left->behind = right->behind;
     right->token = NONE;
     if (left->behind != NONE)
@@ -249,10 +247,10 @@ static enum class class_at(struct weir_bytes text, size_t at, size_t *ret_size) 
             [UNICODE_CONTROL] = OTHER,
         };
     uint32_t code = weir_utf8_decode(weir_bytes(text.at + at, text.size - at), ret_size);
-    return OF_KIND[unicode_kind_of(code)];
+    return OF_KIND[preprocess_unicode_kind_of(code)];
 }
 
-/* Where the run of one class that begins at `at` ends; `ret_last` is where its last character begins. */
+/* Returns the end of the run of one class that begins at `at`; `ret_last`: the start of its last character. */
 static size_t end_of_run(struct weir_bytes text, size_t at, enum class class, size_t *ret_last)
 {
     size_t size = 0;
@@ -277,7 +275,7 @@ static size_t short_form(struct weir_bytes rest)
 }
 
 /* The bytes of the word that `rest` begins with: a short form; letters, numbers or others, with one blank before
- * them; or blanks, of which the last one is left to the word behind. */
+ * them; or blanks, of which the last one is left to the word after. */
 static size_t word_size(struct weir_bytes rest)
 {
     size_t size, last, form = short_form(rest);
@@ -317,19 +315,23 @@ static void apply(void *owner, struct operator_call *call)
         }
         if (state->end >= 0)
             weir_buf_append(&out->values, &state->end, sizeof(state->end));
-        column_end_row(out);
+        preprocess_column_end_row(out);
     }
 }
 
-const struct preprocess_operator operator_bpe = {
+static const struct operator_fit FIT = {
+    .finish = finish,
+    .load = load,
+};
+
+const struct preprocess_operator preprocess_operator_bpe = {
     .name = "bpe",
     .summary = "text to the numbers of byte pair tokens, of a given vocabulary, as GPT-2 does",
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
+    .fit = &FIT,
     .plan = plan,
     .apply = apply,
-    .finish = finish,
-    .load = load,
     .fini = fini,
 };

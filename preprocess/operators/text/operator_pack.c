@@ -47,8 +47,8 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 {
     struct state *state = owner;
     const struct options *options = given;
-    enum weir_status status =
-        operator_schema_pick(schema, options->on, 1u << COLUMN_RAGGED, &ret_plan->in, err);
+    enum weir_status status = preprocess_operator_schema_pick(
+        schema, options->on, 1u << COLUMN_RAGGED, &ret_plan->in, err);
     if (status != WEIR_OK)
         return status;
     const struct column_about *about = &schema->column[ret_plan->in];
@@ -58,8 +58,8 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     snprintf(name, sizeof(name), "%.20s_segment", about->name);
     ret_plan->outputs = 2;
     ret_plan->output[0] = *about;
-    ret_plan->output[1] = column_about(name, COLUMN_RAGGED, WEIR_I32, 0);
-    return numeric_read_option(state->type, "value", options->value, &state->value, err);
+    ret_plan->output[1] = preprocess_column_about(name, COLUMN_RAGGED, WEIR_I32, 0);
+    return preprocess_numeric_read_option(state->type, "value", options->value, &state->value, err);
 }
 
 static void fini(void *owner)
@@ -67,7 +67,7 @@ static void fini(void *owner)
     weir_buf_fini(&((struct state *)owner)->used);
 }
 
-/* The packed row for `count` numbers more; one behind the last when there is none. */
+/* The packed row for `count` numbers more; one after the last when there is none. */
 static size_t row_for(const struct state *state, size_t count)
 {
     const size_t *used = (const size_t *)(const void *)state->used.at;
@@ -120,17 +120,18 @@ static void apply(void *owner, struct operator_call *call)
     for (size_t i = 0; i < call->rows; i++) {
         size_t count = offsets[i + 1] - offsets[i];
         if (count > state->length && state->too_long == LONG_FAIL)
-            operator_fail_row(call, i, "%zu numbers, expected at most %zu", count, state->length);
+            preprocess_operator_fail_row(call, i, "%zu numbers, expected at most %zu", count,
+                                         state->length);
         count = count < state->length ? count : state->length;
         if (call->failed[i] == OPERATOR_ROW_OK)
             put(state, weir_bytes(call->in->values.at + offsets[i] * unit, count * unit), ++number,
                 call->out);
-        column_end_row(&call->out[0]);
-        column_end_row(&call->out[1]);
+        preprocess_column_end_row(&call->out[0]);
+        preprocess_column_end_row(&call->out[1]);
     }
 }
 
-const struct preprocess_operator operator_pack = {
+const struct preprocess_operator preprocess_operator_pack = {
     .name = "pack",
     .summary = "several short rows to one of fixed length, with the sample of each number",
     .options = OPTIONS,

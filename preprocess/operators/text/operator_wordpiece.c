@@ -40,7 +40,7 @@ struct state {
     struct vocabulary lexicon;
     size_t longest; /* bytes of a token */
     int32_t unknown, begin, end;
-    /* Of the word under way: */
+    /* the word under way */
     struct weir_buf word;
     size_t characters;
 };
@@ -51,15 +51,15 @@ static enum weir_status plan(void *owner, const void *options, const struct oper
     struct state *state = owner;
     state->options = options;
     ret_plan->outputs = 1;
-    ret_plan->output[0] = column_about("tokens", COLUMN_RAGGED, WEIR_I32, 0);
-    return operator_schema_pick(schema, state->options->on, 1u << COLUMN_TEXT | 1u << COLUMN_BYTES,
-                                &ret_plan->in, err);
+    ret_plan->output[0] = preprocess_column_about("tokens", COLUMN_RAGGED, WEIR_I32, 0);
+    return preprocess_operator_schema_pick(
+        schema, state->options->on, 1u << COLUMN_TEXT | 1u << COLUMN_BYTES, &ret_plan->in, err);
 }
 
 static void fini(void *owner)
 {
     struct state *state = owner;
-    vocabulary_fini(&state->lexicon);
+    preprocess_vocabulary_fini(&state->lexicon);
     weir_buf_fini(&state->word);
 }
 
@@ -70,19 +70,20 @@ static enum weir_status find_special(struct state *state, struct weir_error *err
     const struct options *options = state->options;
     const struct vocabulary *lexicon = &state->lexicon;
     enum weir_status status =
-        lexicon_special(lexicon, "unknown", options->unknown, &state->unknown, err);
+        preprocess_lexicon_special(lexicon, "unknown", options->unknown, &state->unknown, err);
     if (status == WEIR_OK)
-        status = lexicon_special(lexicon, "begin", options->begin, &state->begin, err);
+        status = preprocess_lexicon_special(lexicon, "begin", options->begin, &state->begin, err);
     if (status == WEIR_OK)
-        status = lexicon_special(lexicon, "end", options->end, &state->end, err);
+        status = preprocess_lexicon_special(lexicon, "end", options->end, &state->end, err);
     return status;
 }
 
 static enum weir_status finish(void *owner, struct weir_buf *fitted, struct weir_error *err)
 {
     struct state *state = owner;
-    vocabulary_clear(&state->lexicon);
-    enum weir_status status = lexicon_read_lines(state->options->vocabulary, &state->lexicon, err);
+    preprocess_vocabulary_clear(&state->lexicon);
+    enum weir_status status =
+        preprocess_lexicon_read_lines(state->options->vocabulary, &state->lexicon, err);
     if (status == WEIR_OK)
         status = find_special(state, err);
     if (status == WEIR_OK)
@@ -93,12 +94,12 @@ static enum weir_status finish(void *owner, struct weir_buf *fitted, struct weir
 static enum weir_status load(void *owner, struct weir_bytes fitted, struct weir_error *err)
 {
     struct state *state = owner;
-    if (!lexicon_open(&state->lexicon, fitted, LEXICON_COLUMNS))
+    if (!preprocess_lexicon_open(&state->lexicon, fitted, LEXICON_COLUMNS))
         return weir_fail(err, WEIR_INVALID, "wordpiece: %zu bytes, expected a sealed vocabulary",
                          fitted.size);
     state->longest = 0;
-    for (size_t i = 0; i < vocabulary_size(&state->lexicon); i++) {
-        size_t size = vocabulary_at(&state->lexicon, i).key.size;
+    for (size_t i = 0; i < preprocess_vocabulary_size(&state->lexicon); i++) {
+        size_t size = preprocess_vocabulary_at(&state->lexicon, i).key.size;
         state->longest = size > state->longest ? size : state->longest;
     }
     return find_special(state, err);
@@ -124,7 +125,7 @@ static int64_t longest_piece(const struct state *state, uint32_t column, struct 
     int64_t number = -1;
     for (; size > 0 && number < 0; size--) {
         if (size == rest.size || !is_inside_character(rest.at[size]))
-            number = lexicon_number(&state->lexicon, column, weir_bytes(rest.at, size));
+            number = preprocess_lexicon_number(&state->lexicon, column, weir_bytes(rest.at, size));
         if (number >= 0)
             break;
     }
@@ -138,7 +139,7 @@ static void end_word(struct state *state, struct column *out)
     struct weir_bytes word = weir_buf_view(&state->word);
     bool is_known = state->characters <= state->options->word_max;
     for (size_t at = 0; is_known && at < word.size; at += size) {
-        int64_t number = longest_piece(state, at == 0 ? LEXICON_WHOLE : LEXICON_BEHIND,
+        int64_t number = longest_piece(state, at == 0 ? LEXICON_WHOLE : LEXICON_INNER,
                                        weir_bytes(word.at + at, word.size - at), &size);
         is_known = number >= 0;
         put(out, number);
@@ -158,7 +159,7 @@ static bool is_mark(uint32_t code)
     bool is_ascii = code > ' ' && code < 0x7f;
     bool is_word = (code >= '0' && code <= '9') || (code >= 'A' && code <= 'Z') ||
                    (code >= 'a' && code <= 'z');
-    return is_ascii ? !is_word : unicode_kind_of(code) == UNICODE_PUNCTUATION;
+    return is_ascii ? !is_word : preprocess_unicode_kind_of(code) == UNICODE_PUNCTUATION;
 }
 
 static bool is_ideograph(uint32_t code)
@@ -205,7 +206,7 @@ static void add_code(struct state *state, uint32_t code, struct column *out)
 {
     uint32_t folded[UNICODE_FOLD_MAX] = {code};
     size_t count = 1;
-    enum unicode_kind kind = unicode_kind_of(code);
+    enum unicode_kind kind = preprocess_unicode_kind_of(code);
     bool is_alone = is_ideograph(code);
     if (is_dropped(code, kind))
         return;
@@ -214,7 +215,7 @@ static void add_code(struct state *state, uint32_t code, struct column *out)
     if (kind == UNICODE_SPACE)
         return;
     if (state->options->lower)
-        count = unicode_fold(code, folded);
+        count = preprocess_unicode_fold(code, folded);
     for (size_t i = 0; i < count; i++)
         add_character(state, folded[i], out);
     if (is_alone)
@@ -234,19 +235,23 @@ static void apply(void *owner, struct operator_call *call)
         cut(state, out);
         if (state->end >= 0)
             put(out, state->end);
-        column_end_row(out);
+        preprocess_column_end_row(out);
     }
 }
 
-const struct preprocess_operator operator_wordpiece = {
+static const struct operator_fit FIT = {
+    .finish = finish,
+    .load = load,
+};
+
+const struct preprocess_operator preprocess_operator_wordpiece = {
     .name = "wordpiece",
     .summary = "text to the numbers of word pieces, of a given vocabulary, as BERT does",
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
+    .fit = &FIT,
     .plan = plan,
     .apply = apply,
-    .finish = finish,
-    .load = load,
     .fini = fini,
 };

@@ -1,4 +1,4 @@
-/* What characters are, for operators that cut texts into pieces. */
+/* Classes of characters, for operators that cut texts into pieces. */
 #include "preprocess/operators/text/unicode.h"
 
 #include "core/base/attributes.h"
@@ -28,7 +28,7 @@ static size_t last_up_to(const uint32_t *numbers, size_t count, uint32_t wanted)
     return first;
 }
 
-enum unicode_kind unicode_kind_of(uint32_t code)
+enum unicode_kind preprocess_unicode_kind_of(uint32_t code)
 {
     return (enum unicode_kind)(RUNS[last_up_to(RUNS, WEIR_COUNT(RUNS), code << 3 | 7)] & 7);
 }
@@ -41,7 +41,7 @@ static size_t fold_syllable(uint32_t index, uint32_t *ret_codes)
     return index % TAILS > 0 ? 3 : 2;
 }
 
-size_t unicode_fold(uint32_t code, uint32_t ret_codes[UNICODE_FOLD_MAX])
+size_t preprocess_unicode_fold(uint32_t code, uint32_t ret_codes[UNICODE_FOLD_MAX])
 {
     if (code - SYLLABLE_FIRST < SYLLABLES)
         return fold_syllable(code - SYLLABLE_FIRST, ret_codes);

@@ -102,8 +102,8 @@ static void step(struct weir_bits *bits, bool model[MODEL_BITS], struct weir_rng
     switch (weir_rng_below(rng, 20)) {
     case 0:
         at %= 150;
-        memmove(model, model + at, (MODEL_BITS - at) * sizeof *model);
-        memset(model + MODEL_BITS - at, 0, at * sizeof *model);
+        memmove(model, model + at, (MODEL_BITS - at) * sizeof(*model));
+        memset(model + MODEL_BITS - at, 0, at * sizeof(*model));
         weir_bits_shift_down(bits, at);
         break;
     case 1:

@@ -85,7 +85,7 @@ static void the_calendar_agrees_with_the_system(void **state)
         time_t seconds = (time_t)weir_rng_below(&rng, 8000000000) - 2000000000;
         struct tm fields;
         assert_non_null(gmtime_r(&seconds, &fields));
-        strftime(expected, sizeof expected, "%Y-%m-%dT%H:%M:%SZ", &fields);
+        strftime(expected, sizeof(expected), "%Y-%m-%dT%H:%M:%SZ", &fields);
         weir_time_format(SECONDS(seconds), text);
         assert_string_equal(text, expected);
     }

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-/* What a process that forbids them, or tries to, says of itself: 1 no core file, 2 no memory in a dump, 4 private. */
+/* State of a process that forbids dumps, or tries to: 1 no core file, 2 no memory in a dump, 4 private. */
 static int forbidden(bool is_private)
 {
     pid_t pid = fork();

@@ -97,8 +97,8 @@ static void a_long_text_is_cut_visibly(void **state)
     (void)state;
     struct weir_error err;
     char longer[2 * WEIR_ERROR_TEXT_MAX];
-    memset(longer, 'x', sizeof longer - 1);
-    longer[sizeof longer - 1] = '\0';
+    memset(longer, 'x', sizeof(longer) - 1);
+    longer[sizeof(longer) - 1] = '\0';
 
     assert_int_equal(weir_fail(&err, WEIR_IO, "%s", longer), WEIR_IO);
     assert_int_equal(strlen(err.text), WEIR_ERROR_TEXT_MAX - 1);

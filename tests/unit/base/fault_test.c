@@ -54,7 +54,7 @@ static void exactly_the_named_pass_over_the_named_point_fails(void **state)
         {{"db.commit=10", "db.commit"}, 0},
         {{"other=!1", "db.commit"}, 0},
     };
-    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+    for (size_t i = 0; i < sizeof(CASES) / sizeof(*CASES); i++) {
         struct child child;
         child_run(&child, pass_nine_times, &CASES[i].passes);
         assert_true(child_left_with(&child, CASES[i].code));
@@ -106,7 +106,7 @@ static void a_malformed_variable_is_refused_loudly(void **state)
     (void)state;
     static const char *const WRONG[] = {"db.commit",   "=3",           "db.commit=", "db.commit=x",
                                         "db.commit=0", "db.commit=3x", "db.commit=!"};
-    for (size_t i = 0; i < sizeof WRONG / sizeof *WRONG; i++) {
+    for (size_t i = 0; i < sizeof(WRONG) / sizeof(*WRONG); i++) {
         struct child child;
         child_run(&child, pass_nine_times, &(struct passes){WRONG[i], "db.commit"});
         assert_true(child_died_of(&child, SIGABRT));

@@ -20,7 +20,7 @@
 
 static int make_dir(void **state)
 {
-    struct temp_dir *dir = weir_calloc(1, sizeof *dir);
+    struct temp_dir *dir = weir_calloc(1, sizeof(*dir));
     temp_dir_make(dir);
     *state = dir;
     return 0;
@@ -109,6 +109,23 @@ static void large_files_are_read_whole(void **state)
     assert_int_equal(weir_file_map(path, &at, &size, &err), WEIR_OK);
     assert_true(weir_bytes_equal(weir_bytes(at, size), weir_bytes(bytes, SIZE)));
     weir_file_unmap(at, size);
+}
+
+static void a_link_is_mapped_only_where_it_may_be(void **state)
+{
+    struct temp_dir *dir = *state;
+    struct weir_error err;
+    void *at;
+    size_t size;
+    WEIR_AUTO_FREE char *path = weir_strdup(temp_path(dir, "file"));
+    WEIR_AUTO_FREE char *link = weir_strdup(temp_path(dir, "link"));
+    write_text(path, "text");
+    assert_int_equal(symlink(path, link), 0);
+    assert_int_equal(weir_file_map(link, &at, &size, &err), WEIR_OK);
+    weir_file_unmap(at, size);
+    assert_int_equal(weir_file_map_no_link(path, &at, &size, &err), WEIR_OK);
+    weir_file_unmap(at, size);
+    assert_int_equal(weir_file_map_no_link(link, &at, &size, &err), WEIR_IO);
 }
 
 static void an_empty_file_is_read_and_mapped_as_nothing(void **state)
@@ -346,6 +363,7 @@ int main(void)
         TEST(a_read_appends_and_is_bounded),
         TEST(large_files_are_read_whole),
         TEST(an_empty_file_is_read_and_mapped_as_nothing),
+        TEST(a_link_is_mapped_only_where_it_may_be),
         TEST(errors_name_the_path_and_the_reason),
         TEST(a_write_that_fails_leaves_the_old_file_and_no_temporary),
         TEST(a_write_that_ends_early_leaves_the_old_file_and_no_temporary),

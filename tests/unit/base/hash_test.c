@@ -38,19 +38,19 @@ static void pieces_have_the_digest_of_the_whole(void **state)
 {
     (void)state;
     uint8_t bytes[5000];
-    for (size_t i = 0; i < sizeof bytes; i++)
+    for (size_t i = 0; i < sizeof(bytes); i++)
         bytes[i] = (uint8_t)(i * 31);
-    struct weir_digest whole = weir_digest_of(weir_bytes(bytes, sizeof bytes));
+    struct weir_digest whole = weir_digest_of(weir_bytes(bytes, sizeof(bytes)));
     static const size_t STEPS[] = {1, 7, 240, 241, 1024, 5000};
     for (size_t i = 0; i < WEIR_COUNT(STEPS); i++) {
         WEIR_AUTO(weir_hasher) hasher = weir_hasher_new();
         weir_hasher_add(hasher, NULL, 0);
-        for (size_t at = 0; at < sizeof bytes; at += STEPS[i]) {
-            size_t left = sizeof bytes - at;
+        for (size_t at = 0; at < sizeof(bytes); at += STEPS[i]) {
+            size_t left = sizeof(bytes) - at;
             weir_hasher_add(hasher, bytes + at, left < STEPS[i] ? left : STEPS[i]);
         }
         struct weir_digest digest = weir_hasher_digest(hasher);
-        assert_memory_equal(digest.bytes, whole.bytes, sizeof whole.bytes);
+        assert_memory_equal(digest.bytes, whole.bytes, sizeof(whole.bytes));
     }
 }
 
@@ -63,8 +63,8 @@ static void a_digest_can_be_asked_for_while_adding(void **state)
     weir_hasher_add(hasher, "ir", 2);
     struct weir_digest after = weir_hasher_digest(hasher);
     struct weir_digest expected = weir_digest_of(weir_bytes_of("weir"));
-    assert_memory_not_equal(before.bytes, after.bytes, sizeof after.bytes);
-    assert_memory_equal(after.bytes, expected.bytes, sizeof after.bytes);
+    assert_memory_not_equal(before.bytes, after.bytes, sizeof(after.bytes));
+    assert_memory_equal(after.bytes, expected.bytes, sizeof(after.bytes));
     weir_hasher_free(NULL);
 }
 

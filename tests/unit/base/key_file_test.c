@@ -28,10 +28,10 @@ static void check_of(const uint8_t key[WEIR_KEY_BYTES], char ret_check[WEIR_KEY_
 
 static int make_place(void **state)
 {
-    struct place *place = weir_calloc(1, sizeof *place);
+    struct place *place = weir_calloc(1, sizeof(*place));
     temp_dir_make(&place->dir);
-    (void)snprintf(place->path, sizeof place->path, "%s", temp_path(&place->dir, "key"));
-    (void)snprintf(place->fresh, sizeof place->fresh, "%s.new", place->path);
+    (void)snprintf(place->path, sizeof(place->path), "%s", temp_path(&place->dir, "key"));
+    (void)snprintf(place->fresh, sizeof(place->fresh), "%s.new", place->path);
     place->file =
         (struct weir_key_file){.path = place->path, .check = check_of, .remedy = "put it back"};
     *state = place;

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-/* What a line says behind its time, which is checked to be one. */
+/* Returns the text of a line after its time, which is checked to be one. */
 static const char *behind_time(const char *line)
 {
     static const char SHAPE[] = "dddd-dd-ddTdd:dd:dd.dddZ ";
@@ -89,8 +89,8 @@ static void what_is_below_the_level_is_not_written(void **state)
 static int log_hostile_fields(const void *argument)
 {
     char longer[5000];
-    memset(longer, 'x', sizeof longer - 1);
-    longer[sizeof longer - 1] = '\0';
+    memset(longer, 'x', sizeof(longer) - 1);
+    longer[sizeof(longer) - 1] = '\0';
     weir_log(WEIR_LOG_WARN, "odd", "text=%s", (const char *)argument);
     weir_log(WEIR_LOG_WARN, "long", "text=%s", longer);
     return 0;

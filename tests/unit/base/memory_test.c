@@ -40,10 +40,10 @@ static void realloc_keeps_what_was_there(void **state)
 {
     (void)state;
     static const uint8_t WORD[] = {'w', 'e', 'i', 'r'};
-    uint8_t *bytes = weir_realloc(NULL, sizeof WORD, 1);
-    memcpy(bytes, WORD, sizeof WORD);
+    uint8_t *bytes = weir_realloc(NULL, sizeof(WORD), 1);
+    memcpy(bytes, WORD, sizeof(WORD));
     bytes = weir_realloc(bytes, 1000, 8);
-    assert_memory_equal(bytes, WORD, sizeof WORD);
+    assert_memory_equal(bytes, WORD, sizeof(WORD));
     bytes = weir_realloc(bytes, 0, 8);
     assert_null(bytes);
 }

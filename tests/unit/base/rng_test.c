@@ -95,12 +95,12 @@ static void the_kernel_fills_every_byte(void **state)
     (void)state;
     uint8_t ored[64] = {0};
     for (int i = 0; i < 64; i++) {
-        uint8_t bytes[sizeof ored];
-        weir_random_bytes(bytes, sizeof bytes);
-        for (size_t k = 0; k < sizeof bytes; k++)
+        uint8_t bytes[sizeof(ored)];
+        weir_random_bytes(bytes, sizeof(bytes));
+        for (size_t k = 0; k < sizeof(bytes); k++)
             ored[k] |= bytes[k];
     }
-    for (size_t k = 0; k < sizeof ored; k++)
+    for (size_t k = 0; k < sizeof(ored); k++)
         assert_int_not_equal(ored[k], 0); /* stays 0 once in 256^64 */
     weir_random_bytes(NULL, 0);
     assert_true(weir_random_u64() != weir_random_u64());

@@ -54,7 +54,7 @@ static void a_text_is_repaired_byte_by_byte(void **state)
     };
     for (size_t i = 0; i < WEIR_COUNT(REPAIRS); i++) {
         char text[32];
-        (void)snprintf(text, sizeof text, "%s", REPAIRS[i].broken);
+        (void)snprintf(text, sizeof(text), "%s", REPAIRS[i].broken);
         weir_utf8_repair(text);
         assert_string_equal(text, REPAIRS[i].whole);
     }

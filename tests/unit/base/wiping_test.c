@@ -28,13 +28,13 @@ static void write_secret(uint8_t *at)
 
 static size_t places(void)
 {
-    return process_memory_places(getpid(), inverted, sizeof inverted);
+    return process_memory_places(getpid(), inverted, sizeof(inverted));
 }
 
 static int draw_secret(void **state)
 {
     (void)state;
-    weir_random_bytes(inverted, sizeof inverted);
+    weir_random_bytes(inverted, sizeof(inverted));
     return 0;
 }
 

@@ -77,7 +77,7 @@ static int run(const char *first, const char *second, const char *third)
     int argc = 0, nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     int out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO), code;
 
-    while (words[argc])
+    while (words[argc] != NULL)
         argc++;
     fflush(NULL);
     dup2(nowhere, STDOUT_FILENO);

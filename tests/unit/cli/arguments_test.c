@@ -122,8 +122,8 @@ static void a_csv_names_subjects_keys_and_ids(void **state)
         {"subject\n\xff\n", "f.csv:2: subject: expected UTF-8", NULL},
         {"subject,key\na\n", "f.csv:2: found 1 fields, expected 2 as in the header", NULL},
         {"subject\n\"a\n",
-         "f.csv:2: expected at most 64 fields, separated by commas, with text in "
-         "double quotes where it has commas itself",
+         "f.csv:2: expected at most 4096 fields, separated by commas, with text in "
+         "double quotes where it has commas, quotes or line breaks itself",
          NULL},
     };
     (void)state;
@@ -149,7 +149,7 @@ static void a_csv_with_a_byte_of_zero_names_nobody(void **state)
     struct weir_error err;
     (void)state;
     assert_int_equal(
-        cli_erase_names_csv("f.csv", weir_bytes(FILE_TEXT, sizeof FILE_TEXT - 1), &names, &err),
+        cli_erase_names_csv("f.csv", weir_bytes(FILE_TEXT, sizeof(FILE_TEXT) - 1), &names, &err),
         WEIR_INVALID);
     assert_string_equal(err.text, "f.csv: found a byte of zero, expected text");
     assert_int_equal(json_array_size(json_object_get(names.lists, "subjects")), 0);

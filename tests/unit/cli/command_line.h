@@ -18,7 +18,7 @@ struct command_line {
 static inline void command_line_cut(struct command_line *line, const char *text)
 {
     char *rest = NULL;
-    (void)snprintf(line->text, sizeof line->text, "weir %s", text);
+    (void)snprintf(line->text, sizeof(line->text), "weir %s", text);
     line->argc = 0;
     for (char *word = strtok_r(line->text, " ", &rest);
          word != NULL && line->argc < COMMAND_LINE_WORDS; word = strtok_r(NULL, " ", &rest))

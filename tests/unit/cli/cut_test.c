@@ -1,4 +1,4 @@
-/* Where input is cut: behind whole records, however it arrives. */
+/* Cutting input: after whole records, however it arrives. */
 #include "cli/cut.h"
 
 #include <setjmp.h>
@@ -29,9 +29,11 @@ static const struct example EXAMPLES[] = {
 
 static struct cli_cut cut_for(const struct example *example)
 {
+    const struct cli_cut_format format = {
+        .name = example->format, .record_bytes = 4, .delimiter = ","};
     struct cli_cut cut;
     struct weir_error err;
-    assert_int_equal(cli_cut_init(&cut, example->format, 4, ",", &err), WEIR_OK);
+    assert_int_equal(cli_cut_init(&cut, &format, &err), WEIR_OK);
     return cut;
 }
 
@@ -64,21 +66,35 @@ static void pieces_are_cut_like_the_whole(void **state)
 
 static void another_delimiter_opens_fields(void **state)
 {
+    const struct cli_cut_format format = {.name = "csv", .delimiter = "\\t"};
     struct cli_cut cut;
     struct weir_error err;
     (void)state;
-    assert_int_equal(cli_cut_init(&cut, "csv", 0, "\\t", &err), WEIR_OK);
+    assert_int_equal(cli_cut_init(&cut, &format, &err), WEIR_OK);
     cli_cut_scan(&cut, weir_bytes_of("a\t\"b\nc\"\n1,\"2\n"));
     assert_int_equal(cut.first, 8);
     assert_int_equal(cut.last, 13);
 }
 
-static void a_format_that_cannot_be_cut_is_refused(void **state)
+static void a_quote_may_be_a_character_like_any_other(void **state)
 {
+    const struct cli_cut_format format = {.name = "csv", .delimiter = ",", .is_unquoted = true};
     struct cli_cut cut;
     struct weir_error err;
     (void)state;
-    assert_int_equal(cli_cut_init(&cut, "tar", 0, ",", &err), WEIR_UNSUPPORTED);
+    assert_int_equal(cli_cut_init(&cut, &format, &err), WEIR_OK);
+    cli_cut_scan(&cut, weir_bytes_of("a,\"b\nc,d\n"));
+    assert_int_equal(cut.first, 5);
+    assert_int_equal(cut.last, 9);
+}
+
+static void a_format_that_cannot_be_cut_is_refused(void **state)
+{
+    const struct cli_cut_format format = {.name = "tar", .delimiter = ","};
+    struct cli_cut cut;
+    struct weir_error err;
+    (void)state;
+    assert_int_equal(cli_cut_init(&cut, &format, &err), WEIR_UNSUPPORTED);
     assert_non_null(strstr(err.text, "'tar'"));
 }
 
@@ -88,6 +104,7 @@ int main(void)
         cmocka_unit_test(records_end_where_their_format_says),
         cmocka_unit_test(pieces_are_cut_like_the_whole),
         cmocka_unit_test(another_delimiter_opens_fields),
+        cmocka_unit_test(a_quote_may_be_a_character_like_any_other),
         cmocka_unit_test(a_format_that_cannot_be_cut_is_refused),
     };
     return cmocka_run_group_tests_name("cli: cuts", tests, NULL, NULL);

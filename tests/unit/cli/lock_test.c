@@ -23,7 +23,7 @@ struct fixture {
 
 static int make_folder(void **state)
 {
-    struct fixture *fixture = weir_calloc(1, sizeof *fixture);
+    struct fixture *fixture = weir_calloc(1, sizeof(*fixture));
     strcpy(fixture->folder, "/tmp/weir-lock-XXXXXX");
     assert_non_null(mkdtemp(fixture->folder));
     fixture->lock = weir_format("%s/lock", fixture->folder);

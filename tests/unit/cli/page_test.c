@@ -72,26 +72,32 @@ static void durations_get_coarser_as_they_grow(void **state)
     }
 }
 
-static const struct cli_column COLUMNS[] = {{"name", false}, {"n", true}, {"note", false}};
+static const struct cli_column COLUMNS[] = {
+    {"name", CLI_TEXT, .key = "name"},
+    {"n", CLI_COUNT, .key = "n"},
+    {"note", CLI_TEXT, .key = "note"},
+};
 
-static void fill(struct cli_table *table)
+/* The table of a JSON array as text. */
+static void show(struct cli_page *page, const char *rows, const struct cli_column *columns,
+                 size_t count)
 {
-    cli_cell(table, "%s", "é"); /* two bytes, one character */
-    cli_cell_count(table, 12345);
-    cli_cell(table, "%s", "");
-    cli_cell(table, "%s", "longer name");
-    cli_cell_count(table, 7);
-    cli_cell(table, "%s", "x");
+    json_t *array = json_loads(rows, 0, NULL);
+    assert_non_null(array);
+    cli_show_table(page, array, columns, count);
+    json_decref(array);
 }
+
+/* "é": two bytes, one character */
+static const char ROWS[] = "[{\"name\":\"é\",\"n\":12345,\"note\":\"\"},"
+                           "{\"name\":\"longer name\",\"n\":7,\"note\":\"x\"}]";
 
 static void columns_are_as_wide_as_their_widest_cell(void **state)
 {
     WEIR_AUTO_BUF out = {0};
     struct cli_page page = {.out = &out};
-    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
     (void)state;
-    fill(&table);
-    cli_table_show(&table, &page);
+    show(&page, ROWS, COLUMNS, WEIR_COUNT(COLUMNS));
     assert_string_equal(weir_buf_text(&out), "name              n  note\n"
                                              "é            12,345\n"
                                              "longer name       7  x\n");
@@ -101,9 +107,8 @@ static void a_table_without_rows_is_not_shown(void **state)
 {
     WEIR_AUTO_BUF out = {0};
     struct cli_page page = {.out = &out, .colour = true};
-    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
     (void)state;
-    cli_table_show(&table, &page);
+    show(&page, "[]", COLUMNS, WEIR_COUNT(COLUMNS));
     assert_int_equal(out.size, 0);
 }
 
@@ -111,10 +116,8 @@ static void only_titles_are_coloured_and_only_if_asked(void **state)
 {
     WEIR_AUTO_BUF out = {0};
     struct cli_page page = {.out = &out, .colour = true};
-    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
     (void)state;
-    fill(&table);
-    cli_table_show(&table, &page);
+    show(&page, ROWS, COLUMNS, WEIR_COUNT(COLUMNS));
     const char *text = weir_buf_text(&out);
     assert_memory_equal(text, "\033[1mname", 8);
     assert_non_null(strstr(text, "\033[0m\n"));
@@ -125,13 +128,55 @@ static void what_files_contain_does_not_reach_the_terminal_raw(void **state)
 {
     WEIR_AUTO_BUF out = {0};
     struct cli_page page = {.out = &out};
-    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = 1};
     (void)state;
     cli_line(&page, "a\033[2Jb\nc");
     cli_pair(&page, "name", "%s", "x\ty");
-    cli_cell(&table, "q\r\nr");
-    cli_table_show(&table, &page);
+    show(&page, "[{\"name\":\"q\\r\\nr\"}]", COLUMNS, 1);
     assert_string_equal(weir_buf_text(&out), "a [2Jb c\nname              x y\nname\nq  r\n");
+}
+
+static void put_size(struct weir_buf *out, const json_t *row)
+{
+    weir_buf_printf(out, "%zu members", json_object_size(row));
+}
+
+static void a_column_says_how_its_member_is_shown_and_what_stands_for_none(void **state)
+{
+    static const struct {
+        struct cli_column column;
+        const char *row, *cell;
+    } CASES[] = {
+        {{"", CLI_TEXT, .key = "a"}, "{\"a\":\"x\"}", "x"},
+        {{"", CLI_TEXT, .key = "a.b.c"}, "{\"a\":{\"b\":{\"c\":\"x\"}}}", "x"},
+        {{"", CLI_TEXT, .key = "a.b.c"}, "{\"a\":7}", ""},
+        {{"", CLI_TEXT, .key = "a", .absent = "-"}, "{\"a\":\"\"}", "-"},
+        {{"", CLI_FLAG, .key = "a"}, "{\"a\":true}", "yes"},
+        {{"", CLI_FLAG, .key = "a", .absent = "gone"}, "{\"a\":false}", "gone"},
+        {{"", CLI_TIME, .key = "a"}, "{\"a\":\"2002-08-22T11:36:23Z\"}", "2002-08-22 11:36"},
+        {{"", CLI_TIME, .key = "a"}, "{\"a\":null}", "-"},
+        {{"", CLI_TIME, .key = "a", .absent = "always"}, "{\"a\":null}", "always"},
+        {{"", CLI_NUMBER, .key = "a"}, "{\"a\":12345}", "12345"},
+        {{"", CLI_NUMBER, .key = "a", .absent = "-"}, "{}", "-"},
+        {{"", CLI_COUNT, .key = "a"}, "{\"a\":12345.9}", "12,345"},
+        {{"", CLI_COUNT, .key = "a"}, "{\"a\":\"7\"}", "0"},
+        {{"", CLI_COUNT, .key = "a", .absent = "-"}, "{\"a\":0}", "0"},
+        {{"", CLI_BYTES, .key = "a"}, "{\"a\":1234567}", "1.2 MB"},
+        {{"", CLI_REAL, .key = "a"}, "{\"a\":0.25}", "0.25"},
+        {{"", CLI_WHOLE, .key = "a"}, "{\"a\":12.75}", "13"},
+        {{"", CLI_TENTHS, .key = "a"}, "{\"a\":12.75}", "12.8"},
+        {{"", CLI_HUNDREDTHS, .key = "a"}, "{\"a\":12.5}", "12.50"},
+        {{"", CLI_HUNDREDTHS, .key = "a", .absent = "-"}, "{\"a\":null}", "-"},
+        {{"", CLI_NUMBER, .put = put_size}, "{\"a\":1,\"b\":2}", "2 members"},
+    };
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        WEIR_AUTO_BUF out = {0}, rows = {0}, expected = {0};
+        struct cli_page page = {.out = &out};
+        weir_buf_printf(&rows, "[%s]", CASES[i].row);
+        weir_buf_printf(&expected, "\n%s\n", CASES[i].cell);
+        show(&page, weir_buf_text(&rows), &CASES[i].column, 1);
+        assert_string_equal(weir_buf_text(&out), weir_buf_text(&expected));
+    }
 }
 
 static void a_pair_without_a_value_is_not_shown(void **state)
@@ -158,6 +203,7 @@ int main(void)
         cmocka_unit_test(a_table_without_rows_is_not_shown),
         cmocka_unit_test(only_titles_are_coloured_and_only_if_asked),
         cmocka_unit_test(what_files_contain_does_not_reach_the_terminal_raw),
+        cmocka_unit_test(a_column_says_how_its_member_is_shown_and_what_stands_for_none),
         cmocka_unit_test(a_pair_without_a_value_is_not_shown),
     };
     return cmocka_run_group_tests_name("cli page", tests, NULL, NULL);

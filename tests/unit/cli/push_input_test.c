@@ -1,4 +1,4 @@
-/* Input in batches: nothing is lost between them, a mark leads back behind the last one. */
+/* Input in batches: nothing is lost between them, a mark leads back after the last one. */
 #include "cli/push_input.h"
 
 #include "core/base/file.h"
@@ -45,7 +45,9 @@ static struct cli_push_input *open_input(int fd, const char *format)
 {
     struct cli_cut cut;
     struct weir_error err;
-    assert_int_equal(cli_cut_init(&cut, format, 0, ",", &err), WEIR_OK);
+    assert_int_equal(
+        cli_cut_init(&cut, &(struct cli_cut_format){.name = format, .delimiter = ","}, &err),
+        WEIR_OK);
     return cli_push_input_new(fd, &cut);
 }
 
@@ -109,10 +111,10 @@ static void a_mark_leads_back_behind_its_batch(void **state)
     WEIR_AUTO(cli_push_input) input = open_input(fd, "csv");
     assert_true(next(input, &first) && next(input, &second));
     cli_push_mark_pack(&first.end, packed);
-    assert_true(cli_push_mark_unpack(weir_bytes(packed, sizeof packed), &mark));
+    assert_true(cli_push_mark_unpack(weir_bytes(packed, sizeof(packed)), &mark));
     assert_false(cli_push_mark_unpack(weir_bytes(packed, 5), &mark));
-    WEIR_AUTO_FD int anew = open(path, O_RDONLY);
-    WEIR_AUTO(cli_push_input) resumed = open_input(anew, "csv");
+    WEIR_AUTO_FD int reopened = open(path, O_RDONLY);
+    WEIR_AUTO(cli_push_input) resumed = open_input(reopened, "csv");
     assert_int_equal(cli_push_input_skip(resumed, &mark, &err), WEIR_OK);
     assert_true(next(resumed, &again));
     assert_int_equal(again.first_record, second.first_record);

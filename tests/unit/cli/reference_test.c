@@ -68,7 +68,7 @@ static void an_empty_page_is_an_empty_reference(void **state)
 {
     static const char *const PAGES[] = {"", "\n\n", "| `a` | b |\n", "##\n", "text"};
     (void)state;
-    for (size_t i = 0; i < sizeof PAGES / sizeof *PAGES; i++) {
+    for (size_t i = 0; i < sizeof(PAGES) / sizeof(*PAGES); i++) {
         json_t *reference = cli_reference_parse(PAGES[i]);
         assert_int_equal(json_array_size(reference), 0);
         json_decref(reference);
@@ -92,7 +92,7 @@ static void words_find_sections_policies_and_keys(void **state)
     };
     json_t *reference = cli_reference_parse(PAGE);
     (void)state;
-    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+    for (size_t i = 0; i < sizeof(CASES) / sizeof(*CASES); i++) {
         json_t *entries = NULL;
         struct weir_error err;
         assert_int_equal(cli_reference_find(reference, CASES[i].words, &entries, &err), WEIR_OK);
@@ -120,7 +120,7 @@ static void what_is_not_there_is_told_with_the_nearest(void **state)
     };
     json_t *reference = cli_reference_parse(PAGE);
     (void)state;
-    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+    for (size_t i = 0; i < sizeof(CASES) / sizeof(*CASES); i++) {
         json_t *entries = NULL;
         struct weir_error err;
         assert_int_equal(cli_reference_find(reference, CASES[i].words, &entries, &err),

@@ -319,7 +319,7 @@ static void effective_values_read_back_the_same(void **state)
                                               "options: {p: [1, 2]}\n"
                                               "else: null\n");
     WEIR_AUTO(weir_yaml) printed = parse(weir_buf_text(&once));
-    memset(&section, 0, sizeof section);
+    memset(&section, 0, sizeof(section));
     assert_int_equal(cfg_read(KEYS, CFG_CLOSED, weir_yaml_root(printed), "t", NULL, &section, &err),
                      WEIR_OK);
     cfg_print(KEYS, &section, 0, &twice);

@@ -37,7 +37,7 @@ static int64_t count(struct weir_db *db)
     struct weir_error err;
     WEIR_AUTO(weir_rows) rows = NULL;
     assert_int_equal(DB_RUN(db, Q_count, &rows, &err), WEIR_OK);
-    return weir_rows_i64(rows, 0, 0);
+    return weir_rows_i64(rows, 0, "count");
 }
 
 static void each_fault_is_unavailable_and_the_next_call_works(void **state)
@@ -54,7 +54,7 @@ static void each_fault_is_unavailable_and_the_next_call_works(void **state)
     assert_int_equal(commit_one(db, 1), WEIR_UNAVAILABLE);
     assert_int_equal(count(db), 0);
 
-    /* Lost behind it: all is there, though the caller cannot know, and repeats. */
+    /* Lost after it: all is there, though the caller cannot know, and repeats. */
     assert_int_equal(commit_one(db, 1), WEIR_UNAVAILABLE);
     assert_int_equal(weir_db_begin(db, &err), WEIR_UNAVAILABLE); /* reconnecting fails, once */
     assert_int_equal(weir_db_begin(db, &err), WEIR_OK);

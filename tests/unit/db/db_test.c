@@ -1,5 +1,6 @@
 /* Statements, transactions, migrations and lost connections against a real Postgres. */
 #include "core/db/db.h"
+#include "core/db/turn.h"
 #include "tests/support/child.h"
 #include "tests/support/postgres.h"
 
@@ -18,13 +19,17 @@ static const struct weir_query QUERIES[] = {
                             "VALUES ($1, $2, $3, $4, $5, $6)"},
     [Q_find] = {"find", "SELECT name, score, good, data, small, id FROM thing WHERE id = $1"},
     [Q_all] = {"all", "SELECT id FROM thing ORDER BY id"},
-    [Q_echo] = {"echo",
-                "SELECT $1::bigint, $2::double precision, $3::text, $4::bytea, $5::boolean"},
+    [Q_echo] =
+        {"echo",
+         "SELECT $1::bigint AS i64, $2::double precision AS f64, $3::text AS text, $4::bytea AS "
+         "bytes, $5::boolean AS bool"},
     [Q_array] = {"array", "SELECT id FROM thing WHERE id = ANY ($1) ORDER BY id"},
     [Q_fail] = {"fail", "SELECT 1 / (SELECT 0)"},
     [Q_none] = {"none", "SELECT 1 FROM nowhere"},
-    [Q_types] = {"types",
-                 "SELECT 7::smallint, 8::oid, 1.5::real, '{\"a\": 1}'::jsonb, 2.5::numeric"},
+    [Q_types] =
+        {"types",
+         "SELECT 7::smallint AS small, 8::oid AS oid, 1.5::real AS real, '{\"a\": 1}'::jsonb AS "
+         "json, 2.5::numeric AS odd"},
     [Q_same] = {"same", "SELECT count(*) FROM thing WHERE small IS NOT DISTINCT FROM $1"},
 };
 
@@ -108,12 +113,12 @@ static void what_is_written_is_read_back(void **state)
     assert_int_equal(insert(db, -42, &err), WEIR_OK);
     assert_int_equal(DB_RUN(db, Q_find, &rows, &err, DB_I64(-42)), WEIR_OK);
     assert_int_equal(weir_rows_count(rows), 1);
-    assert_string_equal(weir_rows_text(rows, 0, 0), "n");
-    assert_true(weir_rows_f64(rows, 0, 1) == 0.5);
-    assert_true(weir_rows_bool(rows, 0, 2));
-    assert_true(weir_bytes_equal(weir_rows_bytes(rows, 0, 3), weir_bytes("\0\1", 2)));
-    assert_int_equal(weir_rows_i64(rows, 0, 4), 7);
-    assert_int_equal(weir_rows_i64(rows, 0, 5), -42);
+    assert_string_equal(weir_rows_text(rows, 0, "name"), "n");
+    assert_true(weir_rows_f64(rows, 0, "score") == 0.5);
+    assert_true(weir_rows_bool(rows, 0, "good"));
+    assert_true(weir_bytes_equal(weir_rows_bytes(rows, 0, "data"), weir_bytes("\0\1", 2)));
+    assert_int_equal(weir_rows_i64(rows, 0, "small"), 7);
+    assert_int_equal(weir_rows_i64(rows, 0, "id"), -42);
 }
 
 static void every_kind_of_parameter_travels(void **state)
@@ -124,12 +129,12 @@ static void every_kind_of_parameter_travels(void **state)
     assert_int_equal(DB_RUN(db, Q_echo, &rows, &err, DB_I64(INT64_MIN), DB_F64(-1.5e300),
                             DB_TEXT("größe"), DB_BYTES(weir_bytes(NULL, 0)), DB_BOOL(false)),
                      WEIR_OK);
-    assert_true(weir_rows_i64(rows, 0, 0) == INT64_MIN);
-    assert_true(weir_rows_f64(rows, 0, 1) == -1.5e300);
-    assert_string_equal(weir_rows_text(rows, 0, 2), "größe");
-    assert_false(weir_rows_is_null(rows, 0, 3));
-    assert_int_equal(weir_rows_bytes(rows, 0, 3).size, 0);
-    assert_false(weir_rows_bool(rows, 0, 4));
+    assert_true(weir_rows_i64(rows, 0, "i64") == INT64_MIN);
+    assert_true(weir_rows_f64(rows, 0, "f64") == -1.5e300);
+    assert_string_equal(weir_rows_text(rows, 0, "text"), "größe");
+    assert_false(weir_rows_is_null(rows, 0, "bytes"));
+    assert_int_equal(weir_rows_bytes(rows, 0, "bytes").size, 0);
+    assert_false(weir_rows_bool(rows, 0, "bool"));
 }
 
 static void a_null_is_null_and_reads_as_nothing(void **state)
@@ -139,12 +144,13 @@ static void a_null_is_null_and_reads_as_nothing(void **state)
     WEIR_AUTO(weir_rows) rows = NULL;
     assert_int_equal(DB_RUN(db, Q_echo, &rows, &err, DB_NULL, DB_NULL, DB_NULL, DB_NULL, DB_NULL),
                      WEIR_OK);
-    for (int column = 0; column < 5; column++)
-        assert_true(weir_rows_is_null(rows, 0, column));
-    assert_int_equal(weir_rows_i64(rows, 0, 0), 0);
-    assert_true(weir_rows_f64(rows, 0, 1) == 0);
-    assert_string_equal(weir_rows_text(rows, 0, 2), "");
-    assert_int_equal(weir_rows_bytes(rows, 0, 3).size, 0);
+    static const char *const COLUMNS[] = {"i64", "f64", "text", "bytes", "bool"};
+    for (size_t i = 0; i < WEIR_COUNT(COLUMNS); i++)
+        assert_true(weir_rows_is_null(rows, 0, COLUMNS[i]));
+    assert_int_equal(weir_rows_i64(rows, 0, "i64"), 0);
+    assert_true(weir_rows_f64(rows, 0, "f64") == 0);
+    assert_string_equal(weir_rows_text(rows, 0, "text"), "");
+    assert_int_equal(weir_rows_bytes(rows, 0, "bytes").size, 0);
 }
 
 static void small_and_odd_types_are_read_too(void **state)
@@ -152,16 +158,16 @@ static void small_and_odd_types_are_read_too(void **state)
     struct weir_error err;
     WEIR_AUTO(weir_rows) rows = NULL;
     assert_int_equal(DB_RUN(db_of(state), Q_types, &rows, &err), WEIR_OK);
-    assert_int_equal(weir_rows_i64(rows, 0, 0), 7);
-    assert_int_equal(weir_rows_i64(rows, 0, 1), 8);
-    assert_true(weir_rows_f64(rows, 0, 2) == 1.5);
-    assert_true(weir_rows_f64(rows, 0, 0) == 7);
-    assert_string_equal(weir_rows_text(rows, 0, 3), "{\"a\": 1}");
+    assert_int_equal(weir_rows_i64(rows, 0, "small"), 7);
+    assert_int_equal(weir_rows_i64(rows, 0, "oid"), 8);
+    assert_true(weir_rows_f64(rows, 0, "real") == 1.5);
+    assert_true(weir_rows_f64(rows, 0, "small") == 7);
+    assert_string_equal(weir_rows_text(rows, 0, "json"), "{\"a\": 1}");
 }
 
 static int read_numeric(const void *rows)
 {
-    return (int)weir_rows_i64(rows, 0, 4);
+    return (int)weir_rows_i64(rows, 0, "odd");
 }
 
 static void a_type_nobody_expected_stops_with_the_column(void **state)
@@ -172,7 +178,23 @@ static void a_type_nobody_expected_stops_with_the_column(void **state)
     assert_int_equal(DB_RUN(db_of(state), Q_types, &rows, &err), WEIR_OK);
     child_run(&child, read_numeric, rows);
     assert_true(child_died_of(&child, SIGABRT));
-    assert_non_null(strstr(child.errors, "column 'numeric' has type 1700: cast it to bigint"));
+    assert_non_null(strstr(child.errors, "column 'odd' has type 1700: cast it to bigint"));
+}
+
+static int read_misspelt(const void *rows)
+{
+    return (int)weir_rows_i64(rows, 0, "smal");
+}
+
+static void a_column_that_no_statement_names_stops_with_its_name(void **state)
+{
+    struct weir_error err;
+    struct child child;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    assert_int_equal(DB_RUN(db_of(state), Q_types, &rows, &err), WEIR_OK);
+    child_run(&child, read_misspelt, rows);
+    assert_true(child_died_of(&child, SIGABRT));
+    assert_non_null(strstr(child.errors, "no column 'smal' in a result of 'small' and others"));
 }
 
 /* The server guesses integer for the NULL; the bigint after it must not be sent as one. */
@@ -185,11 +207,11 @@ static void a_parameter_that_was_null_first_takes_a_value_later(void **state)
     WEIR_AUTO(weir_rows) again = NULL;
     assert_int_equal(insert(db, 1, &err), WEIR_OK);
     assert_int_equal(DB_RUN(db, Q_same, &none, &err, DB_NULL), WEIR_OK);
-    assert_int_equal(weir_rows_i64(none, 0, 0), 0);
+    assert_int_equal(weir_rows_i64(none, 0, "count"), 0);
     assert_int_equal(DB_RUN(db, Q_same, &one, &err, DB_I64(7)), WEIR_OK);
-    assert_int_equal(weir_rows_i64(one, 0, 0), 1);
+    assert_int_equal(weir_rows_i64(one, 0, "count"), 1);
     assert_int_equal(DB_RUN(db, Q_same, &again, &err, DB_NULL), WEIR_OK);
-    assert_int_equal(weir_rows_i64(again, 0, 0), 0);
+    assert_int_equal(weir_rows_i64(again, 0, "count"), 0);
 }
 
 static void an_array_is_one_parameter(void **state)
@@ -203,7 +225,7 @@ static void an_array_is_one_parameter(void **state)
         assert_int_equal(insert(db, id, &err), WEIR_OK);
     assert_int_equal(DB_RUN(db, Q_array, &rows, &err, DB_I64S(IDS, WEIR_COUNT(IDS))), WEIR_OK);
     assert_int_equal(weir_rows_count(rows), 2);
-    assert_int_equal(weir_rows_i64(rows, 1, 0), 3);
+    assert_int_equal(weir_rows_i64(rows, 1, "id"), 3);
     assert_int_equal(DB_RUN(db, Q_array, &empty, &err, DB_I64S(IDS, 0)), WEIR_OK);
     assert_int_equal(weir_rows_count(empty), 0);
 }
@@ -392,6 +414,43 @@ static void vacuum_runs_as_a_text(void **state)
     assert_int_equal(count_things(db_of(state)), 0);
 }
 
+static void a_statement_that_waits_for_a_lock_is_unavailable(void **state)
+{
+    struct fixture *fixture = *state;
+    WEIR_AUTO(weir_db) holder = NULL;
+    struct weir_error err;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    assert_int_equal(open_db(fixture, &holder, &err), WEIR_OK);
+    assert_int_equal(weir_db_begin(holder, &err), WEIR_OK);
+    assert_int_equal(weir_db_exec(holder, "LOCK TABLE thing", &err), WEIR_OK);
+    assert_int_equal(DB_RUN(fixture->db, Q_all, &rows, &err), WEIR_UNAVAILABLE);
+    assert_non_null(strstr(err.text, "55P03"));
+    assert_int_equal(weir_db_begin(fixture->db, &err), WEIR_OK);
+    assert_int_equal(weir_db_exec(fixture->db, "SELECT 1", &err), WEIR_OK);
+    assert_int_equal(DB_RUN(fixture->db, Q_all, &rows, &err), WEIR_UNAVAILABLE);
+    weir_db_rollback(fixture->db);
+    weir_db_rollback(holder);
+    assert_int_equal(DB_RUN(fixture->db, Q_all, &rows, &err), WEIR_OK);
+}
+
+static void nobody_has_a_turn_while_one_has_the_only_one(void **state)
+{
+    struct fixture *fixture = *state;
+    WEIR_AUTO(weir_db) rewriter = NULL;
+    struct weir_error err;
+    bool is_taken = false;
+    assert_int_equal(open_db(fixture, &rewriter, &err), WEIR_OK);
+    assert_int_equal(weir_db_turn_take(fixture->db, &is_taken, &err), WEIR_OK);
+    assert_true(is_taken);
+    weir_db_turn_end(fixture->db);
+    assert_int_equal(weir_db_exec(rewriter, WEIR_DB_ONLY_TURN, &err), WEIR_OK);
+    assert_int_equal(weir_db_turn_take(fixture->db, &is_taken, &err), WEIR_OK);
+    assert_false(is_taken);
+    assert_int_equal(weir_db_exec(rewriter, WEIR_DB_ONLY_TURN_END, &err), WEIR_OK);
+    assert_int_equal(weir_db_turn_take(fixture->db, &is_taken, &err), WEIR_OK);
+    assert_true(is_taken);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_fresh, close_db)
@@ -402,6 +461,7 @@ int main(void)
         TEST(a_parameter_that_was_null_first_takes_a_value_later),
         TEST(small_and_odd_types_are_read_too),
         TEST(a_type_nobody_expected_stops_with_the_column),
+        TEST(a_column_that_no_statement_names_stops_with_its_name),
         TEST(an_array_is_one_parameter),
         TEST(more_than_a_statement_can_take_is_refused),
         TEST(a_second_row_with_the_same_key_exists_already),
@@ -418,6 +478,8 @@ int main(void)
         TEST(a_store_without_checksums_takes_those_of_today),
         TEST(a_migration_that_fails_leaves_nothing),
         TEST(vacuum_runs_as_a_text),
+        TEST(a_statement_that_waits_for_a_lock_is_unavailable),
+        TEST(nobody_has_a_turn_while_one_has_the_only_one),
     };
 #undef TEST
     return cmocka_run_group_tests_name("db", tests, start_postgres, stop_postgres);

@@ -16,16 +16,17 @@ static void ids_fall_into_their_blocks_in_any_order(void **state)
                             weir_sample_id(1, 3, 0), weir_sample_id(1, 0, 7),
                             weir_sample_id(2, 0, 9)};
     struct id_blocks blocks = {0};
-    id_blocks_add(&blocks, ids, WEIR_COUNT(ids));
+    orchestrator_id_blocks_add(&blocks, ids, WEIR_COUNT(ids));
     assert_int_equal(blocks.count, 3);
-    assert_int_equal(id_blocks_population(&blocks), 4);
+    assert_int_equal(orchestrator_id_blocks_population(&blocks), 4);
     for (size_t i = 1; i < blocks.count; i++)
         assert_true(blocks.at[i - 1].block < blocks.at[i].block);
-    const struct id_block *block = id_blocks_find(&blocks, (int64_t)(ids[1] >> WEIR_ROW_BITS));
+    const struct id_block *block =
+        orchestrator_id_blocks_find(&blocks, (int64_t)(ids[1] >> WEIR_ROW_BITS));
     assert_non_null(block);
     assert_true(weir_bits_get(&block->rows, 0) && weir_bits_get(&block->rows, 65535));
-    assert_null(id_blocks_find(&blocks, 12345));
-    id_blocks_fini(&blocks);
+    assert_null(orchestrator_id_blocks_find(&blocks, 12345));
+    orchestrator_id_blocks_fini(&blocks);
 }
 
 static void shared_and_removed_bits_are_counted(void **state)
@@ -36,9 +37,9 @@ static void shared_and_removed_bits_are_counted(void **state)
         weir_bits_set(&a, i);
     for (size_t i = 0; i < 200; i += 3)
         weir_bits_set(&b, i);
-    assert_int_equal(id_bits_shared(&a, &b), 34);
-    id_bits_remove(&a, &b);
-    assert_int_equal(id_bits_shared(&a, &b), 0);
+    assert_int_equal(orchestrator_id_bits_shared(&a, &b), 34);
+    orchestrator_id_bits_remove(&a, &b);
+    assert_int_equal(orchestrator_id_bits_shared(&a, &b), 0);
     assert_int_equal(weir_bits_population(&a), 150 - 34);
     weir_bits_fini(&a);
     weir_bits_fini(&b);

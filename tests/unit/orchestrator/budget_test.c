@@ -15,16 +15,18 @@ static enum weir_status read_text(const char *text, struct budget *budget, struc
 {
     WEIR_AUTO(weir_yaml) document = NULL;
     assert_int_equal(weir_yaml_parse("b.yaml", weir_bytes_of(text), &document, err), WEIR_OK);
-    return budget_read(weir_yaml_root(document), "budget", budget, err);
+    return orchestrator_budget_read(weir_yaml_root(document), "budget", budget, err);
 }
 
 static void a_day_begins_at_midnight_and_a_total_at_the_beginning(void **unused)
 {
     (void)unused;
     const int64_t noon = INT64_C(1704110400000000), midnight = INT64_C(1704067200000000);
-    assert_int_equal(budget_since(&(struct budget){.per = BUDGET_DAY}, noon), midnight);
-    assert_int_equal(budget_since(&(struct budget){.per = BUDGET_DAY}, midnight), midnight);
-    assert_int_equal(budget_since(&(struct budget){.per = BUDGET_TOTAL}, noon), 0);
+    assert_int_equal(orchestrator_budget_since(&(struct budget){.per = BUDGET_DAY}, noon),
+                     midnight);
+    assert_int_equal(orchestrator_budget_since(&(struct budget){.per = BUDGET_DAY}, midnight),
+                     midnight);
+    assert_int_equal(orchestrator_budget_since(&(struct budget){.per = BUDGET_TOTAL}, noon), 0);
 }
 
 static void the_limit_that_is_reached_first_counts(void **unused)
@@ -34,13 +36,13 @@ static void the_limit_that_is_reached_first_counts(void **unused)
     const struct budget both = {.money = 10, .cpu_seconds = 100}, seconds = {.cpu_seconds = 100};
     struct orchestrator_cost spent = {.trainer_cpu_ns = INT64_C(4000000000),
                                       .worker_cpu_ns = INT64_C(5999999999)};
-    assert_false(budget_is_spent(&both, &prices, &spent));
+    assert_false(orchestrator_budget_is_spent(&both, &prices, &spent));
     spent.worker_cpu_ns++; /* ten seconds, at 1 a second */
-    assert_true(budget_is_spent(&both, &prices, &spent));
-    assert_false(budget_is_spent(&seconds, &prices, &spent));
+    assert_true(orchestrator_budget_is_spent(&both, &prices, &spent));
+    assert_false(orchestrator_budget_is_spent(&seconds, &prices, &spent));
     spent.trainer_cpu_ns = INT64_C(94000000000);
-    assert_true(budget_is_spent(&seconds, &prices, &spent));
-    assert_false(budget_is_spent(&(struct budget){0}, &prices, &spent));
+    assert_true(orchestrator_budget_is_spent(&seconds, &prices, &spent));
+    assert_false(orchestrator_budget_is_spent(&(struct budget){0}, &prices, &spent));
 }
 
 static void a_budget_that_limits_nothing_is_a_mistake(void **unused)
@@ -48,8 +50,8 @@ static void a_budget_that_limits_nothing_is_a_mistake(void **unused)
     (void)unused;
     struct budget budget;
     struct weir_error err;
-    assert_int_equal(budget_read(NULL, "budget", &budget, &err), WEIR_OK);
-    assert_false(budget_is_set(&budget));
+    assert_int_equal(orchestrator_budget_read(NULL, "budget", &budget, &err), WEIR_OK);
+    assert_false(orchestrator_budget_is_set(&budget));
     assert_int_equal(read_text("{per: day}", &budget, &err), WEIR_INVALID);
     assert_non_null(strstr(err.text, "b.yaml:1"));
     assert_int_equal(read_text("{cpu_second: 5}", &budget, &err), WEIR_INVALID);
@@ -67,18 +69,18 @@ static void the_system_file_names_pipelines_and_all_of_them(void **unused)
     (void)unused;
     assert_int_equal(weir_yaml_parse("s.yaml", weir_bytes_of(text), &document, &err), WEIR_OK);
     const struct weir_yaml_node *budgets = weir_yaml_root(document);
-    assert_int_equal(budgets_check(budgets, &err), WEIR_OK);
-    struct budget clicks = budgets_find(budgets, "clicks", "default");
+    assert_int_equal(orchestrator_budgets_check(budgets, &err), WEIR_OK);
+    struct budget clicks = orchestrator_budgets_find(budgets, "clicks", "default");
     assert_true(clicks.gpu_seconds == 5 && clicks.money == 0);
-    assert_true(budgets_find(budgets, "other", "default").money == 2);
-    assert_true(budgets_find(budgets, "all", NULL).money == 9);
-    struct budget none = budgets_find(NULL, "other", "default");
-    assert_false(budget_is_set(&none));
+    assert_true(orchestrator_budgets_find(budgets, "other", "default").money == 2);
+    assert_true(orchestrator_budgets_find(budgets, "all", NULL).money == 9);
+    struct budget none = orchestrator_budgets_find(NULL, "other", "default");
+    assert_false(orchestrator_budget_is_set(&none));
     const struct orchestrator_cost spent = {.gpu_ns = INT64_C(5000000000)};
-    assert_true(budget_is_spent(&clicks, &(struct orchestrator_prices){0}, &spent));
+    assert_true(orchestrator_budget_is_spent(&clicks, &(struct orchestrator_prices){0}, &spent));
     text = "{clicks: {money: 0}}";
     assert_int_equal(weir_yaml_parse("s.yaml", weir_bytes_of(text), &wrong, &err), WEIR_OK);
-    assert_int_equal(budgets_check(weir_yaml_root(wrong), &err), WEIR_INVALID);
+    assert_int_equal(orchestrator_budgets_check(weir_yaml_root(wrong), &err), WEIR_INVALID);
     assert_non_null(strstr(err.text, "s.yaml:1:"));
 }
 

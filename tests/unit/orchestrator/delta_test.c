@@ -49,14 +49,14 @@ static void make_delta(const struct weir_buf *model, const struct weir_buf *base
 {
     struct weir_error err;
     struct model_delta_written written;
-    assert_int_equal(model_delta_write(temp_path(&dir, "delta"), weir_buf_view(model),
-                                       weir_buf_view(base), &written, &err),
+    assert_int_equal(orchestrator_model_delta_write(temp_path(&dir, "delta"), weir_buf_view(model),
+                                                    weir_buf_view(base), &written, &err),
                      WEIR_OK);
     weir_buf_clear(delta);
     assert_int_equal(weir_file_read(temp_path(&dir, "delta"), BYTES_MAX, delta, &err), WEIR_OK);
     assert_int_equal(delta->size, written.bytes);
     const struct weir_digest digest = weir_digest_of(weir_buf_view(model));
-    assert_memory_equal(written.model.bytes, digest.bytes, sizeof digest.bytes);
+    assert_memory_equal(written.model.bytes, digest.bytes, sizeof(digest.bytes));
 }
 
 static void assert_comes_back(const struct weir_buf *model, const struct weir_buf *base,
@@ -64,9 +64,9 @@ static void assert_comes_back(const struct weir_buf *model, const struct weir_bu
 {
     struct weir_error err;
     WEIR_AUTO_BUF back = {0};
-    assert_int_equal(
-        model_delta_apply(weir_buf_view(delta), weir_buf_view(base), model->size, &back, &err),
-        WEIR_OK);
+    assert_int_equal(orchestrator_model_delta_apply(weir_buf_view(delta), weir_buf_view(base),
+                                                    model->size, &back, &err),
+                     WEIR_OK);
     assert_true(weir_bytes_equal(weir_buf_view(&back), weir_buf_view(model)));
 }
 
@@ -107,8 +107,8 @@ static void make_model(const float *from, size_t rows, float step, const char *f
     struct weir_error err;
     struct weir_rng rng;
     weir_rng_init(&rng, rows);
-    WEIR_AUTO_FREE float *parameters = weir_calloc(rows * 16, sizeof *parameters);
-    WEIR_AUTO_FREE float *state = weir_calloc(rows * 16, sizeof *state);
+    WEIR_AUTO_FREE float *parameters = weir_calloc(rows * 16, sizeof(*parameters));
+    WEIR_AUTO_FREE float *state = weir_calloc(rows * 16, sizeof(*state));
     for (size_t i = 0; i < rows * 16; i++) {
         float noise = (float)weir_rng_unit(&rng) - 0.5F;
         parameters[i] = from == NULL ? noise : from[i % 16000] * (1 + step * noise);
@@ -163,7 +163,8 @@ static enum weir_status apply(struct weir_bytes delta, const struct weir_buf *ba
                               const struct weir_buf *model, struct weir_error *err)
 {
     WEIR_AUTO_BUF back = {0};
-    enum weir_status status = model_delta_apply(delta, weir_buf_view(base), 4096, &back, err);
+    enum weir_status status =
+        orchestrator_model_delta_apply(delta, weir_buf_view(base), 4096, &back, err);
     if (status == WEIR_OK)
         assert_true(weir_bytes_equal(weir_buf_view(&back), weir_buf_view(model)));
     return status;
@@ -181,14 +182,14 @@ static void a_damaged_delta_or_another_base_never_gives_another_model(void **unu
     fill(&rng, NULL, 4000, &base);
     fill(&rng, &base, 4096, &model);
     make_delta(&model, &base, &delta);
-    size_t told = 0;
+    size_t reported = 0;
     for (size_t i = 0; i < delta.size; i++) {
         delta.at[i] ^= 16;
-        told += apply(weir_buf_view(&delta), &base, &model, &err) != WEIR_OK;
+        reported += apply(weir_buf_view(&delta), &base, &model, &err) != WEIR_OK;
         delta.at[i] ^= 16;
         assert_int_equal(apply(weir_bytes(delta.at, i), &base, &model, &err), WEIR_CORRUPT);
     }
-    assert_true(told + 8 > delta.size); /* zstd has a bit in each frame that means nothing */
+    assert_true(reported + 8 > delta.size); /* zstd has a bit in each frame that means nothing */
     assert_int_equal(apply(weir_buf_view(&delta), &base, &model, &err), WEIR_OK);
     base.at[100] ^= 1;
     assert_int_equal(apply(weir_buf_view(&delta), &base, &model, &err), WEIR_CORRUPT);

@@ -59,7 +59,7 @@ static void plan_text(const char *yaml, const struct evaluation_stream *stream,
     assert_int_equal(weir_yaml_parse("t.yaml", weir_buf_view(&text), &document, &err), WEIR_OK);
     if (orchestrator_evaluation_read(weir_yaml_root(document), &evaluation, &err) != WEIR_OK)
         fail_msg("%s", err.text);
-    orchestrator_plan(&evaluation.wish, stream, scope, note, out);
+    orchestrator_plan(&evaluation.request, stream, scope, note, out);
     orchestrator_evaluation_fini(&evaluation);
 }
 

@@ -20,7 +20,7 @@ static void a_trigger_goes_round_once(void **state)
         PIPELINE_ON_SKIPPED,  PIPELINE_ON_EXHAUSTED, PIPELINE_ON_CLOSED};
     enum pipeline_state at = PIPELINE_DECLARING;
     for (size_t i = 0; i < WEIR_COUNT(EVENTS); i++)
-        assert_true(pipeline_next_state(at, EVENTS[i], &at));
+        assert_true(orchestrator_pipeline_next_state(at, EVENTS[i], &at));
     assert_int_equal(at, PIPELINE_FINISHED);
 }
 
@@ -42,10 +42,10 @@ static void every_pair_of_state_and_event_leads_where_it_is_told(void **state)
         {"MEASURING",
          {TO(ASKED, MEASURING), TO(MEASURED, READING), TO(TRIGGERED, SELECTING), ALWAYS}},
         {"SELECTING",
-         {TO(SKIPPED, READING), TO(SEALED, TRAINING), TO(UNSCORED, SCORING), TO(UNHELD, HOLDING),
-          ALWAYS}},
+         {TO(SKIPPED, READING), TO(SEALED, TRAINING), TO(SCORES_NEEDED, SCORING),
+          TO(HOLDOUT_MODEL_NEEDED, HOLDING), ALWAYS}},
         {"SCORING", {TO(SCORED, SELECTING), ALWAYS}},
-        {"HOLDING", {TO(HELD, SELECTING), ALWAYS}},
+        {"HOLDING", {TO(HOLDOUT_MODEL_READY, SELECTING), ALWAYS}},
         {"TRAINING", {TO(SKIPPED, READING), TO(TRAINED, STORING), ALWAYS}},
         {"STORING", {TO(STORED, EVALUATING), ALWAYS}},
         {"EVALUATING", {TO(EVALUATED, READING), ALWAYS}},
@@ -61,14 +61,15 @@ static void every_pair_of_state_and_event_leads_where_it_is_told(void **state)
     };
     assert_int_equal(WEIR_COUNT(PAIRS), PIPELINE_STATES);
     for (int from = 0; from < PIPELINE_STATES; from++) {
-        assert_string_equal(PAIRS[from].from, pipeline_state_name((enum pipeline_state)from));
+        assert_string_equal(PAIRS[from].from,
+                            orchestrator_pipeline_state_name((enum pipeline_state)from));
         for (int event = 0; event < PIPELINE_EVENTS; event++) {
             enum pipeline_state to = PIPELINE_STATES;
-            bool leads =
-                pipeline_next_state((enum pipeline_state)from, (enum pipeline_event)event, &to);
+            bool leads = orchestrator_pipeline_next_state((enum pipeline_state)from,
+                                                          (enum pipeline_event)event, &to);
             assert_int_equal(leads, PAIRS[from].to[event] != NULL);
             if (leads)
-                assert_string_equal(PAIRS[from].to[event], pipeline_state_name(to));
+                assert_string_equal(PAIRS[from].to[event], orchestrator_pipeline_state_name(to));
         }
     }
 }
@@ -78,16 +79,16 @@ static void every_working_state_can_fail_and_come_back(void **state)
     (void)state;
     for (int i = 0; i < PIPELINE_STATES; i++) {
         enum pipeline_state from = (enum pipeline_state)i, to = from;
-        bool works =
-            !pipeline_at_rest(from) && from != PIPELINE_REMOVING; /* that goes on for ever */
-        assert_int_equal(pipeline_next_state(from, PIPELINE_ON_FAILED, &to), works);
+        bool works = !orchestrator_pipeline_at_rest(from) &&
+                     from != PIPELINE_REMOVING; /* that goes on for ever */
+        assert_int_equal(orchestrator_pipeline_next_state(from, PIPELINE_ON_FAILED, &to), works);
         if (works)
             assert_int_equal(to, PIPELINE_FAILED);
     }
     enum pipeline_state to = PIPELINE_FAILED;
-    assert_true(pipeline_next_state(PIPELINE_FAILED, PIPELINE_ON_RESUMED, &to));
+    assert_true(orchestrator_pipeline_next_state(PIPELINE_FAILED, PIPELINE_ON_RESUMED, &to));
     assert_int_equal(to, PIPELINE_DECLARING);
-    assert_false(pipeline_next_state(PIPELINE_FINISHED, PIPELINE_ON_RESUMED, &to));
+    assert_false(orchestrator_pipeline_next_state(PIPELINE_FINISHED, PIPELINE_ON_RESUMED, &to));
 }
 
 /* Marks where the edges of `from` lead; how many there are. */
@@ -96,7 +97,7 @@ static int follow(enum pipeline_state from, bool *reached)
     int ways = 0;
     for (int event = 0; event < PIPELINE_EVENTS; event++) {
         enum pipeline_state to;
-        if (pipeline_next_state(from, (enum pipeline_event)event, &to)) {
+        if (orchestrator_pipeline_next_state(from, (enum pipeline_event)event, &to)) {
             reached[to] = true;
             ways++;
         }
@@ -124,10 +125,10 @@ static void an_erasure_goes_straight_to_its_receipt(void **state)
     for (int event = 0; event < ERASURE_EVENTS; event++) {
         for (int other = 0; other < ERASURE_EVENTS; other++) {
             enum erasure_state to;
-            assert_int_equal(erasure_next_state(at, (enum erasure_event)other, &to),
+            assert_int_equal(orchestrator_erasure_next_state(at, (enum erasure_event)other, &to),
                              other == event);
         }
-        assert_true(erasure_next_state(at, (enum erasure_event)event, &at));
+        assert_true(orchestrator_erasure_next_state(at, (enum erasure_event)event, &at));
     }
     assert_int_equal(at, ERASURE_FINISHED);
 }
@@ -137,16 +138,18 @@ static void names_read_back_as_their_states(void **state)
     (void)state;
     for (int i = 0; i < PIPELINE_STATES; i++) {
         enum pipeline_state back;
-        assert_true(pipeline_state_from_name(pipeline_state_name((enum pipeline_state)i), &back));
+        assert_true(orchestrator_pipeline_state_from_name(
+            orchestrator_pipeline_state_name((enum pipeline_state)i), &back));
         assert_int_equal(back, i);
     }
     for (int i = 0; i < ERASURE_STATES; i++) {
         enum erasure_state back;
-        assert_true(erasure_state_from_name(erasure_state_name((enum erasure_state)i), &back));
+        assert_true(orchestrator_erasure_state_from_name(
+            orchestrator_erasure_state_name((enum erasure_state)i), &back));
         assert_int_equal(back, i);
     }
     enum pipeline_state none;
-    assert_false(pipeline_state_from_name("ASLEEP", &none));
+    assert_false(orchestrator_pipeline_state_from_name("ASLEEP", &none));
 }
 
 int main(void)

@@ -244,20 +244,20 @@ static void labels_are_read_by_what_their_bits_are(void **state)
     static const float VALUES[] = {.9F, 2.5F, .2F};
     struct metric_given given;
     int64_t bits[3];
-    memcpy(bits, LABELS, sizeof bits);
+    memcpy(bits, LABELS, sizeof(bits));
     const struct weir_outputs outputs = {.ids = IDS,
                                          .labels = bits,
                                          .values = VALUES,
                                          .count = 3,
                                          .width = 1,
                                          .label_kind = WEIR_LABEL_FLOAT};
-    metric_given_open(&outputs, &given);
-    assert_memory_equal(given.input.numbers, LABELS, sizeof LABELS);
+    orchestrator_metric_given_open(&outputs, &given);
+    assert_memory_equal(given.input.numbers, LABELS, sizeof(LABELS));
     assert_true(given.input.labels[0] == 1 && given.input.labels[2] == -3);
     assert_true(given.input.labels[1] == INT64_MIN); /* no class */
     check("mse", &given.input, ((.9F - 1) * (.9F - 1) + (.2F + 3.) * (.2F + 3.)) / 3);
     check("accuracy", &given.input, 1. / 3);
-    metric_given_close(&given);
+    orchestrator_metric_given_close(&given);
 }
 
 /* ---- rankings within groups ---- */
@@ -439,7 +439,7 @@ static int print_values(int argc, char **argv)
         (grouped && weir_file_read(argv[5], 1 << 26, &groups, &err) != WEIR_OK))
         return 1;
     size_t width = strtoul(argv[1], NULL, 10), label_width = strtoul(argv[2], NULL, 10);
-    WEIR_AUTO_FREE int64_t *none = weir_calloc(labels.size / 8 + 1, sizeof *none);
+    WEIR_AUTO_FREE int64_t *none = weir_calloc(labels.size / 8 + 1, sizeof(*none));
     const struct metric_input input = {
         .values = (const float *)(const void *)values.at,
         .labels = label_width > 0 ? none : (const int64_t *)(const void *)labels.at,

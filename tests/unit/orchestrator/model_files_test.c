@@ -74,20 +74,20 @@ static void the_tensors_of_a_model_are_found_by_their_header(void **unused)
     WEIR_AUTO_BUF out = {0};
     json_t *facts = json_pack("{ss}", "model", "m-1");
     make_model(&file, &model);
-    assert_int_equal(
-        model_export_safetensors(temp_path(&dir, "out"), weir_buf_view(&model), NULL, facts, &err),
-        WEIR_OK);
+    assert_int_equal(orchestrator_model_export_safetensors(
+                         temp_path(&dir, "out"), weir_buf_view(&model), NULL, facts, &err),
+                     WEIR_OK);
     assert_int_equal(weir_file_read(temp_path(&dir, "out"), BYTES_MAX, &out, &err), WEIR_OK);
     size_t size = (size_t)weir_get_u64(out.at);
     assert_int_equal(size % 8, 0);
     json_t *header = json_loadb((const char *)out.at + 8, size, 0, NULL);
     assert_non_null(header);
     assert_memory_equal(tensor(header, "parameters", "F32", &out, 8 + size), PARAMETERS,
-                        sizeof PARAMETERS);
+                        sizeof(PARAMETERS));
     assert_memory_equal(tensor(header, "optimizer_state", "F32", &out, 8 + size), STATE,
-                        sizeof STATE);
+                        sizeof(STATE));
     assert_memory_equal(tensor(header, "fitted_state", "U8", &out, 8 + size), "fit", 3);
-    assert_int_equal(out.size, 8 + size + sizeof PARAMETERS + sizeof STATE + 3);
+    assert_int_equal(out.size, 8 + size + sizeof(PARAMETERS) + sizeof(STATE) + 3);
     const json_t *metadata = json_object_get(header, "__metadata__");
     assert_string_equal(json_string_value(json_object_get(metadata, "model")), "m-1");
     assert_string_equal(json_string_value(json_object_get(metadata, "kind")), "linear");
@@ -103,10 +103,11 @@ static void bytes_of_another_format_are_refused(void **unused)
     struct weir_error err;
     struct tensor_difference found[MODEL_TENSORS];
     static const char OTHER[256] = "PK";
-    struct weir_bytes other = weir_bytes(OTHER, sizeof OTHER);
-    assert_int_equal(model_export_safetensors(temp_path(&dir, "none"), other, NULL, NULL, &err),
-                     WEIR_CORRUPT);
-    assert_int_equal(model_difference(other, other, found, &err), WEIR_CORRUPT);
+    struct weir_bytes other = weir_bytes(OTHER, sizeof(OTHER));
+    assert_int_equal(
+        orchestrator_model_export_safetensors(temp_path(&dir, "none"), other, NULL, NULL, &err),
+        WEIR_CORRUPT);
+    assert_int_equal(orchestrator_model_difference(other, other, found, &err), WEIR_CORRUPT);
 }
 
 /* ---- the difference ---- */
@@ -133,8 +134,9 @@ static void models_of_different_shapes_are_compared_where_they_overlap(void **un
     file.parameters = AFTER;
     file.optimizer_state = NULL;
     make_model(&file, &after);
-    assert_int_equal(model_difference(weir_buf_view(&before), weir_buf_view(&after), found, &err),
-                     WEIR_OK);
+    assert_int_equal(
+        orchestrator_model_difference(weir_buf_view(&before), weir_buf_view(&after), found, &err),
+        WEIR_OK);
     assert_int_equal(found[0].rows[0] * 10 + found[0].rows[1], 23);
     assert_int_equal(found[0].compared, 4);
     assert_int_equal(found[0].changed, 2);

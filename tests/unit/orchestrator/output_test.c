@@ -31,12 +31,12 @@ static void start(struct fixture *fixture, bool json)
     assert_int_equal(pipe(fixture->ends), 0);
     assert_true(fcntl(fixture->ends[0], F_SETPIPE_SZ, 4096) >= 4096);
     assert_int_equal(fcntl(fixture->ends[0], F_SETFL, O_NONBLOCK), 0);
-    output_init(&fixture->output, fixture->ends[1], json);
+    orchestrator_output_init(&fixture->output, fixture->ends[1], json);
 }
 
 static void end(struct fixture *fixture)
 {
-    output_fini(&fixture->output);
+    orchestrator_output_fini(&fixture->output);
     weir_buf_fini(&fixture->read);
     for (size_t i = 0; i < 2; i++)
         if (fixture->ends[i] >= 0)
@@ -46,15 +46,15 @@ static void end(struct fixture *fixture)
 static void put(struct fixture *fixture, unsigned number)
 {
     char line[LINE_BYTES + 1];
-    (void)snprintf(line, sizeof line, "%*u\n", LINE_BYTES - 1, number);
-    output_put(&fixture->output, weir_bytes_of(line));
+    (void)snprintf(line, sizeof(line), "%*u\n", LINE_BYTES - 1, number);
+    orchestrator_output_put(&fixture->output, weir_bytes_of(line));
 }
 
 static void read_what_is_there(struct fixture *fixture)
 {
     char piece[4096];
     ssize_t got;
-    while ((got = read(fixture->ends[0], piece, sizeof piece)) > 0)
+    while ((got = read(fixture->ends[0], piece, sizeof(piece))) > 0)
         weir_buf_append(&fixture->read, piece, (size_t)got);
 }
 
@@ -62,7 +62,7 @@ static void read_all(struct fixture *fixture)
 {
     bool is_all = false;
     while (!is_all) {
-        is_all = output_flush(&fixture->output);
+        is_all = orchestrator_output_flush(&fixture->output);
         read_what_is_there(fixture);
     }
 }
@@ -75,7 +75,7 @@ static void lines_wait_for_a_reader_in_order(void **unused)
     start(&fixture, true);
     for (unsigned i = 0; i < LINES; i++)
         put(&fixture, i);
-    assert_false(output_flush(&fixture.output));
+    assert_false(orchestrator_output_flush(&fixture.output));
     read_all(&fixture);
     assert_int_equal(fixture.read.size, LINES * LINE_BYTES);
     for (unsigned i = 0; i < LINES; i++)
@@ -89,7 +89,7 @@ static void lines_beyond_the_bound_are_dropped_and_told_of(void **unused)
     (void)unused;
     enum { LINES = 2 * OUTPUT_WAITING_MAX / LINE_BYTES };
     struct fixture fixture;
-    char told[64];
+    char reported[64];
     start(&fixture, true);
     for (unsigned i = 0; i < LINES; i++)
         put(&fixture, i);
@@ -99,11 +99,11 @@ static void lines_beyond_the_bound_are_dropped_and_told_of(void **unused)
     put(&fixture, LINES);
     read_all(&fixture);
     weir_buf_append(&fixture.read, "", 1);
-    (void)snprintf(told, sizeof told, "{\"event\":\"lines_dropped\",\"lines\":%zu}\n",
+    (void)snprintf(reported, sizeof(reported), "{\"event\":\"lines_dropped\",\"lines\":%zu}\n",
                    (size_t)LINES - kept);
     const char *rest = (const char *)fixture.read.at + kept * LINE_BYTES;
-    assert_int_equal(strncmp(rest, told, strlen(told)), 0);
-    assert_int_equal(strtoul(rest + strlen(told), NULL, 10), LINES);
+    assert_int_equal(strncmp(rest, reported, strlen(reported)), 0);
+    assert_int_equal(strtoul(rest + strlen(reported), NULL, 10), LINES);
     end(&fixture);
 }
 
@@ -114,14 +114,15 @@ static void the_end_waits_only_while_somebody_reads(void **unused)
     start(&fixture, false);
     for (unsigned i = 0; i < 1000; i++)
         put(&fixture, i);
-    output_end(&fixture.output, 1);
-    assert_false(output_flush(&fixture.output));
+    orchestrator_output_end(&fixture.output, 1);
+    assert_false(orchestrator_output_flush(&fixture.output));
     (void)close(fixture.ends[0]);
     fixture.ends[0] = -1;
-    output_end(&fixture.output, -1); /* a pipe without a reader takes nothing, at once */
+    orchestrator_output_end(&fixture.output,
+                            -1); /* a pipe without a reader takes nothing, at once */
     assert_int_equal(fixture.output.fd, -1);
     put(&fixture, 0);
-    assert_true(output_flush(&fixture.output));
+    assert_true(orchestrator_output_flush(&fixture.output));
     end(&fixture);
 }
 

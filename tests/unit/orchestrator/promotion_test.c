@@ -1,4 +1,4 @@
-/* Which model becomes the active one. */
+/* The choice of the active model. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,15 +26,15 @@ static void a_model_may_be_worse_by_so_much_and_no_more(void **unused)
         {{false, 0.25, true, true, 0.5, 0.4}, true},
     };
     for (size_t i = 0; i < WEIR_COUNT(CASES); i++)
-        if (models_judge(&CASES[i].measured) != CASES[i].promoted)
+        if (orchestrator_models_judge(&CASES[i].measured) != CASES[i].promoted)
             fail_msg("case %zu", i);
 }
 
 static void what_is_undefined_changes_nothing(void **unused)
 {
     (void)unused;
-    assert_false(models_judge(&(struct promotion_case){true, 9, false, true, 0, 0.5}));
-    assert_false(models_judge(&(struct promotion_case){true, 9, true, false, 0.5, 0}));
+    assert_false(orchestrator_models_judge(&(struct promotion_case){true, 9, false, true, 0, 0.5}));
+    assert_false(orchestrator_models_judge(&(struct promotion_case){true, 9, true, false, 0.5, 0}));
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-/* Which models keep their files. */
+/* Models that keep their files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@ static void assert_choice(const struct models_settings *settings,
                           const struct retention_model *models, const char *expected)
 {
     bool drop[MODELS];
-    models_choose_dropped(settings, models, MODELS, drop);
+    orchestrator_models_choose_dropped(settings, models, MODELS, drop);
     for (size_t i = 0; i < MODELS; i++)
         if (drop[i] != (expected[i] == 'd'))
             fail_msg("model %zu: expected %c of %s", i, expected[i], expected);

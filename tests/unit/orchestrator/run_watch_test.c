@@ -1,4 +1,4 @@
-/* Which trainers are told to end, and when. */
+/* Trainers that are told to end, and when. */
 #include "orchestrator/runs/run_watch.h"
 #include "tests/support/loop.h"
 
@@ -31,7 +31,7 @@ static int begin(void **state)
     fixture = (struct fixture){.loop = weir_loop_new(),
                                .trainers = {.owner = &fixture, .end = end_trainer}};
     test_clock_start(&fixture.clock, fixture.loop);
-    fixture.watch = run_watch_new(fixture.loop, &fixture.trainers);
+    fixture.watch = orchestrator_run_watch_new(fixture.loop, &fixture.trainers);
     *state = &fixture;
     return 0;
 }
@@ -39,7 +39,7 @@ static int begin(void **state)
 static int end(void **state)
 {
     struct fixture *fixture = *state;
-    run_watch_free(fixture->watch);
+    orchestrator_run_watch_free(fixture->watch);
     weir_loop_free(fixture->loop);
     return 0;
 }
@@ -54,38 +54,38 @@ static void who_says_nothing_for_too_long_is_told_to_end(void **state)
 {
     struct fixture *fixture = *state;
     struct run_watch *watch = fixture->watch;
-    run_watch_begin(watch, 7, PATIENCE_S * 1000);
+    orchestrator_run_watch_begin(watch, 7, PATIENCE_S * 1000);
     pass(fixture, PATIENCE_S - 1);
-    run_watch_hear(watch, 7);
-    run_watch_hear(watch, 8); /* somebody else */
+    orchestrator_run_watch_hear(watch, 7);
+    orchestrator_run_watch_hear(watch, 8); /* somebody else */
     pass(fixture, PATIENCE_S - 1);
     assert_int_equal(fixture->ended, 0);
     pass(fixture, 5);
     assert_int_equal(fixture->ended, 7);
-    assert_true(run_watch_end(watch, 7) >= PATIENCE_S * 1000);
-    assert_int_equal(run_watch_end(watch, 7), 0);
+    assert_true(orchestrator_run_watch_end(watch, 7) >= PATIENCE_S * 1000);
+    assert_int_equal(orchestrator_run_watch_end(watch, 7), 0);
 }
 
 static void who_is_done_and_does_not_leave_is_told_to_end(void **state)
 {
     struct fixture *fixture = *state;
     struct run_watch *watch = fixture->watch;
-    run_watch_begin(watch, 7, PATIENCE_S * 1000);
-    run_watch_leaves(watch, 7);
+    orchestrator_run_watch_begin(watch, 7, PATIENCE_S * 1000);
+    orchestrator_run_watch_leaves(watch, 7);
     pass(fixture, LEAVES_S - 1);
-    run_watch_hear(watch, 7); /* it goes on saying so */
+    orchestrator_run_watch_hear(watch, 7); /* it goes on saying so */
     assert_int_equal(fixture->ended, 0);
     pass(fixture, 2);
     assert_int_equal(fixture->ended, 7);
-    assert_int_equal(run_watch_end(watch, 7), 0); /* that is no failure */
+    assert_int_equal(orchestrator_run_watch_end(watch, 7), 0); /* that is no failure */
 }
 
 static void nobody_is_silent_while_the_orchestrator_itself_is_suspended(void **state)
 {
     struct fixture *fixture = *state;
-    run_watch_begin(fixture->watch, 7, PATIENCE_S * 1000);
+    orchestrator_run_watch_begin(fixture->watch, 7, PATIENCE_S * 1000);
     test_clock_advance(&fixture->clock, fixture->loop, 10 * PATIENCE_S * 1000);
-    run_watch_hear(fixture->watch, 7);
+    orchestrator_run_watch_hear(fixture->watch, 7);
     pass(fixture, PATIENCE_S - 1);
     assert_int_equal(fixture->ended, 0);
 }

@@ -1,4 +1,4 @@
-/* Who trains next: by shares, never too many at once, and nobody waits for ever. */
+/* The next pipeline to train: by shares, never too many at once, and none waits for ever. */
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "orchestrator/sharing/quotas.h"
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-enum { PIPELINES = 10, SLOTS = 2, LONG_MS = 400000 };
+enum { PIPELINES = 10, SLOTS = 2, LONG_MS = 400000, NS_PER_MS = 1000000 };
 
 /* Pipelines that always want to train; runs are numbered pipeline * 1000000 + n. */
 struct world {
@@ -29,7 +29,7 @@ struct world {
 static void claim(struct arbiter *arbiter, int64_t run, int64_t pipeline,
                   const struct arbiter_quota *quota, bool is_urgent)
 {
-    assert_true(arbiter_claim(
+    assert_true(orchestrator_arbiter_claim(
         arbiter, &(struct arbiter_claim){
                      .run = run, .pipeline = pipeline, .quota = *quota, .is_urgent = is_urgent}));
 }
@@ -50,7 +50,7 @@ static size_t owner_of(int64_t run)
 static void grant(struct world *world)
 {
     int64_t run = 0;
-    while (arbiter_grant(world->arbiter, world->now_ms, &run)) {
+    while (orchestrator_arbiter_grant(world->arbiter, world->now_ms * NS_PER_MS, &run)) {
         size_t pipeline = owner_of(run), slot = 0;
         while (world->runs[slot] != 0)
             assert_true(++slot < SLOTS);
@@ -76,7 +76,7 @@ static void step(struct world *world)
     assert_true(first < SLOTS);
     world->now_ms = world->ends_ms[first];
     size_t pipeline = owner_of(world->runs[first]);
-    arbiter_release(world->arbiter, world->runs[first], world->now_ms);
+    orchestrator_arbiter_release(world->arbiter, world->runs[first], world->now_ms * NS_PER_MS);
     world->runs[first] = 0;
     world->holds[pipeline]--;
     (void)ask(world, pipeline);
@@ -85,7 +85,7 @@ static void step(struct world *world)
 
 static void make(struct world *world, size_t claims)
 {
-    *world = (struct world){.arbiter = arbiter_new(SLOTS, 0)};
+    *world = (struct world){.arbiter = orchestrator_arbiter_new(SLOTS, 0)};
     weir_rng_init(&world->rng, 7);
     for (size_t i = 0; i < PIPELINES; i++) {
         world->quotas[i] = (struct arbiter_quota){.share = 1};
@@ -115,7 +115,7 @@ static void ten_pipelines_have_the_same_time_however_long_their_runs_are(void **
                         SLOTS * LONG_MS / PIPELINES * 105 / 100);
         assert_true(world.waited_ms[i] < 20000);
     }
-    arbiter_free(world.arbiter);
+    orchestrator_arbiter_free(world.arbiter);
 }
 
 static void a_share_of_three_has_three_times_as_much(void **state)
@@ -126,7 +126,7 @@ static void a_share_of_three_has_three_times_as_much(void **state)
     world.quotas[4].share = 3;
     run_until(&world, LONG_MS);
     assert_in_range(world.had_ms[4], world.had_ms[0] * 28 / 10, world.had_ms[0] * 32 / 10);
-    arbiter_free(world.arbiter);
+    orchestrator_arbiter_free(world.arbiter);
 }
 
 static void no_pipeline_has_more_trainers_than_its_quota_says(void **state)
@@ -141,10 +141,10 @@ static void no_pipeline_has_more_trainers_than_its_quota_says(void **state)
     grant(&world);
     while (world.now_ms < LONG_MS / 10) {
         assert_true(world.holds[3] <= 1);
-        assert_true(arbiter_look(world.arbiter).busy == SLOTS);
+        assert_true(orchestrator_arbiter_look(world.arbiter).busy == SLOTS);
         step(&world);
     }
-    arbiter_free(world.arbiter);
+    orchestrator_arbiter_free(world.arbiter);
 }
 
 static void whoever_comes_late_does_not_make_up_for_it(void **state)
@@ -159,74 +159,77 @@ static void whoever_comes_late_does_not_make_up_for_it(void **state)
     claim(world.arbiter, 78, 99, &quota, true);
     claim(world.arbiter, 79, 99, &quota, true);
     for (size_t i = 0; i < SLOTS; i++)
-        arbiter_release(world.arbiter, world.runs[i], world.now_ms);
+        orchestrator_arbiter_release(world.arbiter, world.runs[i], world.now_ms * NS_PER_MS);
     for (int n = 0; n < PIPELINES; n++) {
-        assert_true(arbiter_grant(world.arbiter, world.now_ms, &run));
+        assert_true(orchestrator_arbiter_grant(world.arbiter, world.now_ms * NS_PER_MS, &run));
         of_late += run < 100;
-        arbiter_release(world.arbiter, run, world.now_ms + 100);
+        orchestrator_arbiter_release(world.arbiter, run, (world.now_ms + 100) * NS_PER_MS);
     }
     assert_in_range(of_late, 1, 2);
-    arbiter_free(world.arbiter);
+    orchestrator_arbiter_free(world.arbiter);
 }
 
 /* The third pipeline had ten times as much as the others before: it comes once they have had that, too. */
 static void what_pipelines_have_had_outlives_the_arbiter(void **state)
 {
-    struct arbiter *arbiter = arbiter_new(1, 0);
+    struct arbiter *arbiter = orchestrator_arbiter_new(1, 0);
     const struct arbiter_quota quota = {.share = 1};
     int64_t run = 0, now_ms = 0;
     (void)state;
     for (int64_t i = 0; i < PIPELINES; i++)
-        arbiter_recall(arbiter, i, &quota, i == 3 ? 1000 : 100);
+        orchestrator_arbiter_recall(arbiter, i, &quota, (i == 3 ? 1000 : 100) * NS_PER_MS);
     for (int64_t i = 0; i < 20 * PIPELINES; i++)
         claim(arbiter, i, i % PIPELINES, &quota, true);
     for (int64_t i = 0; i < 9 * (PIPELINES - 1); i++) {
-        assert_true(arbiter_grant(arbiter, now_ms, &run));
+        assert_true(orchestrator_arbiter_grant(arbiter, now_ms * NS_PER_MS, &run));
         assert_int_not_equal(run % PIPELINES, 3);
-        arbiter_release(arbiter, run, now_ms += 100);
+        orchestrator_arbiter_release(arbiter, run, (now_ms += 100) * NS_PER_MS);
     }
     for (int64_t i = 0; i < PIPELINES && run % PIPELINES != 3; i++) {
-        assert_true(arbiter_grant(arbiter, now_ms, &run));
-        arbiter_release(arbiter, run, now_ms += 100);
+        assert_true(orchestrator_arbiter_grant(arbiter, now_ms * NS_PER_MS, &run));
+        orchestrator_arbiter_release(arbiter, run, (now_ms += 100) * NS_PER_MS);
     }
     assert_int_equal(run % PIPELINES, 3);
-    arbiter_free(arbiter);
+    orchestrator_arbiter_free(arbiter);
 }
 
 static void gpus_are_held_by_one_run_each_and_waited_for(void **state)
 {
-    struct arbiter *arbiter = arbiter_new(0, 3);
+    struct arbiter *arbiter = orchestrator_arbiter_new(0, 3);
     struct arbiter_claim two = {.run = 1, .pipeline = 1, .quota = {.share = 1}, .gpus = 2};
     struct arbiter_claim more = {.run = 2, .pipeline = 2, .quota = {.share = 1}, .gpus = 2};
     struct arbiter_claim none = {.run = 3, .pipeline = 3, .quota = {.share = 1}};
     struct arbiter_claim one = {.run = 4, .pipeline = 4, .quota = {.share = 1}, .gpus = 1};
     int64_t run = 0;
     (void)state;
-    assert_true(arbiter_claim(arbiter, &two) && arbiter_grant(arbiter, 0, &run) && run == 1);
-    assert_int_equal(arbiter_gpus(arbiter, 1), 3);
-    assert_true(arbiter_claim(arbiter, &more));
-    assert_false(arbiter_grant(arbiter, 0, &run));
-    assert_true(arbiter_claim(arbiter, &one) && arbiter_claim(arbiter, &none));
-    assert_true(arbiter_grant(arbiter, 0, &run) &&
+    assert_true(orchestrator_arbiter_claim(arbiter, &two) &&
+                orchestrator_arbiter_grant(arbiter, 0, &run) && run == 1);
+    assert_int_equal(orchestrator_arbiter_gpus(arbiter, 1), 3);
+    assert_true(orchestrator_arbiter_claim(arbiter, &more));
+    assert_false(orchestrator_arbiter_grant(arbiter, 0, &run));
+    assert_true(orchestrator_arbiter_claim(arbiter, &one) &&
+                orchestrator_arbiter_claim(arbiter, &none));
+    assert_true(orchestrator_arbiter_grant(arbiter, 0, &run) &&
                 run == 3); /* it wants none; run 4 is behind run 2 */
-    assert_false(arbiter_grant(arbiter, 0, &run));
-    assert_int_equal(arbiter_bill(arbiter, 1, 500), 500);
-    assert_int_equal(arbiter_bill(arbiter, 1, 700), 200);
-    arbiter_release(arbiter, 1, 700);
-    assert_true(arbiter_grant(arbiter, 700, &run) && run == 2);
-    assert_true(arbiter_grant(arbiter, 700, &run) && run == 4);
-    assert_int_equal(arbiter_gpus(arbiter, 2) | arbiter_gpus(arbiter, 4), 7);
-    assert_int_equal(arbiter_look(arbiter).gpus_busy, 3);
+    assert_false(orchestrator_arbiter_grant(arbiter, 0, &run));
+    assert_int_equal(orchestrator_arbiter_bill(arbiter, 1, 500), 500);
+    assert_int_equal(orchestrator_arbiter_bill(arbiter, 1, 700), 200);
+    orchestrator_arbiter_release(arbiter, 1, 700);
+    assert_true(orchestrator_arbiter_grant(arbiter, 700, &run) && run == 2);
+    assert_true(orchestrator_arbiter_grant(arbiter, 700, &run) && run == 4);
+    assert_int_equal(orchestrator_arbiter_gpus(arbiter, 2) | orchestrator_arbiter_gpus(arbiter, 4),
+                     7);
+    assert_int_equal(orchestrator_arbiter_look(arbiter).gpus_busy, 3);
     one = (struct arbiter_claim){.run = 5, .quota = {.share = 1, .gpus = 1}, .gpus = 2};
-    assert_false(arbiter_claim(arbiter, &one)); /* its quota would never let it */
+    assert_false(orchestrator_arbiter_claim(arbiter, &one)); /* its quota would never let it */
     one = (struct arbiter_claim){.run = 5, .quota = {.share = 1}, .gpus = 4};
-    assert_false(arbiter_claim(arbiter, &one));
-    arbiter_free(arbiter);
+    assert_false(orchestrator_arbiter_claim(arbiter, &one));
+    orchestrator_arbiter_free(arbiter);
 }
 
 static void trainings_come_before_measurements_of_the_same_pipeline(void **state)
 {
-    struct arbiter *arbiter = arbiter_new(1, 0);
+    struct arbiter *arbiter = orchestrator_arbiter_new(1, 0);
     const struct arbiter_quota quota = {.share = 1};
     int64_t run = 0;
     (void)state;
@@ -234,15 +237,15 @@ static void trainings_come_before_measurements_of_the_same_pipeline(void **state
     claim(arbiter, 2, 1, &quota, false);
     claim(arbiter, 3, 1, &quota, true);
     claim(arbiter, 3, 1, &quota, true);
-    assert_int_equal(arbiter_look(arbiter).waiting, 3);
-    assert_true(arbiter_grant(arbiter, 0, &run) && run == 3);
-    assert_true(arbiter_holds(arbiter, 3) && !arbiter_holds(arbiter, 1));
-    assert_false(arbiter_grant(arbiter, 0, &run));
-    arbiter_release(arbiter, 1, 0); /* withdrawn */
-    arbiter_release(arbiter, 3, 10);
-    assert_true(arbiter_grant(arbiter, 10, &run) && run == 2);
-    arbiter_release(arbiter, 4, 10); /* nobody */
-    arbiter_free(arbiter);
+    assert_int_equal(orchestrator_arbiter_look(arbiter).waiting, 3);
+    assert_true(orchestrator_arbiter_grant(arbiter, 0, &run) && run == 3);
+    assert_true(orchestrator_arbiter_holds(arbiter, 3) && !orchestrator_arbiter_holds(arbiter, 1));
+    assert_false(orchestrator_arbiter_grant(arbiter, 0, &run));
+    orchestrator_arbiter_release(arbiter, 1, 0); /* withdrawn */
+    orchestrator_arbiter_release(arbiter, 3, 10);
+    assert_true(orchestrator_arbiter_grant(arbiter, 10, &run) && run == 2);
+    orchestrator_arbiter_release(arbiter, 4, 10); /* nobody */
+    orchestrator_arbiter_free(arbiter);
 }
 
 static void quotas_are_read_by_name(void **state)

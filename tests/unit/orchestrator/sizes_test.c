@@ -1,4 +1,4 @@
-/* How large sets may become: limits, ratios, tails and warm-up, as selection_target_of() of the selector has it. */
+/* Sizes of sets: limits, ratios, tails and warm-up, as selection_target_of() of the selector has it. */
 #include "core/base/error.h"
 #include "core/config/yaml.h"
 #include "orchestrator/pipeline/sizes.h"
@@ -16,9 +16,9 @@ static uint64_t at_most(const char *selection, size_t count)
     struct set_sizes sizes;
     struct weir_yaml *document = NULL;
     assert_int_equal(weir_yaml_parse("t.yaml", weir_bytes_of(selection), &document, &err), WEIR_OK);
-    set_sizes_read(weir_yaml_root(document), &sizes);
+    orchestrator_set_sizes_read(weir_yaml_root(document), &sizes);
     weir_yaml_free(document);
-    return set_sizes_at_most(&sizes, SAMPLES_NEW, count);
+    return orchestrator_set_sizes_at_most(&sizes, SAMPLES_NEW, count);
 }
 
 static void without_a_bound_a_set_is_what_the_trigger_brought(void **state)

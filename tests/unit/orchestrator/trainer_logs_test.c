@@ -1,4 +1,4 @@
-/* Which logs of trainers stay. */
+/* Logs of trainers that stay. */
 #include "orchestrator/trainer_logs.h"
 
 #include "core/base/file.h"
@@ -35,12 +35,12 @@ static void the_logs_of_the_newest_runs_stay_and_so_does_what_is_no_log_of_a_run
     for (size_t i = 0; i < WEIR_COUNT(GO); i++)
         assert_int_equal(
             weir_file_write_atomic(temp_path(&dir, GO[i]), weir_bytes_of("text\n"), &err), WEIR_OK);
-    trainer_logs_remove_old(dir.path, 202 + TRAINER_LOGS_MAX);
+    orchestrator_trainer_logs_remove_old(dir.path, 202 + TRAINER_LOGS_MAX);
     for (size_t i = 0; i < WEIR_COUNT(STAY); i++)
         assert_true(is_there(&dir, STAY[i]));
     for (size_t i = 0; i < WEIR_COUNT(GO); i++)
         assert_false(is_there(&dir, GO[i]));
-    trainer_logs_remove_old("/nonexistent", 1000);
+    orchestrator_trainer_logs_remove_old("/nonexistent", 1000);
     temp_dir_remove(&dir);
 }
 

@@ -43,7 +43,7 @@ static void walk(struct trigger *trigger, const char *months, struct weir_buf *o
     for (const char *at = months; *at != '\0'; at++) {
         char text[WEIR_TIME_TEXT_MAX];
         struct trigger_sample sample = {.id = (uint64_t)(at - months)};
-        (void)snprintf(text, sizeof text, "2002-%02d-10", *at - 'a' + 1);
+        (void)snprintf(text, sizeof(text), "2002-%02d-10", *at - 'a' + 1);
         assert_true(weir_time_parse(text, strlen(text), &sample.time_us));
         bool before = orchestrator_trigger_before(trigger, &sample);
         for (int pass = 0; pass < 2; pass++) {
@@ -167,14 +167,14 @@ static void pass_month(struct trigger *trigger, int month, int samples, int64_t 
     for (int i = 0; i < samples; i++) {
         char text[WEIR_TIME_TEXT_MAX];
         struct trigger_sample sample = {.id = (uint64_t)(month * 1000 + i), .label = label};
-        (void)snprintf(text, sizeof text, "2002-%02d-10", month);
+        (void)snprintf(text, sizeof(text), "2002-%02d-10", month);
         assert_true(weir_time_parse(text, strlen(text), &sample.time_us));
         assert_false(orchestrator_trigger_before(trigger, &sample));
-        if (orchestrator_trigger_asks(trigger)) {
+        if (orchestrator_trigger_is_due(trigger)) {
             json_t *decision = json_object();
             struct trigger_measured nothing = {0};
-            struct trigger_wish wish;
-            orchestrator_trigger_wish(trigger, &wish);
+            struct trigger_request request;
+            orchestrator_trigger_request(trigger, &request);
             bool fires = orchestrator_trigger_measured(trigger, &nothing, decision);
             weir_buf_printf(out, "%d:%s %s;", month, fires ? "fires" : "waits",
                             json_string_value(json_object_get(decision, "because")));
@@ -216,7 +216,7 @@ static void save_as_before(const struct trigger *trigger, uint64_t taken, struct
     orchestrator_trigger_save(trigger, &saved);
     weir_put_u64(words, taken);
     weir_put_u64(words + 8, 4);
-    uint8_t *at = memmem(saved.at, saved.size, words, sizeof words);
+    uint8_t *at = memmem(saved.at, saved.size, words, sizeof(words));
     assert_non_null(at);
     weir_put_u64(at + 8, 1);
     size_t kept = (size_t)(at - saved.at) + 16;

@@ -1,4 +1,4 @@
-/* What policies that measure are made of: windows that neither double nor drop samples, checks that
+/* Parts of policies that measure: windows that neither double nor drop samples, checks that
  * come due where they are said to, areas and counts that can be worked out by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,9 +19,9 @@ static void add(struct window *window, uint64_t first, uint64_t count)
     for (uint64_t i = first; i < first + count; i++) {
         const struct window_sample sample = {
             .id = i, .number = i + 1, .time_us = (int64_t)i * SECOND_US, .label = (int64_t)(i % 3)};
-        window_add(window, &sample);
+        orchestrator_window_add(window, &sample);
     }
-    window_slide(window, first + count);
+    orchestrator_window_slide(window, first + count);
 }
 
 static void assert_holds(const struct window *window, uint64_t first, size_t count)
@@ -40,7 +40,7 @@ static void a_window_of_samples_holds_the_newest_of_them_once(void **state)
     assert_holds(&window, 0, 400); /* not full: nothing is doubled to fill it */
     add(&window, 400, 10000);      /* a chunk larger than the window */
     assert_holds(&window, 8400, 2000);
-    window_fini(&window);
+    orchestrator_window_fini(&window);
 }
 
 static void a_window_of_time_holds_what_is_younger(void **state)
@@ -51,11 +51,11 @@ static void a_window_of_time_holds_what_is_younger(void **state)
     assert_holds(&window, 440, 60);
     const struct window_sample late = {.id = 9999, .number = 501, .time_us = 450 * SECOND_US};
     const struct window_sample too_late = {.id = 9998, .number = 502, .time_us = 3 * SECOND_US};
-    window_add(&window, &late);
-    window_add(&window, &too_late);
-    window_slide(&window, 502);
+    orchestrator_window_add(&window, &late);
+    orchestrator_window_add(&window, &too_late);
+    orchestrator_window_slide(&window, 502);
     assert_int_equal(window.count, 61);
-    window_fini(&window);
+    orchestrator_window_fini(&window);
 }
 
 static void a_window_with_too_little_room_is_a_random_sample_of_itself(void **state)
@@ -73,14 +73,14 @@ static void a_window_with_too_little_room_is_a_random_sample_of_itself(void **st
         late += window.at[i].id >= 150000;
     }
     assert_true(late > window.count / 3 && late < window.count * 2 / 3);
-    WEIR_AUTO_FREE uint64_t *ids = window_draw(&window, 100, &drawn);
-    WEIR_AUTO_FREE uint64_t *others = window_draw(&again, 100, &same);
+    WEIR_AUTO_FREE uint64_t *ids = orchestrator_window_draw(&window, 100, &drawn);
+    WEIR_AUTO_FREE uint64_t *others = orchestrator_window_draw(&again, 100, &same);
     assert_int_equal(drawn, 100);
-    assert_memory_equal(ids, others, sizeof *ids * 100); /* however the stream is cut */
+    assert_memory_equal(ids, others, sizeof(*ids) * 100); /* however the stream is cut */
     for (size_t i = 1; i < drawn; i++)
         assert_true(ids[i - 1] < ids[i]);
-    window_fini(&window);
-    window_fini(&again);
+    orchestrator_window_fini(&window);
+    orchestrator_window_fini(&again);
 }
 
 static void lengths_are_numbers_or_times(void **state)
@@ -88,14 +88,15 @@ static void lengths_are_numbers_or_times(void **state)
     (void)state;
     struct window_length length;
     struct weir_error err;
-    assert_int_equal(window_length_read("1000", NULL, &length, &err), WEIR_OK);
+    assert_int_equal(orchestrator_window_length_read("1000", NULL, &length, &err), WEIR_OK);
     assert_int_equal(length.samples, 1000);
-    assert_int_equal(window_length_read("2w", NULL, &length, &err), WEIR_OK);
+    assert_int_equal(orchestrator_window_length_read("2w", NULL, &length, &err), WEIR_OK);
     assert_int_equal(length.samples, 0);
     assert_int_equal(length.us, 14 * 86400 * SECOND_US);
     static const char *const WRONG[] = {"", "0", "-5", "ten", "10 samples", "1 moon"};
     for (size_t i = 0; i < WEIR_COUNT(WRONG); i++)
-        assert_int_equal(window_length_read(WRONG[i], NULL, &length, &err), WEIR_INVALID);
+        assert_int_equal(orchestrator_window_length_read(WRONG[i], NULL, &length, &err),
+                         WEIR_INVALID);
 }
 
 /* ---- cost and performance, by hand ---- */
@@ -122,11 +123,11 @@ static bool pass(struct trigger *trigger, uint64_t first, uint64_t count)
 {
     for (uint64_t i = first; i < first + count; i++) {
         const struct trigger_sample sample = {.id = i, .time_us = (int64_t)i * SECOND_US};
-        assert_false(orchestrator_trigger_asks(trigger));
+        assert_false(orchestrator_trigger_is_due(trigger));
         assert_false(orchestrator_trigger_before(trigger, &sample));
         assert_false(orchestrator_trigger_observe(trigger, &sample));
     }
-    return orchestrator_trigger_asks(trigger);
+    return orchestrator_trigger_is_due(trigger);
 }
 
 static double decide(struct trigger *trigger, const struct trigger_measured *measured,
@@ -152,7 +153,7 @@ static void delay_is_what_all_samples_have_waited(void **state)
     orchestrator_trigger_trained(trigger, 10, 1.0);
     assert_true(pass(trigger, 10, 10));
     assert_true(decide(trigger, &NOTHING, "area", false) ==
-                45.0); /* it began anew; 1 s is worth 100 */
+                45.0); /* it began again; 1 s is worth 100 */
     assert_true(pass(trigger, 20, 10));
     assert_true(decide(trigger, &NOTHING, "training_seconds", false) == 2.0); /* 190 < 200 */
     assert_true(pass(trigger, 30, 10));

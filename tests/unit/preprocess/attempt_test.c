@@ -28,14 +28,14 @@ static void begin(struct fixture *fixture, uint32_t ranks, enum weir_delivery de
         .delivery = delivery,
     };
     about.geometry.ranks = ranks;
-    dispatcher_job_init(&fixture->job, &about, &fixture->fences);
+    preprocess_job_init(&fixture->job, &about, &fixture->fences);
     struct dispatcher_record empty = {0};
-    dispatcher_job_restore(&fixture->job, &empty, true);
+    preprocess_job_restore(&fixture->job, &empty, true);
 }
 
 static void end(struct fixture *fixture)
 {
-    dispatcher_job_fini(&fixture->job);
+    preprocess_job_fini(&fixture->job);
 }
 
 /* A state that contains the first `batches` batches; a rank of R has 4 / R samples in each. */
@@ -47,7 +47,7 @@ static struct weir_position state(const struct fixture *fixture, uint64_t batche
     };
 }
 
-/* What the newest claim of a consumer was answered. */
+/* Answer to the newest claim of a consumer. */
 struct consumer {
     uint64_t session;
     uint32_t rank;
@@ -68,14 +68,14 @@ static struct dispatcher_opened claim(struct fixture *fixture, struct consumer *
     };
     bool had_place = consumer->heard.joined;
     assert_int_equal(
-        dispatcher_job_client_open(&fixture->job, &claim, &consumer->heard, &fixture->err),
+        preprocess_job_client_open(&fixture->job, &claim, &consumer->heard, &fixture->err),
         WEIR_OK);
     struct dispatcher_opened answer = consumer->heard;
     consumer->heard.joined |= had_place;
     return answer;
 }
 
-/* Asks until there is no newer turn to follow. */
+/* Asks until no newer seats_taken comes back. */
 static struct dispatcher_opened come(struct fixture *fixture, struct consumer *consumer,
                                      uint64_t batches)
 {
@@ -110,7 +110,7 @@ static struct msg_client_orders beat_with(struct fixture *fixture, const struct 
         .handed = weir_buf_view(&packed),
         .tally = weir_buf_view(&tally),
     };
-    assert_int_equal(dispatcher_job_client_beat(&fixture->job, &beat, 1, &orders, &fixture->err),
+    assert_int_equal(preprocess_job_client_beat(&fixture->job, &beat, 1, &orders, &fixture->err),
                      WEIR_OK);
     weir_bits_fini(&bits);
     return orders;
@@ -137,7 +137,7 @@ static struct msg_client_committed commit(struct fixture *fixture, const struct 
         .position = weir_buf_view(&packed),
         .final = final,
     };
-    assert_int_equal(dispatcher_job_client_commit(&fixture->job, &message, &answer, &fixture->err),
+    assert_int_equal(preprocess_job_client_commit(&fixture->job, &message, &answer, &fixture->err),
                      WEIR_OK);
     return answer;
 }
@@ -165,7 +165,7 @@ static void a_beat_that_speaks_of_batches_beyond_the_last_is_refused(void **unus
         beat.attempt = first.heard.attempt;
         beat.session = first.session;
         beat.number = ++fixture.beat_number;
-        assert_int_equal(dispatcher_job_client_beat(&fixture.job, &beat, 1, &orders, &fixture.err),
+        assert_int_equal(preprocess_job_client_beat(&fixture.job, &beat, 1, &orders, &fixture.err),
                          WEIR_INVALID);
     }
     (void)beat_with(&fixture, &first, 0, batches); /* all of them, to the last */
@@ -188,11 +188,11 @@ static void an_attempt_begins_once_every_rank_has_come(void **unused)
     assert_true(answer.joined);
     assert_true(fixture.job.unsaved);
     lease_job(&fixture.job, &visit, 4, 0);
-    assert_int_equal(dispatcher_job_leases(&fixture.job, 0, 1, leases), 0);
+    assert_int_equal(preprocess_job_leases(&fixture.job, 0, 1, leases), 0);
     assert_int_equal(come(&fixture, &second, 0).attempt, 1);
     assert_int_equal(claim(&fixture, &first, 0).attempt, 1);
     lease_job(&fixture.job, &visit, 4, 0);
-    assert_int_equal(dispatcher_job_leases(&fixture.job, 0, 1, leases), 4);
+    assert_int_equal(preprocess_job_leases(&fixture.job, 0, 1, leases), 4);
     for (size_t i = 0; i < 4; i++) { /* both ranks at the same pace */
         assert_int_equal(leases[i].rank, i / 2);
         assert_int_equal(leases[i].group, i % 2);
@@ -211,7 +211,7 @@ static void a_rank_that_does_not_exist_is_refused(void **unused)
                                               {.session = A, .rank = 0, .ranks = 0}};
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(
-            dispatcher_job_client_open(&fixture.job, &CLAIMS[i], &opened, &fixture.err),
+            preprocess_job_client_open(&fixture.job, &CLAIMS[i], &opened, &fixture.err),
             WEIR_INVALID);
     assert_string_equal(fixture.err.text, "job 4 has 2 ranks, from 0: found rank 0 of 1");
     end(&fixture);
@@ -224,9 +224,9 @@ static void a_consumer_without_a_session_takes_no_place(void **unused)
     struct dispatcher_opened opened;
     begin(&fixture, 1, WEIR_EXACTLY_ONCE);
     const struct dispatcher_claim claim = {.ranks = 1};
-    assert_int_equal(dispatcher_job_client_open(&fixture.job, &claim, &opened, &fixture.err),
+    assert_int_equal(preprocess_job_client_open(&fixture.job, &claim, &opened, &fixture.err),
                      WEIR_INVALID);
-    assert_int_equal(fixture.job.record.turn, 0);
+    assert_int_equal(fixture.job.record.seats_taken, 0);
     assert_false(fixture.job.unsaved);
     end(&fixture);
 }
@@ -249,7 +249,7 @@ static void a_rank_that_returns_makes_the_others_regroup(void **unused)
     struct dispatcher_lease leases[DISPATCHER_LEASES_MAX];
     struct dispatcher_visit visit = {.worker = 0, .session = 1};
     lease_job(&fixture.job, &visit, 4, 2);
-    assert_int_equal(dispatcher_job_leases(&fixture.job, 0, 1, leases), 0);
+    assert_int_equal(preprocess_job_leases(&fixture.job, 0, 1, leases), 0);
     /* It loads the state that the other has, under a new session. */
     struct consumer again = {D, 0, {0}};
     assert_int_equal(come(&fixture, &again, 2).attempt, 2);
@@ -288,7 +288,8 @@ static void of_two_processes_with_one_rank_the_later_stays(void **unused)
     assert_true(come(&fixture, &early, 0).joined);
     assert_true(come(&fixture, &late, 0).joined);
     assert_true(claim(&fixture, &early, 0).superseded);
-    early.heard.newest = fixture.job.record.turn; /* even if it knows the newest turn */
+    early.heard.newest =
+        fixture.job.record.seats_taken; /* even if it knows the newest seats_taken */
     assert_true(claim(&fixture, &early, 0).superseded);
     assert_int_equal(come(&fixture, &other, 0).attempt, 2);
     assert_int_equal(claim(&fixture, &late, 0).attempt, 2);
@@ -326,10 +327,10 @@ static void a_step_is_committed_when_all_ranks_have(void **unused)
     assert_int_equal(commit(&fixture, &first, 3, false).batches, 2); /* not the same step */
     assert_int_equal(commit(&fixture, &first, 4, false).batches, 4);
     assert_false(commit(&fixture, &first, BATCHES, true).final);
-    assert_int_equal(dispatcher_job_audit(&fixture.job, 0).tally.delivered, 16);
+    assert_int_equal(preprocess_job_audit(&fixture.job, 0).tally.delivered, 16);
     assert_false(commit(&fixture, &second, BATCHES, false).final); /* it may not be the last */
     assert_true(commit(&fixture, &second, BATCHES, true).final);
-    struct dispatcher_audit audit = dispatcher_job_audit(&fixture.job, 0);
+    struct dispatcher_audit audit = preprocess_job_audit(&fixture.job, 0);
     assert_int_equal(audit.tally.delivered, 24);
     assert_true(audit.kept);
     end(&fixture);
@@ -367,13 +368,13 @@ static void at_least_once_counts_what_is_delivered_again(void **unused)
     (void)beat(&fixture, &first, 5);
     /* It names no state: what it had not committed comes again. */
     struct dispatcher_claim nothing = {.session = B, .after = 1};
-    assert_int_equal(dispatcher_job_client_open(&fixture.job, &nothing, &opened, &fixture.err),
+    assert_int_equal(preprocess_job_client_open(&fixture.job, &nothing, &opened, &fixture.err),
                      WEIR_OK);
     assert_int_equal(opened.attempt, 2);
     assert_int_equal(opened.begun->oldest, 2);
     struct consumer second = {B, 0, opened};
     (void)commit(&fixture, &second, BATCHES, true);
-    struct dispatcher_audit audit = dispatcher_job_audit(&fixture.job, 0);
+    struct dispatcher_audit audit = preprocess_job_audit(&fixture.job, 0);
     assert_int_equal(audit.duplicated, 12);
     assert_int_equal(audit.replayed, 0);
     assert_int_equal(audit.lost, 0);
@@ -402,7 +403,7 @@ static void at_most_once_begins_behind_what_any_rank_may_have_had(void **unused)
     assert_int_equal(answer.begun->tally.delivered, 2);
     (void)claim(&fixture, &first_again, 1);
     assert_int_equal(first_again.heard.begun->oldest, 4);
-    assert_int_equal(dispatcher_job_audit(&fixture.job, 0).lost, 12); /* batches 1, 2, 3 */
+    assert_int_equal(preprocess_job_audit(&fixture.job, 0).lost, 12); /* batches 1, 2, 3 */
     end(&fixture);
 }
 
@@ -415,16 +416,16 @@ static void at_most_once_is_not_kept_when_more_is_missing(void **unused)
     (void)come(&fixture, &first, 0);
     (void)beat_with(&fixture, &first, 1, 2);
     assert_int_equal(come(&fixture, &back, 1).begun->oldest, 2);
-    assert_int_equal(dispatcher_job_audit(&fixture.job, 0).lost, 4);
+    assert_int_equal(preprocess_job_audit(&fixture.job, 0).lost, 4);
     /* `state` says 6 batches of 4, but batch 1 was never delivered: one is in it twice. */
     (void)commit(&fixture, &back, BATCHES, true);
-    struct dispatcher_audit audit = dispatcher_job_audit(&fixture.job, 0);
+    struct dispatcher_audit audit = preprocess_job_audit(&fixture.job, 0);
     assert_int_equal(audit.duplicated, 4);
     assert_false(audit.kept);
     fixture.job.record.seats[0].committed.tally.delivered = 20;
-    assert_true(dispatcher_job_audit(&fixture.job, 0).kept);
+    assert_true(preprocess_job_audit(&fixture.job, 0).kept);
     fixture.job.record.seats[0].committed.tally.delivered = 19;
-    assert_false(dispatcher_job_audit(&fixture.job, 0).kept);
+    assert_false(preprocess_job_audit(&fixture.job, 0).kept);
     end(&fixture);
 }
 

@@ -37,7 +37,7 @@ static void every_sample_stands_in_one_batch_of_its_group(void **state)
         uint32_t places[SAMPLES];
         draw_classes(classes, count, count);
         struct buckets buckets = group_of(classes, count, 5);
-        buckets_arrange(&buckets, places);
+        preprocess_buckets_arrange(&buckets, places);
         for (size_t i = 0; i < count; i++) {
             assert_true(places[i] < count);
             times[places[i]]++;
@@ -55,7 +55,7 @@ static void a_batch_holds_neighbouring_classes_in_the_order_of_the_epoch(void **
     size_t classes_of_batches = 0;
     draw_classes(classes, SAMPLES, 3);
     struct buckets buckets = group_of(classes, SAMPLES, 5);
-    buckets_arrange(&buckets, places);
+    preprocess_buckets_arrange(&buckets, places);
     for (size_t i = 0; i < SAMPLES; i++) {
         static uint32_t seen;
         seen = i % OF == 0 ? 0 : seen;
@@ -75,10 +75,10 @@ static void which_batch_gets_the_long_ones_is_drawn(void **state)
     uint32_t one[SAMPLES], same[SAMPLES], other[SAMPLES];
     draw_classes(classes, SAMPLES, 3);
     struct buckets buckets = group_of(classes, SAMPLES, 5);
-    buckets_arrange(&buckets, one);
-    buckets_arrange(&buckets, same);
+    preprocess_buckets_arrange(&buckets, one);
+    preprocess_buckets_arrange(&buckets, same);
     buckets.key = 6;
-    buckets_arrange(&buckets, other);
+    preprocess_buckets_arrange(&buckets, other);
     assert_memory_equal(one, same, sizeof(one));
     assert_true(memcmp(one, other, sizeof(one)) != 0);
 }
@@ -108,13 +108,16 @@ static void fit(struct test_chain *test, const char *operators, struct weir_buf 
     }
     test_chain_open(test, operators);
     test_chain_fill(test, rows, ROWS);
-    chain_fold(test->chain, &(struct operator_batch){.rows = ROWS, .ids = ids}, &partial);
-    chain_partial_pack(&partial, &packed);
-    chain_partial_fini(&partial);
-    assert_int_equal(chain_fit_merge(test->chain, weir_buf_view(&packed), &err), WEIR_OK);
-    assert_int_equal(chain_fit_merge(test->chain, weir_buf_view(&packed), &err), WEIR_OK);
-    assert_int_equal(chain_fit_finish(test->chain, fitted, &err), WEIR_OK);
-    assert_int_equal(chain_fit_load(test->chain, weir_buf_view(fitted), &err), WEIR_OK);
+    preprocess_chain_fold(test->chain, &(struct operator_batch){.rows = ROWS, .ids = ids},
+                          &partial);
+    preprocess_chain_partial_pack(&partial, &packed);
+    preprocess_chain_partial_fini(&partial);
+    assert_int_equal(preprocess_chain_fit_merge(test->chain, weir_buf_view(&packed), &err),
+                     WEIR_OK);
+    assert_int_equal(preprocess_chain_fit_merge(test->chain, weir_buf_view(&packed), &err),
+                     WEIR_OK);
+    assert_int_equal(preprocess_chain_fit_finish(test->chain, fitted, &err), WEIR_OK);
+    assert_int_equal(preprocess_chain_fit_load(test->chain, weir_buf_view(fitted), &err), WEIR_OK);
 }
 
 #define BEHIND                                                           \
@@ -129,12 +132,12 @@ static void a_class_ends_with_its_border(void **state)
     uint64_t ids[2 * ROWS];
     uint8_t classes[2 * ROWS];
     fit(&test, "[{op: bucket_by_length, on: payload, borders: [3, 12]}" BEHIND, &fitted);
-    assert_true(chain_has_classes(test.chain));
+    assert_true(preprocess_chain_has_classes(test.chain));
     for (size_t i = 0; i < ROWS; i++) {
         ids[2 * i] = id_of(i);
         ids[2 * i + 1] = id_of(i) + 1; /* which nobody has seen */
     }
-    chain_classify(test.chain, ids, 2 * ROWS, classes);
+    preprocess_chain_classify(test.chain, ids, 2 * ROWS, classes);
     for (size_t i = 0; i < ROWS; i++) {
         assert_int_equal(classes[2 * i], (i > 3) + (i > 12));
         assert_int_equal(classes[2 * i + 1], 0);
@@ -152,7 +155,7 @@ static void fitted_classes_hold_equally_much(void **state)
     fit(&test, "[{op: bucket_by_length, on: payload, classes: 4}" BEHIND, &fitted);
     for (size_t i = 0; i < ROWS; i++)
         ids[i] = id_of(i);
-    chain_classify(test.chain, ids, ROWS, classes);
+    preprocess_chain_classify(test.chain, ids, ROWS, classes);
     for (size_t i = 0; i < ROWS; i++)
         sums[classes[i]] += i;
     for (size_t i = 0; i < 4; i++)
@@ -178,8 +181,8 @@ static void damaged_classes_are_refused(void **state)
     };
     WEIR_AUTO_FREE void *owner = weir_calloc(1, op->state_size);
     for (size_t i = 0; i < WEIR_COUNT(DAMAGED); i++)
-        assert_int_equal(op->load(owner, DAMAGED[i], &err), WEIR_INVALID);
-    assert_int_equal(op->merge(owner, weir_bytes(WITH_MORE, 17), &err), WEIR_INVALID);
+        assert_int_equal(op->fit->load(owner, DAMAGED[i], &err), WEIR_INVALID);
+    assert_int_equal(op->fit->merge(owner, weir_bytes(WITH_MORE, 17), &err), WEIR_INVALID);
 }
 
 int main(void)

@@ -27,7 +27,7 @@ static size_t bytes_of(const struct pixels *pixels)
     return (size_t)pixels->height * pixels->width * pixels->channels;
 }
 
-/* What `operators` make of IDS samples that are all the same picture, end to end. */
+/* Returns the output of `operators` for IDS samples that are all the same picture, end to end. */
 static struct weir_buf made(const struct pixels *from, const char *operators,
                             struct operator_batch batch)
 {
@@ -48,10 +48,10 @@ static struct weir_buf made(const struct pixels *from, const char *operators,
     test_chain_fill(&test, rows, IDS);
     batch.rows = IDS;
     batch.ids = ids;
-    test.failed = chain_run(test.chain, &batch);
+    test.failed = preprocess_chain_run(test.chain, &batch);
     for (size_t i = 0; i < IDS; i++)
         assert_int_equal(test.failed[i], OPERATOR_ROW_OK);
-    const struct weir_buf *values = &chain_output(test.chain, 0)->values;
+    const struct weir_buf *values = &preprocess_chain_output(test.chain, 0)->values;
     weir_buf_append(&made, values->at, values->size);
     assert_int_equal(made.size, IDS * bytes_of(from));
     test_chain_close(&test);
@@ -177,7 +177,8 @@ static void options_that_make_no_sense_are_refused(void **state)
         assert_int_equal(
             weir_yaml_parse("test.yaml", weir_bytes_of(CASES[i].operators), &document, &err),
             WEIR_OK);
-        assert_int_equal(chain_new(weir_yaml_root(document), &chain, &err), WEIR_INVALID);
+        assert_int_equal(preprocess_chain_new(weir_yaml_root(document), &chain, &err),
+                         WEIR_INVALID);
         if (strstr(err.text, CASES[i].complaint) == NULL)
             fail_msg("%s: found '%s'", CASES[i].operators, err.text);
     }

@@ -46,7 +46,7 @@ static struct crashes *open_as(const struct fixture *fixture, const char *name)
 {
     struct weir_error err;
     struct crashes *crashes = NULL;
-    if (crashes_open(fixture->path, name, fixture->oom_kills, &crashes, &err) != WEIR_OK)
+    if (preprocess_crashes_open(fixture->path, name, fixture->oom_kills, &crashes, &err) != WEIR_OK)
         fail_msg("%s", err.text);
     return crashes;
 }
@@ -59,7 +59,7 @@ static void die(const struct fixture *fixture, const char *name, uint64_t sample
         setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
         signal(number, SIG_DFL); /* a sanitizer would report, and exit in its own way */
         struct crashes *crashes = open_as(fixture, name);
-        *crashes_watch(crashes, JOB) = sample;
+        *preprocess_crashes_watch(crashes, JOB) = sample;
         raise(number);
         _exit(0);
     }
@@ -73,8 +73,8 @@ static bool is_given_up(const struct fixture *fixture, uint64_t job, uint64_t sa
                         int *ret_signal)
 {
     struct crashes *crashes = open_as(fixture, "worker-1");
-    bool is = crashes_is_given_up(crashes, job, sample, ret_signal);
-    crashes_close(crashes);
+    bool is = preprocess_crashes_is_given_up(crashes, job, sample, ret_signal);
+    preprocess_crashes_close(crashes);
     return is;
 }
 
@@ -96,7 +96,7 @@ static void the_deaths_of_all_workers_count(void **state)
     int number = 0;
     die(*state, "worker-1", SAMPLE, SIGABRT);
     die(*state, "worker-2", SAMPLE, SIGBUS);
-    crashes_close(open_as(*state, "worker-2"));
+    preprocess_crashes_close(open_as(*state, "worker-2"));
     assert_true(is_given_up(*state, JOB, SAMPLE, &number));
 }
 
@@ -146,7 +146,8 @@ static void another_file_is_refused(void **state)
     assert_non_null(file);
     fputs("something else", file);
     fclose(file);
-    assert_int_equal(crashes_open(fixture->path, "worker-1", 0, &crashes, &err), WEIR_IO);
+    assert_int_equal(preprocess_crashes_open(fixture->path, "worker-1", 0, &crashes, &err),
+                     WEIR_IO);
     assert_non_null(strstr(err.text, "another size"));
 }
 
@@ -154,9 +155,10 @@ static int is_refused(const struct fixture *fixture, const char *reason)
 {
     struct crashes *crashes = NULL;
     struct weir_error err;
-    bool is_said = crashes_open(fixture->path, "worker-1", 0, &crashes, &err) == WEIR_LIMIT &&
-                   strstr(err.text, fixture->path) != NULL && strstr(err.text, reason) != NULL;
-    crashes_close(crashes);
+    bool is_said =
+        preprocess_crashes_open(fixture->path, "worker-1", 0, &crashes, &err) == WEIR_LIMIT &&
+        strstr(err.text, fixture->path) != NULL && strstr(err.text, reason) != NULL;
+    preprocess_crashes_close(crashes);
     return is_said ? 0 : 1;
 }
 
@@ -182,6 +184,25 @@ static void a_full_disk_is_said_by_name(void **state)
     assert_true(child_left_with(&child, 0));
 }
 
+static void the_count_of_the_kernel_is_found_by_its_whole_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *vmstat;
+        uint64_t kills;
+    } CASES[] = {
+        {"nr_free_pages 1\noom_kill 17\nnuma_hit 3\n", 17},
+        {"nr_free_pages 1\noom_kill 0\n", 0},
+        {"a 1\noom_kill 18446744073709551615\n", UINT64_MAX},
+        {"a 1\noom_kill_disable 9\nmemcg_oom_kill 8\n", 0},
+        {"a 1\noom_kill_disable 9\noom_kill 7\n", 7},
+        {"a 1\noom_kill \n", 0},
+        {"", 0},
+    };
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++)
+        assert_int_equal(preprocess_crashes_oom_kills_in(CASES[i].vmstat), CASES[i].kills);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +218,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_kernel_that_killed_while_no_sample_was_read_counts_for_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_file_is_refused, set_up, tear_down),
+        cmocka_unit_test(the_count_of_the_kernel_is_found_by_its_whole_name),
     };
     return cmocka_run_group_tests_name("crashes", tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* exec: a program in a process of its own. What it makes is taken up; when it dies, hangs or talks nonsense, that costs
  * the row it cannot bear. The program is Python (exec_program.py): rows say what it is to do with them. */
 #include "core/base/clock.h"
+#include "core/base/jail.h"
 #include "core/base/memory.h"
 #include "core/service/programs.h"
 #include "preprocess/operators/exec/program.h"
@@ -45,8 +46,9 @@ static void run(struct test_chain *test, const char *const *texts, size_t count)
     }
     do {
         test_chain_fill(test, rows, count);
-        test->failed = chain_run(test->chain, &(struct operator_batch){.rows = count, .ids = ids});
-    } while (chain_waits(test->chain));
+        test->failed =
+            preprocess_chain_run(test->chain, &(struct operator_batch){.rows = count, .ids = ids});
+    } while (preprocess_chain_waits(test->chain));
 }
 
 /* All rows but `bad` (SIZE_MAX: none) are their length and their first byte. */
@@ -65,7 +67,7 @@ static void expect_rows(const struct test_chain *test, const char *const *texts,
 
 static const char *reason_of(const struct test_chain *test)
 {
-    const struct operator_failures *failures = chain_failures(test->chain);
+    const struct operator_failures *failures = preprocess_chain_failures(test->chain);
     assert_int_equal(failures->count, 1);
     return failures->of[0].reason;
 }
@@ -161,18 +163,18 @@ static void one_that_hangs_is_not_waited_for(void **state)
         rows[i] = weir_bytes_of(texts[i]);
     test_chain_open(&test, DENSE);
     test_chain_run(&test, rows, WEIR_COUNT(rows));
-    assert_true(chain_waits(test.chain)); /* somebody else has a turn meanwhile */
+    assert_true(preprocess_chain_waits(test.chain)); /* somebody else has a turn meanwhile */
     run(&test, texts, 4);
     expect_rows(&test, texts, 4, 2);
     assert_non_null(strstr(reason_of(&test), "it took longer than it may"));
-    assert_true(chain_cost(test.chain, 0).spent_ns >=
+    assert_true(preprocess_chain_cost(test.chain, 0).spent_ns >=
                 INT64_C(3000000000)); /* though it took no CPU time */
-    assert_int_equal(chain_cost(test.chain, 0).bytes, 4 * 2 * sizeof(float));
+    assert_int_equal(preprocess_chain_cost(test.chain, 0).bytes, 4 * 2 * sizeof(float));
     test_chain_close(&test);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nobody is left behind */
 }
 
-/* How often a program was started that notes it in a file, a letter each. */
+/* Counts the starts of a program that notes each in a file, as a letter. */
 static size_t starts(const char *path)
 {
     WEIR_AUTO_BUF text = {0};
@@ -204,7 +206,7 @@ static void a_program_that_always_hangs_costs_a_few_time_outs(void **state)
         for (size_t i = 0; i < ROWS - batch; i++)
             assert_int_equal(test.failed[i], OPERATOR_ROW_FAILED);
         assert_in_range(starts(path), 0, STARTS[batch]); /* fewer: it starts slowly */
-        assert_non_null(strstr(chain_failures(test.chain)->of[0].reason,
+        assert_non_null(strstr(preprocess_chain_failures(test.chain)->of[0].reason,
                                batch == 0 ? "too much of the batch fails: it took longer"
                                           : "it has hung too often, and is given up"));
     }
@@ -262,7 +264,7 @@ static void a_daemon_that_it_leaves_ends_with_it(void **state)
     struct test_chain test = {0};
     struct temp_dir dir;
     pid_t daemon = leave_daemon(&test, &dir);
-    strays_end_of_the_dead(); /* of whom it is not */
+    preprocess_strays_end_of_the_dead(); /* of whom it is not */
     assert_true(is_alive(daemon));
     test_chain_close(&test);
     assert_false(is_alive(daemon));
@@ -289,7 +291,7 @@ static void a_daemon_outlives_a_killed_worker_until_the_next_one_begins(void **s
     assert_int_equal(kill(worker, SIGKILL), 0);
     assert_int_equal(waitpid(worker, NULL, 0), worker);
     assert_true(is_alive(daemon));
-    strays_end_of_the_dead();
+    preprocess_strays_end_of_the_dead();
     assert_false(is_alive(daemon));
     (void)close(report[0]);
     (void)close(report[1]);
@@ -310,6 +312,26 @@ static void a_program_that_cannot_run_fails_all_rows(void **state)
     test_chain_close(&test);
 }
 
+/* The first jail of this process fails, as WEIR_FAULTS has it. */
+static void a_program_whose_jail_cannot_be_made_is_not_started(void **state)
+{
+    (void)state;
+    struct weir_allowed allowed;
+    struct weir_error err;
+    if (!weir_jail_is_possible())
+        skip();
+    allow("timeout: 20s");
+    assert_int_equal(weir_programs_find("numbers", &allowed, &err), WEIR_OK);
+    struct program program = {.allowed = &allowed};
+    assert_int_equal(preprocess_program_ask(&program, 1), PROGRAM_DIED);
+    assert_int_equal(program.pid, 0);
+    assert_string_equal(program.reason, "it was not started: its jail cannot be made");
+    (void)preprocess_program_ask(&program, 1);
+    assert_true(program.pid > 0);
+    preprocess_program_fini(&program);
+    weir_allowed_fini(&allowed);
+}
+
 static void text_and_ragged_numbers_go_on_to_other_operators(void **state)
 {
     (void)state;
@@ -321,7 +343,7 @@ static void text_and_ragged_numbers_go_on_to_other_operators(void **state)
     run(&test, TEXTS, WEIR_COUNT(TEXTS));
     const int32_t wanted[] = {'C', ' ', 'B', 'A',
                               'F', 'E', 'D'}; /* upper case, then the bytes backwards */
-    assert_int_equal(chain_output(test.chain, 0)->values.size, sizeof(wanted));
+    assert_int_equal(preprocess_chain_output(test.chain, 0)->values.size, sizeof(wanted));
     assert_memory_equal(test_chain_ints(&test, 0), wanted, sizeof(wanted));
     test_chain_close(&test);
 }
@@ -332,7 +354,7 @@ static void expect_refused(const char *operators, const char *why)
     WEIR_AUTO(weir_yaml) document = NULL;
     WEIR_AUTO(chain) chain = NULL;
     assert_int_equal(weir_yaml_parse("p.yaml", weir_bytes_of(operators), &document, &err), WEIR_OK);
-    assert_int_equal(chain_new(weir_yaml_root(document), &chain, &err), WEIR_INVALID);
+    assert_int_equal(preprocess_chain_new(weir_yaml_root(document), &chain, &err), WEIR_INVALID);
     if (strstr(err.text, why) == NULL)
         fail_msg("found '%s', expected '%s'", err.text, why);
 }
@@ -374,8 +396,10 @@ static void the_section_is_checked_with_its_place(void **state)
 
 int main(void)
 {
-    (void)signal(SIGPIPE, SIG_IGN); /* as every service does */
+    (void)signal(SIGPIPE, SIG_IGN);                   /* as every service does */
+    (void)setenv("WEIR_FAULTS", "jail.prepare=1", 1); /* for the first test */
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_program_whose_jail_cannot_be_made_is_not_started),
         cmocka_unit_test(what_it_makes_is_taken_up),
         cmocka_unit_test(it_costs_the_row_that_it_cannot_bear),
         cmocka_unit_test(one_that_floods_its_standard_error_is_heard_within_bounds),

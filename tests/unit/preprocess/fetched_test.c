@@ -29,14 +29,14 @@ static enum weir_status take(struct fetched *fetched, const uint64_t *ids, size_
         .states = {STATES, count}, .lengths = {LENGTHS, count}, .ids = {ids, count}};
     struct weir_error err;
 
-    return fetched_take(fetched, &answer, weir_bytes_of(payload), &err);
+    return preprocess_fetched_take(fetched, &answer, weir_bytes_of(payload), &err);
 }
 
 static void begin(struct fetched *fetched)
 {
     *fetched = (struct fetched){0};
-    fetched_add_file(fetched, HIDDEN);
-    fetched_begin(fetched, BATCH, SAMPLES, WEIR_COUNT(SAMPLES));
+    preprocess_fetched_add_file(fetched, HIDDEN);
+    preprocess_fetched_begin(fetched, BATCH, SAMPLES, WEIR_COUNT(SAMPLES));
 }
 
 static void pieces_are_put_together_in_the_order_of_the_batch(void **state)
@@ -47,22 +47,22 @@ static void pieces_are_put_together_in_the_order_of_the_batch(void **state)
 
     (void)state;
     begin(&fetched);
-    assert_int_equal(fetched_wanted(&fetched, ids), 3);
-    assert_memory_equal(ids, ALL, sizeof ALL);
+    assert_int_equal(preprocess_fetched_wanted(&fetched, ids), 3);
+    assert_memory_equal(ids, ALL, sizeof(ALL));
     assert_int_equal(take(&fetched, ALL, 2, "ab"), WEIR_OK);
-    assert_false(fetched_has_batch(&fetched, BATCH));
-    assert_int_equal(fetched_wanted(&fetched, ids), 1);
+    assert_false(preprocess_fetched_has_batch(&fetched, BATCH));
+    assert_int_equal(preprocess_fetched_wanted(&fetched, ids), 1);
     assert_int_equal(take(&fetched, ALL, 1, "cd"), WEIR_OK);
-    assert_true(fetched_has_batch(&fetched, BATCH));
-    assert_false(fetched_has_batch(&fetched, BATCH + 1));
-    fetched_rewind(&fetched);
-    assert_memory_equal(fetched.bytes.at + fetched_next(&fetched, 10)->offset, "ab", 2);
-    assert_int_equal(fetched_next(&fetched, 13)->state, WEIR_SAMPLE_GONE);
-    assert_memory_equal(fetched.bytes.at + fetched_next(&fetched, 10)->offset, "cd", 2);
-    assert_null(fetched_next(&fetched, 10));
-    fetched_rewind(&fetched); /* 10 was erased meanwhile: it is not asked for */
-    assert_int_equal(fetched_next(&fetched, 13)->id, 13);
-    fetched_fini(&fetched);
+    assert_true(preprocess_fetched_has_batch(&fetched, BATCH));
+    assert_false(preprocess_fetched_has_batch(&fetched, BATCH + 1));
+    preprocess_fetched_rewind(&fetched);
+    assert_memory_equal(fetched.bytes.at + preprocess_fetched_next(&fetched, 10)->offset, "ab", 2);
+    assert_int_equal(preprocess_fetched_next(&fetched, 13)->state, WEIR_SAMPLE_GONE);
+    assert_memory_equal(fetched.bytes.at + preprocess_fetched_next(&fetched, 10)->offset, "cd", 2);
+    assert_null(preprocess_fetched_next(&fetched, 10));
+    preprocess_fetched_rewind(&fetched); /* 10 was erased meanwhile: it is not asked for */
+    assert_int_equal(preprocess_fetched_next(&fetched, 13)->id, 13);
+    preprocess_fetched_fini(&fetched);
 }
 
 static void an_answer_of_other_samples_is_refused(void **state)
@@ -78,7 +78,7 @@ static void an_answer_of_other_samples_is_refused(void **state)
     assert_int_equal(take(&fetched, MANY, 1, "a"), WEIR_INVALID);   /* bytes missing */
     assert_int_equal(take(&fetched, MANY, 0, ""), WEIR_INVALID);    /* would be asked for ever */
     assert_int_equal(fetched.known, 0);
-    fetched_fini(&fetched);
+    preprocess_fetched_fini(&fetched);
 }
 
 static void what_storage_refuses_is_gone(void **state)
@@ -87,13 +87,13 @@ static void what_storage_refuses_is_gone(void **state)
 
     (void)state;
     begin(&fetched);
-    fetched_give_up(&fetched);
-    assert_true(fetched_has_batch(&fetched, BATCH));
-    assert_int_equal(fetched_next(&fetched, 10)->state, WEIR_SAMPLE_GONE);
-    fetched_drop(&fetched); /* an erasure: nothing of it may be kept */
-    assert_false(fetched_has_batch(&fetched, BATCH));
-    assert_true(fetched_has_file(&fetched, HIDDEN));
-    fetched_fini(&fetched);
+    preprocess_fetched_give_up(&fetched);
+    assert_true(preprocess_fetched_has_batch(&fetched, BATCH));
+    assert_int_equal(preprocess_fetched_next(&fetched, 10)->state, WEIR_SAMPLE_GONE);
+    preprocess_fetched_drop(&fetched); /* an erasure: nothing of it may be kept */
+    assert_false(preprocess_fetched_has_batch(&fetched, BATCH));
+    assert_true(preprocess_fetched_has_file(&fetched, HIDDEN));
+    preprocess_fetched_fini(&fetched);
 }
 
 int main(void)

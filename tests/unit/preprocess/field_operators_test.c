@@ -60,8 +60,8 @@ static void records_give_numbers_or_a_reason(void **state)
         test_chain_open(&test, CASES[i].operators);
         struct weir_bytes row = weir_bytes_of(CASES[i].record);
         test_chain_run(&test, &row, 1);
-        struct chain_cost cost = chain_cost(test.chain, 0);
-        uint32_t width = chain_output(test.chain, 0)->about.width;
+        struct chain_cost cost = preprocess_chain_cost(test.chain, 0);
+        uint32_t width = preprocess_chain_output(test.chain, 0)->about.width;
         if (CASES[i].reason == NULL && test.failed[0] != 0)
             fail_msg("%s: %s", CASES[i].record, cost.reason);
         if (CASES[i].reason == NULL)
@@ -81,7 +81,7 @@ static void reasons_never_quote_a_record(void **state)
     test_chain_open(&test, "{op: csv_fields, fields: [0]}");
     struct weir_bytes row = weir_bytes_of("jane@example.org");
     test_chain_run(&test, &row, 1);
-    assert_null(strstr(chain_cost(test.chain, 0).reason, "jane"));
+    assert_null(strstr(preprocess_chain_cost(test.chain, 0).reason, "jane"));
     test_chain_close(&test);
 }
 
@@ -96,7 +96,7 @@ static void a_binary_record_gives_two_tensors(void **state)
     weir_put_u32(record + 12, 77);
     struct weir_bytes rows[] = {weir_bytes(record, 16), weir_bytes(record, 15)};
     test_chain_run(&test, rows, 2);
-    assert_int_equal(chain_outputs(test.chain), 2);
+    assert_int_equal(preprocess_chain_outputs(test.chain), 2);
     assert_memory_equal(test_chain_floats(&test, 0), dense, sizeof(dense));
     assert_int_equal(test_chain_ints(&test, 1)[0], 77);
     assert_int_equal(test.failed[0], 0);
@@ -112,7 +112,7 @@ static void casts_clamp_to_what_the_type_can_hold(void **state)
     struct weir_bytes row = weir_bytes_of("{\"a\": -5, \"b\": 300, \"c\": 7.9}");
     test_chain_run(&test, &row, 1);
     static const uint8_t EXPECTED[] = {0, 255, 7};
-    assert_memory_equal(chain_output(test.chain, 0)->values.at, EXPECTED, 3);
+    assert_memory_equal(preprocess_chain_output(test.chain, 0)->values.at, EXPECTED, 3);
     test_chain_close(&test);
 }
 
@@ -127,14 +127,14 @@ static void numbers_are_those_of_the_c_library(void **state)
         double value = 0, scale = exp2((double)weir_rng_below(&rng, 80) - 40);
         snprintf(text, sizeof(text), "%.*f", (int)weir_rng_below(&rng, 24),
                  (weir_rng_unit(&rng) - 0.5) * scale);
-        assert_true(number_read(weir_bytes_of(text), &value));
+        assert_true(preprocess_number_read(weir_bytes_of(text), &value));
         if (value != strtod(text, NULL))
             fail_msg("%s is %.17g", text, value);
     }
     double value;
     static const char *const NONE[] = {"", "-", ".", "-.", "1.2.3", "1-", "--1", "1 2", "1e"};
     for (size_t i = 0; i < WEIR_COUNT(NONE); i++)
-        assert_false(number_read(weir_bytes_of(NONE[i]), &value));
+        assert_false(preprocess_number_read(weir_bytes_of(NONE[i]), &value));
 }
 
 /* The vector that torcharrow's own test states for salt 0, 100 buckets. */
@@ -175,10 +175,10 @@ static void failed_rows_leave_every_column(void **state)
     test_chain_open(&test, "[{op: tokenize_words}, {op: tokenize_hash, buckets: 100}]");
     struct weir_bytes rows[] = {weir_bytes_of("a b"), weir_bytes_of("c"), weir_bytes_of("d e f")};
     test_chain_run(&test, rows, 3);
-    struct column *out = chain_output(test.chain, 0);
+    struct column *out = preprocess_chain_output(test.chain, 0);
     int32_t first = test_chain_ints(&test, 0)[0], last = test_chain_ints(&test, 0)[5];
     static const uint8_t FLAGS[] = {0, 1, 0};
-    column_drop_rows(out, 3, FLAGS);
+    preprocess_column_drop_rows(out, 3, FLAGS);
     static const uint32_t EXPECTED[] = {0, 2, 5};
     assert_int_equal(out->offsets.size, sizeof(EXPECTED));
     assert_memory_equal(out->offsets.at, EXPECTED, sizeof(EXPECTED));
@@ -200,8 +200,8 @@ static void filtered_samples_are_holes_that_no_longer_fail(void **state)
     static const uint8_t EXPECTED[] = {OPERATOR_ROW_FILTERED, OPERATOR_ROW_OK, OPERATOR_ROW_FAILED,
                                        OPERATOR_ROW_OK};
     assert_memory_equal(test.failed, EXPECTED, sizeof(EXPECTED));
-    assert_int_equal(chain_cost(test.chain, 0).failed, 1);
-    assert_int_equal(chain_cost(test.chain, 1).filtered, 1);
+    assert_int_equal(preprocess_chain_cost(test.chain, 0).failed, 1);
+    assert_int_equal(preprocess_chain_cost(test.chain, 1).filtered, 1);
     test_chain_close(&test);
 }
 
@@ -213,10 +213,13 @@ static void each_operator_takes_what_the_one_before_made(void **state)
     struct weir_bytes rows[] = {weir_bytes_of("9,1"), weir_bytes_of("1,2")};
     for (uint64_t times = 1; times <= 2; times++) {
         test_chain_run(&test, rows, 2);
-        assert_int_equal(chain_cost(test.chain, 0).taken, times * (6 + 3 * sizeof(uint32_t)));
-        assert_int_equal(chain_cost(test.chain, 1).taken, times * 2 * 2 * sizeof(float));
-        assert_int_equal(chain_cost(test.chain, 2).taken, chain_cost(test.chain, 1).bytes);
-        assert_int_equal(chain_cost(test.chain, 2).bytes, times * 2 * 2 * sizeof(double));
+        assert_int_equal(preprocess_chain_cost(test.chain, 0).taken,
+                         times * (6 + 3 * sizeof(uint32_t)));
+        assert_int_equal(preprocess_chain_cost(test.chain, 1).taken, times * 2 * 2 * sizeof(float));
+        assert_int_equal(preprocess_chain_cost(test.chain, 2).taken,
+                         preprocess_chain_cost(test.chain, 1).bytes);
+        assert_int_equal(preprocess_chain_cost(test.chain, 2).bytes,
+                         times * 2 * 2 * sizeof(double));
     }
     test_chain_close(&test);
 }
@@ -234,7 +237,7 @@ static void texts_are_filtered_by_their_length(void **state)
     test_chain_close(&test);
 }
 
-/* The columns behind those that were joined move up: what follows must still find its own. */
+/* The columns after those that were joined move up: what follows must still find its own. */
 static void joined_tensors_leave_the_others_in_place(void **state)
 {
     (void)state;
@@ -243,10 +246,10 @@ static void joined_tensors_leave_the_others_in_place(void **state)
                            "{op: concat, on: [sparse, dense], as: both}, {op: cast, to: i32}]");
     struct weir_bytes rows[] = {weir_bytes_of("\1\2\3"), weir_bytes_of("\4\5\6")};
     test_chain_run(&test, rows, 2);
-    assert_int_equal(chain_outputs(test.chain), 1);
+    assert_int_equal(preprocess_chain_outputs(test.chain), 1);
     static const int32_t EXPECTED[] = {3, 1, 2, 6, 4, 5};
     assert_memory_equal(test_chain_ints(&test, 0), EXPECTED, sizeof(EXPECTED));
-    assert_string_equal(chain_output(test.chain, 0)->about.name, "both");
+    assert_string_equal(preprocess_chain_output(test.chain, 0)->about.name, "both");
     test_chain_close(&test);
 }
 

@@ -40,20 +40,21 @@ static void fit(struct rows *rows, size_t group, size_t batch, struct weir_buf *
     struct test_chain test = {0};
     struct weir_error err;
     test_chain_open(&test, OPERATORS);
-    assert_true(chain_wants_fit(test.chain));
+    assert_true(preprocess_chain_wants_fit(test.chain));
     for (size_t first = 0; first < ROWS; first += group) {
         struct chain_partial partial = {0};
         WEIR_AUTO_BUF packed = {0};
         for (size_t i = first; i < first + group && i < ROWS; i += batch) {
             size_t count = i + batch < ROWS ? batch : ROWS - i;
             test_chain_fill(&test, rows->bytes + i, count);
-            chain_fold(test.chain, &(struct operator_batch){.rows = count}, &partial);
+            preprocess_chain_fold(test.chain, &(struct operator_batch){.rows = count}, &partial);
         }
-        chain_partial_pack(&partial, &packed);
-        chain_partial_fini(&partial);
-        assert_int_equal(chain_fit_merge(test.chain, weir_buf_view(&packed), &err), WEIR_OK);
+        preprocess_chain_partial_pack(&partial, &packed);
+        preprocess_chain_partial_fini(&partial);
+        assert_int_equal(preprocess_chain_fit_merge(test.chain, weir_buf_view(&packed), &err),
+                         WEIR_OK);
     }
-    assert_int_equal(chain_fit_finish(test.chain, fitted, &err), WEIR_OK);
+    assert_int_equal(preprocess_chain_fit_finish(test.chain, fitted, &err), WEIR_OK);
     test_chain_close(&test);
 }
 
@@ -80,7 +81,7 @@ static void fitted_numbers_have_mean_zero_and_deviation_one(void **state)
     make_rows(rows);
     fit(rows, 64, 16, &fitted);
     test_chain_open(&test, OPERATORS);
-    assert_int_equal(chain_fit_load(test.chain, weir_buf_view(&fitted), &err), WEIR_OK);
+    assert_int_equal(preprocess_chain_fit_load(test.chain, weir_buf_view(&fitted), &err), WEIR_OK);
     test_chain_run(&test, rows->bytes, ROWS);
     double sum = 0, squares = 0;
     const float *x = test_chain_floats(&test, 0);
@@ -106,10 +107,13 @@ static void damaged_or_foreign_state_is_refused(void **state)
     fit(rows, 64, 16, &fitted);
     test_chain_open(&test, OPERATORS);
     test_chain_open(&other, "[{op: json_fields, fields: [a]}, {op: standardize}]");
-    assert_int_equal(chain_fit_load(other.chain, weir_buf_view(&fitted), &err), WEIR_INVALID);
-    assert_int_equal(chain_fit_load(test.chain, weir_bytes(fitted.at, 20), &err), WEIR_INVALID);
+    assert_int_equal(preprocess_chain_fit_load(other.chain, weir_buf_view(&fitted), &err),
+                     WEIR_INVALID);
+    assert_int_equal(preprocess_chain_fit_load(test.chain, weir_bytes(fitted.at, 20), &err),
+                     WEIR_INVALID);
     fitted.at[50] ^= 1;
-    assert_int_equal(chain_fit_load(test.chain, weir_buf_view(&fitted), &err), WEIR_CORRUPT);
+    assert_int_equal(preprocess_chain_fit_load(test.chain, weir_buf_view(&fitted), &err),
+                     WEIR_CORRUPT);
     test_chain_close(&test);
     test_chain_close(&other);
     free(rows);
@@ -122,9 +126,10 @@ static void nothing_to_fit_on_is_an_error(void **state)
     struct weir_error err;
     WEIR_AUTO_BUF fitted = {0};
     test_chain_open(&test, OPERATORS);
-    assert_int_equal(chain_fit_merge(test.chain, weir_bytes(NULL, 0), &err), WEIR_OK);
-    assert_int_equal(chain_fit_finish(test.chain, &fitted, &err), WEIR_INVALID);
-    assert_int_equal(chain_fit_merge(test.chain, weir_bytes("abc", 3), &err), WEIR_INVALID);
+    assert_int_equal(preprocess_chain_fit_merge(test.chain, weir_bytes(NULL, 0), &err), WEIR_OK);
+    assert_int_equal(preprocess_chain_fit_finish(test.chain, &fitted, &err), WEIR_INVALID);
+    assert_int_equal(preprocess_chain_fit_merge(test.chain, weir_bytes("abc", 3), &err),
+                     WEIR_INVALID);
     test_chain_close(&test);
 }
 
@@ -136,7 +141,7 @@ static void fits_travel_and_stop_at_damage(void **state)
     weir_buf_append_text(&folded.of[0], "xy");
     preprocess_fit_pack(1, 2, 3, &folded, &packed);
     preprocess_fit_pack(4, 5, 6, &nothing, &packed);
-    chain_partial_fini(&folded);
+    preprocess_chain_partial_fini(&folded);
     struct weir_bytes rest = weir_buf_view(&packed);
     struct preprocess_fit fit_c;
     assert_true(preprocess_fit_take(&rest, &fit_c));
@@ -201,9 +206,9 @@ static void more_numbers_than_a_message_takes_are_refused_with_their_place(void 
         WEIR_AUTO_FREE char *text =
             weir_format(WIDE, i == 0 ? "" : ",\n {op: standardize, on: sparse}");
         weir_ignore(weir_yaml_parse("test.yaml", weir_bytes_of(text), &document, &err));
-        enum weir_status status = chain_new(weir_yaml_root(document), &chain, &err);
+        enum weir_status status = preprocess_chain_new(weir_yaml_root(document), &chain, &err);
         assert_int_equal(status, i == 0 ? WEIR_OK : WEIR_INVALID);
-        chain_free(chain);
+        preprocess_chain_free(chain);
         weir_yaml_free(document);
     }
     assert_string_equal(err.text,

@@ -15,17 +15,17 @@ enum { ME = 7, JOB = 3, LOOP = 50, BYTES = 100, LEASE_MS = 2000 };
 static struct worker_flow *begin(void)
 {
     struct worker_flow *flow = calloc(1, sizeof(*flow));
-    worker_flow_init(flow, ME);
-    worker_flow_held(flow, &(struct msg_hold_is){.lease_ms = LEASE_MS}, 0);
+    preprocess_flow_init(flow, ME);
+    preprocess_flow_held(flow, &(struct msg_hold_is){.lease_ms = LEASE_MS}, 0);
     return flow;
 }
 
 static void end(struct worker_flow *flow)
 {
-    worker_flow_drop_all(flow);
-    while (worker_flow_discarded(flow) != NULL) {
+    preprocess_flow_drop_all(flow);
+    while (preprocess_flow_discarded(flow) != NULL) {
     }
-    worker_flow_fini(flow);
+    preprocess_flow_fini(flow);
     free(flow);
 }
 
@@ -50,9 +50,9 @@ static void order(struct worker_flow *flow, uint64_t first, size_t count, int64_
                                        .sessions = {sessions, count},
                                        .ranks = {ranks, count},
                                        .known = true};
-    worker_flow_orders(flow, &orders, asked_ms);
+    preprocess_flow_orders(flow, &orders, asked_ms);
     for (size_t i = 0; i < count; i++) /* two batches a group */
-        worker_flow_begin(flow, fences[i], (struct preprocess_range){2 * groups[i], 2});
+        preprocess_flow_begin(flow, fences[i], (struct preprocess_range){2 * groups[i], 2});
 }
 
 static void credit(struct worker_flow *flow, uint64_t granted, uint64_t taken, uint64_t missing,
@@ -66,7 +66,7 @@ static void credit(struct worker_flow *flow, uint64_t granted, uint64_t taken, u
                                  .worker_session = ME,
                                  .missing = missing,
                                  .starving = starving};
-    assert_int_equal(worker_flow_credit(flow, &message, 1), 0);
+    assert_int_equal(preprocess_flow_credit(flow, &message, 1), 0);
 }
 
 static const uint64_t IDS[] = {1000, 1001};
@@ -75,7 +75,7 @@ static const uint64_t IDS[] = {1000, 1001};
 static int64_t make(struct worker_flow *flow)
 {
     struct worker_make what;
-    if (!worker_flow_next_make(flow, &what))
+    if (!preprocess_flow_next_make(flow, &what))
         return -1;
     struct worker_ready ready = {.fence = what.fence,
                                  .batch = what.batch,
@@ -83,7 +83,7 @@ static int64_t make(struct worker_flow *flow)
                                  .ids = IDS,
                                  .id_count = 2,
                                  .payload = flow};
-    (void)worker_flow_made(flow, &ready);
+    (void)preprocess_flow_made(flow, &ready);
     return (int64_t)what.batch;
 }
 
@@ -91,10 +91,10 @@ static int64_t make(struct worker_flow *flow)
 static int64_t send_one(struct worker_flow *flow, int64_t now_ms)
 {
     struct worker_send send;
-    if (!worker_flow_next_send(flow, now_ms, &send))
+    if (!preprocess_flow_next_send(flow, now_ms, &send))
         return -1;
     int64_t batch = (int64_t)flow->ready[send.ready].batch;
-    worker_flow_sent(flow, &send, now_ms);
+    preprocess_flow_sent(flow, &send, now_ms);
     return batch;
 }
 
@@ -140,21 +140,24 @@ static void what_would_wait_is_known_before_it_is_made(void **state)
     struct worker_flow *flow = begin();
     struct worker_make what;
     order(flow, 0, 2, 0);
-    assert_true(worker_flow_next_make(flow, &what));
-    assert_int_equal(worker_flow_would_send(flow, &what, BYTES, 1), -1); /* there is no credit */
+    assert_true(preprocess_flow_next_make(flow, &what));
+    assert_int_equal(preprocess_flow_would_send(flow, &what, BYTES, 1),
+                     -1); /* there is no credit */
     credit(flow, 250, 0, 0, false);
-    assert_int_equal(worker_flow_would_send(flow, &what, BYTES, 1), 0);
-    assert_int_equal(worker_flow_would_send(flow, &what, 300, 1), 0); /* one always passes */
-    assert_int_equal(worker_flow_would_send(flow, &what, BYTES, LEASE_MS), -1);
+    assert_int_equal(preprocess_flow_would_send(flow, &what, BYTES, 1), 0);
+    assert_int_equal(preprocess_flow_would_send(flow, &what, 300, 1), 0); /* one always passes */
+    assert_int_equal(preprocess_flow_would_send(flow, &what, BYTES, LEASE_MS), -1);
     assert_int_equal(make(flow), 0);
-    assert_true(worker_flow_next_make(flow, &what));
-    assert_int_equal(worker_flow_would_send(flow, &what, BYTES, 1), -1); /* it is not its turn */
+    assert_true(preprocess_flow_next_make(flow, &what));
+    assert_int_equal(preprocess_flow_would_send(flow, &what, BYTES, 1),
+                     -1); /* it is not its turn */
     assert_int_equal(send_one(flow, 1), 0);
-    assert_int_equal(worker_flow_would_send(flow, &what, BYTES, 1), 0);
-    assert_int_equal(worker_flow_would_send(flow, &what, 151, 1),
+    assert_int_equal(preprocess_flow_would_send(flow, &what, BYTES, 1), 0);
+    assert_int_equal(preprocess_flow_would_send(flow, &what, 151, 1),
                      -1); /* 100 of 250 are in flight */
-    worker_flow_hint(flow, 1);
-    assert_int_equal(worker_flow_would_send(flow, &what, BYTES, 1), -1); /* something was erased */
+    preprocess_flow_hint(flow, 1);
+    assert_int_equal(preprocess_flow_would_send(flow, &what, BYTES, 1),
+                     -1); /* something was erased */
     end(flow);
 }
 
@@ -175,17 +178,17 @@ static void batches_of_all_sizes_pass_one_by_one_or_within_the_window(void **sta
     while (next < WEIR_COUNT(sizes)) {
         order(flow, next / 2, next / 2 + 4 < GROUPS ? 4 : GROUPS - next / 2, 0);
         credit(flow, taken + WINDOW, taken, next, false);
-        while (worker_flow_next_make(flow, &what))
-            (void)worker_flow_made(flow, &(struct worker_ready){.fence = what.fence,
-                                                                .batch = what.batch,
-                                                                .bytes = sizes[what.batch],
-                                                                .ids = IDS,
-                                                                .id_count = 2,
-                                                                .payload = flow});
-        if (worker_flow_next_send(flow, 1, &send)) {
+        while (preprocess_flow_next_make(flow, &what))
+            (void)preprocess_flow_made(flow, &(struct worker_ready){.fence = what.fence,
+                                                                    .batch = what.batch,
+                                                                    .bytes = sizes[what.batch],
+                                                                    .ids = IDS,
+                                                                    .id_count = 2,
+                                                                    .payload = flow});
+        if (preprocess_flow_next_send(flow, 1, &send)) {
             uint64_t bytes = flow->ready[send.ready].bytes;
             assert_true(send.sent == taken || send.sent + bytes <= taken + WINDOW);
-            worker_flow_sent(flow, &send, 1);
+            preprocess_flow_sent(flow, &send, 1);
             continue;
         }
         assert_true(flow->consumers[0].sent > taken); /* or nothing would ever go on */
@@ -215,14 +218,14 @@ static void void_leases_go_with_their_batches(void **state)
     order(flow, 0, 2, 0);
     credit(flow, 1000, 0, 0, false);
     assert_int_equal(make(flow), 0);
-    order(flow, 1, 1, 10); /* group 0 is not listed any more */
+    order(flow, 1, 1, 10); /* group 0 is no longer listed */
     assert_int_equal(flow->ready_count, 0);
-    assert_ptr_equal(worker_flow_discarded(flow), flow);
-    assert_null(worker_flow_lease(flow, 100));
+    assert_ptr_equal(preprocess_flow_discarded(flow), flow);
+    assert_null(preprocess_flow_lease(flow, 100));
     struct worker_ready late = {.fence = 100, .batch = 1, .ids = IDS, .id_count = 2};
-    assert_false(worker_flow_made(flow, &late));
-    worker_flow_expire(flow, 10 + LEASE_MS);
-    assert_null(worker_flow_lease(flow, 101));
+    assert_false(preprocess_flow_made(flow, &late));
+    preprocess_flow_expire(flow, 10 + LEASE_MS);
+    assert_null(preprocess_flow_lease(flow, 101));
     end(flow);
 }
 
@@ -231,14 +234,14 @@ static void a_worker_that_has_nothing_to_make_wants_more(void **state)
     (void)state;
     struct worker_flow *flow = begin();
     order(flow, 0, 2, 0);
-    assert_int_equal(worker_flow_want(flow), WORKER_LEASES_WANTED - 2);
+    assert_int_equal(preprocess_flow_want(flow), WORKER_LEASES_WANTED - 2);
     assert_int_equal(make(flow), 0);
     assert_int_equal(make(flow), 1);
     assert_int_equal(make(flow), -1); /* the consumer gives no credit: another one may */
-    assert_int_equal(worker_flow_want(flow), WORKER_LEASES_WANTED);
+    assert_int_equal(preprocess_flow_want(flow), WORKER_LEASES_WANTED);
     credit(flow, 1000, 0, 0, false);
     assert_int_equal(send_one(flow, 1), 0);
-    assert_int_equal(worker_flow_want(flow), WORKER_LEASES_WANTED - 1);
+    assert_int_equal(preprocess_flow_want(flow), WORKER_LEASES_WANTED - 1);
     end(flow);
 }
 
@@ -251,20 +254,20 @@ static void the_older_lease_is_made_whatever_comes_behind_it(void **state)
     uint64_t jobs[] = {JOB + 1, JOB}, fences[] = {200, 100}, groups[] = {0, 70};
     uint64_t attempts[] = {1, 1}, sessions[] = {LOOP + 1, LOOP};
     uint32_t ranks[] = {0, 0};
-    worker_flow_orders(flow,
-                       &(struct msg_worker_orders){.session = ME,
-                                                   .lease_ms = LEASE_MS,
-                                                   .jobs = {jobs, 2},
-                                                   .attempts = {attempts, 2},
-                                                   .groups = {groups, 2},
-                                                   .fences = {fences, 2},
-                                                   .sessions = {sessions, 2},
-                                                   .ranks = {ranks, 2},
-                                                   .known = true},
-                       0);
-    worker_flow_begin(flow, 200, (struct preprocess_range){0, 2});
-    worker_flow_begin(flow, 100, (struct preprocess_range){140, 2});
-    assert_true(worker_flow_next_make(flow, &what));
+    preprocess_flow_orders(flow,
+                           &(struct msg_worker_orders){.session = ME,
+                                                       .lease_ms = LEASE_MS,
+                                                       .jobs = {jobs, 2},
+                                                       .attempts = {attempts, 2},
+                                                       .groups = {groups, 2},
+                                                       .fences = {fences, 2},
+                                                       .sessions = {sessions, 2},
+                                                       .ranks = {ranks, 2},
+                                                       .known = true},
+                           0);
+    preprocess_flow_begin(flow, 200, (struct preprocess_range){0, 2});
+    preprocess_flow_begin(flow, 100, (struct preprocess_range){140, 2});
+    assert_true(preprocess_flow_next_make(flow, &what));
     assert_int_equal(what.fence, 100);
     end(flow);
 }
@@ -273,16 +276,16 @@ static void a_worker_wants_more_when_it_has_sent(void **state)
 {
     (void)state;
     struct worker_flow *flow = begin();
-    assert_int_equal(worker_flow_want(flow), WORKER_LEASES_WANTED);
+    assert_int_equal(preprocess_flow_want(flow), WORKER_LEASES_WANTED);
     order(flow, 0, 1, 0);
     credit(flow, 1000, 0, 0, false);
-    assert_int_equal(worker_flow_want(flow), WORKER_LEASES_WANTED - 1);
+    assert_int_equal(preprocess_flow_want(flow), WORKER_LEASES_WANTED - 1);
     for (int64_t batch = 0; batch < 2; batch++) {
         assert_int_equal(make(flow), batch);
         assert_int_equal(send_one(flow, 1), batch);
     }
-    assert_true(worker_lease_done(worker_flow_lease(flow, 100)));
-    assert_int_equal(worker_flow_want(flow), WORKER_LEASES_WANTED);
+    assert_true(preprocess_worker_lease_done(preprocess_flow_lease(flow, 100)));
+    assert_int_equal(preprocess_flow_want(flow), WORKER_LEASES_WANTED);
     end(flow);
 }
 
@@ -294,10 +297,10 @@ static void nothing_is_sent_without_a_use_lease_or_behind_the_epoch(void **state
     credit(flow, 1000, 0, 0, false);
     (void)make(flow);
     assert_int_equal(send_one(flow, LEASE_MS), -1);
-    worker_flow_hint(flow, 1);
-    assert_true(worker_flow_is_behind(flow));
+    preprocess_flow_hint(flow, 1);
+    assert_true(preprocess_flow_is_behind(flow));
     assert_int_equal(send_one(flow, 1), -1);
-    worker_flow_held(flow, &(struct msg_hold_is){.epoch = 1, .lease_ms = LEASE_MS}, 500);
+    preprocess_flow_held(flow, &(struct msg_hold_is){.epoch = 1, .lease_ms = LEASE_MS}, 500);
     assert_int_equal(send_one(flow, LEASE_MS), 0);
     end(flow);
 }
@@ -310,13 +313,13 @@ static void batches_with_erased_ids_are_made_again(void **state)
     credit(flow, 1000, 0, 0, false);
     assert_int_equal(make(flow), 0);
     uint64_t erased[] = {1001, 4};
-    worker_flow_held(
+    preprocess_flow_held(
         flow, &(struct msg_hold_is){.epoch = 3, .lease_ms = LEASE_MS, .erased = {erased, 2}}, 100);
-    assert_int_equal(flow->epoch, 3);
-    assert_ptr_equal(worker_flow_discarded(flow), flow);
-    assert_true(worker_flow_is_erased(flow, 1001));
-    assert_true(worker_flow_is_erased(flow, 4));
-    assert_false(worker_flow_is_erased(flow, 1000));
+    assert_int_equal(flow->erasure_epoch, 3);
+    assert_ptr_equal(preprocess_flow_discarded(flow), flow);
+    assert_true(preprocess_flow_is_erased(flow, 1001));
+    assert_true(preprocess_flow_is_erased(flow, 4));
+    assert_false(preprocess_flow_is_erased(flow, 1000));
     assert_int_equal(make(flow), 0); /* due again, and refused while it holds the id */
     assert_int_equal(flow->ready_count, 0);
     end(flow);
@@ -332,9 +335,9 @@ static void a_lost_batch_is_made_again_after_a_while(void **state)
     assert_int_equal(send_one(flow, 1), 0);
     struct msg_credit lacking = {
         .job = JOB, .session = LOOP, .worker_session = ME, .granted = 10000};
-    (void)worker_flow_credit(flow, &lacking, 1 + WORKER_RESEND_MS - 1);
+    (void)preprocess_flow_credit(flow, &lacking, 1 + WORKER_RESEND_MS - 1);
     assert_int_equal(make(flow), 1);
-    (void)worker_flow_credit(flow, &lacking, 1 + WORKER_RESEND_MS);
+    (void)preprocess_flow_credit(flow, &lacking, 1 + WORKER_RESEND_MS);
     assert_int_equal(make(flow), 0);
     end(flow);
 }
@@ -357,7 +360,7 @@ static void counters_of_another_worker_session_do_not_count(void **state)
     order(flow, 0, 1, 0);
     struct msg_credit foreign = {
         .job = JOB, .session = LOOP, .worker_session = ME + 1, .granted = 10000, .taken = 9000};
-    (void)worker_flow_credit(flow, &foreign, 1);
+    (void)preprocess_flow_credit(flow, &foreign, 1);
     assert_int_equal(flow->consumers[0].granted, 0);
     assert_int_equal(flow->consumers[0].taken, 0);
     end(flow);
@@ -369,9 +372,9 @@ static void a_suspended_lease_waits_until_it_begins_again(void **state)
     struct worker_flow *flow = begin();
     order(flow, 0, 1, 0);
     assert_int_equal(make(flow), 0);
-    worker_flow_suspend(flow, 100);
+    preprocess_flow_suspend(flow, 100);
     assert_int_equal(make(flow), -1);
-    worker_flow_begin(flow, 100, (struct preprocess_range){0, 2});
+    preprocess_flow_begin(flow, 100, (struct preprocess_range){0, 2});
     assert_int_equal(make(flow), 1);
     end(flow);
 }

@@ -1,4 +1,4 @@
-/* How a set is cut: every position belongs to exactly one batch, every batch to exactly one group. */
+/* Cutting a set: every position belongs to exactly one batch, every batch to exactly one group. */
 #include "preprocess/order/geometry.h"
 
 #include <setjmp.h>

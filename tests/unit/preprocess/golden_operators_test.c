@@ -45,14 +45,16 @@ static void compare(const struct column *out, const struct golden *golden, const
     char *end = NULL;
     size_t unit = weir_dtype_bytes(out->about.type), count = out->values.size / unit;
     for (size_t i = 0; i < count; i++, at = end) {
-        bool is_same =
-            out->about.type == WEIR_I64
-                ? numeric_get_integer(WEIR_I64, out->values.at, i) == strtoll(at, &end, 10)
-                : is_near(numeric_get(out->about.type, out->values.at, i), strtod(at, &end));
+        bool is_same = out->about.type == WEIR_I64
+                           ? preprocess_numeric_get_integer(WEIR_I64, out->values.at, i) ==
+                                 strtoll(at, &end, 10)
+                           : is_near(preprocess_numeric_get(out->about.type, out->values.at, i),
+                                     strtod(at, &end));
         assert_ptr_not_equal(at, end);
         if (!is_same)
             fail_msg("%s: number %zu is %.9g, expected %.*s", operators, i,
-                     numeric_get(out->about.type, out->values.at, i), (int)(end - at), at);
+                     preprocess_numeric_get(out->about.type, out->values.at, i), (int)(end - at),
+                     at);
     }
     assert_int_equal(strspn(at, " "), strlen(at));
 }
@@ -73,12 +75,12 @@ static void run(const struct golden *golden)
     WEIR_AUTO_FREE char *operators =
         weir_format("%.*s", (int)golden->operators.size, (const char *)golden->operators.at);
     test_chain_open(&test, operators);
-    if (chain_wants_fit(test.chain))
+    if (preprocess_chain_wants_fit(test.chain))
         test_chain_fit(&test, golden->row, golden->rows);
     test_chain_run(&test, golden->row, golden->rows);
     expect_flags(test.failed, golden, operators);
-    struct column *out = chain_output(test.chain, 0);
-    column_drop_rows(out, golden->rows, test.failed);
+    struct column *out = preprocess_chain_output(test.chain, 0);
+    preprocess_column_drop_rows(out, golden->rows, test.failed);
     assert_true(weir_bytes_equal(golden->type, weir_bytes_of(weir_dtype_name(out->about.type))));
     compare(out, golden, operators);
     test_chain_close(&test);

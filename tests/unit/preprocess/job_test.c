@@ -25,7 +25,7 @@ static struct dispatcher_opened open_at(struct fixture *fixture, uint64_t sessio
     struct dispatcher_opened opened = {0};
     struct weir_position position = {.oldest = oldest, .tally = {.delivered = 2 * oldest}};
     struct dispatcher_claim claim = {.session = session, .after = after, .state = &position};
-    assert_int_equal(dispatcher_job_client_open(&fixture->job, &claim, &opened, &err), WEIR_OK);
+    assert_int_equal(preprocess_job_client_open(&fixture->job, &claim, &opened, &err), WEIR_OK);
     return opened;
 }
 
@@ -49,7 +49,7 @@ static struct msg_client_orders consume(struct fixture *fixture, uint64_t sessio
                                    .oldest = oldest,
                                    .received = weir_buf_view(&received),
                                    .tally = weir_buf_view(&tally)};
-    assert_int_equal(dispatcher_job_client_beat(&fixture->job, &beat, now_ms, &orders, &err),
+    assert_int_equal(preprocess_job_client_beat(&fixture->job, &beat, now_ms, &orders, &err),
                      WEIR_OK);
     weir_bits_fini(&bits);
     return orders;
@@ -73,14 +73,14 @@ static size_t visit(struct fixture *fixture, const struct visit *visit,
                                        .held = visit->held,
                                        .held_count = visit->held_count};
     lease_job(&fixture->job, &beat_of, visit->want, visit->now_ms);
-    return dispatcher_job_leases(&fixture->job, visit->worker, visit->session, leases);
+    return preprocess_job_leases(&fixture->job, visit->worker, visit->session, leases);
 }
 
 /* ---- what a test begins with ---- */
 
 static int begin(void **state, bool fit)
 {
-    struct fixture *fixture = weir_calloc(1, sizeof *fixture);
+    struct fixture *fixture = weir_calloc(1, sizeof(*fixture));
     struct dispatcher_about about = {
         .job = JOB,
         .geometry = preprocess_geometry_plan(20, 1, 2, PREPROCESS_LAST_SHORT, 2),
@@ -89,8 +89,8 @@ static int begin(void **state, bool fit)
     };
     struct dispatcher_record empty = {0};
     fixture->fences.newest = (uint64_t)1 << 32;
-    dispatcher_job_init(&fixture->job, &about, &fixture->fences);
-    dispatcher_job_restore(&fixture->job, &empty, false);
+    preprocess_job_init(&fixture->job, &about, &fixture->fences);
+    preprocess_job_restore(&fixture->job, &empty, false);
     *state = fixture;
     return 0;
 }
@@ -115,7 +115,7 @@ static int a_job_that_fits(void **state)
 static int end(void **state)
 {
     struct fixture *fixture = *state;
-    dispatcher_job_fini(&fixture->job);
+    preprocess_job_fini(&fixture->job);
     free(fixture);
     return 0;
 }
@@ -184,11 +184,11 @@ static void what_a_worker_leaves_is_anothers_at_once(void **state)
     struct visit sent = {
         .session = 1, .now_ms = 5, .held = {{a[0].group, a[0].fence, true}}, .held_count = 1};
     (void)visit(fixture, &sent, a); /* which dies with the queue it is in */
-    dispatcher_job_worker_leave(&fixture->job, 0, 2);
+    preprocess_job_worker_leave(&fixture->job, 0, 2);
     assert_int_equal(
         visit(fixture, &(struct visit){.worker = 1, .session = 7, .want = 1, .now_ms = 10}, b), 1);
     assert_int_equal(b[0].group, 3);
-    dispatcher_job_worker_leave(&fixture->job, 0, 1);
+    preprocess_job_worker_leave(&fixture->job, 0, 1);
     assert_int_equal(
         visit(fixture, &(struct visit){.worker = 1, .session = 7, .want = 4, .now_ms = 20}, b), 4);
     for (uint64_t i = 0; i < 4; i++)
@@ -204,9 +204,9 @@ static void sent_groups_rest_until_patience_is_over(void **state)
         .session = 1, .now_ms = 100, .held = {{a[0].group, a[0].fence, true}}, .held_count = 1};
     assert_int_equal(visit(fixture, &sent, a), 0);
     (void)consume(fixture, ONE, 1, 0, 1, 2000); /* one of its two batches is here */
-    assert_int_equal(fixture->job.lanes[0].groups[0].state, DISPATCHER_GROUP_SENT);
+    assert_int_equal(fixture->job.ranks[0].groups[0].state, DISPATCHER_GROUP_SENT);
     (void)consume(fixture, ONE, 1, 0, 1, 100 + DISPATCHER_SENT_PATIENCE_MS);
-    assert_int_equal(fixture->job.lanes[0].groups[0].state, DISPATCHER_GROUP_OPEN);
+    assert_int_equal(fixture->job.ranks[0].groups[0].state, DISPATCHER_GROUP_OPEN);
     assert_int_equal(
         visit(fixture, &(struct visit){.worker = 1, .session = 2, .want = 1, .now_ms = 4200}, a),
         1);
@@ -258,12 +258,12 @@ static void again_opens_the_group_only_under_its_fence(void **state)
                                   .again_groups = {&group, 1},
                                   .again_fences = {&fence, 1},
                                   .tally = weir_buf_view(&tally)};
-    assert_int_equal(dispatcher_job_client_beat(&fixture->job, &ask, 5, &orders, &err), WEIR_OK);
-    assert_int_equal(fixture->job.lanes[0].groups[0].state, DISPATCHER_GROUP_LEASED);
+    assert_int_equal(preprocess_job_client_beat(&fixture->job, &ask, 5, &orders, &err), WEIR_OK);
+    assert_int_equal(fixture->job.ranks[0].groups[0].state, DISPATCHER_GROUP_LEASED);
     fence = a[0].fence;
     ask.number = 2;
-    assert_int_equal(dispatcher_job_client_beat(&fixture->job, &ask, 6, &orders, &err), WEIR_OK);
-    assert_int_equal(fixture->job.lanes[0].groups[0].state, DISPATCHER_GROUP_OPEN);
+    assert_int_equal(preprocess_job_client_beat(&fixture->job, &ask, 6, &orders, &err), WEIR_OK);
+    assert_int_equal(fixture->job.ranks[0].groups[0].state, DISPATCHER_GROUP_OPEN);
 }
 
 static void a_new_consumer_takes_over_and_counts_what_is_replayed(void **state)
@@ -296,7 +296,7 @@ static enum weir_status commit(struct fixture *fixture, uint64_t session, uint64
                                         .position = weir_buf_view(&packed),
                                         .final = final};
     struct msg_client_committed answer;
-    return dispatcher_job_client_commit(&fixture->job, &message, &answer, &err);
+    return preprocess_job_client_commit(&fixture->job, &message, &answer, &err);
 }
 
 static void commits_move_forward_and_the_audit_adds_up(void **state)
@@ -311,11 +311,11 @@ static void commits_move_forward_and_the_audit_adds_up(void **state)
     assert_int_equal(commit(fixture, ONE, 3, half, true), WEIR_INVALID);
     most.fingerprint = 42;
     assert_int_equal(commit(fixture, ONE, 10, most, true), WEIR_OK);
-    struct dispatcher_audit audit = dispatcher_job_audit(&fixture->job, 42);
+    struct dispatcher_audit audit = preprocess_job_audit(&fixture->job, 42);
     assert_int_equal(audit.set, 20);
     assert_int_equal(audit.lost, 0);
     assert_int_equal(audit.duplicated, 0);
-    audit = dispatcher_job_audit(&fixture->job, 43); /* as many, but others */
+    audit = preprocess_job_audit(&fixture->job, 43); /* as many, but others */
     assert_int_equal(audit.lost, 1);
     assert_int_equal(audit.duplicated, 1);
 }
@@ -324,9 +324,9 @@ static void the_audit_tells_lost_from_duplicated(void **state)
 {
     struct fixture *fixture = *state;
     assert_int_equal(commit(fixture, ONE, 10, (struct weir_tally){.delivered = 17}, true), WEIR_OK);
-    assert_int_equal(dispatcher_job_audit(&fixture->job, 0).lost, 3);
+    assert_int_equal(preprocess_job_audit(&fixture->job, 0).lost, 3);
     fixture->job.record.seats[0].committed.tally.delivered = 24;
-    assert_int_equal(dispatcher_job_audit(&fixture->job, 0).duplicated, 4);
+    assert_int_equal(preprocess_job_audit(&fixture->job, 0).duplicated, 4);
 }
 
 static void a_restarted_dispatcher_waits_for_its_consumer(void **state)
@@ -339,9 +339,9 @@ static void a_restarted_dispatcher_waits_for_its_consumer(void **state)
     struct dispatcher_fences fences = {.newest = (uint64_t)2 << 32};
     struct dispatcher_job job;
     struct dispatcher_about same = fixture->job.about;
-    dispatcher_job_init(&job, &same, &fences);
-    dispatcher_job_restore(&job, &fixture->job.record, true);
-    dispatcher_job_fini(&fixture->job);
+    preprocess_job_init(&job, &same, &fences);
+    preprocess_job_restore(&job, &fixture->job.record, true);
+    preprocess_job_fini(&fixture->job);
     fixture->job = job;
     fixture->job.fences = &fences;
     struct visit held = {.session = 1,
@@ -352,7 +352,7 @@ static void a_restarted_dispatcher_waits_for_its_consumer(void **state)
     assert_int_equal(visit(fixture, &held, a), 0); /* what it holds is void */
     fixture->beat_number = 50;
     (void)consume(fixture, ONE, 1, 2, 0, 15); /* sent before the restart, and before the commit */
-    assert_int_equal(fixture->job.lanes[0].oldest, 4);
+    assert_int_equal(fixture->job.ranks[0].oldest, 4);
     (void)consume(fixture, ONE, 1, 6, 0, 20);
     assert_int_equal(visit(fixture, &held, a), 1);
     assert_int_equal(a[0].group, 3);
@@ -386,21 +386,21 @@ static void partial_fits_are_taken_in_group_order(void **state)
     struct dispatcher_lease a[DISPATCHER_LEASES_MAX];
     uint64_t group;
     struct dispatcher_claim claim = {.session = ONE, .state = &beginning};
-    assert_int_equal(dispatcher_job_client_open(&fixture->job, &claim, &opened, &err),
+    assert_int_equal(preprocess_job_client_open(&fixture->job, &claim, &opened, &err),
                      WEIR_UNAVAILABLE);
     assert_int_equal(visit(fixture, &(struct visit){.session = 1, .want = 9}, a), GROUPS);
     for (uint64_t i = GROUPS; i-- > 1;)
-        assert_true(dispatcher_job_fit(&fixture->job, i));
-    assert_false(dispatcher_job_fit(&fixture->job, 1)); /* repeated */
-    assert_false(dispatcher_job_fit_take(&fixture->job, &group));
-    assert_true(dispatcher_job_fit(&fixture->job, 0));
+        assert_true(preprocess_job_fit(&fixture->job, i));
+    assert_false(preprocess_job_fit(&fixture->job, 1)); /* repeated */
+    assert_false(preprocess_job_fit_take(&fixture->job, &group));
+    assert_true(preprocess_job_fit(&fixture->job, 0));
     for (uint64_t i = 0; i < GROUPS; i++) {
-        assert_false(dispatcher_job_fit_complete(&fixture->job));
-        assert_true(dispatcher_job_fit_take(&fixture->job, &group));
+        assert_false(preprocess_job_fit_complete(&fixture->job));
+        assert_true(preprocess_job_fit_take(&fixture->job, &group));
         assert_int_equal(group, i);
     }
-    assert_true(dispatcher_job_fit_complete(&fixture->job));
-    dispatcher_job_fitted(&fixture->job);
+    assert_true(preprocess_job_fit_complete(&fixture->job));
+    preprocess_job_fitted(&fixture->job);
     assert_int_equal(open_at(fixture, ONE, 0, 0).attempt, 1);
 }
 

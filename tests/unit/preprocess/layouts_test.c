@@ -34,9 +34,9 @@ static const struct script SCRIPT = {.edition = EDITION, .first = 3UL << 44 | 10
 
 static int begin(void **state)
 {
-    struct fixture *fixture = weir_calloc(1, sizeof *fixture);
+    struct fixture *fixture = weir_calloc(1, sizeof(*fixture));
 
-    fixture->layouts = layouts_new(BYTES_MAX);
+    fixture->layouts = preprocess_layouts_new(BYTES_MAX);
     fixture->script = SCRIPT;
     fixture->located = (struct located){.count = ROWS};
     fixture->located.samples = weir_calloc(ROWS, sizeof(struct located_sample));
@@ -51,8 +51,8 @@ static int end(void **state)
 {
     struct fixture *fixture = *state;
 
-    located_fini(&fixture->located);
-    layouts_free(fixture->layouts);
+    preprocess_located_fini(&fixture->located);
+    preprocess_layouts_free(fixture->layouts);
     free(fixture);
     return 0;
 }
@@ -93,30 +93,30 @@ static enum weir_status answer(struct fixture *fixture, uint64_t id, int64_t now
 
     if (id != 0)
         pack(script, &columns, bytes);
-    return layouts_take(fixture->layouts,
-                        &(struct msg_located_chunks){.datasets = {DATASETS, 1},
-                                                     .editions = {&script->edition, 1},
-                                                     .ids = {&id, chunks},
-                                                     .firsts = {&script->first, chunks},
-                                                     .counts = {&script->count, chunks},
-                                                     .bytes = {bytes, PLACES * chunks},
-                                                     .label_kinds = {LABEL_KIND, chunks},
-                                                     .first_files = {FIRST_FILE, chunks},
-                                                     .file_counts = {FILE_COUNT, chunks},
-                                                     .paths = {PATHS, files},
-                                                     .layouts = {ZEROS, files},
-                                                     .devices = {ZEROS, files},
-                                                     .inodes = {INODES, files},
-                                                     .sizes = {ZEROS, files},
-                                                     .mtimes = {MTIMES, files}},
-                        weir_bytes(columns.at, columns.size - script->cut), now_ms,
-                        &fixture->is_changed, &err);
+    return preprocess_layouts_take(fixture->layouts,
+                                   &(struct msg_located_chunks){.datasets = {DATASETS, 1},
+                                                                .editions = {&script->edition, 1},
+                                                                .ids = {&id, chunks},
+                                                                .firsts = {&script->first, chunks},
+                                                                .counts = {&script->count, chunks},
+                                                                .bytes = {bytes, PLACES * chunks},
+                                                                .label_kinds = {LABEL_KIND, chunks},
+                                                                .first_files = {FIRST_FILE, chunks},
+                                                                .file_counts = {FILE_COUNT, chunks},
+                                                                .paths = {PATHS, files},
+                                                                .layouts = {ZEROS, files},
+                                                                .devices = {ZEROS, files},
+                                                                .inodes = {INODES, files},
+                                                                .sizes = {ZEROS, files},
+                                                                .mtimes = {MTIMES, files}},
+                                   weir_bytes(columns.at, columns.size - script->cut), now_ms,
+                                   &fixture->is_changed, &err);
 }
 
 /* Fills in; returns how many samples are left to be asked for one by one. */
 static size_t fill(struct fixture *fixture, int64_t now_ms)
 {
-    layouts_fill(fixture->layouts, &fixture->located, now_ms);
+    preprocess_layouts_fill(fixture->layouts, &fixture->located, now_ms);
     return fixture->located.unknown_count;
 }
 
@@ -125,7 +125,7 @@ static void buy(struct fixture *fixture)
     struct msg_locate_chunks question;
 
     assert_int_equal(fill(fixture, NOW), ROWS);
-    assert_true(layouts_wanted(fixture->layouts, &question));
+    assert_true(preprocess_layouts_wanted(fixture->layouts, &question));
     assert_int_equal(question.ids.count, 1);
     assert_int_equal(answer(fixture, question.ids.at[0], NOW), WEIR_OK);
     assert_true(fixture->is_changed);
@@ -138,17 +138,17 @@ static void a_chunk_is_bought_when_it_has_been_asked_for_piece_by_piece(void **s
 
     fixture->located.count = LAYOUTS_PRICE_IDS - 1;
     assert_int_equal(fill(fixture, NOW), LAYOUTS_PRICE_IDS - 1);
-    assert_false(layouts_wanted(fixture->layouts, &question));
+    assert_false(preprocess_layouts_wanted(fixture->layouts, &question));
     fixture->located.count = 1;
     assert_int_equal(fill(fixture, NOW), 1);
-    assert_true(layouts_wanted(fixture->layouts, &question));
+    assert_true(preprocess_layouts_wanted(fixture->layouts, &question));
     assert_int_equal(question.datasets.count, 1);
     assert_int_equal(question.datasets.at[0], 3);
     assert_int_equal(question.ids.count, 1);
     fixture->script.count = 0; /* it is not to be had: asking again comes as dear */
     assert_int_equal(answer(fixture, question.ids.at[0], NOW), WEIR_OK);
     assert_int_equal(fill(fixture, NOW), 1);
-    assert_false(layouts_wanted(fixture->layouts, &question));
+    assert_false(preprocess_layouts_wanted(fixture->layouts, &question));
 }
 
 static void expect_places(const struct fixture *fixture)
@@ -178,7 +178,8 @@ static void what_is_held_is_what_storage_said(void **state)
     expect_places(fixture);
     assert_int_equal(fixture->located.file_count, 2);
     assert_int_equal(fixture->located.label_kind, WEIR_LABEL_INT);
-    assert_true(layouts_wanted(fixture->layouts, &question)); /* whether it still holds */
+    assert_true(
+        preprocess_layouts_wanted(fixture->layouts, &question)); /* whether it still holds */
     assert_int_equal(question.ids.count, 0);
     assert_int_equal(answer(fixture, 0, NOW), WEIR_OK);
     assert_false(fixture->is_changed);
@@ -193,11 +194,11 @@ static void another_edition_is_another_layout(void **state)
     fixture->script.edition = EDITION + 1;
     assert_int_equal(answer(fixture, 0, NOW), WEIR_OK);
     assert_true(fixture->is_changed);
-    assert_int_equal(layouts_bytes(fixture->layouts), 0);
+    assert_int_equal(preprocess_layouts_bytes(fixture->layouts), 0);
     assert_int_equal(fill(fixture, NOW), ROWS);
     fixture->script.edition = 0; /* nobody knows the dataset any more */
     assert_int_equal(answer(fixture, SCRIPT.first, NOW), WEIR_OK);
-    assert_int_equal(layouts_bytes(fixture->layouts), 0);
+    assert_int_equal(preprocess_layouts_bytes(fixture->layouts), 0);
 }
 
 static void what_was_cleared_meanwhile_is_not_taken_for_held(void **state)
@@ -206,8 +207,8 @@ static void what_was_cleared_meanwhile_is_not_taken_for_held(void **state)
 
     buy(fixture);
     assert_int_equal(fill(fixture, NOW), 0);
-    layouts_clear(fixture->layouts);
-    assert_int_equal(layouts_bytes(fixture->layouts), 0);
+    preprocess_layouts_clear(fixture->layouts);
+    assert_int_equal(preprocess_layouts_bytes(fixture->layouts), 0);
     assert_int_equal(answer(fixture, 0, NOW), WEIR_OK);
     assert_true(fixture->is_changed);
     assert_int_equal(fill(fixture, NOW), ROWS);
@@ -221,28 +222,28 @@ static void a_merged_chunk_takes_the_place_of_its_parts(void **state)
     assert_int_equal(fill(fixture, NOW), ROWS);
     assert_int_equal(answer(fixture, SCRIPT.first, NOW), WEIR_OK);
     assert_int_equal(fill(fixture, NOW), ROWS / 2);
-    size_t half = layouts_bytes(fixture->layouts);
+    size_t half = preprocess_layouts_bytes(fixture->layouts);
     fixture->script.count = ROWS;
     assert_int_equal(answer(fixture, SCRIPT.first + ROWS - 1, NOW), WEIR_OK);
     assert_int_equal(fill(fixture, NOW), 0);
-    assert_true(layouts_bytes(fixture->layouts) < 2 * half);
+    assert_true(preprocess_layouts_bytes(fixture->layouts) < 2 * half);
 }
 
-/* What is in use is not given up for what comes; what has been idle is. */
+/* Chunks in use are not given up for new ones; idle ones are. */
 static void memory_is_bounded(void **state)
 {
     struct fixture *fixture = *state;
 
     buy(fixture);
-    size_t one = layouts_bytes(fixture->layouts);
+    size_t one = preprocess_layouts_bytes(fixture->layouts);
     for (uint64_t block = 1; block < 2 * BYTES_MAX / one; block++) {
         fixture->script.first = SCRIPT.first + block * WEIR_BLOCK_ROWS;
         assert_int_equal(answer(fixture, fixture->script.first, NOW), WEIR_OK);
-        assert_true(layouts_bytes(fixture->layouts) <= BYTES_MAX);
+        assert_true(preprocess_layouts_bytes(fixture->layouts) <= BYTES_MAX);
     }
     assert_int_equal(fill(fixture, NOW + LAYOUTS_IDLE_MS), 0); /* the first one is in use */
     assert_int_equal(answer(fixture, fixture->script.first, NOW + LAYOUTS_IDLE_MS), WEIR_OK);
-    assert_true(layouts_bytes(fixture->layouts) <= BYTES_MAX);
+    assert_true(preprocess_layouts_bytes(fixture->layouts) <= BYTES_MAX);
     assert_int_equal(fill(fixture, NOW + LAYOUTS_IDLE_MS), 0);
     for (size_t i = 0; i < fixture->located.count; i++)
         fixture->located.samples[i].id += fixture->script.first - SCRIPT.first;
@@ -257,12 +258,12 @@ static void an_answer_that_does_not_fit_is_refused(void **state)
     buy(fixture);
     fixture->script.cut = 1;
     assert_int_equal(answer(fixture, SCRIPT.first, NOW), WEIR_INVALID);
-    assert_int_equal(layouts_bytes(fixture->layouts), 0);
+    assert_int_equal(preprocess_layouts_bytes(fixture->layouts), 0);
     fixture->script = SCRIPT;
     assert_int_equal(answer(fixture, SCRIPT.first + ROWS, NOW), WEIR_INVALID);
     fixture->script.first = (4UL << 44) - ROWS / 2; /* over the end of its block */
     assert_int_equal(answer(fixture, fixture->script.first, NOW), WEIR_INVALID);
-    assert_int_equal(layouts_bytes(fixture->layouts), 0);
+    assert_int_equal(preprocess_layouts_bytes(fixture->layouts), 0);
 }
 
 static void samples_that_are_all_alike_are_where_storage_said(void **state)

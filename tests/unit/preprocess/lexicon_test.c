@@ -10,6 +10,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -95,8 +96,9 @@ static void hostile_lines_are_refused_with_file_and_line(void **state)
         struct weir_error err;
         struct vocabulary lexicon = {0};
         const char *path = write_file("v.txt", weir_bytes_of(LINES[i].text));
-        expect_refused(lexicon_read_lines(path, &lexicon, &err), &err, LINES[i].complaint);
-        vocabulary_fini(&lexicon);
+        expect_refused(preprocess_lexicon_read_lines(path, &lexicon, &err), &err,
+                       LINES[i].complaint);
+        preprocess_vocabulary_fini(&lexicon);
     }
 }
 
@@ -107,8 +109,9 @@ static void hostile_json_is_refused_with_the_token(void **state)
         struct weir_error err;
         struct vocabulary lexicon = {0};
         const char *path = write_file("v.json", weir_bytes_of(JSONS[i].text));
-        expect_refused(lexicon_read_json(path, &lexicon, &err), &err, JSONS[i].complaint);
-        vocabulary_fini(&lexicon);
+        expect_refused(preprocess_lexicon_read_json(path, &lexicon, &err), &err,
+                       JSONS[i].complaint);
+        preprocess_vocabulary_fini(&lexicon);
     }
 }
 
@@ -118,15 +121,15 @@ static void hostile_merges_are_refused_with_file_and_line(void **state)
     struct weir_error err;
     struct vocabulary tokens = {0};
     const char *path = write_file("v.json", weir_bytes_of("{\"a\": 0, \"b\": 1, \"ab\": 2}"));
-    assert_int_equal(lexicon_read_json(path, &tokens, &err), WEIR_OK);
+    assert_int_equal(preprocess_lexicon_read_json(path, &tokens, &err), WEIR_OK);
     for (size_t i = 0; i < WEIR_COUNT(MERGES); i++) {
         struct vocabulary merges = {0};
         path = write_file("m.txt", weir_bytes_of(MERGES[i].text));
-        expect_refused(lexicon_read_merges(path, &tokens, &merges, &err), &err,
+        expect_refused(preprocess_lexicon_read_merges(path, &tokens, &merges, &err), &err,
                        MERGES[i].complaint);
-        vocabulary_fini(&merges);
+        preprocess_vocabulary_fini(&merges);
     }
-    vocabulary_fini(&tokens);
+    preprocess_vocabulary_fini(&tokens);
 }
 
 static void what_is_sealed_is_checked_when_it_is_taken_up(void **state)
@@ -139,10 +142,12 @@ static void what_is_sealed_is_checked_when_it_is_taken_up(void **state)
     const struct preprocess_operator *bpe = operator_find("bpe");
     WEIR_AUTO_FREE void *one = weir_calloc(1, wordpiece->state_size);
     WEIR_AUTO_FREE void *other = weir_calloc(1, bpe->state_size);
-    expect_refused(wordpiece->load(one, weir_bytes(NUMBER_TOO_HIGH, 24), &err), &err, "sealed");
-    expect_refused(wordpiece->load(one, weir_bytes(NUMBER_TOO_HIGH, 23), &err), &err, "sealed");
-    expect_refused(bpe->load(other, weir_bytes(NO_PAIR, 32), &err), &err, "sealed");
-    expect_refused(bpe->load(other, weir_bytes(NO_PAIR, 7), &err), &err, "sealed");
+    expect_refused(wordpiece->fit->load(one, weir_bytes(NUMBER_TOO_HIGH, 24), &err), &err,
+                   "sealed");
+    expect_refused(wordpiece->fit->load(one, weir_bytes(NUMBER_TOO_HIGH, 23), &err), &err,
+                   "sealed");
+    expect_refused(bpe->fit->load(other, weir_bytes(NO_PAIR, 32), &err), &err, "sealed");
+    expect_refused(bpe->fit->load(other, weir_bytes(NO_PAIR, 7), &err), &err, "sealed");
     wordpiece->fini(one);
     bpe->fini(other);
 }
@@ -151,9 +156,34 @@ static enum weir_status check_chain(const char *operators, struct weir_error *er
 {
     struct test_chain test = {0};
     test_chain_open(&test, operators);
-    enum weir_status status = chain_check_files(test.chain, err);
+    enum weir_status status = preprocess_chain_check_files(test.chain, err);
     test_chain_close(&test);
     return status;
+}
+
+static void files_outside_of_the_roots_or_in_weirs_own_folders_are_not_read(void **state)
+{
+    static const char *const VARIABLES[] = {"WEIR_ROOTS", "WEIR_CLOSED"};
+    static const bool IS_READ[][2] = {{true, false}, {false, true}}; /* named there, not named */
+    WEIR_AUTO_FREE char *path = weir_strdup(write_file("v.txt", weir_bytes_of("heron\n")));
+    WEIR_AUTO_FREE char *link = weir_strdup(temp_path(&dir, "link.txt"));
+    (void)state;
+    assert_int_equal(symlink(path, link), 0);
+    for (size_t i = 0; i < WEIR_COUNT(VARIABLES); i++) {
+        for (size_t j = 0; j < 2; j++) {
+            struct vocabulary lexicon = {0};
+            struct weir_error err;
+            enum weir_status status;
+            setenv(VARIABLES[i], j == 0 ? dir.path : "/nowhere", 1);
+            status = preprocess_lexicon_read_lines(link, &lexicon, &err);
+            unsetenv(VARIABLES[i]);
+            preprocess_vocabulary_fini(&lexicon);
+            if (IS_READ[i][j])
+                assert_int_equal(status, WEIR_OK);
+            else
+                expect_refused(status, &err, "link.txt: expected a file below one of `roots`");
+        }
+    }
 }
 
 static void a_token_that_an_option_names_must_be_there(void **state)
@@ -186,14 +216,16 @@ static void a_model_passes_its_vocabulary_on(void **state)
     WEIR_AUTO_FREE char *operators = weir_format(
         "[{op: wordpiece, vocabulary: %s}]", write_file("v.txt", weir_bytes_of("[UNK]\na\nb\n")));
     test_chain_open(&first, operators);
-    assert_true(chain_wants_fit(first.chain) && !chain_wants_samples(first.chain));
-    assert_int_equal(chain_fit_finish(first.chain, &fitted, &err), WEIR_OK);
+    assert_true(preprocess_chain_wants_fit(first.chain) &&
+                !preprocess_chain_wants_samples(first.chain));
+    assert_int_equal(preprocess_chain_fit_finish(first.chain, &fitted, &err), WEIR_OK);
     write_file("v.txt", weir_bytes_of("b\n[UNK]\n"));
     test_chain_open(&next, operators);
-    assert_int_equal(chain_fit_extend(next.chain, weir_buf_view(&fitted), &err), WEIR_OK);
-    assert_int_equal(chain_fit_finish(next.chain, &again, &err), WEIR_OK);
+    assert_int_equal(preprocess_chain_fit_extend(next.chain, weir_buf_view(&fitted), &err),
+                     WEIR_OK);
+    assert_int_equal(preprocess_chain_fit_finish(next.chain, &again, &err), WEIR_OK);
     assert_true(weir_bytes_equal(weir_buf_view(&fitted), weir_buf_view(&again)));
-    assert_int_equal(chain_fit_load(next.chain, weir_buf_view(&again), &err), WEIR_OK);
+    assert_int_equal(preprocess_chain_fit_load(next.chain, weir_buf_view(&again), &err), WEIR_OK);
     test_chain_run(&next, &row, 1);
     assert_int_equal(test_chain_ints(&next, 0)[0], 2);
     assert_int_equal(test_chain_ints(&next, 0)[1], 1);
@@ -208,6 +240,7 @@ int main(void)
         cmocka_unit_test(hostile_json_is_refused_with_the_token),
         cmocka_unit_test(hostile_merges_are_refused_with_file_and_line),
         cmocka_unit_test(what_is_sealed_is_checked_when_it_is_taken_up),
+        cmocka_unit_test(files_outside_of_the_roots_or_in_weirs_own_folders_are_not_read),
         cmocka_unit_test(a_token_that_an_option_names_must_be_there),
         cmocka_unit_test(a_model_passes_its_vocabulary_on),
     };

@@ -1,4 +1,4 @@
-/* What storage says of where samples are: each entry belongs to the id it names, or nothing is taken. */
+/* Storage's answers about places of samples: each entry belongs to the id it names, or nothing is taken. */
 #include "preprocess/worker/located.h"
 
 #include "core/base/memory.h"
@@ -20,11 +20,11 @@ static struct located begin(void)
 {
     struct located located = {.count = SAMPLES, .rank = LOCATED_WHOLE};
 
-    located.samples = weir_calloc(SAMPLES, sizeof *located.samples);
-    located.unknown = weir_calloc(SAMPLES, sizeof *located.unknown);
+    located.samples = weir_calloc(SAMPLES, sizeof(*located.samples));
+    located.unknown = weir_calloc(SAMPLES, sizeof(*located.unknown));
     for (size_t i = 0; i < SAMPLES; i++)
         located.samples[i].id = IDS[i];
-    located_forget(&located);
+    preprocess_located_forget(&located);
     return located;
 }
 
@@ -52,22 +52,22 @@ static enum weir_status take_long(struct located *located, const uint64_t *ids, 
             singles[i * WIDTH + k] = (float)doubles[i * WIDTH + k];
         }
     }
-    return located_take(located,
-                        &(struct msg_located){.states = {ZEROS, count},
-                                              .files = {ZEROS, count},
-                                              .offsets = {PLACES, count},
-                                              .lengths = {lengths, count},
-                                              .labels = {labels, count},
-                                              .paths = {PATHS, 1},
-                                              .devices = {PLACES, 1},
-                                              .inodes = {PLACES, 1},
-                                              .sizes = {PLACES, 1},
-                                              .mtimes = {MTIMES, 1},
-                                              .ids = {ids, count},
-                                              .label_width = WIDTH,
-                                              .value_type = type,
-                                              .label_values = weir_bytes(values, bytes)},
-                        &err);
+    return preprocess_located_take(located,
+                                   &(struct msg_located){.states = {ZEROS, count},
+                                                         .files = {ZEROS, count},
+                                                         .offsets = {PLACES, count},
+                                                         .lengths = {lengths, count},
+                                                         .labels = {labels, count},
+                                                         .paths = {PATHS, 1},
+                                                         .devices = {PLACES, 1},
+                                                         .inodes = {PLACES, 1},
+                                                         .sizes = {PLACES, 1},
+                                                         .mtimes = {MTIMES, 1},
+                                                         .ids = {ids, count},
+                                                         .label_width = WIDTH,
+                                                         .value_type = type,
+                                                         .label_values = weir_bytes(values, bytes)},
+                                   &err);
 }
 
 static enum weir_status take(struct located *located, const uint64_t *ids, size_t count,
@@ -86,17 +86,17 @@ static void answers_may_come_in_pieces(void **state)
         uint64_t ids[LOCATE_IDS_MAX];
 
         assert_int_equal(take(&located, IDS, 3, TYPES[t], 0), WEIR_OK);
-        assert_int_equal(located_wanted(&located, ids), 1);
+        assert_int_equal(preprocess_located_wanted(&located, ids), 1);
         assert_int_equal(ids[0], IDS[3]);
         assert_int_equal(take(&located, IDS + 3, 1, TYPES[t], 0), WEIR_OK);
-        assert_int_equal(located_wanted(&located, ids), 0);
+        assert_int_equal(preprocess_located_wanted(&located, ids), 0);
         for (size_t i = 0; i < SAMPLES; i++) {
-            const float *values = located_values(&located, &located.samples[i]);
+            const float *values = preprocess_located_values(&located, &located.samples[i]);
 
             assert_int_equal(located.samples[i].label, 2 * IDS[i]);
             assert_true(values[0] == (float)IDS[i] && values[1] == -(float)IDS[i]);
         }
-        located_fini(&located);
+        preprocess_located_fini(&located);
     }
 }
 
@@ -110,7 +110,7 @@ static void an_answer_that_names_other_ids_is_refused(void **state)
     assert_int_equal(take(&located, IDS + 1, 2, WEIR_F32, 0), WEIR_INVALID);
     assert_int_equal(take(&located, IDS, 0, WEIR_F32, 0), WEIR_INVALID);
     assert_int_equal(located.known, 0);
-    located_fini(&located);
+    preprocess_located_fini(&located);
 }
 
 static void no_sample_is_longer_than_a_file_can_be(void **state)
@@ -123,7 +123,7 @@ static void no_sample_is_longer_than_a_file_can_be(void **state)
     assert_int_equal(take_long(&located, IDS, 2, WEIR_F32, 0, LOCATED_LENGTH_MAX), WEIR_OK);
     assert_true(located.samples[0].length == LOCATED_LENGTH_MAX);
     assert_int_equal(located.samples[0].state, WEIR_SAMPLE_LIVE);
-    located_fini(&located);
+    preprocess_located_fini(&located);
 }
 
 static void vectors_that_do_not_fit_their_width_are_refused(void **state)
@@ -134,7 +134,7 @@ static void vectors_that_do_not_fit_their_width_are_refused(void **state)
     assert_int_equal(take(&located, IDS, 2, WEIR_F32, 1), WEIR_INVALID);
     assert_int_equal(take(&located, IDS, 2, WEIR_I64, 0), WEIR_INVALID);
     assert_int_equal(located.known, 0);
-    located_fini(&located);
+    preprocess_located_fini(&located);
 }
 
 int main(void)

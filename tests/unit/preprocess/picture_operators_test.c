@@ -35,12 +35,12 @@ static void run(struct pictures *pictures, const char *operators, const struct w
     batch.rows = IDS;
     batch.ids = pictures->ids;
     test_chain_fill(&pictures->test, rows, IDS);
-    pictures->test.failed = chain_run(pictures->test.chain, &batch);
+    pictures->test.failed = preprocess_chain_run(pictures->test.chain, &batch);
 }
 
 static const struct column *output(const struct pictures *pictures)
 {
-    return chain_output(pictures->test.chain, 0);
+    return preprocess_chain_output(pictures->test.chain, 0);
 }
 
 static const uint8_t *row_of(const struct pictures *pictures, size_t row)
@@ -88,7 +88,7 @@ static void apply_alone(struct alone *alone, const struct column *in, uint32_t s
                         const struct operator_batch *batch)
 {
     uint8_t failed[IDS] = {0};
-    column_begin(&alone->out);
+    preprocess_column_begin(&alone->out);
     struct operator_call call = {.rows = batch->rows,
                                  .in = in,
                                  .out = &alone->out,
@@ -104,7 +104,7 @@ static void end_alone(struct alone *alone)
 {
     if (alone->op->fini != NULL)
         alone->op->fini(alone->state);
-    column_fini(&alone->out);
+    preprocess_column_fini(&alone->out);
     weir_yaml_free(alone->document);
 }
 
@@ -113,11 +113,11 @@ static int furthest_from_whole(const struct pictures *pictures, const struct wei
                                const char *second, const struct operator_batch *batch)
 {
     struct alone decode, crop;
-    struct column in = {.about = column_about("payload", COLUMN_BYTES, 0, 0)};
-    column_begin(&in);
+    struct column in = {.about = preprocess_column_about("payload", COLUMN_BYTES, 0, 0)};
+    preprocess_column_begin(&in);
     for (size_t i = 0; i < batch->rows; i++) {
         weir_buf_append(&in.values, file->at, file->size);
-        column_end_row(&in);
+        preprocess_column_end_row(&in);
     }
     plan_alone(&decode, "{op: decode_jpeg}", &in.about);
     apply_alone(&decode, &in, 0, batch);
@@ -127,7 +127,7 @@ static int furthest_from_whole(const struct pictures *pictures, const struct wei
     int far = furthest(crop.out.values.at, output(pictures)->values.at, crop.out.values.size);
     end_alone(&decode);
     end_alone(&crop);
-    column_fini(&in);
+    preprocess_column_fini(&in);
     return far;
 }
 
@@ -178,11 +178,11 @@ static void a_picture_that_grows_beyond_the_room_of_a_batch_fails(void **state)
     (void)state;
     enum { LEFT = 3 * 7 * 7 };
     struct alone resize;
-    struct column in = {.about = column_about("image", COLUMN_PICTURES, WEIR_U8, 3)};
+    struct column in = {.about = preprocess_column_about("image", COLUMN_PICTURES, WEIR_U8, 3)};
     uint8_t failed[2] = {0};
-    column_begin(&in);
-    memset(picture_add(&in, 1, 1), 7, 3);
-    memset(picture_add(&in, 1, 1), 7, 3);
+    preprocess_column_begin(&in);
+    memset(preprocess_picture_add(&in, 1, 1), 7, 3);
+    memset(preprocess_picture_add(&in, 1, 1), 7, 3);
     plan_alone(&resize, "{op: resize, size: 7}", &in.about);
     weir_buf_reserve(&resize.out.values, PICTURE_COLUMN_BYTES_MAX);
     resize.out.values.size = PICTURE_COLUMN_BYTES_MAX - LEFT;
@@ -196,7 +196,7 @@ static void a_picture_that_grows_beyond_the_room_of_a_batch_fails(void **state)
     assert_string_equal(call.reason, "more than 1073741824 bytes of pixels in a batch");
     assert_int_equal(resize.out.values.size, PICTURE_COLUMN_BYTES_MAX);
     end_alone(&resize);
-    column_fini(&in);
+    preprocess_column_fini(&in);
 }
 
 static void a_picture_that_shrinks_is_decoded_smaller_and_looks_the_same(void **state)
@@ -212,10 +212,10 @@ static void a_picture_that_shrinks_is_decoded_smaller_and_looks_the_same(void **
     batch.rows = IDS;
     double sum = 0;
     struct alone decode, resize;
-    struct column in = {.about = column_about("payload", COLUMN_BYTES, 0, 0)};
-    column_begin(&in);
+    struct column in = {.about = preprocess_column_about("payload", COLUMN_BYTES, 0, 0)};
+    preprocess_column_begin(&in);
     weir_buf_append(&in.values, file.at, file.size);
-    column_end_row(&in);
+    preprocess_column_end_row(&in);
     batch.rows = 1;
     plan_alone(&decode, "{op: decode_jpeg}", &in.about);
     apply_alone(&decode, &in, 0, &batch);
@@ -227,7 +227,7 @@ static void a_picture_that_shrinks_is_decoded_smaller_and_looks_the_same(void **
     assert_true(sum / (double)resize.out.values.size < 3);
     end_alone(&decode);
     end_alone(&resize);
-    column_fini(&in);
+    preprocess_column_fini(&in);
     test_chain_close(&pictures.test);
 }
 
@@ -358,7 +358,7 @@ static void planes_of_bytes_are_the_same_bytes(void **state)
     weir_buf_fini(&planes);
 }
 
-/* What a column says of its rows is what a trainer is told of the tensor. */
+/* The column describes its rows as a trainer sees the tensor. */
 static void numbers_have_the_shape_of_their_picture_until_some_are_left_out(void **state)
 {
     (void)state;
@@ -406,7 +406,7 @@ static void pictures_of_any_size_keep_their_pixels_and_shapes(void **state)
     static const int32_t SHAPES[] = {HEIGHT, WIDTH, 3, 0, 0, 3, 7, 20, 3};
     assert_memory_equal(test.failed, FAILED, 3);
     assert_memory_equal(test_chain_ints(&test, 1), SHAPES, sizeof(SHAPES));
-    const uint32_t *offsets = column_offsets(chain_output(test.chain, 0));
+    const uint32_t *offsets = column_offsets(preprocess_chain_output(test.chain, 0));
     assert_int_equal(offsets[1], HEIGHT * WIDTH * 3);
     assert_int_equal(offsets[2], offsets[1]);
     assert_int_equal(offsets[3], offsets[2] + 7 * 20 * 3);
@@ -421,7 +421,7 @@ static void pictures_that_are_left_over_are_refused_with_what_to_do(void **state
     WEIR_AUTO(weir_yaml) document = NULL;
     assert_int_equal(
         weir_yaml_parse("p.yaml", weir_bytes_of("[{op: decode_jpeg}]"), &document, &err), WEIR_OK);
-    assert_int_equal(chain_new(weir_yaml_root(document), &chain, &err), WEIR_INVALID);
+    assert_int_equal(preprocess_chain_new(weir_yaml_root(document), &chain, &err), WEIR_INVALID);
     assert_non_null(
         strstr(err.text, "p.yaml:1:1: preprocess.operators: the last one leaves column"));
     assert_non_null(
@@ -439,10 +439,10 @@ static void expect_failure(const struct weir_buf *file, const char *options, con
     test_chain_open(&test, operators);
     test_chain_run(&test, &row, 1);
     assert_int_equal(test.failed[0], OPERATOR_ROW_FAILED);
-    assert_int_equal(chain_cost(test.chain, 0).failed, 1);
-    if (strstr(chain_cost(test.chain, 0).reason, reason) == NULL)
-        fail_msg("found '%s', expected '%s'", chain_cost(test.chain, 0).reason, reason);
-    assert_int_equal(chain_output(test.chain, 0)->values.size, SIZE * SIZE * 3);
+    assert_int_equal(preprocess_chain_cost(test.chain, 0).failed, 1);
+    if (strstr(preprocess_chain_cost(test.chain, 0).reason, reason) == NULL)
+        fail_msg("found '%s', expected '%s'", preprocess_chain_cost(test.chain, 0).reason, reason);
+    assert_int_equal(preprocess_chain_output(test.chain, 0)->values.size, SIZE * SIZE * 3);
     test_chain_close(&test);
 }
 
@@ -508,12 +508,13 @@ static void one_bad_picture_costs_itself_only(void **state)
     size_t width = SIZE * SIZE * 3;
     assert_memory_equal(numbers, numbers + 2 * width, width * sizeof(float));
     /* The files, and then each picture as the one before left it; normalize does the work of to_chw. */
-    assert_int_equal(chain_cost(test.chain, 0).taken,
+    assert_int_equal(preprocess_chain_cost(test.chain, 0).taken,
                      2 * good.size + bad.size + 4 * sizeof(uint32_t));
-    assert_in_range(chain_cost(test.chain, 1).taken, chain_cost(test.chain, 0).bytes,
-                    chain_cost(test.chain, 0).bytes + 3 * sizeof(uint32_t));
-    assert_int_equal(chain_cost(test.chain, 3).taken, 3 * width);
-    assert_int_equal(chain_cost(test.chain, 4).taken, 0);
+    assert_in_range(preprocess_chain_cost(test.chain, 1).taken,
+                    preprocess_chain_cost(test.chain, 0).bytes,
+                    preprocess_chain_cost(test.chain, 0).bytes + 3 * sizeof(uint32_t));
+    assert_int_equal(preprocess_chain_cost(test.chain, 3).taken, 3 * width);
+    assert_int_equal(preprocess_chain_cost(test.chain, 4).taken, 0);
     test_chain_close(&test);
 }
 
@@ -541,7 +542,8 @@ static void a_picture_is_what_pillow_made_of_it(void **state)
     run_file(&test, "jpeg/colour",
              "[{op: decode_jpeg}, {op: center_crop, size: [29, 37]}, {op: resize, size: [3, 4]}]");
     assert_int_equal(test.failed[0], OPERATOR_ROW_OK);
-    assert_true(furthest(chain_output(test.chain, 0)->values.at, EXPECTED, sizeof(EXPECTED)) <= 1);
+    assert_true(furthest(preprocess_chain_output(test.chain, 0)->values.at, EXPECTED,
+                         sizeof(EXPECTED)) <= 1);
     test_chain_close(&test);
 }
 
@@ -557,8 +559,8 @@ static void a_png_that_is_cut_off_or_too_large_fails(void **state)
         struct test_chain test;
         run_file(&test, CASES[i].name, "[{op: decode_png}, {op: center_crop, size: 4}]");
         assert_int_equal(test.failed[0], OPERATOR_ROW_FAILED);
-        if (strstr(chain_cost(test.chain, 0).reason, CASES[i].reason) == NULL)
-            fail_msg("%s: found '%s'", CASES[i].name, chain_cost(test.chain, 0).reason);
+        if (strstr(preprocess_chain_cost(test.chain, 0).reason, CASES[i].reason) == NULL)
+            fail_msg("%s: found '%s'", CASES[i].name, preprocess_chain_cost(test.chain, 0).reason);
         test_chain_close(&test);
     }
 }
@@ -588,7 +590,8 @@ static void what_does_not_fit_together_is_refused_with_its_place(void **state)
         struct chain *chain = NULL;
         assert_int_equal(
             weir_yaml_parse("p.yaml", weir_bytes_of(CASES[i].operators), &document, &err), WEIR_OK);
-        assert_int_equal(chain_new(weir_yaml_root(document), &chain, &err), WEIR_INVALID);
+        assert_int_equal(preprocess_chain_new(weir_yaml_root(document), &chain, &err),
+                         WEIR_INVALID);
         if (strstr(err.text, CASES[i].complaint) == NULL || strstr(err.text, "p.yaml:1:") == NULL)
             fail_msg("%s: found '%s', expected '%s'", CASES[i].operators, err.text,
                      CASES[i].complaint);

@@ -1,4 +1,4 @@
-/* What a job delivers of a set with epoch parts: in each epoch its part, and nothing else. How it
+/* Delivery of a set with epoch parts: in each epoch its part, and nothing else. How it
  * is cut into groups. */
 #include "preprocess/plan/fingerprint.h"
 
@@ -29,7 +29,7 @@ static int seal(void **state)
     WEIR_AUTO(weir_sample_set_writer) writer = NULL;
     (void)state;
     temp_dir_make(&dir);
-    (void)snprintf(path, sizeof path, "%s", temp_path(&dir, "a.set"));
+    (void)snprintf(path, sizeof(path), "%s", temp_path(&dir, "a.set"));
     assert_int_equal(weir_sample_set_begin(path, COUNT, NULL, &writer, &err), WEIR_OK);
     weir_sample_set_divide(writer, &(struct weir_epoch_parts){INDICES, PART, EPOCHS});
     assert_int_equal(weir_sample_set_add(writer, IDS, COUNT, &err), WEIR_OK);
@@ -165,7 +165,7 @@ static void another_number_of_epochs_is_refused(void **state)
 static uint32_t group_of(const char *operators)
 {
     enum { MANY = 8000 };
-    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(MANY, sizeof *ids);
+    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(MANY, sizeof(*ids));
     WEIR_AUTO_FREE char *config =
         weir_format("preprocess: {operators: %s, batch: {samples: 2}}\n", operators);
     struct weir_digest sealed;

@@ -12,7 +12,7 @@
 static int hear(struct pool *pool, const char *name, uint64_t session, int64_t now_ms, bool *known)
 {
     struct pool_beat beat = {.name = name, .endpoint = "ipc://x", .session = session};
-    return pool_hear(pool, &beat, now_ms, known);
+    return preprocess_pool_hear(pool, &beat, now_ms, known);
 }
 
 static void a_restarted_worker_replaces_its_former_self(void **state)
@@ -28,7 +28,7 @@ static void a_restarted_worker_replaces_its_former_self(void **state)
     assert_int_equal(hear(pool, "worker-1", 7, 20, &known), 0);
     assert_false(known);
     assert_int_equal(hear(pool, "worker-1", 5, 30, &known), -1); /* a beat that came late */
-    pool_fini(pool);
+    preprocess_pool_fini(pool);
     free(pool);
 }
 
@@ -38,9 +38,9 @@ static void a_silent_worker_is_not_shown(void **state)
     struct pool *pool = calloc(1, sizeof(*pool));
     bool known;
     (void)hear(pool, "worker-1", 5, 1000, &known);
-    assert_true(pool_is_heard(pool, 0, 1000 + POOL_SILENT_MS - 1));
-    assert_false(pool_is_heard(pool, 0, 1000 + POOL_SILENT_MS));
-    pool_fini(pool);
+    assert_true(preprocess_pool_is_heard(pool, 0, 1000 + POOL_SILENT_MS - 1));
+    assert_false(preprocess_pool_is_heard(pool, 0, 1000 + POOL_SILENT_MS));
+    preprocess_pool_fini(pool);
     free(pool);
 }
 
@@ -49,17 +49,17 @@ static void who_leaves_is_not_shown_until_it_is_back(void **state)
     (void)state;
     struct pool *pool = calloc(1, sizeof(*pool));
     bool known;
-    assert_int_equal(pool_leave(pool, "worker-1", 5), -1);
+    assert_int_equal(preprocess_pool_leave(pool, "worker-1", 5), -1);
     (void)hear(pool, "worker-1", 5, 1000, &known);
-    assert_int_equal(pool_leave(pool, "worker-1", 4), -1);
-    assert_int_equal(pool_leave(pool, "worker-2", 5), -1);
-    assert_true(pool_is_heard(pool, 0, 1001));
-    assert_int_equal(pool_leave(pool, "worker-1", 5), 0);
-    assert_false(pool_is_heard(pool, 0, 1001));
+    assert_int_equal(preprocess_pool_leave(pool, "worker-1", 4), -1);
+    assert_int_equal(preprocess_pool_leave(pool, "worker-2", 5), -1);
+    assert_true(preprocess_pool_is_heard(pool, 0, 1001));
+    assert_int_equal(preprocess_pool_leave(pool, "worker-1", 5), 0);
+    assert_false(preprocess_pool_is_heard(pool, 0, 1001));
     assert_int_equal(hear(pool, "worker-1", 5, 1002, &known), -1); /* a beat that came late */
     assert_int_equal(hear(pool, "worker-1", 6, 1003, &known), 0);
-    assert_true(pool_is_heard(pool, 0, 1003));
-    pool_fini(pool);
+    assert_true(preprocess_pool_is_heard(pool, 0, 1003));
+    preprocess_pool_fini(pool);
     free(pool);
 }
 
@@ -72,7 +72,7 @@ static void fill(struct pool *pool, size_t workers, int64_t now_ms)
         snprintf(name, sizeof(name), "worker-%zu", i);
         assert_int_equal(hear(pool, name, i + 1, now_ms, &known), (int)i);
     }
-    pool_look(pool, now_ms);
+    preprocess_pool_look(pool, now_ms);
 }
 
 static void thousands_beat_less_often_and_lease_for_longer(void **state)
@@ -80,13 +80,13 @@ static void thousands_beat_less_often_and_lease_for_longer(void **state)
     (void)state;
     struct pool pool = {0};
     fill(&pool, 40, 0);
-    assert_true(pool_beat_ms(&pool) <= 10);
-    assert_int_equal(pool_lease_ms(&pool, 2000), 2000);
+    assert_true(preprocess_pool_beat_ms(&pool) <= 10);
+    assert_int_equal(preprocess_pool_lease_ms(&pool, 2000), 2000);
     fill(&pool, 10000, 10);
     assert_int_equal(pool.live, 10000);
-    assert_int_equal(pool_beat_ms(&pool), 10000 * 1000 / POOL_BEATS_A_SECOND);
-    assert_true(pool_lease_ms(&pool, 2000) >= 4 * pool_beat_ms(&pool));
-    pool_fini(&pool);
+    assert_int_equal(preprocess_pool_beat_ms(&pool), 10000 * 1000 / POOL_BEATS_A_SECOND);
+    assert_true(preprocess_pool_lease_ms(&pool, 2000) >= 4 * preprocess_pool_beat_ms(&pool));
+    preprocess_pool_fini(&pool);
 }
 
 static void a_slot_of_who_is_long_gone_is_anothers(void **state)
@@ -100,13 +100,13 @@ static void a_slot_of_who_is_long_gone_is_anothers(void **state)
         snprintf(name, sizeof(name), "worker-%zu", i);
         (void)hear(&pool, name, i + 1, POOL_FORGET_MS, &known);
     }
-    pool_look(&pool, POOL_FORGET_MS);
+    preprocess_pool_look(&pool, POOL_FORGET_MS);
     assert_int_equal(pool.live, 299);
     assert_int_equal(hear(&pool, "another", 900, POOL_FORGET_MS, &known), 0);
     assert_false(known);
     assert_int_equal(hear(&pool, "worker-299", 300, POOL_FORGET_MS, &known), 299);
     assert_int_equal(hear(&pool, "worker-0", 1, POOL_FORGET_MS, &known), 300);
-    pool_fini(&pool);
+    preprocess_pool_fini(&pool);
 }
 
 static void a_block_more_moves_few_jobs(void **state)
@@ -116,15 +116,15 @@ static void a_block_more_moves_few_jobs(void **state)
     struct pool few = {.count = BLOCKS * POOL_CREW}, more = {.count = few.count + 1};
     size_t moved = 0, of_block[BLOCKS] = {0};
     for (uint64_t job = 1; job <= JOBS; job++) {
-        size_t first = pool_crew_of(&few, job);
+        size_t first = preprocess_pool_crew_of(&few, job);
         assert_int_equal(first % POOL_CREW, 0);
         of_block[first / POOL_CREW]++;
-        moved += pool_crew_of(&more, job) != first;
+        moved += preprocess_pool_crew_of(&more, job) != first;
     }
     assert_in_range(moved, JOBS / BLOCKS / 2, 2 * JOBS / BLOCKS);
     for (size_t i = 0; i < BLOCKS; i++)
         assert_in_range(of_block[i], JOBS / BLOCKS / 2, 2 * JOBS / BLOCKS);
-    assert_int_equal(pool_crew_of(&(struct pool){.count = POOL_CREW}, 77), 0);
+    assert_int_equal(preprocess_pool_crew_of(&(struct pool){.count = POOL_CREW}, 77), 0);
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-/* How pipelines share the workers: the rules of preprocess/dispatcher/shares.h, over the state
+/* Sharing the workers: the rules of preprocess/dispatcher/shares.h, over the state
  * machines of real jobs and workers that take their time. Everything is drawn from a seed. */
 #include "core/base/rng.h"
 #include "preprocess/dispatcher/leasing.h"
@@ -71,7 +71,7 @@ static void tell(struct world *world, struct pipeline *pipeline)
                                    .received = weir_buf_view(&received),
                                    .tally = weir_buf_view(&tally)};
     assert_int_equal(
-        dispatcher_job_client_beat(&pipeline->job, &beat, world->now_ms, &orders, &err), WEIR_OK);
+        preprocess_job_client_beat(&pipeline->job, &beat, world->now_ms, &orders, &err), WEIR_OK);
 }
 
 /* Its loop takes what it has in order. */
@@ -97,15 +97,15 @@ static void begin_job(struct world *world, size_t number, struct shares_quota qu
         .delivery = WEIR_EXACTLY_ONCE,
     };
     *pipeline = (struct pipeline){.quota = quota, .lease_ns = lease_ns};
-    dispatcher_job_init(&pipeline->job, &about, &world->fences);
-    dispatcher_job_restore(&pipeline->job, &empty, false);
+    preprocess_job_init(&pipeline->job, &about, &world->fences);
+    preprocess_job_restore(&pipeline->job, &empty, false);
     struct weir_position nothing = {0};
     assert_int_equal(
-        dispatcher_job_client_open(&pipeline->job,
+        preprocess_job_client_open(&pipeline->job,
                                    &(struct dispatcher_claim){.session = 1, .state = &nothing},
                                    &opened, &err),
         WEIR_OK);
-    pipeline->account = shares_join(&world->shares, &quota);
+    pipeline->account = preprocess_shares_join(&world->shares, &quota);
     tell(world, pipeline);
 }
 
@@ -114,8 +114,8 @@ static void end_job(struct world *world, size_t number)
     struct pipeline *pipeline = &world->pipelines[number];
     if (pipeline->lease_ns == 0)
         return;
-    shares_leave(&world->shares, pipeline->account);
-    dispatcher_job_fini(&pipeline->job);
+    preprocess_shares_leave(&world->shares, pipeline->account);
+    preprocess_job_fini(&pipeline->job);
     weir_bits_fini(&pipeline->received);
     pipeline->lease_ns = 0;
 }
@@ -143,7 +143,7 @@ static void work(struct world *world, struct worker *worker, int64_t ns)
         lease->left_ns -= part;
         pipeline->worked_ns += part;
         worker->worked_ns += part;
-        shares_spend(pipeline->account, part);
+        preprocess_shares_spend(pipeline->account, part);
         ns -= part;
         if (lease->left_ns == 0)
             receive(pipeline, lease->group);
@@ -178,7 +178,7 @@ static int by_fence(const void *a, const void *b)
     return (one->fence > other->fence) - (one->fence < other->fence);
 }
 
-/* What it has done goes, what it was given comes. */
+/* Drops the leases that the worker has done, and adds those it was given. */
 static void take_orders(struct world *world, uint32_t number)
 {
     struct worker *worker = &world->workers[number];
@@ -192,7 +192,7 @@ static void take_orders(struct world *world, uint32_t number)
         struct dispatcher_lease leases[DISPATCHER_LEASES_MAX];
         if (world->pipelines[p].lease_ns == 0)
             continue;
-        size_t count = dispatcher_job_leases(&world->pipelines[p].job, number, 1, leases);
+        size_t count = preprocess_job_leases(&world->pipelines[p].job, number, 1, leases);
         for (size_t i = 0; i < count; i++) {
             if (!has_lease(worker, leases[i].fence))
                 worker->leases[worker->count++] = (struct at_work){leases[i].group, leases[i].fence,
@@ -222,9 +222,9 @@ static void beat(struct world *world, uint32_t number)
             continue;
         leasing.visit.held = held;
         leasing.visit.held_count = held_by(worker, p, held);
-        leasing_visit(&leasing, &pipeline->job, pipeline->account, true);
+        preprocess_leasing_visit(&leasing, &pipeline->job, pipeline->account, true);
     }
-    leasing_give(&leasing);
+    preprocess_leasing_give(&leasing);
     take_orders(world, number);
 }
 
@@ -266,7 +266,7 @@ static void end(struct world *world)
 {
     for (size_t p = 0; p < PIPELINES; p++)
         end_job(world, p);
-    shares_fini(&world->shares);
+    preprocess_shares_fini(&world->shares);
 }
 
 /* Between 30 and 90 ms: no lease of more than a beat, and enough of them to fill one. */
@@ -372,9 +372,10 @@ static void a_worker_that_dies_frees_the_place_it_held(void **unused)
     begin_job(&world, 0, (struct shares_quota){1, 1, 1}, some_lease(&world));
     beat(&world, 0);
     struct shares_account *account = world.pipelines[0].account;
-    assert_true(shares_admit(account, 0, 0));
-    assert_false(shares_admit(account, 1, 0));
-    assert_true(shares_admit(account, 1, DISPATCHER_LEASE_MS)); /* killed: its leases are over */
+    assert_true(preprocess_shares_admit(account, 0, 0));
+    assert_false(preprocess_shares_admit(account, 1, 0));
+    assert_true(
+        preprocess_shares_admit(account, 1, DISPATCHER_LEASE_MS)); /* killed: its leases are over */
     world.now_ms = DISPATCHER_LEASE_MS;
     tell(&world, &world.pipelines[0]);
     struct leasing leasing = {
@@ -384,12 +385,12 @@ static void a_worker_that_dies_frees_the_place_it_held(void **unused)
         .want = 1,
         .jobs = jobs,
     };
-    leasing_visit(&leasing, &world.pipelines[0].job, account, true);
-    leasing_give(&leasing);
+    preprocess_leasing_visit(&leasing, &world.pipelines[0].job, account, true);
+    preprocess_leasing_give(&leasing);
     assert_int_equal(jobs[0].has, 1);
-    assert_false(shares_admit(account, 0, world.now_ms));
-    shares_drop(&world.shares, 1); /* ended in order */
-    assert_true(shares_admit(account, 0, world.now_ms));
+    assert_false(preprocess_shares_admit(account, 0, world.now_ms));
+    preprocess_shares_drop(&world.shares, 1); /* ended in order */
+    assert_true(preprocess_shares_admit(account, 0, world.now_ms));
     end(&world);
 }
 

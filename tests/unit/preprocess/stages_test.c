@@ -1,4 +1,4 @@
-/* What a trainer waits for. */
+/* The stage that a trainer waits for. */
 #include "preprocess/dispatcher/stages.h"
 
 #include <setjmp.h>
@@ -12,15 +12,15 @@ static const int64_t MS = 1000000;
 static void expect(struct stages_spent spent, const char *stage, uint32_t permille)
 {
     struct stages stages = {0};
-    stages_look(&stages, &(struct stages_spent){0}, 5000);
-    assert_string_equal(stages_name(&stages), "");
-    stages_look(&stages, &spent, 5000 + STAGES_LOOK_MS - 1); /* too soon */
-    assert_string_equal(stages_name(&stages), "");
-    stages_look(&stages, &spent, 5000 + STAGES_LOOK_MS);
-    assert_string_equal(stages_name(&stages), stage);
+    preprocess_stages_look(&stages, &(struct stages_spent){0}, 5000);
+    assert_string_equal(preprocess_stages_name(&stages), "");
+    preprocess_stages_look(&stages, &spent, 5000 + STAGES_LOOK_MS - 1); /* too soon */
+    assert_string_equal(preprocess_stages_name(&stages), "");
+    preprocess_stages_look(&stages, &spent, 5000 + STAGES_LOOK_MS);
+    assert_string_equal(preprocess_stages_name(&stages), stage);
     assert_int_equal(stages.stall_permille, permille);
-    assert_true(stages_are_known(&stages, 5000 + STAGES_LOOK_MS + STAGES_FORGET_MS - 1));
-    assert_false(stages_are_known(&stages, 5000 + STAGES_LOOK_MS + STAGES_FORGET_MS));
+    assert_true(preprocess_stages_are_known(&stages, 5000 + STAGES_LOOK_MS + STAGES_FORGET_MS - 1));
+    assert_false(preprocess_stages_are_known(&stages, 5000 + STAGES_LOOK_MS + STAGES_FORGET_MS));
 }
 
 static void the_stage_that_takes_longest_is_named(void **state)
@@ -39,13 +39,13 @@ static void numbers_that_begin_anew_are_no_look(void **state)
 {
     (void)state;
     struct stages stages = {0};
-    struct stages_spent late = {700 * MS, 1, 2, 0}, anew = {1 * MS, 1, 2, 0};
+    struct stages_spent late = {700 * MS, 1, 2, 0}, restarted = {1 * MS, 1, 2, 0};
     struct stages_spent then = {201 * MS, 1, 2, 0};
-    stages_look(&stages, &late, 1000);
-    stages_look(&stages, &anew, 5000);
-    assert_string_equal(stages_name(&stages), "");
-    assert_false(stages_are_known(&stages, 5000));
-    stages_look(&stages, &then, 6000);
+    preprocess_stages_look(&stages, &late, 1000);
+    preprocess_stages_look(&stages, &restarted, 5000);
+    assert_string_equal(preprocess_stages_name(&stages), "");
+    assert_false(preprocess_stages_are_known(&stages, 5000));
+    preprocess_stages_look(&stages, &then, 6000);
     assert_int_equal(stages.stall_permille, 200);
 }
 

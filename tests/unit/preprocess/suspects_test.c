@@ -1,4 +1,4 @@
-/* Who is guilty: any rows that fail a batch are found, and nobody else is left out. */
+/* Finding guilty rows: any rows that fail a batch are found, and no other row is left out. */
 #include "preprocess/operators/exec/suspects.h"
 
 #include "core/base/rng.h"
@@ -38,17 +38,18 @@ static size_t settle(struct world *world, size_t rows)
     for (world->count = 0; world->count < rows; world->count++)
         world->row[world->count] = world->count;
     while (world->count > 0 && verdict != SUSPECTS_DONE) {
-        struct suspects_range asked = suspects_next(&suspects, world->count);
+        struct suspects_range asked = preprocess_suspects_next(&suspects, world->count);
         assert_true(asked.first < asked.end && asked.end <= world->count);
-        verdict = fails(world, asked) ? suspects_failed(&suspects, world->count, world->hangs)
-                                      : suspects_passed(&suspects, world->count);
+        verdict = fails(world, asked)
+                      ? preprocess_suspects_failed(&suspects, world->count, world->hangs)
+                      : preprocess_suspects_passed(&suspects, world->count);
         assert_int_not_equal(verdict, SUSPECTS_HOPELESS);
         if (verdict != SUSPECTS_GUILTY)
             continue;
         assert_true(world->is_bad[world->row[asked.first]]);
         memmove(&world->row[asked.first], &world->row[asked.first + 1],
                 (--world->count - asked.first) * sizeof(world->row[0]));
-        suspects_begin_again(&suspects);
+        preprocess_suspects_begin_again(&suspects);
     }
     return suspects.failures;
 }
@@ -78,9 +79,9 @@ static void who_fails_only_in_company_is_not_blamed(void **state)
     struct suspects suspects = {0};
     enum suspects_verdict verdict = SUSPECTS_GO_ON;
     while (verdict == SUSPECTS_GO_ON) {
-        struct suspects_range asked = suspects_next(&suspects, 16);
-        verdict = asked.end - asked.first > 1 ? suspects_failed(&suspects, 16, false)
-                                              : suspects_passed(&suspects, 16);
+        struct suspects_range asked = preprocess_suspects_next(&suspects, 16);
+        verdict = asked.end - asked.first > 1 ? preprocess_suspects_failed(&suspects, 16, false)
+                                              : preprocess_suspects_passed(&suspects, 16);
     }
     assert_int_equal(verdict, SUSPECTS_HOPELESS);
     assert_int_equal(suspects.failures, SUSPECTS_FAILURES_MAX + 1);
@@ -107,10 +108,10 @@ static void a_program_that_always_hangs_is_given_up_soon(void **state)
         size_t count = rows;
         enum suspects_verdict verdict = SUSPECTS_GO_ON;
         while (verdict != SUSPECTS_HOPELESS && count > 0) {
-            verdict = suspects_failed(&suspects, count, true);
+            verdict = preprocess_suspects_failed(&suspects, count, true);
             if (verdict != SUSPECTS_GUILTY)
                 continue;
-            suspects_begin_again(&suspects);
+            preprocess_suspects_begin_again(&suspects);
             count--;
         }
         assert_in_range(suspects.failures, 1, SUSPECTS_HANGS + SUSPECTS_PROBES + 3);

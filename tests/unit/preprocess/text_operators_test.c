@@ -29,18 +29,18 @@ static void begin_alone(struct alone *alone, const char *name, void *options, en
     struct operator_plan plan = {0};
     alone->op = operator_find(name);
     alone->state = calloc(1, alone->op->state_size);
-    alone->in.about = column_about("text", kind, 0, 0);
+    alone->in.about = preprocess_column_about("text", kind, 0, 0);
     struct operator_schema schema = {.count = 1, .column = {alone->in.about}};
     assert_int_equal(alone->op->plan(alone->state, options, &schema, &plan, &err), WEIR_OK);
     alone->out.about = plan.output[0];
-    column_begin(&alone->in);
-    column_begin(&alone->out);
+    preprocess_column_begin(&alone->in);
+    preprocess_column_begin(&alone->out);
 }
 
 static void add_alone(struct alone *alone, struct weir_bytes row)
 {
     weir_buf_append(&alone->in.values, row.at, row.size);
-    column_end_row(&alone->in);
+    preprocess_column_end_row(&alone->in);
 }
 
 static void run_alone(struct alone *alone, size_t rows)
@@ -63,8 +63,8 @@ static void end_alone(struct alone *alone)
     if (alone->op->fini != NULL)
         alone->op->fini(alone->state);
     free(alone->state);
-    column_fini(&alone->in);
-    column_fini(&alone->out);
+    preprocess_column_fini(&alone->in);
+    preprocess_column_fini(&alone->out);
 }
 
 /* ---- normalize_text ---- */
@@ -176,7 +176,7 @@ static void ngrams_are_counted_in_order_and_hashed_alike(void **state)
     struct weir_bytes rows[] = {weir_bytes_of("buy now buy now"), weir_bytes_of(""),
                                 weir_bytes_of("now"), weir_bytes_of("now buy")};
     test_chain_run(&test, rows, 4);
-    const struct column *out = chain_output(test.chain, 0);
+    const struct column *out = preprocess_chain_output(test.chain, 0);
     const uint32_t *offsets = column_offsets(out);
     const int32_t *tokens = test_chain_ints(&test, 0);
     static const uint32_t EXPECTED[] = {0, 7, 7, 8, 11}; /* 4 + 3, 0, 1, 2 + 1 */
@@ -257,7 +257,7 @@ static void words_and_their_numbers_are_cut_alike(void **state)
     test_chain_run(&words, rows, 2);
     test_chain_run(&numbers, rows, 2);
     test_chain_run(&shorter, expected, 2);
-    assert_int_equal(chain_output(words.chain, 0)->values.size, 3 * sizeof(int32_t));
+    assert_int_equal(preprocess_chain_output(words.chain, 0)->values.size, 3 * sizeof(int32_t));
     assert_memory_equal(test_chain_ints(&words, 0), test_chain_ints(&shorter, 0),
                         3 * sizeof(int32_t));
     assert_memory_equal(test_chain_ints(&numbers, 0), test_chain_ints(&shorter, 0),
@@ -290,7 +290,7 @@ static void rows_are_filled_up_and_their_lengths_told(void **state)
         static const int32_t LENGTHS[] = {3, 1, 0};
         assert_memory_equal(test_chain_ints(&padded, 0), side == 0 ? end : start, sizeof(end));
         assert_memory_equal(test_chain_ints(&padded, 1), LENGTHS, sizeof(LENGTHS));
-        assert_string_equal(chain_output(padded.chain, 1)->about.name, "tokens_length");
+        assert_string_equal(preprocess_chain_output(padded.chain, 1)->about.name, "tokens_length");
         test_chain_close(&plain);
         test_chain_close(&padded);
     }
@@ -305,11 +305,11 @@ static void json_text_takes_a_field_and_says_what_it_lacks(void **state)
     struct weir_bytes rows[] = {weir_bytes_of("{\"a\": {\"b\": \"two words\"}}"),
                                 weir_bytes_of("{\"a\": 1}"), weir_bytes_of("no")};
     test_chain_run(&test, rows, 3);
-    assert_int_equal(column_offsets(chain_output(test.chain, 0))[1], 2);
+    assert_int_equal(column_offsets(preprocess_chain_output(test.chain, 0))[1], 2);
     assert_int_equal(test.failed[0], 0);
     assert_int_equal(test.failed[1], 1);
     assert_int_equal(test.failed[2], 1);
-    assert_int_equal(chain_cost(test.chain, 0).failed, 2);
+    assert_int_equal(preprocess_chain_cost(test.chain, 0).failed, 2);
     test_chain_close(&test);
 }
 
@@ -456,7 +456,7 @@ static void words_never_go_on_in_the_next_row(void **state)
             size_t pieces = weir_rng_below(&rng, 100) == 0 ? 150 : 1;
             for (size_t i = 0; i < pieces; i++)
                 weir_buf_append(&alone.in.values, text, draw_text(&rng, text));
-            column_end_row(&alone.in);
+            preprocess_column_end_row(&alone.in);
         }
         run_alone(&alone, ALONE_ROWS_MAX);
         for (size_t row = 0; row < ALONE_ROWS_MAX; row++)
@@ -484,7 +484,8 @@ static void expect_together(const struct test_chain *packed, int32_t number, con
                             size_t count)
 {
     const int32_t *values = test_chain_ints(packed, 0), *segments = test_chain_ints(packed, 1);
-    size_t total = chain_output(packed->chain, 0)->values.size / sizeof(*values), first = 0;
+    size_t total = preprocess_chain_output(packed->chain, 0)->values.size / sizeof(*values),
+           first = 0;
     while (first < total && segments[first] != number)
         first++;
     assert_int_equal(first == total, count == 0);
@@ -510,8 +511,8 @@ static void short_rows_are_packed_and_each_is_found_again(void **state)
     test_chain_open(&packed, "[" PACK_HASH ", {op: pack, length: 50, too_long: fail, value: -1}]");
     test_chain_run(&plain, rows, PACK_ROWS);
     test_chain_run(&packed, rows, PACK_ROWS);
-    const uint32_t *from = column_offsets(chain_output(plain.chain, 0));
-    const uint32_t *to = column_offsets(chain_output(packed.chain, 0));
+    const uint32_t *from = column_offsets(preprocess_chain_output(plain.chain, 0));
+    const uint32_t *to = column_offsets(preprocess_chain_output(packed.chain, 0));
     for (size_t i = 0; i < PACK_ROWS; i++) {
         size_t count = from[i + 1] - from[i];
         bool fits = count <= PACK_LENGTH;

@@ -27,10 +27,10 @@ static void fold_group(struct test_chain *worker, size_t first, size_t end, size
             count++;
         }
         test_chain_fill(worker, rows, count);
-        chain_fold(worker->chain, &(struct operator_batch){.rows = count}, &partial);
+        preprocess_chain_fold(worker->chain, &(struct operator_batch){.rows = count}, &partial);
     }
-    chain_partial_pack(&partial, packed);
-    chain_partial_fini(&partial);
+    preprocess_chain_partial_pack(&partial, packed);
+    preprocess_chain_partial_fini(&partial);
 }
 
 /* Fits on the texts, groups of two folded by `workers` workers in turn; `base` is what it starts
@@ -44,13 +44,14 @@ static void fit(const char *operators, size_t workers, struct weir_bytes base,
     for (size_t i = 0; i < workers; i++)
         test_chain_open(&worker[i], operators);
     if (base.size > 0)
-        assert_int_equal(chain_fit_extend(dispatcher.chain, base, &err), WEIR_OK);
+        assert_int_equal(preprocess_chain_fit_extend(dispatcher.chain, base, &err), WEIR_OK);
     for (size_t group = 0; group < WEIR_COUNT(TEXTS) / 2; group++) {
         WEIR_AUTO_BUF packed = {0};
         fold_group(&worker[group % workers], 2 * group, 2 * group + 2, 1, &packed);
-        assert_int_equal(chain_fit_merge(dispatcher.chain, weir_buf_view(&packed), &err), WEIR_OK);
+        assert_int_equal(preprocess_chain_fit_merge(dispatcher.chain, weir_buf_view(&packed), &err),
+                         WEIR_OK);
     }
-    assert_int_equal(chain_fit_finish(dispatcher.chain, fitted, &err), WEIR_OK);
+    assert_int_equal(preprocess_chain_fit_finish(dispatcher.chain, fitted, &err), WEIR_OK);
     for (size_t i = 0; i < workers; i++)
         test_chain_close(&worker[i]);
     test_chain_close(&dispatcher);
@@ -63,10 +64,10 @@ static void expect_numbers(const char *operators, const struct weir_buf *fitted,
     struct weir_error err;
     struct test_chain test = {0};
     test_chain_open(&test, operators);
-    assert_int_equal(chain_fit_load(test.chain, weir_buf_view(fitted), &err), WEIR_OK);
+    assert_int_equal(preprocess_chain_fit_load(test.chain, weir_buf_view(fitted), &err), WEIR_OK);
     struct weir_bytes row = weir_bytes_of(text);
     test_chain_run(&test, &row, 1);
-    assert_int_equal(chain_output(test.chain, 0)->values.size, count * sizeof(int32_t));
+    assert_int_equal(preprocess_chain_output(test.chain, 0)->values.size, count * sizeof(int32_t));
     for (size_t i = 0; i < count; i++) {
         if (test_chain_ints(&test, 0)[i] != expected[i])
             fail_msg("%s: word %zu of '%s' is %d, expected %d", operators, i, text,
@@ -110,7 +111,7 @@ static void any_number_of_workers_makes_the_same_vocabulary(void **state)
     }
 }
 
-/* What a model has learnt about number 1 stays true: new words only follow. */
+/* The meaning of number 1 for a model stays: new words only follow. */
 static void a_vocabulary_that_goes_on_only_appends(void **state)
 {
     (void)state;
@@ -133,7 +134,8 @@ static void a_vocabulary_with_other_numbers_is_not_gone_on_from(void **state)
     WEIR_AUTO_BUF base = {0};
     fit("[{op: tokenize_words}, {op: vocab}]", 1, weir_bytes(NULL, 0), &base);
     test_chain_open(&test, "[{op: tokenize_words}, {op: vocab, reserved: 9}]");
-    assert_int_equal(chain_fit_extend(test.chain, weir_buf_view(&base), &err), WEIR_INVALID);
+    assert_int_equal(preprocess_chain_fit_extend(test.chain, weir_buf_view(&base), &err),
+                     WEIR_INVALID);
     assert_non_null(strstr(err.text, "reserved"));
     test_chain_close(&test);
 }
@@ -179,16 +181,17 @@ static void merge_long_words(struct test_chain *test, size_t group)
     struct chain_partial partial = {0};
     struct weir_error err;
     WEIR_AUTO_BUF packed = {0};
-    struct column *payload = chain_begin(test->chain);
+    struct column *payload = preprocess_chain_begin(test->chain);
     for (size_t i = 0; i < LONG_WORDS; i++) {
         weir_buf_printf(&payload->values, "%0*zu", LONG_BYTES, group * LONG_WORDS + i);
-        column_end_row(payload);
+        preprocess_column_end_row(payload);
     }
-    chain_fold(test->chain, &(struct operator_batch){.rows = LONG_WORDS}, &partial);
-    chain_partial_pack(&partial, &packed);
-    chain_partial_fini(&partial);
+    preprocess_chain_fold(test->chain, &(struct operator_batch){.rows = LONG_WORDS}, &partial);
+    preprocess_chain_partial_pack(&partial, &packed);
+    preprocess_chain_partial_fini(&partial);
     assert_in_range(packed.size, 1, WEIR_WIRE_HEADER_MAX - (1 << 20));
-    assert_int_equal(chain_fit_merge(test->chain, weir_buf_view(&packed), &err), WEIR_OK);
+    assert_int_equal(preprocess_chain_fit_merge(test->chain, weir_buf_view(&packed), &err),
+                     WEIR_OK);
 }
 
 static void more_words_than_a_message_takes_are_one_clear_error(void **state)
@@ -200,7 +203,7 @@ static void more_words_than_a_message_takes_are_one_clear_error(void **state)
     test_chain_open(&test, "[{op: normalize_text}, {op: vocab, size: 1000000}]");
     for (size_t group = 0; group < LONG_GROUPS; group++)
         merge_long_words(&test, group);
-    assert_int_equal(chain_fit_finish(test.chain, &fitted, &err), WEIR_LIMIT);
+    assert_int_equal(preprocess_chain_fit_finish(test.chain, &fitted, &err), WEIR_LIMIT);
     assert_non_null(strstr(err.text, "bytes, expected at most 15728640: have less fitted, or a "
                                      "smaller vocabulary"));
     test_chain_close(&test);
@@ -217,17 +220,17 @@ static void partial_fits_of_several_operators_share_a_message(void **state)
     (void)state;
     test_chain_open(&test, "[{op: record_fields, dense: [0, 1, i32], sparse: [4, 1, i32]}, "
                            "{op: vocab, on: dense}, {op: vocab, on: sparse}]");
-    struct column *payload = chain_begin(test.chain);
+    struct column *payload = preprocess_chain_begin(test.chain);
     for (uint32_t i = 0; i < NUMBERS; i++) {
         weir_buf_append_u32(&payload->values, i);
         weir_buf_append_u32(&payload->values, NUMBERS - i);
-        column_end_row(payload);
+        preprocess_column_end_row(payload);
     }
-    chain_fold(test.chain, &(struct operator_batch){.rows = NUMBERS}, &partial);
-    chain_partial_pack(&partial, &packed);
-    chain_partial_fini(&partial);
+    preprocess_chain_fold(test.chain, &(struct operator_batch){.rows = NUMBERS}, &partial);
+    preprocess_chain_partial_pack(&partial, &packed);
+    preprocess_chain_partial_fini(&partial);
     assert_in_range(packed.size, CHAIN_PARTIAL_BYTES_MAX / 2, CHAIN_PARTIAL_BYTES_MAX + 1000);
-    assert_int_equal(chain_fit_merge(test.chain, weir_buf_view(&packed), &err), WEIR_OK);
+    assert_int_equal(preprocess_chain_fit_merge(test.chain, weir_buf_view(&packed), &err), WEIR_OK);
     test_chain_close(&test);
 }
 

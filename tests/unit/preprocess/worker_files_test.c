@@ -42,7 +42,7 @@ static enum weir_status read_some(struct files *files, const struct file_about *
 {
     struct weir_error err;
     struct file_range range = {.file = about, .offset = offset, .length = length};
-    return files_read(files, &range, out, &err);
+    return preprocess_files_read(files, &range, out, &err);
 }
 
 static void bytes_come_from_their_place(void **state)
@@ -51,7 +51,7 @@ static void bytes_come_from_their_place(void **state)
     struct temp_dir dir;
     WEIR_AUTO_BUF out = {0};
     temp_dir_make(&dir);
-    struct files *files = files_new();
+    struct files *files = preprocess_files_new();
     write_text(temp_path(&dir, "a"), "hello world");
     struct file_about about = about_of(temp_path(&dir, "a"));
     assert_int_equal(read_some(files, &about, 6, 5, &out), WEIR_OK);
@@ -60,7 +60,7 @@ static void bytes_come_from_their_place(void **state)
     assert_string_equal(weir_buf_text(&out), "worldh");
     assert_int_equal(read_some(files, &about, 8, 5, &out), WEIR_STALE);
     assert_int_equal(out.size, 6);
-    files_free(files);
+    preprocess_files_free(files);
     temp_dir_remove(&dir);
 }
 
@@ -70,7 +70,7 @@ static void another_file_is_stale_also_when_it_was_open(void **state)
     struct temp_dir dir;
     WEIR_AUTO_BUF out = {0};
     temp_dir_make(&dir);
-    struct files *files = files_new();
+    struct files *files = preprocess_files_new();
     char path[512];
     snprintf(path, sizeof(path), "%s", temp_path(&dir, "a"));
     write_text(path, "one");
@@ -79,13 +79,13 @@ static void another_file_is_stale_also_when_it_was_open(void **state)
     FILE *file = fopen(path, "a"); /* grown in place */
     fputs("two", file);
     fclose(file);
-    files_begin(files);
+    preprocess_files_begin(files);
     assert_int_equal(read_some(files, &about, 0, 3, &out), WEIR_STALE);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(read_some(files, &about, 0, 3, &out), WEIR_STALE);
     assert_int_equal(mkdir(path, 0700), 0);
     assert_int_equal(read_some(files, &about, 0, 3, &out), WEIR_STALE);
-    files_free(files);
+    preprocess_files_free(files);
     temp_dir_remove(&dir);
 }
 
@@ -95,7 +95,7 @@ static void many_files_pass_through_few_descriptors(void **state)
     struct temp_dir dir;
     WEIR_AUTO_BUF out = {0};
     temp_dir_make(&dir);
-    struct files *files = files_new();
+    struct files *files = preprocess_files_new();
     for (int i = 0; i < 2 * FILES_OPEN_MAX; i++) {
         char name[16], path[512];
         snprintf(name, sizeof(name), "%d", i);
@@ -105,8 +105,8 @@ static void many_files_pass_through_few_descriptors(void **state)
         assert_int_equal(read_some(files, &about, 0, 1, &out), WEIR_OK);
     }
     assert_int_equal(out.size, 2 * FILES_OPEN_MAX);
-    files_forget(files);
-    files_free(files);
+    preprocess_files_forget(files);
+    preprocess_files_free(files);
     temp_dir_remove(&dir);
 }
 
@@ -116,20 +116,20 @@ static void a_write_after_the_read_is_noticed(void **state)
     struct temp_dir dir;
     WEIR_AUTO_BUF out = {0};
     temp_dir_make(&dir);
-    struct files *files = files_new();
+    struct files *files = preprocess_files_new();
     char path[512];
     snprintf(path, sizeof(path), "%s", temp_path(&dir, "a"));
     write_text(path, "one");
     struct file_about about = about_of(path);
     assert_int_equal(read_some(files, &about, 0, 3, &out), WEIR_OK);
-    assert_true(files_check(files, &about));
-    files_forget(files); /* another file had taken its descriptor's place */
-    assert_true(files_check(files, &about));
+    assert_true(preprocess_files_check(files, &about));
+    preprocess_files_forget(files); /* another file had taken its descriptor's place */
+    assert_true(preprocess_files_check(files, &about));
     FILE *file = fopen(path, "a");
     fputs("two", file);
     fclose(file);
-    assert_false(files_check(files, &about));
-    files_free(files);
+    assert_false(preprocess_files_check(files, &about));
+    preprocess_files_free(files);
     temp_dir_remove(&dir);
 }
 
@@ -155,7 +155,7 @@ static void handle(int number)
 static bool copy(const struct mapping *mapping, uint64_t offset, size_t length, uint8_t *to)
 {
     struct mapping_range range = {mapping_at(mapping, offset, length), length};
-    return range.from != NULL && mapping_copy(&range, 1, to);
+    return range.from != NULL && preprocess_mapping_copy(&range, 1, to);
 }
 
 static void a_bus_error_of_others_is_handled_as_before(void **state)
@@ -170,8 +170,8 @@ static void a_bus_error_of_others_is_handled_as_before(void **state)
         uint8_t byte;
         signal(SIGBUS, handle);
         int fd = open(temp_path(&dir, "a"), O_RDWR);
-        if (mapping_open(&mapping, fd, (size_t)PAGES * PAGE_BYTES) && ftruncate(fd, 0) == 0 &&
-            !copy(&mapping, 0, 1, &byte)) {
+        if (preprocess_mapping_open(&mapping, fd, (size_t)PAGES * PAGE_BYTES) &&
+            ftruncate(fd, 0) == 0 && !copy(&mapping, 0, 1, &byte)) {
             volatile const uint8_t *at = mapping.at;
             (void)*at;
         }
@@ -195,12 +195,12 @@ static void a_mapped_file_that_is_cut_short_costs_what_lay_behind_its_end(void *
     write_pages(temp_path(&dir, "a"));
     WEIR_AUTO_FD int fd = open(temp_path(&dir, "a"), O_RDWR);
     assert_false(copy(&mapping, 0, 0, bytes));
-    assert_true(mapping_open(&mapping, fd, (size_t)PAGES * PAGE_BYTES));
+    assert_true(preprocess_mapping_open(&mapping, fd, (size_t)PAGES * PAGE_BYTES));
     assert_true(copy(&mapping, PAGE_BYTES - 1, 2, bytes));
     assert_memory_equal(bytes, "ab", 2);
     for (size_t i = 0; i < PAGES; i++)
         ranges[i] = (struct mapping_range){mapping_at(&mapping, i * PAGE_BYTES, i + 1), i + 1};
-    assert_true(mapping_copy(ranges, PAGES, bytes));
+    assert_true(preprocess_mapping_copy(ranges, PAGES, bytes));
     assert_memory_equal(bytes, "abbcccdddd", 10);
     assert_int_equal(bytes[PAGES * (PAGES + 1) / 2 - 1], 'a' + PAGES - 1);
     assert_false(copy(&mapping, (size_t)PAGES * PAGE_BYTES - 1, 2, bytes));
@@ -208,12 +208,12 @@ static void a_mapped_file_that_is_cut_short_costs_what_lay_behind_its_end(void *
     assert_int_equal(ftruncate(fd, PAGE_BYTES), 0);
     for (int i = 0; i < 3; i++) {
         assert_false(copy(&mapping, PAGE_BYTES - 1, 2, bytes));
-        assert_false(mapping_copy(ranges, PAGES, bytes));
+        assert_false(preprocess_mapping_copy(ranges, PAGES, bytes));
         assert_true(copy(&mapping, PAGE_BYTES - 1, 1, bytes));
         assert_int_equal(bytes[0], 'a');
     }
-    mapping_close(&mapping);
-    mapping_close(&mapping);
+    preprocess_mapping_close(&mapping);
+    preprocess_mapping_close(&mapping);
     temp_dir_remove(&dir);
 }
 
@@ -237,20 +237,20 @@ static void whoever_reads_a_mapping_in_place_is_left_where_its_file_has_ended(vo
     temp_dir_make(&dir);
     write_pages(temp_path(&dir, "a"));
     WEIR_AUTO_FD int fd = open(temp_path(&dir, "a"), O_RDWR);
-    assert_true(mapping_open(&mapping, fd, (size_t)PAGES * PAGE_BYTES));
+    assert_true(preprocess_mapping_open(&mapping, fd, (size_t)PAGES * PAGE_BYTES));
     struct look first = {&mapping, 0, -1}, second = {&mapping, PAGE_BYTES, -1};
-    assert_true(mapping_watch(look, &first));
-    assert_true(mapping_watch(look, &second));
+    assert_true(preprocess_mapping_watch(look, &first));
+    assert_true(preprocess_mapping_watch(look, &second));
     assert_int_equal(second.seen, 'b');
     assert_int_equal(ftruncate(fd, PAGE_BYTES), 0);
     for (int i = 0; i < 3; i++) {
         first.seen = second.seen = -1;
-        assert_false(mapping_watch(look, &second));
+        assert_false(preprocess_mapping_watch(look, &second));
         assert_int_equal(second.seen, -1);
-        assert_true(mapping_watch(look, &first));
+        assert_true(preprocess_mapping_watch(look, &first));
         assert_int_equal(first.seen, 'a');
     }
-    mapping_close(&mapping);
+    preprocess_mapping_close(&mapping);
     temp_dir_remove(&dir);
 }
 
@@ -266,7 +266,7 @@ static void many_small_samples_come_from_a_mapping_and_are_as_stale_as_others(vo
     write_pages(path);
     write_pages(other);
     struct file_about about = about_of(path), about_other = about_of(other);
-    struct files *files = files_new();
+    struct files *files = preprocess_files_new();
     for (uint64_t i = 0; i < (uint64_t)2 * FILES_MAP_READS_MIN; i++) {
         uint64_t page = i % PAGES;
         weir_buf_clear(&out);
@@ -281,9 +281,9 @@ static void many_small_samples_come_from_a_mapping_and_are_as_stale_as_others(vo
     assert_int_equal(read_some(files, &about_other, (uint64_t)5 * PAGE_BYTES, 1, &out), WEIR_OK);
     assert_int_equal(out.size, 1);
     assert_int_equal(out.at[0], 'f');
-    assert_false(files_check(files, &about));
-    assert_true(files_check(files, &about_other));
-    files_free(files);
+    assert_false(preprocess_files_check(files, &about));
+    assert_true(preprocess_files_check(files, &about_other));
+    preprocess_files_free(files);
     temp_dir_remove(&dir);
 }
 

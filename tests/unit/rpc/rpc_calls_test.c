@@ -14,14 +14,30 @@ static void a_request_is_answered(void **state)
     assert_int_equal(fixture->served, 1);
 }
 
-static void a_refusal_carries_status_and_text(void **state)
+static void assert_refused(struct fixture *fixture, enum weir_status by, enum weir_status as)
 {
-    struct fixture *fixture = *state;
-    fixture->refusal = WEIR_STALE;
+    fixture->refusal = by;
+    fixture->done = false;
     ask(fixture, LONG_MS);
     test_loop_until(fixture->loop, &fixture->done);
-    assert_int_equal(fixture->err.status, WEIR_STALE);
+    assert_int_equal(fixture->err.status, as);
     assert_string_equal(fixture->err.text, "not now");
+}
+
+/* UNAVAILABLE is asked again instead. */
+static void a_refusal_carries_status_and_text(void **state)
+{
+#define X(name, number, text)                                 \
+    if (WEIR_##name != WEIR_OK && number != WEIR_UNAVAILABLE) \
+        assert_refused(*state, WEIR_##name, WEIR_##name);
+    WEIR_STATUS_LIST(X)
+#undef X
+}
+
+static void a_refusal_of_no_known_status_is_a_defect(void **state)
+{
+    enum { OF_A_LATER_RELEASE = 4711 };
+    assert_refused(*state, (enum weir_status)OF_A_LATER_RELEASE, WEIR_INTERNAL);
 }
 
 static void a_message_nobody_serves_is_refused(void **state)
@@ -91,7 +107,7 @@ static void a_request_outlives_the_server(void **state)
     weir_rpc_server_close(fixture->server);
     fixture->silent = false;
     serve(fixture);
-    /* What is sent before the peer notices goes to the old one and is lost, once more perhaps. */
+    /* A request sent before the peer notices goes to the old one and is lost, once more perhaps. */
     for (int i = 0; i < LONG_MS / WEIR_RPC_RESEND_MS - 1 && !fixture->done; i++) {
         test_clock_advance(&fixture->clock, fixture->loop, WEIR_RPC_RESEND_MS);
         test_loop_rounds(fixture->loop, 20);
@@ -138,7 +154,7 @@ static void a_request_ends_at_its_deadline(void **state)
     test_clock_advance(&fixture->clock, fixture->loop, 1);
     assert_true(fixture->done);
     assert_int_equal(fixture->err.status, WEIR_TIMEOUT);
-    snprintf(expected, sizeof expected, "health: no answer from %s within 1200 ms",
+    snprintf(expected, sizeof(expected), "health: no answer from %s within 1200 ms",
              fixture->endpoint);
     assert_string_equal(fixture->err.text, expected);
 }
@@ -202,7 +218,7 @@ static void on_loop_thread_ask(struct fixture *fixture, int64_t deadline_ms,
 {
     WEIR_AUTO(weir_arena) arena = weir_arena_new();
     struct msg_health question;
-    memset(&question, 0, sizeof question);
+    memset(&question, 0, sizeof(question));
     struct msg_health_is answer = {0};
     enum weir_status status = weir_rpc_ask(fixture->peer, MSG_health, &question, deadline_ms,
                                            MSG_health_is, arena, &answer, err);
@@ -235,7 +251,7 @@ static void a_peer_may_be_closed_by_its_own_callback(void **state)
 {
     struct fixture *fixture = *state;
     struct msg_health question;
-    memset(&question, 0, sizeof question);
+    memset(&question, 0, sizeof(question));
     for (int i = 0; i < 3; i++)
         weir_rpc_call(fixture->peer, MSG_health, &question, LONG_MS, close_peer, fixture);
     test_loop_until(fixture->loop, &fixture->done);
@@ -246,7 +262,7 @@ static void a_peer_may_be_closed_by_its_own_timeout(void **state)
 {
     struct fixture *fixture = *state;
     struct msg_health question;
-    memset(&question, 0, sizeof question);
+    memset(&question, 0, sizeof(question));
     for (int i = 0; i < 3; i++)
         weir_rpc_call(fixture->peer, MSG_health, &question, 0, close_peer, fixture);
     assert_false(fixture->done);
@@ -265,7 +281,7 @@ static void a_callback_may_ask_anew(void **state)
 {
     struct fixture *fixture = *state;
     struct msg_health question;
-    memset(&question, 0, sizeof question);
+    memset(&question, 0, sizeof(question));
     weir_rpc_call(fixture->peer, MSG_health, &question, LONG_MS, ask_again, fixture);
     test_loop_until(fixture->loop, &fixture->done);
     assert_int_equal(fixture->served, 2);
@@ -288,7 +304,7 @@ static void forgetting_one_owner_leaves_the_others(void **state)
     struct fixture *fixture = *state;
     struct msg_health question;
     int other = 0;
-    memset(&question, 0, sizeof question);
+    memset(&question, 0, sizeof(question));
     weir_rpc_call(fixture->peer, MSG_health, &question, LONG_MS, close_peer, &other);
     ask(fixture, LONG_MS);
     weir_rpc_forget(fixture->peer, &other);
@@ -305,16 +321,16 @@ static void answer_raw(struct fixture *fixture, void *router, uint16_t type, con
     uint8_t route[WEIR_ROUTE_MAX], frame[WEIR_ENVELOPE_BYTES], rest[1024];
     struct weir_envelope envelope;
     int route_size;
-    while ((route_size = zmq_recv(router, route, sizeof route, ZMQ_DONTWAIT)) < 0)
+    while ((route_size = zmq_recv(router, route, sizeof(route), ZMQ_DONTWAIT)) < 0)
         weir_loop_step(fixture->loop, 1);
-    assert_int_equal(zmq_recv(router, frame, sizeof frame, 0), sizeof frame);
-    assert_true(zmq_recv(router, rest, sizeof rest, 0) >= 0);
-    assert_int_equal(weir_envelope_unpack(weir_bytes(frame, sizeof frame), &envelope, NULL),
+    assert_int_equal(zmq_recv(router, frame, sizeof(frame), 0), sizeof(frame));
+    assert_true(zmq_recv(router, rest, sizeof(rest), 0) >= 0);
+    assert_int_equal(weir_envelope_unpack(weir_bytes(frame, sizeof(frame)), &envelope, NULL),
                      WEIR_OK);
     envelope.type = type;
     weir_envelope_pack(&envelope, frame);
     zmq_send(router, route, (size_t)route_size, ZMQ_SNDMORE);
-    zmq_send(router, frame, sizeof frame, ZMQ_SNDMORE);
+    zmq_send(router, frame, sizeof(frame), ZMQ_SNDMORE);
     zmq_send(router, header, size, 0);
 }
 
@@ -393,6 +409,7 @@ int main(void)
         IPC(a_request_is_answered),
         INPROC(a_request_is_answered),
         IPC(a_refusal_carries_status_and_text),
+        IPC(a_refusal_of_no_known_status_is_a_defect),
         IPC(a_message_nobody_serves_is_refused),
         IPC(many_requests_are_answered_each_once),
         IPC(an_unanswered_request_is_sent_again_under_the_same_number),

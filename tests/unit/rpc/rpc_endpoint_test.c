@@ -13,7 +13,7 @@ static void an_endpoint_in_use_is_not_taken_over(void **state)
     char expected[500];
     assert_int_equal(
         weir_rpc_serve(fixture->loop, fixture->endpoint, SERVED, fixture, &second, &err), WEIR_IO);
-    snprintf(expected, sizeof expected,
+    snprintf(expected, sizeof(expected),
              "socket %s is in use by another process: stop that, or use another directory",
              fixture->endpoint + strlen("ipc://"));
     assert_string_equal(err.text, expected);
@@ -28,10 +28,10 @@ static void the_socket_file_of_a_dead_process_is_no_obstacle(void **state)
     struct weir_rpc_server *second = NULL;
     struct weir_error err;
     char endpoint[400];
-    snprintf(endpoint, sizeof endpoint, "ipc://%s/dead.sock", fixture->dir.path);
-    snprintf(address.sun_path, sizeof address.sun_path, "%.80s/dead.sock", fixture->dir.path);
+    snprintf(endpoint, sizeof(endpoint), "ipc://%s/dead.sock", fixture->dir.path);
+    snprintf(address.sun_path, sizeof(address.sun_path), "%.80s/dead.sock", fixture->dir.path);
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-    assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
     close(fd); /* the file stays behind, as after kill -9 */
     assert_int_equal(weir_rpc_serve(fixture->loop, endpoint, SERVED, fixture, &second, &err),
                      WEIR_OK);

@@ -1,4 +1,4 @@
-/* What the tests of core/rpc share: a server that answers as it is told, a peer that notes what it hears,
+/* Fixture of the tests of core/rpc: a server that answers as it is told, a peer that notes what it hears,
  * both in one loop on a clock that stands still. */
 #ifndef WEIR_TESTS_UNIT_RPC_FIXTURE_H
 #define WEIR_TESTS_UNIT_RPC_FIXTURE_H
@@ -34,7 +34,7 @@ struct fixture {
     bool closing;             /* it closes itself, then answers */
     struct weir_frames received;
     uint64_t granted; /* of the newest one-way credit at the server */
-    /* What the peer heard. */
+    /* Messages that the peer heard. */
     int answers;
     bool done;
     struct weir_error err;
@@ -118,7 +118,7 @@ static inline void on_done(void *owner, const struct weir_reply *reply,
     if (err != NULL)
         fixture->err = *err;
     else if (reply->type == MSG_health_is)
-        snprintf(fixture->name, sizeof fixture->name, "%s",
+        snprintf(fixture->name, sizeof(fixture->name), "%s",
                  ((const struct msg_health_is *)reply->message)->name);
 }
 
@@ -133,14 +133,14 @@ static inline void serve(struct fixture *fixture)
 static inline void ask(struct fixture *fixture, int64_t deadline_ms)
 {
     struct msg_health question;
-    memset(&question, 0, sizeof question);
+    memset(&question, 0, sizeof(question));
     fixture->done = false;
     weir_rpc_call(fixture->peer, MSG_health, &question, deadline_ms, on_done, fixture);
 }
 
 static inline struct fixture *make_fixture(void)
 {
-    struct fixture *fixture = weir_calloc(1, sizeof *fixture);
+    struct fixture *fixture = weir_calloc(1, sizeof(*fixture));
     temp_dir_make(&fixture->dir);
     fixture->loop = weir_loop_new();
     test_clock_start(&fixture->clock, fixture->loop);
@@ -158,7 +158,7 @@ static inline void connect_peer(struct fixture *fixture)
 static inline int set_up_ipc(void **state)
 {
     struct fixture *fixture = make_fixture();
-    snprintf(fixture->endpoint, sizeof fixture->endpoint, "ipc://%s/x.sock", fixture->dir.path);
+    snprintf(fixture->endpoint, sizeof(fixture->endpoint), "ipc://%s/x.sock", fixture->dir.path);
     serve(fixture);
     connect_peer(fixture);
     *state = fixture;
@@ -181,7 +181,7 @@ static inline int set_up_tcp(void **state)
     struct fixture *fixture = make_fixture();
     strcpy(fixture->endpoint, "tcp://127.0.0.1:*");
     serve(fixture);
-    snprintf(fixture->endpoint, sizeof fixture->endpoint, "%s", weir_rpc_address(fixture->server));
+    snprintf(fixture->endpoint, sizeof(fixture->endpoint), "%s", weir_rpc_address(fixture->server));
     connect_peer(fixture);
     *state = fixture;
     return 0;

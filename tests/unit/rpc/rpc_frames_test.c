@@ -21,11 +21,11 @@ static void a_reply_brings_frames_that_are_aligned(void **state)
     test_loop_until(fixture->loop, &fixture->done);
     assert_int_equal(fixture->received.count, 3);
     assert_true(
-        weir_bytes_equal(weir_frames_at(&fixture->received, 0), weir_bytes(IDS, sizeof IDS)));
+        weir_bytes_equal(weir_frames_at(&fixture->received, 0), weir_bytes(IDS, sizeof(IDS))));
     assert_int_equal(weir_frames_at(&fixture->received, 1).size, 0);
     assert_true(weir_bytes_equal(weir_frames_at(&fixture->received, 2), weir_bytes_of("abc")));
     assert_int_equal(weir_frames_at(&fixture->received, 3).size, 0);
-    assert_int_equal(weir_frames_bytes(&fixture->received), sizeof IDS + 3);
+    assert_int_equal(weir_frames_bytes(&fixture->received), sizeof(IDS) + 3);
     for (size_t i = 0; i < fixture->received.count; i++)
         assert_int_equal((uintptr_t)weir_frames_at(&fixture->received, i).at % 8, 0);
 }
@@ -43,12 +43,12 @@ static void a_request_with_frames_is_sent_again_ever_more_seldom(void **state)
 {
     struct fixture *fixture = *state;
     static const uint8_t PAYLOAD[10000] = "payload";
-    struct weir_bytes payload = weir_bytes(PAYLOAD, sizeof PAYLOAD);
+    struct weir_bytes payload = weir_bytes(PAYLOAD, sizeof(PAYLOAD));
     struct msg_health question;
     struct weir_frames frames = {0};
     int64_t wait_ms = WEIR_RPC_FRAMED_RESEND_MS;
-    memset(&question, 0, sizeof question);
-    weir_frames_copy(&frames, PAYLOAD, sizeof PAYLOAD);
+    memset(&question, 0, sizeof(question));
+    weir_frames_copy(&frames, PAYLOAD, sizeof(PAYLOAD));
     fixture->silent = true;
     weir_rpc_call_framed(fixture->peer, &(struct weir_framed_call){.type = MSG_health,
                                                                    .message = &question,
@@ -128,10 +128,10 @@ static void send_question(void *socket, uint64_t request)
     uint8_t envelope[WEIR_ENVELOPE_BYTES];
     WEIR_AUTO_BUF header = {0};
     struct msg_health health;
-    memset(&health, 0, sizeof health);
+    memset(&health, 0, sizeof(health));
     weir_envelope_pack(&(struct weir_envelope){.type = MSG_health, .request = request}, envelope);
     weir_message_pack(MSG_health, &health, &header);
-    zmq_send(socket, envelope, sizeof envelope, ZMQ_SNDMORE);
+    zmq_send(socket, envelope, sizeof(envelope), ZMQ_SNDMORE);
     zmq_send(socket, header.at, header.size, 0);
 }
 
@@ -202,7 +202,7 @@ static void send_hostile(void *socket, const struct hostile *hostile)
     uint8_t envelope[WEIR_ENVELOPE_BYTES];
     bool has_header = hostile->header != NULL;
     weir_envelope_pack(&(struct weir_envelope){.type = MSG_locate, .request = 9}, envelope);
-    if (hostile->spoil < sizeof envelope)
+    if (hostile->spoil < sizeof(envelope))
         envelope[hostile->spoil] ^= 0xff;
     zmq_send(socket, envelope, hostile->envelope_size, has_header ? ZMQ_SNDMORE : 0);
     if (has_header)
@@ -225,12 +225,12 @@ static uint64_t receive_refusal(struct weir_loop *loop, void *socket)
     struct weir_envelope found;
     struct weir_error err;
     int size;
-    while ((size = zmq_recv(socket, envelope, sizeof envelope, ZMQ_DONTWAIT)) < 0)
+    while ((size = zmq_recv(socket, envelope, sizeof(envelope), ZMQ_DONTWAIT)) < 0)
         weir_loop_step(loop, 1);
     assert_int_equal(weir_envelope_unpack(weir_bytes(envelope, (size_t)size), &found, &err),
                      WEIR_OK);
     assert_int_equal(found.type, MSG_error);
-    assert_true(zmq_recv(socket, header, sizeof header, ZMQ_DONTWAIT) > 0);
+    assert_true(zmq_recv(socket, header, sizeof(header), ZMQ_DONTWAIT) > 0);
     return found.request;
 }
 
@@ -275,7 +275,7 @@ static void send_many(void *socket, size_t frames, const void *at, size_t size)
 {
     uint8_t envelope[WEIR_ENVELOPE_BYTES];
     weir_envelope_pack(&(struct weir_envelope){.type = MSG_health, .request = 9}, envelope);
-    zmq_send(socket, envelope, sizeof envelope, ZMQ_SNDMORE);
+    zmq_send(socket, envelope, sizeof(envelope), ZMQ_SNDMORE);
     zmq_send(socket, "\x90", 1, ZMQ_SNDMORE);
     for (size_t i = 0; i < frames; i++)
         zmq_send(socket, at, size, i + 1 < frames ? ZMQ_SNDMORE : 0);

@@ -10,7 +10,7 @@
 
 enum { RECORD_BYTES = 1 << 16 };
 
-/* What nobody is to read, or to send. */
+/* A payload that nobody is to read, or to send. */
 static const uint64_t SECRET = 0x1122334455667788u;
 
 static uint16_t port_of(const char *endpoint)
@@ -25,7 +25,7 @@ static void send_credit(void *socket)
     struct msg_credit credit = {.session = SECRET, .granted = 1 << 20};
     weir_envelope_pack(&(struct weir_envelope){.type = MSG_credit}, envelope);
     weir_message_pack(MSG_credit, &credit, &header);
-    zmq_send(socket, envelope, sizeof envelope, ZMQ_SNDMORE | ZMQ_DONTWAIT);
+    zmq_send(socket, envelope, sizeof(envelope), ZMQ_SNDMORE | ZMQ_DONTWAIT);
     zmq_send(socket, header.at, header.size, ZMQ_DONTWAIT);
 }
 
@@ -54,7 +54,7 @@ static void *knock(const struct fixture *fixture, const char *key)
     static const int NO_LINGER = 0;
     char open[41], secret[41];
     void *socket = zmq_socket(weir_loop_zmq(fixture->loop), ZMQ_DEALER);
-    zmq_setsockopt(socket, ZMQ_LINGER, &NO_LINGER, sizeof NO_LINGER);
+    zmq_setsockopt(socket, ZMQ_LINGER, &NO_LINGER, sizeof(NO_LINGER));
     assert_int_equal(zmq_curve_keypair(open, secret), 0);
     if (key != NULL) {
         assert_int_equal(zmq_setsockopt(socket, ZMQ_CURVE_SERVERKEY, key, 41), 0);
@@ -119,7 +119,7 @@ static void a_connection_that_says_nothing_costs_nobody_anything(void **state)
     int silent[SILENT];
     for (int i = 0; i < SILENT; i++) {
         silent[i] = socket(AF_INET, SOCK_STREAM, 0);
-        assert_int_equal(connect(silent[i], (struct sockaddr *)&address, sizeof address), 0);
+        assert_int_equal(connect(silent[i], (struct sockaddr *)&address, sizeof(address)), 0);
     }
     for (int i = 0; i < 10; i++)
         expect_answer(fixture);
@@ -170,16 +170,16 @@ static int open_connection(uint16_t port)
     struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons(port)};
     int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
     return fd;
 }
 
 static void open_relay(struct relay *relay)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
+    socklen_t size = sizeof(address);
     *relay = (struct relay){.from = -1, .to = -1, .listener = socket(AF_INET, SOCK_STREAM, 0)};
-    assert_int_equal(bind(relay->listener, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(bind(relay->listener, (struct sockaddr *)&address, sizeof(address)), 0);
     assert_int_equal(listen(relay->listener, 1), 0);
     assert_int_equal(getsockname(relay->listener, (struct sockaddr *)&address, &size), 0);
     relay->port = ntohs(address.sin_port);
@@ -202,7 +202,7 @@ static void pass_on(struct relay *relay)
         relay->size += got > 0 ? (size_t)got : 0;
     }
     if (is_readable(relay->to)) {
-        ssize_t got = read(relay->to, back, sizeof back);
+        ssize_t got = read(relay->to, back, sizeof(back));
         if (got > 0)
             assert_int_equal(write(relay->from, back, (size_t)got), got);
     }
@@ -223,17 +223,17 @@ static void connect_through(struct fixture *fixture, struct relay *relay)
 
 static bool holds(const struct relay *relay, uint64_t number)
 {
-    uint8_t packed[sizeof number];
-    for (size_t i = 0; i < sizeof packed; i++)
+    uint8_t packed[sizeof(number)];
+    for (size_t i = 0; i < sizeof(packed); i++)
         packed[i] = (uint8_t)(number >> (56 - 8 * i)); /* as msgpack writes it */
-    return memmem(relay->record, relay->size, packed, sizeof packed) != NULL;
+    return memmem(relay->record, relay->size, packed, sizeof(packed)) != NULL;
 }
 
 static void recorded_messages_cannot_be_read_nor_said_again(void **state)
 {
     struct fixture *fixture = *state;
     struct msg_credit credit = {.session = SECRET, .granted = 1};
-    WEIR_AUTO_FREE struct relay *relay = weir_calloc(1, sizeof *relay);
+    WEIR_AUTO_FREE struct relay *relay = weir_calloc(1, sizeof(*relay));
     open_relay(relay);
     connect_through(fixture, relay);
     weir_rpc_send(fixture->peer, MSG_credit, &credit);

@@ -28,7 +28,7 @@ struct fixture {
 
 static int begin(void **state)
 {
-    struct fixture *fixture = calloc(1, sizeof *fixture);
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
     fixture->loop = weir_loop_new();
     fixture->segment = weir_segment_new(SIZE);
     fixture->borrowed = weir_borrowed_new(fixture->loop);
@@ -55,14 +55,14 @@ static struct sent lend(struct weir_segment *segment)
 {
     struct weir_bytes loan = weir_segment_lend(segment);
     struct sent sent;
-    assert_int_equal(loan.size, sizeof sent.bytes);
-    memcpy(sent.bytes, loan.at, sizeof sent.bytes);
+    assert_int_equal(loan.size, sizeof(sent.bytes));
+    memcpy(sent.bytes, loan.at, sizeof(sent.bytes));
     return sent;
 }
 
 static bool claim(struct fixture *fixture, const struct sent *sent, struct weir_loan *ret_loan)
 {
-    return weir_loan_claim(fixture->borrowed, weir_bytes(sent->bytes, sizeof sent->bytes),
+    return weir_loan_claim(fixture->borrowed, weir_bytes(sent->bytes, sizeof(sent->bytes)),
                            ret_loan);
 }
 
@@ -186,7 +186,7 @@ static pid_t start_owner(struct sent *ret_sent)
             pause();
         _exit(1);
     }
-    assert_int_equal(read(ends[0], ret_sent->bytes, sizeof ret_sent->bytes), WEIR_LOAN_BYTES);
+    assert_int_equal(read(ends[0], ret_sent->bytes, sizeof(ret_sent->bytes)), WEIR_LOAN_BYTES);
     close(ends[0]);
     close(ends[1]);
     return owner;
@@ -218,7 +218,7 @@ static int make_memory(int seals, off_t size)
     struct weir_segment_head head = {.word = weir_segment_word(1, WEIR_SEGMENT_LENT)};
     assert_true(fd >= 0);
     assert_int_equal(ftruncate(fd, size), 0);
-    assert_int_equal(pwrite(fd, &head, sizeof head, 0), sizeof head);
+    assert_int_equal(pwrite(fd, &head, sizeof(head), 0), sizeof(head));
     assert_int_equal(fcntl(fd, F_ADD_SEALS, seals), 0);
     return fd;
 }

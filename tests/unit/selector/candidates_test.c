@@ -29,7 +29,7 @@ static void put_columns(struct selector_columns *columns)
     assert_int_equal(selector_columns_put(columns, &block, &err), WEIR_OK);
 }
 
-/* How many of them are inside. */
+/* Counts those that are inside. */
 static size_t count_inside(const struct selector_window *window)
 {
     struct selector_columns columns = {0};
@@ -134,7 +134,7 @@ static void more_candidates_than_groups_can_be_are_refused(void **state)
     struct selector_candidates candidates = {0};
     uint64_t mask[SELECTOR_MASK_WORDS];
     char reason[SELECTION_REASON_MAX] = "";
-    memset(mask, 0xff, sizeof mask);
+    memset(mask, 0xff, sizeof(mask));
     for (uint32_t block = 0; block <= UINT16_MAX; block++)
         selector_set_append(&candidates.all, weir_sample_id(1, block, 0), mask);
     for (size_t i = 0; i < WEIR_COUNT(POLICIES); i++) {

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-/* What a selection_input says, with the columns in one piece. */
+/* A selection_input with the columns in one piece. */
 struct given {
     const uint64_t *ids;
     const int64_t *times;
@@ -36,7 +36,7 @@ struct given {
     size_t runs;
 };
 
-/* What was chosen, ascending; `chosen` and `weights` have room for all. */
+/* The choice, ascending; `chosen` and `weights` have room for all. */
 struct picked {
     size_t *chosen;
     float *weights;
@@ -84,7 +84,7 @@ static inline void choose_by(const struct selection_policy *policy, const void *
         .pipeline_seed = given.pipeline_seed,
         .losses = given.losses,
     };
-    WEIR_AUTO_FREE uint64_t *taken = weir_calloc(given.count / 64 + 1, sizeof *taken);
+    WEIR_AUTO_FREE uint64_t *taken = weir_calloc(given.count / 64 + 1, sizeof(*taken));
     struct selection_output output = {
         .taken = taken, .weights = picked->weights, .components = picked->components};
     struct weir_rng rng;
@@ -92,7 +92,7 @@ static inline void choose_by(const struct selection_policy *policy, const void *
     policy->choose(options, &input, &rng, &output);
     picked->count = 0;
     picked->component_count = output.component_count;
-    memcpy(picked->reason, output.reason, sizeof picked->reason);
+    memcpy(picked->reason, output.reason, sizeof(picked->reason));
     for (size_t i = 0; i < given.count; i++)
         if (selection_is_taken(&output, i))
             picked->chosen[picked->count++] = i;

@@ -61,7 +61,7 @@ static void check_block(const struct selector_columns *columns, const struct blo
     struct weir_error err;
     assert_true(selector_columns_have(columns, block->first, block->rows));
     assert_false(selector_columns_have(columns, block->first, block->rows + 1));
-    memset(mask, 0xff, sizeof mask);
+    memset(mask, 0xff, sizeof(mask));
     assert_int_equal(selector_columns_mask(columns, block->first, mask, &err), WEIR_OK);
     if (block->count < block->rows)
         assert_int_equal(selector_mask_count(mask), block->count);
@@ -69,8 +69,8 @@ static void check_block(const struct selector_columns *columns, const struct blo
         size_t count = block->count - from;
         assert_int_equal(
             selector_columns_read(columns, block->ids + from, count, times, labels, &err), WEIR_OK);
-        assert_memory_equal(times, block->times + from, count * sizeof *times);
-        assert_memory_equal(labels, block->labels + from, count * sizeof *labels);
+        assert_memory_equal(times, block->times + from, count * sizeof(*times));
+        assert_memory_equal(labels, block->labels + from, count * sizeof(*labels));
     }
 }
 
@@ -115,7 +115,7 @@ static void what_all_samples_share_takes_no_room(void **state)
 static void expect_zeros(const struct selector_columns *columns, uint64_t begin)
 {
     static char bytes[8 * ROWS_MAX];
-    ssize_t size = pread(columns->file - 1, bytes, sizeof bytes, (off_t)begin);
+    ssize_t size = pread(columns->file - 1, bytes, sizeof(bytes), (off_t)begin);
     assert_true(size > 0);
     for (ssize_t i = 0; i < size; i++)
         assert_int_equal(bytes[i], 0);
@@ -142,6 +142,28 @@ static void a_change_drops_the_block_and_its_bytes(void **state)
     selector_columns_trim(&columns); /* more than half is lost */
     assert_int_equal(columns.bytes, 0);
     assert_false(selector_columns_have(&columns, blocks[0].first, 1));
+    selector_columns_fini(&columns);
+}
+
+static void what_is_cleared_is_no_longer_in_the_file(void **state)
+{
+    (void)state;
+    struct selector_columns columns = {0}, view;
+    static struct block blocks[2];
+    struct weir_rng rng;
+    weir_rng_init(&rng, 4);
+    for (uint32_t i = 0; i < 2; i++) {
+        draw_block(&blocks[i], i, &rng);
+        assert_int_equal(put(&columns, &blocks[i]), WEIR_OK);
+    }
+    selector_columns_view(&columns, &view);
+    selector_columns_clear(&columns);
+    assert_false(selector_columns_have(&columns, blocks[0].first, 1));
+    check_block(&view, &blocks[1]);
+    selector_columns_unview(&columns, &view);
+    expect_zeros(&columns, 0);
+    selector_columns_clear(&columns);
+    assert_int_equal(columns.file, 0);
     selector_columns_fini(&columns);
 }
 
@@ -195,6 +217,7 @@ int main(void)
         cmocka_unit_test(numbers_of_any_size_come_back),
         cmocka_unit_test(what_all_samples_share_takes_no_room),
         cmocka_unit_test(a_change_drops_the_block_and_its_bytes),
+        cmocka_unit_test(what_is_cleared_is_no_longer_in_the_file),
         cmocka_unit_test(a_view_sees_what_was_there_until_it_is_given_back),
         cmocka_unit_test(columns_of_other_rows_are_refused),
     };

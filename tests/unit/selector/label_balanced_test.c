@@ -1,4 +1,4 @@
-/* How many of each class label_balanced takes, as a table; the sizes that broke others are in it. */
+/* Number of each class that label_balanced takes, as a table; the sizes that broke others are in it. */
 #include "tests/unit/selector/choose.h"
 
 enum { CLASSES_MAX = 64 };

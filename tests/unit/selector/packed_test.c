@@ -23,21 +23,22 @@ static void expect_back(struct temp_dir *dir, const struct weir_outputs *outputs
 {
     struct scores_packed packed;
     struct weir_error err;
-    assert_int_equal(scores_packed_write(temp_path(dir, "scores"), outputs, &err), WEIR_OK);
-    if (scores_packed_open(temp_path(dir, "scores"), &packed, &err) != WEIR_OK)
+    assert_int_equal(selector_scores_packed_write(temp_path(dir, "scores"), outputs, &err),
+                     WEIR_OK);
+    if (selector_scores_packed_open(temp_path(dir, "scores"), &packed, &err) != WEIR_OK)
         fail_msg("%s", err.text);
     assert_int_equal(packed.outputs.count, outputs->count);
     assert_int_equal(packed.outputs.width, outputs->width);
     size_t count = outputs->count;
     if (count > 0) {
-        assert_memory_equal(packed.outputs.ids, outputs->ids, count * sizeof *outputs->ids);
+        assert_memory_equal(packed.outputs.ids, outputs->ids, count * sizeof(*outputs->ids));
         assert_memory_equal(packed.outputs.labels, outputs->labels,
-                            count * sizeof *outputs->labels);
+                            count * sizeof(*outputs->labels));
     }
     if (count * outputs->width > 0)
         assert_memory_equal(packed.outputs.values, outputs->values,
                             count * outputs->width * sizeof(float));
-    scores_packed_close(&packed);
+    selector_scores_packed_close(&packed);
 }
 
 static void every_score_comes_back_as_it_was(void **state)
@@ -66,9 +67,9 @@ enum { MANY = 10000 };
 static void neighbours_take_ten_bytes_each(void **state)
 {
     (void)state;
-    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(MANY, sizeof *ids);
-    WEIR_AUTO_FREE int64_t *labels = weir_calloc(MANY, sizeof *labels);
-    WEIR_AUTO_FREE float *values = weir_calloc(MANY, 2 * sizeof *values);
+    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(MANY, sizeof(*ids));
+    WEIR_AUTO_FREE int64_t *labels = weir_calloc(MANY, sizeof(*labels));
+    WEIR_AUTO_FREE float *values = weir_calloc(MANY, 2 * sizeof(*values));
     struct temp_dir dir;
     struct stat found;
     temp_dir_make(&dir);
@@ -95,7 +96,8 @@ static void a_file_that_is_cut_or_changed_anywhere_is_corrupt(void **state)
     struct weir_error err;
     WEIR_AUTO_BUF bytes = {0};
     temp_dir_make(&dir);
-    assert_int_equal(scores_packed_write(temp_path(&dir, "scores"), &outputs, &err), WEIR_OK);
+    assert_int_equal(selector_scores_packed_write(temp_path(&dir, "scores"), &outputs, &err),
+                     WEIR_OK);
     assert_int_equal(weir_file_read(temp_path(&dir, "scores"), 4096, &bytes, &err), WEIR_OK);
     for (size_t i = 0; i < 2 * bytes.size; i++) {
         struct scores_packed packed;
@@ -105,7 +107,7 @@ static void a_file_that_is_cut_or_changed_anywhere_is_corrupt(void **state)
         assert_int_equal(weir_file_write_atomic(temp_path(&dir, "damaged"),
                                                 weir_bytes(bytes.at, cut ? at : bytes.size), &err),
                          WEIR_OK);
-        assert_int_equal(scores_packed_open(temp_path(&dir, "damaged"), &packed, &err),
+        assert_int_equal(selector_scores_packed_open(temp_path(&dir, "damaged"), &packed, &err),
                          WEIR_CORRUPT);
         bytes.at[at] ^= cut ? 0 : 1;
     }

@@ -19,7 +19,7 @@ static int by_position(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-/* Each part holds what scoring_choose() gives for it; together they hold the union and nothing else. */
+/* Each part holds what selector_scoring_choose() gives for it; together they hold the union and nothing else. */
 static void expect_parts(bool with_replacement, uint32_t epochs)
 {
     const struct selection_scored scored = {.method = scoring_find("rs2"),
@@ -36,8 +36,8 @@ static void expect_parts(bool with_replacement, uint32_t epochs)
     assert_int_equal(parts.samples, TARGET);
     for (input.part = 0; input.part < epochs; input.part++) {
         struct scoring_choice expected = {drawn, unused, 0};
-        assert_true(scoring_choose(scored.method, scored.options, &input, &expected));
-        qsort(drawn, TARGET, sizeof *drawn, by_position);
+        assert_true(selector_scoring_choose(scored.method, scored.options, &input, &expected));
+        qsort(drawn, TARGET, sizeof(*drawn), by_position);
         for (size_t n = 0; n < TARGET; n++) {
             uint32_t index = parts.indices[input.part * TARGET + n];
             assert_true(index < choice.count);

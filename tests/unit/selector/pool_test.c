@@ -43,7 +43,7 @@ static void a_window_holds_what_was_added_inside_it(void **state)
         {0, 0, 0, 0},   {0, 1, 100, 0}, {0, 2, 150, 0}, {1, 2, 50, 0},
         {0, 3, 150, 7}, {2, 3, 0, 7},   {3, 9, 0, 0},
     };
-    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+    for (size_t i = 0; i < sizeof(ROWS) / sizeof(*ROWS); i++) {
         assert_int_equal(count(&pool, 0, ROWS[i].after, ROWS[i].upto), ROWS[i].first);
         assert_int_equal(count(&pool, 1, ROWS[i].after, ROWS[i].upto), ROWS[i].second);
     }

@@ -1,4 +1,4 @@
-/* Who is drawn how often, by chi-square; that importance weights make sums unbiased. */
+/* Frequencies of draws, by chi-square; importance weights make sums unbiased. */
 #include "tests/unit/selector/choose.h"
 
 #include <math.h>

@@ -29,7 +29,7 @@ static void what_was_pushed_out_does_not_come_back(void **state)
         fill(count, 9, after);
         for (size_t i = 0; count > 100 && i < count - 10; i++)
             assert_true(before[i] || !after[i]);
-        memcpy(before, after, sizeof before);
+        memcpy(before, after, sizeof(before));
     }
 }
 
@@ -70,14 +70,14 @@ static void the_least_are_those_of_a_sort(void **state)
         size_t wanted = 1 + weir_rng_below(&rng, count);
         struct selection_least least;
         struct selection_output output = {.taken = taken};
-        selection_least_init(&least, wanted, count);
+        selector_least_init(&least, wanted, count);
         for (size_t i = 0; i < count; i++) {
             sorted[i] = keys[i] = weir_rng_below(&rng, bound);
             selection_least_offer(&least, keys[i], i);
         }
-        qsort(sorted, count, sizeof *sorted, ascending);
-        selection_least_take(&least, &output);
-        selection_least_fini(&least);
+        qsort(sorted, count, sizeof(*sorted), ascending);
+        selector_least_take(&least, &output);
+        selector_least_fini(&least);
         assert_int_equal(output.count, wanted);
         bool skipped = false; /* of those that tie for the last place, the later ones */
         for (size_t i = count; i-- > 0;) {

@@ -36,9 +36,9 @@ static void facility_location_is_the_sum_of_the_nearest(void **state)
     double expected = 0;
     (void)state;
     draw_points(values, POINTS, 4);
-    scoring_vectors_init(&vectors, values, POINTS, WIDTH, VECTORS_UNIT_LENGTH);
-    scoring_facility_init(&facility, &vectors, FACILITY_COSINE);
-    const struct objective objective = scoring_facility_objective(&facility);
+    selector_scoring_vectors_init(&vectors, values, POINTS, WIDTH, VECTORS_UNIT_LENGTH);
+    selector_scoring_facility_init(&facility, &vectors, FACILITY_COSINE);
+    const struct objective objective = selector_scoring_facility_objective(&facility);
     add_all(&objective);
     for (size_t i = 0; i < POINTS; i++) {
         double best = 0;
@@ -46,9 +46,9 @@ static void facility_location_is_the_sum_of_the_nearest(void **state)
             best = fmax(best, likeness(values, i, SET[n]));
         expected += best;
     }
-    assert_true(fabs(scoring_facility_value(&facility) - expected) < 1e-6 * expected);
-    scoring_facility_fini(&facility);
-    scoring_vectors_fini(&vectors);
+    assert_true(fabs(selector_scoring_facility_value(&facility) - expected) < 1e-6 * expected);
+    selector_scoring_facility_fini(&facility);
+    selector_scoring_vectors_fini(&vectors);
 }
 
 static void a_graph_cut_is_what_is_like_all_less_what_is_like_each_other(void **state)
@@ -59,9 +59,9 @@ static void a_graph_cut_is_what_is_like_all_less_what_is_like_each_other(void **
     double expected = 0;
     (void)state;
     draw_points(values, POINTS, 5);
-    scoring_vectors_init(&vectors, values, POINTS, WIDTH, VECTORS_UNIT_LENGTH);
-    scoring_graph_cut_init(&cut, &vectors, 0.4);
-    const struct objective objective = scoring_graph_cut_objective(&cut);
+    selector_scoring_vectors_init(&vectors, values, POINTS, WIDTH, VECTORS_UNIT_LENGTH);
+    selector_scoring_graph_cut_init(&cut, &vectors, 0.4);
+    const struct objective objective = selector_scoring_graph_cut_objective(&cut);
     add_all(&objective);
     for (size_t n = 0; n < MEMBERS; n++) {
         for (size_t i = 0; i < POINTS; i++)
@@ -70,8 +70,8 @@ static void a_graph_cut_is_what_is_like_all_less_what_is_like_each_other(void **
             expected -= 0.4 * likeness(values, SET[m], SET[n]);
     }
     assert_true(fabs(cut.value - expected) < 1e-6 * expected);
-    scoring_graph_cut_fini(&cut);
-    scoring_vectors_fini(&vectors);
+    selector_scoring_graph_cut_fini(&cut);
+    selector_scoring_vectors_fini(&vectors);
 }
 
 /* By Gauss' elimination; the matrix is positive definite. */
@@ -97,38 +97,38 @@ static void the_log_determinant_is_that_of_the_chosen(void **state)
     struct log_determinant determinant;
     (void)state;
     draw_points(values, POINTS, 6);
-    scoring_vectors_init(&vectors, values, POINTS, WIDTH, VECTORS_UNIT_LENGTH);
-    scoring_log_determinant_init(&determinant, &vectors, 0.2);
-    const struct objective objective = scoring_log_determinant_objective(&determinant);
+    selector_scoring_vectors_init(&vectors, values, POINTS, WIDTH, VECTORS_UNIT_LENGTH);
+    selector_scoring_log_determinant_init(&determinant, &vectors, 0.2);
+    const struct objective objective = selector_scoring_log_determinant_objective(&determinant);
     add_all(&objective);
     for (size_t n = 0; n < MEMBERS; n++)
         for (size_t m = 0; m < MEMBERS; m++)
             matrix[n][m] = cosine(values, SET[n], SET[m]) / 0.2 + (n == m);
     double expected = log_determinant_of(matrix);
     assert_true(fabs(determinant.value - expected) < 1e-6 * expected);
-    scoring_log_determinant_fini(&determinant);
-    scoring_vectors_fini(&vectors);
+    selector_scoring_log_determinant_fini(&determinant);
+    selector_scoring_vectors_fini(&vectors);
 }
 
 static void a_row_that_came_and_went_leaves_no_trace(void **state)
 {
     static const double FIRST[] = {1, -2, 0.5}, SECOND[] = {0.25, 3, 1};
     struct inverse once, twice;
-    double turned[3];
+    double applied[3];
     (void)state;
-    scoring_inverse_init(&once, 3, 0.5);
-    scoring_inverse_init(&twice, 3, 0.5);
-    double product = scoring_inverse_turn(&once, FIRST, turned);
-    scoring_inverse_update(&once, turned, 0.5 + product);
-    scoring_inverse_update(&twice, turned, 0.5 + product);
-    product = scoring_inverse_turn(&twice, SECOND, turned);
-    scoring_inverse_update(&twice, turned, 0.5 + product);
-    product = scoring_inverse_turn(&twice, SECOND, turned);
-    scoring_inverse_update(&twice, turned, product - 0.5);
+    selector_scoring_inverse_init(&once, 3, 0.5);
+    selector_scoring_inverse_init(&twice, 3, 0.5);
+    double product = selector_scoring_inverse_apply(&once, FIRST, applied);
+    selector_scoring_inverse_update(&once, applied, 0.5 + product);
+    selector_scoring_inverse_update(&twice, applied, 0.5 + product);
+    product = selector_scoring_inverse_apply(&twice, SECOND, applied);
+    selector_scoring_inverse_update(&twice, applied, 0.5 + product);
+    product = selector_scoring_inverse_apply(&twice, SECOND, applied);
+    selector_scoring_inverse_update(&twice, applied, product - 0.5);
     for (size_t i = 0; i < 9; i++)
         assert_true(fabs(once.at[i] - twice.at[i]) < 1e-12);
-    scoring_inverse_fini(&once);
-    scoring_inverse_fini(&twice);
+    selector_scoring_inverse_fini(&once);
+    selector_scoring_inverse_fini(&twice);
 }
 
 static void a_product_does_not_depend_on_its_company(void **state)
@@ -140,17 +140,18 @@ static void a_product_does_not_depend_on_its_company(void **state)
     struct vectors vectors;
     (void)state;
     draw_points(values, POINTS, 1);
-    scoring_vectors_init(&vectors, values, POINTS, WIDTH, VECTORS_AS_THEY_ARE);
+    selector_scoring_vectors_init(&vectors, values, POINTS, WIDTH, VECTORS_AS_THEY_ARE);
     for (size_t panel = 0; panel < vectors.panels; panel++) {
         for (size_t c = 0; c < 4; c++) {
-            scoring_vectors_gather(&vectors, FOUR, 4, queries);
+            selector_scoring_vectors_gather(&vectors, FOUR, 4, queries);
             scoring_vectors_multiply(&vectors, panel, queries, together);
-            scoring_vectors_gather(&vectors, &FOUR[c], 1, queries);
+            selector_scoring_vectors_gather(&vectors, &FOUR[c], 1, queries);
             scoring_vectors_multiply(&vectors, panel, queries, alone);
-            assert_memory_equal(&together[c * VECTORS_LANES], alone, VECTORS_LANES * sizeof *alone);
+            assert_memory_equal(&together[c * VECTORS_LANES], alone,
+                                VECTORS_LANES * sizeof(*alone));
         }
     }
-    scoring_vectors_fini(&vectors);
+    selector_scoring_vectors_fini(&vectors);
 }
 
 int main(void)

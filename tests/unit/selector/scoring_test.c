@@ -26,7 +26,7 @@ static double covered(const float *values, size_t count, const size_t *chosen, s
     return value;
 }
 
-/* What `submodular` chooses with these options. */
+/* Chooses by `submodular` with these options. */
 static void maximize(const float *values, size_t count, size_t target, const char *yaml,
                      size_t *chosen)
 {
@@ -42,7 +42,7 @@ static void maximize(const float *values, size_t count, size_t target, const cha
     assert_int_equal(cfg_read(submodular->options, CFG_CLOSED, weir_yaml_root(document),
                               "selection", NULL, options, &err),
                      WEIR_OK);
-    assert_true(scoring_choose(submodular, options, &input, &choice));
+    assert_true(selector_scoring_choose(submodular, options, &input, &choice));
     assert_int_equal(choice.count, target);
 }
 
@@ -61,7 +61,7 @@ static void lazy_chooses_what_naive_chooses(void **state)
         draw_points(values, POINTS, seed);
         maximize(values, POINTS, 30, naively, naive);
         maximize(values, POINTS, 30, lazily, lazy);
-        assert_memory_equal(naive, lazy, 30 * sizeof *naive);
+        assert_memory_equal(naive, lazy, 30 * sizeof(*naive));
     }
 }
 
@@ -76,7 +76,7 @@ static void greedy_agrees_with_the_definition(void **state)
     for (size_t n = 0; n < 10; n++) {
         size_t tried[POINTS];
         double mine = covered(values, 80, chosen, n + 1);
-        memcpy(tried, chosen, n * sizeof *tried);
+        memcpy(tried, chosen, n * sizeof(*tried));
         for (size_t i = 0; i < 80; i++) {
             tried[n] = i;
             assert_true(covered(values, 80, tried, n + 1) <= mine * (1 + 1e-6));
@@ -176,7 +176,8 @@ static void high_scores_are_drawn_in_proportion(void **state)
         float weights[1];
         const struct scoring_input input = {
             .count = WEIR_COUNT(SCORES), .width = 1, .values = SCORES, .target = 1, .seed = seed};
-        (void)scoring_draw_proportional(NULL, &input, &(struct scoring_choice){chosen, weights, 0});
+        (void)selector_scoring_draw_proportional(NULL, &input,
+                                                 &(struct scoring_choice){chosen, weights, 0});
         counts[chosen[0]]++;
         assert_true(fabs((double)weights[0] - 10.0 / (6.0 * (double)SCORES[chosen[0]])) < 1e-6);
     }
@@ -198,7 +199,8 @@ static void scores_of_zero_come_last_and_at_random(void **state)
         float weights[2];
         const struct scoring_input input = {
             .count = WEIR_COUNT(SCORES), .width = 1, .values = SCORES, .target = 2, .seed = seed};
-        (void)scoring_draw_proportional(NULL, &input, &(struct scoring_choice){chosen, weights, 0});
+        (void)selector_scoring_draw_proportional(NULL, &input,
+                                                 &(struct scoring_choice){chosen, weights, 0});
         assert_true(chosen[0] == 2 || chosen[1] == 2);
         first += chosen[0] == 0 || chosen[1] == 0;
     }
@@ -240,7 +242,7 @@ static void one_probability_is_that_of_the_second_of_two_classes(void **state)
     (void)state;
     scoring_find("uncertainty")
         ->choose(&metric, &input, &(struct scoring_choice){chosen, weights, 0});
-    assert_memory_equal(chosen, EXPECTED, sizeof chosen);
+    assert_memory_equal(chosen, EXPECTED, sizeof(chosen));
 }
 
 /* ---- what is not known, and what is equal ---- */
@@ -253,7 +255,7 @@ static void choose_four(const char *method, const float *values, const float *ho
     const struct scoring_input input = {
         .count = 5, .width = 1, .values = values, .holdout_losses = holdout_losses, .target = 4};
     struct scoring_choice choice = {chosen, weights, 0};
-    assert_true(scoring_choose(scoring_find(method), &metric, &input, &choice));
+    assert_true(selector_scoring_choose(scoring_find(method), &metric, &input, &choice));
 }
 
 static void what_is_not_known_comes_last(void **state)
@@ -277,9 +279,9 @@ static void of_equal_ones_the_first_wins(void **state)
     size_t chosen[4];
     (void)state;
     choose_four("uncertainty", EQUAL, NULL, chosen);
-    assert_memory_equal(chosen, FIRST, sizeof chosen);
+    assert_memory_equal(chosen, FIRST, sizeof(chosen));
     choose_four("rho_loss", EQUAL, EQUAL, chosen);
-    assert_memory_equal(chosen, FIRST, sizeof chosen);
+    assert_memory_equal(chosen, FIRST, sizeof(chosen));
 }
 
 /* Noise is hard for both models, easy samples for neither. */
@@ -291,7 +293,7 @@ static void what_can_be_learnt_comes_first(void **state)
     size_t chosen[4];
     (void)state;
     choose_four("rho_loss", LOSSES, HOLDOUT, chosen);
-    assert_memory_equal(chosen, EXPECTED, sizeof chosen);
+    assert_memory_equal(chosen, EXPECTED, sizeof(chosen));
 }
 
 /* ---- grad_match ---- */
@@ -307,7 +309,7 @@ static void matched_gradients_point_where_all_do(void **state)
     struct scoring_choice choice = {chosen, weights, 0};
     (void)state;
     draw_points(values, POINTS, 8);
-    assert_true(scoring_choose(scoring_find("grad_match"), &ridge, &input, &choice));
+    assert_true(selector_scoring_choose(scoring_find("grad_match"), &ridge, &input, &choice));
     for (size_t k = 0; k < WIDTH; k++) {
         double all = 0, some = 0;
         for (size_t i = 0; i < POINTS; i++)
@@ -331,9 +333,9 @@ static void of_gradients_that_are_nothing_the_first_are_taken(void **state)
     const struct scoring_input input = {.count = 5, .width = 2, .values = VALUES, .target = 3};
     struct scoring_choice choice = {chosen, weights, 0};
     (void)state;
-    assert_true(scoring_choose(scoring_find("grad_match"), &ridge, &input, &choice));
+    assert_true(selector_scoring_choose(scoring_find("grad_match"), &ridge, &input, &choice));
     assert_int_equal(choice.count, 3);
-    assert_memory_equal(chosen, FIRST, sizeof chosen);
+    assert_memory_equal(chosen, FIRST, sizeof(chosen));
 }
 
 /* ---- rs2 ---- */
@@ -357,7 +359,7 @@ static void parts_without_replacement_do_not_meet(void **state)
     rs2->choose(&without, &input, &(struct scoring_choice){chosen, weights, 0});
     input.part = 0;
     rs2->choose(&without, &input, &(struct scoring_choice){again, weights, 0});
-    assert_memory_not_equal(chosen, again, sizeof chosen); /* shuffled anew */
+    assert_memory_not_equal(chosen, again, sizeof(chosen)); /* shuffled again */
 }
 
 /* ---- balance ---- */
@@ -373,8 +375,8 @@ static void each_label_has_its_share(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT; i++)
         labels[i] = i < 60 ? 7 : i < 83 ? -1 : 4; /* 60, 23, 7: 6.67, 2.56, 0.78 of 10 */
-    assert_true(scoring_choose(scoring_find("rs2"), &without, &input,
-                               &(struct scoring_choice){chosen, weights, 0}));
+    assert_true(selector_scoring_choose(scoring_find("rs2"), &without, &input,
+                                        &(struct scoring_choice){chosen, weights, 0}));
     for (size_t n = 0; n < 10; n++)
         shares[chosen[n] < 60 ? 0 : chosen[n] < 83 ? 1 : 2]++;
     assert_int_equal(shares[0], 7);
@@ -390,7 +392,8 @@ static void a_stage_lasts_until_the_next_begins(void **state)
     static const size_t EXPECTED[] = {0, 0, 0, 0, 1, 2, 2};
     (void)state;
     for (uint64_t trigger = 0; trigger < WEIR_COUNT(EXPECTED); trigger++)
-        assert_int_equal(scoring_stage_at(FROM, WEIR_COUNT(FROM), trigger), EXPECTED[trigger]);
+        assert_int_equal(selector_scoring_stage_at(FROM, WEIR_COUNT(FROM), trigger),
+                         EXPECTED[trigger]);
 }
 
 int main(void)

@@ -78,7 +78,7 @@ static void the_shipped_coreset_is_what_it_says(void **state)
     const struct selection_scored *fourth = section->policy->scored(section->options, 4);
     assert_string_equal(third->method->name, "loss");
     assert_string_equal(fourth->method->name, "k_center");
-    assert_true(fourth->balance && !third->balance && !third->from);
+    assert_true(fourth->balance && !third->balance && third->from == NULL);
     assert_string_equal(section->presample->policy->name, "random");
     assert_true(section->presample->ratio == 0.5 && section->ratio == 0.2);
     assert_int_equal(section->warmup, 1);
@@ -96,7 +96,7 @@ static void assert_refused(const struct mistake *mistake)
     WEIR_AUTO(selector_section) section = NULL;
     struct weir_error err = {0};
     assert_int_equal(read(mistake->text, &document, &section, &err), WEIR_INVALID);
-    if (!strstr(err.text, mistake->complaint))
+    if (strstr(err.text, mistake->complaint) == NULL)
         fail_msg("%s: expected '%s', found '%s'", mistake->text, mistake->complaint, err.text);
 }
 

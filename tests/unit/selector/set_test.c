@@ -35,7 +35,7 @@ static void draw_truth(struct weir_rng *rng, uint8_t *truth)
 
 static struct selector_set set_of(const uint8_t *truth)
 {
-    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(IDS, sizeof *ids);
+    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(IDS, sizeof(*ids));
     struct selector_set set;
     size_t count = 0;
     for (size_t i = 0; i < IDS; i++)
@@ -48,7 +48,7 @@ static struct selector_set set_of(const uint8_t *truth)
 
 static void check_equal(const struct selector_set *set, const uint8_t *truth)
 {
-    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(WEIR_BLOCK_ROWS, sizeof *ids);
+    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(WEIR_BLOCK_ROWS, sizeof(*ids));
     uint64_t rank = 0;
     size_t next = 0;
     for (size_t block = 0; block < set->block_count; block++) {
@@ -119,7 +119,7 @@ static void members_are_picked_by_rank(void **state)
         struct selector_set picked;
         draw_truth(&rng, truth);
         memset(expected, 0, IDS);
-        memset(ranks, 0, sizeof ranks);
+        memset(ranks, 0, sizeof(ranks));
         for (size_t i = 0, rank = 0; i < IDS; i++) {
             if (!truth[i])
                 continue;
@@ -140,7 +140,7 @@ static void whole_blocks_take_no_bitmaps(void **state)
     (void)state;
     struct selector_set set = {0};
     uint64_t mask[SELECTOR_MASK_WORDS];
-    memset(mask, 0xff, sizeof mask);
+    memset(mask, 0xff, sizeof(mask));
     for (uint64_t block = 0; block < 1600; block++) /* a hundred million samples */
         selector_set_append(&set, BASE + block * WEIR_BLOCK_ROWS, mask);
     assert_int_equal(set.count, 1600 * (uint64_t)WEIR_BLOCK_ROWS);

@@ -1,4 +1,4 @@
-/* How many of each trigger trigger_balanced takes; the sizes that broke others are in it. */
+/* Number of each trigger that trigger_balanced takes; the sizes that broke others are in it. */
 #include "tests/unit/selector/choose.h"
 
 enum { SAMPLES_MAX = 4096, TRIGGERS_MAX = 64 };

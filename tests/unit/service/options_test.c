@@ -35,7 +35,7 @@ static enum weir_status read_words(const char *const words[ARGUMENTS_MAX], char 
     static char copies[ARGUMENTS_MAX][64];
     int argc = 0;
     for (; words[argc] != NULL; argc++) {
-        snprintf(copies[argc], sizeof copies[argc], "%s", words[argc]);
+        snprintf(copies[argc], sizeof(copies[argc]), "%s", words[argc]);
         argv[argc] = copies[argc];
     }
     argv[argc] = NULL;

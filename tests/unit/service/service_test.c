@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,9 +30,9 @@ struct fixture {
 
 static int set_up(void **state)
 {
-    struct fixture *fixture = weir_calloc(1, sizeof *fixture);
+    struct fixture *fixture = weir_calloc(1, sizeof(*fixture));
     temp_dir_make(&fixture->dir);
-    snprintf(fixture->sockets, sizeof fixture->sockets, "%s/run", fixture->dir.path);
+    snprintf(fixture->sockets, sizeof(fixture->sockets), "%s/run", fixture->dir.path);
     *state = fixture;
     return 0;
 }
@@ -200,7 +201,7 @@ static void bad_usage_exits_with_2_and_one_line(void **state)
         const char *words[ARGUMENTS_MAX];
         const char *expected;
     } CASES[] = {
-        {{NULL}, "echo: --data-dir is missing: it says where everything is kept\n"},
+        {{NULL}, "echo: --data-dir is missing: expected the data directory\n"},
         {{"--data-dir", "x"}, "echo: --socket-dir is missing: it says where the sockets are\n"},
         {{"--nme", "x"}, "echo: unknown option --nme (did you mean --name?)\n"},
         {{"word"}, "echo: unexpected 'word': --help says how to call this\n"},
@@ -221,8 +222,8 @@ static void a_file_is_checked_printed_and_described(void **state)
     struct fixture *fixture = *state;
     struct weir_error err;
     char good[300], bad[300], expected[500];
-    snprintf(good, sizeof good, "%s/good.yaml", fixture->dir.path);
-    snprintf(bad, sizeof bad, "%s/bad.yaml", fixture->dir.path);
+    snprintf(good, sizeof(good), "%s/good.yaml", fixture->dir.path);
+    snprintf(bad, sizeof(bad), "%s/bad.yaml", fixture->dir.path);
     assert_int_equal(weir_file_write_atomic(good, weir_bytes_of("echo: {volume: 7}\n"), &err),
                      WEIR_OK);
     assert_int_equal(weir_file_write_atomic(bad, weir_bytes_of("echo: {volume: 12}\n"), &err),
@@ -230,7 +231,7 @@ static void a_file_is_checked_printed_and_described(void **state)
     assert_int_equal(run(fixture, (const char *const[ARGUMENTS_MAX]){"--check-config", good}), 0);
     assert_string_equal(fixture->output, "");
     assert_int_equal(run(fixture, (const char *const[ARGUMENTS_MAX]){"--check-config", bad}), 2);
-    snprintf(expected, sizeof expected,
+    snprintf(expected, sizeof(expected),
              "%s:1:16: echo.volume: expected an integer <= 11, found '12'\n", bad);
     assert_string_equal(fixture->output, expected);
     assert_int_equal(run(fixture, (const char *const[ARGUMENTS_MAX]){"--print-config", good}), 0);
@@ -245,10 +246,26 @@ static void help_shows_options_and_an_example(void **state)
     struct fixture *fixture = *state;
     assert_int_equal(run(fixture, (const char *const[ARGUMENTS_MAX]){"--help"}), 0);
     assert_non_null(strstr(fixture->output, "echo: says what it hears\n"));
-    assert_non_null(strstr(fixture->output, "  --data-dir DIR       where everything is kept\n"));
+    assert_non_null(strstr(fixture->output, "  --data-dir DIR       data directory\n"));
     assert_non_null(strstr(fixture->output, "example:\n  echo_service --data-dir .weir"));
     assert_int_equal(run(fixture, (const char *const[ARGUMENTS_MAX]){"--version"}), 0);
     assert_int_equal(strncmp(fixture->output, "echo (weir) 0.", 14), 0);
+}
+
+static void a_service_may_open_as_many_files_as_the_system_lets_it(void **state)
+{
+    struct fixture *fixture = *state;
+    struct rlimit before, few, found;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = (struct rlimit){.rlim_cur = 64, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    start_serving(fixture, "echo-1");
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(prlimit(fixture->pid, RLIMIT_NOFILE, NULL, &found), 0);
+    assert_int_equal(kill(fixture->pid, SIGTERM), 0);
+    assert_int_equal(wait_for_end(fixture), 0);
+    assert_true(few.rlim_max > few.rlim_cur);
+    assert_int_equal(found.rlim_cur, before.rlim_max);
 }
 
 int main(void)
@@ -262,6 +279,7 @@ int main(void)
         TEST(bad_usage_exits_with_2_and_one_line),
         TEST(a_file_is_checked_printed_and_described),
         TEST(help_shows_options_and_an_example),
+        TEST(a_service_may_open_as_many_files_as_the_system_lets_it),
     };
 #undef TEST
     return cmocka_run_group_tests_name("service", tests, NULL, NULL);

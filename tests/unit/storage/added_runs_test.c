@@ -45,14 +45,14 @@ static void runs_of_a_merged_chunk_come_back(void **state)
     for (size_t i = 0; i < 2; i++) {
         WEIR_AUTO_BUF packed = {0};
 
-        storage_runs_pack(&before, &chunks[i], &packed);
+        storage_added_runs_pack(&before, &chunks[i], &packed);
         assert_int_equal(packed.size == 0, i == 0); /* one change needs no list */
-        assert_int_equal(
-            storage_runs_unpack(&after, &chunks[i], i == 0 ? 1 : 8, weir_buf_view(&packed), &err),
-            WEIR_OK);
+        assert_int_equal(storage_added_runs_unpack(&after, &chunks[i], i == 0 ? 1 : 8,
+                                                   weir_buf_view(&packed), &err),
+                         WEIR_OK);
     }
     assert_int_equal(after.run_count, RUN_COUNT);
-    assert_memory_equal(after.runs, before.runs, RUN_COUNT * sizeof *after.runs);
+    assert_memory_equal(after.runs, before.runs, RUN_COUNT * sizeof(*after.runs));
     free(before.runs);
     free(after.runs);
 }
@@ -66,10 +66,11 @@ static void a_cut_list_is_corrupt_wherever_it_is_cut(void **state)
 
     (void)state;
     add_runs(&dataset);
-    storage_runs_pack(&dataset, &chunk, &packed);
+    storage_added_runs_pack(&dataset, &chunk, &packed);
     for (size_t size = 1; size < packed.size; size++)
-        assert_int_equal(storage_runs_unpack(&back, &chunk, 8, weir_bytes(packed.at, size), &err),
-                         WEIR_CORRUPT);
+        assert_int_equal(
+            storage_added_runs_unpack(&back, &chunk, 8, weir_bytes(packed.at, size), &err),
+            WEIR_CORRUPT);
     free(dataset.runs);
     free(back.runs);
 }

@@ -1,4 +1,4 @@
-/* Who is waited for no longer: files that only grow, for long. */
+/* Files that are no longer waited for: those that only grow, for long. */
 #include "storage/scanning/appended.h"
 
 #include "core/base/memory.h"
@@ -82,7 +82,7 @@ static void too_many_files_wait_as_all_others_do(void **state)
     for (int i = 0; i < 3 * APPENDED_MAX; i++) {
         char path[16];
 
-        snprintf(path, sizeof path, "%d", i);
+        snprintf(path, sizeof(path), "%d", i);
         assert_false(look(&appended, path, 1, i));
     }
     assert_int_equal(appended.count, APPENDED_MAX);

@@ -65,7 +65,7 @@ static void a_row_is_read_back_as_it_was_written(void **state)
     storage_sums_pack(sums, &packed);
     assert_int_equal(packed.size, 6 * SUM_ENTRY_BYTES);
     assert_int_equal(storage_sums_unpack(weir_buf_view(&packed), back, &err), WEIR_OK);
-    assert_memory_equal(&back[5].sum, &sums[5].sum, sizeof sums[5].sum);
+    assert_memory_equal(&back[5].sum, &sums[5].sum, sizeof(sums[5].sum));
     assert_int_equal(back[5].length, SUM_DAMAGED);
     assert_int_equal(back[0].length, 1);
     assert_int_equal(back[1].length, 0);
@@ -79,7 +79,7 @@ static void rows_that_cannot_be_are_refused(void **state)
 
     (void)state;
     assert_int_equal(storage_sums_unpack(weir_bytes(bytes, 7), back, &err), WEIR_CORRUPT);
-    assert_int_equal(storage_sums_unpack(weir_bytes(bytes, sizeof bytes), back, &err),
+    assert_int_equal(storage_sums_unpack(weir_bytes(bytes, sizeof(bytes)), back, &err),
                      WEIR_CORRUPT);
     weir_put_u32(bytes + 8, SUM_BLOCK_BYTES + 1);
     assert_int_equal(storage_sums_unpack(weir_bytes(bytes, SUM_ENTRY_BYTES), back, &err),

@@ -1,4 +1,4 @@
-/* Which chunks are merged: few are left, and no row is written often. */
+/* Choosing chunks to merge: few are left, and no row is written often. */
 #include "storage/chunks/chunk_merge_policy.h"
 
 #include "core/base/attributes.h"
@@ -39,7 +39,7 @@ static void merge(struct block *block, struct merge_span span)
     write_rows(block, first, rows);
     block->rows[span.first] = rows;
     memmove(block->rows + span.first + 1, block->rows + span.end,
-            (block->count - span.end) * sizeof *block->rows);
+            (block->count - span.end) * sizeof(*block->rows));
     block->count -= span.end - span.first - 1;
 }
 
@@ -65,7 +65,7 @@ static void append(struct block *block, uint32_t rows)
 
 static void fill(struct block *block, struct weir_rng *rng, uint32_t most)
 {
-    memset(block, 0, sizeof *block);
+    memset(block, 0, sizeof(*block));
     while (block->filled < WEIR_BLOCK_ROWS) {
         uint32_t rows = 1 + (uint32_t)weir_rng_below(rng, most);
         uint32_t room = WEIR_BLOCK_ROWS - block->filled;

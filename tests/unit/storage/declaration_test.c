@@ -29,7 +29,7 @@ static void read_shipped(const char *path, struct weir_yaml **document, struct d
     assert_int_equal(read(weir_buf_text(&file), document, all, &err), WEIR_OK);
 }
 
-/* What is printed of all of them takes their place; their document is over then. */
+/* Replaces the declarations by those read from their print; their document is over then. */
 static void print_and_read(struct declarations *all, const char *root, struct weir_yaml **document)
 {
     WEIR_AUTO_BUF printed = {0};
@@ -283,7 +283,7 @@ static void expect_complaints(const struct mistake *mistakes, size_t count)
         struct weir_error err;
 
         assert_int_equal(read(mistakes[i].text, &document, &all, &err), WEIR_INVALID);
-        if (!strstr(err.text, mistakes[i].complaint))
+        if (strstr(err.text, mistakes[i].complaint) == NULL)
             fail_msg("expected \"%s\" in \"%s\"", mistakes[i].complaint, err.text);
     }
 }
@@ -292,6 +292,28 @@ static void mistakes_are_named_with_their_place(void **state)
 {
     (void)state;
     expect_complaints(MISTAKES, WEIR_COUNT(MISTAKES));
+}
+
+static void a_source_lies_outside_of_weirs_own_folders(void **state)
+{
+    static const struct mistake INSIDE[] = {
+        {"datasets:\n  - {name: a, source: {path: /usr/lib/../lib, format: csv}, "
+         "time: {from: mtime}}\n",
+         "datasets[0].source.path: found /usr/lib/../lib, expected a folder outside of the data"},
+    };
+    static const char BESIDE[] =
+        "datasets:\n  - {name: a, source: {path: /usr/library, format: csv}, "
+        "time: {from: mtime}}\n";
+    WEIR_AUTO(weir_yaml) document = NULL;
+    struct declarations all;
+    struct weir_error err;
+
+    (void)state;
+    setenv("WEIR_CLOSED", "/var\n/usr/lib", 1);
+    expect_complaints(INSIDE, WEIR_COUNT(INSIDE));
+    assert_int_equal(read(BESIDE, &document, &all, &err), WEIR_OK);
+    unsetenv("WEIR_CLOSED");
+    storage_declarations_fini(&all);
 }
 
 static void a_folder_has_no_part_in_pushing(void **state)
@@ -452,6 +474,7 @@ int main(void)
         cmocka_unit_test(folders_and_sidecars_are_places_too),
         cmocka_unit_test(records_without_a_clock_have_one_and_numbers_a_threshold),
         cmocka_unit_test(mistakes_are_named_with_their_place),
+        cmocka_unit_test(a_source_lies_outside_of_weirs_own_folders),
         cmocka_unit_test(a_folder_has_no_part_in_pushing),
         cmocka_unit_test(a_bucket_is_named_exactly),
         cmocka_unit_test(a_bucket_is_printed_as_it_is_read),

@@ -27,7 +27,7 @@ static int write_file(void)
 
     for (size_t i = 0; i < FILE_BYTES; i++)
         bytes[i] = byte_at(i);
-    assert_true(fd >= 0 && weir_write_all(fd, weir_bytes(bytes, sizeof bytes)));
+    assert_true(fd >= 0 && weir_write_all(fd, weir_bytes(bytes, sizeof(bytes))));
     return fd;
 }
 

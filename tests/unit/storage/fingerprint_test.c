@@ -74,12 +74,12 @@ static void content_is_found_however_the_stream_is_cut(void **state)
     uint8_t erased[500], text[5000];
 
     (void)state;
-    fill(erased, sizeof erased, 1);
-    fill(text, sizeof text, 2);
-    memcpy(text + 1234, erased, sizeof erased);
+    fill(erased, sizeof(erased), 1);
+    fill(text, sizeof(text), 2);
+    memcpy(text + 1234, erased, sizeof(erased));
     for (size_t i = 0; i < WEIR_COUNT(PIECES); i++) {
         struct hits hits =
-            search(weir_bytes(erased, sizeof erased), weir_bytes(text, sizeof text), PIECES[i]);
+            search(weir_bytes(erased, sizeof(erased)), weir_bytes(text, sizeof(text)), PIECES[i]);
 
         assert_int_equal(hits.count, PASSAGES_PER_SAMPLE);
         assert_int_equal(hits.first, 1234);
@@ -92,11 +92,11 @@ static void a_part_of_the_content_is_enough(void **state)
     uint8_t erased[2000], text[400];
 
     (void)state;
-    fill(erased, sizeof erased, 1);
-    fill(text, sizeof text, 2);
+    fill(erased, sizeof(erased), 1);
+    fill(text, sizeof(text), 2);
     memcpy(text + 50, erased + 900, 300);
-    assert_true(search(weir_bytes(erased, sizeof erased), weir_bytes(text, sizeof text), 64).count >
-                0);
+    assert_true(
+        search(weir_bytes(erased, sizeof(erased)), weir_bytes(text, sizeof(text)), 64).count > 0);
 }
 
 static void short_content_is_found_by_short_passages(void **state)
@@ -107,6 +107,25 @@ static void short_content_is_found_by_short_passages(void **state)
     (void)state;
     assert_true(hits.count > 0);
     assert_int_equal(hits.length, PASSAGE_SHORT);
+}
+
+static void content_that_cannot_be_searched_for_is_counted(void **state)
+{
+    static const char RULER[] =
+        "------------------------------------------------------------------";
+    struct fingerprints prints = {0};
+
+    (void)state;
+    storage_fingerprints_add(&prints, &SECRET, PASSAGES_PER_SAMPLE, weir_bytes_of("1,anna,7"));
+    storage_fingerprints_add(&prints, &SECRET, PASSAGES_PER_SAMPLE, weir_bytes_of(RULER));
+    storage_fingerprints_add(&prints, &SECRET, PASSAGES_PER_SAMPLE, weir_bytes_of(""));
+    assert_int_equal(prints.long_count + prints.short_count, 0);
+    assert_int_equal(prints.unsearched, 2);
+    storage_fingerprints_add(&prints, &SECRET, PASSAGES_PER_SAMPLE,
+                             weir_bytes_of("1,anna,the mill of the herons"));
+    assert_true(prints.short_count > 0);
+    assert_int_equal(prints.unsearched, 2);
+    storage_fingerprints_fini(&prints);
 }
 
 /* Content with zeroes at its end, between two holes: the places are those of a stream read to the last
@@ -120,12 +139,12 @@ static void a_hole_is_so_many_zeroes(void **state)
     (void)state;
     fill(erased, 250, 1);
     storage_fingerprints_add(&prints, &SECRET, PASSAGES_PER_SAMPLE,
-                             weir_bytes(erased, sizeof erased));
+                             weir_bytes(erased, sizeof(erased)));
     for (size_t i = 0; i < WEIR_COUNT(HOLES); i++) {
         struct matcher *matcher = matcher_of(&prints);
         struct hits whole = {0}, holed = {0};
 
-        memset(text, 0, sizeof text);
+        memset(text, 0, sizeof(text));
         memcpy(text + HOLES[i], erased, 250);
         storage_matcher_feed(matcher, weir_bytes(text, 250 + 2 * HOLES[i]), on_match, &whole);
         storage_matcher_reset(matcher);
@@ -133,7 +152,7 @@ static void a_hole_is_so_many_zeroes(void **state)
         storage_matcher_feed(matcher, weir_bytes(erased, 250), on_match, &holed);
         storage_matcher_feed_zeros(matcher, HOLES[i], on_match, &holed);
         assert_true(whole.count > 0);
-        assert_memory_equal(&whole, &holed, sizeof whole);
+        assert_memory_equal(&whole, &holed, sizeof(whole));
         storage_matcher_free(matcher);
     }
     storage_fingerprints_fini(&prints);
@@ -144,12 +163,12 @@ static void nothing_is_found_where_nothing_is(void **state)
     uint8_t erased[500], text[5000], blank[5000] = {0};
 
     (void)state;
-    fill(erased, sizeof erased, 1);
-    fill(text, sizeof text, 2);
+    fill(erased, sizeof(erased), 1);
+    fill(text, sizeof(text), 2);
     assert_int_equal(
-        search(weir_bytes(erased, sizeof erased), weir_bytes(text, sizeof text), 64).count, 0);
+        search(weir_bytes(erased, sizeof(erased)), weir_bytes(text, sizeof(text)), 64).count, 0);
     assert_int_equal(
-        search(weir_bytes(blank, sizeof blank), weir_bytes(blank, sizeof blank), 64).count, 0);
+        search(weir_bytes(blank, sizeof(blank)), weir_bytes(blank, sizeof(blank)), 64).count, 0);
 }
 
 static void they_can_be_stored_and_damage_is_noticed(void **state)
@@ -160,9 +179,9 @@ static void they_can_be_stored_and_damage_is_noticed(void **state)
     uint8_t erased[500];
 
     (void)state;
-    fill(erased, sizeof erased, 1);
+    fill(erased, sizeof(erased), 1);
     storage_fingerprints_add(&prints, &SECRET, PASSAGES_PER_SAMPLE,
-                             weir_bytes(erased, sizeof erased));
+                             weir_bytes(erased, sizeof(erased)));
     storage_fingerprints_pack(&prints, &packed);
     weir_buf_append_text(&packed, "behind");
     rest = weir_buf_view(&packed);
@@ -185,6 +204,7 @@ int main(void)
         cmocka_unit_test(content_is_found_however_the_stream_is_cut),
         cmocka_unit_test(a_part_of_the_content_is_enough),
         cmocka_unit_test(short_content_is_found_by_short_passages),
+        cmocka_unit_test(content_that_cannot_be_searched_for_is_counted),
         cmocka_unit_test(a_hole_is_so_many_zeroes),
         cmocka_unit_test(nothing_is_found_where_nothing_is),
         cmocka_unit_test(they_can_be_stored_and_damage_is_noticed),

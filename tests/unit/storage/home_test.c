@@ -1,4 +1,4 @@
-/* Which data directory and which database belong together. */
+/* Matching a data directory and a database. */
 #include "storage/home.h"
 
 #include <setjmp.h>

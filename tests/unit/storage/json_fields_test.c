@@ -12,19 +12,19 @@ enum { DEPTH_MAX = 256 };
 static void read(const char *text, const char *name, char *said, size_t size)
 {
     static const struct format_fields NONE;
-    struct json_fields members = json_fields_new(&NONE);
+    struct json_fields members = storage_json_fields_new(&NONE);
     char value[FORMAT_RUN_TEXT];
 
     members.names[FORMAT_LABEL] = name;
-    if (json_fields_read(&members, weir_bytes_of(text))) {
-        struct format_value found = json_fields_value(&members, FORMAT_LABEL);
+    if (storage_json_fields_read(&members, weir_bytes_of(text))) {
+        struct format_value found = storage_json_fields_value(&members, FORMAT_LABEL);
 
         format_run_value(&found, value);
         snprintf(said, size, "%s", value);
     } else {
         snprintf(said, size, "column %zu: %s", members.column, members.complaint);
     }
-    json_fields_fini(&members);
+    storage_json_fields_fini(&members);
 }
 
 static void a_member_is_found_and_the_rest_is_checked(void **state)
@@ -74,7 +74,7 @@ static void a_member_is_found_and_the_rest_is_checked(void **state)
     for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
         char said[256];
 
-        read(CASES[i].text, CASES[i].name, said, sizeof said);
+        read(CASES[i].text, CASES[i].name, said, sizeof(said));
         if (strcmp(said, CASES[i].said) != 0)
             fail_msg("%s of %s: expected \"%s\", found \"%s\"", CASES[i].name, CASES[i].text,
                      CASES[i].said, said);
@@ -90,44 +90,44 @@ static void nesting_has_a_limit(void **state)
     memset(text + size, '[', DEPTH_MAX - 1);
     memset(text + size + DEPTH_MAX - 1, ']', DEPTH_MAX - 1);
     text[size + 2 * (DEPTH_MAX - 1)] = '}';
-    read(text, "b", said, sizeof said);
+    read(text, "b", said, sizeof(said));
     assert_string_equal(said, "-");
     memset(text + size, '[', DEPTH_MAX + 1);
-    read(text, "b", said, sizeof said);
+    read(text, "b", said, sizeof(said));
     assert_non_null(strstr(said, "found JSON nested deeper than 256 levels"));
 }
 
-/* What jansson refuses and we hand over as text, or the other way round. */
+/* True for values that jansson refuses and we hand over as text, or the other way round. */
 static bool is_known_difference(const json_error_t *theirs, const struct json_fields *ours)
 {
     enum json_error_code code = json_error_code(theirs);
 
     return code == json_error_numeric_overflow ||
-           (ours->complaint && strstr(ours->complaint, "twice"));
+           (ours->complaint != NULL && strstr(ours->complaint, "twice"));
 }
 
 static void compare(const char *text, size_t size)
 {
     static const struct format_fields NONE;
-    struct json_fields members = json_fields_new(&NONE);
+    struct json_fields members = storage_json_fields_new(&NONE);
     json_error_t where = {.line = 0};
     json_t *tree = json_loadb(text, size, JSON_ALLOW_NUL, &where);
     bool is_read;
 
     members.names[FORMAT_LABEL] = "a";
-    is_read = json_fields_read(&members, weir_bytes(text, size));
+    is_read = storage_json_fields_read(&members, weir_bytes(text, size));
     if (is_read != json_is_object(tree) && !is_known_difference(&where, &members))
-        fail_msg("%.*s: jansson says %s, we say %s", (int)size, text, tree ? "fine" : where.text,
-                 is_read ? "fine" : members.complaint);
+        fail_msg("%.*s: jansson says %s, we say %s", (int)size, text,
+                 tree != NULL ? "fine" : where.text, is_read ? "fine" : members.complaint);
     if (is_read && json_is_string(json_object_get(tree, "a"))) {
-        struct format_value value = json_fields_value(&members, FORMAT_LABEL);
+        struct format_value value = storage_json_fields_value(&members, FORMAT_LABEL);
 
         assert_int_equal(value.text.size, json_string_length(json_object_get(tree, "a")));
         assert_memory_equal(value.text.at, json_string_value(json_object_get(tree, "a")),
                             value.text.size);
     }
     json_decref(tree);
-    json_fields_fini(&members);
+    storage_json_fields_fini(&members);
 }
 
 static void jansson_agrees_about_what_is_json(void **state)
@@ -140,12 +140,12 @@ static void jansson_agrees_about_what_is_json(void **state)
     (void)state;
     weir_rng_init(&rng, 4711);
     for (int round = 0; round < 200000; round++) {
-        char text[sizeof WHOLE];
-        size_t size = sizeof WHOLE - 1;
+        char text[sizeof(WHOLE)];
+        size_t size = sizeof(WHOLE) - 1;
 
-        memcpy(text, WHOLE, sizeof text);
+        memcpy(text, WHOLE, sizeof(text));
         for (uint64_t k = weir_rng_below(&rng, 4); k > 0; k--)
-            text[weir_rng_below(&rng, size)] = SPICE[weir_rng_below(&rng, sizeof SPICE - 1)];
+            text[weir_rng_below(&rng, size)] = SPICE[weir_rng_below(&rng, sizeof(SPICE) - 1)];
         if (weir_rng_below(&rng, 8) == 0)
             size = weir_rng_below(&rng, size);
         compare(text, size);

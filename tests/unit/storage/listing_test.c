@@ -20,7 +20,7 @@ struct source {
     struct declaration declaration;
     struct dataset dataset;
     struct scope scope;
-    char found[4096];    /* paths, each with a newline behind */
+    char found[4096];    /* paths, each with a newline at the end */
     const char *swap_at; /* when this folder is entered, a/later becomes a link to outside/ */
 };
 
@@ -38,7 +38,7 @@ static void make(struct source *source, const char *path)
 
 static int begin(void **state)
 {
-    struct source *source = weir_calloc(1, sizeof *source);
+    struct source *source = weir_calloc(1, sizeof(*source));
 
     temp_dir_make(&source->dir);
     source->declaration.source.include = "*";
@@ -67,7 +67,7 @@ static void on_folder(void *owner, const char *folder, int fd)
     WEIR_AUTO_FREE char *aside = weir_format("%s/aside", source->dir.path);
 
     assert_true(fd >= 0);
-    if (!source->swap_at || strcmp(folder, source->swap_at) != 0)
+    if (source->swap_at == NULL || strcmp(folder, source->swap_at) != 0)
         return;
     assert_int_equal(rename(later, aside), 0);
     assert_int_equal(symlink(outside, later), 0);

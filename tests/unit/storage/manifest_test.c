@@ -30,17 +30,18 @@ static void rows_are_found_by_path(void **state)
     const struct manifest_row *row;
 
     (void)state;
-    assert_int_equal(manifest_read("m.csv",
-                                   weir_bytes_of("time,path,subject,label,key\r\n"
-                                                 "2002-08-01,b.txt,\"O\"\"Hara, A\",spam,7\r\n"
-                                                 "2002-08-02,a.txt,x,ham,8\r\n"),
-                                   &ALL, &SINK, &manifest, &err),
-                     WEIR_OK);
-    row = manifest_find(manifest, "b.txt");
+    assert_int_equal(
+        storage_manifest_read("m.csv",
+                              weir_bytes_of("time,path,subject,label,key\r\n"
+                                            "2002-08-01,b.txt,\"O\"\"Hara, A\",spam,7\r\n"
+                                            "2002-08-02,a.txt,x,ham,8\r\n"),
+                              &ALL, &SINK, &manifest, &err),
+        WEIR_OK);
+    row = storage_manifest_find(manifest, "b.txt");
     assert_non_null(row);
     assert_true(weir_bytes_equal(row->subject, weir_bytes_of("O\"Hara, A")));
     assert_true(weir_bytes_equal(row->key, weir_bytes_of("7")));
-    assert_null(manifest_find(manifest, "c.txt"));
+    assert_null(storage_manifest_find(manifest, "c.txt"));
 }
 
 static void a_broken_row_is_refused_alone(void **state)
@@ -49,12 +50,13 @@ static void a_broken_row_is_refused_alone(void **state)
     struct weir_error err;
 
     (void)state;
-    assert_int_equal(manifest_read("m.csv",
-                                   weir_bytes_of("path,time,label,subject,key\na,1,ham,x,k\nb,2\n"
-                                                 "c,3,ham,x,l"),
-                                   &ALL, &SINK, &manifest, &err),
-                     WEIR_OK);
-    assert_int_equal(manifest_count(manifest), 2);
+    assert_int_equal(
+        storage_manifest_read("m.csv",
+                              weir_bytes_of("path,time,label,subject,key\na,1,ham,x,k\nb,2\n"
+                                            "c,3,ham,x,l"),
+                              &ALL, &SINK, &manifest, &err),
+        WEIR_OK);
+    assert_int_equal(storage_manifest_count(manifest), 2);
     assert_int_equal(refused_line, 3);
 }
 
@@ -65,12 +67,12 @@ static void only_the_columns_that_are_asked_for_must_be_there(void **state)
     struct weir_error err;
 
     (void)state;
-    assert_int_equal(
-        manifest_read("m.csv", weir_bytes_of("path,time\na,1\n"), &TIME, &SINK, &manifest, &err),
-        WEIR_OK);
-    assert_int_equal(
-        manifest_read("m.csv", weir_bytes_of("path,time\na,1\n"), &ALL, &SINK, &manifest, &err),
-        WEIR_INVALID);
+    assert_int_equal(storage_manifest_read("m.csv", weir_bytes_of("path,time\na,1\n"), &TIME, &SINK,
+                                           &manifest, &err),
+                     WEIR_OK);
+    assert_int_equal(storage_manifest_read("m.csv", weir_bytes_of("path,time\na,1\n"), &ALL, &SINK,
+                                           &manifest, &err),
+                     WEIR_INVALID);
     assert_non_null(strstr(err.text, "m.csv:1: found no column 'label'"));
 }
 

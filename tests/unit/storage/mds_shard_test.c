@@ -27,8 +27,8 @@ static void what_a_shard_is_instead_is_said(void **state)
         struct mds_shard shard;
         struct weir_error err;
 
-        assert_int_equal(mds_shard_read(head, head.size, &shard, &err), WEIR_INVALID);
-        if (!strstr(err.text, CASES[i].complaint))
+        assert_int_equal(storage_mds_shard_read(head, head.size, &shard, &err), WEIR_INVALID);
+        if (strstr(err.text, CASES[i].complaint) == NULL)
             fail_msg("expected \"%s\" in \"%s\"", CASES[i].complaint, err.text);
     }
 }

@@ -50,7 +50,7 @@ static void add_all(struct name_window *window, const uint32_t *order)
     for (size_t i = 0; i < MANY; i++) {
         char name[32];
 
-        snprintf(name, sizeof name, "file-%06u.txt", order[i]);
+        snprintf(name, sizeof(name), "file-%06u.txt", order[i]);
         storage_name_window_add(window, name, false);
     }
 }
@@ -58,7 +58,7 @@ static void add_all(struct name_window *window, const uint32_t *order)
 static void more_names_than_fit_come_in_several_passes(void **state)
 {
     WEIR_AUTO(name_window) window = storage_name_window_new(NAME_WINDOW_BYTES_MIN);
-    uint32_t *order = calloc(MANY, sizeof *order);
+    uint32_t *order = calloc(MANY, sizeof(*order));
     struct weir_rng rng;
     size_t given = 0, passes = 0;
 
@@ -77,7 +77,7 @@ static void more_names_than_fit_come_in_several_passes(void **state)
         while ((name = storage_name_window_next(window)) != NULL) {
             char expected[32];
 
-            snprintf(expected, sizeof expected, "file-%06zu.txt", given++);
+            snprintf(expected, sizeof(expected), "file-%06zu.txt", given++);
             assert_string_equal(name, expected);
         }
         passes++;

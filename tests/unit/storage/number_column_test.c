@@ -22,7 +22,7 @@ static void draw(struct column *column, enum format_type type)
     struct weir_rng rng;
 
     weir_rng_init(&rng, 1 + (uint64_t)type);
-    for (size_t i = 0; i < sizeof column->bytes;
+    for (size_t i = 0; i < sizeof(column->bytes);
          i++) /* without the exponents of what is no number */
         column->bytes[i] = (uint8_t)(weir_rng_next(&rng) & (type >= FORMAT_F32 ? 0x3f : 0xff));
     column->field = (struct format_field){.from = FORMAT_AT, .offset = PLACE, .type = type};
@@ -32,7 +32,8 @@ static void draw(struct column *column, enum format_type type)
 
 static struct format_value one(const struct column *column, size_t i)
 {
-    return format_numbers(&column->field, FORMAT_LITTLE, column->bytes + i * STRIDE + PLACE, NULL);
+    return storage_format_numbers(&column->field, FORMAT_LITTLE, column->bytes + i * STRIDE + PLACE,
+                                  NULL);
 }
 
 static int64_t bits_of(struct format_value value)
@@ -42,7 +43,7 @@ static int64_t bits_of(struct format_value value)
                                              : (double)value.u64;
     int64_t bits;
 
-    memcpy(&bits, &real, sizeof bits);
+    memcpy(&bits, &real, sizeof(bits));
     return bits;
 }
 
@@ -54,11 +55,11 @@ static void columns_of_every_type_are_their_numbers(void **state)
     (void)state;
     for (enum format_type type = FORMAT_I8; type < FORMAT_TYPES; type++) {
         draw(&column, type);
-        assert_int_equal(format_column_integers(&column.field, &column.records, values),
+        assert_int_equal(storage_format_column_integers(&column.field, &column.records, values),
                          type < FORMAT_U64);
         for (size_t i = 0; type < FORMAT_U64 && i < COUNT; i++)
             assert_int_equal(values[i], one(&column, i).i64);
-        assert_int_equal(format_column_reals(&column.field, &column.records, values),
+        assert_int_equal(storage_format_column_reals(&column.field, &column.records, values),
                          type != FORMAT_U64);
         for (size_t i = 0; type != FORMAT_U64 && i < COUNT; i++)
             assert_int_equal(values[i], bits_of(one(&column, i)));
@@ -73,14 +74,14 @@ static void what_is_no_number_and_what_is_a_list_go_one_by_one(void **state)
 
     (void)state;
     draw(&column, FORMAT_F32);
-    memcpy(column.bytes + 7 * STRIDE + PLACE, &infinite, sizeof infinite);
-    assert_false(format_column_reals(&column.field, &column.records, values));
+    memcpy(column.bytes + 7 * STRIDE + PLACE, &infinite, sizeof(infinite));
+    assert_false(storage_format_column_reals(&column.field, &column.records, values));
     draw(&column, FORMAT_I16);
     column.field.count = 3;
-    assert_false(format_column_integers(&column.field, &column.records, values));
+    assert_false(storage_format_column_integers(&column.field, &column.records, values));
     draw(&column, FORMAT_I16);
     column.records.order = FORMAT_BIG;
-    assert_false(format_column_integers(&column.field, &column.records, values));
+    assert_false(storage_format_column_integers(&column.field, &column.records, values));
 }
 
 int main(void)

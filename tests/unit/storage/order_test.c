@@ -24,7 +24,7 @@ static const struct order_row BEGINNING = {.time = INT64_MIN};
 
 static int make_dir(void **state)
 {
-    struct temp_dir *dir = calloc(1, sizeof *dir);
+    struct temp_dir *dir = calloc(1, sizeof(*dir));
 
     temp_dir_make(dir);
     *state = dir;
@@ -41,7 +41,7 @@ static int remove_dir(void **state)
 /* Few distinct times, so that many are equal and ids decide. */
 static struct order_row *draw(uint64_t seed, size_t count, uint64_t times)
 {
-    struct order_row *rows = weir_calloc(count + 1, sizeof *rows);
+    struct order_row *rows = weir_calloc(count + 1, sizeof(*rows));
     struct weir_rng rng;
 
     weir_rng_init(&rng, seed);
@@ -81,7 +81,7 @@ static void sort_to(const char *path, const struct order_row *rows, size_t count
 /* Reads all of it in pages, as a replay does. */
 static void assert_same(const char *path, const struct order_row *wanted, size_t count)
 {
-    struct order_row *rows = weir_calloc(PAGE, sizeof *rows);
+    struct order_row *rows = weir_calloc(PAGE, sizeof(*rows));
     struct order_row last = BEGINNING;
     struct order *order;
     struct weir_error err;
@@ -91,7 +91,7 @@ static void assert_same(const char *path, const struct order_row *wanted, size_t
     while (got == PAGE) {
         assert_int_equal(storage_order_read(order, &last, PAGE, rows, &got, &err), WEIR_OK);
         assert_true(got <= count - done);
-        assert_memory_equal(rows, wanted + done, got * sizeof *rows);
+        assert_memory_equal(rows, wanted + done, got * sizeof(*rows));
         done += got;
         last = got > 0 ? rows[got - 1] : last;
     }
@@ -111,7 +111,7 @@ static void the_order_is_that_of_a_sort_in_memory(void **state)
             struct order_row *rows = draw(l * 100 + c, COUNTS[c], 50);
 
             sort_to(path, rows, COUNTS[c], &LIMITS[l]);
-            qsort(rows, COUNTS[c], sizeof *rows, by_time);
+            qsort(rows, COUNTS[c], sizeof(*rows), by_time);
             assert_same(path, rows, COUNTS[c]);
             free(rows);
         }
@@ -126,7 +126,7 @@ static void three_million_rows_are_sorted_in_a_few_megabytes(void **state)
     struct stat found;
 
     sort_to(path, rows, MANY, &limits);
-    qsort(rows, MANY, sizeof *rows, by_time);
+    qsort(rows, MANY, sizeof(*rows), by_time);
     assert_same(path, rows, MANY);
     assert_int_equal(stat(path, &found), 0);
     assert_true((uint64_t)found.st_size < UINT64_C(15) * MANY); /* of which 8 are a random label */
@@ -142,7 +142,7 @@ static void a_reader_may_begin_anywhere(void **state)
     struct weir_error err;
 
     sort_to(path, rows, 10000, &limits);
-    qsort(rows, 10000, sizeof *rows, by_time);
+    qsort(rows, 10000, sizeof(*rows), by_time);
     assert_int_equal(storage_order_open(path, &INPUTS, &order, &err), WEIR_OK);
     for (size_t i = 0; i < 10000; i += 77) {
         struct order_row next;
@@ -151,7 +151,7 @@ static void a_reader_may_begin_anywhere(void **state)
         assert_int_equal(storage_order_read(order, &rows[i], 1, &next, &got, &err), WEIR_OK);
         assert_int_equal(got, i + 1 < 10000);
         if (got)
-            assert_memory_equal(&next, &rows[i + 1], sizeof next);
+            assert_memory_equal(&next, &rows[i + 1], sizeof(next));
     }
     storage_order_free(order);
     free(rows);

@@ -1,4 +1,4 @@
-/* What an erasure does next with an object, by the versions that are listed of it. */
+/* The next step of an erasure with an object, by the versions that are listed of it. */
 #include "storage/objects/s3_aim.h"
 
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* Versions as words: "m" what was mirrored, "n" another object, "w" what was written anew, "d" a delete marker; the
+/* Versions as words: "m" what was mirrored, "n" another object, "w" what was written again, "d" a delete marker; the
  * first is the newest, unless the text begins with a dash. */
 static struct s3_versions versions_of(const char *words, struct s3_version at[8])
 {
@@ -48,7 +48,7 @@ static const struct {
     {"nm", {false, false, "", NULL}, S3_LEFT},
     {"dm", {false, false, "", NULL}, S3_DELETE_OLDER},
     {"d", {false, false, "", NULL}, S3_DELETE_NEWEST},
-    /* writing anew what was mirrored */
+    /* writing again what was mirrored */
     {"", {true, true, "", "m"}, S3_DONE},
     {"m", {true, true, "", "m"}, S3_WRITE},
     {"mnm", {true, true, "", "m"}, S3_WRITE},
@@ -73,7 +73,7 @@ static void each_list_has_its_next_step(void **state)
         struct s3_version at[8];
         const struct s3_versions versions = versions_of(CASES[i].versions, at);
 
-        if (s3_next_step(&versions, &CASES[i].aim) != CASES[i].step)
+        if (storage_s3_next_step(&versions, &CASES[i].aim) != CASES[i].step)
             fail_msg("case %zu: %s", i, CASES[i].versions);
     }
 }

@@ -37,7 +37,7 @@ static enum weir_status read_page(const char *xml, struct s3_page *page)
 {
     struct weir_error err;
 
-    return s3_page_read(weir_bytes_of(xml), arena, page, &err);
+    return storage_s3_page_read(weir_bytes_of(xml), arena, page, &err);
 }
 
 static void a_page_is_read_as_it_is(void **state)
@@ -147,9 +147,9 @@ static void versions_of_the_key_alone_are_read(void **state)
 
     (void)state;
     assert_int_equal(
-        s3_versions_read(weir_bytes_of(VERSIONS(MARKER("a%20b", "m+/=") VERSION(
-                             "a%20b", "1&amp;2", "false") VERSION("a%20bc", "3", "true"))),
-                         "a b", arena, &found, &err),
+        storage_s3_versions_read(weir_bytes_of(VERSIONS(MARKER("a%20b", "m+/=") VERSION(
+                                     "a%20b", "1&amp;2", "false") VERSION("a%20bc", "3", "true"))),
+                                 "a b", arena, &found, &err),
         WEIR_OK);
     assert_int_equal(found.count, 2);
     assert_string_equal(found.at[0].id, "1&2");
@@ -179,7 +179,8 @@ static void what_is_no_list_of_versions_is_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
-        if (s3_versions_read(weir_bytes_of(CASES[i]), "a", arena, &found, &err) != WEIR_CORRUPT)
+        if (storage_s3_versions_read(weir_bytes_of(CASES[i]), "a", arena, &found, &err) !=
+            WEIR_CORRUPT)
             fail_msg("taken: %s", CASES[i]);
     }
     weir_buf_append_text(&many, "<ListVersionsResult>");
@@ -187,7 +188,7 @@ static void what_is_no_list_of_versions_is_refused(void **state)
         weir_buf_append_text(&many, MARKER("a", "1"));
     weir_buf_append_text(&many, "</ListVersionsResult>");
     assert_int_equal(
-        s3_versions_read(weir_bytes_of(weir_buf_text(&many)), "a", arena, &found, &err),
+        storage_s3_versions_read(weir_bytes_of(weir_buf_text(&many)), "a", arena, &found, &err),
         WEIR_CORRUPT);
 }
 
@@ -199,13 +200,13 @@ static void a_lock_tells_its_end(void **state)
     int64_t until_us = 0;
 
     (void)state;
-    assert_true(s3_lock_read(weir_bytes_of(WHOLE), arena, &until_us));
+    assert_true(storage_s3_lock_read(weir_bytes_of(WHOLE), arena, &until_us));
     assert_int_equal(until_us, 1935817689000000);
-    assert_false(s3_lock_read(weir_bytes_of("<Retention></Retention>"), arena, &until_us));
-    assert_false(
-        s3_lock_read(weir_bytes_of("<Error><Code>NoSuchObjectLockConfiguration</Code></Error>"),
-                     arena, &until_us));
-    assert_false(s3_lock_read(weir_bytes(WHOLE, sizeof WHOLE / 2), arena, &until_us));
+    assert_false(storage_s3_lock_read(weir_bytes_of("<Retention></Retention>"), arena, &until_us));
+    assert_false(storage_s3_lock_read(
+        weir_bytes_of("<Error><Code>NoSuchObjectLockConfiguration</Code></Error>"), arena,
+        &until_us));
+    assert_false(storage_s3_lock_read(weir_bytes(WHOLE, sizeof(WHOLE) / 2), arena, &until_us));
 }
 
 static void the_code_of_an_error_is_letters_alone(void **state)
@@ -213,11 +214,11 @@ static void the_code_of_an_error_is_letters_alone(void **state)
     char code[64];
 
     (void)state;
-    s3_error_code(weir_bytes_of("<Error><Code>SignatureDoesNotMatch</Code></Error>"), code);
+    storage_s3_error_code(weir_bytes_of("<Error><Code>SignatureDoesNotMatch</Code></Error>"), code);
     assert_string_equal(code, "SignatureDoesNotMatch");
-    s3_error_code(weir_bytes_of("<Code>a\nb</Code>"), code);
+    storage_s3_error_code(weir_bytes_of("<Code>a\nb</Code>"), code);
     assert_string_equal(code, "a");
-    s3_error_code(weir_bytes_of("nothing"), code);
+    storage_s3_error_code(weir_bytes_of("nothing"), code);
     assert_string_equal(code, "");
 }
 

@@ -36,10 +36,10 @@ static struct s3_request complete(const struct s3_request *example)
 {
     struct s3_request request = *example;
 
-    request.method = request.method ? request.method : "GET";
+    request.method = request.method != NULL ? request.method : "GET";
     request.host = "examplebucket.s3.amazonaws.com";
     request.region = "us-east-1";
-    s3_date(1369353600000000, request.date);
+    storage_s3_date(1369353600000000, request.date);
     return request;
 }
 
@@ -51,7 +51,7 @@ static void published_requests_have_their_published_signatures(void **state)
         char signature[S3_SIGNATURE_TEXT];
 
         assert_string_equal(request.date, "20130524T000000Z");
-        s3_signature(&request, &CREDENTIALS, signature);
+        storage_s3_signature(&request, &CREDENTIALS, signature);
         assert_string_equal(signature, EXAMPLES[i].signature);
     }
 }
@@ -62,7 +62,7 @@ static void the_authorization_names_key_scope_and_headers(void **state)
     WEIR_AUTO_BUF header = {0};
 
     (void)state;
-    s3_authorization(&request, &CREDENTIALS, &header);
+    storage_s3_authorization(&request, &CREDENTIALS, &header);
     assert_string_equal(
         weir_buf_text(&header),
         "AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request,"
@@ -75,8 +75,8 @@ static void keys_are_encoded_byte_by_byte(void **state)
     WEIR_AUTO_BUF out = {0};
 
     (void)state;
-    s3_encode("a b+c/~(ü)=.txt", true, &out);
-    s3_encode("/", false, &out);
+    storage_s3_encode("a b+c/~(ü)=.txt", true, &out);
+    storage_s3_encode("/", false, &out);
     assert_string_equal(weir_buf_text(&out), "a%20b%2Bc/~%28%C3%BC%29%3D.txt%2F");
 }
 

@@ -1,4 +1,4 @@
-/* What cannot be written anew at once is told, before a byte is read or sent. */
+/* Objects that cannot be written again at once are reported, before a byte is read or sent. */
 #include "storage/objects/s3_write.h"
 
 #include "core/base/memory.h"
@@ -15,34 +15,36 @@
 
 #include <cmocka.h>
 
-struct told {
+struct reported {
     bool is_done;
     struct weir_error err;
 };
 
 static void on_done(void *owner, const struct s3_answer *answer, const struct weir_error *err)
 {
-    struct told *told = owner;
+    struct reported *reported = owner;
 
     assert_null(answer);
-    told->is_done = true;
-    told->err = *err;
+    reported->is_done = true;
+    reported->err = *err;
 }
 
-static struct weir_error write_anew(const char *path)
+static struct weir_error write_again(const char *path)
 {
     static const struct s3_remote NOWHERE;
     const struct s3_write_job job = {
         .remote = &NOWHERE, .key = "day/a", .etag = "\"e\"", .path = path};
     struct weir_loop *loop = weir_loop_new();
-    struct s3_write *write = s3_write_new(loop);
-    struct told told = {.is_done = false};
+    struct s3_transport *transport = storage_s3_transport_new(loop);
+    struct s3_write *write = storage_s3_write_new(transport);
+    struct reported reported = {.is_done = false};
 
-    s3_write_begin(write, &job, on_done, &told);
-    test_loop_until(loop, &told.is_done);
-    s3_write_free(write);
+    storage_s3_write_begin(write, &job, on_done, &reported);
+    test_loop_until(loop, &reported.is_done);
+    storage_s3_write_free(write);
+    storage_s3_transport_free(transport);
     weir_loop_free(loop);
-    return told.err;
+    return reported.err;
 }
 
 static void an_object_beyond_five_gib_is_told_with_what_to_do(void **state)
@@ -58,7 +60,7 @@ static void an_object_beyond_five_gib_is_told_with_what_to_do(void **state)
     fd = open(path, O_WRONLY | O_CREAT, 0600);
     assert_int_equal(ftruncate(fd, (off_t)S3_WRITE_BYTES_MAX + 1), 0);
     close(fd);
-    err = write_anew(path);
+    err = write_again(path);
     assert_int_equal(err.status, WEIR_LIMIT);
     assert_non_null(strstr(err.text, "it has 5368709121 bytes, and only up to 5368709120 can be"));
     assert_non_null(strstr(err.text, "smaller objects, or delete it"));
@@ -67,7 +69,7 @@ static void an_object_beyond_five_gib_is_told_with_what_to_do(void **state)
 
 static void a_mirrored_file_that_is_gone_is_told(void **state)
 {
-    struct weir_error err = write_anew("/nowhere/object");
+    struct weir_error err = write_again("/nowhere/object");
 
     (void)state;
     assert_int_equal(err.status, WEIR_IO);

@@ -53,7 +53,7 @@ static void too_many_paths_are_the_whole_source(void **state)
     for (int i = 0; i < 3 * SCOPE_PATHS_MAX && !scope.is_whole; i++) {
         char path[32];
 
-        snprintf(path, sizeof path, "f%d", i);
+        snprintf(path, sizeof(path), "f%d", i);
         storage_scope_add(&scope, path);
         assert_true(scope.count <= 2 * SCOPE_PATHS_MAX);
     }

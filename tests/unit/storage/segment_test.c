@@ -1,4 +1,4 @@
-/* A segment after a death: whatever was written behind the committed bytes is gone, at any byte. */
+/* A segment after a death: whatever was written after the committed bytes is gone, at any byte. */
 #include "storage/push/segment.h"
 
 #include "core/base/memory.h"

@@ -25,7 +25,7 @@ static void put(struct weir_buf *out, const char *name, char type, const char *c
     unsigned sum;
 
     weir_buf_append(out, ZEROS, TAR_BLOCK);
-    tar_header_write(out->at + at, name, size);
+    storage_tar_header_write(out->at + at, name, size);
     sum = (unsigned)strtoul((const char *)out->at + at + 148, NULL, 8) - '0' + (uint8_t)type;
     out->at[at + 156] = (uint8_t)type;
     snprintf((char *)out->at + at + 148, 8, "%06o", sum);
@@ -37,10 +37,10 @@ static void end(struct weir_buf *out)
 {
     static const uint8_t ZEROS[2 * TAR_BLOCK];
 
-    weir_buf_append(out, ZEROS, sizeof ZEROS);
+    weir_buf_append(out, ZEROS, sizeof(ZEROS));
 }
 
-/* Two parts that no window holds together, a third, and a sample behind. */
+/* Two parts that no window holds together, a third, and a sample after. */
 static void a_sample_beyond_the_limit_is_refused_once(void **state)
 {
     WEIR_AUTO_BUF file = {0};
@@ -97,7 +97,7 @@ static void what_is_no_sample_is_refused_and_the_next_one_found(void **state)
         assert_int_equal(run.count, 1);
         assert_string_equal(run.samples[0].values[FORMAT_KEY], "t:good");
         assert_int_equal(run.refused, 1);
-        if (!strstr(run.refusals[0].reason, REFUSED[i].complaint))
+        if (strstr(run.refusals[0].reason, REFUSED[i].complaint) == NULL)
             fail_msg("%s: %s", REFUSED[i].name, run.refusals[0].reason);
     }
 }
@@ -177,7 +177,7 @@ static bool shell(const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    vsnprintf(command, sizeof command, format, args);
+    vsnprintf(command, sizeof(command), format, args);
     va_end(args);
     return system(command) == 0; // NOLINT(cert-env33-c): a test, fixed programs
 }
@@ -189,7 +189,7 @@ static void read_whole(const char *path, struct weir_buf *out)
     size_t got;
 
     assert_non_null(file);
-    while ((got = fread(block, 1, sizeof block, file)) > 0)
+    while ((got = fread(block, 1, sizeof(block), file)) > 0)
         weir_buf_append(out, block, got);
     fclose(file);
 }
@@ -201,7 +201,8 @@ static void compare_with(struct weir_bytes archive, char *listed)
 
     index_whole(archive);
     assert_int_equal(run.refused, 0);
-    for (char *line = strtok_r(listed, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+    for (char *line = strtok_r(listed, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
         char said[FORMAT_RUN_TEXT], *numbers = strrchr(line, ' ');
         unsigned long long offset, size;
 
@@ -210,7 +211,7 @@ static void compare_with(struct weir_bytes archive, char *listed)
         offset = strtoull(numbers + 1, NULL, 10);
         size = strtoull(numbers + 1 + strlen(numbers + 1) + 1, NULL, 10);
         *numbers = '\0';
-        snprintf(said, sizeof said, "t:%s", line);
+        snprintf(said, sizeof(said), "t:%s", line);
         assert_true(at < run.count);
         assert_string_equal(run.samples[at].values[FORMAT_KEY], said);
         assert_int_equal(run.samples[at].payload.offset, offset);

@@ -2,7 +2,7 @@
 #include "core/base/memory.h"
 #include "tests/support/format_run.h"
 
-/* How every event file of TensorBoard begins: the length 24 and its checksum. */
+/* Beginning of every event file of TensorBoard: the length 24 and its checksum. */
 static const uint8_t EVENT_FILE[] = {24, 0, 0, 0, 0, 0, 0, 0, 0xa3, 0x7f, 0x4b, 0x22};
 /* Three records "one", "two", "three", their checksums by a program that shifts bit by bit. */
 static const char THREE[] = "0300000000000000b099490e6f6e6501405508"
@@ -45,7 +45,7 @@ static void records_are_found_between_their_checksums(void **state)
 static void the_checksum_of_a_length_is_that_of_event_files(void **state)
 {
     (void)state;
-    index_bytes(weir_bytes(EVENT_FILE, sizeof EVENT_FILE), &NONE);
+    index_bytes(weir_bytes(EVENT_FILE, sizeof(EVENT_FILE)), &NONE);
     assert_int_equal(run.refused, 1);
     assert_non_null(strstr(run.refusals[0].reason, "found half a record"));
 }

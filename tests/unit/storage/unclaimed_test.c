@@ -1,4 +1,4 @@
-/* Which bytes belong to nobody, record by record. */
+/* Bytes that belong to nobody, record by record. */
 #include "storage/intake/unclaimed.h"
 
 #include <setjmp.h>
@@ -32,7 +32,7 @@ static void assert_ranges(const char *expected)
     char text[256] = "";
 
     for (size_t i = 0; i < unclaimed.count; i++)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%d+%d", i > 0 ? " " : "",
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%d+%d", i > 0 ? " " : "",
                  (int)unclaimed.at[i].offset, (int)unclaimed.at[i].length);
     assert_string_equal(text, expected);
 }

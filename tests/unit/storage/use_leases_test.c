@@ -44,7 +44,7 @@ static void a_holder_learns_what_it_does_not_know(void **state)
 static void more_than_an_answer_holds_comes_in_pieces_that_end_with_an_epoch(void **state)
 {
     WEIR_AUTO(use_leases) leases = storage_leases_new(START);
-    uint64_t *many = calloc(STORAGE_ERASED_MAX, sizeof *many);
+    uint64_t *many = calloc(STORAGE_ERASED_MAX, sizeof(*many));
     struct use_grant grant;
 
     (void)state;

@@ -48,13 +48,13 @@ static void write_letter(struct letter *letter)
         .shape = {letter->shape, 3},
         .ragged = {letter->ragged, 2},
     };
-    weir_frames_copy(&letter->frames, IDS, sizeof IDS);
-    weir_frames_copy(&letter->frames, LABELS, sizeof LABELS);
-    weir_frames_copy(&letter->frames, WEIGHTS, sizeof WEIGHTS);
-    weir_frames_copy(&letter->frames, HOLES, sizeof HOLES);
-    weir_frames_copy(&letter->frames, DENSE, sizeof DENSE);
-    weir_frames_copy(&letter->frames, OFFSETS, sizeof OFFSETS);
-    weir_frames_copy(&letter->frames, TOKENS, sizeof TOKENS);
+    weir_frames_copy(&letter->frames, IDS, sizeof(IDS));
+    weir_frames_copy(&letter->frames, LABELS, sizeof(LABELS));
+    weir_frames_copy(&letter->frames, WEIGHTS, sizeof(WEIGHTS));
+    weir_frames_copy(&letter->frames, HOLES, sizeof(HOLES));
+    weir_frames_copy(&letter->frames, DENSE, sizeof(DENSE));
+    weir_frames_copy(&letter->frames, OFFSETS, sizeof(OFFSETS));
+    weir_frames_copy(&letter->frames, TOKENS, sizeof(TOKENS));
 }
 
 /* Makes frame `index` so long, keeping what fits. */
@@ -77,7 +77,7 @@ static void what_fits_is_taken_whole(void **unused)
     struct batch *batch = NULL;
     struct weir_error err;
     write_letter(&letter);
-    assert_int_equal(batch_lay_out(&letter.message, &letter.frames, &batch, &err), WEIR_OK);
+    assert_int_equal(trainer_batch_lay_out(&letter.message, &letter.frames, &batch, &err), WEIR_OK);
     weir_frames_clear(&letter.frames); /* nothing of it is needed any more */
     assert_int_equal(batch->shown.samples, 2);
     assert_int_equal(batch->shown.holes, 1);
@@ -105,19 +105,22 @@ static void vectors_of_labels_are_the_last_frame(void **unused)
     write_letter(&letter);
     letter.message.label_kind = WEIR_LABEL_VALUES;
     letter.message.label_width = 3;
-    assert_int_equal(batch_lay_out(&letter.message, &letter.frames, &batch, &err), WEIR_INVALID);
-    weir_frames_copy(&letter.frames, VALUES, sizeof VALUES);
-    assert_int_equal(batch_lay_out(&letter.message, &letter.frames, &batch, &err), WEIR_OK);
+    assert_int_equal(trainer_batch_lay_out(&letter.message, &letter.frames, &batch, &err),
+                     WEIR_INVALID);
+    weir_frames_copy(&letter.frames, VALUES, sizeof(VALUES));
+    assert_int_equal(trainer_batch_lay_out(&letter.message, &letter.frames, &batch, &err), WEIR_OK);
     assert_int_equal(batch->shown.label_type, WEIR_LABELS_VALUES);
     assert_int_equal(batch->shown.label_width, 3);
-    assert_memory_equal(batch->shown.label_values, VALUES, sizeof VALUES);
+    assert_memory_equal(batch->shown.label_values, VALUES, sizeof(VALUES));
     assert_int_equal((uintptr_t)batch->shown.label_values % WEIR_BATCH_ALIGNMENT, 0);
     free(batch);
-    resize(&letter, letter.frames.count - 1, sizeof VALUES - 1);
-    assert_int_equal(batch_lay_out(&letter.message, &letter.frames, &batch, &err), WEIR_INVALID);
+    resize(&letter, letter.frames.count - 1, sizeof(VALUES) - 1);
+    assert_int_equal(trainer_batch_lay_out(&letter.message, &letter.frames, &batch, &err),
+                     WEIR_INVALID);
     assert_non_null(strstr(err.text, "labels of 3 numbers: 23 bytes, expected 24"));
     letter.message.label_kind = WEIR_LABEL_INT;
-    assert_int_equal(batch_lay_out(&letter.message, &letter.frames, &batch, &err), WEIR_INVALID);
+    assert_int_equal(trainer_batch_lay_out(&letter.message, &letter.frames, &batch, &err),
+                     WEIR_INVALID);
     weir_frames_clear(&letter.frames);
 }
 
@@ -129,7 +132,7 @@ static void lent_memory_keeps_the_tensors_and_nothing_that_is_a_size(void **unus
     struct weir_error err;
     write_letter(&letter);
     letter.message.loan = weir_bytes("a loan", 6);
-    assert_int_equal(batch_lay_out(&letter.message, &letter.frames, &batch, &err), WEIR_OK);
+    assert_int_equal(trainer_batch_lay_out(&letter.message, &letter.frames, &batch, &err), WEIR_OK);
     const struct weir_tensor *ragged = &batch->shown.tensors[1];
     assert_ptr_equal(batch->shown.tensors[0].data, weir_frames_at(&letter.frames, 4).at);
     assert_ptr_equal(ragged->data, weir_frames_at(&letter.frames, 6).at);
@@ -138,9 +141,9 @@ static void lent_memory_keeps_the_tensors_and_nothing_that_is_a_size(void **unus
     assert_ptr_not_equal(batch->shown.ids, weir_frames_at(&letter.frames, 0).at);
     assert_int_equal(batch->shown.ids[1], 12);
     for (size_t i = 0; i < letter.frames.count + 2; i++)
-        assert_int_equal(batch_frame_is_offsets(&letter.message, i), i == 5);
+        assert_int_equal(trainer_batch_frame_is_offsets(&letter.message, i), i == 5);
     letter.message.ragged.count = 1;
-    assert_false(batch_frame_is_offsets(&letter.message, 5));
+    assert_false(trainer_batch_frame_is_offsets(&letter.message, 5));
     free(batch);
     weir_frames_clear(&letter.frames);
 }
@@ -173,7 +176,8 @@ static void a_compressed_tensor_is_what_it_was(void **unused)
         struct weir_error err;
         write_compressed(&letter, (enum weir_compression)how);
         assert_true(weir_frames_at(&letter.frames, 4).size < letter.expanded[4] / 8);
-        assert_int_equal(batch_lay_out(&letter.message, &letter.frames, &batch, &err), WEIR_OK);
+        assert_int_equal(trainer_batch_lay_out(&letter.message, &letter.frames, &batch, &err),
+                         WEIR_OK);
         weir_frames_clear(&letter.frames);
         const struct weir_tensor *dense = &batch->shown.tensors[0];
         assert_int_equal(dense->bytes, letter.expanded[4]);
@@ -192,7 +196,7 @@ static void absent_weights_are_ones(void **unused)
     struct batch *batch = NULL;
     write_letter(&letter);
     resize(&letter, 2, 0);
-    assert_int_equal(batch_lay_out(&letter.message, &letter.frames, &batch, NULL), WEIR_OK);
+    assert_int_equal(trainer_batch_lay_out(&letter.message, &letter.frames, &batch, NULL), WEIR_OK);
     assert_true(batch->shown.weights[0] == 1.0f && batch->shown.weights[1] == 1.0f);
     free(batch);
     weir_frames_clear(&letter.frames);
@@ -284,7 +288,7 @@ static void expect_refusal(struct letter *letter, const char *what)
 {
     struct batch *batch = NULL;
     struct weir_error err;
-    if (batch_lay_out(&letter->message, &letter->frames, &batch, &err) != WEIR_INVALID)
+    if (trainer_batch_lay_out(&letter->message, &letter->frames, &batch, &err) != WEIR_INVALID)
         fail_msg("%s: was taken", what);
     assert_non_null(strstr(err.text, "batch 4: "));
     assert_null(batch);

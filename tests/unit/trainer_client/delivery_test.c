@@ -37,9 +37,9 @@ static void hold(struct fixture *fixture, int64_t sent_ms, uint64_t epoch, const
                  size_t count)
 {
     struct msg_hold request;
-    delivery_hold(fixture->delivery, sent_ms, &request);
+    trainer_delivery_hold(fixture->delivery, sent_ms, &request);
     struct msg_hold_is answer = {.epoch = epoch, .lease_ms = 2000, .erased = {erased, count}};
-    delivery_held(fixture->delivery, sent_ms, &answer);
+    trainer_delivery_held(fixture->delivery, sent_ms, &answer);
 }
 
 /* Open, one worker, a lease from 0 to 2000. */
@@ -47,24 +47,24 @@ static void start(struct fixture *fixture, bool deterministic)
 {
     struct weir_position beginning = {0};
     struct msg_client_opened opened = opened_with(deterministic);
-    *fixture = (struct fixture){.delivery = delivery_new(JOB, SESSION, WINDOW, &beginning)};
-    assert_int_equal(delivery_opened(fixture->delivery, &opened, NULL), WEIR_OK);
-    delivery_worker_join(fixture->delivery, WORKER);
+    *fixture = (struct fixture){.delivery = trainer_delivery_new(JOB, SESSION, WINDOW, &beginning)};
+    assert_int_equal(trainer_delivery_opened(fixture->delivery, &opened, NULL), WEIR_OK);
+    trainer_delivery_worker_join(fixture->delivery, WORKER);
     hold(fixture, 0, 0, NULL, 0);
 }
 
 static void free_discarded(struct fixture *fixture)
 {
     struct delivery_batch *batch = NULL;
-    while ((batch = delivery_discarded(fixture->delivery)) != NULL)
+    while ((batch = trainer_delivery_discarded(fixture->delivery)) != NULL)
         free(batch);
 }
 
 static void end(struct fixture *fixture)
 {
-    delivery_discard_all(fixture->delivery);
+    trainer_delivery_discard_all(fixture->delivery);
     free_discarded(fixture);
-    delivery_free(fixture->delivery);
+    trainer_delivery_free(fixture->delivery);
 }
 
 static struct delivery_batch *make(struct fixture *fixture, uint64_t number, uint64_t fence)
@@ -80,7 +80,7 @@ static struct delivery_batch *make(struct fixture *fixture, uint64_t number, uin
         .number = number,
         .group = number / 2,
         .fence = fence,
-        .epoch = delivery_epoch(fixture->delivery),
+        .erasure_epoch = trainer_delivery_erasure_epoch(fixture->delivery),
         .bytes = BYTES,
         .sent = fixture->sent,
         .ids = fixture->ids[number],
@@ -93,7 +93,7 @@ static struct delivery_batch *make(struct fixture *fixture, uint64_t number, uin
 
 static enum delivery_outcome arrive(struct fixture *fixture, struct delivery_batch *batch)
 {
-    enum delivery_outcome outcome = delivery_arrive(fixture->delivery, batch);
+    enum delivery_outcome outcome = trainer_delivery_arrive(fixture->delivery, batch);
     if (outcome != DELIVERY_ACCEPTED)
         free(batch);
     return outcome;
@@ -104,25 +104,25 @@ static enum delivery_outcome bring(struct fixture *fixture, uint64_t number)
     return arrive(fixture, make(fixture, number, FENCE));
 }
 
-/* The number handed out next, or -1 - turn. */
+/* The number handed out next, or -1 - offer. */
 static int64_t next(struct fixture *fixture, int64_t now_ms)
 {
     struct delivery_batch *batch = NULL;
-    enum delivery_turn turn = delivery_next(fixture->delivery, now_ms, &batch);
+    enum delivery_offer offer = trainer_delivery_next(fixture->delivery, now_ms, &batch);
     free_discarded(fixture);
-    return turn == DELIVERY_BATCH ? (int64_t)batch->number : -1 - (int64_t)turn;
+    return offer == DELIVERY_BATCH ? (int64_t)batch->number : -1 - (int64_t)offer;
 }
 
 static struct delivery_batch *take(struct fixture *fixture)
 {
     struct delivery_batch *batch = NULL;
-    assert_int_equal(delivery_next(fixture->delivery, 1, &batch), DELIVERY_BATCH);
+    assert_int_equal(trainer_delivery_next(fixture->delivery, 1, &batch), DELIVERY_BATCH);
     return batch;
 }
 
 static void consume(struct fixture *fixture)
 {
-    free(delivery_release(fixture->delivery, take(fixture)));
+    free(trainer_delivery_release(fixture->delivery, take(fixture)));
 }
 
 #define TURN(name) (-1 - (int64_t)DELIVERY_##name)
@@ -131,17 +131,17 @@ static void an_answer_that_makes_no_sense_is_refused(void **unused)
 {
     (void)unused;
     struct weir_position position = {.oldest = 9};
-    struct delivery *delivery = delivery_new(JOB, SESSION, WINDOW, &position);
+    struct delivery *delivery = trainer_delivery_new(JOB, SESSION, WINDOW, &position);
     struct msg_client_opened cases[] = {opened_with(true), opened_with(true), opened_with(true),
                                         opened_with(true)};
     cases[0].delivery = WEIR_AT_MOST_ONCE + 1;
     cases[1].group_batches = 0;
     cases[2].epochs = 0;
     for (size_t i = 0; i < WEIR_COUNT(cases); i++) { /* the last: 8 batches, the position says 9 */
-        assert_int_equal(delivery_opened(delivery, &cases[i], NULL), WEIR_INVALID);
-        assert_false(delivery_is_open(delivery));
+        assert_int_equal(trainer_delivery_opened(delivery, &cases[i], NULL), WEIR_INVALID);
+        assert_false(trainer_delivery_is_open(delivery));
     }
-    delivery_free(delivery);
+    trainer_delivery_free(delivery);
 }
 
 static void a_window_that_nobody_chose_has_room_for_eight_batches(void **unused)
@@ -156,24 +156,24 @@ static void a_window_that_nobody_chose_has_room_for_eight_batches(void **unused)
                  {33 << 20, 256 << 20},
                  {UINT64_MAX, 256 << 20}};
     for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
-        WEIR_AUTO(delivery) delivery = delivery_new(JOB, SESSION, 0, &beginning);
+        WEIR_AUTO(delivery) delivery = trainer_delivery_new(JOB, SESSION, 0, &beginning);
         struct msg_client_opened opened = opened_with(true);
         opened.batch_bytes = CASES[i].batch_bytes;
-        assert_int_equal(delivery_opened(delivery, &opened, NULL), WEIR_OK);
-        assert_int_equal(delivery_window(delivery), CASES[i].window);
+        assert_int_equal(trainer_delivery_opened(delivery, &opened, NULL), WEIR_OK);
+        assert_int_equal(trainer_delivery_window(delivery), CASES[i].window);
     }
-    WEIR_AUTO(delivery) chosen = delivery_new(JOB, SESSION, WINDOW, &beginning);
+    WEIR_AUTO(delivery) chosen = trainer_delivery_new(JOB, SESSION, WINDOW, &beginning);
     struct msg_client_opened opened = opened_with(true);
     opened.batch_bytes = UINT64_MAX;
-    assert_int_equal(delivery_opened(chosen, &opened, NULL), WEIR_OK);
-    assert_int_equal(delivery_window(chosen), WINDOW);
+    assert_int_equal(trainer_delivery_opened(chosen, &opened, NULL), WEIR_OK);
+    assert_int_equal(trainer_delivery_window(chosen), WINDOW);
 }
 
 static void nothing_is_accepted_before_it_is_open(void **unused)
 {
     (void)unused;
     struct weir_position beginning = {0};
-    struct fixture fixture = {.delivery = delivery_new(JOB, SESSION, WINDOW, &beginning)};
+    struct fixture fixture = {.delivery = trainer_delivery_new(JOB, SESSION, WINDOW, &beginning)};
     assert_int_equal(bring(&fixture, 0), DELIVERY_FOREIGN);
     assert_int_equal(next(&fixture, 0), TURN(WAIT));
     end(&fixture);
@@ -193,7 +193,7 @@ static void batches_of_others_are_foreign(void **unused)
         batch->number += i == 4 ? 8 : 0;
         assert_int_equal(arrive(&fixture, batch), DELIVERY_FOREIGN);
     }
-    assert_int_equal(delivery_count(fixture.delivery, DELIVERY_FOREIGN), 5);
+    assert_int_equal(trainer_delivery_count(fixture.delivery, DELIVERY_FOREIGN), 5);
     end(&fixture);
 }
 
@@ -206,7 +206,7 @@ static void a_copy_is_dropped_whether_waiting_held_or_consumed(void **unused)
     assert_int_equal(bring(&fixture, 0), DELIVERY_DUPLICATE);
     struct delivery_batch *held = take(&fixture);
     assert_int_equal(bring(&fixture, 0), DELIVERY_DUPLICATE);
-    free(delivery_release(fixture.delivery, held));
+    free(trainer_delivery_release(fixture.delivery, held));
     assert_int_equal(bring(&fixture, 0), DELIVERY_DUPLICATE);
     end(&fixture);
 }
@@ -271,10 +271,10 @@ static void the_end_comes_once_everything_is_out(void **unused)
     struct delivery_batch *last = take(&fixture);
     assert_int_equal(next(&fixture, 1), TURN(END));
     assert_int_equal(next(&fixture, 99999), TURN(END)); /* needs no lease */
-    assert_false(delivery_is_complete(fixture.delivery));
-    free(delivery_release(fixture.delivery, last));
-    assert_true(delivery_is_complete(fixture.delivery));
-    assert_int_equal(delivery_position(fixture.delivery)->oldest, 8);
+    assert_false(trainer_delivery_is_complete(fixture.delivery));
+    free(trainer_delivery_release(fixture.delivery, last));
+    assert_true(trainer_delivery_is_complete(fixture.delivery));
+    assert_int_equal(trainer_delivery_position(fixture.delivery)->oldest, 8);
     end(&fixture);
 }
 
@@ -292,7 +292,7 @@ static void releasing_counts_samples_holes_and_fingerprint(void **unused)
     batch->hole_count = 5;
     assert_int_equal(arrive(&fixture, batch), DELIVERY_ACCEPTED);
     consume(&fixture);
-    const struct weir_tally *tally = &delivery_position(fixture.delivery)->tally;
+    const struct weir_tally *tally = &trainer_delivery_position(fixture.delivery)->tally;
     uint64_t expected = weir_fingerprint(1, 1) + weir_fingerprint(2, 1);
     for (size_t i = 0; i < WEIR_COUNT(HOLES); i++)
         expected += weir_fingerprint(HOLES[i], 1);
@@ -320,17 +320,17 @@ static void a_batch_of_holes_is_consumed_in_its_turn(void **unused)
     arrive(&fixture, batch);
     bring(&fixture, 1);
     assert_int_equal(next(&fixture, 1), 1);
-    assert_int_equal(delivery_position(fixture.delivery)->oldest, 1);
-    assert_int_equal(delivery_position(fixture.delivery)->tally.gone, 1);
+    assert_int_equal(trainer_delivery_position(fixture.delivery)->oldest, 1);
+    assert_int_equal(trainer_delivery_position(fixture.delivery)->tally.gone, 1);
     end(&fixture);
 }
 
 static struct msg_credit credit(struct fixture *fixture, int64_t now_ms)
 {
     struct msg_credit message;
-    assert_true(delivery_credit_due(fixture->delivery, WORKER, now_ms));
-    delivery_credit(fixture->delivery, WORKER, now_ms, &message);
-    assert_false(delivery_credit_due(fixture->delivery, WORKER, now_ms));
+    assert_true(trainer_delivery_credit_due(fixture->delivery, WORKER, now_ms));
+    trainer_delivery_credit(fixture->delivery, WORKER, now_ms, &message);
+    assert_false(trainer_delivery_credit_due(fixture->delivery, WORKER, now_ms));
     return message;
 }
 
@@ -366,9 +366,9 @@ static void much_room_is_told_at_once(void **unused)
     credit(&fixture, 0);
     consume(&fixture);
     consume(&fixture);
-    assert_false(delivery_credit_due(fixture.delivery, WORKER, 0)); /* 200 of 250 */
+    assert_false(trainer_delivery_credit_due(fixture.delivery, WORKER, 0)); /* 200 of 250 */
     consume(&fixture);
-    assert_true(delivery_credit_due(fixture.delivery, WORKER, 0));
+    assert_true(trainer_delivery_credit_due(fixture.delivery, WORKER, 0));
     end(&fixture);
 }
 
@@ -421,21 +421,21 @@ static void workers_share_the_window_and_grants_never_shrink(void **unused)
     struct msg_credit message;
     start(&fixture, true);
     assert_int_equal(credit(&fixture, 0).granted, WINDOW);
-    delivery_worker_join(fixture.delivery, 2);
-    delivery_credit(fixture.delivery, 2, 0, &message);
+    trainer_delivery_worker_join(fixture.delivery, 2);
+    trainer_delivery_credit(fixture.delivery, 2, 0, &message);
     assert_int_equal(message.granted, 0); /* all of it may be on its way */
-    assert_false(delivery_credit_due(fixture.delivery, 2, 0));
+    assert_false(trainer_delivery_credit_due(fixture.delivery, 2, 0));
     assert_int_equal(credit(&fixture, DELIVERY_CREDIT_MS).granted, WINDOW);
     for (uint64_t number = 0; number < 4; number++) {
         assert_int_equal(arrive(&fixture, make(&fixture, number, FENCE)), DELIVERY_ACCEPTED);
         consume(&fixture);
     }
-    assert_true(delivery_credit_due(fixture.delivery, 2, 0));
-    delivery_credit(fixture.delivery, 2, 0, &message);
+    assert_true(trainer_delivery_credit_due(fixture.delivery, 2, 0));
+    trainer_delivery_credit(fixture.delivery, 2, 0, &message);
     assert_int_equal(message.granted, 4 * BYTES); /* what the other one has used of it */
     assert_int_equal(credit(&fixture, DELIVERY_CREDIT_MS).granted, WINDOW);
-    delivery_worker_leave(fixture.delivery, 2);
-    assert_false(delivery_credit_due(fixture.delivery, 2, 99999));
+    trainer_delivery_worker_leave(fixture.delivery, 2);
+    assert_false(trainer_delivery_credit_due(fixture.delivery, 2, 99999));
     end(&fixture);
 }
 
@@ -445,7 +445,7 @@ static void nothing_is_handed_out_without_a_lease(void **unused)
     struct fixture fixture;
     start(&fixture, true);
     bring(&fixture, 0);
-    assert_int_equal(delivery_lease_end_ms(fixture.delivery), 2000);
+    assert_int_equal(trainer_delivery_lease_end_ms(fixture.delivery), 2000);
     assert_int_equal(next(&fixture, 2000), TURN(LAPSED));
     hold(&fixture, 1500, 0, NULL, 0); /* counts from when it was asked */
     assert_int_equal(next(&fixture, 3500), TURN(LAPSED));
@@ -463,21 +463,21 @@ static void an_epoch_drops_what_holds_an_erased_id(void **unused)
     bring(&fixture, 0);
     bring(&fixture, 1); /* ids 3, 4 */
     hold(&fixture, 10, 1, ERASED, 1);
-    assert_int_equal(delivery_acknowledged(fixture.delivery), 1);
+    assert_int_equal(trainer_delivery_acknowledged(fixture.delivery), 1);
     assert_int_equal(next(&fixture, 11), 0);
     assert_int_equal(next(&fixture, 11), TURN(WAIT));
-    delivery_beat(fixture.delivery, 20, &beat);
+    trainer_delivery_beat(fixture.delivery, 20, &beat);
     assert_int_equal(beat.again_groups.count, 1);
     assert_int_equal(beat.again_groups.at[0], 0);
     assert_int_equal(beat.again_fences.at[0], FENCE);
     struct delivery_batch *stale = make(&fixture, 1, FENCE + 1);
-    stale->epoch = 0;
+    stale->erasure_epoch = 0;
     assert_int_equal(arrive(&fixture, stale), DELIVERY_ERASED);
     struct delivery_batch *clean = make(&fixture, 1, FENCE + 1);
     clean->samples = 1;
     clean->ids = &fixture.ids[1][1];
     assert_int_equal(arrive(&fixture, clean), DELIVERY_ACCEPTED);
-    delivery_beat(fixture.delivery, 30, &beat);
+    trainer_delivery_beat(fixture.delivery, 30, &beat);
     assert_int_equal(beat.again_groups.count, 0);
     assert_int_equal(next(&fixture, 31), 1);
     end(&fixture);
@@ -492,13 +492,13 @@ static void an_epoch_is_acknowledged_when_the_loop_has_let_go(void **unused)
     bring(&fixture, 0);
     struct delivery_batch *held = take(&fixture);
     hold(&fixture, 10, 1, ERASED, 1);
-    assert_int_equal(delivery_epoch(fixture.delivery), 1);
-    assert_int_equal(delivery_acknowledged(fixture.delivery), 0);
+    assert_int_equal(trainer_delivery_erasure_epoch(fixture.delivery), 1);
+    assert_int_equal(trainer_delivery_acknowledged(fixture.delivery), 0);
     hold(&fixture, 500, 1, ERASED, 1); /* told again */
-    assert_int_equal(delivery_acknowledged(fixture.delivery), 0);
-    free(delivery_release(fixture.delivery, held));
-    assert_int_equal(delivery_acknowledged(fixture.delivery), 1);
-    assert_true(delivery_hold_due(fixture.delivery, 501)); /* told at once */
+    assert_int_equal(trainer_delivery_acknowledged(fixture.delivery), 0);
+    free(trainer_delivery_release(fixture.delivery, held));
+    assert_int_equal(trainer_delivery_acknowledged(fixture.delivery), 1);
+    assert_true(trainer_delivery_hold_due(fixture.delivery, 501)); /* told at once */
     end(&fixture);
 }
 
@@ -507,12 +507,12 @@ static void holds_keep_their_pace_and_follow_hints(void **unused)
     (void)unused;
     struct fixture fixture;
     start(&fixture, true);
-    assert_false(delivery_hold_due(fixture.delivery, DELIVERY_HOLD_MS - 1));
-    assert_true(delivery_hold_due(fixture.delivery, DELIVERY_HOLD_MS));
-    delivery_hint(fixture.delivery, 4);
-    assert_true(delivery_hold_due(fixture.delivery, 1));
+    assert_false(trainer_delivery_hold_due(fixture.delivery, DELIVERY_HOLD_MS - 1));
+    assert_true(trainer_delivery_hold_due(fixture.delivery, DELIVERY_HOLD_MS));
+    trainer_delivery_hint(fixture.delivery, 4);
+    assert_true(trainer_delivery_hold_due(fixture.delivery, 1));
     hold(&fixture, 1, 0, NULL, 0); /* the hint was wrong */
-    assert_false(delivery_hold_due(fixture.delivery, 2));
+    assert_false(trainer_delivery_hold_due(fixture.delivery, 2));
     end(&fixture);
 }
 
@@ -523,19 +523,19 @@ static void a_beat_tells_everything(void **unused)
     struct msg_client_beat beat;
     struct weir_bits bits = {0};
     start(&fixture, false);
-    assert_true(delivery_beat_due(fixture.delivery, 0));
+    assert_true(trainer_delivery_beat_due(fixture.delivery, 0));
     bring(&fixture, 1);
     consume(&fixture);
     bring(&fixture, 3);
-    delivery_beat(fixture.delivery, 0, &beat);
+    trainer_delivery_beat(fixture.delivery, 0, &beat);
     assert_int_equal(beat.number, 1);
     assert_int_equal(beat.oldest, 0);
     weir_bits_unpack(&bits, beat.consumed);
     assert_true(!weir_bits_get(&bits, 0) && weir_bits_get(&bits, 1) && !weir_bits_get(&bits, 3));
     weir_bits_unpack(&bits, beat.received);
     assert_true(!weir_bits_get(&bits, 0) && weir_bits_get(&bits, 1) && weir_bits_get(&bits, 3));
-    assert_false(delivery_beat_due(fixture.delivery, DELIVERY_BEAT_MS - 1));
-    assert_true(delivery_beat_due(fixture.delivery, DELIVERY_BEAT_MS));
+    assert_false(trainer_delivery_beat_due(fixture.delivery, DELIVERY_BEAT_MS - 1));
+    assert_true(trainer_delivery_beat_due(fixture.delivery, DELIVERY_BEAT_MS));
     weir_bits_fini(&bits);
     end(&fixture);
 }
@@ -546,11 +546,11 @@ static void a_superseded_consumer_is_done(void **unused)
     struct fixture fixture;
     start(&fixture, true);
     bring(&fixture, 0);
-    delivery_ordered(fixture.delivery, &(struct msg_client_orders){.superseded = true});
+    trainer_delivery_ordered(fixture.delivery, &(struct msg_client_orders){.superseded = true});
     assert_int_equal(bring(&fixture, 1), DELIVERY_FOREIGN);
     assert_int_equal(next(&fixture, 1), TURN(SUPERSEDED));
-    assert_false(delivery_beat_due(fixture.delivery, 99999));
-    assert_false(delivery_hold_due(fixture.delivery, 99999));
+    assert_false(trainer_delivery_beat_due(fixture.delivery, 99999));
+    assert_false(trainer_delivery_hold_due(fixture.delivery, 99999));
     end(&fixture);
 }
 
@@ -561,9 +561,9 @@ static void a_returning_consumer_takes_only_what_its_state_lacks(void **unused)
     struct msg_client_opened opened = opened_with(true);
     weir_position_consume(&position, 0);
     weir_position_consume(&position, 2);
-    struct fixture fixture = {.delivery = delivery_new(JOB, SESSION, WINDOW, &position)};
+    struct fixture fixture = {.delivery = trainer_delivery_new(JOB, SESSION, WINDOW, &position)};
     weir_position_fini(&position);
-    assert_int_equal(delivery_opened(fixture.delivery, &opened, NULL), WEIR_OK);
+    assert_int_equal(trainer_delivery_opened(fixture.delivery, &opened, NULL), WEIR_OK);
     hold(&fixture, 0, 0, NULL, 0);
     for (uint64_t i = 0; i < 4; i++)
         assert_int_equal(bring(&fixture, i), i % 2 == 0 ? DELIVERY_DUPLICATE : DELIVERY_ACCEPTED);
@@ -582,23 +582,24 @@ static void commits_speak_only_of_what_was_consumed(void **unused)
     start(&fixture, true);
     bring(&fixture, 0);
     consume(&fixture);
-    weir_position_copy(&saved, delivery_position(fixture.delivery));
-    assert_int_equal(delivery_commit(fixture.delivery, &saved, true, NULL),
+    weir_position_copy(&saved, trainer_delivery_position(fixture.delivery));
+    assert_int_equal(trainer_delivery_commit(fixture.delivery, &saved, true, NULL),
                      WEIR_INVALID); /* not the end */
-    assert_int_equal(delivery_commit_open(fixture.delivery, &message), 0);
-    assert_int_equal(delivery_commit(fixture.delivery, &saved, false, NULL), WEIR_OK);
-    uint64_t first = delivery_commit_open(fixture.delivery, &message);
+    assert_int_equal(trainer_delivery_commit_open(fixture.delivery, &message), 0);
+    assert_int_equal(trainer_delivery_commit(fixture.delivery, &saved, false, NULL), WEIR_OK);
+    uint64_t first = trainer_delivery_commit_open(fixture.delivery, &message);
     assert_int_not_equal(first, 0);
     assert_int_equal(message.attempt, ATTEMPT);
     assert_false(message.final);
-    assert_int_equal(delivery_commit(fixture.delivery, &saved, false, NULL), WEIR_OK);
-    delivery_committed(fixture.delivery, first, &answer); /* the answer to the replaced one */
-    uint64_t second = delivery_commit_open(fixture.delivery, &message);
+    assert_int_equal(trainer_delivery_commit(fixture.delivery, &saved, false, NULL), WEIR_OK);
+    trainer_delivery_committed(fixture.delivery, first,
+                               &answer); /* the answer to the replaced one */
+    uint64_t second = trainer_delivery_commit_open(fixture.delivery, &message);
     assert_int_not_equal(second, 0);
-    delivery_committed(fixture.delivery, second, &answer);
-    assert_int_equal(delivery_commit_open(fixture.delivery, &message), 0);
+    trainer_delivery_committed(fixture.delivery, second, &answer);
+    assert_int_equal(trainer_delivery_commit_open(fixture.delivery, &message), 0);
     weir_position_consume(&saved, 1);
-    assert_int_equal(delivery_commit(fixture.delivery, &saved, false, NULL), WEIR_INVALID);
+    assert_int_equal(trainer_delivery_commit(fixture.delivery, &saved, false, NULL), WEIR_INVALID);
     weir_position_fini(&saved);
     end(&fixture);
 }
@@ -608,9 +609,9 @@ static void nobody_runs_further_ahead_than_the_window(void **unused)
     (void)unused;
     struct weir_position beginning = {0};
     struct msg_client_opened opened = opened_with(false);
-    struct fixture fixture = {.delivery = delivery_new(JOB, SESSION, WINDOW, &beginning)};
+    struct fixture fixture = {.delivery = trainer_delivery_new(JOB, SESSION, WINDOW, &beginning)};
     opened.batches_per_epoch = 10000;
-    assert_int_equal(delivery_opened(fixture.delivery, &opened, NULL), WEIR_OK);
+    assert_int_equal(trainer_delivery_opened(fixture.delivery, &opened, NULL), WEIR_OK);
     for (uint64_t number = WEIR_AHEAD_MAX - 1; number <= WEIR_AHEAD_MAX; number++) {
         struct delivery_batch *batch = make(&fixture, 0, FENCE);
         batch->number = number;

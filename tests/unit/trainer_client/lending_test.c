@@ -1,4 +1,4 @@
-/* Which memory a client lends to whom, and when it has it back. */
+/* Lending memory: to whom a client lends which memory, and when it has it back. */
 #include "core/base/memory.h"
 #include "trainer_client/lending.h"
 
@@ -20,7 +20,7 @@ struct fixture {
 
 static int begin(void **state)
 {
-    struct fixture *fixture = calloc(1, sizeof *fixture);
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
     fixture->loop = weir_loop_new();
     fixture->borrowed = weir_borrowed_new(fixture->loop);
     fixture->lending.window_bytes = WINDOW;
@@ -31,7 +31,7 @@ static int begin(void **state)
 static int end(void **state)
 {
     struct fixture *fixture = *state;
-    lending_fini(&fixture->lending);
+    trainer_lending_fini(&fixture->lending);
     weir_borrowed_free(fixture->borrowed);
     weir_loop_free(fixture->loop);
     free(fixture);
@@ -47,7 +47,7 @@ struct worker {
 
 static void give_credit(struct fixture *fixture, struct worker *worker, int64_t now_ms)
 {
-    struct weir_bytes loans = lending_to(&fixture->lending, worker->number, now_ms);
+    struct weir_bytes loans = trainer_lending_to(&fixture->lending, worker->number, now_ms);
     assert_int_equal(loans.size % WEIR_LOAN_BYTES, 0);
     worker->count = loans.size / WEIR_LOAN_BYTES;
     if (loans.size > 0)
@@ -71,7 +71,8 @@ static bool write_batch(struct fixture *fixture, const struct worker *worker, si
 static int take(struct fixture *fixture, const struct worker *worker, size_t i)
 {
     struct weir_bytes bytes;
-    return lending_take(&fixture->lending, worker->number, loan_of(worker, i), MANY, &bytes);
+    return trainer_lending_take(&fixture->lending, worker->number, loan_of(worker, i), MANY,
+                                &bytes);
 }
 
 static void nothing_is_lent_before_a_large_batch_was_seen(void **state)
@@ -80,11 +81,11 @@ static void nothing_is_lent_before_a_large_batch_was_seen(void **state)
     struct worker worker = {.number = 3};
     give_credit(fixture, &worker, 0);
     assert_int_equal(worker.count, 0);
-    lending_saw(&fixture->lending, WEIR_LENT_BATCH_BYTES_MIN - 1);
-    lending_saw(&fixture->lending, WEIR_SEGMENT_BYTES_MAX);
+    trainer_lending_saw(&fixture->lending, WEIR_LENT_BATCH_BYTES_MIN - 1);
+    trainer_lending_saw(&fixture->lending, WEIR_SEGMENT_BYTES_MAX);
     give_credit(fixture, &worker, 0);
     assert_int_equal(worker.count, 0);
-    lending_saw(&fixture->lending, MANY);
+    trainer_lending_saw(&fixture->lending, MANY);
     give_credit(fixture, &worker, 0);
     assert_int_equal(worker.count, 4);
     struct worker other = {.number = 4};
@@ -96,7 +97,7 @@ static void a_slot_goes_round_under_ever_new_loans(void **state)
 {
     struct fixture *fixture = *state;
     struct worker worker = {.number = 0}, before;
-    lending_saw(&fixture->lending, MANY);
+    trainer_lending_saw(&fixture->lending, MANY);
     give_credit(fixture, &worker, 0);
     assert_int_equal(take(fixture, &worker, 0), -1); /* nothing is written yet */
     assert_true(write_batch(fixture, &worker, 0));
@@ -110,7 +111,7 @@ static void a_slot_goes_round_under_ever_new_loans(void **state)
     give_credit(fixture, &worker, 1);
     assert_int_equal(worker.count, 3); /* the batch holds one */
     assert_false(write_batch(fixture, &before, 0));
-    lending_give_back(&fixture->lending, slot);
+    trainer_lending_give_back(&fixture->lending, slot);
     give_credit(fixture, &worker, 2);
     assert_int_equal(worker.count, 4);
     assert_false(write_batch(fixture, &before, 0)); /* an old fence, say */
@@ -123,7 +124,7 @@ static void what_brings_nothing_is_lent_to_others(void **state)
 {
     struct fixture *fixture = *state;
     struct worker idle = {.number = 0}, busy = {.number = 1};
-    lending_saw(&fixture->lending, MANY);
+    trainer_lending_saw(&fixture->lending, MANY);
     give_credit(fixture, &idle, 0);
     assert_true(write_batch(fixture, &idle, 0)); /* and the message is lost */
     give_credit(fixture, &busy, LENDING_MS - 1);
@@ -141,10 +142,10 @@ static void a_worker_that_leaves_gives_everything_back(void **state)
     struct fixture *fixture = *state;
     struct worker gone = {.number = 0}, next = {.number = 1};
     struct weir_loan loan;
-    lending_saw(&fixture->lending, MANY);
+    trainer_lending_saw(&fixture->lending, MANY);
     give_credit(fixture, &gone, 0);
     assert_true(weir_loan_claim(fixture->borrowed, loan_of(&gone, 0), &loan)); /* killed here */
-    lending_leave(&fixture->lending, gone.number);
+    trainer_lending_leave(&fixture->lending, gone.number);
     give_credit(fixture, &next, 1);
     assert_int_equal(next.count, 4);
     memset(loan.at, 7, MANY); /* or it was only slow */
@@ -158,11 +159,11 @@ static void few_slots_are_shared_by_all_workers(void **state)
     struct fixture *fixture = *state;
     struct worker first = {.number = 0}, second = {.number = 1};
     fixture->lending.workers = 2;
-    lending_saw(&fixture->lending, MANY);
+    trainer_lending_saw(&fixture->lending, MANY);
     give_credit(fixture, &first, 0);
     assert_int_equal(first.count, 2);
-    assert_false(lending_due(&fixture->lending, first.number));
-    assert_true(lending_due(&fixture->lending, second.number));
+    assert_false(trainer_lending_due(&fixture->lending, first.number));
+    assert_true(trainer_lending_due(&fixture->lending, second.number));
     give_credit(fixture, &second, 0);
     assert_int_equal(second.count, 2);
 }
@@ -172,13 +173,13 @@ static void no_more_memory_is_taken_than_a_worker_needs_soon(void **state)
     struct fixture *fixture = *state;
     struct worker worker = {.number = 0};
     fixture->lending.window_bytes = (size_t)200 * MANY;
-    lending_saw(&fixture->lending, (size_t)20 * MANY);
+    trainer_lending_saw(&fixture->lending, (size_t)20 * MANY);
     give_credit(fixture, &worker, 0);
     assert_int_equal(worker.count, 2);
-    assert_false(lending_due(&fixture->lending, worker.number));
+    assert_false(trainer_lending_due(&fixture->lending, worker.number));
     assert_true(write_batch(fixture, &worker, 0));
     assert_true(take(fixture, &worker, 0) >= 0);
-    assert_true(lending_due(&fixture->lending, worker.number));
+    assert_true(trainer_lending_due(&fixture->lending, worker.number));
     give_credit(fixture, &worker, 1);
     assert_int_equal(worker.count, 2);
 }
@@ -188,10 +189,10 @@ static void larger_batches_make_larger_slots(void **state)
     struct fixture *fixture = *state;
     struct worker worker = {.number = 0};
     struct weir_loan loan;
-    lending_saw(&fixture->lending, MANY);
+    trainer_lending_saw(&fixture->lending, MANY);
     give_credit(fixture, &worker, 0);
-    lending_saw(&fixture->lending, 2 * MANY);
-    lending_leave(&fixture->lending, 0);
+    trainer_lending_saw(&fixture->lending, 2 * MANY);
+    trainer_lending_leave(&fixture->lending, 0);
     give_credit(fixture, &worker, 1);
     assert_in_range(worker.count, 1, 3);
     assert_true(weir_loan_claim(fixture->borrowed, loan_of(&worker, 0), &loan));

@@ -29,9 +29,10 @@ static void outputs_are_sorted_by_id(void **unused)
             values[2 * s] = (float)(batch.ids[s] % 1000);
             values[2 * s + 1] = (float)batch.labels[s];
         }
-        collector_add(&collector, &batch.batch, values);
+        trainer_collector_add(&collector, &batch.batch, values);
     }
-    assert_int_equal(collector_write(&collector, temp_path(&dir, "outputs"), &err), WEIR_OK);
+    assert_int_equal(trainer_collector_write(&collector, temp_path(&dir, "outputs"), &err),
+                     WEIR_OK);
     assert_int_equal(weir_outputs_open(temp_path(&dir, "outputs"), &outputs, &err), WEIR_OK);
     assert_int_equal(outputs.count, 5 * TEST_BATCH_SAMPLES);
     for (size_t i = 0; i < outputs.count; i++) {
@@ -40,7 +41,7 @@ static void outputs_are_sorted_by_id(void **unused)
         assert_true(outputs.values[2 * i + 1] == (float)outputs.labels[i]);
     }
     weir_outputs_close(&outputs);
-    collector_fini(&collector);
+    trainer_collector_fini(&collector);
     temp_dir_remove(&dir);
 }
 
@@ -61,19 +62,22 @@ static void a_tensor_that_says_groups_goes_to_the_outputs_instead_of_the_model(v
     };
     const struct weir_batch batch = {
         .samples = 3, .ids = IDS, .labels = LABELS, .tensors = tensors, .tensor_count = 2};
-    assert_int_equal(groups_take(&groups, &(struct groups_wanted){.group = "user"}, &batch, &err),
-                     WEIR_OK);
+    assert_int_equal(
+        trainer_groups_take(&groups, &(struct groups_wanted){.group = "user"}, &batch, &err),
+        WEIR_OK);
     assert_int_equal(groups.rest.tensor_count, 1);
     assert_string_equal(groups.rest.tensors[0].name, "words");
     assert_true(groups.at[0] == 17 && groups.at[2] == 17 && groups.at[1] != 17);
-    assert_int_equal(groups_take(&groups, &(struct groups_wanted){.group = "words"}, &batch, &err),
-                     WEIR_OK);
+    assert_int_equal(
+        trainer_groups_take(&groups, &(struct groups_wanted){.group = "words"}, &batch, &err),
+        WEIR_OK);
     assert_true(groups.at[0] == groups.at[2] && groups.at[1] == 1 && groups.at[0] != 1);
-    assert_int_equal(groups_take(&groups, &(struct groups_wanted){.group = "nobody"}, &batch, &err),
-                     WEIR_INVALID);
-    groups_fini(&groups);
+    assert_int_equal(
+        trainer_groups_take(&groups, &(struct groups_wanted){.group = "nobody"}, &batch, &err),
+        WEIR_INVALID);
+    trainer_groups_fini(&groups);
     const struct groups_wanted two = {.group = "", .slices = {"user", "words"}, .slice_count = 2};
-    assert_int_equal(groups_take(&groups, &two, &batch, &err), WEIR_OK);
+    assert_int_equal(trainer_groups_take(&groups, &two, &batch, &err), WEIR_OK);
     assert_int_equal(groups.rest.tensor_count, 0);
     assert_null(groups.at);
     assert_true(groups.slices[0] == 17 && groups.slices[4] == 17 && groups.slices[3] == 1);
@@ -82,16 +86,16 @@ static void a_tensor_that_says_groups_goes_to_the_outputs_instead_of_the_model(v
     struct collector collector = {.width = 1, .slice_columns = 2, .batch_slices = groups.slices};
     static const float VALUES[] = {1, 2, 3};
     temp_dir_make(&dir);
-    collector_add(&collector, &batch, VALUES);
-    assert_int_equal(collector_write(&collector, temp_path(&dir, "o"), &err), WEIR_OK);
+    trainer_collector_add(&collector, &batch, VALUES);
+    assert_int_equal(trainer_collector_write(&collector, temp_path(&dir, "o"), &err), WEIR_OK);
     assert_int_equal(weir_outputs_open(dir.file, &outputs, &err), WEIR_OK);
     assert_int_equal(outputs.slice_columns, 2); /* in order of ids: backwards */
     assert_true(outputs.slices[0] == 17 && outputs.slices[3] == 1 && outputs.slices[4] == 17);
     assert_true(outputs.values[0] == 3 && outputs.groups == NULL);
     weir_outputs_close(&outputs);
-    collector_fini(&collector);
+    trainer_collector_fini(&collector);
     temp_dir_remove(&dir);
-    groups_fini(&groups);
+    trainer_groups_fini(&groups);
 }
 
 static void no_outputs_are_a_file_as_well(void **unused)
@@ -102,7 +106,8 @@ static void no_outputs_are_a_file_as_well(void **unused)
     struct weir_outputs outputs;
     struct collector collector = {.width = 3};
     temp_dir_make(&dir);
-    assert_int_equal(collector_write(&collector, temp_path(&dir, "outputs"), &err), WEIR_OK);
+    assert_int_equal(trainer_collector_write(&collector, temp_path(&dir, "outputs"), &err),
+                     WEIR_OK);
     assert_int_equal(weir_outputs_open(temp_path(&dir, "outputs"), &outputs, &err), WEIR_OK);
     assert_int_equal(outputs.count, 0);
     assert_int_equal(outputs.width, 3);

@@ -39,8 +39,8 @@ static void come(struct fixture *fixture, uint32_t ranks)
 {
     struct weir_position beginning = {0};
     *fixture = (struct fixture){.id = 77};
-    fixture->delivery = delivery_new(JOB, SESSION, WINDOW, &beginning);
-    delivery_take_part(fixture->delivery, ranks > 1, ranks);
+    fixture->delivery = trainer_delivery_new(JOB, SESSION, WINDOW, &beginning);
+    trainer_delivery_take_part(fixture->delivery, ranks > 1, ranks);
 }
 
 /* Open, with a use lease. */
@@ -49,18 +49,19 @@ static void start(struct fixture *fixture, uint32_t ranks, enum weir_delivery de
     struct msg_client_opened opened = opened_as(ranks, delivery);
     struct msg_hold request;
     come(fixture, ranks);
-    assert_int_equal(delivery_opened(fixture->delivery, &opened, &fixture->err), WEIR_OK);
-    delivery_worker_join(fixture->delivery, 0);
-    delivery_hold(fixture->delivery, 0, &request);
-    delivery_held(fixture->delivery, 0, &(struct msg_hold_is){.lease_ms = 100000});
+    assert_int_equal(trainer_delivery_opened(fixture->delivery, &opened, &fixture->err), WEIR_OK);
+    trainer_delivery_worker_join(fixture->delivery, 0);
+    trainer_delivery_hold(fixture->delivery, 0, &request);
+    trainer_delivery_held(fixture->delivery, 0, &(struct msg_hold_is){.lease_ms = 100000});
 }
 
 static void end(struct fixture *fixture)
 {
-    delivery_discard_all(fixture->delivery);
-    for (struct delivery_batch *batch; (batch = delivery_discarded(fixture->delivery)) != NULL;)
+    trainer_delivery_discard_all(fixture->delivery);
+    for (struct delivery_batch *batch;
+         (batch = trainer_delivery_discarded(fixture->delivery)) != NULL;)
         free(batch);
-    delivery_free(fixture->delivery);
+    trainer_delivery_free(fixture->delivery);
 }
 
 static void bring(struct fixture *fixture, uint64_t number, size_t samples)
@@ -78,12 +79,12 @@ static void bring(struct fixture *fixture, uint64_t number, size_t samples)
         .ids = &fixture->id,
         .samples = samples,
     };
-    assert_int_equal(delivery_arrive(fixture->delivery, batch), DELIVERY_ACCEPTED);
+    assert_int_equal(trainer_delivery_arrive(fixture->delivery, batch), DELIVERY_ACCEPTED);
 }
 
-static enum delivery_turn next(struct fixture *fixture, struct delivery_batch **ret_batch)
+static enum delivery_offer next(struct fixture *fixture, struct delivery_batch **ret_batch)
 {
-    return delivery_next(fixture->delivery, 1, ret_batch);
+    return trainer_delivery_next(fixture->delivery, 1, ret_batch);
 }
 
 /* Sends a beat and has it acknowledged; returns how many batches it lists as handed out. */
@@ -91,13 +92,13 @@ static size_t beat(struct fixture *fixture, bool is_answered)
 {
     struct msg_client_beat message;
     struct weir_bits handed = {0};
-    delivery_beat(fixture->delivery, 1, &message);
+    trainer_delivery_beat(fixture->delivery, 1, &message);
     weir_bits_unpack(&handed, message.handed);
     size_t count = weir_bits_population(&handed);
     weir_bits_fini(&handed);
     struct msg_client_orders orders = {.number = message.number};
     if (is_answered)
-        delivery_ordered(fixture->delivery, &orders);
+        trainer_delivery_ordered(fixture->delivery, &orders);
     return count;
 }
 
@@ -109,27 +110,27 @@ static void it_follows_the_newest_turn_until_all_ranks_have_come(void **unused)
     struct fixture fixture;
     struct msg_client_open ask;
     come(&fixture, 2);
-    assert_true(delivery_open_due(fixture.delivery, 0));
-    delivery_open(fixture.delivery, 0, &ask);
+    assert_true(trainer_delivery_open_due(fixture.delivery, 0));
+    trainer_delivery_open(fixture.delivery, 0, &ask);
     assert_int_equal(ask.rank, 1);
     assert_int_equal(ask.ranks, 2);
     assert_false(ask.joined);
-    assert_false(delivery_open_due(fixture.delivery, 1));
+    assert_false(trainer_delivery_open_due(fixture.delivery, 1));
     struct msg_client_opened newer = {.newest = 6}, placed = {.newest = 7, .joined = true};
-    assert_int_equal(delivery_opened(fixture.delivery, &newer, &fixture.err), WEIR_OK);
-    assert_true(delivery_open_due(fixture.delivery, 1)); /* at once */
-    delivery_open(fixture.delivery, 1, &ask);
+    assert_int_equal(trainer_delivery_opened(fixture.delivery, &newer, &fixture.err), WEIR_OK);
+    assert_true(trainer_delivery_open_due(fixture.delivery, 1)); /* at once */
+    trainer_delivery_open(fixture.delivery, 1, &ask);
     assert_int_equal(ask.after, 6);
-    assert_int_equal(delivery_opened(fixture.delivery, &placed, &fixture.err), WEIR_OK);
-    delivery_open(fixture.delivery, 2, &ask);
+    assert_int_equal(trainer_delivery_opened(fixture.delivery, &placed, &fixture.err), WEIR_OK);
+    trainer_delivery_open(fixture.delivery, 2, &ask);
     assert_true(ask.joined);
-    assert_false(delivery_is_open(fixture.delivery));
+    assert_false(trainer_delivery_is_open(fixture.delivery));
     struct msg_client_opened late = opened_as(2, WEIR_EXACTLY_ONCE); /* of turn 0 */
-    assert_int_equal(delivery_opened(fixture.delivery, &late, &fixture.err), WEIR_OK);
-    assert_false(delivery_is_open(fixture.delivery));
+    assert_int_equal(trainer_delivery_opened(fixture.delivery, &late, &fixture.err), WEIR_OK);
+    assert_false(trainer_delivery_is_open(fixture.delivery));
     late.newest = 8;
-    assert_int_equal(delivery_opened(fixture.delivery, &late, &fixture.err), WEIR_OK);
-    assert_true(delivery_is_open(fixture.delivery));
+    assert_int_equal(trainer_delivery_opened(fixture.delivery, &late, &fixture.err), WEIR_OK);
+    assert_true(trainer_delivery_is_open(fixture.delivery));
     end(&fixture);
 }
 
@@ -139,8 +140,9 @@ static void a_state_that_the_others_lack_is_sent_back(void **unused)
     struct fixture fixture;
     struct msg_client_opened answer = {.newest = 3, .reload = true, .batches = 9};
     come(&fixture, 2);
-    assert_int_equal(delivery_opened(fixture.delivery, &answer, &fixture.err), WEIR_RESTART);
-    assert_int_equal(delivery_wanted(fixture.delivery), 9);
+    assert_int_equal(trainer_delivery_opened(fixture.delivery, &answer, &fixture.err),
+                     WEIR_RESTART);
+    assert_int_equal(trainer_delivery_wanted(fixture.delivery), 9);
     end(&fixture);
 }
 
@@ -150,9 +152,9 @@ static void a_rank_that_was_taken_over_stops(void **unused)
     struct fixture fixture;
     struct msg_client_opened answer = {.newest = 3, .superseded = true};
     come(&fixture, 2);
-    assert_int_equal(delivery_opened(fixture.delivery, &answer, &fixture.err), WEIR_STALE);
+    assert_int_equal(trainer_delivery_opened(fixture.delivery, &answer, &fixture.err), WEIR_STALE);
     assert_string_equal(fixture.err.text, "a later process has taken rank 1 over: stop");
-    assert_false(delivery_open_due(fixture.delivery, 99999));
+    assert_false(trainer_delivery_open_due(fixture.delivery, 99999));
     end(&fixture);
 }
 
@@ -160,15 +162,15 @@ static void a_loop_without_a_state_names_none(void **unused)
 {
     (void)unused;
     struct msg_client_open ask;
-    struct delivery *delivery = delivery_new(JOB, SESSION, WINDOW, NULL);
-    delivery_open(delivery, 0, &ask);
+    struct delivery *delivery = trainer_delivery_new(JOB, SESSION, WINDOW, NULL);
+    trainer_delivery_open(delivery, 0, &ask);
     assert_int_equal(ask.position.size, 0);
-    delivery_free(delivery);
+    trainer_delivery_free(delivery);
     struct weir_position beginning = {0};
-    delivery = delivery_new(JOB, SESSION, WINDOW, &beginning);
-    delivery_open(delivery, 0, &ask);
+    delivery = trainer_delivery_new(JOB, SESSION, WINDOW, &beginning);
+    trainer_delivery_open(delivery, 0, &ask);
     assert_int_not_equal(ask.position.size, 0);
-    delivery_free(delivery);
+    trainer_delivery_free(delivery);
 }
 
 static void it_begins_where_the_dispatcher_says(void **unused)
@@ -181,9 +183,9 @@ static void it_begins_where_the_dispatcher_says(void **unused)
     come(&fixture, 1);
     weir_position_pack(&begun, &packed);
     opened.position = weir_buf_view(&packed);
-    assert_int_equal(delivery_opened(fixture.delivery, &opened, &fixture.err), WEIR_OK);
-    assert_int_equal(delivery_position(fixture.delivery)->oldest, 5);
-    assert_int_equal(delivery_position(fixture.delivery)->tally.delivered, 2);
+    assert_int_equal(trainer_delivery_opened(fixture.delivery, &opened, &fixture.err), WEIR_OK);
+    assert_int_equal(trainer_delivery_position(fixture.delivery)->oldest, 5);
+    assert_int_equal(trainer_delivery_position(fixture.delivery)->tally.delivered, 2);
     end(&fixture);
 }
 
@@ -202,7 +204,7 @@ static void several_ranks_are_shown_batches_of_nothing_too(void **unused)
     start(&fixture, 1, WEIR_EXACTLY_ONCE);
     bring(&fixture, 0, 0);
     assert_int_equal(next(&fixture, &batch), DELIVERY_WAIT);
-    assert_int_equal(delivery_position(fixture.delivery)->oldest, 1);
+    assert_int_equal(trainer_delivery_position(fixture.delivery)->oldest, 1);
     end(&fixture);
 }
 
@@ -213,11 +215,12 @@ static void a_group_that_forms_anew_ends_this_opening(void **unused)
     struct delivery_batch *batch = NULL;
     start(&fixture, 2, WEIR_EXACTLY_ONCE);
     bring(&fixture, 0, 1);
-    delivery_ordered(fixture.delivery, &(struct msg_client_orders){.number = 1, .regroup = true});
-    assert_true(delivery_must_regroup(fixture.delivery));
+    trainer_delivery_ordered(fixture.delivery,
+                             &(struct msg_client_orders){.number = 1, .regroup = true});
+    assert_true(trainer_delivery_must_regroup(fixture.delivery));
     assert_int_equal(next(&fixture, &batch), DELIVERY_REGROUP);
-    assert_false(delivery_beat_due(fixture.delivery, 99999));
-    assert_false(delivery_credit_due(fixture.delivery, 0, 99999));
+    assert_false(trainer_delivery_beat_due(fixture.delivery, 99999));
+    assert_false(trainer_delivery_credit_due(fixture.delivery, 0, 99999));
     end(&fixture);
 }
 
@@ -231,19 +234,19 @@ static void a_final_commit_waits_for_the_other_ranks(void **unused)
     for (uint64_t i = 0; i < BATCHES; i++) {
         bring(&fixture, i, 1);
         assert_int_equal(next(&fixture, &batch), DELIVERY_BATCH);
-        free(delivery_release(fixture.delivery, batch));
+        free(trainer_delivery_release(fixture.delivery, batch));
     }
-    const struct weir_position *all = delivery_position(fixture.delivery);
-    assert_int_equal(delivery_commit(fixture.delivery, all, true, &fixture.err), WEIR_OK);
-    uint64_t number = delivery_commit_open(fixture.delivery, &message);
+    const struct weir_position *all = trainer_delivery_position(fixture.delivery);
+    assert_int_equal(trainer_delivery_commit(fixture.delivery, all, true, &fixture.err), WEIR_OK);
+    uint64_t number = trainer_delivery_commit_open(fixture.delivery, &message);
     assert_int_equal(message.rank, 1);
     struct msg_client_committed answer = {.batches = 40};
-    delivery_committed(fixture.delivery, number, &answer);
-    assert_int_equal(delivery_common(fixture.delivery), 40);
-    assert_int_equal(delivery_commit_open(fixture.delivery, &message), number);
+    trainer_delivery_committed(fixture.delivery, number, &answer);
+    assert_int_equal(trainer_delivery_common(fixture.delivery), 40);
+    assert_int_equal(trainer_delivery_commit_open(fixture.delivery, &message), number);
     answer.final = true;
-    delivery_committed(fixture.delivery, number, &answer);
-    assert_int_equal(delivery_commit_open(fixture.delivery, &message), 0);
+    trainer_delivery_committed(fixture.delivery, number, &answer);
+    assert_int_equal(trainer_delivery_commit_open(fixture.delivery, &message), 0);
     end(&fixture);
 }
 
@@ -256,7 +259,7 @@ static void at_most_once_hands_out_what_the_dispatcher_knows_of(void **unused)
     (void)beat(&fixture, true);
     bring(&fixture, 0, 1);
     assert_int_equal(next(&fixture, &batch), DELIVERY_WAIT);
-    assert_true(delivery_beat_due(fixture.delivery, 2)); /* at once */
+    assert_true(trainer_delivery_beat_due(fixture.delivery, 2)); /* at once */
     assert_int_equal(beat(&fixture, false), 1);
     assert_int_equal(next(&fixture, &batch), DELIVERY_WAIT); /* that beat may be lost */
     assert_int_equal(beat(&fixture, true), 1);
@@ -278,8 +281,9 @@ static void at_most_once_claims_a_few_batches_at_a_time(void **unused)
     for (size_t i = 0; i < DELIVERY_CLAIM_MAX; i++) {
         assert_int_equal(next(&fixture, &batch), DELIVERY_BATCH);
         /* Half way through it asks for more, so that the loop need not wait. */
-        assert_int_equal(delivery_beat_due(fixture.delivery, 2), i >= DELIVERY_CLAIM_MAX / 2);
-        free(delivery_release(fixture.delivery, batch));
+        assert_int_equal(trainer_delivery_beat_due(fixture.delivery, 2),
+                         i >= DELIVERY_CLAIM_MAX / 2);
+        free(trainer_delivery_release(fixture.delivery, batch));
     }
     assert_int_equal(next(&fixture, &batch), DELIVERY_WAIT);
     end(&fixture);

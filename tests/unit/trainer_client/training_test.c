@@ -13,7 +13,7 @@ static enum weir_status read_text(const char *text, struct weir_yaml **ret_docum
                                   struct training *ret_training, struct weir_error *err)
 {
     assert_int_equal(weir_yaml_parse("p.yaml", weir_bytes_of(text), ret_document, err), WEIR_OK);
-    return training_read(weir_yaml_root(*ret_document), ret_training, err);
+    return trainer_training_read(weir_yaml_root(*ret_document), ret_training, err);
 }
 
 static void a_name_is_enough(void **unused)
@@ -26,7 +26,7 @@ static void a_name_is_enough(void **unused)
     assert_string_equal(training.model->name, "text_bag");
     assert_string_equal(training.loss->name, "logistic");
     assert_int_equal(training.checkpoint_us, 60000000);
-    assert_int_equal(training.keys.epochs, 1);
+    assert_int_equal(training.keys.shared.epochs, 1);
     assert_false(training.carries_optimizer);
     weir_yaml_free(document);
 }
@@ -46,11 +46,11 @@ static void everything_can_be_said_and_is_printed_back(void **unused)
     struct weir_error err;
     WEIR_AUTO_BUF printed = {0};
     assert_int_equal(read_text(TEXT, &first, &training, &err), WEIR_OK);
-    training_print(&training, &printed);
+    trainer_training_print(&training, &printed);
     if (read_text(weir_buf_text(&printed), &second, &again, &err) != WEIR_OK)
         fail_msg("%s\n%s", err.text, weir_buf_text(&printed));
-    assert_memory_equal(training.model_options, again.model_options, sizeof again.model_options);
-    assert_ptr_equal(again.loss, loss_find("softmax"));
+    assert_memory_equal(training.model_options, again.model_options, sizeof(again.model_options));
+    assert_ptr_equal(again.loss, trainer_loss_find("softmax"));
     assert_true(again.carries_optimizer);
     assert_true(again.optimizer.lr == 0.5 && again.optimizer.name == training.optimizer.name);
     assert_int_equal(again.checkpoint_us, 5000000);
@@ -96,7 +96,7 @@ static void the_reference_tells_of_every_model(void **unused)
 {
     (void)unused;
     WEIR_AUTO_BUF page = {0};
-    training_describe(&page);
+    trainer_training_describe(&page);
     for (size_t i = 0; i < model_count(); i++)
         assert_non_null(strstr(weir_buf_text(&page), model_at(i)->summary));
     assert_non_null(strstr(weir_buf_text(&page), "`checkpoint`"));
@@ -107,9 +107,9 @@ static void at_least_half_of_the_time_is_for_training(void **unused)
     const struct training training = {.checkpoint_us = 5000000};
 
     (void)unused;
-    assert_int_equal(training_next_checkpoint_ms(&training, 1000, 1200), 1200 + 5000);
-    assert_int_equal(training_next_checkpoint_ms(&training, 1000, 6000), 6000 + 5000);
-    assert_int_equal(training_next_checkpoint_ms(&training, 1000, 21000), 21000 + 20000);
+    assert_int_equal(trainer_training_next_checkpoint_ms(&training, 1000, 1200), 1200 + 5000);
+    assert_int_equal(trainer_training_next_checkpoint_ms(&training, 1000, 6000), 6000 + 5000);
+    assert_int_equal(trainer_training_next_checkpoint_ms(&training, 1000, 21000), 21000 + 20000);
 }
 
 int main(void)

@@ -42,7 +42,7 @@ static void each_shape_takes_as_few_bytes_as_it_needs(void **state)
         weir_column_pack(CASES[i].values, COUNT, &packed);
         assert_int_equal(packed.size, WEIR_COLUMN_HEADER_BYTES + COUNT * CASES[i].bytes);
         assert_int_equal(weir_column_unpack(weir_buf_view(&packed), back, COUNT, &err), WEIR_OK);
-        assert_memory_equal(back, CASES[i].values, sizeof back);
+        assert_memory_equal(back, CASES[i].values, sizeof(back));
     }
 }
 
@@ -84,7 +84,7 @@ static void a_value_is_read_where_it_lies(void **state)
         for (size_t row = 0; row < COUNT; row++)
             assert_int_equal(weir_column_at(&view, row), CASES[i][row]);
         weir_column_range(&view, 1, 2, middle);
-        assert_memory_equal(middle, &CASES[i][1], sizeof middle);
+        assert_memory_equal(middle, &CASES[i][1], sizeof(middle));
     }
 }
 
@@ -103,17 +103,17 @@ static void long_columns_come_back_from_memory_without_padding(void **state)
         for (int64_t row = 0; row < MANY; row++)
             values[row] = row * row * 7919 % SPREADS[i] - 5;
         weir_column_pack(values, MANY, &packed);
-        exact = malloc(packed.size); /* what lies behind belongs to nobody */
+        exact = malloc(packed.size); /* what lies after belongs to nobody */
         assert_non_null(exact);
         memcpy(exact, packed.at, packed.size);
         assert_int_equal(weir_column_unpack(weir_bytes(exact, packed.size), back, MANY, &err),
                          WEIR_OK);
         free(exact);
-        assert_memory_equal(back, values, sizeof values);
+        assert_memory_equal(back, values, sizeof(values));
     }
 }
 
-/* What is packed once is read for ever. */
+/* A column that is packed once is read for ever. */
 static void frames_are_laid_out_as_documented(void **state)
 {
     static const uint8_t SECONDS[] = {254,  0x40, 0x42, 0x0f, 0,    0,    0,   0,
@@ -130,8 +130,8 @@ static void frames_are_laid_out_as_documented(void **state)
     for (size_t i = 0; i < MANY; i++)
         values[i] = VALUES[i] * 1000000;
     weir_column_pack(values, MANY, &packed);
-    assert_int_equal(packed.size, sizeof SECONDS);
-    assert_memory_equal(packed.at, SECONDS, sizeof SECONDS);
+    assert_int_equal(packed.size, sizeof(SECONDS));
+    assert_memory_equal(packed.at, SECONDS, sizeof(SECONDS));
 }
 
 /* A shape of data, and the bytes a value of it may take. */
@@ -170,7 +170,7 @@ static void data_with_a_pattern_takes_few_bytes(void **state)
         weir_column_pack(values, MANY, &packed);
         assert_true((double)packed.size <= MANY * shape->bytes_max);
         assert_int_equal(weir_column_unpack(weir_buf_view(&packed), back, MANY, &err), WEIR_OK);
-        assert_memory_equal(back, values, sizeof values);
+        assert_memory_equal(back, values, sizeof(values));
     }
 }
 
@@ -195,7 +195,7 @@ static void any_values_come_back(void **state)
         weir_column_pack(values, count, &packed);
         assert_true(packed.size <= WEIR_COLUMN_HEADER_BYTES + 8 * count);
         assert_int_equal(weir_column_unpack(weir_buf_view(&packed), back, count, &err), WEIR_OK);
-        assert_memory_equal(back, values, count * sizeof *values);
+        assert_memory_equal(back, values, count * sizeof(*values));
     }
 }
 

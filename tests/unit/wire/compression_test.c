@@ -56,7 +56,7 @@ static void what_does_not_pay_is_left_alone(void **state)
         assert_null(weir_compress(HOW[i], weir_bytes(zeros, WEIR_COMPRESSED_BYTES_MIN - 1), &size));
     }
     assert_null(weir_compress(WEIR_COMPRESSION_NONE, weir_bytes(zeros, SIZE), &size));
-    /* What begins well and goes on in noise. */
+    /* A frame that begins well and goes on in noise. */
     memcpy(zeros + SIZE / 2, noise, SIZE / 2);
     for (size_t i = 0; i < WEIR_COUNT(HOW); i++) {
         WEIR_AUTO_FREE void *packed = weir_compress(HOW[i], weir_bytes(zeros, SIZE), &size);

@@ -1,5 +1,5 @@
 /* One encoded example of every message, kept in golden/NAME.msgpack and compared byte for byte:
- * what is on the wire changes only on purpose. After a change to messages.def, write them anew and
+ * what is on the wire changes only on purpose. After a change to messages.def, write them again and
  * look at the difference:
  *
  *     WEIR_UPDATE_GOLDEN=1 ctest --preset dev -R wire_golden_test
@@ -72,7 +72,7 @@ static void fill_bin(void *at, size_t place, struct weir_arena *arena)
 
 static void fill_u64s(void *at, size_t place, struct weir_arena *arena)
 {
-    uint64_t *numbers = weir_arena_alloc(arena, (place + 1) * sizeof *numbers);
+    uint64_t *numbers = weir_arena_alloc(arena, (place + 1) * sizeof(*numbers));
     for (size_t i = 0; i < place + 1; i++)
         numbers[i] = UINT64_MAX >> (13 * i % 64);
     *(struct weir_u64s *)at = (struct weir_u64s){numbers, place + 1};
@@ -80,7 +80,7 @@ static void fill_u64s(void *at, size_t place, struct weir_arena *arena)
 
 static void fill_i64s(void *at, size_t place, struct weir_arena *arena)
 {
-    int64_t *numbers = weir_arena_alloc(arena, (place + 1) * sizeof *numbers);
+    int64_t *numbers = weir_arena_alloc(arena, (place + 1) * sizeof(*numbers));
     for (size_t i = 0; i < place + 1; i++)
         numbers[i] = INT64_MIN >> (13 * i % 64);
     *(struct weir_i64s *)at = (struct weir_i64s){numbers, place + 1};
@@ -88,7 +88,7 @@ static void fill_i64s(void *at, size_t place, struct weir_arena *arena)
 
 static void fill_u32s(void *at, size_t place, struct weir_arena *arena)
 {
-    uint32_t *numbers = weir_arena_alloc(arena, (place + 1) * sizeof *numbers);
+    uint32_t *numbers = weir_arena_alloc(arena, (place + 1) * sizeof(*numbers));
     for (size_t i = 0; i < place + 1; i++)
         numbers[i] = UINT32_MAX >> (5 * i % 32);
     *(struct weir_u32s *)at = (struct weir_u32s){numbers, place + 1};
@@ -96,7 +96,7 @@ static void fill_u32s(void *at, size_t place, struct weir_arena *arena)
 
 static void fill_strs(void *at, size_t place, struct weir_arena *arena)
 {
-    const char **texts = weir_arena_alloc(arena, place * sizeof *texts);
+    const char **texts = weir_arena_alloc(arena, place * sizeof(*texts));
     for (size_t i = 0; i < place; i++)
         texts[i] = weir_arena_format(arena, "%.*s", (int)(7 * i % 40),
                                      "worker-1 of a pool, as a text of some length");

@@ -224,7 +224,7 @@ static void whatever_passes_msgpack_c_can_read(void **state)
     weir_rng_init(&rng, 2);
     for (int i = 0; i < 300000; i++) {
         uint8_t bytes[12];
-        size_t size = 1 + weir_rng_below(&rng, sizeof bytes);
+        size_t size = 1 + weir_rng_below(&rng, sizeof(bytes));
         for (size_t k = 0; k < size; k++)
             bytes[k] = i % 2 == 0 ? (uint8_t)weir_rng_next(&rng)
                                   : TAGS[weir_rng_below(&rng, WEIR_COUNT(TAGS))];

@@ -152,7 +152,7 @@ static void files_that_announce_more_than_they_hold_are_corrupt(void **state)
         weir_put_u32(header + 16, 1);
         weir_put_u64(header + 40, weir_hash64(weir_bytes(header, 40), 0));
         assert_int_equal(
-            weir_file_write_atomic(temp_path(&dir, "f"), weir_bytes(header, sizeof header), &err),
+            weir_file_write_atomic(temp_path(&dir, "f"), weir_bytes(header, sizeof(header)), &err),
             WEIR_OK);
         assert_survives(open_both_kinds, dir.file);
     }
@@ -167,7 +167,7 @@ static int unpack_huge_position(const void *argument)
     uint8_t bytes[64] = {1};
     leave_little_memory();
     memset(bytes + 60, 0xff, 4);
-    return weir_position_unpack(weir_bytes(bytes, sizeof bytes), &position, &err) != WEIR_INVALID;
+    return weir_position_unpack(weir_bytes(bytes, sizeof(bytes)), &position, &err) != WEIR_INVALID;
 }
 
 static void a_position_of_gigabytes_is_invalid(void **state)
@@ -180,7 +180,7 @@ static void read_golden(const struct weir_message_info *info, struct weir_buf *o
 {
     struct weir_error err;
     char path[512];
-    snprintf(path, sizeof path, "%s/tests/unit/wire/golden/%s.msgpack", WEIR_SOURCE_DIR,
+    snprintf(path, sizeof(path), "%s/tests/unit/wire/golden/%s.msgpack", WEIR_SOURCE_DIR,
              info->name);
     if (weir_file_read(path, 1 << 20, out, &err) != WEIR_OK)
         fail_msg("%s", err.text);

@@ -82,7 +82,7 @@ static void a_flipped_bit_or_a_lost_byte_is_noticed(void **unused)
 static void seal(struct weir_buf *bytes)
 {
     struct weir_digest digest = weir_digest_of(weir_bytes(bytes->at + 64, bytes->size - 64));
-    memcpy(bytes->at + 32, digest.bytes, sizeof digest.bytes);
+    memcpy(bytes->at + 32, digest.bytes, sizeof(digest.bytes));
     weir_put_u64(bytes->at + 48, weir_hash64(weir_bytes(bytes->at, 48), 0));
 }
 
@@ -131,7 +131,7 @@ static void the_layout_says_where_the_parameters_lie(void **unused)
     assert_int_equal(weir_model_file_layout(weir_buf_view(&bytes), &layout, &err), WEIR_OK);
     assert_int_equal(layout.floats, 6);
     assert_int_equal(layout.state_at, 0);
-    assert_memory_equal(bytes.at + layout.parameters_at, PARAMETERS, sizeof PARAMETERS);
+    assert_memory_equal(bytes.at + layout.parameters_at, PARAMETERS, sizeof(PARAMETERS));
     temp_dir_remove(&dir);
 }
 

@@ -1,5 +1,7 @@
 /* Output files of a run: what a trainer wrote is what the orchestrator maps, or nothing. */
 #include "core/wire/outputs.h"
+
+#include "core/base/memory.h"
 #include "core/wire/sample.h"
 #include "tests/support/temp_dir.h"
 
@@ -8,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -33,6 +36,17 @@ static int remove_dir(void **state)
     return 0;
 }
 
+static void a_link_to_outputs_is_not_opened(void **state)
+{
+    (void)state;
+    struct weir_error err;
+    struct weir_outputs outputs;
+    WEIR_AUTO_FREE char *path = weir_strdup(temp_path(&dir, "o"));
+    assert_int_equal(weir_outputs_write(path, &OUTPUTS, &err), WEIR_OK);
+    assert_int_equal(symlink(path, temp_path(&dir, "link")), 0);
+    assert_int_equal(weir_outputs_open(temp_path(&dir, "link"), &outputs, &err), WEIR_IO);
+}
+
 static void what_was_written_is_mapped(void **state)
 {
     (void)state;
@@ -42,9 +56,9 @@ static void what_was_written_is_mapped(void **state)
     assert_int_equal(weir_outputs_open(temp_path(&dir, "o"), &outputs, &err), WEIR_OK);
     assert_int_equal(outputs.count, 3);
     assert_int_equal(outputs.width, 2);
-    assert_memory_equal(outputs.ids, IDS, sizeof IDS);
-    assert_memory_equal(outputs.labels, LABELS, sizeof LABELS);
-    assert_memory_equal(outputs.values, VALUES, sizeof VALUES);
+    assert_memory_equal(outputs.ids, IDS, sizeof(IDS));
+    assert_memory_equal(outputs.labels, LABELS, sizeof(LABELS));
+    assert_memory_equal(outputs.values, VALUES, sizeof(VALUES));
     weir_outputs_close(&outputs);
     assert_null(outputs.ids);
     weir_outputs_close(&outputs);
@@ -66,9 +80,9 @@ static void groups_and_labels_that_are_vectors_come_along(void **state)
     assert_int_equal(weir_outputs_open(temp_path(&dir, "o"), &outputs, &err), WEIR_OK);
     assert_int_equal(outputs.label_kind, WEIR_LABEL_VALUES);
     assert_int_equal(outputs.label_width, 3);
-    assert_memory_equal(outputs.groups, GROUPS, sizeof GROUPS);
-    assert_memory_equal(outputs.values, VALUES, sizeof VALUES);
-    assert_memory_equal(outputs.label_values, LABEL_VALUES, sizeof LABEL_VALUES);
+    assert_memory_equal(outputs.groups, GROUPS, sizeof(GROUPS));
+    assert_memory_equal(outputs.values, VALUES, sizeof(VALUES));
+    assert_memory_equal(outputs.label_values, LABEL_VALUES, sizeof(LABEL_VALUES));
     weir_outputs_close(&outputs);
     full.label_kind = WEIR_LABEL_INT; /* which has no numbers beside it */
     assert_int_equal(weir_outputs_write(temp_path(&dir, "o"), &full, &err), WEIR_OK);
@@ -125,6 +139,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
     const struct CMUnitTest tests[] = {
         TEST(what_was_written_is_mapped),
+        TEST(a_link_to_outputs_is_not_opened),
         TEST(groups_and_labels_that_are_vectors_come_along),
         TEST(no_samples_and_no_values_are_fine),
         TEST(every_changed_byte_and_every_other_length_is_noticed),

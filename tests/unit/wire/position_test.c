@@ -124,8 +124,8 @@ static void a_position_lies_in_bytes_as_drawn(void **state)
     struct weir_position position = an_example();
     WEIR_AUTO_BUF packed = {0};
     weir_position_pack(&position, &packed);
-    assert_int_equal(packed.size, sizeof EXPECTED);
-    assert_memory_equal(packed.at, EXPECTED, sizeof EXPECTED);
+    assert_int_equal(packed.size, sizeof(EXPECTED));
+    assert_memory_equal(packed.at, EXPECTED, sizeof(EXPECTED));
     weir_position_fini(&position);
 }
 
@@ -139,7 +139,7 @@ static void what_was_packed_is_unpacked_over_anything(void **state)
     weir_position_pack(&from, &packed);
     assert_int_equal(weir_position_unpack(weir_buf_view(&packed), &to, &err), WEIR_OK);
     assert_int_equal(to.oldest, from.oldest);
-    assert_memory_equal(&to.tally, &from.tally, sizeof to.tally);
+    assert_memory_equal(&to.tally, &from.tally, sizeof(to.tally));
     weir_position_pack(&to, &again);
     assert_true(weir_bytes_equal(weir_buf_view(&packed), weir_buf_view(&again)));
     weir_position_copy(&copy, &to);
@@ -220,7 +220,7 @@ static void a_tally_is_packed_alone_as_well(void **state)
     WEIR_AUTO_BUF packed = {0};
     weir_tally_pack(&example.tally, &packed);
     assert_int_equal(weir_tally_unpack(weir_buf_view(&packed), &back, &err), WEIR_OK);
-    assert_memory_equal(&back, &example.tally, sizeof back);
+    assert_memory_equal(&back, &example.tally, sizeof(back));
     assert_int_equal(weir_tally_unpack(weir_bytes(packed.at, 51), &back, &err), WEIR_INVALID);
     assert_string_equal(err.text, "tally: 51 bytes, expected 52");
     packed.at[1] = 1;

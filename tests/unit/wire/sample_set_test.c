@@ -48,9 +48,9 @@ static void what_was_sealed_is_mapped(void **state)
     write_set(temp_path(&dir, "a.set"), WEIGHTS, &digest);
     assert_int_equal(weir_sample_set_open(temp_path(&dir, "a.set"), &set, &err), WEIR_OK);
     assert_int_equal(set.count, COUNT);
-    assert_memory_equal(set.ids, IDS, sizeof IDS);
-    assert_memory_equal(set.weights, WEIGHTS, sizeof WEIGHTS);
-    assert_memory_equal(set.digest.bytes, digest.bytes, sizeof digest.bytes);
+    assert_memory_equal(set.ids, IDS, sizeof(IDS));
+    assert_memory_equal(set.weights, WEIGHTS, sizeof(WEIGHTS));
+    assert_memory_equal(set.digest.bytes, digest.bytes, sizeof(digest.bytes));
     weir_sample_set_close(&set);
     assert_null(set.ids);
     weir_sample_set_close(&set);
@@ -65,12 +65,12 @@ static void weights_that_are_all_one_are_left_out_and_leave_the_digest_alone(voi
     struct weir_sample_set set;
     write_set(temp_path(&dir, "a.set"), NULL, &without);
     write_set(temp_path(&dir, "b.set"), ONES, &with);
-    assert_memory_equal(with.bytes, without.bytes, sizeof with.bytes);
+    assert_memory_equal(with.bytes, without.bytes, sizeof(with.bytes));
     assert_int_equal(weir_sample_set_open(temp_path(&dir, "b.set"), &set, &err), WEIR_OK);
     assert_null(set.weights);
     weir_sample_set_close(&set);
     write_set(temp_path(&dir, "c.set"), WEIGHTS, &with);
-    assert_memory_not_equal(with.bytes, without.bytes, sizeof with.bytes);
+    assert_memory_not_equal(with.bytes, without.bytes, sizeof(with.bytes));
 }
 
 static void the_digest_of_a_selection_never_changes(void **state)
@@ -121,7 +121,7 @@ static void every_changed_byte_is_noticed(void **state)
     const char *path = temp_path(&dir, "a.set");
     write_set(path, WEIGHTS, NULL);
     assert_int_equal(weir_file_read(path, 1 << 20, &file, &err), WEIR_OK);
-    assert_int_equal(file.size, WEIR_SET_HEADER_BYTES + sizeof IDS + 24 + 2 * sizeof(uint64_t));
+    assert_int_equal(file.size, WEIR_SET_HEADER_BYTES + sizeof(IDS) + 24 + 2 * sizeof(uint64_t));
     for (size_t i = 0; i < file.size; i++) {
         file.at[i] ^= 0x10;
         assert_int_equal(weir_file_write_atomic(path, weir_buf_view(&file), &err), WEIR_OK);
@@ -154,8 +154,8 @@ static void pieces_make_the_same_file_and_are_checked_alone(void **state)
 {
     (void)state;
     enum { MANY = 3 * WEIR_SET_SUMMED + 5 };
-    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(MANY, sizeof *ids);
-    WEIR_AUTO_FREE float *weights = weir_calloc(MANY, sizeof *weights);
+    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(MANY, sizeof(*ids));
+    WEIR_AUTO_FREE float *weights = weir_calloc(MANY, sizeof(*weights));
     WEIR_AUTO(weir_sample_set_writer) writer = NULL;
     WEIR_AUTO_BUF file = {0};
     struct weir_digest digest, again;
@@ -174,15 +174,15 @@ static void pieces_make_the_same_file_and_are_checked_alone(void **state)
     assert_int_equal(weir_sample_set_finish(writer, &digest, &err), WEIR_OK);
     assert_int_equal(weir_sample_set_publish(writer, path, &err), WEIR_OK);
     assert_int_equal(weir_sample_set_open(path, &set, &err), WEIR_OK);
-    assert_memory_equal(set.ids, ids, MANY * sizeof *ids);
-    assert_memory_equal(set.weights, weights, MANY * sizeof *weights);
+    assert_memory_equal(set.ids, ids, MANY * sizeof(*ids));
+    assert_memory_equal(set.weights, weights, MANY * sizeof(*weights));
     weir_sample_set_close(&set);
     assert_int_equal(
         weir_sample_set_write(temp_path(&dir, "b.set"), ids, weights, MANY, &again, &err), WEIR_OK);
-    assert_memory_equal(digest.bytes, again.bytes, sizeof digest.bytes);
+    assert_memory_equal(digest.bytes, again.bytes, sizeof(digest.bytes));
 
     assert_int_equal(weir_file_read(path, 16 << 20, &file, &err), WEIR_OK);
-    file.at[WEIR_SET_HEADER_BYTES + WEIR_SET_SUMMED * sizeof *ids + 7] ^= 1; /* the second block */
+    file.at[WEIR_SET_HEADER_BYTES + WEIR_SET_SUMMED * sizeof(*ids) + 7] ^= 1; /* the second block */
     assert_int_equal(weir_file_write_atomic(path, weir_buf_view(&file), &err), WEIR_OK);
     assert_int_equal(weir_sample_set_open(path, &set, &err), WEIR_CORRUPT);
     assert_int_equal(weir_sample_set_open_unread(path, &set, &err), WEIR_OK);
@@ -221,14 +221,14 @@ static void epoch_parts_are_mapped_and_under_the_digest(void **state)
     write_set(path, WEIGHTS, &undivided);
     assert_int_equal(write_parts(path, &(struct weir_epoch_parts){OTHERS, 2, 3}, &other), WEIR_OK);
     assert_int_equal(write_parts(path, &parts, &digest), WEIR_OK);
-    assert_memory_not_equal(digest.bytes, undivided.bytes, sizeof digest.bytes);
-    assert_memory_not_equal(digest.bytes, other.bytes, sizeof digest.bytes);
+    assert_memory_not_equal(digest.bytes, undivided.bytes, sizeof(digest.bytes));
+    assert_memory_not_equal(digest.bytes, other.bytes, sizeof(digest.bytes));
     assert_int_equal(weir_sample_set_open(path, &set, &err), WEIR_OK);
-    assert_memory_equal(set.ids, IDS, sizeof IDS);
-    assert_memory_equal(set.weights, WEIGHTS, sizeof WEIGHTS);
+    assert_memory_equal(set.ids, IDS, sizeof(IDS));
+    assert_memory_equal(set.weights, WEIGHTS, sizeof(WEIGHTS));
     assert_int_equal(set.parts.count, 3);
     assert_int_equal(set.parts.samples, 2);
-    assert_memory_equal(set.parts.indices, INDICES, sizeof INDICES);
+    assert_memory_equal(set.parts.indices, INDICES, sizeof(INDICES));
     weir_sample_set_close(&set);
 
     assert_int_equal(weir_file_read(path, 1 << 20, &file, &err), WEIR_OK);
@@ -303,7 +303,7 @@ static void forge(const char *path, uint64_t second, uint32_t flags)
     weir_hasher_add(hasher, file.at + 8, 12);
     weir_hasher_add(hasher, file.at + 64, 16);
     struct weir_digest digest = weir_hasher_digest(hasher);
-    memcpy(file.at + 24, digest.bytes, sizeof digest.bytes);
+    memcpy(file.at + 24, digest.bytes, sizeof(digest.bytes));
     weir_put_u64(file.at + 40, weir_hash64(weir_bytes(file.at, 40), 0));
     assert_int_equal(weir_file_write_atomic(path, weir_buf_view(&file), &err), WEIR_OK);
 }

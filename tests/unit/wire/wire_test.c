@@ -112,7 +112,7 @@ static void fields_that_an_older_sender_lacks_are_zero_and_strings_empty(void **
 {
     struct weir_error err;
     struct msg_selected selected;
-    memset(&selected, 0xff, sizeof selected);
+    memset(&selected, 0xff, sizeof(selected));
     assert_int_equal(weir_message_unpack(MSG_selected,
                                          BYTES("\x92\xa3"
                                                "abc\x07"),
@@ -182,14 +182,14 @@ static void a_field_of_the_wrong_kind_is_named_with_what_was_expected(void **sta
     for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
         struct weir_error err;
         struct msg_located large, untouched;
-        memset(&large, 0xab, sizeof large);
+        memset(&large, 0xab, sizeof(large));
         untouched = large;
         assert_int_equal(weir_message_unpack(CASES[i].type,
                                              weir_bytes(CASES[i].bytes, CASES[i].size), *state,
                                              &large, &err),
                          WEIR_INVALID);
         assert_string_equal(err.text, CASES[i].complaint);
-        assert_memory_equal(&large, &untouched, sizeof large);
+        assert_memory_equal(&large, &untouched, sizeof(large));
     }
 }
 

@@ -166,7 +166,7 @@ struct weir_tensor {
 /** One batch. All memory belongs to it and lives until weir_batch_release(); it may be pinned and
  * handed to a GPU as it is, but not written to. `ids`, `labels`, `label_values`, `weights` and
  * each tensor's `data` and `offsets` start at a multiple of WEIR_BATCH_ALIGNMENT bytes and are readable up to the next
- * such multiple behind their end. (Frames arrive from the socket at arbitrary addresses; the
+ * such multiple after their end. (Frames arrive from the socket at arbitrary addresses; the
  * background thread lays each batch out once, in one allocation, so the loop pays for no copy.) */
 struct weir_batch {
     uint64_t number; /**< counted over all epochs, from 0 */

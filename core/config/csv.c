@@ -1,0 +1,29 @@
+/* The dialect of comma-separated values: see csv.h. */
+#include "core/config/csv.h"
+
+#include <string.h>
+
+const char *const CFG_CSV_QUOTES[] = {"double", "none", NULL};
+enum { QUOTES_NONE = 1 };
+
+static const char *delimiter_of(const struct cfg_csv *csv)
+{
+    return strcmp(csv->delimiter, "\\t") == 0 ? "\t" : csv->delimiter;
+}
+
+enum weir_status cfg_csv_check(const struct cfg_csv *csv, const char *path, struct weir_error *err)
+{
+    const char *delimiter = delimiter_of(csv);
+
+    if (strlen(delimiter) == 1 && strchr("\"\r\n", *delimiter) == NULL)
+        return WEIR_OK;
+    return weir_fail(err, WEIR_INVALID,
+                     "%s%sdelimiter: found '%s', expected one character, no quote", path,
+                     *path != '\0' ? "." : "", csv->delimiter);
+}
+
+struct weir_csv_dialect cfg_csv_dialect(const struct cfg_csv *csv)
+{
+    return (struct weir_csv_dialect){.delimiter = *delimiter_of(csv),
+                                     .is_unquoted = csv->quotes == QUOTES_NONE};
+}

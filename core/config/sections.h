@@ -1,0 +1,49 @@
+/* Sections of a pipeline file that several services read, each for itself: their keys, declared once. */
+#ifndef WEIR_CONFIG_SECTIONS_H
+#define WEIR_CONFIG_SECTIONS_H
+
+#include "core/config/schema.h"
+
+/* `holdout` of a dataset: samples that no training set ever holds. */
+enum cfg_holdout_by { CFG_HOLDOUT_BY_SAMPLE, CFG_HOLDOUT_BY_SUBJECT };
+struct cfg_holdout {
+    double share;
+    int by; /* enum cfg_holdout_by */
+};
+extern const struct cfg_key CFG_HOLDOUT_KEYS[];
+
+/* The keys of `training` that are not the trainer's alone. */
+struct cfg_training {
+    uint64_t epochs, seed;
+    const char *start_from;
+    uint64_t retries;
+    int64_t patience;
+    uint64_t gpus;
+    bool report_losses;
+};
+extern const struct cfg_key CFG_TRAINING_KEYS[];
+
+enum { CFG_GPUS_MAX = 64 };
+
+/* Rows of a table of keys for `owner`, in which `in` leads to the struct cfg_training: `shared.`, or nothing. */
+// clang-format off
+#define CFG_TRAINING_ROWS(owner, in)                                                                                \
+    CFG_KEY_AS("epochs", CFG_KIND_U64, uint64_t, owner, in epochs, .fallback = "1", .min = 1, .max = 100000,        \
+               .doc = "passes over the sample set of a trigger"),                                                   \
+    CFG_KEY_AS("seed", CFG_KIND_U64, uint64_t, owner, in seed, .fallback = "1",                                     \
+               .doc = "of shuffling and initial weights"),                                                          \
+    CFG_KEY_AS("start_from", CFG_KIND_TEXT, const char *, owner, in start_from, .fallback = "previous",             \
+               .doc = "previous (the newest model), scratch, or a model's name (weir models list)"),                \
+    CFG_KEY_AS("retries", CFG_KIND_U64, uint64_t, owner, in retries, .fallback = "3", .max = 100,                   \
+               .doc = "number of times that a failed trainer is started again"),                                    \
+    CFG_KEY_AS("patience", CFG_KIND_DURATION, int64_t, owner, in patience, .fallback = "10m", .min = 1000000,       \
+               .doc = "a trainer that says nothing for so long, hung or stopped, has failed"),                      \
+    CFG_KEY_AS("gpus", CFG_KIND_U64, uint64_t, owner, in gpus, .fallback = "0", .max = CFG_GPUS_MAX,                \
+               .doc = "slots of the system file's `gpus` that each trainer holds while it works; built-in models "  \
+                      "compute on the CPU all the same"),                                                           \
+    CFG_KEY_AS("report_losses", CFG_KIND_BOOL, bool, owner, in report_losses, .fallback = "false",                  \
+               .doc = "keep what each sample cost in the last epoch: a coreset by loss or grad_norm then scores "   \
+                      "only what the newest model was not trained on")
+// clang-format on
+
+#endif

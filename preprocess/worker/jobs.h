@@ -1,0 +1,15 @@
+/* Jobs as a worker knows them. */
+#ifndef WEIR_PREPROCESS_WORKER_JOBS_H
+#define WEIR_PREPROCESS_WORKER_JOBS_H
+
+#include "preprocess/worker/state.h"
+
+/* Finds the job of a lease, or asks for its description. NULL: not there yet. */
+struct worker_job *preprocess_worker_job_for(struct worker *worker,
+                                             const struct worker_lease *lease);
+/* Returns the cost of an operator of an open job in this session. */
+struct worker_spent preprocess_worker_job_spent(const struct worker_job *job, size_t operator);
+void preprocess_worker_jobs_expire(struct worker *worker, int64_t now_ms);
+void preprocess_worker_jobs_close(struct worker *worker);
+
+#endif

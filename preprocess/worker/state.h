@@ -1,0 +1,127 @@
+/* The state that the files of a worker share. */
+#ifndef WEIR_PREPROCESS_WORKER_STATE_H
+#define WEIR_PREPROCESS_WORKER_STATE_H
+
+#include "core/rpc/segment.h"
+#include "core/service/service.h"
+#include "core/wire/delivery.h"
+#include "preprocess/worker/batch_maker.h"
+#include "preprocess/worker/flow.h"
+#include "preprocess/worker/layouts.h"
+#include "preprocess/worker/located.h"
+
+enum {
+    WORKER_TICK_MS = 20,
+    WORKER_BEAT_MS = 300,
+    WORKER_IDLE_BEAT_MS = 100, /* while it wants work */
+    WORKER_HOLD_MS = 500,
+    WORKER_ASK_MS = 2000,  /* deadline of a request */
+    WORKER_RETRY_MS = 200, /* before a refused request is sent again */
+    WORKER_JOBS_MAX = 64,
+    WORKER_JOB_IDLE_MS = 60000, /* a job without leases is closed after this time */
+    WORKER_LENT_BYTES = 8 << 20,
+    WORKER_LOAN_MS =
+        5000, /* a loan that was used for longer may be over: far below LENDING_LOST_MS of clients */
+};
+
+/* Cost of an operator so far. */
+struct worker_spent {
+    int64_t ns; /* as preprocess_chain_cost.spent_ns */
+    uint64_t taken, bytes;
+};
+
+/* A job as the worker knows it. */
+struct worker_job {
+    uint64_t number; /* 0: the slot is free */
+    bool asking;     /* job_describe is open */
+    bool open;       /* `plan` is there */
+    bool fitting;    /* as described: it can fold, but not make */
+    struct preprocess_plan plan;
+    int64_t used_ms;
+    int64_t ask_ms; /* not asked before */
+    /* cumulative for this session */
+    int64_t cpu_ns;
+    int64_t read_ns;
+    int64_t queued_ns;
+    uint64_t bytes_read;
+    uint64_t bytes_sent;
+    struct worker_spent operators[CHAIN_OPERATORS_MAX]; /* by plans that were closed since */
+    char reason[BATCH_MAKER_REASON_MAX];                /* why a sample failed, newest */
+    char problem[WEIR_ERROR_TEXT_MAX];                  /* why no plan could be made; "": one was */
+    unsigned problems;                                  /* in a row */
+    struct failures failures;
+    struct worker *worker;
+};
+
+/* Memory that a consumer lends for its batches: see trainer_client/lending.h. */
+struct worker_loans {
+    uint8_t at[WEIR_BATCH_LOANS_MAX][WEIR_LOAN_BYTES];
+    size_t count;
+};
+
+/* State of a lease slot of the flow. */
+struct worker_task {
+    uint64_t fence;  /* of the lease it belongs to */
+    bool asking;     /* locate_chunks, locate or read is open */
+    int64_t ask_ms;  /* not asked before */
+    unsigned waits;  /* requests in a row that were not answered in time */
+    int64_t read_ns; /* when storage was asked to read */
+    bool begun;      /* `located` is set down */
+    struct located located;
+    bool is_placed; /* locations of whole chunks are filled in, and valid */
+    struct fetched fetched;
+    struct chain_partial partial; /* of a lease that asks for a partial fit */
+    struct worker *worker;
+};
+
+struct worker {
+    struct weir_loop *loop;
+    struct weir_rpc_server *server;
+    struct weir_rpc_peer *dispatcher;
+    struct weir_rpc_peer *storage;
+    char *name;
+    struct worker_flow flow;
+    struct worker_job jobs[WORKER_JOBS_MAX];
+    struct worker_task tasks[WORKER_LEASES_MAX];
+    struct layouts *layouts;
+    struct weir_segment *lent;         /* memory that storage reads into … */
+    const struct worker_task *lent_to; /* … for this task, until it answers; NULL: for none */
+    struct weir_route routes[WORKER_CONSUMERS_MAX];
+    struct crashes *crashes;
+    struct worker_loans loans[WORKER_CONSUMERS_MAX];
+    struct weir_borrowed *borrowed;
+    struct batch_maker *batch_maker;
+    enum weir_compression compression; /* of batches on their way */
+    uint64_t timer;
+    bool pumping; /* `pump` is due in the next round */
+    /* Functions of files above that files below call; set by worker.c. */
+    void (*pump)(void *worker);             /* pump.h */
+    void (*prepare)(struct worker *worker); /* tasks.h */
+
+    bool beat_open;
+    bool beat_due;    /* something has changed that the dispatcher should know at once */
+    int64_t beat_ms;  /* when the newest beat was sent */
+    int64_t pause_ms; /* minimum between two beats, set by the dispatcher */
+    bool hold_open;
+    int64_t hold_ms;
+
+    uint64_t wipe, wiped; /* newest that was asked for, and obeyed */
+};
+
+/* Has the pump run in the next round. */
+static inline void preprocess_worker_pump_soon(struct worker *worker)
+{
+    if (worker->pumping)
+        return;
+    worker->pumping = true;
+    weir_loop_soon(worker->loop, worker->pump, worker);
+}
+
+/* Frees batches that the flow has given up. */
+static inline void preprocess_worker_free_discarded(struct worker *worker)
+{
+    for (void *batch; (batch = preprocess_flow_discarded(&worker->flow)) != NULL;)
+        preprocess_batch_free(batch);
+}
+
+#endif

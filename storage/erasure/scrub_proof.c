@@ -1,0 +1,161 @@
+/* Proof that the record in the place of a sample is the sample's own. Files of a store that was copied, moved or put
+ * back are known by their place and length alone: records may have changed places. Where the sums do not say that the
+ * bytes are those that were written, the record must say who it is, and be known as that. */
+#include "storage/erasure/erasure_record.h"
+#include "storage/files/owned.h"
+#include "storage/keys/key_store.h"
+#include "storage/records/key_identify.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+void storage_scrub_proof_end(struct erasure_record *erasure)
+{
+    struct scrub_proof *proof = &erasure->proof;
+
+    if (proof->is_begun)
+        storage_sum_proof_end(&proof->sums);
+    proof->is_begun = false;
+    for (size_t i = 0; i < WEIR_COUNT(proof->known); i++)
+        free(proof->known[i].ids.at);
+    memset(proof->known, 0, sizeof(proof->known));
+}
+
+struct key_identity storage_scrub_identify(struct eraser *eraser, struct erasure_record *erasure,
+                                           const struct located *found)
+{
+    if (erasure->identifier == NULL)
+        erasure->identifier = storage_key_identifier_new(eraser->from);
+    return storage_key_identify(erasure->identifier, found);
+}
+
+/* ---- what is known of it ---- */
+
+/* A name that the record of a sample says. */
+struct said {
+    uint64_t id;
+    const struct dataset *dataset;
+    const struct key_index *index; /* of its kind */
+    uint64_t hash;
+};
+
+static void keep_of_page(const struct erase_page *page, const struct dataset *dataset,
+                         struct key_hits *hits, struct id_list *ids)
+{
+    for (size_t i = 0; i < hits->count; i++) {
+        uint64_t id = storage_dataset_id(dataset, hits->at[i].id);
+
+        if (storage_id_list_has(&page->ids, id))
+            storage_id_list_add(ids, id);
+    }
+    hits->count = 0;
+}
+
+/* Samples of the page that have the hash. */
+static enum weir_status look_up(struct store *store, const struct erase_page *page,
+                                const struct said *said, struct known_hash *known,
+                                struct weir_error *err)
+{
+    struct key_reader reader = {.db = store->db};
+    const struct key_source source = storage_key_reader_source(&reader);
+    struct key_walk walk = {.hashes = &known->hash, .hash_count = 1};
+    struct key_hits hits = {0};
+    enum weir_status status = WEIR_OK;
+
+    for (bool is_done = false; status == WEIR_OK && !is_done;) {
+        status = storage_key_index_walk(said->index, &walk, &source, &hits, &is_done, err);
+        keep_of_page(page, said->dataset, &hits, &known->ids);
+    }
+    storage_id_list_sort(&known->ids);
+    storage_key_walk_fini(&walk);
+    storage_key_reader_fini(&reader);
+    free(hits.at);
+    return status;
+}
+
+/* The sample was given this hash when it came. Records of one person come together: the newest answer is kept. */
+static enum weir_status has_hash(struct store *store, struct erasure_record *erasure,
+                                 const struct said *said, bool *ret_has, struct weir_error *err)
+{
+    struct known_hash *known = &erasure->proof.known[said->index->kind == KEY_SUBJECT ? 0 : 1];
+    enum weir_status status = WEIR_OK;
+
+    if (known->dataset != said->dataset->number || known->hash != said->hash) {
+        known->ids.count = 0;
+        known->hash = said->hash;
+        known->dataset = 0;
+        status = look_up(store, &erasure->page, said, known, err);
+    }
+    if (status == WEIR_OK)
+        known->dataset = said->dataset->number;
+    *ret_has = status == WEIR_OK && storage_id_list_has(&known->ids, said->id);
+    return status;
+}
+
+/* ---- what it says ---- */
+
+/* By each name that stands in the record itself; false when it has none. */
+static enum weir_status is_known_as(struct eraser *eraser, struct erasure_record *erasure,
+                                    const struct located *found, uint64_t id, bool *ret_known,
+                                    struct weir_error *err)
+{
+    const struct dataset *dataset = found->dataset;
+    const struct key_identity identity = storage_scrub_identify(eraser, erasure, found);
+    const struct said subject = {id, dataset, &dataset->subjects, identity.subject.hash};
+    const struct said key = {id, dataset, &dataset->keys, identity.key.hash};
+    bool has_subject =
+        identity.has_subject && storage_key_is_inside(dataset->declaration, FORMAT_SUBJECT);
+    bool has_key = identity.has_key && storage_key_is_inside(dataset->declaration, FORMAT_KEY);
+    enum weir_status status = WEIR_OK;
+
+    *ret_known = identity.is_known && (has_subject || has_key);
+    if (*ret_known && has_subject)
+        status = has_hash(eraser->store, erasure, &subject, ret_known, err);
+    if (status == WEIR_OK && *ret_known && has_key)
+        status = has_hash(eraser->store, erasure, &key, ret_known, err);
+    return status;
+}
+
+/* A former erasure has overwritten it, which the sums may not know of: they were restored. */
+static bool is_overwritten(struct erasure_record *erasure, const struct located *found)
+{
+    struct file_window *window = &erasure->source.window;
+    struct extent_place place = {.window = window, .payload = {found->offset, found->length}};
+    struct extent extent = {0};
+    struct stat now;
+    struct weir_error err;
+    bool is_done;
+
+    if (fstat(window->fd, &now) < 0)
+        return false;
+    place.size = (uint64_t)now.st_size;
+    is_done = storage_extent_read(found->dataset->declaration, &place, &extent, &err) == WEIR_OK &&
+              (extent.is_scrubbed || storage_scrub_is_done(window, &extent));
+    storage_extent_fini(&extent);
+    return is_done;
+}
+
+enum weir_status storage_scrub_prove(struct eraser *eraser, struct erasure_record *erasure,
+                                     const struct located *found, uint64_t id,
+                                     enum scrub_verdict *ret_verdict, struct weir_error *err)
+{
+    struct scrub_proof *proof = &erasure->proof;
+    enum sum_verdict sums = SUMS_HOLD;
+    bool is_own = true;
+    enum weir_status status;
+
+    if (!proof->is_begun)
+        storage_sum_proof_begin(eraser->sums, &proof->sums);
+    proof->is_begun = true;
+    status = storage_sum_proof_of(&proof->sums, found->dataset, found->file,
+                                  (struct format_range){found->offset, found->length}, &sums, err);
+    if (status == WEIR_OK && sums != SUMS_HOLD &&
+        storage_key_any_is_inside(found->dataset->declaration))
+        status = is_known_as(eraser, erasure, found, id, &is_own, err);
+    else if (sums == SUMS_DIFFER)
+        is_own = false;
+    *ret_verdict = is_own                           ? SCRUB_OWN
+                   : is_overwritten(erasure, found) ? SCRUB_OVERWRITTEN
+                                                    : SCRUB_OTHER;
+    return status;
+}
