@@ -385,12 +385,19 @@ class TrainerHunt:
     def _is_ripe(self, number):
         return self.behind is None or (self.run.data_dir / "runs" / str(number) / self.behind).exists()
 
+    @staticmethod
+    def _kill(trainer):
+        try:
+            os.kill(trainer, signal.SIGKILL)
+        except ProcessLookupError:
+            return False  # it has left meanwhile
+        return True
+
     def _hunt(self):
         while self.left and not self.over.is_set():
             for number in sorted(self.left):
                 trainer = self._trainer_of(number)
-                if trainer and self._is_ripe(number):
-                    os.kill(trainer, signal.SIGKILL)
+                if trainer and self._is_ripe(number) and self._kill(trainer):
                     self.left.discard(number)
                     self.killed.append(number)
             self.over.wait(0.002)  # leaves the processors to those that are hunted
