@@ -309,6 +309,10 @@ static enum weir_status look(struct weir_client *client, enum delivery_offer *re
     if (client->held >= WEIR_BATCHES_HELD_MAX)
         return weir_fail(err, WEIR_LIMIT, "%d batches are in hand: release one first",
                          WEIR_BATCHES_HELD_MAX);
+    if (client->unconsumed >= WEIR_BATCHES_UNCONSUMED_MAX)
+        return weir_fail(err, WEIR_LIMIT,
+                         "%d batches are not consumed: say weir_client_consumed() of each",
+                         WEIR_BATCHES_UNCONSUMED_MAX);
     *ret_offer = trainer_delivery_next(client->delivery, weir_now_ms(), ret_batch);
     trainer_client_free_discarded(client);
     if (*ret_offer == DELIVERY_SUPERSEDED || *ret_offer == DELIVERY_REGROUP)
@@ -353,6 +357,7 @@ enum weir_client_status weir_client_next(struct weir_client *client, int64_t tim
             weir_fail(&err, WEIR_TIMEOUT, "no batch within %lld ms: %s", (long long)timeout_ms,
                       offer == DELIVERY_LAPSED ? "storage does not answer" : "none has arrived");
     client->held += offer == DELIVERY_BATCH;
+    client->unconsumed += offer == DELIVERY_BATCH;
     end_wait(client, begun_ns);
     pthread_mutex_unlock(&client->mutex);
     if (status != WEIR_OK)
@@ -361,6 +366,24 @@ enum weir_client_status weir_client_next(struct weir_client *client, int64_t tim
         return WEIR_CLIENT_END;
     *ret_batch = &batch_of_lent(lent)->shown;
     return WEIR_CLIENT_OK;
+}
+
+enum weir_client_status weir_client_consumed(struct weir_client *client, uint64_t number,
+                                             struct weir_client_error *ret_error)
+{
+    struct weir_error err;
+
+    pthread_mutex_lock(&client->mutex);
+    bool was_handed = trainer_delivery_consume(client->delivery, number);
+    client->unconsumed -= was_handed;
+    pthread_mutex_unlock(&client->mutex);
+    wake(client); /* the end may be near */
+    if (was_handed)
+        return WEIR_CLIENT_OK;
+    weir_ignore(weir_fail(&err, WEIR_INVALID, /* given below, not returned */
+                          "batch %llu: expected one that was handed out and is not consumed yet",
+                          (unsigned long long)number));
+    return give_error(&err, ret_error);
 }
 
 void weir_batch_release(struct weir_batch *shown)

@@ -53,8 +53,8 @@ struct weir_client {
     double loss;
     char stage[16]; /* that the loop has waited for, as the dispatcher sees it */
     struct weir_client_stats stats;
-    int64_t handed_ns; /* when the loop last got a batch; 0: not yet */
-    size_t held;
+    int64_t handed_ns;       /* when the loop last got a batch; 0: not yet */
+    size_t held, unconsumed; /* batches in the loop's hands; handed out and not consumed */
 
     /* The I/O thread's own. */
     struct weir_loop *loop;

@@ -37,6 +37,7 @@ void trainer_delivery_free(struct delivery *delivery)
     weir_buf_fini(&delivery->again_fences);
     weir_buf_fini(&delivery->commit_bytes);
     weir_buf_fini(&delivery->open_bytes);
+    free(delivery->lingering);
     free(delivery->discarded);
     free(delivery->erased.at);
     free(delivery);
@@ -81,14 +82,14 @@ static void gather_state(struct delivery *delivery)
     weir_buf_clear(&delivery->again_fences);
     for (uint64_t number = oldest; number < end; number++) {
         const struct slot *slot = delivery_slot(delivery, number);
-        if (slot->batch != NULL)
+        if (delivery_has(slot))
             weir_bits_set(&delivery->received, (size_t)(number - oldest));
         else if (slot->again != 0)
             gather_again(delivery, number, slot->again);
     }
 }
 
-/* Rule 10: what is in the loop's hands, and the next ones that may go there once this beat is
+/* Rule 10: what the loop has been given, and the next ones that may go there once this beat is
  * acknowledged. */
 static void gather_handed(struct delivery *delivery, uint64_t beat)
 {
@@ -99,9 +100,9 @@ static void gather_handed(struct delivery *delivery, uint64_t beat)
     weir_bits_copy(&delivery->handed, &delivery->position.ahead);
     for (uint64_t number = oldest; number < delivery_scan_end(delivery); number++) {
         struct slot *slot = delivery_slot(delivery, number);
-        if (slot->batch == NULL || (!slot->held && claimed >= DELIVERY_CLAIM_MAX))
+        if (!delivery_has(slot) || (!slot->handed && claimed >= DELIVERY_CLAIM_MAX))
             continue;
-        claimed += !slot->held;
+        claimed += !slot->handed;
         slot->claim = slot->claim != 0 ? slot->claim : beat;
         weir_bits_set(&delivery->handed, (size_t)(number - oldest));
     }
@@ -173,7 +174,7 @@ static enum delivery_outcome judge(struct delivery *delivery, struct delivery_ba
         return DELIVERY_OLD_FENCE;
     newest->fence = batch->fence;
     struct slot *slot = delivery_slot(delivery, batch->number);
-    if (slot->batch != NULL)
+    if (delivery_has(slot))
         return DELIVERY_DUPLICATE;
     if (batch->erasure_epoch < delivery->known && trainer_delivery_holds_erased(delivery, batch)) {
         slot->again = batch->fence;
@@ -207,7 +208,9 @@ enum delivery_outcome trainer_delivery_arrive(struct delivery *delivery,
 
 /* ---- the loop ---- */
 
-static void consume(struct delivery *delivery, struct delivery_batch *batch)
+/* Share of the batch in the tally of the position. */
+static struct weir_tally tally_of(const struct delivery *delivery,
+                                  const struct delivery_batch *batch)
 {
     static const size_t TALLY[WEIR_SAMPLE_STATES] = {
         [WEIR_SAMPLE_LIVE] = offsetof(struct weir_tally, delivered),
@@ -216,22 +219,29 @@ static void consume(struct delivery *delivery, struct delivery_batch *batch)
         [WEIR_SAMPLE_FILTERED] = offsetof(struct weir_tally, filtered),
         [WEIR_SAMPLE_FAILED] = offsetof(struct weir_tally, failed),
     };
-    struct weir_tally *tally = &delivery->position.tally;
+    struct weir_tally tally = {.delivered = batch->samples};
     uint64_t epoch = trainer_delivery_epoch_of(delivery, batch->number);
-    tally->delivered += batch->samples;
+
     for (size_t i = 0; i < batch->samples; i++)
-        tally->fingerprint += weir_fingerprint(batch->ids[i], epoch);
+        tally.fingerprint += weir_fingerprint(batch->ids[i], epoch);
     for (size_t i = 0; i < batch->hole_count; i++) {
         uint32_t state = batch->hole_states[i];
         /* An unknown state, of a newer worker, or "live" for a hole: nothing was delivered. */
         if (state >= WEIR_SAMPLE_STATES || state == WEIR_SAMPLE_LIVE)
             state = WEIR_SAMPLE_FAILED;
-        ++*(uint64_t *)(void *)((char *)tally + TALLY[state]);
-        tally->fingerprint += weir_fingerprint(batch->holes[i], epoch);
+        ++*(uint64_t *)(void *)((char *)&tally + TALLY[state]);
+        tally.fingerprint += weir_fingerprint(batch->holes[i], epoch);
     }
-    *delivery_slot(delivery, batch->number) = (struct slot){0};
-    trainer_delivery_take(delivery, batch);
-    weir_require(weir_position_consume(&delivery->position, batch->number));
+    return tally;
+}
+
+static void consume(struct delivery *delivery, uint64_t number, struct weir_tally tally)
+{
+    weir_tally_add(&delivery->position.tally, &tally);
+    *delivery_slot(delivery, number) = (struct slot){0};
+    weir_require(weir_position_consume(&delivery->position, number));
+    if (trainer_delivery_is_complete(delivery))
+        delivery->beat_urgent = true;
 }
 
 static bool is_shown(const struct delivery *delivery, const struct slot *slot)
@@ -246,16 +256,15 @@ static bool is_allowed(const struct delivery *delivery, const struct slot *slot)
     return !delivery->claims || is_answered || !is_shown(delivery, slot);
 }
 
-/* Returns the batch that the loop gets next: the first that is neither consumed nor held, or in relaxed
- * order the first that may be handed out. `*ret_all` tells whether everything is consumed or held.
- */
+/* Returns the batch that the loop gets next: the first that it was not given yet, or in relaxed order the first that
+ * may be handed out. `*ret_all` tells whether it was given everything. */
 static struct slot *find_next(struct delivery *delivery, bool *ret_all)
 {
     *ret_all = delivery_window_end(delivery) == delivery->total;
     for (uint64_t number = delivery->position.oldest; number < delivery_window_end(delivery);
          number++) {
         struct slot *slot = delivery_slot(delivery, number);
-        if (slot->held || weir_position_consumed(&delivery->position, number))
+        if (slot->handed || weir_position_consumed(&delivery->position, number))
             continue;
         *ret_all = false;
         if (slot->batch != NULL && is_allowed(delivery, slot))
@@ -297,26 +306,61 @@ enum delivery_offer trainer_delivery_next(struct delivery *delivery, int64_t now
             return DELIVERY_WAIT;
         weir_require(slot->batch->erasure_epoch >= delivery->known);
         if (is_shown(delivery, slot)) {
-            slot->held = true;
+            slot->handed = true;
             claim_ahead(delivery, slot->batch->number);
             *ret_batch = slot->batch;
             return DELIVERY_BATCH;
         }
         struct delivery_batch *empty = slot->batch;
-        consume(delivery, empty);
+        trainer_delivery_take(delivery, empty);
+        consume(delivery, empty->number, tally_of(delivery, empty));
         delivery_discard(delivery, empty);
     }
+}
+
+bool trainer_delivery_consume(struct delivery *delivery, uint64_t number)
+{
+    struct slot *slot = delivery_slot(delivery, number);
+
+    if (number < delivery->position.oldest || number >= delivery_window_end(delivery) ||
+        !slot->handed)
+        return false;
+    if (slot->batch == NULL) {
+        consume(delivery, number, slot->tally);
+        return true;
+    }
+    delivery->lingering = weir_grow(delivery->lingering, delivery->lingering_count,
+                                    &delivery->lingering_capacity, sizeof(*delivery->lingering));
+    delivery->lingering[delivery->lingering_count++] =
+        (struct lingering){.batch = slot->batch, .tainted = slot->tainted};
+    consume(delivery, number, tally_of(delivery, slot->batch));
+    return true;
+}
+
+/* Takes a consumed batch out of the loop's hands; false: it is not consumed yet. */
+static bool let_go(struct delivery *delivery, const struct delivery_batch *batch)
+{
+    for (size_t i = 0; i < delivery->lingering_count; i++) {
+        if (delivery->lingering[i].batch != batch)
+            continue;
+        delivery->lingering[i] = delivery->lingering[--delivery->lingering_count];
+        return true;
+    }
+    return false;
 }
 
 struct delivery_batch *trainer_delivery_release(struct delivery *delivery,
                                                 struct delivery_batch *batch)
 {
-    const struct slot *slot = delivery_slot(delivery, batch->number);
-    weir_require(slot->batch == batch && slot->held);
-    consume(delivery, batch);
+    if (!let_go(delivery, batch)) {
+        struct slot *slot = delivery_slot(delivery, batch->number);
+        weir_require(slot->batch == batch && slot->handed);
+        slot->tally = tally_of(delivery, batch);
+        slot->batch = NULL;
+        slot->tainted = false;
+    }
+    trainer_delivery_take(delivery, batch);
     trainer_delivery_acknowledge(delivery);
-    if (trainer_delivery_is_complete(delivery))
-        delivery->beat_urgent = true;
     return batch;
 }
 
@@ -332,6 +376,8 @@ void trainer_delivery_discard_all(struct delivery *delivery)
             delivery_discard(delivery, delivery->slots[i].batch);
         delivery->slots[i] = (struct slot){0};
     }
+    while (delivery->lingering_count > 0)
+        delivery_discard(delivery, delivery->lingering[--delivery->lingering_count].batch);
 }
 
 const struct weir_position *trainer_delivery_position(const struct delivery *delivery)
@@ -363,7 +409,7 @@ size_t trainer_delivery_waiting(const struct delivery *delivery)
 {
     size_t waiting = 0;
     for (size_t i = 0; i < WEIR_AHEAD_MAX; i++)
-        waiting += delivery->slots[i].batch != NULL && !delivery->slots[i].held;
+        waiting += delivery->slots[i].batch != NULL && !delivery->slots[i].handed;
     return waiting;
 }
 

@@ -12,7 +12,8 @@
  *   2. The loop gets each batch at most once: in number order (deterministic), or lowest ready
  *      number first (relaxed). A single consumer is not shown batches of nothing but holes: they
  *      are consumed in their turn.
- *   3. Released means consumed: position, tally and fingerprint grow, the bytes become credit.
+ *   3. Consumed is said of a batch that was handed out, before or after it is released: position,
+ *      tally and fingerprint grow. A released batch is the rim's again, its bytes become credit.
  *   4. Credit per worker session: granted = taken + share, or what the others leave of the window.
  *      Bytes that were sent and never arrived show as a gap in `batch.sent` and count as taken, bytes
  *      of refused batches too. A loop that cannot go on without the first missing batch says that it
@@ -30,7 +31,7 @@
  *  10. Unless exactly_once: a batch is handed out only after the dispatcher has acknowledged a beat
  *      that lists it as handed out. The next DELIVERY_CLAIM_MAX that are here are listed.
  *
- * Invariants: consumed, waiting and held numbers are disjoint; `oldest`, every `granted` and
+ * Invariants: consumed, waiting and handed numbers are disjoint; `oldest`, every `granted` and
  * `taken` of a worker session, known and acknowledged epoch never decrease; taken <= bytes sent;
  * acknowledged <= known; no waiting batch holds an id erased at or before `known`. */
 #ifndef WEIR_TRAINER_CLIENT_DELIVERY_H
@@ -87,7 +88,7 @@ enum delivery_offer {
     DELIVERY_BATCH,      /* *ret_batch is the loop's until trainer_delivery_release() */
     DELIVERY_WAIT,       /* the next one is not here yet */
     DELIVERY_LAPSED,     /* no use lease now: wait for storage */
-    DELIVERY_END,        /* every batch is consumed or in the loop's hands */
+    DELIVERY_END,        /* every batch was handed out */
     DELIVERY_SUPERSEDED, /* a later session has taken over */
     DELIVERY_REGROUP,    /* a rank has returned: begin again from the common state */
 };
@@ -164,7 +165,9 @@ int64_t trainer_delivery_lease_end_ms(
 
 enum delivery_offer trainer_delivery_next(struct delivery *delivery, int64_t now_ms,
                                           struct delivery_batch **ret_batch);
-/* Consumes a batch that trainer_delivery_next() gave out (required) and returns it to the rim. */
+/* Counts a batch as consumed. False unless trainer_delivery_next() gave it out and it is not consumed yet. */
+bool trainer_delivery_consume(struct delivery *delivery, uint64_t number);
+/* Returns a batch that trainer_delivery_next() gave out (required) to the rim. */
 struct delivery_batch *trainer_delivery_release(struct delivery *delivery,
                                                 struct delivery_batch *batch);
 /* Batches the machine has given up (erased, empty), one per call, for the rim to free; NULL: no

@@ -108,7 +108,7 @@ static uint64_t first_missing(struct delivery *delivery)
 {
     uint64_t number = delivery->position.oldest;
     while (number < delivery_window_end(delivery) &&
-           (delivery_slot(delivery, number)->batch != NULL ||
+           (delivery_has(delivery_slot(delivery, number)) ||
             weir_position_consumed(&delivery->position, number)))
         number++;
     return number;
@@ -120,7 +120,7 @@ static bool is_starving(struct delivery *delivery, uint64_t missing)
     uint64_t end = delivery->deterministic ? missing : delivery->ceiling;
     for (uint64_t number = delivery->position.oldest; number < end; number++) {
         const struct slot *slot = delivery_slot(delivery, number);
-        if (slot->batch != NULL && !slot->held)
+        if (slot->batch != NULL && !slot->handed)
             return false;
     }
     return true;

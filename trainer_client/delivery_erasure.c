@@ -68,9 +68,28 @@ static void learn_erased(struct delivery *delivery, struct weir_u64s ids)
     list->count = kept;
 }
 
+static void taint_lingering(struct delivery *delivery)
+{
+    for (size_t i = 0; i < delivery->lingering_count; i++) {
+        struct lingering *lingering = &delivery->lingering[i];
+        lingering->tainted |= lingering->batch->erasure_epoch < delivery->known &&
+                              trainer_delivery_holds_erased(delivery, lingering->batch);
+    }
+}
+
+static bool is_tainted(const struct delivery *delivery)
+{
+    for (size_t i = 0; i < delivery->lingering_count; i++) {
+        if (delivery->lingering[i].tainted)
+            return true;
+    }
+    return false;
+}
+
 /* Rule 6 for everything that is here. */
 static void apply_epoch(struct delivery *delivery)
 {
+    taint_lingering(delivery);
     for (uint64_t number = delivery->position.oldest; number < delivery_scan_end(delivery);
          number++) {
         struct slot *slot = delivery_slot(delivery, number);
@@ -79,7 +98,7 @@ static void apply_epoch(struct delivery *delivery)
             continue;
         if (batch->erasure_epoch < delivery->known &&
             trainer_delivery_holds_erased(delivery, batch)) {
-            if (slot->held) {
+            if (slot->handed) {
                 slot->tainted = true;
                 continue;
             }
@@ -96,7 +115,7 @@ static void apply_epoch(struct delivery *delivery)
 
 void trainer_delivery_acknowledge(struct delivery *delivery)
 {
-    if (delivery->acknowledged == delivery->known)
+    if (delivery->acknowledged == delivery->known || is_tainted(delivery))
         return;
     for (uint64_t number = delivery->position.oldest; number < delivery_scan_end(delivery);
          number++) {

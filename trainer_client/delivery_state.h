@@ -6,11 +6,18 @@
 #include "trainer_client/delivery.h"
 
 struct slot {
+    struct delivery_batch *batch; /* NULL: not here yet, or released */
+    bool handed;                  /* to the loop, which has not consumed it yet */
+    bool tainted;                 /* handed, and holds an id erased afterwards */
+    uint64_t again;               /* fence under which it was dropped; 0: it was not */
+    uint64_t claim;               /* first beat that listed it as handed out; 0: none */
+    struct weir_tally tally;      /* of a batch that was released before it was consumed */
+};
+
+/* A batch that is consumed and still in the loop's hands. */
+struct lingering {
     struct delivery_batch *batch;
-    bool held;      /* in the loop's hands */
-    bool tainted;   /* held, and holds an id erased after it was handed out */
-    uint64_t again; /* fence under which it was dropped; 0: it was not */
-    uint64_t claim; /* first beat that listed it as handed out; 0: none */
+    bool tainted;
 };
 
 struct group_fence {
@@ -53,6 +60,8 @@ struct delivery {
     struct slot slots[WEIR_AHEAD_MAX];
     struct group_fence groups[WEIR_AHEAD_MAX];
     uint64_t ceiling; /* one past the highest number ever accepted */
+    struct lingering *lingering;
+    size_t lingering_count, lingering_capacity;
     struct delivery_batch **discarded;
     size_t discarded_count, discarded_capacity;
     uint64_t outcomes[DELIVERY_OUTCOMES];
@@ -87,6 +96,12 @@ static inline bool delivery_is_over(const struct delivery *delivery)
 static inline struct slot *delivery_slot(struct delivery *delivery, uint64_t number)
 {
     return &delivery->slots[number % WEIR_AHEAD_MAX];
+}
+
+/* True when the batch need not come again: it waits here, or the loop has been given it. */
+static inline bool delivery_has(const struct slot *slot)
+{
+    return slot->batch != NULL || slot->handed;
 }
 
 static inline uint64_t delivery_window_end(const struct delivery *delivery)

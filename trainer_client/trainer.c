@@ -169,6 +169,10 @@ static enum weir_status take(struct trainer *trainer, struct weir_batch *batch,
     if (status == WEIR_OK)
         status = trainer->mode->take(trainer, shown, err);
     trainer->progress.samples += batch->samples;
+    struct weir_client_error error;
+    if (status == WEIR_OK &&
+        weir_client_consumed(trainer->client, batch->number, &error) != WEIR_CLIENT_OK)
+        status = from_client(&error, err);
     weir_batch_release(batch);
     return status;
 }

@@ -54,6 +54,7 @@ static enum weir_status take_batches(struct weir_client *client, struct tally *t
     enum weir_client_status status;
     while ((status = weir_client_next(client, PATIENCE_MS, &batch, &failure)) == WEIR_CLIENT_OK) {
         consume(batch, tally);
+        weir_client_consumed(client, batch->number, NULL);
         weir_batch_release(batch);
     }
     return status == WEIR_CLIENT_END ? WEIR_OK : translate(&failure, err);

@@ -39,6 +39,16 @@ void weir_position_copy(struct weir_position *to, const struct weir_position *fr
     weir_bits_copy(&to->ahead, &from->ahead);
 }
 
+void weir_tally_add(struct weir_tally *to, const struct weir_tally *more)
+{
+    to->delivered += more->delivered;
+    to->filtered += more->filtered;
+    to->failed += more->failed;
+    to->erased += more->erased;
+    to->gone += more->gone;
+    to->fingerprint += more->fingerprint;
+}
+
 void weir_tally_pack(const struct weir_tally *tally, struct weir_buf *out)
 {
     weir_buf_append_u32(out, VERSION);

@@ -40,6 +40,7 @@ void weir_position_pack(const struct weir_position *position, struct weir_buf *o
  * the beginning. INVALID when malformed or larger than the limits. */
 enum weir_status weir_position_unpack(struct weir_bytes bytes, struct weir_position *ret_position,
                                       struct weir_error *err) WEIR_MUST_USE;
+void weir_tally_add(struct weir_tally *to, const struct weir_tally *more);
 /* The tally alone; empty bytes are zeros. */
 void weir_tally_pack(const struct weir_tally *tally, struct weir_buf *out);
 enum weir_status weir_tally_unpack(struct weir_bytes bytes, struct weir_tally *ret_tally,

@@ -6,16 +6,6 @@ static uint64_t accounted(const struct weir_tally *tally)
     return tally->delivered + tally->filtered + tally->failed + tally->erased + tally->gone;
 }
 
-static void add(struct weir_tally *sum, const struct weir_tally *tally)
-{
-    sum->delivered += tally->delivered;
-    sum->filtered += tally->filtered;
-    sum->failed += tally->failed;
-    sum->erased += tally->erased;
-    sum->gone += tally->gone;
-    sum->fingerprint += tally->fingerprint;
-}
-
 /* at_most_once: what was handed out before the attempt and is not in the states it began from. */
 static uint64_t skipped(const struct dispatcher_job *job)
 {
@@ -44,7 +34,7 @@ struct dispatcher_audit preprocess_job_audit(const struct dispatcher_job *job, u
         .kept = true,
     };
     for (uint32_t i = 0; i < geometry->ranks; i++)
-        add(&audit.tally, &record->seats[i].committed.tally);
+        weir_tally_add(&audit.tally, &record->seats[i].committed.tally);
     uint64_t sum = accounted(&audit.tally) + audit.lost;
     if (sum > audit.set)
         audit.duplicated += sum - audit.set;

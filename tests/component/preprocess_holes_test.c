@@ -5,6 +5,7 @@
 #include "core/base/hash.h"
 #include "core/base/memory.h"
 #include "tests/component/preprocess_seen.h"
+#include "tests/support/consume.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -148,7 +149,7 @@ static void on_error_fail_ends_the_run_with_the_reason(void **state)
     while ((status = weir_client_next(client, TEST_PATIENCE_MS, &batch, &error)) ==
            WEIR_CLIENT_OK) {
         seen_batch(&seen, batch, true);
-        weir_batch_release(batch);
+        consume_batch(client, batch);
     }
     assert_int_equal(status, WEIR_CLIENT_INVALID);
     WEIR_AUTO_FREE char *named =

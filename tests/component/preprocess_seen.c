@@ -1,5 +1,6 @@
 /* Batches that a consumer of the lab's jobs has seen. */
 #include "tests/component/preprocess_seen.h"
+#include "tests/support/consume.h"
 
 #include "core/base/clock.h"
 
@@ -59,7 +60,7 @@ bool seen_take(struct seen *seen, struct weir_client *client, uint64_t most, boo
         if (status != WEIR_CLIENT_OK)
             break;
         seen_batch(seen, batch, is_raw);
-        weir_batch_release(batch);
+        consume_batch(client, batch);
     }
     if (status != WEIR_CLIENT_OK && status != WEIR_CLIENT_END)
         fail_msg("batch %lu: %s", (unsigned long)seen->batches, error.text);

@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
 #include "tests/component/preprocess_seen.h"
+#include "tests/support/consume.h"
 #include "tests/support/process_memory.h"
 
 #include <setjmp.h>
@@ -142,7 +143,7 @@ static void number_samples(struct lab *lab, uint64_t job, int32_t numbers[LAB_SA
         const int32_t *x = batch->tensors[0].data;
         for (size_t i = 0; i < batch->samples; i++)
             numbers[batch->ids[i] - LAB_FIRST_ID] = x[i];
-        weir_batch_release(batch);
+        consume_batch(client, batch);
     }
     seen_commit(client, true);
     weir_client_close(client);
@@ -399,17 +400,18 @@ static void large_batches_come_in_lent_memory_whatever_dies(void **state)
         if (seen.batches % 30 == 20)
             lab_kill_worker(lab, (int)(seen.batches / 30) % 2);
         if (seen.batches % 4 == 0) {
-            if (kept != NULL)
+            if (kept != NULL) {
                 look_at_wide(&seen, kept);
-            weir_batch_release(kept);
+                consume_batch(client, kept);
+            }
             kept = batch;
         } else {
             look_at_wide(&seen, batch);
-            weir_batch_release(batch);
+            consume_batch(client, batch);
         }
     }
     look_at_wide(&seen, kept);
-    weir_batch_release(kept);
+    consume_batch(client, kept);
     seen_commit(client, true);
     weir_client_close(client);
     seen_each(&seen, 3);
@@ -444,7 +446,7 @@ static void without_memory_to_lend_batches_come_in_frames(void **state)
     while (weir_client_next(client, TEST_PATIENCE_MS, &batch, &error) == WEIR_CLIENT_OK) {
         assert_false(is_lent(batch->tensors[0].data));
         look_at_wide(&seen, batch);
-        weir_batch_release(batch);
+        consume_batch(client, batch);
     }
     seen_commit(client, true);
     weir_client_close(client);
@@ -466,7 +468,7 @@ static void take_wide(struct lab *lab, bool is_killing)
     struct weir_client *client = lab_consume(lab, 1, NULL, 0);
     while (weir_client_next(client, TEST_PATIENCE_MS, &batch, &error) == WEIR_CLIENT_OK) {
         look_at_wide(&seen, batch);
-        weir_batch_release(batch);
+        consume_batch(client, batch);
         if (++seen.batches == 5 && is_killing)
             lab_kill_worker(lab, 0);
     }
@@ -562,7 +564,7 @@ static void a_trainer_that_stops_reading_is_waited_for_within_bounds(void **stat
     take_other_job(lab, 2);
     do {
         look_at_wide(&seen, batch);
-        weir_batch_release(batch);
+        consume_batch(client, batch);
     } while (weir_client_next(client, TEST_PATIENCE_MS, &batch, &error) == WEIR_CLIENT_OK);
     seen_commit(client, true);
     weir_client_close(client);

@@ -3,6 +3,7 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "tests/component/preprocess_seen.h"
+#include "tests/support/consume.h"
 #include "tests/support/temp_dir.h"
 
 #include <setjmp.h>
@@ -166,7 +167,7 @@ static void a_given_vocabulary_is_sealed_with_the_job(void **state)
     while (weir_client_next(client, TEST_PATIENCE_MS, &batch, &error) == WEIR_CLIENT_OK) {
         expect_packed(batch);
         samples += batch->samples;
-        weir_batch_release(batch);
+        consume_batch(client, batch);
     }
     seen_commit(client, true);
     weir_client_close(client);

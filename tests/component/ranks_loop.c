@@ -1,5 +1,6 @@
 /* A training loop of one rank: see the header. */
 #include "tests/component/ranks_loop.h"
+#include "tests/support/consume.h"
 
 #include "core/base/error.h"
 
@@ -126,7 +127,7 @@ static enum weir_client_status train(struct loop *loop, struct weir_client_error
     enum weir_client_status status;
     while ((status = weir_client_next(loop->client, WAIT_MS, &batch, error)) == WEIR_CLIENT_OK) {
         note(loop, batch);
-        weir_batch_release(batch);
+        consume_batch(loop->client, batch);
         step_together(loop);
         if (loop->history.steps % RANKS_SAVE_EVERY == 0)
             status = save(loop, false, error);

@@ -1,6 +1,7 @@
 /* The client library over real sockets, against a scripted platform. */
 #include "core/base/clock.h"
 #include "tests/component/scripted_platform.h"
+#include "tests/support/consume.h"
 #include "tests/support/loop.h"
 #include "tests/support/temp_dir.h"
 
@@ -75,7 +76,7 @@ static void take_rest(struct fixture *fixture, unsigned *seen)
     for (struct weir_batch *batch = next(fixture); batch != NULL; batch = next(fixture)) {
         for (size_t i = 0; i < batch->samples; i++)
             seen[batch->ids[i]]++;
-        weir_batch_release(batch);
+        consume_batch(fixture->client, batch);
     }
 }
 
@@ -125,7 +126,7 @@ static void every_batch_comes_once_in_order(void **unused)
         assert_int_equal(batch->samples, expected % 51 == 50 ? 1 : 2);
         assert_int_equal(batch->ids[0], expected % 51 * 2 + 1);
         expected++;
-        weir_batch_release(batch);
+        consume_batch(fixture.client, batch);
     }
     assert_int_equal(expected, 102);
     commit_final(&fixture);
@@ -157,7 +158,7 @@ static void a_batch_is_laid_out_aligned_and_complete(void **unused)
         assert_int_equal(tokens->offsets[i + 1] - tokens->offsets[i], batch->ids[i] % 5 + 1);
         assert_true(batch->weights[i] == 1.0f);
     }
-    weir_batch_release(batch);
+    consume_batch(fixture.client, batch);
     end(&fixture);
 }
 
@@ -172,7 +173,7 @@ static void copies_and_disorder_on_the_way_do_not_show(void **unused)
     assert_int_equal(first->number, 0);
     seen[first->ids[0]]++;
     seen[first->ids[1]]++;
-    weir_batch_release(first);
+    consume_batch(fixture.client, first);
     take_rest(&fixture, seen);
     for (uint64_t id = 1; id <= 201; id++)
         assert_int_equal(seen[id], 1);
@@ -207,13 +208,13 @@ static void a_returning_loop_gets_what_its_state_lacks(void **unused)
     start(&fixture, (struct platform_script){.samples = 40});
     open_client(&fixture);
     for (int i = 0; i < 7; i++)
-        weir_batch_release(next(&fixture));
+        consume_batch(fixture.client, next(&fixture));
     weir_client_state(fixture.client, &state, &size);
     memcpy(saved, state, size);
     struct weir_client_error error;
     assert_int_equal(weir_client_commit(fixture.client, state, size, 0, TEST_PATIENCE_MS, &error),
                      WEIR_CLIENT_OK);
-    weir_batch_release(next(&fixture)); /* consumed, never saved */
+    consume_batch(fixture.client, next(&fixture)); /* consumed, never saved */
     struct weir_batch *in_hand = next(&fixture);
     assert_int_equal(in_hand->number, 8);
     weir_client_close(fixture.client);
@@ -246,7 +247,7 @@ static void an_erased_sample_in_a_waiting_batch_is_never_shown(void **unused)
         weir_client_stats(fixture.client, &stats);
     platform_erase(fixture.platform, 30);
     wait_until(has_named_epoch_1, fixture.platform);
-    weir_batch_release(first);
+    consume_batch(fixture.client, first);
     take_rest(&fixture, seen);
     assert_int_equal(seen[30], 0);
     assert_int_equal(seen[29], 1);
@@ -268,7 +269,7 @@ static void an_epoch_waits_for_the_loop_to_let_go(void **unused)
     struct weir_batch *batch = next(&fixture);
     platform_erase(fixture.platform, batch->ids[0]);
     wait_until(has_named_nothing, fixture.platform);
-    weir_batch_release(batch);
+    consume_batch(fixture.client, batch);
     wait_until(has_named_epoch_1, fixture.platform);
     end(&fixture);
 }
@@ -281,14 +282,14 @@ static void nothing_is_shown_without_a_use_lease(void **unused)
     struct weir_client_error error;
     start(&fixture, (struct platform_script){.samples = 400});
     open_client(&fixture);
-    weir_batch_release(next(&fixture));
+    consume_batch(fixture.client, next(&fixture));
     platform_silence_storage(fixture.platform, true);
     enum weir_client_status status = WEIR_CLIENT_OK;
     for (int i = 0; i < 200 && status == WEIR_CLIENT_OK; i++) {
         status = weir_client_next(fixture.client, 600, &batch, &error);
         if (status == WEIR_CLIENT_OK) {
             nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL); /* a step of training */
-            weir_batch_release(batch);
+            consume_batch(fixture.client, batch);
         }
     }
     assert_int_equal(status, WEIR_CLIENT_TIMEOUT);
@@ -296,7 +297,7 @@ static void nothing_is_shown_without_a_use_lease(void **unused)
     platform_silence_storage(fixture.platform, false);
     batch = next(&fixture);
     assert_non_null(batch);
-    weir_batch_release(batch);
+    consume_batch(fixture.client, batch);
     end(&fixture);
 }
 
@@ -314,7 +315,7 @@ static void a_superseded_loop_is_told_to_stop(void **unused)
     while (status == WEIR_CLIENT_OK) {
         status = weir_client_next(fixture.client, TEST_PATIENCE_MS, &batch, &error);
         if (status == WEIR_CLIENT_OK)
-            weir_batch_release(batch);
+            consume_batch(fixture.client, batch);
     }
     assert_int_equal(status, WEIR_CLIENT_STALE);
     assert_non_null(strstr(error.text, "later session"));
@@ -331,7 +332,7 @@ static void assert_no_commit(void (*disturb)(struct platform *), enum weir_clien
     size_t size = 0;
     start(&fixture, (struct platform_script){.samples = 40});
     open_client(&fixture);
-    weir_batch_release(next(&fixture));
+    consume_batch(fixture.client, next(&fixture));
     weir_client_state(fixture.client, &state, &size);
     disturb(fixture.platform);
     assert_int_equal(weir_client_commit(fixture.client, state, size, 0, TEST_PATIENCE_MS, &error),
@@ -362,7 +363,7 @@ static void the_longest_wait_there_is_has_no_end(void **unused)
     start(&fixture, (struct platform_script){.samples = 40});
     open_client(&fixture);
     assert_int_equal(weir_client_next(fixture.client, INT64_MAX, &batch, &error), WEIR_CLIENT_OK);
-    weir_batch_release(batch);
+    consume_batch(fixture.client, batch);
     end(&fixture);
 }
 

@@ -66,9 +66,11 @@ struct lab {
     uint64_t erased_epoch[LAB_SAMPLES_MAX]; /* 0: not erased */
     size_t erase_wanted;                    /* samples storage is to erase next */
     uint64_t forced_epoch;                  /* newest epoch that was ever in force */
-    struct lab_ledger ledger; /* of the final model, over all ranks; at_least_once: as it grows */
-    bool done[LAB_RANKS_MAX]; /* the final commit was acknowledged, the process has ended */
-    bool finished;            /* what the dispatcher would say of the job */
+    struct lab_ledger ledger;              /* at_least_once: of the weights, which live elsewhere */
+    struct lab_ledger made[LAB_RANKS_MAX]; /* otherwise: of each rank's part of the final model */
+    bool done[LAB_RANKS_MAX];       /* the final commit was acknowledged, the process has ended */
+    bool finished;                  /* what the dispatcher would say of the job */
+    uint64_t holder[LAB_RANKS_MAX]; /* session that has the rank, as the dispatcher would say */
     bool twin_awake;
     struct lab_disk disk[LAB_RANKS_MAX];
     uint8_t handed[LAB_RANKS_MAX][LAB_BATCHES_MAX]; /* to a loop, in all its lives */

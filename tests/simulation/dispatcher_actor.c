@@ -43,11 +43,12 @@ static void note_final(struct dispatcher_actor *actor)
     struct lab *lab = actor->lab;
     bool is_reopened = lab->finished && !actor->job.record.final;
     lab->finished = actor->job.record.final;
+    for (size_t rank = 0; rank < LAB_RANKS_MAX; rank++)
+        lab->holder[rank] = actor->job.record.seats[rank].session;
     if (!is_reopened)
         return;
     memset(lab->done, 0, sizeof(lab->done));
-    if (lab->plan.delivery != WEIR_AT_LEAST_ONCE)
-        lab->ledger = (struct lab_ledger){0};
+    memset(lab->made, 0, sizeof(lab->made));
 }
 
 /* Stores the job, as the rim does before it answers; the report alone may wait. */
@@ -252,6 +253,8 @@ static void count_ledger(const struct lab *lab, uint64_t *ret_missing, uint64_t 
     for (size_t epoch = 0; epoch < LAB_EPOCHS_MAX; epoch++) {
         for (size_t i = 0; i < LAB_SAMPLES_MAX; i++) {
             uint8_t want = expected.seen[epoch][i], has = lab->ledger.seen[epoch][i];
+            for (size_t rank = 0; rank < LAB_RANKS_MAX; rank++)
+                has = (uint8_t)(has + lab->made[rank].seen[epoch][i]);
             *ret_missing += want > has ? want - has : 0;
             bool is_hole = lab->erased_epoch[i] != 0 && lab->plan.delivery == WEIR_AT_LEAST_ONCE;
             *ret_again += has > want && !is_hole ? has - want : 0;

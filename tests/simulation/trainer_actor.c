@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ASK_MS = 200 };
+enum { ASK_MS = 200, PENDING_MAX = 16 };
 
 struct trainer_actor {
     struct lab *lab;
@@ -21,6 +21,9 @@ struct trainer_actor {
     struct delivery *delivery;
     struct lab_ledger ledger; /* of the weights in memory */
     struct delivery_batch *held;
+    bool is_consumed;              /* the one that is held */
+    uint64_t pending[PENDING_MAX]; /* batches that were released and are not consumed yet */
+    size_t pending_count;
     int64_t step_until_ms;
     uint32_t since_checkpoint;
     int64_t ask_due_ms;   /* client_commit */
@@ -113,6 +116,8 @@ static void begin(struct trainer_actor *actor, uint64_t batches)
     weir_position_fini(&position);
     actor->ledger = state != NULL ? state->ledger : (struct lab_ledger){0};
     actor->held = NULL;
+    actor->is_consumed = false;
+    actor->pending_count = 0;
     actor->since_checkpoint = 0;
     actor->ask_due_ms = actor->hold_sent_ms = actor->hold_retry_ms = 0;
     actor->next_number = actor->steps = 0;
@@ -232,8 +237,24 @@ static void check_handed_out(struct trainer_actor *actor, const struct delivery_
     actor->next_number = batch->number + 1;
 }
 
+static void consume(struct trainer_actor *actor, uint64_t number)
+{
+    lab_check(actor->lab, trainer_delivery_consume(actor->delivery, number),
+              "batch %llu was handed out and cannot be consumed", (unsigned long long)number);
+    lab_check(actor->lab, !trainer_delivery_consume(actor->delivery, number),
+              "batch %llu can be consumed twice", (unsigned long long)number);
+}
+
+/* The step that several batches were gathered for. */
+static void consume_pending(struct trainer_actor *actor)
+{
+    while (actor->pending_count > 0)
+        consume(actor, actor->pending[--actor->pending_count]);
+}
+
 static void save_checkpoint(struct trainer_actor *actor, bool final)
 {
+    consume_pending(actor);
     write_state(actor);
     actor->since_checkpoint = 0;
     struct weir_error err;
@@ -257,11 +278,31 @@ static void finish(struct trainer_actor *actor)
     save_checkpoint(actor, true);
 }
 
-static void release(struct trainer_actor *actor)
+static bool chance(struct trainer_actor *actor, uint64_t of)
+{
+    return weir_rng_below(world_rng(actor->lab->world), of) == 0;
+}
+
+/* The batch is in the weights, and the loop keeps it for a while. */
+static void linger(struct trainer_actor *actor, int64_t now)
 {
     count(actor, actor->held);
+    consume(actor, actor->held->number);
+    actor->is_consumed = true;
+    actor->step_until_ms = now + (int64_t)weir_rng_below(world_rng(actor->lab->world), 40);
+}
+
+static void release(struct trainer_actor *actor)
+{
+    if (!actor->is_consumed) {
+        count(actor, actor->held);
+        actor->pending[actor->pending_count++] = actor->held->number;
+    }
     free_batch(trainer_delivery_release(actor->delivery, actor->held));
     actor->held = NULL;
+    actor->is_consumed = false;
+    if (actor->pending_count == PENDING_MAX || chance(actor, 2))
+        consume_pending(actor);
     sweep(actor);
     if (++actor->since_checkpoint >= actor->lab->plan.checkpoint_batches &&
         !trainer_delivery_must_regroup(actor->delivery))
@@ -270,8 +311,12 @@ static void release(struct trainer_actor *actor)
 
 static void step(struct trainer_actor *actor, int64_t now)
 {
-    if (actor->held != NULL && now >= actor->step_until_ms)
-        release(actor);
+    if (actor->held != NULL && now >= actor->step_until_ms) {
+        if (!actor->is_consumed && chance(actor, 4))
+            linger(actor, now);
+        else
+            release(actor);
+    }
     if (actor->held != NULL || !trainer_delivery_is_open(actor->delivery))
         return;
     enum delivery_offer offer = trainer_delivery_next(actor->delivery, now, &actor->held);
@@ -279,7 +324,8 @@ static void step(struct trainer_actor *actor, int64_t now)
     if (offer == DELIVERY_BATCH) {
         check_handed_out(actor, actor->held);
         actor->step_until_ms = now + (int64_t)weir_rng_below(world_rng(actor->lab->world), 40);
-    } else if (offer == DELIVERY_END && trainer_delivery_is_complete(actor->delivery)) {
+    } else if (offer == DELIVERY_END) {
+        consume_pending(actor);
         finish(actor);
     } else if (offer == DELIVERY_REGROUP) {
         reopen(actor, UINT64_MAX);
@@ -379,14 +425,6 @@ static void on_batch(struct trainer_actor *actor, size_t from, const struct msg_
     sweep(actor);
 }
 
-static void add_ledger(struct lab *lab, const struct lab_ledger *ledger)
-{
-    for (size_t epoch = 0; epoch < LAB_EPOCHS_MAX; epoch++)
-        for (size_t i = 0; i < LAB_SAMPLES_MAX; i++)
-            lab->ledger.seen[epoch][i] =
-                (uint8_t)(lab->ledger.seen[epoch][i] + ledger->seen[epoch][i]);
-}
-
 static void on_committed(struct trainer_actor *actor, uint64_t number,
                          const struct msg_client_committed *answer)
 {
@@ -397,10 +435,10 @@ static void on_committed(struct trainer_actor *actor, uint64_t number,
     if (!was_final || trainer_delivery_commit_open(actor->delivery, &open) != 0)
         return;
     actor->is_done = actor->is_idle = true;
-    if (!lab->finished)
-        return;
-    if (!lab->done[actor->rank] && lab->plan.delivery != WEIR_AT_LEAST_ONCE)
-        add_ledger(lab, &actor->ledger); /* nothing came after the final state */
+    if (!lab->finished || lab->holder[actor->rank] != actor->session)
+        return; /* whoever has the rank now makes its part of the model */
+    if (lab->plan.delivery != WEIR_AT_LEAST_ONCE)
+        lab->made[actor->rank] = actor->ledger; /* nothing came after the final state */
     lab->done[actor->rank] = true;
 }
 

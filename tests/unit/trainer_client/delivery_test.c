@@ -120,9 +120,10 @@ static struct delivery_batch *take(struct fixture *fixture)
     return batch;
 }
 
-static void consume(struct fixture *fixture)
+static void let_go(struct fixture *fixture, struct delivery_batch *batch)
 {
-    free(trainer_delivery_release(fixture->delivery, take(fixture)));
+    assert_true(trainer_delivery_consume(fixture->delivery, batch->number));
+    free(trainer_delivery_release(fixture->delivery, batch));
 }
 
 #define TURN(name) (-1 - (int64_t)DELIVERY_##name)
@@ -206,7 +207,7 @@ static void a_copy_is_dropped_whether_waiting_held_or_consumed(void **unused)
     assert_int_equal(bring(&fixture, 0), DELIVERY_DUPLICATE);
     struct delivery_batch *held = take(&fixture);
     assert_int_equal(bring(&fixture, 0), DELIVERY_DUPLICATE);
-    free(trainer_delivery_release(fixture.delivery, held));
+    let_go(&fixture, held);
     assert_int_equal(bring(&fixture, 0), DELIVERY_DUPLICATE);
     end(&fixture);
 }
@@ -267,12 +268,12 @@ static void the_end_comes_once_everything_is_out(void **unused)
     for (uint64_t i = 0; i < 8; i++)
         bring(&fixture, i);
     for (int i = 0; i < 7; i++)
-        consume(&fixture);
+        let_go(&fixture, take(&fixture));
     struct delivery_batch *last = take(&fixture);
     assert_int_equal(next(&fixture, 1), TURN(END));
     assert_int_equal(next(&fixture, 99999), TURN(END)); /* needs no lease */
     assert_false(trainer_delivery_is_complete(fixture.delivery));
-    free(trainer_delivery_release(fixture.delivery, last));
+    let_go(&fixture, last);
     assert_true(trainer_delivery_is_complete(fixture.delivery));
     assert_int_equal(trainer_delivery_position(fixture.delivery)->oldest, 8);
     end(&fixture);
@@ -291,7 +292,7 @@ static void releasing_counts_samples_holes_and_fingerprint(void **unused)
     batch->hole_states = STATES;
     batch->hole_count = 5;
     assert_int_equal(arrive(&fixture, batch), DELIVERY_ACCEPTED);
-    consume(&fixture);
+    let_go(&fixture, take(&fixture));
     const struct weir_tally *tally = &trainer_delivery_position(fixture.delivery)->tally;
     uint64_t expected = weir_fingerprint(1, 1) + weir_fingerprint(2, 1);
     for (size_t i = 0; i < WEIR_COUNT(HOLES); i++)
@@ -349,7 +350,7 @@ static void credit_follows_what_the_loop_has_let_go(void **unused)
     assert_int_equal(waiting.granted, WINDOW);
     assert_int_equal(waiting.worker_session, 7);
     assert_int_equal(waiting.missing, 2);
-    consume(&fixture);
+    let_go(&fixture, take(&fixture));
     struct msg_credit after = credit(&fixture, (int64_t)2 * DELIVERY_CREDIT_MS);
     assert_int_equal(after.taken, BYTES);
     assert_int_equal(after.granted, WINDOW + BYTES);
@@ -364,10 +365,10 @@ static void much_room_is_told_at_once(void **unused)
     for (uint64_t i = 0; i < 4; i++)
         bring(&fixture, i);
     credit(&fixture, 0);
-    consume(&fixture);
-    consume(&fixture);
+    let_go(&fixture, take(&fixture));
+    let_go(&fixture, take(&fixture));
     assert_false(trainer_delivery_credit_due(fixture.delivery, WORKER, 0)); /* 200 of 250 */
-    consume(&fixture);
+    let_go(&fixture, take(&fixture));
     assert_true(trainer_delivery_credit_due(fixture.delivery, WORKER, 0));
     end(&fixture);
 }
@@ -386,9 +387,9 @@ static void lost_and_refused_bytes_become_credit(void **unused)
     late->sent = 0; /* the lost one shows up: counted already */
     fixture.sent -= BYTES;
     assert_int_equal(arrive(&fixture, late), DELIVERY_ACCEPTED);
-    consume(&fixture);
+    let_go(&fixture, take(&fixture));
     assert_int_equal(credit(&fixture, (int64_t)2 * DELIVERY_CREDIT_MS).taken, 2 * BYTES);
-    consume(&fixture);
+    let_go(&fixture, take(&fixture));
     assert_int_equal(credit(&fixture, (int64_t)3 * DELIVERY_CREDIT_MS).taken, 3 * BYTES);
     end(&fixture);
 }
@@ -406,7 +407,7 @@ static void a_new_worker_session_counts_from_zero(void **unused)
     struct msg_credit now = credit(&fixture, 0);
     assert_int_equal(now.worker_session, 8);
     assert_int_equal(now.taken, 0);
-    consume(&fixture); /* of session 7: nobody's credit any more */
+    let_go(&fixture, take(&fixture)); /* of session 7: nobody's credit any more */
     assert_int_equal(credit(&fixture, DELIVERY_CREDIT_MS).taken, 0);
     struct delivery_batch *straggler = make(&fixture, 2, FENCE); /* of session 7, late */
     assert_int_equal(arrive(&fixture, straggler), DELIVERY_ACCEPTED);
@@ -428,7 +429,7 @@ static void workers_share_the_window_and_grants_never_shrink(void **unused)
     assert_int_equal(credit(&fixture, DELIVERY_CREDIT_MS).granted, WINDOW);
     for (uint64_t number = 0; number < 4; number++) {
         assert_int_equal(arrive(&fixture, make(&fixture, number, FENCE)), DELIVERY_ACCEPTED);
-        consume(&fixture);
+        let_go(&fixture, take(&fixture));
     }
     assert_true(trainer_delivery_credit_due(fixture.delivery, 2, 0));
     trainer_delivery_credit(fixture.delivery, 2, 0, &message);
@@ -496,9 +497,48 @@ static void an_epoch_is_acknowledged_when_the_loop_has_let_go(void **unused)
     assert_int_equal(trainer_delivery_acknowledged(fixture.delivery), 0);
     hold(&fixture, 500, 1, ERASED, 1); /* told again */
     assert_int_equal(trainer_delivery_acknowledged(fixture.delivery), 0);
-    free(trainer_delivery_release(fixture.delivery, held));
+    let_go(&fixture, held);
     assert_int_equal(trainer_delivery_acknowledged(fixture.delivery), 1);
     assert_true(trainer_delivery_hold_due(fixture.delivery, 501)); /* told at once */
+    end(&fixture);
+}
+
+static void a_consumed_batch_is_waited_for_until_it_is_released(void **unused)
+{
+    (void)unused;
+    static const uint64_t ERASED[] = {1};
+    struct fixture fixture;
+    start(&fixture, true);
+    bring(&fixture, 0);
+    struct delivery_batch *held = take(&fixture);
+    assert_true(trainer_delivery_consume(fixture.delivery, 0));
+    assert_int_equal(trainer_delivery_position(fixture.delivery)->oldest, 1);
+    hold(&fixture, 10, 1, ERASED, 1);
+    assert_int_equal(trainer_delivery_acknowledged(fixture.delivery), 0);
+    free(trainer_delivery_release(fixture.delivery, held));
+    assert_int_equal(trainer_delivery_acknowledged(fixture.delivery), 1);
+    end(&fixture);
+}
+
+static void a_released_batch_is_in_the_state_once_it_is_consumed(void **unused)
+{
+    (void)unused;
+    static const uint64_t ERASED[] = {1};
+    struct fixture fixture;
+    start(&fixture, true);
+    bring(&fixture, 0);
+    assert_false(trainer_delivery_consume(fixture.delivery, 0)); /* not handed out */
+    free(trainer_delivery_release(fixture.delivery, take(&fixture)));
+    assert_int_equal(trainer_delivery_position(fixture.delivery)->oldest, 0);
+    hold(&fixture, 10, 1, ERASED, 1);
+    assert_int_equal(trainer_delivery_acknowledged(fixture.delivery), 1);
+    assert_int_equal(bring(&fixture, 0), DELIVERY_DUPLICATE);
+    bring(&fixture, 1);
+    assert_int_equal(next(&fixture, 11), 1); /* not again */
+    assert_true(trainer_delivery_consume(fixture.delivery, 0));
+    assert_false(trainer_delivery_consume(fixture.delivery, 0));
+    assert_int_equal(trainer_delivery_position(fixture.delivery)->oldest, 1);
+    assert_int_not_equal(trainer_delivery_position(fixture.delivery)->tally.delivered, 0);
     end(&fixture);
 }
 
@@ -525,7 +565,7 @@ static void a_beat_tells_everything(void **unused)
     start(&fixture, false);
     assert_true(trainer_delivery_beat_due(fixture.delivery, 0));
     bring(&fixture, 1);
-    consume(&fixture);
+    let_go(&fixture, take(&fixture));
     bring(&fixture, 3);
     trainer_delivery_beat(fixture.delivery, 0, &beat);
     assert_int_equal(beat.number, 1);
@@ -581,7 +621,7 @@ static void commits_speak_only_of_what_was_consumed(void **unused)
     struct weir_position saved = {0};
     start(&fixture, true);
     bring(&fixture, 0);
-    consume(&fixture);
+    let_go(&fixture, take(&fixture));
     weir_position_copy(&saved, trainer_delivery_position(fixture.delivery));
     assert_int_equal(trainer_delivery_commit(fixture.delivery, &saved, true, NULL),
                      WEIR_INVALID); /* not the end */
@@ -644,6 +684,8 @@ int main(void)
         cmocka_unit_test(nothing_is_handed_out_without_a_lease),
         cmocka_unit_test(an_epoch_drops_what_holds_an_erased_id),
         cmocka_unit_test(an_epoch_is_acknowledged_when_the_loop_has_let_go),
+        cmocka_unit_test(a_consumed_batch_is_waited_for_until_it_is_released),
+        cmocka_unit_test(a_released_batch_is_in_the_state_once_it_is_consumed),
         cmocka_unit_test(holds_keep_their_pace_and_follow_hints),
         cmocka_unit_test(a_beat_tells_everything),
         cmocka_unit_test(a_superseded_consumer_is_done),

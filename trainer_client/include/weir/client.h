@@ -11,10 +11,12 @@
  *     enum weir_client_status status;
  *     while ((status = weir_client_next(client, -1, &batch, &error)) == WEIR_CLIENT_OK) {
  *         step(batch);
+ *         weir_client_consumed(client, batch->number, NULL);
  *         weir_batch_release(batch);
  *     }
  *
- * Consumed and committed. A released batch is *consumed*. It becomes *committed* when state that
+ * Consumed and committed. A batch is *consumed* once weir_client_consumed() says that it is in the
+ * weights; weir_batch_release() only gives its memory back, before or after. It becomes *committed* when state that
  * contains it is durable: save what weir_client_state() returns together with the model, in one
  * file, then call weir_client_commit(). A loop that dies returns with the saved state in
  * weir_client_options.state and gets exactly the batches that this state does not contain. The run
@@ -23,7 +25,7 @@
  * Ranks. A run may have several consumers, one per rank: each opens with its `rank` and gets its
  * slice of every batch, and all get equally many (one of nothing but holes is shown too: samples is
  * 0 then). weir_client_open() waits until all ranks have come. They save their states at the same
- * step, that is, when each has released equally many batches; a step is committed when every rank has
+ * step, that is, when each has consumed equally many batches; a step is committed when every rank has
  * committed it, and a final commit waits for those of the others. When one rank dies, the whole group
  * begins again: weir_client_next() and weir_client_commit() return RESTART to those that lived. They
  * close, load the newest state they have, model included, and open again, as does the one that
@@ -58,14 +60,14 @@ extern "C" {
 #endif
 
 /** Version of this interface: raised when an existing program would have to change. */
-#define WEIR_CLIENT_VERSION 1
+#define WEIR_CLIENT_VERSION 2
 
 /** Outcome of a call. Everything but OK and END comes with a text in struct weir_client_error. */
 enum weir_client_status {
     WEIR_CLIENT_OK = 0,
     WEIR_CLIENT_INVALID = 1,     /**< an argument or an answer makes no sense */
     WEIR_CLIENT_NOT_FOUND = 2,   /**< there is no such run */
-    WEIR_CLIENT_LIMIT = 4,       /**< too many batches in hand */
+    WEIR_CLIENT_LIMIT = 4,       /**< too many batches in hand, or not consumed */
     WEIR_CLIENT_TIMEOUT = 5,     /**< not yet; the call may be repeated */
     WEIR_CLIENT_UNAVAILABLE = 6, /**< Weir cannot be reached */
     WEIR_CLIENT_STALE = 9,       /**< another session has taken this run over: stop */
@@ -144,9 +146,10 @@ enum weir_label_type {
     WEIR_LABELS_VALUES = 4 /**< 0: a label is a vector, see label_values */
 };
 
-#define WEIR_TENSOR_RANK_MAX  8
-#define WEIR_BATCH_ALIGNMENT  64 /**< bytes; what every array of a batch is aligned to */
-#define WEIR_BATCHES_HELD_MAX 64 /**< batches a loop may have in hand at the same time */
+#define WEIR_TENSOR_RANK_MAX        8
+#define WEIR_BATCH_ALIGNMENT        64   /**< bytes; what every array of a batch is aligned to */
+#define WEIR_BATCHES_HELD_MAX       64   /**< batches a loop may have in hand at the same time */
+#define WEIR_BATCHES_UNCONSUMED_MAX 1024 /**< batches that may be handed out and not consumed */
 
 /** One tensor of a batch, row-major. The first dimension is the sample.
  *
@@ -223,13 +226,21 @@ void weir_client_info(const struct weir_client *client, struct weir_client_info 
 
 /** Waits for the next batch, at most `timeout_ms` (negative: for ever). Batches of nothing but
  * holes are not shown.
- * @return OK with `*ret_batch`; END; TIMEOUT; LIMIT when WEIR_BATCHES_HELD_MAX are in hand; STALE;
+ * @return OK with `*ret_batch`; END; TIMEOUT; LIMIT when WEIR_BATCHES_HELD_MAX are in hand or
+ * WEIR_BATCHES_UNCONSUMED_MAX are not consumed; STALE;
  * RESTART; or what made the session fail. */
 enum weir_client_status weir_client_next(struct weir_client *client, int64_t timeout_ms,
                                          struct weir_batch **ret_batch,
                                          struct weir_client_error *ret_error);
 
-/** The loop is done with the batch: it counts as consumed and its memory is gone. NULL is fine. */
+/** Says that the batch of that number is in the weights, or that whatever the loop does with it is done: the next
+ * weir_client_state() contains it. Said in any order, before or after the release, and of several at once where
+ * gradients of several batches make one step.
+ * @return INVALID unless it was handed out by this session and is not consumed yet. */
+enum weir_client_status weir_client_consumed(struct weir_client *client, uint64_t number,
+                                             struct weir_client_error *ret_error);
+
+/** The loop does not look at the batch again: its memory is gone, and erasures may go on. NULL is fine. */
 void weir_batch_release(struct weir_batch *batch);
 
 /** Tells the orchestrator how training goes; sent in the background, the newest wins.
@@ -245,7 +256,7 @@ int weir_client_stopping(struct weir_client *client);
  * for the other ranks, so as not to wait for one that has died. */
 int weir_client_restarting(struct weir_client *client);
 
-/** The state that contains every batch released so far: opaque bytes, at most 4096, to be saved
+/** The state that contains every batch consumed so far: opaque bytes, at most 4096, to be saved
  * with the model and given to weir_client_commit(). Valid until the next call. */
 void weir_client_state(struct weir_client *client, const void **ret_state, size_t *ret_size);
 
