@@ -324,7 +324,7 @@ static enum weir_status sweep_all(const struct dataset *dataset, struct listing 
 
 enum weir_status storage_copy_sweep(const struct dataset *dataset, struct weir_error *err)
 {
-    const struct declaration every = {.source = {.include = "*"}};
+    const struct declaration every = {.source = {.include = "*"}, .is_mirrored = true}; /* ours */
     const struct dataset copies = {.root = dataset->copies, .declaration = &every};
     WEIR_AUTO_FREE char *incoming = incoming_path(dataset);
     struct scope scope = {0};

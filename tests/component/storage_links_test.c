@@ -1,5 +1,6 @@
 /* Folders of a source that are swapped for symbolic links before an erasure: nothing outside of the source is
- * overwritten or unlinked, and the erasure names what it did not touch. */
+ * overwritten or unlinked, and the erasure names what it did not touch. Weir's own folders lie in no root. */
+#include "core/base/file.h"
 #include "tests/component/storage_lab.h"
 
 #include <setjmp.h>
@@ -26,6 +27,14 @@ static const char CLICKS[] =
     "    time: {from: field, field: ts}\n"
     "    subject: {field: user}\n";
 
+static const char OWN[] =
+    "  - name: copied\n"
+    "    source: {path: %s/in, format: jsonl, import: copy, include: \"**.jsonl\", settle: 0ms}\n"
+    "    time: {from: field, field: ts}\n"
+    "  - name: pushed\n"
+    "    source: {push: true, format: jsonl}\n"
+    "    time: {from: field, field: ts}\n";
+
 static struct storage_lab lab;
 
 /* Storage that was told its roots. */
@@ -36,6 +45,14 @@ static int setup_with_roots(void **state)
     storage_lab_start(*state);
     unsetenv("WEIR_ROOTS");
     return 0;
+}
+
+static void restart_with_roots(void)
+{
+    storage_lab_kill(&lab);
+    setenv("WEIR_ROOTS", storage_lab_path(&lab, "source"), 1);
+    storage_lab_start(&lab);
+    unsetenv("WEIR_ROOTS");
 }
 
 static void declare(const char *yaml, const char *dataset)
@@ -147,6 +164,31 @@ static void a_source_that_leads_out_of_the_roots_has_nothing_overwritten(void **
     assert_false(storage_lab_holds(&lab, "source", "a lamp of brass"));
 }
 
+/* A death between the file and its row leaves one that no row knows. */
+static void what_nobody_knows_in_folders_of_weir_is_removed_at_the_start(void **state)
+{
+    static const char *const FOLDERS[] = {"data/storage/copied/deep", "data/storage/pushed"};
+    const char *left[WEIR_COUNT(FOLDERS)];
+    struct weir_error err;
+
+    (void)state;
+    storage_lab_write(&lab, "in/deep/b.jsonl", "{\"ts\":7}\n");
+    assert_int_equal(storage_lab_declare(&lab, OWN), WEIR_OK);
+    assert_int_equal(storage_lab_await(&lab, "copied", 1).live, 1);
+    for (size_t i = 0; i < WEIR_COUNT(FOLDERS); i++) {
+        const char *folder = storage_lab_path(&lab, FOLDERS[i]);
+        left[i] = weir_arena_format(lab.arena, "%s/00000009.jsonl", folder);
+        assert_int_equal(weir_make_directories(folder, 0700, &err), WEIR_OK);
+        assert_int_equal(weir_file_write_atomic(left[i], weir_bytes_of("{\"ts\":8}\n"), &err),
+                         WEIR_OK);
+    }
+    restart_with_roots();
+    assert_int_equal(storage_lab_await(&lab, "copied", 1).live, 1);
+    for (size_t i = 0; i < WEIR_COUNT(FOLDERS); i++)
+        assert_int_equal(access(left[i], F_OK), -1);
+    assert_int_equal(access(storage_lab_path(&lab, "data/storage/copied/deep/b.jsonl"), F_OK), 0);
+}
+
 int main(void)
 {
 #define CASE(test)   STORAGE_CASE(&lab, test)
@@ -154,6 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_folder_that_became_a_link_has_nothing_unlinked_behind_it),
         CASE(a_folder_that_became_a_link_has_nothing_overwritten_behind_it),
+        ROOTED(what_nobody_knows_in_folders_of_weir_is_removed_at_the_start),
         ROOTED(a_source_that_leads_out_of_the_roots_has_nothing_unlinked),
         ROOTED(a_source_that_leads_out_of_the_roots_has_nothing_overwritten),
     };
