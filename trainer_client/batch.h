@@ -5,6 +5,7 @@
 
 #include "core/rpc/frames.h"
 #include "trainer_client/delivery.h"
+#include "trainer_client/groups.h"
 
 #include <weir/client.h>
 
@@ -12,6 +13,7 @@ struct batch {
     struct weir_batch shown; /* first, so that what the loop returns is this */
     struct delivery_batch lent;
     struct weir_client *client; /* whose it is; set by the client */
+    struct groups groups;       /* what hidden tensors tell of its samples */
     int slot; /* of the memory lent, where its tensors are; -1: they are its own */
 };
 

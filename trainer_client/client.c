@@ -6,7 +6,6 @@
 #include "core/base/rng.h"
 #include "trainer_client/client_state.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,26 +13,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define SAME(name)                                             \
-    static_assert((int)WEIR_CLIENT_##name == (int)WEIR_##name, \
-                  "statuses of client.h are Weir's own")
-SAME(OK);
-SAME(INVALID);
-SAME(NOT_FOUND);
-SAME(LIMIT);
-SAME(TIMEOUT);
-SAME(UNAVAILABLE);
-SAME(STALE);
-SAME(DENIED);
-SAME(UNSUPPORTED);
-SAME(INTERNAL);
-SAME(RESTART);
-static_assert(sizeof(((struct weir_client_error *)0)->text) >= WEIR_ERROR_TEXT_MAX,
-              "an error's text fits");
-
-enum { OPEN_TIMEOUT_MS = 60000 };
-
-static enum weir_status fail_over(const struct weir_client *client, struct weir_error *err)
+enum weir_status trainer_client_fail_over(const struct weir_client *client, struct weir_error *err)
 {
     unsigned long long run = client->run;
     if (trainer_delivery_is_superseded(client->delivery))
@@ -43,18 +23,7 @@ static enum weir_status fail_over(const struct weir_client *client, struct weir_
                      run);
 }
 
-static enum weir_client_status give_error(const struct weir_error *err,
-                                          struct weir_client_error *ret_error)
-{
-    if (ret_error != NULL) {
-        ret_error->status = (enum weir_client_status)err->status;
-        ret_error->batches = 0;
-        memcpy(ret_error->text, err->text, sizeof(err->text));
-    }
-    return (enum weir_client_status)err->status;
-}
-
-static void wake(struct weir_client *client)
+void trainer_client_wake(struct weir_client *client)
 {
     uint64_t one = 1;
     ssize_t written = write(client->wake_fd, &one, sizeof(one)); /* full means: awake already */
@@ -62,62 +31,6 @@ static void wake(struct weir_client *client)
 }
 
 /* ---- opening and closing ---- */
-
-static const char *or_environment(const char *given, const char *variable)
-{
-    const char *value = given != NULL ? given : getenv(variable);
-    return value != NULL && value[0] != '\0' ? value : NULL;
-}
-
-/* The variable `name` as a number of at least `least`; `otherwise` when it is not set. */
-static enum weir_status read_number(const char *name, uint64_t least, uint64_t otherwise,
-                                    uint64_t *ret_number, struct weir_error *err)
-{
-    const char *text = getenv(name);
-    char *end = NULL;
-    *ret_number = otherwise;
-    if (text == NULL)
-        return WEIR_OK;
-    errno = 0;
-    unsigned long long number = strtoull(text, &end, 10);
-    if (errno != 0 || end == text || *end != '\0' || text[0] == '-' || number < least)
-        return weir_fail(err, WEIR_INVALID, "%s is '%s', expected a number of at least %llu", name,
-                         text, (unsigned long long)least);
-    *ret_number = number;
-    return WEIR_OK;
-}
-
-static enum weir_status find_run(const struct weir_client_options *options, uint64_t *ret_run,
-                                 struct weir_error *err)
-{
-    *ret_run = options->run;
-    if (options->run != 0)
-        return WEIR_OK;
-    enum weir_status status = read_number("WEIR_RUN", 1, 0, ret_run, err);
-    if (status == WEIR_OK && *ret_run == 0)
-        return weir_fail(err, WEIR_INVALID,
-                         "no run: expected weir_client_options.run or the variable WEIR_RUN");
-    return status;
-}
-
-static enum weir_status find_rank(const struct weir_client_options *options,
-                                  struct weir_client *client, struct weir_error *err)
-{
-    uint64_t rank = options->rank, ranks = options->ranks;
-    enum weir_status status = WEIR_OK;
-    if (options->ranks == 0) {
-        status = read_number("WEIR_RANKS", 1, 1, &ranks, err);
-        if (status == WEIR_OK)
-            status = read_number("WEIR_RANK", 0, 0, &rank, err);
-    }
-    if (status == WEIR_OK && (ranks > WEIR_RANKS_MAX || rank >= ranks))
-        status =
-            weir_fail(err, WEIR_INVALID, "rank %llu of %llu: expected 0 … ranks - 1 of at most %d",
-                      (unsigned long long)rank, (unsigned long long)ranks, WEIR_RANKS_MAX);
-    client->rank = (uint32_t)rank;
-    client->ranks = (uint32_t)ranks;
-    return status;
-}
 
 /* Every opening is a session of its own, unless the caller names one. */
 static enum weir_status make_delivery(struct weir_client *client,
@@ -130,6 +43,7 @@ static enum weir_status make_delivery(struct weir_client *client,
     if (status != WEIR_OK)
         return status;
     client->session = options->session != 0 ? options->session : weir_random_u64();
+    client->begun_samples = start.tally.delivered;
     client->delivery = trainer_delivery_new(client->run, client->session, options->prefetch_bytes,
                                             options->state_size > 0 ? &start : NULL);
     trainer_delivery_take_part(client->delivery, client->rank, client->ranks);
@@ -137,41 +51,38 @@ static enum weir_status make_delivery(struct weir_client *client,
     return WEIR_OK;
 }
 
-/* `given`, or NAME.sock in the socket directory, or NULL. */
-static char *find_endpoint(const char *given, const char *socket_dir, const char *name)
+static enum weir_status find_endpoints(struct weir_client *client,
+                                       const struct weir_client_options *options,
+                                       struct weir_error *err)
 {
-    if (given != NULL)
-        return weir_strdup(given);
-    return socket_dir != NULL ? weir_format("ipc://%s/%s.sock", socket_dir, name) : NULL;
+    client->dispatcher_endpoint =
+        trainer_options_endpoint(options, options->dispatcher, "dispatcher");
+    client->storage_endpoint = trainer_options_endpoint(options, options->storage, "storage");
+    client->orchestrator_endpoint =
+        trainer_options_endpoint(options, options->orchestrator, "orchestrator");
+    if (client->dispatcher_endpoint == NULL || client->storage_endpoint == NULL)
+        return trainer_options_no_platform(err);
+    return WEIR_OK;
 }
 
 static enum weir_status configure(struct weir_client *client,
                                   const struct weir_client_options *options, struct weir_error *err)
 {
-    if (options->version != WEIR_CLIENT_VERSION)
-        return weir_fail(err, WEIR_UNSUPPORTED, "interface version %u, this library has %d",
-                         options->version, WEIR_CLIENT_VERSION);
-    enum weir_status status = find_run(options, &client->run, err);
+    enum weir_status status = trainer_options_run(options, &client->run, err);
     if (status == WEIR_OK)
-        status = find_rank(options, client, err);
+        status = trainer_options_rank(options, &client->rank, &client->ranks, err);
     if (status == WEIR_OK)
         status = make_delivery(client, options, err);
+    if (status == WEIR_OK)
+        status = find_endpoints(client, options, err);
     if (status != WEIR_OK)
         return status;
-    const char *dir = or_environment(options->socket_dir, "WEIR_SOCKET_DIR");
-    client->dispatcher_endpoint = find_endpoint(options->dispatcher, dir, "dispatcher");
-    client->storage_endpoint = find_endpoint(options->storage, dir, "storage");
-    client->orchestrator_endpoint = find_endpoint(options->orchestrator, dir, "orchestrator");
-    if (client->dispatcher_endpoint == NULL || client->storage_endpoint == NULL)
-        return weir_fail(err, WEIR_INVALID,
-                         "no platform: expected weir_client_options.socket_dir or the variable "
-                         "WEIR_SOCKET_DIR");
     client->holder =
         client->ranks == 1
             ? weir_format("trainer-%llu", (unsigned long long)client->run)
             : weir_format("trainer-%llu.%u", (unsigned long long)client->run, client->rank);
-    client->open_timeout_ms =
-        options->open_timeout_ms != 0 ? (int64_t)options->open_timeout_ms : OPEN_TIMEOUT_MS;
+    client->open_timeout_ms = trainer_options_timeout_ms(options);
+    client->task = options->task;
     return WEIR_OK;
 }
 
@@ -230,11 +141,12 @@ enum weir_client_status weir_client_open(const struct weir_client_options *optio
     if (status != WEIR_OK) {
         uint64_t wanted = client->delivery != NULL ? trainer_delivery_wanted(client->delivery) : 0;
         weir_client_close(client);
-        enum weir_client_status failed = give_error(&err, ret_error);
+        enum weir_client_status failed = trainer_client_give(&err, ret_error);
         if (ret_error != NULL && status == WEIR_RESTART)
             ret_error->batches = wanted;
         return failed;
     }
+    trainer_client_restore_reported(client);
     *ret_client = client;
     return WEIR_CLIENT_OK;
 }
@@ -246,7 +158,7 @@ static void stop_thread(struct weir_client *client)
     pthread_mutex_lock(&client->mutex);
     client->closing = true;
     pthread_mutex_unlock(&client->mutex);
-    wake(client);
+    trainer_client_wake(client);
     pthread_join(client->thread, NULL);
 }
 
@@ -265,6 +177,8 @@ void weir_client_close(struct weir_client *client)
         close(client->wake_fd);
     pthread_cond_destroy(&client->changed);
     pthread_mutex_destroy(&client->mutex);
+    trainer_collector_fini(&client->collector);
+    weir_buf_fini(&client->done.model);
     weir_buf_fini(&client->fitted);
     weir_buf_fini(&client->state);
     free(client->dispatcher_endpoint);
@@ -282,7 +196,7 @@ void weir_client_info(const struct weir_client *client, struct weir_client_info 
 /* ---- the loop ---- */
 
 /* Waits for a change, at most until `end_ms` (INT64_MAX: no end). False when that has passed. */
-static bool wait_for_change(struct weir_client *client, int64_t end_ms)
+bool trainer_client_wait(struct weir_client *client, int64_t end_ms)
 {
     if (end_ms == INT64_MAX) {
         pthread_cond_wait(&client->changed, &client->mutex);
@@ -292,7 +206,7 @@ static bool wait_for_change(struct weir_client *client, int64_t end_ms)
     return pthread_cond_timedwait(&client->changed, &client->mutex, &until) != ETIMEDOUT;
 }
 
-static int64_t end_of(int64_t timeout_ms)
+int64_t trainer_client_end_of(int64_t timeout_ms)
 {
     int64_t now_ms = weir_now_ms();
     return timeout_ms < 0 || timeout_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + timeout_ms;
@@ -316,9 +230,10 @@ static enum weir_status look(struct weir_client *client, enum delivery_offer *re
     *ret_offer = trainer_delivery_next(client->delivery, weir_now_ms(), ret_batch);
     trainer_client_free_discarded(client);
     if (*ret_offer == DELIVERY_SUPERSEDED || *ret_offer == DELIVERY_REGROUP)
-        return fail_over(client, err);
+        return trainer_client_fail_over(client, err);
     if (*ret_offer == DELIVERY_WAIT && trainer_delivery_beat_due(client->delivery, weir_now_ms()))
-        wake(client); /* what waits here is to be listed before the loop may have it */
+        trainer_client_wake(
+            client); /* what waits here is to be listed before the loop may have it */
     return WEIR_OK;
 }
 
@@ -337,6 +252,25 @@ static void end_wait(struct weir_client *client, int64_t begun_ns)
 {
     client->handed_ns = weir_now_ns();
     client->stats.wait_ns += client->handed_ns - begun_ns;
+    if (client->first_ns == 0 && client->held > 0)
+        client->first_ns = client->handed_ns;
+}
+
+/* Takes the tensors that only tell samples apart out of what the loop is shown. A batch without them goes back. */
+static enum weir_status hide_tensors(struct weir_client *client, struct batch *batch,
+                                     struct weir_error *err)
+{
+    const struct groups_wanted *tells =
+        client->task != NULL ? &task_of_shown(client->task)->tells : NULL;
+
+    if (tells == NULL || (tells->group[0] == '\0' && tells->slice_count == 0))
+        return WEIR_OK;
+    enum weir_status status = trainer_groups_take(&batch->groups, tells, &batch->shown, err);
+    if (status == WEIR_OK)
+        batch->shown = batch->groups.rest;
+    else
+        weir_batch_release(&batch->shown);
+    return status;
 }
 
 enum weir_client_status weir_client_next(struct weir_client *client, int64_t timeout_ms,
@@ -346,11 +280,11 @@ enum weir_client_status weir_client_next(struct weir_client *client, int64_t tim
     struct weir_error err;
     struct delivery_batch *lent = NULL;
     enum delivery_offer offer = DELIVERY_WAIT;
-    int64_t begun_ns = weir_now_ns(), end_ms = end_of(timeout_ms);
+    int64_t begun_ns = weir_now_ns(), end_ms = trainer_client_end_of(timeout_ms);
     pthread_mutex_lock(&client->mutex);
     begin_wait(client, begun_ns);
     enum weir_status status = look(client, &offer, &lent, &err);
-    while (status == WEIR_OK && !is_answer(offer) && wait_for_change(client, end_ms))
+    while (status == WEIR_OK && !is_answer(offer) && trainer_client_wait(client, end_ms))
         status = look(client, &offer, &lent, &err);
     if (status == WEIR_OK && !is_answer(offer))
         status =
@@ -361,9 +295,12 @@ enum weir_client_status weir_client_next(struct weir_client *client, int64_t tim
     end_wait(client, begun_ns);
     pthread_mutex_unlock(&client->mutex);
     if (status != WEIR_OK)
-        return give_error(&err, ret_error);
+        return trainer_client_give(&err, ret_error);
     if (offer == DELIVERY_END)
         return WEIR_CLIENT_END;
+    status = hide_tensors(client, batch_of_lent(lent), &err);
+    if (status != WEIR_OK)
+        return trainer_client_give(&err, ret_error);
     *ret_batch = &batch_of_lent(lent)->shown;
     return WEIR_CLIENT_OK;
 }
@@ -377,13 +314,13 @@ enum weir_client_status weir_client_consumed(struct weir_client *client, uint64_
     bool was_handed = trainer_delivery_consume(client->delivery, number);
     client->unconsumed -= was_handed;
     pthread_mutex_unlock(&client->mutex);
-    wake(client); /* the end may be near */
+    trainer_client_wake(client); /* the end may be near */
     if (was_handed)
         return WEIR_CLIENT_OK;
     weir_ignore(weir_fail(&err, WEIR_INVALID, /* given below, not returned */
                           "batch %llu: expected one that was handed out and is not consumed yet",
                           (unsigned long long)number));
-    return give_error(&err, ret_error);
+    return trainer_client_give(&err, ret_error);
 }
 
 void weir_batch_release(struct weir_batch *shown)
@@ -400,7 +337,7 @@ void weir_batch_release(struct weir_batch *shown)
     trainer_delivery_release(client->delivery, &batch->lent);
     trainer_client_free_batch(batch);
     pthread_mutex_unlock(&client->mutex);
-    wake(client); /* credit, an epoch to acknowledge, or the end */
+    trainer_client_wake(client); /* credit, an epoch to acknowledge, or the end */
 }
 
 void weir_client_report(struct weir_client *client, uint64_t samples_done, uint64_t samples_total,
@@ -451,14 +388,20 @@ void weir_client_holes(struct weir_client *client, struct weir_client_holes *ret
 
 /* ---- state and commit ---- */
 
-void weir_client_state(struct weir_client *client, const void **ret_state, size_t *ret_size)
+enum weir_client_status weir_client_state(struct weir_client *client, const void **ret_state,
+                                          size_t *ret_size, struct weir_client_error *ret_error)
 {
+    struct weir_error err;
+
+    if (trainer_client_save_reported(client, &err) != WEIR_OK)
+        return trainer_client_give(&err, ret_error);
     pthread_mutex_lock(&client->mutex);
     weir_buf_clear(&client->state);
     weir_position_pack(trainer_delivery_position(client->delivery), &client->state);
     pthread_mutex_unlock(&client->mutex);
     *ret_state = client->state.at;
     *ret_size = client->state.size;
+    return WEIR_CLIENT_OK;
 }
 
 /* Waits until the commit is answered. Under `mutex`. */
@@ -469,12 +412,12 @@ static enum weir_status wait_for_commit(struct weir_client *client, int64_t end_
     while (trainer_delivery_commit_open(client->delivery, &message) != 0) {
         if (trainer_delivery_is_superseded(client->delivery) ||
             trainer_delivery_must_regroup(client->delivery))
-            return fail_over(client, err);
+            return trainer_client_fail_over(client, err);
         if (client->failed) {
             *err = client->failure;
             return err->status;
         }
-        if (!wait_for_change(client, end_ms))
+        if (!trainer_client_wait(client, end_ms))
             return weir_fail(err, WEIR_TIMEOUT, "commit: the dispatcher does not answer");
     }
     if (client->commit_error.status != WEIR_OK) {
@@ -490,19 +433,19 @@ enum weir_client_status weir_client_commit(struct weir_client *client, const voi
 {
     struct weir_error err;
     struct weir_position position = {0};
-    int64_t end_ms = end_of(timeout_ms);
+    int64_t end_ms = trainer_client_end_of(timeout_ms);
     enum weir_status status = weir_position_unpack(weir_bytes(state, state_size), &position, &err);
     if (status != WEIR_OK)
-        return give_error(&err, ret_error);
+        return trainer_client_give(&err, ret_error);
     pthread_mutex_lock(&client->mutex);
     client->commit_error.status = WEIR_OK;
     status = trainer_delivery_commit(client->delivery, &position, final != 0, &err);
-    wake(client);
+    trainer_client_wake(client);
     if (status == WEIR_OK)
         status = wait_for_commit(client, end_ms, &err);
     pthread_mutex_unlock(&client->mutex);
     weir_position_fini(&position);
-    return status == WEIR_OK ? WEIR_CLIENT_OK : give_error(&err, ret_error);
+    return status == WEIR_OK ? WEIR_CLIENT_OK : trainer_client_give(&err, ret_error);
 }
 
 uint64_t weir_client_state_batches(const void *state, size_t state_size)

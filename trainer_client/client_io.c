@@ -24,6 +24,7 @@ void trainer_client_free_batch(struct batch *batch)
 {
     if (batch->slot >= 0)
         trainer_lending_give_back(&batch->client->lending, batch->slot);
+    trainer_groups_fini(&batch->groups);
     free(batch);
 }
 
@@ -422,7 +423,7 @@ static void send_report(struct weir_client *client, int64_t now_ms)
 {
     struct msg_run_beat beat = {
         .run = client->run,
-        .session = client->session,
+        .session = client->task != NULL ? client->task->session : client->session,
         .samples = client->samples_done,
         .samples_total = client->samples_total,
         .loss = client->loss,
@@ -451,6 +452,7 @@ static void send_due(struct weir_client *client, int64_t now_ms)
     if (!client->beat_call.open && trainer_delivery_beat_due(client->delivery, now_ms))
         send_beat(client, now_ms);
     send_commit(client, now_ms);
+    trainer_client_send_done(client);
     give_credit(client, now_ms);
     if (client->orchestrator != NULL && !client->report_call.open &&
         now_ms - client->report_ms >= REPORT_MS)

@@ -8,8 +8,11 @@
 #include "core/loop/loop.h"
 #include "core/rpc/rpc.h"
 #include "trainer_client/batch.h"
+#include "trainer_client/collector.h"
 #include "trainer_client/delivery.h"
 #include "trainer_client/lending.h"
+#include "trainer_client/options.h"
+#include "trainer_client/task.h"
 
 #include <pthread.h>
 #include <weir/client.h>
@@ -37,7 +40,14 @@ struct weir_client {
     int64_t open_timeout_ms, open_end_ms;
     int wake_fd;
     pthread_t thread;
-    bool is_running; /* the thread was started */
+    bool is_running;                     /* the thread was started */
+    const struct weir_client_task *task; /* NULL: the loop has none */
+    uint64_t begun_samples;              /* delivered, in the state that the loop came with */
+
+    /* The loop's own. */
+    struct collector collector; /* of what weir_client_output() says */
+    uint64_t outputs;           /* samples that it was said of */
+    uint64_t output_epoch;
 
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -53,7 +63,14 @@ struct weir_client {
     double loss;
     char stage[16]; /* that the loop has waited for, as the dispatcher sees it */
     struct weir_client_stats stats;
-    int64_t handed_ns;       /* when the loop last got a batch; 0: not yet */
+    int64_t first_ns;  /* when the loop got its first batch; 0: not yet */
+    int64_t handed_ns; /* when the loop last got a batch; 0: not yet */
+    struct {
+        bool is_wanted, is_open, is_noted;
+        struct msg_run_done message; /* borrows `model` and `fitted` */
+        struct weir_buf model;
+        struct weir_error failure; /* of one that is noted: status OK, or why it was refused */
+    } done;
     size_t held, unconsumed; /* batches in the loop's hands; handed out and not consumed */
 
     /* The I/O thread's own. */
@@ -73,5 +90,37 @@ void trainer_client_free_batch(struct batch *batch);
 void trainer_client_free_discarded(struct weir_client *client);
 /* Ends the session with what happened, once. Under `mutex`. */
 void trainer_client_fail(struct weir_client *client, const struct weir_error *failure);
+
+/* ---- client.c ---- */
+
+/* Has the I/O thread look at everything. */
+void trainer_client_wake(struct weir_client *client);
+/* Waits for a change, at most until `end_ms` (INT64_MAX: no end). False when that has passed. Under `mutex`. */
+bool trainer_client_wait(struct weir_client *client, int64_t end_ms);
+int64_t trainer_client_end_of(int64_t timeout_ms);
+/* STALE or RESTART, of a session that is over. */
+enum weir_status trainer_client_fail_over(const struct weir_client *client,
+                                          struct weir_error *err) WEIR_MUST_USE;
+
+/* ---- outputs.c ---- */
+
+bool trainer_client_learns(const struct weir_client *client);
+/* Makes what a training has said so far durable: it may be ahead of a checkpoint that follows, never behind it, as a
+ * batch that comes again is said again. */
+enum weir_status trainer_client_save_reported(struct weir_client *client,
+                                              struct weir_error *err) WEIR_MUST_USE;
+/* Reads what earlier sessions said of the samples in the state that the loop came with. */
+void trainer_client_restore_reported(struct weir_client *client);
+void trainer_client_remove_reported(const struct weir_client *client);
+/* Writes the outputs of all `delivered` samples; `*ret_name` is their file in the task's directory, or "". INVALID when
+ * some are missing. */
+enum weir_status trainer_client_write_outputs(struct weir_client *client, uint64_t delivered,
+                                              const char **ret_name,
+                                              struct weir_error *err) WEIR_MUST_USE;
+
+/* ---- finish.c ---- */
+
+/* Tells the orchestrator what the run has come to, when that is due. Under `mutex`, on the I/O thread. */
+void trainer_client_send_done(struct weir_client *client);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/memory.h"
-#include "trainer_client/models/model.h"
+#include "trainer_client/models/tensors.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -98,7 +98,7 @@ static enum weir_status tell(const struct weir_batch *batch, const char *key, co
         at++;
     if (at == batch->tensor_count) {
         char found[200];
-        trainer_model_describe_tensors(batch, found, sizeof(found));
+        trainer_tensors_describe(batch, found, sizeof(found));
         return weir_fail(err, WEIR_INVALID,
                          "training.%s: expected a tensor '%s', found %s: add an operator that "
                          "makes one",

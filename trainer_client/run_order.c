@@ -1,34 +1,15 @@
-/* Keeping the orchestrator's order beyond the message it came in. */
+/* Reading the configuration that a task comes with. */
 #include "trainer_client/run_order.h"
 
-#include <string.h>
+#include "core/base/memory.h"
 
-static const char *copy(struct weir_arena *arena, const char *text)
+enum weir_status trainer_run_order_take(struct weir_client_task *task, struct run_order *ret_order,
+                                        struct weir_error *err)
 {
-    return weir_arena_strndup(arena, text, strlen(text));
-}
+    struct run_order order = {.task = task};
+    struct weir_bytes config = weir_bytes(task->config, task->config_size);
+    enum weir_status status = weir_yaml_parse(task->file, config, &order.document, err);
 
-static struct weir_strs copy_names(struct weir_arena *arena, struct weir_strs names)
-{
-    const char **kept = weir_arena_alloc(arena, (names.count + 1) * sizeof(*kept));
-    for (size_t i = 0; i < names.count; i++)
-        kept[i] = copy(arena, names.at[i]);
-    return (struct weir_strs){.at = kept, .count = names.count};
-}
-
-enum weir_status trainer_run_order_take(const struct msg_run_is *message,
-                                        struct run_order *ret_order, struct weir_error *err)
-{
-    struct run_order order = {.arena = weir_arena_new()};
-    order.mode = copy(order.arena, message->mode);
-    order.start_from = copy(order.arena, message->start_from);
-    order.directory = copy(order.arena, message->directory);
-    order.classes = copy_names(order.arena, message->classes);
-    order.job = message->job;
-    order.seed = message->seed;
-    order.label_kind = message->label_kind;
-    order.outputs = message->outputs;
-    enum weir_status status = weir_yaml_parse(message->file, message->config, &order.document, err);
     if (status == WEIR_OK)
         status = trainer_training_read(weir_yaml_root(order.document), &order.training, err);
     if (status != WEIR_OK) {
@@ -42,11 +23,11 @@ enum weir_status trainer_run_order_take(const struct msg_run_is *message,
 void trainer_run_order_fini(struct run_order *order)
 {
     weir_yaml_free(order->document);
-    weir_arena_free(order->arena);
+    weir_client_task_free(order->task);
     *order = (struct run_order){0};
 }
 
-const char *trainer_run_order_path(const struct run_order *order, const char *name)
+char *trainer_run_order_path(const struct run_order *order, const char *name)
 {
-    return weir_arena_format(order->arena, "%s/%s", order->directory, name);
+    return weir_format("%s/%s", order->task->directory, name);
 }

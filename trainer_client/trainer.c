@@ -1,4 +1,4 @@
-/* The built-in trainer's life: ask, open, work, finish, report. */
+/* The built-in trainer's life: ask, open, work, finish. */
 #include "trainer_client/trainer.h"
 
 #include "core/base/clock.h"
@@ -13,19 +13,18 @@
 #include <unistd.h>
 
 enum {
-    ASK_MS = 60000,  /* how long the orchestrator may be away at the start */
-    DONE_MS = 10000, /* an unanswered run_done is asked again, without end */
+    ASK_MS = 60000, /* how long the orchestrator may be away at the start */
     OPEN_MS = 60000,
-    SLICE_MS =
-        20, /* waiting for a batch in one round of the loop: signals are looked at in between */
-    FINAL_MS = 30000, /* for the last commit */
+    ASK_SLICE_MS = 500,
+    SLICE_MS = 20,    /* waiting in one round of the loop: signals are looked at in between */
+    FINAL_MS = 30000, /* for the last commit and its record, before it is tried again */
 };
 
 static void fail(struct trainer *trainer, const struct weir_error *err)
 {
     weir_log(WEIR_LOG_ERROR, "run failed", "run=%llu error=\"%s\"",
              (unsigned long long)trainer->run, err->text);
-    trainer->is_working = false;
+    trainer->is_over = true;
     trainer->has_failed = true;
     weir_loop_stop(trainer->loop);
 }
@@ -35,141 +34,65 @@ static enum weir_status from_client(const struct weir_client_error *error, struc
     return weir_fail(err, (enum weir_status)error->status, "%s", error->text);
 }
 
-/* ---- reported ---- */
-
-static void report(struct trainer *trainer);
-
-/* State that nobody goes on from is only one more place to erase. */
-static void remove_state(const struct trainer *trainer)
-{
-    static const char *const FILES[] = {"checkpoint", "reported"};
-    for (size_t i = 0; i < WEIR_COUNT(FILES); i++)
-        if (unlink(trainer_run_order_path(&trainer->order, FILES[i])) < 0 && errno != ENOENT)
-            weir_log(WEIR_LOG_WARN, "state not removed", "file=%s errno=%d", FILES[i], errno);
-}
-
-static void on_noted(void *owner, const struct weir_reply *reply, const struct weir_error *err)
-{
-    struct trainer *trainer = owner;
-    if (reply == NULL && (err->status == WEIR_TIMEOUT || err->status == WEIR_UNAVAILABLE)) {
-        report(trainer); /* the orchestrator is being restarted */
-        return;
-    }
-    if (reply == NULL) {
-        fail(trainer, err);
-        return;
-    }
-    if (trainer->mode->learns)
-        remove_state(trainer);
-    weir_loop_stop(trainer->loop);
-}
-
-static void report(struct trainer *trainer)
-{
-    struct weir_client_stats stats;
-    struct weir_client_info info;
-    weir_client_stats(trainer->client, &stats);
-    weir_client_info(trainer->client, &info);
-    const struct weir_model_progress *progress = &trainer->progress;
-    struct msg_run_done done = {
-        .run = trainer->run,
-        .session = trainer->session,
-        .samples = progress->samples,
-        .loss = progress->loss_count > 0.0 ? progress->loss_sum / progress->loss_count : 0.0,
-        .busy_ns = stats.busy_ns,
-        .wait_ns = stats.wait_ns,
-        .cpu_ns = weir_cpu_ns(),
-        .model = trainer->mode->learns && learner_has_begun(&trainer->learner) ? "model" : "",
-        .outputs = trainer->collector.width > 0 ? "outputs" : "",
-        .fitted = weir_bytes(info.fitted, info.fitted_size),
-        .since_first_ns =
-            trainer->first_batch_ns == 0 ? 0 : weir_now_ns() - trainer->first_batch_ns,
-    };
-    weir_rpc_call(trainer->orchestrator, MSG_run_done, &done, DONE_MS, on_noted, trainer);
-}
-
 /* ---- finished ---- */
 
-/* Without a model: what there was to learn from was erased, or its files are gone. Anything else that leaves nothing
- * to learn from is a mistake somebody has to mend. */
-static enum weir_status end_hollow(struct trainer *trainer, struct weir_error *err)
+/* A checkpoint that nobody goes on from is only one more place to erase. */
+static void remove_checkpoint(const struct trainer *trainer)
 {
-    struct weir_client_holes holes;
-    weir_client_holes(trainer->client, &holes);
-    if (holes.erased + holes.gone == 0)
-        return weir_fail(err, WEIR_INVALID,
-                         "nothing to train on: %llu samples of the set were filtered and %llu "
-                         "unreadable, none was left",
-                         (unsigned long long)holes.filtered, (unsigned long long)holes.failed);
-    weir_log(WEIR_LOG_WARN, "run ends without a model", "run=%llu erased=%llu gone=%llu",
-             (unsigned long long)trainer->run, (unsigned long long)holes.erased,
-             (unsigned long long)holes.gone);
-    return WEIR_OK;
+    WEIR_AUTO_FREE char *path = trainer_run_order_path(&trainer->order, "checkpoint");
+
+    if (unlink(path) < 0 && errno != ENOENT)
+        weir_log(WEIR_LOG_WARN, "checkpoint not removed", "errno=%d", errno);
 }
 
-static enum weir_status make_durable(struct trainer *trainer, struct weir_error *err)
+/* First the state with everything consumed: a death after this point does no work twice. */
+static enum weir_status store(struct trainer *trainer, struct weir_error *err)
 {
-    enum weir_status status = WEIR_OK;
-    if (trainer->collector.width > 0)
-        status = trainer_collector_write(&trainer->collector,
-                                         trainer_run_order_path(&trainer->order, "outputs"), err);
-    if (status != WEIR_OK || !trainer->mode->learns)
-        return status;
-    if (!learner_has_begun(&trainer->learner))
-        return end_hollow(trainer, err);
-    /* First the state with everything consumed: a death after this point does no work twice. */
-    status = trainer_checkpoint(trainer, err);
+    enum weir_status status = trainer_checkpoint(trainer, err);
+
     return status == WEIR_OK ? trainer_store(trainer, err) : status;
 }
 
 static enum weir_status finish(struct trainer *trainer, struct weir_error *err)
 {
-    const void *state = NULL;
-    size_t size = 0;
+    const struct weir_model_progress *progress = &trainer->progress;
+    bool has_model = trainer->mode->learns && learner_has_begun(&trainer->learner);
     struct weir_client_error error;
-    trainer->is_working = false;
-    enum weir_status status = make_durable(trainer, err);
+    struct weir_client_result result = {
+        .model = has_model ? "model" : NULL,
+        .loss = progress->loss_count > 0.0 ? progress->loss_sum / progress->loss_count : 0.0,
+    };
+    enum weir_status status = has_model ? store(trainer, err) : WEIR_OK;
     if (status != WEIR_OK)
         return status;
-    weir_client_state(trainer->client, &state, &size);
-    if (weir_client_commit(trainer->client, state, size, 1, FINAL_MS, &error) != WEIR_CLIENT_OK)
+    enum weir_client_status finished =
+        weir_client_finish(trainer->client, &result, FINAL_MS, &error);
+    if (finished == WEIR_CLIENT_TIMEOUT)
+        return WEIR_OK; /* the platform is being restarted: the next round tries again */
+    if (finished != WEIR_CLIENT_OK)
         return from_client(&error, err);
     weir_log(WEIR_LOG_INFO, "run finished", "run=%llu mode=%s samples=%llu",
              (unsigned long long)trainer->run, trainer->mode->name,
-             (unsigned long long)trainer->progress.samples);
-    report(trainer);
+             (unsigned long long)progress->samples);
+    if (trainer->mode->learns)
+        remove_checkpoint(trainer);
+    trainer->is_over = true;
+    weir_loop_stop(trainer->loop);
     return WEIR_OK;
 }
 
 /* ---- working ---- */
 
-/* Shows the mode its part of a batch. */
-static enum weir_status look_at(struct trainer *trainer, const struct weir_batch *batch,
-                                const struct weir_batch **ret_shown, struct weir_error *err)
-{
-    const struct groups_wanted *wanted = &trainer->order.training.tells;
-    *ret_shown = batch;
-    if (wanted->group[0] == '\0' && wanted->slice_count == 0)
-        return WEIR_OK;
-    *ret_shown = &trainer->groups.rest;
-    enum weir_status status = trainer_groups_take(&trainer->groups, wanted, batch, err);
-    trainer->collector.batch_groups = trainer->groups.at;
-    trainer->collector.batch_slices = trainer->groups.slices;
-    trainer->collector.slice_columns = wanted->slice_count;
-    return status;
-}
-
 static enum weir_status take(struct trainer *trainer, struct weir_batch *batch,
                              struct weir_error *err)
 {
-    const struct weir_batch *shown = NULL;
-    enum weir_status status = look_at(trainer, batch, &shown, err);
-    if (status == WEIR_OK && !trainer->is_checked)
-        status = trainer_check_batch(trainer, shown, err);
-    if (status == WEIR_OK)
-        status = trainer->mode->take(trainer, shown, err);
-    trainer->progress.samples += batch->samples;
     struct weir_client_error error;
+    enum weir_status status =
+        trainer->is_checked ? WEIR_OK : trainer_check_batch(trainer, batch, err);
+
+    if (status == WEIR_OK)
+        status = trainer->mode->take(trainer, batch, err);
+    trainer->progress.samples += batch->samples;
     if (status == WEIR_OK &&
         weir_client_consumed(trainer->client, batch->number, &error) != WEIR_CLIENT_OK)
         status = from_client(&error, err);
@@ -196,8 +119,6 @@ static enum weir_status work(struct trainer *trainer, struct weir_error *err)
         return WEIR_OK;
     if (got != WEIR_CLIENT_OK)
         return from_client(&error, err);
-    if (trainer->first_batch_ns == 0)
-        trainer->first_batch_ns = weir_now_ns();
     enum weir_status status = take(trainer, batch, err);
     if (status != WEIR_OK)
         return status;
@@ -211,30 +132,13 @@ static enum weir_status work(struct trainer *trainer, struct weir_error *err)
     return status;
 }
 
-static void on_round(void *owner)
-{
-    struct trainer *trainer = owner;
-    struct weir_error err;
-    if (weir_client_stopping(trainer->client)) {
-        weir_log(WEIR_LOG_INFO, "stopping", "run=%llu by=orchestrator",
-                 (unsigned long long)trainer->run);
-        weir_loop_stop(trainer->loop);
-        return;
-    }
-    if (work(trainer, &err) != WEIR_OK)
-        fail(trainer, &err);
-    else if (trainer->is_working)
-        weir_loop_soon(trainer->loop, on_round, trainer);
-}
-
-/* ---- asked ---- */
+/* ---- asking ---- */
 
 static enum weir_status open_client(struct trainer *trainer, struct weir_error *err)
 {
     struct weir_client_options options = WEIR_CLIENT_OPTIONS_INIT;
     struct weir_client_error error;
-    options.run = trainer->order.job;
-    options.session = trainer->session;
+    options.task = trainer->order.task;
     options.socket_dir = trainer->socket_dir;
     /* Without a checkpoint its weights are fresh: the beginning, whatever was committed before. */
     WEIR_AUTO_BUF beginning = {0};
@@ -249,20 +153,18 @@ static enum weir_status open_client(struct trainer *trainer, struct weir_error *
     return WEIR_OK;
 }
 
-static enum weir_status begin(struct trainer *trainer, const struct msg_run_is *message,
+static enum weir_status begin(struct trainer *trainer, struct weir_client_task *task,
                               struct weir_error *err)
 {
-    enum weir_status status = trainer_run_order_take(message, &trainer->order, err);
+    enum weir_status status = trainer_run_order_take(task, &trainer->order, err);
     if (status != WEIR_OK)
         return status;
-    trainer->mode = trainer_run_mode_find(trainer->order.mode);
+    trainer->mode = trainer_run_mode_find(trainer->order.task->mode);
     if (trainer->mode == NULL)
         return weir_fail(err, WEIR_UNSUPPORTED, "mode '%s' is unknown to this program",
-                         trainer->order.mode);
+                         trainer->order.task->mode);
     status = trainer_restore(trainer, err);
-    trainer->collector.width = trainer->mode->width(trainer);
-    if (status == WEIR_OK)
-        trainer_restore_reported(trainer);
+    trainer->width = trainer->mode->width(trainer);
     if (status == WEIR_OK)
         status = open_client(trainer, err);
     if (status != WEIR_OK)
@@ -270,20 +172,46 @@ static enum weir_status begin(struct trainer *trainer, const struct msg_run_is *
     weir_log(WEIR_LOG_INFO, "run begins", "run=%llu mode=%s samples_before=%llu",
              (unsigned long long)trainer->run, trainer->mode->name,
              (unsigned long long)trainer->progress.samples);
-    trainer->is_working = true;
-    weir_loop_soon(trainer->loop, on_round, trainer);
     return WEIR_OK;
 }
 
-static void on_run(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+/* Asks for the task for a short while; the orchestrator may be away for longer. */
+static enum weir_status ask(struct trainer *trainer, struct weir_error *err)
+{
+    struct weir_client_options options = WEIR_CLIENT_OPTIONS_INIT;
+    struct weir_client_task *task = NULL;
+    struct weir_client_error error;
+    options.run = trainer->run;
+    options.session = trainer->session;
+    options.socket_dir = trainer->socket_dir;
+    options.open_timeout_ms = ASK_SLICE_MS;
+    enum weir_client_status status = weir_client_task(&options, &task, &error);
+    if (status == WEIR_CLIENT_UNAVAILABLE && weir_now_ms() < trainer->ask_end_ms)
+        return WEIR_OK;
+    return status == WEIR_CLIENT_OK ? begin(trainer, task, err) : from_client(&error, err);
+}
+
+static enum weir_status do_round(struct trainer *trainer, struct weir_error *err)
+{
+    if (trainer->client == NULL)
+        return ask(trainer, err);
+    if (!weir_client_stopping(trainer->client))
+        return work(trainer, err);
+    weir_log(WEIR_LOG_INFO, "stopping", "run=%llu by=orchestrator",
+             (unsigned long long)trainer->run);
+    weir_loop_stop(trainer->loop);
+    return WEIR_OK;
+}
+
+static void on_round(void *owner)
 {
     struct trainer *trainer = owner;
-    struct weir_error failure;
-    if (reply == NULL) {
-        fail(trainer, err);
-    } else if (begin(trainer, reply->message, &failure) != WEIR_OK) {
-        fail(trainer, &failure);
-    }
+    struct weir_error err;
+
+    if (do_round(trainer, &err) != WEIR_OK)
+        fail(trainer, &err);
+    else if (!trainer->is_over)
+        weir_loop_soon(trainer->loop, on_round, trainer);
 }
 
 static enum weir_status parse_run(const char *text, uint64_t *ret_run, struct weir_error *err)
@@ -302,7 +230,7 @@ enum weir_status trainer_open(const struct weir_service_options *options, struct
                               struct weir_rpc_server *server, void **ret_state,
                               struct weir_error *err)
 {
-    (void)server; /* a trainer only asks */
+    (void)server; /* nobody calls a trainer */
     uint64_t run = 0;
     enum weir_status status = parse_run(options->run, &run, err);
     if (status != WEIR_OK)
@@ -313,19 +241,16 @@ enum weir_status trainer_open(const struct weir_service_options *options, struct
     trainer->run = run;
     trainer->session = weir_random_u64();
     *ret_state = trainer;
-    WEIR_AUTO_FREE char *endpoint = weir_service_endpoint(options->socket_dir, "orchestrator");
-    status = weir_rpc_connect(loop, endpoint, NULL, trainer, &trainer->orchestrator, err);
-    if (status != WEIR_OK)
-        return status;
-    struct msg_run_ask ask = {.run = run, .session = trainer->session};
-    weir_rpc_call(trainer->orchestrator, MSG_run_ask, &ask, ASK_MS, on_run, trainer);
+    trainer->ask_end_ms = weir_now_ms() + ASK_MS;
+    weir_loop_soon(loop, on_round, trainer);
     return WEIR_OK;
 }
 
 static void save_on_stop(struct trainer *trainer)
 {
     struct weir_error err;
-    if (!trainer->is_working || !trainer->mode->learns || !learner_has_begun(&trainer->learner))
+    if (trainer->client == NULL || trainer->is_over || !trainer->mode->learns ||
+        !learner_has_begun(&trainer->learner))
         return;
     if (trainer_checkpoint(trainer, &err) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "no checkpoint on stopping", "error=\"%s\"", err.text);
@@ -336,10 +261,7 @@ void trainer_close(void *state)
     struct trainer *trainer = state;
     save_on_stop(trainer);
     weir_client_close(trainer->client);
-    weir_rpc_peer_close(trainer->orchestrator);
     trainer_learner_fini(&trainer->learner);
-    trainer_collector_fini(&trainer->collector);
-    trainer_groups_fini(&trainer->groups);
     free(trainer->values);
     weir_yaml_free(trainer->origin_options);
     weir_model_file_fini(&trainer->origin);

@@ -1,14 +1,11 @@
-/* The built-in trainer: one run, from the orchestrator's order to its acknowledgement, a piece per
- * round of the loop. Its life is a line: asked -> working -> finished -> reported; dying anywhere
- * costs what was done since the newest checkpoint, and the next session goes on from there. */
+/* The built-in trainer: one run, from its task to the end, a piece per round of the loop, by the calls of weir/client.h
+ * alone. Its life is a line: asking -> working -> finished; dying anywhere costs what was done since the newest
+ * checkpoint, and the next session goes on from there. */
 #ifndef WEIR_TRAINER_CLIENT_TRAINER_H
 #define WEIR_TRAINER_CLIENT_TRAINER_H
 
 #include "core/loop/loop.h"
-#include "core/rpc/rpc.h"
 #include "core/wire/model_file.h"
-#include "trainer_client/collector.h"
-#include "trainer_client/groups.h"
 #include "trainer_client/learner.h"
 #include "trainer_client/run_order.h"
 
@@ -16,11 +13,11 @@
 
 struct trainer {
     struct weir_loop *loop;
-    struct weir_rpc_peer *orchestrator;
     const char *socket_dir;
     uint64_t run, session;
+    int64_t ask_end_ms; /* when the orchestrator has been away for too long */
 
-    struct run_order order; /* from here on: once the order is there */
+    struct run_order order; /* from here on: once the task is there */
     const struct run_mode *mode;
     struct weir_client *client;
     struct learner learner;
@@ -30,14 +27,12 @@ struct trainer {
     _Alignas(16) uint8_t origin_model_options[MODEL_OPTIONS_MAX];
     struct weir_model_progress progress;
     double recent_loss; /* moving mean, for people */
-    struct collector collector;
-    struct groups groups;
-    float *values; /* of the batch at hand, for the collector */
+    uint32_t width;     /* numbers that the mode says of each sample; 0: none, or not known yet */
+    float *values;      /* of the batch at hand */
     size_t values_max;
     bool is_checked; /* the learner has met a batch of this job */
     int64_t checkpoint_ms;
-    int64_t first_batch_ns; /* when it came; 0: not yet */
-    bool is_working;
+    bool is_over; /* finished, or failed: nothing of it is to be saved */
     bool has_failed;
 };
 
@@ -46,7 +41,8 @@ struct run_mode {
     const char *name;
     bool learns; /* makes a model */
     bool asks;   /* a model */
-    /* Floats per sample that the mode writes; 0: nothing is written. */
+    enum weir_output kind;
+    /* Floats per sample that the mode says; 0: none. */
     uint32_t (*width)(const struct trainer *trainer);
     enum weir_status (*take)(struct trainer *trainer, const struct weir_batch *batch,
                              struct weir_error *err);
@@ -59,8 +55,6 @@ const struct run_mode *trainer_run_mode_find(const char *name); /* NULL: there i
  * to the first batch. Sets trainer->progress. A checkpoint that cannot be read is put aside with a
  * warning. */
 enum weir_status trainer_restore(struct trainer *trainer, struct weir_error *err) WEIR_MUST_USE;
-/* Restores what earlier sessions reported of the samples in the checkpoint. */
-void trainer_restore_reported(struct trainer *trainer);
 /* Begins the learner with the first batch, or checks that a restored one fits it. */
 enum weir_status trainer_check_batch(struct trainer *trainer, const struct weir_batch *batch,
                                      struct weir_error *err) WEIR_MUST_USE;
@@ -72,6 +66,7 @@ enum weir_status trainer_store(struct trainer *trainer, struct weir_error *err) 
 
 /* ---- trainer.c ---- */
 
+struct weir_rpc_server;
 struct weir_service_options;
 enum weir_status trainer_open(const struct weir_service_options *options, struct weir_loop *loop,
                               struct weir_rpc_server *server, void **ret_state,

@@ -56,7 +56,7 @@ static enum weir_status adopt(struct trainer *trainer, bool with_optimizer, stru
 /* Goes on where an earlier session of this run stopped. NOT_FOUND: there is nothing of use. */
 static enum weir_status resume(struct trainer *trainer, struct weir_error *err)
 {
-    const char *path = trainer_run_order_path(&trainer->order, "checkpoint");
+    WEIR_AUTO_FREE char *path = trainer_run_order_path(&trainer->order, "checkpoint");
     struct model_plan fresh = trainer->learner.plan;
     enum weir_status status = weir_model_file_read(path, &trainer->origin, err);
     if (status == WEIR_OK && trainer->origin.progress.run != trainer->run)
@@ -92,7 +92,7 @@ static enum weir_status start_from_model(struct trainer *trainer, struct weir_er
 {
     const struct training *training = &trainer->order.training;
     enum weir_status status =
-        weir_model_file_read(trainer->order.start_from, &trainer->origin, err);
+        weir_model_file_read(trainer->order.task->start_from, &trainer->origin, err);
     if (status != WEIR_OK)
         return status;
     if (!trainer->mode->learns) {
@@ -126,7 +126,7 @@ static enum weir_status configure_learner(struct trainer *trainer, struct weir_e
     learner->optimizer_options = training->optimizer;
     if (!trainer->mode->learns)
         return WEIR_OK; /* the model's own width counts */
-    return learner->loss->width(trainer->order.classes.count, trainer->order.outputs,
+    return learner->loss->width(trainer->order.task->class_count, trainer->order.task->outputs,
                                 &learner->plan.width, err);
 }
 
@@ -139,24 +139,13 @@ enum weir_status trainer_restore(struct trainer *trainer, struct weir_error *err
         return status;
     if (trainer->mode->learns && resume(trainer, err) == WEIR_OK)
         return WEIR_OK;
-    if (trainer->order.start_from[0] != '\0')
+    if (trainer->order.task->start_from != NULL)
         return start_from_model(trainer, err);
     if (!trainer->mode->learns)
         return weir_fail(err, WEIR_INVALID,
                          "mode %s needs a model to start from, and none is named",
                          trainer->mode->name);
     return WEIR_OK;
-}
-
-void trainer_restore_reported(struct trainer *trainer)
-{
-    struct weir_error err;
-    if (!trainer->mode->learns || trainer->collector.width == 0 || trainer->progress.samples == 0)
-        return;
-    if (trainer_collector_read(&trainer->collector,
-                               trainer_run_order_path(&trainer->order, "reported"),
-                               &err) != WEIR_OK)
-        weir_log(WEIR_LOG_WARN, "what was reported before is lost", "error=\"%s\"", err.text);
 }
 
 enum weir_status trainer_check_batch(struct trainer *trainer, const struct weir_batch *batch,
@@ -167,7 +156,7 @@ enum weir_status trainer_check_batch(struct trainer *trainer, const struct weir_
     if (!trainer->mode->asks)
         return WEIR_OK;
     if (!learner_has_begun(learner))
-        return trainer_learner_begin(learner, batch, trainer->order.seed, err);
+        return trainer_learner_begin(learner, batch, trainer->order.task->seed, err);
     struct model_plan plan = learner->plan;
     enum weir_status status = plan.model->plan(&plan, batch, err);
     if (status != WEIR_OK)
@@ -201,24 +190,15 @@ static enum weir_status write_model(struct trainer *trainer, const char *name,
         .rows = learner->plan.rows,
         .width = learner->plan.width,
         .embedding = learner->plan.embedding,
-        .label_kind = trainer->order.label_kind,
-        .classes = trainer->order.classes,
+        .label_kind = (uint32_t)trainer->order.task->label_type,
+        .classes = {.at = trainer->order.task->classes, .count = trainer->order.task->class_count},
         .fitted = weir_bytes(info.fitted, info.fitted_size),
         .progress = *progress,
         .parameters = learner->parameters,
         .optimizer_state = learner->optimizer_state,
     };
-    return weir_model_file_write(trainer_run_order_path(&trainer->order, name), &file, err);
-}
-
-/* Saves the losses of this epoch so far. They may be ahead of the checkpoint that follows, never behind
- * it: a repeated batch reports the same again. */
-static enum weir_status write_reported(const struct trainer *trainer, struct weir_error *err)
-{
-    if (trainer->collector.width == 0)
-        return WEIR_OK;
-    return trainer_collector_write(&trainer->collector,
-                                   trainer_run_order_path(&trainer->order, "reported"), err);
+    WEIR_AUTO_FREE char *path = trainer_run_order_path(&trainer->order, name);
+    return weir_model_file_write(path, &file, err);
 }
 
 enum weir_status trainer_checkpoint(struct trainer *trainer, struct weir_error *err)
@@ -226,13 +206,12 @@ enum weir_status trainer_checkpoint(struct trainer *trainer, struct weir_error *
     const void *state = NULL;
     size_t size = 0;
     struct weir_client_error error;
-    weir_client_state(trainer->client, &state, &size);
+    if (weir_client_state(trainer->client, &state, &size, &error) != WEIR_CLIENT_OK)
+        return weir_fail(err, (enum weir_status)error.status, "%s", error.text);
     struct weir_model_progress progress = trainer->progress;
     progress.run = trainer->run;
     progress.position = weir_bytes(state, size);
-    enum weir_status status = write_reported(trainer, err);
-    if (status == WEIR_OK)
-        status = write_model(trainer, "checkpoint", &progress, err);
+    enum weir_status status = write_model(trainer, "checkpoint", &progress, err);
     if (status != WEIR_OK)
         return status;
     enum weir_client_status committed =

@@ -12,7 +12,7 @@ enum { SCORES = 2 }; /* of a sample: its loss, the norm of its gradient */
 
 static float *room_for(struct trainer *trainer, const struct weir_batch *batch)
 {
-    size_t floats = batch->samples * trainer->collector.width;
+    size_t floats = batch->samples * trainer->width;
     if (floats > trainer->values_max) {
         trainer->values_max = floats;
         trainer->values = weir_realloc(trainer->values, floats, sizeof(float));
@@ -22,7 +22,7 @@ static float *room_for(struct trainer *trainer, const struct weir_batch *batch)
 
 static uint32_t width_reported(const struct trainer *trainer)
 {
-    return trainer->order.training.keys.shared.report_losses ? SCORES : 0;
+    return trainer->order.task->reports ? SCORES : 0;
 }
 
 static uint32_t width_outputs(const struct trainer *trainer)
@@ -41,6 +41,18 @@ static uint32_t width_embedding(const struct trainer *trainer)
     return trainer->learner.plan.embedding;
 }
 
+/* Says `values` of the batch's samples. */
+static enum weir_status say(struct trainer *trainer, const struct weir_batch *batch,
+                            const float *values, struct weir_error *err)
+{
+    struct weir_client_error error;
+
+    if (weir_client_output(trainer->client, batch, trainer->mode->kind, trainer->width, values,
+                           &error) == WEIR_CLIENT_OK)
+        return WEIR_OK;
+    return weir_fail(err, (enum weir_status)error.status, "%s", error.text);
+}
+
 static float norm_of(const float *slopes, size_t width)
 {
     double sum = 0.0;
@@ -52,8 +64,8 @@ static float norm_of(const float *slopes, size_t width)
 /* `scores` holds the losses, side by side; from the last to the first each moves to its place, and
  * the norm of its slope beside it. A slope is a sample's by itself, or its share of the mean's:
  * then by its share of the weight. */
-static void collect_scores(struct trainer *trainer, const struct weir_batch *batch, float *scores,
-                           bool apart)
+static enum weir_status say_scores(struct trainer *trainer, const struct weir_batch *batch,
+                                   float *scores, bool apart, struct weir_error *err)
 {
     const struct learner *learner = &trainer->learner;
     size_t width = learner->plan.width;
@@ -66,22 +78,21 @@ static void collect_scores(struct trainer *trainer, const struct weir_batch *bat
         scores[s * SCORES + 1] =
             (float)((double)norm_of(learner->slopes + s * width, width) / share);
     }
-    trainer_collector_add(&trainer->collector, batch, scores);
+    return say(trainer, batch, scores, err);
 }
 
-/* Starts the report of samples again: it is about the last epoch. */
+/* Starts the mean of the loss again: it is about the last epoch. */
 static void begin_epoch(struct trainer *trainer, uint64_t epoch)
 {
     struct weir_model_progress *progress = &trainer->progress;
     progress->epoch = epoch;
     progress->loss_sum = progress->loss_count = 0.0;
-    trainer->collector.count = 0;
 }
 
 static enum weir_status take_train(struct trainer *trainer, const struct weir_batch *batch,
                                    struct weir_error *err)
 {
-    bool reports = trainer->collector.width > 0;
+    bool reports = trainer->width > 0;
     double loss = 0.0;
     trainer->learner.losses = reports ? room_for(trainer, batch) : NULL;
     enum weir_status status = trainer_learner_step(&trainer->learner, batch, &loss, err);
@@ -90,12 +101,12 @@ static enum weir_status take_train(struct trainer *trainer, const struct weir_ba
     struct weir_model_progress *progress = &trainer->progress;
     if (batch->epoch > progress->epoch)
         begin_epoch(trainer, batch->epoch);
-    if (reports && batch->epoch == progress->epoch)
-        collect_scores(trainer, batch, trainer->learner.losses, false);
+    if (reports)
+        status = say_scores(trainer, batch, trainer->learner.losses, false, err);
     progress->loss_sum += loss * (double)batch->samples;
     progress->loss_count += (double)batch->samples;
     trainer->recent_loss += (progress->samples == 0 ? 1.0 : 0.1) * (loss - trainer->recent_loss);
-    return WEIR_OK;
+    return status;
 }
 
 static enum weir_status take_predict(struct trainer *trainer, const struct weir_batch *batch,
@@ -105,8 +116,7 @@ static enum weir_status take_predict(struct trainer *trainer, const struct weir_
     if (status != WEIR_OK)
         return status;
     trainer_learner_predict(&trainer->learner, batch);
-    trainer_collector_add(&trainer->collector, batch, trainer->learner.outputs);
-    return WEIR_OK;
+    return say(trainer, batch, trainer->learner.outputs, err);
 }
 
 static enum weir_status take_score(struct trainer *trainer, const struct weir_batch *batch,
@@ -114,9 +124,7 @@ static enum weir_status take_score(struct trainer *trainer, const struct weir_ba
 {
     float *scores = room_for(trainer, batch);
     enum weir_status status = trainer_learner_score(&trainer->learner, batch, scores, err);
-    if (status == WEIR_OK)
-        collect_scores(trainer, batch, scores, true);
-    return status;
+    return status == WEIR_OK ? say_scores(trainer, batch, scores, true, err) : status;
 }
 
 static enum weir_status take_gradient(struct trainer *trainer, const struct weir_batch *batch,
@@ -124,9 +132,7 @@ static enum weir_status take_gradient(struct trainer *trainer, const struct weir
 {
     float *losses = room_for(trainer, batch); /* at least one float a sample */
     enum weir_status status = trainer_learner_score(&trainer->learner, batch, losses, err);
-    if (status == WEIR_OK)
-        trainer_collector_add(&trainer->collector, batch, trainer->learner.slopes);
-    return status;
+    return status == WEIR_OK ? say(trainer, batch, trainer->learner.slopes, err) : status;
 }
 
 static enum weir_status take_embed(struct trainer *trainer, const struct weir_batch *batch,
@@ -134,9 +140,7 @@ static enum weir_status take_embed(struct trainer *trainer, const struct weir_ba
 {
     float *embeddings = room_for(trainer, batch);
     enum weir_status status = trainer_learner_embed(&trainer->learner, batch, embeddings, err);
-    if (status == WEIR_OK)
-        trainer_collector_add(&trainer->collector, batch, embeddings);
-    return status;
+    return status == WEIR_OK ? say(trainer, batch, embeddings, err) : status;
 }
 
 /* Leaves the width to the first batch. */
@@ -151,26 +155,25 @@ static enum weir_status take_features(struct trainer *trainer, const struct weir
 {
     uint32_t width = 0;
     enum weir_status status = trainer_features_width(batch, &width, err);
-    if (status == WEIR_OK && trainer->collector.width != 0 && width != trainer->collector.width)
+    if (status == WEIR_OK && trainer->width != 0 && width != trainer->width)
         status = weir_fail(err, WEIR_INVALID, "a batch has %u numbers per sample, the first had %u",
-                           width, trainer->collector.width);
+                           width, trainer->width);
     if (status != WEIR_OK)
         return status;
-    trainer->collector.width = width;
+    trainer->width = width;
     float *features = room_for(trainer, batch);
     trainer_features_take(batch, width, features);
-    trainer_collector_add(&trainer->collector, batch, features);
-    return WEIR_OK;
+    return say(trainer, batch, features, err);
 }
 
 static const struct run_mode MODES[] = {
-    {"train", true, true, width_reported, take_train},
-    {"evaluate", false, true, width_outputs, take_predict},
-    {"predict", false, true, width_outputs, take_predict},
-    {"score", false, true, width_scores, take_score},
-    {"gradient", false, true, width_outputs, take_gradient},
-    {"embed", false, true, width_embedding, take_embed},
-    {"features", false, false, width_unknown, take_features},
+    {"train", true, true, WEIR_OUTPUT_SCORES, width_reported, take_train},
+    {"evaluate", false, true, WEIR_OUTPUT_PREDICTIONS, width_outputs, take_predict},
+    {"predict", false, true, WEIR_OUTPUT_PREDICTIONS, width_outputs, take_predict},
+    {"score", false, true, WEIR_OUTPUT_SCORES, width_scores, take_score},
+    {"gradient", false, true, WEIR_OUTPUT_GRADIENTS, width_outputs, take_gradient},
+    {"embed", false, true, WEIR_OUTPUT_EMBEDDINGS, width_embedding, take_embed},
+    {"features", false, false, WEIR_OUTPUT_EMBEDDINGS, width_unknown, take_features},
 };
 
 const struct run_mode *trainer_run_mode_find(const char *name)

@@ -66,8 +66,8 @@ static enum weir_status commit(struct weir_client *client, struct weir_error *er
     struct weir_client_error failure;
     const void *state;
     size_t size;
-    weir_client_state(client, &state, &size);
-    if (weir_client_commit(client, state, size, 1, PATIENCE_MS, &failure) != WEIR_CLIENT_OK)
+    if (weir_client_state(client, &state, &size, &failure) != WEIR_CLIENT_OK ||
+        weir_client_commit(client, state, size, 1, PATIENCE_MS, &failure) != WEIR_CLIENT_OK)
         return translate(&failure, err);
     return WEIR_OK;
 }

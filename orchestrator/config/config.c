@@ -72,12 +72,14 @@ static const struct cfg_key DELETION_KEYS[] = {
 struct training_section {
     struct cfg_training shared;
     const char *loss;
+    const char *group;
     struct cfg_texts slices;
 };
 
 static const struct cfg_key TRAINING_KEYS[] = {
     CFG_TRAINING_ROWS(struct training_section, shared.),
     CFG_TEXT(struct training_section, loss, .fallback = "logistic", .doc = ""),
+    CFG_TEXT(struct training_section, group, .fallback = "", .doc = ""),
     CFG_TEXTS(struct training_section, slices, .doc = ""),
     CFG_END,
 };
@@ -202,6 +204,8 @@ static enum weir_status read_rest(struct orchestrator_config *config,
     config->gpus = training.shared.gpus;
     config->start_from = training.shared.start_from;
     config->loss = training.loss;
+    config->reports = training.shared.report_losses;
+    config->group = training.group;
     config->slices = training.slices;
     WEIR_AUTO(trigger) trigger = NULL;
     config->trigger = file->trigger;

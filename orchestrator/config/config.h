@@ -41,6 +41,8 @@ struct orchestrator_config {
     uint64_t gpus;          /* that each of its trainers holds */
     const char *start_from; /* "previous", "scratch", or a model's id */
     const char *loss;
+    bool reports;            /* training.report_losses */
+    const char *group;       /* training.group */
     struct cfg_texts slices; /* training.slices */
 };
 

@@ -4,6 +4,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
+#include "core/wire/outputs.h"
 #include "orchestrator/runs/run_watch.h"
 
 #include <inttypes.h>
@@ -16,8 +17,21 @@ static void refuse(struct weir_request *request, enum weir_status status, struct
     weir_rpc_refuse(request->server, &request->route, err);
 }
 
+/* Names of the tensors that only tell samples apart; a trainer reads no more than it knows. */
+static struct weir_strs slices_of(const struct run *run, const char *names[WEIR_OUTPUTS_SLICES_MAX])
+{
+    const struct cfg_texts *slices = &run->outline.config->slices;
+    size_t count =
+        slices->count < WEIR_OUTPUTS_SLICES_MAX ? slices->count : WEIR_OUTPUTS_SLICES_MAX;
+
+    for (size_t i = 0; i < count; i++)
+        names[i] = weir_yaml_text(weir_yaml_at(slices->node, i));
+    return (struct weir_strs){.at = names, .count = count};
+}
+
 void orchestrator_run_asked(struct runs *runs, struct weir_request *request)
 {
+    const char *slices[WEIR_OUTPUTS_SLICES_MAX];
     const struct msg_run_ask *ask = request->message;
     struct run *run = orchestrator_run_find(runs, (int64_t)ask->run);
     struct weir_error err;
@@ -41,6 +55,9 @@ void orchestrator_run_asked(struct runs *runs, struct weir_request *request)
         .classes = {.at = run->classes, .count = run->class_count},
         .label_kind = run->label_kind,
         .outputs = orchestrator_run_outputs(run),
+        .group = run->outline.config->group,
+        .slices = slices_of(run, slices),
+        .reports = run->outline.config->reports,
     };
     weir_rpc_reply(request->server, &request->route, MSG_run_is, &answer, NULL);
 }

@@ -72,7 +72,7 @@ void seen_commit(struct weir_client *client, bool final)
     const void *state;
     size_t size;
     struct weir_client_error error = {0};
-    weir_client_state(client, &state, &size);
+    (void)weir_client_state(client, &state, &size, NULL);
     if (weir_client_commit(client, state, size, final, TEST_PATIENCE_MS, &error) != WEIR_CLIENT_OK)
         fail_msg("commit: %s", error.text);
 }

@@ -195,7 +195,7 @@ static void commit_and_compare(struct weir_test_postgres *postgres, struct weir_
     size_t size;
     WEIR_AUTO_BUF hex = {0};
     seen_commit(client, false);
-    weir_client_state(client, &at, &size);
+    (void)weir_client_state(client, &at, &size, NULL);
     WEIR_AUTO_FREE char *sql =
         weir_format("DO $$ BEGIN ASSERT (SELECT encode(committed, 'hex') FROM preprocess.rank) = "
                     "'%s'; END $$",
@@ -326,7 +326,7 @@ static void a_consumer_that_returns_gets_what_its_state_lacks(void **state)
     assert_false(seen_take(&first, client, 7, true));
     const void *at;
     size_t size;
-    weir_client_state(client, &at, &size);
+    (void)weir_client_state(client, &at, &size, NULL);
     WEIR_AUTO_BUF saved = {0};
     weir_buf_append(&saved, at, size);
     seen_commit(client, false);

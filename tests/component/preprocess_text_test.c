@@ -70,7 +70,7 @@ static void an_erasure_moves_no_sample_to_another_batch(void **state)
     assert_false(seen_take(&seen, client, 7, true));
     const void *at;
     size_t size;
-    weir_client_state(client, &at, &size);
+    (void)weir_client_state(client, &at, &size, NULL);
     WEIR_AUTO_BUF saved = {0};
     weir_buf_append(&saved, at, size);
     seen_commit(client, false);

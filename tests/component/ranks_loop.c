@@ -89,7 +89,7 @@ static enum weir_client_status save(struct loop *loop, bool final, struct weir_c
     size_t size;
     struct ranks_state *kept = newest(loop, UINT64_MAX);
     struct ranks_state *state = &mine(loop)->state[kept == &mine(loop)->state[0]];
-    weir_client_state(loop->client, &position, &size);
+    (void)weir_client_state(loop->client, &position, &size, NULL);
     state->is_valid = false;
     memcpy(state->position, position, size);
     state->size = size;

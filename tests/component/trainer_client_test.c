@@ -85,7 +85,7 @@ static void commit_final(struct fixture *fixture)
     const void *state = NULL;
     size_t size = 0;
     struct weir_client_error error;
-    weir_client_state(fixture->client, &state, &size);
+    (void)weir_client_state(fixture->client, &state, &size, NULL);
     if (weir_client_commit(fixture->client, state, size, 1, TEST_PATIENCE_MS, &error) !=
         WEIR_CLIENT_OK)
         fail_msg("%s", error.text);
@@ -209,7 +209,7 @@ static void a_returning_loop_gets_what_its_state_lacks(void **unused)
     open_client(&fixture);
     for (int i = 0; i < 7; i++)
         consume_batch(fixture.client, next(&fixture));
-    weir_client_state(fixture.client, &state, &size);
+    (void)weir_client_state(fixture.client, &state, &size, NULL);
     memcpy(saved, state, size);
     struct weir_client_error error;
     assert_int_equal(weir_client_commit(fixture.client, state, size, 0, TEST_PATIENCE_MS, &error),
@@ -333,7 +333,7 @@ static void assert_no_commit(void (*disturb)(struct platform *), enum weir_clien
     start(&fixture, (struct platform_script){.samples = 40});
     open_client(&fixture);
     consume_batch(fixture.client, next(&fixture));
-    weir_client_state(fixture.client, &state, &size);
+    (void)weir_client_state(fixture.client, &state, &size, NULL);
     disturb(fixture.platform);
     assert_int_equal(weir_client_commit(fixture.client, state, size, 0, TEST_PATIENCE_MS, &error),
                      expected);

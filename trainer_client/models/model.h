@@ -50,7 +50,4 @@ struct model {
 
 CFG_REGISTRY(model, struct model, TRAINER_MODELS)
 
-/* For messages: "text ragged i32, dense f32". */
-void trainer_model_describe_tensors(const struct weir_batch *batch, char *text, size_t size);
-
 #endif

@@ -2,6 +2,7 @@
  * With the logistic loss this is logistic regression, with softmax its multinomial form, with
  * squared least squares. */
 #include "trainer_client/models/model.h"
+#include "trainer_client/models/tensors.h"
 
 #include <string.h>
 
@@ -48,7 +49,7 @@ static enum weir_status plan_linear(struct model_plan *plan, const struct weir_b
     size_t features = count_features(batch);
     if (features == 0) {
         char found[200];
-        trainer_model_describe_tensors(batch, found, sizeof(found));
+        trainer_tensors_describe(batch, found, sizeof(found));
         return weir_fail(
             err, WEIR_INVALID,
             "model linear: expected a dense f32 tensor, found %s: add an operator that makes one "

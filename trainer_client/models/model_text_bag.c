@@ -5,6 +5,7 @@
  * samples. */
 #include "core/base/rng.h"
 #include "trainer_client/models/model.h"
+#include "trainer_client/models/tensors.h"
 
 #include <math.h>
 #include <string.h>
@@ -55,7 +56,7 @@ static enum weir_status plan_text_bag(struct model_plan *plan, const struct weir
     const struct text_bag *options = plan->options;
     if (find_tokens(batch) == NULL) {
         char found[200];
-        trainer_model_describe_tensors(batch, found, sizeof(found));
+        trainer_tensors_describe(batch, found, sizeof(found));
         return weir_fail(
             err, WEIR_INVALID,
             "model text_bag: expected a ragged i32 tensor of tokens, found %s: add the operators "

@@ -1,9 +1,6 @@
 /* To add a model: write model_NAME.c and name it here. Nothing else. */
 #include "core/base/bytes.h"
-#include "core/wire/tensor.h"
 #include "trainer_client/models/model.h"
-
-#include <stdio.h>
 
 // clang-format off
 #define MODELS(X) X(linear) X(text_bag)
@@ -27,16 +24,3 @@ const struct cfg_registry TRAINER_MODELS = {
     .at = ALL,
     .count = WEIR_COUNT(ALL),
 };
-
-void trainer_model_describe_tensors(const struct weir_batch *batch, char *text, size_t size)
-{
-    size_t used = 0;
-    snprintf(text, size, "%s", "none");
-    for (size_t i = 0; i < batch->tensor_count && used < size; i++) {
-        const struct weir_tensor *tensor = &batch->tensors[i];
-        int written = snprintf(text + used, size - used, "%s'%s' %s %s", i > 0 ? ", " : "",
-                               tensor->name, tensor->offsets != NULL ? "ragged" : "dense",
-                               weir_dtype_name((enum weir_dtype)tensor->type));
-        used += written > 0 ? (size_t)written : size;
-    }
-}

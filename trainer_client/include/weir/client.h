@@ -5,6 +5,9 @@
  *     struct weir_client_options options = WEIR_CLIENT_OPTIONS_INIT;
  *     struct weir_client *client = NULL;
  *     struct weir_client_error error;
+ *     if (weir_client_task(&options, &task, &error) != WEIR_CLIENT_OK)
+ *         fail(error.text);
+ *     options.task = task;
  *     if (weir_client_open(&options, &client, &error) != WEIR_CLIENT_OK)
  *         fail(error.text);
  *     struct weir_batch *batch;
@@ -14,19 +17,28 @@
  *         weir_client_consumed(client, batch->number, NULL);
  *         weir_batch_release(batch);
  *     }
+ *     save_model("model");
+ *     result.model = "model";
+ *     if (status != WEIR_CLIENT_END ||
+ *         weir_client_finish(client, &result, -1, &error) != WEIR_CLIENT_OK)
+ *         fail(error.text);
+ *
+ * Task and end. weir_client_task() asks what the run is to do: to train a model, or to use one (modes evaluate,
+ * predict, score, gradient, embed, features). A mode that uses a model says weir_client_output() of each batch.
+ * weir_client_finish() ends the run: its outputs, or the model, are handed over, all at once, and are the platform's
+ * from then on.
  *
  * Consumed and committed. A batch is *consumed* once weir_client_consumed() says that it is in the
  * weights; weir_batch_release() only gives its memory back, before or after. It becomes *committed* when state that
  * contains it is durable: save what weir_client_state() returns together with the model, in one
  * file, then call weir_client_commit(). A loop that dies returns with the saved state in
- * weir_client_options.state and gets exactly the batches that this state does not contain. The run
- * is finished by a commit with `final` set.
+ * weir_client_options.state and gets exactly the batches that this state does not contain.
  *
  * Ranks. A run may have several consumers, one per rank: each opens with its `rank` and gets its
  * slice of every batch, and all get equally many (one of nothing but holes is shown too: samples is
  * 0 then). weir_client_open() waits until all ranks have come. They save their states at the same
  * step, that is, when each has consumed equally many batches; a step is committed when every rank has
- * committed it, and a final commit waits for those of the others. When one rank dies, the whole group
+ * committed it, and weir_client_finish() waits for the others: rank 0 hands the model over. When one rank dies, the whole group
  * begins again: weir_client_next() and weir_client_commit() return RESTART to those that lived. They
  * close, load the newest state they have, model included, and open again, as does the one that
  * returns. Ranks whose state is newer than another's get RESTART from weir_client_open(), with the
@@ -103,10 +115,13 @@ struct weir_client_options {
     uint64_t session;         /**< a number that names this opening; 0: drawn at random */
     uint32_t rank;            /**< which consumer of the run this is, from 0 */
     uint32_t ranks; /**< how many there are; 0: the variables WEIR_RANK and WEIR_RANKS, else 1 */
+    const struct weir_client_task
+        *task; /**< what `run` and `session` are taken from, until weir_client_close(); NULL: the
+                  loop hands nothing over, and ends with a commit that is final */
 };
-#define WEIR_CLIENT_OPTIONS_INIT                                               \
-    {                                                                          \
-        WEIR_CLIENT_VERSION, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0 \
+#define WEIR_CLIENT_OPTIONS_INIT                                                     \
+    {                                                                                \
+        WEIR_CLIENT_VERSION, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, NULL \
     }
 
 /** An open run. */
@@ -150,6 +165,34 @@ enum weir_label_type {
 #define WEIR_BATCH_ALIGNMENT        64   /**< bytes; what every array of a batch is aligned to */
 #define WEIR_BATCHES_HELD_MAX       64   /**< batches a loop may have in hand at the same time */
 #define WEIR_BATCHES_UNCONSUMED_MAX 1024 /**< batches that may be handed out and not consumed */
+
+/** Where a run stands, what is wanted of it, and where it may write. Made by weir_client_task(). */
+struct weir_client_task {
+    uint64_t run;
+    uint64_t session;       /**< the number that this process is known by */
+    const char *mode;       /**< train, evaluate, predict, score, gradient, embed or features */
+    const char *pipeline;   /**< its name */
+    const char *file;       /**< name of the pipeline's file, for complaints */
+    const char *config;     /**< text of that file */
+    size_t config_size;     /**< bytes of it */
+    const char *directory;  /**< for checkpoints and the model; written by this process alone */
+    const char *start_from; /**< model to start from or to use; NULL: initial weights */
+    uint64_t seed;
+    enum weir_label_type label_type;
+    uint32_t outputs; /**< values that the model predicts per sample; 0: as the model has it */
+    int reports;      /**< nonzero: a training says WEIR_OUTPUT_SCORES of each sample */
+    size_t class_count;
+    const char *const *classes; /**< names of the classes of a label, in order */
+};
+
+/** Output of a sample, by what the mode asks for. */
+enum weir_output {
+    WEIR_OUTPUT_PREDICTIONS = 1, /**< evaluate, predict: what the model says */
+    WEIR_OUTPUT_SCORES =
+        2, /**< score, and train where the task says so: loss, norm of its gradient */
+    WEIR_OUTPUT_GRADIENTS = 3, /**< gradient: of the loss by the outputs of the model */
+    WEIR_OUTPUT_EMBEDDINGS = 4 /**< embed, features: where the sample lies */
+};
 
 /** One tensor of a batch, row-major. The first dimension is the sample.
  *
@@ -209,6 +252,16 @@ struct weir_client_holes {
     uint64_t failed;   /**< an operator could not read the sample */
 };
 
+/** Asks the orchestrator for the task of `options->run`, for at most open_timeout_ms. `*ret_task` is to be freed with
+ * weir_client_task_free(), after weir_client_close(). Asked again with the same session, the answer is the same.
+ * @return INVALID for missing options, NOT_FOUND when the run is not to be done, UNAVAILABLE when nobody answers. */
+enum weir_client_status weir_client_task(const struct weir_client_options *options,
+                                         struct weir_client_task **ret_task,
+                                         struct weir_client_error *ret_error);
+
+/** NULL is fine. */
+void weir_client_task_free(struct weir_client_task *task);
+
 /** Opens the run: connects, announces the state the loop starts from, waits for the dispatcher.
  * `*ret_client` is to be closed with weir_client_close().
  * @return INVALID for missing options, a state of another run or a rank it does not have, NOT_FOUND,
@@ -243,6 +296,16 @@ enum weir_client_status weir_client_consumed(struct weir_client *client, uint64_
 /** The loop does not look at the batch again: its memory is gone, and erasures may go on. NULL is fine. */
 void weir_batch_release(struct weir_batch *batch);
 
+/** Says what the model makes of a batch: `values` has a row of `width` numbers for each of its samples, in order. The
+ * library adds ids, labels, groups and slices. Said before the batch is released; of a sample that is said again the
+ * last row counts. A training says it of its last epoch only in effect: another epoch begins anew.
+ * @return INVALID when the mode asks for another kind, the width differs from an earlier one, or the run was opened
+ * without its task. */
+enum weir_client_status weir_client_output(struct weir_client *client,
+                                           const struct weir_batch *batch, enum weir_output kind,
+                                           uint32_t width, const float *values,
+                                           struct weir_client_error *ret_error);
+
 /** Tells the orchestrator how training goes; sent in the background, the newest wins.
  * `samples_done` counts from the beginning of the run, what a restored checkpoint contained
  * included. */
@@ -257,8 +320,11 @@ int weir_client_stopping(struct weir_client *client);
 int weir_client_restarting(struct weir_client *client);
 
 /** The state that contains every batch consumed so far: opaque bytes, at most 4096, to be saved
- * with the model and given to weir_client_commit(). Valid until the next call. */
-void weir_client_state(struct weir_client *client, const void **ret_state, size_t *ret_size);
+ * with the model and given to weir_client_commit(). Valid until the next call. What was said by weir_client_output() in
+ * a training is durable then.
+ * @return INTERNAL or LIMIT when that cannot be written. */
+enum weir_client_status weir_client_state(struct weir_client *client, const void **ret_state,
+                                          size_t *ret_size, struct weir_client_error *ret_error);
 
 /** States that a model containing `state` is durable, and waits (at most `timeout_ms`, negative:
  * for ever) until that is recorded. `final`: the model is made, the run is over; needs every batch
@@ -267,6 +333,23 @@ void weir_client_state(struct weir_client *client, const void **ret_state, size_
 enum weir_client_status weir_client_commit(struct weir_client *client, const void *state,
                                            size_t state_size, int final, int64_t timeout_ms,
                                            struct weir_client_error *ret_error);
+
+/** Outcome of a run. */
+struct weir_client_result {
+    const char *
+        model; /**< of a training: name of a file in the task's directory; NULL: there was nothing to learn
+                          from, see weir_client_holes() */
+    double loss; /**< mean over the last epoch, for people; 0 where nothing learns */
+};
+
+/** Ends a run that was opened with its task: needs every batch consumed, writes the outputs, commits, and hands over
+ * what the run has come to. Waits at most `timeout_ms` (negative: for ever) until that is recorded; repeating it is
+ * harmless. Afterwards checkpoints are of no use to anybody.
+ * @return INVALID when the model is missing, outputs of some samples are, or `loss` is no number; TIMEOUT, STALE,
+ * RESTART. */
+enum weir_client_status weir_client_finish(struct weir_client *client,
+                                           const struct weir_client_result *result,
+                                           int64_t timeout_ms, struct weir_client_error *ret_error);
 
 /** Returns the number of batches that a state contains; 0 when these bytes are none. */
 uint64_t weir_client_state_batches(const void *state, size_t state_size);

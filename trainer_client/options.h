@@ -1,0 +1,27 @@
+/* Address of the platform and name of the run, as options and environment of a loop say them; and errors as a loop is
+ * given them. */
+#ifndef WEIR_TRAINER_CLIENT_OPTIONS_H
+#define WEIR_TRAINER_CLIENT_OPTIONS_H
+
+#include "core/base/error.h"
+
+#include <weir/client.h>
+
+/* The task's run, else the option, else WEIR_RUN. INVALID; UNSUPPORTED for options of another interface. */
+enum weir_status trainer_options_run(const struct weir_client_options *options, uint64_t *ret_run,
+                                     struct weir_error *err) WEIR_MUST_USE;
+/* The options, else WEIR_RANK and WEIR_RANKS, else 0 of 1. INVALID. */
+enum weir_status trainer_options_rank(const struct weir_client_options *options, uint32_t *ret_rank,
+                                      uint32_t *ret_ranks, struct weir_error *err) WEIR_MUST_USE;
+/* `given`, or NAME.sock in the socket directory, or NULL. The caller frees it. */
+char *trainer_options_endpoint(const struct weir_client_options *options, const char *given,
+                               const char *name);
+/* INVALID: the loop has not said where the platform is. */
+enum weir_status trainer_options_no_platform(struct weir_error *err) WEIR_MUST_USE;
+int64_t trainer_options_timeout_ms(const struct weir_client_options *options);
+
+/* Copies `err` for the loop (NULL: it does not want it) and returns its status. */
+enum weir_client_status trainer_client_give(const struct weir_error *err,
+                                            struct weir_client_error *ret_error);
+
+#endif
