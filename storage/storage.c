@@ -231,7 +231,7 @@ static void open_rooms(struct storage *storage, struct weir_rpc_server *server)
     storage->mirrors = storage_mirrors_new(store, on_mirrored, storage);
     storage->from = (struct gather_from){.files = storage_open_files_new(),
                                          .secret = &store->secret,
-                                         .objects = storage_mirrors_ranges(storage->mirrors)};
+                                         .objects = storage_s3_ranges_new(store, storage->mirrors)};
     storage->scanner = storage_scanner_new(store, &storage->from, storage->mirrors);
     storage->sums = storage_sums_new(store);
     storage->leases = storage_leases_new(weir_now_ms());
@@ -302,6 +302,7 @@ void storage_close(void *state)
     storage_scanner_free(storage->scanner);
     storage_open_files_free(storage->from.files);
     storage_scans_free(storage->store.catalog);
+    storage_s3_ranges_free(storage->from.objects);
     storage_mirrors_free(storage->mirrors);
     storage_key_merge_drop(&storage->store);
     storage_chunk_cache_free(storage->store.cache);

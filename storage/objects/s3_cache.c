@@ -17,7 +17,8 @@ LIST_HEAD(body_bucket, s3_body);
 LIST_HEAD(block_bucket, s3_block);
 
 struct s3_cache {
-    int fd;
+    const char *folder;
+    int fd; /* -1: not open yet */
     size_t blocks_max;
     struct body_bucket bodies[BODY_BUCKETS];
     struct block_bucket blocks[BLOCK_BUCKETS];
@@ -203,13 +204,19 @@ void storage_s3_cache_forget(struct s3_cache *cache, struct s3_body *body)
     storage_s3_cache_tidy(body);
 }
 
+void storage_s3_cache_forget_path(struct s3_cache *cache, uint32_t dataset, const char *path)
+{
+    struct s3_body *body = storage_s3_cache_body(cache, dataset, path);
+
+    if (body != NULL)
+        storage_s3_cache_forget(cache, body);
+}
+
 struct s3_body *storage_s3_cache_add_body(struct s3_cache *cache, const struct s3_body *model)
 {
-    struct s3_body *known = storage_s3_cache_body(cache, model->dataset, model->path);
     struct s3_body *body = weir_calloc(1, sizeof(*body));
 
-    if (known != NULL)
-        storage_s3_cache_forget(cache, known);
+    storage_s3_cache_forget_path(cache, model->dataset, model->path);
     *body = *model;
     body->path = weir_strdup(model->path);
     body->etag = weir_strdup(model->etag);
@@ -221,13 +228,25 @@ struct s3_body *storage_s3_cache_add_body(struct s3_cache *cache, const struct s
 
 /* ---- life ---- */
 
-enum weir_status storage_s3_cache_new(const char *folder, size_t blocks_max,
-                                      struct s3_cache **ret_cache, struct weir_error *err)
+struct s3_cache *storage_s3_cache_new(const char *folder, size_t blocks_max)
 {
-    WEIR_AUTO_FREE char *path = weir_format("%s/.fetched", folder);
-    struct s3_cache *cache;
-    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    struct s3_cache *cache = weir_calloc(1, sizeof(*cache));
 
+    cache->folder = folder;
+    cache->fd = -1;
+    cache->blocks_max = blocks_max;
+    TAILQ_INIT(&cache->by_use);
+    return cache;
+}
+
+enum weir_status storage_s3_cache_open(struct s3_cache *cache, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *path = weir_format("%s/.fetched", cache->folder);
+    int fd;
+
+    if (cache->fd >= 0)
+        return WEIR_OK;
+    fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 || unlink(path) < 0) {
         int code = errno;
 
@@ -236,11 +255,7 @@ enum weir_status storage_s3_cache_new(const char *folder, size_t blocks_max,
         return weir_fail(err, WEIR_IO, "%s: cannot keep there what is fetched: %s", path,
                          strerror(code));
     }
-    cache = weir_calloc(1, sizeof(*cache));
     cache->fd = fd;
-    cache->blocks_max = blocks_max;
-    TAILQ_INIT(&cache->by_use);
-    *ret_cache = cache;
     return WEIR_OK;
 }
 
@@ -275,6 +290,7 @@ void storage_s3_cache_free(struct s3_cache *cache)
     for (size_t i = 0; i < BODY_BUCKETS; i++)
         free_bodies(&cache->bodies[i]);
     free(cache->free_slots);
-    close(cache->fd);
+    if (cache->fd >= 0)
+        close(cache->fd);
     free(cache);
 }

@@ -1,6 +1,6 @@
 /* Blocks of objects that have been fetched, or are to be: a bounded cache in a file without a name, so that nothing of
- * it outlives the process. What was not used for longest makes room, unless somebody has pinned it. Owned by struct
- * s3_ranges, which says what is fetched when. */
+ * it outlives the process. What was not used for longest makes room, unless somebody has pinned it. Owned by the
+ * mirrors; s3_ranges.h says what is fetched when. */
 #ifndef WEIR_STORAGE_S3_CACHE_H
 #define WEIR_STORAGE_S3_CACHE_H
 
@@ -43,10 +43,11 @@ TAILQ_HEAD(s3_block_queue, s3_block);
 
 struct s3_cache;
 
-/* IO when no file can be made in `folder`. */
-enum weir_status storage_s3_cache_new(const char *folder, size_t blocks_max,
-                                      struct s3_cache **ret_cache,
-                                      struct weir_error *err) WEIR_MUST_USE;
+/* Its file will be in `folder`, which outlives it. */
+struct s3_cache *storage_s3_cache_new(const char *folder, size_t blocks_max);
+/* Makes the file, before the first block is stored. Repeating it is harmless. IO when there can be none. */
+enum weir_status storage_s3_cache_open(struct s3_cache *cache,
+                                       struct weir_error *err) WEIR_MUST_USE;
 /* Frees all blocks, pinned or not. */
 void storage_s3_cache_free(struct s3_cache *cache);
 
@@ -56,6 +57,8 @@ struct s3_body *storage_s3_cache_body(struct s3_cache *cache, uint32_t dataset, 
 struct s3_body *storage_s3_cache_add_body(struct s3_cache *cache, const struct s3_body *model);
 /* Overwrites its blocks with zeros, as soon as nobody pins them. */
 void storage_s3_cache_forget(struct s3_cache *cache, struct s3_body *body);
+/* The same of what is known under this path, if anything is. */
+void storage_s3_cache_forget_path(struct s3_cache *cache, uint32_t dataset, const char *path);
 /* Frees a body that has no blocks, and is not known to anybody else. */
 void storage_s3_cache_tidy(struct s3_body *body);
 

@@ -6,11 +6,12 @@
 #include "core/base/memory.h"
 #include "storage/formats/text.h"
 #include "storage/objects/s3_fetch.h"
-#include "storage/objects/s3_ranges.h"
 #include "storage/sql/queries.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define CACHE_BYTES ((uint64_t)1 << 30)
 
 static void begin_pass(void *owner);
 
@@ -324,9 +325,9 @@ const char *storage_mirror_trouble(const struct mirrors *mirrors, const struct d
     return mirror != NULL ? mirror->trouble : NULL;
 }
 
-struct s3_ranges *storage_mirrors_ranges(const struct mirrors *mirrors)
+struct s3_cache *storage_mirrors_cache(const struct mirrors *mirrors)
 {
-    return mirrors->ranges;
+    return mirrors->cache;
 }
 
 struct mirrors *storage_mirrors_new(struct store *store, storage_mirrored_fn *mirrored, void *owner)
@@ -334,7 +335,7 @@ struct mirrors *storage_mirrors_new(struct store *store, storage_mirrored_fn *mi
     struct mirrors *mirrors = weir_calloc(1, sizeof(*mirrors));
 
     mirrors->store = store;
-    mirrors->ranges = storage_s3_ranges_new(store, mirrors);
+    mirrors->cache = storage_s3_cache_new(store->data_dir, CACHE_BYTES / S3_BLOCK_BYTES);
     mirrors->mirrored = mirrored;
     mirrors->owner = owner;
     return mirrors;
@@ -344,9 +345,9 @@ void storage_mirrors_free(struct mirrors *mirrors)
 {
     if (mirrors == NULL)
         return;
-    storage_s3_ranges_free(mirrors->ranges);
     for (size_t i = 0; i < mirrors->count; i++)
         free_mirror(mirrors->at[i]);
     free(mirrors->at);
+    storage_s3_cache_free(mirrors->cache);
     free(mirrors);
 }

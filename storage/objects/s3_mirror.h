@@ -14,7 +14,7 @@
 #include "storage/store/store.h"
 
 struct mirrors;
-struct s3_ranges;
+struct s3_cache;
 
 /* Called when files of the dataset, which is marked dirty, have changed. */
 typedef void storage_mirrored_fn(void *owner);
@@ -22,8 +22,8 @@ typedef void storage_mirrored_fn(void *owner);
 struct mirrors *storage_mirrors_new(struct store *store, storage_mirrored_fn *mirrored,
                                     void *owner);
 void storage_mirrors_free(struct mirrors *mirrors);
-/* Ranges of objects that stay in their buckets; the mirrors own them. */
-struct s3_ranges *storage_mirrors_ranges(const struct mirrors *mirrors);
+/* The fetched blocks of objects that stay in their buckets (s3_ranges.h); the mirrors own it. */
+struct s3_cache *storage_mirrors_cache(const struct mirrors *mirrors);
 /* Sees to it that the dataset's mirror exists and works. False as long as it has never been complete: a scan
  * would not see everything. */
 bool storage_mirror_is_ready(struct mirrors *mirrors, const struct dataset *dataset);

@@ -4,7 +4,6 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "storage/files/listing.h"
-#include "storage/objects/s3_ranges.h"
 #include "storage/objects/s3_shell.h"
 #include "storage/sql/queries.h"
 
@@ -51,8 +50,8 @@ enum weir_status storage_s3_mirror_remember(struct mirror *mirror, const struct 
 
 void storage_s3_mirror_forget_ranges(const struct mirror *mirror, const char *key)
 {
-    storage_s3_ranges_forget(mirror->mirrors->ranges, s3_mirror_dataset(mirror),
-                             storage_s3_mirror_name(mirror, key));
+    storage_s3_cache_forget_path(mirror->mirrors->cache, mirror->dataset,
+                                 storage_s3_mirror_name(mirror, key));
 }
 
 /* First the file, then the row: a death between them finds the row again. */

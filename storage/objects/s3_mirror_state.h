@@ -4,6 +4,7 @@
 #ifndef WEIR_STORAGE_S3_MIRROR_STATE_H
 #define WEIR_STORAGE_S3_MIRROR_STATE_H
 
+#include "storage/objects/s3_cache.h"
 #include "storage/objects/s3_call.h"
 #include "storage/objects/s3_list.h"
 #include "storage/objects/s3_mirror.h"
@@ -39,7 +40,7 @@ struct mirror {
 
 struct mirrors {
     struct store *store;
-    struct s3_ranges *ranges;
+    struct s3_cache *cache;
     storage_mirrored_fn *mirrored;
     void *owner;
     struct mirror **at;

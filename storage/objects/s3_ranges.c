@@ -7,7 +7,6 @@
 #include "storage/formats/text.h"
 #include "storage/objects/s3_cache.h"
 #include "storage/objects/s3_call.h"
-#include "storage/objects/s3_mirror.h"
 #include "storage/sql/queries.h"
 
 #include <stdio.h>
@@ -62,7 +61,7 @@ struct fetcher {
 struct s3_ranges {
     struct store *store;
     struct mirrors *mirrors;
-    struct s3_cache *cache; /* NULL until it is needed */
+    struct s3_cache *cache;
     struct fetcher **fetchers;
     size_t fetcher_count;
 };
@@ -80,7 +79,7 @@ static bool is_of(const struct s3_body *body, const struct stored_file *file)
 static struct s3_body *known_body(struct s3_ranges *ranges, const struct s3_span *span)
 {
     struct s3_body *body =
-        ranges->cache != NULL && span->file->path
+        span->file->path != NULL
             ? storage_s3_cache_body(ranges->cache, span->dataset->number, span->file->path)
             : NULL;
 
@@ -162,11 +161,7 @@ int storage_s3_ranges_open(struct s3_ranges *ranges, const struct s3_span *spans
 void storage_s3_ranges_forget(struct s3_ranges *ranges, const struct dataset *dataset,
                               const char *path)
 {
-    struct s3_body *body =
-        ranges->cache != NULL ? storage_s3_cache_body(ranges->cache, dataset->number, path) : NULL;
-
-    if (body != NULL)
-        storage_s3_cache_forget(ranges->cache, body);
+    storage_s3_cache_forget_path(ranges->cache, dataset->number, path);
 }
 
 static struct fetcher *find_fetcher(const struct s3_ranges *ranges, const struct dataset *dataset)
@@ -366,9 +361,7 @@ static struct fetcher *fetcher_of(struct s3_ranges *ranges, const struct dataset
         note(request, "its bucket cannot be asked: see weir datasets");
         return NULL;
     }
-    if (ranges->cache == NULL &&
-        storage_s3_cache_new(ranges->store->data_dir, S3_CACHE_BYTES / S3_BLOCK_BYTES,
-                             &ranges->cache, &err) != WEIR_OK) {
+    if (storage_s3_cache_open(ranges->cache, &err) != WEIR_OK) {
         note(request, err.text);
         return NULL;
     }
@@ -579,6 +572,7 @@ struct s3_ranges *storage_s3_ranges_new(struct store *store, struct mirrors *mir
 
     ranges->store = store;
     ranges->mirrors = mirrors;
+    ranges->cache = storage_mirrors_cache(mirrors);
     return ranges;
 }
 
@@ -596,6 +590,5 @@ void storage_s3_ranges_free(struct s3_ranges *ranges)
         free(fetcher);
     }
     free(ranges->fetchers);
-    storage_s3_cache_free(ranges->cache);
     free(ranges);
 }

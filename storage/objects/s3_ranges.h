@@ -2,16 +2,14 @@
  * them, is told when they are there, and reads them then. What is near in an object is asked for
  * together, several fetches of a dataset go on at the same time, and each is bound to the ETag
  * that the object was indexed under: other bytes than those are never there. What has come stays in
- * a bounded cache (s3_cache.h). Owned by the mirrors. */
+ * a bounded cache (s3_cache.h), which the mirrors own. Owned by struct storage. */
 #ifndef WEIR_STORAGE_S3_RANGES_H
 #define WEIR_STORAGE_S3_RANGES_H
 
-#include "storage/store/store.h"
+#include "storage/objects/s3_mirror.h"
 
 enum { S3_RANGE_BYTES_MAX = 8 << 20 }; /* of one fetch */
-#define S3_CACHE_BYTES ((uint64_t)1 << 30)
 
-struct mirrors;
 struct s3_ranges;
 
 struct s3_ranges *storage_s3_ranges_new(struct store *store, struct mirrors *mirrors);

@@ -25,8 +25,8 @@ static int set_up(void **state)
     struct weir_error err;
 
     temp_dir_make(&fixture->folder);
-    assert_int_equal(storage_s3_cache_new(fixture->folder.path, BLOCKS, &fixture->cache, &err),
-                     WEIR_OK);
+    fixture->cache = storage_s3_cache_new(fixture->folder.path, BLOCKS);
+    assert_int_equal(storage_s3_cache_open(fixture->cache, &err), WEIR_OK);
     *state = fixture;
     return 0;
 }
