@@ -22,7 +22,6 @@
 #include <unistd.h>
 
 enum {
-    STEP_MS = 20,
     RECORDS_PER_GROUP = 256, /* each with an intent of its own */
     RANGES_PER_GROUP = 4096, /* with one for all */
     BYTES_PER_GROUP = 16 << 20,
@@ -349,7 +348,7 @@ static enum weir_status index_window(struct drop_file *drop, struct weir_error *
 /* The places of the samples in the next window, then the window. */
 static enum weir_status index_some(struct drop_file *drop, struct weir_error *err)
 {
-    int64_t until_ms = weir_now_ms() + STEP_MS;
+    int64_t until_ms = weir_now_ms() + ERASE_STEP_MS;
     uint64_t upto = drop->at + drop->window_bytes;
     bool is_full = false;
     enum weir_status status = WEIR_OK;

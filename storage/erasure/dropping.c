@@ -9,7 +9,6 @@
 #include "storage/erasure/drop_file.h"
 #include "storage/files/copy.h"
 #include "storage/files/owned.h"
-#include "storage/files/scrub_intent.h"
 #include "storage/formats/text.h"
 #include "storage/scanning/scan_state.h"
 #include "storage/sql/queries.h"
@@ -407,17 +406,8 @@ static void pause_round(struct erasure_record *erasure)
     round->again_ms = weir_now_ms() + round->pause_ms;
 }
 
-static void end_all(struct eraser *eraser, struct erasure_record *erasure)
-{
-    erasure->is_dropped = true;
-    storage_dropping_free(erasure->dropping);
-    erasure->dropping = NULL;
-    if (!storage_erasure_is_half_way(eraser))
-        storage_scrub_intend_nothing(eraser->store->data_dir);
-}
-
 /* The log does not name the file: its name may be a person's. */
-static void end_round(struct eraser *eraser, struct erasure_record *erasure)
+static void end_round(struct erasure_record *erasure)
 {
     struct dropping *dropping = erasure->dropping;
     bool is_first = dropping->trouble == NULL;
@@ -426,7 +416,9 @@ static void end_round(struct eraser *eraser, struct erasure_record *erasure)
     dropping->trouble = WEIR_TAKE(dropping->found);
     dropping->at = 0;
     if (dropping->trouble == NULL) {
-        end_all(eraser, erasure);
+        storage_dropping_free(dropping);
+        erasure->dropping = NULL;
+        erasure->is_dropped = true;
         return;
     }
     pause_round(erasure);
@@ -451,6 +443,6 @@ enum weir_status storage_drop_step(struct eraser *eraser, struct erasure_record 
         dropping->at++;
     if (dropping->at < catalog->count)
         return step_dataset(eraser, erasure, catalog->datasets[dropping->at], err);
-    end_round(eraser, erasure);
+    end_round(erasure);
     return WEIR_OK;
 }

@@ -8,9 +8,6 @@
 
 #include "storage/erasure/erasure_record.h"
 
-struct dropping;
-
-void storage_dropping_free(struct dropping *dropping);
 /* Parts the orders from the erasure when others are in it, which do not wait for files that stand in the way of them;
  * NULL: all are orders. */
 struct erasure_record *storage_drop_part(struct erasure_record *erasure);

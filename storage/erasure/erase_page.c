@@ -1,8 +1,7 @@
-/* Pages of an erasure: see erase_page.h. */
-#include "storage/erasure/erase_page.h"
+/* Pages of an erasure: see erasure_record.h. */
+#include "storage/erasure/erasure_record.h"
 
 #include "core/base/memory.h"
-#include "storage/erasure/erasure_record.h"
 #include "storage/sql/queries.h"
 
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 #include "core/base/memory.h"
 #include "storage/erasure/dropping.h"
 #include "storage/erasure/erasure_record.h"
+#include "storage/erasure/erasure_steps.h"
 #include "storage/erasure/s3_pending.h"
 
 static struct erasure_record *find_erasure(const struct eraser *eraser, uint64_t number,

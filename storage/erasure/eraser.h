@@ -11,6 +11,8 @@
 #include "storage/store/store.h"
 #include "storage/sums/sums.h"
 
+enum { ERASE_STEP_MS = 20 }; /* after which a piece of work ends, if it is not done before */
+
 struct accepts;
 struct erasures;
 struct pending_writes;

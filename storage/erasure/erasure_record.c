@@ -2,7 +2,6 @@
 #include "storage/erasure/erasure_record.h"
 
 #include "core/base/memory.h"
-#include "storage/erasure/dropping.h"
 #include "storage/records/key_identify.h"
 
 #include <stdlib.h>

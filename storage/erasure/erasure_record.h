@@ -5,8 +5,8 @@
 #define WEIR_STORAGE_ERASURE_RECORD_H
 
 #include "core/wire/erasure.h"
-#include "storage/erasure/erase_page.h"
-#include "storage/erasure/erasure_steps.h"
+#include "storage/erasure/eraser.h"
+#include "storage/erasure/fingerprint.h"
 #include "storage/erasure/search.h"
 #include "storage/files/extent.h"
 #include "storage/keys/id_list.h"
@@ -17,9 +17,8 @@
 
 enum {
     ERASE_REQUESTS_MAX =
-        65536,          /* worked on as one; what numbers of requests are stored in relies on it */
-    ERASE_SLICE = 512,  /* requests that one transaction moves on */
-    ERASE_STEP_MS = 20, /* after which a piece of work ends, if it is not done before */
+        65536,         /* worked on as one; what numbers of requests are stored in relies on it */
+    ERASE_SLICE = 512, /* requests that one transaction moves on */
     ERASE_PAUSE_FIRST_MS = 500,
     ERASE_PAUSE_MAX_MS = 60000,
 };
@@ -54,6 +53,49 @@ struct erase_request {
     uint64_t left;       /* places where something of it still is */
     uint64_t unsearched; /* records of it that have no fingerprint */
     bool is_shared;      /* others' samples have passages in common with it */
+};
+
+enum { ERASE_PAGE_IDS = 2048 };
+
+/* Stored as numbers: append only. */
+enum page_step {
+    PAGE_TOMBSTONED,
+    PAGE_READ, /* its fingerprints and hashes are stored: bytes may be overwritten, and some may be */
+    PAGE_OVERWRITTEN,
+    PAGE_BLANK, /* its rows in chunks tell nothing, its paths are forgotten */
+};
+
+/* Share of one request in the page. */
+struct page_row {
+    struct erase_request *request;
+    uint64_t number; /* its page */
+    enum page_step step;
+    struct fingerprints prints;
+    bool is_stuck; /* a file stood in the way of some of it */
+    uint64_t files, bytes;
+};
+
+/* Progress of this start with it. */
+enum page_stage {
+    PAGE_IS_NEW,
+    PAGE_IS_READ,
+    PAGE_IS_PLANNED, /* its pending writes to buckets have rows */
+    PAGE_IS_OPEN,    /* no block that is to be overwritten has a sum */
+};
+
+/* Some samples of an open erasure, which were put under tombstones together and are read, overwritten and forgotten
+ * together. A row of storage.erasure_ids for each request that has samples in it. Each step of a page is stored when it
+ * is through, so that a death costs a page at most. Zeroed is none. */
+struct erase_page {
+    uint64_t erasure_epoch; /* 0: none */
+    enum page_stage stage;
+    struct page_row *rows;
+    size_t row_count;
+    struct id_list ids;    /* ascending */
+    uint32_t *row_of;      /* … which row each is of */
+    struct id_list unread; /* could not be read yet: neither in `prints` nor blocked; ascending */
+    struct id_list still_unread; /* … nor this time, */
+    struct id_list read;         /* and those that could */
 };
 
 /* A record that is to be overwritten. */
@@ -128,6 +170,7 @@ struct survivor {
     uint64_t id;   /* 0: none */
 };
 struct resolving;
+struct dropping;
 
 /* Attempts to verify that have failed: they go on, after pauses that double. */
 struct failing {
@@ -248,6 +291,8 @@ struct erasures {
     struct id_list spent; /* erasures that are verified, and whose fingerprints are still there */
 };
 
+/* erase_trouble.c: an accepted erasure whose files and objects are not all dealt with. */
+bool storage_erasure_is_open(const struct eraser *eraser, uint64_t number);
 /* together.c: not freed. */
 void storage_erasure_remove(struct erasures *erasures, const struct erasure_record *erasure);
 bool storage_erasure_has_bytes_to_do(const struct erasure_record *erasure);
@@ -289,7 +334,40 @@ enum weir_status storage_tombstone_step(struct eraser *eraser, struct erasure_re
                                         bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
 void storage_resolving_free(struct resolving *resolving);
 
+/* ---- erase_page.c: pages ---- */
+
+void storage_page_fini(struct erase_page *page);
+/* Makes erasure->page the next one that has rows below `step`, those alone; none is left when its erasure_epoch is 0
+ * and *ret_done. Looks into some epochs at a time. */
+enum weir_status storage_page_next(struct store *store, struct erasure_record *erasure,
+                                   enum page_step step, bool *ret_done,
+                                   struct weir_error *err) WEIR_MUST_USE;
+/* From the first one on again. */
+void storage_page_rewind(struct erasure_record *erasure);
+/* The row that a sample of the page is of. */
+struct page_row *storage_page_row(const struct erase_page *page, uint64_t id);
+
+/* Inside the caller's transaction: fingerprints, what could not be read, and the step. */
+enum weir_status storage_page_store_read(struct store *store, struct erase_page *page,
+                                         struct weir_error *err) WEIR_MUST_USE;
+/* Inside the caller's transaction: the step, for rows that nothing stands in the way of. */
+enum weir_status storage_page_store_step(struct store *store, const struct erase_page *page,
+                                         enum page_step step, struct weir_error *err) WEIR_MUST_USE;
+/* Inside the caller's transaction: what there is to remark on its requests. */
+enum weir_status storage_page_store_remarks(struct store *store, const struct erase_page *page,
+                                            struct weir_error *err) WEIR_MUST_USE;
+
+/* Pieces of one long bytea, each of its own row: for substr() over unnest(). Zeroed is empty. */
+struct pieces {
+    struct weir_buf bytes;
+    struct id_list at, sizes;
+};
+void storage_pieces_add(struct pieces *pieces, struct weir_bytes piece);
+void storage_pieces_fini(struct pieces *pieces);
+
 /* ---- bytes ---- */
+
+void storage_dropping_free(struct dropping *dropping);
 
 /* scrub_round.c, a bounded piece of work: reads what is to be overwritten, so that it can be searched for and
  * kept out later, then overwrites or unlinks it, page by page. A file that cannot be read or written holds up nothing

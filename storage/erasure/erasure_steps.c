@@ -437,6 +437,13 @@ static enum weir_status settle_buckets(struct eraser *eraser, struct erasure_rec
     return status;
 }
 
+/* Intents are kept as long as any file may be half-way. */
+static void end_intents(const struct eraser *eraser)
+{
+    if (!storage_erasure_is_half_way(eraser))
+        storage_scrub_intend_nothing(eraser->store->data_dir);
+}
+
 /* Those that a file stands in the way of come later. */
 static void part(struct eraser *eraser, struct erasure_record *erasure)
 {
@@ -444,8 +451,8 @@ static void part(struct eraser *eraser, struct erasure_record *erasure)
 
     if (stuck != NULL)
         add_erasure(eraser->erasures, stuck);
-    if (erasure->is_overwritten && !storage_erasure_is_half_way(eraser))
-        storage_scrub_intend_nothing(eraser->store->data_dir);
+    if (erasure->is_overwritten)
+        end_intents(eraser);
 }
 
 static enum weir_status overwrite(struct eraser *eraser, struct erasure_record *erasure,
@@ -463,11 +470,15 @@ static enum weir_status drop(struct eraser *eraser, struct erasure_record *erasu
                              struct weir_error *err)
 {
     struct erasure_record *parted = storage_drop_part(erasure);
+    enum weir_status status = WEIR_OK;
 
-    if (parted == NULL)
-        return storage_drop_step(eraser, erasure, err);
-    add_erasure(eraser->erasures, parted);
-    return WEIR_OK;
+    if (parted != NULL)
+        add_erasure(eraser->erasures, parted);
+    else
+        status = storage_drop_step(eraser, erasure, err);
+    if (erasure->is_dropped)
+        end_intents(eraser);
+    return status;
 }
 
 static enum weir_status scrub(struct eraser *eraser, struct erasure_record *erasure,

@@ -16,8 +16,6 @@ enum {
 /* Loads what is open, whose data must stay out, and the epochs that the state machine lacks. */
 enum weir_status storage_erasure_load(struct eraser *eraser, struct weir_error *err) WEIR_MUST_USE;
 
-/* An accepted erasure whose files and objects are not all dealt with. */
-bool storage_erasure_is_open(const struct eraser *eraser, uint64_t number);
 /* True while scans must wait: a death may have left files half-way, and they are not looked at again yet. Not while
  * a file stands in the way of that. */
 bool storage_erasure_is_scrubbing(const struct eraser *eraser);

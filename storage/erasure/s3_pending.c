@@ -6,7 +6,6 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "storage/catalog/known.h"
-#include "storage/erasure/erasure_steps.h"
 #include "storage/erasure/s3_pending_row.h"
 #include "storage/objects/s3_late.h"
 #include "storage/objects/s3_mirror.h"

@@ -19,7 +19,6 @@
 
 enum {
     PIECE_BYTES = 1 << 18,
-    STEP_MS = 20, /* after which a step ends */
     ENTRIES_PER_STEP = 1000,
     NAMED_MAX = 8,
     REFERENCES_PER_QUERY = 1024,
@@ -470,7 +469,7 @@ static bool go_on(struct search *search)
 
 enum weir_status storage_search_step(struct search *search, bool *ret_done, struct weir_error *err)
 {
-    int64_t until_ms = weir_now_ms() + STEP_MS;
+    int64_t until_ms = weir_now_ms() + ERASE_STEP_MS;
 
     search->err = err;
     search->status = WEIR_OK;

@@ -1,5 +1,6 @@
 /* Which erasures are worked on together, and from when on. */
 #include "storage/erasure/erasure_record.h"
+#include "storage/erasure/erasure_steps.h"
 
 enum {
     AT_ONCE_MAX =

@@ -4,6 +4,7 @@
 #include "core/base/fault.h"
 #include "core/base/memory.h"
 #include "storage/chunks/tombstones.h"
+#include "storage/erasure/erasure_steps.h"
 #include "storage/erasure/resolving.h"
 #include "storage/files/owned.h"
 #include "storage/records/key_identify.h"
