@@ -255,8 +255,8 @@ enum weir_status orchestrator_erasures_load(struct pipelines *pipelines, const c
     erasures->runs = pipelines->runs;
     erasures->evaluators = pipelines->evaluators;
     erasures->pipelines = pipelines;
-    erasures->cluster = cluster != NULL ? weir_strdup(cluster) : NULL;
     erasures->wiping = orchestrator_wiping_new(erasures->context, erasures->runs->watch);
+    erasures->sealing = orchestrator_sealing_new(erasures->context, cluster);
     pipelines->precedence = (struct pipelines_precedence){erasures, orchestrator_erasures_claim,
                                                           orchestrator_erasures_look_again};
     enum weir_status status = orchestrator_erasures_count(erasures, err);
@@ -280,13 +280,12 @@ void orchestrator_erasures_free(struct erasures *erasures)
     if (erasures == NULL)
         return;
     erasures->pipelines->precedence = (struct pipelines_precedence){0};
-    orchestrator_seal_free(erasures);
+    orchestrator_sealing_free(erasures->sealing);
     orchestrator_wiping_free(erasures->wiping);
     free_batches(erasures);
     weir_loop_cancel(erasures->context->loop, erasures->reload_timer);
     orchestrator_erasures_drop_accepted(erasures);
     orchestrator_erasures_stop_listening(erasures);
-    free(erasures->cluster);
     free(erasures);
 }
 

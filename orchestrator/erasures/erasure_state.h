@@ -61,11 +61,8 @@ struct erasures {
     struct runs *runs;
     struct evaluators *evaluators;
     struct pipelines *pipelines;
-    char *cluster;         /* of Postgres; NULL: the server is not Weir's own */
     struct wiping *wiping; /* of memory, for all of them */
-    struct seal *seal;     /* of those that wait for one; NULL: none is under way */
-    struct weir_rows
-        *sealed; /* changes of tables as of the newest seal; NULL: none since the start */
+    struct sealing *sealing;
     LIST_HEAD(, erasure_batch) batches;
     bool has_open;    /* one is not FINISHED */
     bool has_waiting; /* one is in force and in no batch yet */

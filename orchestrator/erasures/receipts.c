@@ -248,7 +248,7 @@ void orchestrator_erasure_write_receipts(struct erasure_batch *batch)
     else if (!weir_rows_bool(unfinished, 0, "any_unfinished"))
         orchestrator_erasure_batch_finish(batch);
     else { /* storage has not verified the others: some wait for a seal, or it is searching */
-        orchestrator_seal_look(batch->all);
+        orchestrator_sealing_look(batch->all->sealing);
         orchestrator_erasure_begin_after(batch, ORCHESTRATOR_POLL_MS);
     }
 }

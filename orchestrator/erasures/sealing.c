@@ -6,7 +6,6 @@
 #include "core/base/memory.h"
 #include "core/db/errand.h"
 #include "core/db/turn.h"
-#include "orchestrator/erasures/erasure_state.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -41,8 +40,16 @@ static const char LOG_REMAINS[] =
     "old segments of Postgres's write-ahead log could not be let go (a replication slot, wal_keep_size or archiving "
     "holds them): they were searched and stay, and what was copied from them is outside Weir's reach";
 
+struct sealing {
+    struct context *context;
+    char *cluster;     /* of Postgres; NULL: the server is not Weir's own */
+    struct seal *seal; /* of those that wait for one; NULL: none is under way */
+    struct weir_rows
+        *sealed; /* changes of tables as of the newest seal; NULL: none since the start */
+};
+
 struct seal {
-    struct erasures *all;
+    struct sealing *all;
     struct weir_rows *erasures; /* that wait; NULL: storage is being asked */
     struct weir_rows *partitions;
     struct weir_db_errand *errand;
@@ -69,7 +76,7 @@ static bool is_ours(const struct seal *seal)
 
 static void free_seal(struct seal *seal)
 {
-    struct erasures *all = seal->all;
+    struct sealing *all = seal->all;
     weir_rpc_forget(all->context->storage, seal);
     weir_loop_cancel(all->context->loop, seal->timer);
     weir_db_errand_free(seal->errand);
@@ -82,12 +89,21 @@ static void free_seal(struct seal *seal)
     all->seal = NULL;
 }
 
-void orchestrator_seal_free(struct erasures *erasures)
+struct sealing *orchestrator_sealing_new(struct context *context, const char *cluster)
 {
-    if (erasures->seal != NULL)
-        free_seal(erasures->seal);
-    weir_rows_free(erasures->sealed);
-    erasures->sealed = NULL;
+    struct sealing *sealing = weir_calloc(1, sizeof(*sealing));
+    sealing->context = context;
+    sealing->cluster = cluster != NULL ? weir_strdup(cluster) : NULL;
+    return sealing;
+}
+
+void orchestrator_sealing_free(struct sealing *sealing)
+{
+    if (sealing->seal != NULL)
+        free_seal(sealing->seal);
+    weir_rows_free(sealing->sealed);
+    free(sealing->cluster);
+    free(sealing);
 }
 
 /* Lets the erasures that wait look again: a new seal begins. */
@@ -348,7 +364,7 @@ static char *tables_to_seal(void)
 static enum weir_status begin(struct seal *seal, const struct weir_u64s *scrubbed,
                               struct weir_error *err)
 {
-    struct erasures *all = seal->all;
+    struct sealing *all = seal->all;
     WEIR_AUTO_FREE char *tables = tables_to_seal();
     enum weir_status status = DB_RUN(all->context->db, Q_seal_ready, &seal->erasures, err,
                                      DB_I64S(scrubbed->at, scrubbed->count));
@@ -382,12 +398,12 @@ static void on_scrubbed(void *owner, const struct weir_reply *reply, const struc
         free_seal(seal);
 }
 
-void orchestrator_seal_look(struct erasures *erasures)
+void orchestrator_sealing_look(struct sealing *sealing)
 {
-    if (erasures->seal != NULL)
+    if (sealing->seal != NULL)
         return;
-    erasures->seal = weir_calloc(1, sizeof(*erasures->seal));
-    erasures->seal->all = erasures;
-    weir_rpc_call(erasures->context->storage, MSG_erase_scrubbed_ask, NULL, ORCHESTRATOR_ASK_MS,
-                  on_scrubbed, erasures->seal);
+    sealing->seal = weir_calloc(1, sizeof(*sealing->seal));
+    sealing->seal->all = sealing;
+    weir_rpc_call(sealing->context->storage, MSG_erase_scrubbed_ask, NULL, ORCHESTRATOR_ASK_MS,
+                  on_scrubbed, sealing->seal);
 }

@@ -6,11 +6,15 @@
 #ifndef ORCHESTRATOR_ERASURES_SEALING_H
 #define ORCHESTRATOR_ERASURES_SEALING_H
 
-#include "orchestrator/erasures/erasure.h"
+#include "orchestrator/context/context.h"
 
+struct sealing;
+
+/* `cluster`: the folder of Postgres; NULL: the server is not Weir's own. */
+struct sealing *orchestrator_sealing_new(struct context *context, const char *cluster);
+void orchestrator_sealing_free(struct sealing *sealing);
 /* Asks storage for erasures that wait, and begins a seal for those that are checked. Nothing happens while one is under
  * way: ask again. */
-void orchestrator_seal_look(struct erasures *erasures);
-void orchestrator_seal_free(struct erasures *erasures);
+void orchestrator_sealing_look(struct sealing *sealing);
 
 #endif
