@@ -96,12 +96,12 @@ static bool is_complete(const char *bin_dir)
     return access(postgres, X_OK) == 0 && access(initdb, X_OK) == 0;
 }
 
-enum weir_status orchestrator_cluster_find_programs(
-    const struct orchestrator_postgres_options *options, char **ret_bin_dir, struct weir_error *err)
+enum weir_status orchestrator_cluster_find_programs(const struct orchestrator_cluster *cluster,
+                                                    const char *wanted, char **ret_bin_dir,
+                                                    struct weir_error *err)
 {
-    long wanted = cluster_version(options->cluster);
-    WEIR_AUTO_FREE char *bin_dir =
-        options->bin_dir != NULL ? weir_strdup(options->bin_dir) : search_places(wanted);
+    long made_by = cluster_version(cluster->path);
+    WEIR_AUTO_FREE char *bin_dir = wanted != NULL ? weir_strdup(wanted) : search_places(made_by);
     if (bin_dir == NULL)
         bin_dir = search_path();
     if (bin_dir == NULL || !is_complete(bin_dir))
@@ -112,16 +112,16 @@ enum weir_status orchestrator_cluster_find_programs(
     long found = strstr(bin_dir, "postgres") != NULL || strstr(bin_dir, "pgsql") != NULL
                      ? version_in(bin_dir)
                      : 0;
-    if (wanted && found && wanted != found)
+    if (made_by && found && made_by != found)
         return weir_fail(err, WEIR_UNSUPPORTED,
                          "database %s was made by PostgreSQL %ld, found only %ld in %s: install "
                          "the package 'postgresql-%ld'",
-                         options->cluster, wanted, found, bin_dir, wanted);
+                         cluster->path, made_by, found, bin_dir, made_by);
     *ret_bin_dir = WEIR_TAKE(bin_dir);
     return WEIR_OK;
 }
 
-static enum weir_status write_access(const char *cluster,
+static enum weir_status write_access(const char *fresh,
                                      const struct orchestrator_identity *identity,
                                      struct weir_error *err)
 {
@@ -133,8 +133,8 @@ static enum weir_status write_access(const char *cluster,
         return weir_fail(err, WEIR_NOT_FOUND, "user number %u has no name: Postgres needs one",
                          geteuid());
     const char *name = identity != NULL ? identity->name : user->pw_name;
-    WEIR_AUTO_FREE char *hba_path = weir_format("%s/pg_hba.conf", cluster);
-    WEIR_AUTO_FREE char *ident_path = weir_format("%s/pg_ident.conf", cluster);
+    WEIR_AUTO_FREE char *hba_path = weir_format("%s/pg_hba.conf", fresh);
+    WEIR_AUTO_FREE char *ident_path = weir_format("%s/pg_ident.conf", fresh);
     WEIR_AUTO_FREE char *ident = weir_format("weir root weir\nweir \"%s\" weir\n", name);
     enum weir_status status =
         weir_file_write_atomic(hba_path, weir_bytes_of("local all all peer map=weir\n"), err);
@@ -144,11 +144,11 @@ static enum weir_status write_access(const char *cluster,
     if (status == WEIR_OK && identity != NULL &&
         (chown(hba_path, identity->uid, identity->gid) != 0 ||
          chown(ident_path, identity->uid, identity->gid) != 0))
-        return weir_fail(err, WEIR_IO, "%s: %s", cluster, strerror(errno));
+        return weir_fail(err, WEIR_IO, "%s: %s", fresh, strerror(errno));
     return status;
 }
 
-static enum weir_status start_initdb(const struct orchestrator_postgres_options *options,
+static enum weir_status start_initdb(const struct orchestrator_cluster *cluster,
                                      const char *bin_dir, char *fresh, char *const *env,
                                      const struct orchestrator_cluster_maker *maker,
                                      struct weir_error *err)
@@ -171,7 +171,7 @@ static enum weir_status start_initdb(const struct orchestrator_postgres_options 
         .argv = argv,
         .env = env,
         .directory = "/",
-        .identity = options->identity,
+        .identity = cluster->identity,
         .stage = ORCHESTRATOR_STAGE_DATABASE,
         .exited = maker->exited,
         .owner = maker->owner,
@@ -187,20 +187,20 @@ static enum weir_status sync_files(const char *fresh, struct weir_error *err)
     return WEIR_OK;
 }
 
-bool orchestrator_cluster_is_made(const char *cluster)
+bool orchestrator_cluster_is_made(const struct orchestrator_cluster *cluster)
 {
-    return cluster_version(cluster) != 0;
+    return cluster_version(cluster->path) != 0;
 }
 
-enum weir_status orchestrator_cluster_begin(const struct orchestrator_postgres_options *options,
+enum weir_status orchestrator_cluster_begin(const struct orchestrator_cluster *cluster,
                                             const char *bin_dir, char *const *env,
                                             const struct orchestrator_cluster_maker *maker,
                                             struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *fresh = weir_format("%s.tmp", options->cluster);
+    WEIR_AUTO_FREE char *fresh = weir_format("%s.tmp", cluster->path);
     enum weir_status status = weir_remove_tree(fresh, err); /* of a killed attempt */
     if (status == WEIR_OK)
-        status = start_initdb(options, bin_dir, fresh, env, maker, err);
+        status = start_initdb(cluster, bin_dir, fresh, env, maker, err);
     return status == WEIR_OK ? WEIR_OK : weir_error_wrap(err, status, "private database");
 }
 
@@ -214,20 +214,20 @@ static enum weir_status check_initdb(const struct orchestrator_child_exit *ended
     return weir_fail(err, WEIR_IO, "initdb failed (%s): %s", how, ended->last_line);
 }
 
-enum weir_status orchestrator_cluster_finish(const struct orchestrator_postgres_options *options,
+enum weir_status orchestrator_cluster_finish(const struct orchestrator_cluster *cluster,
                                              const struct orchestrator_child_exit *ended,
                                              struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *fresh = weir_format("%s.tmp", options->cluster);
+    WEIR_AUTO_FREE char *fresh = weir_format("%s.tmp", cluster->path);
     enum weir_status status = check_initdb(ended, err);
     if (status == WEIR_OK)
-        status = write_access(fresh, options->identity, err);
+        status = write_access(fresh, cluster->identity, err);
     if (status == WEIR_OK)
         status = sync_files(fresh, err);
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "private database");
-    if (rename(fresh, options->cluster) != 0)
+    if (rename(fresh, cluster->path) != 0)
         return weir_fail(err, WEIR_IO, "private database: cannot rename %s: %s", fresh,
                          strerror(errno));
-    return weir_sync_parent(options->cluster, err);
+    return weir_sync_parent(cluster->path, err);
 }

@@ -2,24 +2,37 @@
 #ifndef ORCHESTRATOR_PLATFORM_CLUSTER_H
 #define ORCHESTRATOR_PLATFORM_CLUSTER_H
 
-#include "orchestrator/platform/postgres.h"
+#include "core/base/error.h"
+#include "orchestrator/processes/identity.h"
+#include "orchestrator/processes/supervisor.h"
 
-/* The directory that holds `postgres` and `initdb`: the option, else the version that made the
- * cluster, else the newest installed, else PATH. */
-enum weir_status orchestrator_cluster_find_programs(
-    const struct orchestrator_postgres_options *options, char **ret_bin_dir,
-    struct weir_error *err) WEIR_MUST_USE;
+struct orchestrator_cluster {
+    char *path; /* a directory whose parent exists and is writable for it */
+    const struct orchestrator_identity *identity; /* NULL: made as whoever we are */
+};
 
-bool orchestrator_cluster_is_made(const char *cluster);
+/* Finds the directory that holds `postgres` and `initdb`: `wanted`, else the version that made the cluster, else the
+ * newest installed, else PATH. */
+enum weir_status orchestrator_cluster_find_programs(const struct orchestrator_cluster *cluster,
+                                                    const char *wanted, char **ret_bin_dir,
+                                                    struct weir_error *err) WEIR_MUST_USE;
 
-/* Begins to make the cluster `options->cluster`: starts initdb in CLUSTER.tmp, as the child `initdb` of the maker's
- * supervisor. */
-enum weir_status orchestrator_cluster_begin(const struct orchestrator_postgres_options *options,
+bool orchestrator_cluster_is_made(const struct orchestrator_cluster *cluster);
+
+/* The supervisor under which initdb makes a cluster, and the function that is called at its end. */
+struct orchestrator_cluster_maker {
+    struct orchestrator_supervisor *supervisor;
+    weir_child_exit_fn *exited;
+    void *owner;
+};
+
+/* Begins to make the cluster: starts initdb in CLUSTER.tmp, as the child `initdb` of the maker's supervisor. */
+enum weir_status orchestrator_cluster_begin(const struct orchestrator_cluster *cluster,
                                             const char *bin_dir, char *const *env,
                                             const struct orchestrator_cluster_maker *maker,
                                             struct weir_error *err) WEIR_MUST_USE;
 /* Completes the cluster after that child has ended, and gives it its name. IO when initdb failed. */
-enum weir_status orchestrator_cluster_finish(const struct orchestrator_postgres_options *options,
+enum weir_status orchestrator_cluster_finish(const struct orchestrator_cluster *cluster,
                                              const struct orchestrator_child_exit *ended,
                                              struct weir_error *err) WEIR_MUST_USE;
 

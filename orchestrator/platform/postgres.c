@@ -5,7 +5,6 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
-#include "orchestrator/platform/cluster.h"
 #include "orchestrator/platform/database.h"
 
 #include <dirent.h>
@@ -28,8 +27,7 @@ enum {
 
 struct orchestrator_postgres {
     char *bin_dir;
-    char *cluster;
-    const struct orchestrator_identity *identity;
+    struct orchestrator_cluster cluster;
     char *log_path;
     char *conninfo;       /* database weir */
     char *admin_conninfo; /* database postgres */
@@ -98,12 +96,13 @@ enum weir_status orchestrator_postgres_prepare(const struct orchestrator_postgre
                                                struct weir_error *err)
 {
     WEIR_AUTO(orchestrator_postgres) postgres = weir_calloc(1, sizeof(*postgres));
-    postgres->cluster = weir_strdup(options->cluster);
+    postgres->cluster =
+        (struct orchestrator_cluster){weir_strdup(options->cluster), options->identity};
     postgres->log_path = weir_strdup(options->log_path);
     postgres->conninfo = conninfo(options->socket_dir, "weir");
     postgres->admin_conninfo = conninfo(options->socket_dir, "postgres");
-    postgres->identity = options->identity;
-    enum weir_status status = orchestrator_cluster_find_programs(options, &postgres->bin_dir, err);
+    enum weir_status status = orchestrator_cluster_find_programs(
+        &postgres->cluster, options->bin_dir, &postgres->bin_dir, err);
     if (status != WEIR_OK)
         return status;
     if (options->is_used && !orchestrator_postgres_has_cluster(postgres))
@@ -118,31 +117,22 @@ enum weir_status orchestrator_postgres_prepare(const struct orchestrator_postgre
 
 bool orchestrator_postgres_has_cluster(const struct orchestrator_postgres *postgres)
 {
-    return orchestrator_cluster_is_made(postgres->cluster);
-}
-
-static struct orchestrator_postgres_options of_cluster(const struct orchestrator_postgres *postgres)
-{
-    return (struct orchestrator_postgres_options){
-        .cluster = postgres->cluster,
-        .identity = postgres->identity,
-    };
+    return orchestrator_cluster_is_made(&postgres->cluster);
 }
 
 enum weir_status orchestrator_postgres_begin_cluster(const struct orchestrator_postgres *postgres,
                                                      const struct orchestrator_cluster_maker *maker,
                                                      struct weir_error *err)
 {
-    const struct orchestrator_postgres_options options = of_cluster(postgres);
-    return orchestrator_cluster_begin(&options, postgres->bin_dir, postgres->env, maker, err);
+    return orchestrator_cluster_begin(&postgres->cluster, postgres->bin_dir, postgres->env, maker,
+                                      err);
 }
 
 enum weir_status orchestrator_postgres_finish_cluster(const struct orchestrator_postgres *postgres,
                                                       const struct orchestrator_child_exit *ended,
                                                       struct weir_error *err)
 {
-    const struct orchestrator_postgres_options options = of_cluster(postgres);
-    return orchestrator_cluster_finish(&options, ended, err);
+    return orchestrator_cluster_finish(&postgres->cluster, ended, err);
 }
 
 void orchestrator_postgres_free(struct orchestrator_postgres *postgres)
@@ -154,7 +144,7 @@ void orchestrator_postgres_free(struct orchestrator_postgres *postgres)
     for (size_t i = 0; i < WEIR_COUNT(postgres->env); i++)
         free(postgres->env[i]);
     free(postgres->bin_dir);
-    free(postgres->cluster);
+    free(postgres->cluster.path);
     free(postgres->log_path);
     free(postgres->conninfo);
     free(postgres->admin_conninfo);
@@ -235,31 +225,31 @@ static void end_orphans(const char *cluster)
 
 static void end_server(const struct orchestrator_postgres *postgres)
 {
-    WEIR_AUTO_FREE char *pid_path = weir_format("%s/postmaster.pid", postgres->cluster);
+    WEIR_AUTO_FREE char *pid_path = weir_format("%s/postmaster.pid", postgres->cluster.path);
     pid_t pid = recorded_pid(pid_path);
     if (pid == 0 || kill(pid, 0) != 0)
         return; /* none, or dead: Postgres itself cleans up after the dead */
-    if (!serves_cluster(pid, postgres->cluster)) {
+    if (!serves_cluster(pid, postgres->cluster.path)) {
         (void)unlink(pid_path); /* the number is another program's now */
         return;
     }
     (void)kill(pid, SIGINT);
-    if (await_end(pid, postgres->cluster, LEFTOVER_FAST_MS))
+    if (await_end(pid, postgres->cluster.path, LEFTOVER_FAST_MS))
         return;
     (void)kill(pid, SIGQUIT);
-    (void)await_end(pid, postgres->cluster, LEFTOVER_QUIT_MS);
+    (void)await_end(pid, postgres->cluster.path, LEFTOVER_QUIT_MS);
 }
 
 void orchestrator_postgres_clear_stale(const struct orchestrator_postgres *postgres)
 {
     end_server(postgres);
-    end_orphans(postgres->cluster);
+    end_orphans(postgres->cluster.path);
 }
 
 /* The server's own word: whoever asks it by connecting makes it fork for each refusal. */
 static bool says_ready(const struct orchestrator_postgres *postgres)
 {
-    WEIR_AUTO_FREE char *pid_path = weir_format("%s/postmaster.pid", postgres->cluster);
+    WEIR_AUTO_FREE char *pid_path = weir_format("%s/postmaster.pid", postgres->cluster.path);
     WEIR_AUTO_BUF text = {0};
     return weir_file_read(pid_path, 4096, &text, NULL) == WEIR_OK &&
            strstr(weir_buf_text(&text), "\nready") != NULL;

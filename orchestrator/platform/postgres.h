@@ -4,9 +4,7 @@
 #ifndef ORCHESTRATOR_PLATFORM_POSTGRES_H
 #define ORCHESTRATOR_PLATFORM_POSTGRES_H
 
-#include "core/base/error.h"
-#include "orchestrator/processes/identity.h"
-#include "orchestrator/processes/supervisor.h"
+#include "orchestrator/platform/cluster.h"
 
 struct orchestrator_postgres_options {
     const char *bin_dir;    /* where `postgres` and `initdb` are; NULL: the newest installed */
@@ -27,13 +25,6 @@ enum weir_status orchestrator_postgres_prepare(const struct orchestrator_postgre
                                                struct weir_error *err) WEIR_MUST_USE;
 void orchestrator_postgres_free(struct orchestrator_postgres *postgres);
 WEIR_DEFINE_AUTO(orchestrator_postgres, orchestrator_postgres_free)
-
-/* The supervisor under which initdb makes a cluster, and the function that is called at its end. */
-struct orchestrator_cluster_maker {
-    struct orchestrator_supervisor *supervisor;
-    weir_child_exit_fn *exited;
-    void *owner;
-};
 
 /* A server without a cluster gets one: begin, and finish once `exited` is called. That takes about half a second; a
  * killed attempt leaves nothing behind. IO may pass: begin again. */
