@@ -11,19 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BODY_BUCKETS = 4096, BLOCK_BUCKETS = 16384 };
-
-LIST_HEAD(body_bucket, s3_body);
-LIST_HEAD(block_bucket, s3_block);
-
 struct s3_cache {
     const char *folder;
     int fd; /* -1: not open yet */
     size_t blocks_max;
-    struct body_bucket bodies[BODY_BUCKETS];
-    struct block_bucket blocks[BLOCK_BUCKETS];
-    struct s3_block_queue by_use; /* what was used last comes first */
-    size_t there_count;
+    struct weir_cache bodies, blocks;
     size_t *free_slots;
     size_t free_count, free_capacity, slot_count;
 };
@@ -49,23 +41,41 @@ static size_t take_slot(struct s3_cache *cache)
 
 /* ---- blocks ---- */
 
-static struct block_bucket *bucket_of(struct s3_cache *cache, const struct s3_body *body,
-                                      uint64_t index)
+static void free_body(struct s3_body *body)
 {
-    return &cache->blocks[weir_mix64((uint64_t)(uintptr_t)body ^ index << 32 ^ index) %
-                          BLOCK_BUCKETS];
+    free(body->path);
+    free(body->etag);
+    free(body);
+}
+
+/* Frees a body that has no blocks, and is not known to anybody else. */
+static void tidy(struct s3_cache *cache, struct s3_body *body)
+{
+    if (body->block_count > 0)
+        return;
+    if (!body->is_forgotten)
+        weir_cache_remove(&cache->bodies, &body->entry);
+    free_body(body);
+}
+
+static uint64_t hash_of(const struct s3_body *body, uint64_t index)
+{
+    return weir_mix64((uint64_t)(uintptr_t)body ^ index << 32 ^ index);
+}
+
+static bool is_block(const struct s3_block *block, const struct s3_body *body, uint64_t index)
+{
+    return block->body == body && block->index == index;
 }
 
 struct s3_block *storage_s3_cache_find(struct s3_cache *cache, const struct s3_body *body,
                                        uint64_t index)
 {
-    struct s3_block *block;
+    const struct weir_cache_entry *entry = weir_cache_find(&cache->blocks, hash_of(body, index));
 
-    LIST_FOREACH (block, bucket_of(cache, body, index), link) {
-        if (block->body == body && block->index == index)
-            return block;
-    }
-    return NULL;
+    while (entry != NULL && !is_block(entry->owner, body, index))
+        entry = weir_cache_find_next(entry);
+    return entry != NULL ? entry->owner : NULL;
 }
 
 struct s3_block *storage_s3_cache_add(struct s3_cache *cache, struct s3_body *body, uint64_t index)
@@ -73,7 +83,7 @@ struct s3_block *storage_s3_cache_add(struct s3_cache *cache, struct s3_body *bo
     struct s3_block *block = weir_calloc(1, sizeof(*block));
 
     *block = (struct s3_block){.body = body, .index = index};
-    LIST_INSERT_HEAD(bucket_of(cache, body, index), block, link);
+    weir_cache_add(&cache->blocks, &block->entry, hash_of(body, index), 0, block);
     body->block_count++;
     return block;
 }
@@ -87,27 +97,29 @@ size_t storage_s3_block_size(const struct s3_block *block)
 
 void storage_s3_cache_drop(struct s3_cache *cache, struct s3_block *block)
 {
-    LIST_REMOVE(block, link);
-    if (block->state == S3_BLOCK_THERE) {
-        TAILQ_REMOVE(&cache->by_use, block, in_line);
-        cache->there_count--;
+    weir_cache_remove(&cache->blocks, &block->entry);
+    if (block->state == S3_BLOCK_THERE)
         give_slot(cache, block->slot);
-    }
     block->body->block_count--;
-    storage_s3_cache_tidy(block->body);
+    tidy(cache, block->body);
     free(block);
+}
+
+static bool may_go(const struct s3_block *block)
+{
+    return block->state == S3_BLOCK_THERE && block->pins == 0;
 }
 
 static void make_room(struct s3_cache *cache)
 {
-    struct s3_block *block = TAILQ_LAST(&cache->by_use, s3_block_queue);
+    for (size_t left = cache->blocks.count; left > 0 && cache->blocks.size >= cache->blocks_max;
+         left--) {
+        struct s3_block *block = weir_cache_oldest(&cache->blocks);
 
-    while (cache->there_count >= cache->blocks_max && block != NULL) {
-        struct s3_block *before = TAILQ_PREV(block, s3_block_queue, in_line);
-
-        if (block->pins == 0)
+        if (may_go(block))
             storage_s3_cache_drop(cache, block);
-        block = before;
+        else
+            block->entry.is_used = true; /* it is passed over */
     }
 }
 
@@ -125,8 +137,8 @@ enum weir_status storage_s3_cache_store(struct s3_cache *cache, struct s3_block 
         return weir_fail(err, WEIR_IO, "what was fetched cannot be kept: %s", strerror(code));
     }
     block->state = S3_BLOCK_THERE;
-    cache->there_count++;
-    TAILQ_INSERT_HEAD(&cache->by_use, block, in_line);
+    weir_cache_remove(&cache->blocks, &block->entry);
+    weir_cache_add(&cache->blocks, &block->entry, hash_of(block->body, block->index), 1, block);
     return WEIR_OK;
 }
 
@@ -134,8 +146,7 @@ bool storage_s3_cache_read(struct s3_cache *cache, struct s3_block *block, size_
                            uint8_t *to)
 {
     weir_require(block->state == S3_BLOCK_THERE);
-    TAILQ_REMOVE(&cache->by_use, block, in_line);
-    TAILQ_INSERT_HEAD(&cache->by_use, block, in_line);
+    block->entry.is_used = true;
     return pread(cache->fd, to, size, (off_t)(block->slot * S3_BLOCK_BYTES + from)) ==
            (ssize_t)size;
 }
@@ -154,54 +165,37 @@ void storage_s3_cache_unpin(struct s3_cache *cache, struct s3_block *block)
 
 /* ---- bodies ---- */
 
-static struct body_bucket *place_of(struct s3_cache *cache, uint32_t dataset, const char *path)
+static bool is_body(const struct s3_body *body, uint32_t dataset, const char *path)
 {
-    return &cache->bodies[weir_hash64(weir_bytes_of(path), dataset) % BODY_BUCKETS];
+    return body->dataset == dataset && strcmp(body->path, path) == 0;
 }
 
 struct s3_body *storage_s3_cache_body(struct s3_cache *cache, uint32_t dataset, const char *path)
 {
-    struct s3_body *body;
+    const struct weir_cache_entry *entry =
+        weir_cache_find(&cache->bodies, weir_hash64(weir_bytes_of(path), dataset));
 
-    LIST_FOREACH (body, place_of(cache, dataset, path), link) {
-        if (body->dataset == dataset && strcmp(body->path, path) == 0)
-            return body;
-    }
-    return NULL;
-}
-
-static void free_body(struct s3_body *body)
-{
-    free(body->path);
-    free(body->etag);
-    free(body);
-}
-
-void storage_s3_cache_tidy(struct s3_body *body)
-{
-    if (body->block_count > 0)
-        return;
-    if (!body->is_forgotten)
-        LIST_REMOVE(body, link);
-    free_body(body);
+    while (entry != NULL && !is_body(entry->owner, dataset, path))
+        entry = weir_cache_find_next(entry);
+    return entry != NULL ? entry->owner : NULL;
 }
 
 void storage_s3_cache_forget(struct s3_cache *cache, struct s3_body *body)
 {
-    struct s3_block *block = TAILQ_FIRST(&cache->by_use);
+    struct weir_cache_entry *entry = TAILQ_FIRST(&cache->blocks.order), *after;
 
-    LIST_REMOVE(body, link);
+    weir_cache_remove(&cache->bodies, &body->entry);
     body->is_forgotten = true;
     body->block_count++; /* it stays until the end of this */
-    while (block != NULL) {
-        struct s3_block *after = TAILQ_NEXT(block, in_line);
+    for (; entry != NULL; entry = after) {
+        struct s3_block *block = entry->owner;
 
-        if (block->body == body && block->pins == 0)
+        after = TAILQ_NEXT(entry, in_order);
+        if (block->body == body && may_go(block))
             storage_s3_cache_drop(cache, block);
-        block = after;
     }
     body->block_count--;
-    storage_s3_cache_tidy(body);
+    tidy(cache, body);
 }
 
 void storage_s3_cache_forget_path(struct s3_cache *cache, uint32_t dataset, const char *path)
@@ -222,7 +216,8 @@ struct s3_body *storage_s3_cache_add_body(struct s3_cache *cache, const struct s
     body->etag = weir_strdup(model->etag);
     body->block_count = 0;
     body->is_forgotten = false;
-    LIST_INSERT_HEAD(place_of(cache, body->dataset, body->path), body, link);
+    weir_cache_add(&cache->bodies, &body->entry,
+                   weir_hash64(weir_bytes_of(body->path), body->dataset), 1, body);
     return body;
 }
 
@@ -235,7 +230,6 @@ struct s3_cache *storage_s3_cache_new(const char *folder, size_t blocks_max)
     cache->folder = folder;
     cache->fd = -1;
     cache->blocks_max = blocks_max;
-    TAILQ_INIT(&cache->by_use);
     return cache;
 }
 
@@ -259,36 +253,25 @@ enum weir_status storage_s3_cache_open(struct s3_cache *cache, struct weir_error
     return WEIR_OK;
 }
 
-static void free_blocks(struct block_bucket *bucket)
+void storage_s3_cache_free(struct s3_cache *cache)
 {
-    while (!LIST_EMPTY(bucket)) {
-        struct s3_block *block = LIST_FIRST(bucket);
+    struct s3_block *block;
+    struct s3_body *body;
 
-        LIST_REMOVE(block, link);
+    if (cache == NULL)
+        return;
+    while ((block = weir_cache_oldest(&cache->blocks)) != NULL) {
+        weir_cache_remove(&cache->blocks, &block->entry);
         if (--block->body->block_count == 0 && block->body->is_forgotten)
             free_body(block->body);
         free(block);
     }
-}
-
-static void free_bodies(struct body_bucket *bucket)
-{
-    while (!LIST_EMPTY(bucket)) {
-        struct s3_body *body = LIST_FIRST(bucket);
-
-        LIST_REMOVE(body, link);
+    while ((body = weir_cache_oldest(&cache->bodies)) != NULL) {
+        weir_cache_remove(&cache->bodies, &body->entry);
         free_body(body);
     }
-}
-
-void storage_s3_cache_free(struct s3_cache *cache)
-{
-    if (cache == NULL)
-        return;
-    for (size_t i = 0; i < BLOCK_BUCKETS; i++)
-        free_blocks(&cache->blocks[i]);
-    for (size_t i = 0; i < BODY_BUCKETS; i++)
-        free_bodies(&cache->bodies[i]);
+    weir_cache_fini(&cache->blocks);
+    weir_cache_fini(&cache->bodies);
     free(cache->free_slots);
     if (cache->fd >= 0)
         close(cache->fd);

@@ -1,10 +1,11 @@
 /* Blocks of objects that have been fetched, or are to be: a bounded cache in a file without a name, so that nothing of
- * it outlives the process. What was not used for longest makes room, unless somebody has pinned it. Owned by the
+ * it outlives the process. What was not used for long makes room, unless somebody has pinned it. Owned by the
  * mirrors; s3_ranges.h says what is fetched when. */
 #ifndef WEIR_STORAGE_S3_CACHE_H
 #define WEIR_STORAGE_S3_CACHE_H
 
 #include "core/base/bytes.h"
+#include "core/base/cache.h"
 #include "core/base/error.h"
 
 #include <sys/queue.h>
@@ -13,7 +14,7 @@ enum { S3_BLOCK_BYTES = 16 << 10 };
 
 /* An object, as the file in its place in the mirror and its ETag tell it from any other. */
 struct s3_body {
-    LIST_ENTRY(s3_body) link;
+    struct weir_cache_entry entry;
     uint32_t dataset;
     char *path; /* below the mirror */
     char *etag;
@@ -28,9 +29,8 @@ enum s3_block_state { S3_BLOCK_WANTED, S3_BLOCK_COMING, S3_BLOCK_THERE };
 struct s3_wait;
 
 struct s3_block {
-    LIST_ENTRY(s3_block) link;
-    TAILQ_ENTRY(s3_block)
-    in_line; /* in the caller's queue while wanted, in that of use when there */
+    struct weir_cache_entry entry; /* of size 1 when there, else 0 */
+    TAILQ_ENTRY(s3_block) in_line; /* in the caller's queue while wanted */
     struct s3_body *body;
     uint64_t index;
     enum s3_block_state state;
@@ -59,8 +59,6 @@ struct s3_body *storage_s3_cache_add_body(struct s3_cache *cache, const struct s
 void storage_s3_cache_forget(struct s3_cache *cache, struct s3_body *body);
 /* The same of what is known under this path, if anything is. */
 void storage_s3_cache_forget_path(struct s3_cache *cache, uint32_t dataset, const char *path);
-/* Frees a body that has no blocks, and is not known to anybody else. */
-void storage_s3_cache_tidy(struct s3_body *body);
 
 struct s3_block *storage_s3_cache_find(struct s3_cache *cache, const struct s3_body *body,
                                        uint64_t index);
