@@ -1,6 +1,7 @@
 /* Locations of the samples of whole chunks: see layouts.h. */
 #include "preprocess/worker/layouts.h"
 
+#include "core/base/index.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "core/wire/column.h"
@@ -10,7 +11,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
-enum { BUCKETS = 4096, BLOCKS_MAX = 65536, RUN = 64 /* samples that are found together */ };
+enum { BLOCKS_MAX = 65536, RUN = 64 /* samples that are found together */ };
 #define NO_FILE UINT32_MAX
 
 /* The columns of a chunk, in the order of located_chunks. */
@@ -44,7 +45,6 @@ struct block {
     uint32_t wanted; /* samples that were asked for one by one since */
     bool is_due;
     LIST_HEAD(, chunk) chunks;
-    struct block *next_in_bucket;
 };
 
 struct dataset {
@@ -57,9 +57,10 @@ struct dataset {
 struct layouts {
     size_t bytes_max, bytes;
     uint64_t lease;
-    int64_t full_until_ms; /* nothing is bought before, for there is no room */
-    struct block *buckets[BUCKETS];
-    size_t block_count;
+    int64_t full_until_ms;       /* nothing is bought before, for there is no room */
+    struct weir_index by_number; /* of the blocks */
+    struct block **blocks;
+    size_t block_count, block_capacity;
     struct chunk **chunks;
     size_t chunk_count, chunk_capacity;
     struct dataset datasets[LAYOUTS_DATASETS_MAX];
@@ -82,31 +83,20 @@ size_t preprocess_layouts_bytes(const struct layouts *layouts)
 
 /* ---- blocks and datasets ---- */
 
-static struct block **bucket_of(struct layouts *layouts, uint64_t number)
-{
-    return &layouts->buckets[weir_mix64(number) % BUCKETS];
-}
-
-static struct block *find_block(struct layouts *layouts, uint64_t id)
-{
-    uint64_t number = id >> WEIR_ROW_BITS;
-    struct block *block = *bucket_of(layouts, number);
-    while (block != NULL && block->number != number)
-        block = block->next_in_bucket;
-    return block;
-}
-
 static struct block *block_of(struct layouts *layouts, uint64_t id)
 {
-    struct block *block = find_block(layouts, id);
-    if (block != NULL)
-        return block;
-    block = weir_calloc(1, sizeof(*block));
-    block->number = id >> WEIR_ROW_BITS;
-    struct block **bucket = bucket_of(layouts, block->number);
-    block->next_in_bucket = *bucket;
-    *bucket = block;
-    layouts->block_count++;
+    uint64_t number = id >> WEIR_ROW_BITS, hash = weir_mix64(number);
+    struct weir_index_search search = weir_index_search(&layouts->by_number, hash);
+    uint32_t at;
+    while (weir_index_next(&search, &at))
+        if (layouts->blocks[at]->number == number)
+            return layouts->blocks[at];
+    struct block *block = weir_calloc(1, sizeof(*block));
+    block->number = number;
+    layouts->blocks = weir_grow(layouts->blocks, layouts->block_count, &layouts->block_capacity,
+                                sizeof(struct block *));
+    weir_index_add(&layouts->by_number, hash, (uint32_t)layouts->block_count);
+    layouts->blocks[layouts->block_count++] = block;
     return block;
 }
 
@@ -145,12 +135,9 @@ void preprocess_layouts_clear(struct layouts *layouts)
 {
     for (size_t i = 0; i < LAYOUTS_DATASETS_MAX; i++)
         drop_dataset(layouts, &layouts->datasets[i]);
-    for (size_t i = 0; i < BUCKETS; i++) {
-        for (struct block *block; (block = layouts->buckets[i]) != NULL;) {
-            layouts->buckets[i] = block->next_in_bucket;
-            free(block);
-        }
-    }
+    for (size_t i = 0; i < layouts->block_count; i++)
+        free(layouts->blocks[i]);
+    weir_index_clear(&layouts->by_number);
     layouts->block_count = layouts->due_count = 0;
 }
 
@@ -159,6 +146,8 @@ void preprocess_layouts_free(struct layouts *layouts)
     if (layouts == NULL)
         return;
     preprocess_layouts_clear(layouts);
+    weir_index_fini(&layouts->by_number);
+    free(layouts->blocks);
     free(layouts->chunks);
     free(layouts);
 }
