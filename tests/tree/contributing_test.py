@@ -154,10 +154,9 @@ END(added_is)
     @classmethod
     def add_to_tables(cls):
         """A loss, an optimizer, a key, a table with its holder, and a command: rows in the tables that the table names."""
-        for added, last in (("a loss", r'    \{\n        \.name = "squared",.*?\n    \},\n'), ("an optimizer", r'    \{"adagrad", .*?\},\n')):
+        for added in ("a loss", "an optimizer"):
             (path,), _ = cls.rows[added]
-            cls.edit(path, lambda text: re.sub(last, lambda row: row[0] + re.sub(r'"\w+"', '"added"', row[0], count=1), text, flags=re.DOTALL))
-            cls.edit(path, lambda text: re.sub(r"(NAMES\[\] = \{[^}]*)NULL", r'\1"added", NULL', text))
+            cls.edit(path, lambda text: re.sub(r'(?<=\(X\)) +\\\n(    X\("\w+".*?\) +\\\n)(?=    X)', lambda rows: rows[0] + re.sub(r'"\w+"', '"added"', rows[1], count=1), text, flags=re.DOTALL))
         (keys,), _ = cls.rows["a configuration key"]
         cls.edit(keys, lambda text: re.sub(r"(struct deletion_section \{\n)", r"\1    uint64_t added;\n", text))
         cls.edit(keys, lambda text: re.sub(r"(DELETION_KEYS\[\] = \{\n)", r'\1    CFG_U64(struct deletion_section, added, .doc = "by a test"),\n', text))

@@ -125,48 +125,41 @@ static void predict_itself(float *outputs, uint32_t width)
     (void)width;
 }
 
-static const struct loss LOSSES[] = {
-    {
-        .name = "logistic",
-        .summary = "two classes, one output: its probability of class 1",
-        .width = width_logistic,
-        .accepts = accepts_binary,
-        .expected = "0 or 1",
-        .measure = measure_logistic,
-        .predict = predict_logistic,
-    },
-    {
-        .name = "softmax",
-        .summary = "one class of several, one output each",
-        .width = width_softmax,
-        .accepts = accepts_class,
-        .expected = "the number of a class",
-        .measure = measure_softmax,
-        .predict = predict_softmax,
-    },
-    {
-        .name = "squared",
-        .summary = "a number, one output; or a vector, one output for each of its numbers",
-        .width = width_squared,
-        .accepts = accepts_number,
-        .expected = "a finite number",
-        .measure = measure_squared,
-        .measure_values = measure_vector,
-        .predict = predict_itself,
-    },
+// clang-format off
+#define LOSSES(X)                                                                                  \
+    X("logistic", .summary = "two classes, one output: its probability of class 1",                \
+      .width = width_logistic, .accepts = accepts_binary, .expected = "0 or 1",                    \
+      .measure = measure_logistic, .predict = predict_logistic)                                    \
+    X("softmax", .summary = "one class of several, one output each",                               \
+      .width = width_softmax, .accepts = accepts_class, .expected = "the number of a class",       \
+      .measure = measure_softmax, .predict = predict_softmax)                                      \
+    X("squared", .summary = "a number, one output; or a vector, one output for each of its numbers",\
+      .width = width_squared, .accepts = accepts_number, .expected = "a finite number",            \
+      .measure = measure_squared, .measure_values = measure_vector, .predict = predict_itself)
+// clang-format on
+
+static const struct loss ALL[] = {
+#define X(name_, ...) {.name = name_, __VA_ARGS__},
+    LOSSES(X)
+#undef X
 };
-const char *const TRAINER_LOSS_NAMES[] = {"logistic", "softmax", "squared", NULL};
+const char *const TRAINER_LOSS_NAMES[] = {
+#define X(name, ...) name,
+    LOSSES(X)
+#undef X
+        NULL,
+};
 
 const struct loss *trainer_loss_at(size_t index)
 {
-    return index < WEIR_COUNT(LOSSES) ? &LOSSES[index] : NULL;
+    return index < WEIR_COUNT(ALL) ? &ALL[index] : NULL;
 }
 
 const struct loss *trainer_loss_find(const char *name)
 {
-    for (size_t i = 0; i < WEIR_COUNT(LOSSES); i++) {
-        if (weir_str_equal(LOSSES[i].name, name))
-            return &LOSSES[i];
+    for (size_t i = 0; i < WEIR_COUNT(ALL); i++) {
+        if (weir_str_equal(ALL[i].name, name))
+            return &ALL[i];
     }
     return NULL;
 }

@@ -3,7 +3,18 @@
 
 #include <math.h>
 
-static const char *const NAMES[] = {"sgd", "adagrad", NULL};
+// clang-format off
+#define OPTIMIZERS(X)                                                                              \
+    X("sgd", "a fixed step against the gradient", 0, update_sgd)                                   \
+    X("adagrad", "steps scaled by the sum of squared gradients", 1, update_adagrad)
+// clang-format on
+
+static const char *const NAMES[] = {
+#define X(name, ...) name,
+    OPTIMIZERS(X)
+#undef X
+        NULL,
+};
 
 const struct cfg_key TRAINER_OPTIMIZER_OPTIONS[] = {
     CFG_CHOICE(struct optimizer_options, name, .fallback = "adagrad", .choices = NAMES,
@@ -33,21 +44,22 @@ static void update_adagrad(const struct optimizer_options *options, uint32_t wid
     }
 }
 
-static const struct optimizer OPTIMIZERS[] = {
-    {"sgd", "a fixed step against the gradient", 0, update_sgd},
-    {"adagrad", "steps scaled by the sum of squared gradients", 1, update_adagrad},
+static const struct optimizer ALL[] = {
+#define X(...) {__VA_ARGS__},
+    OPTIMIZERS(X)
+#undef X
 };
 
 const struct optimizer *trainer_optimizer_at(size_t index)
 {
-    return index < WEIR_COUNT(OPTIMIZERS) ? &OPTIMIZERS[index] : NULL;
+    return index < WEIR_COUNT(ALL) ? &ALL[index] : NULL;
 }
 
 const struct optimizer *trainer_optimizer_find(const char *name)
 {
-    for (size_t i = 0; i < WEIR_COUNT(OPTIMIZERS); i++) {
-        if (weir_str_equal(OPTIMIZERS[i].name, name))
-            return &OPTIMIZERS[i];
+    for (size_t i = 0; i < WEIR_COUNT(ALL); i++) {
+        if (weir_str_equal(ALL[i].name, name))
+            return &ALL[i];
     }
     return NULL;
 }
