@@ -1,30 +1,16 @@
 /* Waits for a server and brings a database to the schemas of all services, for the clusters that tests copy:
  * migrating an empty one costs more than most of what a test does with it. Usage: migrate CONNINFO */
 #include "core/db/db.h"
+#include "tests/support/postgres_ready.h"
 
-#include <libpq-fe.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-
-enum { READY_MAX_MS = 120000, READY_STEP_MS = 20 };
 
 /* As weir_embed_sql() makes them; the headers that declare them name statements of several services alike. */
 extern const struct weir_migration STORAGE_MIGRATIONS[], SELECTOR_MIGRATIONS[],
     PREPROCESS_MIGRATIONS[], orchestrator_migrations[];
 extern const size_t STORAGE_MIGRATIONS_count, SELECTOR_MIGRATIONS_count,
     PREPROCESS_MIGRATIONS_count, orchestrator_migrations_count;
-
-static void wait_until_ready(const char *conninfo)
-{
-    for (int waited = 0; waited < READY_MAX_MS; waited += READY_STEP_MS) {
-        if (PQping(conninfo) == PQPING_OK)
-            return;
-        nanosleep(&(struct timespec){.tv_nsec = READY_STEP_MS * 1000000L}, NULL);
-    }
-    fprintf(stderr, "migrate: no server answers at '%s'\n", conninfo);
-    exit(EXIT_FAILURE);
-}
 
 static void migrate(const char *conninfo, const char *schema,
                     const struct weir_migration *migrations, size_t count)
@@ -46,7 +32,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: migrate CONNINFO\n");
         return 2;
     }
-    wait_until_ready(argv[1]);
+    if (!postgres_await(argv[1], 0)) {
+        fprintf(stderr, "migrate: no server answers at '%s'\n", argv[1]);
+        return EXIT_FAILURE;
+    }
     migrate(argv[1], "storage", STORAGE_MIGRATIONS, STORAGE_MIGRATIONS_count);
     migrate(argv[1], "selector", SELECTOR_MIGRATIONS, SELECTOR_MIGRATIONS_count);
     migrate(argv[1], "preprocess", PREPROCESS_MIGRATIONS, PREPROCESS_MIGRATIONS_count);

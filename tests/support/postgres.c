@@ -2,21 +2,19 @@
 #include "tests/support/postgres.h"
 
 #include "core/base/memory.h"
+#include "tests/support/postgres_ready.h"
 
 #include <fcntl.h>
 #include <glob.h>
 #include <grp.h>
-#include <libpq-fe.h>
 #include <pwd.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { SKIPPED = 77, READY_MAX_MS = 120000, READY_STEP_MS = 5 };
+enum { SKIPPED = 77 };
 
 /* The newest installation, or none. */
 static bool find_binaries(char *bin_dir, size_t size)
@@ -182,20 +180,6 @@ static void copy_template(const struct weir_test_postgres *postgres)
     run(postgres, log, (const char *const[]){"/bin/cp", "-a", from, to, NULL});
 }
 
-static void wait_until_ready(struct weir_test_postgres *postgres, const char *log)
-{
-    for (int waited = 0; waited < READY_MAX_MS; waited += READY_STEP_MS) {
-        int status;
-        if (PQping(postgres->conninfo) == PQPING_OK)
-            return;
-        if (waitpid(postgres->pid, &status, WNOHANG) != 0)
-            break;
-        nanosleep(&(struct timespec){.tv_nsec = READY_STEP_MS * 1000000L}, NULL);
-    }
-    show_log(log);
-    weir_require_failed("Postgres starts", __FILE__, __LINE__);
-}
-
 static void set_conninfo(struct weir_test_postgres *postgres, const char *database)
 {
     snprintf(postgres->conninfo, sizeof(postgres->conninfo), "host=%s user=weir dbname=%s",
@@ -242,7 +226,10 @@ void weir_test_postgres_resume(struct weir_test_postgres *postgres)
     WEIR_AUTO_FREE char *log = weir_format("%s/postgres.log", postgres->dir.path);
     weir_require(postgres->pid == 0);
     postgres->pid = spawn_server(postgres, postgres->dir.path);
-    wait_until_ready(postgres, log);
+    if (postgres_await(postgres->conninfo, postgres->pid))
+        return;
+    show_log(log);
+    weir_require_failed("Postgres starts", __FILE__, __LINE__);
 }
 
 void weir_test_postgres_start(struct weir_test_postgres *postgres)
