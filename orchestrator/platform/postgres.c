@@ -31,6 +31,7 @@ struct orchestrator_postgres {
     char *log_path;
     char *conninfo;       /* database weir */
     char *admin_conninfo; /* database postgres */
+    char *socket_lock;    /* the server's lock file beside its socket */
     char *argv[ARGUMENTS_MAX];
     size_t argc;
     char *env[4];
@@ -101,6 +102,7 @@ enum weir_status orchestrator_postgres_prepare(const struct orchestrator_postgre
     postgres->log_path = weir_strdup(options->log_path);
     postgres->conninfo = conninfo(options->socket_dir, "weir");
     postgres->admin_conninfo = conninfo(options->socket_dir, "postgres");
+    postgres->socket_lock = weir_format("%s/.s.PGSQL.5432.lock", options->socket_dir);
     enum weir_status status = orchestrator_cluster_find_programs(
         &postgres->cluster, options->bin_dir, &postgres->bin_dir, err);
     if (status != WEIR_OK)
@@ -148,6 +150,7 @@ void orchestrator_postgres_free(struct orchestrator_postgres *postgres)
     free(postgres->log_path);
     free(postgres->conninfo);
     free(postgres->admin_conninfo);
+    free(postgres->socket_lock);
     free(postgres);
 }
 
@@ -227,12 +230,8 @@ static void end_server(const struct orchestrator_postgres *postgres)
 {
     WEIR_AUTO_FREE char *pid_path = weir_format("%s/postmaster.pid", postgres->cluster.path);
     pid_t pid = recorded_pid(pid_path);
-    if (pid == 0 || kill(pid, 0) != 0)
-        return; /* none, or dead: Postgres itself cleans up after the dead */
-    if (!serves_cluster(pid, postgres->cluster.path)) {
-        (void)unlink(pid_path); /* the number is another program's now */
-        return;
-    }
+    if (pid == 0 || kill(pid, 0) != 0 || !serves_cluster(pid, postgres->cluster.path))
+        return; /* none, dead, or the number is another program's now */
     (void)kill(pid, SIGINT);
     if (await_end(pid, postgres->cluster.path, LEFTOVER_FAST_MS))
         return;
@@ -240,10 +239,25 @@ static void end_server(const struct orchestrator_postgres *postgres)
     (void)await_end(pid, postgres->cluster.path, LEFTOVER_QUIT_MS);
 }
 
+/* Removes a lock file that keeps a new server from starting though nobody works here: one whose number is another
+ * program's now, and one without a number, which a server leaves that dies amidst making it. Of one whose server is
+ * dead Postgres itself disposes. */
+static void remove_lock(const struct orchestrator_postgres *postgres, const char *path)
+{
+    pid_t pid = recorded_pid(path);
+    bool is_foreign = pid != 0 && kill(pid, 0) == 0 && !serves_cluster(pid, postgres->cluster.path);
+
+    if (pid == 0 || is_foreign)
+        (void)unlink(path);
+}
+
 void orchestrator_postgres_clear_stale(const struct orchestrator_postgres *postgres)
 {
     end_server(postgres);
     end_orphans(postgres->cluster.path);
+    WEIR_AUTO_FREE char *pid_path = weir_format("%s/postmaster.pid", postgres->cluster.path);
+    remove_lock(postgres, pid_path);
+    remove_lock(postgres, postgres->socket_lock);
 }
 
 /* The server's own word: whoever asks it by connecting makes it fork for each refusal. */

@@ -170,6 +170,36 @@ static void a_killed_postgres_comes_back_with_its_data(void **state)
     run_case(state, case_postgres_killed);
 }
 
+static void empty_file(const char *folder, const char *name)
+{
+    WEIR_AUTO_FREE char *path = weir_format("%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+
+    expect(file != NULL && fclose(file) == 0);
+    expect(geteuid() != 0 || chmod(path, 0666) == 0);
+}
+
+static void case_torn_locks(const struct fixture *fixture)
+{
+    struct small small = {0};
+    start_small(&small, fixture);
+    WEIR_AUTO_FREE char *cluster = weir_strdup(small.datadir->cluster);
+    WEIR_AUTO_FREE char *sockets = weir_strdup(small.datadir->cluster_socket_dir);
+    stop_small(&small);
+
+    struct small again = {0};
+    empty_file(cluster, "postmaster.pid");
+    empty_file(sockets, ".s.PGSQL.5432.lock");
+    start_small(&again, fixture);
+    query(&again, "SELECT 42", "42");
+    stop_small(&again);
+}
+
+static void a_postgres_that_died_amidst_making_its_lock_files_starts_again(void **state)
+{
+    run_case(state, case_torn_locks);
+}
+
 static void case_in_use(const struct fixture *fixture)
 {
     struct orchestrator_datadir *first = open_datadir(fixture);
@@ -657,6 +687,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(a_database_is_made_once_and_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(a_killed_postgres_comes_back_with_its_data, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(
+            a_postgres_that_died_amidst_making_its_lock_files_starts_again, setup, teardown),
         cmocka_unit_test_setup_teardown(a_data_directory_in_use_is_refused_naming_the_process,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(a_missing_postgres_names_the_package, setup, teardown),
