@@ -23,6 +23,7 @@ enum {
     FIND_MS = 5000,    /* whoever is up answers at once */
     LOOK_MS = 50,      /* between two looks at the lock while the platform starts */
     WATCH_MS = 1000,   /* between two looks whether it is still served while an answer is awaited */
+    JOIN_TRIES_MAX = 20, /* commands that come at once and go one after the other */
     ASK_MS =
         3600000, /* a prediction over everything takes its time; whether anybody is there is watched */
 };
@@ -80,6 +81,12 @@ static enum weir_status check(const struct cli_platform *platform, struct weir_e
     return WEIR_OK;
 }
 
+static enum weir_status fail_over(const struct cli_platform *platform, struct weir_error *err)
+{
+    return weir_fail(err, WEIR_STALE, "whoever served %s stopped before it answered: ask again",
+                     platform->data_dir);
+}
+
 static enum weir_status check_still_served(const struct cli_platform *platform,
                                            struct weir_error *err)
 {
@@ -87,11 +94,8 @@ static enum weir_status check_still_served(const struct cli_platform *platform,
     enum weir_status status = check(platform, err);
     if (status == WEIR_OK && platform->serving.pid == 0 && platform->data_dir != NULL) {
         status = cli_lock_look(platform->data_dir, &lock, err);
-        if (status == WEIR_OK && !lock.held) {
-            status = weir_fail(err, WEIR_STALE,
-                               "whoever served %s stopped before it answered: ask again",
-                               platform->data_dir);
-        }
+        if (status == WEIR_OK && !lock.held)
+            status = fail_over(platform, err);
     }
     return status;
 }
@@ -251,17 +255,24 @@ static enum weir_status wait_for_sockets(struct cli_platform *platform, char **r
                            platform->data_dir, START_MS / 1000);
 }
 
-/* Two commands at once: one orchestrator gets the lock, the other ends, and both ask the one. */
-static bool somebody_was_faster(struct cli_platform *platform, char **ret_socket_dir)
+/* Two commands at once: one orchestrator gets the lock, the other ends, and both ask the one. STALE: that one is over
+ * already; `before` is who had the lock when this command looked first. */
+static enum weir_status join_the_faster(struct cli_platform *platform, long before,
+                                        char **ret_socket_dir, struct weir_error *err)
 {
     CLI_AUTO_LOCK lock = {.held = false};
-    struct weir_error err;
+    struct weir_error unread;
+
     if (!cli_serving_ended(&platform->serving) ||
-        cli_lock_look(platform->data_dir, &lock, &err) != WEIR_OK || !lock.held)
-        return false;
+        cli_lock_look(platform->data_dir, &lock, &unread) != WEIR_OK)
+        return err->status;
+    if (!lock.held && (lock.pid == before || lock.pid == platform->serving.pid))
+        return err->status; /* nobody else was there: it has ended for a reason of its own */
     cli_serving_stop(&platform->serving);
+    if (!lock.held)
+        return fail_over(platform, err);
     *ret_socket_dir = WEIR_TAKE(lock.socket_dir);
-    return true;
+    return WEIR_OK;
 }
 
 /* Somebody holds the lock who is only starting: until it says where its sockets are. */
@@ -276,33 +287,44 @@ static enum weir_status await_sockets(struct cli_platform *platform, struct cli_
         if (status == WEIR_OK)
             status = cli_lock_look(platform->data_dir, lock, err);
     }
-    if (status == WEIR_OK && !lock->held)
-        status = weir_fail(err, WEIR_STALE, "whoever was starting to serve %s stopped: ask again",
-                           platform->data_dir);
-    return status;
+    return status == WEIR_OK && !lock->held ? fail_over(platform, err) : status;
 }
 
-static enum weir_status find_or_start(struct cli_platform *platform, struct weir_error *err)
+/* STALE: whoever was to serve both is over before it answered. */
+static enum weir_status join_or_start(struct cli_platform *platform, struct weir_error *err)
 {
     CLI_AUTO_LOCK lock = {.held = false};
     WEIR_AUTO_FREE char *socket_dir = NULL;
     enum weir_status status = cli_lock_look(platform->data_dir, &lock, err);
+    if (status == WEIR_OK && lock.held) {
+        status = await_sockets(platform, &lock, err);
+        return status == WEIR_OK ? greet(platform, lock.socket_dir, err) : status;
+    }
     if (status == WEIR_OK)
-        status = open_signals(platform, err);
-    if (status == WEIR_OK && !lock.held)
         status = cli_serving_start(platform->data_dir, &platform->serving, err);
+    if (status != WEIR_OK)
+        return status;
+    status = wait_for_sockets(platform, &socket_dir, err);
+    if (status != WEIR_OK)
+        status = join_the_faster(platform, lock.pid, &socket_dir, err);
+    return status == WEIR_OK ? greet(platform, socket_dir, err) : status;
+}
+
+static enum weir_status find_or_start(struct cli_platform *platform, struct weir_error *err)
+{
+    enum weir_status status = open_signals(platform, err);
     if (status != WEIR_OK)
         return status;
     platform->loop = weir_loop_new();
     weir_loop_watch_fd(platform->loop, platform->signal_fd, POLLIN, on_signal, platform);
-    if (lock.held) {
-        status = await_sockets(platform, &lock, err);
-        return status == WEIR_OK ? greet(platform, lock.socket_dir, err) : status;
+    for (int tries = 0; tries < JOIN_TRIES_MAX; tries++) {
+        status = join_or_start(platform, err);
+        if (status != WEIR_STALE)
+            break;
+        weir_rpc_peer_close(platform->peer);
+        platform->peer = NULL;
     }
-    status = wait_for_sockets(platform, &socket_dir, err);
-    if (status != WEIR_OK && somebody_was_faster(platform, &socket_dir))
-        status = WEIR_OK;
-    return status == WEIR_OK ? greet(platform, socket_dir, err) : status;
+    return status;
 }
 
 enum weir_status cli_platform_open(const char *data_dir, struct cli_platform **ret_platform,
