@@ -38,7 +38,8 @@
  * slice of every batch, and all get equally many (one of nothing but holes is shown too: samples is
  * 0 then). weir_client_open() waits until all ranks have come. They save their states at the same
  * step, that is, when each has consumed equally many batches; a step is committed when every rank has
- * committed it, and weir_client_finish() waits for the others: rank 0 hands the model over. When one rank dies, the whole group
+ * committed it, and weir_client_finish() waits for the others: rank 0 hands the model over. When one rank
+ * dies, the whole group
  * begins again: weir_client_next() and weir_client_commit() return RESTART to those that lived. They
  * close, load the newest state they have, model included, and open again, as does the one that
  * returns. Ranks whose state is newer than another's get RESTART from weir_client_open(), with the
