@@ -95,6 +95,7 @@ static void on_trainer_exit(void *owner, const struct orchestrator_child_exit *e
                     ? WEXITSTATUS(ended->wait_status)
                     : 1,
         .how = how,
+        .said = ended->last_line,
     };
     orchestrator_run_exited(&local->orch->runs, run, &reported);
 }
@@ -108,27 +109,42 @@ static void list_gpus(uint64_t gpus, struct weir_buf *out)
             weir_buf_printf(out, "%s%d", out->size == 0 ? "" : ",", i);
 }
 
-static enum weir_status start_trainer(void *owner, int64_t run, uint64_t gpus, const char *base,
-                                      struct weir_error *err)
+/* The user's program, when it is one, and does what is wanted. */
+static enum weir_status find_program(const struct orchestrator_trainer *trainer,
+                                     struct weir_allowed *ret_allowed, struct weir_error *err)
 {
-    struct local *local = owner;
+    if (trainer->program == NULL)
+        return WEIR_OK;
+    enum weir_status status = weir_programs_find(trainer->program, ret_allowed, err);
+    if (status == WEIR_OK && !weir_allowed_has_mode(ret_allowed, trainer->mode))
+        status =
+            weir_fail(err, WEIR_INVALID,
+                      "program '%s' does not do mode %s: expected it in programs.%s.modes of the "
+                      "system file",
+                      trainer->program, trainer->mode, trainer->program);
+    return status;
+}
+
+static enum weir_status launch_trainer(struct local *local,
+                                       const struct orchestrator_trainer *trainer,
+                                       const struct weir_allowed *allowed, struct weir_error *err)
+{
     WEIR_AUTO_BUF visible = {0};
-    list_gpus(gpus, &visible);
+    list_gpus(trainer->gpus, &visible);
     char name[NAME_SIZE], number[NAME_SIZE];
-    WEIR_AUTO_FREE char *logs =
-        weir_format("%s/log", orchestrator_platform_data_dir(local->platform));
-    orchestrator_trainer_logs_remove_old(logs, run);
-    trainer_name(run, name);
-    (void)snprintf(number, sizeof(number), "%" PRId64, run);
+    trainer_name(trainer->run, name);
+    (void)snprintf(number, sizeof(number), "%" PRId64, trainer->run);
     const char *const arguments[] = {"--run", number};
     WEIR_AUTO_FREE char *directory =
         weir_format("%s/runs/%s", orchestrator_platform_data_dir(local->platform), number);
-    const char *const open[] = {directory, NULL}, *const readable[] = {base, NULL};
+    const char *const open[] = {directory, NULL}, *const readable[] = {trainer->base, NULL};
     struct orchestrator_program program = {
         .program = "trainer",
         .name = name,
         .arguments = arguments,
         .argument_count = WEIR_COUNT(arguments),
+        .foreign = trainer->program != NULL ? allowed : NULL,
+        .run = number,
         .open = open,
         .readable = readable,
         .gpus = local->options->system->sharing.gpus > 0 ? weir_buf_text(&visible) : NULL,
@@ -136,6 +152,21 @@ static enum weir_status start_trainer(void *owner, int64_t run, uint64_t gpus, c
         .owner = local,
     };
     return orchestrator_platform_launch(local->platform, &program, err);
+}
+
+static enum weir_status start_trainer(void *owner, const struct orchestrator_trainer *trainer,
+                                      struct weir_error *err)
+{
+    struct local *local = owner;
+    struct weir_allowed allowed = {0};
+    WEIR_AUTO_FREE char *logs =
+        weir_format("%s/log", orchestrator_platform_data_dir(local->platform));
+    orchestrator_trainer_logs_remove_old(logs, trainer->run);
+    enum weir_status status = find_program(trainer, &allowed, err);
+    if (status == WEIR_OK)
+        status = launch_trainer(local, trainer, &allowed, err);
+    weir_allowed_fini(&allowed);
+    return status;
 }
 
 static void end_trainer(void *owner, int64_t run)

@@ -52,6 +52,7 @@ static struct task *keep(const struct msg_run_is *message)
         .config =
             weir_arena_strndup(task->arena, (const char *)message->config.at, message->config.size),
         .config_size = message->config.size,
+        .options = copy(task, message->options[0] != '\0' ? message->options : "null"),
         .directory = copy(task, message->directory),
         .start_from = message->start_from[0] != '\0' ? copy(task, message->start_from) : NULL,
         .seed = message->seed,

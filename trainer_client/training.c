@@ -7,10 +7,12 @@
 static const char *const DEVICES[] = {"auto", "cpu", NULL};
 static const char *const CARRIED[] = {"weights", "optimizer", NULL};
 
-enum { NESTED_KEYS = 5 }; /* at the front of the table: mappings and lists, printed as understood */
+enum { NESTED_KEYS = 6 }; /* at the front of the table: mappings and lists, printed as understood */
 static const struct cfg_key TRAINING[] = {
-    CFG_NODE(struct training_keys, model, .required = true,
+    CFG_NODE(struct training_keys, model,
              .doc = "name of a built-in model, or {name: NAME, its options}"),
+    CFG_NODE(struct training_keys, options,
+             .doc = "anything, for `program` alone, which finds it as JSON in its task"),
     CFG_NODE(struct training_keys, optimizer, .doc = "{name: adagrad, lr: 0.1}; see below"),
     CFG_NODE(struct training_keys, checkpoint,
              .doc = "{every: 60s}: how much work a crash may cost"),
@@ -21,6 +23,11 @@ static const struct cfg_key TRAINING[] = {
         .doc =
             "tensors, at most 7, that metrics may be told apart by (evaluation.metrics, by: NAME), the "
             "country of a click for example; models do not see them"),
+    CFG_TEXT(
+        struct training_keys, program, .fallback = "",
+        .doc =
+            "one of `programs` of the system file, which trains in place of a built-in model; its loss, "
+            "optimizer and so on are its `options`"),
     CFG_CHOICE(struct training_keys, loss, .fallback = "logistic", .choices = TRAINER_LOSS_NAMES,
                .doc = "logistic (two classes), softmax (several), squared (a number)"),
     CFG_TRAINING_ROWS(struct training_keys, shared.),
@@ -55,9 +62,37 @@ enum weir_status trainer_training_read_model(const struct model *model,
     return cfg_read(model->options, CFG_CLOSED, node, "training.model", "name", options, err);
 }
 
-static enum weir_status read_model(struct training *training, struct weir_error *err)
+/* Keys of a built-in model. */
+static const char *const BUILT_IN[] = {"model", "loss", "optimizer", "checkpoint"};
+
+static enum weir_status check_program(const struct training *training,
+                                      const struct weir_yaml_node *section, struct weir_error *err)
+{
+    for (size_t i = 0; i < WEIR_COUNT(BUILT_IN); i++) {
+        const struct weir_yaml_node *node = weir_yaml_get(section, BUILT_IN[i]);
+        if (node != NULL)
+            return weir_yaml_fail(
+                node, err,
+                "training.%s: expected none beside training.program: what '%s' is "
+                "to do otherwise stands in training.options",
+                BUILT_IN[i], training->keys.program);
+    }
+    return WEIR_OK;
+}
+
+static enum weir_status read_model(struct training *training, const struct weir_yaml_node *section,
+                                   struct weir_error *err)
 {
     struct cfg_opened opened = {0};
+    if (training->keys.program[0] != '\0')
+        return check_program(training, section, err);
+    if (training->keys.model == NULL)
+        return weir_yaml_fail(section, err,
+                              "training: expected model: a built-in model, or program: one of "
+                              "`programs` of the system file");
+    if (training->keys.options != NULL)
+        return weir_yaml_fail(weir_yaml_get(section, "options"), err,
+                              "training.options: expected none without training.program");
     enum weir_status status = cfg_plugin_open(&TRAINER_MODELS, NULL, training->keys.model,
                                               "training.model", &opened, err);
     if (status != WEIR_OK)
@@ -120,7 +155,7 @@ enum weir_status trainer_training_read(const struct weir_yaml_node *root,
     enum weir_status status =
         cfg_read(TRAINING, CFG_CLOSED, section, "training", NULL, &training.keys, err);
     if (status == WEIR_OK)
-        status = read_model(&training, err);
+        status = read_model(&training, section, err);
     if (status == WEIR_OK)
         status = cfg_read(TRAINER_OPTIMIZER_OPTIONS, CFG_CLOSED, training.keys.optimizer,
                           "training.optimizer", NULL, &training.optimizer, err);
@@ -142,11 +177,29 @@ enum weir_status trainer_training_read(const struct weir_yaml_node *root,
     return WEIR_OK;
 }
 
+static void print_options(const struct training *training, struct weir_buf *out)
+{
+    if (training->keys.options == NULL)
+        return;
+    weir_buf_append_text(out, "  options: ");
+    weir_yaml_print(training->keys.options, out);
+    weir_buf_append_text(out, "\n");
+}
+
+static void print_model(const struct training *training, struct weir_buf *out)
+{
+    if (training->model == NULL)
+        return;
+    weir_buf_printf(out, "  model:\n    name: %s\n", training->model->name);
+    cfg_print(training->model->options, training->model_options, 4, out);
+}
+
 void trainer_training_print(const struct training *training, struct weir_buf *out)
 {
     struct checkpoint_options checkpoint = {.every = training->checkpoint_us};
-    weir_buf_printf(out, "training:\n  model:\n    name: %s\n", training->model->name);
-    cfg_print(training->model->options, training->model_options, 4, out);
+    weir_buf_append_text(out, "training:\n");
+    print_model(training, out);
+    print_options(training, out);
     cfg_print(TRAINING + NESTED_KEYS, &training->keys, 2, out);
     weir_buf_append_text(out, "  slices: [");
     for (size_t i = 0; i < training->tells.slice_count; i++)

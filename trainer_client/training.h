@@ -15,6 +15,8 @@ struct training {
     /* As written. */
     struct training_keys {
         const struct weir_yaml_node *model;
+        const struct weir_yaml_node *options;
+        const char *program;
         int loss;
         struct cfg_training shared;
         struct cfg_texts carry, slices;
@@ -25,7 +27,7 @@ struct training {
         const char *group;
     } keys;
     /* As understood. */
-    const struct model *model;
+    const struct model *model; /* NULL: training.program trains */
     _Alignas(16) uint8_t model_options[MODEL_OPTIONS_MAX];
     const struct loss *loss;
     struct optimizer_options optimizer;

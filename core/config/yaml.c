@@ -95,6 +95,7 @@ static enum weir_status read_scalar(struct reader *reader, struct fy_event *even
         node->kind = NODE_NULL;
     else
         node->text = weir_arena_strndup(reader->document->arena, text, size);
+    node->is_plain = is_plain;
     *ret_node = node;
     return WEIR_OK;
 }

@@ -12,6 +12,7 @@ struct weir_yaml_node {
     enum node_kind kind;
     int line, column;                     /* from 1 */
     const char *text;                     /* SCALAR */
+    bool is_plain;                        /* SCALAR, written without quotes */
     size_t count;                         /* elements or entries */
     const struct weir_yaml_node **keys;   /* MAPPING */
     const struct weir_yaml_node **values; /* MAPPING, SEQUENCE */

@@ -16,11 +16,58 @@ static const struct cfg_key KEYS[] = {
     CFG_TEXTS(struct weir_allowed, command, .required = true,
               .doc = "absolute path of the program, then its first arguments"),
     CFG_SIZE(struct weir_allowed, memory, .fallback = "2GiB", .min = 1 << 20,
-             .doc = "address space it may take"),
+             .doc = "address space that it may take as an operator (`op: exec`)"),
     CFG_DURATION(struct weir_allowed, timeout, .fallback = "30s", .min = 1000,
-                 .doc = "a batch that takes longer has failed"),
+                 .doc = "a batch of an operator that takes longer has failed"),
+    CFG_TEXTS(
+        struct weir_allowed, modes,
+        .doc = "what it does as a trainer (`training.program`): train, evaluate, predict, score, "
+               "gradient, embed; none: it is no trainer"),
+    CFG_NODE(struct weir_allowed, env,
+             .doc = "{NAME: text}: variables that it finds in its environment as a trainer"),
     CFG_END,
 };
+
+static const char *const MODES[] = {"train",    "evaluate", "predict", "score",
+                                    "gradient", "embed",    NULL};
+
+static enum weir_status check_modes(const struct weir_allowed *allowed, struct weir_error *err)
+{
+    for (size_t i = 0; i < allowed->modes.count; i++) {
+        const struct weir_yaml_node *node = weir_yaml_at(allowed->modes.node, i);
+        const char *mode = weir_yaml_text(node);
+        size_t at = 0;
+        while (MODES[at] != NULL && !weir_str_equal(MODES[at], mode))
+            at++;
+        if (MODES[at] == NULL)
+            return cfg_unknown(node, "programs.modes", "mode", MODES, err);
+    }
+    return WEIR_OK;
+}
+
+/* Names that Weir sets by itself are not the operator's. */
+static bool is_variable(const char *name)
+{
+    static const char LETTERS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+
+    return name[0] != '\0' && name[strspn(name, LETTERS)] == '\0' && strncmp(name, "WEIR_", 5) != 0;
+}
+
+static enum weir_status check_env(const struct weir_yaml_node *env, struct weir_error *err)
+{
+    if (!weir_yaml_is_mapping_if_any(env))
+        return weir_yaml_fail(env, err, "programs.env: expected NAME: text");
+    for (size_t i = 0; i < weir_yaml_pairs(env); i++) {
+        const char *name = weir_yaml_key(env, i);
+        if (!is_variable(name) || weir_yaml_text(weir_yaml_value(env, i)) == NULL)
+            return weir_yaml_fail(
+                weir_yaml_key_node(env, i), err,
+                "programs.env.%.80s: expected NAME: text, a name of letters, digits "
+                "and _ that does not begin with WEIR_",
+                name);
+    }
+    return WEIR_OK;
+}
 
 static enum weir_status read_one(const struct weir_yaml_node *programs, size_t index,
                                  struct weir_allowed *ret_allowed, struct weir_error *err)
@@ -41,7 +88,17 @@ static enum weir_status read_one(const struct weir_yaml_node *programs, size_t i
                 node, err, "programs.%s.command: found '%s', expected an absolute path, and words",
                 weir_yaml_key(programs, index), text != NULL ? text : "");
     }
-    return WEIR_OK;
+    status = check_modes(ret_allowed, err);
+    return status == WEIR_OK ? check_env(ret_allowed->env, err) : status;
+}
+
+bool weir_allowed_has_mode(const struct weir_allowed *allowed, const char *mode)
+{
+    for (size_t i = 0; i < allowed->modes.count; i++) {
+        if (weir_str_equal(weir_yaml_text(weir_yaml_at(allowed->modes.node, i)), mode))
+            return true;
+    }
+    return false;
 }
 
 enum weir_status weir_programs_check(const struct weir_yaml_node *programs, struct weir_error *err)
@@ -115,7 +172,8 @@ void weir_allowed_fini(struct weir_allowed *allowed)
 void weir_programs_describe(struct weir_buf *out)
 {
     weir_buf_append_text(
-        out, "\n## programs.NAME\n\nPrograms that pipelines may name (`op: exec`).\n\n");
+        out,
+        "\n## programs.NAME\n\nPrograms that pipelines may name: as an operator (`op: exec`), or as a trainer (`training.program`).\n\n");
     cfg_document(KEYS, out);
 }
 

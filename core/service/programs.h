@@ -14,7 +14,12 @@ struct weir_allowed {
     struct cfg_texts command;   /* the program, by its absolute path, and its first arguments */
     uint64_t memory;            /* bytes of address space */
     int64_t timeout;            /* microseconds that a batch may take */
+    struct cfg_texts modes;     /* of a trainer; none: it is no trainer */
+    const struct weir_yaml_node *env; /* NAME: text, of a trainer; NULL: none */
 };
+
+/* True when the program trains or uses models in that mode: train, evaluate, predict, score, gradient, embed. */
+bool weir_allowed_has_mode(const struct weir_allowed *allowed, const char *mode);
 
 /* Checks the section `programs` (NULL: none) of the system file. INVALID with file:line:column. */
 enum weir_status weir_programs_check(const struct weir_yaml_node *programs,

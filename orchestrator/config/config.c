@@ -72,6 +72,8 @@ static const struct cfg_key DELETION_KEYS[] = {
 struct training_section {
     struct cfg_training shared;
     const char *loss;
+    const char *program;
+    const struct weir_yaml_node *options;
     const char *group;
     struct cfg_texts slices;
 };
@@ -79,6 +81,8 @@ struct training_section {
 static const struct cfg_key TRAINING_KEYS[] = {
     CFG_TRAINING_ROWS(struct training_section, shared.),
     CFG_TEXT(struct training_section, loss, .fallback = "logistic", .doc = ""),
+    CFG_TEXT(struct training_section, program, .fallback = "", .doc = ""),
+    CFG_NODE(struct training_section, options, .doc = ""),
     CFG_TEXT(struct training_section, group, .fallback = "", .doc = ""),
     CFG_TEXTS(struct training_section, slices, .doc = ""),
     CFG_END,
@@ -204,6 +208,8 @@ static enum weir_status read_rest(struct orchestrator_config *config,
     config->gpus = training.shared.gpus;
     config->start_from = training.shared.start_from;
     config->loss = training.loss;
+    config->program = training.program;
+    config->program_options = training.options;
     config->reports = training.shared.report_losses;
     config->group = training.group;
     config->slices = training.slices;
@@ -234,7 +240,8 @@ static enum weir_status check_vectors(const struct orchestrator_config *config,
         const char *name = weir_yaml_text(weir_yaml_get(dataset, "name"));
         if (weir_yaml_get(weir_yaml_get(dataset, "label"), "values") == NULL)
             continue;
-        if (file->training != NULL && strcmp(config->loss, "squared") != 0)
+        if (file->training != NULL && config->program[0] == '\0' &&
+            strcmp(config->loss, "squared") != 0)
             return weir_yaml_fail(file->training, err,
                                   "training.loss: found '%s', expected squared, because labels of "
                                   "dataset '%s' are vectors (label.values)",

@@ -41,9 +41,11 @@ struct orchestrator_config {
     uint64_t gpus;          /* that each of its trainers holds */
     const char *start_from; /* "previous", "scratch", or a model's id */
     const char *loss;
-    bool reports;            /* training.report_losses */
-    const char *group;       /* training.group */
-    struct cfg_texts slices; /* training.slices */
+    const char *program;                          /* training.program; "": a built-in model */
+    const struct weir_yaml_node *program_options; /* NULL: none */
+    bool reports;                                 /* training.report_losses */
+    const char *group;                            /* training.group */
+    struct cfg_texts slices;                      /* training.slices */
 };
 
 /* Parses and checks `text`; `file` is what messages call it. INVALID with up to ten lines of complaints. */

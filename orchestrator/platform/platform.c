@@ -196,6 +196,31 @@ static char **command(const struct orchestrator_platform *platform,
     return argv;
 }
 
+static char **foreign_command(const struct weir_allowed *allowed)
+{
+    char **argv = weir_calloc(allowed->command.count + 1, sizeof(*argv));
+
+    for (size_t i = 0; i < allowed->command.count; i++)
+        argv[i] = weir_strdup(weir_yaml_text(weir_yaml_at(allowed->command.node, i)));
+    return argv;
+}
+
+/* `env`, with what a program of the user finds there of Weir: its run, and where the platform is. */
+static char **foreign_environment(const struct orchestrator_platform *platform,
+                                  const struct orchestrator_program *program, char **env)
+{
+    const struct weir_yaml_node *more = program->foreign->env;
+
+    env = orchestrator_environment_add(env, "WEIR_RUN", program->run);
+    env = orchestrator_environment_add(env, "WEIR_SOCKET_DIR", platform->datadir->socket_dir);
+    env = orchestrator_environment_add(env, "WEIR_RANK", "0");
+    env = orchestrator_environment_add(env, "WEIR_RANKS", "1");
+    for (size_t i = 0; i < weir_yaml_pairs(more); i++)
+        env = orchestrator_environment_add(env, weir_yaml_key(more, i),
+                                           weir_yaml_text(weir_yaml_value(more, i)));
+    return env;
+}
+
 static void command_free(char **argv)
 {
     for (size_t i = 0; argv[i] != NULL; i++)
@@ -259,8 +284,11 @@ static void close_to_programs(const struct orchestrator_platform *platform)
 static enum weir_status launch(struct orchestrator_platform *platform,
                                const struct orchestrator_program *program, struct weir_error *err)
 {
-    char **argv = command(platform, program);
+    bool is_foreign = program->foreign != NULL;
+    char **argv = is_foreign ? foreign_command(program->foreign) : command(platform, program);
     char **env = orchestrator_environment_apart(program->gpus);
+    if (is_foreign)
+        env = foreign_environment(platform, program, env);
     const char *closed[CLOSED_MAX];
     const struct weir_jail jail = {
         .closed = list_closed(platform, closed),
@@ -273,6 +301,7 @@ static enum weir_status launch(struct orchestrator_platform *platform,
         .name = program->name,
         .argv = argv,
         .env = env,
+        .directory = is_foreign ? program->open[0] : NULL,
         .restart = program->restart,
         .jail = program->open != NULL ? &jail : NULL,
         .stage = ORCHESTRATOR_STAGE_LAUNCHED,

@@ -58,6 +58,9 @@ struct orchestrator_program {
     const char *name;             /* "trainer-17": also --name */
     const char *const *arguments; /* after the common ones; NULL: none */
     size_t argument_count;
+    const struct weir_allowed
+        *foreign;    /* the user's program that is run in place of it; NULL: none */
+    const char *run; /* number of the run that such a program is told */
     bool restart;
     const char *const
         *open; /* of the data directory, in lists that end with NULL: what it may change … */

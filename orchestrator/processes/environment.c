@@ -50,6 +50,24 @@ char **orchestrator_environment_apart(const char *gpus)
     return env;
 }
 
+char **orchestrator_environment_add(char **env, const char *name, const char *value)
+{
+    WEIR_AUTO_FREE char *start = weir_format("%s=", name);
+    size_t count = 0;
+
+    while (env[count] != NULL && !begins_with(env[count], start))
+        count++;
+    bool is_new = env[count] == NULL;
+    if (is_new)
+        env = weir_realloc(env, count + 2, sizeof(*env));
+    else
+        free(env[count]);
+    env[count] = weir_format("%s%s", start, value);
+    if (is_new)
+        env[count + 1] = NULL;
+    return env;
+}
+
 void orchestrator_environment_free(char **env)
 {
     for (size_t i = 0; env != NULL && env[i] != NULL; i++)

@@ -10,6 +10,8 @@ char **orchestrator_environment_of_service(void) WEIR_MUST_USE;
 /* For programs that do not connect to Postgres: also without the variables of libpq (PGPASSWORD, PGPASSFILE, …), and
  * with `gpus` in CUDA_VISIBLE_DEVICES (NULL: as it is). The caller's, until orchestrator_environment_free(). */
 char **orchestrator_environment_apart(const char *gpus) WEIR_MUST_USE;
+/* Takes over `env` and returns it with NAME=value, in place of any other value of that name. */
+char **orchestrator_environment_add(char **env, const char *name, const char *value) WEIR_MUST_USE;
 void orchestrator_environment_free(char **env); /* NULL is fine */
 
 #endif

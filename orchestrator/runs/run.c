@@ -140,6 +140,28 @@ void orchestrator_runs_free(struct runs *runs)
 
 /* ---- the trainer ---- */
 
+/* Nobody's program is needed to see what the operators made of samples. */
+static const char *program_of(const struct run *run)
+{
+    const char *program = run->outline.config->program;
+
+    return program[0] == '\0' || strcmp(run->mode, "features") == 0 ? NULL : program;
+}
+
+static enum weir_status launch_trainer(const struct run *run, struct weir_error *err)
+{
+    const struct runs *runs = run->runs;
+    const struct orchestrator_trainer trainer = {
+        .run = run->number,
+        .gpus = orchestrator_arbiter_gpus(runs->arbiter, run->number),
+        .base = run->start_from,
+        .program = program_of(run),
+        .mode = run->mode,
+    };
+
+    return runs->trainers.start(runs->trainers.owner, &trainer, err);
+}
+
 static void start_trainer(struct run *run)
 {
     struct weir_error err;
@@ -150,9 +172,7 @@ static void start_trainer(struct run *run)
         status = DB_RUN(run->context->db, Q_run_started, NULL, &err, DB_I64(run->number),
                         DB_I64(weir_now_wall_us()), DB_I64(run->outline.config->gpus));
     if (status == WEIR_OK)
-        status = run->runs->trainers.start(
-            run->runs->trainers.owner, run->number,
-            orchestrator_arbiter_gpus(run->runs->arbiter, run->number), run->start_from, &err);
+        status = launch_trainer(run, &err);
     if (status == WEIR_EXISTS) { /* one is just ending */
         orchestrator_run_schedule(run, ORCHESTRATOR_AGAIN_MS, orchestrator_run_begin);
         return;
@@ -186,7 +206,8 @@ static bool has_failed(struct run *run, const struct run_exit *ended, int64_t si
                               "it said nothing for %" PRId64 " s (training.patience)",
                               silent_ms / 1000));
     else if (ended->code == 0 && !ended->by_signal)
-        weir_ignore(weir_fail(ret_why, WEIR_INTERNAL, "exit code 0, and its run was not done"));
+        weir_ignore(
+            weir_fail(ret_why, WEIR_INTERNAL, "it ended before its run was done: %s", ended->how));
     else
         weir_ignore(weir_fail(ret_why, WEIR_INTERNAL, "%s", ended->how));
     return run->exits > run->outline.config->retries || run->deaths > RUN_DEATHS_MAX;

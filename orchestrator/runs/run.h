@@ -78,6 +78,7 @@ struct run_exit {
     bool by_signal;
     int code;
     const char *how;
+    const char *said; /* the last line of its log; "": nothing */
 };
 void orchestrator_run_exited(struct runs *runs, int64_t number, const struct run_exit *exit);
 

@@ -32,6 +32,7 @@ static struct weir_strs slices_of(const struct run *run, const char *names[WEIR_
 void orchestrator_run_asked(struct runs *runs, struct weir_request *request)
 {
     const char *slices[WEIR_OUTPUTS_SLICES_MAX];
+    WEIR_AUTO_BUF options = {0};
     const struct msg_run_ask *ask = request->message;
     struct run *run = orchestrator_run_find(runs, (int64_t)ask->run);
     struct weir_error err;
@@ -42,6 +43,7 @@ void orchestrator_run_asked(struct runs *runs, struct weir_request *request)
         return;
     }
     run->session = ask->session;
+    weir_yaml_print_json(run->outline.config->program_options, &options);
     orchestrator_run_watch_hear(runs->watch, run->number);
     struct msg_run_is answer = {
         .mode = run->mode,
@@ -58,6 +60,7 @@ void orchestrator_run_asked(struct runs *runs, struct weir_request *request)
         .group = run->outline.config->group,
         .slices = slices_of(run, slices),
         .reports = run->outline.config->reports,
+        .options = weir_buf_text(&options),
     };
     weir_rpc_reply(request->server, &request->route, MSG_run_is, &answer, NULL);
 }

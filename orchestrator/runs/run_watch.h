@@ -8,10 +8,17 @@
 #include "core/loop/loop.h"
 
 /* Starting and ending of trainer processes; main.c backs it with the platform, tests with a script. */
+struct orchestrator_trainer {
+    int64_t run;
+    uint64_t gpus;       /* slots that are its own, a bit each */
+    const char *base;    /* file of the model it starts from; NULL: none */
+    const char *program; /* of the system file; NULL: the built-in one */
+    const char *mode;
+};
+
 struct orchestrator_trainers {
     void *owner;
-    /* `gpus`: the slots that are its own, a bit each. `base`: file of the model it starts from; NULL: none. */
-    enum weir_status (*start)(void *owner, int64_t run, uint64_t gpus, const char *base,
+    enum weir_status (*start)(void *owner, const struct orchestrator_trainer *trainer,
                               struct weir_error *err);
     void (*end)(void *owner, int64_t run);
 };

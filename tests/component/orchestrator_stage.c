@@ -460,22 +460,22 @@ static void on_order(void *owner, const struct weir_reply *reply, const struct w
     weir_rpc_call(trainer->peer, MSG_run_done, &done, 5000, on_noted, trainer);
 }
 
-static enum weir_status start_trainer(void *owner, int64_t run, uint64_t gpus, const char *base,
+static enum weir_status start_trainer(void *owner, const struct orchestrator_trainer *wanted,
                                       struct weir_error *err)
 {
     struct stage *stage = owner;
     struct stage_trainer *trainer = stage->trainers;
-    (void)base;
-    stage->gpus = gpus;
+    stage->gpus = wanted->gpus;
     while (trainer->peer != NULL)
         weir_require(++trainer < stage->trainers + STAGE_TRAINERS_MAX);
-    *trainer = (struct stage_trainer){.stage = stage, .run = run, .session = weir_random_u64()};
+    *trainer =
+        (struct stage_trainer){.stage = stage, .run = wanted->run, .session = weir_random_u64()};
     WEIR_AUTO_FREE char *endpoint = weir_format("ipc://%s/orchestrator.sock", stage->dir.path);
     enum weir_status status =
         weir_rpc_connect(stage->loop, endpoint, NULL, trainer, &trainer->peer, err);
     weir_require(status == WEIR_OK);
     stage->trainers_started++;
-    struct msg_run_ask ask = {.run = (uint64_t)run, .session = trainer->session};
+    struct msg_run_ask ask = {.run = (uint64_t)wanted->run, .session = trainer->session};
     weir_rpc_call(trainer->peer, MSG_run_ask, &ask, TEST_PATIENCE_MS, on_order, trainer);
     return WEIR_OK;
 }

@@ -322,6 +322,7 @@ static void on_run_ask(void *owner, struct weir_request *request)
         .label_kind = WEIR_LABEL_CLASS,
         .outputs = 1,
         .group = "",
+        .options = "null",
         .reports = strstr(script->config, "report_losses: true") != NULL,
     };
     weir_rpc_reply(request->server, &request->route, MSG_run_is, &answer, NULL);

@@ -1,82 +1,122 @@
-"""The loop of docs/guides/write-a-training-loop.md as it stands there: compiled as a user would, linked with the library, and fed by
-a platform as the trainer of a pipeline. It dies, goes on from what it saved, and has each sample as often as there are epochs."""
+"""The program of docs/guides/write-a-training-loop.md as it stands there: compiled as a user would, linked with the library, named in a
+system file, and the trainer of a pipeline: it trains, evaluates, predicts, is killed, and its models are replaced after an erasure."""
 
+import json
 import os
 import re
 import shutil
+import signal
 import subprocess
+import threading
 from pathlib import Path
 
-from weirlab import Lab, binaries, with_trainer
+from weirlab import PIPELINE, Lab, Run, assert_clean_audits, binaries, everyone_may_enter, outcome, run_tests, served
 
 ROOT = Path(__file__).parents[2]
-EPOCHS = 2
-LIVES = """\
-#!/bin/sh
-case "$*" in *--run*) ;; *) exec {real} "$@" ;; esac  # it is asked for its configuration
-while [ $# -gt 0 ]; do
-    case $1 in
-    --run) export WEIR_RUN=$2 ;;
-    --socket-dir) export WEIR_SOCKET_DIR=$2 ;;
-    esac
-    shift
-done
-cd {folder}/work
-if [ -e died ]; then
-    exec stdbuf -oL ../loop > second
-fi
-: > died
-mkfifo said
-stdbuf -oL ../loop > said &
-loop=$!
-lines=0
-while read -r line; do
-    echo "$line"
-    lines=$((lines + 1))
-    [ $lines -ne 5 ] || kill -9 $loop
-done < said > first  # all that it has said, since a batch beyond the fifth may be in what it has saved
-kill -9 $$
-"""
-PRINTED = re.compile(r"batch (\d+) of epoch (\d+): (\d+) samples, tensor 'tokens'")
+OURS = re.sub(r"training: .*?\n.*?\n", "training: {{program: loop, options: {{rate: 0.2}}, epochs: {epochs}, seed: 1}}\n", PIPELINE)
+MODES = "modes: [train, evaluate, predict]"
 
 
-def build(folder, library):
+def build(lab):
     """Compiles the only program of the guide, out of the tree."""
     (text,) = re.findall(r"^```c\n(.*?)^```", (ROOT / "docs/guides/write-a-training-loop.md").read_text(), re.S | re.M)
+    folder = lab.folder / "program"
+    folder.mkdir()
+    everyone_may_enter(lab.folder)
+    everyone_may_enter(folder)
     (folder / "loop.c").write_text(text)
-    shutil.copy(library, folder / "libweir_client.so.1")
-    (folder / "libweir_client.so").symlink_to("libweir_client.so.1")
+    shutil.copy(binaries().parent / "lib/libweir_client.so.2", folder)
+    (folder / "libweir_client.so").symlink_to("libweir_client.so.2")
     subprocess.run(["cc", f"-I{ROOT}/trainer_client/include", "-o", folder / "loop", folder / "loop.c", f"-L{folder}",
-                    "-Wl,-rpath,$ORIGIN", "-lweir_client"], check=True)
+                    "-Wl,-rpath,$ORIGIN", "-lweir_client", "-lm"], check=True)
+    return declare(lab, folder / "loop", MODES)
 
 
-def received(path):
-    """{(epoch, batch): samples} of one life."""
-    found = [tuple(map(int, numbers)) for numbers in PRINTED.findall(path.read_text())]
-    assert len(found) == len(path.read_text().splitlines()) > 0, path.read_text()
-    batches = {(epoch, number): samples for number, epoch, samples in found}
-    assert len(batches) == len(found), "no batch comes twice to one life"
-    return batches
+def declare(lab, command, more):
+    system = lab.folder / "system.yaml"
+    system.write_text(f"programs: {{loop: {{command: [{command}], {more}}}}}\n")
+    return system
 
 
-def main():
-    lab = Lab(samples=600, every=600, epochs=EPOCHS)
-    lab.pipeline.write_text(lab.pipeline.read_text().replace("training: {", "training: {retries: 0, "))
-    library = binaries().parent / "lib/libweir_client.so.1"
-    folder = with_trainer(lab, LIVES)
-    build(folder, library)
-    (folder / "work").mkdir()
-    os.chmod(folder / "work", 0o777)
-    run = lab.run().finish(expect=None)  # the loop says nothing of a model
-    (sealed,) = run.of("selection_sealed")
-    first, second = received(folder / "work/first"), received(folder / "work/second")
-    whole = first | second
-    assert all(whole[batch] == first[batch] for batch in first), "the same batches, whoever asks"
-    assert sum(whole.values()) == EPOCHS * sealed["samples"], (sum(whole.values()), sealed)
-    assert min(second) > min(first), "it goes on from what it had saved"
-    print(f"{len(first)} batches in one life, {len(second)} in the next: {sum(whole.values())} samples of {EPOCHS} epochs")
+class Hunt:
+    """kill -9 of the program, once in each run that has saved a checkpoint."""
+
+    def __init__(self, run):
+        self.run, self.killed, self.over = run, set(), threading.Event()
+        self.thread = threading.Thread(target=self.hunt, daemon=True)
+        self.thread.start()
+
+    def loops(self):
+        pid = self.run.process.pid
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            try:
+                if Path(os.readlink(f"/proc/{child}/exe")).name == "loop":
+                    yield int(child), Path(os.readlink(f"/proc/{child}/cwd"))
+            except OSError:
+                pass  # it has left meanwhile
+
+    def hunt(self):
+        while not self.over.wait(0.002):
+            try:
+                for pid, folder in self.loops():
+                    if folder.name not in self.killed and (folder / "checkpoint").exists():
+                        os.kill(pid, signal.SIGKILL)
+                        self.killed.add(folder.name)
+            except OSError:
+                pass  # the platform has ended
+
+    def end(self):
+        self.over.set()
+        self.thread.join()
+        return len(self.killed)
+
+
+def test_a_program_trains_evaluates_predicts_and_is_replaced():
+    lab = Lab(samples=1200, every=400, epochs=2, pipeline=OURS)
+    system = build(lab)
+    expected = Run(lab.pipeline, lab.folder / "undisturbed", system).finish()
+    assert_clean_audits(expected.events)
+    run = Run(lab.pipeline, lab.data_dir, system)
+    hunt = Hunt(run)
+    run.finish()
+    killed = hunt.end()
+    assert killed > 0, "no program was met"
+    assert_clean_audits(run.events)
+    assert outcome(run.events) == outcome(expected.events), (outcome(run.events), outcome(expected.events))
+    measured = [e["value"] for e in run.of("evaluation") if e["metric"] == "roc_auc" and e["value"] is not None]
+    assert measured and max(measured) > 0.9, run.of("evaluation")
+    print(f"{killed} programs killed, models of {len(outcome(run.events))} triggers as without; ROC-AUC at most {max(measured):.3f}")
+    with served(lab, "--system", system):
+        assert len(json.loads(lab.weir("predict", "--limit", "20", "--json"))["predictions"]) == 20
+        erased = json.loads(lab.weir("erase", "request", "--subject", "person3@example.org", "--wait", "--json"))
+    assert erased["state"] == "FINISHED" and erased["models_replaced"], erased
+    lab.remove()
+
+
+def test_a_pipeline_is_refused_by_line_when_its_program_cannot():
+    lab = Lab(samples=100, every=100, pipeline=OURS)
+    for declared, words in ((f"x: {{command: [/bin/true], {MODES}}}", "training.program: program 'loop' is not allowed"),
+                            ("loop: {command: [/bin/true], modes: [train]}", "evaluation: needs mode evaluate of program 'loop'"),
+                            ("loop: {command: [/bin/true]}", "training: needs mode train of program 'loop'")):
+        (lab.folder / "system.yaml").write_text(f"programs: {{{declared}}}\n")
+        run = Run(lab.pipeline, lab.data_dir, lab.folder / "system.yaml").finish(expect=2)
+        assert re.search(rf"lab.yaml:\d+:\d+: {re.escape(words)}", "".join(run.stderr)), run.stderr
+    lab.pipeline.write_text(lab.pipeline.read_text().replace("training: {", "training: {loss: squared, "))
+    run = Run(lab.pipeline, lab.data_dir, lab.folder / "system.yaml").finish(expect=2)
+    assert re.search(r"lab.yaml:\d+:\d+: training.loss: expected none beside training.program", "".join(run.stderr)), run.stderr
+    lab.remove()
+
+
+def test_a_program_that_ends_without_finishing_has_failed():
+    lab = Lab(samples=100, every=100, pipeline=OURS.replace("seed: 1}}", "seed: 1, retries: 1}}"))
+    everyone_may_enter(lab.folder)
+    script = lab.folder / "leaves.sh"
+    script.write_text("#!/bin/sh\necho 'I have better things to do'\n")
+    os.chmod(script, 0o755)
+    run = Run(lab.pipeline, lab.data_dir, declare(lab, script, MODES)).finish(expect=1)
+    assert "exit code 0, and its run was not done; it said: I have better things to do" in "".join(run.stderr), run.stderr
     lab.remove()
 
 
 if __name__ == "__main__":
-    main()
+    run_tests(globals())

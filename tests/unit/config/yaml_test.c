@@ -235,6 +235,34 @@ static void a_file_is_loaded_or_named(void **state)
     temp_dir_remove(&dir);
 }
 
+static void as_json_only_what_reads_like_a_number_is_one(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *yaml, *json;
+    } CASES[] = {
+        {"a: 1", "{\"a\": 1}"},
+        {"{a: -0.5, b: 1e-3, c: 1.5E+7}", "{\"a\": -0.5, \"b\": 1e-3, \"c\": 1.5E+7}"},
+        {"[true, false, null, ~, True]", "[true, false, null, null, \"True\"]"},
+        {"[007, 1., .5, 1e, 0x1f, -, 1_000, 5s]",
+         "[\"007\", \"1.\", \".5\", \"1e\", \"0x1f\", \"-\", \"1_000\", \"5s\"]"},
+        {"['1', \"true\", 'null']", "[\"1\", \"true\", \"null\"]"},
+        {"{'q\"': \"a\\\\b\\n\"}", "{\"q\\\"\": \"a\\\\b\\u000a\"}"},
+        {"{a: [{b: []}, {}]}", "{\"a\": [{\"b\": []}, {}]}"},
+    };
+
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        struct weir_yaml *document = NULL;
+        struct weir_error err;
+        WEIR_AUTO_BUF json = {0};
+        if (weir_yaml_parse("x", weir_bytes_of(CASES[i].yaml), &document, &err) != WEIR_OK)
+            fail_msg("%s", err.text);
+        weir_yaml_print_json(weir_yaml_root(document), &json);
+        assert_string_equal(weir_buf_text(&json), CASES[i].json);
+        weir_yaml_free(document);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +277,7 @@ int main(void)
         cmocka_unit_test(yes_and_on_are_words),
         cmocka_unit_test(a_complaint_names_the_place_of_its_node),
         cmocka_unit_test(what_is_printed_reads_the_same),
+        cmocka_unit_test(as_json_only_what_reads_like_a_number_is_one),
         cmocka_unit_test(a_file_is_loaded_or_named),
     };
     return cmocka_run_group_tests_name("yaml", tests, NULL, NULL);

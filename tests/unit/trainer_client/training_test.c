@@ -65,7 +65,13 @@ static void complaints_name_the_place_and_what_was_expected(void **unused)
         const char *text, *complaint;
     } CASES[] = {
         {"pipeline: x", "p.yaml:1:1: training: missing"},
-        {"training: {epochs: 3}", "training: the key 'model' is missing"},
+        {"training: {epochs: 3}",
+         "p.yaml:1:11: training: expected model: a built-in model, or program"},
+        {"training: {program: x, loss: squared}",
+         "p.yaml:1:30: training.loss: expected none beside training.program"},
+        {"training: {program: x, model: linear}", "training.model: expected none beside"},
+        {"training: {model: linear, options: {a: 1}}",
+         "training.options: expected none without training.program"},
         {"training: {model: txt_bag}",
          "p.yaml:1:19: training.model: unknown model 'txt_bag' (did you mean text_bag?)"},
         {"training: {model: {name: forest}}",

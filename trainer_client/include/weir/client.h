@@ -176,6 +176,7 @@ struct weir_client_task {
     const char *file;       /**< name of the pipeline's file, for complaints */
     const char *config;     /**< text of that file */
     size_t config_size;     /**< bytes of it */
+    const char *options;    /**< training.options of that file, as JSON; "null": none */
     const char *directory;  /**< for checkpoints and the model; written by this process alone */
     const char *start_from; /**< model to start from or to use; NULL: initial weights */
     uint64_t seed;
