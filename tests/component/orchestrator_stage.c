@@ -451,6 +451,9 @@ static void on_order(void *owner, const struct weir_reply *reply, const struct w
     else
         write_outputs(trainer->stage, &set, order);
     weir_sample_set_close(&set);
+    WEIR_AUTO_FREE char *path = weir_format("%s/%s", order->directory, trainer->stage->model_name);
+    if (learns && trainer->stage->plant != NULL)
+        trainer->stage->plant(trainer->stage, path);
     struct msg_run_done done = {.run = (uint64_t)trainer->run,
                                 .session = trainer->session,
                                 .loss = trainer->stage->loss,

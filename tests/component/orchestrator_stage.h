@@ -64,7 +64,8 @@ struct stage {
     uint64_t lost;   /* what the dispatcher says of every job */
     unsigned trainers_fail; /* so many of the next trainers end with an error */
     const char *model_name; /* as trainers call the file of their model */
-    double loss;            /* that trainers report */
+    void (*plant)(const struct stage *stage, const char *path); /* what lies there; NULL: a model */
+    double loss;                                                /* that trainers report */
     unsigned trainers_started;
     struct orchestrator_sharing sharing; /* of the next orchestrator */
     uint64_t gpus;                       /* that the newest trainer was given */

@@ -8,12 +8,14 @@
 #include "orchestrator/models/lineage.h"
 #include "tests/support/loop.h"
 
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -143,6 +145,53 @@ static void a_trainer_hands_over_files_of_its_run_alone(void **state)
         assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FAILED);
         assert_int_equal(access(key, F_OK), 0);
     }
+    stage->model_name = "model";
+    assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
+}
+
+static void plant_link(const struct stage *stage, const char *path)
+{
+    WEIR_AUTO_FREE char *key = weir_format("%s/receipt.key", stage->dir.path);
+    assert_true(symlink(key, path) == 0 || errno == EEXIST); /* by the attempt before */
+}
+
+static void plant_second_name(const struct stage *stage, const char *path)
+{
+    WEIR_AUTO_FREE char *key = weir_format("%s/receipt.key", stage->dir.path);
+    assert_true(link(key, path) == 0 || errno == EEXIST);
+}
+
+static void plant_directory(const struct stage *stage, const char *path)
+{
+    (void)stage;
+    assert_true(mkdir(path, 0700) == 0 || errno == EEXIST);
+}
+
+static void plant_pipe(const struct stage *stage, const char *path)
+{
+    (void)stage;
+    assert_true(mkfifo(path, 0600) == 0 || errno == EEXIST);
+}
+
+/* Whatever else lies under a name of its own in the run's directory. */
+static void a_model_is_no_link_no_second_name_and_no_other_kind_of_file(void **state)
+{
+    static void (*const PLANTS[])(const struct stage *, const char *) = {
+        plant_link, plant_second_name, plant_directory, plant_pipe};
+    struct stage *stage = *state;
+    WEIR_AUTO_FREE char *key = weir_format("%s/receipt.key", stage->dir.path);
+    WEIR_AUTO_BUF text = {0};
+    struct weir_error err;
+    assert_int_equal(weir_file_write_atomic(key, weir_bytes_of("a key"), &err), WEIR_OK);
+    stage->model_name = "planted";
+    for (size_t i = 0; i < WEIR_COUNT(PLANTS); i++) {
+        stage->plant = PLANTS[i];
+        assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FAILED);
+        assert_int_equal(stage_reported(stage, "model_stored"), 0);
+    }
+    assert_int_equal(weir_file_read(key, 100, &text, &err), WEIR_OK);
+    assert_string_equal(weir_buf_text(&text), "a key");
+    stage->plant = NULL;
     stage->model_name = "model";
     assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
 }
@@ -419,6 +468,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_trainer_that_always_fails_fails_the_pipeline_until_it_is_run_again, stage_setup,
             stage_teardown),
+        cmocka_unit_test_setup_teardown(a_model_is_no_link_no_second_name_and_no_other_kind_of_file,
+                                        stage_setup, stage_teardown),
         cmocka_unit_test_setup_teardown(a_trainer_hands_over_files_of_its_run_alone, stage_setup,
                                         stage_teardown),
         cmocka_unit_test_setup_teardown(a_lost_sample_fails_the_pipeline, stage_setup,
