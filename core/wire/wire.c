@@ -17,11 +17,16 @@ struct fields {
     const char *complaint; /* NULL: nothing so far */
 };
 
+/* Roles, as the list calls them. */
+enum { PLATFORM = WEIR_ROLE_PLATFORM, TRAINER = WEIR_ROLE_TRAINER, PROGRAM = WEIR_ROLE_PROGRAM };
+
 // clang-format off
 
-/* DOC_NAME: messages are described in their first line, where the size of their table is not known
- * yet. */
-#define MESSAGE(name_, number_, doc_) static const char DOC_##name_[] = doc_;
+/* ROLES_NAME and DOC_NAME: messages are described in their first line, where the size of their table
+ * is not known yet. */
+#define MESSAGE(name_, number_, roles_, doc_)                     \
+    enum { ROLES_##name_ = roles_ };                              \
+    static const char DOC_##name_[] = doc_;
 #define FIELD(kind_, member_, doc_)
 #define END(name_)
 #include "core/wire/messages.def"
@@ -31,7 +36,7 @@ struct fields {
 
 /* info_NAME(): the description. The entry after the last field keeps the table of a message
  * without any from being empty. */
-#define MESSAGE(name_, number_, doc_)                             \
+#define MESSAGE(name_, number_, roles_, doc_)                     \
     static const struct weir_message_info *info_##name_(void)     \
     {                                                             \
         typedef struct msg_##name_ self;                          \
@@ -42,8 +47,9 @@ struct fields {
             {NULL, NULL, NULL, sizeof(self)},                     \
         };                                                        \
         static const struct weir_message_info INFO = {            \
-            .type = MSG_##name_, .name = #name_,                  \
-            .doc = DOC_##name_, .size = sizeof(self),             \
+            .type = MSG_##name_, .roles = ROLES_##name_,          \
+            .name = #name_, .doc = DOC_##name_,                   \
+            .size = sizeof(self),                                 \
             .fields = WEIR_COUNT(FIELDS) - 1, .field = FIELDS,    \
         };                                                        \
         return &INFO;                                             \
@@ -54,7 +60,7 @@ struct fields {
 #undef END
 
 /* pack_NAME(): the fields after the array's head. */
-#define MESSAGE(name_, number_, doc_)                                        \
+#define MESSAGE(name_, number_, roles_, doc_)                                \
     static void pack_##name_(const void *message, msgpack_packer *out)       \
     {                                                                        \
         const struct msg_##name_ *msg = message;                             \
@@ -79,7 +85,7 @@ WEIR_KIND_LIST(X)
 #undef X
 
 /* unpack_NAME(): stops at the first complaint; fields that are not there stay as they are. */
-#define MESSAGE(name_, number_, doc_)                                        \
+#define MESSAGE(name_, number_, roles_, doc_)                                \
     static void unpack_##name_(struct fields *in, void *message)             \
     {                                                                        \
         struct msg_##name_ *msg = message;                                   \
@@ -92,7 +98,7 @@ WEIR_KIND_LIST(X)
 #undef END
 
 /* print_NAME(): " member=value" for each. */
-#define MESSAGE(name_, number_, doc_)                                        \
+#define MESSAGE(name_, number_, roles_, doc_)                                \
     static void print_##name_(const void *message, struct weir_buf *out)     \
     {                                                                        \
         const struct msg_##name_ *msg = message;                             \
@@ -113,7 +119,7 @@ static const struct codec {
     void (*unpack)(struct fields *in, void *message);
     void (*print)(const void *message, struct weir_buf *out);
 } CODECS[] = {
-#define MESSAGE(name_, number_, doc_) {info_##name_, pack_##name_, unpack_##name_, print_##name_},
+#define MESSAGE(name_, number_, roles_, doc_) {info_##name_, pack_##name_, unpack_##name_, print_##name_},
 #define FIELD(kind_, member_, doc_)
 #define END(name_)
 #include "core/wire/messages.def"
@@ -125,7 +131,7 @@ static const struct codec {
 /* From a message's number to its row, counted from 1. A number that is given twice does not compile
  * with clang. */
 enum {
-#define MESSAGE(name_, number_, doc_) ROW_OF_##name_,
+#define MESSAGE(name_, number_, roles_, doc_) ROW_OF_##name_,
 #define FIELD(kind_, member_, doc_)
 #define END(name_)
 #include "core/wire/messages.def"
@@ -134,7 +140,7 @@ enum {
 #undef END
 };
 static const uint16_t ROWS[] = {
-#define MESSAGE(name_, number_, doc_) [number_] = ROW_OF_##name_ + 1,
+#define MESSAGE(name_, number_, roles_, doc_) [number_] = ROW_OF_##name_ + 1,
 #define FIELD(kind_, member_, doc_)
 #define END(name_)
 #include "core/wire/messages.def"
@@ -156,6 +162,19 @@ const struct weir_message_info *weir_message_info(enum weir_message type)
 {
     const struct codec *codec = find_codec(type);
     return codec != NULL ? codec->info() : NULL;
+}
+
+const char *weir_role_name(enum weir_role role)
+{
+    switch (role) {
+    case WEIR_ROLE_PLATFORM:
+        return "platform";
+    case WEIR_ROLE_TRAINER:
+        return "trainer";
+    case WEIR_ROLE_PROGRAM:
+        return "program";
+    }
+    return "unknown";
 }
 
 bool weir_message_answers(enum weir_message reply, enum weir_message request)

@@ -15,7 +15,7 @@ enum {
 };
 
 // clang-format off
-#define MESSAGE(name, number, doc) __extension__ struct msg_##name { /* some have no member */
+#define MESSAGE(name, number, roles, doc) __extension__ struct msg_##name { /* some have no member */
 #define FIELD(kind, member, doc) WEIR_C_##kind member;
 #define END(name) };
 // clang-format on
@@ -26,7 +26,7 @@ enum {
 
 enum weir_message {
     MSG_none = 0,
-#define MESSAGE(name, number, doc) MSG_##name = number,
+#define MESSAGE(name, number, roles, doc) MSG_##name = number,
 #define FIELD(kind, member, doc)
 #define END(name)
 #include "core/wire/messages.def"
@@ -35,9 +35,19 @@ enum weir_message {
 #undef END
 };
 
+/* Senders of messages, a bit each. */
+enum weir_role {
+    WEIR_ROLE_PLATFORM = 1, /* the processes of the platform, and `weir` */
+    WEIR_ROLE_TRAINER = 2,
+    WEIR_ROLE_PROGRAM = 4, /* of an operator, through its pipes */
+};
+/* "trainer", for logs and errors. */
+const char *weir_role_name(enum weir_role role);
+
 /* Description of a message at run time. NULL for an unknown type. */
 struct weir_message_info {
     enum weir_message type;
+    unsigned roles; /* that may send it, a weir_role each */
     const char *name;
     const char *doc; /* "selector -> storage: …" */
     size_t size;     /* of struct msg_NAME */

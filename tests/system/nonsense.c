@@ -125,7 +125,7 @@ MAKE_LIST(strs, const char *, text(nonsense))
 #define make_raws(nonsense) make_strs(nonsense)
 
 // clang-format off
-#define MESSAGE(name, number_, doc) \
+#define MESSAGE(name, number_, roles, doc) \
     static void make_##name(struct nonsense *nonsense, struct msg_##name *msg) \
     {                                                                          \
         (void)nonsense, (void)msg;
@@ -145,9 +145,9 @@ static const void *make(struct nonsense *nonsense, enum weir_message type)
     switch (type) {
     case MSG_none:
         break;
-#define MESSAGE(name, number_, doc)     \
-    case MSG_##name:                    \
-        make_##name(nonsense, message); \
+#define MESSAGE(name, number_, roles, doc) \
+    case MSG_##name:                       \
+        make_##name(nonsense, message);    \
         break;
 #define FIELD(kind, member, doc)
 #define END(name)

@@ -137,10 +137,10 @@ class Contributing(unittest.TestCase):
         """A message with its answer, a status and a statement: rows at the end of the lists that the table names."""
         (messages,), (answers, *_) = cls.rows["a message"]
         end = "// clang-format on"
-        cls.edit(messages, lambda text: text.replace(end, """MESSAGE(added_ask, 0x01fe, "any -> storage: a test")
+        cls.edit(messages, lambda text: text.replace(end, """MESSAGE(added_ask, 0x01fe, PLATFORM, "any -> storage: a test")
     FIELD(u64, number, "any")
 END(added_ask)
-MESSAGE(added_is, 0x01ff, "storage -> any: the same")
+MESSAGE(added_is, 0x01ff, PLATFORM, "storage -> any: the same")
     FIELD(u64, number, "as asked")
 END(added_is)
 """ + end))

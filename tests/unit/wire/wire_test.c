@@ -381,6 +381,33 @@ static void messages_at_the_limit_take_bounded_memory_and_time(void **state)
     assert_string_equal(err.text, "workers_are: holds more than 1048576 objects");
 }
 
+/* "worker, trainer -> storage: …": does a word of that kind stand before the arrow? */
+static bool is_sent_by(const struct weir_message_info *info, const char *word)
+{
+    const char *found = strstr(info->doc, word), *arrow = strstr(info->doc, " -> ");
+    return found != NULL && found < arrow;
+}
+
+static void every_message_names_the_roles_that_send_it(void **state)
+{
+    static const char *const PROCESSES[] = {"any",        "orchestrator", "storage", "selector",
+                                            "dispatcher", "worker",       "weir"};
+    (void)state;
+    for (size_t i = 0; i < weir_message_count(); i++) {
+        const struct weir_message_info *info = weir_message_at(i);
+        unsigned roles = (is_sent_by(info, "trainer") ? WEIR_ROLE_TRAINER : 0) |
+                         (is_sent_by(info, "program") ? WEIR_ROLE_PROGRAM : 0);
+        for (size_t j = 0; j < WEIR_COUNT(PROCESSES); j++)
+            roles |= is_sent_by(info, PROCESSES[j]) ? WEIR_ROLE_PLATFORM : 0;
+        print_message("%s\n", info->name);
+        assert_int_not_equal(roles, 0);
+        assert_int_equal(info->roles, roles);
+    }
+    assert_string_equal(weir_role_name(WEIR_ROLE_PLATFORM), "platform");
+    assert_string_equal(weir_role_name(WEIR_ROLE_TRAINER), "trainer");
+    assert_string_equal(weir_role_name(WEIR_ROLE_PROGRAM), "program");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_arena, free_arena)
@@ -399,6 +426,7 @@ int main(void)
         TEST(a_header_above_the_limit_is_refused_before_it_is_read),
         TEST(a_type_that_is_not_in_the_list_is_unknown),
         TEST(every_message_is_described),
+        TEST(every_message_names_the_roles_that_send_it),
         TEST(descriptions_are_those_of_the_list),
         TEST(a_printed_message_is_one_short_line_that_tells_no_persons_words),
         TEST(messages_at_the_limit_take_bounded_memory_and_time),
