@@ -23,16 +23,25 @@ static enum weir_status connect_peer(struct orchestrator *orch, const char *sock
 static enum weir_status connect_all(struct orchestrator *orch, const char *socket_dir,
                                     struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *endpoint = weir_service_endpoint(socket_dir, "orchestrator");
     enum weir_status status =
         connect_peer(orch, socket_dir, "storage", &orch->context.storage, err);
     if (status == WEIR_OK)
         status = connect_peer(orch, socket_dir, "selector", &orch->context.selector, err);
     if (status == WEIR_OK)
         status = connect_peer(orch, socket_dir, "dispatcher", &orch->context.dispatcher, err);
-    return status == WEIR_OK ? weir_rpc_serve(orch->context.loop, endpoint, ORCHESTRATOR_HANDLERS,
-                                              orch, &orch->topics.server, err)
-                             : status;
+    return status;
+}
+
+static enum weir_status listen_to_all(struct orchestrator *orch, const char *socket_dir,
+                                      struct weir_error *err)
+{
+    static const enum weir_role ROLES[] = {WEIR_ROLE_PLATFORM, WEIR_ROLE_TRAINER};
+    enum weir_status status = WEIR_OK;
+    orch->topics.server = weir_rpc_server_new(orch->context.loop, ORCHESTRATOR_HANDLERS, orch);
+    for (size_t i = 0; status == WEIR_OK && i < WEIR_COUNT(ROLES); i++)
+        status =
+            weir_service_listen(orch->topics.server, socket_dir, "orchestrator", ROLES[i], err);
+    return status;
 }
 
 static enum weir_status open_database(struct orchestrator *orch, const char *conninfo,
@@ -103,6 +112,8 @@ enum weir_status orchestrator_open(struct weir_loop *loop,
         status = weir_fail(err, WEIR_UNAVAILABLE, "fault orchestrator.open");
     if (status == WEIR_OK)
         status = connect_all(orch, options->socket_dir, err);
+    if (status == WEIR_OK)
+        status = listen_to_all(orch, options->socket_dir, err);
     if (status == WEIR_OK)
         status = orchestrator_runs_recall(&orch->runs, err);
     if (status == WEIR_OK)

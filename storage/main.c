@@ -42,6 +42,7 @@ static const struct weir_service STORAGE = {
     .summary = "knows where samples are, notices what came and went, hands bytes out, erases them",
     .example = "storage --data-dir .weir --socket-dir .weir/run --postgres 'host=/tmp dbname=weir'",
     .handlers = STORAGE_HANDLERS,
+    .roles = WEIR_ROLE_PLATFORM | WEIR_ROLE_TRAINER,
     .open = storage_open,
     .close = storage_close,
     .wipe = storage_wipe,

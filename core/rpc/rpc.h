@@ -22,7 +22,7 @@ enum {
     WEIR_RPC_CALLS_MAX = 4096,          /* open calls of one peer; more are refused with LIMIT */
 };
 
-/* ---- server: a bound ROUTER ---- */
+/* ---- server: one ROUTER for each endpoint it is bound at ---- */
 
 struct weir_rpc_server;
 
@@ -30,6 +30,7 @@ struct weir_rpc_server;
 struct weir_route {
     uint8_t identity[WEIR_ROUTE_MAX];
     uint8_t identity_size;
+    uint8_t listener; /* of the server, which it came through */
     uint64_t request; /* 0: a one-way message, nothing is replied */
     uint64_t trace;
 };
@@ -65,12 +66,20 @@ enum weir_status weir_rpc_serve(struct weir_loop *loop, const char *endpoint,
                                 const struct weir_rpc_handler *handlers, void *owner,
                                 struct weir_rpc_server **ret_server,
                                 struct weir_error *err) WEIR_MUST_USE;
+/* A server that is bound nowhere yet. */
+struct weir_rpc_server *weir_rpc_server_new(struct weir_loop *loop,
+                                            const struct weir_rpc_handler *handlers, void *owner);
+/* Binds the server at one more endpoint, for a role: messages that messages.def does not let it send are refused there
+ * with DENIED, before they are decoded. WEIR_ROLE_PLATFORM may send all. At most two. Errors as weir_rpc_serve(), which
+ * makes a server and binds it for the platform. */
+enum weir_status weir_rpc_listen(struct weir_rpc_server *server, const char *endpoint,
+                                 enum weir_role role, struct weir_error *err) WEIR_MUST_USE;
 void weir_rpc_server_close(struct weir_rpc_server *server);
 WEIR_DEFINE_AUTO(weir_rpc_server, weir_rpc_server_close)
-/* The endpoint really bound (a port chosen by the system filled in), for people. */
+/* The first endpoint, as really bound (a port chosen by the system filled in), for people. */
 const char *weir_rpc_endpoint(const struct weir_rpc_server *server);
-/* The endpoint, and over TCP the key behind it: what a peer connects to. To have it is to be let in: send it over local
- * sockets only, and log it nowhere. */
+/* The first endpoint, and over TCP the key behind it: what a peer connects to. To have it is to be let in: send it over
+ * local sockets only, and log it nowhere. */
 const char *weir_rpc_address(const struct weir_rpc_server *server);
 /* Number of messages turned away before a handler saw them. */
 uint64_t weir_rpc_malformed(const struct weir_rpc_server *server);

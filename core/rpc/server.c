@@ -1,34 +1,28 @@
-/* The answering side: a bound ROUTER, a table of handlers, replies by route. */
+/* The answering side: bound ROUTERs, a table of handlers, replies by route. */
 #include "core/rpc/rpc.h"
 
 #include "core/base/memory.h"
-#include "core/rpc/answered.h"
-#include "core/rpc/keys.h"
+#include "core/rpc/listener.h"
 #include "core/rpc/parts.h"
-#include "core/rpc/socket.h"
-#include "core/rpc/strangers.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     DRAIN_BUDGET = 64, /* messages per round, so that others get their turn */
-    ENDPOINT_MAX = 512,
+    LISTENERS_MAX = 2,
 };
 
 struct weir_rpc_server {
     struct weir_loop *loop;
-    void *socket;
-    char endpoint[ENDPOINT_MAX];
-    char *address;                    /* the endpoint, and its key */
-    struct weir_strangers *strangers; /* NULL: no TCP */
+    struct weir_listener *listeners[LISTENERS_MAX];
+    size_t listener_count;
     const struct weir_rpc_handler *handlers;
     void *owner;
     struct weir_arena *arena; /* of the message at hand */
     struct weir_parts parts;
     struct weir_buf header; /* of the message going out */
-    struct weir_answered answered;
-    uint64_t replies; /* to whomever, refusals too */
+    uint64_t replies;       /* to whomever, refusals too */
     uint64_t malformed;
     bool draining;
     bool closed; /* by a handler: freed when the round is over */
@@ -36,13 +30,11 @@ struct weir_rpc_server {
 
 static void free_server(struct weir_rpc_server *server)
 {
-    weir_strangers_free(server->strangers);
-    weir_loop_unwatch_socket(server->loop, server->socket);
-    weir_socket_close(server->socket, server->endpoint);
+    for (size_t i = 0; i < server->listener_count; i++)
+        weir_listener_close(server->listeners[i]);
     weir_parts_fini(&server->parts);
     weir_buf_fini(&server->header);
     weir_arena_free(server->arena);
-    free(server->address);
     free(server);
 }
 
@@ -56,14 +48,22 @@ static const struct weir_rpc_handler *find_handler(const struct weir_rpc_handler
     return NULL;
 }
 
+/* The listener that a route leads back through. */
+static struct weir_listener *listener_of(const struct weir_rpc_server *server,
+                                         const struct weir_route *route)
+{
+    weir_require(route->listener < server->listener_count);
+    return server->listeners[route->listener];
+}
+
 static bool send_message(struct weir_rpc_server *server, const struct weir_route *route,
                          enum weir_message type, const void *message, struct weir_frames *frames)
 {
     struct weir_envelope envelope = {
         .type = (uint16_t)type, .request = route->request, .trace = route->trace};
     weir_message_pack(type, message, &server->header);
-    bool is_sent =
-        weir_parts_send(server->socket, route, &envelope, weir_buf_view(&server->header), frames);
+    bool is_sent = weir_parts_send(listener_of(server, route)->socket, route, &envelope,
+                                   weir_buf_view(&server->header), frames);
     weir_buf_wipe(&server->header);
     return is_sent;
 }
@@ -71,15 +71,16 @@ static bool send_message(struct weir_rpc_server *server, const struct weir_route
 void weir_rpc_reply(struct weir_rpc_server *server, const struct weir_route *route,
                     enum weir_message type, const void *message, struct weir_frames *frames)
 {
+    struct weir_answered *answered = &listener_of(server, route)->answered;
     /* An asker that is gone, or reads nothing, loses the answer; it asks again if it still cares. */
     bool is_sent = route->request != 0 && send_message(server, route, type, message, frames);
     server->replies++;
     if (!is_sent && frames != NULL)
         weir_frames_clear(frames);
     if (type == MSG_error) /* who is refused may ask again at once */
-        weir_answered_forget(&server->answered, route);
+        weir_answered_forget(answered, route);
     else if (is_sent)
-        weir_answered_note(&server->answered, route, weir_loop_clock_ms(server->loop));
+        weir_answered_note(answered, route, weir_loop_clock_ms(server->loop));
 }
 
 void weir_rpc_refuse(struct weir_rpc_server *server, const struct weir_route *route,
@@ -115,57 +116,86 @@ static void turn_away(struct weir_rpc_server *server, const struct weir_error *e
     weir_rpc_refuse(server, &server->parts.route, err);
 }
 
-static bool is_copy(const struct weir_rpc_server *server, const struct weir_route *route)
+static bool is_copy(const struct weir_listener *listener, const struct weir_route *route)
 {
     return route->request != 0 &&
-           weir_answered_lately(&server->answered, route, weir_loop_clock_ms(server->loop));
+           weir_answered_lately(&listener->answered, route, weir_loop_clock_ms(listener->loop));
 }
 
-static void serve_message(struct weir_rpc_server *server)
+/* The handler of a message that may be sent here. */
+static enum weir_status choose_handler(struct weir_listener *listener, uint16_t type,
+                                       const struct weir_rpc_handler **ret_handler,
+                                       struct weir_error *err)
 {
-    struct weir_parts *parts = &server->parts;
-    struct weir_error err = {0};
-    const struct weir_message_info *info = weir_message_info(parts->envelope.type);
-    const struct weir_rpc_handler *handler =
-        info != NULL ? find_handler(server->handlers, info->type) : NULL;
-    if (handler == NULL) {
-        weir_fail(&err, WEIR_UNSUPPORTED, "message %s (0x%04x) is not served at %s",
-                  info != NULL ? info->name : "unknown", parts->envelope.type, server->endpoint);
-        turn_away(server, &err);
-        return;
-    }
-    void *message = weir_arena_alloc(server->arena, info->size);
-    if (weir_message_unpack(info->type, weir_parts_header(parts), server->arena, message, &err) !=
-        WEIR_OK) {
-        turn_away(server, &err);
-        return;
-    }
+    const struct weir_message_info *info = weir_message_info(type);
+    enum weir_status status = info != NULL ? weir_listener_admit(listener, info, err) : WEIR_OK;
+    if (status != WEIR_OK)
+        return status;
+    *ret_handler = info != NULL ? find_handler(listener->server->handlers, info->type) : NULL;
+    if (*ret_handler != NULL)
+        return WEIR_OK;
+    return weir_fail(err, WEIR_UNSUPPORTED, "message %s (0x%04x) is not served at %s",
+                     info != NULL ? info->name : "unknown", type, listener->endpoint);
+}
+
+static void handle(struct weir_listener *listener, const struct weir_rpc_handler *handler,
+                   const void *message)
+{
+    struct weir_rpc_server *server = listener->server;
     struct weir_request request = {
         .server = server,
-        .type = info->type,
+        .type = handler->type,
         .message = message,
-        .frames = &parts->frames,
+        .frames = &server->parts.frames,
         .arena = server->arena,
-        .route = parts->route,
+        .route = server->parts.route,
     };
     uint64_t replies = server->replies;
     handler->fn(server->owner, &request);
     if (request.route.request != 0 && server->replies == replies)
-        weir_answered_begin(&server->answered, &request.route, weir_loop_clock_ms(server->loop));
+        weir_answered_begin(&listener->answered, &request.route, weir_loop_clock_ms(server->loop));
+}
+
+static void serve_message(struct weir_listener *listener)
+{
+    struct weir_rpc_server *server = listener->server;
+    const struct weir_rpc_handler *handler = NULL;
+    struct weir_error err = {0};
+    void *message = NULL;
+    enum weir_status status = choose_handler(listener, server->parts.envelope.type, &handler, &err);
+    if (status == WEIR_OK) {
+        message = weir_arena_alloc(server->arena, weir_message_info(handler->type)->size);
+        status = weir_message_unpack(handler->type, weir_parts_header(&server->parts),
+                                     server->arena, message, &err);
+    }
+    if (status == WEIR_OK)
+        handle(listener, handler, message);
+    else
+        turn_away(server, &err);
+}
+
+static enum weir_received receive(struct weir_listener *listener)
+{
+    struct weir_parts *parts = &listener->server->parts;
+    parts->bytes_max = listener->bytes_max;
+    enum weir_received received = weir_parts_receive(listener->socket, true, parts);
+    parts->route.listener = listener->number;
+    return received;
 }
 
 static void drain(void *owner)
 {
-    struct weir_rpc_server *server = owner;
+    struct weir_listener *listener = owner;
+    struct weir_rpc_server *server = listener->server;
     server->draining = true;
     for (int i = 0; i < DRAIN_BUDGET && !server->closed && !weir_loop_stopping(server->loop); i++) {
-        enum weir_received received = weir_parts_receive(server->socket, true, &server->parts);
+        enum weir_received received = receive(listener);
         if (received == WEIR_RECEIVED_NOTHING)
             break;
         if (received == WEIR_RECEIVED_MALFORMED)
             turn_away(server, &server->parts.err);
-        else if (!is_copy(server, &server->parts.route))
-            serve_message(server);
+        else if (!is_copy(listener, &server->parts.route))
+            serve_message(listener);
         weir_arena_clear(server->arena);
     }
     server->draining = false;
@@ -173,32 +203,41 @@ static void drain(void *owner)
         free_server(server);
 }
 
+struct weir_rpc_server *weir_rpc_server_new(struct weir_loop *loop,
+                                            const struct weir_rpc_handler *handlers, void *owner)
+{
+    struct weir_rpc_server *server = weir_calloc(1, sizeof(*server));
+    server->loop = loop;
+    server->handlers = handlers;
+    server->owner = owner;
+    server->arena = weir_arena_new();
+    weir_parts_init(&server->parts, 0);
+    return server;
+}
+
+enum weir_status weir_rpc_listen(struct weir_rpc_server *server, const char *endpoint,
+                                 enum weir_role role, struct weir_error *err)
+{
+    weir_require(server->listener_count < LISTENERS_MAX);
+    struct weir_listener *listener = NULL;
+    enum weir_status status = weir_listener_open(server->loop, endpoint, role, &listener, err);
+    if (status != WEIR_OK)
+        return status;
+    listener->server = server;
+    listener->number = (uint8_t)server->listener_count;
+    server->listeners[server->listener_count++] = listener;
+    weir_loop_watch_socket(server->loop, listener->socket, drain, listener);
+    return WEIR_OK;
+}
+
 enum weir_status weir_rpc_serve(struct weir_loop *loop, const char *endpoint,
                                 const struct weir_rpc_handler *handlers, void *owner,
                                 struct weir_rpc_server **ret_server, struct weir_error *err)
 {
-    void *socket = NULL;
-    enum weir_status status = weir_socket_open(loop, WEIR_SOCKET_SERVER, endpoint, &socket, err);
-    if (status != WEIR_OK)
-        return status;
-    struct weir_rpc_server *server = weir_calloc(1, sizeof(*server));
-    server->loop = loop;
-    server->socket = socket;
-    server->handlers = handlers;
-    server->owner = owner;
-    server->arena = weir_arena_new();
-    weir_parts_init(&server->parts, weir_socket_bytes_max(WEIR_SOCKET_SERVER, endpoint));
-    size_t size = sizeof(server->endpoint);
-    int rc = zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, server->endpoint, &size);
-    weir_require(rc == 0);
-    server->address = weir_keys_address(socket, server->endpoint);
-    weir_loop_watch_socket(loop, socket, drain, server);
-    if (weir_keys_are_needed(server->endpoint))
-        status = weir_strangers_watch(loop, socket, server->endpoint, &server->strangers, err);
+    WEIR_AUTO(weir_rpc_server) server = weir_rpc_server_new(loop, handlers, owner);
+    enum weir_status status = weir_rpc_listen(server, endpoint, WEIR_ROLE_PLATFORM, err);
     if (status == WEIR_OK)
-        *ret_server = server;
-    else
-        free_server(server);
+        *ret_server = WEIR_TAKE(server);
     return status;
 }
 
@@ -215,17 +254,20 @@ void weir_rpc_server_close(struct weir_rpc_server *server)
 
 const char *weir_rpc_endpoint(const struct weir_rpc_server *server)
 {
-    return server->endpoint;
+    return server->listeners[0]->endpoint;
 }
 
 const char *weir_rpc_address(const struct weir_rpc_server *server)
 {
-    return server->address;
+    return server->listeners[0]->address;
 }
 
 uint64_t weir_rpc_strangers(const struct weir_rpc_server *server)
 {
-    return weir_strangers_count(server->strangers);
+    uint64_t count = 0;
+    for (size_t i = 0; i < server->listener_count; i++)
+        count += weir_strangers_count(server->listeners[i]->strangers);
+    return count;
 }
 
 uint64_t weir_rpc_malformed(const struct weir_rpc_server *server)

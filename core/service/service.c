@@ -46,7 +46,7 @@ static const struct weir_option OPTIONS[] = {
     {"name", "NAME", "name among several equal processes", OPTION(options.name)},
     {"log-level", "LEVEL", "debug, info, warn or error", OPTION(options.log_level)},
     {"run", "N", "the run to serve (trainer)", OPTION(options.run)},
-    {"listen", "ENDPOINT", "tcp://127.0.0.1:* for a port, not a socket", OPTION(options.listen)},
+    {"listen", "ENDPOINT", "tcp://127.0.0.1:* for trainers, not a socket", OPTION(options.listen)},
     {"compress", "HOW", "batches: none, lz4 or zstd (worker)", OPTION(options.compress)},
     {"check-config", "FILE", "check the sections this service owns", OPTION(check_config)},
     {"print-config", "FILE", "print their effective values", OPTION(print_config)},
@@ -74,6 +74,21 @@ struct running {
 char *weir_service_endpoint(const char *socket_dir, const char *name)
 {
     return weir_format("ipc://%s/%s.sock", socket_dir, name);
+}
+
+char *weir_service_trainer_dir(const char *socket_dir)
+{
+    return weir_format("%s/trainer", socket_dir);
+}
+
+enum weir_status weir_service_listen(struct weir_rpc_server *server, const char *socket_dir,
+                                     const char *name, enum weir_role role, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *directory =
+        role == WEIR_ROLE_TRAINER ? weir_service_trainer_dir(socket_dir) : weir_strdup(socket_dir);
+    WEIR_AUTO_FREE char *endpoint = weir_service_endpoint(directory, name);
+    enum weir_status status = weir_make_directories(directory, SOCKET_DIR_MODE, err);
+    return status == WEIR_OK ? weir_rpc_listen(server, endpoint, role, err) : status;
 }
 
 /* ---- what is done without a loop ---- */
@@ -220,18 +235,28 @@ static enum weir_status open_signals(struct running *running, struct weir_error 
     return WEIR_OK;
 }
 
-static enum weir_status bind_endpoint(struct running *running, struct weir_error *err)
+static enum weir_status listen_to_trainers(struct running *running, struct weir_error *err)
 {
-    enum weir_status status =
-        weir_make_directories(running->options->socket_dir, SOCKET_DIR_MODE, err);
-    if (status != WEIR_OK)
-        return status;
-    WEIR_AUTO_FREE char *endpoint =
-        weir_service_endpoint(running->options->socket_dir, running->options->name);
-    const char *listen = running->options->listen;
+    const struct weir_service_options *options = running->options;
+    if (options->listen != NULL)
+        return weir_rpc_listen(running->server, options->listen, WEIR_ROLE_TRAINER, err);
+    return weir_service_listen(running->server, options->socket_dir, options->name,
+                               WEIR_ROLE_TRAINER, err);
+}
+
+static enum weir_status bind_endpoints(struct running *running, struct weir_error *err)
+{
+    const struct weir_service_options *options = running->options;
+    unsigned roles = running->service->roles;
+    enum weir_status status = WEIR_OK;
     running->handlers = wrap_handlers(running->service->handlers);
-    return weir_rpc_serve(running->loop, listen != NULL ? listen : endpoint, running->handlers,
-                          running, &running->server, err);
+    running->server = weir_rpc_server_new(running->loop, running->handlers, running);
+    if (roles == 0 || (roles & WEIR_ROLE_PLATFORM) != 0)
+        status = weir_service_listen(running->server, options->socket_dir, options->name,
+                                     WEIR_ROLE_PLATFORM, err);
+    if (status == WEIR_OK && (roles & WEIR_ROLE_TRAINER) != 0)
+        status = listen_to_trainers(running, err);
+    return status;
 }
 
 /* Silent connections of strangers hold descriptors until their handshake is over: peers find one beside them. Nothing
@@ -253,7 +278,7 @@ static enum weir_status start(struct running *running, struct weir_error *err)
     running->loop = weir_loop_new();
     weir_loop_watch_fd(running->loop, running->signal_fd, POLLIN, on_signal, running);
     if (running->service->handlers != NULL)
-        status = bind_endpoint(running, err);
+        status = bind_endpoints(running, err);
     if (status != WEIR_OK)
         return status;
     return running->service->open(running->options, running->loop, running->server, &running->state,

@@ -21,7 +21,7 @@ struct weir_service_options {
     const char *name;       /* --name: which of several equal processes this is ("worker-1") */
     const char *log_level;  /* --log-level */
     const char *run;        /* --run: the number of the run a trainer serves */
-    const char *listen;     /* --listen: endpoint, in place of NAME.sock in socket_dir; or NULL */
+    const char *listen;     /* --listen: endpoint for trainers, in place of their socket; or NULL */
     const char *compress;   /* --compress: how a worker compresses batches; NULL: none */
 };
 
@@ -30,6 +30,7 @@ struct weir_service {
     const char *summary;                     /* one sentence for --help */
     const char *example;                     /* one command line for --help */
     const struct weir_rpc_handler *handlers; /* NULL: binds no endpoint */
+    unsigned roles; /* that it listens to, a weir_role each; 0: the platform alone */
 
     /* Required. Builds the state; `server` is bound but not yet polled. */
     enum weir_status (*open)(const struct weir_service_options *options, struct weir_loop *loop,
@@ -61,5 +62,11 @@ int weir_service_main(const struct weir_service *service, int argc, char **argv)
 
 /* "ipc://DIR/NAME.sock" in caller's memory; the endpoint of the service or worker NAME. */
 char *weir_service_endpoint(const char *socket_dir, const char *name) WEIR_MUST_USE;
+/* "DIR/trainer" in caller's memory: the socket directory that trainers are given. */
+char *weir_service_trainer_dir(const char *socket_dir) WEIR_MUST_USE;
+/* Listens to PLATFORM at NAME.sock, or to TRAINER at trainer/NAME.sock; makes that directory. */
+enum weir_status weir_service_listen(struct weir_rpc_server *server, const char *socket_dir,
+                                     const char *name, enum weir_role role,
+                                     struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -17,6 +17,7 @@ static const struct weir_service DISPATCHER = {
     .summary = "leases groups of batches to workers and audits what became of every sample",
     .example = "dispatcher --check-config config/pipelines/quickstart.yaml",
     .handlers = PREPROCESS_DISPATCHER_HANDLERS,
+    .roles = WEIR_ROLE_PLATFORM | WEIR_ROLE_TRAINER,
     .open = preprocess_dispatcher_open,
     .close = preprocess_dispatcher_close,
     .wipe = preprocess_dispatcher_wipe,

@@ -7,6 +7,7 @@ static const struct weir_service WORKER = {
     .summary = "turns samples into batches of tensors and sends them to trainers",
     .example = "worker --data-dir .weir --socket-dir .weir/run --name worker-1",
     .handlers = PREPROCESS_WORKER_HANDLERS,
+    .roles = WEIR_ROLE_TRAINER,
     .open = preprocess_worker_open,
     .close = preprocess_worker_close,
 };

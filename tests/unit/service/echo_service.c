@@ -75,6 +75,7 @@ static const struct weir_service ECHO = {
     .summary = "says what it hears",
     .example = "echo_service --data-dir .weir --socket-dir .weir/run",
     .handlers = HANDLERS,
+    .roles = WEIR_ROLE_PLATFORM | WEIR_ROLE_TRAINER,
     .open = open_echo,
     .close = close_echo,
     .check = check,

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -111,10 +112,10 @@ struct client {
     struct weir_arena *arena;
 };
 
-static void open_client(struct client *client, const struct fixture *fixture, const char *name)
+static void open_client(struct client *client, const char *sockets, const char *name)
 {
     struct weir_error err;
-    WEIR_AUTO_FREE char *endpoint = weir_service_endpoint(fixture->sockets, name);
+    WEIR_AUTO_FREE char *endpoint = weir_service_endpoint(sockets, name);
     client->loop = weir_loop_new();
     client->arena = weir_arena_new();
     assert_int_equal(weir_rpc_connect(client->loop, endpoint, NULL, NULL, &client->peer, &err),
@@ -137,7 +138,7 @@ static void a_service_answers_health_by_itself_and_others_by_its_table(void **st
     struct msg_answer answer = {0};
     struct msg_ask ask = {.topic = "t", .arguments = "{\"a\": 1}"};
     start_serving(fixture, "echo-2");
-    open_client(&client, fixture, "echo-2");
+    open_client(&client, fixture->sockets, "echo-2");
     assert_int_equal(weir_rpc_ask(client.peer, MSG_health, &health, ANSWER_MS, MSG_health_is,
                                   client.arena, &health, &err),
                      WEIR_OK);
@@ -158,6 +159,30 @@ static void a_service_answers_health_by_itself_and_others_by_its_table(void **st
     close_client(&client);
     kill(fixture->pid, SIGTERM);
     assert_int_equal(wait_for_end(fixture), 0);
+}
+
+static void trainers_have_a_socket_apart_that_serves_what_is_theirs(void **state)
+{
+    struct fixture *fixture = *state;
+    struct client client;
+    struct weir_error err;
+    struct msg_health_is health = {0};
+    struct stat about;
+    WEIR_AUTO_FREE char *sockets = weir_service_trainer_dir(fixture->sockets);
+    start_serving(fixture, "echo");
+    assert_int_equal(stat(sockets, &about), 0);
+    assert_int_equal(about.st_mode & 0777, 0700);
+    open_client(&client, sockets, "echo");
+    assert_int_equal(weir_rpc_ask(client.peer, MSG_health, &health, ANSWER_MS, MSG_health_is,
+                                  client.arena, &health, &err),
+                     WEIR_DENIED);
+    assert_int_equal(weir_rpc_ask(client.peer, MSG_hold, &(struct msg_hold){0}, ANSWER_MS,
+                                  MSG_hold_is, client.arena, &health, &err),
+                     WEIR_UNSUPPORTED); /* this service has no handler for it */
+    close_client(&client);
+    kill(fixture->pid, SIGTERM);
+    assert_int_equal(wait_for_end(fixture), 0);
+    assert_non_null(strstr(fixture->output, "a message is refused: its sender may not send it"));
 }
 
 static void both_signals_stop_it_in_order(void **state)
@@ -273,6 +298,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_service_answers_health_by_itself_and_others_by_its_table),
+        TEST(trainers_have_a_socket_apart_that_serves_what_is_theirs),
         TEST(both_signals_stop_it_in_order),
         TEST(a_second_one_on_the_same_endpoint_fails_and_says_so),
         TEST(a_service_that_cannot_open_exits_with_1),
