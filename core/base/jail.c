@@ -20,12 +20,14 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { CLOSED_MAX = 8 };
+static const uint32_t NO_FAMILY = UINT32_MAX;
 
 /* As newer kernels know it; an older one is given its own, shorter one. */
 struct rules_about {
@@ -47,6 +49,11 @@ static int kernel_version(void)
 bool weir_jail_is_possible(void)
 {
     return kernel_version() > 0;
+}
+
+bool weir_jail_keeps_signals(void)
+{
+    return kernel_version() >= SCOPES_VERSION && !weir_fault("jail.signals");
 }
 
 static uint64_t handled(int version)
@@ -167,8 +174,8 @@ enum weir_status weir_jail_prepare(const struct weir_jail *jail, int *ret_rules,
 
 /* ---- going in ---- */
 
-/* Calls have other numbers under another architecture, which ends the process. */
-static int forbid_sockets(void)
+/* All sockets but those of `family`. Calls have other numbers under another architecture, which ends the process. */
+static int forbid_sockets(uint32_t family)
 {
 #if defined(__x86_64__) || defined(__aarch64__)
 #if defined(__x86_64__)
@@ -181,9 +188,11 @@ static int forbid_sockets(void)
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, architecture, 1, 0),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, foreign, 2, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 1, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
+        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, foreign, 4, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 3, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, family, 1, 0),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
@@ -219,32 +228,45 @@ static bool go_apart(void)
     return put("/proc/self/gid_map", map);
 }
 
-bool weir_jail_can_hide(void)
+/* Takes `shown` up before its directory is covered, and puts it back on top. */
+static int hide(const struct weir_jail *jail)
+{
+    int shown = -1;
+    if (!go_apart())
+        return EPERM;
+    if (jail->shown != NULL &&
+        (shown = open_tree(AT_FDCWD, jail->shown, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC)) < 0)
+        return errno;
+    for (const char *const *path = jail->hidden; *path != NULL; path++)
+        if (mount("none", *path, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=4k,mode=0100"))
+            return errno;
+    if (shown >= 0 && (mkdir(jail->shown, 0100) != 0 ||
+                       move_mount(shown, "", AT_FDCWD, jail->shown, MOVE_MOUNT_F_EMPTY_PATH) != 0))
+        return errno;
+    return 0;
+}
+
+bool weir_jail_can_hide(const struct weir_jail *jail)
 {
     int ended = 0;
-    pid_t pid = fork();
+    pid_t pid = weir_fault("jail.hide") ? -1 : fork();
     if (pid == 0)
-        _exit(go_apart() ? 0 : 1);
+        _exit(hide(jail) == 0 ? 0 : 1);
     while (pid > 0 && waitpid(pid, &ended, 0) < 0 && errno == EINTR)
         continue;
     return pid > 0 && WIFEXITED(ended) && WEXITSTATUS(ended) == 0;
 }
 
-/* Best effort: weir_jail_can_hide() is asked once, and said. */
-static void hide(const char *path)
-{
-    if (go_apart())
-        (void)mount("none", path, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY,
-                    "size=4k,mode=0");
-}
-
 int weir_jail_enter(const struct weir_jail *jail, int rules)
 {
-    if (jail->hidden != NULL)
-        hide(jail->hidden);
+    int failed = jail->hidden != NULL ? hide(jail) : 0;
+    if (failed != 0)
+        return failed;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return errno;
     if (rules >= 0 && syscall(SYS_landlock_restrict_self, rules, 0) != 0)
         return errno;
-    return jail->has_sockets ? 0 : forbid_sockets();
+    if (jail->sockets == WEIR_JAIL_ALL_SOCKETS)
+        return 0;
+    return forbid_sockets(jail->sockets == WEIR_JAIL_LOCAL_SOCKETS ? AF_UNIX : NO_FAMILY);
 }

@@ -7,6 +7,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
+#include "core/service/service.h"
 #include "orchestrator/platform/ownership.h"
 
 #include <errno.h>
@@ -22,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* sun_path holds 107 characters; the longest socket beside a slash is "worker-NNNN.sock" or
+/* sun_path holds 107 characters; the longest socket beside a slash is "trainer/worker-NNNN.sock" or
  * Postgres' "../.s.PGSQL.5432", and libzmq wants some room too. */
 enum { SOCKET_DIR_MAX = 76, LOCK_TEXT_MAX = 4200, LOCK_TRIES_MAX = 30, LOCK_RETRY_MS = 10 };
 
@@ -238,9 +239,14 @@ static enum weir_status make_short_sockets(struct orchestrator_datadir *datadir,
 static enum weir_status choose_sockets(struct orchestrator_datadir *datadir, struct weir_error *err)
 {
     datadir->socket_dir = orchestrator_datadir_file(datadir, "run");
-    if (strlen(datadir->socket_dir) > SOCKET_DIR_MAX)
-        return make_short_sockets(datadir, err);
-    return orchestrator_ownership_private_directory(datadir->socket_dir, geteuid(), err);
+    enum weir_status status =
+        strlen(datadir->socket_dir) > SOCKET_DIR_MAX
+            ? make_short_sockets(datadir, err)
+            : orchestrator_ownership_private_directory(datadir->socket_dir, geteuid(), err);
+    if (status != WEIR_OK)
+        return status;
+    datadir->trainer_dir = weir_service_trainer_dir(datadir->socket_dir);
+    return orchestrator_ownership_private_directory(datadir->trainer_dir, geteuid(), err);
 }
 
 /* A copied data directory names the cluster of the one it was copied from. */
@@ -355,6 +361,7 @@ void orchestrator_datadir_close(struct orchestrator_datadir *datadir)
             (void)close(fds[i]);
     free(datadir->path);
     free(datadir->socket_dir);
+    free(datadir->trainer_dir);
     free(datadir->cluster);
     free(datadir->cluster_socket_dir);
     free(datadir);

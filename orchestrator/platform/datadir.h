@@ -4,7 +4,7 @@
  *     lock        held with flock; first line the process that serves, second its socket directory
  *     secret      made by storage
  *     postgres/   the private cluster (or postgres.location names where it lies)
- *     run/        sockets, 0700      log/  one file per process
+ *     run/        sockets, 0700; in run/trainer/ those for trainers      log/  one file per process
  *     storage/ sets/ runs/ models/ fitted/ receipts/
  *
  * Started as root, opening a data directory ends with this process running as the directory's
@@ -24,9 +24,10 @@ struct orchestrator_datadir_options {
 };
 
 struct orchestrator_datadir {
-    char *path;       /* absolute */
-    char *socket_dir; /* run/, or one below /tmp when that path is too long for a socket */
-    char *cluster;    /* directory of the Postgres cluster */
+    char *path;        /* absolute */
+    char *socket_dir;  /* run/, or one below /tmp when that path is too long for a socket */
+    char *trainer_dir; /* inside it: sockets for trainers */
+    char *cluster;     /* directory of the Postgres cluster */
     char *cluster_socket_dir;
     int directory_fd;   /* what is locked: the data directory itself, */
     int lock_fd;        /* its file "lock", which says who holds it and where its sockets are, */

@@ -2,14 +2,13 @@
 #include "orchestrator/platform/platform.h"
 
 #include "core/base/bytes.h"
-#include "core/base/jail.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/rpc/rpc.h"
-#include "core/service/programs.h"
 #include "core/service/service.h"
 #include "orchestrator/launchers/launcher.h"
 #include "orchestrator/platform/datadir.h"
+#include "orchestrator/platform/jails.h"
 #include "orchestrator/platform/postgres.h"
 #include "orchestrator/processes/environment.h"
 #include "orchestrator/processes/spawn.h"
@@ -33,7 +32,6 @@ enum {
     HEALTH_ASK_MS = 5000,   /* then it is asked again */
     RETRY_MS_MIN = 100,     /* between attempts to make the cluster */
     ARGUMENTS_MAX = 32,
-    CLOSED_MAX = 5, /* NULL at the end included */
     EXIT_USAGE = 2, /* will not get better by trying again */
 };
 
@@ -61,6 +59,7 @@ struct orchestrator_platform {
     char *log_level;
     unsigned workers;
     char *listen, *compress; /* of workers; NULL: as they do by themselves */
+    struct orchestrator_jails jails;
     struct orchestrator_datadir *datadir;
     struct orchestrator_supervisor *supervisor;
     struct orchestrator_postgres *postgres; /* NULL: somebody else's server */
@@ -179,9 +178,10 @@ static char **command(const struct orchestrator_platform *platform,
 {
     char **argv = weir_calloc(ARGUMENTS_MAX, sizeof(*argv));
     size_t count = 0;
+    const struct orchestrator_datadir *datadir = platform->datadir;
+    const char *sockets = program->open != NULL ? datadir->trainer_dir : datadir->socket_dir;
     const char *const common[] = {
-        "--data-dir", platform->datadir->path, "--socket-dir", platform->datadir->socket_dir,
-        "--name",     program->name,
+        "--data-dir", datadir->path, "--socket-dir", sockets, "--name", program->name,
     };
     argv[count++] = weir_format("%s/%s", platform->bin_dir, program->program);
     for (size_t i = 0; i < WEIR_COUNT(common); i++)
@@ -256,31 +256,6 @@ static enum weir_status start_service(struct orchestrator_platform *platform, co
     return status;
 }
 
-/* Directories closed to programs of the user. */
-static const char *const *list_closed(const struct orchestrator_platform *platform,
-                                      const char *ret_closed[CLOSED_MAX])
-{
-    const struct orchestrator_datadir *datadir = platform->datadir;
-    const char *const all[CLOSED_MAX] = {datadir->path, datadir->socket_dir, datadir->cluster,
-                                         datadir->cluster_socket_dir, NULL};
-    memcpy(ret_closed, all, sizeof(all));
-    return ret_closed;
-}
-
-/* Operators' programs are started by workers, which are told. */
-static void close_to_programs(const struct orchestrator_platform *platform)
-{
-    const char *closed[CLOSED_MAX];
-    weir_programs_close(list_closed(platform, closed));
-    if (!weir_jail_is_possible())
-        weir_log(WEIR_LOG_WARN,
-                 "programs of the user are not jailed: they may read all of the data directory",
-                 "because=\"this kernel has no Landlock\"");
-    else if (!weir_jail_can_hide())
-        weir_log(WEIR_LOG_WARN, "trainers can reach the socket of Postgres", "because=\"%s\"",
-                 geteuid() == 0 ? "Weir runs as root" : "user namespaces are not allowed here");
-}
-
 static enum weir_status launch(struct orchestrator_platform *platform,
                                const struct orchestrator_program *program, struct weir_error *err)
 {
@@ -289,14 +264,9 @@ static enum weir_status launch(struct orchestrator_platform *platform,
     char **env = orchestrator_environment_apart(program->gpus);
     if (is_foreign)
         env = foreign_environment(platform, program, env);
-    const char *closed[CLOSED_MAX];
-    const struct weir_jail jail = {
-        .closed = list_closed(platform, closed),
-        .open = program->open,
-        .readable = program->readable,
-        .hidden = platform->datadir->cluster_socket_dir,
-        .has_sockets = true,
-    };
+    struct weir_jail jail = platform->jails.trainers;
+    jail.open = program->open;
+    jail.readable = program->readable;
     const struct orchestrator_child child = {
         .name = program->name,
         .argv = argv,
@@ -587,7 +557,7 @@ static enum weir_status start_steps(struct orchestrator_platform *platform,
     enum weir_status status = orchestrator_datadir_open(&place, &platform->datadir, err);
     if (status != WEIR_OK)
         return status;
-    close_to_programs(platform);
+    orchestrator_jails_prepare(platform->datadir, platform->listen != NULL, &platform->jails);
     WEIR_AUTO_FREE char *log_dir = orchestrator_datadir_file(platform->datadir, "log");
     platform->supervisor = orchestrator_supervisor_new(platform->loop, log_dir);
     status = choose_launcher(platform, options->launcher, err);

@@ -112,7 +112,8 @@ static void become(const struct program *program, char *const *argv, char *const
         (void)signal(number, SIG_DFL);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    if (weir_jail_enter(&(const struct weir_jail){.has_sockets = false}, program->rules) != 0)
+    if (weir_jail_enter(&(const struct weir_jail){.sockets = WEIR_JAIL_NO_SOCKETS},
+                        program->rules) != 0)
         _exit(EXIT_NOT_STARTED);
     (void)close_range(3, ~0u, 0);
     limit(RLIMIT_AS, program->allowed->memory);

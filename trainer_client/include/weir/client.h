@@ -104,7 +104,8 @@ struct weir_client_options {
     uint32_t version; /**< WEIR_CLIENT_VERSION */
     uint64_t run;     /**< number of the run; 0: the environment variable WEIR_RUN */
     const char
-        *socket_dir; /**< directory of the platform's sockets; NULL: the variable WEIR_SOCKET_DIR */
+        *socket_dir; /**< directory of the platform's sockets for trainers, SOCKET_DIR/trainer;
+                                 NULL: the variable WEIR_SOCKET_DIR */
     const char *dispatcher;   /**< endpoint ("ipc:///…"); NULL: dispatcher.sock in socket_dir */
     const char *storage;      /**< endpoint; NULL: storage.sock in socket_dir */
     const char *orchestrator; /**< endpoint for progress; NULL: orchestrator.sock in socket_dir */
