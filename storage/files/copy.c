@@ -2,6 +2,7 @@
 #include "storage/files/copy.h"
 
 #include "core/base/file.h"
+#include "core/base/log.h"
 #include "core/base/memory.h"
 #include "storage/catalog/known.h"
 #include "storage/files/listing.h"
@@ -99,6 +100,8 @@ void storage_copy_abort(struct copying *copying)
         return;
     if (copying->from >= 0)
         close(copying->from);
+    if (copying->to >= 0 && copying->is_new && ftruncate(copying->to, 0) < 0)
+        weir_log(WEIR_LOG_WARN, "the beginning of a copy stays", "because=\"%s\"", strerror(errno));
     if (copying->to >= 0)
         close(copying->to);
     storage_expansion_free(copying->expansion);
@@ -207,6 +210,7 @@ enum weir_status storage_copy_end(const struct dataset *dataset, const char *pat
         status = fail_errno(err, "stat", path);
     if (status == WEIR_OK && copying->is_new)
         status = move_to_place(dataset, path, err);
+    copying->is_new = copying->is_new && status != WEIR_OK; /* in its place it stays */
     storage_copy_abort(copying);
     return status;
 }

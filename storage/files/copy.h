@@ -37,6 +37,7 @@ static inline bool storage_copy_is_done(const struct copying *copying)
 enum weir_status storage_copy_end(const struct dataset *dataset, const char *path,
                                   const struct stat *found, struct copying *copying,
                                   struct stat *ret_copy, struct weir_error *err) WEIR_MUST_USE;
+/* Nothing is left of a new copy. */
 void storage_copy_abort(struct copying *copying);
 
 /* True when the copy of `path` holds exactly what the source holds now, which only was touched: the copy

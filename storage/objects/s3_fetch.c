@@ -37,8 +37,11 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
+/* Keeps nothing of an object that was not put in its place. */
 void storage_s3_fetch_drop(struct s3_fetch *fetch)
 {
+    if (fetch->fd >= 0)
+        unlink(fetch->incoming);
     weir_loop_cancel(fetch->loop, fetch->timer);
     fetch->timer = 0;
     storage_s3_call_drop(fetch->call);
@@ -209,6 +212,7 @@ struct s3_fetch *storage_s3_fetch_new(struct s3_transport *transport, char **inc
     fetch->call = storage_s3_call_new(transport);
     fetch->incoming = WEIR_TAKE(*incoming);
     fetch->fd = fetch->there = -1;
+    unlink(fetch->incoming); /* a death may have left it */
     return fetch;
 }
 

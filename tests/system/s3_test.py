@@ -166,6 +166,22 @@ def test_a_bucket_in_the_host_name_is_asked_for_what_counts_several_at_a_time():
     store.close()
 
 
+def test_an_object_that_is_written_again_with_its_bytes_is_on_disk_once():
+    store = Store()
+    store.put("day/a.jsonl", lines(0, 10))
+    lab = Bucket(store).start()
+    lab.await_that(lambda d: d["live"] == 10)
+    asked = len(store.requests)
+    store.put("day/a.jsonl", lines(0, 10))
+    lab.await_that(lambda _: [r for r in store.requests[asked:] if "a.jsonl" in r])
+    asked = len(store.requests)
+    found = lab.await_that(lambda _: len(store.requests) > asked + 8)
+    assert (found["live"], found["replaced"]) == (10, 0), found
+    assert not list((lab.data_dir / "storage").glob(".incoming*")), list((lab.data_dir / "storage").iterdir())
+    lab.end()
+    store.close()
+
+
 def test_large_objects_come_in_pieces_and_deaths_change_nothing():
     store = Store()
     big = lines(0, 250_000)
