@@ -17,6 +17,11 @@ bool storage_owns(const struct dataset *dataset)
     return d->is_copied || d->is_pushed || d->is_mirrored;
 }
 
+bool storage_mirrors(const struct dataset *dataset)
+{
+    return dataset->declaration->is_mirrored && !dataset->declaration->is_remote;
+}
+
 /* A copy that was expanded has a length of its own. */
 static bool has_length(const struct dataset *dataset, const struct stored_file *file,
                        const struct stat *found)

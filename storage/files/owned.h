@@ -15,6 +15,8 @@ enum owned_state {
 };
 
 bool storage_owns(const struct dataset *dataset);
+/* Returns true when its files are mirrors of objects, with all their bytes. */
+bool storage_mirrors(const struct dataset *dataset);
 /* Compares a live file of such a dataset with what stands in its place, which is given the recorded time. */
 enum owned_state storage_owned_recognise(const struct dataset *dataset, struct stored_file *file);
 /* The same of a file that is only referred to, when it was restored along with the store: of the recorded length and

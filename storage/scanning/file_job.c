@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "storage/files/blanking.h"
 #include "storage/files/extent.h"
+#include "storage/files/owned.h"
 #include "storage/files/prefix.h"
 #include "storage/files/source.h"
 
@@ -19,12 +20,12 @@ static const char LONG_LINE[] = "found a line beyond 16 MiB, expected less";
 
 enum { COPY_PIECE_BYTES = 4 << 20, BLANK_STEP_BYTES = 16 << 20 };
 
-static enum intake_blanks blanks_of(const struct declaration *declaration)
+/* An object is written again as its mirror is: that holds what nobody ordered to be taken out of it. */
+static enum intake_blanks blanks_of(const struct dataset *dataset)
 {
-    if (declaration->is_copied)
+    if (dataset->declaration->is_copied)
         return INTAKE_BLANKS_ALL;
-    return declaration->is_mirrored && !declaration->is_remote ? INTAKE_BLANKS_KEPT_OUT
-                                                               : INTAKE_BLANKS_NOTHING;
+    return storage_mirrors(dataset) ? INTAKE_BLANKS_KEPT_OUT : INTAKE_BLANKS_NOTHING;
 }
 
 void storage_file_job_begin(struct file_job *job, struct stored_file *file,
@@ -37,7 +38,7 @@ void storage_file_job_begin(struct file_job *job, struct stored_file *file,
     job->window_bytes = FORMAT_WINDOW_BYTES;
     job->copying = (struct copying){0};
     job->is_copied = !job->intake.dataset->declaration->is_copied;
-    job->intake.blanks = blanks_of(job->intake.dataset->declaration);
+    job->intake.blanks = blanks_of(job->intake.dataset);
     job->intake.unclaimed.is_by_record = job->intake.dataset->declaration->format->scrub != NULL;
     job->is_open = true;
     job->intake.mtime_us = weir_mtime_us(source);

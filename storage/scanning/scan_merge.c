@@ -1,4 +1,5 @@
 /* Meeting one path: see scan_state.h. */
+#include "storage/files/owned.h"
 #include "storage/files/prefix.h"
 #include "storage/scanning/scan_state.h"
 
@@ -164,13 +165,13 @@ static void look_up(struct dataset *dataset, const char *path, struct said *said
         said->complaint = "found no row in the manifest, expected one";
 }
 
-/* Leaves no copy of a file that is no sample, and no name of one that was erased before. */
+/* Leaves no copy of a file that is no sample, and nothing of one that was erased before: no mirror, no name. */
 static void drop_sample(const struct dataset *dataset, const struct intake *intake)
 {
-    WEIR_AUTO_FREE char *copy = storage_dataset_path(dataset, intake->file);
+    WEIR_AUTO_FREE char *own = storage_dataset_path(dataset, intake->file);
 
-    if (dataset->declaration->is_copied)
-        unlink(copy);
+    if (dataset->declaration->is_copied || (intake->is_kept_out && storage_mirrors(dataset)))
+        unlink(own);
     if (!intake->is_kept_out)
         return;
     free(intake->file->path);

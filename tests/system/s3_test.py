@@ -354,6 +354,18 @@ def test_an_erasure_deletes_objects_with_all_their_versions():
     store.close()
 
 
+def test_a_letter_of_the_erased_that_comes_again_is_not_kept():
+    store = letters(versioned=True)
+    lab = Bucket(store, pipeline=LETTERS).start()
+    lab.await_that(lambda d: d["live"] == 5)
+    erase_clara(lab)
+    store.put(OF_CLARA[1], "as somebody uploads it once more")
+    lab.await_that(lambda d: d["blocked"] > 0)
+    assert not (lab.data_dir / "storage/letters/deep/clara2.txt").exists()
+    lab.end()
+    store.close()
+
+
 def test_deaths_while_versions_are_deleted_leave_none():
     store = letters(versioned=True)
     lab = Bucket(store, pipeline=LETTERS).start()
