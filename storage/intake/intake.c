@@ -456,52 +456,6 @@ static bool convert_label(struct intake *intake, const struct format_value *valu
 
 /* ---- what was erased before ---- */
 
-/* The clear value is looked at only when its hash was met. */
-static bool is_erased_name(const struct intake *intake, enum storage_hash_domain domain,
-                           uint64_t hash, const struct format_value *value)
-{
-    char scratch[STORAGE_NUMBER_MAX];
-    struct key_name name;
-
-    if (!storage_erased_names_may(intake->erased, domain, hash))
-        return false;
-    name = storage_key_name(intake->secret, domain, storage_value_text(value, scratch));
-    return storage_erased_names_have(intake->erased, intake->dataset->number, &name);
-}
-
-/* The bytes of the sample that were read: for a one-sample file those its reader has set, for a bucket none. */
-static struct weir_bytes content_of(const struct intake *intake, const struct format_sample *sample)
-{
-    if (intake->dataset->declaration->format->is_one_sample)
-        return intake->content;
-    return weir_bytes(intake->window.at + (sample->offset - intake->window_at),
-                      (size_t)sample->length);
-}
-
-/* By what it is, and whose; both NULL where there is none. */
-static bool is_erased_key(const struct intake *intake, const struct format_value *key,
-                          const struct format_value *subject)
-{
-    char scratch[STORAGE_NUMBER_MAX];
-    struct key_name names[2];
-
-    if (key == NULL)
-        return false;
-    names[0] = storage_key_name(intake->secret, HASH_KEY, storage_value_text(key, scratch));
-    if (subject != NULL)
-        names[1] =
-            storage_key_name(intake->secret, HASH_SUBJECT, storage_value_text(subject, scratch));
-    return storage_dataset_blocked(intake->dataset,
-                                   storage_guard_key(intake->secret, &names[0],
-                                                     subject != NULL ? &names[1] : NULL)) != NULL;
-}
-
-static bool is_erased_content(const struct intake *intake, const struct format_sample *sample)
-{
-    return storage_guard_blocked(intake->secret, intake->dataset, intake->file->path, intake->head,
-                                 content_of(intake, sample)) != NULL;
-}
-
 /* First byte that belongs to the sample. */
 static uint64_t begin_of(const struct format_sample *sample)
 {
@@ -523,47 +477,6 @@ static void keep_out(struct intake *intake, const struct format_sample *sample)
 
 /* ---- the sink ---- */
 
-/* The name of the folder above the file that is `depth` below the source. */
-static struct format_value folder_of(const struct intake *intake, unsigned depth)
-{
-    const char *path = intake->file->path, *slash = strchr(path, '/');
-
-    for (; depth > 1 && slash != NULL; depth--) {
-        path = slash + 1;
-        slash = strchr(path, '/');
-    }
-    if (slash == NULL)
-        return (struct format_value){.kind = FORMAT_ABSENT};
-    return (struct format_value){.kind = FORMAT_TEXT,
-                                 .text = weir_bytes(path, (size_t)(slash - path))};
-}
-
-static struct format_value value_of(const struct intake *intake, enum format_role role,
-                                    const struct format_sample *sample)
-{
-    const struct format_field *field = &intake->dataset->declaration->fields.each[role];
-
-    if (field->from == FORMAT_FOLDER)
-        return folder_of(intake, field->depth);
-    if ((field->from == FORMAT_MANIFEST || field->from == FORMAT_SIDECAR) && intake->row != NULL &&
-        intake->row->each[role].size > 0)
-        return (struct format_value){.kind = FORMAT_TEXT, .text = intake->row->each[role]};
-    return sample->each[role];
-}
-
-/* False when there is no value. */
-static bool hash_value(const struct intake *intake, enum storage_hash_domain domain,
-                       const struct format_value *value, uint64_t *ret_hash)
-{
-    char scratch[STORAGE_NUMBER_MAX];
-    struct weir_bytes text = storage_value_text(value, scratch);
-
-    if (value->kind == FORMAT_ABSENT || text.size == 0)
-        return false;
-    *ret_hash = storage_hash(intake->secret, domain, text);
-    return true;
-}
-
 /* Without a key no label ever finds its sample. */
 static bool joins(const struct intake *intake, bool has_key, char *reason)
 {
@@ -578,22 +491,18 @@ static bool joins(const struct intake *intake, bool has_key, char *reason)
 static void on_sample(void *owner, const struct format_sample *sample)
 {
     struct intake *intake = owner;
-    struct format_value time = value_of(intake, FORMAT_TIME, sample);
-    struct format_value label = value_of(intake, FORMAT_LABEL, sample);
-    struct format_value subject = value_of(intake, FORMAT_SUBJECT, sample);
-    struct batch_row row = {.offset = sample->offset, .length = sample->length};
-    struct format_value key = value_of(intake, FORMAT_KEY, sample);
+    const struct record_names names = storage_intake_names(intake, sample);
+    struct format_value time = storage_intake_value(intake, FORMAT_TIME, sample);
+    struct format_value label = storage_intake_value(intake, FORMAT_LABEL, sample);
+    struct batch_row row = {.offset = sample->offset,
+                            .length = sample->length,
+                            .subject = names.subject_hash,
+                            .key = names.key_hash,
+                            .has_subject = names.has_subject,
+                            .has_key = names.has_key};
     char reason[REASON_MAX];
-    bool returns;
+    bool returns = storage_intake_was_erased(intake, &names, sample);
 
-    row.has_subject = hash_value(intake, HASH_SUBJECT, &subject, &row.subject);
-    row.has_key = hash_value(intake, HASH_KEY, &key, &row.key);
-    returns =
-        (row.has_subject && is_erased_name(intake, HASH_SUBJECT, row.subject, &subject)) ||
-        (row.has_key && is_erased_name(intake, HASH_KEY, row.key, &key)) ||
-        (intake->dataset->blocked_count > 0 &&
-         (is_erased_key(intake, row.has_key ? &key : NULL, row.has_subject ? &subject : NULL) ||
-          is_erased_content(intake, sample)));
     if (returns && !intake->dataset->accepts_returns) {
         keep_out(intake, sample);
         return;

@@ -50,6 +50,21 @@ void storage_intake_fini(struct intake *intake);
 bool storage_intake_file_time(struct intake *intake, int64_t *ret_time);
 /* intake_records.c: what the sink does with records that come all at once. */
 bool storage_intake_records(void *owner, const struct format_records *records);
+/* intake_names.c: the subject and the key of a record. Values are borrowed from the sample. */
+struct record_names {
+    struct format_value subject, key;
+    uint64_t subject_hash, key_hash;
+    bool has_subject, has_key;
+};
+struct record_names storage_intake_names(const struct intake *intake,
+                                         const struct format_sample *sample);
+/* The value that the sample, its manifest row or its folder has in this role. */
+struct format_value storage_intake_value(const struct intake *intake, enum format_role role,
+                                         const struct format_sample *sample);
+/* True when one of the names, or the content of the sample, was erased before. Looks at the intake's dataset, file,
+ * window and head alone. */
+bool storage_intake_was_erased(const struct intake *intake, const struct record_names *names,
+                               const struct format_sample *sample);
 /* The sink to hand to format->index(); its owner is `intake`. */
 struct format_sink storage_intake_sink(struct intake *intake);
 /* A record is refused that no call of index() tells. */
