@@ -64,8 +64,9 @@ static const struct weir_option REQUEST_OPTIONS[] = {
      "goes on when no sample has any of these names, and makes a receipt that says so (default: refused)",
      OPTION(allow_none)},
     {"drop-refused", NULL,
-     "also overwrites refused records and duplicates, which are no samples, in copies and in files of sources "
-     "that declare on_erase: scrub; needs no subject, key or id: weir erase request --drop-refused --dataset NAME",
+     "also overwrites refused records and duplicates, which are no samples, in copies, mirrors of buckets and "
+     "files of sources that declare on_erase: scrub; needs no subject, key or id: "
+     "weir erase request --drop-refused --dataset NAME",
      OPTION(drop_refused)},
     {"dataset", "NAME", "dataset to search (default: all)", OPTION(dataset)},
     {"reference", "TEXT", "your own file number, kept with the receipt", OPTION(reference)},

@@ -37,6 +37,7 @@ void storage_drop_file_fini(struct drop_file *drop)
     weir_buf_fini(&drop->window);
     storage_drop_claims_fini(&drop->claims);
     storage_unclaimed_fini(&drop->unclaimed);
+    free(drop->names.at);
     *drop = (struct drop_file){0};
 }
 
@@ -219,6 +220,13 @@ enum weir_status storage_drop_file_open(struct eraser *eraser, struct dataset *d
     return status == WEIR_OK ? begin(eraser, drop, file, err) : status;
 }
 
+void storage_drop_file_of_erased(struct drop_file *drop, const struct store *store)
+{
+    drop->is_of_erased = true;
+    drop->reading = (struct intake){
+        .dataset = drop->dataset, .secret = &store->secret, .erased = &store->erased};
+}
+
 /* ---- which bytes ---- */
 
 /* Samples before `upto` must have been met as records. */
@@ -232,6 +240,23 @@ static uint64_t begin_of(const struct format_sample *sample)
     return sample->extent.length > 0 ? sample->extent.offset : sample->offset;
 }
 
+/* Returns true for a record of nobody who was erased, while others may not be touched. */
+static bool has_to_stay(struct drop_file *drop, const struct format_sample *sample)
+{
+    struct record_names names;
+
+    if (!drop->is_of_erased)
+        return false;
+    names = storage_intake_names(&drop->reading, sample);
+    if (storage_intake_was_erased(&drop->reading, &names, sample))
+        return false;
+    if (names.has_subject)
+        storage_id_list_add(&drop->names, names.subject_hash);
+    if (names.has_key)
+        storage_id_list_add(&drop->names, names.key_hash);
+    return true;
+}
+
 static void on_sample(void *owner, const struct format_sample *sample)
 {
     struct drop_file *drop = owner;
@@ -239,10 +264,19 @@ static void on_sample(void *owner, const struct format_sample *sample)
     if (sample->offset >= drop->indexed)
         return;
     pass(drop, sample->offset);
-    if (storage_drop_claims_take(&drop->claims, sample->offset))
+    if (storage_drop_claims_take(&drop->claims, sample->offset) || has_to_stay(drop, sample))
         storage_unclaimed_end(&drop->unclaimed, begin_of(sample));
     else
         storage_unclaimed_record(&drop->unclaimed, begin_of(sample));
+}
+
+/* Takes a record that cannot be read, so that it is known of nobody. */
+static void take_unread(struct drop_file *drop, uint64_t offset)
+{
+    if (drop->is_of_erased)
+        storage_unclaimed_end(&drop->unclaimed, offset);
+    else
+        storage_unclaimed_record(&drop->unclaimed, offset);
 }
 
 static void on_refuse(void *owner, const struct format_refusal *refusal)
@@ -252,7 +286,7 @@ static void on_refuse(void *owner, const struct format_refusal *refusal)
     if (refusal->offset >= drop->indexed)
         return;
     pass(drop, refusal->offset);
-    storage_unclaimed_record(&drop->unclaimed, refusal->offset);
+    take_unread(drop, refusal->offset);
 }
 
 static void on_scrubbed(void *owner, struct format_range extent)
@@ -293,7 +327,7 @@ static enum weir_status pass_line(struct drop_file *drop, struct weir_error *err
     drop->passed += line > 0 ? line : size;
     if (line == 0 && size < rest)
         return WEIR_OK;
-    storage_unclaimed_record(&drop->unclaimed, drop->at);
+    take_unread(drop, drop->at);
     drop->record++;
     move_to(drop, drop->at + drop->passed);
     drop->passed = 0;
@@ -338,6 +372,9 @@ static enum weir_status index_window(struct drop_file *drop, struct weir_error *
         WEIR_OK)
         return fail_changed(drop, err);
     input.window = weir_buf_view(&drop->window);
+    drop->reading.window = input.window;
+    drop->reading.window_at = input.at;
+    drop->reading.head = input.head;
     if (d->format->index(&input, d->options, &d->fields, &sink, &progress, err) != WEIR_OK)
         drop->is_disputed = true;
     else
@@ -370,7 +407,8 @@ static void end(struct drop_file *drop, const struct stored_file *file)
     bool is_nobodys = !drop->dataset->declaration->format->is_one_sample || file->samples == 0;
 
     drop->is_ended = true;
-    if (!is_nobodys || !has_nobodys_end(drop, file, &drop->seen) || drop->size == drop->indexed)
+    if (drop->is_of_erased || !is_nobodys || !has_nobodys_end(drop, file, &drop->seen) ||
+        drop->size == drop->indexed)
         return;
     storage_unclaimed_end(&drop->unclaimed, drop->indexed);
     storage_unclaimed_record(&drop->unclaimed, drop->indexed);
@@ -568,6 +606,7 @@ enum weir_status storage_drop_file_step(struct eraser *eraser, struct drop_file 
     *ret_done = false;
     if (file == NULL)
         return status == WEIR_OK ? fail_changed(drop, err) : status;
+    drop->reading.file = file;
     if (drop->is_disputed) /* what was told since the last agreement is left */
         return finish(eraser->store, drop, file, ret_done, err);
     if (drop->unclaimed.count > 0)

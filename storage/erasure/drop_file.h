@@ -8,7 +8,8 @@
 
 #include "storage/erasure/drop_claims.h"
 #include "storage/erasure/eraser.h"
-#include "storage/intake/unclaimed.h"
+#include "storage/intake/intake.h"
+#include "storage/keys/id_list.h"
 
 #include <sys/stat.h>
 
@@ -30,9 +31,12 @@ struct drop_file {
     struct unclaimed unclaimed;
     uint64_t blanked; /* of its first range */
     bool is_indexed, is_ended;
-    bool is_disputed; /* records and samples disagree: what is left stays */
-    bool is_changed;  /* something was overwritten */
-    int error;        /* errno of a failure */
+    bool is_of_erased;     /* records of people who were erased alone; else all that is no sample */
+    struct intake reading; /* compares them */
+    struct id_list names;  /* of the records that stay, then: keyed hashes of subjects and keys */
+    bool is_disputed;      /* records and samples disagree: what is left stays */
+    bool is_changed;       /* something was overwritten */
+    int error;             /* errno of a failure */
 };
 
 /* NOT_FOUND when the file is gone; STALE when it is not what was indexed; IO, with `error`, when it
@@ -41,6 +45,8 @@ struct drop_file {
 enum weir_status storage_drop_file_open(struct eraser *eraser, struct dataset *dataset,
                                         struct stored_file *file, struct drop_file *drop,
                                         struct weir_error *err) WEIR_MUST_USE;
+/* Restricts an opened file to records of people who were erased, and of what was. */
+void storage_drop_file_of_erased(struct drop_file *drop, const struct store *store);
 /* A bounded piece of work. STALE when the file has changed meanwhile; IO as above. */
 enum weir_status storage_drop_file_step(struct eraser *eraser, struct drop_file *drop,
                                         bool *ret_done, struct weir_error *err) WEIR_MUST_USE;

@@ -3,13 +3,17 @@
 
 #include "core/base/clock.h"
 #include "core/base/fault.h"
+#include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "storage/catalog/known.h"
+#include "storage/erasure/drop_erased.h"
 #include "storage/erasure/drop_file.h"
 #include "storage/files/copy.h"
 #include "storage/files/owned.h"
+#include "storage/files/place.h"
 #include "storage/formats/text.h"
+#include "storage/intake/refused_names.h"
 #include "storage/scanning/scan_state.h"
 #include "storage/sql/queries.h"
 #include "storage/sums/sums.h"
@@ -21,8 +25,12 @@
 #include <unistd.h>
 
 struct dropping {
-    size_t at; /* index of the dataset */
+    bool is_of_erased; /* what is of people who were erased, in Weir's own files; else an order */
+    bool is_by_id;     /* … and of samples that were erased by their ids */
+    size_t at;         /* index of the dataset */
     bool is_begun;
+    bool is_unnamed;      /* names do not tell of all of it */
+    bool has_more_names;  /* a scan has read on in the file at hand */
     uint64_t duplicates;  /* of it, as this began; 0: all of them are gone */
     bool is_through_all;  /* … else it goes over all files, from */
     uint64_t next_file;   /* this one on, before those that the quarantine names */
@@ -60,10 +68,10 @@ const char *storage_drop_obstacle(const struct dataset *dataset)
 {
     const struct declaration *d = dataset->declaration;
 
-    if (d->is_mirrored)
+    if (d->is_remote)
         return "they stand in objects of a bucket, which --drop-refused leaves alone: delete or "
                "replace those objects";
-    if (!d->is_copied && d->on_erase != ON_ERASE_SCRUB)
+    if (!storage_owns(dataset) && d->on_erase != ON_ERASE_SCRUB)
         return "the dataset does not declare on_erase: scrub, so that --drop-refused leaves its "
                "files alone: remove them";
     return NULL;
@@ -96,11 +104,20 @@ static struct id_list numbers_of(const struct erasure_record *erasure,
     return numbers;
 }
 
+/* Nothing of people is refused where nothing is. */
+static bool may_have(const struct dropping *dropping, const struct dataset *dataset)
+{
+    if (!dropping->is_of_erased)
+        return storage_drop_obstacle(dataset) == NULL;
+    return storage_owns(dataset) && !dataset->declaration->is_remote &&
+           dataset->accounts.quarantined + dataset->accounts.duplicate > 0;
+}
+
 static bool is_meant(const struct erasure_record *erasure, const struct dataset *dataset)
 {
     for (size_t i = 0; i < erasure->count; i++) {
         if (erasure->requests[i]->dataset == 0 || erasure->requests[i]->dataset == dataset->number)
-            return storage_drop_obstacle(dataset) == NULL;
+            return may_have(erasure->dropping, dataset);
     }
     return false;
 }
@@ -140,21 +157,53 @@ static void look_again(struct dataset *dataset, const char *place)
 /* Numbers as the statement has them; of a disputed file there is nothing to say. */
 enum drop_outcome { DROP_DISPUTED, DROP_GONE, DROP_SAME, DROP_CHANGED };
 
-/* Writes what is known of the file by now, and that nothing that the quarantine says of it stands there now. */
-static enum weir_status write_file(struct store *store, struct erasure_record *erasure,
-                                   const struct dataset *dataset, const char *path,
-                                   enum drop_outcome outcome, struct weir_error *err)
+/* Writes that nothing that the quarantine says of the file stands there now. */
+static enum weir_status write_order(struct store *store, struct erasure_record *erasure,
+                                    const struct dataset *dataset, const char *path,
+                                    enum drop_outcome outcome, struct weir_error *err)
 {
-    struct id_list numbers = numbers_of(erasure, dataset);
+    struct id_list numbers = numbers_of(erasure, dataset), none = {0};
     WEIR_AUTO_FREE char *plain = storage_printable(path);
-    enum weir_status status = storage_scrub_write_dataset(dataset, err);
+    enum weir_status status = WEIR_OK;
 
-    if (status == WEIR_OK && outcome != DROP_DISPUTED)
+    if (storage_mirrors(dataset) && !erasure->dropping->has_more_names)
+        status = storage_refused_names_replace(store->db, dataset, path, &none, err);
+    if (status == WEIR_OK)
         status = DB_RUN(store->db, Q_dropped_file, NULL, err, DB_I64S(numbers.at, numbers.count),
                         DB_I64(dataset->number), DB_BYTES(weir_bytes_of(path)), DB_TEXT(plain),
                         DB_I64(outcome));
     free(numbers.at);
     return status;
+}
+
+/* Writes whose records are left in the file. */
+static enum weir_status write_names(struct eraser *eraser, struct erasure_record *erasure,
+                                    const struct dataset *dataset, const char *path,
+                                    enum drop_outcome outcome, struct weir_error *err)
+{
+    struct dropping *dropping = erasure->dropping;
+    enum weir_status status = WEIR_OK;
+
+    if (!dropping->has_more_names)
+        status = storage_refused_names_replace(eraser->store->db, dataset, path,
+                                               &dropping->file.names, err);
+    return status == WEIR_OK && outcome == DROP_CHANGED && storage_mirrors(dataset)
+               ? storage_drop_erased_remark(eraser, erasure, dataset, path, err)
+               : status;
+}
+
+/* … and what is known of the file by now. */
+static enum weir_status write_file(struct eraser *eraser, struct erasure_record *erasure,
+                                   const struct dataset *dataset, const char *path,
+                                   enum drop_outcome outcome, struct weir_error *err)
+{
+    enum weir_status status = storage_scrub_write_dataset(dataset, err);
+
+    if (status != WEIR_OK || outcome == DROP_DISPUTED)
+        return status;
+    return erasure->dropping->is_of_erased
+               ? write_names(eraser, erasure, dataset, path, outcome, err)
+               : write_order(eraser->store, erasure, dataset, path, outcome, err);
 }
 
 static enum weir_status store_file(struct eraser *eraser, struct erasure_record *erasure,
@@ -168,7 +217,7 @@ static enum weir_status store_file(struct eraser *eraser, struct erasure_record 
     if (status == WEIR_OK)
         status = weir_db_begin(eraser->store->db, err);
     if (status == WEIR_OK)
-        status = write_file(eraser->store, erasure, dataset, path, outcome, err);
+        status = write_file(eraser, erasure, dataset, path, outcome, err);
     if (status == WEIR_OK)
         status = weir_db_commit(eraser->store->db, err);
     if (status != WEIR_OK)
@@ -196,7 +245,8 @@ static enum weir_status end_file(struct eraser *eraser, struct erasure_record *e
 
     if (status == WEIR_OK && known != NULL && known->path != NULL)
         path = weir_strdup(known->path);
-    dropping->is_kept = dropping->is_kept || is_disputed;
+    dropping->has_more_names = path != NULL && known->indexed > file->indexed;
+    dropping->is_kept = dropping->is_kept || is_disputed || dropping->has_more_names;
     if (status == WEIR_OK && path != NULL)
         status = store_file(eraser, erasure, dataset, path,
                             is_disputed  ? DROP_DISPUTED
@@ -237,12 +287,69 @@ static enum weir_status step_file(struct eraser *eraser, struct erasure_record *
     return status == WEIR_OK && is_done ? end_file(eraser, erasure, dataset, err) : status;
 }
 
-/* A one-sample file that became no sample has no copy. */
+/* ---- a file that is one record ---- */
+
+/* One that became no sample has no copy, and no mirror: blank, it might be taken for a sample later. */
 static bool has_no_place(const struct dataset *dataset, const struct stored_file *file)
 {
-    return dataset->declaration->format->is_one_sample && dataset->declaration->is_copied &&
-           file->samples == 0;
+    return dataset->declaration->format->is_one_sample && file->samples == 0 &&
+           (dataset->declaration->is_copied || storage_mirrors(dataset));
 }
+
+/* Its object is known, and not fetched again as long as it stays what it is. */
+static enum weir_status unlink_mirrored(struct dataset *dataset, const struct stored_file *file,
+                                        struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *path = storage_dataset_path(dataset, file);
+    const char *name;
+    WEIR_AUTO_FD int folder = storage_place_folder(dataset, file, &name);
+    bool is_gone = folder >= 0 && unlinkat(folder, name, 0) == 0;
+
+    if (!is_gone && errno != ENOENT && errno != ENOTDIR)
+        return weir_fail(err, WEIR_IO, "%.250s: %s", path, strerror(errno));
+    storage_scan_again(dataset, file->path);
+    return is_gone ? weir_sync_parent(path, err) : WEIR_OK;
+}
+
+static enum weir_status remove_file(struct eraser *eraser, struct erasure_record *erasure,
+                                    struct dataset *dataset, const struct stored_file *file,
+                                    struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *path = weir_strdup(file->path);
+    enum weir_status status = WEIR_OK;
+
+    if (dataset->declaration->is_copied)
+        storage_copy_remove(dataset, path);
+    else
+        status = unlink_mirrored(dataset, file, err);
+    if (status == WEIR_OK)
+        return store_file(eraser, erasure, dataset, path, DROP_CHANGED, err);
+    if (status != WEIR_IO)
+        return status;
+    leave(erasure, path, errno, status, err);
+    return WEIR_OK;
+}
+
+/* Goes when it is to, and is known by its name otherwise. */
+static enum weir_status end_one_record(struct eraser *eraser, struct erasure_record *erasure,
+                                       struct dataset *dataset, struct stored_file *file,
+                                       struct weir_error *err)
+{
+    struct id_list *names = &erasure->dropping->file.names;
+    WEIR_AUTO_FREE char *path = weir_strdup(file->path);
+    enum weir_status status;
+
+    if (!erasure->dropping->is_of_erased ||
+        storage_drop_erased_has(eraser, erasure, dataset, file, names)) {
+        names->count = 0;
+        return remove_file(eraser, erasure, dataset, file, err);
+    }
+    status = store_file(eraser, erasure, dataset, path, DROP_SAME, err);
+    names->count = 0;
+    return status;
+}
+
+/* ---- opening ---- */
 
 static enum weir_status begin_file(struct eraser *eraser, struct erasure_record *erasure,
                                    struct dataset *dataset, struct stored_file *file,
@@ -252,11 +359,12 @@ static enum weir_status begin_file(struct eraser *eraser, struct erasure_record 
     WEIR_AUTO_FREE char *path = weir_strdup(file->path);
     enum weir_status status;
 
-    if (has_no_place(dataset, file)) {
-        storage_copy_remove(dataset, path);
-        return store_file(eraser, erasure, dataset, path, DROP_CHANGED, err);
-    }
+    erasure->dropping->has_more_names = false;
+    if (has_no_place(dataset, file))
+        return end_one_record(eraser, erasure, dataset, file, err);
     status = storage_drop_file_open(eraser, dataset, file, drop, err);
+    if (status == WEIR_OK && erasure->dropping->is_of_erased)
+        storage_drop_file_of_erased(drop, eraser->store);
     if (status == WEIR_OK)
         return WEIR_OK;
     if (status == WEIR_STALE || status == WEIR_IO)
@@ -305,12 +413,42 @@ static enum weir_status begin_unknown(struct eraser *eraser, struct erasure_reco
     return WEIR_OK;
 }
 
+static enum weir_status begin_path(struct eraser *eraser, struct erasure_record *erasure,
+                                   struct dataset *dataset, const char *path,
+                                   struct weir_error *err)
+{
+    struct stored_file *file = NULL;
+    enum weir_status status = storage_known_find(dataset, path, &file, err);
+
+    if (status != WEIR_OK)
+        return status;
+    return file != NULL ? begin_file(eraser, erasure, dataset, file, err)
+                        : begin_unknown(eraser, erasure, dataset, path, err);
+}
+
+static enum weir_status next_of_names(struct eraser *eraser, struct erasure_record *erasure,
+                                      struct dataset *dataset, bool *ret_done,
+                                      struct weir_error *err)
+{
+    struct dropping *dropping = erasure->dropping;
+    bool is_found;
+    enum weir_status status = storage_drop_erased_next(eraser->store, dataset, dropping->is_by_id,
+                                                       &dropping->path, &is_found, err);
+
+    *ret_done = status == WEIR_NOT_FOUND;
+    if (*ret_done)
+        return WEIR_OK;
+
+    return status == WEIR_OK && is_found
+               ? begin_path(eraser, erasure, dataset, weir_buf_text(&dropping->path), err)
+               : status;
+}
+
 static enum weir_status next_of_quarantine(struct eraser *eraser, struct erasure_record *erasure,
                                            struct dataset *dataset, bool *ret_done,
                                            struct weir_error *err)
 {
     struct dropping *dropping = erasure->dropping;
-    struct stored_file *file = NULL;
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
         DB_RUN(eraser->store->db, Q_refused_next, &rows, err, DB_I64(dataset->number),
@@ -322,12 +460,7 @@ static enum weir_status next_of_quarantine(struct eraser *eraser, struct erasure
     weir_buf_clear(&dropping->path);
     weir_buf_append(&dropping->path, weir_rows_bytes(rows, 0, "path").at,
                     weir_rows_bytes(rows, 0, "path").size);
-    status = storage_known_find(dataset, weir_buf_text(&dropping->path), &file, err);
-    if (status != WEIR_OK)
-        return status;
-    return file != NULL
-               ? begin_file(eraser, erasure, dataset, file, err)
-               : begin_unknown(eraser, erasure, dataset, weir_buf_text(&dropping->path), err);
+    return begin_path(eraser, erasure, dataset, weir_buf_text(&dropping->path), err);
 }
 
 /* ---- datasets ---- */
@@ -342,7 +475,9 @@ static enum weir_status begin_dataset(struct store *store, struct dropping *drop
     if (status != WEIR_OK)
         return status;
     dropping->duplicates = (uint64_t)weir_rows_i64(rows, 0, "duplicates");
-    dropping->is_through_all = dropping->duplicates == 0;
+    dropping->is_unnamed = weir_rows_bool(rows, 0, "refused_unnamed");
+    dropping->is_through_all =
+        dropping->duplicates == 0 || (dropping->is_of_erased && !dropping->is_unnamed);
     dropping->next_file = 0;
     weir_buf_clear(&dropping->path);
     dropping->is_kept = dropping->is_stuck = false;
@@ -350,12 +485,15 @@ static enum weir_status begin_dataset(struct store *store, struct dropping *drop
     return WEIR_OK;
 }
 
-static enum weir_status end_dataset(struct store *store, struct erasure_record *erasure,
-                                    const struct dataset *dataset, struct weir_error *err)
+static enum weir_status end_order(struct store *store, struct erasure_record *erasure,
+                                  const struct dataset *dataset, struct weir_error *err)
 {
     struct dropping *dropping = erasure->dropping;
     struct id_list numbers = numbers_of(erasure, dataset);
     uint64_t duplicates = dropping->is_kept ? 0 : dropping->duplicates;
+    const char *beside = storage_mirrors(dataset)
+                             ? "; these are Weir's mirror, and the objects of the bucket keep them"
+                             : "";
     enum weir_status status = weir_db_begin(store->db, err);
 
     if (status == WEIR_OK)
@@ -364,12 +502,31 @@ static enum weir_status end_dataset(struct store *store, struct erasure_record *
                    DB_I64(dataset->number), DB_I64(duplicates));
     if (status == WEIR_OK && !dropping->is_stuck)
         status = DB_RUN(store->db, Q_dropped_dataset, NULL, err, DB_I64S(numbers.at, numbers.count),
-                        DB_I64(dataset->number), DB_TEXT(dataset->name));
+                        DB_I64(dataset->number), DB_TEXT(dataset->name), DB_TEXT(beside));
     if (status == WEIR_OK)
         status = weir_db_commit(store->db, err);
     if (status != WEIR_OK)
         weir_db_rollback(store->db);
     free(numbers.at);
+    return status;
+}
+
+/* Once all its files were gone over, all names are known. */
+static enum weir_status end_names(struct store *store, const struct dropping *dropping,
+                                  const struct dataset *dataset, struct weir_error *err)
+{
+    return dropping->is_unnamed && !dropping->is_kept
+               ? DB_RUN(store->db, Q_refused_named, NULL, err, DB_I64(dataset->number))
+               : WEIR_OK;
+}
+
+static enum weir_status end_dataset(struct store *store, struct erasure_record *erasure,
+                                    const struct dataset *dataset, struct weir_error *err)
+{
+    struct dropping *dropping = erasure->dropping;
+    enum weir_status status = dropping->is_of_erased ? end_names(store, dropping, dataset, err)
+                                                     : end_order(store, erasure, dataset, err);
+
     dropping->at++;
     dropping->is_begun = false;
     return status;
@@ -393,7 +550,9 @@ static enum weir_status step_dataset(struct eraser *eraser, struct erasure_recor
         return status;
     if (!dropping->is_through_all)
         return next_of_all(eraser, erasure, dataset, err);
-    status = next_of_quarantine(eraser, erasure, dataset, &is_done, err);
+    status = dropping->is_of_erased && !dropping->is_unnamed
+                 ? next_of_names(eraser, erasure, dataset, &is_done, err)
+                 : next_of_quarantine(eraser, erasure, dataset, &is_done, err);
     return status == WEIR_OK && is_done ? end_dataset(eraser->store, erasure, dataset, err)
                                         : status;
 }
@@ -406,6 +565,16 @@ static void pause_round(struct erasure_record *erasure)
     round->again_ms = weir_now_ms() + round->pause_ms;
 }
 
+static void end_all(struct erasure_record *erasure)
+{
+    if (erasure->dropping->is_of_erased)
+        erasure->is_unrefused = true;
+    else
+        erasure->is_dropped = true;
+    storage_dropping_free(erasure->dropping);
+    erasure->dropping = NULL;
+}
+
 /* The log does not name the file: its name may be a person's. */
 static void end_round(struct erasure_record *erasure)
 {
@@ -416,9 +585,7 @@ static void end_round(struct erasure_record *erasure)
     dropping->trouble = WEIR_TAKE(dropping->found);
     dropping->at = 0;
     if (dropping->trouble == NULL) {
-        storage_dropping_free(dropping);
-        erasure->dropping = NULL;
-        erasure->is_dropped = true;
+        end_all(erasure);
         return;
     }
     pause_round(erasure);
@@ -429,15 +596,12 @@ static void end_round(struct erasure_record *erasure)
                  erasure->requests[0]->number);
 }
 
-enum weir_status storage_drop_step(struct eraser *eraser, struct erasure_record *erasure,
-                                   struct weir_error *err)
+static enum weir_status step(struct eraser *eraser, struct erasure_record *erasure,
+                             struct weir_error *err)
 {
     const struct catalog *catalog = eraser->store->catalog;
-    struct dropping *dropping;
+    struct dropping *dropping = erasure->dropping;
 
-    if (erasure->dropping == NULL)
-        erasure->dropping = weir_calloc(1, sizeof(*erasure->dropping));
-    dropping = erasure->dropping;
     erasure->round.again_ms = 0;
     while (dropping->at < catalog->count && !is_meant(erasure, catalog->datasets[dropping->at]))
         dropping->at++;
@@ -445,4 +609,29 @@ enum weir_status storage_drop_step(struct eraser *eraser, struct erasure_record 
         return step_dataset(eraser, erasure, catalog->datasets[dropping->at], err);
     end_round(erasure);
     return WEIR_OK;
+}
+
+enum weir_status storage_drop_step(struct eraser *eraser, struct erasure_record *erasure,
+                                   struct weir_error *err)
+{
+    if (erasure->dropping == NULL)
+        erasure->dropping = weir_calloc(1, sizeof(*erasure->dropping));
+    return step(eraser, erasure, err);
+}
+
+enum weir_status storage_drop_erased_step(struct eraser *eraser, struct erasure_record *erasure,
+                                          struct weir_error *err)
+{
+    bool is_by_id;
+    enum weir_status status;
+
+    if (erasure->dropping != NULL)
+        return step(eraser, erasure, err);
+    status = storage_drop_erased_by_id(eraser->store, erasure, &is_by_id, err);
+    if (status != WEIR_OK)
+        return status;
+    erasure->dropping = weir_calloc(1, sizeof(*erasure->dropping));
+    erasure->dropping->is_of_erased = true;
+    erasure->dropping->is_by_id = is_by_id;
+    return step(eraser, erasure, err);
 }

@@ -54,7 +54,8 @@ bool storage_erasure_is_half_way(const struct eraser *eraser)
         const struct erasure_record *erasure = eraser->erasures->at[i];
 
         if (erasure->state == WEIR_ERASURE_IN_FORCE &&
-            (!erasure->is_overwritten || (erasure->drops > 0 && !erasure->is_dropped)))
+            (!erasure->is_overwritten || !erasure->is_unrefused ||
+             (erasure->drops > 0 && !erasure->is_dropped)))
             return true;
     }
     return false;

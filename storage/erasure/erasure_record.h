@@ -202,6 +202,7 @@ struct erasure_record {
     struct scrub_proof proof;
     struct scrub_round round;
     bool is_overwritten; /* the last round is through */
+    bool is_unrefused;   /* no file of its own has refused records of who is erased */
     bool is_settled;     /* nothing is to be waited for in buckets */
     uint64_t blanked;    /* first sample of the newest chunk that is blank, */
     uint32_t blanked_rows;
@@ -229,7 +230,7 @@ struct erasure_record {
     } classes;
     bool is_renamed; /* no class without a sample has a name that came with one of its samples */
 
-    struct dropping *dropping; /* NULL: not begun, or no such order */
+    struct dropping *dropping; /* NULL: not begun, or nothing to drop */
     bool is_dropped;
 
     bool is_counted;           /* who can still be read */

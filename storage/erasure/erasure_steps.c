@@ -481,6 +481,16 @@ static enum weir_status drop(struct eraser *eraser, struct erasure_record *erasu
     return status;
 }
 
+static enum weir_status drop_erased(struct eraser *eraser, struct erasure_record *erasure,
+                                    struct weir_error *err)
+{
+    enum weir_status status = storage_drop_erased_step(eraser, erasure, err);
+
+    if (erasure->is_unrefused)
+        end_intents(eraser);
+    return status;
+}
+
 static enum weir_status scrub(struct eraser *eraser, struct erasure_record *erasure,
                               struct weir_error *err)
 {
@@ -489,6 +499,8 @@ static enum weir_status scrub(struct eraser *eraser, struct erasure_record *eras
 
     if (!erasure->is_overwritten)
         return overwrite(eraser, erasure, err);
+    if (!erasure->is_unrefused) /* before objects are written again from mirrors */
+        return drop_erased(eraser, erasure, err);
     if (!erasure->is_settled)
         return settle_buckets(eraser, erasure, err);
     if (!erasure->is_blank) {

@@ -3,6 +3,7 @@
 
 #include "core/base/memory.h"
 #include "storage/erasure/dropping.h"
+#include "storage/files/owned.h"
 #include "storage/formats/text.h"
 #include "storage/sql/queries.h"
 
@@ -35,12 +36,20 @@ static void list_files(const struct weir_rows *rows, struct weir_buf *line)
         weir_buf_printf(line, " and %" PRIu64 " more files", files - count);
 }
 
+static void add_duplicates(int64_t count, struct weir_buf *line)
+{
+    if (count > 0)
+        weir_buf_printf(line, "%s%" PRId64 " duplicates in its files",
+                        line->size > 0 ? ", and " : "", count);
+}
+
 /* Advice on what can be done about them. */
 static void add_advice(const struct dataset *dataset, const struct erase_request *request,
                        struct weir_buf *line)
 {
     const char *obstacle = storage_drop_obstacle(dataset);
 
+    weir_buf_append_text(line, "; ");
     if (obstacle != NULL)
         weir_buf_append_text(line, obstacle);
     else if (request->drops_refused)
@@ -48,8 +57,19 @@ static void add_advice(const struct dataset *dataset, const struct erase_request
                              "--drop-refused has left them: they were refused since, or nobody "
                              "can tell them from samples of their file");
     else
-        weir_buf_printf(line, "weir erase request --drop-refused --dataset %s overwrites them",
-                        dataset->name);
+        weir_buf_printf(line, "weir erase request --drop-refused --dataset %s overwrites them%s",
+                        dataset->name, storage_mirrors(dataset) ? " in Weir's mirror" : "");
+}
+
+static const char OF_NOBODY[] = "they are no samples, and nobody can tell whose they are";
+static const char IN_OBJECTS[] =
+    "they are no samples, and stay in objects of the bucket: delete or replace those objects";
+
+/* False for what was overwritten in a mirror, and stays in objects alone. */
+static bool stays_in_files(const struct weir_rows *files, const struct weir_rows *duplicates)
+{
+    return weir_rows_i64(duplicates, 0, "duplicates") > 0 ||
+           (weir_rows_count(files) > 0 && weir_rows_bool(files, 0, "any_stays"));
 }
 
 static enum weir_status tell_dataset(struct store *store, const struct dataset *dataset,
@@ -59,8 +79,10 @@ static enum weir_status tell_dataset(struct store *store, const struct dataset *
     WEIR_AUTO(weir_rows) files = NULL;
     WEIR_AUTO(weir_rows) duplicates = NULL;
     WEIR_AUTO_BUF line = {0};
-    enum weir_status status = DB_RUN(store->db, Q_refused_files, &files, err,
-                                     DB_I64(dataset->number), DB_I64(FILES_NAMED_MAX));
+    bool is_mirrored = storage_mirrors(dataset);
+    enum weir_status status =
+        DB_RUN(store->db, Q_refused_files, &files, err, DB_I64(dataset->number),
+               DB_I64(FILES_NAMED_MAX), DB_BOOL(is_mirrored));
 
     if (status == WEIR_OK)
         status = DB_RUN(store->db, Q_duplicates_left, &duplicates, err, DB_I64(dataset->number));
@@ -68,15 +90,14 @@ static enum weir_status tell_dataset(struct store *store, const struct dataset *
         return status;
     if (weir_rows_count(files) > 0)
         list_files(files, &line);
-    if (weir_rows_i64(duplicates, 0, "duplicates") > 0)
-        weir_buf_printf(&line, "%s%" PRId64 " duplicates in its files",
-                        line.size > 0 ? ", and " : "", weir_rows_i64(duplicates, 0, "duplicates"));
+    add_duplicates(weir_rows_i64(duplicates, 0, is_mirrored ? "duplicate" : "duplicates"), &line);
     if (line.size == 0)
         return WEIR_OK;
-    weir_buf_printf(lines,
-                    "%sdataset '%s': %s; they are no samples, and nobody can tell whose they are; ",
-                    lines->size > 0 ? "\n" : "", dataset->name, weir_buf_text(&line));
-    add_advice(dataset, request, lines);
+    weir_buf_printf(lines, "%sdataset '%s': %s; ", lines->size > 0 ? "\n" : "", dataset->name,
+                    weir_buf_text(&line));
+    weir_buf_append_text(lines, is_mirrored ? IN_OBJECTS : OF_NOBODY);
+    if (stays_in_files(files, duplicates))
+        add_advice(dataset, request, lines);
     return WEIR_OK;
 }
 

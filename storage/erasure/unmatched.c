@@ -1,7 +1,9 @@
 /* Names that match nothing: see unmatched.h. */
 #include "storage/erasure/unmatched.h"
 
+#include "storage/files/owned.h"
 #include "storage/keys/key_store.h"
+#include "storage/sql/queries.h"
 
 #include <stdlib.h>
 
@@ -49,6 +51,42 @@ static enum weir_status strike_out_indexed(struct store *store, const struct key
     return status;
 }
 
+/* Names of records that were refused, and stand in a mirror. */
+static enum weir_status strike_out_refused(struct store *store, const struct dataset *dataset,
+                                           struct id_list *left, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    WEIR_AUTO_BUF packed = {0};
+    struct id_list seen = {0};
+    enum weir_status status;
+
+    if (left->count == 0 || !storage_mirrors(dataset))
+        return WEIR_OK;
+    storage_id_list_pack(left, &packed);
+    status = DB_RUN(store->db, Q_refused_names_known, &rows, err, DB_I64(dataset->number),
+                    DB_BYTES(weir_buf_view(&packed)));
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
+        storage_id_list_add(&seen, left->at[weir_rows_i64(rows, i, "place")]);
+    storage_id_list_sort(&seen);
+    strike_out(left, &seen);
+    free(seen.at);
+    return status;
+}
+
+/* Takes out the names that a record of the dataset has. */
+static enum weir_status strike_out_known(struct store *store, const struct dataset *dataset,
+                                         struct unmatched *unmatched, struct weir_error *err)
+{
+    enum weir_status status =
+        strike_out_indexed(store, &dataset->subjects, &unmatched->subjects, err);
+
+    if (status == WEIR_OK)
+        status = strike_out_indexed(store, &dataset->keys, &unmatched->keys, err);
+    if (status == WEIR_OK)
+        status = strike_out_refused(store, dataset, &unmatched->subjects, err);
+    return status == WEIR_OK ? strike_out_refused(store, dataset, &unmatched->keys, err) : status;
+}
+
 /* Subjects and keys that no erasure was asked for before. */
 static void list_new_names(const struct store *store, const struct erase_request *request,
                            struct unmatched *unmatched)
@@ -89,11 +127,8 @@ enum weir_status storage_unmatched_find(struct store *store, const struct erase_
     for (size_t i = 0; status == WEIR_OK && i < store->catalog->count; i++) {
         const struct dataset *dataset = store->catalog->datasets[i];
 
-        if (request->dataset != 0 && request->dataset != dataset->number)
-            continue;
-        status = strike_out_indexed(store, &dataset->subjects, &ret_unmatched->subjects, err);
-        if (status == WEIR_OK)
-            status = strike_out_indexed(store, &dataset->keys, &ret_unmatched->keys, err);
+        if (request->dataset == 0 || request->dataset == dataset->number)
+            status = strike_out_known(store, dataset, ret_unmatched, err);
     }
     ret_unmatched->is_all =
         ret_unmatched->subjects.count + ret_unmatched->keys.count + ret_unmatched->ids.count ==

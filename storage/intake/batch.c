@@ -1,5 +1,6 @@
 /* Staging of a batch: see batch.h. Its commit is in batch_commit.c. */
 #include "storage/chunks/label_values.h"
+#include "storage/files/owned.h"
 #include "storage/intake/batch_stage.h"
 
 #include "core/base/memory.h"
@@ -66,7 +67,7 @@ void storage_batch_clear(struct batch *batch)
     batch->replaced.count = 0;
     batch->identifier = NULL;
     batch->kills.count = batch->refusals.count = batch->withdrawals.count = 0;
-    batch->met.count = batch->blocked.count = 0;
+    batch->met.count = batch->blocked.count = batch->refused_names.count = 0;
     batch->row_count = batch->file_count = 0;
     weir_buf_clear(&batch->values);
     batch->open = NULL;
@@ -89,6 +90,7 @@ void storage_batch_free(struct batch *batch)
     free(batch->kills.at);
     free(batch->refusals.at);
     free(batch->withdrawals.at);
+    free(batch->refused_names.at);
     free(batch->met.at);
     free(batch->blocked.at);
     free(batch);
@@ -227,6 +229,15 @@ void storage_batch_refuse(struct batch *batch, const struct batch_refusal *refus
     staged->is_blocked = refusal->is_blocked;
 }
 
+void storage_batch_refused_name(struct batch *batch, const struct stored_file *file, uint64_t hash)
+{
+    if (!storage_mirrors(batch->dataset))
+        return;
+    MAKE_ROOM(batch->refused_names);
+    batch->refused_names.at[batch->refused_names.count++] =
+        (struct staged_name){.file = file, .hash = hash};
+}
+
 void storage_batch_withdraw(struct batch *batch, const char *path, bool all)
 {
     MAKE_ROOM(batch->withdrawals);
@@ -277,7 +288,8 @@ bool storage_batch_is_full(const struct batch *batch)
     size_t rows_max = batch->dataset->updates != NULL ? BATCH_UPDATES_MAX : BATCH_ROWS_MAX;
 
     return batch->file_count >= BATCH_FILES_MAX || batch->row_count >= rows_max ||
-           batch->refusals.count >= BATCH_FILES_MAX || batch->values.size >= BATCH_VALUES_BYTES;
+           batch->refusals.count >= BATCH_FILES_MAX ||
+           batch->refused_names.count >= BATCH_ROWS_MAX || batch->values.size >= BATCH_VALUES_BYTES;
 }
 
 bool storage_batch_is_empty(const struct batch *batch)

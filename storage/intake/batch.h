@@ -50,6 +50,8 @@ struct batch_refusal {
     bool is_blocked; /* because they were erased before */
 };
 void storage_batch_refuse(struct batch *batch, const struct batch_refusal *refusal);
+/* A subject or key, by its hash, of a record of `file` that becomes no sample and stays in the file: of a mirror. */
+void storage_batch_refused_name(struct batch *batch, const struct stored_file *file, uint64_t hash);
 /* Takes back what was refused of `path` before: its tail, or all of it. */
 void storage_batch_withdraw(struct batch *batch, const char *path, bool all);
 /* Blocks a hash from now on, and counts it, once, as something that was kept out. */

@@ -10,6 +10,7 @@
 #include "storage/intake/batch_stage.h"
 #include "storage/intake/duplicates.h"
 #include "storage/intake/late_labels.h"
+#include "storage/intake/refused_names.h"
 #include "storage/keys/id_list.h"
 #include "storage/keys/key_store.h"
 #include "storage/sql/queries.h"
@@ -320,7 +321,17 @@ static enum weir_status write_classes(const struct commit *c)
     return status;
 }
 
-static enum weir_status write_refusals(const struct commit *c)
+/* The names of a file that is another one go, too. */
+static enum weir_status withdraw_names(const struct commit *c, const char *path)
+{
+    struct id_list none = {0};
+
+    return storage_mirrors(c->dataset)
+               ? storage_refused_names_replace(c->db, c->dataset, path, &none, c->err)
+               : WEIR_OK;
+}
+
+static enum weir_status withdraw(const struct commit *c)
 {
     const struct batch *batch = c->batch;
     enum weir_status status = WEIR_OK;
@@ -331,11 +342,21 @@ static enum weir_status write_refusals(const struct commit *c)
         status = DB_RUN(c->db, Q_quarantine_withdraw, &rows, c->err, DB_I64(c->dataset->number),
                         DB_BYTES(weir_bytes_of(batch->withdrawals.at[i].path)),
                         DB_BOOL(batch->withdrawals.at[i].all));
+        if (status == WEIR_OK && batch->withdrawals.at[i].all)
+            status = withdraw_names(c, batch->withdrawals.at[i].path);
         if (status != WEIR_OK)
             return status;
         c->dataset->accounts.quarantined -= (uint64_t)weir_rows_i64(rows, 0, "quarantined");
         c->dataset->accounts.blocked -= (uint64_t)weir_rows_i64(rows, 0, "blocked");
     }
+    return status;
+}
+
+static enum weir_status write_refusals(const struct commit *c)
+{
+    struct batch *batch = c->batch;
+    enum weir_status status = withdraw(c);
+
     for (size_t i = 0; status == WEIR_OK && i < batch->refusals.count; i++) {
         const struct staged_refusal *refusal = &batch->refusals.at[i];
 
@@ -349,7 +370,7 @@ static enum weir_status write_refusals(const struct commit *c)
         else
             c->dataset->accounts.quarantined += refusal->count;
     }
-    return status;
+    return status == WEIR_OK ? storage_refused_names_store(batch, c->db, c->err) : status;
 }
 
 static enum weir_status write_blocked(const struct commit *c)

@@ -33,6 +33,10 @@ struct staged_refusal {
     uint64_t count;
     bool is_tail, is_blocked;
 };
+struct staged_name {
+    const struct stored_file *file;
+    uint64_t hash;
+};
 
 #define LIST(type)       \
     struct {             \
@@ -58,6 +62,7 @@ struct batch {
     LIST(struct batch_kill) kills;
     LIST(struct staged_refusal) refusals;
     LIST(struct batch_withdrawal) withdrawals;
+    LIST(struct staged_name) refused_names;
     LIST(uint64_t) met;     /* blocked hashes that are counted now */
     LIST(uint64_t) blocked; /* hashes to be blocked from now on */
     int64_t *columns[BATCH_COLUMNS];

@@ -193,8 +193,8 @@ static enum weir_status blank_segment(const struct batch *batch,
     return status;
 }
 
-/* In files that Weir owns nothing is left of a duplicate once the batch commits. Mirrors of buckets are not only
- * Weir's: what is refused of them stays. */
+/* In copies nothing is left of a duplicate once the batch commits. An object is written again as its mirror is: there
+ * it stays, and is known by its names. */
 static enum weir_status blank_gone(const struct batch *batch, const bool *gone,
                                    struct weir_error *err)
 {
@@ -207,10 +207,39 @@ static enum weir_status blank_gone(const struct batch *batch, const bool *gone,
     return status == WEIR_OK ? storage_copy_sync(batch->dataset, err) : status;
 }
 
+/* ---- their names ---- */
+
+static const struct batch_segment *segment_of(const struct batch *batch, uint64_t row)
+{
+    size_t low = 0, high = batch->segments.count;
+
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (batch->segments.at[middle].first > row)
+            high = middle;
+        else
+            low = middle;
+    }
+    return &batch->segments.at[low];
+}
+
+static void note_names(struct batch *batch, const struct sorted_run_entry *entries, size_t count,
+                       const bool *gone)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (gone[entries[i].id])
+            storage_batch_refused_name(batch, segment_of(batch, entries[i].id)->file,
+                                       entries[i].hash);
+    }
+}
+
 static void take_out(struct batch *batch, const bool *gone, size_t count)
 {
     WEIR_AUTO_FREE uint64_t *rows = weir_calloc(batch->row_count + 1, sizeof(*rows));
 
+    note_names(batch, batch->subjects.at, batch->subjects.count, gone);
+    note_names(batch, batch->keys.at, batch->keys.count, gone);
     move_rows(batch, gone, rows);
     move_segments(batch, gone, rows);
     batch->subjects.count = move_entries(batch->subjects.at, batch->subjects.count, gone, rows);

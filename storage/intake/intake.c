@@ -488,6 +488,15 @@ static bool joins(const struct intake *intake, bool has_key, char *reason)
     return false;
 }
 
+/* Of a record that is refused. */
+static void note_names(const struct intake *intake, const struct record_names *names)
+{
+    if (names->has_subject)
+        storage_batch_refused_name(intake->batch, intake->file, names->subject_hash);
+    if (names->has_key)
+        storage_batch_refused_name(intake->batch, intake->file, names->key_hash);
+}
+
 static void on_sample(void *owner, const struct format_sample *sample)
 {
     struct intake *intake = owner;
@@ -512,6 +521,7 @@ static void on_sample(void *owner, const struct format_sample *sample)
         !convert_label(intake, &label, &row.label, reason)) { /* last: it may name a class */
         refuse_at(intake, sample->record, sample->offset, reason, false);
         leave(intake, begin_of(sample));
+        note_names(intake, &names);
         return;
     }
     if (intake->unclaimed.is_open)

@@ -159,7 +159,7 @@ static void headers_and_the_numbers_of_lines_stay(void **state)
 }
 
 /* Copies of an older Weir hold what was refused of them: as this one does once it is put back. */
-static void copies_that_an_older_weir_made_lose_it_too(void **state)
+static void take_in_as_an_older_weir(const char *text, uint64_t refused)
 {
     static const char COPIES[] =
         "  - name: clicks\n"
@@ -171,31 +171,58 @@ static void copies_that_an_older_weir_made_lose_it_too(void **state)
         "    duplicates: {keep: first}\n";
     const char *copy = storage_lab_path(&lab, "data/storage/clicks/a.jsonl");
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
-    struct msg_erase_is erased;
     struct stat found;
     FILE *file;
 
-    (void)state;
-    storage_lab_write(&lab, "a.jsonl", STORAGE_LAB_MIXED);
+    storage_lab_write(&lab, "a.jsonl", text);
     storage_lab_must_declare(&lab, COPIES);
-    (void)storage_lab_await_counts(&lab, "clicks", 2, 5);
+    (void)storage_lab_await_counts(&lab, "clicks", 2, refused);
     assert_int_equal(stat(copy, &found), 0);
     file = fopen(copy, "r+");
     assert_non_null(file);
-    assert_int_equal(fwrite(STORAGE_LAB_MIXED, 1, strlen(STORAGE_LAB_MIXED), file),
-                     strlen(STORAGE_LAB_MIXED));
+    assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
     assert_int_equal(fclose(file), 0);
     times[1] = found.st_mtim;
     assert_int_equal(utimensat(AT_FDCWD, copy, times, 0), 0);
     weir_test_postgres_sql(&lab.postgres, "UPDATE storage.quarantine SET stays = true");
-    weir_test_postgres_sql(&lab.postgres, "UPDATE storage.dataset SET duplicates_gone = 0");
+    weir_test_postgres_sql(&lab.postgres, "UPDATE storage.dataset SET duplicates_gone = 0, "
+                                          "refused_unnamed = true");
     assert_true(storage_lab_holds(&lab, "data", "lost"));
+}
+
+static void copies_that_an_older_weir_made_lose_it_too(void **state)
+{
+    struct msg_erase_is erased;
+
+    (void)state;
+    take_in_as_an_older_weir(STORAGE_LAB_MIXED, 5);
     erased = drop(NULL);
     assert_non_null(line_with(erased.dropped, "3 refused records and 2 duplicates"));
     assert_false(storage_lab_holds(&lab, "data", "lost"));
     assert_true(storage_lab_holds(&lab, "source",
                                   "lost")); /* the source of a copy is nobody's but its owner's */
     expect_sample(1, "{\"ts\": 5, \"user\": \"bob\", \"id\": \"5\", \"x\": \"kept2\"}");
+    storage_lab_expect_fine(&lab);
+}
+
+/* Of those that no name was noted of. */
+static void an_erasure_overwrites_what_was_refused_of_the_person_in_such_copies(void **state)
+{
+    static const char TEXT[] =
+        "{\"ts\": 1, \"user\": \"anna\", \"id\": \"1\", \"x\": \"lost\"}\n"
+        "{\"ts\": \"when\", \"user\": \"anna\", \"id\": \"3\", \"x\": \"lost\"}\n"
+        "{\"ts\": 4, \"user\": \"anna\", \"id\": \"1\", \"x\": \"lost\"}\n"
+        "{\"ts\": 5, \"user\": \"bob\", \"id\": \"5\", \"x\": \"kept\"}\n"
+        "{\"ts\": \"when\", \"user\": \"bob\", \"id\": \"6\", \"x\": \"kept\"}\n";
+
+    (void)state;
+    take_in_as_an_older_weir(TEXT, 3);
+    assert_int_equal(storage_lab_erase(&lab, "u1", "anna", "verified").samples, 1);
+    assert_false(storage_lab_holds(&lab, "data", "lost"));
+    assert_false(storage_lab_holds(&lab, "data", "anna"));
+    assert_true(storage_lab_holds(&lab, "data", "\"id\": \"6\""));
+    assert_int_equal(storage_lab_erase(&lab, "u2", "bob", "verified").samples, 1);
+    assert_false(storage_lab_holds(&lab, "data", "kept"));
     storage_lab_expect_fine(&lab);
 }
 
@@ -322,6 +349,7 @@ int main(void)
         CASE(a_receipt_without_the_order_says_how_to_give_it),
         CASE(headers_and_the_numbers_of_lines_stay),
         CASE(copies_that_an_older_weir_made_lose_it_too),
+        CASE(an_erasure_overwrites_what_was_refused_of_the_person_in_such_copies),
         CASE(what_may_not_be_overwritten_is_said),
         CASE(a_death_anywhere_only_repeats_it),
         CASE(a_file_that_changed_meanwhile_is_looked_at_first),
