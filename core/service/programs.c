@@ -173,7 +173,8 @@ void weir_programs_describe(struct weir_buf *out)
 {
     weir_buf_append_text(
         out,
-        "\n## programs.NAME\n\nPrograms that pipelines may name: as an operator (`op: exec`), or as a trainer (`training.program`).\n\n");
+        "\n## programs.NAME\n\nPrograms that pipelines may name: as an operator (`op: exec`), or as a "
+        "trainer (`training.program`).\n\n");
     cfg_document(KEYS, out);
 }
 

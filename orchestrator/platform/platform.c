@@ -5,6 +5,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/rpc/rpc.h"
+#include "core/service/programs.h"
 #include "core/service/service.h"
 #include "orchestrator/launchers/launcher.h"
 #include "orchestrator/platform/datadir.h"
@@ -212,7 +213,7 @@ static char **foreign_environment(const struct orchestrator_platform *platform,
     const struct weir_yaml_node *more = program->foreign->env;
 
     env = orchestrator_environment_add(env, "WEIR_RUN", program->run);
-    env = orchestrator_environment_add(env, "WEIR_SOCKET_DIR", platform->datadir->socket_dir);
+    env = orchestrator_environment_add(env, "WEIR_SOCKET_DIR", platform->datadir->trainer_dir);
     env = orchestrator_environment_add(env, "WEIR_RANK", "0");
     env = orchestrator_environment_add(env, "WEIR_RANKS", "1");
     for (size_t i = 0; i < weir_yaml_pairs(more); i++)
