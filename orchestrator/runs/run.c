@@ -206,8 +206,8 @@ static bool has_failed(struct run *run, const struct run_exit *ended, int64_t si
                               "it said nothing for %" PRId64 " s (training.patience)",
                               silent_ms / 1000));
     else if (ended->code == 0 && !ended->by_signal)
-        weir_ignore(
-            weir_fail(ret_why, WEIR_INTERNAL, "it ended before its run was done: %s", ended->how));
+        weir_ignore(weir_fail(ret_why, WEIR_INTERNAL, "exit code 0, and its run was not done%s%s",
+                              ended->said[0] != '\0' ? "; it said: " : "", ended->said));
     else
         weir_ignore(weir_fail(ret_why, WEIR_INTERNAL, "%s", ended->how));
     return run->exits > run->outline.config->retries || run->deaths > RUN_DEATHS_MAX;
