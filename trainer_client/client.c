@@ -179,6 +179,7 @@ void weir_client_close(struct weir_client *client)
     pthread_mutex_destroy(&client->mutex);
     trainer_collector_fini(&client->collector);
     weir_buf_fini(&client->done.model);
+    weir_buf_fini(&client->done.metrics);
     weir_buf_fini(&client->fitted);
     weir_buf_fini(&client->state);
     free(client->dispatcher_endpoint);
@@ -340,14 +341,15 @@ void weir_batch_release(struct weir_batch *shown)
     trainer_client_wake(client); /* credit, an epoch to acknowledge, or the end */
 }
 
-void weir_client_report(struct weir_client *client, uint64_t samples_done, uint64_t samples_total,
-                        double loss)
+enum weir_client_status weir_client_metric(struct weir_client *client, const char *name,
+                                           double value, struct weir_client_error *ret_error)
 {
+    struct weir_error err;
+
     pthread_mutex_lock(&client->mutex);
-    client->samples_done = samples_done;
-    client->samples_total = samples_total;
-    client->loss = loss;
+    enum weir_status status = trainer_metrics_set(&client->metrics, name, value, &err);
     pthread_mutex_unlock(&client->mutex);
+    return status == WEIR_OK ? WEIR_CLIENT_OK : trainer_client_give(&err, ret_error);
 }
 
 int weir_client_stopping(struct weir_client *client)

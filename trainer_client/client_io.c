@@ -421,15 +421,18 @@ static void on_run_orders(void *owner, const struct weir_reply *reply, const str
 
 static void send_report(struct weir_client *client, int64_t now_ms)
 {
+    WEIR_AUTO_BUF metrics = {0};
+    trainer_metrics_print(&client->metrics, &metrics);
     struct msg_run_beat beat = {
         .run = client->run,
         .session = client->task != NULL ? client->task->session : client->session,
-        .samples = client->samples_done,
-        .samples_total = client->samples_total,
-        .loss = client->loss,
+        .samples = trainer_delivery_position(client->delivery)->tally.delivered,
+        .samples_total = client->info.samples * client->info.epochs,
+        .loss = trainer_metrics_get(&client->metrics, "loss"),
         .busy_ns = client->stats.busy_ns,
         .wait_ns = client->stats.wait_ns,
         .stage = client->stage,
+        .metrics = weir_buf_text(&metrics),
     };
     client->report_ms = now_ms;
     client->report_call = (struct call){.client = client, .open = true, .sent_ms = now_ms};

@@ -11,6 +11,7 @@
 #include "trainer_client/collector.h"
 #include "trainer_client/delivery.h"
 #include "trainer_client/lending.h"
+#include "trainer_client/metrics.h"
 #include "trainer_client/options.h"
 #include "trainer_client/task.h"
 
@@ -59,8 +60,7 @@ struct weir_client {
     bool closing, opened, failed, stop_ordered;
     struct weir_error failure;
     struct weir_error commit_error; /* of the newest commit, when it was refused */
-    uint64_t samples_done, samples_total;
-    double loss;
+    struct metrics metrics;
     char stage[16]; /* that the loop has waited for, as the dispatcher sees it */
     struct weir_client_stats stats;
     int64_t first_ns;  /* when the loop got its first batch; 0: not yet */
@@ -68,7 +68,7 @@ struct weir_client {
     struct {
         bool is_wanted, is_open, is_noted;
         struct msg_run_done message; /* borrows `model` and `fitted` */
-        struct weir_buf model;
+        struct weir_buf model, metrics;
         struct weir_error failure; /* of one that is noted: status OK, or why it was refused */
     } done;
     size_t held, unconsumed; /* batches in the loop's hands; handed out and not consumed */

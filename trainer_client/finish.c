@@ -82,6 +82,8 @@ static void fill_done(struct weir_client *client, const struct weir_client_resul
 
     weir_buf_clear(&client->done.model);
     weir_buf_append_text(&client->done.model, is_model ? result->model : "");
+    weir_buf_clear(&client->done.metrics);
+    trainer_metrics_print(&client->metrics, &client->done.metrics);
     client->done.message = (struct msg_run_done){
         .run = client->run,
         .session = client->task->session,
@@ -89,6 +91,7 @@ static void fill_done(struct weir_client *client, const struct weir_client_resul
         .loss = result->loss,
         .model = weir_buf_text(&client->done.model),
         .outputs = outputs,
+        .metrics = weir_buf_text(&client->done.metrics),
         .fitted = weir_buf_view(&client->fitted),
     };
 }

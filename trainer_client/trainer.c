@@ -100,14 +100,6 @@ static enum weir_status take(struct trainer *trainer, struct weir_batch *batch,
     return status;
 }
 
-static void tell(struct trainer *trainer)
-{
-    struct weir_client_info info;
-    weir_client_info(trainer->client, &info);
-    weir_client_report(trainer->client, trainer->progress.samples, info.samples * info.epochs,
-                       trainer->recent_loss);
-}
-
 static enum weir_status work(struct trainer *trainer, struct weir_error *err)
 {
     struct weir_batch *batch = NULL;
@@ -122,7 +114,9 @@ static enum weir_status work(struct trainer *trainer, struct weir_error *err)
     enum weir_status status = take(trainer, batch, err);
     if (status != WEIR_OK)
         return status;
-    tell(trainer);
+    if (trainer->mode->learns &&
+        weir_client_metric(trainer->client, "loss", trainer->recent_loss, &error) != WEIR_CLIENT_OK)
+        return from_client(&error, err);
     int64_t now_ms = weir_now_ms();
     if (!trainer->mode->learns || now_ms < trainer->checkpoint_ms)
         return WEIR_OK;

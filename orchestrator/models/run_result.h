@@ -16,6 +16,7 @@ struct run_result {
     int64_t clean_epoch;
     uint64_t samples;
     double loss;
+    const char *metrics; /* JSON object */
     int64_t busy_ns, wait_ns;
     struct orchestrator_cost cost;
     const char *audit;        /* JSON object of C11 */

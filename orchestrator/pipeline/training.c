@@ -27,6 +27,7 @@ json_t *orchestrator_training_json(const struct pipeline *pipeline, const struct
         JSON_DOUBLE("samples_per_second", seconds > 0 ? delivered / seconds : 0.0),
         JSON_DOUBLE("stall_fraction", seconds > 0 ? (double)run->wait_ns / 1e9 / seconds : 0.0),
         JSON_NEW("loss", orchestrator_json_number(run->loss)),
+        JSON_NEW("metrics", orchestrator_json_of(run->metrics)),
         JSON_NEW("cost", orchestrator_json_of(weir_buf_text(&cost))), JSON_NEW("audit", audit),
         JSON_NUMBER("run", run->number));
 }

@@ -49,6 +49,7 @@ static void free_run(struct run *run)
     weir_arena_free(run->arena);
     free(run->directory);
     free(run->start_from);
+    free(run->metrics);
     free(run);
 }
 

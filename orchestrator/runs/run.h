@@ -91,6 +91,7 @@ struct run_progress {
     uint64_t samples, samples_total;
     double loss;
     int64_t busy_ns, wait_ns;
+    const char *metrics; /* JSON object, until the next message of its trainer; NULL: none */
     char stage[16]; /* what it has waited for lately: see docs/reference/json.md; "": not known */
 };
 bool orchestrator_run_progress(const struct runs *runs, int64_t pipeline,

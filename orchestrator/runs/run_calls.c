@@ -8,8 +8,12 @@
 #include "orchestrator/runs/run_watch.h"
 
 #include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+enum { METRICS_MAX = 64, METRIC_NAME_MAX = 63 };
 
 static void refuse(struct weir_request *request, enum weir_status status, struct weir_error *err)
 {
@@ -65,6 +69,32 @@ void orchestrator_run_asked(struct runs *runs, struct weir_request *request)
     weir_rpc_reply(request->server, &request->route, MSG_run_is, &answer, NULL);
 }
 
+/* A trainer may be anybody's program: what is kept of it is an object of a few numbers. */
+static enum weir_status check_metrics(const char *text, struct weir_error *err)
+{
+    json_t *metrics = json_loads(text[0] != '\0' ? text : "{}", 0, NULL), *value;
+    bool is_good = json_is_object(metrics) && json_object_size(metrics) <= METRICS_MAX;
+    const char *name;
+
+    json_object_foreach(metrics, name, value) is_good =
+        is_good && json_is_number(value) && strlen(name) <= METRIC_NAME_MAX;
+    json_decref(metrics);
+    return is_good ? WEIR_OK
+                   : weir_fail(err, WEIR_INVALID,
+                               "run_done: metrics: expected a JSON object of at most %d numbers",
+                               METRICS_MAX);
+}
+
+/* Those that make no sense are not shown. */
+static void keep_metrics(struct run *run, const char *metrics)
+{
+    struct weir_error err;
+
+    free(run->metrics);
+    run->metrics = check_metrics(metrics, &err) == WEIR_OK ? weir_strdup(metrics) : NULL;
+    run->progress.metrics = run->metrics;
+}
+
 void orchestrator_run_beats(struct runs *runs, struct weir_request *request)
 {
     const struct msg_run_beat *beat = request->message;
@@ -83,6 +113,7 @@ void orchestrator_run_beats(struct runs *runs, struct weir_request *request)
             .busy_ns = beat->busy_ns,
             .wait_ns = beat->wait_ns,
         };
+        keep_metrics(run, beat->metrics);
         (void)snprintf(run->progress.stage, sizeof(run->progress.stage), "%s", beat->stage);
         if (runs->context->listener.progress != NULL)
             runs->context->listener.progress(runs->context->listener.owner);
@@ -115,7 +146,8 @@ static enum weir_status record(struct run *run, const struct msg_run_done *done,
         DB_TEXT(done->model), DB_TEXT(done->outputs), DB_BYTES(fitted),
         done->since_first_ns > 0 ? DB_I64(weir_now_wall_us() - done->since_first_ns / 1000)
                                  : DB_NULL,
-        DB_I64(orchestrator_run_bill_ns(run->runs, run->number)));
+        DB_I64(orchestrator_run_bill_ns(run->runs, run->number)),
+        DB_TEXT(done->metrics[0] != '\0' ? done->metrics : "{}"));
     return status == WEIR_OK ? orchestrator_run_load(run, err) : status;
 }
 
@@ -158,7 +190,9 @@ void orchestrator_run_finished(struct runs *runs, struct weir_request *request)
                &err);
         return;
     }
-    enum weir_status status = check_file(run, done->model, &err);
+    enum weir_status status = check_metrics(done->metrics, &err);
+    if (status == WEIR_OK)
+        status = check_file(run, done->model, &err);
     if (status == WEIR_OK)
         status = check_file(run, done->outputs, &err);
     if (status == WEIR_OK)

@@ -65,6 +65,7 @@ void orchestrator_run_result_of(const struct run *run, struct run_result *ret_re
         .clean_epoch = run->clean_epoch,
         .samples = (uint64_t)weir_rows_i64(row, 0, "samples"),
         .loss = weir_rows_f64(row, 0, "loss"),
+        .metrics = weir_rows_text(row, 0, "metrics"),
         .busy_ns = weir_rows_i64(row, 0, "busy_ns"),
         .wait_ns = weir_rows_i64(row, 0, "wait_ns"),
         .cost = orchestrator_run_cost(row, 0),

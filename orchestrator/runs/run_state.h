@@ -34,6 +34,7 @@ struct run {
     struct weir_error failure; /* of its newest trainer */
     bool is_over;              /* it has failed too often */
     struct run_progress progress;
+    char *metrics; /* as the trainer last said, a JSON object; NULL: nothing */
 };
 
 /* Steps, each begun again from the front after trouble that may pass. */

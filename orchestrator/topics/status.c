@@ -22,6 +22,8 @@ static json_t *progress_json(const struct topics *topics, int64_t pipeline)
         JSON_NUMBER("samples", progress.samples),
         JSON_NUMBER("samples_total", progress.samples_total),
         JSON_NEW("loss", orchestrator_json_number(progress.loss)),
+        JSON_NEW("metrics",
+                 orchestrator_json_of(progress.metrics != NULL ? progress.metrics : "{}")),
         JSON_DOUBLE("stall_fraction", spent_ns > 0 ? (double)progress.wait_ns / spent_ns : 0.0),
         JSON_TEXT_IF_ANY("stage", progress.stage[0] != '\0' ? progress.stage : NULL));
 }

@@ -368,7 +368,7 @@ static void leave(void *owner)
     trainer->peer = NULL;
     if (trainer->stage->orch != NULL) {
         orchestrator_run_exited(&trainer->stage->orch->runs, trainer->run,
-                                &(struct run_exit){.how = "it left"});
+                                &(struct run_exit){.how = "it left", .said = "bye"});
     }
 }
 
@@ -458,6 +458,7 @@ static void on_order(void *owner, const struct weir_reply *reply, const struct w
                                 .session = trainer->session,
                                 .loss = trainer->stage->loss,
                                 .busy_ns = 1000,
+                                .metrics = "{}",
                                 .model = learns ? trainer->stage->model_name : "",
                                 .outputs = learns ? "" : "outputs"};
     weir_rpc_call(trainer->peer, MSG_run_done, &done, 5000, on_noted, trainer);

@@ -166,6 +166,8 @@ enum weir_label_type {
 #define WEIR_TENSOR_RANK_MAX        8
 #define WEIR_BATCH_ALIGNMENT        64   /**< bytes; what every array of a batch is aligned to */
 #define WEIR_BATCHES_HELD_MAX       64   /**< batches a loop may have in hand at the same time */
+#define WEIR_METRIC_NAME_MAX        63   /**< bytes */
+#define WEIR_METRICS_MAX            64   /**< names that a run may use */
 #define WEIR_BATCHES_UNCONSUMED_MAX 1024 /**< batches that may be handed out and not consumed */
 
 /** Where a run stands, what is wanted of it, and where it may write. Made by weir_client_task(). */
@@ -309,11 +311,12 @@ enum weir_client_status weir_client_output(struct weir_client *client,
                                            uint32_t width, const float *values,
                                            struct weir_client_error *ret_error);
 
-/** Tells the orchestrator how training goes; sent in the background, the newest wins.
- * `samples_done` counts from the beginning of the run, what a restored checkpoint contained
- * included. */
-void weir_client_report(struct weir_client *client, uint64_t samples_done, uint64_t samples_total,
-                        double loss);
+/** Says how the run goes, in a number of any name: `weir status` shows the newest value of each, the event
+ * training_finished the last. Sent in the background. "loss" is what people are shown first. How many samples are done is known without.
+ * @return INVALID for a value that is no number, or a name that is not 1 to WEIR_METRIC_NAME_MAX letters, digits,
+ * and _ . / -; LIMIT for more than WEIR_METRICS_MAX names. */
+enum weir_client_status weir_client_metric(struct weir_client *client, const char *name,
+                                           double value, struct weir_client_error *ret_error);
 
 /** Nonzero when the orchestrator wants the loop to stop: save a checkpoint, commit it, close. */
 int weir_client_stopping(struct weir_client *client);
