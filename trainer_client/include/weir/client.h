@@ -312,7 +312,8 @@ enum weir_client_status weir_client_output(struct weir_client *client,
                                            struct weir_client_error *ret_error);
 
 /** Says how the run goes, in a number of any name: `weir status` shows the newest value of each, the event
- * training_finished the last. Sent in the background. "loss" is what people are shown first. How many samples are done is known without.
+ * training_finished the last. Sent in the background. "loss" is what people are shown first; how many samples are
+ * done is known without.
  * @return INVALID for a value that is no number, or a name that is not 1 to WEIR_METRIC_NAME_MAX letters, digits,
  * and _ . / -; LIMIT for more than WEIR_METRICS_MAX names. */
 enum weir_client_status weir_client_metric(struct weir_client *client, const char *name,
