@@ -83,6 +83,11 @@ static enum weir_status configure(struct weir_client *client,
             : weir_format("trainer-%llu.%u", (unsigned long long)client->run, client->rank);
     client->open_timeout_ms = trainer_options_timeout_ms(options);
     client->task = options->task;
+    if (client->task != NULL && !trainer_client_learns(client) && client->begun_samples > 0)
+        return weir_fail(err, WEIR_INVALID,
+                         "mode %s begins at the beginning: what was said of the batches in "
+                         "weir_client_options.state is lost",
+                         client->task->mode);
     return WEIR_OK;
 }
 

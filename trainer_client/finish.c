@@ -59,6 +59,16 @@ static enum weir_status check_result(struct weir_client *client,
                                  : check_model(client, result->model, err);
 }
 
+/* What is left until `end_ms`; negative: for ever. */
+static int64_t left_of(int64_t end_ms)
+{
+    int64_t left_ms = end_ms - weir_now_ms();
+
+    if (end_ms == INT64_MAX)
+        return -1;
+    return left_ms > 0 ? left_ms : 0;
+}
+
 static enum weir_status commit_final(struct weir_client *client, int64_t end_ms,
                                      struct weir_error *err)
 {
@@ -66,10 +76,9 @@ static enum weir_status commit_final(struct weir_client *client, int64_t end_ms,
     const void *state = NULL;
     size_t size = 0;
     enum weir_client_status status = weir_client_state(client, &state, &size, &error);
-    int64_t left_ms = end_ms == INT64_MAX ? -1 : end_ms - weir_now_ms();
 
     if (status == WEIR_CLIENT_OK)
-        status = weir_client_commit(client, state, size, 1, left_ms > -1 ? left_ms : -1, &error);
+        status = weir_client_commit(client, state, size, 1, left_of(end_ms), &error);
     if (status == WEIR_CLIENT_OK)
         return WEIR_OK;
     return weir_fail(err, (enum weir_status)status, "%s", error.text);
@@ -112,24 +121,44 @@ static enum weir_status wait_until_noted(struct weir_client *client, int64_t end
     return err->status;
 }
 
-static enum weir_status hand_over(struct weir_client *client,
-                                  const struct weir_client_result *result, const char *outputs,
-                                  uint64_t delivered, int64_t end_ms, struct weir_error *err)
+/* Begun by an earlier call: whatever was in the task's directory may be the platform's by now. */
+static bool is_begun(struct weir_client *client)
+{
+    pthread_mutex_lock(&client->mutex);
+    bool begun =
+        client->done.is_wanted || (client->done.is_noted && client->done.failure.status == WEIR_OK);
+    pthread_mutex_unlock(&client->mutex);
+    return begun;
+}
+
+static void begin_hand_over(struct weir_client *client, const struct weir_client_result *result,
+                            const char *outputs, uint64_t delivered)
 {
     pthread_mutex_lock(&client->mutex);
     fill_done(client, result, outputs, delivered);
     client->done.is_wanted = true;
     client->done.is_noted = false;
     client->done.failure.status = WEIR_OK;
+    pthread_mutex_unlock(&client->mutex);
     trainer_client_wake(client);
+}
+
+static enum weir_status end_hand_over(struct weir_client *client, int64_t end_ms,
+                                      struct weir_error *err)
+{
+    pthread_mutex_lock(&client->mutex);
     enum weir_status status = wait_until_noted(client, end_ms, err);
     pthread_mutex_unlock(&client->mutex);
+    if (status == WEIR_OK)
+        trainer_client_remove_reported(client);
     return status;
 }
 
 static enum weir_status finish(struct weir_client *client, const struct weir_client_result *result,
                                int64_t end_ms, struct weir_error *err)
 {
+    if (is_begun(client))
+        return end_hand_over(client, end_ms, err);
     pthread_mutex_lock(&client->mutex);
     struct weir_tally tally = trainer_delivery_position(client->delivery)->tally;
     pthread_mutex_unlock(&client->mutex);
@@ -139,11 +168,10 @@ static enum weir_status finish(struct weir_client *client, const struct weir_cli
         status = trainer_client_write_outputs(client, tally.delivered, &outputs, err);
     if (status == WEIR_OK)
         status = commit_final(client, end_ms, err);
-    if (status == WEIR_OK && client->rank == 0)
-        status = hand_over(client, result, outputs, tally.delivered, end_ms, err);
-    if (status == WEIR_OK)
-        trainer_client_remove_reported(client);
-    return status;
+    if (status != WEIR_OK || client->rank > 0)
+        return status;
+    begin_hand_over(client, result, outputs, tally.delivered);
+    return end_hand_over(client, end_ms, err);
 }
 
 enum weir_client_status weir_client_finish(struct weir_client *client,

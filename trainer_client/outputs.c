@@ -145,13 +145,12 @@ void trainer_client_remove_reported(const struct weir_client *client)
 static enum weir_status check_complete(const struct weir_client *client, uint64_t delivered,
                                        struct weir_error *err)
 {
-    if (trainer_client_learns(client) || client->outputs >= delivered - client->begun_samples)
+    if (trainer_client_learns(client) || client->outputs >= delivered)
         return WEIR_OK;
     return weir_fail(err, WEIR_INVALID,
                      "outputs: found those of %llu samples, expected %llu: say "
                      "weir_client_output() of each batch",
-                     (unsigned long long)client->outputs,
-                     (unsigned long long)(delivered - client->begun_samples));
+                     (unsigned long long)client->outputs, (unsigned long long)delivered);
 }
 
 enum weir_status trainer_client_write_outputs(struct weir_client *client, uint64_t delivered,

@@ -50,7 +50,10 @@ static enum weir_status store(struct trainer *trainer, struct weir_error *err)
 {
     enum weir_status status = trainer_checkpoint(trainer, err);
 
-    return status == WEIR_OK ? trainer_store(trainer, err) : status;
+    if (status == WEIR_OK)
+        status = trainer_store(trainer, err);
+    trainer->is_stored = status == WEIR_OK;
+    return status;
 }
 
 static enum weir_status finish(struct trainer *trainer, struct weir_error *err)
@@ -62,7 +65,7 @@ static enum weir_status finish(struct trainer *trainer, struct weir_error *err)
         .model = has_model ? "model" : NULL,
         .loss = progress->loss_count > 0.0 ? progress->loss_sum / progress->loss_count : 0.0,
     };
-    enum weir_status status = has_model ? store(trainer, err) : WEIR_OK;
+    enum weir_status status = has_model && !trainer->is_stored ? store(trainer, err) : WEIR_OK;
     if (status != WEIR_OK)
         return status;
     enum weir_client_status finished =

@@ -32,7 +32,8 @@ struct trainer {
     size_t values_max;
     bool is_checked; /* the learner has met a batch of this job */
     int64_t checkpoint_ms;
-    bool is_over; /* finished, or failed: nothing of it is to be saved */
+    bool is_stored; /* the model is there to be handed over */
+    bool is_over;   /* finished, or failed: nothing of it is to be saved */
     bool has_failed;
 };
 
