@@ -59,7 +59,7 @@ static enum weir_status check_result(struct weir_client *client,
                                  : check_model(client, result->model, err);
 }
 
-/* What is left until `end_ms`; negative: for ever. */
+/* Returns the time left until `end_ms`; negative: for ever. */
 static int64_t left_of(int64_t end_ms)
 {
     int64_t left_ms = end_ms - weir_now_ms();
