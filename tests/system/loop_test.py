@@ -1,35 +1,25 @@
-"""The program of docs/guides/write-a-training-loop.md as it stands there: compiled as a user would, linked with the library, named in a
-system file, and the trainer of a pipeline: it trains, evaluates, predicts, is killed, and its models are replaced after an erasure."""
+"""The program of docs/guides/write-a-training-loop.md as it stands there: built as a user would with the installed library, named in
+a system file, and the trainer of a pipeline: it trains, evaluates, predicts, is killed, and its models are replaced after an erasure."""
 
 import json
 import os
 import re
-import shutil
 import signal
-import subprocess
 import threading
 from pathlib import Path
 
-from weirlab import PIPELINE, Lab, Run, assert_clean_audits, binaries, everyone_may_enter, outcome, run_tests, served
+from client_package import build_with_cmake, install, write_program
+from weirlab import PIPELINE, Lab, Run, assert_clean_audits, everyone_may_enter, outcome, run_tests, served
 
-ROOT = Path(__file__).parents[2]
 OURS = re.sub(r"training: .*?\n.*?\n", "training: {{program: loop, options: {{rate: 0.2}}, epochs: {epochs}, seed: 1}}\n", PIPELINE)
 MODES = "modes: [train, evaluate, predict]"
 
 
 def build(lab):
-    """Compiles the only program of the guide, out of the tree."""
-    (text,) = re.findall(r"^```c\n(.*?)^```", (ROOT / "docs/guides/write-a-training-loop.md").read_text(), re.S | re.M)
-    folder = lab.folder / "program"
-    folder.mkdir()
+    """Builds the program of the guide against the installed library."""
     everyone_may_enter(lab.folder)
-    everyone_may_enter(folder)
-    (folder / "loop.c").write_text(text)
-    shutil.copy(binaries().parent / "lib/libweir_client.so.2", folder)
-    (folder / "libweir_client.so").symlink_to("libweir_client.so.2")
-    subprocess.run(["cc", f"-I{ROOT}/trainer_client/include", "-o", folder / "loop", folder / "loop.c", f"-L{folder}",
-                    "-Wl,-rpath,$ORIGIN", "-lweir_client", "-lm"], check=True)
-    return declare(lab, folder / "loop", MODES)
+    loop = build_with_cmake(write_program(lab.folder / "program"), install(lab.folder / "prefix"))
+    return declare(lab, loop, MODES)
 
 
 def declare(lab, command, more):
