@@ -1,0 +1,14 @@
+/* weir._weir.Client, the calls of an open run, and the question for its task. */
+#ifndef WEIR_TRAINER_PYTHON_PY_CLIENT_H
+#define WEIR_TRAINER_PYTHON_PY_CLIENT_H
+
+#include "trainer_client/python/py_errors.h"
+
+extern PyType_Spec trainer_python_client_spec;
+
+/* ask(run, session, socket_dir, timeout_ms) of the module. */
+PyObject *trainer_python_ask(PyObject *module, PyObject *arguments);
+/* state_batches(state) of the module. */
+PyObject *trainer_python_state_batches(PyObject *module, PyObject *state);
+
+#endif

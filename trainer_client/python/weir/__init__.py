@@ -1,0 +1,49 @@
+"""Weir feeds a training loop: the batches of one run, each exactly once, and none that holds an erased sample.
+
+    import weir
+
+    with weir.Session() as session:
+        for batch in session:
+            step(batch.tensors, batch.labels)
+        save("model")
+        session.finish(model="model")
+
+The program is started by the platform (docs/guides/python.md). weir.torch is for PyTorch.
+"""
+
+from weir._weir import (
+    Batch,
+    Denied,
+    Error,
+    Internal,
+    Invalid,
+    Limit,
+    NotFound,
+    Restart,
+    Stale,
+    Tensor,
+    Timeout,
+    Unavailable,
+    Unsupported,
+)
+from weir.session import Session, Task, state_batches, task
+
+__all__ = [
+    "Batch",
+    "Denied",
+    "Error",
+    "Internal",
+    "Invalid",
+    "Limit",
+    "NotFound",
+    "Restart",
+    "Session",
+    "Stale",
+    "Task",
+    "Tensor",
+    "Timeout",
+    "Unavailable",
+    "Unsupported",
+    "state_batches",
+    "task",
+]

@@ -1,0 +1,254 @@
+"""A run, as a training loop sees it."""
+
+from __future__ import annotations
+
+import array
+import json
+import secrets
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from weir import _weir
+
+KINDS = {"predictions": 1, "scores": 2, "gradients": 3, "embeddings": 4}
+
+
+class Task(NamedTuple):
+    """What the run is to do, and where it may write."""
+
+    run: int
+    session: int
+    mode: str
+    """train, evaluate, predict, score, gradient or embed."""
+    pipeline: str
+    """Name of the pipeline."""
+    file: str
+    """Name of its file, for complaints."""
+    config: bytes
+    """Text of that file."""
+    options: Any
+    """training.options of that file; None: it has none."""
+    directory: str
+    """For checkpoints and the model; written by this process alone."""
+    start_from: str | None
+    """Model to start from, or to use; None: initial weights."""
+    seed: int
+    label_type: int
+    outputs: int
+    """Values that the model predicts per sample; 0: as the model has it."""
+    reports: bool
+    """A training says the scores of each sample."""
+    classes: tuple[str, ...]
+    """Names of the classes of a label, in order."""
+    capsule: Any
+    """The task as the client library has it."""
+
+    @property
+    def learns(self) -> bool:
+        """True when the run ends with a model."""
+        return self.mode == "train"
+
+    def __reduce__(self) -> Any:
+        raise _weir.Unsupported("a task cannot be pickled: it belongs to the process that asked for it")
+
+
+class Info(NamedTuple):
+    """The run, as opening it told."""
+
+    run: int
+    attempt: int
+    """1 for the first session of the run, 2 for the next."""
+    rank: int
+    ranks: int
+    samples: int
+    """Of one pass over the set, over all ranks."""
+    epochs: int
+    batches_per_epoch: int
+    batch_samples: int
+    """Most samples of a batch, over all ranks."""
+    is_deterministic: bool
+    """Batches come in the order of their numbers."""
+    fitted: bytes | None
+    """Fitted state of the operators."""
+
+
+class Holes(NamedTuple):
+    """Samples that state() contains without having been delivered, by reason."""
+
+    erased: int
+    gone: int
+    filtered: int
+    failed: int
+
+
+class Stats(NamedTuple):
+    """Work of the session since it was opened."""
+
+    batches: int
+    samples: int
+    bytes: int
+    wait_ns: int
+    """Inside next(): the data stall."""
+    busy_ns: int
+    """Outside of it, from the first batch on."""
+    waiting: int
+    """Batches ready now."""
+    refused: int
+    common: int
+    """Batches in the newest state that all ranks have committed."""
+
+
+def task(*, run: int = 0, socket_dir: str | None = None, timeout: float = 60.0) -> Task:
+    """Ask the platform what this process is to do, for at most `timeout` seconds.
+
+    `run` and `socket_dir` are the environment's, WEIR_RUN and WEIR_SOCKET_DIR, unless given.
+    """
+    answer = _weir.ask(run, secrets.randbits(63) + 1, socket_dir, max(1, int(timeout * 1000)))
+    answer["options"] = json.loads(answer["options"])
+    return Task(**answer)
+
+
+def state_batches(state: bytes) -> int:
+    """Return the number of batches that a state contains; 0 when these bytes are none."""
+    return _weir.state_batches(state)
+
+
+class Session:
+    """An open run, and the iterator over its batches.
+
+    `state` is what state() returned when the weights were saved; None: the beginning. `task` is what weir.task()
+    returned; None: it is asked for.
+
+    A batch is consumed, that is, in the weights, once step() says so, or the next next() does. With `accumulate`
+    next() says nothing: step() says it of all batches since the last one, whose gradients make one step.
+    """
+
+    def __init__(
+        self,
+        state: bytes | None = None,
+        *,
+        task: Task | None = None,
+        accumulate: bool = False,
+        rank: int = 0,
+        ranks: int = 0,
+        prefetch_bytes: int = 0,
+        socket_dir: str | None = None,
+        timeout: float = 60.0,
+    ) -> None:
+        self.task = task if task is not None else globals()["task"](socket_dir=socket_dir, timeout=timeout)
+        self.accumulate = accumulate
+        self._pending: list[int] = []  # numbers of the batches that are not consumed
+        self._client = _weir.Client(
+            self.task.capsule, socket_dir, max(1, int(timeout * 1000)), state, rank, ranks, prefetch_bytes
+        )
+        self.info = Info(**self._client.info())
+
+    def __iter__(self) -> Iterator[_weir.Batch]:
+        return self
+
+    def __next__(self) -> _weir.Batch:
+        batch = self.next()
+        if batch is None:
+            raise StopIteration
+        return batch
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> Any:
+        raise _weir.Unsupported(
+            "a session cannot be pickled: it belongs to the process that opened it (with a DataLoader: num_workers=0)"
+        )
+
+    def next(self, timeout: float | None = None) -> _weir.Batch | None:
+        """Wait for the next batch, at most `timeout` seconds (None: for ever), and return it; None: the end.
+
+        Raise Timeout when there is none yet.
+        """
+        if not self.accumulate:
+            self.step()
+        batch = self._client.next(-1 if timeout is None else int(timeout * 1000))
+        if batch is not None:
+            self._pending.append(batch.number)
+        return batch
+
+    def step(self) -> None:
+        """Say that all batches handed out so far are in the weights: the next state() contains them."""
+        while self._pending:
+            self._client.consumed(self._pending[0])
+            del self._pending[0]
+
+    def state(self) -> bytes:
+        """Return the state that contains every batch consumed so far, to be saved with the weights, in one file.
+
+        Raise Invalid while a batch is handed out and not consumed: nobody could say whether the weights contain it.
+        """
+        if self._pending:
+            numbers = ", ".join(str(number) for number, _ in self._pending)
+            raise _weir.Invalid(f"state: not consumed yet: batch {numbers}: say step() once the weights contain it")
+        return self._client.state()
+
+    def commit(self, state: bytes, timeout: float | None = None) -> None:
+        """State that weights containing `state` are durable, and wait until that is recorded."""
+        self._client.commit(state, -1 if timeout is None else int(timeout * 1000))
+
+    def output(self, batch: _weir.Batch, kind: str, values: Any) -> None:
+        """Say what the model makes of a batch, before it is released.
+
+        `kind` is predictions, scores, gradients or embeddings, as the mode asks for; `values` has a row for each of
+        its samples: an array of float32 or float64 (any object with the buffer protocol), or a list.
+        """
+        if kind not in KINDS:
+            raise _weir.Invalid(f"outputs: expected {', '.join(KINDS)}, found '{kind}'")
+        self._client.output(batch, KINDS[kind], _rows(values) if isinstance(values, (list, tuple)) else values)
+
+    def metric(self, name: str, value: float) -> None:
+        """Say how the run goes, in a number of any name; `loss` is what people are shown first."""
+        self._client.metric(name, value)
+
+    def finish(self, model: str | None = None, loss: float = 0.0) -> None:
+        """End the run: hand over its outputs, or the model, a file in task.directory.
+
+        Needs the end of the batches. `model` is None where there was nothing to learn from; see holes().
+        Interrupted by Ctrl-C, the session is closed.
+        """
+        self._client.finish(model, loss)
+
+    @property
+    def stopping(self) -> bool:
+        """True when the platform wants the loop to pause: save, commit, leave."""
+        return self._client.stopping()
+
+    @property
+    def restarting(self) -> bool:
+        """True when the ranks begin again, as next() will say."""
+        return self._client.restarting()
+
+    def stats(self) -> Stats:
+        """Return what the session has done so far."""
+        return Stats(**self._client.stats())
+
+    def holes(self) -> Holes:
+        """Return how many samples were not delivered, and why."""
+        return Holes(**self._client.holes())
+
+    def close(self) -> None:
+        """End the session. The connection stays while views of its batches are alive."""
+        self._client.close()
+
+
+def _rows(values: Sequence[Any]) -> memoryview:
+    """Return a list of numbers, or of equally long lists of numbers, as an array of float32."""
+    if not values or not isinstance(values[0], (list, tuple)):
+        return memoryview(array.array("f", values))
+    width = len(values[0])
+    if any(len(row) != width for row in values):
+        raise _weir.Invalid("outputs: the rows differ in length")
+    flat = array.array("f", [number for row in values for number in row])
+    return memoryview(flat).cast("B").cast("f", (len(values), width)) if width else memoryview(flat)
