@@ -41,13 +41,32 @@ static int check(const struct py_module *module, const Py_buffer *view, size_t s
     return 0;
 }
 
-static void narrow(struct py_values *values, size_t count)
+static float number_at(const char *at, char type)
 {
-    const double *from = values->view.buf;
+    double wide;
+    float number;
 
-    values->made = weir_calloc(count + 1, sizeof(*values->made));
-    for (size_t i = 0; i < count; i++)
-        values->made[i] = (float)from[i];
+    if (type == 'f') {
+        memcpy(&number, at, sizeof(number));
+        return number;
+    }
+    memcpy(&wide, at, sizeof(wide));
+    return (float)wide;
+}
+
+/* Numbers that are wider, or do not lie one after the other. */
+static void gather(struct py_values *values)
+{
+    const Py_buffer *view = &values->view;
+    Py_ssize_t width = values->width, step = view->ndim == 2 ? view->strides[1] : 0;
+    char type = type_of(view);
+
+    values->made = weir_calloc((size_t)(view->shape[0] * width) + 1, sizeof(*values->made));
+    for (Py_ssize_t row = 0; row < view->shape[0]; row++) {
+        const char *at = (const char *)view->buf + row * view->strides[0];
+        for (Py_ssize_t i = 0; i < width; i++)
+            values->made[row * width + i] = number_at(at + i * step, type);
+    }
     values->at = values->made;
 }
 
@@ -57,7 +76,7 @@ int trainer_python_values_take(const struct py_module *module, PyObject *object,
     struct py_values *values = ret_values;
 
     memset(values, 0, sizeof(*values));
-    if (PyObject_GetBuffer(object, &values->view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) < 0)
+    if (PyObject_GetBuffer(object, &values->view, PyBUF_STRIDES | PyBUF_FORMAT) < 0)
         return -1;
     if (check(module, &values->view, samples) < 0) {
         PyBuffer_Release(&values->view);
@@ -65,8 +84,8 @@ int trainer_python_values_take(const struct py_module *module, PyObject *object,
     }
     values->width = values->view.ndim == 2 ? (uint32_t)values->view.shape[1] : 1;
     values->at = values->view.buf;
-    if (type_of(&values->view) == 'd')
-        narrow(values, samples * values->width);
+    if (type_of(&values->view) != 'f' || !PyBuffer_IsContiguous(&values->view, 'C'))
+        gather(values);
     return 0;
 }
 

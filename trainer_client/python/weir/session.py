@@ -190,7 +190,7 @@ class Session:
         Raise Invalid while a batch is handed out and not consumed: nobody could say whether the weights contain it.
         """
         if self._pending:
-            numbers = ", ".join(str(number) for number, _ in self._pending)
+            numbers = ", ".join(map(str, self._pending))
             raise _weir.Invalid(f"state: not consumed yet: batch {numbers}: say step() once the weights contain it")
         return self._client.state()
 

@@ -1,0 +1,153 @@
+"""Programs in Python are trainers: the one of docs/guides/python.md trains, evaluates, is killed and is replaced after an erasure;
+one sees every byte that a program in C sees; one does all that is refused."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import struct
+import sys
+import threading
+from pathlib import Path
+
+from weirlab import (DEADLINE_S, PIPELINE, SKIPPED, Lab, Run, assert_clean_audits, binaries, everyone_may_enter, outcome,
+                     run_tests, served, victims)
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = Path(__file__).parent / "python"
+PACKAGE = binaries().parent / "python/weir"
+OURS = re.sub(r"training: .*?\n.*?\n", "training: {{program: loop, epochs: {epochs}, seed: 1}}\n", PIPELINE)
+VECTORS = """\
+pipeline: {{name: lab, mode: replay}}
+datasets:
+  - name: points
+    source: {{path: {data}, format: binary, include: "*.bin", record_bytes: 28}}
+    time:   {{from: field, offset: 0, type: i64, unit: s}}
+    label:  {{offset: 20, values: [f32, 2]}}
+trigger:   {{policy: amount, samples: {every}}}
+selection: {{policy: new_data, seed: 7}}
+preprocess:
+  operators:
+    - {{op: record_fields, dense: [8, 3, f32]}}
+  batch: {{samples: 16, last: short, shuffle: full, order: deterministic, delivery: exactly_once}}
+training: {{program: loop, epochs: {epochs}, seed: 1}}
+"""
+MODES = "modes: [train, evaluate, predict]"
+
+try:
+    import numpy  # noqa: F401
+except ImportError as missing:
+    print(f"python_test.py: skipped: {missing} (apt-get install python3-numpy)")
+    sys.exit(SKIPPED)
+if not (PACKAGE / "_weir.abi3.so").exists():
+    print(f"python_test.py: skipped: {PACKAGE} was not built: the headers of Python are missing (apt-get install python3-dev)")
+    sys.exit(SKIPPED)
+
+
+class PythonLab(Lab):
+    """A lab whose programs have the package, and where the user that they run as may read all of it."""
+
+    def __init__(self, **options):
+        super().__init__(**{"pipeline": OURS, **options})
+        self.programs = self.folder / "programs"
+        shutil.copytree(PACKAGE, self.programs / "weir")
+        for program in PROGRAMS.glob("*.py"):
+            shutil.copy(program, self.programs)
+        (text,) = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/guides/python.md").read_text(), re.S | re.M)
+        (self.programs / "guide.py").write_text(text)
+        for folder in (self.programs, self.programs / "weir"):
+            everyone_may_enter(folder)
+
+    def system(self, *command, modes=MODES):
+        """A system file whose program `loop` this is."""
+        words = ", ".join(str(word) for word in command)
+        path = self.folder / f"{Path(command[-1]).stem}-{len(command)}.yaml"
+        path.write_text(f"programs: {{loop: {{command: [{words}], {modes}, env: {{PYTHONPATH: {self.programs}}}}}}}\n")
+        return path
+
+    def script(self, *names, modes=MODES):
+        return self.system(sys.executable, *(self.programs / name for name in names), modes=modes)
+
+
+def said(run):
+    """Everything that the programs of a run have printed."""
+    return "".join(path.read_text() for path in sorted(run.data_dir.glob("log/trainer-*.log")))
+
+
+def test_a_program_trains_evaluates_predicts_and_is_replaced():
+    lab = PythonLab(samples=1200, every=400, epochs=2)
+    system = lab.script("guide.py")
+    expected = Run(lab.pipeline, lab.folder / "undisturbed", system).finish()
+    run = Run(lab.pipeline, lab.data_dir, lab.script("dies.py", "guide.py")).finish()
+    models = outcome(run.events)
+    assert said(run).count("dies here") == len(models) > 1, said(run)
+    assert_clean_audits(run.events)
+    assert models == outcome(expected.events), (models, outcome(expected.events))
+    measured = [e["value"] for e in run.of("evaluation") if e["metric"] == "roc_auc" and e["value"] is not None]
+    assert measured and max(measured) > 0.9, run.of("evaluation")
+    with served(lab, "--system", system):
+        assert len(json.loads(lab.weir("predict", "--limit", "20", "--json"))["predictions"]) == 20
+        erased = json.loads(lab.weir("erase", "request", "--subject", "person3@example.org", "--wait", "--json"))
+    assert erased["state"] == "FINISHED" and erased["models_replaced"], erased
+    lab.remove()
+
+
+def dumped(lab):
+    """The models of both programs: all bytes of all batches."""
+    shutil.copy(binaries().parent / "tests/bin/batches_dump", lab.programs)
+    for name, system in (("c", lab.system(lab.programs / "batches_dump", modes="modes: [train]")),
+                         ("python", lab.script("dump.py", modes="modes: [train]"))):
+        run = Run(lab.pipeline, lab.folder / name, system).finish()
+        assert_clean_audits(run.events)
+        yield outcome(run.events)
+
+
+def test_batches_have_the_same_bytes_as_in_c():
+    text = re.sub(r"evaluation: .*\n", "", OURS)
+    lab = PythonLab(samples=400, every=200, epochs=2, pipeline=text)  # ragged words, labels of classes
+    in_c, in_python = dumped(lab)
+    assert in_c == in_python and len(in_c) == 2, (in_c, in_python)
+    lab.remove()
+    lab = PythonLab(samples=1, every=200, epochs=2, pipeline=VECTORS)  # dense numbers, labels of vectors
+    records = [struct.pack("<q3f2f", 1_000_000_000 + i, i, -i, 1 / (i + 1), i * i, 2 * i) for i in range(200)]
+    (lab.folder / "stream/points.bin").write_bytes(b"".join(records))
+    in_c, in_python = dumped(lab)
+    assert in_c == in_python and in_c, (in_c, in_python)
+    lab.remove()
+
+
+def stop_the_workers(run, signals):
+    """Stops them when the program says so, and lets them go on."""
+    for name, number in signals:
+        for _ in range(100 * DEADLINE_S):
+            if run.process.poll() is not None or next(run.data_dir.glob(f"runs/*/{name}"), None) is not None:
+                break
+            threading.Event().wait(0.01)  # nothing else tells
+        for pid in victims(run.data_dir, "worker"):
+            os.kill(pid, number)
+
+
+def test_misuse_is_refused():
+    text = re.sub(r"evaluation: .*\n", "", OURS.replace("seed: 1}}", "seed: 1, report_losses: true, retries: 0}}"))
+    lab = PythonLab(samples=1200, every=1200, epochs=4, pipeline=text)
+    run = Run(lab.pipeline, lab.data_dir, lab.script("misuse.py", modes="modes: [train]"))
+    stop_the_workers(run, (("stop-the-workers", signal.SIGSTOP), ("go-on", signal.SIGCONT)))
+    run.finish(expect=None)
+    assert "all is refused" in said(run), (said(run), run.stderr)
+    assert run.process.returncode == 0, run.stderr
+    assert_clean_audits(run.events)
+    lab.remove()
+
+
+def test_an_exception_fails_the_run_in_its_own_words():
+    lab = PythonLab(samples=100, every=100, pipeline=OURS.replace("seed: 1}}", "seed: 1, retries: 1}}"))
+    (lab.programs / "raises.py").write_text("import weir\nsession = weir.Session()\nfor batch in session:\n"
+                                            "    raise ValueError('the loss is infinite')\n")
+    run = Run(lab.pipeline, lab.data_dir, lab.script("raises.py")).finish(expect=1)
+    assert "trainer failed 2 times, the last time: ValueError: the loss is infinite" in "".join(run.stderr), run.stderr
+    lab.remove()
+
+
+if __name__ == "__main__":
+    run_tests(globals())
