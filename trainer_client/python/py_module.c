@@ -73,9 +73,11 @@ static PyModuleDef MODULE = {
     .m_clear = clear,
 };
 
-PyMODINIT_FUNC PyInit__weir(void); /* the name that the interpreter looks for */
+/* NOLINTBEGIN(readability-identifier-naming): the name that the interpreter looks for */
+PyMODINIT_FUNC PyInit__weir(void);
 
 PyMODINIT_FUNC PyInit__weir(void)
 {
     return PyModuleDef_Init(&MODULE);
 }
+/* NOLINTEND(readability-identifier-naming) */
