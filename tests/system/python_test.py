@@ -70,6 +70,12 @@ class PythonLab(Lab):
         return self.system(sys.executable, *(self.programs / name for name in names), modes=modes)
 
 
+def write_points(lab, count):
+    """The records of VECTORS."""
+    records = [struct.pack("<q3f2f", 1_000_000_000 + i, i, -i, 1 / (i + 1), i * i, 2 * i) for i in range(count)]
+    (lab.folder / "stream/points.bin").write_bytes(b"".join(records))
+
+
 def said(run):
     """Everything that the programs of a run have printed."""
     return "".join(path.read_text() for path in sorted(run.data_dir.glob("log/trainer-*.log")))
@@ -110,8 +116,7 @@ def test_batches_have_the_same_bytes_as_in_c():
     assert in_c == in_python and len(in_c) == 2, (in_c, in_python)
     lab.remove()
     lab = PythonLab(samples=1, every=200, epochs=2, pipeline=VECTORS)  # dense numbers, labels of vectors
-    records = [struct.pack("<q3f2f", 1_000_000_000 + i, i, -i, 1 / (i + 1), i * i, 2 * i) for i in range(200)]
-    (lab.folder / "stream/points.bin").write_bytes(b"".join(records))
+    write_points(lab, 200)
     in_c, in_python = dumped(lab)
     assert in_c == in_python and in_c, (in_c, in_python)
     lab.remove()

@@ -109,6 +109,9 @@ def task(*, run: int = 0, socket_dir: str | None = None, timeout: float = 60.0) 
     return Task(**answer)
 
 
+_ask = task  # Session() has a parameter of that name
+
+
 def state_batches(state: bytes) -> int:
     """Return the number of batches that a state contains; 0 when these bytes are none."""
     return _weir.state_batches(state)
@@ -136,7 +139,7 @@ class Session:
         socket_dir: str | None = None,
         timeout: float = 60.0,
     ) -> None:
-        self.task = task if task is not None else globals()["task"](socket_dir=socket_dir, timeout=timeout)
+        self.task = task if task is not None else _ask(socket_dir=socket_dir, timeout=timeout)
         self.accumulate = accumulate
         self._pending: list[int] = []  # numbers of the batches that are not consumed
         self._client = _weir.Client(
