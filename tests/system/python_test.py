@@ -36,7 +36,7 @@ training: {{program: loop, epochs: {epochs}, seed: 1}}
 MODES = "modes: [train, evaluate, predict]"
 
 try:
-    import numpy  # noqa: F401
+    import numpy
 except ImportError as missing:
     print(f"python_test.py: skipped: {missing} (apt-get install python3-numpy)")
     sys.exit(SKIPPED)
@@ -119,6 +119,18 @@ def test_batches_have_the_same_bytes_as_in_c():
     write_points(lab, 200)
     in_c, in_python = dumped(lab)
     assert in_c == in_python and in_c, (in_c, in_python)
+    lab.remove()
+
+
+def test_outputs_may_have_any_layout():
+    lab = PythonLab(samples=1, every=100, epochs=1, pipeline=VECTORS)
+    write_points(lab, 100)
+    system = lab.script("strided.py")
+    Run(lab.pipeline, lab.data_dir, system).finish()
+    with served(lab, "--system", system):
+        predictions = json.loads(lab.weir("predict", "--limit", "100", "--json"))["predictions"]
+    said_of = {p["id"] & 0xFFFF: [numpy.float32(value) for value in p["values"]] for p in predictions}
+    assert said_of == {i: [numpy.float32(i), numpy.float32(1 / (i + 1))] for i in range(100)}, said_of
     lab.remove()
 
 
