@@ -134,6 +134,16 @@ static bool is_over(struct runs *runs, int64_t number)
     return strcmp(state, "trained") == 0 || strcmp(state, "done") == 0;
 }
 
+/* A trainer that returned with nothing left to do has said nothing: then what the one before it said. */
+static const char *last_metrics(const struct run *run, const struct msg_run_done *done)
+{
+    bool has_said = done->metrics[0] != '\0' && strcmp(done->metrics, "{}") != 0;
+
+    if (has_said || run->metrics == NULL)
+        return has_said ? done->metrics : "{}";
+    return run->metrics;
+}
+
 static enum weir_status record(struct run *run, const struct msg_run_done *done,
                                struct weir_error *err)
 {
@@ -146,8 +156,7 @@ static enum weir_status record(struct run *run, const struct msg_run_done *done,
         DB_TEXT(done->model), DB_TEXT(done->outputs), DB_BYTES(fitted),
         done->since_first_ns > 0 ? DB_I64(weir_now_wall_us() - done->since_first_ns / 1000)
                                  : DB_NULL,
-        DB_I64(orchestrator_run_bill_ns(run->runs, run->number)),
-        DB_TEXT(done->metrics[0] != '\0' ? done->metrics : "{}"));
+        DB_I64(orchestrator_run_bill_ns(run->runs, run->number)), DB_TEXT(last_metrics(run, done)));
     return status == WEIR_OK ? orchestrator_run_load(run, err) : status;
 }
 

@@ -135,14 +135,17 @@ def test_outputs_may_have_any_layout():
 
 
 def stop_the_workers(run, signals):
-    """Stops them when the program says so, and lets them go on."""
+    """Stops them when the program says so, and lets them go on; the program is told when it is done."""
     for name, number in signals:
         for _ in range(100 * DEADLINE_S):
-            if run.process.poll() is not None or next(run.data_dir.glob(f"runs/*/{name}"), None) is not None:
+            wish = next(run.data_dir.glob(f"runs/*/{name}"), None)
+            if run.process.poll() is not None or wish is not None:
                 break
             threading.Event().wait(0.01)  # nothing else tells
         for pid in victims(run.data_dir, "worker"):
             os.kill(pid, number)
+        if wish is not None:
+            wish.with_name(f"{name}.done").touch()
 
 
 def test_misuse_is_refused():

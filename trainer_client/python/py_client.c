@@ -370,8 +370,7 @@ static PyObject *client_metric(PyObject *self, PyObject *arguments)
     struct counted_client *counted = enter(self);
     if (counted == NULL)
         return NULL;
-    enum weir_client_status status =
-        weir_client_metric(counted->client, name, value, &error);
+    enum weir_client_status status = weir_client_metric(counted->client, name, value, &error);
     leave(self, counted);
     return outcome(self, status, &error);
 }

@@ -139,6 +139,8 @@ def check_waits(session):
     watcher = threading.Thread(target=watch)
     watcher.start()
     open("stop-the-workers", "x").close()
+    while not os.path.exists("stop-the-workers.done"):
+        time.sleep(0.01)
     try:
         while True:
             waits[0] = time.monotonic()
