@@ -17,6 +17,15 @@ static enum weir_status examine(struct storage *storage, const struct msg_doctor
     return storage_doctor_ask(&storage->doctor, &examined, asked, arena, answer, err);
 }
 
+static enum weir_status locate(struct storage *storage, const struct msg_locate *asked,
+                               struct weir_arena *arena, struct msg_located *answer,
+                               struct weir_error *err)
+{
+    if (storage_rows_are_lent(&asked->ids))
+        return storage_lent_locate(storage->lent, asked, arena, answer, err);
+    return storage_locate(&storage->serving, asked, arena, answer, err);
+}
+
 #define ANSWERED(request, answer, ...) WEIR_ANSWERED(struct storage, request, answer, __VA_ARGS__)
 #define STORE                          (&owner->store)
 #define ERASER                         (&owner->eraser)
@@ -32,7 +41,7 @@ ANSWERED(replay_read, replay_is, storage_replay_read(owner->replays, asked, aren
 
 ANSWERED(columns_read, columns_is, storage_columns_read(STORE, asked, arena, answer, err))
 ANSWERED(list, list_is, storage_list(STORE, asked, arena, answer, frames, err))
-ANSWERED(locate, located, storage_locate(&owner->serving, asked, arena, answer, err))
+ANSWERED(locate, located, locate(owner, asked, arena, answer, err))
 ANSWERED(locate_chunks, located_chunks,
          storage_locate_chunks(&owner->serving, asked, arena, answer, frames, err))
 
@@ -47,6 +56,8 @@ ANSWERED(erase_scrubbed_ask, erase_scrubbed,
          (storage_erase_scrubbed(ERASER, arena, answer), WEIR_OK))
 ANSWERED(find, found, storage_erase_find(STORE, asked, arena, answer, err))
 
+ANSWERED(rows_lend, rows_lent, storage_rows_lend(owner->lent, weir_request, answer, err))
+
 ANSWERED(doctor_ask, doctor_is, examine(owner, asked, arena, answer, err))
 // clang-format on
 
@@ -58,12 +69,15 @@ static void on_read(void *owner, struct weir_request *request)
     struct msg_read_is message = {0};
     struct weir_frames frames = {.count = 0};
     struct weir_error err;
+    const struct msg_read *asked = request->message;
     enum weir_status status;
 
-    if (storage_read_later(storage->late_reads, request))
+    if (storage_rows_are_lent(&asked->ids))
+        status = storage_lent_read(storage->lent, asked, request->arena, &message, &frames, &err);
+    else if (storage_read_later(storage->late_reads, request))
         return;
-    status =
-        storage_read(&storage->serving, request->message, request->arena, &message, &frames, &err);
+    else
+        status = storage_read(&storage->serving, asked, request->arena, &message, &frames, &err);
     weir_rpc_answer(request, status, MSG_read_is, &message, &frames, &err);
 }
 
@@ -107,6 +121,15 @@ static void on_push(void *owner, struct weir_request *request)
     storage_push(storage->pushes, request);
 }
 
+static void on_rows_return(void *owner, struct weir_request *request)
+{
+    struct storage *storage = owner;
+    const struct msg_rows_return *asked = request->message;
+
+    storage_rows_return(storage->lent, asked->loan);
+    weir_rpc_reply(request->server, &request->route, MSG_rows_returned, NULL, NULL);
+}
+
 const struct weir_rpc_handler STORAGE_HANDLERS[] = {
     WEIR_ON(dataset_declare, on_dataset_declare),
     WEIR_ON(dataset_ask, on_dataset_ask),
@@ -133,5 +156,7 @@ const struct weir_rpc_handler STORAGE_HANDLERS[] = {
     WEIR_ON(erase_search, on_erase_search),
     WEIR_ON(push, on_push),
     WEIR_ON(find, on_find),
+    WEIR_ON(rows_lend, on_rows_lend),
+    WEIR_ON(rows_return, on_rows_return),
     {MSG_none, NULL},
 };

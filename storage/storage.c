@@ -243,6 +243,7 @@ static void open_rooms(struct storage *storage, struct weir_rpc_server *server)
     storage->late_reads = storage_late_reads_new(&storage->serving);
     storage->replays = storage_replays_new(store);
     storage->pushes = storage_pushes_new(storage_scanner_tools(storage->scanner));
+    storage->lent = storage_lent_rows_new(store, storage->leases);
     storage->eraser = (struct eraser){.store = store,
                                       .scanner = storage->scanner,
                                       .from = &storage->from,
@@ -293,6 +294,7 @@ void storage_close(void *state)
     weir_loop_cancel(storage->store.loop, storage->wake_timer);
     storage_doctor_free(storage->doctor);
     storage_eraser_fini(&storage->eraser);
+    storage_lent_rows_free(storage->lent);
     storage_pushes_free(storage->pushes);
     storage_replays_free(storage->replays);
     storage_late_reads_free(storage->late_reads);

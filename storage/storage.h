@@ -5,6 +5,7 @@
 #include "core/service/service.h"
 #include "storage/doctor/doctor.h"
 #include "storage/erasure/eraser.h"
+#include "storage/push/lent_rows.h"
 #include "storage/push/push.h"
 #include "storage/reading/late_reads.h"
 
@@ -19,6 +20,7 @@ struct storage {
     struct late_reads *late_reads;
     struct replays *replays;
     struct pushes *pushes;
+    struct lent_rows *lent;
     struct eraser eraser;
     struct doctor *doctor; /* the newest examination; NULL: none yet */
     uint64_t forget_timer, wake_timer;

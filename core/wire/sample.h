@@ -8,6 +8,9 @@
  * every message. */
 enum { WEIR_ROW_BITS = 16, WEIR_BLOCK_BITS = 28, WEIR_BLOCK_ROWS = 1 << WEIR_ROW_BITS };
 
+/* Dataset of rows that are lent for a prediction: it is in no catalog. */
+enum { WEIR_DATASET_LENT = (1 << 19) - 1 };
+
 static inline uint64_t weir_sample_id(uint32_t dataset, uint32_t block, uint32_t row)
 {
     return (uint64_t)dataset << (WEIR_BLOCK_BITS + WEIR_ROW_BITS) |

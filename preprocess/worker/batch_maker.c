@@ -391,9 +391,11 @@ static void keep_reasons(struct batch_maker *maker, const struct batch_request *
     for (size_t i = 0; i < failures->count; i++) {
         const struct operator_failure *failure = &failures->of[i];
         char why[FAILURE_REASON_MAX];
+        const struct located_sample *sample = &samples[maker->rows.samples[failure->row]];
+        bool is_lent = weir_sample_dataset(sample->id) == WEIR_DATASET_LENT; /* reasons are kept */
         snprintf(why, sizeof(why), "%s: %s", preprocess_chain_cost(chain, failure->step).name,
-                 failure->reason);
-        note_failure(maker, request->located, &samples[maker->rows.samples[failure->row]], why);
+                 is_lent ? "the reason is not kept" : failure->reason);
+        note_failure(maker, request->located, sample, why);
     }
 }
 

@@ -66,7 +66,7 @@ static const char *option(const struct dataset *dataset, const char *key, const 
     return text != NULL ? text : fallback;
 }
 
-static void describe_format(const struct dataset *dataset, struct msg_pushed *message)
+void storage_push_describe(const struct dataset *dataset, struct msg_pushed *message)
 {
     message->format = dataset->declaration->format->name;
     message->record_bytes = strtoull(option(dataset, "record_bytes", "0"), NULL, 10);
@@ -108,7 +108,7 @@ static void reply(struct push_batch *batch, const struct dataset *dataset)
         .left_out = answer->left_out,
     };
 
-    describe_format(dataset, &message);
+    storage_push_describe(dataset, &message);
     list_reasons(weir_buf_text(&answer->reasons), arena, &message);
     weir_rpc_reply(batch->server, &batch->route, MSG_pushed, &message, NULL);
     free_batch(batch);

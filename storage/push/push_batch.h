@@ -1,5 +1,5 @@
-/* A pushed batch on its way to disk, and the group it is committed with; between push.c, push_stage.c and
- * push_log.c alone. */
+/* A pushed batch on its way to disk, and the group it is committed with; between push.c, push_stage.c,
+ * push_log.c and lent_rows.c alone. */
 #ifndef WEIR_STORAGE_PUSH_BATCH_H
 #define WEIR_STORAGE_PUSH_BATCH_H
 
@@ -50,6 +50,9 @@ struct push_group {
     struct weir_buf bytes;    /* to be written at target->used */
     struct push_queue staged; /* answered once it is committed */
 };
+
+/* push.c: what a sender has to know of the format. */
+void storage_push_describe(const struct dataset *dataset, struct msg_pushed *message);
 
 /* push_stage.c: what every file of the dataset begins with, as `beginning` of a file or batch shows it.
  * INVALID when it cannot be read at all. */

@@ -1,0 +1,40 @@
+/* Rows that are to be predicted and not stored. They are in memory alone, under ids of a dataset that is in no catalog,
+ * until whoever lent them takes them back or stops renewing the loan. Workers read them like samples of files that only
+ * storage can open. Owned by struct storage. */
+#ifndef WEIR_STORAGE_LENT_ROWS_H
+#define WEIR_STORAGE_LENT_ROWS_H
+
+#include "core/rpc/rpc.h"
+#include "storage/reading/use_leases.h"
+#include "storage/store/store.h"
+
+enum {
+    LENT_BYTES_MAX = 256 << 20, /* of all loans; more are asked again later */
+    LENT_ROWS_MAX = 1 << 20,    /* of one loan */
+    LENT_REASONS_MAX = 100,     /* told of one loan */
+    LENT_MS = 30000,            /* a loan that is not renewed */
+};
+
+struct lent_rows;
+
+/* Both borrowed. */
+struct lent_rows *storage_lent_rows_new(struct store *store, const struct use_leases *leases);
+void storage_lent_rows_free(struct lent_rows *lent);
+
+enum weir_status storage_rows_lend(struct lent_rows *lent, struct weir_request *request,
+                                   struct msg_rows_lent *answer,
+                                   struct weir_error *err) WEIR_MUST_USE;
+void storage_rows_return(struct lent_rows *lent, uint64_t loan);
+
+/* True when the first of `ids` is of a lent row: a request is for samples or for lent rows. */
+bool storage_rows_are_lent(const struct weir_u64s *ids);
+/* Answers about lent rows. What is no longer lent is GONE. */
+enum weir_status storage_lent_locate(const struct lent_rows *lent, const struct msg_locate *asked,
+                                     struct weir_arena *arena, struct msg_located *answer,
+                                     struct weir_error *err) WEIR_MUST_USE;
+enum weir_status storage_lent_read(const struct lent_rows *lent, const struct msg_read *asked,
+                                   struct weir_arena *arena, struct msg_read_is *answer,
+                                   struct weir_frames *frames,
+                                   struct weir_error *err) WEIR_MUST_USE;
+
+#endif
