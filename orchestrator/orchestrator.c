@@ -117,6 +117,8 @@ enum weir_status orchestrator_open(struct weir_loop *loop,
     if (status == WEIR_OK)
         status = orchestrator_runs_recall(&orch->runs, err);
     if (status == WEIR_OK)
+        status = orchestrator_runs_sweep(&orch->runs, err);
+    if (status == WEIR_OK)
         status = orchestrator_pipelines_load(&orch->pipelines, err);
     if (status == WEIR_OK)
         status =

@@ -21,6 +21,9 @@ enum {
     RUN_DEATHS_MAX = 20
 }; /* of trainers killed by a signal; exits count against training.retries */
 
+/* Purposes of runs that somebody at a command line waits for begin so: nobody takes them up again. */
+#define ORCHESTRATOR_RUN_PREDICTS "predict/"
+
 struct run;
 
 /* Owned by: struct orchestrator. */
@@ -69,6 +72,12 @@ size_t orchestrator_runs_waiting(const struct runs *runs, int64_t **ret_numbers)
 /* Charges pipelines with the runs of earlier processes. */
 enum weir_status orchestrator_runs_recall(struct runs *runs, struct weir_error *err) WEIR_MUST_USE;
 
+/* The number of a run that was started. */
+enum weir_status orchestrator_run_number(const struct runs *runs, const struct run_wanted *wanted,
+                                         int64_t *ret_number, struct weir_error *err) WEIR_MUST_USE;
+/* Removes the files of runs that an earlier process began and nobody takes up again. */
+enum weir_status orchestrator_runs_sweep(const struct runs *runs,
+                                         struct weir_error *err) WEIR_MUST_USE;
 /* Removes the directory of a run's files. */
 enum weir_status orchestrator_run_remove_files(const struct context *context, int64_t number,
                                                struct weir_error *err) WEIR_MUST_USE;

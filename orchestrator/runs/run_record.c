@@ -7,7 +7,9 @@
 #include "core/base/path.h"
 #include "core/wire/sample.h"
 
+#include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum weir_status orchestrator_run_load(struct run *run, struct weir_error *err)
@@ -77,6 +79,17 @@ void orchestrator_run_result_of(const struct run *run, struct run_result *ret_re
     };
 }
 
+enum weir_status orchestrator_run_number(const struct runs *runs, const struct run_wanted *wanted,
+                                         int64_t *ret_number, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(runs->context->db, Q_run_by_purpose, &rows, err,
+                                     DB_I64(wanted->pipeline.id), DB_TEXT(wanted->purpose));
+    if (status == WEIR_OK)
+        *ret_number = weir_rows_i64(rows, 0, "number");
+    return status;
+}
+
 static enum weir_status find_or_add(struct runs *runs, const struct run_wanted *wanted,
                                     int64_t *ret_number, struct weir_error *err)
 {
@@ -87,14 +100,7 @@ static enum weir_status find_or_add(struct runs *runs, const struct run_wanted *
         DB_TEXT(weir_path_below(runs->context->data_dir, wanted->set_path)), DB_I64(wanted->epochs),
         DB_I64(wanted->seed), wanted->base_model == NULL ? DB_NULL : DB_TEXT(wanted->base_model),
         DB_I64(weir_now_wall_us()));
-    WEIR_AUTO(weir_rows) rows = NULL;
-    if (status == WEIR_OK) {
-        status = DB_RUN(runs->context->db, Q_run_by_purpose, &rows, err,
-                        DB_I64(wanted->pipeline.id), DB_TEXT(wanted->purpose));
-    }
-    if (status == WEIR_OK)
-        *ret_number = weir_rows_i64(rows, 0, "number");
-    return status;
+    return status == WEIR_OK ? orchestrator_run_number(runs, wanted, ret_number, err) : status;
 }
 
 enum weir_status orchestrator_run_start(struct runs *runs, const struct run_wanted *wanted,
@@ -140,6 +146,35 @@ enum weir_status orchestrator_run_remove_files(const struct context *context, in
     if (status == WEIR_OK)
         status = weir_sync_parent(directory, err); /* a power cut must not bring them back */
     return status == WEIR_NOT_FOUND ? WEIR_OK : status;
+}
+
+static enum weir_status is_abandoned(const struct runs *runs, int64_t number, bool *ret_is,
+                                     struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(runs->context->db, Q_run_predicts, &rows, err, DB_I64(number));
+    *ret_is = status == WEIR_OK && weir_rows_count(rows) > 0;
+    return status;
+}
+
+enum weir_status orchestrator_runs_sweep(const struct runs *runs, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *folder = orchestrator_path(runs->context, "runs", ".");
+    DIR *directory = opendir(folder);
+    enum weir_status status = WEIR_OK;
+    const struct dirent *entry;
+    if (directory == NULL)
+        return WEIR_OK; /* there was no run yet */
+    while (status == WEIR_OK && (entry = readdir(directory)) != NULL) {
+        int64_t number = strtoll(entry->d_name, NULL, 10);
+        bool is = false;
+        if (number > 0)
+            status = is_abandoned(runs, number, &is, err);
+        if (is)
+            status = orchestrator_run_remove_files(runs->context, number, err);
+    }
+    (void)closedir(directory);
+    return status;
 }
 
 uint32_t orchestrator_run_outputs(const struct run *run)

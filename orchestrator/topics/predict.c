@@ -76,7 +76,8 @@ static void on_sealed(void *owner, const struct weir_reply *reply, const struct 
                                                     JSON_NEW("predictions", json_array())));
         return;
     }
-    WEIR_AUTO_FREE char *purpose = weir_format("predict/%016" PRIx64, weir_random_u64());
+    WEIR_AUTO_FREE char *purpose =
+        weir_format(ORCHESTRATOR_RUN_PREDICTS "%016" PRIx64, weir_random_u64());
     struct run_wanted wanted = {
         .pipeline = orchestrator_pipeline_outline(call->pipeline),
         .purpose = purpose,

@@ -29,6 +29,8 @@ static const struct topic {
     {"erase_verify", orchestrator_topic_erase_verify},
     {"erase_key", orchestrator_topic_erase_key},
     {"predict", orchestrator_topic_predict},
+    {"predict_open", orchestrator_topic_predict_open},
+    {"predict_rows", orchestrator_topic_predict_rows},
     {"evaluate", orchestrator_topic_evaluate},
     {"select", orchestrator_topic_select},
     {"report", orchestrator_topic_report},
