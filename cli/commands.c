@@ -6,6 +6,7 @@
 #include "cli/config.h"
 #include "cli/erase_each.h"
 #include "cli/follow.h"
+#include "cli/predict_rows.h"
 #include "cli/push.h"
 #include "cli/receipts.h"
 #include "cli/render.h"
@@ -13,6 +14,7 @@
 #include "cli/watch.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 #define OPTION(member) offsetof(struct cli_options, member)
 
@@ -116,6 +118,8 @@ static const struct weir_option PREDICT_OPTIONS[] = {
     {"from", "TIME", "samples from this event time on", OPTION(from)},
     {"to", "TIME", "samples before this event time", OPTION(to)},
     {"limit", "N", "maximum number of samples (default: 20)", OPTION(limit)},
+    {"dataset", "NAME", "dataset that rows are like (default: the pipeline's first)",
+     OPTION(dataset)},
     WEIR_OPTION_END,
 };
 
@@ -256,10 +260,12 @@ static const struct cli_command COMMANDS[] = {
      .summary = "time that each worker has spent on each operator, and the stage that trainers wait for",
      .example = "weir workers",
      .topic = "workers", .render = cli_render_workers},
-    {.words = "predict", .summary = "predictions of a model for the samples of a time interval",
-     .example = "weir predict --from 2002-12-01 --to 2003-01-01 --limit 5",
+    {.words = "predict", .operands = "[FILE…]", .operands_max = SIZE_MAX,
+     .summary = "predictions of a model for the samples of a time interval, or for rows of files or stdin",
+     .example = "weir predict --from 2002-12-01 --to 2003-01-01 --limit 5, or weir predict < rows.jsonl",
      .options = PREDICT_OPTIONS, .topic = "predict", .arguments = cli_arguments_predict,
-     .render = cli_render_predict},
+     .answer = cli_answer_predict_rows, .by_itself = cli_predicts_rows, .streams = true,
+     .render = cli_render_predict, .exit_code = cli_exit_of_predict_rows},
     {.words = "evaluate", .operands = "PIPELINE", .operands_min = 1, .operands_max = 1,
      .summary = "measure models now, where that is not done yet, and show how good they are",
      .example = "weir evaluate quickstart --from 2002-12-01 --to 2003-01-01",

@@ -101,7 +101,7 @@ static int run(struct cli_call *call)
     int code = is_own ? answer_by_itself(call, &answer) : answer_by_platform(call, &answer);
     if (code == CLI_EXIT_DONE) {
         code = command->exit_code == NULL ? CLI_EXIT_DONE : command->exit_code(answer);
-        if (command->streams)
+        if (command->streams && is_own)
             (void)fflush(stdout);
         else if (call->options.json)
             show_json(answer);

@@ -80,6 +80,10 @@ def test_a_program_trains_evaluates_predicts_and_is_replaced():
     print(f"{killed} programs killed, models of {len(outcome(run.events))} triggers as without; ROC-AUC at most {max(measured):.3f}")
     with served(lab, "--system", system):
         assert len(json.loads(lab.weir("predict", "--limit", "20", "--json"))["predictions"]) == 20
+        rows = "".join(json.dumps({"text": record["text"]}) + "\n" for record in lab.records[:20])
+        said = [json.loads(line) for line in lab.ask("predict", input=rows).stdout.splitlines()]
+        stored = json.loads(lab.weir("predict", "--limit", "20", "--json"))["predictions"]
+        assert [one["values"] for one in said] == [[float(f"{v:.9g}") for v in one["values"]] for one in stored], said
         erased = json.loads(lab.weir("erase", "request", "--subject", "person3@example.org", "--wait", "--json"))
     assert erased["state"] == "FINISHED" and erased["models_replaced"], erased
     lab.remove()
