@@ -85,9 +85,9 @@ json_t *cli_arguments_diff(const struct cli_call *call, struct weir_error *err)
 json_t *cli_arguments_export(const struct cli_call *call, struct weir_error *err)
 {
     json_t *arguments = json_object();
-    bool good = set_text(arguments, "model", call->operands[0]) &&
-                set_text(arguments, "format",
-                         call->options.format == NULL ? "safetensors" : call->options.format);
+    bool good =
+        set_text(arguments, "model", call->operands[0]) &&
+        (call->options.format == NULL || set_text(arguments, "format", call->options.format));
     return finish(arguments, good, err);
 }
 

@@ -147,7 +147,8 @@ static const struct weir_option PUSH_OPTIONS[] = {
 
 static const struct weir_option EXPORT_OPTIONS[] = {
     {"format", "FORMAT",
-     "safetensors, or file: the bytes that its trainer stored (default: safetensors)",
+     "safetensors, or file: the bytes that its trainer stored (default: safetensors; file where a program made the "
+     "model)",
      OPTION(format)},
     {"to", "FILE",
      "file to write (default: MODEL.safetensors or MODEL.weirmodel in the working directory)",

@@ -170,10 +170,19 @@ static size_t rounded(size_t size)
     return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
+bool weir_model_file_begins(struct weir_bytes bytes)
+{
+    return bytes.size >= sizeof(MAGIC) && memcmp(bytes.at, MAGIC, sizeof(MAGIC)) == 0;
+}
+
 static enum weir_status check_header(struct weir_bytes bytes, struct weir_error *err)
 {
-    if (bytes.size < HEADER_BYTES || memcmp(bytes.at, MAGIC, sizeof(MAGIC)) != 0)
-        return weir_fail(err, WEIR_CORRUPT, "no model file: expected it to begin with WEIRMDL1");
+    if (!weir_model_file_begins(bytes))
+        return weir_fail(err, WEIR_CORRUPT,
+                         "not a model of Weir's own trainer: it begins with other bytes than "
+                         "WEIRMDL1");
+    if (bytes.size < HEADER_BYTES)
+        return weir_fail(err, WEIR_CORRUPT, "its header is cut short");
     if (weir_get_u64(bytes.at + HEADER_SUMMED) !=
         weir_hash64(weir_bytes(bytes.at, HEADER_SUMMED), 0))
         return weir_fail(err, WEIR_CORRUPT, "the checksum of its header differs");

@@ -45,6 +45,9 @@ struct weir_model_file {
     struct weir_buf bytes;
 };
 
+/* True when it begins as a model file does. A program of the user stores files of its own. */
+bool weir_model_file_begins(struct weir_bytes bytes);
+
 /* Offsets of the two blocks of floats in a file. */
 struct weir_model_layout {
     size_t described;     /* bytes of the description */

@@ -2,6 +2,7 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
+#include "core/wire/model_file.h"
 #include "orchestrator/models/content.h"
 #include "orchestrator/models/difference.h"
 #include "orchestrator/models/export.h"
@@ -18,18 +19,20 @@ static enum weir_status write_safetensors(const struct stored_model *model, stru
                                           const struct weir_strs *classes, const char *path,
                                           struct weir_error *err)
 {
+    if (!weir_model_file_begins(bytes))
+        return weir_fail(
+            err, WEIR_INVALID,
+            "model %s: format safetensors needs tensors, and this model is a file of a "
+            "program (training.program) that Weir does not look into: expected "
+            "--format file",
+            model->id);
     json_t *facts = JSON_FIELDS(
         JSON_TEXT("model", model->id), JSON_TEXT_IF_ANY("parent", model->parent),
         JSON_TEXT("checksum", model->checksum), JSON_TEXT("set_digest", model->set_digest));
     enum weir_status status =
         orchestrator_model_export_safetensors(path, bytes, classes, facts, err);
     json_decref(facts);
-    if (status != WEIR_CORRUPT)
-        return status;
-    return weir_error_wrap(err, status,
-                           "model %s: its trainer has a format of its own, which "
-                           "--format file exports",
-                           model->id);
+    return status == WEIR_OK ? status : weir_error_wrap(err, status, "model %s", model->id);
 }
 
 static enum weir_status write_file(const struct stored_model *model, struct weir_bytes bytes,
@@ -51,12 +54,22 @@ static const struct export_format {
     {"file", write_file},
 };
 
+/* NULL: there is none of that name. */
 static const struct export_format *find_format(const char *name)
 {
     for (size_t i = 0; i < WEIR_COUNT(FORMATS); i++)
         if (strcmp(FORMATS[i].name, name) == 0)
             return &FORMATS[i];
     return NULL;
+}
+
+/* The format that was asked for; by default one that the model can be written in. */
+static const struct export_format *choose_format(const struct topic_call *call,
+                                                 struct weir_bytes model)
+{
+    const char *usual = weir_model_file_begins(model) ? "safetensors" : "file";
+
+    return find_format(orchestrator_topic_text(call, "format", usual));
 }
 
 static enum weir_status load_content(struct topics *topics, const struct stored_model *model,
@@ -71,27 +84,36 @@ static enum weir_status load_content(struct topics *topics, const struct stored_
 
 /* The caller moves the file to where it is wanted, which may be where this process has no right to write. An erasure
  * that comes between takes it away with all else that is below runs/. */
-static enum weir_status export_to(const struct topic_call *call, const struct export_format *format,
-                                  const struct weir_strs *classes, json_t **ret_answer,
-                                  struct weir_error *err)
+static enum weir_status write_export(const struct topic_call *call,
+                                     const struct stored_model *model, struct weir_bytes bytes,
+                                     const struct weir_strs *classes, json_t **ret_answer,
+                                     struct weir_error *err)
 {
-    struct stored_model model = {0};
-    struct model_content content = {.mapped = NULL};
+    const struct export_format *format = choose_format(call, bytes);
     WEIR_AUTO_FREE char *directory = orchestrator_path(call->context, "runs", "export");
     WEIR_AUTO_FREE char *file =
         weir_format("runs/export/%016" PRIx64 ".%s", weir_random_u64(), format->name);
     WEIR_AUTO_FREE char *path = orchestrator_path(call->context, ".", file);
+    enum weir_status status = weir_make_directories(directory, 0700, err);
+    if (status == WEIR_OK)
+        status = format->write(model, bytes, classes, path, err);
+    if (status == WEIR_OK)
+        *ret_answer = JSON_FIELDS(JSON_TEXT("model", model->id), JSON_TEXT("format", format->name),
+                                  JSON_TEXT("file", file), JSON_TEXT("checksum", model->checksum));
+    return status;
+}
+
+static enum weir_status export_to(const struct topic_call *call, const struct weir_strs *classes,
+                                  json_t **ret_answer, struct weir_error *err)
+{
+    struct stored_model model = {0};
+    struct model_content content = {.mapped = NULL};
     enum weir_status status = orchestrator_model_get(
         call->context, orchestrator_topic_text(call, "model", ""), &model, err);
     if (status == WEIR_OK)
         status = load_content(call->all, &model, &content, err);
     if (status == WEIR_OK)
-        status = weir_make_directories(directory, 0700, err);
-    if (status == WEIR_OK)
-        status = format->write(&model, content.bytes, classes, path, err);
-    if (status == WEIR_OK)
-        *ret_answer = JSON_FIELDS(JSON_TEXT("model", model.id), JSON_TEXT("format", format->name),
-                                  JSON_TEXT("file", file), JSON_TEXT("checksum", model.checksum));
+        status = write_export(call, &model, content.bytes, classes, ret_answer, err);
     orchestrator_model_content_fini(&content);
     orchestrator_model_fini(&model);
     return status;
@@ -105,11 +127,10 @@ static void on_dataset(void *owner, const struct weir_reply *reply, const struct
         return;
     }
     const struct msg_dataset_is *dataset = reply->message;
-    const struct export_format *format = find_format(orchestrator_topic_text(call, "format", ""));
     json_t *answer = NULL;
     struct weir_error problem;
-    if (export_to(call, format, dataset->classes_grow ? &dataset->classes : NULL, &answer,
-                  &problem) == WEIR_OK)
+    if (export_to(call, dataset->classes_grow ? &dataset->classes : NULL, &answer, &problem) ==
+        WEIR_OK)
         orchestrator_topic_answer(call, answer);
     else
         orchestrator_topic_refuse(call, &problem);
@@ -139,7 +160,7 @@ static enum weir_status ask_for_dataset(struct topic_call *call, struct weir_err
 void orchestrator_topic_model_export(struct topic_call *call)
 {
     struct weir_error err;
-    if (find_format(orchestrator_topic_text(call, "format", "")) == NULL)
+    if (find_format(orchestrator_topic_text(call, "format", "file")) == NULL)
         topic_fail(call, WEIR_INVALID, "model_export: expected format safetensors or file");
     else if (ask_for_dataset(call, &err) != WEIR_OK)
         orchestrator_topic_refuse(call, &err);
@@ -190,6 +211,20 @@ static json_t *tensor_json(const struct tensor_difference *tensor)
                        JSON_NUMBER("not_finite", tensor->not_finite));
 }
 
+/* Bytes are all that is known of a program's models. */
+static enum weir_status refuse_opaque(const struct side sides[2], struct weir_error *err)
+{
+    bool same = strcmp(sides[0].model.checksum, sides[1].model.checksum) == 0;
+
+    for (size_t i = 0; i < 2; i++)
+        if (!weir_model_file_begins(sides[i].content.bytes))
+            return weir_fail(err, WEIR_UNSUPPORTED,
+                             "%s is a file of a program (training.program), of which bytes alone "
+                             "are compared: they %s",
+                             sides[i].model.id, same ? "are equal" : "differ");
+    return WEIR_OK;
+}
+
 /* Why there is nothing to compare is an answer, too: lineage and sets outlive the files. */
 static void add_tensors(struct topics *topics, struct side sides[2], json_t *answer)
 {
@@ -198,6 +233,8 @@ static void add_tensors(struct topics *topics, struct side sides[2], json_t *ans
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; status == WEIR_OK && i < 2; i++)
         status = load_content(topics, &sides[i].model, &sides[i].content, &err);
+    if (status == WEIR_OK)
+        status = refuse_opaque(sides, &err);
     if (status == WEIR_OK)
         status = orchestrator_model_difference(sides[0].content.bytes, sides[1].content.bytes,
                                                found, &err);

@@ -243,4 +243,5 @@ def main():
     dropped_models_are_trained_again_when_an_erasure_needs_them()
 
 
-main()
+if __name__ == "__main__":
+    main()
