@@ -48,6 +48,7 @@ struct cli_options {
     const char *format;
     bool follow;
     bool system;
+    const char *with;
 };
 
 struct cli_command;

@@ -159,6 +159,9 @@ static const struct weir_option EXPORT_OPTIONS[] = {
 static const struct weir_option CHECK_OPTIONS[] = {
     {"system", NULL, "FILE is a system file: where things run, who shares what, what it costs",
      OPTION(system)},
+    {"with", "FILE",
+     "system file that the pipeline is to run with: its programs, folders and credentials count",
+     OPTION(with)},
     WEIR_OPTION_END,
 };
 

@@ -50,11 +50,13 @@ static json_t *lines_json(const char *text)
     return lines;
 }
 
-/* Runs `orchestrator OPTION FILE`; anything but good and "bad file" is an error of ours. */
-static enum weir_status ask_about(const char *option, const char *file,
+/* Runs `orchestrator OPTION FILE --system SYSTEM` (NULL: without); anything but good and "bad file" is an error of
+ * ours. */
+static enum weir_status ask_about(const char *option, const char *file, const char *system,
                                   struct cli_program_end *ret_end, struct weir_error *err)
 {
-    const char *const arguments[] = {option, file, NULL};
+    const char *const arguments[] = {option, file, system != NULL ? "--system" : NULL, system,
+                                     NULL};
     enum weir_status status = cli_program_run("orchestrator", arguments, ret_end, err);
     if (status == WEIR_OK && ret_end->exit_code != 0 && ret_end->exit_code != EXIT_BAD_FILE) {
         status = weir_fail(err, WEIR_IO, "orchestrator %s failed: %.300s", option,
@@ -69,7 +71,7 @@ enum weir_status cli_answer_config_check(const struct cli_call *call, json_t **r
 {
     const char *option = call->options.system ? "--check-system" : "--check-config";
     struct cli_program_end end;
-    enum weir_status status = ask_about(option, call->operands[0], &end, err);
+    enum weir_status status = ask_about(option, call->operands[0], call->options.with, &end, err);
     if (status != WEIR_OK)
         return status;
     *ret_answer = json_pack("{ss,sb,so}", "file", call->operands[0], "valid", end.exit_code == 0,
@@ -90,7 +92,7 @@ int cli_exit_of_check(const json_t *answer)
 static enum weir_status explain_file(const char *file, json_t **ret_answer, struct weir_error *err)
 {
     struct cli_program_end end;
-    enum weir_status status = ask_about("--print-config", file, &end, err);
+    enum weir_status status = ask_about("--print-config", file, NULL, &end, err);
     if (status != WEIR_OK)
         return status;
     if (end.exit_code == 0) {

@@ -54,7 +54,9 @@ static const struct weir_option OPTIONS[] = {
      "sign receipts with another key from now on: once, when receipt.key is lost or was read by others",
      OPTION(new_receipt_key)},
     {"log-level", "LEVEL", "of this process: debug, info, warn or error (warn)", OPTION(log_level)},
-    {"check-config", "FILE", "check a pipeline file, all sections", OPTION(check_config)},
+    {"check-config", "FILE",
+     "check a pipeline file, all sections; with --system, also what that allows",
+     OPTION(check_config)},
     {"check-system", "FILE", "check a system file", OPTION(check_system)},
     {"print-config", "FILE", "print its effective values", OPTION(print_config)},
     {"read-receipt", "FILE", "print what a receipt says of itself, if it is as it was signed",
@@ -100,6 +102,9 @@ static int check_file(const char *file, struct weir_buf *text, struct weir_buf *
         weir_buf_append_text(complaints, err.text);
         return EXIT_USAGE;
     }
+    enum weir_status program = orchestrator_config_check_program(config, &err);
+    if (program != WEIR_OK)
+        weir_buf_printf(complaints, "%s\n", err.text);
     WEIR_AUTO_FREE char *bin_dir = orchestrator_platform_own_directory();
     WEIR_AUTO_BUF out = {0};
     status = orchestrator_siblings_ask(bin_dir, "--check-config", file, &out, complaints, &err);
@@ -107,6 +112,8 @@ static int check_file(const char *file, struct weir_buf *text, struct weir_buf *
         weir_buf_append_text(complaints, err.text);
     while (complaints->size > 0 && complaints->at[complaints->size - 1] == '\n')
         complaints->size--;
+    if (status == WEIR_OK)
+        status = program;
     return status == WEIR_OK ? EXIT_DONE : status == WEIR_INVALID ? EXIT_USAGE : EXIT_FAILED;
 }
 
@@ -122,11 +129,17 @@ static enum weir_status hand_on_allowed(const char *system_file, struct weir_err
     return WEIR_OK;
 }
 
-static int check_config(const char *file)
+/* With a system file, what that allows counts. */
+static int check_config(const char *file, const char *system_file)
 {
+    struct weir_error err;
     WEIR_AUTO_BUF text = {0};
     WEIR_AUTO_BUF complaints = {0};
-    int code = check_file(file, &text, &complaints);
+    int code = EXIT_USAGE;
+    if (system_file == NULL || hand_on_allowed(system_file, &err) == WEIR_OK)
+        code = check_file(file, &text, &complaints);
+    else
+        weir_buf_append_text(&complaints, err.text);
     if (complaints.size > 0) /* of a file that is good: remarks */
         (void)fprintf(stderr, "%s\n", weir_buf_text(&complaints));
     return code;
@@ -316,7 +329,7 @@ static int run(const struct command *command, const char *file)
 static int dispatch(const struct command *command, int count, char **words)
 {
     if (command->check_config != NULL)
-        return check_config(command->check_config);
+        return check_config(command->check_config, command->system);
     if (command->check_system != NULL)
         return check_system(command->check_system);
     if (command->print_config != NULL)

@@ -101,6 +101,18 @@ bool weir_allowed_has_mode(const struct weir_allowed *allowed, const char *mode)
     return false;
 }
 
+enum weir_status weir_allowed_require_mode(const struct weir_allowed *allowed, const char *mode,
+                                           const struct weir_yaml_node *node, const char *path,
+                                           struct weir_error *err)
+{
+    if (allowed->document == NULL || weir_allowed_has_mode(allowed, mode))
+        return WEIR_OK;
+    return weir_yaml_fail(node, err,
+                          "%s: needs mode %s of program '%s', which does not do it: expected it in "
+                          "programs.%s.modes of the system file",
+                          path, mode, allowed->name, allowed->name);
+}
+
 enum weir_status weir_programs_check(const struct weir_yaml_node *programs, struct weir_error *err)
 {
     size_t count = weir_yaml_pairs(programs);
@@ -133,8 +145,10 @@ static enum weir_status find_one(const struct weir_yaml_node *programs, const ch
     WEIR_AUTO_BUF names = {0};
     for (size_t i = 0; i < weir_yaml_pairs(programs); i++) {
         const char *key = weir_yaml_key(programs, i);
-        if (weir_str_equal(key, name))
+        if (weir_str_equal(key, name)) {
+            ret_allowed->name = key;
             return read_one(programs, i, ret_allowed, err);
+        }
         weir_buf_printf(&names, "%s%s", i > 0 ? ", " : "", key);
     }
     return weir_fail(err, WEIR_INVALID,
@@ -161,6 +175,22 @@ enum weir_status weir_programs_find(const char *name, struct weir_allowed *ret_a
     allowed.document = WEIR_TAKE(document);
     *ret_allowed = allowed;
     return WEIR_OK;
+}
+
+enum weir_status weir_programs_find_trainer(const struct weir_yaml_node *root,
+                                            struct weir_allowed *ret_allowed,
+                                            struct weir_error *err)
+{
+    const struct weir_yaml_node *node = weir_yaml_get(weir_yaml_get(root, "training"), "program");
+    const char *name = weir_yaml_text(node);
+    struct weir_error unknown;
+
+    *ret_allowed = (struct weir_allowed){0};
+    if (name == NULL || name[0] == '\0')
+        return WEIR_OK;
+    if (weir_programs_find(name, ret_allowed, &unknown) == WEIR_OK)
+        return WEIR_OK;
+    return weir_yaml_fail(node, err, "training.program: %s", unknown.text);
 }
 
 void weir_allowed_fini(struct weir_allowed *allowed)

@@ -11,6 +11,7 @@
 /* Texts are borrowed from `document`. */
 struct weir_allowed {
     struct weir_yaml *document; /* owned; NULL: zeroed */
+    const char *name;           /* NULL: zeroed */
     struct cfg_texts command;   /* the program, by its absolute path, and its first arguments */
     uint64_t memory;            /* bytes of address space */
     int64_t timeout;            /* microseconds that a batch may take */
@@ -21,6 +22,12 @@ struct weir_allowed {
 /* True when the program trains or uses models in that mode: train, evaluate, predict, score, gradient, embed. */
 bool weir_allowed_has_mode(const struct weir_allowed *allowed, const char *mode);
 
+/* INVALID with the place of `node`, which needs the mode and is called `path`, unless the program does it. One that is
+ * zeroed does everything: there is none, or it is not known here. */
+enum weir_status weir_allowed_require_mode(const struct weir_allowed *allowed, const char *mode,
+                                           const struct weir_yaml_node *node, const char *path,
+                                           struct weir_error *err) WEIR_MUST_USE;
+
 /* Checks the section `programs` (NULL: none) of the system file. INVALID with file:line:column. */
 enum weir_status weir_programs_check(const struct weir_yaml_node *programs,
                                      struct weir_error *err) WEIR_MUST_USE;
@@ -30,6 +37,11 @@ void weir_programs_hand_on(const struct weir_yaml_node *programs);
  * on, because a pipeline file is checked by itself, any name is fine, and `command` is empty: nothing can be run. */
 enum weir_status weir_programs_find(const char *name, struct weir_allowed *ret_allowed,
                                     struct weir_error *err) WEIR_MUST_USE;
+/* The program that trains for a pipeline file (`training.program`); zeroed when none does, or nothing was handed on.
+ * INVALID with file:line:column when it is not allowed. */
+enum weir_status weir_programs_find_trainer(const struct weir_yaml_node *root,
+                                            struct weir_allowed *ret_allowed,
+                                            struct weir_error *err) WEIR_MUST_USE;
 /* Closes directories, a list that ends with NULL, to the programs of processes that are started from now on. */
 void weir_programs_close(const char *const *directories);
 /* Rules for weir_jail_enter(), made of what was handed on, as weir_jail_prepare() makes them. */

@@ -349,6 +349,35 @@ enum weir_status orchestrator_config_parse(const char *file, struct weir_bytes t
     return status;
 }
 
+static enum weir_status check_trigger(const struct orchestrator_config *config,
+                                      const struct weir_allowed *program, struct weir_error *err)
+{
+    WEIR_AUTO(trigger) trigger = NULL;
+    enum weir_status status = orchestrator_trigger_open(config->trigger, "trigger", &trigger, err);
+
+    return status == WEIR_OK ? orchestrator_trigger_check_modes(trigger, program, err) : status;
+}
+
+/* Models are promoted by what evaluations measure. */
+enum weir_status orchestrator_config_check_program(const struct orchestrator_config *config,
+                                                   struct weir_error *err)
+{
+    const struct weir_yaml_node *root = weir_yaml_root(config->document);
+    struct weir_allowed program;
+    enum weir_status status = weir_programs_find_trainer(root, &program, err);
+
+    if (status == WEIR_OK)
+        status = weir_allowed_require_mode(&program, "train", weir_yaml_get(root, "training"),
+                                           "training", err);
+    if (status == WEIR_OK && config->evaluation_count > 0)
+        status = weir_allowed_require_mode(&program, "evaluate", weir_yaml_get(root, "evaluation"),
+                                           "evaluation", err);
+    if (status == WEIR_OK)
+        status = check_trigger(config, &program, err);
+    weir_allowed_fini(&program);
+    return status;
+}
+
 void orchestrator_config_free(struct orchestrator_config *config)
 {
     if (config == NULL)

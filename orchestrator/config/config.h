@@ -52,6 +52,10 @@ struct orchestrator_config {
 enum weir_status orchestrator_config_parse(const char *file, struct weir_bytes text,
                                            struct orchestrator_config **ret_config,
                                            struct weir_error *err) WEIR_MUST_USE;
+/* INVALID with file:line:column where training.program is not allowed, or does not do what a section needs. Not part
+ * of parsing: a recorded pipeline is loaded whatever is allowed today. */
+enum weir_status orchestrator_config_check_program(const struct orchestrator_config *config,
+                                                   struct weir_error *err) WEIR_MUST_USE;
 void orchestrator_config_free(struct orchestrator_config *config);
 WEIR_DEFINE_AUTO(orchestrator_config, orchestrator_config_free)
 

@@ -82,6 +82,9 @@ enum weir_status orchestrator_pipeline_submit(struct pipelines *pipelines, const
     *ret_pipeline = known;
     if (known != NULL)
         return WEIR_OK;
+    status = orchestrator_config_check_program(config, err);
+    if (status != WEIR_OK)
+        return status;
     int64_t id = 0;
     status = orchestrator_pipeline_add_row(pipelines, file, text, config, &id, err);
     if (status == WEIR_OK)

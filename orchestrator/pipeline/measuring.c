@@ -9,12 +9,6 @@
 
 #include <inttypes.h>
 
-static const char *const MODE_OF[TRIGGER_SUBJECTS] = {
-    [TRIGGER_FEATURES] = "features",
-    [TRIGGER_EMBEDDINGS] = "embed",
-    [TRIGGER_PREDICTIONS] = "predict",
-};
-
 /* ---- the run ---- */
 
 static void on_run(void *owner, const struct run_result *run, const struct weir_error *err)
@@ -49,7 +43,7 @@ static enum weir_status start_run(struct pipeline *pipeline, const struct msg_se
     const struct run_wanted run = {
         .pipeline = orchestrator_pipeline_outline(pipeline),
         .purpose = purpose,
-        .mode = MODE_OF[probe->request.subject],
+        .mode = orchestrator_trigger_subject_mode(probe->request.subject),
         .trigger = pipeline->newest.number + 1,
         .set_digest = selected->digest,
         .set_path = selected->path,

@@ -9,6 +9,7 @@
 
 struct trigger {
     const struct trigger_policy *policy;
+    const struct weir_yaml_node *node;
     void *options;
     void *state;
 };
@@ -23,6 +24,7 @@ enum weir_status orchestrator_trigger_open(const struct weir_yaml_node *node, co
         return status;
     WEIR_AUTO(trigger) trigger = weir_calloc(1, sizeof(*trigger));
     trigger->policy = (const struct trigger_policy *)opened.plugin;
+    trigger->node = node;
     trigger->options = opened.options;
     trigger->state = weir_calloc(1, trigger->policy->state_size);
     status = trigger->policy->init(trigger->state, trigger->options, node, err);
@@ -46,6 +48,37 @@ void orchestrator_trigger_close(struct trigger *trigger)
 const struct trigger_policy *orchestrator_trigger_policy(const struct trigger *trigger)
 {
     return trigger->policy;
+}
+
+static enum weir_status check_own_mode(const struct trigger *trigger,
+                                       const struct weir_allowed *program, struct weir_error *err)
+{
+    const struct trigger_measuring *measuring = trigger->policy->measuring;
+    enum trigger_subject subject =
+        measuring != NULL ? measuring->subject(trigger->state) : TRIGGER_NOTHING;
+    const char *mode = orchestrator_trigger_subject_mode(subject);
+
+    if (mode == NULL || subject == TRIGGER_FEATURES) /* no program is needed for these */
+        return WEIR_OK;
+    WEIR_AUTO_FREE char *path = weir_format("trigger: policy %s", trigger->policy->name);
+    return weir_allowed_require_mode(program, mode, trigger->node, path, err);
+}
+
+/* Policies stand in each other no deeper than a file can say. */
+enum weir_status orchestrator_trigger_check_modes(const struct trigger *trigger,
+                                                  const struct weir_allowed *program,
+                                                  struct weir_error *err)
+{
+    enum weir_status status = check_own_mode(trigger, program, err);
+    const struct trigger *member = NULL;
+
+    for (size_t i = 0; status == WEIR_OK && trigger->policy->member != NULL; i++) {
+        member = trigger->policy->member(trigger->state, i);
+        if (member == NULL)
+            break;
+        status = orchestrator_trigger_check_modes(member, program, err);
+    }
+    return status;
 }
 
 bool orchestrator_trigger_before(struct trigger *trigger, const struct trigger_sample *sample)
@@ -159,6 +192,16 @@ const char *orchestrator_trigger_subject_name(enum trigger_subject subject)
         [TRIGGER_PREDICTIONS] = "predictions",
     };
     return NAMES[subject];
+}
+
+const char *orchestrator_trigger_subject_mode(enum trigger_subject subject)
+{
+    static const char *const MODES[TRIGGER_SUBJECTS] = {
+        [TRIGGER_FEATURES] = "features",
+        [TRIGGER_EMBEDDINGS] = "embed",
+        [TRIGGER_PREDICTIONS] = "predict",
+    };
+    return MODES[subject];
 }
 
 enum weir_status orchestrator_trigger_take_f64(struct weir_bytes *bytes, double *ret_value,

@@ -14,6 +14,7 @@
 #include "core/base/bytes.h"
 #include "core/base/error.h"
 #include "core/config/plugin.h"
+#include "core/service/programs.h"
 #include "core/wire/wire.h"
 
 #include <jansson.h>
@@ -33,6 +34,8 @@ enum trigger_subject {
     TRIGGER_SUBJECTS
 };
 const char *orchestrator_trigger_subject_name(enum trigger_subject subject); /* "embeddings" */
+/* The mode of the run that measures it: "embed"; NULL: there is none. */
+const char *orchestrator_trigger_subject_mode(enum trigger_subject subject);
 
 /* The samples that a check asks about. Ids ascend. */
 struct trigger_request {
@@ -58,6 +61,8 @@ struct trigger_measured {
 
 /* Functions of a policy that has samples measured. All are required. */
 struct trigger_measuring {
+    /* Returns the subject of all its requests; TRIGGER_NOTHING: it only passes on those of its members. */
+    enum trigger_subject (*subject)(const void *state);
     /* True: a check is due, and request() may be called. Asked wherever a trigger may end; until measured() is called
      * the answer stays, then it is false. */
     bool (*is_due)(const void *state);
@@ -83,6 +88,8 @@ struct trigger_events {
 
 /* At least one of before(), observe() and events->erased() is there. `state` is `state_size` zeroed bytes,
  * 8-aligned. */
+struct trigger;
+
 struct trigger_policy {
     CFG_PLUGIN;
     size_t state_size;
@@ -104,6 +111,10 @@ struct trigger_policy {
     /* Optional. A trigger has ended here, by whatever policy. A check that was due is so no more. */
     void (*fired)(void *state);
 
+    /* Optional. The policy at this place of those that it is made of and that may have samples measured; NULL: there
+     * are no more. */
+    const struct trigger *(*member)(const void *state, size_t index);
+
     /* Required. Why it said true, or how far it is: "500 new samples". */
     void (*explain)(const void *state, struct weir_buf *out);
     /* Required. restore() takes back from the front of `*bytes` what save() has appended; INVALID when that is not
@@ -116,8 +127,6 @@ CFG_REGISTRY(orchestrator_trigger, struct trigger_policy, ORCHESTRATOR_TRIGGERS)
 
 /* ---- a policy at work ---- */
 
-struct trigger;
-
 /* Builds the policy that the mapping `node` names ("policy: amount") with its options. `path` names
  * the section in errors. The document must outlive the trigger. */
 enum weir_status orchestrator_trigger_open(const struct weir_yaml_node *node, const char *path,
@@ -127,6 +136,10 @@ void orchestrator_trigger_close(struct trigger *trigger);
 WEIR_DEFINE_AUTO(trigger, orchestrator_trigger_close)
 
 const struct trigger_policy *orchestrator_trigger_policy(const struct trigger *trigger);
+/* INVALID with the place of a policy in it that needs a mode which the program does not do. */
+enum weir_status orchestrator_trigger_check_modes(const struct trigger *trigger,
+                                                  const struct weir_allowed *program,
+                                                  struct weir_error *err) WEIR_MUST_USE;
 /* The answers of the policy's functions of the same names; false where it has none. */
 bool orchestrator_trigger_before(struct trigger *trigger, const struct trigger_sample *sample);
 bool orchestrator_trigger_observe(struct trigger *trigger, const struct trigger_sample *sample);

@@ -298,7 +298,14 @@ static enum weir_status restore(void *state, struct weir_bytes *bytes, struct we
     return status == WEIR_OK ? orchestrator_window_restore(&cost->fresh, bytes, err) : status;
 }
 
+static enum trigger_subject subject(const void *state)
+{
+    (void)state;
+    return TRIGGER_PREDICTIONS;
+}
+
 static const struct trigger_measuring MEASURING = {
+    .subject = subject,
     .is_due = is_due,
     .request = request,
     .measured = measured,

@@ -460,7 +460,15 @@ static enum weir_status restore(void *state, struct weir_bytes *bytes, struct we
     return status == WEIR_OK ? orchestrator_judge_restore(drift->judge, bytes, err) : status;
 }
 
+static enum trigger_subject subject(const void *state)
+{
+    const struct drift *drift = state;
+
+    return SUBJECT_ON[drift->options->on];
+}
+
 static const struct trigger_measuring MEASURING = {
+    .subject = subject,
     .is_due = is_due,
     .request = request,
     .measured = measured,

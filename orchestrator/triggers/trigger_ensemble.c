@@ -224,7 +224,21 @@ static void fini(void *state)
         orchestrator_trigger_close(ensemble->members[i]);
 }
 
+static const struct trigger *member(const void *state, size_t index)
+{
+    const struct ensemble *ensemble = state;
+
+    return index < ensemble->count ? ensemble->members[index] : NULL;
+}
+
+static enum trigger_subject subject(const void *state)
+{
+    (void)state;
+    return TRIGGER_NOTHING;
+}
+
 static const struct trigger_measuring MEASURING = {
+    .subject = subject,
     .is_due = is_due,
     .request = request,
     .measured = measured,
@@ -248,6 +262,7 @@ const struct trigger_policy orchestrator_trigger_ensemble = {
     .init = init,
     .before = before,
     .observe = observe,
+    .member = member,
     .fired = fired,
     .explain = explain,
     .save = save,

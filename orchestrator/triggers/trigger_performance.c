@@ -357,7 +357,14 @@ static enum weir_status restore(void *state, struct weir_bytes *bytes, struct we
                              : status;
 }
 
+static enum trigger_subject subject(const void *state)
+{
+    (void)state;
+    return TRIGGER_PREDICTIONS;
+}
+
 static const struct trigger_measuring MEASURING = {
+    .subject = subject,
     .is_due = is_due,
     .request = request,
     .measured = measured,

@@ -4,6 +4,8 @@
 
 #include "core/base/memory.h"
 #include "core/config/sections.h"
+#include "core/service/programs.h"
+#include "selector/scoring/scoring.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -338,10 +340,37 @@ void selector_section_free(struct selector_section *section)
     free(section);
 }
 
+/* The methods score by the pipeline's models, of which its program alone can say something. */
+static enum weir_status check_modes(const struct selector_section *section,
+                                    const struct weir_allowed *program, struct weir_error *err)
+{
+    const struct selection_policy *policy = section->policy;
+    enum weir_status status = WEIR_OK;
+
+    for (size_t i = 0; status == WEIR_OK && policy->scored_at != NULL; i++) {
+        const struct selection_scored *scored = policy->scored_at(section->options, i);
+        if (scored == NULL)
+            break;
+        const char *mode = selector_scoring_mode(scored->method->wants);
+        WEIR_AUTO_FREE char *path = weir_format("selection.score: method %s", scored->method->name);
+        if (mode != NULL)
+            status = weir_allowed_require_mode(program, mode, scored->node, path, err);
+    }
+    return status;
+}
+
 enum weir_status selector_section_check(const struct weir_yaml_node *root, struct weir_error *err)
 {
     WEIR_AUTO(selector_section) section = NULL;
-    return selector_section_read(root, &section, err);
+    struct weir_allowed program;
+    struct weir_error unknown; /* the orchestrator complains of a program that is not allowed */
+    enum weir_status status = selector_section_read(root, &section, err);
+
+    if (status != WEIR_OK || weir_programs_find_trainer(root, &program, &unknown) != WEIR_OK)
+        return status;
+    status = check_modes(section, &program, err);
+    weir_allowed_fini(&program);
+    return status;
 }
 
 enum weir_status selector_section_print(const struct weir_yaml_node *root, struct weir_buf *out,

@@ -123,6 +123,7 @@ struct scoring_method;
 /* A choice by a model's scores of the candidates. */
 struct selection_scored {
     const struct scoring_method *method;
+    const struct weir_yaml_node *node;      /* that names it */
     const void *options;                    /* the method's */
     bool balance;                           /* each label gets its share of the target */
     const struct weir_yaml_node *presample; /* a selection before this one; NULL: none */
@@ -144,6 +145,8 @@ struct selection_policy {
     /* Optional. The selector has a model score the candidates of this trigger, and the method choose; choose()
      * serves while there is no model yet. Part of `options`. */
     const struct selection_scored *(*scored)(const void *options, uint64_t trigger);
+    /* With scored(). All that it may return, from 0; NULL: there are no more. */
+    const struct selection_scored *(*scored_at)(const void *options, size_t index);
     /* With SELECTION_NEEDS_LOSSES. Writes the names of its components, borrowed from the options, into `names` (room
      * for SELECTION_COMPONENTS_MAX); component_of() returns the one of a sample, by place of its dataset in the file
      * and label, SIZE_MAX: none. */

@@ -83,6 +83,7 @@ static enum weir_status read_stage(const struct weir_yaml_node *node, struct cor
     own->from[own->stage_count++] = score->from_trigger;
     stage->scored = (struct selection_scored){
         .method = method,
+        .node = node,
         .options = stage->options,
         .balance = score->balance,
         .presample = own->presample,
@@ -184,6 +185,13 @@ static const struct selection_scored *scored(const void *options, uint64_t trigg
     return &own->stages[selector_scoring_stage_at(own->from, own->stage_count, trigger)].scored;
 }
 
+static const struct selection_scored *scored_at(const void *options, size_t index)
+{
+    const struct coreset *own = options;
+
+    return index < own->stage_count ? &own->stages[index].scored : NULL;
+}
+
 static void choose(const void *options, const struct selection_input *input, struct weir_rng *rng,
                    struct selection_output *output)
 {
@@ -208,6 +216,7 @@ const struct selection_policy selector_selection_coreset = {
     .check = check,
     .needs_of = needs_of,
     .scored = scored,
+    .scored_at = scored_at,
     .withheld = withheld,
     .describe = describe,
     .choose = choose,

@@ -5,6 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *selector_scoring_mode(enum scoring_wants wants)
+{
+    static const char *const MODES[] = {
+        [SCORING_WANTS_NOTHING] = NULL,          [SCORING_WANTS_LOSS] = "score",
+        [SCORING_WANTS_GRADIENT_NORM] = "score", [SCORING_WANTS_PROBABILITIES] = "predict",
+        [SCORING_WANTS_GRADIENT] = "gradient",   [SCORING_WANTS_EMBEDDING] = "embed",
+    };
+    return MODES[wants];
+}
+
 static void choose_all(const struct scoring_input *input, struct scoring_choice *choice)
 {
     choice->count = input->count;

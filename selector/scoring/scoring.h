@@ -29,6 +29,9 @@ enum scoring_wants {
     SCORING_WANTS_EMBEDDING,
 };
 
+/* The mode of the run in which a model says it of each: "score"; NULL: none does. */
+const char *selector_scoring_mode(enum scoring_wants wants);
+
 /* Candidates 0 … count - 1, in order of id. Of equal ones the first wins. NaN: not known; where a method
  * ranks by one number, such a candidate comes after all others, in a vector it counts as 0. Infinite:
  * as large as can be. */

@@ -15,16 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In which mode a model says what a method wants, and which of its numbers that is. */
-static const struct {
-    const char *mode;
-    size_t column;
-} SAID[] = {
-    [SCORING_WANTS_LOSS] = {"score", 0},
-    [SCORING_WANTS_GRADIENT_NORM] = {"score", 1},
-    [SCORING_WANTS_PROBABILITIES] = {"predict", SIZE_MAX},
-    [SCORING_WANTS_GRADIENT] = {"gradient", SIZE_MAX},
-    [SCORING_WANTS_EMBEDDING] = {"embed", SIZE_MAX},
+/* Which of the numbers that a model says is what a method wants; SIZE_MAX: all. */
+static const size_t COLUMN[] = {
+    [SCORING_WANTS_LOSS] = 0,
+    [SCORING_WANTS_GRADIENT_NORM] = 1,
+    [SCORING_WANTS_PROBABILITIES] = SIZE_MAX,
+    [SCORING_WANTS_GRADIENT] = SIZE_MAX,
+    [SCORING_WANTS_EMBEDDING] = SIZE_MAX,
 };
 
 /* Candidates of the method: columns in ascending order of id. */
@@ -130,8 +127,8 @@ static enum weir_status find_scores(struct selector_task *task,
     struct selector_scores_query query = {
         .pipeline = task->pipeline_name,
         .from = scored->from,
-        .mode = SAID[scored->method->wants].mode,
-        .column = SAID[scored->method->wants].column,
+        .mode = selector_scoring_mode(scored->method->wants),
+        .column = COLUMN[scored->method->wants],
         .ids = presampled->ids,
         .count = presampled->count,
     };
@@ -152,7 +149,7 @@ static void request_missing_scores(struct selector_task *task,
     for (size_t i = 0; i < presampled->count; i++)
         if (presampled->scores.states[i] == SELECTOR_UNSCORED)
             ids[count++] = presampled->ids[i];
-    task->model_request.mode = SAID[scored->method->wants].mode;
+    task->model_request.mode = selector_scoring_mode(scored->method->wants);
     task->model_request.candidates = presampled->count;
     selector_set_of_ids(&task->model_request.unscored, ids, count);
 }

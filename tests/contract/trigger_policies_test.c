@@ -200,6 +200,7 @@ static void every_policy_is_whole(void **state)
         assert_true(policy->before != NULL || policy->observe != NULL ||
                     (policy->events != NULL && policy->events->erased != NULL));
         if (policy->measuring != NULL) {
+            assert_non_null(policy->measuring->subject);
             assert_non_null(policy->measuring->is_due);
             assert_non_null(policy->measuring->request);
             assert_non_null(policy->measuring->measured);
