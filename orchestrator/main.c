@@ -23,6 +23,7 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, WORKERS_MAX = 200 };
 struct command {
     const char *data_dir;
     const char *system;
+    struct weir_option_values programs;
     const char *workers;
     const char *log_level;
     const char *check_config;
@@ -44,6 +45,9 @@ static const struct weir_option OPTIONS[] = {
     {"data-dir", "DIR", "data directory (default: .weir/default)", OPTION(data_dir)},
     {"system", "FILE", "system file: places, shares and prices; config/system/local.yaml explains",
      OPTION(system)},
+    {"program", "NAME=COMMAND…",
+     "run: a program that the pipeline may name (training.program), in all modes, for this run; may be given again",
+     OPTION(programs)},
     {"workers", "N", "worker processes (2, or what the system file says)", OPTION(workers)},
     {"json", NULL, "one event a line, as JSON, on stdout", OPTION(json)},
     {"dry-run", NULL,
@@ -77,7 +81,8 @@ static int print_help(void)
         "usage: orchestrator run PIPELINE.yaml [OPTIONS]   runs a pipeline to its end, or goes on with it\n"
         "       orchestrator serve [OPTIONS]               keeps the platform up for weir until SIGTERM\n\n");
     weir_options_print(OPTIONS);
-    printf("\nexample:\n  orchestrator run config/pipelines/quickstart.yaml\n\n"
+    printf("\nexamples:\n  orchestrator run config/pipelines/quickstart.yaml\n"
+           "  orchestrator run pipeline.yaml --program net='python3 train.py --width 64'\n\n"
            "exit codes: 0 done, 2 bad usage or configuration, 1 failed\n");
     return EXIT_DONE;
 }
@@ -117,11 +122,28 @@ static int check_file(const char *file, struct weir_buf *text, struct weir_buf *
     return status == WEIR_OK ? EXIT_DONE : status == WEIR_INVALID ? EXIT_USAGE : EXIT_FAILED;
 }
 
-/* Those that are started from now on know which programs, folders and credentials of the user are allowed. */
-static enum weir_status hand_on_allowed(const char *system_file, struct weir_error *err)
+/* The system file, and programs of the command line beside those that it names. */
+static enum weir_status load_system(const struct command *command,
+                                    struct orchestrator_system *ret_system, struct weir_error *err)
 {
     struct orchestrator_system system;
-    enum weir_status status = orchestrator_system_load(system_file, &system, err);
+    enum weir_status status = orchestrator_system_load(command->system, &system, err);
+    if (status != WEIR_OK)
+        return status;
+    status = orchestrator_system_give_programs(&system, command->programs.at,
+                                               command->programs.count, err);
+    if (status == WEIR_OK)
+        *ret_system = system;
+    else
+        orchestrator_system_fini(&system);
+    return status;
+}
+
+/* Those that are started from now on know which programs, folders and credentials of the user are allowed. */
+static enum weir_status hand_on_allowed(const struct command *command, struct weir_error *err)
+{
+    struct orchestrator_system system;
+    enum weir_status status = load_system(command, &system, err);
     if (status != WEIR_OK)
         return status;
     orchestrator_system_hand_on(&system);
@@ -129,15 +151,16 @@ static enum weir_status hand_on_allowed(const char *system_file, struct weir_err
     return WEIR_OK;
 }
 
-/* With a system file, what that allows counts. */
-static int check_config(const char *file, const char *system_file)
+/* Alone it may name any program, folder and credential. */
+static int check_config(const struct command *command)
 {
     struct weir_error err;
     WEIR_AUTO_BUF text = {0};
     WEIR_AUTO_BUF complaints = {0};
     int code = EXIT_USAGE;
-    if (system_file == NULL || hand_on_allowed(system_file, &err) == WEIR_OK)
-        code = check_file(file, &text, &complaints);
+    bool is_alone = command->system == NULL && command->programs.count == 0;
+    if (is_alone || hand_on_allowed(command, &err) == WEIR_OK)
+        code = check_file(command->check_config, &text, &complaints);
     else
         weir_buf_append_text(&complaints, err.text);
     if (complaints.size > 0) /* of a file that is good: remarks */
@@ -268,7 +291,7 @@ static int work(const struct command *command, const char *file, struct weir_byt
         .dry_run = command->dry_run,
         .new_receipt_key = command->new_receipt_key,
     };
-    if (orchestrator_system_load(command->system, &system, &err) != WEIR_OK) {
+    if (load_system(command, &system, &err) != WEIR_OK) {
         orchestrator_screen_fail(&screen, err.text);
         orchestrator_screen_end(&screen);
         return EXIT_USAGE;
@@ -309,7 +332,7 @@ static int run(const struct command *command, const char *file)
     WEIR_AUTO_BUF text = {0};
     WEIR_AUTO_BUF complaints = {0};
     int code = EXIT_USAGE;
-    if (hand_on_allowed(command->system, &err) == WEIR_OK)
+    if (hand_on_allowed(command, &err) == WEIR_OK)
         code = check_file(file, &text, &complaints);
     else
         weir_buf_append_text(&complaints, err.text);
@@ -329,7 +352,7 @@ static int run(const struct command *command, const char *file)
 static int dispatch(const struct command *command, int count, char **words)
 {
     if (command->check_config != NULL)
-        return check_config(command->check_config, command->system);
+        return check_config(command);
     if (command->check_system != NULL)
         return check_system(command->check_system);
     if (command->print_config != NULL)
@@ -342,6 +365,8 @@ static int dispatch(const struct command *command, int count, char **words)
         return describe_states();
     if (count == 2 && strcmp(words[0], "run") == 0)
         return run(command, words[1]);
+    if (count == 1 && strcmp(words[0], "serve") == 0 && command->programs.count > 0)
+        return usage("serve: --program is for one run: name the program in the system file");
     if (count == 1 && strcmp(words[0], "serve") == 0)
         return work(command, NULL, weir_bytes(NULL, 0));
     if (count >= 1 && strcmp(words[0], "run") == 0) {
@@ -369,5 +394,7 @@ int main(int argc, char **argv)
         return usage("--log-level: expected debug, info, warn or error");
     weir_log_setup("orchestrator", level);
     weir_dumps_forbid(true);
-    return dispatch(&command, operands, argv);
+    int code = dispatch(&command, operands, argv);
+    weir_option_values_fini(&command.programs);
+    return code;
 }

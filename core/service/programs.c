@@ -153,7 +153,7 @@ static enum weir_status find_one(const struct weir_yaml_node *programs, const ch
     }
     return weir_fail(err, WEIR_INVALID,
                      "program '%s' is not allowed: expected one of those that `programs` of the "
-                     "system file names: %s",
+                     "system file names, or that `orchestrator run --program` gives to one run: %s",
                      name, names.size > 0 ? weir_buf_text(&names) : "none");
 }
 

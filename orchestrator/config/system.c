@@ -1,5 +1,6 @@
 /* The key tables of the system file. */
 #include "orchestrator/config/system.h"
+#include "orchestrator/config/given_programs.h"
 
 #include "core/db/db.h"
 #include "core/rpc/rpc.h"
@@ -194,10 +195,34 @@ enum weir_status orchestrator_system_load(const char *path, struct orchestrator_
     return WEIR_OK;
 }
 
+enum weir_status orchestrator_system_give_programs(struct orchestrator_system *system,
+                                                   const char *const *given, size_t count,
+                                                   struct weir_error *err)
+{
+    struct weir_yaml *programs = NULL;
+
+    if (count == 0)
+        return WEIR_OK;
+    enum weir_status status =
+        orchestrator_given_programs(given, count, system->programs, &programs, err);
+    if (status == WEIR_OK)
+        status = weir_programs_check(weir_yaml_root(programs), err);
+    if (status != WEIR_OK) {
+        weir_yaml_free(programs);
+        return status;
+    }
+    weir_yaml_free(system->given);
+    system->given = programs;
+    system->programs = weir_yaml_root(programs);
+    return WEIR_OK;
+}
+
 void orchestrator_system_fini(struct orchestrator_system *system)
 {
     weir_yaml_free(system->document);
+    weir_yaml_free(system->given);
     system->document = NULL;
+    system->given = NULL;
 }
 
 void orchestrator_system_hand_on(const struct orchestrator_system *system)

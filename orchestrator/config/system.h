@@ -12,6 +12,8 @@
 /* Texts are borrowed from the document. */
 struct orchestrator_system {
     struct weir_yaml *document; /* NULL: no file */
+    struct weir_yaml
+        *given; /* programs of the file and of the command line; NULL: of the file alone */
     uint64_t workers;
     const char *launcher;
     const char *user;
@@ -32,6 +34,10 @@ struct orchestrator_system {
 /* `path` NULL: defaults alone. INVALID with file:line:column. */
 enum weir_status orchestrator_system_load(const char *path, struct orchestrator_system *ret_system,
                                           struct weir_error *err) WEIR_MUST_USE;
+/* Adds programs of the command line, NAME=COMMAND: see given_programs.h. INVALID. */
+enum weir_status orchestrator_system_give_programs(struct orchestrator_system *system,
+                                                   const char *const *given, size_t count,
+                                                   struct weir_error *err) WEIR_MUST_USE;
 void orchestrator_system_fini(struct orchestrator_system *system);
 /* Lets the processes that are started from now on know what pipelines may name. */
 void orchestrator_system_hand_on(const struct orchestrator_system *system);

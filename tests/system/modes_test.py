@@ -99,5 +99,24 @@ def test_a_run_that_misses_a_mode_has_failed():
     lab.remove()
 
 
+def test_a_program_of_the_command_line_is_there_for_one_run():
+    lab = Lab(samples=400, every=200, epochs=1, pipeline=OURS)
+    given = f"--program=loop={re.search(r'command: .(.*?).,', build(lab).read_text()).group(1)}"
+    refused = Run(lab.pipeline, lab.data_dir, None, "--program", "loop=nothing at all").finish(expect=2)
+    assert "--program loop: nothing is no program that can be run" in "".join(refused.stderr), refused.stderr
+    run = Run(lab.pipeline, lab.data_dir, None, given)
+    run.wait_until(lambda: run.of("model_stored"))
+    run.kill("orchestrator")
+    run.finish(expect=None)
+    with served(lab):
+        assert lab.ask("watch", "lab").returncode == 1
+        (status,) = json.loads(lab.weir("status", "--json"))["pipelines"]
+        assert re.search("program 'loop' is not allowed: .* `orchestrator run --program` gives to one run: none", status["error"]), status
+    refused = Run(lab.pipeline, lab.data_dir).finish(expect=2)
+    assert re.search(r"lab.yaml:\d+:\d+: training.program: program 'loop' is not allowed", "".join(refused.stderr)), refused.stderr
+    Run(lab.pipeline, lab.data_dir, None, given).finish()
+    lab.remove()
+
+
 if __name__ == "__main__":
     run_tests(globals())

@@ -238,12 +238,12 @@ def kill(data_dir, name):
 class Run:
     """One `orchestrator run --json`: its events, its processes, its end."""
 
-    def __init__(self, pipeline, data_dir, system=None):
+    def __init__(self, pipeline, data_dir, system=None, *options):
         self.data_dir = Path(data_dir)
         self.events, self.changed = [], threading.Condition()
         self.process = child.start(
             [binaries() / "orchestrator", "run", str(pipeline), "--data-dir", str(data_dir), "--json",
-             *(["--system", str(system)] if system else [])],
+             *(["--system", str(system)] if system else []), *options],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.stderr = []
         self.readers = [threading.Thread(target=read, daemon=True) for read in (self._read_events, self._read_errors)]
