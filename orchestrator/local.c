@@ -12,6 +12,7 @@
 #include "orchestrator/platform/platform.h"
 #include "orchestrator/processes/spawn.h"
 #include "orchestrator/trainer_logs.h"
+#include "orchestrator/trainer_memory.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -42,6 +43,7 @@ struct local {
     struct orchestrator *orch;
     struct pipeline *pipeline; /* NULL: serving */
     struct rehearsal *rehearsal;
+    struct trainer_memory *memory;
     struct receipt_key_order new_receipt_key;
     uint64_t begin_timer;
     uint64_t flush_timer;   /* 0: nothing waits for a reader */
@@ -81,9 +83,13 @@ static void on_trainer_exit(void *owner, const struct orchestrator_child_exit *e
     int64_t run = strtoll(ended->name + strlen(TRAINER_NAME_PREFIX), NULL, 10);
     if (local->stopping || local->orch == NULL)
         return;
-    bool by_signal = ended->wait_status >= 0 && WIFSIGNALED(ended->wait_status);
+    WEIR_AUTO_FREE char *too_large = orchestrator_trainer_memory_end(local->memory, run);
+    bool by_signal =
+        too_large == NULL && ended->wait_status >= 0 && WIFSIGNALED(ended->wait_status);
     char how[WEIR_ERROR_TEXT_MAX];
-    if (by_signal)
+    if (too_large != NULL)
+        (void)snprintf(how, sizeof(how), "%s", too_large);
+    else if (by_signal)
         (void)snprintf(how, sizeof(how), "killed by signal %d", WTERMSIG(ended->wait_status));
     else if (ended->last_line[0] == '\0' && ended->wait_status >= 0)
         orchestrator_wait_status_text(ended->wait_status, how, sizeof(how));
@@ -154,6 +160,26 @@ static enum weir_status launch_trainer(struct local *local,
     return orchestrator_platform_launch(local->platform, &program, err);
 }
 
+static void watch_memory(const struct local *local, int64_t run, const struct weir_allowed *allowed)
+{
+    char name[NAME_SIZE];
+    trainer_name(run, name);
+    pid_t pid =
+        orchestrator_supervisor_pid(orchestrator_platform_supervisor(local->platform), name);
+    if (allowed->resident_max > 0 && pid > 0)
+        orchestrator_trainer_memory_begin(local->memory, run, pid, allowed->resident_max,
+                                          allowed->name);
+}
+
+/* At once: it has no memory left to be given time in. */
+static void end_large_trainer(void *owner, int64_t run)
+{
+    const struct local *local = owner;
+    char name[NAME_SIZE];
+    trainer_name(run, name);
+    orchestrator_platform_end(local->platform, name, 0);
+}
+
 static enum weir_status start_trainer(void *owner, const struct orchestrator_trainer *trainer,
                                       struct weir_error *err)
 {
@@ -165,6 +191,8 @@ static enum weir_status start_trainer(void *owner, const struct orchestrator_tra
     enum weir_status status = find_program(trainer, &allowed, err);
     if (status == WEIR_OK)
         status = launch_trainer(local, trainer, &allowed, err);
+    if (status == WEIR_OK)
+        watch_memory(local, trainer->run, &allowed);
     weir_allowed_fini(&allowed);
     return status;
 }
@@ -400,6 +428,7 @@ static enum weir_status start(struct local *local, struct weir_error *err)
     if (status != WEIR_OK)
         return status;
     local->loop = weir_loop_new();
+    local->memory = orchestrator_trainer_memory_new(local->loop, end_large_trainer, local);
     weir_loop_watch_fd(local->loop, local->signal_fd, POLLIN, on_signal, local);
     return orchestrator_platform_start(local->loop, &platform, &events, &local->platform, err);
 }
@@ -420,6 +449,7 @@ int orchestrator_local(const struct local_options *options)
     orchestrator_rehearsal_free(local.rehearsal);
     orchestrator_close(local.orch);
     orchestrator_platform_free(local.platform);
+    orchestrator_trainer_memory_free(local.memory);
     weir_loop_free(local.loop);
     if (local.signal_fd >= 0)
         (void)close(local.signal_fd);

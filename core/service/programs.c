@@ -16,7 +16,9 @@ static const struct cfg_key KEYS[] = {
     CFG_TEXTS(struct weir_allowed, command, .required = true,
               .doc = "absolute path of the program, then its first arguments"),
     CFG_SIZE(struct weir_allowed, memory, .fallback = "2GiB", .min = 1 << 20,
-             .doc = "address space that it may take as an operator (`op: exec`)"),
+             .doc =
+                 "address space that it may take as an operator (`op: exec`); as a trainer, if it "
+                 "is said: resident memory of it and its children, above which it is ended"),
     CFG_DURATION(struct weir_allowed, timeout, .fallback = "30s", .min = 1000,
                  .doc = "a batch of an operator that takes longer has failed"),
     CFG_TEXTS(
@@ -76,6 +78,7 @@ static enum weir_status read_one(const struct weir_yaml_node *programs, size_t i
     enum weir_status status = cfg_read(KEYS, CFG_CLOSED, node, "programs", NULL, ret_allowed, err);
     if (status != WEIR_OK)
         return status;
+    ret_allowed->resident_max = weir_yaml_get(node, "memory") != NULL ? ret_allowed->memory : 0;
     const struct cfg_texts *command = &ret_allowed->command;
     if (command->count > COMMAND_MAX)
         return weir_yaml_fail(node, err,

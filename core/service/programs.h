@@ -13,7 +13,8 @@ struct weir_allowed {
     struct weir_yaml *document; /* owned; NULL: zeroed */
     const char *name;           /* NULL: zeroed */
     struct cfg_texts command;   /* the program, by its absolute path, and its first arguments */
-    uint64_t memory;            /* bytes of address space */
+    uint64_t memory;            /* bytes of address space, as an operator */
+    uint64_t resident_max;      /* bytes of resident memory, as a trainer; 0: any number */
     int64_t timeout;            /* microseconds that a batch may take */
     struct cfg_texts modes;     /* of a trainer; none: it is no trainer */
     const struct weir_yaml_node *env; /* NAME: text, of a trainer; NULL: none */

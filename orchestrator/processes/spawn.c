@@ -76,15 +76,15 @@ static int open_log(const char *path)
     return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
 }
 
-/* Copies from where `in` stands to its end. */
-static bool copy_rest(int in, int out)
+/* Copies from where `in` stands to its end, or until there are `bytes_max`: a program may write faster than this. */
+static bool copy_rest(int in, int out, int64_t bytes_max)
 {
     char piece[1 << 16];
-    ssize_t got;
-    while ((got = read(in, piece, sizeof(piece))) > 0)
+    ssize_t got = 0;
+    for (; bytes_max > 0 && (got = read(in, piece, sizeof(piece))) > 0; bytes_max -= got)
         if (!weir_write_all(out, weir_bytes(piece, (size_t)got)))
             return false;
-    return got == 0;
+    return got >= 0;
 }
 
 void orchestrator_log_bound(const char *path, int64_t bytes_max)
@@ -97,7 +97,8 @@ void orchestrator_log_bound(const char *path, int64_t bytes_max)
     (void)snprintf(rotated, sizeof(rotated), "%s.1", path);
     (void)unlink(rotated); /* its room may be what is needed */
     WEIR_AUTO_FD int out = open(rotated, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
-    if (out < 0 || lseek(fd, found.st_size - bytes_max, SEEK_SET) < 0 || !copy_rest(fd, out))
+    if (out < 0 || lseek(fd, found.st_size - bytes_max, SEEK_SET) < 0 ||
+        !copy_rest(fd, out, bytes_max))
         (void)unlink(rotated); /* on a full disk the newest lines go, too: room comes first */
     (void)!ftruncate(fd, 0);   /* its writers append: they go on at the beginning */
 }

@@ -253,6 +253,7 @@ static void on_ended(struct child *child, int wait_status)
     }
     child->state = STOPPING; /* its name is free for others only once it is forgotten */
     tell(child, wait_status, pid, false);
+    orchestrator_log_bound(child->log_path, LOG_BYTES_MAX); /* nobody looks at it from now on */
     forget(child);
     if (supervisor->stopping_all)
         continue_stopping(supervisor);
