@@ -147,11 +147,11 @@ static const struct weir_option PUSH_OPTIONS[] = {
 
 static const struct weir_option EXPORT_OPTIONS[] = {
     {"format", "FORMAT",
-     "safetensors, or file: the bytes that its trainer stored (default: safetensors; file where a program made the "
-     "model)",
+     "safetensors; file: the bytes that its trainer stored; directory: the files of a model that is one (default: the "
+     "first of them that there is, directory before file)",
      OPTION(format)},
     {"to", "FILE",
-     "file to write (default: MODEL.safetensors or MODEL.weirmodel in the working directory)",
+     "file or directory to write (default: MODEL.safetensors, MODEL.weirmodel or MODEL in the working directory)",
      OPTION(to)},
     WEIR_OPTION_END,
 };

@@ -6,10 +6,13 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "core/wire/model_pack.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { ASK_AGAIN_MS = 200, TELL_MS = 1000 };
 
@@ -272,6 +275,36 @@ enum weir_status cli_follow_pause(struct cli_platform *platform, const struct cl
 
 /* ---- models export ---- */
 
+/* Where it is wanted, or where it would be by default; in caller's memory. */
+static char *destination(const struct cli_call *call, const char *format)
+{
+    static const char *const ENDINGS[][2] = {
+        {"safetensors", ".safetensors"}, {"file", ".weirmodel"}, {"directory", ""}};
+
+    for (size_t i = 0; call->options.to == NULL && i < WEIR_COUNT(ENDINGS); i++)
+        if (strcmp(format, ENDINGS[i][0]) == 0)
+            return weir_format("%s%s", call->operands[0], ENDINGS[i][1]);
+    return weir_strdup(call->options.to != NULL ? call->options.to : call->operands[0]);
+}
+
+/* All of it, or nothing: it gets its name when it is complete. */
+static enum weir_status unpack_to(const char *to, struct weir_bytes pack, struct weir_error *err)
+{
+    struct weir_error unseen;
+    WEIR_AUTO_FREE char *temporary = weir_format("%s.tmp-%ld", to, (long)getpid());
+
+    if (access(to, F_OK) == 0)
+        return weir_fail(err, WEIR_EXISTS, "%s is there already: expected a new directory", to);
+    enum weir_status status = weir_model_pack_unpack(pack, temporary, err);
+    if (status != WEIR_OK)
+        return status;
+    if (rename(temporary, to) == 0)
+        return WEIR_OK;
+    status = weir_fail(err, WEIR_IO, "%s: cannot be put in place: %s", to, strerror(errno));
+    weir_ignore(weir_remove_tree(temporary, &unseen));
+    return status;
+}
+
 /* The platform has written it below its data directory: a copy goes where it is wanted, and that one goes. */
 enum weir_status cli_follow_export(struct cli_platform *platform, const struct cli_call *call,
                                    json_t **answer, struct weir_error *err)
@@ -279,15 +312,15 @@ enum weir_status cli_follow_export(struct cli_platform *platform, const struct c
     (void)platform;
     void *bytes = NULL;
     size_t size = 0;
-    bool as_it_is = strcmp(cli_text(*answer, "format"), "file") == 0;
-    WEIR_AUTO_FREE char *usual =
-        weir_format("%s.%s", call->operands[0], as_it_is ? "weirmodel" : "safetensors");
+    const char *format = cli_text(*answer, "format");
+    WEIR_AUTO_FREE char *to = destination(call, format);
     WEIR_AUTO_FREE char *from =
         weir_format("%s/%s", call->options.data_dir, cli_text(*answer, "file"));
-    const char *to = call->options.to == NULL ? usual : call->options.to;
     enum weir_status status = weir_file_map(from, &bytes, &size, err);
     if (status == WEIR_OK)
-        status = weir_file_write_atomic(to, weir_bytes(bytes, size), err);
+        status = strcmp(format, "directory") == 0
+                     ? unpack_to(to, weir_bytes(bytes, size), err)
+                     : weir_file_write_atomic(to, weir_bytes(bytes, size), err);
     weir_file_unmap(bytes, size);
     struct weir_error problem;
     weir_ignore(weir_remove_tree(from, &problem)); /* an erasure finds it, at the latest */

@@ -1,7 +1,8 @@
-/* The end of a run: its books are closed at the dispatcher, then the orchestrator is told what it has come to, until
- * that is recorded. */
+/* The end of a run: a model that is a directory is packed into a file, the books are closed at the dispatcher, then the
+ * orchestrator is told what the run has come to, until that is recorded. */
 #include "core/base/clock.h"
 #include "core/base/memory.h"
+#include "core/wire/model_pack.h"
 #include "trainer_client/client_state.h"
 
 #include <math.h>
@@ -30,20 +31,46 @@ static enum weir_status check_hollow(const struct weir_tally *tally, struct weir
     return WEIR_OK;
 }
 
+/* In the run's directory; it does not outlive the run. */
+static const char PACKED[] = "weir-model.tar";
+
+static bool is_name(const char *model)
+{
+    return model[0] != '\0' && strchr(model, '/') == NULL && strcmp(model, ".") != 0 &&
+           strcmp(model, "..") != 0;
+}
+
 static enum weir_status check_model(const struct weir_client *client, const char *model,
-                                    struct weir_error *err)
+                                    bool *ret_is_directory, struct weir_error *err)
 {
     WEIR_AUTO_FREE char *path = weir_format("%s/%s", client->task->directory, model);
     struct stat about;
+    bool is_there = is_name(model) && lstat(path, &about) == 0;
 
-    if (strchr(model, '/') == NULL && lstat(path, &about) == 0 && S_ISREG(about.st_mode))
+    *ret_is_directory = is_there && S_ISDIR(about.st_mode);
+    if (is_there && (S_ISREG(about.st_mode) || S_ISDIR(about.st_mode)))
         return WEIR_OK;
-    return weir_fail(err, WEIR_INVALID, "finish: found no model '%.200s', expected a file in %s",
-                     model, client->task->directory);
+    return weir_fail(err, WEIR_INVALID,
+                     "finish: found no model '%.200s', expected a file or a directory in %s", model,
+                     client->task->directory);
 }
 
-static enum weir_status check_result(struct weir_client *client,
-                                     const struct weir_client_result *result,
+/* Replaces a directory by the file that it is packed into. */
+static enum weir_status pack_model(const struct weir_client *client, const char **model,
+                                   struct weir_error *err)
+{
+    bool is_directory = false;
+    enum weir_status status = check_model(client, *model, &is_directory, err);
+
+    if (status != WEIR_OK || !is_directory)
+        return status;
+    WEIR_AUTO_FREE char *from = weir_format("%s/%s", client->task->directory, *model);
+    WEIR_AUTO_FREE char *to = weir_format("%s/%s", client->task->directory, PACKED);
+    *model = PACKED;
+    return weir_model_pack_write(from, to, err);
+}
+
+static enum weir_status check_result(struct weir_client *client, struct weir_client_result *result,
                                      const struct weir_tally *tally, struct weir_error *err)
 {
     if (client->task == NULL)
@@ -56,7 +83,7 @@ static enum weir_status check_result(struct weir_client *client,
     if (!trainer_client_learns(client) || client->rank > 0)
         return WEIR_OK;
     return result->model == NULL ? check_hollow(tally, err)
-                                 : check_model(client, result->model, err);
+                                 : pack_model(client, &result->model, err);
 }
 
 /* Returns the time left until `end_ms`; negative: for ever. */
@@ -154,7 +181,8 @@ static enum weir_status end_hand_over(struct weir_client *client, int64_t end_ms
     return status;
 }
 
-static enum weir_status finish(struct weir_client *client, const struct weir_client_result *result,
+/* `result` is the caller's copy. */
+static enum weir_status finish(struct weir_client *client, struct weir_client_result *result,
                                int64_t end_ms, struct weir_error *err)
 {
     if (is_begun(client))
@@ -179,8 +207,9 @@ enum weir_client_status weir_client_finish(struct weir_client *client,
                                            int64_t timeout_ms, struct weir_client_error *ret_error)
 {
     struct weir_error err;
+    struct weir_client_result handed = *result;
 
-    if (finish(client, result, trainer_client_end_of(timeout_ms), &err) != WEIR_OK)
+    if (finish(client, &handed, trainer_client_end_of(timeout_ms), &err) != WEIR_OK)
         return trainer_client_give(&err, ret_error);
     return WEIR_CLIENT_OK;
 }

@@ -1,9 +1,11 @@
 /* Asking what a run is to do: one question on a loop of its own, before the run is opened. */
 #include "trainer_client/task.h"
 
+#include "core/base/file.h"
 #include "core/base/rng.h"
 #include "core/loop/loop.h"
 #include "core/rpc/rpc.h"
+#include "core/wire/model_pack.h"
 #include "trainer_client/options.h"
 
 #include <stdlib.h>
@@ -101,6 +103,39 @@ static enum weir_status ask(struct question *question, const char *endpoint,
     return err->status;
 }
 
+/* ---- a model that is a directory ---- */
+
+/* Of each rank by itself: they stand in the same directory. */
+static const char *directory_of(const struct task *task, uint32_t rank)
+{
+    return rank == 0
+               ? weir_arena_format(task->arena, "%s/start-from", task->shown.directory)
+               : weir_arena_format(task->arena, "%s/start-from-%u", task->shown.directory, rank);
+}
+
+/* Unpacks the model to start from, if it is one, and names the directory in its place. */
+static enum weir_status unpack_model(const struct weir_client_options *options, struct task *task,
+                                     struct weir_error *err)
+{
+    void *at = NULL;
+    size_t size = 0;
+    uint32_t rank = 0, ranks = 1;
+    struct weir_error missing;
+
+    if (task->shown.start_from == NULL ||
+        weir_file_map(task->shown.start_from, &at, &size, &missing) != WEIR_OK)
+        return WEIR_OK; /* whoever loads it says what is wrong */
+    enum weir_status status = trainer_options_rank(options, &rank, &ranks, err);
+    if (status == WEIR_OK && weir_model_pack_begins(weir_bytes(at, size))) {
+        task->shown.start_from = directory_of(task, rank);
+        status = weir_remove_tree(task->shown.start_from, err); /* of an earlier life */
+        if (status == WEIR_OK)
+            status = weir_model_pack_unpack(weir_bytes(at, size), task->shown.start_from, err);
+    }
+    weir_file_unmap(at, size);
+    return status;
+}
+
 static enum weir_status take_task(const struct weir_client_options *options, struct task **ret_task,
                                   struct weir_error *err)
 {
@@ -121,8 +156,12 @@ static enum weir_status take_task(const struct weir_client_options *options, str
     if (status != WEIR_OK)
         return status;
     question.task->shown.session = message.session;
-    *ret_task = question.task;
-    return WEIR_OK;
+    status = unpack_model(options, question.task, err);
+    if (status == WEIR_OK)
+        *ret_task = question.task;
+    else
+        weir_client_task_free(&question.task->shown);
+    return status;
 }
 
 enum weir_client_status weir_client_task(const struct weir_client_options *options,

@@ -3,6 +3,7 @@
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "core/wire/model_file.h"
+#include "core/wire/model_pack.h"
 #include "orchestrator/models/content.h"
 #include "orchestrator/models/difference.h"
 #include "orchestrator/models/export.h"
@@ -44,6 +45,18 @@ static enum weir_status write_file(const struct stored_model *model, struct weir
     return weir_file_write_atomic(path, bytes, err);
 }
 
+/* Packed as it is stored: the caller unpacks it where it is wanted. */
+static enum weir_status write_packed(const struct stored_model *model, struct weir_bytes bytes,
+                                     const struct weir_strs *classes, const char *path,
+                                     struct weir_error *err)
+{
+    if (!weir_model_pack_begins(bytes))
+        return weir_fail(err, WEIR_INVALID,
+                         "model %s: it is one file, no directory: expected --format file",
+                         model->id);
+    return write_file(model, bytes, classes, path, err);
+}
+
 static const struct export_format {
     const char *name;
     enum weir_status (*write)(const struct stored_model *model, struct weir_bytes bytes,
@@ -52,6 +65,7 @@ static const struct export_format {
 } FORMATS[] = {
     {"safetensors", write_safetensors},
     {"file", write_file},
+    {"directory", write_packed},
 };
 
 /* NULL: there is none of that name. */
@@ -67,7 +81,9 @@ static const struct export_format *find_format(const char *name)
 static const struct export_format *choose_format(const struct topic_call *call,
                                                  struct weir_bytes model)
 {
-    const char *usual = weir_model_file_begins(model) ? "safetensors" : "file";
+    const char *usual = weir_model_file_begins(model)   ? "safetensors"
+                        : weir_model_pack_begins(model) ? "directory"
+                                                        : "file";
 
     return find_format(orchestrator_topic_text(call, "format", usual));
 }
@@ -161,7 +177,8 @@ void orchestrator_topic_model_export(struct topic_call *call)
 {
     struct weir_error err;
     if (find_format(orchestrator_topic_text(call, "format", "file")) == NULL)
-        topic_fail(call, WEIR_INVALID, "model_export: expected format safetensors or file");
+        topic_fail(call, WEIR_INVALID,
+                   "model_export: expected format safetensors, file or directory");
     else if (ask_for_dataset(call, &err) != WEIR_OK)
         orchestrator_topic_refuse(call, &err);
 }

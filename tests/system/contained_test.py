@@ -85,7 +85,7 @@ def test_one_that_leaves_early_is_quoted():
 
 
 def test_half_a_model_is_none():
-    fails_with("finish: found no model 'half', expected a file in", [(MODEL, 'result.model = "half";')])
+    fails_with("finish: found no model 'half', expected a file or a directory in", [(MODEL, 'result.model = "half";')])
 
 
 def test_a_model_elsewhere_is_none():

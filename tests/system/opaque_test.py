@@ -2,6 +2,7 @@
 not look into, and says so where it would have to."""
 
 import json
+import tarfile
 
 from loop_test import OURS, build
 from models_test import erased_and_newest, files, in_chains, stored
@@ -25,6 +26,8 @@ def exported(lab, model):
     assert whole.read_bytes() == (lab.folder / f"{model}.bytes.again").read_bytes()
     refused = lab.ask("models", "export", model, "--format", "safetensors", "--to", str(lab.folder / "none"))
     assert refused.returncode == 2 and NO_TENSORS in refused.stderr, refused
+    refused = lab.ask("models", "export", model, "--format", "directory", "--to", str(lab.folder / "none"))
+    assert refused.returncode == 2 and "it is one file, no directory: expected --format file" in refused.stderr, refused
     assert not (lab.folder / "none").exists() and not list((lab.data_dir / "runs" / "export").iterdir())
     return whole.read_bytes()
 
@@ -117,6 +120,55 @@ def test_another_pipeline_starts_from_one_by_name():
     assert "not a model of Weir's own trainer" in "".join(run.stderr), run.stderr
     run = run_another(lab, system, "lost", text.replace("seed: 1}", "seed: 1, start_from: nobody}")).finish(expect=1)
     assert "model nobody: there is none" in "".join(run.stderr), run.stderr
+    lab.remove()
+
+
+DIRECTORY = [  # of the program of the guide: its model is in a directory, beside what else a framework would write
+    ('#include <weir/client.h>\n', '#include <sys/stat.h>\n#include <weir/client.h>\n'),
+    ('!load(task->start_from)', '!load_directory(task->start_from)'),
+    ('static void checkpoint(', """static int load_directory(const char *name)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/weights/model.bin", name);
+    return load(path);
+}
+
+static void checkpoint("""),
+    ('        save("model");\n', """        mkdir("net", 0700);
+        mkdir("net/weights", 0700);
+        save("net/weights/model.bin");
+        FILE *card = fopen("net/card.txt", "w");
+        fputs("a net\\n", card);
+        fclose(card);
+"""),
+    ('result.model = "model";', 'result.model = "net";'),
+]
+
+
+def test_a_model_may_be_a_directory():
+    section = MODELS.replace("{storage}", "delta").replace("{keep}", "all")
+    lab = Lab(samples=600, every=200, epochs=1, pipeline=OURS + section)
+    system = build(lab, DIRECTORY)
+    run = Run(lab.pipeline, lab.data_dir, system).finish()
+    assert_clean_audits(run.events)
+    assert [e["parent"] for e in run.of("model_stored")] == [None, "lab-1", "lab-2"], run.of("model_stored")
+    with served(lab, "--system", system):
+        to = lab.folder / "here"
+        lab.weir("models", "export", "lab-2", "--to", str(to))
+        found = sorted(str(path.relative_to(to)) for path in to.rglob("*") if path.is_file())
+        assert found == ["card.txt", "weights/model.bin"] and (to / "card.txt").read_text() == "a net\n", found
+        again = lab.ask("models", "export", "lab-2", "--to", str(to))
+        assert again.returncode == 2 and "is there already" in again.stderr, again
+        archive = lab.folder / "lab-2.tar"
+        lab.weir("models", "export", "lab-2", "--format", "file", "--to", str(archive))
+        with tarfile.open(archive) as tar:
+            assert tar.getnames() == found and all(m.mtime == m.uid == m.gid == 0 for m in tar.getmembers())
+            assert tar.extractfile("weights/model.bin").read() == (to / "weights/model.bin").read_bytes()
+        assert len(json.loads(lab.weir("predict", "--limit", "5", "--json"))["predictions"]) == 5
+        answer, _ = erased_and_newest(lab, lab.records[10]["user"])
+        assert answer["models_replaced"], answer
+        lab.weir("doctor", "--deep")
+    assert not list((lab.data_dir / "runs").glob("*/start-from*")), "nothing is left of an erased model's files"
     lab.remove()
 
 

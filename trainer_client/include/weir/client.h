@@ -181,7 +181,7 @@ struct weir_client_task {
     size_t config_size;     /**< bytes of it */
     const char *options;    /**< training.options of that file, as JSON; "null": none */
     const char *directory;  /**< for checkpoints and the model; written by this process alone */
-    const char *start_from; /**< model to start from or to use; NULL: initial weights */
+    const char *start_from; /**< model to use, a file or directory; NULL: initial weights */
     uint64_t seed;
     enum weir_label_type label_type;
     uint32_t outputs; /**< values that the model predicts per sample; 0: as the model has it */
@@ -344,7 +344,7 @@ enum weir_client_status weir_client_commit(struct weir_client *client, const voi
 /** Outcome of a run. */
 struct weir_client_result {
     const char *
-        model; /**< of a training: name of a file in the task's directory; NULL: there was nothing to learn
+        model; /**< of a training: name of a file or directory in the task's; NULL: there was nothing to learn
                           from, see weir_client_holes() */
     double loss; /**< mean over the last epoch, for people; 0 where nothing learns */
 };

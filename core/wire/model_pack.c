@@ -1,0 +1,201 @@
+/* Headers and names. A header that is read is made again from its name and size and compared: whatever else an archive
+ * may say is thereby refused. */
+#include "core/wire/model_pack.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME_BYTES = 100, PREFIX_BYTES = 155, SUM_BYTES = 8 };
+
+/* POSIX.1-1988, with numbers in octal. */
+struct ustar {
+    char name[NAME_BYTES];
+    char mode[8], uid[8], gid[8], size[12], mtime[12], sum[SUM_BYTES];
+    char type;
+    char link[100];
+    char magic[6], version[2], user[32], group[32], major[8], minor[8];
+    char prefix[PREFIX_BYTES];
+    char rest[12];
+};
+static_assert(sizeof(struct ustar) == WEIR_TAR_BLOCK, "a header is a block");
+
+static const char USER[] = "weir-model";
+
+bool weir_model_pack_begins(struct weir_bytes bytes)
+{
+    return bytes.size >= WEIR_TAR_BLOCK &&
+           memcmp(bytes.at + offsetof(struct ustar, magic), "ustar", sizeof("ustar")) == 0 &&
+           memcmp(bytes.at + offsetof(struct ustar, user), USER, sizeof(USER)) == 0;
+}
+
+/* ---- names ---- */
+
+static bool is_component(const char *at, size_t size)
+{
+    return size > 0 && !(size == 1 && at[0] == '.') && !(size == 2 && at[0] == '.' && at[1] == '.');
+}
+
+/* Relative, below a directory, as short as it can be written. */
+static bool is_plain(const char *name)
+{
+    size_t depth = 0;
+
+    for (const char *at = name;; depth++) {
+        size_t size = strcspn(at, "/");
+        if (!is_component(at, size) || depth > WEIR_MODEL_PACK_DEPTH_MAX)
+            return false;
+        if (at[size] == '\0')
+            return true;
+        at += size + 1;
+    }
+}
+
+/* Where the part after the prefix begins; NULL: it cannot be split. */
+static const char *split(const char *name)
+{
+    size_t size = strlen(name);
+    const char *at = name;
+
+    if (size <= NAME_BYTES)
+        return name;
+    while ((at = strchr(at, '/')) != NULL) {
+        at++;
+        if (size - (size_t)(at - name) <= NAME_BYTES)
+            return (size_t)(at - name) - 1 <= PREFIX_BYTES ? at : NULL;
+    }
+    return NULL;
+}
+
+/* ---- headers ---- */
+
+static void put_octal(char *field, size_t size, uint64_t number)
+{
+    field[--size] = '\0';
+    while (size > 0) {
+        field[--size] = (char)('0' + number % 8);
+        number /= 8;
+    }
+}
+
+static void put_sum(struct ustar *header)
+{
+    const uint8_t *bytes = (const uint8_t *)header;
+    uint64_t sum = 0;
+
+    memset(header->sum, ' ', SUM_BYTES);
+    for (size_t i = 0; i < WEIR_TAR_BLOCK; i++)
+        sum += bytes[i];
+    put_octal(header->sum, SUM_BYTES - 1, sum);
+}
+
+enum weir_status weir_model_pack_header(const char *name, uint64_t size,
+                                        uint8_t header[WEIR_TAR_BLOCK], struct weir_error *err)
+{
+    struct ustar ustar = {.type = '0', .magic = "ustar", .version = {'0', '0'}};
+    const char *rest = split(name);
+
+    if (!is_plain(name) || rest == NULL || strlen(name) > WEIR_MODEL_PACK_NAME_MAX)
+        return weir_fail(
+            err, WEIR_INVALID,
+            "'%.300s': expected a relative name of at most %d bytes, the last 100 in at "
+            "most one part, below at most %d directories",
+            name, WEIR_MODEL_PACK_NAME_MAX, WEIR_MODEL_PACK_DEPTH_MAX);
+    memcpy(ustar.name, rest, strlen(rest));
+    if (rest > name)
+        memcpy(ustar.prefix, name, (size_t)(rest - name) - 1);
+    put_octal(ustar.mode, sizeof(ustar.mode), 0644);
+    put_octal(ustar.uid, sizeof(ustar.uid), 0);
+    put_octal(ustar.gid, sizeof(ustar.gid), 0);
+    put_octal(ustar.size, sizeof(ustar.size), size);
+    put_octal(ustar.mtime, sizeof(ustar.mtime), 0);
+    memcpy(ustar.user, USER, sizeof(USER));
+    memcpy(ustar.group, USER, sizeof(USER));
+    put_octal(ustar.major, sizeof(ustar.major), 0);
+    put_octal(ustar.minor, sizeof(ustar.minor), 0);
+    put_sum(&ustar);
+    memcpy(header, &ustar, WEIR_TAR_BLOCK);
+    return WEIR_OK;
+}
+
+/* ---- reading ---- */
+
+static enum weir_status corrupt(const struct weir_model_pack_reader *reader, struct weir_error *err,
+                                const char *what)
+{
+    return weir_fail(err, WEIR_CORRUPT, "packed model: file %zu: %s", reader->count + 1, what);
+}
+
+static void read_name(const struct ustar *header, char name[WEIR_MODEL_PACK_NAME_MAX + 2])
+{
+    (void)snprintf(name, WEIR_MODEL_PACK_NAME_MAX + 2, "%.*s%s%.*s", PREFIX_BYTES, header->prefix,
+                   header->prefix[0] != '\0' ? "/" : "", NAME_BYTES, header->name);
+}
+
+static uint64_t read_octal(const char *field, size_t size)
+{
+    uint64_t number = 0;
+
+    for (size_t i = 0; i + 1 < size; i++)
+        number = number * 8 + (uint64_t)(field[i] & 7);
+    return number;
+}
+
+/* Two blocks of zeros, and nothing behind them. */
+static bool is_end(struct weir_bytes rest)
+{
+    for (size_t i = 0; i < rest.size; i++)
+        if (rest.at[i] != 0)
+            return false;
+    return rest.size == 2 * (size_t)WEIR_TAR_BLOCK;
+}
+
+static enum weir_status read_header(struct weir_model_pack_reader *reader, const uint8_t *block,
+                                    struct weir_error *err)
+{
+    struct ustar header;
+    uint8_t expected[WEIR_TAR_BLOCK];
+    char name[WEIR_MODEL_PACK_NAME_MAX + 2];
+    struct weir_error problem;
+
+    memcpy(&header, block, WEIR_TAR_BLOCK);
+    read_name(&header, name);
+    uint64_t size = read_octal(header.size, sizeof(header.size));
+    if (weir_model_pack_header(name, size, expected, &problem) != WEIR_OK)
+        return corrupt(reader, err, "its name leads elsewhere, or is too long");
+    if (memcmp(expected, block, WEIR_TAR_BLOCK) != 0)
+        return corrupt(reader, err, "its header is not as Weir writes it");
+    if (reader->count > 0 && strcmp(reader->name, name) >= 0)
+        return corrupt(reader, err, "its name is not after the one before");
+    size_t left = reader->pack.size - reader->at - WEIR_TAR_BLOCK;
+    if (size > left)
+        return corrupt(reader, err, "it is cut short");
+    memcpy(reader->name, name, strlen(name) + 1);
+    reader->bytes = weir_bytes(block + WEIR_TAR_BLOCK, (size_t)size);
+    return WEIR_OK;
+}
+
+enum weir_status weir_model_pack_next(struct weir_model_pack_reader *reader, struct weir_error *err)
+{
+    struct weir_bytes rest =
+        weir_bytes(reader->pack.at + reader->at, reader->pack.size - reader->at);
+
+    if (reader->count > 0 && is_end(rest))
+        return weir_fail(err, WEIR_NOT_FOUND, "packed model: there is no further file");
+    if (rest.size < WEIR_TAR_BLOCK)
+        return corrupt(reader, err, "it is cut short");
+    if (reader->count == WEIR_MODEL_PACK_FILES_MAX)
+        return corrupt(reader, err, "there are too many");
+    enum weir_status status = read_header(reader, rest.at, err);
+    if (status != WEIR_OK)
+        return status;
+    size_t padded = (reader->bytes.size + WEIR_TAR_BLOCK - 1) / WEIR_TAR_BLOCK * WEIR_TAR_BLOCK;
+    if (padded > rest.size - WEIR_TAR_BLOCK)
+        return corrupt(reader, err, "it is cut short");
+    for (size_t i = reader->bytes.size; i < padded; i++)
+        if (reader->bytes.at[i] != 0)
+            return corrupt(reader, err, "there is something between it and the next");
+    reader->at += WEIR_TAR_BLOCK + padded;
+    reader->count++;
+    return WEIR_OK;
+}
