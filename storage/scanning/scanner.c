@@ -206,6 +206,12 @@ static void miss_source(struct scanner *scanner, struct dataset *dataset, const 
     look_again(scanner, RETRY_MS);
 }
 
+/* The source itself is in the way, not Postgres: it concerns no other dataset. */
+static bool is_missed(enum weir_status status)
+{
+    return status == WEIR_NOT_FOUND || status == WEIR_INVALID || status == WEIR_DENIED;
+}
+
 /* One piece of the dataset's scan; false when it has to wait. */
 static bool step(struct scanner *scanner, struct dataset *dataset)
 {
@@ -215,7 +221,7 @@ static bool step(struct scanner *scanner, struct dataset *dataset)
     enum weir_status status = storage_scan_step(dataset, &scanner->tools, &outcome, &err);
 
     dataset->scan_busy_ms += weir_now_ms() - began_ms;
-    if (status == WEIR_NOT_FOUND || status == WEIR_INVALID) {
+    if (is_missed(status)) {
         miss_source(scanner, dataset, err.text);
         return true;
     }

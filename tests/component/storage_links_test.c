@@ -72,6 +72,12 @@ static void swap(const char *folder)
     assert_int_equal(symlink(storage_lab_path(&lab, "outside"), storage_lab_path(&lab, folder)), 0);
 }
 
+static void put_back(const char *folder)
+{
+    assert_int_equal(unlink(storage_lab_path(&lab, folder)), 0);
+    assert_int_equal(rename(storage_lab_path(&lab, "outside"), storage_lab_path(&lab, folder)), 0);
+}
+
 static void expect_nothing_touched(const char *folder)
 {
     static const char *const CLEAR[] = {"the heron that Anna saw", "who\": \"anna@example.org",
@@ -141,9 +147,7 @@ static void erase_outside_of_the_roots(const char *yaml, const char *dataset, co
     assert_non_null(strstr(erasure.trouble, file));
     assert_non_null(strstr(erasure.trouble, "none of `roots`"));
 
-    assert_int_equal(unlink(storage_lab_path(&lab, "source/in")), 0);
-    assert_int_equal(rename(storage_lab_path(&lab, "outside"), storage_lab_path(&lab, "source/in")),
-                     0);
+    put_back("source/in");
     erasure = storage_lab_await_erasure(&lab, 1, "verified");
     assert_int_equal(erasure.files_scrubbed, 1);
     assert_int_equal(erasure.remarks.count, 0);
@@ -161,6 +165,27 @@ static void a_source_that_leads_out_of_the_roots_has_nothing_overwritten(void **
 {
     (void)state;
     erase_outside_of_the_roots(CLICKS, "clicks", "source/in/deep/b.jsonl");
+    assert_false(storage_lab_holds(&lab, "source", "a lamp of brass"));
+}
+
+/* It comes into force all the same: what cannot be overwritten must not be trained on either. */
+static void an_erasure_of_a_source_that_may_not_be_scanned_names_what_is_in_its_way(void **state)
+{
+    struct msg_erase_is erasure;
+
+    (void)state;
+    declare(CLICKS, "clicks");
+    swap("source/in");
+    restart_with_roots();
+    (void)storage_lab_erase(&lab, "u1", ANNA, "in_force");
+    erasure = await_trouble();
+    assert_non_null(strstr(erasure.trouble, "source/in/deep/b.jsonl"));
+    assert_non_null(strstr(erasure.trouble, "none of `roots`"));
+    assert_non_null(strstr(storage_lab_dataset(&lab, "clicks").complaints.at[0], "`roots`"));
+    assert_true(storage_lab_holds(&lab, "outside", "a lamp of brass"));
+
+    put_back("source/in");
+    assert_int_equal(storage_lab_await_erasure(&lab, 1, "verified").files_scrubbed, 1);
     assert_false(storage_lab_holds(&lab, "source", "a lamp of brass"));
 }
 
@@ -199,6 +224,7 @@ int main(void)
         ROOTED(what_nobody_knows_in_folders_of_weir_is_removed_at_the_start),
         ROOTED(a_source_that_leads_out_of_the_roots_has_nothing_unlinked),
         ROOTED(a_source_that_leads_out_of_the_roots_has_nothing_overwritten),
+        ROOTED(an_erasure_of_a_source_that_may_not_be_scanned_names_what_is_in_its_way),
     };
     return storage_lab_run(&lab, "storage: swapped folders", tests, WEIR_COUNT(tests));
 }
