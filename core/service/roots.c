@@ -47,17 +47,30 @@ static bool is_below(const char *path, const char *root)
     return strncmp(path, root, size) == 0 && (path[size] == '/' || path[size] == '\0');
 }
 
-static bool is_below_any(const char *resolved, const char *variable)
+static bool is_above(const char *path, const char *root)
+{
+    return is_below(root, path);
+}
+
+/* Returns the first folder of the list that the path is related to, to be freed; NULL: none. */
+static char *find(const char *resolved, const char *variable,
+                  bool (*is_related)(const char *path, const char *root))
 {
     const char *value = getenv(variable);
     WEIR_AUTO_FREE char *text = weir_strdup(value != NULL ? value : "");
     char *rest = text, *line;
-    bool is_found = false;
-    while (!is_found && (line = strsep(&rest, "\n")) != NULL) {
+    while ((line = strsep(&rest, "\n")) != NULL) {
         WEIR_AUTO_FREE char *root = realpath(line, NULL);
-        is_found = root != NULL && is_below(resolved, root);
+        if (root != NULL && is_related(resolved, root))
+            return WEIR_TAKE(root);
     }
-    return is_found;
+    return NULL;
+}
+
+static bool is_below_any(const char *resolved, const char *variable)
+{
+    WEIR_AUTO_FREE char *root = find(resolved, variable, is_below);
+    return root != NULL;
 }
 
 static bool allow(const char *resolved)
@@ -70,6 +83,12 @@ bool weir_roots_is_own(const char *path)
 {
     WEIR_AUTO_FREE char *resolved = realpath(path, NULL);
     return is_below_any(resolved != NULL ? resolved : path, WEIR_CLOSED);
+}
+
+char *weir_roots_own_within(const char *path)
+{
+    WEIR_AUTO_FREE char *resolved = realpath(path, NULL);
+    return find(resolved != NULL ? resolved : path, WEIR_CLOSED, is_above);
 }
 
 bool weir_roots_allow(const char *path)

@@ -21,6 +21,8 @@ void weir_roots_hand_on(const struct weir_yaml_node *roots);
 bool weir_roots_allow(const char *path);
 /* True when `path` is one of Weir's own directories, or lies below one. */
 bool weir_roots_is_own(const char *path);
+/* Returns the first of Weir's own directories that `path` is or contains, for the caller to free; NULL: none. */
+char *weir_roots_own_within(const char *path) WEIR_MUST_USE;
 /* Like weir_roots_allow(), of an open file or folder, wherever it is now. */
 bool weir_roots_allow_open(int fd);
 

@@ -15,10 +15,9 @@ const char *const STORAGE_ON_ERASES[] = {"scrub", "unlink", NULL};
 static const char *const ON_RETURNS[] = {"refuse", "accept", NULL};
 
 const struct cfg_key STORAGE_SOURCE_KEYS[] = {
-    CFG_TEXT(
-        struct source_section, path,
-        .doc =
-            "folder, watched with all below; a relative path starts where the platform was started"),
+    CFG_TEXT(struct source_section, path,
+             .doc = "folder, watched with all below; a relative path starts where the platform was "
+                    "started. No directory of Weir's own may lie in it"),
     CFG_BOOL(struct source_section, push, .fallback = "false",
              .doc = "instead of a path: samples come by weir push into files that Weir owns"),
     CFG_SIZE(struct source_section, segment_bytes, .fallback = "256MiB", .min = 1 << 16,
@@ -119,12 +118,29 @@ enum weir_status storage_source_declared(struct declaration *d, const char *data
     return cfg_read(d->format->options, CFG_OPEN, node, path, NULL, d->options, err);
 }
 
+/* Otherwise what Weir keeps would be taken in as samples, erased ones included. */
+static enum weir_status check_is_apart(const struct declaration *d, const char *dataset,
+                                       const struct weir_yaml_node *path, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *own = weir_roots_own_within(d->source.path);
+
+    if (own == NULL)
+        return WEIR_OK;
+    return weir_yaml_fail(path, err,
+                          "%s.source.path: found %s, which contains %s, a directory of Weir's own, "
+                          "expected a folder without it: name the folder of the files below it, or "
+                          "move the data directory elsewhere",
+                          dataset, d->source.path, own);
+}
+
 enum weir_status storage_source_check_place(const struct declaration *d, const char *dataset,
                                             const struct weir_yaml_node *source,
                                             struct weir_error *err)
 {
-    if (d->source.path == NULL || weir_roots_allow(d->source.path))
+    if (d->source.path == NULL)
         return WEIR_OK;
+    if (weir_roots_allow(d->source.path))
+        return check_is_apart(d, dataset, weir_yaml_get(source, "path"), err);
     if (weir_roots_is_own(d->source.path))
         return weir_yaml_fail(weir_yaml_get(source, "path"), err,
                               "%s.source.path: found %s, expected a folder outside of the data "

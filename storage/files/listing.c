@@ -339,18 +339,33 @@ static bool is_mine(const struct dataset *dataset)
     return dataset->declaration->is_pushed || dataset->declaration->is_mirrored;
 }
 
+/* A source that was declared before the data directory was moved into it. */
+static enum weir_status check_is_apart(const struct listing *listing, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *own = weir_roots_own_within(listing->dataset->root);
+
+    if (own == NULL)
+        return WEIR_OK;
+    return weir_fail(err, WEIR_DENIED,
+                     "%s: contains %s, a directory of Weir's own, and is no longer looked at: "
+                     "move that elsewhere",
+                     listing->dataset->root, own);
+}
+
 static enum weir_status open_root(struct listing *listing, struct weir_error *err)
 {
     listing->root = open(listing->dataset->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (listing->root < 0 || fstat(listing->root, &listing->root_stat) < 0)
         return fail_source(listing, err);
-    if (!is_mine(listing->dataset) && !weir_roots_allow_open(listing->root))
+    if (is_mine(listing->dataset))
+        return WEIR_OK;
+    if (!weir_roots_allow_open(listing->root))
         return weir_fail(
             err, WEIR_DENIED,
             "%s: lies in none of `roots` of the system file, or leads out of them or into the data "
             "directory: add its folder there",
             listing->dataset->root);
-    return WEIR_OK;
+    return check_is_apart(listing, err);
 }
 
 /* A source that was taken away during the walk looks empty from then on. */

@@ -189,6 +189,23 @@ static void an_erasure_of_a_source_that_may_not_be_scanned_names_what_is_in_its_
     assert_false(storage_lab_holds(&lab, "source", "a lamp of brass"));
 }
 
+/* As if the data directory had been moved there. */
+static void a_source_that_comes_to_contain_a_folder_of_weir_is_scanned_no_longer(void **state)
+{
+    (void)state;
+    declare(CLICKS, "clicks");
+    storage_lab_kill(&lab);
+    storage_lab_write(&lab, "in/deep/weir/log/c.jsonl",
+                      "{\"ts\":8,\"user\":\"anna@example.org\"}\n");
+    setenv("WEIR_CLOSED", storage_lab_path(&lab, "source/in/deep/weir"), 1);
+    storage_lab_start(&lab);
+    unsetenv("WEIR_CLOSED");
+    assert_int_equal(storage_lab_erase(&lab, "u1", ANNA, "verified").files_scrubbed, 1);
+    assert_non_null(strstr(storage_lab_dataset(&lab, "clicks").complaints.at[0],
+                           "source/in/deep/weir, a directory of Weir's own"));
+    assert_false(storage_lab_holds(&lab, "source", "a lamp of brass"));
+}
+
 /* A death between the file and its row leaves one that no row knows. */
 static void what_nobody_knows_in_folders_of_weir_is_removed_at_the_start(void **state)
 {
@@ -221,6 +238,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_folder_that_became_a_link_has_nothing_unlinked_behind_it),
         CASE(a_folder_that_became_a_link_has_nothing_overwritten_behind_it),
+        CASE(a_source_that_comes_to_contain_a_folder_of_weir_is_scanned_no_longer),
         ROOTED(what_nobody_knows_in_folders_of_weir_is_removed_at_the_start),
         ROOTED(a_source_that_leads_out_of_the_roots_has_nothing_unlinked),
         ROOTED(a_source_that_leads_out_of_the_roots_has_nothing_overwritten),

@@ -31,6 +31,17 @@ def test_a_source_outside_of_the_roots_is_refused_with_its_place():
     lab.remove()
 
 
+def test_a_source_that_contains_the_data_directory_is_refused_with_its_place():
+    for below in (".", "link", "stream/.."):
+        lab = Lab(samples=100, every=100, epochs=1)
+        (lab.folder / "link").symlink_to(lab.folder)
+        pipeline_of(lab, f"{lab.folder}/{below}")
+        done = subprocess.run([binaries() / "orchestrator", "run", lab.pipeline, "--data-dir", lab.data_dir], capture_output=True, text=True)
+        said = f"found {lab.folder}/{below}, which contains {lab.data_dir}, a directory of Weir's own"
+        assert done.returncode != 0 and "lab.yaml:4:" in done.stderr and said in done.stderr, done
+        lab.remove()
+
+
 def test_a_source_that_becomes_a_link_to_the_outside_is_not_scanned():
     lab, system = lab_with_roots()
     pipeline_of(lab, lab.folder / "roots/stream")

@@ -300,6 +300,12 @@ static void a_source_lies_outside_of_weirs_own_folders(void **state)
         {"datasets:\n  - {name: a, source: {path: /usr/lib/../lib, format: csv}, "
          "time: {from: mtime}}\n",
          "datasets[0].source.path: found /usr/lib/../lib, expected a folder outside of the data"},
+        {"datasets:\n  - name: a\n    source: {format: csv, path: /usr/../usr, include: '*.csv'}\n"
+         "    time: {from: mtime}\n",
+         "p.yaml:3:33: datasets[0].source.path: found /usr/../usr, which contains /usr/lib, a "
+         "directory of Weir's own"},
+        {"datasets:\n  - {name: a, source: {path: /, format: csv}, time: {from: mtime}}\n",
+         "datasets[0].source.path: found /, which contains /var"},
     };
     static const char BESIDE[] =
         "datasets:\n  - {name: a, source: {path: /usr/library, format: csv}, "
