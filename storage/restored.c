@@ -4,10 +4,13 @@
 #include "core/base/log.h"
 #include "storage/files/owned.h"
 #include "storage/files/scrub_intent.h"
+#include "storage/sums/sums.h"
 
 struct recognised {
     size_t same, recognised, gone, other; /* of its own */
     size_t referred;                      /* that have another identity */
+    bool is_moved;                        /* it was at another place for certain */
+    struct sum_rows sums;
 };
 
 /* ---- files ---- */
@@ -33,6 +36,18 @@ static enum owned_state recognise_referred(const struct store *store, const stru
     return state;
 }
 
+/* A store of an older Weir may never have been moved: then only what has another identity was. */
+static enum weir_status note_moved(const struct dataset *dataset, const struct stored_file *file,
+                                   enum owned_state state, struct recognised *counts,
+                                   struct weir_error *err)
+{
+    bool is_moved = state == OWNED_RECOGNISED || (state == OWNED_SAME && counts->is_moved);
+
+    return storage_owns(dataset) && is_moved
+               ? storage_sums_note_moved(&counts->sums, dataset, file, err)
+               : WEIR_OK;
+}
+
 /* A scrub that was broken off knows the file by what it was. */
 static enum weir_status recognise(struct store *store, const struct dataset *dataset,
                                   struct stored_file *file, struct recognised *counts,
@@ -42,9 +57,10 @@ static enum weir_status recognise(struct store *store, const struct dataset *dat
     enum owned_state state = storage_owns(dataset)
                                  ? recognise_owned(dataset, file, counts)
                                  : recognise_referred(store, dataset, file, counts);
+    enum weir_status status = note_moved(dataset, file, state, counts, err);
 
-    if (state != OWNED_RECOGNISED)
-        return WEIR_OK;
+    if (status != WEIR_OK || state != OWNED_RECOGNISED)
+        return status;
     file->group->is_touched = true;
     return storage_scrub_intents_follow(store->data_dir, &before, file, err);
 }
@@ -79,7 +95,7 @@ static enum weir_status recognise_all(struct store *store, struct recognised *co
         for (size_t i = 0; status == WEIR_OK && i < dataset->group_count; i++)
             status = recognise_group(store, dataset, dataset->groups[i], counts, err);
     }
-    return status;
+    return status == WEIR_OK ? storage_sum_rows_write(&counts->sums, err) : status;
 }
 
 static void tell(const struct homes *homes, const struct recognised *counts)
@@ -111,9 +127,10 @@ static enum weir_status settle(struct store *store, const struct homes *homes,
 enum weir_status storage_restored_check(struct store *store, struct homes *homes,
                                         struct weir_error *err)
 {
-    struct recognised counts = {0};
+    struct recognised counts = {.sums = {.db = store->db}};
     enum weir_status status = storage_home_make(store->db, store->data_dir, homes, err);
 
+    counts.is_moved = homes->is_recorded;
     if (status == WEIR_OK)
         status = settle(store, homes, &counts, err);
     if (status == WEIR_OK && homes->verdict == HOME_ELSEWHERE &&

@@ -98,7 +98,7 @@ static void begin_dataset(struct doctor *doctor)
     doctor->phase = 0;
     doctor->at = 0;
     doctor->next_row = doctor->feed_at = doctor->entries = doctor->files = doctor->bytes = 0;
-    doctor->summed = doctor->unsummed = 0;
+    doctor->summed = doctor->unsummed = doctor->unproven = 0;
     doctor->added_seen = doctor->file_count = 0;
     doctor->counted = (struct accounts){0};
     for (int i = 0; i < DOCTOR_CHECKS; i++)

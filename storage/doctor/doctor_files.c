@@ -227,18 +227,24 @@ static bool begin_file(struct doctor *doctor, const struct stored_file *file)
     return true;
 }
 
+static char *describe_bytes(const struct doctor *doctor)
+{
+    WEIR_AUTO_FREE char *unproven =
+        weir_format(", %" PRIu64 " had none when the store was moved", doctor->unproven);
+
+    return weir_format("%" PRIu64 " bytes read; %" PRIu64
+                       " blocks are what their checksums say, %" PRIu64 " have none yet%s",
+                       doctor->bytes, doctor->summed, doctor->unsummed,
+                       doctor->unproven > 0 ? unproven : "");
+}
+
 static void end_files(struct doctor *doctor)
 {
     if (!doctor->is_bad[DOCTOR_FILES])
         storage_doctor_say(doctor, DOCTOR_FILES, DOCTOR_FINE,
                            weir_format("%" PRIu64 " files as recorded", doctor->files), NULL);
     if (doctor->is_deep && !doctor->is_bad[DOCTOR_BYTES])
-        storage_doctor_say(doctor, DOCTOR_BYTES, DOCTOR_FINE,
-                           weir_format("%" PRIu64 " bytes read; %" PRIu64
-                                       " blocks are what their checksums say, %" PRIu64
-                                       " have none yet",
-                                       doctor->bytes, doctor->summed, doctor->unsummed),
-                           NULL);
+        storage_doctor_say(doctor, DOCTOR_BYTES, DOCTOR_FINE, describe_bytes(doctor), NULL);
 }
 
 enum weir_status storage_doctor_files(struct doctor *doctor, bool *ret_done, struct weir_error *err)

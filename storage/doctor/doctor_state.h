@@ -64,7 +64,8 @@ struct doctor {
     uint64_t read_at;  /* in it */
     bool is_reported;  /* something is wrong with its bytes */
     uint64_t summed,
-        unsummed; /* blocks that were compared with a sum, and that lack one of all there is */
+        unsummed;      /* blocks that were compared with a sum, and that lack one of all there is */
+    uint64_t unproven; /* of both: had none when the store was copied, restored or moved */
     struct sum_rows *sums; /* looked up last; NULL: none */
     uint64_t sums_edition;
 };

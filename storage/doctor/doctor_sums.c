@@ -46,6 +46,7 @@ static enum weir_status check_block(struct doctor *doctor, const struct stored_f
         say(doctor, file, at, length);
         return WEIR_OK;
     }
+    doctor->unproven += known.is_unproven;
     if (known.length < length)
         doctor->unsummed++;
     if (known.length == 0)

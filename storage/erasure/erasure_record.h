@@ -396,6 +396,7 @@ enum weir_status storage_scrub_one(struct eraser *eraser, struct erasure_record 
 enum scrub_verdict {
     SCRUB_OWN,
     SCRUB_OVERWRITTEN, /* by a former erasure */
+    SCRUB_UNPROVEN,    /* nothing says whose it is, since the store was copied, restored or moved */
     SCRUB_OTHER,       /* it may be anybody's */
 };
 enum weir_status storage_scrub_prove(struct eraser *eraser, struct erasure_record *erasure,

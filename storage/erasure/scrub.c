@@ -103,6 +103,20 @@ static enum weir_status fail_exchanged(struct erasure_record *erasure, const cha
         path);
 }
 
+static enum weir_status fail_unproven(struct erasure_record *erasure, const char *path,
+                                      struct weir_error *err)
+{
+    errno = ESTALE;
+    erasure->round.error = errno;
+    return weir_fail(
+        err, WEIR_IO,
+        "%.250s had no checksum yet when this store was copied, restored or moved, and its source "
+        "no longer shows what was copied, so that nothing says that the sample is still in its "
+        "place, and nothing of it was overwritten: look at the file, and remove it if it holds the "
+        "sample, or restore the store from where it had its checksums",
+        path);
+}
+
 /* A file of Weir's own is the one in its place, whatever its inode; NOT_FOUND when it is gone. */
 static enum weir_status recognise(struct erasure_record *erasure, const struct located *found,
                                   const char *path, struct weir_error *err)
@@ -379,6 +393,8 @@ enum weir_status storage_scrub_look(struct eraser *eraser, struct erasure_record
         return status;
     if (verdict == SCRUB_OTHER)
         return fail_exchanged(erasure, erasure->source.path, err);
+    if (verdict == SCRUB_UNPROVEN)
+        return fail_unproven(erasure, erasure->source.path, err);
     if (verdict == SCRUB_OWN)
         take_sample(eraser, erasure, &found, id, content);
     return WEIR_OK;

@@ -1,13 +1,21 @@
 /* Proof that the record in the place of a sample is the sample's own. Files of a store that was copied, moved or put
  * back are known by their place and length alone: records may have changed places. Where the sums do not say that the
- * bytes are those that were written, the record must say who it is, and be known as that. */
+ * bytes are those that were written, the record must say who it is, and be known as that; what had no sum when the
+ * store was moved, and does not say it, must be what its source still shows. */
+#include "core/base/file.h"
+#include "core/service/roots.h"
 #include "storage/erasure/erasure_record.h"
+#include "storage/files/expand.h"
 #include "storage/files/owned.h"
 #include "storage/keys/key_store.h"
 #include "storage/records/key_identify.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+enum { COMPARED_BYTES = 64 << 10 };
 
 void storage_scrub_proof_end(struct erasure_record *erasure)
 {
@@ -116,6 +124,55 @@ static enum weir_status is_known_as(struct eraser *eraser, struct erasure_record
     return status;
 }
 
+/* ---- what its source says ---- */
+
+/* Opens the file that was copied, if it is untouched since; -1 otherwise. */
+static int open_copied(const struct located *found)
+{
+    const struct dataset *dataset = found->dataset;
+    const struct stored_file *file = found->file;
+    struct stat now;
+    int fd;
+
+    if (!dataset->declaration->is_copied || *dataset->root == '\0' ||
+        storage_is_expanded(dataset, file->path))
+        return -1;
+    fd = weir_open_beneath(dataset->root, file->path, O_RDONLY | O_NONBLOCK);
+    if (fd < 0 || (fstat(fd, &now) == 0 && S_ISREG(now.st_mode) &&
+                   now.st_ino == file->source_inode && (uint64_t)now.st_size == file->size &&
+                   weir_mtime_ns(&now) == file->mtime_ns && weir_roots_allow_open(fd)))
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static bool is_at(int fd, uint64_t offset, struct weir_bytes content)
+{
+    WEIR_AUTO_FREE uint8_t *there = weir_calloc(1, COMPARED_BYTES);
+    size_t size;
+
+    for (size_t at = 0; at < content.size; at += size) {
+        size = content.size - at < COMPARED_BYTES ? content.size - at : COMPARED_BYTES;
+        if (weir_read_at(fd, there, size, offset + at) != (ssize_t)size ||
+            memcmp(there, content.at + at, size) != 0)
+            return false;
+    }
+    return true;
+}
+
+static bool is_in_source(struct erasure_record *erasure, const struct located *found)
+{
+    WEIR_AUTO_FD int fd = open_copied(found);
+    struct weir_bytes content;
+    struct weir_error err;
+
+    return fd >= 0 &&
+           storage_window_read(&erasure->source.window,
+                               (struct format_range){found->offset, found->length}, &content,
+                               &err) == WEIR_OK &&
+           is_at(fd, found->offset, content);
+}
+
 /* A former erasure has overwritten it, which the sums may not know of: they were restored. */
 static bool is_overwritten(struct erasure_record *erasure, const struct located *found)
 {
@@ -152,10 +209,13 @@ enum weir_status storage_scrub_prove(struct eraser *eraser, struct erasure_recor
     if (status == WEIR_OK && sums != SUMS_HOLD &&
         storage_key_any_is_inside(found->dataset->declaration))
         status = is_known_as(eraser, erasure, found, id, &is_own, err);
-    else if (sums == SUMS_DIFFER)
+    else if (sums == SUMS_DIFFER || sums == SUMS_UNPROVEN)
         is_own = false;
+    if (sums == SUMS_UNPROVEN && !is_own)
+        is_own = is_in_source(erasure, found);
     *ret_verdict = is_own                           ? SCRUB_OWN
                    : is_overwritten(erasure, found) ? SCRUB_OVERWRITTEN
+                   : sums == SUMS_UNPROVEN          ? SCRUB_UNPROVEN
                                                     : SCRUB_OTHER;
     return status;
 }

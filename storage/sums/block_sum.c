@@ -57,17 +57,37 @@ uint32_t storage_block_length(uint64_t block, uint64_t bytes)
     return bytes - from < SUM_BLOCK_BYTES ? (uint32_t)(bytes - from) : SUM_BLOCK_BYTES;
 }
 
+enum { UNPROVEN = 1 << 30 }; /* in the stored length */
+
+static bool is_empty(const struct block_sum *sum)
+{
+    return sum->length == 0 && !sum->is_unproven;
+}
+
+static uint32_t stored_length(const struct block_sum *sum)
+{
+    return sum->length == SUM_DAMAGED || !sum->is_unproven ? sum->length : sum->length | UNPROVEN;
+}
+
+static struct block_sum stored_sum(uint64_t sum, uint32_t length)
+{
+    bool is_unproven = length != SUM_DAMAGED && (length & UNPROVEN) != 0;
+
+    return (struct block_sum){sum, is_unproven ? length & ~(uint32_t)UNPROVEN : length,
+                              is_unproven};
+}
+
 void storage_sums_pack(const struct block_sum sums[SUM_SLOTS], struct weir_buf *out)
 {
     size_t count = SUM_SLOTS;
 
-    while (count > 0 && sums[count - 1].length == 0)
+    while (count > 0 && is_empty(&sums[count - 1]))
         count--;
     for (size_t i = 0; i < count; i++) {
         uint8_t entry[SUM_ENTRY_BYTES];
 
         weir_put_u64(entry, sums[i].sum);
-        weir_put_u32(entry + 8, sums[i].length);
+        weir_put_u32(entry + 8, stored_length(&sums[i]));
         weir_buf_append(out, entry, sizeof(entry));
     }
 }
@@ -84,7 +104,7 @@ enum weir_status storage_sums_unpack(struct weir_bytes packed, struct block_sum 
     for (size_t i = 0; i < count; i++) {
         const uint8_t *entry = packed.at + i * SUM_ENTRY_BYTES;
 
-        ret_sums[i] = (struct block_sum){weir_get_u64(entry), weir_get_u32(entry + 8)};
+        ret_sums[i] = stored_sum(weir_get_u64(entry), weir_get_u32(entry + 8));
         if (ret_sums[i].length > SUM_BLOCK_BYTES && ret_sums[i].length != SUM_DAMAGED)
             return weir_fail(err, WEIR_CORRUPT, "table block_sum: found a block of %u bytes",
                              (unsigned)ret_sums[i].length);

@@ -19,6 +19,9 @@ struct block_at {
 struct block_sum {
     uint64_t sum;
     uint32_t length; /* 0: none */
+    /* Some of its bytes had no sum when the store was copied, restored or moved: a sum that was made later only says
+     * that they have not changed since. */
+    bool is_unproven;
 };
 /* The length of a block that was found damaged when something else in it had to be overwritten: no sum can tell of it
  * any more. */

@@ -95,7 +95,7 @@ enum weir_status storage_sum_rows_drop(struct weir_db *db, uint32_t dataset, uin
     struct block_sum known;
     enum weir_status status = storage_sum_rows_get(&rows, &first, &known, err);
 
-    if (status == WEIR_OK && known.length > 0)
+    if (status == WEIR_OK && (known.length > 0 || known.is_unproven))
         status = storage_sum_rows_put(&rows, &first, (struct block_sum){0}, err);
     if (status == WEIR_OK)
         status = storage_sum_rows_write(&rows, err);

@@ -107,9 +107,11 @@ static enum weir_status settle(struct sums *sums, struct sum_task *task, struct 
     storage_first_reads_saw(sums->reads, &task->at);
     (void)storage_block_set_remove(&sums->suspects, &task->at);
     storage_sums_note_good(sums, &task->at);
-    return task->length > 0 ? storage_sum_rows_put(rows, &task->at,
-                                                   (struct block_sum){task->sum, task->length}, err)
-                            : WEIR_OK;
+    return task->length > 0
+               ? storage_sum_rows_put(
+                     rows, &task->at,
+                     (struct block_sum){task->sum, task->length, task->known.is_unproven}, err)
+               : WEIR_OK;
 }
 
 /* Settles all blocks that have been read. */

@@ -45,9 +45,11 @@ size_t storage_sums_complaints(const struct sums *sums, const struct dataset *da
 
 /* ---- proving ---- */
 
+/* The worse, the greater. */
 enum sum_verdict {
-    SUMS_HOLD,   /* the bytes are those that were written */
-    SUMS_NONE,   /* nothing tells: some of them have no sum */
+    SUMS_HOLD, /* the bytes are those that were written */
+    SUMS_NONE, /* nothing tells yet: some of them have no sum */
+    SUMS_UNPROVEN, /* nothing tells any more: some had none when the store was copied, restored or moved */
     SUMS_DIFFER, /* a block that some of them lie in is not what was written */
 };
 
@@ -68,6 +70,12 @@ enum weir_status storage_sum_proof_of(struct sum_proof *proof, const struct data
                                       const struct stored_file *file, struct format_range range,
                                       enum sum_verdict *ret_verdict,
                                       struct weir_error *err) WEIR_MUST_USE;
+
+/* The store was copied, restored or moved: blocks of the file that lack a sum of all there is are unproven from now on,
+ * and summed again as they are found. In the caller's transaction. */
+enum weir_status storage_sums_note_moved(struct sum_rows *rows, const struct dataset *dataset,
+                                         const struct stored_file *file,
+                                         struct weir_error *err) WEIR_MUST_USE;
 
 /* ---- overwriting ---- */
 

@@ -58,11 +58,12 @@ static struct block_sum compare_last(struct sum_opening *opening, const struct b
     WEIR_AUTO_FREE uint8_t *buffer = NULL;
 
     if (known->length == 0 || known->length == SUM_DAMAGED || opening->fd < 0)
-        return (struct block_sum){.length = known->length == SUM_DAMAGED ? SUM_DAMAGED : 0};
+        return (struct block_sum){.length = known->length == SUM_DAMAGED ? SUM_DAMAGED : 0,
+                                  .is_unproven = known->is_unproven};
     buffer = weir_calloc(1, SUM_BLOCK_BYTES);
     storage_sum_task_read(&opening->sums->store->secret, opening->fd, buffer, &task);
     if (task.outcome != SUM_OTHER)
-        return (struct block_sum){0};
+        return (struct block_sum){.is_unproven = known->is_unproven};
     storage_sums_note_damage(opening->sums, at);
     return (struct block_sum){.length = SUM_DAMAGED};
 }

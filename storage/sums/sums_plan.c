@@ -154,7 +154,8 @@ static void sweep_file(struct sums *sums, struct sum_rows *rows, struct dataset 
 
     if (storage_sum_rows_get(rows, &first, &known, &err) != WEIR_OK)
         sums->has_missed = true;
-    else if (extent > SUM_BLOCK_BYTES || known.length < extent || (extent == 0 && known.length > 0))
+    else if (extent > SUM_BLOCK_BYTES || known.length < extent ||
+             (extent == 0 && (known.length > 0 || known.is_unproven)))
         storage_fresh_add(&dataset->fresh, (struct fresh_bytes){first.file, 0, extent});
 }
 

@@ -73,6 +73,9 @@ static enum weir_status look_at(struct sum_proof *proof, const struct block_at *
     if (known.length == SUM_DAMAGED) {
         proof->length = SUM_BLOCK_BYTES;
         proof->verdict = SUMS_DIFFER;
+    } else if (known.is_unproven) {
+        proof->length = SUM_BLOCK_BYTES;
+        proof->verdict = SUMS_UNPROVEN;
     } else if (known.length == 0) {
         proof->length = length_when_opened(proof->sums, at);
         proof->verdict = SUMS_HOLD;
@@ -99,10 +102,30 @@ enum weir_status storage_sum_proof_of(struct sum_proof *proof, const struct data
     for (; status == WEIR_OK && at.block * SUM_BLOCK_BYTES < end; at.block++) {
         if (!storage_block_equal(&proof->last, &at))
             status = look_at(proof, &at, err);
-        if (status == WEIR_OK && proof->verdict == SUMS_DIFFER)
-            *ret_verdict = SUMS_DIFFER;
-        else if (*ret_verdict == SUMS_HOLD && proof->length < storage_block_length(at.block, end))
+        if (status == WEIR_OK && proof->verdict > *ret_verdict)
+            *ret_verdict = proof->verdict;
+        if (*ret_verdict == SUMS_HOLD && proof->length < storage_block_length(at.block, end))
             *ret_verdict = SUMS_NONE;
+    }
+    return status;
+}
+
+/* ---- moves ---- */
+
+enum weir_status storage_sums_note_moved(struct sum_rows *rows, const struct dataset *dataset,
+                                         const struct stored_file *file, struct weir_error *err)
+{
+    uint64_t extent = storage_sums_extent(dataset, file);
+    struct block_at at = {dataset->number, storage_file_number(file), 0};
+    enum weir_status status = WEIR_OK;
+
+    for (; status == WEIR_OK && at.block * SUM_BLOCK_BYTES < extent; at.block++) {
+        struct block_sum known;
+
+        status = storage_sum_rows_get(rows, &at, &known, err);
+        if (status == WEIR_OK &&
+            (known.is_unproven || known.length < storage_block_length(at.block, extent)))
+            status = storage_sum_rows_put(rows, &at, (struct block_sum){.is_unproven = true}, err);
     }
     return status;
 }

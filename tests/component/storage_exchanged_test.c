@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -153,13 +154,11 @@ static void exchanged_copies_without_sums_are_known_by_what_they_say(void **stat
     assert_true(storage_lab_holds(&lab, "data/storage", "nine mallard"));
 }
 
-/* The manifest names a path, whatever stands there. */
-static void exchanged_files_that_do_not_say_whose_they_are_are_noticed(void **state)
-{
-    const char *subject = "anna";
-    uint64_t erasure;
+static const char EXCHANGE_MAILS[] =
+    "mv mails/a.txt c && mv mails/b.txt mails/a.txt && mv c mails/b.txt";
 
-    (void)state;
+static void make_mails(void)
+{
     storage_lab_write(&lab, "a.txt", "the mill of the seven herons");
     storage_lab_write(&lab, "b.txt", "the shop of the nine mallard");
     storage_lab_write(
@@ -168,11 +167,97 @@ static void exchanged_files_that_do_not_say_whose_they_are_are_noticed(void **st
     assert_int_equal(storage_lab_declare(&lab, STORAGE_LAB_MAILS), WEIR_OK);
     (void)storage_lab_await_counts(&lab, "mails", 2, 0);
     assert_int_equal(storage_lab_await_sums(&lab), 2);
-    storage_lab_restore(&lab, "mv mails/a.txt c && mv mails/b.txt mails/a.txt && mv c mails/b.txt");
-    erasure = ask_to_erase(&(struct msg_erase_accept){.uuid = "one", .subjects = {&subject, 1}});
+}
+
+/* The manifest names a path, whatever stands there. */
+static void exchanged_files_that_do_not_say_whose_they_are_are_noticed(void **state)
+{
+    uint64_t erasure;
+
+    (void)state;
+    make_mails();
+    storage_lab_restore(&lab, EXCHANGE_MAILS);
+    erasure = ask_to_erase_anna();
     assert_is_told_as_exchanged(erasure, "mails/a.txt");
-    storage_lab_restore(&lab, "mv mails/a.txt c && mv mails/b.txt mails/a.txt && mv c mails/b.txt");
+    storage_lab_restore(&lab, EXCHANGE_MAILS);
     assert_anna_is_gone_and_eve_is_not(erasure);
+}
+
+/* ---- files that had no sum when the store was moved ---- */
+
+/* Moves a store that has lost its sums, and waits until it has two others, of what it finds. */
+static void restore_without_sums(const char *command)
+{
+    storage_lab_stop(&lab);
+    weir_test_postgres_sql(&lab.postgres, "DELETE FROM storage.block_sum");
+    storage_lab_move(&lab, command);
+    storage_lab_start(&lab);
+    weir_test_postgres_sql(
+        &lab.postgres,
+        "DO $$ BEGIN FOR i IN 1..6000 LOOP IF 2 = ("
+        "SELECT count(*) FROM storage.block_sum, generate_series(0, length(sums) / 12 - 1) AS n "
+        "WHERE substring(sums FROM 12 * n + 1 FOR 8) <> '\\x0000000000000000') "
+        "THEN RETURN; END IF; PERFORM pg_sleep(0.01); END LOOP; RAISE 'no sums'; END $$");
+}
+
+/* As a disk that is not mounted: its files are not called removed. */
+static void lose_source(void)
+{
+    assert_int_equal(rename(storage_lab_path(&lab, "source"), storage_lab_path(&lab, "elsewhere")),
+                     0);
+}
+
+static void assert_is_told_as_unproven(uint64_t erasure, const char *file)
+{
+    const char *trouble = await_trouble(erasure);
+
+    if (strstr(trouble, file) == NULL || strstr(trouble, "no checksum yet when") == NULL)
+        fail_msg("%s", trouble);
+}
+
+static void sums_that_were_made_after_a_move_prove_nothing(void **state)
+{
+    uint64_t erasure;
+
+    (void)state;
+    make_mails();
+    restore_without_sums(EXCHANGE_MAILS);
+    erasure = ask_to_erase_anna();
+    assert_is_told_as_unproven(erasure, "mails/a.txt");
+    assert_true(storage_lab_holds(&lab, "data/storage", "nine mallard"));
+    storage_lab_restore(&lab, EXCHANGE_MAILS); /* a.txt is what its source shows again */
+    assert_int_equal(storage_lab_await_erasure(&lab, erasure, "verified").samples, 1);
+    assert_false(storage_lab_holds(&lab, "data/storage", "seven herons"));
+    assert_true(storage_lab_holds(&lab, "data/storage", "nine mallard"));
+}
+
+static void what_nothing_proves_is_erased_once_somebody_has_removed_it(void **state)
+{
+    uint64_t erasure;
+
+    (void)state;
+    make_mails();
+    lose_source();
+    restore_without_sums(NULL);
+    erasure = ask_to_erase_anna();
+    assert_is_told_as_unproven(erasure, "mails/a.txt");
+    assert_int_equal(unlink(storage_lab_path(&lab, "data/storage/mails/a.txt")), 0);
+    assert_int_equal(storage_lab_await_erasure(&lab, erasure, "verified").samples, 1);
+}
+
+static void records_that_say_whose_they_are_need_no_sum_after_a_move(void **state)
+{
+    uint64_t erasure;
+
+    (void)state;
+    make_copies();
+    lose_source();
+    restore_without_sums(EXCHANGE_FILES);
+    erasure = ask_to_erase_anna();
+    assert_is_told_as_unproven(erasure, "clicks/a.jsonl");
+    storage_lab_restore(&lab, EXCHANGE_FILES);
+    assert_int_equal(storage_lab_await_erasure(&lab, erasure, "verified").samples, 1);
+    assert_false(storage_lab_holds(&lab, "data/storage", "seven herons"));
 }
 
 /* Damage in the record itself, which still says whose it is. */
@@ -255,6 +340,9 @@ int main(void)
         STORAGE_CASE(&lab, an_id_means_the_record_that_it_was_given_to),
         STORAGE_CASE(&lab, exchanged_copies_without_sums_are_known_by_what_they_say),
         STORAGE_CASE(&lab, exchanged_files_that_do_not_say_whose_they_are_are_noticed),
+        STORAGE_CASE(&lab, sums_that_were_made_after_a_move_prove_nothing),
+        STORAGE_CASE(&lab, what_nothing_proves_is_erased_once_somebody_has_removed_it),
+        STORAGE_CASE(&lab, records_that_say_whose_they_are_need_no_sum_after_a_move),
         STORAGE_CASE(&lab, a_record_with_a_flipped_bit_is_erased),
         STORAGE_CASE(&lab, bytes_that_were_overwritten_before_are_nobody_elses),
         STORAGE_CASE(&lab, permuted_lines_of_a_segment_are_not_erased_before_they_are_put_back),

@@ -541,14 +541,19 @@ unsigned long storage_lab_await_sums(struct storage_lab *lab)
     }
 }
 
-void storage_lab_restore(struct storage_lab *lab, const char *command)
+void storage_lab_move(struct storage_lab *lab, const char *command)
 {
     WEIR_AUTO_FREE char *copy =
         weir_format("cd '%s' && mv data old && cp -a old data && rm -r old && cd data/storage && "
                     "{ %s; }",
                     lab->dir.path, command != NULL ? command : "true");
 
-    storage_lab_stop(lab);
     assert_int_equal(system(copy), 0);
+}
+
+void storage_lab_restore(struct storage_lab *lab, const char *command)
+{
+    storage_lab_stop(lab);
+    storage_lab_move(lab, command);
     storage_lab_start(lab);
 }

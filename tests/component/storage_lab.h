@@ -101,8 +101,10 @@ void storage_lab_expect_fine(struct storage_lab *lab);
 const char *storage_lab_said_of_bytes(const struct msg_doctor_is *answer, uint32_t verdict);
 /* Waits until every block of what storage owns has its sum; returns how many there are. */
 unsigned long storage_lab_await_sums(struct storage_lab *lab);
-/* Stops it, copies its data directory to another one in the same place, as a restored backup is, and starts it again
- * once `command` (NULL: none) has been run there, in the new data/storage. */
+/* Copies the data directory to another one in the same place, as a restored backup is, and runs `command` (NULL: none)
+ * in the new data/storage. It must be stopped. */
+void storage_lab_move(struct storage_lab *lab, const char *command);
+/* Stops it, moves it, and starts it again. */
 void storage_lab_restore(struct storage_lab *lab, const char *command);
 /* Changes a bit of DIR/name, which keeps its times: only the bytes tell. */
 void storage_lab_flip(struct storage_lab *lab, const char *name, off_t at);

@@ -60,14 +60,22 @@ static void a_row_is_read_back_as_it_was_written(void **state)
     (void)state;
     storage_sums_pack(sums, &packed);
     assert_int_equal(packed.size, 0);
-    sums[0] = (struct block_sum){UINT64_MAX, 1};
-    sums[5] = (struct block_sum){12, SUM_DAMAGED};
+    sums[0] = (struct block_sum){UINT64_MAX, 1, false};
+    sums[3] = (struct block_sum){7, SUM_BLOCK_BYTES, true};
+    sums[5] = (struct block_sum){12, SUM_DAMAGED, false};
+    sums[6] = (struct block_sum){0, 0, true};
     storage_sums_pack(sums, &packed);
-    assert_int_equal(packed.size, 6 * SUM_ENTRY_BYTES);
+    assert_int_equal(packed.size, 7 * SUM_ENTRY_BYTES);
     assert_int_equal(storage_sums_unpack(weir_buf_view(&packed), back, &err), WEIR_OK);
     assert_memory_equal(&back[5].sum, &sums[5].sum, sizeof(sums[5].sum));
     assert_int_equal(back[5].length, SUM_DAMAGED);
+    assert_false(back[5].is_unproven);
     assert_int_equal(back[0].length, 1);
+    assert_false(back[0].is_unproven);
+    assert_int_equal(back[3].length, SUM_BLOCK_BYTES);
+    assert_true(back[3].is_unproven);
+    assert_int_equal(back[6].length, 0);
+    assert_true(back[6].is_unproven);
     assert_int_equal(back[1].length, 0);
 }
 
