@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -48,6 +49,28 @@ static void what_is_freed_is_wiped(void **state)
         free(at);
         assert_int_equal(places(), 0);
     }
+}
+
+static long most_kilobytes(void)
+{
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_maxrss;
+}
+
+/* A peer may announce much and send little. */
+static void wiping_brings_nothing_into_memory(void **state)
+{
+    enum { HUGE = 1 << 30, STEP = 300 << 20, MORE_KILOBYTES = 64 << 10 };
+    long before = most_kilobytes();
+    uint8_t *at = malloc(HUGE);
+    (void)state;
+    assert_non_null(at);
+    for (size_t i = 1000; i < HUGE - SECRET_BYTES; i += STEP)
+        write_secret(at + i);
+    free(at);
+    assert_int_equal(places(), 0);
+    assert_true(most_kilobytes() < before + MORE_KILOBYTES);
 }
 
 static void what_grows_leaves_nothing_behind(void **state)
@@ -104,6 +127,7 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(what_is_freed_is_wiped, draw_secret),
+        cmocka_unit_test_setup(wiping_brings_nothing_into_memory, draw_secret),
         cmocka_unit_test_setup(what_grows_leaves_nothing_behind, draw_secret),
         cmocka_unit_test_setup(what_a_buffer_and_an_arena_keep_for_reuse_is_wiped, draw_secret),
         cmocka_unit_test_setup(what_calls_left_on_the_stack_is_wiped, draw_secret),
