@@ -12,12 +12,20 @@ enum {
     CROWD = 1000,
 };
 
+/* Times that storage took to answer. */
+struct answers {
+    double *ms;
+    size_t count, capacity;
+};
+
 struct erasure_bench {
     const char *directory; /* borrowed */
     size_t lines;          /* of a dataset */
     struct rig *rig;
-    uint64_t datasets;   /* made so far */
-    struct table *table; /* of the script; NULL: not made yet */
+    uint64_t datasets;       /* made so far */
+    struct table *table;     /* of the script; NULL: not made yet */
+    struct answers *answers; /* asked for while erasures are waited for; NULL: nobody asks */
+    uint64_t erasure_epoch;  /* that the asking holder knows */
 };
 
 /* Every line is one person's; lines of a dataset have names of their own, so that nothing that was erased is kept
@@ -32,7 +40,12 @@ enum weir_status people_write(struct erasure_bench *bench, const struct people *
 /* "person-SET-LINE", as the line has it. */
 char *people_name(const struct people *people, size_t line);
 
-/* figures_samples.c, figures_crowd.c, plain.c */
+/* figures_answers.c: asks once. */
+enum weir_status answers_ask(struct erasure_bench *bench, struct answers *answers,
+                             struct weir_error *err) WEIR_MUST_USE;
+
+/* figures_samples.c, figures_answers.c, figures_crowd.c, plain.c */
+bench_side_fn answer_while_erasing, answer_alone;
 bench_side_fn erase_half, erase_crowd, erase_list;
 bench_side_fn overwrite_half;
 enum weir_status prepare_plain(void *state, struct weir_error *err);

@@ -39,6 +39,8 @@ static enum weir_status erasure_record(const char *directory, double scale, void
 static const struct bench_figure FIGURES[] = {
     {.name = "erasure.samples", .against = "lines overwritten, rows deleted and the name looked for by a script",
      .unit = "samples/s", .prepare = prepare_plain, .ours = erase_half, .theirs = overwrite_half},
+    {.name = "erasure.answers", .against = "the same requests while nothing is erased",
+     .unit = "answers/s", .runs_max = 3, .ours = answer_while_erasing, .theirs = answer_alone},
     {.name = "erasure.crowd", .against = "one request of the same 1000 people",
      .unit = "people/s", .ours = erase_crowd, .theirs = erase_list},
 };
