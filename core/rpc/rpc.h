@@ -18,8 +18,9 @@ enum {
     WEIR_RPC_FRAMED_RESEND_MAX_MS = 8000, /* … and at last */
     WEIR_RPC_MESSAGE_MAX = 1 << 30,       /* bytes of a message to a peer, all frames together */
     WEIR_RPC_REQUEST_MAX = 64 << 20,      /* … of one to a server */
-    WEIR_RPC_TCP_REQUEST_MAX = 1 << 20, /* … of one to a server on TCP, where strangers can knock */
-    WEIR_RPC_CALLS_MAX = 4096,          /* open calls of one peer; more are refused with LIMIT */
+    WEIR_RPC_TCP_REQUEST_MAX =
+        32 << 10, /* … of one to a server on TCP, where each stranger can have so many held */
+    WEIR_RPC_CALLS_MAX = 4096, /* open calls of one peer; more are refused with LIMIT */
 };
 
 /* ---- server: one ROUTER for each endpoint it is bound at ---- */

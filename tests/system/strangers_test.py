@@ -51,6 +51,14 @@ ATTACKS = {
 }
 
 
+def ports(run):
+    found = {}
+    for path in run.data_dir.glob("log/worker-*.log"):
+        for match in READY.finditer(path.read_text(errors="replace")):
+            found[path.stem] = int(match[1] or match[2])
+    return found
+
+
 class Strangers:
     """Threads that go for the ports that the workers' logs name, until the end."""
 
@@ -63,16 +71,9 @@ class Strangers:
         for thread in self.threads:
             thread.start()
 
-    def ports(self):
-        found = {}
-        for path in self.run.data_dir.glob("log/worker-*.log"):
-            for match in READY.finditer(path.read_text(errors="replace")):
-                found[path.stem] = int(match[1] or match[2])
-        return found
-
     def _attack(self, name):
         while not self.over.wait(0.02):
-            for port in self.ports().values():
+            for port in ports(self.run).values():
                 try:
                     with socket.create_connection(("127.0.0.1", port), 1) as stranger:
                         self.ours.add(stranger.getsockname()[1])
@@ -86,7 +87,7 @@ class Strangers:
 
     def _stay_silent(self):
         while not self.over.wait(0.05):
-            for port in self.ports().values():
+            for port in ports(self.run).values():
                 try:
                     self.silent.append(socket.create_connection(("127.0.0.1", port), 1))
                     self.ours.add(self.silent[-1].getsockname()[1])
@@ -168,7 +169,7 @@ def disturb(run, strangers):
         if not poll(run, run.checkpoint):
             assert worker != "worker-1", run.stderr
             return  # on a busy machine the trainings may be over by now
-        port = strangers.ports()[worker]
+        port = ports(run)[worker]
         assert run.kill(worker)
         strangers.take_port(port)
         run.kill("trainer")
