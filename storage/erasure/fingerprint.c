@@ -17,6 +17,7 @@ enum {
     SLICE_BYTES = 256, /* looked up together */
     SMALL_PAGE_BYTES = 4096,
     LARGE_PAGE_BYTES = 2 << 20,
+    WARM_BYTES = 4 << 20,
 };
 
 struct key {
@@ -138,6 +139,7 @@ struct matcher {
     size_t mask, room;
     uint64_t *filter; /* some bits of a word each, after Putze et al. 2007 (blocked) */
     size_t filter_mask;
+    size_t warm; /* bytes of both that are in memory */
     /* The newest bytes and those that follow, each + 1; 0 before the first. */
     uint16_t text[PASSAGE_LONG + SLICE_BYTES];
     uint64_t seen; /* of this stream */
@@ -187,6 +189,23 @@ struct matcher *storage_matcher_new(size_t count, const struct storage_secret *s
     open_roller(&matcher->rollers[0], &matcher->key, PASSAGE_LONG);
     open_roller(&matcher->rollers[1], &matcher->key, PASSAGE_SHORT);
     return matcher;
+}
+
+static void touch(uint8_t *page)
+{
+    *(volatile uint8_t *)page = 0;
+}
+
+bool storage_matcher_warm(struct matcher *matcher)
+{
+    size_t table = (matcher->mask + 1) * sizeof(*matcher->table);
+    size_t all = table + (matcher->filter_mask + 1) * sizeof(*matcher->filter);
+    size_t to = matcher->warm + WARM_BYTES < all ? matcher->warm + WARM_BYTES : all;
+
+    for (; matcher->warm < to; matcher->warm += SMALL_PAGE_BYTES)
+        touch(matcher->warm < table ? (uint8_t *)matcher->table + matcher->warm
+                                    : (uint8_t *)matcher->filter + (matcher->warm - table));
+    return matcher->warm >= all;
 }
 
 /* Bits of a word by the high bits of a hash: the low ones choose the word. */

@@ -201,6 +201,11 @@ struct search *storage_search_new(struct eraser *eraser, size_t prints)
     return search;
 }
 
+bool storage_search_warm(struct search *search)
+{
+    return storage_matcher_warm(search->matcher);
+}
+
 bool storage_search_add(struct search *search, const struct fingerprints *prints)
 {
     return storage_matcher_add(search->matcher, prints);

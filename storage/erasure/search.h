@@ -21,6 +21,8 @@ struct search;
 /* For at most `prints` fingerprints, which are added before the first step. storage->cluster is searched as well. */
 struct search *storage_search_new(struct eraser *eraser, size_t prints);
 void storage_search_free(struct search *search);
+/* A few milliseconds: makes it ready for fingerprints; true when it is. */
+bool storage_search_warm(struct search *search);
 /* False, and none is added, when there is no room for them. */
 bool storage_search_add(struct search *search, const struct fingerprints *prints);
 /* A few milliseconds; *ret_done when all is searched. UNAVAILABLE when positions cannot be looked up. */

@@ -184,6 +184,8 @@ static enum weir_status search_some(struct eraser *eraser, struct erasure_record
 
     if (erasure->search == NULL)
         erasure->search = storage_search_new(eraser, room_for(erasure));
+    if (!storage_search_warm(erasure->search))
+        return WEIR_OK;
     if (!erasure->prints.is_full && !erasure->prints.is_through)
         return read_prints(eraser->store, erasure, search_for, err);
     status = storage_search_step(erasure->search, &is_done, err);

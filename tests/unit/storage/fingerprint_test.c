@@ -171,6 +171,21 @@ static void nothing_is_found_where_nothing_is(void **state)
         search(weir_bytes(blank, sizeof(blank)), weir_bytes(blank, sizeof(blank)), 64).count, 0);
 }
 
+/* All of them in one step would keep others waiting. */
+static void large_tables_are_taken_into_memory_in_pieces(void **state)
+{
+    enum { PRINTS = 1 << 20, TABLE_BYTES = 2 * PRINTS * 8, PIECE_BYTES_MAX = 8 << 20 };
+    struct matcher *matcher = storage_matcher_new(PRINTS, &SECRET);
+    size_t pieces = 1;
+
+    (void)state;
+    while (!storage_matcher_warm(matcher))
+        pieces++;
+    assert_in_range(pieces, TABLE_BYTES / PIECE_BYTES_MAX, TABLE_BYTES);
+    assert_true(storage_matcher_warm(matcher));
+    storage_matcher_free(matcher);
+}
+
 static void they_can_be_stored_and_damage_is_noticed(void **state)
 {
     struct fingerprints prints = {0}, back = {0};
@@ -207,6 +222,7 @@ int main(void)
         cmocka_unit_test(content_that_cannot_be_searched_for_is_counted),
         cmocka_unit_test(a_hole_is_so_many_zeroes),
         cmocka_unit_test(nothing_is_found_where_nothing_is),
+        cmocka_unit_test(large_tables_are_taken_into_memory_in_pieces),
         cmocka_unit_test(they_can_be_stored_and_damage_is_noticed),
     };
     return cmocka_run_group_tests_name("storage: fingerprints", tests, NULL, NULL);
