@@ -53,8 +53,7 @@ def assert_refuses(program, prefix):
 
 
 def test_the_program_of_the_guide_is_built_by_pkg_config():
-    (text,) = blocks("sh")
-    shared, static = (line for line in text.splitlines() if line.startswith("cc "))
+    shared, static = (line for text in blocks("sh") for line in text.splitlines() if line.startswith("cc "))
     with installed() as (prefix, folder):
         for line, is_dynamic in ((shared, True), (static, False)):
             program = build_by_line(line, prefix, folder)

@@ -17,7 +17,7 @@ FORKS = """    if (fork() == 0) {
 """ + HUNGRY.replace("300", "200") + """    }
     sleep(60);
 """
-OPENED = "    weir_client_info(client, &info);\n"
+OPENED = "    must(weir_client_open(&options, &client, &error));\n"
 MODEL = 'result.model = "model";'
 
 

@@ -366,11 +366,12 @@ static void what_is_not_allowed_is_refused_with_its_place(void **state)
     expect_refused(
         "[{op: exec, program: other}]",
         "p.yaml:1:2: preprocess.operators: exec: program 'other' is not allowed: expected "
-        "one of those that `programs` of the system file names: numbers, upper, backwards, gone");
+        "one of those that `programs` of the system file names, or that `orchestrator run "
+        "--program` gives to one run: numbers, upper, backwards, gone");
     expect_refused("[{op: json_fields, fields: [a]}, {op: standardize}, {op: exec, program: gone}]",
                    "stands behind an operator that is fitted");
     (void)setenv("WEIR_PROGRAMS", "{}", 1);
-    expect_refused("[{op: exec, program: numbers}]", "names: none");
+    expect_refused("[{op: exec, program: numbers}]", "one run: none");
 }
 
 static void the_section_is_checked_with_its_place(void **state)
