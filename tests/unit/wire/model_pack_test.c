@@ -53,7 +53,7 @@ static void the_same_names_and_bytes_make_the_same_file_and_come_back(void **unu
     (void)unused;
     static const char *const NAMES[] = {"weights.bin", "vocabulary/words.txt", "a/b/c/d", "empty",
                                         "vocabulary.txt"};
-    char large[1300];
+    char large[2048];
     struct weir_error err;
     WEIR_AUTO_BUF one = {0};
     WEIR_AUTO_BUF other = {0};
