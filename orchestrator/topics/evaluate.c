@@ -3,7 +3,6 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
-#include "orchestrator/erasures/erasure.h"
 #include "orchestrator/judging/evaluator.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/topics/topic.h"
@@ -147,15 +146,9 @@ void orchestrator_topic_evaluate(struct topic_call *call)
 {
     struct weir_error err;
     struct evaluation_tasks tasks = {0};
-    call->pipeline = orchestrator_topic_pipeline(call);
+    call->pipeline = orchestrator_topic_models_of(call);
     if (call->pipeline == NULL)
         return;
-    if (orchestrator_erasures_claim(call->all->erasures)) {
-        weir_ignore(weir_fail(&err, WEIR_UNAVAILABLE,
-                              "an erasure is replacing models")); /* asked again by itself */
-        orchestrator_topic_refuse(call, &err);
-        return;
-    }
     if (plan(call, &tasks, &err) != WEIR_OK) {
         orchestrator_evaluation_tasks_fini(&tasks);
         orchestrator_topic_refuse(call, &err);

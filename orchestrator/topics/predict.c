@@ -4,7 +4,6 @@
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "core/wire/outputs.h"
-#include "orchestrator/erasures/erasure.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/runs/run.h"
 #include "orchestrator/topics/topic.h"
@@ -97,13 +96,9 @@ static void on_sealed(void *owner, const struct weir_reply *reply, const struct 
 void orchestrator_topic_predict(struct topic_call *call)
 {
     struct weir_error err;
-    struct pipeline *pipeline = orchestrator_topic_pipeline(call);
+    struct pipeline *pipeline = orchestrator_topic_models_of(call);
     if (pipeline == NULL)
         return;
-    if (orchestrator_erasures_claim(call->all->erasures)) {
-        topic_fail(call, WEIR_UNAVAILABLE, "an erasure is replacing models"); /* asked again */
-        return;
-    }
     struct msg_interval_seal seal = {
         .pipeline = orchestrator_pipeline_config(pipeline)->name,
         .positions = orchestrator_pipeline_outline(pipeline).positions,

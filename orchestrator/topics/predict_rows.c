@@ -7,7 +7,6 @@
 #include "core/wire/outputs.h"
 #include "core/wire/sample.h"
 #include "orchestrator/context/events.h"
-#include "orchestrator/erasures/erasure.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/runs/run.h"
 #include "orchestrator/topics/topic.h"
@@ -162,13 +161,9 @@ static void seal(struct topic_call *call)
 void orchestrator_topic_predict_rows(struct topic_call *call)
 {
     struct weir_error err;
-    struct pipeline *pipeline = orchestrator_topic_pipeline(call);
+    struct pipeline *pipeline = orchestrator_topic_models_of(call);
     if (pipeline == NULL)
         return;
-    if (orchestrator_erasures_claim(call->all->erasures)) {
-        topic_fail(call, WEIR_UNAVAILABLE, "an erasure is replacing models"); /* asked again */
-        return;
-    }
     call->pipeline = pipeline;
     if (!are_lent(orchestrator_topic_number(call, "first", 0),
                   orchestrator_topic_number(call, "count", 0)))

@@ -62,6 +62,8 @@ bool orchestrator_topic_flag(const struct topic_call *call, const char *key);
 int64_t orchestrator_topic_number(const struct topic_call *call, const char *key, int64_t fallback);
 /* The pipeline called `pipeline` in the arguments, or the only or newest one. NULL: refused already. */
 struct pipeline *orchestrator_topic_pipeline(struct topic_call *call);
+/* The same for a topic that uses its models: UNAVAILABLE, asked again by itself, while an erasure replaces models. */
+struct pipeline *orchestrator_topic_models_of(struct topic_call *call);
 
 /* `from` and `to` of the arguments; all of time where they are absent. */
 enum weir_status orchestrator_topic_interval(const struct topic_call *call, int64_t *ret_from,

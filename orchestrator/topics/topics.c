@@ -135,6 +135,16 @@ struct pipeline *orchestrator_topic_pipeline(struct topic_call *call)
     return NULL;
 }
 
+struct pipeline *orchestrator_topic_models_of(struct topic_call *call)
+{
+    struct pipeline *pipeline = orchestrator_topic_pipeline(call);
+
+    if (pipeline == NULL || !orchestrator_erasures_claim(call->all->erasures))
+        return pipeline;
+    topic_fail(call, WEIR_UNAVAILABLE, "an erasure is replacing models");
+    return NULL;
+}
+
 /* Requests come again until they are answered; a topic that takes its time is not begun twice. */
 static bool is_under_way(const struct topics *topics, const struct weir_route *route)
 {
