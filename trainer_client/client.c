@@ -319,8 +319,10 @@ enum weir_client_status weir_client_consumed(struct weir_client *client, uint64_
     pthread_mutex_lock(&client->mutex);
     bool was_handed = trainer_delivery_consume(client->delivery, number);
     client->unconsumed -= was_handed;
+    bool is_end = trainer_delivery_is_complete(client->delivery);
     pthread_mutex_unlock(&client->mutex);
-    trainer_client_wake(client); /* the end may be near */
+    if (is_end) /* the dispatcher is told at once; all else with the next beat */
+        trainer_client_wake(client);
     if (was_handed)
         return WEIR_CLIENT_OK;
     weir_ignore(weir_fail(&err, WEIR_INVALID, /* given below, not returned */
