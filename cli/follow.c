@@ -275,7 +275,7 @@ enum weir_status cli_follow_pause(struct cli_platform *platform, const struct cl
 
 /* ---- models export ---- */
 
-/* Where it is wanted, or where it would be by default; in caller's memory. */
+/* Returns the path that was given, or the default; in caller's memory. */
 static char *destination(const struct cli_call *call, const char *format)
 {
     static const char *const ENDINGS[][2] = {

@@ -51,7 +51,7 @@ static bool is_plain(const char *name)
     }
 }
 
-/* Where the part after the prefix begins; NULL: it cannot be split. */
+/* Returns the part of the name after its prefix; NULL: it cannot be split. */
 static const char *split(const char *name)
 {
     size_t size = strlen(name);

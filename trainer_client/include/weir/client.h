@@ -170,7 +170,7 @@ enum weir_label_type {
 #define WEIR_METRICS_MAX            64   /**< names that a run may use */
 #define WEIR_BATCHES_UNCONSUMED_MAX 1024 /**< batches that may be handed out and not consumed */
 
-/** Where a run stands, what is wanted of it, and where it may write. Made by weir_client_task(). */
+/** Work of a run: what to make of which batches, and the directory to write in. Made by weir_client_task(). */
 struct weir_client_task {
     uint64_t run;
     uint64_t session;       /**< the number that this process is known by */
