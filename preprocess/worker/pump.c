@@ -78,6 +78,9 @@ static bool fails_run(struct worker *worker, struct worker_job *job,
     const struct failures *failures = preprocess_batch_maker_failures(worker->batch_maker);
     for (size_t i = 0; i < failures->count; i++)
         preprocess_failures_note(&job->failures, failures->of[i].id, failures->of[i].reason);
+    worker->reasons += job->failures.is_changed;
+    worker->beat_due |= job->failures.is_changed;
+    job->failures.is_changed = false;
     worker->beat_due |= job->plan.options.on_error == PREPROCESS_FAIL;
     return job->plan.options.on_error == PREPROCESS_FAIL;
 }
@@ -292,9 +295,12 @@ static bool send_one(struct worker *worker, const struct worker_send *send)
     return true;
 }
 
+/* Nothing is sent before the dispatcher knows why its samples failed: a run may end with this batch, and its audit gives the reasons. */
 static void send_ready(struct worker *worker)
 {
     struct worker_send send;
+    if (worker->reasons_known != worker->reasons)
+        return;
     /* The true time: making a batch may have taken long, and the use lease may be over since. */
     while (preprocess_flow_next_send(&worker->flow, weir_now_ms(), &send)) {
         if (!send_one(worker, &send))
