@@ -79,6 +79,23 @@ static void what_is_known_of_a_whole_chunk_is_true_as_long_as_storage_says(void 
     lab_stop(lab);
 }
 
+/* Its last batch is not delivered before the dispatcher knows why a sample of it failed. */
+static void a_job_that_is_over_has_named_the_samples_that_failed(void **state)
+{
+    char reason[LAB_REASON_MAX] = "";
+    struct lab *lab = lab_start(*state, 1, 17);
+    struct seen seen = {.order = weir_hasher_new()};
+    lab_open_job(lab, 1, JSON, 1);
+    struct weir_client *client = lab_consume(lab, 1, NULL, 0);
+    assert_true(seen_take(&seen, client, UINT64_MAX, true));
+    seen_commit(client, true);
+    assert_int_equal(lab_failed(lab, 1, reason), LAB_FIRST_ID + 17);
+    assert_non_null(strstr(reason, "json_fields: byte"));
+    weir_client_close(client);
+    weir_hasher_free(seen.order);
+    lab_stop(lab);
+}
+
 /* Until the dispatcher has stored which sample failed. */
 static const char UNTIL_STORED[] =
     "SET statement_timeout = '30s'; DO $$ BEGIN WHILE NOT EXISTS (SELECT FROM preprocess.failure) LOOP"
@@ -248,6 +265,8 @@ int main(void)
         cmocka_unit_test_teardown(what_cannot_be_read_or_was_erased_is_a_hole,
                                   weir_test_postgres_clean),
         cmocka_unit_test_teardown(what_is_known_of_a_whole_chunk_is_true_as_long_as_storage_says,
+                                  weir_test_postgres_clean),
+        cmocka_unit_test_teardown(a_job_that_is_over_has_named_the_samples_that_failed,
                                   weir_test_postgres_clean),
         cmocka_unit_test_teardown(why_a_sample_failed_outlives_whoever_saw_it,
                                   weir_test_postgres_clean),
