@@ -30,7 +30,7 @@ static void on_orders(void *owner, const struct weir_reply *reply, const struct 
     }
     const struct msg_worker_orders *orders = reply->message;
     forget_reported(worker);
-    worker->reasons_known = worker->reasons_beaten;
+    worker->reasons_known = worker->reasons_sent;
     worker->wipe = orders->wipe;
     worker->pause_ms = orders->beat_ms < orders->lease_ms / 2 ? orders->beat_ms : 0;
     preprocess_flow_orders(&worker->flow, orders, worker->beat_ms);
@@ -198,6 +198,6 @@ void preprocess_worker_beat(struct worker *worker)
     worker->beat_open = true;
     worker->beat_due = false;
     worker->beat_ms = now_ms;
-    worker->reasons_beaten = worker->reasons;
+    worker->reasons_sent = worker->reasons;
     weir_rpc_call(worker->dispatcher, MSG_worker_beat, &beat, WORKER_ASK_MS, on_orders, worker);
 }

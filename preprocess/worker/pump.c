@@ -295,7 +295,8 @@ static bool send_one(struct worker *worker, const struct worker_send *send)
     return true;
 }
 
-/* Nothing is sent before the dispatcher knows why its samples failed: a run may end with this batch, and its audit gives the reasons. */
+/* Sends nothing before the dispatcher knows why samples failed: a run may end with this batch, and its
+ * audit gives the reasons. */
 static void send_ready(struct worker *worker)
 {
     struct worker_send send;

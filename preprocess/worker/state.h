@@ -102,8 +102,8 @@ struct worker {
     bool beat_due;    /* something has changed that the dispatcher should know at once */
     int64_t beat_ms;  /* when the newest beat was sent */
     int64_t pause_ms; /* minimum between two beats, set by the dispatcher */
-    /* How often reasons of failed samples changed: here, up to the newest beat, and for all the dispatcher knows. */
-    uint64_t reasons, reasons_beaten, reasons_known;
+    /* Changes to the reasons of failed samples: made, sent with the newest beat, acknowledged. */
+    uint64_t reasons, reasons_sent, reasons_known;
     bool hold_open;
     int64_t hold_ms;
 
