@@ -24,30 +24,30 @@ struct announced {
 };
 
 /* A call that is asked until its answer says that all is over. */
-struct question {
+struct query {
     const char *call;
     json_t *which; /* owned */
     bool (*is_over)(const json_t *answer);
     void (*tell)(const json_t *answer, struct announced *announced);
 };
 
-static enum weir_status ask_until_over(struct cli_platform *platform, struct question question,
+static enum weir_status ask_until_over(struct cli_platform *platform, struct query query,
                                        json_t **answer, struct weir_error *err)
 {
     struct announced announced = {.doing = ""};
     enum weir_status status = WEIR_OK;
-    while (status == WEIR_OK && !question.is_over(*answer)) {
+    while (status == WEIR_OK && !query.is_over(*answer)) {
         json_t *newer = NULL;
-        status = cli_platform_ask(platform, question.call, question.which, &newer, err);
+        status = cli_platform_ask(platform, query.call, query.which, &newer, err);
         if (status != WEIR_OK)
             break;
         json_decref(*answer);
         *answer = newer;
-        question.tell(newer, &announced);
-        if (!question.is_over(newer))
+        query.tell(newer, &announced);
+        if (!query.is_over(newer))
             status = cli_platform_pause(platform, ASK_AGAIN_MS, err);
     }
-    json_decref(question.which);
+    json_decref(query.which);
     return status;
 }
 
@@ -130,12 +130,12 @@ enum weir_status cli_follow_erasure(struct cli_platform *platform, const struct 
             tell_who_goes_on(platform, call);
         return WEIR_OK;
     }
-    struct question question = {.call = "erase_status",
-                                .which = json_pack("{sI}", "erasure", (json_int_t)number),
-                                .is_over = is_finished_or_given_up,
-                                .tell = tell_erasure};
+    struct query query = {.call = "erase_status",
+                          .which = json_pack("{sI}", "erasure", (json_int_t)number),
+                          .is_over = is_finished_or_given_up,
+                          .tell = tell_erasure};
     json_t *unmatched = json_incref(json_object_get(*answer, "unmatched"));
-    enum weir_status status = ask_until_over(platform, question, answer, err);
+    enum weir_status status = ask_until_over(platform, query, answer, err);
     if (unmatched != NULL) /* only the first answer has it */
         json_object_set_new(*answer, "unmatched", unmatched);
     return status == WEIR_OK
@@ -215,12 +215,12 @@ enum weir_status cli_follow_doctor(struct cli_platform *platform, const struct c
                                    json_t **answer, struct weir_error *err)
 {
     json_int_t session = (json_int_t)cli_number(*answer, "session");
-    struct question question = {
-        .call = "doctor",
-        .which = json_pack("{sI,sb}", "session", session, "deep", call->options.deep),
-        .is_over = is_examined,
-        .tell = tell_examined};
-    return ask_until_over(platform, question, answer, err);
+    struct query query = {.call = "doctor",
+                          .which =
+                              json_pack("{sI,sb}", "session", session, "deep", call->options.deep),
+                          .is_over = is_examined,
+                          .tell = tell_examined};
+    return ask_until_over(platform, query, answer, err);
 }
 
 /* ---- pipelines ---- */
@@ -252,11 +252,11 @@ static enum weir_status follow_pipeline(struct cli_platform *platform,
                                         struct weir_error *err)
 {
     json_int_t number = (json_int_t)cli_number(*answer, "number");
-    struct question question = {.call = "standing",
-                                .which = json_pack("{sI}", "number", number),
-                                .is_over = is_over,
-                                .tell = tell_obstacle};
-    return ask_until_over(platform, question, answer, err);
+    struct query query = {.call = "standing",
+                          .which = json_pack("{sI}", "number", number),
+                          .is_over = is_over,
+                          .tell = tell_obstacle};
+    return ask_until_over(platform, query, answer, err);
 }
 
 enum weir_status cli_follow_removal(struct cli_platform *platform, const struct cli_call *call,

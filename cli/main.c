@@ -45,7 +45,7 @@ static enum weir_status open_and_ask(const struct cli_call *call, const json_t *
     return status == WEIR_OK ? ask(call, arguments, platform, ret_answer, err) : status;
 }
 
-/* Returns the exit code; 0 with `*ret_answer`. Every question may be asked again: its arguments stay the same. */
+/* Returns the exit code; 0 with `*ret_answer`. Every request may be sent again: its arguments stay the same. */
 static int answer_by_platform(const struct cli_call *call, json_t **ret_answer)
 {
     struct weir_error err;

@@ -150,50 +150,50 @@ enum weir_status cli_platform_await(const char *data_dir, int64_t patience_ms,
 
 /* ---- asking ---- */
 
-struct question {
+struct query {
     bool answered;
     json_t *json; /* of an `answer` */
     enum weir_status status;
     struct weir_error *err;
 };
 
-static void read_answer(struct question *question, const struct msg_answer *answer)
+static void read_answer(struct query *query, const struct msg_answer *answer)
 {
     json_error_t problem;
-    question->json = json_loads(answer->json, 0, &problem);
-    if (question->json == NULL) {
-        question->status = weir_fail(question->err, WEIR_CORRUPT,
-                                     "the orchestrator's answer is no JSON: %s", problem.text);
+    query->json = json_loads(answer->json, 0, &problem);
+    if (query->json == NULL) {
+        query->status = weir_fail(query->err, WEIR_CORRUPT,
+                                  "the orchestrator's answer is no JSON: %s", problem.text);
     }
 }
 
 static void on_reply(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
-    struct question *question = owner;
-    question->answered = true;
-    question->status = WEIR_OK;
+    struct query *query = owner;
+    query->answered = true;
+    query->status = WEIR_OK;
     if (reply == NULL) {
-        *question->err = *err;
-        question->status = err->status;
+        *query->err = *err;
+        query->status = err->status;
     } else if (reply->type == MSG_answer) {
-        read_answer(question, reply->message);
+        read_answer(query, reply->message);
     }
 }
 
-static enum weir_status wait_for(struct cli_platform *platform, struct question *question)
+static enum weir_status wait_for(struct cli_platform *platform, struct query *query)
 {
     enum weir_status status = WEIR_OK;
     int64_t look_ms = weir_now_ms() + WATCH_MS;
-    while (!question->answered && status == WEIR_OK) {
+    while (!query->answered && status == WEIR_OK) {
         weir_loop_step(platform->loop, WATCH_MS);
-        status = check(platform, question->err);
+        status = check(platform, query->err);
         if (status == WEIR_OK && weir_now_ms() >= look_ms) {
-            status = check_still_served(platform, question->err);
+            status = check_still_served(platform, query->err);
             look_ms = weir_now_ms() + WATCH_MS;
         }
     }
-    weir_rpc_forget(platform->peer, question);
-    return question->answered ? question->status : status;
+    weir_rpc_forget(platform->peer, query);
+    return query->answered ? query->status : status;
 }
 
 enum weir_status cli_platform_ask(struct cli_platform *platform, const char *topic,
@@ -202,13 +202,13 @@ enum weir_status cli_platform_ask(struct cli_platform *platform, const char *top
 {
     char *text = arguments == NULL ? NULL : json_dumps(arguments, JSON_COMPACT);
     struct msg_ask ask = {.topic = topic, .arguments = text == NULL ? "{}" : text};
-    struct question question = {.err = err};
-    weir_rpc_call(platform->peer, MSG_ask, &ask, ASK_MS, on_reply, &question);
+    struct query query = {.err = err};
+    weir_rpc_call(platform->peer, MSG_ask, &ask, ASK_MS, on_reply, &query);
     free(text);
-    enum weir_status status = wait_for(platform, &question);
+    enum weir_status status = wait_for(platform, &query);
     weir_rpc_peer_renew(platform->peer); /* both ends forget what was asked: it may name somebody */
     if (status == WEIR_OK)
-        *ret_answer = question.json;
+        *ret_answer = query.json;
     return status;
 }
 
@@ -217,13 +217,13 @@ enum weir_status cli_platform_ask(struct cli_platform *platform, const char *top
 static enum weir_status greet_at(struct cli_platform *platform, const char *endpoint,
                                  int64_t patience_ms, struct weir_error *err)
 {
-    struct question question = {.err = err};
+    struct query query = {.err = err};
     enum weir_status status =
         weir_rpc_connect(platform->loop, endpoint, NULL, NULL, &platform->peer, err);
     if (status != WEIR_OK)
         return status;
-    weir_rpc_call(platform->peer, MSG_health, NULL, patience_ms, on_reply, &question);
-    return wait_for(platform, &question);
+    weir_rpc_call(platform->peer, MSG_health, NULL, patience_ms, on_reply, &query);
+    return wait_for(platform, &query);
 }
 
 static enum weir_status greet(struct cli_platform *platform, const char *socket_dir,

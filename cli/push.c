@@ -293,9 +293,9 @@ static void on_stand(void *owner, const struct weir_reply *reply, const struct w
 
 static enum weir_status begin(struct push *push, struct weir_error *err)
 {
-    const struct msg_push question = {.dataset = push->dataset, .client = push->client};
+    const struct msg_push message = {.dataset = push->dataset, .client = push->client};
     enum weir_status status = WEIR_OK;
-    weir_rpc_call(push->storage, MSG_push, &question, ANSWER_MS, on_stand, push);
+    weir_rpc_call(push->storage, MSG_push, &message, ANSWER_MS, on_stand, push);
     while (status == WEIR_OK && push->status == WEIR_OK && push->input == NULL)
         status = cli_platform_step(push->platform, STEP_MS, err);
     return status;

@@ -360,9 +360,9 @@ void weir_rpc_peer_linger(struct weir_rpc_peer *peer, int linger_ms)
 
 /* ---- asking without a loop ---- */
 
-/* A question that waits. */
+/* A call that waits. */
 struct waiting {
-    const struct weir_question *question;
+    const struct weir_waiting_call *asked;
     const char *endpoint;
     enum weir_status status;
     bool answered;
@@ -371,20 +371,20 @@ struct waiting {
 static void on_answer(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct waiting *waiting = owner;
-    const struct weir_question *question = waiting->question;
+    const struct weir_waiting_call *asked = waiting->asked;
     waiting->answered = true;
     if (reply == NULL) {
         waiting->status = err->status;
-        if (question->err != NULL)
-            *question->err = *err;
-    } else if (reply->type != question->expected) {
-        waiting->status = weir_fail(question->err, WEIR_INVALID, "%s answered with %s, expected %s",
+        if (asked->err != NULL)
+            *asked->err = *err;
+    } else if (reply->type != asked->expected) {
+        waiting->status = weir_fail(asked->err, WEIR_INVALID, "%s answered with %s, expected %s",
                                     waiting->endpoint, weir_message_info(reply->type)->name,
-                                    weir_message_info(question->expected)->name);
+                                    weir_message_info(asked->expected)->name);
     } else {
         size_t size = weir_message_info(reply->type)->size;
         if (size > 0) /* some messages are empty */
-            memcpy(question->ret_message, reply->message, size);
+            memcpy(asked->ret_message, reply->message, size);
     }
 }
 
@@ -400,24 +400,24 @@ static void wait_for_answer(struct weir_rpc_peer *peer)
     run_due(peer);
 }
 
-enum weir_status weir_rpc_ask_question(const struct weir_question *question)
+enum weir_status weir_rpc_ask_waiting(const struct weir_waiting_call *asked)
 {
-    struct weir_rpc_peer *peer = question->peer;
+    struct weir_rpc_peer *peer = asked->peer;
     weir_require(peer->depth == 0); /* it would answer other callbacks inside this one */
-    struct waiting waiting = {.question = question, .endpoint = peer->endpoint};
+    struct waiting waiting = {.asked = asked, .endpoint = peer->endpoint};
     struct weir_call *call =
-        start_call(peer, &(struct weir_framed_call){.type = question->type,
-                                                    .message = question->message,
-                                                    .deadline_ms = question->deadline_ms,
+        start_call(peer, &(struct weir_framed_call){.type = asked->type,
+                                                    .message = asked->message,
+                                                    .deadline_ms = asked->deadline_ms,
                                                     .done = on_answer,
                                                     .owner = &waiting});
-    call->arena = question->arena;
+    call->arena = asked->arena;
     enter(peer);
     while (!waiting.answered && !peer->closed)
         wait_for_answer(peer);
     if (!waiting.answered)
         waiting.status =
-            weir_fail(question->err, WEIR_INTERNAL, "the peer was closed while it was asking");
+            weir_fail(asked->err, WEIR_INTERNAL, "the peer was closed while it was asking");
     leave(peer);
     return waiting.status;
 }

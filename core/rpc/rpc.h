@@ -178,9 +178,9 @@ void weir_rpc_forget(struct weir_rpc_peer *peer, const void *owner);
 /* One-way; dropped when the queue is full. */
 void weir_rpc_send(struct weir_rpc_peer *peer, enum weir_message type, const void *message);
 
-/* One question and where its answer goes: eight things are too many for a parameter list, so they come by
+/* A call that waits and where its reply goes: eight things are too many for a parameter list, so they come by
  * place. */
-struct weir_question {
+struct weir_waiting_call {
     struct weir_rpc_peer *peer;
     enum weir_message type;
     const void *message;
@@ -194,7 +194,7 @@ struct weir_question {
 /* For programs without a loop of their own (weir, a trainer's main thread): asks and waits, running only this
  * peer. weir_rpc_ask(peer, type, message, deadline_ms, expected, arena, ret_message, err). Frames of the
  * reply are dropped: use weir_rpc_call() for those. */
-#define weir_rpc_ask(...) weir_rpc_ask_question(&(const struct weir_question){__VA_ARGS__})
-enum weir_status weir_rpc_ask_question(const struct weir_question *question) WEIR_MUST_USE;
+#define weir_rpc_ask(...) weir_rpc_ask_waiting(&(const struct weir_waiting_call){__VA_ARGS__})
+enum weir_status weir_rpc_ask_waiting(const struct weir_waiting_call *asked) WEIR_MUST_USE;
 
 #endif

@@ -149,7 +149,7 @@ static void set_options(struct s3_call *call)
 {
     CURL *easy = call->transfer.easy;
 
-    curl_easy_setopt(easy, CURLOPT_URL, call->sending.question.url);
+    curl_easy_setopt(easy, CURLOPT_URL, call->sending.request.url);
     curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, call->sending.method);
     curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L); /* it is signed as it is */
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -172,7 +172,7 @@ static void begin_try(void *owner)
     call->timer = 0;
     call->transfer.easy = curl_easy_init();
     weir_require(call->transfer.easy != NULL);
-    for (char *const *header = call->sending.question.headers; *header != NULL; header++)
+    for (char *const *header = call->sending.request.headers; *header != NULL; header++)
         call->headers = curl_slist_append(call->headers, *header);
     call->is_over = false;
     call->sent = 0;
@@ -239,7 +239,7 @@ void storage_s3_call_send(struct s3_call *call, const struct s3_sending *sending
                           void *owner)
 {
     weir_require(call->transfer.easy == NULL && call->timer == 0);
-    storage_s3_question_fini(&call->sending.question);
+    storage_s3_signed_request_fini(&call->sending.request);
     call->sending = *sending;
     if (sending->upload != NULL)
         call->upload = *sending->upload;
@@ -272,7 +272,7 @@ void storage_s3_call_free(struct s3_call *call)
     if (call == NULL)
         return;
     storage_s3_call_drop(call);
-    storage_s3_question_fini(&call->sending.question);
+    storage_s3_signed_request_fini(&call->sending.request);
     weir_buf_fini(&call->body);
     free(call);
 }

@@ -30,10 +30,10 @@ struct s3_upload {
 
 struct s3_sending {
     const char *method;
-    struct s3_question question;    /* taken over */
-    size_t bytes_max;               /* of the answer's body; more is an error */
-    int tries;                      /* S3_TRIES, S3_ERASE_TRIES */
-    const struct s3_upload *upload; /* copied; NULL: nothing is sent */
+    struct s3_signed_request request; /* taken over */
+    size_t bytes_max;                 /* of the answer's body; more is an error */
+    int tries;                        /* S3_TRIES, S3_ERASE_TRIES */
+    const struct s3_upload *upload;   /* copied; NULL: nothing is sent */
 };
 
 /* With an answer, whatever its code; or with NULL and UNAVAILABLE (no or half an answer) or LIMIT (more than

@@ -1,4 +1,4 @@
-/* A pass over a bucket, question by question: see s3_mirror.h. */
+/* A pass over a bucket, request by request: see s3_mirror.h. */
 #include "storage/objects/s3_mirror_state.h"
 
 #include "core/base/clock.h"
@@ -98,7 +98,7 @@ static void ask_page(struct mirror *mirror)
         .method = "GET", .bytes_max = S3_PAGE_BYTES_MAX, .tries = S3_TRIES};
 
     storage_s3_mirror_forget_written(mirror);
-    storage_s3_ask_list(&mirror->remote, mirror->page.next, weir_now_wall_us(), &sending.question);
+    storage_s3_ask_list(&mirror->remote, mirror->page.next, weir_now_wall_us(), &sending.request);
     storage_s3_call_send(mirror->listing, &sending, on_page, mirror);
 }
 

@@ -69,7 +69,7 @@ static void ask_first_byte(struct mirror *mirror, const struct s3_object *object
     struct s3_sending sending = {
         .method = "GET", .bytes_max = S3_PAGE_BYTES_MAX, .tries = S3_TRIES};
 
-    storage_s3_ask_piece(&mirror->remote, &piece, weir_now_wall_us(), &sending.question);
+    storage_s3_ask_piece(&mirror->remote, &piece, weir_now_wall_us(), &sending.request);
     storage_s3_call_send(mirror->listing, &sending, on_checked, mirror);
 }
 

@@ -1,4 +1,4 @@
-/* Question by question: see s3_purge.h. */
+/* Request by request: see s3_purge.h. */
 #include "storage/objects/s3_purge.h"
 
 #include "core/base/clock.h"
@@ -71,12 +71,12 @@ static bool is_good(struct s3_purge *purge, const char *what, const struct s3_an
     return false;
 }
 
-static void ask(struct s3_purge *purge, const char *method, struct s3_question question,
+static void ask(struct s3_purge *purge, const char *method, struct s3_signed_request request,
                 s3_done_fn *on_answer)
 {
     storage_s3_call_send(purge->call,
                          &(struct s3_sending){.method = method,
-                                              .question = question,
+                                              .request = request,
                                               .bytes_max = S3_PAGE_BYTES_MAX,
                                               .tries = S3_ERASE_TRIES},
                          on_answer, purge);
@@ -158,12 +158,12 @@ static void on_first_byte(void *owner, const struct s3_answer *answer,
 static void write_again(struct s3_purge *purge, const char *etag)
 {
     struct s3_piece piece = {.key = purge->job.key, .etag = etag, .from = 0, .to = 0};
-    struct s3_question question;
+    struct s3_signed_request request;
 
     forget_written(purge);
     purge->etag = weir_strdup(etag);
-    storage_s3_ask_piece(purge->job.remote, &piece, weir_now_wall_us(), &question);
-    ask(purge, "GET", question, on_first_byte);
+    storage_s3_ask_piece(purge->job.remote, &piece, weir_now_wall_us(), &request);
+    ask(purge, "GET", request, on_first_byte);
 }
 
 /* ---- versions ---- */
@@ -206,10 +206,10 @@ static void on_versions(void *owner, const struct s3_answer *answer,
 
 static void ask_versions(struct s3_purge *purge)
 {
-    struct s3_question question;
+    struct s3_signed_request request;
 
-    storage_s3_ask_versions(purge->job.remote, purge->job.key, weir_now_wall_us(), &question);
-    ask(purge, "GET", question, on_versions);
+    storage_s3_ask_versions(purge->job.remote, purge->job.key, weir_now_wall_us(), &request);
+    ask(purge, "GET", request, on_versions);
 }
 
 /* ---- deleting ---- */
@@ -236,15 +236,15 @@ static void on_lock(void *owner, const struct s3_answer *answer, const struct we
 
 static void ask_lock(struct s3_purge *purge, const struct s3_answer *answer)
 {
-    struct s3_question question;
+    struct s3_signed_request request;
     char code[64];
 
     storage_s3_error_code(answer->body, code);
     purge->refusal =
         weir_format("deleting a version was answered HTTP status %ld %s", answer->code, code);
     storage_s3_ask_lock(purge->job.remote, purge->job.key, purge->versions.at[purge->at_version].id,
-                        weir_now_wall_us(), &question);
-    ask(purge, "GET", question, on_lock);
+                        weir_now_wall_us(), &request);
+    ask(purge, "GET", request, on_lock);
 }
 
 static void on_deleted(void *owner, const struct s3_answer *answer,
@@ -267,7 +267,7 @@ static void on_deleted(void *owner, const struct s3_answer *answer,
 static void delete_next(struct s3_purge *purge)
 {
     const struct s3_versions *versions = &purge->versions;
-    struct s3_question question;
+    struct s3_signed_request request;
     const char *id;
     bool is_first = true;
 
@@ -289,8 +289,8 @@ static void delete_next(struct s3_purge *purge)
         free(purge->deleted_first);
         purge->deleted_first = weir_strdup(id);
     }
-    storage_s3_ask_delete(purge->job.remote, purge->job.key, id, weir_now_wall_us(), &question);
-    ask(purge, "DELETE", question, on_deleted);
+    storage_s3_ask_delete(purge->job.remote, purge->job.key, id, weir_now_wall_us(), &request);
+    ask(purge, "DELETE", request, on_deleted);
 }
 
 /* ---- life ---- */

@@ -1,4 +1,4 @@
-/* Questions to a bucket: see s3_remote.h. */
+/* Requests to a bucket: see s3_remote.h. */
 #include "storage/objects/s3_remote.h"
 
 #include "core/base/file.h"
@@ -122,42 +122,42 @@ void storage_s3_remote_close(struct s3_remote *remote)
     *remote = (struct s3_remote){0};
 }
 
-/* ---- questions ---- */
+/* ---- requests ---- */
 
-void storage_s3_question_fini(struct s3_question *question)
+void storage_s3_signed_request_fini(struct s3_signed_request *request)
 {
-    free(question->url);
-    for (size_t i = 0; i < question->header_count; i++)
-        free(question->headers[i]);
-    *question = (struct s3_question){0};
+    free(request->url);
+    for (size_t i = 0; i < request->header_count; i++)
+        free(request->headers[i]);
+    *request = (struct s3_signed_request){0};
 }
 
-static void add_header(struct s3_question *question, const char *name, const char *value)
+static void add_header(struct s3_signed_request *request, const char *name, const char *value)
 {
-    weir_require(question->header_count + 1 < S3_HEADERS_MAX);
-    question->headers[question->header_count++] = weir_format("%s: %s", name, value);
+    weir_require(request->header_count + 1 < S3_HEADERS_MAX);
+    request->headers[request->header_count++] = weir_format("%s: %s", name, value);
 }
 
 static void sign(const struct s3_remote *remote, const struct s3_request *request,
-                 struct s3_question *question)
+                 struct s3_signed_request *ret_request)
 {
     WEIR_AUTO_BUF authorization = {0};
 
     storage_s3_authorization(request, &remote->credentials, &authorization);
-    *question =
-        (struct s3_question){.url = weir_format("%s%s%s%s", remote->base, request->path,
-                                                *request->query ? "?" : "", request->query)};
-    add_header(question, "Host", request->host);
+    *ret_request =
+        (struct s3_signed_request){.url = weir_format("%s%s%s%s", remote->base, request->path,
+                                                      *request->query ? "?" : "", request->query)};
+    add_header(ret_request, "Host", request->host);
     if (request->if_match != NULL)
-        add_header(question, "If-Match", request->if_match);
+        add_header(ret_request, "If-Match", request->if_match);
     if (request->range != NULL)
-        add_header(question, "Range", request->range);
-    add_header(question, "x-amz-content-sha256", storage_s3_body_sha256(request));
-    add_header(question, "x-amz-date", request->date);
-    add_header(question, "Authorization", weir_buf_text(&authorization));
+        add_header(ret_request, "Range", request->range);
+    add_header(ret_request, "x-amz-content-sha256", storage_s3_body_sha256(request));
+    add_header(ret_request, "x-amz-date", request->date);
+    add_header(ret_request, "Authorization", weir_buf_text(&authorization));
     for (const char *const *also = request->also; also != NULL && *also; also++) {
-        weir_require(question->header_count + 1 < S3_HEADERS_MAX);
-        question->headers[question->header_count++] = weir_strdup(*also);
+        weir_require(ret_request->header_count + 1 < S3_HEADERS_MAX);
+        ret_request->headers[ret_request->header_count++] = weir_strdup(*also);
     }
 }
 
@@ -175,7 +175,7 @@ static void object_path(const struct s3_remote *remote, const char *key, struct 
 }
 
 void storage_s3_ask_list(const struct s3_remote *remote, const char *token, int64_t now_us,
-                         struct s3_question *ret_question)
+                         struct s3_signed_request *ret_request)
 {
     WEIR_AUTO_FREE char *path = bucket_path(remote);
     WEIR_AUTO_BUF query = {0};
@@ -191,11 +191,11 @@ void storage_s3_ask_list(const struct s3_remote *remote, const char *token, int6
     storage_s3_encode(remote->prefix, false, &query);
     request.query = weir_buf_text(&query);
     storage_s3_date(now_us, request.date);
-    sign(remote, &request, ret_question);
+    sign(remote, &request, ret_request);
 }
 
 void storage_s3_ask_piece(const struct s3_remote *remote, const struct s3_piece *piece,
-                          int64_t now_us, struct s3_question *ret_question)
+                          int64_t now_us, struct s3_signed_request *ret_request)
 {
     WEIR_AUTO_BUF path = {0};
     WEIR_AUTO_FREE char *range = weir_format("bytes=%" PRIu64 "-%" PRIu64, piece->from, piece->to);
@@ -209,11 +209,11 @@ void storage_s3_ask_piece(const struct s3_remote *remote, const struct s3_piece 
     object_path(remote, piece->key, &path);
     request.path = weir_buf_text(&path);
     storage_s3_date(now_us, request.date);
-    sign(remote, &request, ret_question);
+    sign(remote, &request, ret_request);
 }
 
 void storage_s3_ask_versions(const struct s3_remote *remote, const char *key, int64_t now_us,
-                             struct s3_question *ret_question)
+                             struct s3_signed_request *ret_request)
 {
     WEIR_AUTO_FREE char *path = bucket_path(remote);
     WEIR_AUTO_BUF query = {0};
@@ -225,11 +225,11 @@ void storage_s3_ask_versions(const struct s3_remote *remote, const char *key, in
     weir_buf_append_text(&query, "&versions=");
     request.query = weir_buf_text(&query);
     storage_s3_date(now_us, request.date);
-    sign(remote, &request, ret_question);
+    sign(remote, &request, ret_request);
 }
 
 void storage_s3_ask_delete(const struct s3_remote *remote, const char *key, const char *version,
-                           int64_t now_us, struct s3_question *ret_question)
+                           int64_t now_us, struct s3_signed_request *ret_request)
 {
     WEIR_AUTO_BUF path = {0};
     WEIR_AUTO_BUF query = {0};
@@ -242,11 +242,11 @@ void storage_s3_ask_delete(const struct s3_remote *remote, const char *key, cons
     storage_s3_encode(version, false, &query);
     request.query = weir_buf_text(&query);
     storage_s3_date(now_us, request.date);
-    sign(remote, &request, ret_question);
+    sign(remote, &request, ret_request);
 }
 
 void storage_s3_ask_lock(const struct s3_remote *remote, const char *key, const char *version,
-                         int64_t now_us, struct s3_question *ret_question)
+                         int64_t now_us, struct s3_signed_request *ret_request)
 {
     WEIR_AUTO_BUF path = {0};
     WEIR_AUTO_BUF query = {0};
@@ -259,11 +259,11 @@ void storage_s3_ask_lock(const struct s3_remote *remote, const char *key, const 
     storage_s3_encode(version, false, &query);
     request.query = weir_buf_text(&query);
     storage_s3_date(now_us, request.date);
-    sign(remote, &request, ret_question);
+    sign(remote, &request, ret_request);
 }
 
 void storage_s3_ask_write(const struct s3_remote *remote, const struct s3_writing *writing,
-                          int64_t now_us, struct s3_question *ret_question)
+                          int64_t now_us, struct s3_signed_request *ret_request)
 {
     WEIR_AUTO_BUF path = {0};
     struct s3_request request = {.method = "PUT",
@@ -277,5 +277,5 @@ void storage_s3_ask_write(const struct s3_remote *remote, const struct s3_writin
     object_path(remote, writing->key, &path);
     request.path = weir_buf_text(&path);
     storage_s3_date(now_us, request.date);
-    sign(remote, &request, ret_question);
+    sign(remote, &request, ret_request);
 }

@@ -1,4 +1,4 @@
-/* A bucket as a source: where it is, who asks, and how each question is put. Owned by a mirror. */
+/* A bucket as a source: where it is, who asks, and how each request is put. Owned by a mirror. */
 #ifndef WEIR_STORAGE_S3_REMOTE_H
 #define WEIR_STORAGE_S3_REMOTE_H
 
@@ -25,17 +25,17 @@ void storage_s3_remote_close(struct s3_remote *remote);
 
 enum { S3_HEADERS_MAX = 8 + S3_ALSO_MAX };
 
-/* A question ready to be sent. Zeroed is none. */
-struct s3_question {
+/* A request ready to be sent. Zeroed is none. */
+struct s3_signed_request {
     char *url;
     char *headers[S3_HEADERS_MAX]; /* NULL-terminated */
     size_t header_count;
 };
-void storage_s3_question_fini(struct s3_question *question);
+void storage_s3_signed_request_fini(struct s3_signed_request *request);
 
 /* The page of the listing after `token` (NULL: the first). */
 void storage_s3_ask_list(const struct s3_remote *remote, const char *token, int64_t now_us,
-                         struct s3_question *ret_question);
+                         struct s3_signed_request *ret_request);
 /* Bytes from … to (inclusive) of an object, as long as it is the one with this ETag. */
 struct s3_piece {
     const char *key;
@@ -43,16 +43,16 @@ struct s3_piece {
     uint64_t from, to;
 };
 void storage_s3_ask_piece(const struct s3_remote *remote, const struct s3_piece *piece,
-                          int64_t now_us, struct s3_question *ret_question);
+                          int64_t now_us, struct s3_signed_request *ret_request);
 /* The first versions of what begins with `key`. */
 void storage_s3_ask_versions(const struct s3_remote *remote, const char *key, int64_t now_us,
-                             struct s3_question *ret_question);
+                             struct s3_signed_request *ret_request);
 /* To delete one version of a key for good; "": the key, of a store without versions. */
 void storage_s3_ask_delete(const struct s3_remote *remote, const char *key, const char *version,
-                           int64_t now_us, struct s3_question *ret_question);
+                           int64_t now_us, struct s3_signed_request *ret_request);
 /* Until when a version may not be deleted (GetObjectRetention). */
 void storage_s3_ask_lock(const struct s3_remote *remote, const char *key, const char *version,
-                         int64_t now_us, struct s3_question *ret_question);
+                         int64_t now_us, struct s3_signed_request *ret_request);
 /* An object written again, as long as it is the one with this ETag. */
 struct s3_writing {
     const char *key;
@@ -61,6 +61,6 @@ struct s3_writing {
     const char *const *also; /* what else it is sent with, as in s3_request; at most S3_ALSO_MAX */
 };
 void storage_s3_ask_write(const struct s3_remote *remote, const struct s3_writing *writing,
-                          int64_t now_us, struct s3_question *ret_question);
+                          int64_t now_us, struct s3_signed_request *ret_request);
 
 #endif

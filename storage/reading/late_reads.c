@@ -12,7 +12,7 @@ struct late_read {
     struct late_reads *reads;
     struct weir_rpc_server *server;
     struct weir_route route;
-    struct weir_buf ids, loan; /* of the question */
+    struct weir_buf ids, loan; /* of the request */
     struct s3_range_request *request;
 };
 

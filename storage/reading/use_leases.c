@@ -141,7 +141,7 @@ bool storage_leases_hold(struct use_leases *leases, uint64_t session, uint64_t e
             (struct holder){.is_known = true, .session = session, .born_epoch = leases->epoch};
     }
     if (holder
-            ->has_ended) { /* its last words were overtaken: believe only what this question says */
+            ->has_ended) { /* its last words were overtaken: believe only what this request says */
         holder->has_ended = false;
         holder->named = 0;
     }

@@ -6,7 +6,7 @@
  *  1. Ids are erased under the epoch that follows the newest one, at most STORAGE_ERASED_MAX per
  *     epoch, after their tombstones are committed. Epochs are consecutive, from 1.
  *  2. A holder that asks (`hold`) is told the epoch and every id erased since the epoch it named,
- *     and may use what it holds for STORAGE_LEASE_MS from when it SENT the question. Here its lease
+ *     and may use what it holds for STORAGE_LEASE_MS from when it SENT the request. Here its lease
  *     runs STORAGE_LEASE_KEPT_MS from when it was ANSWERED: later, and by a margin for clocks that
  *     differ in speed.
  *  3. Epoch E is in force when no lease is running whose holder has not named an epoch >= E. After
@@ -49,7 +49,7 @@ uint64_t storage_leases_add(struct use_leases *leases, const uint64_t *ids, size
 struct use_grant {
     uint64_t epoch;    /* `erased` completes the holder's knowledge up to here; it may be older than
                           the newest */
-    uint32_t lease_ms; /* counted by the holder from when it sent the question */
+    uint32_t lease_ms; /* counted by the holder from when it sent the request */
     const uint64_t
         *erased; /* ids erased in (named, epoch], borrowed until the next storage_leases_add() */
     size_t erased_count;
@@ -57,7 +57,7 @@ struct use_grant {
 };
 
 /* A holder renews its lease and names the epoch up to which it has dropped everything erased. An
- * old question that arrives late does no harm. False, and no lease, when STORAGE_HOLDERS_MAX leases
+ * old request that arrives late does no harm. False, and no lease, when STORAGE_HOLDERS_MAX leases
  * are running. */
 bool storage_leases_hold(struct use_leases *leases, uint64_t session, uint64_t epoch,
                          int64_t now_ms, struct use_grant *ret_grant);

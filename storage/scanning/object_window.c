@@ -51,7 +51,7 @@ static void on_ahead(void *owner, const char *why)
     (void)why; /* whoever needs it asks again */
 }
 
-/* By whole questions, so that there are few. */
+/* By whole requests, so that there are few. */
 static void ask_ahead(struct object_window *window, const struct s3_span *wanted)
 {
     uint64_t size = wanted->file->size;

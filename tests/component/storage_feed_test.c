@@ -364,7 +364,7 @@ static void who_was_away_is_told_how_many_of_its_samples_were_erased(void **stat
                               &(struct msg_feed_read){.dataset = 1, .consumer = "away", .after = 1},
                               &page, &err),
                      WEIR_STALE);
-    for (int i = 0; i < 2; i++) { /* a question that comes twice has one answer */
+    for (int i = 0; i < 2; i++) { /* a message that comes twice has one answer */
         assert_int_equal(try_feed(fixture, &again, &page, &err), WEIR_OK);
         assert_int_equal(page.erased, 3);
         assert_int_equal(page.passed, 5);

@@ -207,11 +207,11 @@ static void wait_until(struct nonsense *nonsense, size_t open)
 /* False when who answered before does no longer. */
 static bool is_the_same(struct nonsense *nonsense)
 {
-    struct msg_health question;
-    memset(&question, 0, sizeof(question));
+    struct msg_health message;
+    memset(&message, 0, sizeof(message));
     wait_until(nonsense, 0);
     nonsense->open++;
-    weir_rpc_call(nonsense->peer, MSG_health, &question, HEALTH_MS, on_health, nonsense);
+    weir_rpc_call(nonsense->peer, MSG_health, &message, HEALTH_MS, on_health, nonsense);
     wait_until(nonsense, 0);
     return nonsense->is_healthy;
 }

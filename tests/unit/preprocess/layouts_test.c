@@ -122,33 +122,33 @@ static size_t fill(struct fixture *fixture, int64_t now_ms)
 
 static void buy(struct fixture *fixture)
 {
-    struct msg_locate_chunks question;
+    struct msg_locate_chunks message;
 
     assert_int_equal(fill(fixture, NOW), ROWS);
-    assert_true(preprocess_layouts_wanted(fixture->layouts, &question));
-    assert_int_equal(question.ids.count, 1);
-    assert_int_equal(answer(fixture, question.ids.at[0], NOW), WEIR_OK);
+    assert_true(preprocess_layouts_wanted(fixture->layouts, &message));
+    assert_int_equal(message.ids.count, 1);
+    assert_int_equal(answer(fixture, message.ids.at[0], NOW), WEIR_OK);
     assert_true(fixture->is_changed);
 }
 
 static void a_chunk_is_bought_when_it_has_been_asked_for_piece_by_piece(void **state)
 {
     struct fixture *fixture = *state;
-    struct msg_locate_chunks question;
+    struct msg_locate_chunks message;
 
     fixture->located.count = LAYOUTS_PRICE_IDS - 1;
     assert_int_equal(fill(fixture, NOW), LAYOUTS_PRICE_IDS - 1);
-    assert_false(preprocess_layouts_wanted(fixture->layouts, &question));
+    assert_false(preprocess_layouts_wanted(fixture->layouts, &message));
     fixture->located.count = 1;
     assert_int_equal(fill(fixture, NOW), 1);
-    assert_true(preprocess_layouts_wanted(fixture->layouts, &question));
-    assert_int_equal(question.datasets.count, 1);
-    assert_int_equal(question.datasets.at[0], 3);
-    assert_int_equal(question.ids.count, 1);
+    assert_true(preprocess_layouts_wanted(fixture->layouts, &message));
+    assert_int_equal(message.datasets.count, 1);
+    assert_int_equal(message.datasets.at[0], 3);
+    assert_int_equal(message.ids.count, 1);
     fixture->script.count = 0; /* it is not to be had: asking again comes as dear */
-    assert_int_equal(answer(fixture, question.ids.at[0], NOW), WEIR_OK);
+    assert_int_equal(answer(fixture, message.ids.at[0], NOW), WEIR_OK);
     assert_int_equal(fill(fixture, NOW), 1);
-    assert_false(preprocess_layouts_wanted(fixture->layouts, &question));
+    assert_false(preprocess_layouts_wanted(fixture->layouts, &message));
 }
 
 static void expect_places(const struct fixture *fixture)
@@ -170,7 +170,7 @@ static void expect_places(const struct fixture *fixture)
 static void what_is_held_is_what_storage_said(void **state)
 {
     struct fixture *fixture = *state;
-    struct msg_locate_chunks question;
+    struct msg_locate_chunks message;
 
     fixture->script.is_erased[5] = true;
     buy(fixture);
@@ -179,8 +179,8 @@ static void what_is_held_is_what_storage_said(void **state)
     assert_int_equal(fixture->located.file_count, 2);
     assert_int_equal(fixture->located.label_kind, WEIR_LABEL_INT);
     assert_true(
-        preprocess_layouts_wanted(fixture->layouts, &question)); /* whether it still holds */
-    assert_int_equal(question.ids.count, 0);
+        preprocess_layouts_wanted(fixture->layouts, &message)); /* whether it still holds */
+    assert_int_equal(message.ids.count, 0);
     assert_int_equal(answer(fixture, 0, NOW), WEIR_OK);
     assert_false(fixture->is_changed);
 }

@@ -43,8 +43,8 @@ static void a_refusal_of_no_known_status_is_a_defect(void **state)
 static void a_message_nobody_serves_is_refused(void **state)
 {
     struct fixture *fixture = *state;
-    struct msg_locate question = {0};
-    weir_rpc_call(fixture->peer, MSG_locate, &question, LONG_MS, on_done, fixture);
+    struct msg_locate message = {0};
+    weir_rpc_call(fixture->peer, MSG_locate, &message, LONG_MS, on_done, fixture);
     test_loop_until(fixture->loop, &fixture->done);
     assert_int_equal(fixture->err.status, WEIR_UNSUPPORTED);
     assert_non_null(strstr(fixture->err.text, "message locate (0x010b) is not served at "));
@@ -217,10 +217,10 @@ static void on_loop_thread_ask(struct fixture *fixture, int64_t deadline_ms,
                                enum weir_status expected, struct weir_error *err)
 {
     WEIR_AUTO(weir_arena) arena = weir_arena_new();
-    struct msg_health question;
-    memset(&question, 0, sizeof(question));
+    struct msg_health message;
+    memset(&message, 0, sizeof(message));
     struct msg_health_is answer = {0};
-    enum weir_status status = weir_rpc_ask(fixture->peer, MSG_health, &question, deadline_ms,
+    enum weir_status status = weir_rpc_ask(fixture->peer, MSG_health, &message, deadline_ms,
                                            MSG_health_is, arena, &answer, err);
     assert_int_equal(status, expected);
 }
@@ -250,10 +250,10 @@ static void close_peer(void *owner, const struct weir_reply *reply, const struct
 static void a_peer_may_be_closed_by_its_own_callback(void **state)
 {
     struct fixture *fixture = *state;
-    struct msg_health question;
-    memset(&question, 0, sizeof(question));
+    struct msg_health message;
+    memset(&message, 0, sizeof(message));
     for (int i = 0; i < 3; i++)
-        weir_rpc_call(fixture->peer, MSG_health, &question, LONG_MS, close_peer, fixture);
+        weir_rpc_call(fixture->peer, MSG_health, &message, LONG_MS, close_peer, fixture);
     test_loop_until(fixture->loop, &fixture->done);
     test_loop_rounds(fixture->loop, 5);
 }
@@ -261,10 +261,10 @@ static void a_peer_may_be_closed_by_its_own_callback(void **state)
 static void a_peer_may_be_closed_by_its_own_timeout(void **state)
 {
     struct fixture *fixture = *state;
-    struct msg_health question;
-    memset(&question, 0, sizeof(question));
+    struct msg_health message;
+    memset(&message, 0, sizeof(message));
     for (int i = 0; i < 3; i++)
-        weir_rpc_call(fixture->peer, MSG_health, &question, 0, close_peer, fixture);
+        weir_rpc_call(fixture->peer, MSG_health, &message, 0, close_peer, fixture);
     assert_false(fixture->done);
     test_loop_until(fixture->loop, &fixture->done);
     test_loop_rounds(fixture->loop, 5);
@@ -280,9 +280,9 @@ static void ask_again(void *owner, const struct weir_reply *reply, const struct 
 static void a_callback_may_ask_anew(void **state)
 {
     struct fixture *fixture = *state;
-    struct msg_health question;
-    memset(&question, 0, sizeof(question));
-    weir_rpc_call(fixture->peer, MSG_health, &question, LONG_MS, ask_again, fixture);
+    struct msg_health message;
+    memset(&message, 0, sizeof(message));
+    weir_rpc_call(fixture->peer, MSG_health, &message, LONG_MS, ask_again, fixture);
     test_loop_until(fixture->loop, &fixture->done);
     assert_int_equal(fixture->served, 2);
 }
@@ -302,10 +302,10 @@ static void a_server_may_be_closed_by_its_own_handler(void **state)
 static void forgetting_one_owner_leaves_the_others(void **state)
 {
     struct fixture *fixture = *state;
-    struct msg_health question;
+    struct msg_health message;
     int other = 0;
-    memset(&question, 0, sizeof(question));
-    weir_rpc_call(fixture->peer, MSG_health, &question, LONG_MS, close_peer, &other);
+    memset(&message, 0, sizeof(message));
+    weir_rpc_call(fixture->peer, MSG_health, &message, LONG_MS, close_peer, &other);
     ask(fixture, LONG_MS);
     weir_rpc_forget(fixture->peer, &other);
     test_loop_until(fixture->loop, &fixture->done);
@@ -356,14 +356,14 @@ static void every_request_refuses_every_message_that_is_no_answer_to_it(void **s
         weir_rpc_connect(fixture->loop, "inproc://raw", NULL, NULL, &fixture->peer, &err), WEIR_OK);
     for (size_t i = 0; i < weir_message_count(); i++) {
         const struct weir_message_info *request = weir_message_at(i);
-        WEIR_AUTO_FREE void *question = weir_calloc(1, request->size + 1);
+        WEIR_AUTO_FREE void *message = weir_calloc(1, request->size + 1);
         asked += is_asked(request->type);
         for (size_t k = 0; is_asked(request->type) && k < weir_message_count(); k++) {
             enum weir_message reply = weir_message_at(k)->type;
             if (weir_message_answers(reply, request->type))
                 continue;
             fixture->done = false;
-            weir_rpc_call(fixture->peer, request->type, question, LONG_MS, on_done, fixture);
+            weir_rpc_call(fixture->peer, request->type, message, LONG_MS, on_done, fixture);
             answer_raw(fixture, router, (uint16_t)reply, "\x90", 1);
             test_loop_until(fixture->loop, &fixture->done);
             assert_int_equal(fixture->err.status, WEIR_UNSUPPORTED);

@@ -16,8 +16,8 @@ static void a_reply_brings_frames_that_are_aligned(void **state)
 {
     struct fixture *fixture = *state;
     static const uint64_t IDS[] = {1, 2, 3};
-    struct msg_read question = {.ids = {IDS, WEIR_COUNT(IDS)}};
-    weir_rpc_call(fixture->peer, MSG_read, &question, LONG_MS, on_frames, fixture);
+    struct msg_read message = {.ids = {IDS, WEIR_COUNT(IDS)}};
+    weir_rpc_call(fixture->peer, MSG_read, &message, LONG_MS, on_frames, fixture);
     test_loop_until(fixture->loop, &fixture->done);
     assert_int_equal(fixture->received.count, 3);
     assert_true(
@@ -44,14 +44,14 @@ static void a_request_with_frames_is_sent_again_ever_more_seldom(void **state)
     struct fixture *fixture = *state;
     static const uint8_t PAYLOAD[10000] = "payload";
     struct weir_bytes payload = weir_bytes(PAYLOAD, sizeof(PAYLOAD));
-    struct msg_health question;
+    struct msg_health message;
     struct weir_frames frames = {0};
     int64_t wait_ms = WEIR_RPC_FRAMED_RESEND_MS;
-    memset(&question, 0, sizeof(question));
+    memset(&message, 0, sizeof(message));
     weir_frames_copy(&frames, PAYLOAD, sizeof(PAYLOAD));
     fixture->silent = true;
     weir_rpc_call_framed(fixture->peer, &(struct weir_framed_call){.type = MSG_health,
-                                                                   .message = &question,
+                                                                   .message = &message,
                                                                    .frames = &frames,
                                                                    .deadline_ms = LONG_MS,
                                                                    .done = on_done,

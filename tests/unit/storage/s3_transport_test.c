@@ -171,7 +171,7 @@ static void begin(struct fixture *fixture, struct s3_call *call, const struct s3
                                  .tries = 2,
                                  .upload = upload};
 
-    sending.question.url = weir_format("http://127.0.0.1:%d/object", fixture->server.port);
+    sending.request.url = weir_format("http://127.0.0.1:%d/object", fixture->server.port);
     *ended = (struct ended){.is_done = false};
     storage_s3_call_send(call, &sending, on_done, ended);
 }
