@@ -15,6 +15,7 @@ pkg_check_modules(lz4     REQUIRED IMPORTED_TARGET GLOBAL liblz4)
 pkg_check_modules(zstd    REQUIRED IMPORTED_TARGET GLOBAL libzstd)
 pkg_check_modules(jpeg    REQUIRED IMPORTED_TARGET GLOBAL libjpeg)
 pkg_check_modules(png     REQUIRED IMPORTED_TARGET GLOBAL libpng)
+pkg_check_modules(glib    REQUIRED IMPORTED_TARGET GLOBAL glib-2.0)
 
 # zmq.h includes the C library alone, but libzmq.pc names the folders of its transports too, and
 # pkg_check_modules sorts those differently each time it runs: every object would be compiled again.

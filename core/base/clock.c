@@ -198,22 +198,33 @@ static bool read_zone(struct cursor *in, int64_t *ret_us)
     return true;
 }
 
-bool weir_time_parse(const char *text, size_t size, int64_t *ret_time_us)
+bool weir_time_parse_zoned(const char *text, size_t size, int64_t *ret_time_us, bool *ret_is_zoned)
 {
     struct cursor in = {.at = text, .end = text + size};
     struct date date = {0};
     int64_t clock_us = 0, zone_us = 0;
+    bool is_zoned = false;
 
     if (!read_date(&in, &date))
         return false;
     if (in.at != in.end) {
-        if (!read_any(&in, "Tt ") || !read_clock(&in, &clock_us) || !read_zone(&in, &zone_us))
+        if (!read_any(&in, "Tt ") || !read_clock(&in, &clock_us))
+            return false;
+        is_zoned = in.at != in.end;
+        if (!read_zone(&in, &zone_us))
             return false;
     }
     if (in.at != in.end)
         return false;
     *ret_time_us = days_of(date) * US_PER_DAY + clock_us - zone_us;
+    *ret_is_zoned = is_zoned;
     return true;
+}
+
+bool weir_time_parse(const char *text, size_t size, int64_t *ret_time_us)
+{
+    bool is_zoned;
+    return weir_time_parse_zoned(text, size, ret_time_us, &is_zoned);
 }
 
 int64_t weir_time_add_months(int64_t time_us, int64_t months)

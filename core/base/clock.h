@@ -20,6 +20,8 @@ void weir_time_format(int64_t time_us, char *text);
  * ("2002-08-22") as midnight UTC, and a time without a zone as UTC. What is finer than a
  * microsecond is cut off. */
 bool weir_time_parse(const char *text, size_t size, int64_t *ret_time_us);
+/* The same, and tells apart times that name their zone. */
+bool weir_time_parse_zoned(const char *text, size_t size, int64_t *ret_time_us, bool *ret_is_zoned);
 /* Adds calendar months in UTC, clamping the day (Jan 31 + 1 month = Feb 28), and at the ends of 64
  * bits. */
 int64_t weir_time_add_months(int64_t time_us, int64_t months);

@@ -210,8 +210,10 @@ enum weir_status storage_declarations_read(const struct weir_yaml_node *root,
 
 void storage_declarations_fini(struct declarations *declarations)
 {
-    for (size_t i = 0; i < declarations->count; i++)
+    for (size_t i = 0; i < declarations->count; i++) {
+        storage_written_time_fini(&declarations->at[i].written);
         free(declarations->at[i].options);
+    }
     free(declarations->at);
     *declarations = (struct declarations){0};
 }

@@ -5,10 +5,13 @@
 
 #include "core/wire/sample.h"
 #include "core/wire/tensor.h"
+#include "storage/catalog/written_time.h"
 #include "storage/formats/format.h"
 
 enum { STORAGE_NAME_MAX = 64, STORAGE_CLASSES_MAX = 65536 };
 
+/* Unit of a number that is a time: since 1970, or the days of spreadsheets (written_time.h). */
+enum time_unit { TIME_SECONDS, TIME_MS, TIME_US, TIME_NS, TIME_SERIAL_DAYS };
 enum time_from {
     TIME_FROM_MANIFEST,
     TIME_FROM_FIELD,
@@ -58,7 +61,8 @@ struct place_section {
     const char *field;
     uint64_t offset;
     int type;
-    const char *pattern;
+    const struct weir_yaml_node *pattern;
+    const char *zone;
     uint64_t depth;
     int unit;
     const char *start;
@@ -79,8 +83,8 @@ struct declaration {
 
     struct format_fields fields;
     enum time_from time_from;
-    const char *time_pattern; /* strptime(), for TIME_FROM_FILE_NAME */
-    int64_t time_unit_us;     /* what a number in a time field counts */
+    struct written_time written; /* how a time in a text is read; owned */
+    enum time_unit time_unit;    /* what a number in a time field counts */
     int64_t start_us,
         every_us; /* of a file's first record, and from one to the next, for TIME_FROM_RECORD */
     enum weir_label_kind label_kind;

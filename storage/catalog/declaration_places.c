@@ -15,8 +15,7 @@ static const char *const LABEL_FROMS[] = {"manifest", "field",   "sidecar",
                                           "folder",   "updates", NULL};
 enum { LABEL_FROM_UPDATES = 4 };
 static const char *const PLACE_FROMS[] = {"manifest", "field", "sidecar", NULL};
-const char *const STORAGE_UNITS[] = {"s", "ms", "us", NULL};
-static const int64_t UNIT_US[] = {1000000, 1000, 1};
+const char *const STORAGE_UNITS[] = {"s", "ms", "us", "ns", "excel", NULL}; /* enum time_unit */
 /* The first ten are enum format_type. */
 static const char *const LABEL_TYPES[] = {"i8",  "u8",  "i16", "u16", "i32",   "u32", "i64",
                                           "u64", "f32", "f64", "int", "float", NULL};
@@ -24,17 +23,26 @@ enum { LABEL_INT = FORMAT_TYPES, LABEL_FLOAT };
 
 const struct cfg_key STORAGE_TIME_KEYS[] = {
     CFG_CHOICE(struct place_section, from, .choices = STORAGE_TIME_FROMS, .required = true,
-               .doc = "place of the time: RFC 3339 text, or a number since 1970"),
+               .doc = "place of the time: RFC 3339 text, one as pattern says, or a number"),
     CFG_TEXT(struct place_section, field,
              .doc = "with from: field; its name. With from: sidecar; a member of its JSON"),
     CFG_U64(struct place_section, offset, .doc = "with from: field; byte in a binary record"),
     CFG_CHOICE(struct place_section, type, .choices = STORAGE_FORMAT_TYPE_NAMES,
                .doc = "with offset: type of the number"),
-    CFG_TEXT(struct place_section, pattern,
+    CFG_NODE(struct place_section, pattern,
              .doc =
-                 "with from: file_name; as strptime() reads it: day_%Y-%m-%d; with / of the path"),
+                 "form of the time for strptime(): \"%d/%m/%Y %H:%M\", with %f for a fraction of a "
+                 "second; or a list of forms, tried in order. With from: file_name, what the "
+                 "name (with a / in it: the path) begins with: day_%Y-%m-%d"),
+    CFG_TEXT(
+        struct place_section, zone,
+        .doc =
+            "place whose clocks show the time where it names no offset, such as "
+            "Europe/Berlin (default: UTC). Of an hour that clocks show twice it is the first; one that they "
+            "skip is read by the offset before"),
     CFG_CHOICE(struct place_section, unit, .choices = STORAGE_UNITS, .fallback = "s",
-               .doc = "unit of a number"),
+               .doc = "what a number counts since 1970; excel: the days of spreadsheets, on the "
+                      "clocks of zone"),
     CFG_TEXT(struct place_section, start,
              .doc = "with from: record; the time of the first record of a file (or of its first "
                     "line, a header too)"),
@@ -165,8 +173,10 @@ enum weir_status storage_time_declared(struct declaration *d, const char *datase
     if (status != WEIR_OK)
         return status;
     d->time_from = (enum time_from)place.from;
-    d->time_unit_us = UNIT_US[place.unit];
-    d->time_pattern = place.pattern;
+    d->time_unit = (enum time_unit)place.unit;
+    status = storage_written_time_declared(&d->written, node, path, err);
+    if (status != WEIR_OK)
+        return status;
     if (d->time_from == TIME_FROM_MTIME)
         return WEIR_OK;
     if (d->time_from == TIME_FROM_RECORD)
@@ -177,7 +187,7 @@ enum weir_status storage_time_declared(struct declaration *d, const char *datase
                                   "%s.from: found file_name, expected field, or mtime for the time "
                                   "of arrival: pushed samples come in no file",
                                   path);
-        if (place.pattern == NULL)
+        if (d->written.count == 0)
             return weir_yaml_fail(node, err, "%s.pattern: expected a pattern with from: file_name",
                                   path);
         return WEIR_OK;

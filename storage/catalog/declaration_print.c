@@ -48,6 +48,20 @@ static void print_field(struct weir_buf *out, const struct format_field *field)
     }
 }
 
+static void print_written(const struct written_time *written, struct weir_buf *out)
+{
+    for (size_t i = 0; i < written->count; i++) {
+        weir_buf_append_text(out, i > 0                ? ", "
+                                  : written->count > 1 ? ", pattern: ["
+                                                       : ", pattern: ");
+        print_text(out, written->pattern[i].text);
+    }
+    if (written->count > 1)
+        weir_buf_append_text(out, "]");
+    if (written->zone_name != NULL)
+        weir_buf_printf(out, ", zone: %s", written->zone_name);
+}
+
 static void print_time(const struct declaration *d, struct weir_buf *out)
 {
     weir_buf_append_text(out, "    time: {");
@@ -55,10 +69,7 @@ static void print_time(const struct declaration *d, struct weir_buf *out)
         print_field(out, &d->fields.time);
     else
         weir_buf_printf(out, "from: %s", STORAGE_TIME_FROMS[d->time_from]);
-    if (d->time_from == TIME_FROM_FILE_NAME) {
-        weir_buf_append_text(out, ", pattern: ");
-        print_text(out, d->time_pattern);
-    }
+    print_written(&d->written, out);
     if (d->time_from == TIME_FROM_RECORD) {
         char start[WEIR_TIME_TEXT_MAX];
 
@@ -66,10 +77,7 @@ static void print_time(const struct declaration *d, struct weir_buf *out)
         weir_buf_printf(out, ", start: \"%s\", every: %lldus}\n", start, (long long)d->every_us);
         return;
     }
-    weir_buf_printf(out, ", unit: %s}\n",
-                    d->time_unit_us == 1      ? STORAGE_UNITS[2]
-                    : d->time_unit_us == 1000 ? STORAGE_UNITS[1]
-                                              : STORAGE_UNITS[0]);
+    weir_buf_printf(out, ", unit: %s}\n", STORAGE_UNITS[d->time_unit]);
 }
 
 static void print_label(const struct declaration *d, struct weir_buf *out)

@@ -1,20 +1,17 @@
 /* Values of samples: see intake.h. */
 #include "storage/intake/intake.h"
 
-#include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/base/utf8.h"
 #include "storage/chunks/label_values.h"
+#include "storage/intake/numbers.h"
 
-#include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { REASON_MAX = 160, QUOTE_MAX = 40, CLASS_NAME_MAX = 256 };
+enum { REASON_MAX = INTAKE_REASON_MAX, QUOTE_MAX = 40, CLASS_NAME_MAX = 256 };
 
 void storage_intake_fini(struct intake *intake)
 {
@@ -140,194 +137,6 @@ static const char *quote(const struct intake *intake, struct weir_bytes text, ch
     return quoted;
 }
 
-/* ---- numbers ---- */
-
-/* Without the blanks that people put around numbers. */
-static struct weir_bytes trim(struct weir_bytes text)
-{
-    while (text.size > 0 && (text.at[0] == ' ' || text.at[0] == '\t'))
-        text = weir_bytes(text.at + 1, text.size - 1);
-    while (text.size > 0 && (text.at[text.size - 1] == ' ' || text.at[text.size - 1] == '\t'))
-        text.size--;
-    return text;
-}
-
-/* For the parsers of the C library, which want an end; false when no number is as long, or as short. */
-static bool terminate(struct weir_bytes text, char digits[STORAGE_NUMBER_MAX])
-{
-    if (text.size == 0 || text.size >= STORAGE_NUMBER_MAX)
-        return false;
-    memcpy(digits, text.at, text.size);
-    digits[text.size] = '\0';
-    errno = 0;
-    return strpbrk(digits, "xX") == NULL; /* hexadecimal is not what people mean */
-}
-
-static bool parse_number(struct weir_bytes text, double *ret_number)
-{
-    char digits[STORAGE_NUMBER_MAX];
-    char *end;
-
-    text = trim(text);
-    if (!terminate(text, digits))
-        return false;
-    *ret_number = strtod(digits, &end);
-    return end == digits + text.size && errno == 0 && isfinite(*ret_number);
-}
-
-static bool parse_integer(struct weir_bytes text, int64_t *ret_number)
-{
-    char digits[STORAGE_NUMBER_MAX];
-    char *end;
-
-    if (storage_format_plain_integer_of(text, ret_number))
-        return true;
-    text = trim(text);
-    if (!terminate(text, digits))
-        return false;
-    *ret_number = strtoll(digits, &end, 10);
-    return end == digits + text.size && errno == 0;
-}
-
-static bool is_whole(const struct format_value *value)
-{
-    return value->kind == FORMAT_INT || value->kind == FORMAT_TRUTH;
-}
-
-/* Any kind of value as an integer, if it is one. */
-static bool integer_of(const struct format_value *value, int64_t *ret_number)
-{
-    if (is_whole(value))
-        *ret_number = value->i64;
-    else if (value->kind == FORMAT_UINT && value->u64 <= INT64_MAX)
-        *ret_number = (int64_t)value->u64;
-    else if (value->kind == FORMAT_REAL && fabs(value->f64) < 9e15 &&
-             floor(value->f64) == value->f64)
-        *ret_number = (int64_t)value->f64;
-    else
-        return value->kind == FORMAT_TEXT && parse_integer(value->text, ret_number);
-    return true;
-}
-
-static bool real_of(const struct format_value *value, double *ret_number)
-{
-    if (is_whole(value))
-        *ret_number = (double)value->i64;
-    else if (value->kind == FORMAT_UINT)
-        *ret_number = (double)value->u64;
-    else if (value->kind == FORMAT_REAL)
-        *ret_number = value->f64;
-    else
-        return value->kind == FORMAT_TEXT && parse_number(value->text, ret_number);
-    return isfinite(*ret_number);
-}
-
-/* ---- time ---- */
-
-static bool scaled_time(const struct intake *intake, const struct format_value *value,
-                        int64_t *ret_time)
-{
-    int64_t unit = intake->dataset->declaration->time_unit_us;
-    int64_t whole;
-    double real;
-
-    if (integer_of(value, &whole))
-        return !__builtin_mul_overflow(whole, unit, ret_time);
-    if (!real_of(value, &real) || fabs(real * (double)unit) > 9e18)
-        return false;
-    *ret_time = (int64_t)llround(real * (double)unit);
-    return true;
-}
-
-static bool parse_name(const struct intake *intake, int64_t *ret_time)
-{
-    const char *path = intake->file->path;
-    const char *pattern = intake->dataset->declaration->time_pattern;
-    const char *slash = strchr(pattern, '/') != NULL ? NULL : strrchr(path, '/');
-    struct tm fields = {.tm_mday = 1};
-    int day;
-
-    if (strptime(slash != NULL ? slash + 1 : path, pattern, &fields) == NULL)
-        return false;
-    day = fields.tm_mday;
-    *ret_time = (int64_t)timegm(&fields) * 1000000;
-    return fields.tm_mday == day; /* there is no 30th of February */
-}
-
-/* All samples of a file have it: it is parsed once. */
-static bool time_of_name(struct intake *intake, int64_t *ret_time)
-{
-    if (intake->named == NAMED_UNREAD)
-        intake->named = parse_name(intake, &intake->name_time_us) ? NAMED_TIME : NAMED_NONE;
-    if (intake->named == NAMED_NONE)
-        return false;
-    *ret_time = intake->name_time_us;
-    return true;
-}
-
-bool storage_intake_file_time(struct intake *intake, int64_t *ret_time)
-{
-    *ret_time = intake->mtime_us;
-    return intake->dataset->declaration->time_from == TIME_FROM_MTIME ||
-           (intake->dataset->declaration->time_from == TIME_FROM_FILE_NAME &&
-            time_of_name(intake, ret_time));
-}
-
-/* Lines are counted from 1, records from 0. */
-static bool time_of_record(const struct declaration *d, uint64_t record, int64_t *ret_time)
-{
-    int64_t passed;
-
-    return !__builtin_mul_overflow(record - d->format->counts_lines, d->every_us, &passed) &&
-           !__builtin_add_overflow(d->start_us, passed, ret_time);
-}
-
-static bool parse_time(struct weir_bytes text, int64_t *ret_time)
-{
-    text = trim(text);
-    return weir_time_parse((const char *)text.at, text.size, ret_time);
-}
-
-/* False, with `reason` filled, when there is no time. */
-static bool convert_time(struct intake *intake, const struct format_value *value, uint64_t record,
-                         int64_t *ret_time, char *reason)
-{
-    char scratch[STORAGE_NUMBER_MAX], quoted[QUOTE_MAX + 3];
-
-    switch (intake->dataset->declaration->time_from) {
-    case TIME_FROM_MTIME:
-        *ret_time = intake->mtime_us;
-        return true;
-    case TIME_FROM_FILE_NAME:
-        if (time_of_name(intake, ret_time))
-            return true;
-        snprintf(reason, REASON_MAX, "found a name without a time, expected %.80s",
-                 intake->dataset->declaration->time_pattern);
-        return false;
-    case TIME_FROM_RECORD:
-        if (time_of_record(intake->dataset->declaration, record, ret_time))
-            return true;
-        snprintf(reason, REASON_MAX, "record %llu has no time: it would be beyond the year 294246",
-                 (unsigned long long)record);
-        return false;
-    case TIME_FROM_MANIFEST:
-    case TIME_FROM_FIELD:
-    case TIME_FROM_SIDECAR:
-        break;
-    }
-    if (value->kind == FORMAT_TEXT && parse_time(value->text, ret_time))
-        return true;
-    if (value->kind != FORMAT_TRUTH && scaled_time(intake, value, ret_time))
-        return true;
-    snprintf(reason, REASON_MAX,
-             "time: found %s, expected RFC 3339 like 2002-08-22T11:36:23Z, or a number",
-             value->kind == FORMAT_ABSENT ? "none"
-             : value->kind == FORMAT_TRUTH
-                 ? "true or false"
-                 : quote(intake, storage_value_text(value, scratch), quoted));
-    return false;
-}
-
 /* ---- label ---- */
 
 /* Well-formed UTF-8 without control characters. */
@@ -353,7 +162,7 @@ static bool convert_class(const struct intake *intake, const struct format_value
     struct weir_bytes name = storage_value_text(value, scratch);
 
     if (d->classes != NULL && d->fields.label.from == FORMAT_AT) { /* the number is the class */
-        if (integer_of(value, ret_label) && *ret_label >= 0 &&
+        if (storage_intake_integer(value, ret_label) && *ret_label >= 0 &&
             (size_t)*ret_label < intake->dataset->class_count)
             return true;
     } else if (is_class_name(name)) {
@@ -411,7 +220,7 @@ static bool exceeds(const struct declaration *d, const struct format_value *valu
 {
     double real;
 
-    if (!real_of(value, &real))
+    if (!storage_intake_real(value, &real))
         return false;
     *ret_label = real >= d->threshold;
     return true;
@@ -436,11 +245,11 @@ static bool convert_label(struct intake *intake, const struct format_value *valu
     case WEIR_LABEL_CLASS:
         return convert_class(intake, value, ret_label, reason);
     case WEIR_LABEL_INT:
-        if (is_counted ? integer_of(value, ret_label) : exceeds(d, value, ret_label))
+        if (is_counted ? storage_intake_integer(value, ret_label) : exceeds(d, value, ret_label))
             return true;
         break;
     case WEIR_LABEL_FLOAT:
-        if (real_of(value, &real)) {
+        if (storage_intake_real(value, &real)) {
             memcpy(ret_label, &real, sizeof(real));
             return true;
         }
@@ -516,7 +325,7 @@ static void on_sample(void *owner, const struct format_sample *sample)
         keep_out(intake, sample);
         return;
     }
-    if (!convert_time(intake, &time, sample->record, &row.time, reason) ||
+    if (!storage_intake_time(intake, &time, sample->record, &row.time, reason) ||
         !joins(intake, row.has_key, reason) ||
         !convert_label(intake, &label, &row.label, reason)) { /* last: it may name a class */
         refuse_at(intake, sample->record, sample->offset, reason, false);

@@ -46,8 +46,14 @@ struct intake {
 };
 
 void storage_intake_fini(struct intake *intake);
-/* The time that all samples of the file have, from its name or mtime; false when there is none. */
-bool storage_intake_file_time(struct intake *intake, int64_t *ret_time);
+/* intake_times.c: the time that all samples of the file have, from its name or mtime; false when there is none. */
+bool storage_intake_file_time(struct intake *intake, int64_t *ret_time_us);
+/* Converts the value of a time, or takes what the file or the record's number says in its place. False, with `reason`
+ * filled, when there is no time: it names the field, and shows the form of the value alone, for the value may be a
+ * person's. */
+enum { INTAKE_REASON_MAX = 256 };
+bool storage_intake_time(struct intake *intake, const struct format_value *value, uint64_t record,
+                         int64_t *ret_time_us, char reason[INTAKE_REASON_MAX]);
 /* intake_records.c: what the sink does with records that come all at once. */
 bool storage_intake_records(void *owner, const struct format_records *records);
 /* intake_names.c: the subject and the key of a record. Values are borrowed from the sample. */

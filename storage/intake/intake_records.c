@@ -3,12 +3,14 @@
 #include "storage/intake/batch_stage.h"
 #include "storage/intake/intake.h"
 
+static const int64_t UNIT_US[] = {[TIME_SECONDS] = 1000000, [TIME_MS] = 1000, [TIME_US] = 1};
+
 static bool is_plain(const struct declaration *d)
 {
     return d->fields.each[FORMAT_SUBJECT].from == FORMAT_NOWHERE &&
            d->fields.each[FORMAT_KEY].from == FORMAT_NOWHERE && d->label_kind != WEIR_LABEL_CLASS &&
            d->label_kind != WEIR_LABEL_VALUES && !d->has_threshold &&
-           d->time_from != TIME_FROM_RECORD;
+           d->time_from != TIME_FROM_RECORD && d->written.count == 0 && d->time_unit <= TIME_US;
 }
 
 static void fill(int64_t *values, size_t count, int64_t value)
@@ -33,7 +35,7 @@ static bool take_times(struct intake *intake, const struct format_records *recor
 
     if (d->time_from == TIME_FROM_FIELD)
         return storage_format_column_integers(&d->fields.each[FORMAT_TIME], records, times) &&
-               scale(times, records->count, d->time_unit_us);
+               scale(times, records->count, UNIT_US[d->time_unit]);
     if (!storage_intake_file_time(intake, &time))
         return false;
     fill(times, records->count, time);

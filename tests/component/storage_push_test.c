@@ -164,8 +164,8 @@ static void bad_records_are_refused_alone_with_their_line(void **state)
     assert_int_equal(pushed.answer.records.at[1], 4);
     assert_int_equal(pushed.answer.records.at[2], 6);
     assert_int_equal(pushed.answer.records.at[3], 7);
-    assert_non_null(strstr(pushed.answer.reasons.at[1], "time: found none"));
-    assert_non_null(strstr(pushed.answer.reasons.at[2], "time: found true or false"));
+    assert_non_null(strstr(pushed.answer.reasons.at[1], "time 'ts': found none"));
+    assert_non_null(strstr(pushed.answer.reasons.at[2], "time 'ts': found true or false"));
     assert_string_equal(sample(1), "{\"ts\":2,\"kind\":\"y\"}");
     is = storage_lab_dataset(&lab, "clicks");
     assert_int_equal(is.quarantined, 4);

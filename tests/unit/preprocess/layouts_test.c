@@ -178,8 +178,7 @@ static void what_is_held_is_what_storage_said(void **state)
     expect_places(fixture);
     assert_int_equal(fixture->located.file_count, 2);
     assert_int_equal(fixture->located.label_kind, WEIR_LABEL_INT);
-    assert_true(
-        preprocess_layouts_wanted(fixture->layouts, &message)); /* whether it still holds */
+    assert_true(preprocess_layouts_wanted(fixture->layouts, &message)); /* whether it still holds */
     assert_int_equal(message.ids.count, 0);
     assert_int_equal(answer(fixture, 0, NOW), WEIR_OK);
     assert_false(fixture->is_changed);

@@ -95,6 +95,30 @@ static void what_is_printed_reads_as_the_same(void **state)
     assert_string_equal(weir_buf_text(&first), weir_buf_text(&second));
 }
 
+static void patterns_zones_and_units_are_printed_as_they_were_declared(void **state)
+{
+    WEIR_AUTO(weir_yaml) document = NULL;
+    WEIR_AUTO(weir_yaml) again = NULL;
+    struct declarations all;
+    struct weir_error err;
+
+    (void)state;
+    assert_int_equal(read("dataset: {name: a, source: {path: x, format: csv}, label: none,\n"
+                          "          time: {from: field, field: ts, zone: Asia/Kolkata, unit: ns,\n"
+                          "                 pattern: [\"%d/%m/%Y %H:%M\", \"%Y \\\"%j\\\"\"]}}\n",
+                          &document, &all, &err),
+                     WEIR_OK);
+    for (int pass = 0; pass < 2; pass++) {
+        assert_int_equal(all.at[0].written.count, 2);
+        assert_string_equal(all.at[0].written.pattern[1].text, "%Y \"%j\"");
+        assert_string_equal(all.at[0].written.zone_name, "Asia/Kolkata");
+        assert_int_equal(all.at[0].time_unit, TIME_NS);
+        if (pass == 0)
+            print_and_read(&all, NULL, &again);
+    }
+    storage_declarations_fini(&all);
+}
+
 static void records_without_a_clock_have_one_and_numbers_a_threshold(void **state)
 {
     WEIR_AUTO(weir_yaml) document = NULL;
@@ -183,6 +207,13 @@ static void a_label_may_be_a_vector(void **state)
 }
 
 static const struct mistake MISTAKES[] = {
+    {"dataset:\n  name: a\n  source: {path: x, format: csv}\n"
+     "  time: {from: field, field: ts, zone: Berlin}\n",
+     "p.yaml:4:40: datasets[0].time.zone: found no time zone 'Berlin', expected a name of the IANA "
+     "database"},
+    {"dataset: {name: a, source: {path: x, format: csv}, time: {from: field, field: ts,\n"
+     "          pattern: \"%H:%M\"}}\n",
+     "datasets[0].time.pattern: found '%H:%M', expected the conversions of strptime() with a year"},
     {"dataset: {name: a, source: {path: x, format: jsonl}, time: {from: mtime},\n"
      "          label: {field: y, values: [i32, 4]}}\n",
      "datasets[0].label.values: expected [f32, COUNT] or [f64, COUNT], with 1 to 4096"},
@@ -478,6 +509,7 @@ int main(void)
         cmocka_unit_test(a_label_may_be_a_vector),
         cmocka_unit_test(what_is_printed_reads_as_the_same),
         cmocka_unit_test(folders_and_sidecars_are_places_too),
+        cmocka_unit_test(patterns_zones_and_units_are_printed_as_they_were_declared),
         cmocka_unit_test(records_without_a_clock_have_one_and_numbers_a_threshold),
         cmocka_unit_test(mistakes_are_named_with_their_place),
         cmocka_unit_test(a_source_lies_outside_of_weirs_own_folders),

@@ -1,0 +1,275 @@
+/* Patterns, zones and serial days: see written_time.h. */
+#include "storage/catalog/written_time.h"
+
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const int64_t US_PER_SECOND = 1000000;
+static const double SERIAL_MIN = 61, SERIAL_END = 2958466; /* 1900-03-01 and 10000-01-01 */
+static const double SERIAL_OF_1970 = 25569, MS_PER_DAY = 86400000;
+
+/* ---- declared ---- */
+
+/* Finds a conversion; %% is none. */
+static const char *find(const char *pattern, char conversion)
+{
+    for (const char *at = strchr(pattern, '%'); at != NULL && at[1] != '\0';
+         at = strchr(at + 2, '%')) {
+        if (at[1] == conversion)
+            return at;
+    }
+    return NULL;
+}
+
+static struct written_pattern pattern_of(const char *text)
+{
+    const char *fraction = find(text, 'f');
+    size_t size = fraction != NULL ? (size_t)(fraction - text) : strlen(text);
+
+    return (struct written_pattern){.text = text,
+                                    .before = weir_strndup(text, size),
+                                    .after = fraction != NULL ? fraction + 2 : NULL,
+                                    .is_zoned = find(text, 'z') != NULL};
+}
+
+/* True when strptime() knows its conversions, and a year is among them. */
+static bool is_understood(const char *pattern)
+{
+    static const char KNOWN[] = "aAbBcCdDefFhHIjklmMnprRStTuUVwWxXyYz%", WITH_YEAR[] = "YyDFcx";
+    bool has_year = false;
+
+    for (const char *at = strchr(pattern, '%'); at != NULL; at = strchr(at + 2, '%')) {
+        if (at[1] == '\0' || strchr(KNOWN, at[1]) == NULL)
+            return false;
+        has_year = has_year || strchr(WITH_YEAR, at[1]) != NULL;
+    }
+    return has_year;
+}
+
+static enum weir_status add(struct written_time *written, const struct weir_yaml_node *node,
+                            const char *path, struct weir_error *err)
+{
+    const char *text = weir_yaml_text(node);
+
+    if (text == NULL || *text == '\0' || written->count == WRITTEN_PATTERNS_MAX)
+        return weir_yaml_fail(
+            node, err, "%s.pattern: expected a text such as \"%%d/%%m/%%Y %%H:%%M\", or up to %d",
+            path, WRITTEN_PATTERNS_MAX);
+    written->pattern[written->count++] = pattern_of(text);
+    if (find(text, 's') != NULL || find(text, 'Z') != NULL)
+        return weir_yaml_fail(node, err, "%s.pattern: found '%s', expected %s", path, text,
+                              find(text, 's') != NULL
+                                  ? "no %s: a number since 1970 needs unit, and no pattern"
+                                  : "no %Z: strptime() ignores names of zones; say zone, or read "
+                                    "an offset by %z");
+    if (is_understood(text))
+        return WEIR_OK;
+    return weir_yaml_fail(node, err,
+                          "%s.pattern: found '%s', expected the conversions of strptime() with a "
+                          "year among them (%%Y, %%y), and %%f for a fraction of a second",
+                          path, text);
+}
+
+enum weir_status storage_written_time_declared(struct written_time *written,
+                                               const struct weir_yaml_node *node, const char *path,
+                                               struct weir_error *err)
+{
+    const struct weir_yaml_node *pattern = weir_yaml_get(node, "pattern");
+    const struct weir_yaml_node *zone = weir_yaml_get(node, "zone");
+    enum weir_status status = WEIR_OK;
+
+    if (pattern != NULL && (weir_yaml_is_scalar(pattern) || weir_yaml_length(pattern) == 0))
+        status = add(written, pattern, path, err);
+    else
+        for (size_t i = 0; status == WEIR_OK && i < weir_yaml_length(pattern); i++)
+            status = add(written, weir_yaml_at(pattern, i), path, err);
+    if (status != WEIR_OK || zone == NULL)
+        return status;
+    written->zone_name = weir_yaml_text(zone);
+    if (weir_zone_open(written->zone_name, &written->zone, err) != WEIR_OK) {
+        struct weir_error why = *err;
+
+        return weir_yaml_fail(zone, err, "%s.zone: %s", path, why.text);
+    }
+    return WEIR_OK;
+}
+
+void storage_written_time_fini(struct written_time *written)
+{
+    for (size_t i = 0; i < written->count; i++)
+        free(written->pattern[i].before);
+    weir_zone_free(written->zone);
+    *written = (struct written_time){0};
+}
+
+/* ---- read ---- */
+
+/* Reads digits after the point, cut to microseconds. */
+static const char *read_fraction(const char *text, int64_t *ret_us)
+{
+    int64_t unit = US_PER_SECOND / 10;
+    const char *at = text;
+
+    for (*ret_us = 0; *at >= '0' && *at <= '9'; at++, unit /= 10)
+        *ret_us += (*at - '0') * unit;
+    return at != text ? at : NULL;
+}
+
+/* Returns the end of what it has read, NULL if the text is not as the pattern. */
+static const char *parse(const struct written_pattern *pattern, const char *text,
+                         struct tm *ret_fields, int64_t *ret_fraction_us)
+{
+    const char *end = strptime(text, pattern->before, ret_fields);
+
+    *ret_fraction_us = 0;
+    if (end == NULL || pattern->after == NULL)
+        return end;
+    end = read_fraction(end, ret_fraction_us);
+    return end != NULL ? strptime(end, pattern->after, ret_fields) : NULL;
+}
+
+/* True when the calendar has the day: there is no 30th of February. */
+static bool is_day(const struct tm *fields)
+{
+    struct tm day = {
+        .tm_year = fields->tm_year, .tm_mon = fields->tm_mon, .tm_mday = fields->tm_mday};
+
+    (void)timegm(&day); /* makes it the 1st or 2nd of March */
+    return day.tm_mday == fields->tm_mday;
+}
+
+static int64_t utc_of(const struct written_time *written, int64_t local_us)
+{
+    return written->zone != NULL ? weir_zone_to_utc(written->zone, local_us) : local_us;
+}
+
+static const char *read_by(const struct written_time *written,
+                           const struct written_pattern *pattern, const char *text,
+                           int64_t *ret_time_us)
+{
+    struct tm fields = {.tm_mday = 1};
+    int64_t fraction_us, local_us;
+    const char *end = parse(pattern, text, &fields, &fraction_us);
+    long offset = fields.tm_gmtoff; /* timegm() overwrites it */
+
+    if (end == NULL || !is_day(&fields))
+        return NULL;
+    local_us = (int64_t)timegm(&fields) * US_PER_SECOND + fraction_us;
+    *ret_time_us =
+        pattern->is_zoned ? local_us - offset * US_PER_SECOND : utc_of(written, local_us);
+    return end;
+}
+
+/* RFC 3339, by the clocks of the zone where it names none. */
+static bool read_plain(const struct written_time *written, struct weir_bytes text,
+                       int64_t *ret_time_us)
+{
+    bool is_zoned;
+
+    if (!weir_time_parse_zoned((const char *)text.at, text.size, ret_time_us, &is_zoned))
+        return false;
+    if (!is_zoned)
+        *ret_time_us = utc_of(written, *ret_time_us);
+    return true;
+}
+
+static bool terminate(struct weir_bytes text, char copy[WRITTEN_TIME_MAX])
+{
+    if (text.size == 0 || text.size >= WRITTEN_TIME_MAX || memchr(text.at, '\0', text.size) != NULL)
+        return false;
+    memcpy(copy, text.at, text.size);
+    copy[text.size] = '\0';
+    return true;
+}
+
+bool storage_written_time_read(const struct written_time *written, struct weir_bytes text,
+                               int64_t *ret_time_us)
+{
+    char copy[WRITTEN_TIME_MAX];
+
+    if (written->count == 0)
+        return read_plain(written, text, ret_time_us);
+    if (!terminate(text, copy))
+        return false;
+    for (size_t i = 0; i < written->count; i++) {
+        const char *end = read_by(written, &written->pattern[i], copy, ret_time_us);
+
+        if (end != NULL && *end == '\0')
+            return true;
+    }
+    return false;
+}
+
+bool storage_written_time_of_path(const struct written_time *written, const char *path,
+                                  int64_t *ret_time_us)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+
+    for (size_t i = 0; i < written->count; i++) {
+        const struct written_pattern *pattern = &written->pattern[i];
+        bool is_name = strchr(pattern->text, '/') == NULL;
+
+        if (read_by(written, pattern, is_name ? name : path, ret_time_us) != NULL)
+            return true;
+    }
+    return false;
+}
+
+bool storage_written_time_of_serial(const struct written_time *written, double days,
+                                    int64_t *ret_time_us)
+{
+    if (!(days >= SERIAL_MIN) || days >= SERIAL_END)
+        return false;
+    *ret_time_us = utc_of(written, llround((days - SERIAL_OF_1970) * MS_PER_DAY) * 1000);
+    return true;
+}
+
+void storage_written_time_suggest(struct weir_bytes text, struct weir_buf *out)
+{
+    static const char *const USUAL[] = {"%Y-%m-%d %H:%M",
+                                        "%Y-%m-%dT%H:%M",
+                                        "%d/%m/%Y",
+                                        "%m/%d/%Y",
+                                        "%d/%m/%Y %H:%M",
+                                        "%m/%d/%Y %H:%M",
+                                        "%d/%m/%Y %H:%M:%S",
+                                        "%m/%d/%Y %H:%M:%S",
+                                        "%m/%d/%Y %I:%M %p",
+                                        "%m/%d/%Y %I:%M:%S %p",
+                                        "%d.%m.%Y",
+                                        "%d.%m.%Y %H:%M",
+                                        "%d.%m.%Y %H:%M:%S",
+                                        "%Y/%m/%d",
+                                        "%Y/%m/%d %H:%M",
+                                        "%Y/%m/%d %H:%M:%S",
+                                        "%d-%m-%Y",
+                                        "%d-%m-%Y %H:%M",
+                                        "%d-%b-%Y",
+                                        "%b %d, %Y",
+                                        "%d %b %Y",
+                                        "%Y-%m-%d %H:%M:%S %z",
+                                        "%Y-%m-%dT%H:%M:%S%z",
+                                        "%Y%m%d",
+                                        "%Y%m%d%H%M%S",
+                                        "%a %b %d %H:%M:%S %Y",
+                                        "%a, %d %b %Y %H:%M:%S %z",
+                                        "%Y-%m"};
+    enum { SUGGESTED_MAX = 2 };
+    size_t found = 0;
+
+    for (size_t i = 0; i < WEIR_COUNT(USUAL) && found < SUGGESTED_MAX; i++) {
+        struct written_time tried = {.pattern = {pattern_of(USUAL[i])}, .count = 1};
+        int64_t time_us;
+
+        if (storage_written_time_read(&tried, text, &time_us))
+            weir_buf_printf(out, "%s\"%s\"", found++ == 0 ? "; time.pattern may be " : " or ",
+                            USUAL[i]);
+        storage_written_time_fini(&tried);
+    }
+}

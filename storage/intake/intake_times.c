@@ -1,0 +1,186 @@
+/* Times out of values, names and numbers of records: see intake.h. */
+#include "storage/intake/intake.h"
+#include "storage/intake/numbers.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SHAPE_MAX = 40 };
+
+/* ---- numbers ---- */
+
+/* Microseconds in a unit, as a fraction. */
+static const struct {
+    int64_t times, over;
+} UNITS[] = {[TIME_SECONDS] = {1000000, 1},
+             [TIME_MS] = {1000, 1},
+             [TIME_US] = {1, 1},
+             [TIME_NS] = {1, 1000}};
+
+/* Rounds down, before 1970 too. */
+static int64_t divide(int64_t number, int64_t by)
+{
+    return number / by - (number % by < 0);
+}
+
+static bool time_of_number(const struct declaration *d, const struct format_value *value,
+                           int64_t *ret_time_us)
+{
+    int64_t whole;
+    double real;
+
+    if (d->time_unit == TIME_SERIAL_DAYS)
+        return storage_intake_real(value, &real) &&
+               storage_written_time_of_serial(&d->written, real, ret_time_us);
+    if (storage_intake_integer(value, &whole)) {
+        bool is_over = __builtin_mul_overflow(whole, UNITS[d->time_unit].times, ret_time_us);
+
+        *ret_time_us = divide(*ret_time_us, UNITS[d->time_unit].over);
+        return !is_over;
+    }
+    if (!storage_intake_real(value, &real))
+        return false;
+    real = real * (double)UNITS[d->time_unit].times / (double)UNITS[d->time_unit].over;
+    if (fabs(real) > 9e18)
+        return false;
+    *ret_time_us = (int64_t)llround(real);
+    return true;
+}
+
+/* ---- files and records ---- */
+
+/* All samples of a file have it: it is parsed once. */
+static bool time_of_name(struct intake *intake, int64_t *ret_time_us)
+{
+    if (intake->named == NAMED_UNREAD)
+        intake->named = storage_written_time_of_path(&intake->dataset->declaration->written,
+                                                     intake->file->path, &intake->name_time_us)
+                            ? NAMED_TIME
+                            : NAMED_NONE;
+    if (intake->named == NAMED_NONE)
+        return false;
+    *ret_time_us = intake->name_time_us;
+    return true;
+}
+
+bool storage_intake_file_time(struct intake *intake, int64_t *ret_time_us)
+{
+    *ret_time_us = intake->mtime_us;
+    return intake->dataset->declaration->time_from == TIME_FROM_MTIME ||
+           (intake->dataset->declaration->time_from == TIME_FROM_FILE_NAME &&
+            time_of_name(intake, ret_time_us));
+}
+
+/* Lines are counted from 1, records from 0. */
+static bool time_of_record(const struct declaration *d, uint64_t record, int64_t *ret_time_us)
+{
+    int64_t passed;
+
+    return !__builtin_mul_overflow(record - d->format->counts_lines, d->every_us, &passed) &&
+           !__builtin_add_overflow(d->start_us, passed, ret_time_us);
+}
+
+/* ---- refused ---- */
+
+/* Digits as 9, letters as a: "99/99/9999 99:99". */
+static void shape_of(struct weir_bytes text, char shape[SHAPE_MAX + 1])
+{
+    size_t size = text.size < SHAPE_MAX ? text.size : SHAPE_MAX;
+
+    for (size_t i = 0; i < size; i++) {
+        int character = text.at[i];
+
+        shape[i] = (char)(isdigit(character)                       ? '9'
+                          : isalpha(character)                     ? 'a'
+                          : isprint(character) && character != '"' ? character
+                                                                   : '?');
+    }
+    shape[size] = '\0';
+}
+
+static void append_expected(const struct declaration *d, struct weir_buf *out)
+{
+    const struct written_time *written = &d->written;
+
+    if (written->count == 0 && d->time_unit == TIME_SERIAL_DAYS)
+        weir_buf_append_text(out, "RFC 3339 like 2002-08-22T11:36:23Z, or days since 1900");
+    else if (written->count == 0)
+        weir_buf_append_text(out, "RFC 3339 like 2002-08-22T11:36:23Z, or a number");
+    for (size_t i = 0; i < written->count; i++)
+        weir_buf_printf(out, "%s\"%s\"", i > 0 ? " or " : "", written->pattern[i].text);
+}
+
+static void refuse(const struct declaration *d, const struct format_value *value, char *reason)
+{
+    WEIR_AUTO_BUF text = {0};
+    char scratch[STORAGE_NUMBER_MAX], shape[SHAPE_MAX + 1];
+    struct weir_bytes found = storage_intake_trim(storage_value_text(value, scratch));
+    const char *name = d->fields.each[FORMAT_TIME].name;
+
+    shape_of(found, shape);
+    weir_buf_append_text(&text, "time");
+    if (name != NULL)
+        weir_buf_printf(&text, " '%s'", name);
+    if (value->kind == FORMAT_ABSENT)
+        weir_buf_append_text(&text, ": found none, expected ");
+    else if (value->kind == FORMAT_TRUTH)
+        weir_buf_append_text(&text, ": found true or false, expected ");
+    else
+        weir_buf_printf(&text, ": found \"%s\" (9 for a digit, a for a letter), expected ", shape);
+    append_expected(d, &text);
+    if (value->kind == FORMAT_TEXT)
+        storage_written_time_suggest(found, &text);
+    snprintf(reason, INTAKE_REASON_MAX, "%s", weir_buf_text(&text));
+}
+
+/* ---- the time ---- */
+
+/* A time in the record, its sidecar or the manifest. */
+static bool time_of_value(const struct declaration *d, const struct format_value *value,
+                          int64_t *ret_time_us)
+{
+    char scratch[STORAGE_NUMBER_MAX];
+
+    if (value->kind == FORMAT_ABSENT || value->kind == FORMAT_TRUTH)
+        return false;
+    if ((value->kind == FORMAT_TEXT || d->written.count > 0) &&
+        storage_written_time_read(
+            &d->written, storage_intake_trim(storage_value_text(value, scratch)), ret_time_us))
+        return true;
+    return d->written.count == 0 && time_of_number(d, value, ret_time_us);
+}
+
+bool storage_intake_time(struct intake *intake, const struct format_value *value, uint64_t record,
+                         int64_t *ret_time_us, char reason[INTAKE_REASON_MAX])
+{
+    const struct declaration *d = intake->dataset->declaration;
+
+    switch (d->time_from) {
+    case TIME_FROM_MTIME:
+        *ret_time_us = intake->mtime_us;
+        return true;
+    case TIME_FROM_FILE_NAME:
+        if (time_of_name(intake, ret_time_us))
+            return true;
+        snprintf(reason, INTAKE_REASON_MAX, "found a name without a time, expected %.80s",
+                 d->written.pattern[0].text);
+        return false;
+    case TIME_FROM_RECORD:
+        if (time_of_record(d, record, ret_time_us))
+            return true;
+        snprintf(reason, INTAKE_REASON_MAX,
+                 "record %llu has no time: it would be beyond the year 294246",
+                 (unsigned long long)record);
+        return false;
+    case TIME_FROM_MANIFEST:
+    case TIME_FROM_FIELD:
+    case TIME_FROM_SIDECAR:
+        break;
+    }
+    if (time_of_value(d, value, ret_time_us))
+        return true;
+    refuse(d, value, reason);
+    return false;
+}
