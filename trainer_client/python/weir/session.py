@@ -117,6 +117,28 @@ def state_batches(state: bytes) -> int:
     return _weir.state_batches(state)
 
 
+class Epoch:
+    """One pass over the set: the iterator over its batches. A loop may be left early; the next epoch begins there."""
+
+    def __init__(self, session: Session, number: int) -> None:
+        self.number = number
+        """From 0."""
+        self._session = session
+
+    def __len__(self) -> int:
+        """Batches of the whole pass; those that would be nothing but holes do not come."""
+        return self._session.info.batches_per_epoch
+
+    def __iter__(self) -> Iterator[_weir.Batch]:
+        return self
+
+    def __next__(self) -> _weir.Batch:
+        batch = self._session._next_of(self.number)
+        if batch is None:
+            raise StopIteration
+        return batch
+
+
 class Session:
     """An open run, and the iterator over its batches.
 
@@ -142,10 +164,20 @@ class Session:
         self.task = task if task is not None else _ask(socket_dir=socket_dir, timeout=timeout)
         self.accumulate = accumulate
         self._pending: list[int] = []  # numbers of the batches that are not consumed
+        self._ahead: _weir.Batch | None = None  # the first batch of an epoch that has not begun
+        self._ended = -1  # the newest epoch whose last batch was handed out
         self._client = _weir.Client(
             self.task.capsule, socket_dir, max(1, int(timeout * 1000)), state, rank, ranks, prefetch_bytes
         )
         self.info = Info(**self._client.info())
+        self._begun = state_batches(state) if state is not None else 0
+
+    def __len__(self) -> int:
+        """Batches of the session, over all epochs; those that would be nothing but holes do not come."""
+        return self.info.epochs * self.info.batches_per_epoch - self._begun
+
+    def __bool__(self) -> bool:
+        return True
 
     def __iter__(self) -> Iterator[_weir.Batch]:
         return self
@@ -174,12 +206,40 @@ class Session:
 
         Raise Timeout when there is none yet.
         """
-        if not self.accumulate:
-            self.step()
-        batch = self._client.next(-1 if timeout is None else int(timeout * 1000))
+        batch = self._peek(timeout)
+        self._ahead = None
         if batch is not None:
             self._pending.append(batch.number)
         return batch
+
+    def epochs(self) -> Iterator[Epoch]:
+        """Iterate over the epochs that are left, each an iterator over its batches.
+
+        In relaxed order the last batches of an epoch may come within the next one.
+        """
+        while (batch := self._peek(None)) is not None:
+            yield Epoch(self, batch.epoch)
+
+    def _peek(self, timeout: float | None) -> _weir.Batch | None:
+        """Wait for the next batch, which is not handed out yet."""
+        if not self.accumulate:
+            self.step()
+        if self._ahead is None:
+            self._ahead = self._client.next(-1 if timeout is None else int(timeout * 1000))
+        return self._ahead
+
+    def _next_of(self, epoch: int) -> _weir.Batch | None:
+        """Return the next batch, unless it is of a later epoch; nothing is held in between where the last one is known."""
+        if self._ended >= epoch:
+            if not self.accumulate:
+                self.step()
+            return None
+        batch = self._peek(None)
+        if batch is None or batch.epoch > epoch:
+            return None
+        if self.info.is_deterministic and batch.number + 1 == (epoch + 1) * self.info.batches_per_epoch:
+            self._ended = epoch
+        return self.next()
 
     def step(self) -> None:
         """Say that all batches handed out so far are in the weights: the next state() contains them."""

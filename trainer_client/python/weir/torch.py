@@ -7,7 +7,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch.utils.data import IterableDataset, get_worker_info
@@ -32,23 +32,32 @@ class Batch(NamedTuple):
 
 def as_tensor(tensor: weir.Tensor) -> torch.Tensor:
     """Return a torch tensor of the same memory; of uint32, which older versions do not have, a copy as int64."""
-    if tensor.dtype == "uint32":
-        return torch.tensor(memoryview(tensor).tolist(), dtype=torch.int64).reshape(tensor.shape)
-    return torch.from_dlpack(tensor)
+    if tensor.dtype != "uint32":
+        return torch.from_dlpack(tensor)
+    if tensor.nbytes == 0:
+        return torch.empty(tensor.shape, dtype=torch.int64)
+    signed = torch.frombuffer(bytearray(memoryview(tensor).cast("B")), dtype=torch.int32)
+    return (signed.to(torch.int64) & 0xFFFFFFFF).reshape(tensor.shape)
 
 
 def as_batch(batch: weir.Batch, device: torch.device | str | None = None) -> Batch:
-    """Return the batch as tensors, copied where `device` is another one than the CPU."""
+    """Return the batch as tensors, copied where `device` is another one than the CPU.
+
+    Labels that are numbers come in the default type of PyTorch, float32, as a model's outputs do.
+    """
 
     def moved(tensor: weir.Tensor) -> torch.Tensor:
         return as_tensor(tensor) if device is None else as_tensor(tensor).to(device)
 
-    tensors = batch.tensors
+    def labels_of(tensor: weir.Tensor) -> torch.Tensor:
+        return moved(tensor).to(torch.get_default_dtype()) if tensor.dtype == "float64" else moved(tensor)
+
+    tensors, labels = batch.tensors, batch.labels
     return Batch(
         batch.number,
         batch.epoch,
         moved(batch.ids),
-        None if batch.labels is None else moved(batch.labels),
+        None if labels is None else labels_of(labels),
         moved(batch.weights),
         {name: moved(tensor) for name, tensor in tensors.items()},
         {name: moved(tensor.offsets) for name, tensor in tensors.items() if tensor.offsets is not None},
@@ -77,10 +86,19 @@ class Dataset(IterableDataset):
             self._session = weir.Session(self._state, **self._options)
         return self._session
 
+    def __len__(self) -> int:
+        """Batches of the session, over all epochs; those that would be nothing but holes do not come."""
+        return len(self.session)
+
     def __iter__(self) -> Iterator[Batch]:
         session = self.session
         while (batch := session.next()) is not None:
             yield as_batch(batch, self.device)
+
+    def epochs(self) -> Iterator[Iterator[Batch]]:
+        """Iterate over the epochs that are left, each an iterator over its batches; see weir.Session.epochs()."""
+        for epoch in self.session.epochs():
+            yield (as_batch(batch, self.device) for batch in epoch)
 
     def step(self) -> None:
         """Say that all batches handed out so far are in the weights."""
@@ -127,23 +145,85 @@ def default_predictions(task: weir.Task, outputs: torch.Tensor) -> torch.Tensor:
     return likely[:, 1:] if rows.shape[1] == 2 else likely
 
 
+class _Steps:
+    """Steps of the optimizer, each by the gradients of one batch or several."""
+
+    def __init__(self, model: torch.nn.Module, options: dict[str, Any], device: torch.device) -> None:
+        self.parameters = list(model.parameters())
+        groups = options["parameters"](model) if options["parameters"] is not None else model.parameters()
+        self.optimizer = _made(options["optimizer"], torch.optim.Optimizer, groups)
+        self.schedule = options["schedule"](self.optimizer) if options["schedule"] is not None else None
+        self.is_by_epoch = options["schedule_by"] == "epoch"
+        self.clip, self.accumulate = options["clip"], options["accumulate"]
+        is_half = options["autocast"] is torch.float16 and device.type == "cuda"
+        self.scaler = torch.cuda.amp.GradScaler() if is_half else None
+        self.waiting, self.weight = 0, 0.0  # batches and their weights that no step has taken
+
+    def parts(self) -> dict[str, Any]:
+        parts = {"optimizer": self.optimizer, "schedule": self.schedule, "scaler": self.scaler}
+        return {name: part for name, part in parts.items() if part is not None}
+
+    def take(self, losses: torch.Tensor, weights: torch.Tensor) -> None:
+        """Add the gradients of a batch; with the last one of several, step by the mean over the samples of all."""
+        total = weights.sum()
+        loss = (losses * weights).sum()
+        if self.accumulate == 1:
+            loss = loss / total
+        else:
+            self.weight += float(total)
+        (self.scaler.scale(loss) if self.scaler is not None else loss).backward()
+        self.waiting += 1
+        if self.waiting == self.accumulate:
+            self._step()
+
+    def _step(self) -> None:
+        if self.scaler is not None:
+            self.scaler.unscale_(self.optimizer)
+        if self.accumulate > 1:
+            for parameter in self.parameters:
+                if parameter.grad is not None:
+                    parameter.grad /= self.weight
+        if self.clip is not None:
+            torch.nn.utils.clip_grad_norm_(self.parameters, self.clip)
+        if self.scaler is not None:
+            self.scaler.step(self.optimizer)
+            self.scaler.update()
+        else:
+            self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self.waiting, self.weight = 0, 0.0
+        if self.schedule is not None and not self.is_by_epoch:
+            self.schedule.step()
+
+    def end_epoch(self, loss: float) -> None:
+        if self.schedule is None or not self.is_by_epoch:
+            return
+        if isinstance(self.schedule, torch.optim.lr_scheduler.ReduceLROnPlateau):
+            self.schedule.step(loss)
+        else:
+            self.schedule.step()
+
+    def end(self) -> None:
+        """Step by the gradients that are left over."""
+        if self.waiting > 0:
+            self._step()
+
+
 class _Served:
     """What serve() works on."""
 
     def __init__(self, task: weir.Task, options: dict[str, Any]) -> None:
         self.task = task
-        self.device = torch.device(options["device"])
+        self.device = _device(options["device"])
         self.loss: Callable[..., torch.Tensor] = options["loss"]
         self.inputs = options["inputs"] or default_inputs
         self.predictions = options["predictions"] or default_predictions
         self.embed = options["embed"]
         self.save_every_s: float = options["save_every"]
+        self.autocast: torch.dtype | None = options["autocast"]
         _seed(task.seed)
         self.model = _made(options["model"], torch.nn.Module, task).to(self.device)
-        self.optimizer = None
-        if task.learns and options["optimizer"] is not None:
-            self.optimizer = _made(options["optimizer"], torch.optim.Optimizer, self.model.parameters())
-        self.schedule = options["schedule"](self.optimizer) if task.learns and options["schedule"] is not None else None
+        self.steps = _Steps(self.model, options, self.device) if task.learns and options["optimizer"] is not None else None
         self.state: bytes | None = None
         self.samples, self.total, self.epoch = 0, 0.0, 0  # of the epoch: for its mean loss
         self.saved = time.monotonic()
@@ -161,8 +241,7 @@ class _Served:
             self.model.load_state_dict(torch.load(self.task.start_from, map_location=self.device))
 
     def _parts(self) -> dict[str, Any]:
-        parts = {"model": self.model, "optimizer": self.optimizer, "schedule": self.schedule}
-        return {name: part for name, part in parts.items() if part is not None}
+        return {"model": self.model, **(self.steps.parts() if self.steps is not None else {})}
 
     def save(self, session: weir.Session) -> None:
         """Make weights, random states and position durable in the same instant."""
@@ -174,26 +253,39 @@ class _Served:
         self.saved = time.monotonic()
 
     def forward(self, batch: Batch) -> torch.Tensor:
-        return self.model(*self.inputs(batch))
+        if self.autocast is None:
+            return self.model(*self.inputs(batch))
+        with torch.autocast(self.device.type, self.autocast):
+            outputs = self.model(*self.inputs(batch))
+        return outputs.float()
 
     def losses(self, outputs: torch.Tensor, batch: Batch) -> torch.Tensor:
-        return self.loss(outputs, batch.labels).reshape(len(batch.ids), -1).mean(1)
+        found, samples = self.loss(outputs, batch.labels), len(batch.ids)
+        if found.shape[:1] != (samples,):
+            raise weir.Invalid(f"loss: expected one of each of {samples} samples, found {_shape(found)}: use reduction='none'")
+        if found.shape == (samples, samples) and samples > 1 and batch.labels is not None and batch.labels.dim() == 1:
+            raise weir.Invalid(f"loss: found {_shape(found)}, every output with every label: outputs are {_shape(outputs)}, "
+                               f"labels {_shape(batch.labels)}: make the shapes equal, with squeeze(1)")  # fmt: skip
+        return found.reshape(samples, -1).mean(1)
 
     def learn(self, session: weir.Session, raw: weir.Batch, batch: Batch) -> None:
+        if batch.epoch != self.epoch:
+            if self.steps is not None:
+                self.steps.end_epoch(self.mean_loss())
+            self.samples, self.total, self.epoch = 0, 0.0, batch.epoch
         outputs = self.forward(batch)
         losses = self.losses(outputs, batch)
         if self.task.reports:
             session.output(raw, "scores", _array(_scores(losses, outputs)))
-        if self.optimizer is not None:
-            self.optimizer.zero_grad(set_to_none=True)
-            ((losses * batch.weights).sum() / batch.weights.sum()).backward()
-            self.optimizer.step()
-            if self.schedule is not None:
-                self.schedule.step()
-        if batch.epoch != self.epoch:
-            self.samples, self.total, self.epoch = 0, 0.0, batch.epoch
+        if self.steps is not None:
+            self.steps.take(losses, batch.weights)
         self.samples += len(raw)
         self.total += float(losses.detach().sum())
+
+    @property
+    def is_between_steps(self) -> bool:
+        """True when every batch so far is in the weights."""
+        return self.steps is None or self.steps.waiting == 0
 
     def mean_loss(self) -> float:
         return self.total / max(self.samples, 1)
@@ -236,10 +328,12 @@ class _Served:
         while (raw := session.next()) is not None:
             batch = as_batch(raw, self.device)
             (self.learn if learns else self.use)(session, raw, batch)
-            session.step()
             del batch
             raw.release()
             session.metric("loss", self.mean_loss())
+            if not self.is_between_steps:
+                continue
+            session.step()
             if learns and (session.stopping or time.monotonic() - self.saved >= self.save_every_s):
                 self.save(session)
             if session.stopping:  # the run is paused: it comes again
@@ -247,6 +341,9 @@ class _Served:
         self.finish(session)
 
     def finish(self, session: weir.Session) -> None:
+        if self.steps is not None:
+            self.steps.end()
+        session.step()
         made = self.task.learns and (self.state is not None or session.stats().samples > 0)
         if made:
             _write("model", self.model.state_dict())
@@ -258,11 +355,16 @@ def serve(
     loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
     optimizer: Any = None,
     *,
+    parameters: Callable[[Any], Any] | None = None,
     schedule: Callable[[torch.optim.Optimizer], Any] | None = None,
+    schedule_by: Literal["batch", "epoch"] = "batch",
+    accumulate: int = 1,
+    clip: float | None = None,
+    autocast: torch.dtype | None = None,
     inputs: Callable[[Batch], tuple[torch.Tensor, ...]] | None = None,
     predictions: Callable[[weir.Task, torch.Tensor], torch.Tensor] | None = None,
     embed: Callable[..., torch.Tensor] | None = None,
-    device: torch.device | str = "cpu",
+    device: torch.device | str = "auto",
     save_every: float = 60.0,
     task: weir.Task | None = None,
 ) -> None:
@@ -270,22 +372,34 @@ def serve(
 
     `model` is a function of the task, called after the seed is set, so that a life that begins again begins with the
     same weights; a module works too where the program seeds. `loss(outputs, labels)` returns a loss for each sample
-    (reduction="none"). `optimizer` is a function of the parameters. `schedule` is a function of the optimizer, stepped
-    after each batch. `inputs` makes of a batch what the model is called with: by default its tensors. `predictions`
+    (reduction="none"). `optimizer` is a function of the parameters, or of the groups that `parameters` makes of the
+    model. `schedule` is a function of the optimizer; it steps with the optimizer, or with each epoch, and one that waits
+    for a plateau is told the mean loss of the epoch.
+
+    One step takes the gradients of `accumulate` batches, by the mean over all their samples, and cuts their norm to
+    `clip`. `autocast` is the type that the model computes in, torch.bfloat16 for example: outputs and losses stay
+    float32. `device` "auto" is the first GPU that the run was given, else the CPU. `inputs` makes of a batch what the model is called with: by default its tensors. `predictions`
     makes of outputs what is evaluated; `embed(model, *inputs)` where a sample lies. The gradient of a sample is that
     of its loss by the outputs.
 
     Every `save_every` seconds a checkpoint keeps model, optimizer, schedule, random states and position.
     """
-    options = {
-        "model": model, "loss": loss, "optimizer": optimizer, "schedule": schedule, "inputs": inputs,
-        "predictions": predictions, "embed": embed, "device": device, "save_every": save_every,
-    }  # fmt: skip
+    options = dict(locals())
+    if accumulate < 1 or schedule_by not in ("batch", "epoch"):
+        raise weir.Invalid(f"serve: expected accumulate from 1 and schedule_by batch or epoch, found {accumulate}, '{schedule_by}'")
     task = task if task is not None else weir.task()
     served = _Served(task, options)
     served.restore()
-    with weir.Session(served.state, task=task) as session:
+    with weir.Session(served.state, task=task, accumulate=True) as session:
         served.run(session)
+
+
+def _device(name: torch.device | str) -> torch.device:
+    return torch.device(name if name != "auto" else "cuda" if torch.cuda.is_available() else "cpu")
+
+
+def _shape(tensor: torch.Tensor) -> str:
+    return str(tuple(tensor.shape))
 
 
 def _made(thing: Any, kind: type, *arguments: Any) -> Any:
