@@ -76,6 +76,7 @@ class Dataset(IterableDataset):
         self._state: bytes | None = options.pop("state", None)
         self._options = options
         self._session: weir.Session | None = None
+        self._newest: weir.Batch | None = None
 
     @property
     def session(self) -> weir.Session:
@@ -91,14 +92,20 @@ class Dataset(IterableDataset):
         return len(self.session)
 
     def __iter__(self) -> Iterator[Batch]:
-        session = self.session
-        while (batch := session.next()) is not None:
-            yield as_batch(batch, self.device)
+        return self._shown(self.session)
+
+    def _shown(self, batches: Iterator[weir.Batch]) -> Iterator[Batch]:
+        while True:
+            self._newest = None  # waits without holding a batch: an erasure may go on
+            self._newest = next(batches, None)
+            if self._newest is None:
+                return
+            yield as_batch(self._newest, self.device)
 
     def epochs(self) -> Iterator[Iterator[Batch]]:
         """Iterate over the epochs that are left, each an iterator over its batches; see weir.Session.epochs()."""
         for epoch in self.session.epochs():
-            yield (as_batch(batch, self.device) for batch in epoch)
+            yield self._shown(epoch)
 
     def step(self) -> None:
         """Say that all batches handed out so far are in the weights."""
@@ -119,6 +126,26 @@ class Dataset(IterableDataset):
     def commit(self, state: dict[str, Any]) -> None:
         """State that weights containing this position are durable."""
         self.session.commit(bytes.fromhex(state["weir"]))
+
+    def output(self, kind: str, rows: torch.Tensor) -> None:
+        """Say what the model makes of the newest batch; see weir.Session.output()."""
+        if self._newest is None:
+            raise weir.Invalid("output: no batch has come yet")
+        self.session.output(self._newest, kind, _array(rows))
+
+    def finish(self, model: str | None = None, loss: float = 0.0) -> None:
+        """End the run; see weir.Session.finish()."""
+        self._newest = None
+        self.session.finish(model, loss)
+
+
+def save(content: Any, path: str) -> None:
+    """Do as torch.save(), durable and whole in the same instant: after a crash the file is the old one or the new one."""
+    with open(f"{path}.new", "wb") as file:
+        torch.save(content, file)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(f"{path}.new", path)
 
 
 # ---- serve ----
@@ -248,7 +275,7 @@ class _Served:
         self.state = session.state()
         content = {name: part.state_dict() for name, part in self._parts().items()}
         content.update(random=_random(), weir=self.state.hex(), loss=(self.samples, self.total, self.epoch))
-        _write("checkpoint", content)
+        save(content, "checkpoint")
         session.commit(self.state)
         self.saved = time.monotonic()
 
@@ -346,7 +373,7 @@ class _Served:
         session.step()
         made = self.task.learns and (self.state is not None or session.stats().samples > 0)
         if made:
-            _write("model", self.model.state_dict())
+            save(self.model.state_dict(), "model")
         session.finish("model" if made else None, self.mean_loss())
 
 
@@ -438,12 +465,3 @@ def _set_random(states: dict[str, Any]) -> None:
     torch.set_rng_state(states["torch"].cpu())
     if "cuda" in states and torch.cuda.is_available():
         torch.cuda.set_rng_state_all([state.cpu() for state in states["cuda"]])
-
-
-def _write(path: str, content: Any) -> None:
-    """Make the file durable in one instant."""
-    with open("new", "wb") as file:
-        torch.save(content, file)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace("new", path)
