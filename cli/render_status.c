@@ -103,6 +103,16 @@ static void show_timeline(const json_t *pipeline, struct cli_page *page)
              weir_buf_text(&steps));
 }
 
+static void show_unread(const json_t *pipeline, struct cli_page *page)
+{
+    const json_t *unread = json_object_get(pipeline, "unread");
+    long long failed = (long long)cli_number(unread, "failed");
+    if (failed > 0)
+        cli_line(page,
+                 "%s: %lld samples could not be read in its trainings; weir report %s says why",
+                 cli_text(pipeline, "pipeline"), failed, cli_text(pipeline, "pipeline"));
+}
+
 static void show_errors(const json_t *pipelines, struct cli_page *page)
 {
     for (size_t i = 0; i < json_array_size(pipelines); i++) {
@@ -110,6 +120,7 @@ static void show_errors(const json_t *pipelines, struct cli_page *page)
         show_progress(pipeline, page);
         show_check(pipeline, page);
         show_timeline(pipeline, page);
+        show_unread(pipeline, page);
         const json_t *budgets = json_object_get(pipeline, "budgets");
         for (size_t b = 0; b < json_array_size(budgets); b++)
             show_budget(cli_text(pipeline, "pipeline"), json_array_get(budgets, b), page);

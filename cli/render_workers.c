@@ -98,7 +98,7 @@ static void show_failed(const json_t *run, struct cli_page *page)
 {
     const char *reason = cli_text(run, "reason");
     if (reason[0] != '\0')
-        cli_line(page, "%lld samples could not be read so far; the newest: %s",
+        cli_line(page, "%lld samples could not be read so far; the first: %s",
                  (long long)cli_number(run, "failed"), reason);
 }
 

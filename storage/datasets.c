@@ -205,9 +205,8 @@ static enum weir_status complaints_of(struct storage *storage, const struct data
     for (size_t i = 0;
          status == WEIR_OK && rows != NULL && i < weir_rows_count(rows) && count < COMPLAINTS_MAX;
          i++)
-        texts[count++] = weir_arena_format(arena, "%s: %s%s", weir_rows_text(rows, i, "place"),
-                                           weir_rows_text(rows, i, "reason"),
-                                           weir_rows_i64(rows, i, "count") > 1 ? " (many)" : "");
+        texts[count++] = weir_arena_format(arena, "%s: %s", weir_rows_text(rows, i, "place"),
+                                           weir_rows_text(rows, i, "reason"));
     *complaints = (struct weir_strs){texts, count};
     return status;
 }

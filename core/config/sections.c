@@ -1,6 +1,13 @@
 /* Keys of sections that several services read: see sections.h. */
 #include "core/config/sections.h"
 
+#include "core/base/attributes.h"
+#include "core/base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
 static const char *const HOLDOUT_BY[] = {"sample", "subject", NULL};
 
 const struct cfg_key CFG_HOLDOUT_KEYS[] = {
@@ -15,3 +22,66 @@ const struct cfg_key CFG_TRAINING_KEYS[] = {
     CFG_TRAINING_ROWS(struct cfg_training, ),
     CFG_END,
 };
+
+/* ---- on_error ---- */
+
+static const char *const ON_ERROR_ACTIONS[] = {"skip", "fail", "retry"};
+
+static bool find_action(const char *word, enum cfg_on_error_action *ret_action)
+{
+    for (size_t i = 0; i < WEIR_COUNT(ON_ERROR_ACTIONS); i++) {
+        if (strcmp(word, ON_ERROR_ACTIONS[i]) == 0) {
+            *ret_action = (enum cfg_on_error_action)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "1%", "0.5 %" or "0.01". */
+static bool read_share(const char *text, double *ret_share)
+{
+    char *end;
+    double number = strtod(text, &end);
+    bool is_percent = end[strspn(end, " ")] == '%';
+    if (end == text || (is_percent ? end[strspn(end, " ") + 1] : *end) != '\0')
+        return false;
+    *ret_share = is_percent ? number / 100 : number;
+    return *ret_share > 0 && *ret_share <= 1;
+}
+
+static enum weir_status refuse_on_error(const struct weir_yaml_node *node, struct weir_error *err)
+{
+    return weir_yaml_fail(
+        node, err,
+        "preprocess.on_error: expected skip, fail, retry, or one of the first and last "
+        "with a limit up to 100%%, such as {skip: 1%%}");
+}
+
+enum weir_status cfg_on_error_read(const struct weir_yaml_node *node,
+                                   struct cfg_on_error *ret_on_error, struct weir_error *err)
+{
+    struct cfg_on_error on_error = {.action = CFG_ON_ERROR_SKIP, .share = 0.01};
+    if (weir_yaml_pairs(node) == 1) {
+        const char *share = weir_yaml_text(weir_yaml_value(node, 0));
+        if (!find_action(weir_yaml_key(node, 0), &on_error.action) || share == NULL ||
+            on_error.action == CFG_ON_ERROR_FAIL || !read_share(share, &on_error.share))
+            return refuse_on_error(node, err);
+    } else if (node != NULL) {
+        const char *word = weir_yaml_text(node);
+        if (word == NULL || !find_action(word, &on_error.action))
+            return refuse_on_error(node, err);
+        on_error.share = 1;
+    }
+    *ret_on_error = on_error;
+    return WEIR_OK;
+}
+
+void cfg_on_error_print(const struct cfg_on_error *on_error, struct weir_buf *out)
+{
+    const char *word = ON_ERROR_ACTIONS[on_error->action];
+    if (on_error->share >= 1)
+        weir_buf_append_text(out, word);
+    else
+        weir_buf_printf(out, "{%s: %g%%}", word, 100 * on_error->share);
+}

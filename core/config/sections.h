@@ -12,6 +12,21 @@ struct cfg_holdout {
 };
 extern const struct cfg_key CFG_HOLDOUT_KEYS[];
 
+/* `preprocess.on_error`: what becomes of a sample that cannot be read, and how many such samples are borne. */
+enum cfg_on_error_action { CFG_ON_ERROR_SKIP, CFG_ON_ERROR_FAIL, CFG_ON_ERROR_RETRY };
+struct cfg_on_error {
+    enum cfg_on_error_action action;
+    double
+        share; /* of a job's samples, and of a dataset's records, that may be unreadable: at most 1 */
+};
+/* Reads a word, or {skip: 1%} or {retry: 0.01}; `node` NULL: the default, {skip: 1%}. A word alone bears any number.
+ * INVALID with place and expectation. */
+enum weir_status cfg_on_error_read(const struct weir_yaml_node *node,
+                                   struct cfg_on_error *ret_on_error,
+                                   struct weir_error *err) WEIR_MUST_USE;
+/* Appends it as it is read: `skip`, or `{skip: 1%}`. */
+void cfg_on_error_print(const struct cfg_on_error *on_error, struct weir_buf *out);
+
 /* The keys of `training` that are not the trainer's alone. */
 struct cfg_training {
     uint64_t epochs, seed;

@@ -327,6 +327,9 @@ static enum weir_status read_file(struct orchestrator_config *config,
     if (status == WEIR_OK)
         status = orchestrator_promote_settings_read(file.promote, &config->promote, err);
     if (status == WEIR_OK)
+        status = cfg_on_error_read(weir_yaml_get(weir_yaml_get(root, "preprocess"), "on_error"),
+                                   &config->on_error, err);
+    if (status == WEIR_OK)
         status = check_promote(config, file.promote, err);
     if (status == WEIR_OK)
         status = check_slices(config, file.evaluation, err);

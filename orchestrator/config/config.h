@@ -3,7 +3,7 @@
 #ifndef ORCHESTRATOR_CONFIG_CONFIG_H
 #define ORCHESTRATOR_CONFIG_CONFIG_H
 
-#include "core/config/schema.h"
+#include "core/config/sections.h"
 #include "orchestrator/config/budget.h"
 #include "orchestrator/config/model_settings.h"
 #include "orchestrator/evaluations/section.h"
@@ -44,6 +44,7 @@ struct orchestrator_config {
     const char *program;                          /* training.program; "": a built-in model */
     const struct weir_yaml_node *program_options; /* NULL: none */
     bool reports;                                 /* training.report_losses */
+    struct cfg_on_error on_error;                 /* preprocess.on_error */
     const char *group;                            /* training.group */
     struct cfg_texts slices;                      /* training.slices */
 };

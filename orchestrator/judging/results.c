@@ -57,6 +57,15 @@ static void measured_fini(struct measured *measured)
         free(measured->metrics[i].results);
 }
 
+/* Samples of the interval that were not measured. */
+static void add_unread(json_t *event, const struct run_result *run)
+{
+    json_t *audit = orchestrator_json_of(run->audit);
+    json_object_set_new(event, "failed", json_incref(json_object_get(audit, "failed")));
+    json_object_set_new(event, "filtered", json_incref(json_object_get(audit, "filtered")));
+    json_decref(audit);
+}
+
 static json_t *event_of(const struct one_result *one)
 {
     const struct evaluation_task *task = one->measured->result->task;
@@ -72,6 +81,7 @@ static json_t *event_of(const struct one_result *one)
         JSON_TEXT("metric", one->metric),
         JSON_NEW("value", found->defined ? json_real(found->value) : json_string("undefined")),
         JSON_NUMBER("samples", found->samples));
+    add_unread(event, one->measured->result->run);
     if (found->has_interval)
         json_object_set_new(event, "bootstrap", json_pack("[ff]", found->low, found->high));
     return event;

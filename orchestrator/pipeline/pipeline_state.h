@@ -64,6 +64,7 @@ struct pipeline {
     size_t dataset_count;
     int64_t scores_run;           /* whose outputs the selector is taking over */
     size_t asking;                /* index of the dataset a question is about */
+    bool has_samples;             /* SCANNING: a dataset before that one has had some */
     int64_t after_time, after_id; /* samples up to here belong to a trigger */
     int64_t end_time;
     /* Samples passed since the newest trigger, and the newest of them: live, or up to a check. */

@@ -5,6 +5,8 @@
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
 
+#include <inttypes.h>
+
 static void ask_next(struct pipeline *pipeline);
 
 static enum weir_status tell_stock(struct pipeline *pipeline, const struct msg_dataset_is *dataset,
@@ -37,6 +39,35 @@ static enum weir_status note_position(void *subject, const void *what, struct we
     return status == WEIR_OK ? tell_stock(pipeline, dataset, err) : status;
 }
 
+/* Refuses a dataset of whose records more were refused than `on_error` bears. */
+static enum weir_status check_refused(const struct pipeline *pipeline,
+                                      const struct msg_dataset_is *dataset, struct weir_error *err)
+{
+    const struct cfg_on_error *on_error = &pipeline->config->on_error;
+    double records = (double)(dataset->live + dataset->quarantined);
+    if (dataset->quarantined == 0 || (double)dataset->quarantined <= on_error->share * records)
+        return WEIR_OK;
+    WEIR_AUTO_BUF limit = {0};
+    cfg_on_error_print(on_error, &limit);
+    return weir_fail(err, WEIR_INVALID,
+                     "dataset %s: %" PRIu64 " of %.0f records were refused, more than "
+                     "preprocess.on_error: %s bears; the newest: %.250s",
+                     dataset->name, dataset->quarantined, records, weir_buf_text(&limit),
+                     dataset->complaints.count > 0 ? dataset->complaints.at[0] : "(no reason)");
+}
+
+/* Refuses a replay of nothing: a live pipeline waits for samples. */
+static enum weir_status check_found(const struct pipeline *pipeline, struct weir_error *err)
+{
+    if (pipeline->has_samples || pipeline->config->mode == MODE_LIVE)
+        return WEIR_OK;
+    return weir_fail(err, WEIR_NOT_FOUND,
+                     "dataset %s%s: found no sample: see its source.path, source.include and "
+                     "source.format",
+                     pipeline->config->datasets[0],
+                     pipeline->dataset_count > 1 ? " and the others" : "");
+}
+
 static void on_dataset(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct pipeline *pipeline = owner;
@@ -52,17 +83,26 @@ static void on_dataset(void *owner, const struct weir_reply *reply, const struct
     }
     enum weir_status status =
         orchestrator_commit(pipeline->context, note_position, pipeline, dataset, &problem);
+    if (status == WEIR_OK)
+        status = check_refused(pipeline, dataset, &problem);
     if (status != WEIR_OK) {
         orchestrator_pipeline_trouble(pipeline, status, &problem);
         return;
     }
+    pipeline->has_samples |= dataset->sequence > 0;
     pipeline->asking++;
     ask_next(pipeline);
 }
 
 static void ask_next(struct pipeline *pipeline)
 {
+    struct weir_error err;
     if (pipeline->asking == pipeline->dataset_count) {
+        enum weir_status status = check_found(pipeline, &err);
+        if (status != WEIR_OK) {
+            orchestrator_pipeline_trouble(pipeline, status, &err);
+            return;
+        }
         orchestrator_pipeline_advance(pipeline, PIPELINE_ON_SCANNED, NULL, NULL);
         return;
     }
@@ -81,5 +121,6 @@ void orchestrator_pipeline_scan(struct pipeline *pipeline)
         return;
     }
     pipeline->asking = 0;
+    pipeline->has_samples = false;
     ask_next(pipeline);
 }

@@ -30,6 +30,18 @@ static double loss_of(const json_t *event)
     return json_is_null(loss) ? NAN : json_number_value(loss);
 }
 
+/* Appends how many samples were not among the `read` ones, if any: an object with `failed` and `filtered`. */
+static void put_unread(const json_t *counts, long long read, struct weir_buf *out)
+{
+    long long failed = number_of(counts, "failed"), filtered = number_of(counts, "filtered");
+    double all = (double)(read + failed + filtered);
+    if (failed > 0)
+        weir_buf_printf(out, "; %lld could not be read (%.1f %%)", failed,
+                        100 * (double)failed / all);
+    if (filtered > 0)
+        weir_buf_printf(out, "; %lld filtered (%.1f %%)", filtered, 100 * (double)filtered / all);
+}
+
 static void dataset_scanned(const json_t *event, struct weir_buf *out)
 {
     const json_t *complaints = json_object_get(event, "complaints");
@@ -69,6 +81,7 @@ static void scoring_finished(const json_t *event, struct weir_buf *out)
 {
     weir_buf_printf(out, "  %s scored %lld samples (%s) in %.2f s", text_of(event, "model"),
                     number_of(event, "samples"), text_of(event, "mode"), real_of(event, "seconds"));
+    put_unread(json_object_get(event, "audit"), number_of(event, "samples"), out);
 }
 
 static void holdout_finished(const json_t *event, struct weir_buf *out)
@@ -76,6 +89,7 @@ static void holdout_finished(const json_t *event, struct weir_buf *out)
     weir_buf_printf(out, "  %s learnt from %lld held-out samples in %.2f s",
                     text_of(event, "model"), number_of(event, "samples"),
                     real_of(event, "seconds"));
+    put_unread(json_object_get(event, "audit"), number_of(event, "samples"), out);
 }
 
 static void training_finished(const json_t *event, struct weir_buf *out)
@@ -85,6 +99,7 @@ static void training_finished(const json_t *event, struct weir_buf *out)
         number_of(event, "samples"), real_of(event, "seconds"),
         real_of(event, "samples_per_second"), 100 * real_of(event, "stall_fraction"),
         loss_of(event));
+    put_unread(json_object_get(event, "audit"), number_of(event, "samples"), out);
 }
 
 static void model_stored(const json_t *event, struct weir_buf *out)
@@ -142,6 +157,7 @@ static void evaluation(const json_t *event, struct weir_buf *out)
     else
         weir_buf_append_text(out, "undefined (one class only)");
     weir_buf_printf(out, " over %lld samples", number_of(event, "samples"));
+    put_unread(event, number_of(event, "samples"), out);
 }
 
 static void erasure_step(const json_t *event, struct weir_buf *out)

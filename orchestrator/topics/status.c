@@ -78,6 +78,21 @@ static enum weir_status add_budgets(const struct pipeline *pipeline, json_t *jso
     return status;
 }
 
+/* Samples that its trainings could not hand out. */
+static enum weir_status add_unread(struct topics *topics, int64_t pipeline, json_t *json,
+                                   struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(topics->context->db, Q_run_unread, &rows, err, DB_I64(pipeline));
+    if (status == WEIR_OK)
+        json_object_set_new(
+            json, "unread",
+            JSON_FIELDS(JSON_NUMBER("failed", weir_rows_i64(rows, 0, "failed")),
+                        JSON_NUMBER("filtered", weir_rows_i64(rows, 0, "filtered"))));
+    return status;
+}
+
 /* From data to model, of the newest trigger that made one; null: there was none. */
 static enum weir_status add_timeline(struct topics *topics, int64_t pipeline, json_t *json,
                                      struct weir_error *err)
@@ -129,6 +144,8 @@ static enum weir_status pipeline_json(struct topics *topics, const struct pipeli
         status = add_fired(topics, id, *ret_json, err);
     if (status == WEIR_OK)
         status = add_budgets(pipeline, *ret_json, err);
+    if (status == WEIR_OK)
+        status = add_unread(topics, id, *ret_json, err);
     return status == WEIR_OK ? add_timeline(topics, id, *ret_json, err) : status;
 }
 

@@ -1,7 +1,7 @@
 /* The audit of a job: does what the committed states contain add up to the set. See job.h. */
 #include "preprocess/dispatcher/job.h"
 
-static uint64_t accounted(const struct weir_tally *tally)
+uint64_t preprocess_accounted(const struct weir_tally *tally)
 {
     return tally->delivered + tally->filtered + tally->failed + tally->erased + tally->gone;
 }
@@ -15,7 +15,7 @@ static uint64_t skipped(const struct dispatcher_job *job)
     for (uint32_t i = 0; i < job->about.geometry.ranks; i++) {
         const struct weir_position *begun = &job->record.seats[i].begun;
         uint64_t handed = preprocess_slices_in(&job->about.geometry, i, begun);
-        uint64_t kept = accounted(&begun->tally);
+        uint64_t kept = preprocess_accounted(&begun->tally);
         count += handed > kept ? handed - kept : 0;
     }
     return count;
@@ -35,7 +35,7 @@ struct dispatcher_audit preprocess_job_audit(const struct dispatcher_job *job, u
     };
     for (uint32_t i = 0; i < geometry->ranks; i++)
         weir_tally_add(&audit.tally, &record->seats[i].committed.tally);
-    uint64_t sum = accounted(&audit.tally) + audit.lost;
+    uint64_t sum = preprocess_accounted(&audit.tally) + audit.lost;
     if (sum > audit.set)
         audit.duplicated += sum - audit.set;
     if (sum < audit.set && record->final)

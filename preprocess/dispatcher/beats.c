@@ -64,11 +64,9 @@ static void note_reason(struct dispatcher_entry *entry, const char *reason)
 {
     if (reason[0] == '\0')
         return;
-    if (!weir_str_equal(reason, entry->reason)) {
-        free(entry->reason);
+    if (entry->reason == NULL)
         entry->reason = weir_strdup(reason);
-    }
-    if (entry->plan.options.on_error == PREPROCESS_FAIL && entry->failure[0] == '\0') {
+    if (entry->plan.options.on_error.action == CFG_ON_ERROR_FAIL && entry->failure[0] == '\0') {
         snprintf(entry->failure, sizeof(entry->failure), "%s", reason);
         entry->may_be_mended = true;
     }

@@ -45,7 +45,7 @@ struct dispatcher_entry {
     uint64_t expected;                 /* fingerprint of the whole delivery */
     struct preprocess_sum sum;         /* that it is made of … */
     uint64_t sum_seats_taken;          /* … as of record.seats_taken */
-    char *reason;                      /* why a sample failed, newest; NULL: none did */
+    char *reason;                      /* why a sample failed, of the first; NULL: none did */
     struct failures failures;          /* the first samples that did */
     char failure[WEIR_ERROR_TEXT_MAX]; /* why nothing will ever be delivered; "": it may be */
     bool may_be_mended;                /* by whoever opens the job again: it is that of a file */
@@ -86,6 +86,14 @@ enum weir_status preprocess_entry_plan(struct dispatcher_entry *entry,
  * final: of the whole delivery; in at_most_once, of the state that the attempt began from and everything
  * after it. True when entry->expected is it. */
 bool preprocess_entry_expect(struct dispatcher_entry *entry);
+
+/* Returns the number of samples that failed, as the consumers have reported. */
+uint64_t preprocess_entry_failed(const struct dispatcher_entry *entry);
+/* Refuses, and fails the job, when more of its samples failed than `on_error` bears. `newest` is what a rank says it
+ * has consumed. Mode predict bears any number: it answers of each row. */
+enum weir_status preprocess_entry_bear(struct dispatcher_entry *entry, uint32_t rank,
+                                       const struct weir_tally *newest,
+                                       struct weir_error *err) WEIR_MUST_USE;
 
 /* Takes in a partial fit, unless it is here already. */
 void preprocess_entry_fit(struct dispatcher_entry *entry, const struct preprocess_fit *fit);

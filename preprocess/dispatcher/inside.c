@@ -114,15 +114,6 @@ static void describe_operators(const struct dispatcher *dispatcher,
 
 /* ---- jobs ---- */
 
-/* Returns the failed samples that consumers have reported. */
-static uint64_t failed_of(const struct dispatcher_entry *entry)
-{
-    uint64_t failed = 0;
-    for (uint32_t rank = 0; rank < entry->ranks; rank++)
-        failed += entry->job.record.seats[rank].reported.tally.failed;
-    return failed;
-}
-
 static void describe_jobs(const struct dispatcher *dispatcher, struct weir_arena *arena,
                           struct msg_workers_are *answer)
 {
@@ -136,7 +127,7 @@ static void describe_jobs(const struct dispatcher *dispatcher, struct weir_arena
     for (size_t i = 0; i < count; i++) {
         const struct dispatcher_entry *entry = dispatcher->entries[i];
         struct dispatcher_cost total = preprocess_entry_total(entry);
-        failed[i] = failed_of(entry);
+        failed[i] = preprocess_entry_failed(entry);
         reasons[i] = entry->reason != NULL ? entry->reason : "";
         read_ns[i] = total.read_ns;
         read[i] = total.bytes_read;

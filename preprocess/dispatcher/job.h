@@ -176,6 +176,8 @@ struct dispatcher_audit {
     bool kept; /* lost and duplicated are what the job's delivery mode allows */
 };
 
+/* Returns the number of samples that a tally accounts for, delivered or not. */
+uint64_t preprocess_accounted(const struct weir_tally *tally);
 /* Along the surviving attempts, from the committed states. `expected` is the fingerprint that they
  * must add up to (preprocess_entry_expect()); nothing counts as lost unforeseen before the job is
  * final. `lost` is exact; `duplicated` may count a few batches too many (DELIVERY_CLAIM_MAX per

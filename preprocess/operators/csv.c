@@ -3,6 +3,7 @@
 
 #include "core/base/memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,15 @@ static enum weir_status find_fields(struct csv_reader *reader, const struct csv_
     return WEIR_OK;
 }
 
+static void keep_names(struct csv_reader *reader, const struct cfg_texts *columns)
+{
+    reader->names = weir_calloc(columns->count + 1, sizeof(*reader->names));
+    for (size_t i = 0; i < columns->count; i++) {
+        const char *name = weir_yaml_text(weir_yaml_at(columns->node, i));
+        reader->names[reader->name_count++] = weir_strdup(name != NULL ? name : "");
+    }
+}
+
 enum weir_status preprocess_csv_reader_open(struct csv_reader *reader,
                                             const struct csv_options *options,
                                             const struct cfg_texts *names, struct weir_error *err)
@@ -52,6 +62,7 @@ enum weir_status preprocess_csv_reader_open(struct csv_reader *reader,
     if (names->count == 0 || names->count > WEIR_CSV_FIELDS_MAX ||
         options->columns.count > WEIR_CSV_FIELDS_MAX)
         return weir_fail(err, WEIR_INVALID, "expected 1 to %d fields", WEIR_CSV_FIELDS_MAX);
+    keep_names(reader, &options->columns);
     status = cfg_csv_check(&options->dialect, "", err);
     reader->dialect = cfg_csv_dialect(&options->dialect);
     reader->dialect.allows_stray_quotes = true; /* as Python reads them */
@@ -62,7 +73,19 @@ void preprocess_csv_reader_fini(struct csv_reader *reader)
 {
     free(reader->wanted);
     free(reader->next);
+    for (size_t i = 0; i < reader->name_count; i++)
+        free(reader->names[i]);
+    free(reader->names);
     weir_buf_fini(&reader->text);
+}
+
+void preprocess_csv_reader_field(const struct csv_reader *reader, size_t field,
+                                 char name[CSV_FIELD_NAME_MAX])
+{
+    if (field < reader->name_count)
+        (void)snprintf(name, CSV_FIELD_NAME_MAX, "column '%.50s'", reader->names[field]);
+    else
+        (void)snprintf(name, CSV_FIELD_NAME_MAX, "field %zu", field);
 }
 
 /* ---- a record ---- */
@@ -102,8 +125,10 @@ bool preprocess_csv_walk_next(struct csv_reader *reader, struct csv_walk *walk,
         }
         outcome = weir_csv_next(&walk->csv, &field);
         if (outcome == WEIR_CSV_BROKEN) {
-            preprocess_operator_fail_row(
-                call, row, "field %zu: found a quote that does not end the field", walk->taken);
+            char name[CSV_FIELD_NAME_MAX];
+            preprocess_csv_reader_field(reader, walk->taken, name);
+            preprocess_operator_fail_row(call, row, "%s: found a quote that does not end the field",
+                                         name);
             return fail(walk);
         }
         walk->is_done = outcome == WEIR_CSV_RECORD;

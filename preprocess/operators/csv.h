@@ -24,9 +24,11 @@ struct csv_options {
 
 struct csv_reader {
     struct weir_csv_dialect dialect;
-    size_t fields;        /* of a record, up to the last one wanted */
-    int32_t *wanted;      /* per field: index of the name that wants it, -1: none */
-    int32_t *next;        /* per name: index of another name for the same field, -1: none */
+    size_t fields;   /* of a record, up to the last one wanted */
+    int32_t *wanted; /* per field: index of the name that wants it, -1: none */
+    int32_t *next;   /* per name: index of another name for the same field, -1: none */
+    char **names;    /* of `columns`, for reasons */
+    size_t name_count;
     struct weir_buf text; /* of a quoted field */
 };
 
@@ -37,6 +39,10 @@ enum weir_status preprocess_csv_reader_open(struct csv_reader *reader,
                                             const struct cfg_texts *names,
                                             struct weir_error *err) WEIR_MUST_USE;
 void preprocess_csv_reader_fini(struct csv_reader *reader);
+enum { CSV_FIELD_NAME_MAX = 64 };
+/* Writes what reasons call a field: "column 'age'", or "field 3" where it has no name. */
+void preprocess_csv_reader_field(const struct csv_reader *reader, size_t field,
+                                 char name[CSV_FIELD_NAME_MAX]);
 
 /* A pass over the fields of a record. */
 struct csv_walk {

@@ -14,7 +14,7 @@
 #include "core/config/plugin.h"
 #include "preprocess/operators/column.h"
 
-enum { OPERATOR_REASON_MAX = 96 };
+enum { OPERATOR_REASON_MAX = 160 };
 /* State of a row: one that is not OK leaves the batch, as a hole of its kind. */
 enum { OPERATOR_ROW_OK = 0, OPERATOR_ROW_FAILED = 1, OPERATOR_ROW_FILTERED = 2 };
 

@@ -1,12 +1,16 @@
 /* csv_fields: one record of comma-separated values (RFC 4180) → dense f32 `features`. The fields
  * are named, with the file's columns listed in order, or numbered from 0. */
+#include "core/base/shape.h"
 #include "preprocess/operators/csv.h"
 #include "preprocess/operators/number.h"
+
+#include <string.h>
 
 struct options {
     struct csv_options csv;
     struct cfg_texts fields;
     const char *fill;
+    struct cfg_texts missing;
     const char *as;
 };
 
@@ -14,8 +18,11 @@ static const struct cfg_key OPTIONS[] = {
     CFG_TEXTS(struct options, fields, .required = true,
               .doc = "numeric fields, in the order of the tensor: names, or numbers from 0"),
     CSV_KEYS(struct options, csv),
-    CFG_TEXT(struct options, fill,
-             .doc = "number for empty fields, or nan; without it they are failures"),
+    CFG_TEXT(
+        struct options, fill,
+        .doc = "number for fields that are empty or missing, or nan; without it they are failures"),
+    CFG_TEXTS(struct options, missing,
+              .doc = "texts that stand for no number, such as [NA, \"?\"]"),
     CFG_TEXT(struct options, as, .fallback = "features", .doc = "name of the tensor"),
     CFG_END,
 };
@@ -23,6 +30,8 @@ static const struct cfg_key OPTIONS[] = {
 struct state {
     struct csv_reader csv;
     struct number_fill fill;
+    const struct weir_yaml_node *missing; /* NULL: none */
+    size_t missing_count;
     size_t width;
 };
 
@@ -39,6 +48,11 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
         status = preprocess_operator_schema_check_name(options->as, err);
     if (status != WEIR_OK)
         return status;
+    if (options->missing.count > 0 && !state->fill.is_given)
+        return weir_yaml_fail(options->missing.node, err,
+                              "missing: found no fill beside it, expected fill: nan, or a number");
+    state->missing = options->missing.node;
+    state->missing_count = options->missing.count;
     state->width = options->fields.count;
     ret_plan->outputs = 1;
     ret_plan->output[0] =
@@ -52,10 +66,49 @@ static void fini(void *owner)
     preprocess_csv_reader_fini(&((struct state *)owner)->csv);
 }
 
+static bool is_missing(const struct state *state, struct weir_bytes field)
+{
+    bool is_missing = field.size == 0;
+    for (size_t i = 0; i < state->missing_count && !is_missing; i++) {
+        const char *text = weir_yaml_text(weir_yaml_at(state->missing, i));
+        is_missing =
+            text != NULL && strlen(text) == field.size && memcmp(text, field.at, field.size) == 0;
+    }
+    return is_missing;
+}
+
+/* Marks the row. A short word is quoted if it is one of those that say that there is nothing; of others the form is
+ * shown. */
+static void refuse(const struct state *state, struct operator_call *call, size_t row,
+                   const struct csv_walk *walk)
+{
+    static const char *const NOTHING[] = {"NA",   "N/A",  "na",   "n/a", "nan", "NaN", "null",
+                                          "NULL", "None", "none", "-",   "?",   "."};
+    char name[CSV_FIELD_NAME_MAX], shape[WEIR_SHAPE_MAX + 1];
+    preprocess_csv_reader_field(&state->csv, walk->field, name);
+    for (size_t i = 0; i < WEIR_COUNT(NOTHING); i++) {
+        if (strlen(NOTHING[i]) == walk->text.size &&
+            memcmp(NOTHING[i], walk->text.at, walk->text.size) == 0) {
+            preprocess_operator_fail_row(
+                call, row, "%s: found '%s', expected a number: missing: [\"%s\"] and fill take it",
+                name, NOTHING[i], NOTHING[i]);
+            return;
+        }
+    }
+    weir_shape(walk->text, shape);
+    if (walk->text.size == 0)
+        preprocess_operator_fail_row(call, row,
+                                     "%s: found nothing, expected a number: fill takes it", name);
+    else
+        preprocess_operator_fail_row(
+            call, row, "%s: found \"%s\" (9: a digit, A and a: letters), expected a number", name,
+            shape);
+}
+
 static bool read_value(const struct state *state, struct weir_bytes field, float *ret_value)
 {
     *ret_value = state->fill.value;
-    return (field.size == 0 && state->fill.is_given) ||
+    return (state->fill.is_given && is_missing(state, field)) ||
            preprocess_number_read_f32(field, ret_value);
 }
 
@@ -66,8 +119,7 @@ static void read_row(void *owner, struct operator_call *call, size_t row, float 
     while (preprocess_csv_walk_next(&state->csv, &walk, call, row)) {
         float value;
         if (!read_value(state, walk.text, &value)) {
-            preprocess_operator_fail_row(call, row, "field %zu: found %zu bytes, expected a number",
-                                         walk.field, walk.text.size);
+            refuse(state, call, row, &walk);
             return;
         }
         for (int32_t i = state->csv.wanted[walk.field]; i >= 0; i = state->csv.next[i])

@@ -6,7 +6,7 @@
 #include "core/base/memory.h"
 #include "core/wire/wire.h"
 
-enum { FAILURES_MAX = 32, FAILURE_REASON_MAX = 160 };
+enum { FAILURES_MAX = 32, FAILURE_REASON_MAX = 200 };
 
 struct failure {
     uint64_t id;

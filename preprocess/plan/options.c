@@ -11,8 +11,6 @@ static const char *const SHUFFLE[] = {"full", "none", "windowed", NULL};
 static const char *const ORDER[] = {"deterministic", "relaxed", NULL};
 static const char *const DELIVERY[] = {"exactly_once", "at_least_once", "at_most_once", NULL};
 
-static const char *const ON_ERROR[] = {"skip", "fail", "retry", NULL};
-
 static const struct cfg_key BATCH[] = {
     CFG_U64(struct preprocess_batch, samples, .fallback = "256", .min = 1,
             .max = PREPROCESS_BATCH_SAMPLES_MAX, .doc = "samples of a batch"),
@@ -46,11 +44,13 @@ static const struct cfg_key SECTION[] = {
      .doc = "division of the samples into batches: see below"},
     CFG_U64(struct preprocess_options, workers, .fallback = "0", .max = PREPROCESS_WORKERS_MAX,
             .doc = "worker processes; 0: as the system has"),
-    CFG_CHOICE(
-        struct preprocess_options, on_error, .fallback = "skip", .choices = ON_ERROR,
-        .doc =
-            "a sample that an operator cannot read: skip it and count it; fail the run, with one error that names "
-            "sample and file; or retry: read it again, five times with growing pauses, then skip it"),
+    {.name = "on_error",
+     .kind = CFG_KIND_NODE,
+     .offset = CFG_OFFSET(const struct weir_yaml_node *, struct preprocess_options, on_error_node),
+     .doc = "a sample that cannot be read: skip it and count it; fail the run, with one error that "
+            "names sample and file; or retry: read it again, five times with growing pauses, then "
+            "skip it. A limit stops a run that skips more, and a pipeline of whose dataset more "
+            "records were refused: {skip: 1%} is the default, {retry: 1%} the same with retries"},
     CFG_END,
 };
 
@@ -64,6 +64,8 @@ enum weir_status preprocess_options_read(const struct weir_yaml_node *root,
     if (status == WEIR_OK)
         status = cfg_read(BATCH, CFG_CLOSED, options.batch_node, "preprocess.batch", NULL,
                           &options.batch, err);
+    if (status == WEIR_OK)
+        status = cfg_on_error_read(options.on_error_node, &options.on_error, err);
     if (status != WEIR_OK)
         return status;
     if (options.batch.shuffle == PREPROCESS_SHUFFLE_WINDOWED && options.batch.window == 0)
@@ -105,8 +107,9 @@ enum weir_status preprocess_options_print(const struct weir_yaml_node *root, str
         status = print_operator(weir_yaml_at(options.operators, i), out, err);
     weir_buf_append_text(out, "  batch:\n");
     cfg_print(BATCH, &options.batch, 4, out);
-    weir_buf_printf(out, "  workers: %lu\n  on_error: %s\n", options.workers,
-                    ON_ERROR[options.on_error]);
+    weir_buf_printf(out, "  workers: %lu\n  on_error: ", options.workers);
+    cfg_on_error_print(&options.on_error, out);
+    weir_buf_append_text(out, "\n");
     return status;
 }
 

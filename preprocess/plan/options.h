@@ -2,15 +2,13 @@
 #ifndef WEIR_PREPROCESS_PLAN_OPTIONS_H
 #define WEIR_PREPROCESS_PLAN_OPTIONS_H
 
-#include "core/config/schema.h"
+#include "core/config/sections.h"
 #include "core/wire/delivery.h"
 #include "preprocess/order/geometry.h"
 #include "preprocess/order/order.h"
 
 enum { PREPROCESS_WORKERS_MAX = 64, PREPROCESS_PAYLOAD_BYTES_MAX = 512 << 20 /* of one batch */ };
 #define PREPROCESS_BATCH_BYTES_MAX (UINT64_C(1) << 30) /* of the tensors of one batch */
-
-enum preprocess_on_error { PREPROCESS_SKIP, PREPROCESS_FAIL, PREPROCESS_RETRY };
 
 enum preprocess_sequence { PREPROCESS_DETERMINISTIC, PREPROCESS_RELAXED };
 
@@ -29,8 +27,9 @@ struct preprocess_options {
     const struct weir_yaml_node *operators;
     const struct weir_yaml_node *batch_node; /* private: read into `batch` */
     struct preprocess_batch batch;
-    uint64_t workers; /* 0: as the system has */
-    int on_error;     /* enum preprocess_on_error */
+    uint64_t workers;                           /* 0: as the system has */
+    const struct weir_yaml_node *on_error_node; /* private: read into `on_error` */
+    struct cfg_on_error on_error;
 };
 
 /* Reads the section out of a whole pipeline file; everything borrowed lives as long as the document.

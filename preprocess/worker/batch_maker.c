@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
+#include "preprocess/worker/line_at.h"
 #include "preprocess/worker/rows.h"
 
 #include <signal.h>
@@ -83,18 +84,29 @@ void preprocess_batch_maker_wipe(struct batch_maker *maker)
 
 /* ---- reading ---- */
 
-/* Lists a sample that has failed. What no path is told of (tasks.c) lies in no file. */
-static void note_failure(struct batch_maker *maker, const struct located *located,
-                         const struct located_sample *sample, const char *why)
+/* Writes " (line 7 of PATH)", or the byte where there are no lines; nothing for what lies in no file (tasks.c). */
+static void place_of(const struct batch_request *request, const struct located_sample *sample,
+                     char place[BATCH_MAKER_PLACE_MAX])
 {
-    char place[BATCH_MAKER_PATH_MAX + 50] = "";
-    const char *path = located->files[sample->file].path;
+    const char *path = request->located->files[sample->file].path;
     size_t size = strlen(path),
            left_out = size > BATCH_MAKER_PATH_MAX ? size - BATCH_MAKER_PATH_MAX : 0;
+    uint64_t line = request->tells_line ? preprocess_line_at(path, sample->offset) : 0;
+    place[0] = '\0';
     if (size > 0)
-        snprintf(place, sizeof(place), " (byte %lu of %s%s)", sample->offset,
-                 left_out > 0 ? "..." : "", path + left_out);
+        snprintf(place, BATCH_MAKER_PLACE_MAX, " (%s %lu of %s%s)", line > 0 ? "line" : "byte",
+                 line > 0 ? line : sample->offset, left_out > 0 ? "..." : "", path + left_out);
+}
+
+/* Lists a sample that has failed. */
+static void note_failure(struct batch_maker *maker, const struct batch_request *request,
+                         const struct located_sample *sample, const char *why)
+{
+    char place[BATCH_MAKER_PLACE_MAX];
     preprocess_failures_note(&maker->failures, sample->id, why);
+    if (maker->failures.count > 1)
+        return;
+    place_of(request, sample, place);
     snprintf(maker->reason, sizeof(maker->reason), "sample %lu%s cannot be read: %s", sample->id,
              place, why);
 }
@@ -135,7 +147,7 @@ static enum weir_sample_state state_of(struct batch_maker *maker,
                  PREPROCESS_PAYLOAD_BYTES_MAX);
     else
         return WEIR_SAMPLE_LIVE;
-    note_failure(maker, request->located, sample, why);
+    note_failure(maker, request, sample, why);
     return WEIR_SAMPLE_FAILED;
 }
 
@@ -395,7 +407,7 @@ static void keep_reasons(struct batch_maker *maker, const struct batch_request *
         bool is_lent = weir_sample_dataset(sample->id) == WEIR_DATASET_LENT; /* reasons are kept */
         snprintf(why, sizeof(why), "%s: %s", preprocess_chain_cost(chain, failure->step).name,
                  is_lent ? "the reason is not kept" : failure->reason);
-        note_failure(maker, request->located, sample, why);
+        note_failure(maker, request, sample, why);
     }
 }
 

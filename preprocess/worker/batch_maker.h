@@ -12,7 +12,8 @@
 
 enum {
     BATCH_MAKER_PATH_MAX = 200,
-    BATCH_MAKER_REASON_MAX = FAILURE_REASON_MAX + BATCH_MAKER_PATH_MAX + 100
+    BATCH_MAKER_PLACE_MAX = BATCH_MAKER_PATH_MAX + 50,
+    BATCH_MAKER_REASON_MAX = FAILURE_REASON_MAX + BATCH_MAKER_PLACE_MAX + 50
 };
 
 /* A maker of batches; buffers are kept from one to the next. `crashes` (borrowed, may be NULL) knows the
@@ -30,6 +31,7 @@ struct batch_request {
     const struct worker_flow *flow; /* knows what was erased since */
     uint64_t batch;
     struct batch_loan *loan; /* memory of the consumer; NULL: none */
+    bool tells_line; /* the first sample that fails is placed by its line, where it has one */
 };
 
 /* Makes a batch, in lent memory as far as the sizes of its tensors are known before; the loan goes over to the batch.
@@ -49,7 +51,8 @@ enum weir_status preprocess_batch_maker_fold(struct batch_maker *maker,
 uint64_t preprocess_batch_maker_bytes_read(const struct batch_maker *maker);
 /* Time spent on that, by the clock. */
 int64_t preprocess_batch_maker_read_ns(const struct batch_maker *maker);
-/* Returns the sample that failed last, with its place (the end of a long path) and the reason; "" when none did. */
+/* Returns the first sample of the newest batch that failed, with its place (the end of a long path) and the reason; ""
+ * when none did. */
 const char *preprocess_batch_maker_reason(const struct batch_maker *maker);
 /* Samples of the newest batch that failed. */
 const struct failures *preprocess_batch_maker_failures(const struct batch_maker *maker);

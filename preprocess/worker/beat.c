@@ -15,7 +15,7 @@ static void forget_reported(struct worker *worker)
 {
     for (size_t i = 0; i < WORKER_JOBS_MAX; i++) {
         struct worker_job *job = &worker->jobs[i];
-        if (job->open && job->plan.options.on_error == PREPROCESS_FAIL)
+        if (job->open && job->plan.options.on_error.action == CFG_ON_ERROR_FAIL)
             job->reason[0] = '\0';
     }
 }

@@ -71,18 +71,20 @@ static bool fails_run(struct worker *worker, struct worker_job *job,
 {
     if (batch->failed == 0)
         return false;
-    if (job->reason[0] == '\0')
+    if (job->reason[0] == '\0') {
+        memcpy(job->reason, preprocess_batch_maker_reason(worker->batch_maker),
+               sizeof(job->reason));
         weir_log(WEIR_LOG_WARN, "samples cannot be read", "job=%lu reason=\"%s\"", job->number,
-                 preprocess_batch_maker_reason(worker->batch_maker));
-    memcpy(job->reason, preprocess_batch_maker_reason(worker->batch_maker), sizeof(job->reason));
+                 job->reason);
+    }
     const struct failures *failures = preprocess_batch_maker_failures(worker->batch_maker);
     for (size_t i = 0; i < failures->count; i++)
         preprocess_failures_note(&job->failures, failures->of[i].id, failures->of[i].reason);
     worker->reasons += job->failures.is_changed;
     worker->beat_due |= job->failures.is_changed;
     job->failures.is_changed = false;
-    worker->beat_due |= job->plan.options.on_error == PREPROCESS_FAIL;
-    return job->plan.options.on_error == PREPROCESS_FAIL;
+    worker->beat_due |= job->plan.options.on_error.action == CFG_ON_ERROR_FAIL;
+    return job->plan.options.on_error.action == CFG_ON_ERROR_FAIL;
 }
 
 static void keep(struct worker *worker, const struct worker_make *what, struct worker_batch *batch)
@@ -117,7 +119,7 @@ static void get_missing(struct worker *worker, struct worker_task *task, uint64_
 static bool is_to_retry(const struct worker_job *job, const struct worker_task *task,
                         const struct worker_batch *batch)
 {
-    return batch->failed > 0 && job->plan.options.on_error == PREPROCESS_RETRY &&
+    return batch->failed > 0 && job->plan.options.on_error.action == CFG_ON_ERROR_RETRY &&
            task->located.tries < LOCATE_TRIES_MAX;
 }
 
@@ -160,7 +162,8 @@ static void make(struct worker *worker, const struct worker_make *what)
                                     .located = &task->located,
                                     .fetched = &task->fetched,
                                     .flow = &worker->flow,
-                                    .batch = what->batch};
+                                    .batch = what->batch,
+                                    .tells_line = job->reason[0] == '\0'};
     struct worker_batch *batch = NULL;
     struct weir_error err = {.text = "storage cannot read it either"};
     enum weir_status status;

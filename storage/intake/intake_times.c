@@ -1,13 +1,11 @@
 /* Times out of values, names and numbers of records: see intake.h. */
 #include "storage/intake/intake.h"
+
+#include "core/base/shape.h"
 #include "storage/intake/numbers.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
-
-enum { SHAPE_MAX = 40 };
 
 /* ---- numbers ---- */
 
@@ -84,22 +82,6 @@ static bool time_of_record(const struct declaration *d, uint64_t record, int64_t
 
 /* ---- refused ---- */
 
-/* Digits as 9, letters as a: "99/99/9999 99:99". */
-static void shape_of(struct weir_bytes text, char shape[SHAPE_MAX + 1])
-{
-    size_t size = text.size < SHAPE_MAX ? text.size : SHAPE_MAX;
-
-    for (size_t i = 0; i < size; i++) {
-        int character = text.at[i];
-
-        shape[i] = (char)(isdigit(character)                       ? '9'
-                          : isalpha(character)                     ? 'a'
-                          : isprint(character) && character != '"' ? character
-                                                                   : '?');
-    }
-    shape[size] = '\0';
-}
-
 static void append_expected(const struct declaration *d, struct weir_buf *out)
 {
     const struct written_time *written = &d->written;
@@ -115,11 +97,11 @@ static void append_expected(const struct declaration *d, struct weir_buf *out)
 static void refuse(const struct declaration *d, const struct format_value *value, char *reason)
 {
     WEIR_AUTO_BUF text = {0};
-    char scratch[STORAGE_NUMBER_MAX], shape[SHAPE_MAX + 1];
+    char scratch[STORAGE_NUMBER_MAX], shape[WEIR_SHAPE_MAX + 1];
     struct weir_bytes found = storage_intake_trim(storage_value_text(value, scratch));
     const char *name = d->fields.each[FORMAT_TIME].name;
 
-    shape_of(found, shape);
+    weir_shape(found, shape);
     weir_buf_append_text(&text, "time");
     if (name != NULL)
         weir_buf_printf(&text, " '%s'", name);
@@ -128,7 +110,7 @@ static void refuse(const struct declaration *d, const struct format_value *value
     else if (value->kind == FORMAT_TRUTH)
         weir_buf_append_text(&text, ": found true or false, expected ");
     else
-        weir_buf_printf(&text, ": found \"%s\" (9 for a digit, a for a letter), expected ", shape);
+        weir_buf_printf(&text, ": found \"%s\" (9: a digit, A and a: letters), expected ", shape);
     append_expected(d, &text);
     if (value->kind == FORMAT_TEXT)
         storage_written_time_suggest(found, &text);

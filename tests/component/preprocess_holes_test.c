@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { BATCH = 16, BYTES_BEFORE_17 = 316 };
+enum { BATCH = 16, LINE_OF_17 = 18 };
 
 static const char JSON[] = "preprocess:\n"
                            "  operators: [{op: json_fields, fields: [a, b]}]\n"
@@ -170,8 +170,8 @@ static void on_error_fail_ends_the_run_with_the_reason(void **state)
     }
     assert_int_equal(status, WEIR_CLIENT_INVALID);
     WEIR_AUTO_FREE char *named =
-        weir_format("job 1: sample %lu (byte %d of %s/data.jsonl)",
-                    (unsigned long)LAB_FIRST_ID + 17, BYTES_BEFORE_17, lab_socket_dir(lab));
+        weir_format("job 1: sample %lu (line %d of %s/data.jsonl)",
+                    (unsigned long)LAB_FIRST_ID + 17, LINE_OF_17, lab_socket_dir(lab));
     assert_int_equal(strncmp(error.text, named, strlen(named)), 0);
     assert_non_null(strstr(error.text, "cannot be read: json_fields: byte"));
     assert_int_equal(seen.times[17], 0);

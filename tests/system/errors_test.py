@@ -111,6 +111,7 @@ datasets:
 trigger:   {{policy: amount, samples: {every}}}
 selection: {{policy: new_data}}
 preprocess:
+  on_error: skip
   operators: [{{op: record_fields, dense: [4, 3, f32]}}]
   batch: {{samples: 16}}
 training: {{model: linear, loss: logistic, epochs: {epochs}, optimizer: {{name: sgd, lr: 0.1}}}}

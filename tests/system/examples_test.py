@@ -126,6 +126,9 @@ def write_mails(folder, before):
     subprocess.run([sys.executable, ROOT / "tools/synthetic_mails", folder], check=True, stdout=subprocess.DEVNULL)
     with open(folder / "manifest.csv", newline="", encoding="utf-8") as file:
         head, *rows = csv.reader(file)
+    for row in rows:
+        if row[1] >= before:
+            (folder / row[0]).unlink()
     with open(folder / "manifest.csv", "w", newline="", encoding="utf-8") as file:
         csv.writer(file, lineterminator="\n").writerows([head, *(row for row in rows if row[1] < before)])
 

@@ -9,7 +9,7 @@ from weirlab import PIPELINE, Lab, run_tests, served
 
 PERSON = "canaryperson-21d7@example.org"
 WORD = "canaryword-8be4"
-COPIED = (PIPELINE.replace("subject: {{field: user}}", "subject: {{field: user}}\n    key:     {{field: id}}\n    duplicates: {{keep: first}}")
+COPIED = (PIPELINE.replace("preprocess:\n", "preprocess:\n  on_error: skip\n").replace("subject: {{field: user}}", "subject: {{field: user}}\n    key:     {{field: id}}\n    duplicates: {{keep: first}}")
           .replace("retrain_now", "keep"))
 
 

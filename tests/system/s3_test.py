@@ -31,6 +31,7 @@ dataset:
 trigger:   {{policy: amount, samples: {every}}}
 selection: {{policy: new_data}}
 preprocess:
+  on_error: skip
   operators: [{{op: json_text, field: text}}, {{op: tokenize_words}}, {{op: tokenize_hash, buckets: 64}}]
   batch: {{samples: 8}}
 training: {{model: text_bag, loss: logistic}}
@@ -54,6 +55,7 @@ dataset:
 trigger:   {{policy: amount, samples: {every}}}
 selection: {{policy: new_data}}
 preprocess:
+  on_error: skip
   operators: [{{op: tokenize_words}}, {{op: tokenize_hash, buckets: 64}}]
   batch: {{samples: 8}}
 training: {{model: text_bag, loss: logistic}}

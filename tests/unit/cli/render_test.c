@@ -134,7 +134,7 @@ static void workers_show_what_a_run_goes_through_and_waits_for(void **state)
         "worker-1       4       2   1.50  2.0 MB  500.0 kB      0.25\n"
         "\n"
         "run 7: its trainer waits 25 % of its time, for operators\n"
-        "3 samples could not be read so far; the newest: sample 9 (byte 0 of a.jpg) cannot be read: no\n"
+        "3 samples could not be read so far; the first: sample 9 (byte 0 of a.jpg) cannot be read: no\n"
         "stage        seconds  share      in     out  out / in\n"
         "read            0.50   25 %       -  2.0 MB         -\n"
         "decode_jpeg     1.50   75 %  2.0 MB  9.0 MB      4.50\n"

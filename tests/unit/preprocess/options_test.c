@@ -45,6 +45,22 @@ static const struct {
     {"preprocess: {operators: [{op: csv_fields, fields: [age]}]}", "'age'"},
     {"preprocess: {operators: [{op: csv_fields, fields: [0], delimiter: ';;'}]}", "delimiter"},
     {"preprocess: {operators: [{op: csv_fields, fields: [0], fill: x}]}", "csv_fields: fill 'x'"},
+    {"preprocess: {operators: [{op: csv_fields, fields: [0], missing: [NA]}]}",
+     "missing: found no fill beside it"},
+    {"preprocess: {on_error: never, operators: [{op: json_text, field: a}]}",
+     "p.yaml:1:24: preprocess.on_error: expected skip, fail, retry, or one of"},
+    {"preprocess: {on_error: {skip: 0}, operators: [{op: json_text, field: a}]}",
+     "preprocess.on_error: expected skip"},
+    {"preprocess: {on_error: {skip: 101%}, operators: [{op: json_text, field: a}]}",
+     "preprocess.on_error: expected skip"},
+    {"preprocess: {on_error: {skip: 1%%}, operators: [{op: json_text, field: a}]}",
+     "preprocess.on_error: expected skip"},
+    {"preprocess: {on_error: {fail: 1%}, operators: [{op: json_text, field: a}]}",
+     "preprocess.on_error: expected skip"},
+    {"preprocess: {on_error: {skip: 1%, retry: 1%}, operators: [{op: json_text, field: a}]}",
+     "preprocess.on_error: expected skip"},
+    {"preprocess: {on_error: [skip], operators: [{op: json_text, field: a}]}",
+     "preprocess.on_error: expected skip"},
     {"preprocess: {operators: [{op: json_fields, fields: [a], fill: 1e39}]}",
      "expected a number that f32 can hold"},
     {"preprocess: {operators: [{op: json_fields, fields: [a], as: a-name-of-thirty-one-characters}]}",
@@ -103,9 +119,43 @@ static void effective_values_can_be_read_again(void **state)
     assert_non_null(strstr(weir_buf_text(&first), "samples: 7"));
 }
 
+static void a_limit_of_errors_is_a_share_of_one_or_of_a_hundred(void **state)
+{
+    static const struct {
+        const char *text, *printed;
+        int action;
+        double share;
+    } LIMITS[] = {
+        {"{}", "{skip: 1%}", CFG_ON_ERROR_SKIP, 0.01},
+        {"{on_error: skip}", "skip", CFG_ON_ERROR_SKIP, 1},
+        {"{on_error: fail}", "fail", CFG_ON_ERROR_FAIL, 1},
+        {"{on_error: retry}", "retry", CFG_ON_ERROR_RETRY, 1},
+        {"{on_error: {skip: 0.025}}", "{skip: 2.5%}", CFG_ON_ERROR_SKIP, 0.025},
+        {"{on_error: {retry: 5 %}}", "{retry: 5%}", CFG_ON_ERROR_RETRY, 0.05},
+        {"{on_error: {skip: 100%}}", "skip", CFG_ON_ERROR_SKIP, 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(LIMITS); i++) {
+        WEIR_AUTO(weir_yaml) document = NULL;
+        WEIR_AUTO_BUF printed = {0};
+        struct cfg_on_error found;
+        struct weir_error err;
+        assert_int_equal(weir_yaml_parse("p.yaml", weir_bytes_of(LIMITS[i].text), &document, &err),
+                         WEIR_OK);
+        assert_int_equal(
+            cfg_on_error_read(weir_yaml_get(weir_yaml_root(document), "on_error"), &found, &err),
+            WEIR_OK);
+        assert_int_equal(found.action, LIMITS[i].action);
+        assert_true(found.share > LIMITS[i].share - 1e-9 && found.share < LIMITS[i].share + 1e-9);
+        cfg_on_error_print(&found, &printed);
+        assert_string_equal(weir_buf_text(&printed), LIMITS[i].printed);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_limit_of_errors_is_a_share_of_one_or_of_a_hundred),
         cmocka_unit_test(sections_are_checked_with_place_and_expectation),
         cmocka_unit_test(effective_values_can_be_read_again),
     };
