@@ -32,6 +32,12 @@ static void on_run_done(void *owner, struct weir_request *request)
     orchestrator_run_finished(&orch->runs, request);
 }
 
+static void on_run_next(void *owner, struct weir_request *request)
+{
+    struct orchestrator *orch = owner;
+    orchestrator_run_next(&orch->runs, request);
+}
+
 static void on_ask(void *owner, struct weir_request *request)
 {
     struct orchestrator *orch = owner;
@@ -39,6 +45,11 @@ static void on_ask(void *owner, struct weir_request *request)
 }
 
 const struct weir_rpc_handler ORCHESTRATOR_HANDLERS[] = {
-    WEIR_ON(health, on_health),     WEIR_ON(run_ask, on_run_ask), WEIR_ON(run_beat, on_run_beat),
-    WEIR_ON(run_done, on_run_done), WEIR_ON(ask, on_ask),         {MSG_none, NULL},
+    WEIR_ON(health, on_health),
+    WEIR_ON(run_ask, on_run_ask),
+    WEIR_ON(run_beat, on_run_beat),
+    WEIR_ON(run_done, on_run_done),
+    WEIR_ON(run_next, on_run_next),
+    WEIR_ON(ask, on_ask),
+    {MSG_none, NULL},
 };

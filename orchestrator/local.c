@@ -180,19 +180,44 @@ static void end_large_trainer(void *owner, int64_t run)
     orchestrator_platform_end(local->platform, name, 0);
 }
 
+static void remove_old_logs(const struct local *local, int64_t run)
+{
+    WEIR_AUTO_FREE char *logs =
+        weir_format("%s/log", orchestrator_platform_data_dir(local->platform));
+    orchestrator_trainer_logs_remove_old(logs, run);
+}
+
 static enum weir_status start_trainer(void *owner, const struct orchestrator_trainer *trainer,
                                       struct weir_error *err)
 {
     struct local *local = owner;
     struct weir_allowed allowed = {0};
-    WEIR_AUTO_FREE char *logs =
-        weir_format("%s/log", orchestrator_platform_data_dir(local->platform));
-    orchestrator_trainer_logs_remove_old(logs, trainer->run);
+    remove_old_logs(local, trainer->run);
     enum weir_status status = find_program(trainer, &allowed, err);
     if (status == WEIR_OK)
         status = launch_trainer(local, trainer, &allowed, err);
     if (status == WEIR_OK)
         watch_memory(local, trainer->run, &allowed);
+    weir_allowed_fini(&allowed);
+    return status;
+}
+
+static enum weir_status pass_trainer(void *owner, int64_t before,
+                                     const struct orchestrator_trainer *trainer,
+                                     struct weir_error *err)
+{
+    const struct local *local = owner;
+    struct weir_allowed allowed = {0};
+    char from[NAME_SIZE], to[NAME_SIZE];
+    trainer_name(before, from);
+    trainer_name(trainer->run, to);
+    remove_old_logs(local, trainer->run);
+    enum weir_status status = find_program(trainer, &allowed, err);
+    if (status == WEIR_OK)
+        status = orchestrator_supervisor_rename(orchestrator_platform_supervisor(local->platform),
+                                                from, to, err);
+    if (status == WEIR_OK)
+        orchestrator_trainer_memory_pass(local->memory, before, trainer->run);
     weir_allowed_fini(&allowed);
     return status;
 }
@@ -311,7 +336,10 @@ static enum weir_status open_orchestrator(struct local *local, struct weir_error
         .postgres = orchestrator_platform_postgres(local->platform),
         .cluster = orchestrator_platform_cluster(local->platform),
         .prices = options->system->prices,
-        .trainers = {.owner = local, .start = start_trainer, .end = end_trainer},
+        .trainers = {.owner = local,
+                     .start = start_trainer,
+                     .end = end_trainer,
+                     .pass = pass_trainer},
         .listener = {.owner = local, .event = on_event, .progress = on_progress, .rest = on_rest},
         .sharing = options->system->sharing,
         .budgets = options->system->budgets,

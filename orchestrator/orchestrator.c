@@ -70,6 +70,7 @@ static void furnish(struct orchestrator *orch, const struct orchestrator_options
         .sharing = options->sharing,
         .arbiter = orchestrator_arbiter_new(options->sharing.trainers, options->sharing.gpus),
         .watch = orchestrator_run_watch_new(orch->context.loop, &orch->runs.trainers),
+        .warm = orchestrator_warm_new(&orch->runs),
     };
     orch->evaluators = (struct evaluators){.context = &orch->context, .runs = &orch->runs};
     orch->pipelines = (struct pipelines){
@@ -139,6 +140,7 @@ void orchestrator_close(struct orchestrator *orch)
     orchestrator_pipelines_free(&orch->pipelines);
     orchestrator_runs_free(&orch->runs);
     orchestrator_arbiter_free(orch->runs.arbiter);
+    orchestrator_warm_free(orch->runs.warm);
     orchestrator_run_watch_free(orch->runs.watch);
     weir_rpc_server_close(orch->topics.server);
     weir_rpc_peer_close(orch->context.storage);

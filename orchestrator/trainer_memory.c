@@ -83,6 +83,13 @@ void orchestrator_trainer_memory_begin(struct trainer_memory *memory, int64_t ru
         .run = run, .pid = pid, .bytes_max = bytes_max, .program = weir_strdup(program)};
 }
 
+void orchestrator_trainer_memory_pass(struct trainer_memory *memory, int64_t before, int64_t run)
+{
+    for (size_t i = 0; i < memory->count; i++)
+        if (memory->of[i].run == before)
+            memory->of[i].run = run;
+}
+
 char *orchestrator_trainer_memory_end(struct trainer_memory *memory, int64_t run)
 {
     for (size_t i = 0; i < memory->count; i++) {

@@ -18,6 +18,8 @@ void orchestrator_trainer_memory_free(struct trainer_memory *memory);
 /* Watches the process of the run from now on; `program` is copied. */
 void orchestrator_trainer_memory_begin(struct trainer_memory *memory, int64_t run, pid_t pid,
                                        uint64_t bytes_max, const char *program);
+/* The process of one run does another one from now on. */
+void orchestrator_trainer_memory_pass(struct trainer_memory *memory, int64_t before, int64_t run);
 /* The process is gone. Returns why it was ended, in caller's memory; NULL: not for its memory. */
 char *orchestrator_trainer_memory_end(struct trainer_memory *memory, int64_t run);
 

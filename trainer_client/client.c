@@ -212,12 +212,6 @@ bool trainer_client_wait(struct weir_client *client, int64_t end_ms)
     return pthread_cond_timedwait(&client->changed, &client->mutex, &until) != ETIMEDOUT;
 }
 
-int64_t trainer_client_end_of(int64_t timeout_ms)
-{
-    int64_t now_ms = weir_now_ms();
-    return timeout_ms < 0 || timeout_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + timeout_ms;
-}
-
 /* One look at the machine. */
 static enum weir_status look(struct weir_client *client, enum delivery_offer *ret_offer,
                              struct delivery_batch **ret_batch, struct weir_error *err)
@@ -286,7 +280,7 @@ enum weir_client_status weir_client_next(struct weir_client *client, int64_t tim
     struct weir_error err;
     struct delivery_batch *lent = NULL;
     enum delivery_offer offer = DELIVERY_WAIT;
-    int64_t begun_ns = weir_now_ns(), end_ms = trainer_client_end_of(timeout_ms);
+    int64_t begun_ns = weir_now_ns(), end_ms = trainer_options_end_ms(timeout_ms);
     pthread_mutex_lock(&client->mutex);
     begin_wait(client, begun_ns);
     enum weir_status status = look(client, &offer, &lent, &err);
@@ -442,7 +436,7 @@ enum weir_client_status weir_client_commit(struct weir_client *client, const voi
 {
     struct weir_error err;
     struct weir_position position = {0};
-    int64_t end_ms = trainer_client_end_of(timeout_ms);
+    int64_t end_ms = trainer_options_end_ms(timeout_ms);
     enum weir_status status = weir_position_unpack(weir_bytes(state, state_size), &position, &err);
     if (status != WEIR_OK)
         return trainer_client_give(&err, ret_error);

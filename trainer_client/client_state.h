@@ -97,7 +97,6 @@ void trainer_client_fail(struct weir_client *client, const struct weir_error *fa
 void trainer_client_wake(struct weir_client *client);
 /* Waits for a change, at most until `end_ms` (INT64_MAX: no end). False when that has passed. Under `mutex`. */
 bool trainer_client_wait(struct weir_client *client, int64_t end_ms);
-int64_t trainer_client_end_of(int64_t timeout_ms);
 /* STALE or RESTART, of a session that is over. */
 enum weir_status trainer_client_fail_over(const struct weir_client *client,
                                           struct weir_error *err) WEIR_MUST_USE;

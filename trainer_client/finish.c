@@ -209,7 +209,7 @@ enum weir_client_status weir_client_finish(struct weir_client *client,
     struct weir_error err;
     struct weir_client_result handed = *result;
 
-    if (finish(client, &handed, trainer_client_end_of(timeout_ms), &err) != WEIR_OK)
+    if (finish(client, &handed, trainer_options_end_ms(timeout_ms), &err) != WEIR_OK)
         return trainer_client_give(&err, ret_error);
     return WEIR_CLIENT_OK;
 }
@@ -241,7 +241,7 @@ void trainer_client_send_done(struct weir_client *client)
         return;
     message->busy_ns = client->stats.busy_ns;
     message->wait_ns = client->stats.wait_ns;
-    message->cpu_ns = weir_cpu_ns();
+    message->cpu_ns = weir_cpu_ns() - task_of_shown(client->task)->begun_cpu_ns;
     message->since_first_ns = client->first_ns == 0 ? 0 : weir_now_ns() - client->first_ns;
     client->done.is_open = true;
     weir_rpc_call(client->orchestrator, MSG_run_done, message, DONE_MS, on_noted, client);

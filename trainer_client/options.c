@@ -1,6 +1,7 @@
 /* Reading options and environment: see options.h. */
 #include "trainer_client/options.h"
 
+#include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/wire/delivery.h"
 
@@ -107,6 +108,13 @@ enum weir_status trainer_options_no_platform(struct weir_error *err)
 int64_t trainer_options_timeout_ms(const struct weir_client_options *options)
 {
     return options->open_timeout_ms != 0 ? (int64_t)options->open_timeout_ms : OPEN_TIMEOUT_MS;
+}
+
+int64_t trainer_options_end_ms(int64_t timeout_ms)
+{
+    int64_t now_ms = weir_now_ms();
+
+    return timeout_ms < 0 || timeout_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + timeout_ms;
 }
 
 enum weir_client_status trainer_client_give(const struct weir_error *err,

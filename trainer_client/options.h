@@ -19,6 +19,8 @@ char *trainer_options_endpoint(const struct weir_client_options *options, const 
 /* INVALID: the loop has not said where the platform is. */
 enum weir_status trainer_options_no_platform(struct weir_error *err) WEIR_MUST_USE;
 int64_t trainer_options_timeout_ms(const struct weir_client_options *options);
+/* The monotonic time at which a wait of `timeout_ms` from now is over; INT64_MAX for negative ones: never. */
+int64_t trainer_options_end_ms(int64_t timeout_ms);
 
 /* Copies `err` for the loop (NULL: it does not want it) and returns its status. */
 enum weir_client_status trainer_client_give(const struct weir_error *err,

@@ -1,6 +1,7 @@
-/* Asking what a run is to do: one question on a loop of its own, before the run is opened. */
+/* Asking what a run is to do, and what comes after it: one request on a loop of its own, while no run is open. */
 #include "trainer_client/task.h"
 
+#include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/rng.h"
 #include "core/loop/loop.h"
@@ -11,9 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct question {
+enum { NEXT_MS = 24 * 3600 * 1000 }; /* a request for the next task is answered when there is one */
+
+/* A request for a task, from its sending to its answer. */
+struct task_request {
     struct weir_loop *loop;
-    struct task *task; /* NULL: no answer yet, or none of use */
+    struct weir_rpc_peer *orchestrator;
+    char *endpoint;
+    bool is_answered, is_last; /* nothing is left to do */
+    struct task *task;         /* NULL: no answer yet, or none of use */
     struct weir_error failure;
 };
 
@@ -45,6 +52,8 @@ static struct task *keep(const struct msg_run_is *message)
     struct task *task = weir_calloc(1, sizeof(*task));
 
     task->arena = weir_arena_new();
+    task->next = weir_arena_alloc(task->arena, sizeof(struct task_request *));
+    *task->next = NULL;
     keep_tells(task, message);
     task->shown = (struct weir_client_task){
         .run = message->job,
@@ -67,39 +76,66 @@ static struct task *keep(const struct msg_run_is *message)
     return task;
 }
 
-/* ---- the question ---- */
+/* ---- the request ---- */
 
 static void on_answer(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
-    struct question *question = owner;
+    struct task_request *request = owner;
 
-    if (reply != NULL)
-        question->task = keep(reply->message);
+    request->is_answered = true;
+    if (reply == NULL)
+        request->failure = *err;
+    else if (((const struct msg_run_is *)reply->message)->job == 0)
+        request->is_last = true;
     else
-        question->failure = *err;
-    weir_loop_stop(question->loop);
+        request->task = keep(reply->message);
 }
 
-static enum weir_status ask(struct question *question, const char *endpoint,
-                            const struct msg_run_ask *message, int64_t timeout_ms,
-                            struct weir_error *err)
+static void request_free(struct task_request *request)
 {
-    struct weir_rpc_peer *orchestrator = NULL;
-    enum weir_status status =
-        weir_rpc_connect(question->loop, endpoint, NULL, question, &orchestrator, err);
+    if (request == NULL)
+        return;
+    weir_rpc_peer_close(request->orchestrator);
+    weir_loop_free(request->loop);
+    free(request->endpoint);
+    free(request);
+}
+WEIR_DEFINE_AUTO(task_request, request_free)
 
-    if (status != WEIR_OK)
-        return status;
-    weir_rpc_call(orchestrator, MSG_run_ask, message, timeout_ms, on_answer, question);
-    weir_loop_run(question->loop);
-    weir_rpc_peer_close(orchestrator);
-    if (question->task != NULL)
+static enum weir_status request_new(const struct weir_client_options *options,
+                                    struct task_request **ret_request, struct weir_error *err)
+{
+    char *endpoint = trainer_options_endpoint(options, options->orchestrator, "orchestrator");
+
+    if (endpoint == NULL)
+        return trainer_options_no_platform(err);
+    WEIR_AUTO(task_request) request = weir_calloc(1, sizeof(*request));
+    request->endpoint = endpoint;
+    request->loop = weir_loop_new();
+    enum weir_status status =
+        weir_rpc_connect(request->loop, endpoint, NULL, request, &request->orchestrator, err);
+    if (status == WEIR_OK)
+        *ret_request = WEIR_TAKE(request);
+    return status;
+}
+
+/* OK once it is answered; TIMEOUT. */
+static enum weir_status await(struct task_request *request, int64_t timeout_ms,
+                              struct weir_error *err)
+{
+    int64_t end_ms = trainer_options_end_ms(timeout_ms), now_ms = weir_now_ms();
+
+    for (; !request->is_answered && now_ms < end_ms; now_ms = weir_now_ms())
+        weir_loop_step(request->loop, end_ms - now_ms);
+    if (!request->is_answered)
+        return weir_fail(err, WEIR_TIMEOUT, "no task within %lld ms", (long long)timeout_ms);
+    if (request->task != NULL || request->is_last)
         return WEIR_OK;
-    *err = question->failure;
+    *err = request->failure;
     if (err->status == WEIR_TIMEOUT)
         return weir_fail(err, WEIR_UNAVAILABLE,
                          "the orchestrator at %s does not answer: is the platform running?",
-                         endpoint);
+                         request->endpoint);
     return err->status;
 }
 
@@ -136,32 +172,40 @@ static enum weir_status unpack_model(const struct weir_client_options *options, 
     return status;
 }
 
+/* The answer of a request, complete. */
+static enum weir_status take_answer(const struct weir_client_options *options,
+                                    struct task_request *request, uint64_t session,
+                                    struct task **ret_task, struct weir_error *err)
+{
+    struct task *task = request->task;
+
+    task->shown.session = session;
+    enum weir_status status = unpack_model(options, task, err);
+    if (status == WEIR_OK)
+        *ret_task = task;
+    else
+        weir_client_task_free(&task->shown);
+    return status;
+}
+
 static enum weir_status take_task(const struct weir_client_options *options, struct task **ret_task,
                                   struct weir_error *err)
 {
     struct msg_run_ask message = {.session = options->session};
+    WEIR_AUTO(task_request) request = NULL;
     enum weir_status status = trainer_options_run(options, &message.run, err);
 
+    if (status == WEIR_OK)
+        status = request_new(options, &request, err);
     if (status != WEIR_OK)
         return status;
-    WEIR_AUTO_FREE char *endpoint =
-        trainer_options_endpoint(options, options->orchestrator, "orchestrator");
-    if (endpoint == NULL)
-        return trainer_options_no_platform(err);
     if (message.session == 0)
         message.session = weir_random_u64();
-    WEIR_AUTO(weir_loop) loop = weir_loop_new();
-    struct question question = {.loop = loop};
-    status = ask(&question, endpoint, &message, trainer_options_timeout_ms(options), err);
-    if (status != WEIR_OK)
-        return status;
-    question.task->shown.session = message.session;
-    status = unpack_model(options, question.task, err);
-    if (status == WEIR_OK)
-        *ret_task = question.task;
-    else
-        weir_client_task_free(&question.task->shown);
-    return status;
+    weir_rpc_call(request->orchestrator, MSG_run_ask, &message, trainer_options_timeout_ms(options),
+                  on_answer, request);
+    status = await(request, -1, err);
+    return status == WEIR_OK ? take_answer(options, request, message.session, ret_task, err)
+                             : status;
 }
 
 enum weir_client_status weir_client_task(const struct weir_client_options *options,
@@ -177,12 +221,74 @@ enum weir_client_status weir_client_task(const struct weir_client_options *optio
     return WEIR_CLIENT_OK;
 }
 
+/* ---- the next one ---- */
+
+/* A request that is not answered yet stays with the task before. */
+static enum weir_status ask_next(const struct weir_client_options *options,
+                                 const struct task *finished, struct weir_error *err)
+{
+    const struct msg_run_next message = {.run = finished->shown.run,
+                                         .session = finished->shown.session};
+
+    if (*finished->next != NULL)
+        return WEIR_OK;
+    enum weir_status status = request_new(options, finished->next, err);
+    if (status == WEIR_OK)
+        weir_rpc_call((*finished->next)->orchestrator, MSG_run_next, &message, NEXT_MS, on_answer,
+                      *finished->next);
+    return status;
+}
+
+/* `*ret_task` stays as it is when nothing is left to do. */
+static enum weir_status take_next(const struct weir_client_options *options, int64_t timeout_ms,
+                                  struct task **ret_task, struct weir_error *err)
+{
+    uint64_t run = 0;
+    enum weir_status status = trainer_options_run(options, &run, err);
+
+    if (status != WEIR_OK)
+        return status;
+    if (options->task == NULL)
+        return weir_fail(err, WEIR_INVALID,
+                         "next task: expected weir_client_options.task, the one that is finished");
+    const struct task *finished = task_of_shown(options->task);
+    status = ask_next(options, finished, err);
+    if (status == WEIR_OK)
+        status = await(*finished->next, timeout_ms, err);
+    if (status == WEIR_TIMEOUT)
+        return status;
+    if (status == WEIR_OK && !(*finished->next)->is_last)
+        status = take_answer(options, *finished->next, finished->shown.session, ret_task, err);
+    if (status == WEIR_OK && *ret_task != NULL)
+        (*ret_task)->begun_cpu_ns = weir_cpu_ns();
+    request_free(*finished->next);
+    *finished->next = NULL;
+    return status;
+}
+
+enum weir_client_status weir_client_next_task(const struct weir_client_options *options,
+                                              int64_t timeout_ms,
+                                              struct weir_client_task **ret_task,
+                                              struct weir_client_error *ret_error)
+{
+    struct weir_error err;
+    struct task *task = NULL;
+
+    if (take_next(options, timeout_ms, &task, &err) != WEIR_OK)
+        return trainer_client_give(&err, ret_error);
+    if (task == NULL)
+        return WEIR_CLIENT_END;
+    *ret_task = &task->shown;
+    return WEIR_CLIENT_OK;
+}
+
 void weir_client_task_free(struct weir_client_task *shown)
 {
     struct task *task = (struct task *)shown; /* `shown` is its first member */
 
     if (task == NULL)
         return;
+    request_free(*task->next);
     weir_arena_free(task->arena);
     free(task);
 }

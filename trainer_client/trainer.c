@@ -1,7 +1,8 @@
-/* The built-in trainer's life: ask, open, work, finish. */
+/* The built-in trainer's life: ask, open, work, finish, and ask for what comes next. */
 #include "trainer_client/trainer.h"
 
 #include "core/base/clock.h"
+#include "core/base/fault.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
@@ -16,8 +17,9 @@ enum {
     ASK_MS = 60000, /* how long the orchestrator may be away at the start */
     OPEN_MS = 60000,
     ASK_SLICE_MS = 500,
-    SLICE_MS = 20,    /* waiting in one round of the loop: signals are looked at in between */
-    FINAL_MS = 30000, /* for the last commit and its record, before it is tried again */
+    NEXT_SLICE_MS = 200, /* how late a signal may be heard by one that has nothing to do */
+    SLICE_MS = 20,       /* waiting in one round of the loop: signals are looked at in between */
+    FINAL_MS = 30000,    /* for the last commit and its record, before it is tried again */
 };
 
 static void fail(struct trainer *trainer, const struct weir_error *err)
@@ -32,6 +34,23 @@ static void fail(struct trainer *trainer, const struct weir_error *err)
 static enum weir_status from_client(const struct weir_client_error *error, struct weir_error *err)
 {
     return weir_fail(err, (enum weir_status)error->status, "%s", error->text);
+}
+
+/* Everything of a task; what is left asks for one. */
+static void clear(struct trainer *trainer)
+{
+    weir_client_close(trainer->client);
+    trainer_learner_fini(&trainer->learner);
+    free(trainer->values);
+    weir_yaml_free(trainer->origin_options);
+    weir_model_file_fini(&trainer->origin);
+    trainer_run_order_fini(&trainer->order);
+    *trainer = (struct trainer){
+        .loop = trainer->loop,
+        .socket_dir = trainer->socket_dir,
+        .run = trainer->run,
+        .session = trainer->session,
+    };
 }
 
 /* ---- finished ---- */
@@ -79,8 +98,10 @@ static enum weir_status finish(struct trainer *trainer, struct weir_error *err)
              (unsigned long long)progress->samples);
     if (trainer->mode->learns)
         remove_checkpoint(trainer);
-    trainer->is_over = true;
-    weir_loop_stop(trainer->loop);
+    struct weir_client_task *finished_task = trainer->order.task;
+    trainer->order.task = NULL;
+    clear(trainer);
+    trainer->finished = finished_task;
     return WEIR_OK;
 }
 
@@ -191,8 +212,32 @@ static enum weir_status ask(struct trainer *trainer, struct weir_error *err)
     return status == WEIR_CLIENT_OK ? begin(trainer, task, err) : from_client(&error, err);
 }
 
+/* Whatever keeps it from another task, it has done its own. */
+static enum weir_status ask_next(struct trainer *trainer, struct weir_error *err)
+{
+    struct weir_client_options options = WEIR_CLIENT_OPTIONS_INIT;
+    struct weir_client_task *task = NULL;
+    options.task = trainer->finished;
+    options.socket_dir = trainer->socket_dir;
+    enum weir_client_status status = weir_client_next_task(&options, NEXT_SLICE_MS, &task, NULL);
+    if (status == WEIR_CLIENT_TIMEOUT)
+        return WEIR_OK;
+    weir_client_task_free(trainer->finished);
+    trainer->finished = NULL;
+    if (status == WEIR_CLIENT_OK) {
+        (void)weir_fault("trainer.next");
+        trainer->run = task->run;
+        return begin(trainer, task, err);
+    }
+    trainer->is_over = true;
+    weir_loop_stop(trainer->loop);
+    return WEIR_OK;
+}
+
 static enum weir_status do_round(struct trainer *trainer, struct weir_error *err)
 {
+    if (trainer->finished != NULL)
+        return ask_next(trainer, err);
     if (trainer->client == NULL)
         return ask(trainer, err);
     if (!weir_client_stopping(trainer->client))
@@ -260,12 +305,8 @@ void trainer_close(void *state)
 {
     struct trainer *trainer = state;
     save_on_stop(trainer);
-    weir_client_close(trainer->client);
-    trainer_learner_fini(&trainer->learner);
-    free(trainer->values);
-    weir_yaml_free(trainer->origin_options);
-    weir_model_file_fini(&trainer->origin);
-    trainer_run_order_fini(&trainer->order);
+    clear(trainer);
+    weir_client_task_free(trainer->finished);
     free(trainer);
 }
 

@@ -1,6 +1,6 @@
-/* The built-in trainer: one run, from its task to the end, a piece per round of the loop, by the calls of weir/client.h
- * alone. Its life is a line: asking -> working -> finished; dying anywhere costs what was done since the newest
- * checkpoint, and the next session goes on from there. */
+/* The built-in trainer: runs one after the other, each from its task to the end, a piece per round of the loop, by the
+ * calls of weir/client.h alone. Its life is a circle: asking -> working -> finished -> asking for the next one; dying
+ * anywhere costs what was done since the newest checkpoint, and the next session goes on from there. */
 #ifndef WEIR_TRAINER_CLIENT_TRAINER_H
 #define WEIR_TRAINER_CLIENT_TRAINER_H
 
@@ -16,6 +16,8 @@ struct trainer {
     const char *socket_dir;
     uint64_t run, session;
     int64_t ask_end_ms; /* when the orchestrator has been away for too long */
+    struct weir_client_task
+        *finished; /* that the next one is asked for after; NULL: one is at work */
 
     struct run_order order; /* from here on: once the task is there */
     const struct run_mode *mode;
@@ -33,7 +35,7 @@ struct trainer {
     bool is_checked; /* the learner has met a batch of this job */
     int64_t checkpoint_ms;
     bool is_stored; /* the model is there to be handed over */
-    bool is_over;   /* finished, or failed: nothing of it is to be saved */
+    bool is_over;   /* nothing is left to do, or it has failed: nothing of it is to be saved */
     bool has_failed;
 };
 

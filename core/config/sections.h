@@ -32,7 +32,7 @@ struct cfg_training {
     uint64_t epochs, seed;
     const char *start_from;
     uint64_t retries;
-    int64_t patience;
+    int64_t patience, keep_warm;
     uint64_t gpus;
     bool report_losses;
 };
@@ -53,6 +53,9 @@ enum { CFG_GPUS_MAX = 64 };
                .doc = "number of times that a failed trainer is started again"),                                    \
     CFG_KEY_AS("patience", CFG_KIND_DURATION, int64_t, owner, in patience, .fallback = "10m", .min = 1000000,       \
                .doc = "a trainer that says nothing for so long, hung or stopped, has failed"),                      \
+    CFG_KEY_AS("keep_warm", CFG_KIND_DURATION, int64_t, owner, in keep_warm, .fallback = "60s", .min = 0,           \
+               .doc = "a trainer that is done waits so long for the next run of its pipeline, without a slot, in "  \
+                      "place of starting again; 0s: it leaves"),                                                    \
     CFG_KEY_AS("gpus", CFG_KIND_U64, uint64_t, owner, in gpus, .fallback = "0", .max = CFG_GPUS_MAX,                \
                .doc = "slots of the system file's `gpus` that each trainer holds while it works; built-in models "  \
                       "compute on the CPU all the same"),                                                           \

@@ -205,6 +205,7 @@ static enum weir_status read_rest(struct orchestrator_config *config,
     config->seed = training.shared.seed;
     config->retries = training.shared.retries;
     config->patience_ms = training.shared.patience / 1000;
+    config->keep_warm_ms = training.shared.keep_warm / 1000;
     config->gpus = training.shared.gpus;
     config->start_from = training.shared.start_from;
     config->loss = training.loss;

@@ -38,6 +38,7 @@ struct orchestrator_config {
     uint64_t seed;
     uint64_t retries;
     int64_t patience_ms;    /* with a trainer that says nothing */
+    int64_t keep_warm_ms;   /* that a trainer waits for the next run; 0: it leaves */
     uint64_t gpus;          /* that each of its trainers holds */
     const char *start_from; /* "previous", "scratch", or a model's id */
     const char *loss;

@@ -103,6 +103,18 @@ void orchestrator_log_bound(const char *path, int64_t bytes_max)
     (void)!ftruncate(fd, 0);   /* its writers append: they go on at the beginning */
 }
 
+void orchestrator_log_hand_over(const char *from, const char *to)
+{
+    if (rename(from, to) != 0)
+        return; /* somebody has removed it: the program writes to nobody */
+    WEIR_AUTO_FD int fd = open(to, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    WEIR_AUTO_FD int out = open(from, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+    if (fd >= 0 && out >= 0)
+        (void)!copy_rest(fd, out, INT64_MAX);
+    if (fd >= 0)
+        (void)!ftruncate(fd, 0); /* its writers append: they go on at the beginning */
+}
+
 /* A pipe that holds all of the input already: it is gone once it has been read, and no file system ever saw it. */
 static enum weir_status open_input(const struct orchestrator_spawn *spawn, int *ret_fd,
                                    struct weir_error *err)

@@ -35,6 +35,10 @@ enum weir_status orchestrator_spawn_wait(const struct orchestrator_spawn *spawn,
  * of those before, and it begins at 0. What is written in the midst of this may be lost. */
 void orchestrator_log_bound(const char *path, int64_t bytes_max);
 
+/* A log that a program is writing to gets another name, and begins at 0; what it holds stays under the old one. What is
+ * written in the midst of this may be lost. */
+void orchestrator_log_hand_over(const char *from, const char *to);
+
 /* The last line of a log file that says something (a line with FATAL or error before others), for
  * messages about a program that ended; that the disk is full, if nothing is there for that; "" when
  * there is none. */

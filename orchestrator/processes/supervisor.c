@@ -375,6 +375,24 @@ void orchestrator_supervisor_stop(struct orchestrator_supervisor *supervisor, co
     begin_stop(child, stop_ms);
 }
 
+enum weir_status orchestrator_supervisor_rename(struct orchestrator_supervisor *supervisor,
+                                                const char *from, const char *to,
+                                                struct weir_error *err)
+{
+    struct child *child = find(supervisor, from);
+    if (child == NULL || child->state != RUNNING)
+        return weir_fail(err, WEIR_NOT_FOUND, "process %s does not run", from);
+    if (find(supervisor, to) != NULL)
+        return weir_fail(err, WEIR_EXISTS, "process %s runs already", to);
+    char *log_path = weir_format("%s/%s.log", supervisor->log_dir, to);
+    orchestrator_log_hand_over(child->log_path, log_path);
+    free(child->log_path);
+    free(child->name);
+    child->log_path = log_path;
+    child->name = weir_strdup(to);
+    return WEIR_OK;
+}
+
 /* Asks the highest stage that is left to end; the last one to end moves on to the next stage. */
 static void continue_stopping(struct orchestrator_supervisor *supervisor)
 {

@@ -77,6 +77,11 @@ enum weir_status orchestrator_supervisor_start(struct orchestrator_supervisor *s
  * `stop_ms` < 0: the child's own bound. */
 void orchestrator_supervisor_stop(struct orchestrator_supervisor *supervisor, const char *name,
                                   int64_t stop_ms);
+/* Calls a running child by another name, and begins the log of that name: what it has written so far stays in the old
+ * one. NOT_FOUND unless it runs, EXISTS when the name is taken. */
+enum weir_status orchestrator_supervisor_rename(struct orchestrator_supervisor *supervisor,
+                                                const char *from, const char *to,
+                                                struct weir_error *err) WEIR_MUST_USE;
 /* Stops all, stage after stage; `done` is called from the loop when none is left. From now on
  * nothing is started. */
 void orchestrator_supervisor_stop_all(struct orchestrator_supervisor *supervisor,

@@ -142,25 +142,39 @@ void orchestrator_runs_free(struct runs *runs)
 /* ---- the trainer ---- */
 
 /* Nobody's program is needed to see what the operators made of samples. */
-static const char *program_of(const struct run *run)
+const char *orchestrator_run_program(const struct run *run)
 {
     const char *program = run->outline.config->program;
 
     return program[0] == '\0' || strcmp(run->mode, "features") == 0 ? NULL : program;
 }
 
-static enum weir_status launch_trainer(const struct run *run, struct weir_error *err)
+struct orchestrator_trainer orchestrator_run_trainer(const struct run *run)
 {
-    const struct runs *runs = run->runs;
-    const struct orchestrator_trainer trainer = {
+    return (struct orchestrator_trainer){
         .run = run->number,
-        .gpus = orchestrator_arbiter_gpus(runs->arbiter, run->number),
+        .gpus = orchestrator_arbiter_gpus(run->runs->arbiter, run->number),
         .base = run->start_from,
-        .program = program_of(run),
+        .program = orchestrator_run_program(run),
         .mode = run->mode,
     };
+}
 
-    return runs->trainers.start(runs->trainers.owner, &trainer, err);
+static enum weir_status launch_trainer(struct run *run, struct weir_error *err)
+{
+    struct runs *runs = run->runs;
+    const struct orchestrator_trainer trainer = orchestrator_run_trainer(run);
+    enum weir_status status = weir_make_directories(run->directory, 0700, err);
+
+    if (status == WEIR_OK)
+        status = runs->trainers.start(runs->trainers.owner, &trainer, err);
+    if (status != WEIR_OK)
+        return status;
+    run->followed = 0;
+    run->is_unheard = false;
+    runs->trainers_alive++;
+    orchestrator_warm_launched(runs->warm, run);
+    return WEIR_OK;
 }
 
 static void start_trainer(struct run *run)
@@ -168,11 +182,14 @@ static void start_trainer(struct run *run)
     struct weir_error err;
     if (run->launched)
         return;
-    enum weir_status status = weir_make_directories(run->directory, 0700, &err);
-    if (status == WEIR_OK)
-        status = DB_RUN(run->context->db, Q_run_started, NULL, &err, DB_I64(run->number),
-                        DB_I64(weir_now_wall_us()), DB_I64(run->outline.config->gpus));
-    if (status == WEIR_OK)
+    if (orchestrator_warm_must_end(run->runs->warm, run)) {
+        orchestrator_run_schedule(run, ORCHESTRATOR_POLL_MS, orchestrator_run_begin);
+        return;
+    }
+    enum weir_status status =
+        DB_RUN(run->context->db, Q_run_started, NULL, &err, DB_I64(run->number),
+               DB_I64(weir_now_wall_us()), DB_I64(run->outline.config->gpus));
+    if (status == WEIR_OK && !orchestrator_warm_give(run->runs->warm, run))
         status = launch_trainer(run, &err);
     if (status == WEIR_EXISTS) { /* one is just ending */
         orchestrator_run_schedule(run, ORCHESTRATOR_AGAIN_MS, orchestrator_run_begin);
@@ -183,7 +200,6 @@ static void start_trainer(struct run *run)
         return;
     }
     run->launched = true;
-    run->runs->trainers_alive++;
     orchestrator_run_watch_begin(run->runs->watch, run->number, run->outline.config->patience_ms);
 }
 
@@ -251,6 +267,7 @@ void orchestrator_run_exited(struct runs *runs, int64_t number, const struct run
 {
     struct run *run = orchestrator_run_find(runs, number);
     int64_t silent_ms = orchestrator_run_watch_end(runs->watch, number);
+    orchestrator_warm_exited(runs->warm, number);
     runs->trainers_alive--;
     orchestrator_run_release_slot(runs, number);
     if (run == NULL || run->trained || !run->launched)
@@ -258,6 +275,11 @@ void orchestrator_run_exited(struct runs *runs, int64_t number, const struct run
     struct weir_error err;
     run->launched = false;
     run->session = 0;
+    if (run->is_unheard) { /* it was leaving when it was given the run, or had not noticed yet */
+        run->is_under_way = false;
+        orchestrator_run_schedule(run, 0, orchestrator_run_begin);
+        return;
+    }
     run->is_over = has_failed(run, ended, silent_ms, &run->failure);
     if (ended->code == 2 && !ended->by_signal) {
         trouble(run, weir_fail(&err, WEIR_INVALID, "trainer: %s", ended->how), &err);

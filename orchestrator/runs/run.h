@@ -25,14 +25,16 @@ enum {
 #define ORCHESTRATOR_RUN_PREDICTS "predict/"
 
 struct run;
+struct warm_trainers;
 
 /* Owned by: struct orchestrator. */
 struct runs {
     struct context *context;
     struct orchestrator_trainers trainers;
     struct orchestrator_sharing sharing;
-    struct arbiter *arbiter; /* of trainers */
-    struct run_watch *watch; /* their processes */
+    struct arbiter *arbiter;    /* of trainers */
+    struct run_watch *watch;    /* their processes */
+    struct warm_trainers *warm; /* those that stay */
     LIST_HEAD(, run) all;
     bool are_held;           /* an erasure purges what runs left behind: none begins */
     unsigned trainers_alive; /* processes, those included that were told to end */
@@ -75,7 +77,7 @@ enum weir_status orchestrator_runs_recall(struct runs *runs, struct weir_error *
 /* The number of a run that was started. */
 enum weir_status orchestrator_run_number(const struct runs *runs, const struct run_wanted *wanted,
                                          int64_t *ret_number, struct weir_error *err) WEIR_MUST_USE;
-/* Removes the files of runs that an earlier process began and nobody takes up again. */
+/* Removes the files of runs that an earlier process began and nobody takes up again, and folders of its trainers. */
 enum weir_status orchestrator_runs_sweep(const struct runs *runs,
                                          struct weir_error *err) WEIR_MUST_USE;
 /* Removes the directory of a run's files. */
@@ -90,6 +92,12 @@ struct run_exit {
     const char *said; /* the last line of its log; "": nothing */
 };
 void orchestrator_run_exited(struct runs *runs, int64_t number, const struct run_exit *exit);
+
+/* Trainers that stay; `runs` outlives them. When they are freed, their processes are gone. */
+struct warm_trainers *orchestrator_warm_new(struct runs *runs);
+void orchestrator_warm_free(struct warm_trainers *warm);
+/* Tells those that wait for a run of the pipeline (0: of any) to leave. */
+void orchestrator_warm_end(struct warm_trainers *warm, int64_t pipeline);
 
 /* Progress of a trainer that works now, for a pipeline (0: for any), for people. False: none. */
 struct run_progress {
@@ -106,9 +114,10 @@ struct run_progress {
 bool orchestrator_run_progress(const struct runs *runs, int64_t pipeline,
                                struct run_progress *ret_progress);
 
-/* Messages of trainers: answers run_ask, run_beat, run_done. */
+/* Messages of trainers: answers run_ask, run_beat, run_done, and, at once or later, run_next. */
 void orchestrator_run_asked(struct runs *runs, struct weir_request *request);
 void orchestrator_run_beats(struct runs *runs, struct weir_request *request);
 void orchestrator_run_finished(struct runs *runs, struct weir_request *request);
+void orchestrator_run_next(struct runs *runs, struct weir_request *request);
 
 #endif

@@ -33,22 +33,12 @@ static struct weir_strs slices_of(const struct run *run, const char *names[WEIR_
     return (struct weir_strs){.at = names, .count = count};
 }
 
-void orchestrator_run_asked(struct runs *runs, struct weir_request *request)
+void orchestrator_run_tell(const struct run *run, struct weir_rpc_server *server,
+                           const struct weir_route *route)
 {
     const char *slices[WEIR_OUTPUTS_SLICES_MAX];
     WEIR_AUTO_BUF options = {0};
-    const struct msg_run_ask *ask = request->message;
-    struct run *run = orchestrator_run_find(runs, (int64_t)ask->run);
-    struct weir_error err;
-    if (run == NULL || run->trained || run->row == NULL) {
-        refuse(request,
-               weir_fail(&err, WEIR_NOT_FOUND, "run %" PRIu64 " is not to be done", ask->run),
-               &err);
-        return;
-    }
-    run->session = ask->session;
     weir_yaml_print_json(run->outline.config->program_options, &options);
-    orchestrator_run_watch_hear(runs->watch, run->number);
     struct msg_run_is answer = {
         .mode = run->mode,
         .pipeline = run->outline.config->name,
@@ -66,7 +56,25 @@ void orchestrator_run_asked(struct runs *runs, struct weir_request *request)
         .reports = run->outline.config->reports,
         .options = weir_buf_text(&options),
     };
-    weir_rpc_reply(request->server, &request->route, MSG_run_is, &answer, NULL);
+    weir_rpc_reply(server, route, MSG_run_is, &answer, NULL);
+}
+
+void orchestrator_run_asked(struct runs *runs, struct weir_request *request)
+{
+    const struct msg_run_ask *ask = request->message;
+    struct run *run = orchestrator_run_find(runs, (int64_t)ask->run);
+    struct weir_error err;
+    if (run == NULL || run->trained || run->row == NULL) {
+        refuse(request,
+               weir_fail(&err, WEIR_NOT_FOUND, "run %" PRIu64 " is not to be done", ask->run),
+               &err);
+        return;
+    }
+    run->session = ask->session;
+    run->is_unheard = false;
+    orchestrator_warm_hear(runs->warm, run);
+    orchestrator_run_watch_hear(runs->watch, run->number);
+    orchestrator_run_tell(run, request->server, &request->route);
 }
 
 /* A trainer may be anybody's program: what is kept of it is an object of a few numbers. */
@@ -101,6 +109,7 @@ void orchestrator_run_beats(struct runs *runs, struct weir_request *request)
     struct run *run = orchestrator_run_find(runs, (int64_t)beat->run);
     bool known = run != NULL && run->session == beat->session;
     if (known) {
+        run->is_unheard = false;
         orchestrator_run_watch_hear(runs->watch, run->number);
         run->progress = (struct run_progress){
             .number = run->number,
@@ -211,6 +220,7 @@ void orchestrator_run_finished(struct runs *runs, struct weir_request *request)
         return;
     }
     run->trained = true;
+    orchestrator_warm_finished(runs->warm, run);
     orchestrator_run_watch_leaves(runs->watch, run->number);
     weir_rpc_reply(request->server, &request->route, MSG_run_noted, NULL, NULL);
     orchestrator_run_audit(run);

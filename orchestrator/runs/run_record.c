@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "core/base/path.h"
 #include "core/wire/sample.h"
+#include "orchestrator/runs/warm_folder.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -166,8 +167,11 @@ enum weir_status orchestrator_runs_sweep(const struct runs *runs, struct weir_er
     if (directory == NULL)
         return WEIR_OK; /* there was no run yet */
     while (status == WEIR_OK && (entry = readdir(directory)) != NULL) {
+        WEIR_AUTO_FREE char *path = orchestrator_path(runs->context, "runs", entry->d_name);
         int64_t number = strtoll(entry->d_name, NULL, 10);
         bool is = false;
+        if (orchestrator_warm_folder_is_left(entry->d_name))
+            status = weir_remove_tree(path, err);
         if (number > 0)
             status = is_abandoned(runs, number, &is, err);
         if (is)

@@ -26,7 +26,10 @@ struct run {
     run_done_fn *done;
     void *owner;
     uint64_t timer;
-    uint64_t session;  /* of the trainer that works; 0: none has called yet */
+    uint64_t session; /* of the trainer that works; 0: none has called yet */
+    int64_t
+        followed; /* run that its trainer did before, being idle since; 0: it was started for this one */
+    bool is_unheard;   /* such a trainer has said nothing of this run yet */
     bool is_under_way; /* it has begun: it may have files, and a job at the dispatcher */
     bool launched;     /* a trainer's process is there */
     bool trained;      /* the trainer has finished: its end is no failure */
@@ -49,6 +52,13 @@ enum weir_status orchestrator_run_ask_slot(struct run *run, bool *ret_has,
 int64_t orchestrator_run_bill_ns(struct runs *runs, int64_t number);
 /* The run is over, or begins again later: its slot is free, unless a process of it is there, whose end frees it. */
 void orchestrator_run_release_slot(struct runs *runs, int64_t number);
+/* Name of the user's program that does it; NULL: the built-in one does. Borrowed. */
+const char *orchestrator_run_program(const struct run *run);
+/* Its trainer, as a process is made for it. Texts are borrowed. */
+struct orchestrator_trainer orchestrator_run_trainer(const struct run *run);
+/* Answers a trainer that asks what to do. */
+void orchestrator_run_tell(const struct run *run, struct weir_rpc_server *server,
+                           const struct weir_route *route);
 /* Reads the row again; what the run points to changes. */
 enum weir_status orchestrator_run_load(struct run *run, struct weir_error *err) WEIR_MUST_USE;
 /* "open", "trained", "done" or "failed". */
@@ -57,5 +67,21 @@ const char *orchestrator_run_row_state(const struct run *run);
 void orchestrator_run_result_of(const struct run *run, struct run_result *ret_result);
 /* Values that a model of this run predicts per sample. */
 uint32_t orchestrator_run_outputs(const struct run *run);
+
+/* ---- warm.c ---- */
+
+/* A process was started for the run. */
+void orchestrator_warm_launched(struct warm_trainers *warm, const struct run *run);
+/* The run's trainer has asked what to do, in a session. */
+void orchestrator_warm_hear(struct warm_trainers *warm, const struct run *run);
+/* The run's result is recorded; its files stay where its row says. */
+void orchestrator_warm_finished(struct warm_trainers *warm, const struct run *run);
+/* The process that is known by that run is gone. */
+void orchestrator_warm_exited(struct warm_trainers *warm, int64_t run);
+/* Gives the run to an idle trainer of its pipeline and program, if there is one. */
+bool orchestrator_warm_give(struct warm_trainers *warm, struct run *run);
+/* True when idle trainers have to end before a process is started for the run: they hold GPUs that are its own now, or
+ * its name. They are told to. */
+bool orchestrator_warm_must_end(struct warm_trainers *warm, const struct run *run);
 
 #endif

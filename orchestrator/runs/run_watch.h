@@ -21,6 +21,10 @@ struct orchestrator_trainers {
     enum weir_status (*start)(void *owner, const struct orchestrator_trainer *trainer,
                               struct weir_error *err);
     void (*end)(void *owner, int64_t run);
+    /* Optional. The process that was started for the run `before` is given another one: it is called after that from
+     * now on. NOT_FOUND when there is none, INVALID when its program does not do the mode. */
+    enum weir_status (*pass)(void *owner, int64_t before,
+                             const struct orchestrator_trainer *trainer, struct weir_error *err);
 };
 
 struct run_watch;

@@ -77,7 +77,7 @@ exec {real} "$@"
 
 # All that a trainer may send, by who serves it.
 OWN = {"storage": {"hold", "hold_end"}, "dispatcher": {"client_open", "client_beat", "client_commit"},
-       "orchestrator": {"run_ask", "run_beat", "run_done"}, "worker-1": {"credit"}, "worker-2": {"credit"}}
+       "orchestrator": {"run_ask", "run_beat", "run_done", "run_next"}, "worker-1": {"credit"}, "worker-2": {"credit"}}
 ALLOWED = {f"reach run/trainer/{name}.sock" for name in OWN} | {
     f"send {message} to run/trainer/{name}.sock" for name, messages in OWN.items() for message in messages}
 REACHES_ALL = "trainers can reach all sockets of the platform"
@@ -90,7 +90,7 @@ def landlock():
 
 def hostile_run(system=None):
     """What the processes of a run whose trainers try everything say, and what these got. They train all the same."""
-    lab = Lab(samples=400, every=200, epochs=1)
+    lab = Lab(samples=400, every=200, epochs=1, pipeline=PIPELINE.replace("training: {{", "training: {{keep_warm: 0s, "))
     real = os.environ["WEIR_BIN_DIR"]
     folder = with_trainer(lab, TRAINER)
     (folder / "hostile.py").write_text(HOSTILE)

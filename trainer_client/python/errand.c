@@ -44,6 +44,11 @@ static enum weir_client_status ask(struct errand *errand)
     return weir_client_task(&errand->options, &errand->asked, &errand->error);
 }
 
+static enum weir_client_status ask_next(struct errand *errand)
+{
+    return weir_client_next_task(&errand->options, -1, &errand->asked, &errand->error);
+}
+
 static enum weir_client_status open_run(struct errand *errand)
 {
     return weir_client_open(&errand->options, &errand->client->client, &errand->error);
@@ -61,6 +66,17 @@ struct errand *trainer_python_errand_ask(const struct weir_client_options *optio
     struct errand *errand = make(ask);
 
     copy_options(errand, options);
+    return errand;
+}
+
+struct errand *trainer_python_errand_ask_next(const struct weir_client_options *options,
+                                              struct counted_task *finished)
+{
+    struct errand *errand = make(ask_next);
+
+    copy_options(errand, options);
+    errand->finished = trainer_python_task_hold(finished);
+    errand->options.task = finished->task;
     return errand;
 }
 
@@ -141,6 +157,8 @@ void trainer_python_errand_drop(struct errand *errand)
         return;
     trainer_python_client_drop(errand->client);
     weir_client_task_free(errand->asked);
+    if (errand->finished != NULL)
+        trainer_python_task_drop(errand->finished);
     free(errand->socket_dir);
     free(errand->state);
     free(errand->model);

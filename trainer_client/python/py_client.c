@@ -50,6 +50,20 @@ static PyObject *describe_task(const struct weir_client_task *task, PyObject *ca
         "classes", classes);
 }
 
+/* Takes the task that the errand has brought. */
+static PyObject *give_task(struct errand *errand)
+{
+    struct counted_task *counted = trainer_python_task_new(errand->asked);
+
+    errand->asked = NULL;
+    PyObject *capsule = PyCapsule_New(counted, TASK_CAPSULE, drop_task);
+    PyObject *described = capsule != NULL ? describe_task(counted->task, capsule) : NULL;
+    if (capsule == NULL)
+        trainer_python_task_drop(counted);
+    Py_XDECREF(capsule);
+    return described;
+}
+
 PyObject *trainer_python_ask(PyObject *module, PyObject *arguments)
 {
     struct weir_client_options options = WEIR_CLIENT_OPTIONS_INIT;
@@ -62,14 +76,30 @@ PyObject *trainer_python_ask(PyObject *module, PyObject *arguments)
     options.session = session;
     struct errand *errand = trainer_python_errand_ask(&options);
     PyObject *described = NULL;
-    if (trainer_python_errand_run(PyModule_GetState(module), errand) == PY_WAIT_OK) {
-        struct counted_task *counted = trainer_python_task_new(errand->asked);
-        errand->asked = NULL;
-        PyObject *capsule = PyCapsule_New(counted, TASK_CAPSULE, drop_task);
-        described = capsule != NULL ? describe_task(counted->task, capsule) : NULL;
-        if (capsule == NULL)
-            trainer_python_task_drop(counted);
-        Py_XDECREF(capsule);
+    if (trainer_python_errand_run(PyModule_GetState(module), errand) == PY_WAIT_OK)
+        described = give_task(errand);
+    trainer_python_errand_drop(errand);
+    return described;
+}
+
+PyObject *trainer_python_ask_next(PyObject *module, PyObject *arguments)
+{
+    struct weir_client_options options = WEIR_CLIENT_OPTIONS_INIT;
+    PyObject *capsule, *described = NULL;
+
+    if (!PyArg_ParseTuple(arguments, "Oz:ask_next", &capsule, &options.socket_dir))
+        return NULL;
+    struct counted_task *finished = PyCapsule_GetPointer(capsule, TASK_CAPSULE);
+    if (finished == NULL)
+        return NULL;
+    struct errand *errand = trainer_python_errand_ask_next(&options, finished);
+    enum py_wait waited = trainer_python_errand_run(PyModule_GetState(module), errand);
+    if (waited == PY_WAIT_OK)
+        described = give_task(errand);
+    else if (waited == PY_WAIT_FAILED && errand->status == WEIR_CLIENT_END) {
+        PyErr_Clear();
+        described = Py_None;
+        Py_INCREF(described);
     }
     trainer_python_errand_drop(errand);
     return described;

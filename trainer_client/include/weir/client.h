@@ -26,7 +26,7 @@
  * Task and end. weir_client_task() asks what the run is to do: to train a model, or to use one (modes evaluate,
  * predict, score, gradient, embed, features). A mode that uses a model says weir_client_output() of each batch.
  * weir_client_finish() ends the run: its outputs, or the model, are handed over, all at once, and are the platform's
- * from then on.
+ * from then on. Then the program leaves, or asks for the next task (weir_client_next_task()).
  *
  * Consumed and committed. A batch is *consumed* once weir_client_consumed() says that it is in the
  * weights; weir_batch_release() only gives its memory back, before or after. It becomes *committed* when state that
@@ -88,7 +88,7 @@ enum weir_client_status {
     WEIR_CLIENT_UNSUPPORTED = 11,
     WEIR_CLIENT_INTERNAL = 12, /**< a defect in Weir */
     WEIR_CLIENT_RESTART = 13,  /**< the ranks begin again: close, load an earlier state, open */
-    WEIR_CLIENT_END = 64       /**< no batch follows: every one has been handed out */
+    WEIR_CLIENT_END = 64 /**< nothing follows: every batch has been handed out, or every task */
 };
 
 /** Filled by a call that fails; untouched otherwise. Every function accepts NULL for it. */
@@ -263,6 +263,18 @@ struct weir_client_holes {
 enum weir_client_status weir_client_task(const struct weir_client_options *options,
                                          struct weir_client_task **ret_task,
                                          struct weir_client_error *ret_error);
+
+/** Asks what comes after `options->task`, which is finished and whose client is closed: a program that stays is spared
+ * its start. Waits at most `timeout_ms` (negative: for ever) until the same pipeline has another run for it. The task
+ * begins with an empty directory (the same one as before to this process, under another name), and is to be done from
+ * its files and its seed alone: nothing that an earlier task left in memory may count. To be freed like any other; the
+ * finished one is to be freed after this call has returned something else than TIMEOUT.
+ * @return OK with `*ret_task`; END when the program is to leave (training.keep_warm is over, or nobody stays there);
+ * TIMEOUT; INVALID; UNAVAILABLE. */
+enum weir_client_status weir_client_next_task(const struct weir_client_options *options,
+                                              int64_t timeout_ms,
+                                              struct weir_client_task **ret_task,
+                                              struct weir_client_error *ret_error);
 
 /** NULL is fine. */
 void weir_client_task_free(struct weir_client_task *task);

@@ -26,7 +26,7 @@ from weir._weir import (
     Unavailable,
     Unsupported,
 )
-from weir.session import Session, Task, state_batches, task
+from weir.session import Session, Task, state_batches, task, tasks
 
 __all__ = [
     "Batch",
@@ -46,4 +46,5 @@ __all__ = [
     "Unsupported",
     "state_batches",
     "task",
+    "tasks",
 ]

@@ -104,7 +104,23 @@ def task(*, run: int = 0, socket_dir: str | None = None, timeout: float = 60.0) 
 
     `run` and `socket_dir` are the environment's, WEIR_RUN and WEIR_SOCKET_DIR, unless given.
     """
-    answer = _weir.ask(run, secrets.randbits(63) + 1, socket_dir, max(1, int(timeout * 1000)))
+    return _described(_weir.ask(run, secrets.randbits(63) + 1, socket_dir, max(1, int(timeout * 1000))))
+
+
+def tasks(*, run: int = 0, socket_dir: str | None = None, timeout: float = 60.0) -> Iterator[Task]:
+    """Yield task(), and then, as each is finished, the next one that the platform has for this process.
+
+    The pipeline's training.keep_warm says how long to wait for one. Each begins with an empty directory, and is to be
+    done from its files and its seed alone: make model and optimizer anew, and set the seed.
+    """
+    current: Task | None = task(run=run, socket_dir=socket_dir, timeout=timeout)
+    while current is not None:
+        yield current
+        answer = _weir.ask_next(current.capsule, socket_dir)
+        current = _described(answer) if answer is not None else None
+
+
+def _described(answer: dict[str, Any]) -> Task:
     answer["options"] = json.loads(answer["options"])
     return Task(**answer)
 

@@ -349,7 +349,8 @@ class _Served:
         with torch.no_grad():
             return self.embed(self.model, *self.inputs(batch)).reshape(len(batch.ids), -1)
 
-    def run(self, session: weir.Session) -> None:
+    def run(self, session: weir.Session) -> bool:
+        """Return True when it is finished, False when it is paused."""
         learns = self.task.learns
         self.model.train(learns)
         while (raw := session.next()) is not None:
@@ -364,8 +365,9 @@ class _Served:
             if learns and (session.stopping or time.monotonic() - self.saved >= self.save_every_s):
                 self.save(session)
             if session.stopping:  # the run is paused: it comes again
-                return
+                return False
         self.finish(session)
+        return True
 
     def finish(self, session: weir.Session) -> None:
         if self.steps is not None:
@@ -395,17 +397,19 @@ def serve(
     save_every: float = 60.0,
     task: weir.Task | None = None,
 ) -> None:
-    """Do the run that this process was started for, whatever its mode, and return when it is over, or paused.
+    """Do the run that this process was started for, whatever its mode, and those that follow, and return when there is
+    none, or it is paused.
 
     `model` is a function of the task, called after the seed is set, so that a life that begins again begins with the
-    same weights; a module works too where the program seeds. `loss(outputs, labels)` returns a loss for each sample
+    same weights; a module works too where the program seeds, for one run: it is not new for the next. `loss(outputs, labels)` returns a loss for each sample
     (reduction="none"). `optimizer` is a function of the parameters, or of the groups that `parameters` makes of the
     model. `schedule` is a function of the optimizer; it steps with the optimizer, or with each epoch, and one that waits
     for a plateau is told the mean loss of the epoch.
 
     One step takes the gradients of `accumulate` batches, by the mean over all their samples, and cuts their norm to
     `clip`. `autocast` is the type that the model computes in, torch.bfloat16 for example: outputs and losses stay
-    float32. `device` "auto" is the first GPU that the run was given, else the CPU. `inputs` makes of a batch what the model is called with: by default its tensors. `predictions`
+    float32. `device` "auto" is the first GPU that the run was given, else the CPU. `inputs` makes of a batch
+    what the model is called with: by default its tensors. `predictions`
     makes of outputs what is evaluated; `embed(model, *inputs)` where a sample lies. The gradient of a sample is that
     of its loss by the outputs.
 
@@ -414,11 +418,26 @@ def serve(
     options = dict(locals())
     if accumulate < 1 or schedule_by not in ("batch", "epoch"):
         raise weir.Invalid(f"serve: expected accumulate from 1 and schedule_by batch or epoch, found {accumulate}, '{schedule_by}'")
-    task = task if task is not None else weir.task()
+    if task is not None:
+        _serve(task, options)
+        return
+    tasks = weir.tasks()
+    for task in tasks:
+        if not _serve(task, options) or not _begins_anew(options):
+            break
+
+
+def _serve(task: weir.Task, options: dict[str, Any]) -> bool:
+    """Return True when the run is finished."""
     served = _Served(task, options)
     served.restore()
     with weir.Session(served.state, task=task, accumulate=True) as session:
-        served.run(session)
+        return served.run(session)
+
+
+def _begins_anew(options: dict[str, Any]) -> bool:
+    """Return True when nothing that has learnt is left over for the next run."""
+    return not isinstance(options["model"], torch.nn.Module) and not isinstance(options["optimizer"], torch.optim.Optimizer)
 
 
 def _device(name: torch.device | str) -> torch.device:
