@@ -371,7 +371,7 @@ class TrainerHunt:
         self.thread.start()
 
     def _trainer_of(self, number):
-        """A child of the orchestrator's, while it lives."""
+        """A child of the orchestrator's, while it lives: it writes to the log of that run, whichever it was started for."""
         pid = self.run.process.pid
         try:
             children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
@@ -380,7 +380,14 @@ class TrainerHunt:
         except OSError:
             return None
         self.others |= {child for child, line in words.items() if Path(line[0]).name in STAYING}
-        return next((int(child) for child, line in words.items() if "--run" in line and str(number) in line), None)
+        return next((int(child) for child in words if self._log_of(child) == f"trainer-{number}.log"), None)
+
+    @staticmethod
+    def _log_of(child):
+        try:
+            return Path(os.readlink(f"/proc/{child}/fd/2")).name
+        except OSError:
+            return None
 
     def _is_ripe(self, number):
         return self.behind is None or (self.run.data_dir / "runs" / str(number) / self.behind).exists()
