@@ -71,6 +71,8 @@ static void furnish(struct orchestrator *orch, const struct orchestrator_options
         .arbiter = orchestrator_arbiter_new(options->sharing.trainers, options->sharing.gpus),
         .watch = orchestrator_run_watch_new(orch->context.loop, &orch->runs.trainers),
         .warm = orchestrator_warm_new(&orch->runs),
+        .is_at_trigger = orchestrator_pipeline_is_at_trigger,
+        .pipelines = &orch->pipelines,
     };
     orch->evaluators = (struct evaluators){.context = &orch->context, .runs = &orch->runs};
     orch->pipelines = (struct pipelines){

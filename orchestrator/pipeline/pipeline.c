@@ -353,6 +353,15 @@ void orchestrator_pipeline_erased(struct pipeline *pipeline, uint64_t count)
 
 /* ---- looking ---- */
 
+bool orchestrator_pipeline_is_at_trigger(void *pipelines, int64_t id)
+{
+    const struct pipeline *pipeline = orchestrator_pipeline_by_id(pipelines, id);
+    if (pipeline == NULL)
+        return false;
+    bool is_looking = pipeline->config->mode == MODE_REPLAY && pipeline->state == PIPELINE_READING;
+    return is_looking || !orchestrator_pipeline_between_triggers(pipeline->state);
+}
+
 struct pipeline *orchestrator_pipeline_by_id(const struct pipelines *pipelines, int64_t id)
 {
     struct pipeline *pipeline = pipelines->first;

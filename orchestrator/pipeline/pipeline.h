@@ -73,6 +73,9 @@ const char *orchestrator_pipeline_order(const struct pipeline *pipeline);
 char *orchestrator_pipeline_model_name(const struct pipeline *pipeline,
                                        int64_t trigger) WEIR_MUST_USE;
 
+/* True while a trigger of the pipeline is under way, or, in a replay, the next one is looked for. `pipelines`: struct
+ * pipelines. */
+bool orchestrator_pipeline_is_at_trigger(void *pipelines, int64_t id);
 struct pipeline *orchestrator_pipeline_by_id(const struct pipelines *pipelines, int64_t id);
 /* None that is removed. */
 struct pipeline *orchestrator_pipeline_by_name(const struct pipelines *pipelines, const char *name);

@@ -35,6 +35,9 @@ struct runs {
     struct arbiter *arbiter;    /* of trainers */
     struct run_watch *watch;    /* their processes */
     struct warm_trainers *warm; /* those that stay */
+    /* Backed by the room of pipelines; NULL: none does. True while the pipeline is on its way to a model, or soon. */
+    bool (*is_at_trigger)(void *pipelines, int64_t pipeline);
+    void *pipelines;
     LIST_HEAD(, run) all;
     bool are_held;           /* an erasure purges what runs left behind: none begins */
     unsigned trainers_alive; /* processes, those included that were told to end */

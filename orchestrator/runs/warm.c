@@ -30,7 +30,8 @@ struct warm_trainer {
     struct warm_trainers *all;
     enum warm_state state;
     int64_t run, pipeline;
-    uint64_t session; /* 0: it has not asked for its first task */
+    uint64_t session;   /* 0: it has not asked for its first task */
+    bool is_at_trigger; /* its run is on the way from a trigger to a model */
     uint64_t gpus;
     char *program; /* NULL: the built-in one */
     int64_t keep_ms;
@@ -102,6 +103,7 @@ void orchestrator_warm_launched(struct warm_trainers *warm, const struct run *ru
         .all = warm,
         .run = run->number,
         .pipeline = run->pipeline,
+        .is_at_trigger = run->trigger != 0,
         .gpus = orchestrator_arbiter_gpus(warm->runs->arbiter, run->number),
         .program = program != NULL ? weir_strdup(program) : NULL,
         .keep_ms = run->outline.config->keep_warm_ms,
@@ -291,6 +293,22 @@ void orchestrator_run_next(struct runs *runs, struct weir_request *request)
 
 /* ---- given a run ---- */
 
+/* A measurement leaves the trainer to the trigger that is under way, until that has one. */
+static bool is_reserved(const struct warm_trainers *warm, const struct run *run)
+{
+    const struct runs *runs = warm->runs;
+    const struct warm_trainer *trainer;
+
+    if (run->trigger != 0 || runs->is_at_trigger == NULL ||
+        !runs->is_at_trigger(runs->pipelines, run->pipeline))
+        return false;
+    LIST_FOREACH (trainer, &warm->all, link)
+        if (trainer->state == WORKING && trainer->is_at_trigger &&
+            is_same(trainer, run->pipeline, orchestrator_run_program(run)))
+            return false;
+    return true;
+}
+
 static struct warm_trainer *find_idle(const struct warm_trainers *warm, const struct run *run)
 {
     uint64_t gpus = orchestrator_arbiter_gpus(warm->runs->arbiter, run->number);
@@ -334,6 +352,7 @@ static void begin_work(struct warm_trainer *trainer, struct run *run)
     free(trainer->aside);
     trainer->aside = NULL;
     trainer->state = WORKING;
+    trainer->is_at_trigger = run->trigger != 0;
     run->session = trainer->session;
     run->is_unheard = true;
     weir_log(WEIR_LOG_INFO, "trainer goes on", "run=%" PRId64 " after=%" PRId64, run->number,
@@ -347,7 +366,7 @@ bool orchestrator_warm_give(struct warm_trainers *warm, struct run *run)
     struct warm_trainer *trainer = find_idle(warm, run);
     struct weir_error err;
 
-    if (trainer == NULL || warm->runs->trainers.pass == NULL)
+    if (trainer == NULL || warm->runs->trainers.pass == NULL || is_reserved(warm, run))
         return false;
     if (weir_loop_now_ms(loop_of(trainer)) - trainer->heard_ms > HEARD_MS) {
         leave(trainer, "it says nothing");
