@@ -58,6 +58,7 @@ static bool take_memory(struct weir_segment *segment)
     if (at == MAP_FAILED)
         return false;
     (void)madvise(at, size, MADV_DONTDUMP); /* an old kernel writes it to dumps */
+    (void)madvise(at, size, MADV_DONTFORK); /* a child must not keep what is erased here */
     segment->head = at;
     weir_random_bytes(segment->head->key, WEIR_SEGMENT_KEY_BYTES);
     atomic_init(&segment->head->word, weir_segment_word(segment->ticket, WEIR_SEGMENT_IDLE));

@@ -5,6 +5,7 @@
 #include "tests/support/loop.h"
 #include "tests/support/temp_dir.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -192,6 +193,29 @@ static pid_t start_owner(struct sent *ret_sent)
     return owner;
 }
 
+/* Its memory would keep what an erasure takes from the owner's. */
+static void a_forked_child_has_none_of_it(void **state)
+{
+    struct fixture *fixture = *state;
+    struct weir_loan loan;
+    struct sent sent = lend(fixture->segment);
+    int status;
+
+    assert_true(claim(fixture, &sent, &loan));
+    write_text(&loan, "of a person");
+    uintptr_t address = (uintptr_t)weir_segment_written(fixture->segment, 1).at;
+    void *page = (void *)(address - address % (uintptr_t)sysconf(_SC_PAGESIZE));
+    unsigned char is_resident;
+    assert_int_equal(mincore(page, 1, &is_resident), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(mincore(page, 1, &is_resident) == -1 && errno == ENOMEM ? 0 : 1);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    expect_written(fixture, "of a person");
+}
+
 static void nothing_is_kept_of_an_owner_that_died(void **state)
 {
     struct fixture *fixture = *state;
@@ -308,6 +332,7 @@ int main(void)
         CASE(memory_that_is_being_written_is_never_lent_again),
         CASE(a_loan_that_was_not_used_can_be_claimed_once_more),
         CASE(no_more_segments_are_mapped_than_are_allowed),
+        CASE(a_forked_child_has_none_of_it),
         CASE(nothing_is_kept_of_an_owner_that_died),
         CASE(only_memory_that_cannot_shrink_is_believed),
         CASE(what_is_not_that_memory_is_not_opened),
