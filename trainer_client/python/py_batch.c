@@ -213,7 +213,7 @@ static PyObject *batch_repr(PyObject *self)
 
 static PyMethodDef METHODS[] = {
     {"release", batch_release, METH_NOARGS,
-     "release()\n--\n\n"
+     "release($self, /)\n--\n\n"
      "Say that nobody looks at the batch again: its memory goes back, and erasures may go on.\n\n"
      "Return False while views of it are alive: its memory goes back with the last of them."},
     {"__reduce__", trainer_python_refuse_pickling, METH_NOARGS, NULL},

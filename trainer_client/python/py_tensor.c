@@ -275,10 +275,10 @@ static PyObject *tensor_repr(PyObject *self)
 
 static PyMethodDef METHODS[] = {
     {"__dlpack__", (PyCFunction)(void (*)(void))tensor_dlpack, METH_VARARGS | METH_KEYWORDS,
-     "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
+     "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
      "Return a DLPack capsule of the same memory; it must not be written to."},
     {"__dlpack_device__", tensor_dlpack_device, METH_NOARGS,
-     "__dlpack_device__()\n--\n\nReturn (1, 0): the memory of the CPU."},
+     "__dlpack_device__($self, /)\n--\n\nReturn (1, 0): the memory of the CPU."},
     {"__reduce__", trainer_python_refuse_pickling, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -1,5 +1,6 @@
 """The client library, weir/client.h. Client is for weir.session; the rest is exported by weir."""
 
+import sys
 from typing import Any, final
 
 CLIENT_VERSION: int
@@ -32,7 +33,8 @@ class Tensor:
     @property
     def offsets(self) -> Tensor | None: ...
     def __len__(self) -> int: ...
-    def __buffer__(self, flags: int, /) -> memoryview: ...
+    if sys.version_info >= (3, 12):
+        def __buffer__(self, flags: int, /) -> memoryview: ...
     def __dlpack__(
         self,
         *,
