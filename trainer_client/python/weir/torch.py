@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -36,7 +37,8 @@ def as_tensor(tensor: weir.Tensor) -> torch.Tensor:
         return torch.from_dlpack(tensor)
     if tensor.nbytes == 0:
         return torch.empty(tensor.shape, dtype=torch.int64)
-    signed = torch.frombuffer(bytearray(memoryview(tensor).cast("B")), dtype=torch.int32)
+    content: Any = tensor  # a buffer, which checkers of types cannot see before Python 3.12
+    signed = torch.frombuffer(bytearray(memoryview(content).cast("B")), dtype=torch.int32)
     return (signed.to(torch.int64) & 0xFFFFFFFF).reshape(tensor.shape)
 
 
@@ -280,14 +282,19 @@ class _Served:
         self.saved = time.monotonic()
 
     def forward(self, batch: Batch) -> torch.Tensor:
-        if self.autocast is None:
-            return self.model(*self.inputs(batch))
-        with torch.autocast(self.device.type, self.autocast):
-            outputs = self.model(*self.inputs(batch))
-        return outputs.float()
+        with _complaints_of("inputs()", **batch.tensors):
+            inputs = self.inputs(batch)
+        with _complaints_of("the model", *inputs):
+            if self.autocast is None:
+                return self.model(*inputs)
+            with torch.autocast(self.device.type, self.autocast):
+                outputs = self.model(*inputs)
+            return outputs.float()
 
     def losses(self, outputs: torch.Tensor, batch: Batch) -> torch.Tensor:
-        found, samples = self.loss(outputs, batch.labels), len(batch.ids)
+        with _complaints_of("the loss", outputs, batch.labels):
+            found = self.loss(outputs, batch.labels)
+        samples = len(batch.ids)
         if found.shape[:1] != (samples,):
             raise weir.Invalid(f"loss: expected one of each of {samples} samples, found {_shape(found)}: use reduction='none'")
         if found.shape == (samples, samples) and samples > 1 and batch.labels is not None and batch.labels.dim() == 1:
@@ -446,6 +453,20 @@ def _device(name: torch.device | str) -> torch.device:
 
 def _shape(tensor: torch.Tensor) -> str:
     return str(tuple(tensor.shape))
+
+
+@contextlib.contextmanager
+def _complaints_of(what: str, /, *given: Any, **named: Any) -> Iterator[None]:
+    """Name the types and shapes that were given with what goes wrong: most programs that fail at first fail there."""
+    try:
+        yield
+    except Exception as error:
+        tensors = [_described(thing) for thing in given] + [f"{name} {_described(thing)}" for name, thing in named.items()]
+        raise weir.Invalid(f"{what}, given {', '.join(tensors)}: {type(error).__name__}: {error}") from error
+
+
+def _described(thing: Any) -> str:
+    return f"{str(thing.dtype).removeprefix('torch.')} {_shape(thing)}" if isinstance(thing, torch.Tensor) else str(thing)
 
 
 def _made(thing: Any, kind: type, *arguments: Any) -> Any:
