@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""The network on PyTorch's own loader. Prints samples a second from the first step to the last.
+
+Usage: dlrm_torch.py STYLE FOLDER BATCH WORKERS
+
+STYLE is map (a sample at a time, the way every tutorial shows), vectorised (a batch at a time: a batch sampler and one NumPy
+gather) or memory (no loader: the tensors of one batch, again and again). All records lie in memory before the clock starts.
+"""
+import pathlib
+import sys
+import time
+import warnings
+
+try:
+    import numpy as np
+    import torch
+    from torch.utils import data
+except (ImportError, RuntimeError) as error:
+    print(str(error).splitlines()[0])
+    sys.exit(1)
+
+from dlrm import BUCKETS, Trainer
+
+warnings.filterwarnings("ignore", "This DataLoader will create")
+RECORD_BYTES, LABEL, DENSE, SPARSE = 160, slice(0, 4), slice(4, 56), slice(56, 160)
+
+
+def load(folder):
+    files = sorted(pathlib.Path(folder).glob("day_*"))
+    return np.concatenate([np.fromfile(name, np.uint8) for name in files]).reshape(-1, RECORD_BYTES)
+
+
+class Records(data.Dataset):
+    """A sample, or all samples of a list; what the operators of the pipeline do is done here."""
+
+    def __init__(self, records):
+        self.records = records
+
+    def __len__(self):
+        return len(self.records)
+
+    def __getitem__(self, index):
+        record = self.records[index]
+        dense, sparse, label = (np.ascontiguousarray(record[..., part]) for part in (DENSE, SPARSE, LABEL))
+        return (torch.from_numpy(np.log1p(dense.view(np.float32))), torch.from_numpy(sparse.view(np.int32) % BUCKETS),
+                torch.from_numpy(label.view(np.int32))[..., 0])
+
+    __getitems__ = None
+
+
+def batches_of(style, records, batch, workers):
+    dataset, common = Records(records), {"num_workers": workers}
+    if style == "map":
+        return data.DataLoader(dataset, batch_size=batch, shuffle=True, **common)
+    sampler = data.BatchSampler(data.RandomSampler(dataset), batch, drop_last=False)
+    if style == "vectorised":
+        return data.DataLoader(dataset, sampler=sampler, batch_size=None, **common)
+    return [dataset[np.arange(min(batch, len(records)))]] * -(-len(records) // batch)
+
+
+def main():
+    style, folder, batch, workers = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    batches = batches_of(style, load(folder), batch, workers)
+    trainer, samples, began = Trainer(), 0, 0.0
+    for dense, sparse, labels in batches:
+        began = began or time.monotonic()
+        trainer.step(dense, sparse, labels, torch.ones(len(labels)))
+        samples += len(labels)
+    print(samples / (time.monotonic() - began))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+/* bench_trainer: what a training program gets of its time, against PyTorch's own loader (C15). */
+#include "benchmarks/trainer/bench.h"
+
+#include "core/base/memory.h"
+
+#include <stdlib.h>
+
+static void close_trainer(void *state)
+{
+    struct trainer_bench *bench = state;
+
+    if (bench == NULL)
+        return;
+    for (size_t i = 0; i < TRAINER_STYLES; i++)
+        free(bench->theirs[i]);
+    corpus_fini(&bench->clicks);
+    free(bench);
+}
+
+static enum weir_status open_trainer(const char *directory, double scale, void **ret_state,
+                                     struct weir_error *err)
+{
+    struct trainer_bench *bench = weir_calloc(1, sizeof(*bench));
+    WEIR_AUTO_FREE char *clicks = weir_format("%s/clicks", directory);
+
+    bench->directory = directory;
+    enum weir_status status =
+        corpus_make_records(clicks, (size_t)(scale * TRAINER_SAMPLES), &bench->clicks, err);
+    if (status != WEIR_OK) {
+        close_trainer(bench);
+        return status;
+    }
+    *ret_state = bench;
+    return WEIR_OK;
+}
+
+// clang-format off
+static const struct bench_figure FIGURES[] = {
+    {.name = "trainer.python.dlrm.map",
+     .against = "PyTorch's DataLoader, a sample at a time, best worker count",
+     .unit = "samples/s", .bar = 1.3, .runs_max = 5,
+     .prepare = prepare_torch_map, .ours = dlrm_weir, .theirs = dlrm_map},
+    {.name = "trainer.python.dlrm.vectorised",
+     .against = "PyTorch's DataLoader, one gather from memory a batch, best worker count",
+     .unit = "samples/s", .bar = 0.95, .runs_max = 5,
+     .prepare = prepare_torch_vectorised, .ours = dlrm_weir, .theirs = dlrm_vectorised},
+    {.name = "trainer.python.dlrm.memory", .against = "150 000 samples/s: that the network is light enough",
+     .unit = "samples/s", .bar = 1, .runs_max = 3,
+     .prepare = prepare_torch_memory, .ours = dlrm_memory, .theirs = dlrm_wanted},
+    {.name = "trainer.python.dlrm.stall", .against = "2 % of the time between the first step and the last",
+     .unit = "1/share", .bar = 1, .runs_max = 3,
+     .prepare = prepare_torch_memory, .ours = stall, .theirs = stall_allowed},
+    {.name = "trainer.python.handing.clicks",
+     .against = "25 us beyond the C loop, for a batch of five arrays",
+     .unit = "1/us", .bar = 1, .runs_max = 3,
+     .prepare = prepare_loop, .ours = handing_all, .theirs = handing_all_allowed},
+    {.name = "trainer.python.handing.one", .against = "10 us beyond the C loop, for one array of it",
+     .unit = "1/us", .bar = 1, .runs_max = 3,
+     .prepare = prepare_loop, .ours = handing_one, .theirs = handing_one_allowed},
+};
+// clang-format on
+
+static const struct bench TRAINER = {
+    .name = "trainer",
+    .summary = "what a training program gets of its time",
+    .figures = FIGURES,
+    .figure_count = WEIR_COUNT(FIGURES),
+    .open = open_trainer,
+    .close = close_trainer,
+};
+
+int main(int argc, char **argv)
+{
+    return bench_main(&TRAINER, argc, argv);
+}
