@@ -97,6 +97,9 @@ static void show_timeline(const json_t *pipeline, struct cli_page *page)
                         (double)(at_us - before_us) / 1e6);
         before_us = at_us;
     }
+    if (cli_real(timeline, "hidden_seconds") > 0)
+        weir_buf_printf(&steps, "; %.3f of it while the one before was trained",
+                        cli_real(timeline, "hidden_seconds"));
     cli_line(page, "%s: trigger %lld had its model %.3f s after %s (%s)",
              cli_text(pipeline, "pipeline"), (long long)cli_number(timeline, "trigger"),
              cli_real(timeline, "seconds"), waited ? "its first sample came" : "it fired",

@@ -382,6 +382,20 @@ enum weir_status orchestrator_config_check_program(const struct orchestrator_con
     return status;
 }
 
+bool orchestrator_config_selects_alone(const struct orchestrator_config *config)
+{
+    static const char *const ALONE[] = {
+        "new_data",       "freshness",        "random",           "random_without_replacement",
+        "label_balanced", "trigger_balanced", "recency_weighted", "reservoir"};
+    const struct weir_yaml_node *root = weir_yaml_root(config->document);
+    const char *policy = weir_yaml_text(weir_yaml_get(weir_yaml_get(root, "selection"), "policy"));
+
+    for (size_t i = 0; i < WEIR_COUNT(ALONE); i++)
+        if (weir_str_equal(policy, ALONE[i]))
+            return true;
+    return false;
+}
+
 void orchestrator_config_free(struct orchestrator_config *config)
 {
     if (config == NULL)

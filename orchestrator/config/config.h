@@ -58,6 +58,8 @@ enum weir_status orchestrator_config_parse(const char *file, struct weir_bytes t
  * of parsing: a recorded pipeline is loaded whatever is allowed today. */
 enum weir_status orchestrator_config_check_program(const struct orchestrator_config *config,
                                                    struct weir_error *err) WEIR_MUST_USE;
+/* True when the set of a trigger depends on samples, sets and seed alone, on no model. */
+bool orchestrator_config_selects_alone(const struct orchestrator_config *config);
 void orchestrator_config_free(struct orchestrator_config *config);
 WEIR_DEFINE_AUTO(orchestrator_config, orchestrator_config_free)
 

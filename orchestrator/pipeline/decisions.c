@@ -172,6 +172,10 @@ static bool check_once(struct pipeline *pipeline)
 
 bool orchestrator_pipeline_check(struct pipeline *pipeline)
 {
+    if (orchestrator_pipeline_is_ahead(pipeline)) { /* it waits for the model, or for its turn */
+        orchestrator_pipeline_look_no_further(pipeline);
+        return false;
+    }
     while (check_once(pipeline)) {
         if (!orchestrator_trigger_is_due(pipeline->reader->policy))
             return true;

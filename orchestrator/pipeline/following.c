@@ -63,7 +63,7 @@ static void rows_done(struct pipeline *pipeline, uint64_t passed, bool due)
     }
     enum weir_status status = orchestrator_pipeline_commit_passed(pipeline, &err);
     if (status != WEIR_OK) {
-        orchestrator_pipeline_trouble(pipeline, status, &err);
+        orchestrator_pipeline_reading_trouble(pipeline, status, &err);
         return;
     }
     ask_feed(pipeline);
@@ -102,7 +102,7 @@ static void on_columns(void *owner, const struct weir_reply *reply, const struct
 {
     struct pipeline *pipeline = owner;
     if (reply == NULL) {
-        orchestrator_pipeline_trouble(pipeline, err->status, err);
+        orchestrator_pipeline_reading_trouble(pipeline, err->status, err);
         return;
     }
     rows_done(pipeline, pipeline->reader->passed, take_row(pipeline->reader, reply->message));
@@ -159,7 +159,7 @@ static void on_feed(void *owner, const struct weir_reply *reply, const struct we
         return;
     }
     if (reply == NULL) {
-        orchestrator_pipeline_trouble(pipeline, err->status, err);
+        orchestrator_pipeline_reading_trouble(pipeline, err->status, err);
         return;
     }
     const struct msg_feed_is *feed = reply->message;
@@ -202,7 +202,7 @@ void orchestrator_pipeline_read_live(struct pipeline *pipeline)
     orchestrator_pipeline_reader_free(pipeline->reader);
     pipeline->reader = orchestrator_pipeline_reader_new(pipeline, &err);
     if (pipeline->reader == NULL) {
-        orchestrator_pipeline_trouble(pipeline, err.status, &err);
+        orchestrator_pipeline_reading_trouble(pipeline, err.status, &err);
         return;
     }
     if (!orchestrator_trigger_is_due(pipeline->reader->policy) ||

@@ -160,6 +160,8 @@ static enum weir_status take_edge(struct pipeline *pipeline, enum pipeline_event
                  pipeline->config->name, orchestrator_pipeline_state_name(pipeline->state),
                  orchestrator_pipeline_event_name(event),
                  orchestrator_pipeline_state_name(edge->to));
+        if (orchestrator_pipeline_is_ahead(pipeline))
+            orchestrator_pipeline_look_no_further(pipeline);
         pipeline->state = edge->to;
         free(pipeline->error);
         pipeline->error = weir_strdup(edge->error);

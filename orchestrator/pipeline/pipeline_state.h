@@ -23,7 +23,7 @@ enum pending_order {
 #undef X
 };
 
-/* The newest trigger, as its row has it. */
+/* A trigger, as its row has it. */
 struct trigger_row {
     struct weir_rows *rows;
     int64_t number; /* 0: none yet */
@@ -141,7 +141,9 @@ void orchestrator_pipeline_read_replay(struct pipeline *pipeline);
 void orchestrator_pipeline_read_live(struct pipeline *pipeline);
 void orchestrator_pipeline_reader_free(struct reader *reader);
 
-/* Reads the newest trigger's row. */
+/* Fills the row in, of `rows`, which it borrows. */
+void orchestrator_pipeline_take_trigger(struct weir_rows *rows, struct trigger_row *ret_trigger);
+/* Reads the row of the trigger under way; where none is, of the newest. */
 enum weir_status orchestrator_pipeline_load_newest(struct pipeline *pipeline,
                                                    struct weir_error *err) WEIR_MUST_USE;
 /* Reads the pipeline's own row and positions. */
@@ -165,5 +167,21 @@ struct fired {
 /* Effect of TRIGGERED. */
 enum weir_status orchestrator_pipeline_effect_fired(struct pipeline *pipeline, const void *what,
                                                     struct weir_error *err);
+
+/* ---- ahead.c ---- */
+
+/* TRAINING: reads on past the trigger under way, if the policy can tell without it. */
+void orchestrator_pipeline_look_ahead(struct pipeline *pipeline);
+/* True when pipeline->reader, if there is one, reads ahead. */
+bool orchestrator_pipeline_is_ahead(const struct pipeline *pipeline);
+void orchestrator_pipeline_look_no_further(struct pipeline *pipeline);
+/* Commits the trigger after the one under way. False: it could not, or may not, and looks no further. */
+bool orchestrator_pipeline_fire_ahead(struct pipeline *pipeline, const struct fired *fired);
+/* Has that trigger's set chosen. */
+void orchestrator_pipeline_prepare_ahead(struct pipeline *pipeline);
+void orchestrator_pipeline_select_ahead(struct pipeline *pipeline, const struct trigger_row *next);
+/* A reading step's reaction to an error: ahead, READING will try again. */
+void orchestrator_pipeline_reading_trouble(struct pipeline *pipeline, enum weir_status status,
+                                           const struct weir_error *err);
 
 #endif

@@ -141,6 +141,11 @@ bool orchestrator_pipeline_fire(struct pipeline *pipeline)
         .positions = pipeline->positions,
         .decision = reader->decision,
     };
+    if (orchestrator_pipeline_is_ahead(pipeline)) {
+        if (orchestrator_pipeline_fire_ahead(pipeline, &fired))
+            orchestrator_pipeline_prepare_ahead(pipeline);
+        return false;
+    }
     bool committed = orchestrator_pipeline_advance(pipeline, PIPELINE_ON_TRIGGERED,
                                                    orchestrator_pipeline_effect_fired, &fired);
     if (committed)

@@ -7,7 +7,7 @@ static void on_page(void *owner, const struct weir_reply *reply, const struct we
 {
     struct pipeline *pipeline = owner;
     if (reply == NULL) {
-        orchestrator_pipeline_trouble(pipeline, err->status, err);
+        orchestrator_pipeline_reading_trouble(pipeline, err->status, err);
         return;
     }
     const struct msg_replay_is *page = reply->message;
@@ -57,6 +57,10 @@ static void walk(struct pipeline *pipeline)
         ask_page(pipeline, (size_t)missing);
         return;
     }
+    if (orchestrator_pipeline_is_ahead(pipeline)) {
+        orchestrator_pipeline_look_no_further(pipeline);
+        return;
+    }
     int64_t end_time = reader->last_time;
     if (orchestrator_pipeline_advance(pipeline, PIPELINE_ON_EXHAUSTED, effect_end, &end_time)) {
         pipeline->end_time = end_time;
@@ -70,7 +74,7 @@ void orchestrator_pipeline_read_replay(struct pipeline *pipeline)
     orchestrator_pipeline_reader_free(pipeline->reader);
     pipeline->reader = orchestrator_pipeline_reader_new(pipeline, &err);
     if (pipeline->reader == NULL) {
-        orchestrator_pipeline_trouble(pipeline, err.status, &err);
+        orchestrator_pipeline_reading_trouble(pipeline, err.status, &err);
         return;
     }
     uint64_t erased = pipeline->erased;

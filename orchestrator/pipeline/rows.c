@@ -49,19 +49,9 @@ enum weir_status orchestrator_pipeline_load(struct pipeline *pipeline, struct we
     return load_datasets(pipeline, err);
 }
 
-enum weir_status orchestrator_pipeline_load_newest(struct pipeline *pipeline,
-                                                   struct weir_error *err)
+void orchestrator_pipeline_take_trigger(struct weir_rows *rows, struct trigger_row *ret_trigger)
 {
-    struct weir_rows *rows = NULL;
-    enum weir_status status =
-        DB_RUN(pipeline->context->db, Q_trigger_newest, &rows, err, DB_I64(pipeline->id));
-    if (status != WEIR_OK)
-        return status;
-    weir_rows_free(pipeline->newest.rows);
-    pipeline->newest = (struct trigger_row){.rows = rows};
-    if (weir_rows_count(rows) == 0)
-        return WEIR_OK;
-    pipeline->newest = (struct trigger_row){
+    *ret_trigger = (struct trigger_row){
         .rows = rows,
         .number = weir_rows_i64(rows, 0, "number"),
         .state = weir_rows_text(rows, 0, "state"),
@@ -74,6 +64,20 @@ enum weir_status orchestrator_pipeline_load_newest(struct pipeline *pipeline,
         .set_path = weir_rows_text(rows, 0, "set_path"),
         .samples = weir_rows_i64(rows, 0, "samples"),
     };
+}
+
+enum weir_status orchestrator_pipeline_load_newest(struct pipeline *pipeline,
+                                                   struct weir_error *err)
+{
+    struct weir_rows *rows = NULL;
+    enum weir_status status =
+        DB_RUN(pipeline->context->db, Q_trigger_under_way, &rows, err, DB_I64(pipeline->id));
+    if (status != WEIR_OK)
+        return status;
+    weir_rows_free(pipeline->newest.rows);
+    pipeline->newest = (struct trigger_row){.rows = rows};
+    if (weir_rows_count(rows) > 0)
+        orchestrator_pipeline_take_trigger(rows, &pipeline->newest);
     return WEIR_OK;
 }
 

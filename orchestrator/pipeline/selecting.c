@@ -147,12 +147,29 @@ static enum weir_status find_holdouts(const struct pipeline *pipeline, struct ms
     return WEIR_OK;
 }
 
+/* Where the trigger ends. */
+static void fill_end(const struct pipeline *pipeline, const struct trigger_row *trigger,
+                     uint64_t positions[ORCHESTRATOR_DATASETS_MAX], struct msg_select *select)
+{
+    size_t count = trigger->positions.size / sizeof(*positions);
+
+    count = count < ORCHESTRATOR_DATASETS_MAX ? count : ORCHESTRATOR_DATASETS_MAX;
+    for (size_t i = 0; i < count; i++)
+        positions[i] = weir_get_u64(trigger->positions.at + i * sizeof(*positions));
+    select->pipeline = pipeline->config->name;
+    select->trigger = (uint64_t)trigger->number;
+    select->positions = (struct weir_u64s){.at = positions, .count = count};
+    select->until_time = trigger->until_time;
+    select->until_id = (uint64_t)trigger->until_id;
+}
+
 void orchestrator_pipeline_select(struct pipeline *pipeline)
 {
     struct weir_error err;
     WEIR_AUTO(weir_rows) scorer = NULL;
     WEIR_AUTO(weir_rows) holdouts = NULL;
     const char *names[HOLDOUT_MODELS_MAX];
+    uint64_t positions[ORCHESTRATOR_DATASETS_MAX] = {0};
     struct msg_select select = {.model = ""};
     enum weir_status status = orchestrator_pipeline_load(pipeline, &err);
     if (status == WEIR_OK)
@@ -165,16 +182,24 @@ void orchestrator_pipeline_select(struct pipeline *pipeline)
         orchestrator_pipeline_trouble(pipeline, status, &err);
         return;
     }
-    uint64_t positions[ORCHESTRATOR_DATASETS_MAX] = {0};
-    size_t count = pipeline->newest.positions.size / sizeof(*positions);
-    count = count < WEIR_COUNT(positions) ? count : WEIR_COUNT(positions);
-    for (size_t i = 0; i < count; i++)
-        positions[i] = weir_get_u64(pipeline->newest.positions.at + i * sizeof(*positions));
-    select.pipeline = pipeline->config->name;
-    select.trigger = (uint64_t)pipeline->newest.number;
-    select.positions = (struct weir_u64s){.at = positions, .count = count};
-    select.until_time = pipeline->newest.until_time;
-    select.until_id = (uint64_t)pipeline->newest.until_id;
+    fill_end(pipeline, &pipeline->newest, positions, &select);
     weir_rpc_call(pipeline->context->selector, MSG_select, &select, ORCHESTRATOR_ASK_MS,
                   on_selected, pipeline);
+}
+
+/* Whatever it is: SELECTING asks again, and is answered at once. */
+static void on_selected_ahead(void *owner, const struct weir_reply *reply,
+                              const struct weir_error *err)
+{
+    (void)owner, (void)reply, (void)err;
+}
+
+void orchestrator_pipeline_select_ahead(struct pipeline *pipeline, const struct trigger_row *next)
+{
+    uint64_t positions[ORCHESTRATOR_DATASETS_MAX] = {0};
+    struct msg_select select = {.model = ""};
+
+    fill_end(pipeline, next, positions, &select);
+    weir_rpc_call(pipeline->context->selector, MSG_select, &select, ORCHESTRATOR_ASK_MS,
+                  on_selected_ahead, pipeline);
 }

@@ -33,5 +33,7 @@ json_t *orchestrator_pipeline_timeline_json(const struct weir_rows *rows, size_t
     }
     json_object_set_new(timeline, "seconds",
                         is_stored ? json_real((double)took_us / 1e6) : json_null());
+    json_object_set_new(timeline, "hidden_seconds",
+                        json_real((double)weir_rows_i64(rows, row, "hidden_us") / 1e6));
     return timeline;
 }

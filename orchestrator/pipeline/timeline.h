@@ -7,9 +7,10 @@
 
 #include <jansson.h>
 
-/* From the columns arrived_us, fired_us, sealed_us, first_batch_us, trained_us, stored_us and evaluated_us
- * of a row. An object of these without "_us", each a time or null, and "seconds": from the first to where
- * the model was stored, or null. */
+/* From the columns arrived_us, fired_us, sealed_us, first_batch_us, trained_us, stored_us, evaluated_us and
+ * hidden_us of a row. An object of the times without "_us", each a time or null, "seconds": from the first to
+ * where the model was stored, or null, and "hidden_seconds": how much of that the trigger before was still
+ * under way. */
 json_t *orchestrator_pipeline_timeline_json(const struct weir_rows *rows, size_t row);
 
 #endif

@@ -154,4 +154,6 @@ void orchestrator_pipeline_train(struct pipeline *pipeline)
     enum weir_status status = orchestrator_pipeline_run_newest(pipeline, on_trained, &err);
     if (status != WEIR_OK)
         orchestrator_pipeline_trouble(pipeline, status, &err);
+    else
+        orchestrator_pipeline_look_ahead(pipeline);
 }

@@ -102,7 +102,7 @@ static void a_status_says_how_long_the_newest_model_took(void **state)
         "{\"data_dir\":\"d\",\"pipelines\":[{\"pipeline\":\"clicks\",\"mode\":\"live\",\"state\":\"READING\","
         "\"timeline\":{\"trigger\":3,\"arrived\":\"2024-01-01T00:00:00Z\",\"fired\":\"2024-01-01T00:00:00.5Z\","
         "\"sealed\":\"2024-01-01T00:00:00.6Z\",\"first_batch\":null,\"stored\":\"2024-01-01T00:00:01.25Z\","
-        "\"seconds\":1.25}}]}",
+        "\"seconds\":1.25,\"hidden_seconds\":0.04}}]}",
         "data directory    d\n"
         "platform          up for 0.0 s\n"
         "open erasures     0\n"
@@ -110,7 +110,7 @@ static void a_status_says_how_long_the_newest_model_took(void **state)
         "pipeline  mode  state    triggers  skipped  models  CPU s  read  cost  active model\n"
         "clicks    live  reading         0        0       0    0.0   0 B     -  -\n"
         "clicks: trigger 3 had its model 1.250 s after its first sample came "
-        "(fired 0.500, sealed 0.100, stored 0.650)\n");
+        "(fired 0.500, sealed 0.100, stored 0.650; 0.040 of it while the one before was trained)\n");
 }
 
 static void workers_show_what_a_run_goes_through_and_waits_for(void **state)
