@@ -34,4 +34,8 @@ enum weir_status prepare_loop(void *state, struct weir_error *err);
 bench_side_fn dlrm_weir, dlrm_map, dlrm_vectorised, dlrm_memory, dlrm_wanted, stall, stall_allowed,
     handing_all, handing_all_allowed, handing_one, handing_one_allowed;
 
+/* figures_warm.c */
+bench_side_fn warm_built_in, warm_built_in_wanted, warm_python, warm_python_wanted, warm_gap,
+    warm_gap_allowed;
+
 #endif

@@ -57,6 +57,12 @@ static const struct bench_figure FIGURES[] = {
     {.name = "trainer.python.handing.one", .against = "10 us beyond the C loop, for one array of it",
      .unit = "1/us", .bar = 1, .runs_max = 3,
      .prepare = prepare_loop, .ours = handing_one, .theirs = handing_one_allowed},
+    {.name = "trainer.warm.built_in", .against = "10 ms from a sealed set to the first batch in a trainer that stayed",
+     .unit = "1/ms", .bar = 1, .runs_max = 3, .ours = warm_built_in, .theirs = warm_built_in_wanted},
+    {.name = "trainer.warm.python", .against = "30 ms, of a program in Python",
+     .unit = "1/ms", .bar = 1, .runs_max = 3, .ours = warm_python, .theirs = warm_python_wanted},
+    {.name = "trainer.warm.gap", .against = "5 % of the time lost between trainings of a second that are due",
+     .unit = "1/share", .bar = 1, .runs_max = 3, .ours = warm_gap, .theirs = warm_gap_allowed},
 };
 // clang-format on
 
