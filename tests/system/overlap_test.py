@@ -1,13 +1,15 @@
 """One trigger ahead: while a trigger trains, the next one fires and is chosen for, where nothing of it depends on the model; what comes
 of it is what comes without, whoever dies."""
 
+import contextlib
+import functools
 import json
 import os
 import re
 import subprocess
 import sys
 
-from weirlab import PIPELINE, Lab, assert_clean_audits, await_dataset, outcome, push, run_tests, served, stop
+from weirlab import PIPELINE, Lab, assert_clean_audits, await_dataset, outcome, push, run_tests, served, stop, with_trainer
 
 ALONE = "budget: {{cpu_seconds: 1000000}}\n"  # a budget waits for what each training costs: nothing is ahead
 LONG = re.sub(r"evaluation: .*\n", "", PIPELINE)
@@ -16,6 +18,14 @@ SCORED = LONG.replace("{{policy: random, ratio: 0.8, tail_triggers: all, seed: 7
                       "{{policy: coreset, seed: 7, limit: 100, score: [{{method: loss}}]}}")
 LIVE = LONG.replace("mode: replay", "mode: live").replace(
     'path: {data}, format: jsonl, include: "*.jsonl", import: copy', "push: true, format: jsonl")
+HELD = """\
+#!/bin/sh
+case "$*" in *--run*)
+    while [ ! -e {folder}/go ]; do sleep 0.02; done
+    [ ! -e {folder}/fails ] || exit 1 ;;
+esac
+exec {real} "$@"
+"""
 
 
 def order(events):
@@ -29,6 +39,7 @@ def order(events):
     return ahead
 
 
+@functools.cache
 def replayed(pipeline, faults=""):
     lab = Lab(pipeline=pipeline, **SIZES)
     os.environ["WEIR_FAULTS"] = faults
@@ -89,27 +100,31 @@ def test_a_live_pipeline_is_ahead_as_well():
     assert ahead == alone and not none_ahead and some_ahead, (ahead, alone, none_ahead, some_ahead)
 
 
+@contextlib.contextmanager
+def held(pipeline=LONG):
+    """A lab whose trainers begin when there is a file `go` in this folder, and fail while there is one called `fails`."""
+    lab, real = Lab(pipeline=pipeline, **SIZES), os.environ["WEIR_BIN_DIR"]
+    yield lab, with_trainer(lab, HELD)
+    os.environ["WEIR_BIN_DIR"] = real
+    lab.remove()
+
+
 def disturbed(disturb):
-    """A replay that is submitted, and disturbed once the second trigger has fired while the first one trains."""
-    lab = Lab(pipeline=LONG, **SIZES)
-    with served(lab):
+    """A replay that is disturbed once the second trigger has fired while the first one trains."""
+    with held() as (lab, folder), served(lab):
         lab.weir("submit", str(lab.pipeline))
         watcher = lab.begin("watch", "lab", "--json", stdout=subprocess.PIPE)
-        told = []
-        for line in watcher.stdout:
-            told.append(json.loads(line))
-            if told[-1]["event"] == "trigger_fired" and told[-1]["trigger"] == 2:
-                break
-        assert order(told) == [2], told
+        next(line for line in watcher.stdout if (json.loads(line)["event"], json.loads(line).get("trigger")) == ("trigger_fired", 2))
+        (folder / "go").touch()
         disturb(lab)
         watcher.kill()
         watcher.wait()
         lab.weir("watch", "lab")
         told = [json.loads(line) for line in lab.weir("logs", "lab", "--json").splitlines()]
         lab.weir("doctor")
-    assert_clean_audits(told)
-    lab.remove()
-    return outcome(told)
+        assert order(told)[0] == 2, told
+        assert_clean_audits(told)
+        return outcome(told)
 
 
 def paused(lab):
@@ -128,6 +143,21 @@ def test_a_pause_and_a_stop_change_nothing():
     expected = replayed(LONG)[0]
     assert disturbed(paused) == expected
     assert disturbed(stopped) == expected
+
+
+def test_a_training_that_fails_with_one_ahead_is_tried_again():
+    expected = replayed(LONG)[0]
+    with held(LONG.replace("training: {{", "training: {{retries: 0, ")) as (lab, folder):
+        (folder / "fails").touch()
+        run = lab.run()
+        assert run.wait_until(lambda: len(run.of("trigger_fired")) == 2), run.events
+        (folder / "go").touch()
+        run.finish(expect=1)
+        assert order(run.events) == [2] and not run.of("training_finished"), run.events
+        (folder / "fails").unlink()
+        run = lab.run().finish()
+        assert_clean_audits(run.events)
+        assert outcome(run.events) == expected, (outcome(run.events), expected)
 
 
 def erased(lab):

@@ -150,6 +150,25 @@ def test_a_pause_ends_a_trainer_that_waits():
     lab.remove()
 
 
+def test_a_trainer_that_waits_gives_its_gpu_to_the_next_claim():
+    lab = lab_of(f"{WARM}, gpus: 1", pipeline=LIVE, samples=400)
+    system = lab.folder / "system.yaml"
+    system.write_text("gpus: 1\n")
+    run = Run(lab.pipeline, lab.data_dir, system)
+    await_dataset(run, lab, "notes")
+    stream = Stream(200)
+    learns(lab, run, [json.dumps(stream.record(i)) + "\n" for i in range(200)], 0)
+    process = idle(run)
+    other = lab.folder / "other.yaml"
+    other.write_text(PIPELINE.format(data=lab.folder / "stream", every=200, epochs=1).replace("name: lab,", "name: other,").replace(
+        "name: notes", "name: letters").replace("training: {", "training: {gpus: 1, "))
+    lab.weir("submit", str(other))
+    lab.weir("watch", "other")
+    assert process not in victims(run.data_dir, "trainer")
+    stop(run)
+    lab.remove()
+
+
 def test_an_erasure_ends_a_trainer_before_it_purges():
     lab, run, lines = begun(WARM, 2)
     process = idle(run)
