@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { METRICS_MAX = 4, VALUES_SHOWN = 8, FIXED_COLUMNS = 7, PERCENT = 100, CHECKS_SHOWN = 20 };
+enum { METRICS_MAX = 4, VALUES_SHOWN = 8, FIXED_COLUMNS = 8, PERCENT = 100, CHECKS_SHOWN = 20 };
 
 /* The metrics of a report in the order of their first appearance: a column each. */
 struct metrics {
@@ -125,6 +125,7 @@ static void show_triggers(const json_t *triggers, const struct metrics *metrics,
         {"samples/s", CLI_WHOLE, .key = "samples_per_second", .absent = "-"},
         {"stall %", CLI_NUMBER, .key = "stall_fraction", .put = put_stall},
         {"to model", CLI_HUNDREDTHS, .key = "timeline.seconds", .absent = "-"},
+        {"hidden", CLI_HUNDREDTHS, .key = "timeline.hidden_seconds", .absent = "-"},
     };
     static const struct cli_column COST = {"cost", CLI_NUMBER, .key = "cost", .put = cli_put_cost};
     size_t count = FIXED_COLUMNS;
