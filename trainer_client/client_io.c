@@ -2,6 +2,7 @@
  * each worker. It turns what the delivery machine asks for into messages, and messages into calls
  * of the machine. */
 #include "core/base/clock.h"
+#include "core/base/log.h"
 #include "core/base/memory.h"
 #include "trainer_client/client_state.h"
 
@@ -462,6 +463,28 @@ static void send_due(struct weir_client *client, int64_t now_ms)
         send_report(client, now_ms);
 }
 
+/* A loop that holds an erased sample is told so, and then ends: nothing else makes it let go. */
+static void look_at_held(struct weir_client *client, int64_t now_ms)
+{
+    const struct delivery *delivery = client->delivery;
+    bool is_waited_for =
+        trainer_delivery_acknowledged(delivery) < trainer_delivery_erasure_epoch(delivery);
+    enum held_verdict verdict = trainer_held_look(&client->held_back, is_waited_for, now_ms);
+
+    if (verdict == HELD_FINE)
+        return;
+    weir_log(
+        verdict == HELD_END ? WEIR_LOG_ERROR : WEIR_LOG_WARN,
+        "a batch with an erased sample is still in hand, and an erasure waits for it",
+        "error=\"it has held a batch with an erased sample for %d s: release batches, keep none "
+        "(%s)\"",
+        (verdict == HELD_END ? HELD_END_MS : HELD_WARN_MS) / 1000,
+        verdict == HELD_END ? "the program is ended, and goes on from its checkpoint"
+                            : "the program will be ended");
+    if (verdict == HELD_END)
+        _exit(1);
+}
+
 /* Sends what is due. */
 static void step(struct weir_client *client)
 {
@@ -470,6 +493,8 @@ static void step(struct weir_client *client)
         weir_loop_stop(client->loop);
     else
         send_due(client, weir_now_ms());
+    if (client->opened && !client->failed)
+        look_at_held(client, weir_now_ms());
     pthread_mutex_unlock(&client->mutex);
 }
 

@@ -10,6 +10,7 @@
 #include "trainer_client/batch.h"
 #include "trainer_client/collector.h"
 #include "trainer_client/delivery.h"
+#include "trainer_client/held.h"
 #include "trainer_client/lending.h"
 #include "trainer_client/metrics.h"
 #include "trainer_client/options.h"
@@ -78,6 +79,7 @@ struct weir_client {
     struct weir_rpc_peer *dispatcher, *storage, *orchestrator;
     struct worker_peer workers[DELIVERY_WORKERS_MAX];
     struct call open_call, beat_call, hold_call, commit_call, report_call;
+    struct held_watch held_back;
     int64_t report_ms;
     int64_t commit_ms; /* not asked again before: a final commit waits for the other ranks */
 };
