@@ -20,6 +20,8 @@ if subprocess.run([sys.executable, "-c", "import torch"], capture_output=True).r
     print("torch_test.py: skipped: no PyTorch (apt-get install python3-torch)")
     sys.exit(weirlab.SKIPPED)
 
+import torch  # noqa: E402
+
 
 def test_every_mode_is_answered_and_deaths_change_nothing():
     lab = PythonLab(samples=1200, every=300, epochs=3, pipeline=OURS.replace("{{policy: random, ratio: 0.8, tail_triggers: all, seed: 7}}", SCORED))
@@ -54,6 +56,80 @@ def test_dense_numbers_and_labels_of_vectors_need_no_more_words():
     with served(lab, "--system", system):
         said_of = json.loads(lab.weir("predict", "--limit", "5", "--json"))["predictions"]
     assert [len(said["values"]) for said in said_of] == [2] * 5, said_of
+    lab.remove()
+
+
+POINTS = 96  # a whole number of batches, whatever their size
+
+
+def stepped(lab, name, samples=32, program=("serve_steps.py",), **options):
+    """The weights that training.options lead to, and what was said."""
+    text = lab.pipeline.read_text()
+    lab.pipeline.write_text(re.sub(r"samples: 16", f"samples: {samples}", text).replace("seed: 1}", f"seed: 1, options: {json.dumps(options)}}}"))
+    run = Run(lab.pipeline, lab.folder / name, lab.script(*program, modes="modes: [train]")).finish()
+    lab.pipeline.write_text(text)
+    assert_clean_audits(run.events)
+    (model,) = run.of("model_stored")
+    return torch.load(run.data_dir / model["file"]), said(run)
+
+
+def distance(one, other):
+    return max(float((one[name] - other[name]).abs().max()) for name in one)
+
+
+def test_steps_are_accumulated_clipped_and_grouped():
+    lab = PythonLab(samples=1, every=POINTS, epochs=2, pipeline=VECTORS)
+    write_points(lab, POINTS)
+    whole, _ = stepped(lab, "whole")
+    parts, _ = stepped(lab, "parts", samples=8, accumulate=4)
+    assert distance(whole, parts) < 1e-5, "four batches of 8 make the step of one of 32"
+    single, _ = stepped(lab, "single", samples=8)
+    assert distance(whole, single) > 1e-3, "and twelve steps are not three"
+    killed, words = stepped(lab, "killed", samples=8, program=("dies.py", "serve_steps.py"), accumulate=4)
+    assert words.count("dies here") == 1 and distance(parts, killed) == 0, words
+    odd, _ = stepped(lab, "odd", samples=8, accumulate=5)  # 24 batches: the last step has four
+    assert distance(parts, odd) > 1e-5
+    still, _ = stepped(lab, "still", lr_first=0.0)
+    assert distance({"first": whole["first.weight"]}, {"first": still["first.weight"]}) > 1e-3
+    clipped, _ = stepped(lab, "clipped", clip=1e-4)
+    more, _ = stepped(lab, "more", clip=1e-4, lr_first=0.0)
+    assert distance(clipped, more) < 1e-4 and distance(clipped, whole) > 1e-3, "six steps of 0.1 * 1e-4 lead nowhere"
+    lab.remove()
+
+
+def test_mixed_precision_computes_in_it_and_deaths_change_nothing():
+    lab = PythonLab(samples=1, every=POINTS, epochs=2, pipeline=VECTORS)
+    write_points(lab, POINTS)
+    whole, _ = stepped(lab, "whole")
+    half, _ = stepped(lab, "half", autocast="bfloat16", dropout=0.1)
+    assert all(tensor.dtype == torch.float32 for tensor in half.values()) and 0 < distance(whole, half) < 1
+    killed, words = stepped(lab, "killed", program=("dies.py", "serve_steps.py"), autocast="bfloat16", dropout=0.1)
+    assert words.count("dies here") == 1 and distance(half, killed) == 0, words
+    lab.remove()
+
+
+REFUSED = {
+    "loss=lambda outputs, labels: (outputs - labels).abs().mean()": r"loss: expected one of each of 16 samples, found \(\): use reduction='none'",
+    "loss=lambda outputs, labels: (outputs[:, :1] - labels[:, 0])": None,  # labels are vectors: what it makes of them is its affair
+    "loss=lambda outputs, labels: nn.CrossEntropyLoss()(outputs, labels.long()[:, 0] % 2, 3, 4)": "the loss, given float32 .16, 2., float32 .16, 2.: TypeError",
+    "inputs=lambda batch: batch.tensors['numbers']": r"inputs\(\), given dense float32 \(16, 3\): KeyError: 'numbers'",
+    "model=lambda task: nn.Linear(5, 2)": r"the model, given float32 \(16, 3\): RuntimeError: mat1 and mat2 shapes cannot be multiplied",
+    "accumulate=0": "serve: expected accumulate from 1",
+}
+
+
+def test_what_a_program_gets_wrong_is_said_with_shapes():
+    lab = PythonLab(samples=1, every=32, epochs=1, pipeline=VECTORS.replace("seed: 1}}", "seed: 1, retries: 0}}"))
+    write_points(lab, 32)
+    for number, (change, words) in enumerate(REFUSED.items()):
+        options = {"model": "model=lambda task: nn.Linear(3, 2)", "loss": "loss=nn.L1Loss(reduction='none')"}
+        options[change.split("=")[0]] = change
+        (lab.programs / "wrong.py").write_text(
+            "import torch, weir.torch\nfrom torch import nn\nweir.torch.serve(optimizer=lambda p: torch.optim.SGD(p, lr=0.1), "
+            + ", ".join(options.values()) + ")\n")
+        run = Run(lab.pipeline, lab.folder / f"wrong-{number}", lab.script("wrong.py", modes="modes: [train]"))
+        run.finish(expect=1 if words else 0)
+        assert words is None or re.search(words, "".join(run.stderr)), (change, run.stderr)
     lab.remove()
 
 

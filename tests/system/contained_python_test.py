@@ -1,0 +1,163 @@
+"""Programs in Python that misbehave as trainers: each is ended or refused in words that say what it did; nothing else is harmed, and the
+same pipeline goes on when the program is mended."""
+
+import json
+import re
+import sys
+import threading
+
+from python_test import OURS, PythonLab, said
+from weirlab import DEADLINE_S, Run, logs, run_tests, serve
+
+LOG_BYTES_MAX = (16 << 20) + (1 << 16)  # of a log, and of what was set aside of it
+BEGIN = "import ctypes, os, sys, time, weir\nsession = weir.Session()\n"
+TRAINS = "for batch in session:\n    {}\nopen('model', 'w').close()\nsession.finish('model')\n"
+EVALUATES = ("for batch in session:\n    if not session.task.learns:\n        {}\n"
+             "model = 'model' if session.task.learns else None\nopen('model', 'w').close()\nsession.finish(model)\n")
+GOOD = EVALUATES.format("session.output(batch, 'predictions', [[0.5]] * len(batch))")
+
+
+def run_with(text, begin=BEGIN, declared="", **training):
+    """A lab, and the run of that program."""
+    keys = ", ".join(f"{key}: {value}" for key, value in {"retries": 0, **training}.items())
+    lab = PythonLab(samples=200, every=100, epochs=1, pipeline=OURS.replace("seed: 1}}", f"seed: 1, {keys}}}}}"))
+    (lab.programs / "bad.py").write_text(begin + text)
+    system = lab.script("bad.py", modes=f"modes: [train, evaluate]{declared}")
+    return lab, system, Run(lab.pipeline, lab.data_dir, system)
+
+
+def fails_with(words, text, begin=BEGIN, declared="", **training):
+    """Ends so; and then the program is mended, and the pipeline goes on."""
+    lab, system, run = run_with(text, begin, declared, **training)
+    run.finish(expect=1)
+    assert re.search(words, "".join(run.stderr)), (words, run.stderr, said(run))
+    (lab.programs / "bad.py").write_text(BEGIN + GOOD)
+    Run(lab.pipeline, lab.data_dir, system).finish()
+    lab.weir("doctor")
+    lab.remove()
+
+
+def test_one_that_crashes_is_started_again_and_goes_on():
+    crash = "if not os.path.exists('crashed'):\n        open('crashed', 'x').close()\n        ctypes.string_at(0)"
+    lab, _, run = run_with("for batch in session:\n    " + crash + "\n    if not session.task.learns:\n"
+                           "        session.output(batch, 'predictions', [[0.5]] * len(batch))\n"
+                           "model = 'model' if session.task.learns else None\nopen('model', 'w').close()\nsession.finish(model)\n")
+    run.finish()
+    assert any("killed by signal 11" in line for line in run.stderr), run.stderr
+    lab.remove()
+
+
+def test_one_that_never_begins_is_ended():
+    fails_with(r"it said nothing for \d+ s \(training\.patience\)", "", begin="import time\ntime.sleep(3600)\n", patience="3s")
+
+
+def test_one_that_takes_more_memory_than_allowed_is_ended():
+    fails_with(r"of memory, 150\.0 MiB are allowed \(programs\.loop\.memory",
+               TRAINS.format("held = b'x' * (400 << 20); time.sleep(3600)"), declared=", memory: 150MiB")
+
+
+def test_one_that_prints_megabytes_fills_no_disk():
+    prints = "for _ in range(10 if os.path.exists('p') else 500_000):\n        print('of no use to anybody, and there is much of it')\n    "
+    lab, _, run = run_with(GOOD.replace("    if not", f"    {prints}open('p', 'w').close()\n    if not", 1))
+    run.finish()
+    logs = [path.stat().st_size for path in (lab.data_dir / "log").glob("trainer-*.log*")]
+    assert logs and max(logs) <= LOG_BYTES_MAX, logs
+    lab.remove()
+
+
+def test_one_that_leaves_early_is_quoted():
+    fails_with("exit code 0, and its run was not done; it said: enough", TRAINS.format("print('enough'); sys.exit()"))
+
+
+def test_one_that_says_it_is_done_before_it_is():
+    fails_with("weir.Invalid: final commit: 10 of 10 batches are not consumed", TRAINS.format("open('model', 'w').close(); session.finish('model')"))
+
+
+def test_numbers_that_are_none_are_refused():
+    fails_with("weir.Invalid: .*nan", TRAINS.format("session.metric('loss', float('nan'))"))
+    fails_with("finish: the loss is nan, expected a number", TRAINS.format("pass").replace("('model')\n", "('model', float('nan'))\n"))
+
+
+def test_outputs_of_the_wrong_shape_are_refused():
+    fails_with("found 2 dimensions with 3 rows, expected one or two with a row for each of the 8 samples", EVALUATES.format("session.output(batch, 'predictions', [[0.5]] * 3)"))
+    fails_with("outputs: found those of 0 samples, expected", EVALUATES.format("pass"))
+
+
+def test_commits_that_were_not_made_are_refused():
+    fails_with("position: 9 bytes, expected at least 64", TRAINS.format("session.step(); session.commit(b'all of it')"))
+    forged = "state = bytearray(session.state()); state[-9] ^= 255; session.commit(bytes(state))"
+    fails_with("weir.Invalid: .*state", TRAINS.format("session.step(); " + forged))
+
+
+def test_a_state_before_the_batch_is_in_the_weights_is_refused():
+    fails_with("weir.Invalid: state: not consumed yet: batch 0: say step", TRAINS.format("session.state()"))
+
+
+def in_the_midst(lab, *words):
+    """A platform and a training that waits: its process, where it runs, and the ids of the batch that it has."""
+    system = lab.system(sys.executable, lab.programs / "erased.py", *words, modes="modes: [train, evaluate]")
+    server = serve(lab, "--system", system)
+    lab.weir("submit", str(lab.pipeline))
+    for _ in range(100 * DEADLINE_S):
+        midst = next(lab.data_dir.glob("runs/*/midst"), None)
+        if midst is not None:
+            return server, midst.parent, midst.read_text().split()
+        threading.Event().wait(0.01)  # nothing else tells
+    raise AssertionError(logs(lab.data_dir))
+
+
+def await_force(lab, erasure):
+    """Until no batch anywhere may hold what was erased."""
+    for _ in range(10 * DEADLINE_S):
+        status = json.loads(lab.weir("erase", "status", str(erasure), "--json"))
+        if status["state"] not in ("ACCEPTED", "TOMBSTONED"):
+            return
+        threading.Event().wait(0.1)  # nothing else tells
+    raise AssertionError(status)
+
+
+def seen(lab):
+    """Of each batch that a program has been handed: attempt and ids, in order."""
+    path = lab.data_dir / "log/trainer-1.log"
+    return [(int(words[1]), words[3:]) for words in map(str.split, path.read_text().splitlines()) if words[:1] == ["batch"]]
+
+
+def end(server, lab):
+    lab.weir("watch", "lab")
+    server.terminate()
+    server.communicate(timeout=DEADLINE_S)
+    lab.weir("doctor")
+    lab.remove()
+
+
+def test_an_erasure_comes_into_force_while_a_program_trains():
+    lab = PythonLab(samples=200, every=200, epochs=2)
+    server, run, first = in_the_midst(lab)
+    erased = json.loads(lab.weir("erase", "request", "--id", first[0], "--json"))
+    await_force(lab, erased["erasure"])
+    before = len(seen(lab))
+    assert before == 1, seen(lab)
+    (run / "go").touch()
+    lab.weir("erase", "status", str(erased["erasure"]), "--wait")
+    after = seen(lab)[before:]
+    assert after and not any(first[0] in ids for _, ids in after), after
+    end(server, lab)
+
+
+def test_one_that_holds_a_batch_for_ever_is_ended_when_an_erasure_waits_for_it():
+    lab = PythonLab(samples=200, every=200, epochs=2)
+    server, run, first = in_the_midst(lab, "hold")
+    erased = json.loads(lab.weir("erase", "request", "--id", first[0], "--json"))
+    (run / "go").touch()
+    await_force(lab, erased["erasure"])
+    told = (lab.data_dir / "log/trainer-1.log").read_text()
+    assert "it has held a batch with an erased sample for 5 s: release batches, keep none (the program will be ended)" in told, told
+    assert "it has held a batch with an erased sample for 30 s" in told, told
+    lab.weir("erase", "status", str(erased["erasure"]), "--wait")
+    after = [ids for attempt, ids in seen(lab) if attempt > 1]
+    assert after and not any(first[0] in ids for ids in after), after
+    end(server, lab)
+
+
+if __name__ == "__main__":
+    run_tests(globals())
