@@ -1,4 +1,4 @@
-/* Patience with a loop that holds a batch back from an erasure. Pure: time comes in as `now_ms` (monotonic). Such a loop
+/* Patience with a loop that holds a batch back from an erasure. Pure: `now_ms` (monotonic) is a parameter. Such a loop
  * is warned about after HELD_WARN_MS and ended after HELD_END_MS: the run goes on from its checkpoint, without what was
  * erased. */
 #ifndef WEIR_TRAINER_CLIENT_HELD_H

@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import struct
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -119,6 +120,30 @@ def test_batches_have_the_same_bytes_as_in_c():
     write_points(lab, 200)
     in_c, in_python = dumped(lab)
     assert in_c == in_python and in_c, (in_c, in_python)
+    lab.remove()
+
+
+def check_rows(lab, *words):
+    """The bytes of every record of the file are what a program was shown under its id, once in each epoch."""
+    run = Run(lab.pipeline, lab.folder / f"rows{len(words)}", lab.system(sys.executable, lab.programs / "rows.py", *words,
+                                                                        modes="modes: [train]")).finish()
+    record, rows = (lab.folder / "stream/points.bin").read_bytes(), {}
+    for line in (run.data_dir / run.of("model_stored")[0]["file"]).read_text().splitlines():
+        epoch, number, numbers, label, weight = line.split()
+        key = (int(epoch), int(number) & 0xFFFF)
+        assert key not in rows and weight == struct.pack("<f", 1).hex(), line
+        rows[key] = (numbers, label)
+    expected = {(epoch, i): (record[28 * i + 8:28 * i + 20].hex(), record[28 * i + 20:28 * i + 28].hex())
+                for epoch in range(3) for i in range(len(record) // 28)}
+    assert rows == expected, (len(rows), len(expected))
+
+
+def test_every_byte_of_the_file_arrives_once_in_each_epoch():
+    lab = PythonLab(samples=1, every=200, epochs=3, pipeline=VECTORS)
+    write_points(lab, 200)
+    check_rows(lab)
+    if subprocess.run([sys.executable, "-c", "import torch"], capture_output=True).returncode == 0:
+        check_rows(lab, "torch")
     lab.remove()
 
 
