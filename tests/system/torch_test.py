@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import weirlab
-from python_test import VECTORS, PythonLab, said, write_points
+from python_test import PACKAGE, VECTORS, PythonLab, said, write_points
 from weirlab import PIPELINE, Run, assert_clean_audits, outcome, run_tests, served
 
 ALL = "modes: [train, evaluate, predict, score, gradient, embed]"
@@ -70,6 +70,7 @@ def stepped(lab, name, samples=32, program=("serve_steps.py",), **options):
     lab.pipeline.write_text(text)
     assert_clean_audits(run.events)
     (model,) = run.of("model_stored")
+    lab.newest = run
     return torch.load(run.data_dir / model["file"]), said(run)
 
 
@@ -106,6 +107,58 @@ def test_mixed_precision_computes_in_it_and_deaths_change_nothing():
     killed, words = stepped(lab, "killed", program=("dies.py", "serve_steps.py"), autocast="bfloat16", dropout=0.1)
     assert words.count("dies here") == 1 and distance(half, killed) == 0, words
     lab.remove()
+
+
+def held_back(said):
+    """The ids that were learnt from, and those that were held back, by epoch."""
+    found = {"train": {}, "eval": {}}
+    for kind, epoch, *ids in map(str.split, re.findall(r"^(?:train|eval) .*", said, re.M)):
+        found[kind].setdefault(int(epoch), []).extend(ids)
+    return found["train"], found["eval"]
+
+
+def validated(lab, name, program=("serve_validated.py",), **options):
+    weights, words = stepped(lab, name, 8, program, **options)
+    (event,) = [e for e in lab.newest.events if e["event"] == "training_finished"]
+    return weights, words, event["metrics"]
+
+
+def test_a_share_of_the_samples_is_held_back_in_every_epoch():
+    lab = PythonLab(samples=1, every=POINTS, epochs=6, pipeline=VECTORS)
+    write_points(lab, POINTS)
+    weights, words, metrics = validated(lab, "whole", validation=0.25)
+    learnt, held = held_back(words)
+    assert len(learnt) == len(held) == 6 and 0.1 * POINTS < len(held[0]) < 0.4 * POINTS, held
+    assert all(sorted(ids) == sorted(held[0]) for ids in held.values()), "the same ones each time"
+    assert all(sorted(ids + held[0], key=int) == sorted({*ids, *held[0]}, key=int) for ids in learnt.values())
+    assert len(learnt[0]) + len(held[0]) == POINTS and metrics["validation_loss"] > 0, metrics
+    killed, words, again = validated(lab, "killed", ("dies.py", "serve_validated.py"), validation=0.25)
+    assert words.count("dies here") == 1 and distance(weights, killed) == 0 and metrics == again, (metrics, again)
+    lab.remove()
+
+
+def test_what_does_not_get_better_is_stopped_and_the_best_is_kept():
+    lab = PythonLab(samples=1, every=POINTS, epochs=8, pipeline=VECTORS)
+    write_points(lab, POINTS)
+    best, words, metrics = validated(lab, "stopped", validation=0.25, stop_after=2, worse_from=3)
+    learnt, _ = held_back(words)
+    assert metrics["best_epoch"] == 2 and sorted(learnt) == [0, 1, 2, 3, 4], (metrics, sorted(learnt))
+    on, _, metrics = validated(lab, "on", validation=0.25, worse_from=3)
+    assert metrics["best_epoch"] == 2 and distance(best, on) == 0, metrics
+    lab.remove()
+
+
+def test_rows_are_taken_out_of_ragged_tensors():
+    sys.path.insert(0, str(PACKAGE.parent))
+    import weir.torch
+    from weir.torch_validation import rows_of
+
+    values, offsets = torch.arange(6), torch.tensor([0, 2, 2, 6])
+    batch = weir.torch.Batch(0, 0, torch.arange(3), torch.arange(3), torch.ones(3), {"words": values}, {"words": offsets})
+    for chosen, left, where in (([1, 0, 1], [0, 1, 2, 3, 4, 5], [0, 2, 6]), ([0, 1, 1], [2, 3, 4, 5], [0, 0, 4]), ([0, 0, 0], [], [0])):
+        part = rows_of(batch, torch.tensor(chosen, dtype=torch.bool))
+        assert part.tensors["words"].tolist() == left and part.offsets["words"].tolist() == where, part
+        assert part.ids.tolist() == part.labels.tolist() == [i for i in range(3) if chosen[i]], part
 
 
 REFUSED = {

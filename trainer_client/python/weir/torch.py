@@ -14,6 +14,8 @@ import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
 import weir
+from weir.torch_steps import Steps
+from weir.torch_validation import Validation
 
 LABELS_CLASS = 3  # of weir/client.h
 
@@ -174,70 +176,6 @@ def default_predictions(task: weir.Task, outputs: torch.Tensor) -> torch.Tensor:
     return likely[:, 1:] if rows.shape[1] == 2 else likely
 
 
-class _Steps:
-    """Steps of the optimizer, each by the gradients of one batch or several."""
-
-    def __init__(self, model: torch.nn.Module, options: dict[str, Any], device: torch.device) -> None:
-        self.parameters = list(model.parameters())
-        groups = options["parameters"](model) if options["parameters"] is not None else model.parameters()
-        self.optimizer = _made(options["optimizer"], torch.optim.Optimizer, groups)
-        self.schedule = options["schedule"](self.optimizer) if options["schedule"] is not None else None
-        self.is_by_epoch = options["schedule_by"] == "epoch"
-        self.clip, self.accumulate = options["clip"], options["accumulate"]
-        is_half = options["autocast"] is torch.float16 and device.type == "cuda"
-        self.scaler = torch.cuda.amp.GradScaler() if is_half else None
-        self.waiting, self.weight = 0, 0.0  # batches and their weights that no step has taken
-
-    def parts(self) -> dict[str, Any]:
-        parts = {"optimizer": self.optimizer, "schedule": self.schedule, "scaler": self.scaler}
-        return {name: part for name, part in parts.items() if part is not None}
-
-    def take(self, losses: torch.Tensor, weights: torch.Tensor) -> None:
-        """Add the gradients of a batch; with the last one of several, step by the mean over the samples of all."""
-        total = weights.sum()
-        loss = (losses * weights).sum()
-        if self.accumulate == 1:
-            loss = loss / total
-        else:
-            self.weight += float(total)
-        (self.scaler.scale(loss) if self.scaler is not None else loss).backward()
-        self.waiting += 1
-        if self.waiting == self.accumulate:
-            self._step()
-
-    def _step(self) -> None:
-        if self.scaler is not None:
-            self.scaler.unscale_(self.optimizer)
-        if self.accumulate > 1:
-            for parameter in self.parameters:
-                if parameter.grad is not None:
-                    parameter.grad /= self.weight
-        if self.clip is not None:
-            torch.nn.utils.clip_grad_norm_(self.parameters, self.clip)
-        if self.scaler is not None:
-            self.scaler.step(self.optimizer)
-            self.scaler.update()
-        else:
-            self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
-        self.waiting, self.weight = 0, 0.0
-        if self.schedule is not None and not self.is_by_epoch:
-            self.schedule.step()
-
-    def end_epoch(self, loss: float) -> None:
-        if self.schedule is None or not self.is_by_epoch:
-            return
-        if isinstance(self.schedule, torch.optim.lr_scheduler.ReduceLROnPlateau):
-            self.schedule.step(loss)
-        else:
-            self.schedule.step()
-
-    def end(self) -> None:
-        """Step by the gradients that are left over."""
-        if self.waiting > 0:
-            self._step()
-
-
 class _Served:
     """What serve() works on."""
 
@@ -252,7 +190,10 @@ class _Served:
         self.autocast: torch.dtype | None = options["autocast"]
         _seed(task.seed)
         self.model = _made(options["model"], torch.nn.Module, task).to(self.device)
-        self.steps = _Steps(self.model, options, self.device) if task.learns and options["optimizer"] is not None else None
+        self.steps = Steps(self.model, options, self.device) if task.learns and options["optimizer"] is not None else None
+        self.validation = Validation(options["validation"], task.seed, options["stop_after"])
+        if self.validation.share > 0 and task.reports:
+            raise weir.Unsupported("training.report_losses: expected no validation=, whose samples have no loss of a step")
         self.state: bytes | None = None
         self.samples, self.total, self.epoch = 0, 0.0, 0  # of the epoch: for its mean loss
         self.saved = time.monotonic()
@@ -270,7 +211,8 @@ class _Served:
             self.model.load_state_dict(torch.load(self.task.start_from, map_location=self.device))
 
     def _parts(self) -> dict[str, Any]:
-        return {"model": self.model, **(self.steps.parts() if self.steps is not None else {})}
+        steps = self.steps.parts() if self.steps is not None else {}
+        return {"model": self.model, "validation": self.validation, **steps}
 
     def save(self, session: weir.Session) -> None:
         """Make weights, random states and position durable in the same instant."""
@@ -304,17 +246,42 @@ class _Served:
 
     def learn(self, session: weir.Session, raw: weir.Batch, batch: Batch) -> None:
         if batch.epoch != self.epoch:
-            if self.steps is not None:
-                self.steps.end_epoch(self.mean_loss())
+            self.end_epoch(session)
+            if self.validation.is_over:  # the rest is passed over
+                return
             self.samples, self.total, self.epoch = 0, 0.0, batch.epoch
+        batch, held = self.validation.split(batch)
+        if held is not None:
+            self.validate(held)
+        if len(batch.ids) == 0:
+            return
         outputs = self.forward(batch)
         losses = self.losses(outputs, batch)
         if self.task.reports:
             session.output(raw, "scores", _array(_scores(losses, outputs)))
         if self.steps is not None:
             self.steps.take(losses, batch.weights)
-        self.samples += len(raw)
+        self.samples += len(batch.ids)
         self.total += float(losses.detach().sum())
+
+    def validate(self, held: Batch) -> None:
+        self.model.eval()
+        with torch.no_grad():
+            self.validation.add(self.losses(self.forward(held), held))
+        self.model.train()
+
+    def end_epoch(self, session: weir.Session) -> None:
+        """Say how the epoch went, to who waits for a plateau as well."""
+        if self.validation.is_over:
+            return
+        loss = self.validation.end_epoch(self.model)
+        if loss is not None:
+            session.metric("validation_loss", loss)
+            session.metric("best_epoch", self.validation.best_epoch)
+        if self.steps is not None:
+            self.steps.end_epoch(self.mean_loss() if loss is None else loss)
+            if self.validation.is_over:
+                self.steps.drop()
 
     @property
     def is_between_steps(self) -> bool:
@@ -379,6 +346,9 @@ class _Served:
     def finish(self, session: weir.Session) -> None:
         if self.steps is not None:
             self.steps.end()
+        if self.task.learns:
+            self.end_epoch(session)
+            self.validation.restore_best(self.model)
         session.step()
         made = self.task.learns and (self.state is not None or session.stats().samples > 0)
         if made:
@@ -401,6 +371,8 @@ def serve(
     predictions: Callable[[weir.Task, torch.Tensor], torch.Tensor] | None = None,
     embed: Callable[..., torch.Tensor] | None = None,
     device: torch.device | str = "auto",
+    validation: float = 0.0,
+    stop_after: int | None = None,
     save_every: float = 60.0,
     task: weir.Task | None = None,
 ) -> None:
@@ -415,7 +387,13 @@ def serve(
 
     One step takes the gradients of `accumulate` batches, by the mean over all their samples, and cuts their norm to
     `clip`. `autocast` is the type that the model computes in, torch.bfloat16 for example: outputs and losses stay
-    float32. `device` "auto" is the first GPU that the run was given, else the CPU. `inputs` makes of a batch
+    float32.
+
+    `validation` is the share of the samples that no step is taken on: drawn by their ids, the same in each epoch. Their
+    mean loss in an epoch is the metric validation_loss, what a plateau is seen by, and decides which epoch's weights
+    are the model. After `stop_after` epochs without a better one the rest is passed over.
+
+    `device` "auto" is the first GPU that the run was given, else the CPU. `inputs` makes of a batch
     what the model is called with: by default its tensors. `predictions`
     makes of outputs what is evaluated; `embed(model, *inputs)` where a sample lies. The gradient of a sample is that
     of its loss by the outputs.
