@@ -6,77 +6,109 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t floats_of(const struct learner *learner)
+/* False when the plan has no parameters, or more than LEARNER_FLOATS_MAX. */
+static bool is_allowed(const struct model_plan *plan)
 {
-    return (size_t)learner->plan.rows * learner->plan.width;
+    uint64_t left = LEARNER_FLOATS_MAX;
+    for (size_t i = 0; i < trainer_model_block_count(plan->model); i++) {
+        uint64_t width = 0, floats = 0, rows = plan->shape[i].rows;
+        if (__builtin_mul_overflow((uint64_t)plan->shape[i].columns,
+                                   plan->model->blocks[i].by_output ? plan->width : 1u, &width) ||
+            width > UINT32_MAX || __builtin_mul_overflow(rows, width, &floats) || floats == 0 ||
+            floats > left)
+            return false;
+        left -= floats;
+    }
+    return true;
 }
 
 enum weir_status trainer_learner_allocate(struct learner *learner, struct weir_error *err)
 {
     const struct model_plan *plan = &learner->plan;
-    if (plan->width == 0 || plan->rows == 0 || plan->rows > LEARNER_FLOATS_MAX / plan->width)
-        return weir_fail(err, WEIR_LIMIT, "model %s: %llu x %u parameters, expected 1 to %d",
-                         plan->model->name, (unsigned long long)plan->rows, plan->width,
-                         LEARNER_FLOATS_MAX);
-    learner->parameters = weir_calloc(floats_of(learner), sizeof(float));
+    if (!is_allowed(plan))
+        return weir_fail(err, WEIR_LIMIT,
+                         "model %s: %llu x %u parameters for %u outputs, expected 1 to %d in all",
+                         plan->model->name, (unsigned long long)plan->shape[0].rows,
+                         plan->shape[0].columns, plan->width, LEARNER_FLOATS_MAX);
+    learner->parameters = weir_calloc(trainer_model_floats(plan), sizeof(float));
     if (learner->optimizer->state_per_parameter > 0)
-        learner->optimizer_state = weir_calloc(floats_of(learner), sizeof(float));
-    trainer_gradient_init(&learner->gradient, plan->rows, plan->width);
+        learner->optimizer_state = weir_calloc(trainer_model_floats(plan), sizeof(float));
+    for (size_t i = 0; i < trainer_model_block_count(plan->model); i++)
+        trainer_gradient_init(&learner->gradients[i], plan->shape[i].rows,
+                              trainer_model_block_width(plan, i));
     return WEIR_OK;
 }
 
+static void draw(struct learner *learner)
+{
+    struct weir_rng rng;
+    weir_rng_init(&rng, learner->seed);
+    learner->plan.model->init(&learner->plan, &rng, learner->parameters);
+}
+
 enum weir_status trainer_learner_begin(struct learner *learner, const struct weir_batch *batch,
-                                       uint64_t seed, struct weir_error *err)
+                                       struct weir_error *err)
 {
     enum weir_status status = learner->plan.model->plan(&learner->plan, batch, err);
     if (status == WEIR_OK)
         status = trainer_learner_allocate(learner, err);
-    if (status != WEIR_OK)
-        return status;
-    struct weir_rng rng;
-    weir_rng_init(&rng, seed);
-    learner->plan.model->init(&learner->plan, &rng, learner->parameters);
-    return WEIR_OK;
+    if (status == WEIR_OK)
+        draw(learner);
+    return status;
+}
+
+static void free_gradients(struct learner *learner)
+{
+    for (size_t i = 0; i < MODEL_BLOCKS_MAX; i++)
+        trainer_gradient_fini(&learner->gradients[i]);
 }
 
 void trainer_learner_fini(struct learner *learner)
 {
     free(learner->parameters);
     free(learner->optimizer_state);
-    trainer_gradient_fini(&learner->gradient);
+    free_gradients(learner);
     free(learner->outputs);
     free(learner->slopes);
     free(learner->scratch);
     *learner = (struct learner){0};
 }
 
-static void widen_block(float *to, const float *from, uint64_t rows, uint32_t width,
-                        uint32_t old_width)
+/* Copies what was learnt with fewer outputs into the first columns of each block. */
+static void widen(const struct model_plan *plan, const struct model_plan *old, float *to,
+                  const float *from)
 {
-    for (uint64_t row = 0; row < rows && to != NULL && from != NULL; row++)
-        memcpy(to + row * width, from + row * old_width, old_width * sizeof(*to));
+    for (size_t i = 0; i < trainer_model_block_count(plan->model) && from != NULL; i++) {
+        uint32_t width = trainer_model_block_width(plan, i);
+        uint32_t old_width = trainer_model_block_width(old, i);
+        float *block = to + trainer_model_block_at(plan, i);
+        const float *old_block = from + trainer_model_block_at(old, i);
+        for (uint64_t row = 0; row < plan->shape[i].rows; row++)
+            memcpy(block + row * width, old_block + row * old_width, old_width * sizeof(*to));
+    }
 }
 
 enum weir_status trainer_learner_widen(struct learner *learner, uint32_t width,
                                        struct weir_error *err)
 {
-    uint32_t old_width = learner->plan.width;
-    if (width == old_width)
+    struct model_plan old = learner->plan;
+    if (width == old.width)
         return WEIR_OK;
-    if (width < old_width)
+    if (width < old.width)
         return weir_fail(err, WEIR_INVALID,
                          "the model to start from has %u outputs, this run %u: classes only grow",
-                         old_width, width);
+                         old.width, width);
     WEIR_AUTO_FREE float *parameters = learner->parameters;
     WEIR_AUTO_FREE float *state = learner->optimizer_state;
     learner->parameters = learner->optimizer_state = NULL;
-    trainer_gradient_fini(&learner->gradient);
+    free_gradients(learner);
     learner->plan.width = width;
     enum weir_status status = trainer_learner_allocate(learner, err);
     if (status != WEIR_OK)
         return status;
-    widen_block(learner->parameters, parameters, learner->plan.rows, width, old_width);
-    widen_block(learner->optimizer_state, state, learner->plan.rows, width, old_width);
+    draw(learner);
+    widen(&learner->plan, &old, learner->parameters, parameters);
+    widen(&learner->plan, &old, learner->optimizer_state, state);
     return WEIR_OK;
 }
 
@@ -124,6 +156,16 @@ static enum weir_status measure(struct learner *learner, const struct weir_batch
     return trainer_loss_measure(work, batch, err);
 }
 
+/* Changes one block by its gradient. */
+static void apply(struct learner *learner, size_t block)
+{
+    size_t at = trainer_model_block_at(&learner->plan, block);
+    float *state = learner->optimizer_state;
+    trainer_optimizer_apply(learner->optimizer, &learner->optimizer_options,
+                            &learner->gradients[block], learner->parameters + at,
+                            state != NULL ? state + at : NULL);
+}
+
 enum weir_status trainer_learner_step(struct learner *learner, const struct weir_batch *batch,
                                       double *ret_loss, struct weir_error *err)
 {
@@ -131,11 +173,13 @@ enum weir_status trainer_learner_step(struct learner *learner, const struct weir
     enum weir_status status = measure(learner, batch, &work, err);
     if (status != WEIR_OK)
         return status;
-    trainer_gradient_clear(&learner->gradient);
-    learner->plan.model->backward(&learner->plan, batch, learner->scratch, learner->slopes,
-                                  &learner->gradient);
-    trainer_optimizer_apply(learner->optimizer, &learner->optimizer_options, &learner->gradient,
-                            learner->parameters, learner->optimizer_state);
+    size_t blocks = trainer_model_block_count(learner->plan.model);
+    for (size_t i = 0; i < blocks; i++)
+        trainer_gradient_clear(&learner->gradients[i]);
+    learner->plan.model->backward(&learner->plan, learner->parameters, batch, learner->scratch,
+                                  learner->slopes, learner->gradients);
+    for (size_t i = 0; i < blocks; i++)
+        apply(learner, i);
     *ret_loss = work.weight > 0.0 ? work.weighted / work.weight : 0.0;
     return WEIR_OK;
 }

@@ -9,28 +9,29 @@
 #include "trainer_client/models/model.h"
 #include "trainer_client/models/optimizer.h"
 
-enum { LEARNER_FLOATS_MAX = 1 << 30 }; /* of one parameter block: 4 GiB */
+enum { LEARNER_FLOATS_MAX = 1 << 30 }; /* of all parameter blocks: 4 GiB */
 
 struct learner {
     struct model_plan plan;
     const struct loss *loss;
     const struct optimizer *optimizer;
     struct optimizer_options optimizer_options;
-    float *parameters;      /* (rows, width); NULL until the shape is known */
-    float *optimizer_state; /* the same shape; NULL: the optimizer has none */
-    struct gradient gradient;
-    float *outputs, *slopes; /* of the batch at hand, (samples, width) */
+    uint64_t seed;          /* of initial parameters */
+    float *parameters;      /* the plan's blocks, end to end; NULL until their shapes are known */
+    float *optimizer_state; /* the same shapes; NULL: the optimizer has none */
+    struct gradient gradients[MODEL_BLOCKS_MAX]; /* of each block */
+    float *outputs, *slopes;                     /* of the batch at hand, (samples, width) */
     float *losses;      /* borrowed: a step writes each sample's loss here; NULL: nobody asks */
     size_t outputs_max; /* floats */
     void *scratch;
     size_t scratch_max;
 };
 
-/* `learner` is zeroed but for plan.model, plan.options, plan.width, loss, optimizer and its
- * options. Plans the model on any batch of the job and draws initial parameters. */
+/* `learner` is zeroed but for plan.model, plan.options, plan.width, loss, optimizer, its options
+ * and the seed. Plans the model on any batch of the job and draws initial parameters. */
 enum weir_status trainer_learner_begin(struct learner *learner, const struct weir_batch *batch,
-                                       uint64_t seed, struct weir_error *err) WEIR_MUST_USE;
-/* Allocates the blocks for plan.rows and plan.width, zeroed; LIMIT beyond LEARNER_FLOATS_MAX. */
+                                       struct weir_error *err) WEIR_MUST_USE;
+/* Allocates the blocks for plan.shape and plan.width, zeroed; LIMIT beyond LEARNER_FLOATS_MAX. */
 enum weir_status trainer_learner_allocate(struct learner *learner,
                                           struct weir_error *err) WEIR_MUST_USE;
 void trainer_learner_fini(struct learner *learner);
@@ -38,8 +39,8 @@ static inline bool learner_has_begun(const struct learner *learner)
 {
     return learner->parameters != NULL;
 }
-/* More outputs than before (a class was added): what is there keeps its column, new columns are
- * zero. */
+/* More outputs than before (a class was added): what is there keeps its columns, new columns are
+ * initial parameters. */
 enum weir_status trainer_learner_widen(struct learner *learner, uint32_t width,
                                        struct weir_error *err) WEIR_MUST_USE;
 

@@ -26,6 +26,24 @@ static enum weir_status read_options(struct trainer *trainer, const struct model
                                        trainer->origin_model_options, err);
 }
 
+/* Shapes of the file's blocks, which must be those of the model, by name. */
+static enum weir_status read_shape(const struct weir_model_file *origin, struct model_plan *plan,
+                                   struct weir_error *err)
+{
+    size_t count = trainer_model_block_count(plan->model);
+    bool same = origin->block_count == count;
+    for (size_t i = 0; i < count && same; i++) {
+        const struct weir_model_block *block = &origin->blocks[i];
+        uint32_t share = plan->model->blocks[i].by_output ? plan->width : 1;
+        same = strcmp(block->name, plan->model->blocks[i].name) == 0 && block->width % share == 0;
+        plan->shape[i] = (struct model_shape){block->rows, block->width / share};
+    }
+    if (same)
+        return WEIR_OK;
+    return weir_fail(err, WEIR_UNSUPPORTED, "the parameter blocks are not those of model '%s'",
+                     plan->model->name);
+}
+
 /* Fills the learner's blocks from trainer->origin. */
 static enum weir_status adopt(struct trainer *trainer, bool with_optimizer, struct weir_error *err)
 {
@@ -34,7 +52,6 @@ static enum weir_status adopt(struct trainer *trainer, bool with_optimizer, stru
     learner->plan = (struct model_plan){
         .model = model_find(origin->model),
         .options = trainer->origin_model_options,
-        .rows = origin->rows,
         .width = origin->width,
         .embedding = origin->embedding,
     };
@@ -43,10 +60,12 @@ static enum weir_status adopt(struct trainer *trainer, bool with_optimizer, stru
                          origin->model);
     enum weir_status status = read_options(trainer, learner->plan.model, err);
     if (status == WEIR_OK)
+        status = read_shape(origin, &learner->plan, err);
+    if (status == WEIR_OK)
         status = trainer_learner_allocate(learner, err);
     if (status != WEIR_OK)
         return status;
-    size_t bytes = (size_t)origin->rows * origin->width * sizeof(float);
+    size_t bytes = trainer_model_floats(&learner->plan) * sizeof(float);
     memcpy(learner->parameters, origin->parameters, bytes);
     if (with_optimizer && learner->optimizer_state != NULL && origin->optimizer_state != NULL)
         memcpy(learner->optimizer_state, origin->optimizer_state, bytes);
@@ -119,6 +138,7 @@ static enum weir_status configure_learner(struct trainer *trainer, struct weir_e
 {
     const struct training *training = &trainer->order.training;
     struct learner *learner = &trainer->learner;
+    learner->seed = trainer->order.task->seed;
     learner->plan.model = training->model;
     learner->plan.options = training->model_options;
     learner->loss = training->loss;
@@ -148,6 +168,26 @@ enum weir_status trainer_restore(struct trainer *trainer, struct weir_error *err
     return WEIR_OK;
 }
 
+static enum weir_status check_same_shape(const struct model_plan *origin,
+                                         const struct model_plan *plan, struct weir_error *err)
+{
+    for (size_t i = 0; i < trainer_model_block_count(plan->model); i++) {
+        const struct model_shape *one = &origin->shape[i], *other = &plan->shape[i];
+        if (one->rows != other->rows)
+            return weir_fail(
+                err, WEIR_INVALID,
+                "the model to start from has %llu inputs, this run %llu: the operators or the "
+                "options of the model differ; set start_from: scratch",
+                (unsigned long long)one->rows, (unsigned long long)other->rows);
+        if (one->columns != other->columns)
+            return weir_fail(err, WEIR_INVALID,
+                             "the model to start from has %u numbers per input in '%s', this run "
+                             "%u: the options of the model differ; set start_from: scratch",
+                             one->columns, plan->model->blocks[i].name, other->columns);
+    }
+    return WEIR_OK;
+}
+
 enum weir_status trainer_check_batch(struct trainer *trainer, const struct weir_batch *batch,
                                      struct weir_error *err)
 {
@@ -156,19 +196,14 @@ enum weir_status trainer_check_batch(struct trainer *trainer, const struct weir_
     if (!trainer->mode->asks)
         return WEIR_OK;
     if (!learner_has_begun(learner))
-        return trainer_learner_begin(learner, batch, trainer->order.task->seed, err);
+        return trainer_learner_begin(learner, batch, err);
     struct model_plan plan = learner->plan;
     enum weir_status status = plan.model->plan(&plan, batch, err);
     if (status != WEIR_OK)
         return status;
-    if (plan.rows != learner->plan.rows)
-        return weir_fail(
-            err, WEIR_INVALID,
-            "the model to start from has %llu inputs, this run %llu: the operators or the "
-            "options of the model differ; set start_from: scratch",
-            (unsigned long long)learner->plan.rows, (unsigned long long)plan.rows);
+    status = check_same_shape(&learner->plan, &plan, err);
     learner->plan.embedding = plan.embedding;
-    return WEIR_OK;
+    return status;
 }
 
 /* ---- to files ---- */
@@ -187,7 +222,6 @@ static enum weir_status write_model(struct trainer *trainer, const char *name,
         .options = weir_buf_text(&options),
         .loss = learner->loss->name,
         .optimizer = learner->optimizer->name,
-        .rows = learner->plan.rows,
         .width = learner->plan.width,
         .embedding = learner->plan.embedding,
         .label_kind = (uint32_t)trainer->order.task->label_type,
@@ -197,6 +231,7 @@ static enum weir_status write_model(struct trainer *trainer, const char *name,
         .parameters = learner->parameters,
         .optimizer_state = learner->optimizer_state,
     };
+    trainer_model_describe(&learner->plan, &file);
     WEIR_AUTO_FREE char *path = trainer_run_order_path(&trainer->order, name);
     return weir_model_file_write(path, &file, err);
 }

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEADER_BYTES = 64, HEADER_SUMMED = 48, ALIGNMENT = 64, VERSION = 1, CLASSES_MAX = 1 << 20 };
+enum { HEADER_BYTES = 64, HEADER_SUMMED = 48, ALIGNMENT = 64, CLASSES_MAX = 1 << 20 };
+enum { VERSION_ONE_BLOCK = 1, VERSION_BLOCKS = 2 };
 static const char MAGIC[8] = {'W', 'E', 'I', 'R', 'M', 'D', 'L', '1'};
 /* Two blocks of LEARNER_FLOATS_MAX, and room. */
 static const size_t FILE_BYTES_MAX = (size_t)9 << 30;
@@ -21,9 +22,20 @@ static void put_bytes(struct weir_buf *buf, struct weir_bytes bytes)
     weir_buf_append(buf, bytes.at, bytes.size);
 }
 
+static void put_blocks(struct weir_buf *buf, const struct weir_model_file *file)
+{
+    weir_buf_append_u32(buf, (uint32_t)file->block_count);
+    for (size_t i = 0; i < file->block_count; i++) {
+        put_bytes(buf, weir_bytes_of(file->blocks[i].name));
+        weir_buf_append_u64(buf, file->blocks[i].rows);
+        weir_buf_append_u32(buf, file->blocks[i].width);
+    }
+}
+
 static void put_description(struct weir_buf *buf, const struct weir_model_file *file)
 {
-    weir_buf_append_u32(buf, VERSION);
+    bool has_blocks = file->block_count > 1;
+    weir_buf_append_u32(buf, has_blocks ? VERSION_BLOCKS : VERSION_ONE_BLOCK);
     weir_buf_append_u64(buf, file->rows);
     weir_buf_append_u32(buf, file->width);
     weir_buf_append_u32(buf, file->embedding);
@@ -42,6 +54,17 @@ static void put_description(struct weir_buf *buf, const struct weir_model_file *
     weir_buf_append_f64(buf, file->progress.loss_sum);
     weir_buf_append_f64(buf, file->progress.loss_count);
     put_bytes(buf, file->progress.position);
+    if (has_blocks)
+        put_blocks(buf, file);
+}
+
+/* Of a file that is to be written. */
+static size_t count_floats(const struct weir_model_file *file)
+{
+    size_t floats = file->block_count > 1 ? 0 : (size_t)file->rows * file->width;
+    for (size_t i = 0; i < file->block_count && file->block_count > 1; i++)
+        floats += (size_t)file->blocks[i].rows * file->blocks[i].width;
+    return floats;
 }
 
 static void pad(struct weir_buf *buf)
@@ -54,7 +77,7 @@ enum weir_status weir_model_file_write(const char *path, const struct weir_model
                                        struct weir_error *err)
 {
     WEIR_AUTO_BUF buf = {0};
-    size_t parameters = (size_t)file->rows * file->width;
+    size_t parameters = count_floats(file);
     size_t state = file->optimizer_state != NULL ? parameters : 0;
     weir_buf_reserve(&buf, (parameters + state) * sizeof(float) + 4096);
     weir_buf_append(&buf, MAGIC, sizeof(MAGIC));
@@ -137,13 +160,28 @@ static struct weir_strs get_classes(struct reader *reader)
     return (struct weir_strs){.at = names, .count = count};
 }
 
+static void get_blocks(struct reader *reader, struct weir_model_file *file)
+{
+    uint32_t count = get_u32(reader);
+    if (count < 2 || count > WEIR_MODEL_BLOCKS_MAX || file->rows != 0) {
+        reader->bad = true;
+        return;
+    }
+    for (; file->block_count < count; file->block_count++) {
+        struct weir_model_block *block = &file->blocks[file->block_count];
+        block->name = get_text(reader);
+        block->rows = get_u64(reader);
+        block->width = get_u32(reader);
+    }
+}
+
 static enum weir_status get_description(struct reader *reader, struct weir_model_file *file,
                                         struct weir_error *err)
 {
     uint32_t version = get_u32(reader);
-    if (version != VERSION)
-        return weir_fail(err, WEIR_UNSUPPORTED, "version %u, this program reads %d", version,
-                         VERSION);
+    if (version != VERSION_ONE_BLOCK && version != VERSION_BLOCKS)
+        return weir_fail(err, WEIR_UNSUPPORTED, "version %u, this program reads %d and %d", version,
+                         VERSION_ONE_BLOCK, VERSION_BLOCKS);
     file->rows = get_u64(reader);
     file->width = get_u32(reader);
     file->embedding = get_u32(reader);
@@ -160,6 +198,11 @@ static enum weir_status get_description(struct reader *reader, struct weir_model
     file->progress.loss_sum = get_f64(reader);
     file->progress.loss_count = get_f64(reader);
     file->progress.position = get_bytes(reader);
+    if (version == VERSION_BLOCKS)
+        get_blocks(reader, file);
+    else
+        file->blocks[file->block_count++] =
+            (struct weir_model_block){"parameters", file->rows, file->width};
     if (reader->bad)
         return weir_fail(err, WEIR_CORRUPT, "its description is cut short");
     return WEIR_OK;
@@ -223,6 +266,18 @@ static enum weir_status check_sum(struct weir_bytes bytes, struct weir_error *er
     return WEIR_OK;
 }
 
+/* True when the blocks have `floats` floats in all. */
+static bool fits(const struct weir_model_file *file, size_t floats)
+{
+    for (size_t i = 0; i < file->block_count; i++) {
+        const struct weir_model_block *block = &file->blocks[i];
+        if (block->width == 0 || block->rows > floats / block->width)
+            return false;
+        floats -= (size_t)block->rows * block->width;
+    }
+    return file->width != 0 && floats == 0;
+}
+
 static enum weir_status parse(struct weir_bytes bytes, struct weir_model_file *file,
                               struct weir_error *err)
 {
@@ -239,8 +294,7 @@ static enum weir_status parse(struct weir_bytes bytes, struct weir_model_file *f
     status = get_description(&reader, file, err);
     if (status != WEIR_OK)
         return status;
-    if (file->width == 0 || file->rows != layout.floats / file->width ||
-        layout.floats % file->width != 0)
+    if (!fits(file, layout.floats))
         return weir_fail(err, WEIR_CORRUPT, "%zu parameters do not fit its shape", layout.floats);
     const uint8_t *state = layout.state_at > 0 ? bytes.at + layout.state_at : NULL;
     file->parameters = /* malloc, or a page, and 64 align it */

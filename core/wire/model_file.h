@@ -8,10 +8,13 @@
  *    64   description: u32 version, u64 rows, u32 width, u32 embedding, u32 label kind; texts (u32
  *         size, bytes): model, options (YAML), loss, optimizer; u32 count and class names; bytes:
  *         fitted state; then, zero unless a checkpoint: u64 run, u64 samples, u64 epoch, f64 loss
- *         sum, f64 loss count, bytes: position
- *     ..  f32 parameters (rows, width), f32 optimizer state, each at a multiple of 64
+ *         sum, f64 loss count, bytes: position; in version 2, u32 count of blocks, and of each:
+ *         text name, u64 rows, u32 width
+ *     ..  f32 parameters (rows, width), or the blocks end to end; f32 optimizer state of the same
+ *         shape; each at a multiple of 64
  *
- * Integers are little-endian. */
+ * Version 1 has one block, `parameters`; version 2 several: its rows are 0, its width the number of
+ * outputs. Integers are little-endian. */
 #ifndef WEIR_WIRE_MODEL_FILE_H
 #define WEIR_WIRE_MODEL_FILE_H
 
@@ -30,15 +33,25 @@ struct weir_model_progress {
     struct weir_bytes position; /* core/wire/position.h */
 };
 
+/* A matrix of parameters, and of optimizer state. */
+enum { WEIR_MODEL_BLOCKS_MAX = 4 };
+struct weir_model_block {
+    const char *name;
+    uint64_t rows;
+    uint32_t width;
+};
+
 struct weir_model_file {
     const char *model, *options, *loss, *optimizer;
-    uint64_t rows;
-    uint32_t width, embedding;
+    uint64_t rows;                                         /* of the only block, else 0 */
+    uint32_t width, embedding;                             /* outputs, floats of an embedding */
+    struct weir_model_block blocks[WEIR_MODEL_BLOCKS_MAX]; /* none to write: (rows, width) */
+    size_t block_count;
     uint32_t label_kind;
     struct weir_strs classes; /* of the label, in order */
     struct weir_bytes fitted; /* of the operators it was trained after */
     struct weir_model_progress progress;
-    const float *parameters;
+    const float *parameters;      /* the blocks, end to end */
     const float *optimizer_state; /* NULL: there is none */
 
     struct weir_arena *arena; /* private: of a file that was read */

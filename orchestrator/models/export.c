@@ -1,5 +1,6 @@
 /* Model files as safetensors. */
 #include "orchestrator/models/export.h"
+#include "orchestrator/models/tensors.h"
 #include "orchestrator/values/json_object.h"
 
 #include "core/base/file.h"
@@ -7,7 +8,7 @@
 
 #include <stdlib.h>
 
-enum { TENSORS_MAX = 3, HEADER_ALIGNMENT = 8, SIZE_BYTES = 8 };
+enum { TENSORS_MAX = MODEL_FLOAT_TENSORS + 1, HEADER_ALIGNMENT = 8, SIZE_BYTES = 8 };
 
 struct tensor {
     const char *name, *type;
@@ -16,22 +17,28 @@ struct tensor {
     struct weir_bytes bytes;
 };
 
-static size_t list_tensors(const struct weir_model_file *file, struct tensor tensors[TENSORS_MAX])
+/* `floats` names them. */
+static size_t list_tensors(const struct weir_model_file *file,
+                           struct model_tensor floats[MODEL_FLOAT_TENSORS],
+                           struct tensor tensors[TENSORS_MAX])
 {
-    size_t floats = (size_t)(file->rows * file->width) * sizeof(float);
-    const struct tensor all[TENSORS_MAX] = {
-        {"parameters", "F32", {file->rows, file->width}, 2, weir_bytes(file->parameters, floats)},
-        {"optimizer_state",
-         "F32",
-         {file->rows, file->width},
-         2,
-         weir_bytes(file->optimizer_state, file->optimizer_state == NULL ? 0 : floats)},
-        {"fitted_state", "U8", {file->fitted.size}, 1, file->fitted},
-    };
-    size_t count = 0;
-    for (size_t i = 0; i < TENSORS_MAX; i++)
-        if (all[i].bytes.size > 0)
-            tensors[count++] = all[i];
+    size_t count = orchestrator_model_tensors(file, floats);
+    for (size_t i = 0; i < count; i++) {
+        const struct model_tensor *one = &floats[i];
+        tensors[i] = (struct tensor){
+            .name = one->name,
+            .type = "F32",
+            .shape = {one->rows, one->width},
+            .dimensions = 2,
+            .bytes = weir_bytes(one->at, (size_t)one->rows * one->width * sizeof(float)),
+        };
+    }
+    if (file->fitted.size > 0)
+        tensors[count++] = (struct tensor){.name = "fitted_state",
+                                           .type = "U8",
+                                           .shape = {file->fitted.size},
+                                           .dimensions = 1,
+                                           .bytes = file->fitted};
     return count;
 }
 
@@ -115,8 +122,9 @@ enum weir_status orchestrator_model_export_safetensors(const char *path, struct 
     if (status != WEIR_OK)
         return status;
     name_classes(&file, classes);
+    struct model_tensor floats[MODEL_FLOAT_TENSORS];
     struct tensor tensors[TENSORS_MAX];
-    size_t count = list_tensors(&file, tensors);
+    size_t count = list_tensors(&file, floats, tensors);
     WEIR_AUTO_BUF header = {0};
     put_header(&header, &file, facts, tensors, count);
     struct weir_bytes pieces[TENSORS_MAX + 1] = {weir_buf_view(&header)};

@@ -246,7 +246,8 @@ static enum weir_status refuse_opaque(const struct side sides[2], struct weir_er
 static void add_tensors(struct topics *topics, struct side sides[2], json_t *answer)
 {
     struct weir_error err;
-    struct tensor_difference found[MODEL_TENSORS];
+    struct tensor_difference found[MODEL_DIFFERENCES];
+    size_t count = 0;
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; status == WEIR_OK && i < 2; i++)
         status = load_content(topics, &sides[i].model, &sides[i].content, &err);
@@ -254,11 +255,10 @@ static void add_tensors(struct topics *topics, struct side sides[2], json_t *ans
         status = refuse_opaque(sides, &err);
     if (status == WEIR_OK)
         status = orchestrator_model_difference(sides[0].content.bytes, sides[1].content.bytes,
-                                               found, &err);
+                                               found, &count, &err);
     json_t *tensors = json_array();
-    for (size_t i = 0; status == WEIR_OK && i < MODEL_TENSORS; i++)
-        if (found[i].rows[0] + found[i].rows[1] > 0)
-            json_array_append_new(tensors, tensor_json(&found[i]));
+    for (size_t i = 0; status == WEIR_OK && i < count; i++)
+        json_array_append_new(tensors, tensor_json(&found[i]));
     json_object_set_new(answer, "tensors", tensors);
     if (status != WEIR_OK)
         json_object_set_new(answer, "not_compared", json_string(err.text));

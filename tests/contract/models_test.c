@@ -28,10 +28,27 @@ struct subject {
     struct learner learner;
 };
 
+/* Small, and so that what is drawn at first shows. */
+static const char *options_of(const struct model *model)
+{
+    static const char *const TEXTS[][2] = {
+        {"text_bag", "{buckets: 32, embedding: 5}"},
+        {"fm", "{buckets: 40, factors: 3, spread: 0.1}"},
+    };
+    for (size_t i = 0; i < WEIR_COUNT(TEXTS); i++)
+        if (model == model_find(TEXTS[i][0]))
+            return TEXTS[i][1];
+    return "{}";
+}
+
+static size_t bytes_of(const struct learner *learner)
+{
+    return trainer_model_floats(&learner->plan) * sizeof(float);
+}
+
 static void prepare(struct subject *subject, const struct optimizer *optimizer)
 {
-    const char *text =
-        subject->model == model_find("text_bag") ? "{buckets: 32, embedding: 5}" : "{}";
+    const char *text = options_of(subject->model);
     struct weir_error err;
     subject->classes = subject->loss == trainer_loss_find("softmax") ? CLASSES : 2;
     if (weir_yaml_parse("options", weir_bytes_of(text), &subject->document, &err) != WEIR_OK ||
@@ -42,6 +59,7 @@ static void prepare(struct subject *subject, const struct optimizer *optimizer)
         .plan = {.model = subject->model, .options = subject->options},
         .loss = subject->loss,
         .optimizer = optimizer,
+        .seed = 7,
         .optimizer_options = {.lr = 0.2, .epsilon = 1e-10},
     };
     assert_int_equal(subject->loss->width(subject->classes, 0, &subject->learner.plan.width, &err),
@@ -54,7 +72,7 @@ static void begin(struct subject *subject, const struct optimizer *optimizer)
     struct weir_error err;
     prepare(subject, optimizer);
     test_batch_make(&example, 1, subject->classes);
-    if (trainer_learner_begin(&subject->learner, &example.batch, 7, &err) != WEIR_OK)
+    if (trainer_learner_begin(&subject->learner, &example.batch, &err) != WEIR_OK)
         fail_msg("%s: %s", subject->model->name, err.text);
 }
 
@@ -112,6 +130,22 @@ static double difference(struct subject *subject, const struct weir_batch *batch
     return (above - below) / (2.0 * (double)h);
 }
 
+static void check_block(struct subject *subject, const struct weir_batch *batch, size_t block)
+{
+    struct learner *learner = &subject->learner;
+    const struct gradient *gradient = &learner->gradients[block];
+    float *parameters = learner->parameters + trainer_model_block_at(&learner->plan, block);
+    size_t floats = gradient->rows * gradient->width;
+    for (size_t i = 0; i < floats && i < CHECKED; i++) {
+        double found = gradient->is_touched[i / gradient->width] ? (double)gradient->block[i] : 0.0;
+        double expected = difference(subject, batch, &parameters[i]);
+        if (fabs(found - expected) > 2e-3 + 2e-2 * fabs(expected))
+            fail_msg("%s, %s: block %s, parameter %zu: gradient %g, by differences %g",
+                     subject->model->name, subject->loss->name, subject->model->blocks[block].name,
+                     i, found, expected);
+    }
+}
+
 static void check_gradient(struct subject *subject)
 {
     struct test_batch batch;
@@ -120,21 +154,14 @@ static void check_gradient(struct subject *subject)
     struct weir_error err;
     begin(subject, trainer_optimizer_find("sgd"));
     struct learner *learner = &subject->learner;
-    size_t floats = learner->plan.rows * learner->plan.width;
     weir_rng_init(&rng, 3);
-    for (size_t i = 0; i < floats; i++) /* away from the symmetric beginning */
-        learner->parameters[i] = (float)weir_rng_unit(&rng) - 0.5f;
+    for (size_t i = 0; i < trainer_model_floats(&learner->plan); i++)
+        learner->parameters[i] = (float)weir_rng_unit(&rng) - 0.5f; /* not symmetric any longer */
     test_batch_make(&batch, 5, subject->classes);
     learner->optimizer_options.lr = 0.0; /* the step only leaves its gradient behind */
     assert_int_equal(trainer_learner_step(learner, &batch.batch, &loss, &err), WEIR_OK);
-    for (size_t i = 0; i < floats && i < CHECKED; i++) {
-        size_t row = i / learner->plan.width;
-        double found = learner->gradient.is_touched[row] ? (double)learner->gradient.block[i] : 0.0;
-        double expected = difference(subject, &batch.batch, &learner->parameters[i]);
-        if (fabs(found - expected) > 2e-3 + 2e-2 * fabs(expected))
-            fail_msg("%s, %s: parameter %zu: gradient %g, by differences %g", subject->model->name,
-                     subject->loss->name, i, found, expected);
-    }
+    for (size_t i = 0; i < trainer_model_block_count(subject->model); i++)
+        check_block(subject, &batch.batch, i);
     finish(subject);
 }
 
@@ -175,7 +202,7 @@ static void check_repeatable(struct subject *subject)
         for (uint64_t i = 0; i < 20; i++)
             step(subject, i);
         const struct learner *learner = &subject->learner;
-        size_t bytes = learner->plan.rows * learner->plan.width * sizeof(float);
+        size_t bytes = bytes_of(learner);
         if (round == 0)
             weir_buf_append(&first, learner->parameters, bytes);
         else
@@ -229,12 +256,11 @@ static struct weir_model_file describe(const struct subject *subject, struct wei
     const struct learner *learner = &subject->learner;
     static const char *const NAMES[] = {"ham", "spam \"quoted\"", ""};
     cfg_print(subject->model->options, subject->options, 0, options);
-    return (struct weir_model_file){
+    struct weir_model_file file = {
         .model = subject->model->name,
         .options = weir_buf_text(options),
         .loss = subject->loss->name,
         .optimizer = learner->optimizer->name,
-        .rows = learner->plan.rows,
         .width = learner->plan.width,
         .embedding = learner->plan.embedding,
         .label_kind = 3,
@@ -244,6 +270,8 @@ static struct weir_model_file describe(const struct subject *subject, struct wei
         .parameters = learner->parameters,
         .optimizer_state = learner->optimizer_state,
     };
+    trainer_model_describe(&learner->plan, &file);
+    return file;
 }
 
 static void check_file(struct subject *subject)
@@ -261,7 +289,10 @@ static void check_file(struct subject *subject)
     assert_int_equal(weir_model_file_write(temp_path(&dir, "model"), &file, &err), WEIR_OK);
     if (weir_model_file_read(temp_path(&dir, "model"), &back, &err) != WEIR_OK)
         fail_msg("%s", err.text);
-    size_t bytes = file.rows * file.width * sizeof(float);
+    size_t bytes = bytes_of(&subject->learner);
+    assert_int_equal(back.block_count, trainer_model_block_count(subject->model));
+    for (size_t i = 0; i < back.block_count; i++)
+        assert_string_equal(back.blocks[i].name, subject->model->blocks[i].name);
     assert_memory_equal(back.parameters, file.parameters, bytes);
     assert_memory_equal(back.optimizer_state, file.optimizer_state, bytes);
     assert_string_equal(back.classes.at[1], "spam \"quoted\"");
@@ -344,8 +375,7 @@ static void a_batch_without_the_right_tensor_is_refused_by_name(void **unused)
         test_batch_make(&batch, 4, 2);
         batch.tensors[0].type = WEIR_TENSOR_F64;
         batch.tensors[1].type = WEIR_TENSOR_F64;
-        assert_int_equal(trainer_learner_begin(&subject.learner, &batch.batch, 1, &err),
-                         WEIR_INVALID);
+        assert_int_equal(trainer_learner_begin(&subject.learner, &batch.batch, &err), WEIR_INVALID);
         assert_non_null(strstr(err.text, "'tokens' ragged f64"));
         finish(&subject);
     }
@@ -357,8 +387,8 @@ static void every_model_and_option_says_what_it_is(void **unused)
     for (size_t m = 0; m < model_count(); m++) {
         const struct model *model = model_at(m);
         assert_ptr_equal(model_find(model->name), model);
-        assert_true(model->summary != NULL && model->plan != NULL && model->init != NULL &&
-                    model->scratch_bytes != NULL && model->forward != NULL &&
+        assert_true(model->summary != NULL && model->blocks != NULL && model->plan != NULL &&
+                    model->init != NULL && model->scratch_bytes != NULL && model->forward != NULL &&
                     model->backward != NULL && model->embed != NULL &&
                     model->options_size <= MODEL_OPTIONS_MAX);
         for (const struct cfg_key *key = model->options; key->name != NULL; key++)

@@ -19,7 +19,11 @@ static void repair(struct weir_buf *file)
 /* Reads everything that a trainer may read. */
 static void check(const struct weir_model_file *model)
 {
-    size_t parameters = (size_t)model->rows * model->width, count = 0;
+    size_t parameters = 0, count = 0;
+    for (size_t i = 0; i < model->block_count; i++) {
+        parameters += (size_t)model->blocks[i].rows * model->blocks[i].width;
+        weir_require(model->blocks[i].name != NULL);
+    }
     for (size_t i = 0; i < parameters; i++) {
         count += model->parameters[i] > 0.0f;
         count += model->optimizer_state != NULL && model->optimizer_state[i] > 0.0f;

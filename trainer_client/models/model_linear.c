@@ -1,6 +1,6 @@
 /* A linear model over all dense f32 tensors of the batch, side by side: outputs = features * W + b.
  * With the logistic loss this is logistic regression, with softmax its multinomial form, with
- * squared least squares. */
+ * squared least squares. It learns no embedding: embed() gives its input. */
 #include "trainer_client/models/model.h"
 #include "trainer_client/models/tensors.h"
 
@@ -16,31 +16,22 @@ static const struct cfg_key OPTIONS[] = {
     CFG_END,
 };
 
-static bool is_feature(const struct weir_tensor *tensor)
-{
-    return tensor->offsets == NULL && tensor->type == WEIR_TENSOR_F32;
-}
-
-static size_t columns_of(const struct weir_tensor *tensor)
-{
-    size_t columns = 1;
-    for (uint32_t i = 1; i < tensor->rank; i++)
-        columns *= tensor->shape[i];
-    return columns;
-}
+static const struct model_block BLOCKS[] = {{"parameters", .by_output = true}, {0}};
 
 static size_t count_features(const struct weir_batch *batch)
 {
     size_t features = 0;
     for (size_t i = 0; i < batch->tensor_count; i++)
-        features += is_feature(&batch->tensors[i]) ? columns_of(&batch->tensors[i]) : 0;
+        features += trainer_tensors_is_dense(&batch->tensors[i])
+                        ? trainer_tensors_columns(&batch->tensors[i])
+                        : 0;
     return features;
 }
 
 /* Features, without the constant. */
 static size_t features_of(const struct model_plan *plan)
 {
-    return (size_t)plan->rows - ((const struct linear *)plan->options)->bias;
+    return (size_t)plan->shape[0].rows - ((const struct linear *)plan->options)->bias;
 }
 
 static enum weir_status plan_linear(struct model_plan *plan, const struct weir_batch *batch,
@@ -56,7 +47,10 @@ static enum weir_status plan_linear(struct model_plan *plan, const struct weir_b
             "(record_fields, csv_fields, cast)",
             found);
     }
-    plan->rows = features + ((const struct linear *)plan->options)->bias;
+    plan->shape[0] = (struct model_shape){
+        .rows = features + ((const struct linear *)plan->options)->bias,
+        .columns = 1,
+    };
     plan->embedding = (uint32_t)features;
     return WEIR_OK;
 }
@@ -64,7 +58,7 @@ static enum weir_status plan_linear(struct model_plan *plan, const struct weir_b
 static void init_linear(const struct model_plan *plan, struct weir_rng *rng, float *parameters)
 {
     (void)rng; /* the loss is convex: zero is as good a beginning as any */
-    memset(parameters, 0, plan->rows * plan->width * sizeof(*parameters));
+    memset(parameters, 0, plan->shape[0].rows * plan->width * sizeof(*parameters));
 }
 
 /* The scratch is the batch's features, (samples, features). */
@@ -78,9 +72,9 @@ static void gather(const struct weir_batch *batch, size_t features, float *rows)
     size_t at = 0;
     for (size_t i = 0; i < batch->tensor_count; i++) {
         const struct weir_tensor *tensor = &batch->tensors[i];
-        if (!is_feature(tensor))
+        if (!trainer_tensors_is_dense(tensor))
             continue;
-        size_t columns = columns_of(tensor);
+        size_t columns = trainer_tensors_columns(tensor);
         for (size_t s = 0; s < batch->samples; s++)
             memcpy(rows + s * features + at, (const float *)tensor->data + s * columns,
                    columns * sizeof(float));
@@ -98,7 +92,7 @@ static enum weir_status forward_linear(const struct model_plan *plan, const floa
                          count_features(batch), features);
     float *rows = scratch;
     gather(batch, features, rows);
-    bool has_bias = plan->rows > features;
+    bool has_bias = plan->shape[0].rows > features;
     for (size_t s = 0; s < batch->samples; s++) {
         float *output = outputs + s * width;
         for (size_t k = 0; k < width; k++)
@@ -111,14 +105,15 @@ static enum weir_status forward_linear(const struct model_plan *plan, const floa
     return WEIR_OK;
 }
 
-static void backward_linear(const struct model_plan *plan, const struct weir_batch *batch,
-                            const void *scratch, const float *output_gradient,
-                            struct gradient *gradient)
+static void backward_linear(const struct model_plan *plan, const float *parameters,
+                            const struct weir_batch *batch, void *scratch,
+                            const float *output_gradient, struct gradient gradients[])
 {
+    (void)parameters;
     size_t features = features_of(plan), width = plan->width;
     const float *rows = scratch;
-    for (size_t f = 0; f < plan->rows; f++) {
-        float *row = trainer_gradient_row(gradient, f);
+    for (size_t f = 0; f < plan->shape[0].rows; f++) {
+        float *row = trainer_gradient_row(&gradients[0], f);
         for (size_t s = 0; s < batch->samples; s++) {
             float value = f < features ? rows[s * features + f] : 1.0f;
             for (size_t k = 0; k < width; k++)
@@ -138,6 +133,7 @@ const struct model trainer_model_linear = {
     .summary = "linear or logistic regression over dense f32 features",
     .options = OPTIONS,
     .options_size = sizeof(struct linear),
+    .blocks = BLOCKS,
     .plan = plan_linear,
     .init = init_linear,
     .scratch_bytes = linear_scratch_bytes,

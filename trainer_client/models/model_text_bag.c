@@ -2,7 +2,7 @@
  * counts, and only the rows of tokens that occur in a batch are ever touched. Works on the first
  * ragged i32 tensor. Scratch of a batch: where each sample's entries begin, the entries (row and
  * value, in the order in which tokens first occur), and one counter per bucket that is zero between
- * samples. */
+ * samples. It learns no embedding: embed() gives its input, folded. */
 #include "core/base/rng.h"
 #include "trainer_client/models/model.h"
 #include "trainer_client/models/tensors.h"
@@ -29,6 +29,8 @@ static const struct cfg_key OPTIONS[] = {
     CFG_END,
 };
 
+static const struct model_block BLOCKS[] = {{"parameters", .by_output = true}, {0}};
+
 struct entry {
     uint32_t row;
     float value;
@@ -40,21 +42,11 @@ struct scratch {
     uint32_t *counts; /* per bucket */
 };
 
-static const struct weir_tensor *find_tokens(const struct weir_batch *batch)
-{
-    for (size_t i = 0; i < batch->tensor_count; i++) {
-        const struct weir_tensor *tensor = &batch->tensors[i];
-        if (tensor->offsets != NULL && tensor->type == WEIR_TENSOR_I32 && tensor->rank == 1)
-            return tensor;
-    }
-    return NULL;
-}
-
 static enum weir_status plan_text_bag(struct model_plan *plan, const struct weir_batch *batch,
                                       struct weir_error *err)
 {
     const struct text_bag *options = plan->options;
-    if (find_tokens(batch) == NULL) {
+    if (trainer_tensors_bag(batch) == NULL) {
         char found[200];
         trainer_tensors_describe(batch, found, sizeof(found));
         return weir_fail(
@@ -63,7 +55,10 @@ static enum weir_status plan_text_bag(struct model_plan *plan, const struct weir
             "tokenize_words and tokenize_hash",
             found);
     }
-    plan->rows = options->buckets + 1; /* the last row is the constant */
+    plan->shape[0] = (struct model_shape){
+        .rows = options->buckets + 1, /* the last row is the constant */
+        .columns = 1,
+    };
     plan->embedding = (uint32_t)options->embedding;
     return WEIR_OK;
 }
@@ -71,12 +66,12 @@ static enum weir_status plan_text_bag(struct model_plan *plan, const struct weir
 static void init_text_bag(const struct model_plan *plan, struct weir_rng *rng, float *parameters)
 {
     (void)rng; /* the loss is convex: zero is as good a beginning as any */
-    memset(parameters, 0, plan->rows * plan->width * sizeof(*parameters));
+    memset(parameters, 0, plan->shape[0].rows * plan->width * sizeof(*parameters));
 }
 
 static size_t token_count(const struct weir_batch *batch)
 {
-    const struct weir_tensor *tokens = find_tokens(batch);
+    const struct weir_tensor *tokens = trainer_tensors_bag(batch);
     return tokens != NULL ? tokens->offsets[batch->samples] : 0;
 }
 
@@ -132,7 +127,7 @@ static enum weir_status fill_bags(const struct model_plan *plan, const struct we
                                   struct scratch *scratch, struct weir_error *err)
 {
     const struct text_bag *options = plan->options;
-    const struct weir_tensor *tensor = find_tokens(batch);
+    const struct weir_tensor *tensor = trainer_tensors_bag(batch);
     if (tensor == NULL)
         return weir_fail(err, WEIR_INVALID, "model text_bag: the batch has no ragged i32 tensor");
     memset(scratch->counts, 0, (size_t)options->buckets * sizeof(*scratch->counts));
@@ -165,7 +160,7 @@ static enum weir_status forward_text_bag(const struct model_plan *plan, const fl
     if (status != WEIR_OK)
         return status;
     size_t width = plan->width;
-    const float *bias = parameters + (plan->rows - 1) * width;
+    const float *bias = parameters + (plan->shape[0].rows - 1) * width;
     for (size_t s = 0; s < batch->samples; s++) {
         float *output = outputs + s * width;
         memcpy(output, bias, width * sizeof(*output));
@@ -178,20 +173,21 @@ static enum weir_status forward_text_bag(const struct model_plan *plan, const fl
     return WEIR_OK;
 }
 
-static void backward_text_bag(const struct model_plan *plan, const struct weir_batch *batch,
-                              const void *block, const float *output_gradient,
-                              struct gradient *gradient)
+static void backward_text_bag(const struct model_plan *plan, const float *parameters,
+                              const struct weir_batch *batch, void *block,
+                              const float *output_gradient, struct gradient gradients[])
 {
+    (void)parameters;
     struct scratch scratch = divide(plan, batch, block);
     size_t width = plan->width;
     for (size_t s = 0; s < batch->samples; s++) {
         const float *slope = output_gradient + s * width;
         for (uint32_t i = scratch.begins[s]; i < scratch.begins[s + 1]; i++) {
-            float *row = trainer_gradient_row(gradient, scratch.entries[i].row);
+            float *row = trainer_gradient_row(&gradients[0], scratch.entries[i].row);
             for (size_t k = 0; k < width; k++)
                 row[k] += scratch.entries[i].value * slope[k];
         }
-        float *bias = trainer_gradient_row(gradient, plan->rows - 1);
+        float *bias = trainer_gradient_row(&gradients[0], plan->shape[0].rows - 1);
         for (size_t k = 0; k < width; k++)
             bias[k] += slope[k];
     }
@@ -217,6 +213,7 @@ const struct model trainer_model_text_bag = {
     .summary = "linear model over the L2-normalised bag of hashed tokens, with sparse updates",
     .options = OPTIONS,
     .options_size = sizeof(struct text_bag),
+    .blocks = BLOCKS,
     .plan = plan_text_bag,
     .init = init_text_bag,
     .scratch_bytes = text_bag_scratch_bytes,

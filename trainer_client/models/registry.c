@@ -3,7 +3,7 @@
 #include "trainer_client/models/model.h"
 
 // clang-format off
-#define MODELS(X) X(linear) X(text_bag)
+#define MODELS(X) X(fm) X(linear) X(text_bag)
 // clang-format on
 
 #define X(name) extern const struct model trainer_model_##name;
@@ -24,3 +24,41 @@ const struct cfg_registry TRAINER_MODELS = {
     .at = ALL,
     .count = WEIR_COUNT(ALL),
 };
+
+size_t trainer_model_block_count(const struct model *model)
+{
+    size_t count = 0;
+    while (model->blocks[count].name != NULL)
+        count++;
+    return count;
+}
+
+uint32_t trainer_model_block_width(const struct model_plan *plan, size_t block)
+{
+    return plan->shape[block].columns * (plan->model->blocks[block].by_output ? plan->width : 1);
+}
+
+size_t trainer_model_block_at(const struct model_plan *plan, size_t block)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < block; i++)
+        at += plan->shape[i].rows * trainer_model_block_width(plan, i);
+    return at;
+}
+
+size_t trainer_model_floats(const struct model_plan *plan)
+{
+    return trainer_model_block_at(plan, trainer_model_block_count(plan->model));
+}
+
+void trainer_model_describe(const struct model_plan *plan, struct weir_model_file *file)
+{
+    file->block_count = trainer_model_block_count(plan->model);
+    file->rows = file->block_count == 1 ? plan->shape[0].rows : 0;
+    for (size_t i = 0; i < file->block_count; i++)
+        file->blocks[i] = (struct weir_model_block){
+            .name = plan->model->blocks[i].name,
+            .rows = plan->shape[i].rows,
+            .width = trainer_model_block_width(plan, i),
+        };
+}

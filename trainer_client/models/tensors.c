@@ -1,4 +1,4 @@
-/* Tensors of a batch, in words: see tensors.h. */
+/* Tensors of a batch: see tensors.h. */
 #include "trainer_client/models/tensors.h"
 
 #include "core/wire/tensor.h"
@@ -16,4 +16,31 @@ void trainer_tensors_describe(const struct weir_batch *batch, char *text, size_t
                                weir_dtype_name((enum weir_dtype)tensor->type));
         used += written > 0 ? (size_t)written : size;
     }
+}
+
+size_t trainer_tensors_columns(const struct weir_tensor *tensor)
+{
+    size_t columns = 1;
+    for (uint32_t i = 1; i < tensor->rank; i++)
+        columns *= tensor->shape[i];
+    return columns;
+}
+
+bool trainer_tensors_is_dense(const struct weir_tensor *tensor)
+{
+    return tensor->offsets == NULL && tensor->type == WEIR_TENSOR_F32;
+}
+
+bool trainer_tensors_is_bag(const struct weir_tensor *tensor)
+{
+    return tensor->offsets != NULL && tensor->type == WEIR_TENSOR_I32 && tensor->rank == 1;
+}
+
+const struct weir_tensor *trainer_tensors_bag(const struct weir_batch *batch)
+{
+    for (size_t i = 0; i < batch->tensor_count; i++) {
+        if (trainer_tensors_is_bag(&batch->tensors[i]))
+            return &batch->tensors[i];
+    }
+    return NULL;
 }

@@ -101,13 +101,15 @@ static void bytes_of_another_format_are_refused(void **unused)
 {
     (void)unused;
     struct weir_error err;
-    struct tensor_difference found[MODEL_TENSORS];
+    struct tensor_difference found[MODEL_DIFFERENCES];
+    size_t count = 0;
     static const char OTHER[256] = "PK";
     struct weir_bytes other = weir_bytes(OTHER, sizeof(OTHER));
     assert_int_equal(
         orchestrator_model_export_safetensors(temp_path(&dir, "none"), other, NULL, NULL, &err),
         WEIR_CORRUPT);
-    assert_int_equal(orchestrator_model_difference(other, other, found, &err), WEIR_CORRUPT);
+    assert_int_equal(orchestrator_model_difference(other, other, found, &count, &err),
+                     WEIR_CORRUPT);
 }
 
 /* ---- the difference ---- */
@@ -126,7 +128,8 @@ static void models_of_different_shapes_are_compared_where_they_overlap(void **un
                                    .parameters = BEFORE,
                                    .optimizer_state = STATE};
     struct weir_error err;
-    struct tensor_difference found[MODEL_TENSORS];
+    struct tensor_difference found[MODEL_DIFFERENCES];
+    size_t count = 0;
     WEIR_AUTO_BUF before = {0};
     WEIR_AUTO_BUF after = {0};
     make_model(&file, &before);
@@ -134,9 +137,10 @@ static void models_of_different_shapes_are_compared_where_they_overlap(void **un
     file.parameters = AFTER;
     file.optimizer_state = NULL;
     make_model(&file, &after);
-    assert_int_equal(
-        orchestrator_model_difference(weir_buf_view(&before), weir_buf_view(&after), found, &err),
-        WEIR_OK);
+    assert_int_equal(orchestrator_model_difference(weir_buf_view(&before), weir_buf_view(&after),
+                                                   found, &count, &err),
+                     WEIR_OK);
+    assert_int_equal(count, 2);
     assert_int_equal(found[0].rows[0] * 10 + found[0].rows[1], 23);
     assert_int_equal(found[0].compared, 4);
     assert_int_equal(found[0].changed, 2);
@@ -147,11 +151,56 @@ static void models_of_different_shapes_are_compared_where_they_overlap(void **un
     assert_int_equal(found[1].rows[1], 0);
 }
 
+static void several_blocks_are_exported_and_compared_by_name(void **unused)
+{
+    (void)unused;
+    static const float BEFORE[] = {1, 2, 3, /**/ 4, 5}, AFTER[] = {1, 2, 3, /**/ 4, 6};
+    static const float STATE[] = {9, 9, 9, /**/ 8, 8};
+    struct weir_model_file file = {.model = "fm",
+                                   .options = "",
+                                   .loss = "logistic",
+                                   .optimizer = "adagrad",
+                                   .width = 1,
+                                   .blocks = {{"linear", 3, 1}, {"factors", 1, 2}},
+                                   .block_count = 2,
+                                   .parameters = BEFORE,
+                                   .optimizer_state = STATE};
+    struct tensor_difference found[MODEL_DIFFERENCES];
+    struct weir_error err;
+    size_t count = 0;
+    WEIR_AUTO_BUF before = {0};
+    WEIR_AUTO_BUF after = {0};
+    WEIR_AUTO_BUF out = {0};
+    make_model(&file, &before);
+    file.parameters = AFTER;
+    file.optimizer_state = NULL;
+    make_model(&file, &after);
+    assert_int_equal(orchestrator_model_difference(weir_buf_view(&before), weir_buf_view(&after),
+                                                   found, &count, &err),
+                     WEIR_OK);
+    assert_int_equal(count, 4);
+    assert_string_equal(found[0].name, "linear");
+    assert_string_equal(found[1].name, "factors");
+    assert_string_equal(found[3].name, "optimizer_state.factors");
+    assert_true(found[0].changed == 0 && found[1].changed == 1 && found[1].compared == 2);
+    assert_int_equal(found[3].rows[1], 0);
+    assert_int_equal(orchestrator_model_export_safetensors(
+                         temp_path(&dir, "blocks"), weir_buf_view(&before), NULL, NULL, &err),
+                     WEIR_OK);
+    assert_int_equal(weir_file_read(temp_path(&dir, "blocks"), 1 << 20, &out, &err), WEIR_OK);
+    size_t size = (size_t)weir_get_u64(out.at);
+    json_t *header = json_loadb((const char *)out.at + 8, size, 0, NULL);
+    assert_memory_equal(tensor(header, "factors", "F32", &out, 8 + size), BEFORE + 3, 8);
+    assert_memory_equal(tensor(header, "optimizer_state.linear", "F32", &out, 8 + size), STATE, 12);
+    json_decref(header);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_tensors_of_a_model_are_found_by_their_header),
         cmocka_unit_test(bytes_of_another_format_are_refused),
+        cmocka_unit_test(several_blocks_are_exported_and_compared_by_name),
         cmocka_unit_test(models_of_different_shapes_are_compared_where_they_overlap),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);

@@ -24,12 +24,29 @@ static const struct weir_model_file MODEL = {
     .parameters = PARAMETERS,
 };
 
-static void write_model(struct temp_dir *dir, struct weir_buf *bytes)
+static const struct weir_model_file BLOCKS = {
+    .model = "fm",
+    .options = "",
+    .loss = "logistic",
+    .optimizer = "sgd",
+    .width = 1,
+    .blocks = {{"linear", 2, 1}, {"factors", 2, 2}},
+    .block_count = 2,
+    .parameters = PARAMETERS,
+};
+
+static void write_file(struct temp_dir *dir, const struct weir_model_file *file,
+                       struct weir_buf *bytes)
 {
     struct weir_error err;
     weir_buf_clear(bytes);
-    assert_int_equal(weir_model_file_write(temp_path(dir, "model"), &MODEL, &err), WEIR_OK);
+    assert_int_equal(weir_model_file_write(temp_path(dir, "model"), file, &err), WEIR_OK);
     assert_int_equal(weir_file_read(temp_path(dir, "model"), 1 << 20, bytes, &err), WEIR_OK);
+}
+
+static void write_model(struct temp_dir *dir, struct weir_buf *bytes)
+{
+    write_file(dir, &MODEL, bytes);
 }
 
 static enum weir_status read_bytes(struct temp_dir *dir, struct weir_bytes bytes,
@@ -111,6 +128,54 @@ static void sizes_are_checked_even_under_a_right_checksum(void **unused)
     }
 }
 
+static void blocks_keep_their_names_and_shapes(void **unused)
+{
+    (void)unused;
+    struct temp_dir dir;
+    struct weir_error err;
+    struct weir_model_file file;
+    WEIR_AUTO_BUF bytes = {0};
+    temp_dir_make(&dir);
+    write_file(&dir, &BLOCKS, &bytes);
+    assert_int_equal(weir_model_file_view(weir_buf_view(&bytes), &file, &err), WEIR_OK);
+    assert_int_equal(file.block_count, 2);
+    assert_string_equal(file.blocks[1].name, "factors");
+    assert_true(file.blocks[1].rows == 2 && file.blocks[1].width == 2);
+    assert_memory_equal(file.parameters, PARAMETERS, sizeof(PARAMETERS));
+    weir_model_file_fini(&file);
+    write_model(&dir, &bytes);
+    assert_int_equal(weir_model_file_view(weir_buf_view(&bytes), &file, &err), WEIR_OK);
+    assert_string_equal(file.blocks[0].name, "parameters");
+    assert_true(file.block_count == 1 && file.blocks[0].rows == 2 && file.blocks[0].width == 3);
+    weir_model_file_fini(&file);
+    temp_dir_remove(&dir);
+}
+
+/* Finds where the first block is described, and changes what follows its name. */
+static void blocks_that_do_not_fit_are_refused(void **unused)
+{
+    (void)unused;
+    static const struct {
+        int at; /* from the first block's name; -8: the number of blocks */
+        uint32_t value;
+    } CASES[] = {{-8, 0}, {-8, 1}, {-8, 3}, {-8, UINT32_MAX}, {-4, UINT32_MAX},
+                 {6, 3},  {10, 1}, {14, 0}, {14, UINT32_MAX}};
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        struct temp_dir dir;
+        struct weir_error err;
+        WEIR_AUTO_BUF bytes = {0};
+        temp_dir_make(&dir);
+        write_file(&dir, &BLOCKS, &bytes);
+        uint8_t *name = memmem(bytes.at, bytes.size, "linear", 6);
+        assert_non_null(name);
+        weir_put_u32(name + CASES[i].at, CASES[i].value);
+        seal(&bytes);
+        if (read_bytes(&dir, weir_buf_view(&bytes), &err) == WEIR_OK)
+            fail_msg("case %zu was taken", i);
+        temp_dir_remove(&dir);
+    }
+}
+
 static void a_missing_model_is_not_found(void **unused)
 {
     (void)unused;
@@ -141,6 +206,8 @@ int main(void)
         cmocka_unit_test(the_same_model_has_the_same_bytes),
         cmocka_unit_test(a_flipped_bit_or_a_lost_byte_is_noticed),
         cmocka_unit_test(sizes_are_checked_even_under_a_right_checksum),
+        cmocka_unit_test(blocks_keep_their_names_and_shapes),
+        cmocka_unit_test(blocks_that_do_not_fit_are_refused),
         cmocka_unit_test(a_missing_model_is_not_found),
         cmocka_unit_test(the_layout_says_where_the_parameters_lie),
     };
