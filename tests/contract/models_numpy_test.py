@@ -59,7 +59,7 @@ def fm_features(found, buckets, normalise):
     for s in range(SAMPLES):
         tokens = tokens_of(found, s)
         rows = list(range(FEATURES)) + [FEATURES + mix64(int(t)) % buckets for t in tokens]
-        values = np.array(list(dense[s]) + [1 / len(tokens)] * len(tokens))
+        values = np.array(list(dense[s]) + [1 / len(tokens) for _ in tokens])
         samples.append((rows, values / np.linalg.norm(values) if normalise else values))
     return samples
 
@@ -89,14 +89,35 @@ def check_fm(program, loss, normalise):
             to_factors[row] += slopes[s][:, None] * values[i] * others
     expect("outputs", found["outputs"], scores)
     expect("loss", found["loss"], mean)
-    expect("embeddings", found["embeddings"], sums)
+    expect("embeddings", found["embed"], sums)
     expect("gradient of linear", found["gradient.linear"], to_linear)
     expect("gradient of factors", found["gradient.factors"], to_factors)
+
+
+def check_text_embedding(program, loss):
+    """Joulin et al. 2017, section 2."""
+    buckets, dimension = 32, 11
+    found = run(program, "text_embedding", f"{{buckets: {buckets}, dimension: {dimension}}}", loss)
+    outputs = CLASSES if loss == "softmax" else 1
+    embeddings, output = found["embeddings"].reshape(buckets, dimension), found["output"].reshape(dimension, outputs)
+    bags = np.zeros((SAMPLES, buckets))
+    for s in range(SAMPLES):
+        for token in tokens_of(found, s):
+            bags[s, token] += 1 / len(tokens_of(found, s))
+    hidden = bags @ embeddings
+    assert (bags.sum(axis=1) == 0).any(), "no text without tokens is among them"
+    mean, slopes = mean_loss(hidden @ output, found, loss)
+    expect("outputs", found["outputs"], hidden @ output)
+    expect("loss", found["loss"], mean)
+    expect("embeddings", found["embed"], hidden)
+    expect("gradient of output", found["gradient.output"], hidden.T @ slopes)
+    expect("gradient of embeddings", found["gradient.embeddings"], bags.T @ (slopes @ output.T))
 
 
 def main():
     program = sys.argv[1]
     for loss in ("logistic", "softmax"):
+        check_text_embedding(program, loss)
         for normalise in (False, True):
             check_fm(program, loss, normalise)
     print("models agree with NumPy")

@@ -33,6 +33,7 @@ static const char *options_of(const struct model *model)
 {
     static const char *const TEXTS[][2] = {
         {"text_bag", "{buckets: 32, embedding: 5}"},
+        {"text_embedding", "{buckets: 32, dimension: 6}"},
         {"fm", "{buckets: 40, factors: 3, spread: 0.1}"},
     };
     for (size_t i = 0; i < WEIR_COUNT(TEXTS); i++)

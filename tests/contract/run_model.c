@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SEED = 5 };
+enum { SEED = 6 };
 
 static void print_floats(const char *name, const float *numbers, size_t count)
 {
@@ -72,7 +72,7 @@ static enum weir_status run(struct learner *learner, struct test_batch *batch,
     size_t floats = (size_t)TEST_BATCH_SAMPLES * learner->plan.embedding;
     WEIR_AUTO_FREE float *embeddings = weir_calloc(floats, sizeof(float));
     status = trainer_learner_embed(learner, &batch->batch, embeddings, err);
-    print_floats("embeddings", embeddings, floats);
+    print_floats("embed", embeddings, floats);
     return status;
 }
 

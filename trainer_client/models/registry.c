@@ -3,7 +3,7 @@
 #include "trainer_client/models/model.h"
 
 // clang-format off
-#define MODELS(X) X(fm) X(linear) X(text_bag)
+#define MODELS(X) X(fm) X(linear) X(text_bag) X(text_embedding)
 // clang-format on
 
 #define X(name) extern const struct model trainer_model_##name;

@@ -75,7 +75,8 @@ static void complaints_name_the_place_and_what_was_expected(void **unused)
         {"training: {model: txt_bag}",
          "p.yaml:1:19: training.model: unknown model 'txt_bag' (did you mean text_bag?)"},
         {"training: {model: {name: forest}}",
-         "p.yaml:1:26: training.model.name: unknown model 'forest', expected one of fm, linear, text_bag"},
+         "p.yaml:1:26: training.model.name: unknown model 'forest', "
+         "expected one of fm, linear, text_bag, text_embedding"},
         {"training: {model: [a]}", "training.model: expected a name"},
         {"training: {model: {name: linear, buckets: 3}}", "training.model.buckets: unknown key"},
         {"training: {model: linear, epoch: 3}", "(did you mean 'epochs'?)"},
