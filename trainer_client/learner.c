@@ -31,8 +31,10 @@ enum weir_status trainer_learner_allocate(struct learner *learner, struct weir_e
                          plan->model->name, (unsigned long long)plan->shape[0].rows,
                          plan->shape[0].columns, plan->width, LEARNER_FLOATS_MAX);
     learner->parameters = weir_calloc(trainer_model_floats(plan), sizeof(float));
-    if (learner->optimizer->state_per_parameter > 0)
-        learner->optimizer_state = weir_calloc(trainer_model_floats(plan), sizeof(float));
+    learner->state_blocks = learner->optimizer->state_blocks(&learner->optimizer_options);
+    if (learner->state_blocks > 0)
+        learner->optimizer_state =
+            weir_calloc(trainer_model_floats(plan) * learner->state_blocks, sizeof(float));
     for (size_t i = 0; i < trainer_model_block_count(plan->model); i++)
         trainer_gradient_init(&learner->gradients[i], plan->shape[i].rows,
                               trainer_model_block_width(plan, i));
@@ -108,7 +110,10 @@ enum weir_status trainer_learner_widen(struct learner *learner, uint32_t width,
         return status;
     draw(learner);
     widen(&learner->plan, &old, learner->parameters, parameters);
-    widen(&learner->plan, &old, learner->optimizer_state, state);
+    for (uint32_t i = 0; i < learner->state_blocks && state != NULL; i++)
+        widen(&learner->plan, &old,
+              learner->optimizer_state + i * trainer_model_floats(&learner->plan),
+              state + i * trainer_model_floats(&old));
     return WEIR_OK;
 }
 
@@ -157,13 +162,17 @@ static enum weir_status measure(struct learner *learner, const struct weir_batch
 }
 
 /* Changes one block by its gradient. */
-static void apply(struct learner *learner, size_t block)
+static void apply(struct learner *learner, const struct optimizer_step *step, size_t index)
 {
-    size_t at = trainer_model_block_at(&learner->plan, block);
+    size_t at = trainer_model_block_at(&learner->plan, index);
     float *state = learner->optimizer_state;
-    trainer_optimizer_apply(learner->optimizer, &learner->optimizer_options,
-                            &learner->gradients[block], learner->parameters + at,
-                            state != NULL ? state + at : NULL);
+    const struct optimizer_block block = {
+        .parameters = learner->parameters + at,
+        .state = state != NULL ? state + at : NULL,
+        .blocks = learner->state_blocks,
+        .stride = trainer_model_floats(&learner->plan),
+    };
+    trainer_optimizer_apply(learner->optimizer, step, &learner->gradients[index], &block);
 }
 
 enum weir_status trainer_learner_step(struct learner *learner, const struct weir_batch *batch,
@@ -178,8 +187,10 @@ enum weir_status trainer_learner_step(struct learner *learner, const struct weir
         trainer_gradient_clear(&learner->gradients[i]);
     learner->plan.model->backward(&learner->plan, learner->parameters, batch, learner->scratch,
                                   learner->slopes, learner->gradients);
+    const struct optimizer_options *options = &learner->optimizer_options;
+    struct optimizer_step step = trainer_optimizer_step(options, options->lr, ++learner->steps);
     for (size_t i = 0; i < blocks; i++)
-        apply(learner, i);
+        apply(learner, &step, i);
     *ret_loss = work.weight > 0.0 ? work.weighted / work.weight : 0.0;
     return WEIR_OK;
 }

@@ -18,7 +18,9 @@ struct learner {
     struct optimizer_options optimizer_options;
     uint64_t seed;          /* of initial parameters */
     float *parameters;      /* the plan's blocks, end to end; NULL until their shapes are known */
-    float *optimizer_state; /* the same shapes; NULL: the optimizer has none */
+    float *optimizer_state; /* state_blocks times these; NULL: the optimizer has none */
+    uint32_t state_blocks;
+    uint64_t steps;                              /* that made the optimizer's state */
     struct gradient gradients[MODEL_BLOCKS_MAX]; /* of each block */
     float *outputs, *slopes;                     /* of the batch at hand, (samples, width) */
     float *losses;      /* borrowed: a step writes each sample's loss here; NULL: nobody asks */

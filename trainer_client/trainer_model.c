@@ -67,8 +67,10 @@ static enum weir_status adopt(struct trainer *trainer, bool with_optimizer, stru
         return status;
     size_t bytes = trainer_model_floats(&learner->plan) * sizeof(float);
     memcpy(learner->parameters, origin->parameters, bytes);
-    if (with_optimizer && learner->optimizer_state != NULL && origin->optimizer_state != NULL)
-        memcpy(learner->optimizer_state, origin->optimizer_state, bytes);
+    if (with_optimizer && learner->state_blocks == origin->state_blocks) {
+        memcpy(learner->optimizer_state, origin->optimizer_state, bytes * origin->state_blocks);
+        learner->steps = origin->steps;
+    }
     return WEIR_OK;
 }
 
@@ -142,8 +144,8 @@ static enum weir_status configure_learner(struct trainer *trainer, struct weir_e
     learner->plan.model = training->model;
     learner->plan.options = training->model_options;
     learner->loss = training->loss;
-    learner->optimizer = trainer_optimizer_at((size_t)training->optimizer.name);
-    learner->optimizer_options = training->optimizer;
+    learner->optimizer = training->optimizer;
+    learner->optimizer_options = training->optimizer_options;
     if (!trainer->mode->learns)
         return WEIR_OK; /* the model's own width counts */
     return learner->loss->width(trainer->order.task->class_count, trainer->order.task->outputs,
@@ -230,6 +232,8 @@ static enum weir_status write_model(struct trainer *trainer, const char *name,
         .progress = *progress,
         .parameters = learner->parameters,
         .optimizer_state = learner->optimizer_state,
+        .state_blocks = learner->state_blocks,
+        .steps = learner->steps,
     };
     trainer_model_describe(&learner->plan, &file);
     WEIR_AUTO_FREE char *path = trainer_run_order_path(&trainer->order, name);

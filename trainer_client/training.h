@@ -30,7 +30,8 @@ struct training {
     const struct model *model; /* NULL: training.program trains */
     _Alignas(16) uint8_t model_options[MODEL_OPTIONS_MAX];
     const struct loss *loss;
-    struct optimizer_options optimizer;
+    const struct optimizer *optimizer;
+    struct optimizer_options optimizer_options;
     int64_t checkpoint_us;      /* from the end of one to the beginning of the next, at least */
     struct groups_wanted tells; /* tensors that no model sees */
     bool carries_optimizer;     /* a warm start takes over the optimizer's state too */

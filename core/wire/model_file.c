@@ -9,10 +9,10 @@
 #include <string.h>
 
 enum { HEADER_BYTES = 64, HEADER_SUMMED = 48, ALIGNMENT = 64, CLASSES_MAX = 1 << 20 };
-enum { VERSION_ONE_BLOCK = 1, VERSION_BLOCKS = 2 };
+enum { VERSION_ONE_BLOCK = 1, VERSION = 2 };
 static const char MAGIC[8] = {'W', 'E', 'I', 'R', 'M', 'D', 'L', '1'};
-/* Two blocks of LEARNER_FLOATS_MAX, and room. */
-static const size_t FILE_BYTES_MAX = (size_t)9 << 30;
+/* Parameters and state, each block of LEARNER_FLOATS_MAX, and room. */
+static const size_t FILE_BYTES_MAX = (size_t)(4 * (1 + WEIR_MODEL_STATE_BLOCKS_MAX) + 1) << 30;
 
 /* ---- writing ---- */
 
@@ -22,20 +22,32 @@ static void put_bytes(struct weir_buf *buf, struct weir_bytes bytes)
     weir_buf_append(buf, bytes.at, bytes.size);
 }
 
+/* The block of a file that names none. */
+static struct weir_model_block only_block(const struct weir_model_file *file)
+{
+    return (struct weir_model_block){"parameters", file->rows, file->width};
+}
+
+static void put_block(struct weir_buf *buf, const struct weir_model_block *block)
+{
+    put_bytes(buf, weir_bytes_of(block->name));
+    weir_buf_append_u64(buf, block->rows);
+    weir_buf_append_u32(buf, block->width);
+}
+
 static void put_blocks(struct weir_buf *buf, const struct weir_model_file *file)
 {
-    weir_buf_append_u32(buf, (uint32_t)file->block_count);
-    for (size_t i = 0; i < file->block_count; i++) {
-        put_bytes(buf, weir_bytes_of(file->blocks[i].name));
-        weir_buf_append_u64(buf, file->blocks[i].rows);
-        weir_buf_append_u32(buf, file->blocks[i].width);
-    }
+    const struct weir_model_block only = only_block(file);
+    weir_buf_append_u32(buf, file->block_count > 0 ? (uint32_t)file->block_count : 1);
+    if (file->block_count == 0)
+        put_block(buf, &only);
+    for (size_t i = 0; i < file->block_count; i++)
+        put_block(buf, &file->blocks[i]);
 }
 
 static void put_description(struct weir_buf *buf, const struct weir_model_file *file)
 {
-    bool has_blocks = file->block_count > 1;
-    weir_buf_append_u32(buf, has_blocks ? VERSION_BLOCKS : VERSION_ONE_BLOCK);
+    weir_buf_append_u32(buf, VERSION);
     weir_buf_append_u64(buf, file->rows);
     weir_buf_append_u32(buf, file->width);
     weir_buf_append_u32(buf, file->embedding);
@@ -54,15 +66,15 @@ static void put_description(struct weir_buf *buf, const struct weir_model_file *
     weir_buf_append_f64(buf, file->progress.loss_sum);
     weir_buf_append_f64(buf, file->progress.loss_count);
     put_bytes(buf, file->progress.position);
-    if (has_blocks)
-        put_blocks(buf, file);
+    weir_buf_append_u64(buf, file->steps);
+    put_blocks(buf, file);
 }
 
 /* Of a file that is to be written. */
 static size_t count_floats(const struct weir_model_file *file)
 {
-    size_t floats = file->block_count > 1 ? 0 : (size_t)file->rows * file->width;
-    for (size_t i = 0; i < file->block_count && file->block_count > 1; i++)
+    size_t floats = file->block_count > 0 ? 0 : (size_t)file->rows * file->width;
+    for (size_t i = 0; i < file->block_count; i++)
         floats += (size_t)file->blocks[i].rows * file->blocks[i].width;
     return floats;
 }
@@ -78,7 +90,7 @@ enum weir_status weir_model_file_write(const char *path, const struct weir_model
 {
     WEIR_AUTO_BUF buf = {0};
     size_t parameters = count_floats(file);
-    size_t state = file->optimizer_state != NULL ? parameters : 0;
+    size_t state = parameters * file->state_blocks;
     weir_buf_reserve(&buf, (parameters + state) * sizeof(float) + 4096);
     weir_buf_append(&buf, MAGIC, sizeof(MAGIC));
     pad(&buf);
@@ -163,7 +175,7 @@ static struct weir_strs get_classes(struct reader *reader)
 static void get_blocks(struct reader *reader, struct weir_model_file *file)
 {
     uint32_t count = get_u32(reader);
-    if (count < 2 || count > WEIR_MODEL_BLOCKS_MAX || file->rows != 0) {
+    if (count < 1 || count > WEIR_MODEL_BLOCKS_MAX) {
         reader->bad = true;
         return;
     }
@@ -173,15 +185,19 @@ static void get_blocks(struct reader *reader, struct weir_model_file *file)
         block->rows = get_u64(reader);
         block->width = get_u32(reader);
     }
+    const struct weir_model_block only = only_block(file), *first = &file->blocks[0];
+    reader->bad =
+        reader->bad ||
+        (count == 1 ? first->rows != only.rows || first->width != only.width : file->rows != 0);
 }
 
 static enum weir_status get_description(struct reader *reader, struct weir_model_file *file,
                                         struct weir_error *err)
 {
     uint32_t version = get_u32(reader);
-    if (version != VERSION_ONE_BLOCK && version != VERSION_BLOCKS)
+    if (version != VERSION && version != VERSION_ONE_BLOCK)
         return weir_fail(err, WEIR_UNSUPPORTED, "version %u, this program reads %d and %d", version,
-                         VERSION_ONE_BLOCK, VERSION_BLOCKS);
+                         VERSION_ONE_BLOCK, VERSION);
     file->rows = get_u64(reader);
     file->width = get_u32(reader);
     file->embedding = get_u32(reader);
@@ -198,11 +214,12 @@ static enum weir_status get_description(struct reader *reader, struct weir_model
     file->progress.loss_sum = get_f64(reader);
     file->progress.loss_count = get_f64(reader);
     file->progress.position = get_bytes(reader);
-    if (version == VERSION_BLOCKS)
+    if (version == VERSION) {
+        file->steps = get_u64(reader);
         get_blocks(reader, file);
-    else
-        file->blocks[file->block_count++] =
-            (struct weir_model_block){"parameters", file->rows, file->width};
+    } else {
+        file->blocks[file->block_count++] = only_block(file);
+    }
     if (reader->bad)
         return weir_fail(err, WEIR_CORRUPT, "its description is cut short");
     return WEIR_OK;
@@ -241,8 +258,13 @@ enum weir_status weir_model_file_layout(struct weir_bytes bytes,
         return status;
     uint64_t described = weir_get_u64(bytes.at + 8);
     uint64_t parameters = weir_get_u64(bytes.at + 16), state = weir_get_u64(bytes.at + 24);
-    if (described > bytes.size || parameters > bytes.size || (state != 0 && state != parameters))
+    if (described > bytes.size || parameters > bytes.size || state > bytes.size ||
+        (state != 0 && (parameters == 0 || state % parameters != 0)))
         return weir_fail(err, WEIR_CORRUPT, "sizes in its header do not fit");
+    size_t blocks = state != 0 ? state / parameters : 0;
+    if (blocks > WEIR_MODEL_STATE_BLOCKS_MAX)
+        return weir_fail(err, WEIR_CORRUPT, "%zu blocks of optimizer state, expected at most %d",
+                         blocks, WEIR_MODEL_STATE_BLOCKS_MAX);
     size_t first = HEADER_BYTES + rounded(described);
     size_t second = rounded(first + parameters * sizeof(float));
     if (second + state * sizeof(float) != bytes.size)
@@ -251,6 +273,7 @@ enum weir_status weir_model_file_layout(struct weir_bytes bytes,
     *ret_layout = (struct weir_model_layout){
         .described = described,
         .floats = parameters,
+        .state_blocks = blocks,
         .parameters_at = first,
         .state_at = state > 0 ? second : 0,
     };
@@ -300,6 +323,7 @@ static enum weir_status parse(struct weir_bytes bytes, struct weir_model_file *f
     file->parameters = /* malloc, or a page, and 64 align it */
         (const float *)(const void *)(bytes.at + layout.parameters_at);
     file->optimizer_state = (const float *)(const void *)state;
+    file->state_blocks = (uint32_t)layout.state_blocks;
     return WEIR_OK;
 }
 

@@ -8,13 +8,13 @@
  *    64   description: u32 version, u64 rows, u32 width, u32 embedding, u32 label kind; texts (u32
  *         size, bytes): model, options (YAML), loss, optimizer; u32 count and class names; bytes:
  *         fitted state; then, zero unless a checkpoint: u64 run, u64 samples, u64 epoch, f64 loss
- *         sum, f64 loss count, bytes: position; in version 2, u32 count of blocks, and of each:
- *         text name, u64 rows, u32 width
- *     ..  f32 parameters (rows, width), or the blocks end to end; f32 optimizer state of the same
- *         shape; each at a multiple of 64
+ *         sum, f64 loss count, bytes: position; from version 2 on: u64 steps of the optimizer, u32
+ *         count of blocks, and of each: text name, u64 rows, u32 width
+ *     ..  f32 parameters, block after block; f32 optimizer state, 0 to WEIR_MODEL_STATE_BLOCKS_MAX
+ *         times that shape; each at a multiple of 64
  *
- * Version 1 has one block, `parameters`; version 2 several: its rows are 0, its width the number of
- * outputs. Integers are little-endian. */
+ * Integers are little-endian. Version 2 is written. Version 1 is read too: it has one block, `parameters`, and no
+ * steps. Rows are those of the only block, else 0; width is the number of outputs. */
 #ifndef WEIR_WIRE_MODEL_FILE_H
 #define WEIR_WIRE_MODEL_FILE_H
 
@@ -22,6 +22,8 @@
 #include "core/base/error.h"
 #include "core/base/memory.h"
 #include "core/wire/wire.h"
+
+enum { WEIR_MODEL_STATE_BLOCKS_MAX = 2 };
 
 /* Progress of a run; all zero in a finished model. */
 struct weir_model_progress {
@@ -52,7 +54,9 @@ struct weir_model_file {
     struct weir_bytes fitted; /* of the operators it was trained after */
     struct weir_model_progress progress;
     const float *parameters;      /* the blocks, end to end */
-    const float *optimizer_state; /* NULL: there is none */
+    const float *optimizer_state; /* state_blocks times the same; NULL: there is none */
+    uint32_t state_blocks;        /* 0: there is none */
+    uint64_t steps;               /* that made the optimizer's state */
 
     struct weir_arena *arena; /* private: of a file that was read */
     struct weir_buf bytes;
@@ -61,10 +65,11 @@ struct weir_model_file {
 /* True when it begins as a model file does. A program of the user stores files of its own. */
 bool weir_model_file_begins(struct weir_bytes bytes);
 
-/* Offsets of the two blocks of floats in a file. */
+/* Offsets of parameters and optimizer state in a file. */
 struct weir_model_layout {
     size_t described;     /* bytes of the description */
-    size_t floats;        /* in each block */
+    size_t floats;        /* parameters */
+    size_t state_blocks;  /* of as many floats */
     size_t parameters_at; /* offset */
     size_t state_at;      /* offset; 0: there is none */
 };

@@ -1,26 +1,35 @@
 /* Naming the tensors of a model file. */
 #include "orchestrator/models/tensors.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
-static size_t list_blocks(const struct weir_model_file *file, const float *floats, bool is_state,
-                          struct model_tensor *tensors)
+/* Lists each block of a plane: 0 is the parameters, from 1 on the states of the optimizer. */
+static size_t list_plane(const struct weir_model_file *file, const float *floats, uint32_t plane,
+                         struct model_tensor *tensors)
 {
-    bool several = file->block_count > 1;
-    for (size_t i = 0; i < file->block_count && floats != NULL; i++) {
+    bool has_several = file->block_count > 1;
+    for (size_t i = 0; i < file->block_count; i++) {
         const struct weir_model_block *block = &file->blocks[i];
         tensors[i] =
             (struct model_tensor){.at = floats, .rows = block->rows, .width = block->width};
-        snprintf(tensors[i].name, MODEL_TENSOR_NAME, "%s%s%s", is_state ? "optimizer_state" : "",
-                 is_state && several ? "." : "", is_state && !several ? "" : block->name);
+        if (plane == 0)
+            snprintf(tensors[i].name, MODEL_TENSOR_NAME, "%s", block->name);
+        else
+            snprintf(tensors[i].name, MODEL_TENSOR_NAME, "optimizer_state%s%s%s",
+                     has_several ? "." : "", has_several ? block->name : "", plane > 1 ? ".2" : "");
         floats += block->rows * block->width;
     }
-    return floats != NULL ? file->block_count : 0;
+    return file->block_count;
 }
 
 size_t orchestrator_model_tensors(const struct weir_model_file *file,
                                   struct model_tensor ret_tensors[MODEL_FLOAT_TENSORS])
 {
-    size_t count = list_blocks(file, file->parameters, false, ret_tensors);
-    return count + list_blocks(file, file->optimizer_state, true, ret_tensors + count);
+    size_t count = list_plane(file, file->parameters, 0, ret_tensors), floats = 0;
+    for (size_t i = 0; i < file->block_count; i++)
+        floats += file->blocks[i].rows * file->blocks[i].width;
+    for (uint32_t i = 0; i < file->state_blocks; i++)
+        count += list_plane(file, file->optimizer_state + i * floats, i + 1, ret_tensors + count);
+    return count;
 }

@@ -27,6 +27,10 @@
     "training: {model: {name: text_bag, buckets: 64}, epochs: 3, checkpoint: {every: 10ms}," \
     " report_losses: true}\n"
 
+#define ADAM                                                                                 \
+    "training: {model: {name: text_bag, buckets: 64}, epochs: 3, checkpoint: {every: 10ms}," \
+    " optimizer: {name: adam, lr: 0.05}}\n"
+
 struct fixture {
     struct temp_dir sockets, run;
     struct platform *platform;
@@ -118,11 +122,16 @@ static void the_same_run_makes_the_same_bytes_even_when_stopped_on_the_way(void 
 {
     (void)unused;
     static const int ROUNDS[] = {0, 20, 40, 90};
+    static const char *const CONFIGS[] = {TEXT_BAG, ADAM};
     WEIR_AUTO_BUF first = {0};
     WEIR_AUTO_BUF again = {0};
-    for (size_t i = 0; i < WEIR_COUNT(ROUNDS); i++) {
+    for (size_t c = 0; c < WEIR_COUNT(CONFIGS) * WEIR_COUNT(ROUNDS); c++) {
+        size_t i = c % WEIR_COUNT(ROUNDS);
         struct fixture fixture;
-        start(&fixture, (struct platform_script){.samples = 200, .epochs = 3, .mode = "train"});
+        start(&fixture, (struct platform_script){.samples = 200,
+                                                 .epochs = 3,
+                                                 .mode = "train",
+                                                 .config = CONFIGS[c / WEIR_COUNT(ROUNDS)]});
         if (ROUNDS[i] > 0)
             assert_false(run_trainer(&fixture, ROUNDS[i]));
         assert_true(run_trainer(&fixture, 0));

@@ -61,7 +61,7 @@ static void prepare(struct subject *subject, const struct optimizer *optimizer)
         .loss = subject->loss,
         .optimizer = optimizer,
         .seed = 7,
-        .optimizer_options = {.lr = 0.2, .epsilon = 1e-10},
+        .optimizer_options = {.lr = 0.2, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-10},
     };
     assert_int_equal(subject->loss->width(subject->classes, 0, &subject->learner.plan.width, &err),
                      WEIR_OK);
@@ -174,7 +174,7 @@ static void gradients_agree_with_finite_differences(void **unused)
 
 static void check_learning(struct subject *subject)
 {
-    for (size_t o = 0; trainer_optimizer_at(o) != NULL; o++) {
+    for (size_t o = 0; o < trainer_optimizer_count(); o++) {
         double first = 0.0, last = 0.0;
         begin(subject, trainer_optimizer_at(o));
         for (uint64_t i = 0; i < 200; i++) {
@@ -197,18 +197,20 @@ static void training_lowers_the_loss(void **unused)
 
 static void check_repeatable(struct subject *subject)
 {
-    WEIR_AUTO_BUF first = {0};
-    for (int round = 0; round < 2; round++) {
-        begin(subject, trainer_optimizer_find("adagrad"));
-        for (uint64_t i = 0; i < 20; i++)
-            step(subject, i);
-        const struct learner *learner = &subject->learner;
-        size_t bytes = bytes_of(learner);
-        if (round == 0)
-            weir_buf_append(&first, learner->parameters, bytes);
-        else
-            assert_memory_equal(first.at, learner->parameters, bytes);
-        finish(subject);
+    for (size_t o = 0; o < trainer_optimizer_count(); o++) {
+        WEIR_AUTO_BUF first = {0};
+        for (int round = 0; round < 2; round++) {
+            begin(subject, trainer_optimizer_at(o));
+            for (uint64_t i = 0; i < 20; i++)
+                step(subject, i);
+            const struct learner *learner = &subject->learner;
+            size_t bytes = bytes_of(learner);
+            if (round == 0)
+                weir_buf_append(&first, learner->parameters, bytes);
+            else
+                assert_memory_equal(first.at, learner->parameters, bytes);
+            finish(subject);
+        }
     }
 }
 
@@ -270,6 +272,8 @@ static struct weir_model_file describe(const struct subject *subject, struct wei
         .progress = {.run = 9, .samples = 10, .epoch = 2, .loss_sum = 0.5, .loss_count = 4.0},
         .parameters = learner->parameters,
         .optimizer_state = learner->optimizer_state,
+        .state_blocks = learner->state_blocks,
+        .steps = learner->steps,
     };
     trainer_model_describe(&learner->plan, &file);
     return file;
@@ -283,7 +287,7 @@ static void check_file(struct subject *subject)
     WEIR_AUTO_BUF options = {0};
     _Alignas(16) uint8_t read_options[MODEL_OPTIONS_MAX];
     temp_dir_make(&dir);
-    begin(subject, trainer_optimizer_find("adagrad"));
+    begin(subject, trainer_optimizer_find("adam"));
     for (uint64_t i = 0; i < 5; i++)
         step(subject, i);
     struct weir_model_file file = describe(subject, &options);
@@ -295,7 +299,8 @@ static void check_file(struct subject *subject)
     for (size_t i = 0; i < back.block_count; i++)
         assert_string_equal(back.blocks[i].name, subject->model->blocks[i].name);
     assert_memory_equal(back.parameters, file.parameters, bytes);
-    assert_memory_equal(back.optimizer_state, file.optimizer_state, bytes);
+    assert_memory_equal(back.optimizer_state, file.optimizer_state, 2 * bytes);
+    assert_int_equal(back.steps, 5);
     assert_string_equal(back.classes.at[1], "spam \"quoted\"");
     assert_int_equal(back.fitted.size, 3);
     assert_true(back.progress.run == 9 && back.progress.epoch == 2 &&
@@ -339,6 +344,49 @@ static void a_class_more_keeps_what_the_others_have_learnt(void **unused)
             assert_true(before[i] ==
                         subject.learner.outputs[i / CLASSES * (CLASSES + 1) + i % CLASSES]);
         assert_int_equal(trainer_learner_widen(&subject.learner, CLASSES, &err), WEIR_INVALID);
+        finish(&subject);
+    }
+}
+
+/* Each row of a block begins as it was, and goes on with zeros. */
+static void assert_widened(const struct model_plan *old, const struct model_plan *plan,
+                           size_t block, const float *before, const float *now)
+{
+    uint32_t old_width = trainer_model_block_width(old, block);
+    uint32_t width = trainer_model_block_width(plan, block);
+    before += trainer_model_block_at(old, block);
+    now += trainer_model_block_at(plan, block);
+    for (uint64_t row = 0; row < plan->shape[block].rows; row++) {
+        assert_memory_equal(now + row * width, before + row * old_width, old_width * sizeof(float));
+        for (uint32_t i = old_width; i < width; i++)
+            assert_true(now[row * width + i] == 0.0f);
+    }
+}
+
+static void a_class_more_keeps_what_the_optimizer_has_learnt(void **unused)
+{
+    (void)unused;
+    for (size_t m = 0; m < model_count(); m++) {
+        struct subject subject = {.model = model_at(m), .loss = trainer_loss_find("softmax")};
+        struct weir_error err;
+        begin(&subject, trainer_optimizer_find("adam"));
+        for (uint64_t i = 0; i < 20; i++)
+            step(&subject, i);
+        struct learner *learner = &subject.learner;
+        struct model_plan old = learner->plan;
+        size_t floats = trainer_model_floats(&old);
+        WEIR_AUTO_BUF before = {0};
+        weir_buf_append(&before, learner->optimizer_state,
+                        floats * learner->state_blocks * sizeof(float));
+        assert_int_equal(trainer_learner_widen(learner, CLASSES + 1, &err), WEIR_OK);
+        assert_int_equal(learner->steps, 20);
+        for (size_t i = 0; i < learner->state_blocks * trainer_model_block_count(subject.model);
+             i++) {
+            size_t block = i / learner->state_blocks, plane = i % learner->state_blocks;
+            assert_widened(&old, &learner->plan, block,
+                           (const float *)(const void *)before.at + plane * floats,
+                           learner->optimizer_state + plane * trainer_model_floats(&learner->plan));
+        }
         finish(&subject);
     }
 }
@@ -411,6 +459,7 @@ int main(void)
         cmocka_unit_test(a_loss_measures_vectors_or_says_that_it_cannot),
         cmocka_unit_test(files_give_back_every_bit),
         cmocka_unit_test(a_class_more_keeps_what_the_others_have_learnt),
+        cmocka_unit_test(a_class_more_keeps_what_the_optimizer_has_learnt),
         cmocka_unit_test(embeddings_are_finite_and_repeatable),
         cmocka_unit_test(a_batch_without_the_right_tensor_is_refused_by_name),
         cmocka_unit_test(every_model_and_option_says_what_it_is),

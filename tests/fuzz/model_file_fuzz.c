@@ -26,11 +26,13 @@ static void check(const struct weir_model_file *model)
     }
     for (size_t i = 0; i < parameters; i++) {
         count += model->parameters[i] > 0.0f;
-        count += model->optimizer_state != NULL && model->optimizer_state[i] > 0.0f;
+        for (size_t b = 0; b < model->state_blocks; b++)
+            count += model->optimizer_state[b * parameters + i] > 0.0f;
     }
     for (size_t i = 0; i < model->classes.count; i++)
         count += strlen(model->classes.at[i]) > 0;
-    weir_require(count <= 2 * parameters + model->classes.count);
+    weir_require(count <= (1 + model->state_blocks) * parameters + model->classes.count);
+    weir_require((model->state_blocks == 0) == (model->optimizer_state == NULL));
     weir_require(model->model != NULL && model->options != NULL && model->loss != NULL);
 }
 

@@ -122,7 +122,8 @@ static void make_model(const float *from, size_t rows, float step, const char *f
                                    .width = 16,
                                    .fitted = weir_bytes_of(fitted),
                                    .parameters = parameters,
-                                   .optimizer_state = state};
+                                   .optimizer_state = state,
+                                   .state_blocks = 1};
     assert_int_equal(weir_model_file_write(temp_path(&dir, "model"), &file, &err), WEIR_OK);
     assert_int_equal(weir_file_read(temp_path(&dir, "model"), BYTES_MAX, out, &err), WEIR_OK);
 }

@@ -57,7 +57,8 @@ static const uint8_t *tensor(const json_t *header, const char *name, const char 
 static void the_tensors_of_a_model_are_found_by_their_header(void **unused)
 {
     (void)unused;
-    static const float PARAMETERS[] = {1, 2, 3, 4, 5, 6}, STATE[] = {6, 5, 4, 3, 2, 1};
+    static const float PARAMETERS[] = {1, 2, 3, 4, 5, 6};
+    static const float STATE[] = {6, 5, 4, 3, 2, 1, 1, 1, 2, 2, 3, 3};
     static const char *const CLASSES[] = {"ham", "s\"pam"};
     const struct weir_model_file file = {.model = "linear",
                                          .options = "",
@@ -68,7 +69,8 @@ static void the_tensors_of_a_model_are_found_by_their_header(void **unused)
                                          .classes = {CLASSES, 2},
                                          .fitted = weir_bytes("fit", 3),
                                          .parameters = PARAMETERS,
-                                         .optimizer_state = STATE};
+                                         .optimizer_state = STATE,
+                                         .state_blocks = 2};
     struct weir_error err;
     WEIR_AUTO_BUF model = {0};
     WEIR_AUTO_BUF out = {0};
@@ -126,7 +128,8 @@ static void models_of_different_shapes_are_compared_where_they_overlap(void **un
                                    .rows = 2,
                                    .width = 2,
                                    .parameters = BEFORE,
-                                   .optimizer_state = STATE};
+                                   .optimizer_state = STATE,
+                                   .state_blocks = 1};
     struct weir_error err;
     struct tensor_difference found[MODEL_DIFFERENCES];
     size_t count = 0;
@@ -136,6 +139,7 @@ static void models_of_different_shapes_are_compared_where_they_overlap(void **un
     file.rows = file.width = 3;
     file.parameters = AFTER;
     file.optimizer_state = NULL;
+    file.state_blocks = 0;
     make_model(&file, &after);
     assert_int_equal(orchestrator_model_difference(weir_buf_view(&before), weir_buf_view(&after),
                                                    found, &count, &err),
@@ -164,7 +168,8 @@ static void several_blocks_are_exported_and_compared_by_name(void **unused)
                                    .blocks = {{"linear", 3, 1}, {"factors", 1, 2}},
                                    .block_count = 2,
                                    .parameters = BEFORE,
-                                   .optimizer_state = STATE};
+                                   .optimizer_state = STATE,
+                                   .state_blocks = 1};
     struct tensor_difference found[MODEL_DIFFERENCES];
     struct weir_error err;
     size_t count = 0;
@@ -174,6 +179,7 @@ static void several_blocks_are_exported_and_compared_by_name(void **unused)
     make_model(&file, &before);
     file.parameters = AFTER;
     file.optimizer_state = NULL;
+    file.state_blocks = 0;
     make_model(&file, &after);
     assert_int_equal(orchestrator_model_difference(weir_buf_view(&before), weir_buf_view(&after),
                                                    found, &count, &err),
@@ -195,6 +201,40 @@ static void several_blocks_are_exported_and_compared_by_name(void **unused)
     json_decref(header);
 }
 
+static void each_block_of_the_optimizer_s_state_is_compared_with_its_like(void **unused)
+{
+    (void)unused;
+    static const float BEFORE[] = {1, 2, /**/ 3, 4}, AFTER[] = {1, 2, 9, /**/ 3, 5, 9};
+    struct weir_model_file file = {.model = "linear",
+                                   .options = "",
+                                   .loss = "logistic",
+                                   .optimizer = "adam",
+                                   .rows = 2,
+                                   .width = 1,
+                                   .parameters = BEFORE,
+                                   .optimizer_state = BEFORE,
+                                   .state_blocks = 2};
+    struct weir_error err;
+    struct tensor_difference found[MODEL_DIFFERENCES];
+    size_t count = 0;
+    WEIR_AUTO_BUF before = {0};
+    WEIR_AUTO_BUF after = {0};
+    make_model(&file, &before);
+    file.rows = 3;
+    file.parameters = file.optimizer_state = AFTER;
+    make_model(&file, &after);
+    assert_int_equal(orchestrator_model_difference(weir_buf_view(&before), weir_buf_view(&after),
+                                                   found, &count, &err),
+                     WEIR_OK);
+    assert_int_equal(count, 3);
+    assert_string_equal(found[1].name, "optimizer_state");
+    assert_true(found[1].compared == 2 && found[1].changed == 0);
+    assert_string_equal(found[2].name, "optimizer_state.2");
+    assert_int_equal(found[2].rows[0] * 10 + found[2].rows[1], 23);
+    assert_true(found[2].compared == 2 && found[2].changed == 1);
+    assert_float_equal(found[2].max_abs, 1, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +242,7 @@ int main(void)
         cmocka_unit_test(bytes_of_another_format_are_refused),
         cmocka_unit_test(several_blocks_are_exported_and_compared_by_name),
         cmocka_unit_test(models_of_different_shapes_are_compared_where_they_overlap),
+        cmocka_unit_test(each_block_of_the_optimizer_s_state_is_compared_with_its_like),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }

@@ -28,6 +28,8 @@ static void a_name_is_enough(void **unused)
     assert_int_equal(training.checkpoint_us, 60000000);
     assert_int_equal(training.keys.shared.epochs, 1);
     assert_false(training.carries_optimizer);
+    assert_string_equal(training.optimizer->name, "adagrad");
+    assert_true(training.optimizer_options.lr == 0.1);
     weir_yaml_free(document);
 }
 
@@ -39,7 +41,7 @@ static void everything_can_be_said_and_is_printed_back(void **unused)
                                "  loss: softmax\n"
                                "  epochs: 3\n"
                                "  carry: [weights, optimizer]\n"
-                               "  optimizer: {name: sgd, lr: 0.5}\n"
+                               "  optimizer: {name: sgd, lr: 0.5, momentum: 0.9}\n"
                                "  checkpoint: {every: 5s}\n";
     struct weir_yaml *first = NULL, *second = NULL;
     struct training training, again;
@@ -52,7 +54,8 @@ static void everything_can_be_said_and_is_printed_back(void **unused)
     assert_memory_equal(training.model_options, again.model_options, sizeof(again.model_options));
     assert_ptr_equal(again.loss, trainer_loss_find("softmax"));
     assert_true(again.carries_optimizer);
-    assert_true(again.optimizer.lr == 0.5 && again.optimizer.name == training.optimizer.name);
+    assert_string_equal(again.optimizer->name, "sgd");
+    assert_true(again.optimizer_options.lr == 0.5 && again.optimizer_options.momentum == 0.9);
     assert_int_equal(again.checkpoint_us, 5000000);
     weir_yaml_free(first);
     weir_yaml_free(second);
@@ -85,7 +88,17 @@ static void complaints_name_the_place_and_what_was_expected(void **unused)
         {"training: {model: linear, loss: hinge}", "training.loss"},
         {"training: {model: linear, carry: [wheels]}",
          "training.carry: expected weights or optimizer, found 'wheels'"},
-        {"training: {model: linear, optimizer: {name: adam}}", "training.optimizer.name"},
+        {"training: {model: linear, optimizer: {name: adamax}}",
+         "p.yaml:1:45: training.optimizer.name: unknown optimizer 'adamax' (did you mean adam?)"},
+        {"training: {model: linear, optimizer: newton}",
+         "p.yaml:1:38: training.optimizer: unknown optimizer 'newton', expected one of sgd, adagrad"},
+        {"training: {model: linear, optimizer: [sgd]}",
+         "training.optimizer: expected a name, or {"},
+        {"training: {model: linear, optimizer: {momentum: 0.9}}",
+         "training.optimizer.momentum: unknown key, expected one of: name, lr, epsilon"},
+        {"training: {model: linear, optimizer: {name: sgd, momentum: 1}}",
+         "p.yaml:1:60: training.optimizer.momentum: "},
+        {"training: {model: linear, optimizer: {name: adam, lr: 0}}", "training.optimizer.lr"},
         {"training: {model: linear, checkpoint: {every: soon}}", "training.checkpoint.every"},
     };
     for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {

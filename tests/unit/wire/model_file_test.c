@@ -110,9 +110,10 @@ static void sizes_are_checked_even_under_a_right_checksum(void **unused)
         size_t at;
         uint64_t value;
     } CASES[] = {
-        {8, UINT64_MAX},  {8, 1 << 20},  {8, 3},  {16, UINT64_MAX}, {16, UINT64_MAX / 4},
-        {16, 7},          {24, 1},       {24, 6}, {68, 5},          {68, UINT64_MAX},
-        {76, UINT32_MAX}, {88, 1 << 30}, {64, 2},
+        {8, UINT64_MAX},  {8, 1 << 20},     {8, 3},  {16, UINT64_MAX}, {16, UINT64_MAX / 4},
+        {16, 7},          {24, 1},          {24, 6}, {68, 5},          {68, UINT64_MAX},
+        {76, UINT32_MAX}, {88, 1 << 30},    {64, 3}, {64, 1},          {24, 12},
+        {24, 18},         {24, UINT64_MAX},
     };
     for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
         struct temp_dir dir;
@@ -200,6 +201,55 @@ static void the_layout_says_where_the_parameters_lie(void **unused)
     temp_dir_remove(&dir);
 }
 
+/* A model that was written before there were blocks of state and steps: it is read as it was. */
+static void a_file_of_version_1_is_read(void **unused)
+{
+    (void)unused;
+    static const float STATE[] = {6, 5, 4, 3, 2, 1};
+    struct temp_dir dir;
+    struct weir_error err;
+    struct weir_model_file file;
+    WEIR_AUTO_BUF example = {0}; /* with a byte for the fuzz target before it */
+    temp_dir_make(&dir);
+    assert_int_equal(weir_file_read(WEIR_SOURCE_DIR "/tests/fuzz/corpus/model_file/version-1",
+                                    1 << 20, &example, &err),
+                     WEIR_OK);
+    assert_int_equal(weir_file_write_atomic(temp_path(&dir, "old"),
+                                            weir_bytes(example.at + 1, example.size - 1), &err),
+                     WEIR_OK);
+    if (weir_model_file_read(temp_path(&dir, "old"), &file, &err) != WEIR_OK)
+        fail_msg("%s", err.text);
+    assert_memory_equal(file.parameters, PARAMETERS, sizeof(PARAMETERS));
+    assert_memory_equal(file.optimizer_state, STATE, sizeof(STATE));
+    assert_int_equal(file.state_blocks, 1);
+    assert_int_equal(file.steps, 0);
+    assert_int_equal(file.progress.samples, 40);
+    assert_string_equal(file.classes.at[1], "spam");
+    weir_model_file_fini(&file);
+    temp_dir_remove(&dir);
+}
+
+static void several_blocks_of_state_and_their_steps_come_back(void **unused)
+{
+    (void)unused;
+    static const float STATE[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+    struct temp_dir dir;
+    struct weir_error err;
+    struct weir_model_file file = MODEL, back;
+    temp_dir_make(&dir);
+    file.optimizer = "adam";
+    file.optimizer_state = STATE;
+    file.state_blocks = 2;
+    file.steps = 77;
+    assert_int_equal(weir_model_file_write(temp_path(&dir, "model"), &file, &err), WEIR_OK);
+    assert_int_equal(weir_model_file_read(temp_path(&dir, "model"), &back, &err), WEIR_OK);
+    assert_int_equal(back.state_blocks, 2);
+    assert_int_equal(back.steps, 77);
+    assert_memory_equal(back.optimizer_state, STATE, sizeof(STATE));
+    weir_model_file_fini(&back);
+    temp_dir_remove(&dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +259,8 @@ int main(void)
         cmocka_unit_test(blocks_keep_their_names_and_shapes),
         cmocka_unit_test(blocks_that_do_not_fit_are_refused),
         cmocka_unit_test(a_missing_model_is_not_found),
+        cmocka_unit_test(a_file_of_version_1_is_read),
+        cmocka_unit_test(several_blocks_of_state_and_their_steps_come_back),
         cmocka_unit_test(the_layout_says_where_the_parameters_lie),
     };
     return cmocka_run_group_tests_name("model_file", tests, NULL, NULL);
