@@ -33,6 +33,7 @@ struct platform {
 
     pthread_mutex_t mutex; /* of everything below */
     struct platform_view view;
+    uint32_t next_run;
     bool stopping, storage_silent, superseded, forgotten, stop_run, paused;
     bool regroups, reported; /* told: a commit was refused for it */
     bool confused;
@@ -304,17 +305,16 @@ static void on_hold_end(void *owner, struct weir_request *request)
 
 /* ---- orchestrator ---- */
 
-static void on_run_ask(void *owner, struct weir_request *request)
+static void tell_task(const struct platform *platform, struct weir_request *request, uint64_t job)
 {
     static const char *const CLASSES[] = {"even", "odd"};
-    struct platform *platform = owner;
     const struct platform_script *script = &platform->script;
     struct msg_run_is answer = {
         .mode = script->mode,
         .pipeline = "scripted",
         .file = "scripted.yaml",
         .config = weir_bytes_of(script->config),
-        .job = 5,
+        .job = job,
         .seed = 1,
         .start_from = script->start_from,
         .directory = script->directory,
@@ -326,6 +326,21 @@ static void on_run_ask(void *owner, struct weir_request *request)
         .reports = strstr(script->config, "report_losses: true") != NULL,
     };
     weir_rpc_reply(request->server, &request->route, MSG_run_is, &answer, NULL);
+}
+
+static void on_run_ask(void *owner, struct weir_request *request)
+{
+    tell_task(owner, request, 5);
+}
+
+static void on_run_next(void *owner, struct weir_request *request)
+{
+    struct platform *platform = owner;
+    lock(platform);
+    uint32_t next = platform->next_run;
+    unlock(platform);
+    if (next != PLATFORM_UNDECIDED)
+        tell_task(platform, request, next);
 }
 
 static void on_run_beat(void *owner, struct weir_request *request)
@@ -363,6 +378,7 @@ static const struct weir_rpc_handler STORAGE[] = {
 static const struct weir_rpc_handler ORCHESTRATOR[] = {WEIR_ON(run_ask, on_run_ask),
                                                        WEIR_ON(run_beat, on_run_beat),
                                                        WEIR_ON(run_done, on_run_done),
+                                                       WEIR_ON(run_next, on_run_next),
                                                        {MSG_none, NULL}};
 
 static void on_tick(void *owner)
@@ -482,6 +498,13 @@ void platform_supersede(struct platform *platform)
 void platform_forget_run(struct platform *platform)
 {
     set(platform, &platform->forgotten, true);
+}
+
+void platform_set_next(struct platform *platform, uint32_t run)
+{
+    lock(platform);
+    platform->next_run = run;
+    unlock(platform);
 }
 
 void platform_stop_run(struct platform *platform)

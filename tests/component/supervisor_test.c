@@ -69,6 +69,48 @@ static void a_log_is_bounded_while_its_program_runs(void **state)
     run_case(state, case_log);
 }
 
+/* The first line of a log, once it is there. */
+static void await_line(struct weir_loop *loop, const struct fixture *fixture, const char *name,
+                       const char *expected)
+{
+    char path[128], line[64] = "";
+    (void)snprintf(path, sizeof(path), "%s/%s.log", fixture->directory, name);
+    for (int64_t end_ms = weir_now_ms() + TEST_PATIENCE_MS; strcmp(line, expected) != 0;) {
+        expect(weir_now_ms() < end_ms);
+        weir_loop_step(loop, TEST_STEP_MS);
+        orchestrator_log_last_line(path, line, sizeof(line));
+    }
+}
+
+static void case_rename(const struct fixture *fixture)
+{
+    WEIR_AUTO(weir_loop) loop = weir_loop_new();
+    WEIR_AUTO(orchestrator_supervisor)
+    supervisor = orchestrator_supervisor_new(loop, fixture->directory);
+    struct ends ends = {0};
+    struct weir_error err;
+    start_shell(supervisor, "five",
+                "echo before; trap 'echo after' USR1; while :; do sleep 0.01; done",
+                ORCHESTRATOR_STAGE_SERVICE, &ends);
+    start_shell(supervisor, "taken", "exec sleep 1000", ORCHESTRATOR_STAGE_SERVICE, &ends);
+    pid_t pid = orchestrator_supervisor_pid(supervisor, "five");
+    await_line(loop, fixture, "five", "before");
+    expect(orchestrator_supervisor_rename(supervisor, "six", "seven", &err) == WEIR_NOT_FOUND);
+    expect(orchestrator_supervisor_rename(supervisor, "five", "taken", &err) == WEIR_EXISTS);
+    expect(orchestrator_supervisor_rename(supervisor, "five", "seven", &err) == WEIR_OK);
+    expect(orchestrator_supervisor_pid(supervisor, "five") == 0);
+    expect(orchestrator_supervisor_pid(supervisor, "seven") == pid);
+    expect(kill(pid, SIGUSR1) == 0);
+    await_line(loop, fixture, "seven", "after");
+    await_line(loop, fixture, "five", "before");
+    expect(!ends.restarted);
+}
+
+static void a_child_of_another_name_goes_on_in_another_log(void **state)
+{
+    run_case(state, case_rename);
+}
+
 static void case_order(const struct fixture *fixture)
 {
     WEIR_AUTO(weir_loop) loop = weir_loop_new();
@@ -159,6 +201,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_killed_child_is_started_again_after_a_growing_pause,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(a_log_is_bounded_while_its_program_runs, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_child_of_another_name_goes_on_in_another_log, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(children_stop_in_the_reverse_order_of_their_stages, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_child_that_ignores_the_request_to_stop_is_killed, setup,

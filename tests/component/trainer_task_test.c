@@ -266,6 +266,41 @@ static void a_batch_is_consumed_once_and_in_any_order(void **unused)
     end(&fixture);
 }
 
+static enum weir_client_status ask_next(struct fixture *fixture, int64_t timeout_ms,
+                                        struct weir_client_task **ret_next)
+{
+    struct weir_client_options options = options_of(fixture);
+
+    options.task = fixture->task;
+    return weir_client_next_task(&options, timeout_ms, ret_next, &fixture->error);
+}
+
+static void a_program_that_stays_waits_for_its_next_task(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    struct weir_client_task *next_task = NULL;
+    start(&fixture, (struct platform_script){.mode = "train"});
+    assert_int_equal(ask_next(&fixture, 0, &next_task), WEIR_CLIENT_INVALID); /* after what? */
+    open_task(&fixture);
+    weir_client_close(fixture.client);
+    fixture.client = NULL;
+    platform_set_next(fixture.platform, PLATFORM_UNDECIDED);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(ask_next(&fixture, 10, &next_task), WEIR_CLIENT_TIMEOUT);
+    assert_null(next_task);
+    platform_set_next(fixture.platform, 6);
+    assert_int_equal(ask_next(&fixture, TEST_PATIENCE_MS, &next_task), WEIR_CLIENT_OK);
+    assert_true(next_task->run == 6 && next_task->session == fixture.task->session);
+    weir_client_task_free(fixture.task);
+    fixture.task = next_task;
+    platform_set_next(fixture.platform, 0);
+    assert_int_equal(ask_next(&fixture, -1, &next_task), WEIR_CLIENT_END);
+    platform_set_next(fixture.platform, PLATFORM_UNDECIDED);
+    assert_int_equal(ask_next(&fixture, 10, &next_task), WEIR_CLIENT_TIMEOUT);
+    end(&fixture); /* gives up the request, too */
+}
+
 static void a_platform_that_does_not_answer_is_named(void **unused)
 {
     (void)unused;
@@ -289,6 +324,7 @@ int main(void)
         cmocka_unit_test(outputs_that_nobody_asked_for_are_refused),
         cmocka_unit_test(without_its_task_a_run_hands_nothing_over),
         cmocka_unit_test(a_batch_is_consumed_once_and_in_any_order),
+        cmocka_unit_test(a_program_that_stays_waits_for_its_next_task),
         cmocka_unit_test(a_platform_that_does_not_answer_is_named),
     };
     return cmocka_run_group_tests_name("client: tasks", tests, NULL, NULL);
