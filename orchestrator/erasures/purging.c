@@ -124,7 +124,7 @@ void orchestrator_erasure_purge(struct erasure_batch *batch)
 {
     struct weir_error err;
     batch->all->runs->are_held = true;
-    orchestrator_warm_end(batch->all->runs->warm, 0);
+    orchestrator_warm_end(batch->all->runs->warm, 0, "samples are being erased");
     /* Trainers that were told to end may still write. */
     if (batch->all->runs->trainers_alive > 0 || orchestrator_runs_under_way(batch->all->runs)) {
         orchestrator_erasure_begin_after(batch, ORCHESTRATOR_POLL_MS);

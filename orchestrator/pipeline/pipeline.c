@@ -166,7 +166,7 @@ static enum weir_status take_edge(struct pipeline *pipeline, enum pipeline_event
         free(pipeline->error);
         pipeline->error = weir_strdup(edge->error);
         if (orchestrator_pipeline_at_rest(pipeline->state))
-            orchestrator_warm_end(pipeline->all->runs->warm, pipeline->id);
+            orchestrator_warm_end(pipeline->all->runs->warm, pipeline->id, "its pipeline rests");
         orchestrator_pipeline_begin_after(pipeline, 0);
     }
     return status;

@@ -99,8 +99,8 @@ void orchestrator_run_exited(struct runs *runs, int64_t number, const struct run
 /* Trainers that stay; `runs` outlives them. When they are freed, their processes are gone. */
 struct warm_trainers *orchestrator_warm_new(struct runs *runs);
 void orchestrator_warm_free(struct warm_trainers *warm);
-/* Tells those that wait for a run of the pipeline (0: of any) to leave. */
-void orchestrator_warm_end(struct warm_trainers *warm, int64_t pipeline);
+/* Tells those that wait for a run of the pipeline (0: of any) to leave, and the log why. */
+void orchestrator_warm_end(struct warm_trainers *warm, int64_t pipeline, const char *why);
 
 /* Progress of a trainer that works now, for a pipeline (0: for any), for people. False: none. */
 struct run_progress {

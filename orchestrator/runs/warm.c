@@ -3,7 +3,8 @@
  * meanwhile, and its folder is empty (warm_folder.h).
  *
  *     WORKING  -- it has finished, and asks -->  IDLE  -- a run begins -->  WORKING, for that run
- *     IDLE     -- training.keep_warm is over, its pipeline rests, an erasure purges, a GPU is wanted -->  LEAVING
+ *     IDLE     -- training.keep_warm is over, its pipeline rests or takes a model back, an erasure
+ *              purges, a GPU is wanted -->  LEAVING
  *
  * A process is known by its newest run, here, to the supervisor, and to the watch. Nothing is lost with an idle one;
  * one that ends before it has said anything of the run it was given costs that run no retry. */
@@ -185,13 +186,13 @@ static void leave(struct warm_trainer *trainer, const char *why)
     trainer->timer = weir_loop_timer(loop_of(trainer), LEAVE_MS, 0, on_leave_time, trainer);
 }
 
-void orchestrator_warm_end(struct warm_trainers *warm, int64_t pipeline)
+void orchestrator_warm_end(struct warm_trainers *warm, int64_t pipeline, const char *why)
 {
     struct warm_trainer *trainer;
 
     LIST_FOREACH (trainer, &warm->all, link)
         if (trainer->state == IDLE && (pipeline == 0 || pipeline == trainer->pipeline))
-            leave(trainer, pipeline == 0 ? "samples are being erased" : "its pipeline rests");
+            leave(trainer, why);
 }
 
 bool orchestrator_warm_must_end(struct warm_trainers *warm, const struct run *run)

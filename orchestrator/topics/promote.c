@@ -33,6 +33,9 @@ static void make_active(struct topic_call *call, const struct promotion *promoti
         status == WEIR_OK && strcmp(weir_rows_text(rows, 0, "model"), promotion->model) == 0;
     if (status == WEIR_OK && !is_so)
         status = orchestrator_commit(call->context, effect_promoted, NULL, promotion, &err);
+    if (status == WEIR_OK) /* it may have seen what is taken back */
+        orchestrator_warm_end(call->all->runs->warm, promotion->pipeline,
+                              "another model is the active one");
     if (status != WEIR_OK)
         orchestrator_topic_refuse(call, &err);
     else

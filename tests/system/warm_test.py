@@ -150,6 +150,17 @@ def test_a_pause_ends_a_trainer_that_waits():
     lab.remove()
 
 
+def test_a_rollback_ends_a_trainer_that_waits():
+    lab, run, lines = begun(WARM, 2)
+    idle(run)
+    learns(lab, run, lines, 1)
+    idle(run)
+    lab.weir("models", "rollback", "--pipeline", "lab")
+    await_that(lambda: not victims(run.data_dir, "trainer"))
+    stop(run)
+    lab.remove()
+
+
 def test_a_trainer_that_waits_gives_its_gpu_to_the_next_claim():
     lab = lab_of(f"{WARM}, gpus: 1", pipeline=LIVE, samples=400)
     system = lab.folder / "system.yaml"
