@@ -48,8 +48,8 @@ void platform_confuse(struct platform *platform); /* a commit is answered with a
 void platform_supersede(struct platform *platform);
 void platform_forget_run(struct platform *platform); /* client_open is refused with NOT_FOUND */
 void platform_stop_run(struct platform *platform);   /* run_orders.stop */
-/* What follows the task: nothing (0, as in the beginning), or a run of that number; the request is left unanswered
- * while it is PLATFORM_UNDECIDED. */
+/* Sets the run that follows the task; 0, as in the beginning: none. Requests are left unanswered while it is
+ * PLATFORM_UNDECIDED. */
 enum { PLATFORM_UNDECIDED = UINT32_MAX };
 void platform_set_next(struct platform *platform, uint32_t run);
 void platform_pause_worker(struct platform *platform, bool paused);
