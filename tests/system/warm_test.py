@@ -61,6 +61,13 @@ def test_differences_are_what_a_trainer_goes_on_from_as_well():
     assert finished(WARM, **sizes)[0] == finished(COLD, **sizes)[0]
 
 
+def test_every_model_begins_anew():
+    for model in ("text_embedding", "fm"):
+        sizes = {"pipeline": PIPELINE.replace("text_bag", model), "samples": 600}
+        warm, trainers, _ = finished(WARM, **sizes)
+        assert warm == finished(COLD, **sizes)[0] and len(set(trainers.values())) < len(trainers), (model, warm, trainers)
+
+
 def test_a_trainer_that_dies_with_its_next_task_costs_nothing():
     cold, _, _ = finished(COLD)
     warm, trainers, _ = finished(WARM, faults="trainer.next=!1")  # each of them
