@@ -177,11 +177,25 @@ static enum weir_status launch_trainer(struct run *run, struct weir_error *err)
     return WEIR_OK;
 }
 
+static void start_trainer(struct run *run);
+
+static void start_again(void *owner)
+{
+    struct run *run = owner;
+    run->timer = 0;
+    start_trainer(run);
+}
+
 static void start_trainer(struct run *run)
 {
+    enum { LOOK_MS = 2 };
     struct weir_error err;
     if (run->launched)
         return;
+    if (orchestrator_warm_is_coming(run->runs->warm, run)) {
+        orchestrator_run_schedule(run, LOOK_MS, start_again);
+        return;
+    }
     if (orchestrator_warm_must_end(run->runs->warm, run)) {
         orchestrator_run_schedule(run, ORCHESTRATOR_POLL_MS, orchestrator_run_begin);
         return;

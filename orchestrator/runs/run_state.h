@@ -78,6 +78,8 @@ void orchestrator_warm_hear(struct warm_trainers *warm, const struct run *run);
 void orchestrator_warm_finished(struct warm_trainers *warm, const struct run *run);
 /* The process that is known by that run is gone. */
 void orchestrator_warm_exited(struct warm_trainers *warm, int64_t run);
+/* True when one of its pipeline and program has just finished, and is about to ask for the next run. */
+bool orchestrator_warm_is_coming(const struct warm_trainers *warm, const struct run *run);
 /* Gives the run to an idle trainer of its pipeline and program, if there is one. */
 bool orchestrator_warm_give(struct warm_trainers *warm, struct run *run);
 /* True when idle trainers have to end before a process is started for the run: they hold GPUs that are its own now, or

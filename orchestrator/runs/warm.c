@@ -22,6 +22,7 @@
 enum {
     HEARD_MS = 3 * WEIR_RPC_RESEND_MS, /* one that waits asks again sooner than this */
     LEAVE_MS = 2000,                   /* then it is ended */
+    COMING_MS = 250,                   /* of waiting for one that is done and has not asked yet */
 };
 
 enum warm_state { WORKING, IDLE, LEAVING };
@@ -39,12 +40,14 @@ struct warm_trainer {
     char *aside; /* its folder, once its run is finished; NULL: the run's own */
     struct weir_rpc_server *server;
     struct weir_route route; /* of its newest request, while it is idle */
-    int64_t heard_ms;
+    int64_t heard_ms;        /* by its newest request, or by its result */
     uint64_t timer;
 };
 
 struct warm_trainers {
     struct runs *runs;
+    char **staying; /* names of programs that have asked for a next task */
+    size_t staying_count, staying_capacity;
     LIST_HEAD(, warm_trainer) all;
 };
 
@@ -80,6 +83,9 @@ void orchestrator_warm_free(struct warm_trainers *warm)
         return;
     while (!LIST_EMPTY(&warm->all))
         forget(LIST_FIRST(&warm->all));
+    for (size_t i = 0; i < warm->staying_count; i++)
+        free(warm->staying[i]);
+    free(warm->staying);
     free(warm);
 }
 
@@ -134,6 +140,7 @@ void orchestrator_warm_finished(struct warm_trainers *warm, const struct run *ru
                     run->directory, run->number);
     if (orchestrator_warm_folder_part(run->directory, aside, names, &err) == WEIR_OK) {
         trainer->aside = aside;
+        trainer->heard_ms = weir_loop_now_ms(loop_of(trainer));
         return;
     }
     weir_log(WEIR_LOG_WARN, "trainer does not stay", "run=%" PRId64 " because=\"%s\"", run->number,
@@ -248,10 +255,30 @@ static bool may_stay(const struct warm_trainer *trainer)
            !has_other(trainer) && orchestrator_warm_folder_empty(trainer->aside, &err) == WEIR_OK;
 }
 
+/* The built-in one does, and a program that has asked once. */
+static bool is_staying(const struct warm_trainers *warm, const char *program)
+{
+    bool is = program == NULL;
+
+    for (size_t i = 0; i < warm->staying_count && !is; i++)
+        is = strcmp(warm->staying[i], program) == 0;
+    return is;
+}
+
+static void note_staying(struct warm_trainers *warm, const char *program)
+{
+    if (is_staying(warm, program))
+        return;
+    warm->staying = weir_grow(warm->staying, warm->staying_count, &warm->staying_capacity,
+                              sizeof(*warm->staying));
+    warm->staying[warm->staying_count++] = weir_strdup(program);
+}
+
 static void begin_idle(struct warm_trainer *trainer)
 {
     struct runs *runs = trainer->all->runs;
 
+    note_staying(trainer->all, trainer->program);
     trainer->state = IDLE;
     trainer->timer =
         weir_loop_timer(loop_of(trainer), trainer->keep_ms, 0, on_kept_long_enough, trainer);
@@ -320,6 +347,22 @@ static struct warm_trainer *find_idle(const struct warm_trainers *warm, const st
             is_same(trainer, run->pipeline, orchestrator_run_program(run)))
             return trainer;
     return NULL;
+}
+
+/* Between its result and its request lie a few milliseconds, or those that a busy machine makes of them. */
+bool orchestrator_warm_is_coming(const struct warm_trainers *warm, const struct run *run)
+{
+    const char *program = orchestrator_run_program(run);
+    const struct warm_trainer *trainer;
+
+    if (find_idle(warm, run) != NULL || !is_staying(warm, program) || is_reserved(warm, run))
+        return false;
+    LIST_FOREACH (trainer, &warm->all, link)
+        if (trainer->state == WORKING && trainer->aside != NULL &&
+            is_same(trainer, run->pipeline, program) &&
+            weir_loop_now_ms(loop_of(trainer)) - trainer->heard_ms < COMING_MS)
+            return true;
+    return false;
 }
 
 /* Its folder and its name become the run's. */
