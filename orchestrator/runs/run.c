@@ -11,10 +11,8 @@
 #include "orchestrator/processes/spawn.h"
 #include "orchestrator/runs/run_state.h"
 #include "orchestrator/runs/run_watch.h"
-#include "orchestrator/values/json_object.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,7 +51,7 @@ static void free_run(struct run *run)
     free(run);
 }
 
-static void finish(struct run *run, const struct weir_error *err)
+void orchestrator_run_end(struct run *run, const struct weir_error *err)
 {
     forget_calls(run);
     LIST_REMOVE(run, link);
@@ -68,7 +66,8 @@ static void finish(struct run *run, const struct weir_error *err)
     free_run(run);
 }
 
-static void trouble(struct run *run, enum weir_status status, const struct weir_error *err)
+void orchestrator_run_trouble(struct run *run, enum weir_status status,
+                              const struct weir_error *err)
 {
     if (orchestrator_may_pass(status)) {
         weir_log(WEIR_LOG_WARN, "run tried again", "run=%" PRId64 " because=\"%s\"", run->number,
@@ -85,7 +84,7 @@ static void trouble(struct run *run, enum weir_status status, const struct weir_
         weir_log(WEIR_LOG_WARN, "failure not recorded", "run=%" PRId64 " because=\"%s\"",
                  run->number, inner.text);
     }
-    finish(run, err);
+    orchestrator_run_end(run, err);
 }
 
 void orchestrator_run_forget(struct runs *runs, const void *owner)
@@ -210,7 +209,7 @@ static void start_trainer(struct run *run)
         return;
     }
     if (status != WEIR_OK) {
-        trouble(run, status, &err);
+        orchestrator_run_trouble(run, status, &err);
         return;
     }
     run->launched = true;
@@ -262,7 +261,7 @@ static void give_up(struct run *run, const struct msg_job_is *job)
         &failure, WEIR_INTERNAL, "trainer failed %u times, the last time: %.*s%s%s",
         run->exits + run->deaths, (int)complaint.size, (const char *)complaint.at,
         has_reason ? "; of one sample: " : "", has_reason ? job->failed_reasons.at[0] : ""));
-    trouble(run, WEIR_INTERNAL, &failure);
+    orchestrator_run_trouble(run, WEIR_INTERNAL, &failure);
 }
 
 /* A job that nothing will ever be delivered of is the trainer's fault no more, nor any help to the next one. */
@@ -270,7 +269,7 @@ static void on_failed_job(void *owner, const struct weir_reply *reply, const str
 {
     struct run *run = owner;
     if (err != NULL && err->status == WEIR_INVALID)
-        trouble(run, WEIR_INVALID, err);
+        orchestrator_run_trouble(run, WEIR_INVALID, err);
     else if (run->is_over)
         give_up(run, reply != NULL ? reply->message : NULL);
     else
@@ -296,7 +295,8 @@ void orchestrator_run_exited(struct runs *runs, int64_t number, const struct run
     }
     run->is_over = has_failed(run, ended, silent_ms, &run->failure);
     if (ended->code == 2 && !ended->by_signal) {
-        trouble(run, weir_fail(&err, WEIR_INVALID, "trainer: %s", ended->how), &err);
+        orchestrator_run_trouble(run, weir_fail(&err, WEIR_INVALID, "trainer: %s", ended->how),
+                                 &err);
     } else if (ended->by_signal && !run->is_over) {
         try_again(run);
     } else {
@@ -312,7 +312,7 @@ static void on_job_opened(void *owner, const struct weir_reply *reply, const str
 {
     struct run *run = owner;
     if (reply == NULL) {
-        trouble(run, err->status, err);
+        orchestrator_run_trouble(run, err->status, err);
         return;
     }
     start_trainer(run);
@@ -383,14 +383,15 @@ static void on_dataset(void *owner, const struct weir_reply *reply, const struct
     struct run *run = owner;
     struct weir_error problem;
     if (reply == NULL) {
-        trouble(run, err->status, err);
+        orchestrator_run_trouble(run, err->status, err);
         return;
     }
     const struct msg_dataset_is *dataset = reply->message;
     if (dataset->dataset == 0) {
-        trouble(run,
-                weir_fail(&problem, WEIR_NOT_FOUND, "storage does not know the pipeline's dataset"),
-                &problem);
+        orchestrator_run_trouble(
+            run,
+            weir_fail(&problem, WEIR_NOT_FOUND, "storage does not know the pipeline's dataset"),
+            &problem);
         return;
     }
     weir_arena_clear(run->arena);
@@ -414,11 +415,11 @@ void orchestrator_run_begin(void *owner)
     enum weir_status status = orchestrator_run_load(run, &err);
     if (status == WEIR_NOT_FOUND) { /* an erasure has purged it: whoever wants it starts another */
         err.status = WEIR_UNAVAILABLE;
-        finish(run, &err);
+        orchestrator_run_end(run, &err);
         return;
     }
     if (status == WEIR_OK && strcmp(orchestrator_run_row_state(run), "done") == 0) {
-        finish(run, NULL);
+        orchestrator_run_end(run, NULL);
         return;
     }
     if (status == WEIR_OK && strcmp(orchestrator_run_row_state(run), "trained") == 0) {
@@ -436,88 +437,10 @@ void orchestrator_run_begin(void *owner)
     if (status == WEIR_OK)
         status = load_base(run, &err);
     if (status != WEIR_OK) {
-        trouble(run, status, &err);
+        orchestrator_run_trouble(run, status, &err);
         return;
     }
     struct msg_dataset_ask ask = {.name = run->outline.config->datasets[0]};
     weir_rpc_call(run->context->storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS, on_dataset,
                   run);
-}
-
-/* ---- the audit ---- */
-
-/* Appends the samples that failed, with their reasons; nothing when none did. */
-static void append_failures(const struct msg_job_is *job, struct weir_buf *out)
-{
-    if (job->failed_ids.count == 0 || job->failed_ids.count != job->failed_reasons.count)
-        return;
-    json_t *list = json_array();
-    for (size_t i = 0; i < job->failed_ids.count; i++)
-        json_array_append_new(list, JSON_FIELDS(JSON_NUMBER("sample", job->failed_ids.at[i]),
-                                                JSON_TEXT("reason", job->failed_reasons.at[i])));
-    char *text = json_dumps(list, JSON_COMPACT);
-    weir_buf_printf(out, ",\"failures\":%s", text);
-    free(text);
-    json_decref(list);
-}
-
-static enum weir_status record_audit(struct run *run, const struct msg_job_is *job,
-                                     struct weir_error *err)
-{
-    WEIR_AUTO_BUF audit = {0};
-    weir_buf_printf(&audit,
-                    "{\"set\":%" PRIu64 ",\"delivered\":%" PRIu64 ",\"filtered\":%" PRIu64
-                    ",\"failed\":%" PRIu64 ",\"erased\":%" PRIu64 ",\"gone\":%" PRIu64
-                    ",\"lost\":%" PRIu64 ",\"duplicated\":%" PRIu64 ",\"replayed\":%" PRIu64
-                    ",\"delivery\":\"%s\"",
-                    job->set, job->delivered, job->filtered, job->failed, job->erased, job->gone,
-                    job->lost, job->duplicated, job->replayed, job->delivery);
-    append_failures(job, &audit);
-    weir_buf_append_text(&audit, "}");
-    if (!job->kept) {
-        return weir_fail(err, WEIR_INTERNAL,
-                         "run %" PRId64 ": %" PRIu64 " samples lost, %" PRIu64
-                         " delivered twice, which %s does not allow",
-                         run->number, job->lost, job->duplicated, job->delivery);
-    }
-    enum weir_status status =
-        DB_RUN(run->context->db, Q_run_audited, NULL, err, DB_I64(run->number),
-               DB_TEXT(weir_buf_text(&audit)), DB_I64(job->worker_cpu_ns), DB_I64(job->bytes_read),
-               DB_I64(job->bytes_sent));
-    return status == WEIR_OK ? orchestrator_run_load(run, err) : status;
-}
-
-static void audit_step(void *owner)
-{
-    orchestrator_run_audit(owner);
-}
-
-static void on_job_is(void *owner, const struct weir_reply *reply, const struct weir_error *err)
-{
-    struct run *run = owner;
-    struct weir_error problem;
-    if (reply == NULL) {
-        trouble(run, err->status, err);
-        return;
-    }
-    const struct msg_job_is *job = reply->message;
-    if (strcmp(job->state, "open") == 0) {
-        orchestrator_run_schedule(run, ORCHESTRATOR_POLL_MS, audit_step);
-        return;
-    }
-    enum weir_status status = record_audit(run, job, &problem);
-    if (status != WEIR_OK) {
-        trouble(run, status, &problem);
-        return;
-    }
-    weir_rpc_send(run->context->dispatcher, MSG_job_close,
-                  &(struct msg_job_close){.job = (uint64_t)run->number});
-    finish(run, NULL);
-}
-
-void orchestrator_run_audit(struct run *run)
-{
-    run->timer = 0;
-    struct msg_job_ask ask = {.job = (uint64_t)run->number};
-    weir_rpc_call(run->context->dispatcher, MSG_job_ask, &ask, ORCHESTRATOR_ASK_MS, on_job_is, run);
 }

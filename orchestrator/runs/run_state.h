@@ -43,6 +43,11 @@ struct run {
 /* Steps, each begun again from the front after trouble that may pass. */
 void orchestrator_run_begin(void *owner);
 void orchestrator_run_audit(struct run *run);
+/* The run is over: with its result, or with `err`; its owner is told, and it is freed. */
+void orchestrator_run_end(struct run *run, const struct weir_error *err);
+/* A step's reaction to an error: the run begins again, or is over. */
+void orchestrator_run_trouble(struct run *run, enum weir_status status,
+                              const struct weir_error *err);
 void orchestrator_run_schedule(struct run *run, int64_t delay_ms, weir_loop_timer_fn *step);
 struct run *orchestrator_run_find(const struct runs *runs, int64_t number);
 /* Asks the arbiter. False: the run begins again when it is given a slot. INVALID: it never will be. */

@@ -1,0 +1,86 @@
+/* The end of a run: what the dispatcher's books say of it is recorded, or why it is not its end. */
+#include "orchestrator/runs/run_state.h"
+
+#include "core/base/memory.h"
+#include "orchestrator/values/json_object.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Appends the samples that failed, with their reasons; nothing when none did. */
+static void append_failures(const struct msg_job_is *job, struct weir_buf *out)
+{
+    if (job->failed_ids.count == 0 || job->failed_ids.count != job->failed_reasons.count)
+        return;
+    json_t *list = json_array();
+    for (size_t i = 0; i < job->failed_ids.count; i++)
+        json_array_append_new(list, JSON_FIELDS(JSON_NUMBER("sample", job->failed_ids.at[i]),
+                                                JSON_TEXT("reason", job->failed_reasons.at[i])));
+    char *text = json_dumps(list, JSON_COMPACT);
+    weir_buf_printf(out, ",\"failures\":%s", text);
+    free(text);
+    json_decref(list);
+}
+
+static enum weir_status record_audit(struct run *run, const struct msg_job_is *job,
+                                     struct weir_error *err)
+{
+    WEIR_AUTO_BUF audit = {0};
+    weir_buf_printf(&audit,
+                    "{\"set\":%" PRIu64 ",\"delivered\":%" PRIu64 ",\"filtered\":%" PRIu64
+                    ",\"failed\":%" PRIu64 ",\"erased\":%" PRIu64 ",\"gone\":%" PRIu64
+                    ",\"lost\":%" PRIu64 ",\"duplicated\":%" PRIu64 ",\"replayed\":%" PRIu64
+                    ",\"delivery\":\"%s\"",
+                    job->set, job->delivered, job->filtered, job->failed, job->erased, job->gone,
+                    job->lost, job->duplicated, job->replayed, job->delivery);
+    append_failures(job, &audit);
+    weir_buf_append_text(&audit, "}");
+    if (!job->kept) {
+        return weir_fail(err, WEIR_INTERNAL,
+                         "run %" PRId64 ": %" PRIu64 " samples lost, %" PRIu64
+                         " delivered twice, which %s does not allow",
+                         run->number, job->lost, job->duplicated, job->delivery);
+    }
+    enum weir_status status =
+        DB_RUN(run->context->db, Q_run_audited, NULL, err, DB_I64(run->number),
+               DB_TEXT(weir_buf_text(&audit)), DB_I64(job->worker_cpu_ns), DB_I64(job->bytes_read),
+               DB_I64(job->bytes_sent));
+    return status == WEIR_OK ? orchestrator_run_load(run, err) : status;
+}
+
+static void audit_step(void *owner)
+{
+    orchestrator_run_audit(owner);
+}
+
+static void on_job_is(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct run *run = owner;
+    struct weir_error problem;
+    if (reply == NULL) {
+        orchestrator_run_trouble(run, err->status, err);
+        return;
+    }
+    const struct msg_job_is *job = reply->message;
+    if (strcmp(job->state, "open") == 0) {
+        orchestrator_run_schedule(run, ORCHESTRATOR_POLL_MS, audit_step);
+        return;
+    }
+    enum weir_status status = record_audit(run, job, &problem);
+    if (status != WEIR_OK) {
+        orchestrator_run_trouble(run, status, &problem);
+        return;
+    }
+    weir_rpc_send(run->context->dispatcher, MSG_job_close,
+                  &(struct msg_job_close){.job = (uint64_t)run->number});
+    orchestrator_run_end(run, NULL);
+}
+
+void orchestrator_run_audit(struct run *run)
+{
+    run->timer = 0;
+    struct msg_job_ask ask = {.job = (uint64_t)run->number};
+    weir_rpc_call(run->context->dispatcher, MSG_job_ask, &ask, ORCHESTRATOR_ASK_MS, on_job_is, run);
+}
