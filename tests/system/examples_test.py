@@ -1,5 +1,10 @@
 """The programs of docs/examples/, each with its pipeline and by the command that stands in it: data comes, sets are selected, a network
-is trained and evaluated, predicts, and is replaced after an erasure."""
+is trained and evaluated, predicts, and is replaced after an erasure.
+
+Usage: examples_test.py [real]
+
+With `real` DLRM and ResNet learn from what people made (criteo-80k, cifar10-jpg). That is not Weir's to ship: WEIR_TEST_DATA names
+a folder with it; without it the test is skipped."""
 
 import csv
 import json
@@ -11,6 +16,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import tarfile
 import time
 from pathlib import Path
 
@@ -19,6 +25,7 @@ from python_test import ROOT, PythonLab
 from weirlab import Run, assert_clean_audits, binaries, run_tests, served
 
 EXAMPLES = ROOT / "docs/examples"
+DATA = Path(os.environ.get("WEIR_TEST_DATA", ""))
 LINES_MAX = 60
 PICTURE_CLASSES = {"dark": "cat", "light": "ship"}
 
@@ -117,6 +124,28 @@ def test_a_dlrm_learns_from_clicks():
     lives(lab, "17", "roc_auc", 0.75)
 
 
+def write_criteo(folder, days):
+    """A day is a share of the rows, in their order; a row is a person."""
+    packed = DATA / "criteo-80k/criteo80k.tsv.zst"
+    lines = subprocess.run(["zstd", "-dc", packed], capture_output=True, text=True, check=True).stdout.splitlines()
+    folder.mkdir(parents=True)
+    size = -(-len(lines) // days)
+    for day in range(days):
+        records = []
+        for number, line in enumerate(lines[day * size:(day + 1) * size]):
+            label, *fields = line.split("\t")
+            numbers = [float(field or 0) for field in fields[:13]]
+            categories = [int(field or "0", 16) for field in fields[13:]]
+            records.append(struct.pack("<i13f26iQ", int(label), *numbers, *categories, day * size + number))
+        (folder / f"day_2024-01-{day + 1:02}").write_bytes(b"".join(records))
+
+
+def real_clicks_of_criteo():
+    lab = ExampleLab("clicks_dlrm", {"samples: 1024": "samples: 128"})
+    write_criteo(lab.folder / "data/clicks", 4)
+    lives(lab, "17", "roc_auc", 0.70)
+
+
 # ---- mails ----
 
 
@@ -161,5 +190,34 @@ def test_a_resnet_learns_from_pictures():
     lives(lab, "photographer3", "accuracy", 0.8)
 
 
+def write_cifar(folder, count):
+    """The first pictures of the archive, which are of all classes in turns once they are sorted by number."""
+    folder.mkdir(parents=True)
+    rows = []
+    with tarfile.open(DATA / "cifar10-jpg/cifar10-train.tar.xz") as archive:
+        members = [member for member in archive.getmembers() if member.name.endswith(".jpg")]
+        chosen = sorted(members, key=lambda member: (Path(member.name).name, member.name))[:count]
+        for number, member in enumerate(chosen):
+            (folder / f"{number:05}.jpg").write_bytes(archive.extractfile(member).read())
+            rows.append((f"{number:05}.jpg", Path(member.name).parent.name, number % 200))
+    write_manifest(folder, rows)
+
+
+def real_pictures_of_cifar():
+    lab = ExampleLab("pictures_resnet", {})
+    write_cifar(lab.folder / "data/pictures", 2000)
+    lives(lab, "photographer3", "accuracy", 0.2)
+
+
+def main():
+    if sys.argv[1:] != ["real"]:
+        run_tests(globals())
+    elif (DATA / "criteo-80k").exists() and (DATA / "cifar10-jpg").exists():
+        run_tests(globals(), prefix="real_")
+    else:
+        print("skipped: WEIR_TEST_DATA names no folder with criteo-80k and cifar10-jpg")
+        sys.exit(weirlab.SKIPPED)
+
+
 if __name__ == "__main__":
-    run_tests(globals())
+    main()

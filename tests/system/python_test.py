@@ -12,7 +12,7 @@ import sys
 import threading
 from pathlib import Path
 
-from weirlab import (DEADLINE_S, PIPELINE, SKIPPED, Lab, Run, assert_clean_audits, binaries, everyone_may_enter, outcome,
+from weirlab import (DEADLINE_S, PIPELINE, SKIPPED, Lab, Run, assert_clean_audits, binaries, child, everyone_may_enter, outcome,
                      run_tests, served, victims)
 
 ROOT = Path(__file__).parents[2]
@@ -181,6 +181,43 @@ def test_misuse_is_refused():
     run.finish(expect=None)
     assert "all is refused" in said(run), (said(run), run.stderr)
     assert run.process.returncode == 0, run.stderr
+    assert_clean_audits(run.events)
+    lab.remove()
+
+
+NOTEBOOK = """\
+import sys, time, weir
+try:
+    weir.attach(sys.argv[1], timeout=0)
+except weir.Timeout as error:
+    print(error)
+task = weir.attach(sys.argv[1])
+with weir.Session(task=task) as session:
+    for batch in session:
+        if batch.number == 0:
+            time.sleep(4)  # somebody looks at it for longer than the run has patience
+    open("model", "w").write("by hand")
+    session.finish("model")
+"""
+
+
+def test_a_notebook_or_a_debugger_takes_the_place_of_a_program():
+    text = re.sub(r"evaluation: .*\n", "", OURS.replace("seed: 1}}", "seed: 1, patience: 3s, retries: 0, start_from: scratch}}"))
+    lab = PythonLab(samples=400, every=200, pipeline=text)
+    stand_in = lab.system(sys.executable, "-m", "weir", modes="modes: [train]")
+    environment = {**os.environ, "PYTHONPATH": f"{lab.programs}:{os.environ.get('PYTHONPATH', '')}"}
+    common = {"env": environment, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    notebook = child.start([sys.executable, "-c", NOTEBOOK, lab.data_dir], **common)
+    run = Run(lab.pipeline, lab.data_dir, stand_in)
+    printed, _ = notebook.communicate(timeout=DEADLINE_S)
+    assert notebook.returncode == 0 and "no run below" in printed, printed
+    debugger = child.start([sys.executable, "-m", "weir", lab.data_dir, sys.executable, "-m", "pdb", "-c", "continue",
+                            "guide.py"], cwd=lab.programs, stdin=subprocess.DEVNULL, **common)
+    printed, _ = debugger.communicate(timeout=DEADLINE_S)
+    assert "The program finished and will be restarted" in printed, (printed, said(run))
+    run.finish()
+    first, second = run.of("model_stored")
+    assert (run.data_dir / first["file"]).read_text() == "by hand" and second["bytes"] > 1000, (first, second)
     assert_clean_audits(run.events)
     lab.remove()
 

@@ -26,6 +26,7 @@ from weir._weir import (
     Unavailable,
     Unsupported,
 )
+from weir.attach import attach
 from weir.session import Session, Task, state_batches, task, tasks
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "Timeout",
     "Unavailable",
     "Unsupported",
+    "attach",
     "state_batches",
     "task",
     "tasks",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import array
+import contextlib
 import json
+import os
 import secrets
 from collections.abc import Iterator, Sequence
 from types import TracebackType
@@ -11,6 +13,7 @@ from typing import Any, NamedTuple
 
 from weir import _weir
 
+STANDS_IN = "attach"  # file of a process that waits in a run's directory while another one does the run
 KINDS = {"predictions": 1, "scores": 2, "gradients": 3, "embeddings": 4}
 
 
@@ -298,6 +301,8 @@ class Session:
         Interrupted by Ctrl-C, the session is closed.
         """
         self._client.finish(model, loss)
+        with contextlib.suppress(OSError):
+            os.remove(os.path.join(self.task.directory, STANDS_IN))
 
     @property
     def stopping(self) -> bool:

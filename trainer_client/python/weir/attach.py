@@ -1,0 +1,68 @@
+"""A run in a notebook or under a debugger.
+
+As the program of a pipeline, `python3 -m weir` stands in for a program until somebody takes its place: a notebook with
+weir.attach(), or a program that is started with `python3 -m weir DATA_DIR COMMAND…`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from weir import _weir
+from weir.session import STANDS_IN, Task, task
+
+LOOK_S = 0.1
+
+
+def attach(data_dir: str = ".weir/default", *, timeout: float | None = None) -> Task:
+    """Wait for a run that waits to be taken over, at most `timeout` seconds (None: for ever), and take it over.
+
+    The process goes to the directory of the run, as a program of the platform begins there. Raise Timeout when there is none.
+    """
+    found = _enter(data_dir, timeout)
+    return task(run=found["run"], socket_dir=found["socket_dir"])
+
+
+def _enter(data_dir: str, timeout: float | None) -> dict[str, Any]:
+    end = None if timeout is None else time.monotonic() + timeout
+    while True:
+        waiting = Path(data_dir).glob(f"runs/*/{STANDS_IN}")
+        for path in sorted(waiting, key=lambda path: -int(path.parent.name)):
+            try:
+                found: dict[str, Any] = json.loads(path.read_text())
+                os.chdir(path.parent)
+            except FileNotFoundError:
+                continue  # it is over
+            os.environ["WEIR_SOCKET_DIR"] = found["socket_dir"]
+            os.environ["WEIR_RUN"] = str(found["run"])
+            return found
+        if end is not None and time.monotonic() > end:
+            raise _weir.Timeout(f"attach: no run below {data_dir} waits to be taken over (python3 -m weir)")
+        time.sleep(LOOK_S)
+
+
+def _stand_in() -> None:
+    """Wait until the run is over: who finishes it removes the file, or the platform its directory."""
+    found = {"run": int(os.environ["WEIR_RUN"]), "socket_dir": os.environ["WEIR_SOCKET_DIR"]}
+    with open(f"{STANDS_IN}.new", "w") as file:
+        json.dump(found, file)
+    os.replace(f"{STANDS_IN}.new", STANDS_IN)
+    print(f"run {found['run']} waits to be taken over: weir.attach() in a notebook", flush=True)
+    while os.path.exists(STANDS_IN):
+        time.sleep(LOOK_S)
+
+
+def main(arguments: list[str]) -> None:
+    if not arguments:
+        _stand_in()
+        return
+    data_dir, *command = arguments
+    command = [os.path.abspath(word) if os.path.isfile(word) else word for word in command]
+    _enter(data_dir, None)
+    os.execvp(command[0], command)
+
