@@ -47,6 +47,7 @@ struct cli_options {
     bool accept_unsigned;
     const char *format;
     bool follow;
+    bool output;
     bool system;
     const char *with;
 };

@@ -178,6 +178,9 @@ static const struct weir_option PAUSE_OPTIONS[] = {
 
 static const struct weir_option LOGS_OPTIONS[] = {
     {"follow", NULL, "and what happens from now on, until the pipeline ends (-f)", OPTION(follow)},
+    {"output", NULL,
+     "instead of events, what its trainers print; with -f, how far they are and their metrics, too",
+     OPTION(output)},
     WEIR_OPTION_END,
 };
 

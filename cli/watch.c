@@ -16,11 +16,15 @@ enum {
 struct watch {
     const struct cli_call *call;
     bool follows;
-    json_t *which;  /* arguments: whose events, and after which one */
-    json_t *newest; /* answer */
+    const char *topic;
+    void (*show)(struct watch *watch);
+    json_t *which;    /* arguments: whose, and after which event, or from which byte of which run */
+    json_t *newest;   /* answer */
+    json_t *progress; /* that was shown last */
+    json_int_t run;   /* whose output was shown last */
 };
 
-static void show(const struct watch *watch)
+static void show_events(struct watch *watch)
 {
     const json_t *events = json_object_get(watch->newest, "events");
     for (size_t i = 0; i < json_array_size(events); i++) {
@@ -39,26 +43,76 @@ static void show(const struct watch *watch)
     (void)fflush(stdout);
 }
 
+static void show_progress(struct watch *watch)
+{
+    const json_t *progress = json_object_get(watch->newest, "progress");
+    const char *name;
+    json_t *value;
+
+    if (!watch->follows || !json_is_object(progress) || json_equal(progress, watch->progress))
+        return;
+    json_decref(watch->progress);
+    watch->progress = json_deep_copy(progress);
+    printf("run %lld: %lld of %lld samples", (long long)cli_number(progress, "run"),
+           (long long)cli_number(progress, "samples"),
+           (long long)cli_number(progress, "samples_total"));
+    json_object_foreach(json_object_get(progress, "metrics"), name, value)
+        printf(", %s %.6g", name, json_number_value(value));
+    printf("\n");
+}
+
+/* Prints the output of a run, under its number. */
+static void show_output(struct watch *watch)
+{
+    const char *text = cli_text(watch->newest, "text");
+    json_int_t run = cli_number(watch->newest, "run");
+
+    if (watch->call->options.json) {
+        char *json =
+            json_dumps(watch->newest, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
+        if (text[0] != '\0' || watch->follows)
+            printf("%s\n", json == NULL ? "{}" : json);
+        free(json);
+    } else {
+        if (text[0] != '\0' && run != watch->run)
+            printf("== run %lld, %s ==\n", (long long)run, cli_text(watch->newest, "mode"));
+        if (text[0] != '\0')
+            watch->run = run;
+        fputs(text, stdout);
+        show_progress(watch);
+    }
+    (void)fflush(stdout);
+}
+
+static const char *const PLACES[] = {"after", "number", "run", "offset"};
+
 static enum weir_status ask(struct watch *watch, struct cli_platform *platform,
                             struct weir_error *err)
 {
     json_t *answer = NULL;
-    enum weir_status status = cli_platform_ask(platform, "events", watch->which, &answer, err);
+    enum weir_status status = cli_platform_ask(platform, watch->topic, watch->which, &answer, err);
     if (status != WEIR_OK)
         return status;
     json_decref(watch->newest);
     watch->newest = answer;
-    json_object_set(watch->which, "after", json_object_get(answer, "after"));
-    if (json_object_get(answer, "number") != NULL)
-        json_object_set(watch->which, "number", json_object_get(answer, "number"));
-    show(watch);
+    for (size_t i = 0; i < WEIR_COUNT(PLACES); i++) {
+        if (json_object_get(answer, PLACES[i]) != NULL)
+            json_object_set(watch->which, PLACES[i], json_object_get(answer, PLACES[i]));
+    }
+    watch->show(watch);
     return WEIR_OK;
+}
+
+/* True when the answer brought nothing, and nothing more is there. */
+static bool is_dry(const struct watch *watch)
+{
+    return json_array_size(json_object_get(watch->newest, "events")) == 0 &&
+           cli_text(watch->newest, "text")[0] == '\0' && !cli_flag(watch->newest, "more");
 }
 
 static bool is_through(const struct watch *watch)
 {
-    return json_array_size(json_object_get(watch->newest, "events")) == 0 &&
-           (!watch->follows || cli_flag(watch->newest, "over"));
+    return is_dry(watch) && (!watch->follows || cli_flag(watch->newest, "over"));
 }
 
 /* Until everything is shown, and no more will come. STALE when the platform went away before that. */
@@ -69,10 +123,9 @@ static enum weir_status watch_platform(struct watch *watch, struct weir_error *e
     if (status == WEIR_OK)
         status = ask(watch, platform, err);
     while (status == WEIR_OK && !is_through(watch)) {
-        bool is_dry = json_array_size(json_object_get(watch->newest, "events")) == 0;
-        if (is_dry && cli_platform_is_own(platform))
+        if (is_dry(watch) && cli_platform_is_own(platform))
             return weir_fail(err, WEIR_STALE, "nobody serves the platform");
-        if (is_dry)
+        if (is_dry(watch))
             status = cli_platform_pause(platform, ASK_AGAIN_MS, err);
         if (status == WEIR_OK)
             status = ask(watch, platform, err);
@@ -97,10 +150,15 @@ static enum weir_status watch_through(struct watch *watch, struct weir_error *er
     return status;
 }
 
-static enum weir_status watch_events(const struct cli_call *call, bool follows, json_t **ret_answer,
-                                     struct weir_error *err)
+static enum weir_status watch_topic(const struct cli_call *call, bool follows, json_t **ret_answer,
+                                    struct weir_error *err)
 {
-    struct watch watch = {.call = call, .follows = follows, .which = json_object()};
+    bool is_output = call->options.output;
+    struct watch watch = {.call = call,
+                          .follows = follows,
+                          .topic = is_output ? "output" : "events",
+                          .show = is_output ? show_output : show_events,
+                          .which = json_object()};
     if (call->operand_count > 0 &&
         json_object_set_new(watch.which, "pipeline", json_string(call->operands[0])) != 0) {
         json_decref(watch.which);
@@ -108,6 +166,7 @@ static enum weir_status watch_events(const struct cli_call *call, bool follows, 
     }
     enum weir_status status = watch_through(&watch, err);
     json_decref(watch.which);
+    json_decref(watch.progress);
     if (status == WEIR_OK)
         *ret_answer = watch.newest;
     else
@@ -118,13 +177,13 @@ static enum weir_status watch_events(const struct cli_call *call, bool follows, 
 enum weir_status cli_answer_watch(const struct cli_call *call, json_t **ret_answer,
                                   struct weir_error *err)
 {
-    return watch_events(call, true, ret_answer, err);
+    return watch_topic(call, true, ret_answer, err);
 }
 
 enum weir_status cli_answer_logs(const struct cli_call *call, json_t **ret_answer,
                                  struct weir_error *err)
 {
-    return watch_events(call, call->options.follow, ret_answer, err);
+    return watch_topic(call, call->options.follow, ret_answer, err);
 }
 
 int cli_exit_of_watch(const json_t *answer)

@@ -116,9 +116,9 @@ topic_fn orchestrator_topic_status, orchestrator_topic_datasets, orchestrator_to
     orchestrator_topic_erase_receipt, orchestrator_topic_erase_verify, orchestrator_topic_erase_key,
     orchestrator_topic_predict, orchestrator_topic_predict_open, orchestrator_topic_predict_rows,
     orchestrator_topic_evaluate, orchestrator_topic_select, orchestrator_topic_report,
-    orchestrator_topic_events, orchestrator_topic_stop, orchestrator_topic_push,
-    orchestrator_topic_doctor, orchestrator_topic_feed_list, orchestrator_topic_feed_forget,
-    orchestrator_topic_sets, orchestrator_topic_workers;
+    orchestrator_topic_events, orchestrator_topic_output, orchestrator_topic_stop,
+    orchestrator_topic_push, orchestrator_topic_doctor, orchestrator_topic_feed_list,
+    orchestrator_topic_feed_forget, orchestrator_topic_sets, orchestrator_topic_workers;
 topic_fn orchestrator_topic_submit, orchestrator_topic_list, orchestrator_topic_standing,
     orchestrator_topic_pause, orchestrator_topic_resume, orchestrator_topic_remove,
     orchestrator_topic_rerun;

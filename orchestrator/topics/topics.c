@@ -35,6 +35,7 @@ static const struct topic {
     {"select", orchestrator_topic_select},
     {"report", orchestrator_topic_report},
     {"events", orchestrator_topic_events},
+    {"output", orchestrator_topic_output},
     {"submit", orchestrator_topic_submit},
     {"list", orchestrator_topic_list},
     {"standing", orchestrator_topic_standing},
