@@ -136,7 +136,10 @@ enum weir_client_status weir_client_open(const struct weir_client_options *optio
 {
     struct weir_error err;
     struct weir_client *client = weir_calloc(1, sizeof(*client));
+    const char *attended = getenv("WEIR_ATTENDED");
     client->wake_fd = -1;
+    client->has_called = true;
+    client->is_attended = attended != NULL && *attended != '\0';
     make_monitor(client);
     enum weir_status status = configure(client, options, &err);
     if (status == WEIR_OK)
@@ -204,12 +207,14 @@ void weir_client_info(const struct weir_client *client, struct weir_client_info 
 /* Waits for a change, at most until `end_ms` (INT64_MAX: no end). False when that has passed. */
 bool trainer_client_wait(struct weir_client *client, int64_t end_ms)
 {
-    if (end_ms == INT64_MAX) {
-        pthread_cond_wait(&client->changed, &client->mutex);
-        return true;
-    }
     struct timespec until = {.tv_sec = end_ms / 1000, .tv_nsec = end_ms % 1000 * 1000000};
-    return pthread_cond_timedwait(&client->changed, &client->mutex, &until) != ETIMEDOUT;
+
+    client->is_waiting = client->has_called = true;
+    int failed = end_ms == INT64_MAX
+                     ? pthread_cond_wait(&client->changed, &client->mutex)
+                     : pthread_cond_timedwait(&client->changed, &client->mutex, &until);
+    client->is_waiting = false;
+    return failed != ETIMEDOUT;
 }
 
 /* One look at the machine. */
@@ -250,6 +255,7 @@ static void begin_wait(struct weir_client *client, int64_t now_ns)
 
 static void end_wait(struct weir_client *client, int64_t begun_ns)
 {
+    client->has_called = true;
     client->handed_ns = weir_now_ns();
     client->stats.wait_ns += client->handed_ns - begun_ns;
     if (client->first_ns == 0 && client->held > 0)
@@ -312,6 +318,7 @@ enum weir_client_status weir_client_consumed(struct weir_client *client, uint64_
 
     pthread_mutex_lock(&client->mutex);
     bool was_handed = trainer_delivery_consume(client->delivery, number);
+    client->has_called = true;
     client->unconsumed -= was_handed;
     bool is_end = trainer_delivery_is_complete(client->delivery);
     pthread_mutex_unlock(&client->mutex);
@@ -349,6 +356,7 @@ enum weir_client_status weir_client_metric(struct weir_client *client, const cha
 
     pthread_mutex_lock(&client->mutex);
     enum weir_status status = trainer_metrics_set(&client->metrics, name, value, &err);
+    client->has_called = true;
     pthread_mutex_unlock(&client->mutex);
     return status == WEIR_OK ? WEIR_CLIENT_OK : trainer_client_give(&err, ret_error);
 }

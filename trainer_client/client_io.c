@@ -436,9 +436,16 @@ static void send_report(struct weir_client *client, int64_t now_ms)
         .metrics = weir_buf_text(&metrics),
     };
     client->report_ms = now_ms;
+    client->has_called = false;
     client->report_call = (struct call){.client = client, .open = true, .sent_ms = now_ms};
     weir_rpc_call(client->orchestrator, MSG_run_beat, &beat, CALL_MS, on_run_orders,
                   &client->report_call);
+}
+
+/* A loop that hangs says nothing, however lively this thread is: training.patience is about the loop. */
+static bool says_something(const struct weir_client *client)
+{
+    return client->is_waiting || client->has_called || client->is_attended;
 }
 
 /* ---- the thread ---- */
@@ -458,7 +465,7 @@ static void send_due(struct weir_client *client, int64_t now_ms)
     send_commit(client, now_ms);
     trainer_client_send_done(client);
     give_credit(client, now_ms);
-    if (client->orchestrator != NULL && !client->report_call.open &&
+    if (client->orchestrator != NULL && !client->report_call.open && says_something(client) &&
         now_ms - client->report_ms >= REPORT_MS)
         send_report(client, now_ms);
 }

@@ -51,6 +51,18 @@ def test_one_that_never_begins_is_ended():
     fails_with(r"it said nothing for \d+ s \(training\.patience\)", "", begin="import time\ntime.sleep(3600)\n", patience="3s")
 
 
+def test_one_that_hangs_in_its_loop_is_ended():
+    said_nothing = r"it said nothing for \d+ s \(training\.patience\)"
+    fails_with(said_nothing, TRAINS.format("time.sleep(3600)"), patience="3s")
+    fails_with(said_nothing, TRAINS.format("while True: pass"), patience="3s")
+
+
+def test_one_that_is_slow_is_left_alone():
+    lab, _, run = run_with(GOOD.replace("    if not", "    time.sleep(1.2 if batch.number < 4 else 0)\n    if not", 1), patience="3s")
+    run.finish()
+    lab.remove()
+
+
 def test_one_that_takes_more_memory_than_allowed_is_ended():
     fails_with(r"of memory, 150\.0 MiB are allowed \(programs\.loop\.memory",
                TRAINS.format("held = b'x' * (400 << 20); time.sleep(3600)"), declared=", memory: 150MiB")

@@ -40,6 +40,7 @@ def _enter(data_dir: str, timeout: float | None) -> dict[str, Any]:
                 continue  # it is over
             os.environ["WEIR_SOCKET_DIR"] = found["socket_dir"]
             os.environ["WEIR_RUN"] = str(found["run"])
+            os.environ["WEIR_ATTENDED"] = "1"  # training.patience is with programs, not with people
             return found
         if end is not None and time.monotonic() > end:
             raise _weir.Timeout(f"attach: no run below {data_dir} waits to be taken over (python3 -m weir)")
