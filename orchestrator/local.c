@@ -72,18 +72,30 @@ static void fail(struct local *local, const struct weir_error *err)
 
 /* ---- trainers ---- */
 
-static void trainer_name(int64_t run, char name[NAME_SIZE])
+/* "trainer-7", and of the further ranks of its run "trainer-7.1" … */
+static void trainer_name(int64_t run, uint32_t rank, char name[NAME_SIZE])
 {
-    (void)snprintf(name, NAME_SIZE, TRAINER_NAME_PREFIX "%" PRId64, run);
+    int size = snprintf(name, NAME_SIZE, TRAINER_NAME_PREFIX "%" PRId64, run);
+    if (rank > 0)
+        (void)snprintf(name + size, NAME_SIZE - (size_t)size, ".%u", rank);
+}
+
+static int64_t read_trainer_name(const char *name, uint32_t *ret_rank)
+{
+    char *end = NULL;
+    int64_t run = strtoll(name + strlen(TRAINER_NAME_PREFIX), &end, 10);
+    *ret_rank = *end == '.' ? (uint32_t)strtoul(end + 1, NULL, 10) : 0;
+    return run;
 }
 
 static void on_trainer_exit(void *owner, const struct orchestrator_child_exit *ended)
 {
     struct local *local = owner;
-    int64_t run = strtoll(ended->name + strlen(TRAINER_NAME_PREFIX), NULL, 10);
+    uint32_t rank = 0;
+    int64_t run = read_trainer_name(ended->name, &rank);
     if (local->stopping || local->orch == NULL)
         return;
-    WEIR_AUTO_FREE char *too_large = orchestrator_trainer_memory_end(local->memory, run);
+    WEIR_AUTO_FREE char *too_large = orchestrator_trainer_memory_end(local->memory, run, rank);
     bool by_signal =
         too_large == NULL && ended->wait_status >= 0 && WIFSIGNALED(ended->wait_status);
     char how[WEIR_ERROR_TEXT_MAX];
@@ -97,13 +109,15 @@ static void on_trainer_exit(void *owner, const struct orchestrator_child_exit *e
         (void)snprintf(how, sizeof(how), "%s", ended->last_line);
     struct run_exit reported = {
         .by_signal = by_signal,
+        .is_kill = ended->wait_status >= 0 && WIFSIGNALED(ended->wait_status) &&
+                   WTERMSIG(ended->wait_status) == SIGKILL,
         .code = ended->wait_status >= 0 && WIFEXITED(ended->wait_status)
                     ? WEXITSTATUS(ended->wait_status)
                     : 1,
         .how = how,
         .said = ended->last_line,
     };
-    orchestrator_run_exited(&local->orch->runs, run, &reported);
+    orchestrator_run_exited(&local->orch->runs, run, rank, &reported);
 }
 
 /* "0,2" */
@@ -138,7 +152,7 @@ static enum weir_status launch_trainer(struct local *local,
     WEIR_AUTO_BUF visible = {0};
     list_gpus(trainer->gpus, &visible);
     char name[NAME_SIZE], number[NAME_SIZE];
-    trainer_name(trainer->run, name);
+    trainer_name(trainer->run, trainer->rank, name);
     (void)snprintf(number, sizeof(number), "%" PRId64, trainer->run);
     const char *const arguments[] = {"--run", number};
     WEIR_AUTO_FREE char *directory =
@@ -151,6 +165,10 @@ static enum weir_status launch_trainer(struct local *local,
         .argument_count = WEIR_COUNT(arguments),
         .foreign = trainer->program != NULL ? allowed : NULL,
         .run = number,
+        .rank = {.rank = trainer->rank,
+                 .ranks = trainer->ranks,
+                 .port = trainer->port,
+                 .has_gpus = trainer->gpus != 0},
         .open = open,
         .readable = readable,
         .gpus = local->options->system->sharing.gpus > 0 ? weir_buf_text(&visible) : NULL,
@@ -160,23 +178,24 @@ static enum weir_status launch_trainer(struct local *local,
     return orchestrator_platform_launch(local->platform, &program, err);
 }
 
-static void watch_memory(const struct local *local, int64_t run, const struct weir_allowed *allowed)
+static void watch_memory(const struct local *local, const struct orchestrator_trainer *trainer,
+                         const struct weir_allowed *allowed)
 {
     char name[NAME_SIZE];
-    trainer_name(run, name);
+    trainer_name(trainer->run, trainer->rank, name);
     pid_t pid =
         orchestrator_supervisor_pid(orchestrator_platform_supervisor(local->platform), name);
     if (allowed->resident_max > 0 && pid > 0)
-        orchestrator_trainer_memory_begin(local->memory, run, pid, allowed->resident_max,
-                                          allowed->name);
+        orchestrator_trainer_memory_begin(local->memory, trainer->run, trainer->rank, pid,
+                                          allowed->resident_max, allowed->name);
 }
 
 /* At once: it has no memory left to be given time in. */
-static void end_large_trainer(void *owner, int64_t run)
+static void end_large_trainer(void *owner, int64_t run, uint32_t rank)
 {
     const struct local *local = owner;
     char name[NAME_SIZE];
-    trainer_name(run, name);
+    trainer_name(run, rank, name);
     orchestrator_platform_end(local->platform, name, 0);
 }
 
@@ -197,7 +216,7 @@ static enum weir_status start_trainer(void *owner, const struct orchestrator_tra
     if (status == WEIR_OK)
         status = launch_trainer(local, trainer, &allowed, err);
     if (status == WEIR_OK)
-        watch_memory(local, trainer->run, &allowed);
+        watch_memory(local, trainer, &allowed);
     weir_allowed_fini(&allowed);
     return status;
 }
@@ -209,8 +228,8 @@ static enum weir_status pass_trainer(void *owner, int64_t before,
     const struct local *local = owner;
     struct weir_allowed allowed = {0};
     char from[NAME_SIZE], to[NAME_SIZE];
-    trainer_name(before, from);
-    trainer_name(trainer->run, to);
+    trainer_name(before, 0, from);
+    trainer_name(trainer->run, 0, to);
     remove_old_logs(local, trainer->run);
     enum weir_status status = find_program(trainer, &allowed, err);
     if (status == WEIR_OK)
@@ -226,8 +245,10 @@ static void end_trainer(void *owner, int64_t run)
 {
     const struct local *local = owner;
     char name[NAME_SIZE];
-    trainer_name(run, name);
-    orchestrator_platform_end(local->platform, name, TRAINER_GRACE_MS);
+    for (uint32_t rank = 0; rank < CFG_RANKS_MAX; rank++) { /* those that there are not are fine */
+        trainer_name(run, rank, name);
+        orchestrator_platform_end(local->platform, name, TRAINER_GRACE_MS);
+    }
 }
 
 /* ---- what the orchestrator tells ---- */

@@ -19,6 +19,8 @@ static bool is_old(const char *file, int64_t run)
         !isdigit((unsigned char)digits[0]))
         return false;
     int64_t number = strtoll(digits, &end, 10);
+    if (*end == '.' && isdigit((unsigned char)end[1])) /* the rank */
+        (void)strtoll(end + 1, &end, 10);
     return (strcmp(end, ".log") == 0 || strcmp(end, ".log.1") == 0) &&
            number <= run - TRAINER_LOGS_MAX;
 }

@@ -1,5 +1,5 @@
-/* The logs of trainers. Each run has one of its own, "trainer-7.log", and "trainer-7.log.1" once it was long; how long
- * a log may be is the supervisor's. */
+/* The logs of trainers. Each run has one of its own, "trainer-7.log" (of its rank 1 "trainer-7.1.log"), and
+ * "trainer-7.log.1" once it was long; how long a log may be is the supervisor's. */
 #ifndef ORCHESTRATOR_TRAINER_LOGS_H
 #define ORCHESTRATOR_TRAINER_LOGS_H
 

@@ -12,6 +12,7 @@ enum { LOOK_MS = 500, MIB = 1 << 20 };
 
 struct bounded {
     int64_t run;
+    uint32_t rank;
     pid_t pid;
     uint64_t bytes_max;
     char *program;
@@ -20,7 +21,7 @@ struct bounded {
 
 struct trainer_memory {
     struct weir_loop *loop;
-    void (*end)(void *owner, int64_t run);
+    void (*end)(void *owner, int64_t run, uint32_t rank);
     void *owner;
     struct bounded *of;
     size_t count, capacity;
@@ -37,9 +38,9 @@ static void look_at(const struct trainer_memory *memory, struct bounded *bounded
         weir_format("it held %.1f MiB of memory, %.1f MiB are allowed "
                     "(programs.%s.memory of the system file)",
                     (double)bytes / MIB, (double)bounded->bytes_max / MIB, bounded->program);
-    weir_log(WEIR_LOG_WARN, "trainer is ended", "run=%" PRId64 " because=\"%s\"", bounded->run,
-             bounded->why);
-    memory->end(memory->owner, bounded->run);
+    weir_log(WEIR_LOG_WARN, "trainer is ended", "run=%" PRId64 " rank=%u because=\"%s\"",
+             bounded->run, bounded->rank, bounded->why);
+    memory->end(memory->owner, bounded->run, bounded->rank);
 }
 
 static void look(void *owner)
@@ -51,9 +52,8 @@ static void look(void *owner)
             look_at(memory, &memory->of[i]);
 }
 
-struct trainer_memory *orchestrator_trainer_memory_new(struct weir_loop *loop,
-                                                       void (*end)(void *owner, int64_t run),
-                                                       void *owner)
+struct trainer_memory *orchestrator_trainer_memory_new(
+    struct weir_loop *loop, void (*end)(void *owner, int64_t run, uint32_t rank), void *owner)
 {
     struct trainer_memory *memory = weir_calloc(1, sizeof(*memory));
 
@@ -75,12 +75,15 @@ void orchestrator_trainer_memory_free(struct trainer_memory *memory)
     free(memory);
 }
 
-void orchestrator_trainer_memory_begin(struct trainer_memory *memory, int64_t run, pid_t pid,
-                                       uint64_t bytes_max, const char *program)
+void orchestrator_trainer_memory_begin(struct trainer_memory *memory, int64_t run, uint32_t rank,
+                                       pid_t pid, uint64_t bytes_max, const char *program)
 {
     memory->of = weir_grow(memory->of, memory->count, &memory->capacity, sizeof(*memory->of));
-    memory->of[memory->count++] = (struct bounded){
-        .run = run, .pid = pid, .bytes_max = bytes_max, .program = weir_strdup(program)};
+    memory->of[memory->count++] = (struct bounded){.run = run,
+                                                   .rank = rank,
+                                                   .pid = pid,
+                                                   .bytes_max = bytes_max,
+                                                   .program = weir_strdup(program)};
 }
 
 void orchestrator_trainer_memory_pass(struct trainer_memory *memory, int64_t before, int64_t run)
@@ -90,10 +93,10 @@ void orchestrator_trainer_memory_pass(struct trainer_memory *memory, int64_t bef
             memory->of[i].run = run;
 }
 
-char *orchestrator_trainer_memory_end(struct trainer_memory *memory, int64_t run)
+char *orchestrator_trainer_memory_end(struct trainer_memory *memory, int64_t run, uint32_t rank)
 {
     for (size_t i = 0; i < memory->count; i++) {
-        if (memory->of[i].run != run)
+        if (memory->of[i].run != run || memory->of[i].rank != rank)
             continue;
         char *why = memory->of[i].why;
         free(memory->of[i].program);

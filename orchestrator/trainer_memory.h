@@ -10,17 +10,16 @@
 struct trainer_memory;
 
 /* `end` is called once for each that is above its bound. */
-struct trainer_memory *orchestrator_trainer_memory_new(struct weir_loop *loop,
-                                                       void (*end)(void *owner, int64_t run),
-                                                       void *owner);
+struct trainer_memory *orchestrator_trainer_memory_new(
+    struct weir_loop *loop, void (*end)(void *owner, int64_t run, uint32_t rank), void *owner);
 void orchestrator_trainer_memory_free(struct trainer_memory *memory);
 
-/* Watches the process of the run from now on; `program` is copied. */
-void orchestrator_trainer_memory_begin(struct trainer_memory *memory, int64_t run, pid_t pid,
-                                       uint64_t bytes_max, const char *program);
+/* Watches that process of the run from now on; `program` is copied. */
+void orchestrator_trainer_memory_begin(struct trainer_memory *memory, int64_t run, uint32_t rank,
+                                       pid_t pid, uint64_t bytes_max, const char *program);
 /* The process of one run does another one from now on. */
 void orchestrator_trainer_memory_pass(struct trainer_memory *memory, int64_t before, int64_t run);
 /* The process is gone. Returns why it was ended, in caller's memory; NULL: not for its memory. */
-char *orchestrator_trainer_memory_end(struct trainer_memory *memory, int64_t run);
+char *orchestrator_trainer_memory_end(struct trainer_memory *memory, int64_t run, uint32_t rank);
 
 #endif

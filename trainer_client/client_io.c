@@ -434,6 +434,7 @@ static void send_report(struct weir_client *client, int64_t now_ms)
         .wait_ns = client->stats.wait_ns,
         .stage = client->stage,
         .metrics = weir_buf_text(&metrics),
+        .rank = client->rank,
     };
     client->report_ms = now_ms;
     client->has_called = false;

@@ -122,6 +122,10 @@ enum weir_status trainer_client_write_outputs(struct weir_client *client, uint64
                                               const char **ret_name,
                                               struct weir_error *err) WEIR_MUST_USE;
 
+/* On rank 0, when all others have written theirs: makes them one file. The others hand none over. */
+enum weir_status trainer_client_join_outputs(struct weir_client *client, const char **name,
+                                             struct weir_error *err) WEIR_MUST_USE;
+
 /* ---- finish.c ---- */
 
 /* Tells the orchestrator what the run has come to, when that is due. Under `mutex`, on the I/O thread. */

@@ -145,7 +145,7 @@ enum weir_status trainer_collector_read(struct collector *collector, const char 
     if (outputs.count > 0 && outputs.width != collector->width)
         status = weir_fail(err, WEIR_CORRUPT, "%s: %zu numbers a sample, expected %u", path,
                            outputs.width, collector->width);
-    else
+    else if (outputs.count > 0)
         add(collector, &outputs);
     weir_outputs_close(&outputs);
     return status;

@@ -1,5 +1,6 @@
 /* The end of a run: a model that is a directory is packed into a file, the books are closed at the dispatcher, then the
- * orchestrator is told what the run has come to, until that is recorded. */
+ * orchestrator is told what the run has come to, until that is recorded. Every rank does so; the model and the outputs
+ * of all are rank 0's. */
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/wire/model_pack.h"
@@ -114,7 +115,7 @@ static enum weir_status commit_final(struct weir_client *client, int64_t end_ms,
 static void fill_done(struct weir_client *client, const struct weir_client_result *result,
                       const char *outputs, uint64_t delivered)
 {
-    bool is_model = trainer_client_learns(client) && result->model != NULL;
+    bool is_model = trainer_client_learns(client) && client->rank == 0 && result->model != NULL;
 
     weir_buf_clear(&client->done.model);
     weir_buf_append_text(&client->done.model, is_model ? result->model : "");
@@ -128,7 +129,8 @@ static void fill_done(struct weir_client *client, const struct weir_client_resul
         .model = weir_buf_text(&client->done.model),
         .outputs = outputs,
         .metrics = weir_buf_text(&client->done.metrics),
-        .fitted = weir_buf_view(&client->fitted),
+        .fitted = client->rank == 0 ? weir_buf_view(&client->fitted) : weir_bytes_of(""),
+        .rank = client->rank,
     };
 }
 
@@ -192,11 +194,13 @@ static enum weir_status finish(struct weir_client *client, struct weir_client_re
     pthread_mutex_unlock(&client->mutex);
     const char *outputs = "";
     enum weir_status status = check_result(client, result, &tally, err);
-    if (status == WEIR_OK && client->rank == 0)
+    if (status == WEIR_OK)
         status = trainer_client_write_outputs(client, tally.delivered, &outputs, err);
     if (status == WEIR_OK)
         status = commit_final(client, end_ms, err);
-    if (status != WEIR_OK || client->rank > 0)
+    if (status == WEIR_OK) /* those of the others are written: their commits are final too */
+        status = trainer_client_join_outputs(client, &outputs, err);
+    if (status != WEIR_OK)
         return status;
     begin_hand_over(client, result, outputs, tally.delivered);
     return end_hand_over(client, end_ms, err);

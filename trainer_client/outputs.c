@@ -43,9 +43,16 @@ bool trainer_client_learns(const struct weir_client *client)
     return client->task != NULL && strcmp(client->task->mode, "train") == 0;
 }
 
+/* Files of the ranks stand beside each other: "outputs", "outputs-1", … */
+static char *path_of_rank(const struct weir_client *client, const char *name, uint32_t rank)
+{
+    return rank == 0 ? weir_format("%s/%s", client->task->directory, name)
+                     : weir_format("%s/%s-%u", client->task->directory, name, rank);
+}
+
 static char *path_of(const struct weir_client *client, const char *name)
 {
-    return weir_format("%s/%s", client->task->directory, name);
+    return path_of_rank(client, name, client->rank);
 }
 
 /* ---- what the loop says ---- */
@@ -60,9 +67,6 @@ static enum weir_status check(const struct weir_client *client, enum weir_output
         return weir_fail(err, WEIR_INVALID,
                          "outputs: the run was not opened with its task: set "
                          "weir_client_options.task");
-    if (client->rank > 0)
-        return weir_fail(err, WEIR_UNSUPPORTED, "outputs: expected them of rank 0, found rank %u",
-                         client->rank);
     if (trainer_client_learns(client) && !client->task->reports)
         return weir_fail(err, WEIR_INVALID,
                          "outputs: the task asks for none: weir_client_task.reports is 0");
@@ -168,4 +172,22 @@ enum weir_status trainer_client_write_outputs(struct weir_client *client, uint64
         return status;
     WEIR_AUTO_FREE char *path = path_of(client, *ret_name);
     return trainer_collector_write(collector, path, err);
+}
+
+enum weir_status trainer_client_join_outputs(struct weir_client *client, const char **name,
+                                             struct weir_error *err)
+{
+    struct collector *collector = &client->collector;
+    enum weir_status status = WEIR_OK;
+
+    if (client->rank > 0)
+        *name = "";
+    if (client->ranks == 1 || (*name)[0] == '\0')
+        return WEIR_OK;
+    for (uint32_t rank = 1; rank < client->ranks && status == WEIR_OK; rank++) {
+        WEIR_AUTO_FREE char *path = path_of_rank(client, *name, rank);
+        status = trainer_collector_read(collector, path, err);
+    }
+    WEIR_AUTO_FREE char *path = path_of(client, *name);
+    return status == WEIR_OK ? trainer_collector_write(collector, path, err) : status;
 }

@@ -193,8 +193,11 @@ static enum weir_status take_task(const struct weir_client_options *options, str
 {
     struct msg_run_ask message = {.session = options->session};
     WEIR_AUTO(task_request) request = NULL;
+    uint32_t ranks = 1;
     enum weir_status status = trainer_options_run(options, &message.run, err);
 
+    if (status == WEIR_OK)
+        status = trainer_options_rank(options, &message.rank, &ranks, err);
     if (status == WEIR_OK)
         status = request_new(options, &request, err);
     if (status != WEIR_OK)

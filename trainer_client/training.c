@@ -34,8 +34,6 @@ static const struct cfg_key TRAINING[] = {
     CFG_TRAINING_ROWS(struct training_keys, shared.),
     CFG_CHOICE(struct training_keys, device, .fallback = "auto", .choices = DEVICES,
                .doc = "device that the model computes on; built-in models use the CPU in any case"),
-    CFG_U64(struct training_keys, ranks, .fallback = "1",
-            .doc = "trainer processes that share each batch; built-in models: 1"),
     CFG_TEXT(
         struct training_keys, group, .fallback = "",
         .doc =
@@ -166,12 +164,12 @@ static enum weir_status read_tells(struct training *training, struct weir_error 
 static enum weir_status check(const struct training *training, const struct weir_yaml_node *section,
                               struct weir_error *err)
 {
-    if (training->keys.ranks != 1)
+    if (training->model != NULL && training->keys.shared.ranks != 1)
         return weir_yaml_fail(
             weir_yaml_get(section, "ranks"), err,
-            "training.ranks: expected 1, found %llu: the built-in models exchange no gradients "
-            "between ranks yet; several ranks are for loops of your own (weir/client.h)",
-            (unsigned long long)training->keys.ranks);
+            "training.ranks: expected 1 with a built-in model, found %llu: these are small enough "
+            "for one process; several ranks are for training.program",
+            (unsigned long long)training->keys.shared.ranks);
     return WEIR_OK;
 }
 

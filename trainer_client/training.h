@@ -23,7 +23,6 @@ struct training {
         const struct weir_yaml_node *optimizer;
         const struct weir_yaml_node *checkpoint;
         int device;
-        uint64_t ranks;
         const char *group;
     } keys;
     /* As understood. */

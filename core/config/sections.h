@@ -33,12 +33,12 @@ struct cfg_training {
     const char *start_from;
     uint64_t retries;
     int64_t patience, keep_warm;
-    uint64_t gpus;
+    uint64_t gpus, ranks;
     bool report_losses;
 };
 extern const struct cfg_key CFG_TRAINING_KEYS[];
 
-enum { CFG_GPUS_MAX = 64 };
+enum { CFG_GPUS_MAX = 64, CFG_RANKS_MAX = 64 };
 
 /* Rows of a table of keys for `owner`, in which `in` leads to the struct cfg_training: `shared.`, or nothing. */
 // clang-format off
@@ -59,6 +59,10 @@ enum { CFG_GPUS_MAX = 64 };
     CFG_KEY_AS("gpus", CFG_KIND_U64, uint64_t, owner, in gpus, .fallback = "0", .max = CFG_GPUS_MAX,                \
                .doc = "slots of the system file's `gpus` that each trainer holds while it works; built-in models "  \
                       "compute on the CPU all the same"),                                                           \
+    CFG_KEY_AS("ranks", CFG_KIND_U64, uint64_t, owner, in ranks, .fallback = "1", .min = 1, .max = CFG_RANKS_MAX,   \
+               .doc = "processes of a `program` that train together and share each batch, at most its `ranks` of "  \
+                      "the system file; `gpus` are divided over them; whatever only uses a model has one; "         \
+                      "built-in models: 1"),                                                                        \
     CFG_KEY_AS("report_losses", CFG_KIND_BOOL, bool, owner, in report_losses, .fallback = "false",                  \
                .doc = "keep what each sample cost in the last epoch: a coreset by loss or grad_norm then scores "   \
                       "only what the newest model was not trained on")

@@ -3,6 +3,7 @@
 
 #include "core/base/jail.h"
 #include "core/base/memory.h"
+#include "core/config/sections.h"
 #include "core/service/roots.h"
 
 #include <stdlib.h>
@@ -25,6 +26,9 @@ static const struct cfg_key KEYS[] = {
         struct weir_allowed, modes,
         .doc = "what it does as a trainer (`training.program`): train, evaluate, predict, score, "
                "gradient, embed; none: it is no trainer"),
+    CFG_U64(struct weir_allowed, ranks, .fallback = "1", .min = 1, .max = CFG_RANKS_MAX,
+            .doc = "as a trainer: most processes that it trains in together (`training.ranks`); a "
+                   "group of several may open network sockets, on which its processes meet"),
     CFG_NODE(struct weir_allowed, env,
              .doc = "{NAME: text}: variables that it finds in its environment as a trainer"),
     CFG_END,
@@ -114,6 +118,20 @@ enum weir_status weir_allowed_require_mode(const struct weir_allowed *allowed, c
                           "%s: needs mode %s of program '%s', which does not do it: expected it in "
                           "programs.%s.modes of the system file",
                           path, mode, allowed->name, allowed->name);
+}
+
+enum weir_status weir_allowed_require_ranks(const struct weir_allowed *allowed, uint64_t ranks,
+                                            const struct weir_yaml_node *node,
+                                            struct weir_error *err)
+{
+    if (allowed->document == NULL || ranks <= allowed->ranks)
+        return WEIR_OK;
+    return weir_yaml_fail(
+        node, err,
+        "training.ranks: found %llu, program '%s' trains in at most %llu: expected "
+        "no more than programs.%s.ranks of the system file",
+        (unsigned long long)ranks, allowed->name, (unsigned long long)allowed->ranks,
+        allowed->name);
 }
 
 enum weir_status weir_programs_check(const struct weir_yaml_node *programs, struct weir_error *err)

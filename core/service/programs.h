@@ -17,6 +17,7 @@ struct weir_allowed {
     uint64_t resident_max;      /* bytes of resident memory, as a trainer; 0: any number */
     int64_t timeout;            /* microseconds that a batch may take */
     struct cfg_texts modes;     /* of a trainer; none: it is no trainer */
+    uint64_t ranks;             /* most processes that it trains in together */
     const struct weir_yaml_node *env; /* NAME: text, of a trainer; NULL: none */
 };
 
@@ -28,6 +29,11 @@ bool weir_allowed_has_mode(const struct weir_allowed *allowed, const char *mode)
 enum weir_status weir_allowed_require_mode(const struct weir_allowed *allowed, const char *mode,
                                            const struct weir_yaml_node *node, const char *path,
                                            struct weir_error *err) WEIR_MUST_USE;
+
+/* INVALID with the place of `node` when the program, unless it is zeroed, does not train in so many processes. */
+enum weir_status weir_allowed_require_ranks(const struct weir_allowed *allowed, uint64_t ranks,
+                                            const struct weir_yaml_node *node,
+                                            struct weir_error *err) WEIR_MUST_USE;
 
 /* Checks the section `programs` (NULL: none) of the system file. INVALID with file:line:column. */
 enum weir_status weir_programs_check(const struct weir_yaml_node *programs,

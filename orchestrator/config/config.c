@@ -186,6 +186,18 @@ static enum weir_status read_evaluations(struct orchestrator_config *config,
     return WEIR_OK;
 }
 
+/* Each rank has its own. */
+static enum weir_status check_gpus(const struct orchestrator_config *config,
+                                   const struct weir_yaml_node *training, struct weir_error *err)
+{
+    if (config->gpus % config->ranks == 0)
+        return WEIR_OK;
+    return weir_yaml_fail(weir_yaml_get(training, "gpus"), err,
+                          "training.gpus: expected a multiple of training.ranks, %llu, found %llu: "
+                          "each rank has equally many",
+                          (unsigned long long)config->ranks, (unsigned long long)config->gpus);
+}
+
 static enum weir_status read_rest(struct orchestrator_config *config,
                                   const struct file_section *file, struct weir_error *err)
 {
@@ -207,6 +219,7 @@ static enum weir_status read_rest(struct orchestrator_config *config,
     config->patience_ms = training.shared.patience / 1000;
     config->keep_warm_ms = training.shared.keep_warm / 1000;
     config->gpus = training.shared.gpus;
+    config->ranks = training.shared.ranks;
     config->start_from = training.shared.start_from;
     config->loss = training.loss;
     config->program = training.program;
@@ -214,6 +227,9 @@ static enum weir_status read_rest(struct orchestrator_config *config,
     config->reports = training.shared.report_losses;
     config->group = training.group;
     config->slices = training.slices;
+    status = check_gpus(config, file->training, err);
+    if (status != WEIR_OK)
+        return status;
     WEIR_AUTO(trigger) trigger = NULL;
     config->trigger = file->trigger;
     return orchestrator_trigger_open(file->trigger, "trigger", &trigger, err);
@@ -376,6 +392,9 @@ enum weir_status orchestrator_config_check_program(const struct orchestrator_con
     if (status == WEIR_OK && config->evaluation_count > 0)
         status = weir_allowed_require_mode(&program, "evaluate", weir_yaml_get(root, "evaluation"),
                                            "evaluation", err);
+    if (status == WEIR_OK)
+        status = weir_allowed_require_ranks(
+            &program, config->ranks, weir_yaml_get(weir_yaml_get(root, "training"), "ranks"), err);
     if (status == WEIR_OK)
         status = check_trigger(config, &program, err);
     weir_allowed_fini(&program);

@@ -40,6 +40,7 @@ struct orchestrator_config {
     int64_t patience_ms;    /* with a trainer that says nothing */
     int64_t keep_warm_ms;   /* that a trainer waits for the next run; 0: it leaves */
     uint64_t gpus;          /* that each of its trainers holds */
+    uint64_t ranks;         /* processes of a training */
     const char *start_from; /* "previous", "scratch", or a model's id */
     const char *loss;
     const char *program;                          /* training.program; "": a built-in model */

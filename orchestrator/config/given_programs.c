@@ -2,6 +2,7 @@
 #include "orchestrator/config/given_programs.h"
 
 #include "core/base/memory.h"
+#include "core/config/sections.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -146,7 +147,7 @@ static void print_program(const char *name, const struct words *words, struct we
         weir_buf_append_text(out, i > 0 ? ", " : "");
         weir_yaml_print_text(words->at[i], out);
     }
-    weir_buf_printf(out, "], modes: %s}\n", MODES);
+    weir_buf_printf(out, "], modes: %s, ranks: %d}\n", MODES, CFG_RANKS_MAX);
 }
 
 static enum weir_status add_one(const char *given, const struct weir_yaml_node *named,

@@ -65,9 +65,10 @@ static void note(struct wiping *wiping, const char *process, const char *why)
 
 /* ---- the end ---- */
 
-static void note_trainer(void *owner, int64_t run)
+static void note_trainer(void *owner, int64_t run, uint32_t rank)
 {
-    WEIR_AUTO_FREE char *name = weir_format("trainer-%" PRId64, run);
+    WEIR_AUTO_FREE char *name = rank == 0 ? weir_format("trainer-%" PRId64, run)
+                                          : weir_format("trainer-%" PRId64 ".%u", run, rank);
     note(owner, name, "it is training; what it holds goes when it ends");
 }
 

@@ -214,12 +214,10 @@ static char **foreign_environment(const struct orchestrator_platform *platform,
 
     env = orchestrator_environment_add(env, "WEIR_RUN", program->run);
     env = orchestrator_environment_add(env, "WEIR_SOCKET_DIR", platform->datadir->trainer_dir);
-    env = orchestrator_environment_add(env, "WEIR_RANK", "0");
-    env = orchestrator_environment_add(env, "WEIR_RANKS", "1");
     for (size_t i = 0; i < weir_yaml_pairs(more); i++)
         env = orchestrator_environment_add(env, weir_yaml_key(more, i),
                                            weir_yaml_text(weir_yaml_value(more, i)));
-    return env;
+    return orchestrator_environment_add_rank(env, &program->rank);
 }
 
 static void command_free(char **argv)
@@ -268,6 +266,8 @@ static enum weir_status launch(struct orchestrator_platform *platform,
     struct weir_jail jail = platform->jails.trainers;
     jail.open = program->open;
     jail.readable = program->readable;
+    if (program->rank.port != 0)
+        jail.sockets = WEIR_JAIL_ALL_SOCKETS;
     const struct orchestrator_child child = {
         .name = program->name,
         .argv = argv,

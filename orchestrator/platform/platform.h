@@ -9,6 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/loop/loop.h"
+#include "orchestrator/processes/environment.h"
 #include "orchestrator/processes/supervisor.h"
 
 struct orchestrator_platform_options {
@@ -59,8 +60,9 @@ struct orchestrator_program {
     const char *const *arguments; /* after the common ones; NULL: none */
     size_t argument_count;
     const struct weir_allowed
-        *foreign;    /* the user's program that is run in place of it; NULL: none */
-    const char *run; /* number of the run that such a program is told */
+        *foreign;                  /* the user's program that is run in place of it; NULL: none */
+    const char *run;               /* number of the run that such a program is told … */
+    struct orchestrator_rank rank; /* … and which of its processes it is */
     bool restart;
     const char *const
         *open; /* of the data directory, in lists that end with NULL: what it may change … */

@@ -5,6 +5,7 @@
 #include "core/service/credentials.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -66,6 +67,27 @@ char **orchestrator_environment_add(char **env, const char *name, const char *va
     if (is_new)
         env[count + 1] = NULL;
     return env;
+}
+
+static char **add_number(char **env, const char *name, unsigned number)
+{
+    char text[16];
+    (void)snprintf(text, sizeof(text), "%u", number);
+    return orchestrator_environment_add(env, name, text);
+}
+
+char **orchestrator_environment_add_rank(char **env, const struct orchestrator_rank *rank)
+{
+    env = add_number(env, "WEIR_RANK", rank->rank);
+    env = add_number(env, "WEIR_RANKS", rank->ranks);
+    env = add_number(env, "RANK", rank->rank);
+    env = add_number(env, "WORLD_SIZE", rank->ranks);
+    /* Programs take it as the number of their GPU. */
+    env = add_number(env, "LOCAL_RANK", rank->has_gpus ? 0 : rank->rank);
+    if (rank->port == 0)
+        return env;
+    env = orchestrator_environment_add(env, "MASTER_ADDR", "127.0.0.1");
+    return add_number(env, "MASTER_PORT", rank->port);
 }
 
 void orchestrator_environment_free(char **env)

@@ -4,6 +4,9 @@
 
 #include "core/base/attributes.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 /* A copy of ours without the variables that hold credentials of object stores (core/service/credentials.h). The
  * caller's, until orchestrator_environment_free(). */
 char **orchestrator_environment_of_service(void) WEIR_MUST_USE;
@@ -12,6 +15,17 @@ char **orchestrator_environment_of_service(void) WEIR_MUST_USE;
 char **orchestrator_environment_apart(const char *gpus) WEIR_MUST_USE;
 /* Takes over `env` and returns it with NAME=value, in place of any other value of that name. */
 char **orchestrator_environment_add(char **env, const char *name, const char *value) WEIR_MUST_USE;
+/* One of the processes that do a run together. */
+struct orchestrator_rank {
+    uint32_t rank, ranks;
+    uint16_t
+        port; /* of the loopback, at which they meet; 0: it is alone, and makes no network sockets */
+    bool has_gpus; /* it sees GPUs, and no others */
+};
+/* Takes over `env` and returns it with what says which of the processes it is: WEIR_RANK and WEIR_RANKS, and what
+ * torch.distributed reads (init_process_group(), env://) and torchrun sets. */
+char **orchestrator_environment_add_rank(char **env,
+                                         const struct orchestrator_rank *rank) WEIR_MUST_USE;
 void orchestrator_environment_free(char **env); /* NULL is fine */
 
 #endif

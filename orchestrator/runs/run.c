@@ -48,6 +48,8 @@ static void free_run(struct run *run)
     free(run->directory);
     free(run->start_from);
     free(run->metrics);
+    orchestrator_run_outcome_clear(&run->outcome);
+    orchestrator_run_part(run);
     free(run);
 }
 
@@ -152,28 +154,12 @@ struct orchestrator_trainer orchestrator_run_trainer(const struct run *run)
 {
     return (struct orchestrator_trainer){
         .run = run->number,
+        .ranks = orchestrator_run_ranks(run),
         .gpus = orchestrator_arbiter_gpus(run->runs->arbiter, run->number),
         .base = run->start_from,
         .program = orchestrator_run_program(run),
         .mode = run->mode,
     };
-}
-
-static enum weir_status launch_trainer(struct run *run, struct weir_error *err)
-{
-    struct runs *runs = run->runs;
-    const struct orchestrator_trainer trainer = orchestrator_run_trainer(run);
-    enum weir_status status = weir_make_directories(run->directory, 0700, err);
-
-    if (status == WEIR_OK)
-        status = runs->trainers.start(runs->trainers.owner, &trainer, err);
-    if (status != WEIR_OK)
-        return status;
-    run->followed = 0;
-    run->is_unheard = false;
-    runs->trainers_alive++;
-    orchestrator_warm_launched(runs->warm, run);
-    return WEIR_OK;
 }
 
 static void start_trainer(struct run *run);
@@ -203,7 +189,7 @@ static void start_trainer(struct run *run)
         DB_RUN(run->context->db, Q_run_started, NULL, &err, DB_I64(run->number),
                DB_I64(weir_now_wall_us()), DB_I64(run->outline.config->gpus));
     if (status == WEIR_OK && !orchestrator_warm_give(run->runs->warm, run))
-        status = launch_trainer(run, &err);
+        status = orchestrator_run_launch(run, &err);
     if (status == WEIR_EXISTS) { /* one is just ending */
         orchestrator_run_schedule(run, ORCHESTRATOR_AGAIN_MS, orchestrator_run_begin);
         return;
@@ -213,7 +199,6 @@ static void start_trainer(struct run *run)
         return;
     }
     run->launched = true;
-    orchestrator_run_watch_begin(run->runs->watch, run->number, run->outline.config->patience_ms);
 }
 
 /* After each failure twice as long; a process that was killed says nothing against the next one. */
@@ -226,9 +211,10 @@ static int64_t backoff_ms(unsigned exits)
 }
 
 /* Why its trainer has ended. One that was ended because it hung has failed by itself. */
-static bool has_failed(struct run *run, const struct run_exit *ended, int64_t silent_ms,
-                       struct weir_error *ret_why)
+static bool has_failed(struct run *run, struct weir_error *ret_why)
 {
+    const struct run_exit *ended = &run->group.cause.ended;
+    int64_t silent_ms = run->group.cause.silent_ms;
     run->exits += silent_ms > 0 || !ended->by_signal;
     run->deaths += silent_ms == 0 && ended->by_signal;
     if (silent_ms > 0)
@@ -240,6 +226,9 @@ static bool has_failed(struct run *run, const struct run_exit *ended, int64_t si
                               ended->said[0] != '\0' ? "; it said: " : "", ended->said));
     else
         weir_ignore(weir_fail(ret_why, WEIR_INTERNAL, "%s", ended->how));
+    if (run->group.ranks > 1)
+        weir_ignore(weir_error_wrap(ret_why, ret_why->status, "rank %u of %u",
+                                    run->group.cause.rank, run->group.ranks));
     return run->exits > run->outline.config->retries || run->deaths > RUN_DEATHS_MAX;
 }
 
@@ -276,34 +265,51 @@ static void on_failed_job(void *owner, const struct weir_reply *reply, const str
         try_again(run);
 }
 
-void orchestrator_run_exited(struct runs *runs, int64_t number, const struct run_exit *ended)
+/* All of its processes are gone, and it is not done. */
+static void judge(struct run *run)
 {
-    struct run *run = orchestrator_run_find(runs, number);
-    int64_t silent_ms = orchestrator_run_watch_end(runs->watch, number);
-    orchestrator_warm_exited(runs->warm, number);
-    runs->trainers_alive--;
-    orchestrator_run_release_slot(runs, number);
-    if (run == NULL || run->trained || !run->launched)
-        return;
+    const struct run_exit *ended = &run->group.cause.ended;
     struct weir_error err;
+
     run->launched = false;
-    run->session = 0;
     if (run->is_unheard) { /* it was leaving when it was given the run, or had not noticed yet */
         run->is_under_way = false;
         orchestrator_run_schedule(run, 0, orchestrator_run_begin);
         return;
     }
-    run->is_over = has_failed(run, ended, silent_ms, &run->failure);
+    run->is_over = has_failed(run, &run->failure);
     if (ended->code == 2 && !ended->by_signal) {
-        orchestrator_run_trouble(run, weir_fail(&err, WEIR_INVALID, "trainer: %s", ended->how),
-                                 &err);
+        orchestrator_run_trouble(
+            run, weir_fail(&err, WEIR_INVALID, "trainer: %s", run->failure.text), &err);
     } else if (ended->by_signal && !run->is_over) {
         try_again(run);
     } else {
         weir_rpc_call(run->context->dispatcher, MSG_job_ask,
-                      &(struct msg_job_ask){.job = (uint64_t)number}, ORCHESTRATOR_ASK_MS,
+                      &(struct msg_job_ask){.job = (uint64_t)run->number}, ORCHESTRATOR_ASK_MS,
                       on_failed_job, run);
     }
+}
+
+void orchestrator_run_exited(struct runs *runs, int64_t number, uint32_t rank,
+                             const struct run_exit *ended)
+{
+    struct run *run = orchestrator_run_find(runs, number);
+    int64_t silent_ms = orchestrator_run_watch_end(runs->watch, number, rank);
+
+    orchestrator_warm_exited(runs->warm, number);
+    runs->trainers_alive--;
+    orchestrator_run_release_slot(runs, number);
+    if (run == NULL || run->trained || !run->launched)
+        return;
+    bool was_ending = run->group.is_ending;
+    orchestrator_group_exited(&run->group, rank, silent_ms, ended, weir_now_ms());
+    orchestrator_run_settle(run);
+    if (run->trained)
+        return;
+    if (orchestrator_group_is_gone(&run->group))
+        judge(run);
+    else if (run->group.is_ending && !was_ending)
+        runs->trainers.end(runs->trainers.owner, number);
 }
 
 /* ---- the job ---- */
@@ -336,6 +342,7 @@ static void open_job(struct run *run)
         .pipeline = (uint64_t)run->pipeline,
         .share = quota.share,
         .workers = (uint32_t)quota.workers,
+        .ranks = orchestrator_run_ranks(run),
     };
     weir_rpc_call(run->context->dispatcher, MSG_job_open, &message, ORCHESTRATOR_ASK_MS,
                   on_job_opened, run);

@@ -1,5 +1,5 @@
-/* A run: one sample set through the dispatcher to one trainer, to the end, once. It is asked for by purpose; the same
- * purpose is never run twice. Its number is the dispatcher's job number.
+/* A run: one sample set through the dispatcher to one trainer, or a group of them, to the end, once. It is asked for by
+ * purpose; the same purpose is never run twice. Its number is the dispatcher's job number.
  *
  *     open     the job is opened, a trainer works (started again when it dies)
  *     trained  the trainer is done, the audit is awaited
@@ -12,6 +12,7 @@
 #include "orchestrator/config/outline.h"
 #include "orchestrator/context/context.h"
 #include "orchestrator/models/run_result.h"
+#include "orchestrator/runs/group.h"
 #include "orchestrator/runs/run_watch.h"
 #include "orchestrator/sharing/quotas.h"
 
@@ -87,14 +88,9 @@ enum weir_status orchestrator_runs_sweep(const struct runs *runs,
 enum weir_status orchestrator_run_remove_files(const struct context *context, int64_t number,
                                                struct weir_error *err) WEIR_MUST_USE;
 
-/* The trainer of a run has ended by itself; `how` says in words what the system told. */
-struct run_exit {
-    bool by_signal;
-    int code;
-    const char *how;
-    const char *said; /* the last line of its log; "": nothing */
-};
-void orchestrator_run_exited(struct runs *runs, int64_t number, const struct run_exit *exit);
+/* The process of a run, of that rank, has ended. */
+void orchestrator_run_exited(struct runs *runs, int64_t number, uint32_t rank,
+                             const struct run_exit *ended);
 
 /* Trainers that stay; `runs` outlives them. When they are freed, their processes are gone. */
 struct warm_trainers *orchestrator_warm_new(struct runs *runs);

@@ -70,10 +70,17 @@ void orchestrator_run_asked(struct runs *runs, struct weir_request *request)
                &err);
         return;
     }
-    run->session = ask->session;
+    if (ask->rank >= run->group.ranks) {
+        refuse(request,
+               weir_fail(&err, WEIR_INVALID, "run %" PRIu64 " has %u ranks, from 0: found rank %u",
+                         ask->run, run->group.ranks, ask->rank),
+               &err);
+        return;
+    }
+    run->group.members[ask->rank].session = ask->session;
     run->is_unheard = false;
     orchestrator_warm_hear(runs->warm, run);
-    orchestrator_run_watch_hear(runs->watch, run->number);
+    orchestrator_run_watch_hear(runs->watch, run->number, ask->rank);
     orchestrator_run_tell(run, request->server, &request->route);
 }
 
@@ -103,31 +110,43 @@ static void keep_metrics(struct run *run, const char *metrics)
     run->progress.metrics = run->metrics;
 }
 
+/* Samples are those of all ranks; what else is shown is rank 0's. */
+static void note_progress(struct run *run, const struct msg_run_beat *beat)
+{
+    const struct group_member sum = orchestrator_group_sum(&run->group);
+
+    run->progress.number = run->number;
+    run->progress.pipeline = run->pipeline;
+    run->progress.trigger = run->trigger;
+    run->progress.mode = run->mode;
+    run->progress.samples = sum.samples;
+    run->progress.samples_total = beat->samples_total;
+    run->progress.busy_ns = sum.busy_ns;
+    run->progress.wait_ns = sum.wait_ns;
+    if (beat->rank > 0)
+        return;
+    run->progress.loss = beat->loss;
+    keep_metrics(run, beat->metrics);
+    (void)snprintf(run->progress.stage, sizeof(run->progress.stage), "%s", beat->stage);
+}
+
 void orchestrator_run_beats(struct runs *runs, struct weir_request *request)
 {
     const struct msg_run_beat *beat = request->message;
     struct run *run = orchestrator_run_find(runs, (int64_t)beat->run);
-    bool known = run != NULL && run->session == beat->session;
-    if (known) {
+    struct group_member *member =
+        run == NULL ? NULL : orchestrator_group_member(&run->group, beat->rank, beat->session);
+    if (member != NULL) {
         run->is_unheard = false;
-        orchestrator_run_watch_hear(runs->watch, run->number);
-        run->progress = (struct run_progress){
-            .number = run->number,
-            .pipeline = run->pipeline,
-            .trigger = run->trigger,
-            .mode = run->mode,
-            .samples = beat->samples,
-            .samples_total = beat->samples_total,
-            .loss = beat->loss,
-            .busy_ns = beat->busy_ns,
-            .wait_ns = beat->wait_ns,
-        };
-        keep_metrics(run, beat->metrics);
-        (void)snprintf(run->progress.stage, sizeof(run->progress.stage), "%s", beat->stage);
+        orchestrator_run_watch_hear(runs->watch, run->number, beat->rank);
+        member->samples = beat->samples;
+        member->busy_ns = beat->busy_ns;
+        member->wait_ns = beat->wait_ns;
+        note_progress(run, beat);
         if (runs->context->listener.progress != NULL)
             runs->context->listener.progress(runs->context->listener.owner);
     }
-    struct msg_run_orders orders = {.stop = !known};
+    struct msg_run_orders orders = {.stop = member == NULL};
     weir_rpc_reply(request->server, &request->route, MSG_run_orders, &orders, NULL);
 }
 
@@ -153,22 +172,6 @@ static const char *last_metrics(const struct run *run, const struct msg_run_done
     return run->metrics;
 }
 
-static enum weir_status record(struct run *run, const struct msg_run_done *done,
-                               struct weir_error *err)
-{
-    /* A run that only uses a model has its fitted state, which stays with the model alone. */
-    bool learns = strcmp(run->mode, "train") == 0;
-    struct weir_bytes fitted = learns ? done->fitted : weir_bytes_of("");
-    enum weir_status status = DB_RUN(
-        run->context->db, Q_run_trained, NULL, err, DB_I64(run->number), DB_I64(done->samples),
-        DB_F64(done->loss), DB_I64(done->busy_ns), DB_I64(done->wait_ns), DB_I64(done->cpu_ns),
-        DB_TEXT(done->model), DB_TEXT(done->outputs), DB_BYTES(fitted),
-        done->since_first_ns > 0 ? DB_I64(weir_now_wall_us() - done->since_first_ns / 1000)
-                                 : DB_NULL,
-        DB_I64(orchestrator_run_bill_ns(run->runs, run->number)), DB_TEXT(last_metrics(run, done)));
-    return status == WEIR_OK ? orchestrator_run_load(run, err) : status;
-}
-
 /* A trainer hands over files of its own, in the run's directory: no name leads elsewhere. */
 static enum weir_status check_file(const struct run *run, const char *name, struct weir_error *err)
 {
@@ -187,6 +190,41 @@ static enum weir_status check_file(const struct run *run, const char *name, stru
         name, run->directory);
 }
 
+static enum weir_status check_done(const struct run *run, const struct msg_run_done *done,
+                                   struct weir_error *err)
+{
+    enum weir_status status = check_metrics(done->metrics, err);
+    if (status == WEIR_OK)
+        status = check_file(run, done->model, err);
+    return status == WEIR_OK ? check_file(run, done->outputs, err) : status;
+}
+
+static void keep_outcome(struct run *run, const struct msg_run_done *done)
+{
+    orchestrator_run_outcome_clear(&run->outcome);
+    run->outcome.loss = done->loss;
+    run->outcome.model = weir_strdup(done->model);
+    run->outcome.outputs = weir_strdup(done->outputs);
+    run->outcome.metrics = weir_strdup(last_metrics(run, done));
+    weir_buf_append(&run->outcome.fitted, done->fitted.at, done->fitted.size);
+    if (done->since_first_ns > 0)
+        run->outcome.first_us = weir_now_wall_us() - done->since_first_ns / 1000;
+}
+
+static void note_done(struct run *run, struct group_member *member, const struct msg_run_done *done,
+                      const struct weir_request *request)
+{
+    if (done->rank == 0)
+        keep_outcome(run, done);
+    run->outcome.server = request->server;
+    member->is_done = true;
+    member->route = request->route;
+    member->samples = done->samples;
+    member->busy_ns = done->busy_ns;
+    member->wait_ns = done->wait_ns;
+    member->cpu_ns = done->cpu_ns;
+}
+
 void orchestrator_run_finished(struct runs *runs, struct weir_request *request)
 {
     const struct msg_run_done *done = request->message;
@@ -202,28 +240,20 @@ void orchestrator_run_finished(struct runs *runs, struct weir_request *request)
                &err);
         return;
     }
-    if (run->session != done->session) {
+    struct group_member *member = orchestrator_group_member(&run->group, done->rank, done->session);
+    if (member == NULL) {
         refuse(request,
                weir_fail(&err, WEIR_STALE, "run %" PRIu64 " is done by a later trainer", done->run),
                &err);
         return;
     }
-    enum weir_status status = check_metrics(done->metrics, &err);
-    if (status == WEIR_OK)
-        status = check_file(run, done->model, &err);
-    if (status == WEIR_OK)
-        status = check_file(run, done->outputs, &err);
-    if (status == WEIR_OK)
-        status = record(run, done, &err);
+    enum weir_status status = check_done(run, done, &err);
     if (status != WEIR_OK) {
         refuse(request, status, &err);
         return;
     }
-    run->trained = true;
-    orchestrator_warm_finished(runs->warm, run);
-    orchestrator_run_watch_leaves(runs->watch, run->number);
-    weir_rpc_reply(request->server, &request->route, MSG_run_noted, NULL, NULL);
-    orchestrator_run_audit(run);
+    note_done(run, member, done, request);
+    orchestrator_run_settle(run);
 }
 
 bool orchestrator_run_progress(const struct runs *runs, int64_t pipeline,

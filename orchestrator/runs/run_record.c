@@ -121,6 +121,7 @@ enum weir_status orchestrator_run_start(struct runs *runs, const struct run_want
         run->runs = runs;
         run->context = runs->context;
         run->number = number;
+        run->port_holder = -1;
         run->directory = orchestrator_path(runs->context, "runs", name);
         run->start_from = weir_strdup("");
         run->arena = weir_arena_new();

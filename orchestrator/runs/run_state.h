@@ -4,6 +4,15 @@
 
 #include "orchestrator/runs/run.h"
 
+/* The end of a run as rank 0 tells it. */
+struct run_outcome {
+    struct weir_rpc_server *server; /* that the ranks wait for an answer of */
+    double loss;
+    int64_t first_us; /* when it had its first batch; 0: it had none */
+    char *model, *outputs, *metrics;
+    struct weir_buf fitted;
+};
+
 struct run {
     struct runs *runs;
     struct context *context;
@@ -26,10 +35,13 @@ struct run {
     run_done_fn *done;
     void *owner;
     uint64_t timer;
-    uint64_t session; /* of the trainer that works; 0: none has called yet */
     int64_t
         followed; /* run that its trainer did before, being idle since; 0: it was started for this one */
-    bool is_unheard;   /* such a trainer has said nothing of this run yet */
+    bool is_unheard;        /* such a trainer has said nothing of this run yet */
+    int port_holder;        /* keeps the port at which its processes meet; -1: none */
+    struct run_group group; /* its processes, and what they have said */
+    struct run_outcome
+        outcome;       /* as rank 0 has handed it over, while the other ranks are waited for */
     bool is_under_way; /* it has begun: it may have files, and a job at the dispatcher */
     bool launched;     /* a trainer's process is there */
     bool trained;      /* the trainer has finished: its end is no failure */
@@ -53,6 +65,18 @@ struct run *orchestrator_run_find(const struct runs *runs, int64_t number);
 /* Asks the arbiter. False: the run begins again when it is given a slot. INVALID: it never will be. */
 enum weir_status orchestrator_run_ask_slot(struct run *run, bool *ret_has,
                                            struct weir_error *err) WEIR_MUST_USE;
+/* Processes that do it: of a training as many as training.ranks says. */
+uint32_t orchestrator_run_ranks(const struct run *run);
+/* An idle trainer, of that session, does it. */
+void orchestrator_run_given(struct run *run, uint64_t session);
+/* Starts all of them. EXISTS while one of an earlier life is there. After a failure none stays. */
+enum weir_status orchestrator_run_launch(struct run *run, struct weir_error *err) WEIR_MUST_USE;
+/* Records the run as trained and answers the ranks that wait, once all are done. A database that is away refuses them:
+ * they say it again. */
+void orchestrator_run_settle(struct run *run);
+/* Its processes meet no more. */
+void orchestrator_run_part(struct run *run);
+void orchestrator_run_outcome_clear(struct run_outcome *outcome);
 /* For how long the run's trainer has held its slot since this was asked last. */
 int64_t orchestrator_run_bill_ns(struct runs *runs, int64_t number);
 /* The run is over, or begins again later: its slot is free, unless a process of it is there, whose end frees it. */

@@ -11,9 +11,10 @@ enum { LOOK_MS = 1000, LEAVES_MS = 30000 };
 
 struct watched {
     int64_t run;
+    uint32_t rank;
     int64_t patience_ms;
     int64_t quiet_ms; /* since it was heard, or was done */
-    bool leaves, reported;
+    bool leaves, reported, is_silent;
 };
 
 struct run_watch {
@@ -24,10 +25,10 @@ struct run_watch {
     uint64_t timer;
 };
 
-static struct watched *find(const struct run_watch *watch, int64_t run)
+static struct watched *find(const struct run_watch *watch, int64_t run, uint32_t rank)
 {
     for (size_t i = 0; i < watch->count; i++) {
-        if (watch->of[i].run == run)
+        if (watch->of[i].run == run && watch->of[i].rank == rank)
             return &watch->of[i];
     }
     return NULL;
@@ -35,10 +36,13 @@ static struct watched *find(const struct run_watch *watch, int64_t run)
 
 static void tell_to_end(const struct run_watch *watch, struct watched *watched)
 {
-    weir_log(WEIR_LOG_WARN, "trainer is ended", "run=%" PRId64 " because=\"%s for %" PRId64 " s\"",
-             watched->run, watched->leaves ? "it is done and has not left" : "it has said nothing",
+    weir_log(WEIR_LOG_WARN, "trainer is ended",
+             "run=%" PRId64 " rank=%u because=\"%s for %" PRId64 " s\"", watched->run,
+             watched->rank, watched->leaves ? "it is done and has not left" : "it has said nothing",
              watched->quiet_ms / 1000);
-    watched->reported = true;
+    watched->is_silent = !watched->leaves;
+    for (size_t i = 0; i < watch->count; i++)
+        watch->of[i].reported |= watch->of[i].run == watched->run;
     watch->trainers->end(watch->trainers->owner, watched->run);
 }
 
@@ -73,45 +77,53 @@ void orchestrator_run_watch_free(struct run_watch *watch)
     free(watch);
 }
 
-void orchestrator_run_watch_begin(struct run_watch *watch, int64_t run, int64_t patience_ms)
+void orchestrator_run_watch_begin(struct run_watch *watch, int64_t run, uint32_t rank,
+                                  int64_t patience_ms)
 {
     watch->of = weir_grow(watch->of, watch->count, &watch->capacity, sizeof(*watch->of));
-    watch->of[watch->count++] = (struct watched){.run = run, .patience_ms = patience_ms};
+    watch->of[watch->count++] =
+        (struct watched){.run = run, .rank = rank, .patience_ms = patience_ms};
 }
 
 bool orchestrator_run_watch_has(const struct run_watch *watch, int64_t run)
 {
-    return find(watch, run) != NULL;
+    for (size_t i = 0; i < watch->count; i++)
+        if (watch->of[i].run == run)
+            return true;
+    return false;
 }
 
-void orchestrator_run_watch_hear(struct run_watch *watch, int64_t run)
+void orchestrator_run_watch_hear(struct run_watch *watch, int64_t run, uint32_t rank)
 {
-    struct watched *watched = find(watch, run);
+    struct watched *watched = find(watch, run, rank);
     if (watched != NULL && !watched->leaves)
         watched->quiet_ms = 0;
 }
 
 void orchestrator_run_watch_leaves(struct run_watch *watch, int64_t run)
 {
-    orchestrator_run_watch_hear(watch, run);
-    struct watched *watched = find(watch, run);
-    if (watched != NULL)
+    for (size_t i = 0; i < watch->count; i++) {
+        struct watched *watched = &watch->of[i];
+        if (watched->run != run || watched->leaves)
+            continue;
+        watched->quiet_ms = 0;
         watched->leaves = true;
+    }
 }
 
-int64_t orchestrator_run_watch_end(struct run_watch *watch, int64_t run)
+int64_t orchestrator_run_watch_end(struct run_watch *watch, int64_t run, uint32_t rank)
 {
-    struct watched *watched = find(watch, run);
+    struct watched *watched = find(watch, run, rank);
     if (watched == NULL)
         return 0;
-    int64_t silent_ms = watched->reported && !watched->leaves ? watched->quiet_ms : 0;
+    int64_t silent_ms = watched->is_silent ? watched->quiet_ms : 0;
     *watched = watch->of[--watch->count];
     return silent_ms;
 }
 
 void orchestrator_run_watch_each(const struct run_watch *watch,
-                                 void (*each)(void *owner, int64_t run), void *owner)
+                                 void (*each)(void *owner, int64_t run, uint32_t rank), void *owner)
 {
     for (size_t i = 0; i < watch->count; i++)
-        each(owner, watch->of[i].run);
+        each(owner, watch->of[i].run, watch->of[i].rank);
 }

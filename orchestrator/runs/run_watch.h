@@ -10,9 +10,11 @@
 /* Starting and ending of trainer processes; main.c backs it with the platform, tests with a script. */
 struct orchestrator_trainer {
     int64_t run;
-    uint64_t gpus;       /* slots that are its own, a bit each */
-    const char *base;    /* file of the model it starts from; NULL: none */
-    const char *program; /* of the system file; NULL: the built-in one */
+    uint32_t rank, ranks; /* of the processes of the run */
+    uint16_t port;        /* of the loopback, at which they meet; 0: it is alone */
+    uint64_t gpus;        /* slots that are its own, a bit each */
+    const char *base;     /* file of the model it starts from; NULL: none */
+    const char *program;  /* of the system file; NULL: the built-in one */
     const char *mode;
 };
 
@@ -20,7 +22,7 @@ struct orchestrator_trainers {
     void *owner;
     enum weir_status (*start)(void *owner, const struct orchestrator_trainer *trainer,
                               struct weir_error *err);
-    void (*end)(void *owner, int64_t run);
+    void (*end)(void *owner, int64_t run); /* all of its processes */
     /* Optional. The process that was started for the run `before` is given another one: it is called after that from
      * now on. NOT_FOUND when there is none, INVALID when its program does not do the mode. */
     enum weir_status (*pass)(void *owner, int64_t before,
@@ -34,19 +36,21 @@ struct run_watch *orchestrator_run_watch_new(struct weir_loop *loop,
                                              const struct orchestrator_trainers *trainers);
 void orchestrator_run_watch_free(struct run_watch *watch);
 
-/* A process was started for the run. */
-void orchestrator_run_watch_begin(struct run_watch *watch, int64_t run, int64_t patience_ms);
-/* True between that and orchestrator_run_watch_end(). */
+/* A process was started for the run, as that rank. */
+void orchestrator_run_watch_begin(struct run_watch *watch, int64_t run, uint32_t rank,
+                                  int64_t patience_ms);
+/* True between that and orchestrator_run_watch_end(), of any rank. */
 bool orchestrator_run_watch_has(const struct run_watch *watch, int64_t run);
-/* Notes that the run has said something. Runs without a process are fine, here and below. */
-void orchestrator_run_watch_hear(struct run_watch *watch, int64_t run);
+/* Notes that the rank has said something. Runs without a process are fine, here and below. */
+void orchestrator_run_watch_hear(struct run_watch *watch, int64_t run, uint32_t rank);
 /* Notes that the run has nothing left to do. */
 void orchestrator_run_watch_leaves(struct run_watch *watch, int64_t run);
-/* The process is gone. For how long it had said nothing when it was told to end for that; 0: it was not. */
-int64_t orchestrator_run_watch_end(struct run_watch *watch, int64_t run);
+/* The process is gone. For how long it had said nothing when its run was told to end for that; 0: it was not. */
+int64_t orchestrator_run_watch_end(struct run_watch *watch, int64_t run, uint32_t rank);
 
 /* Calls `each` for every process. */
 void orchestrator_run_watch_each(const struct run_watch *watch,
-                                 void (*each)(void *owner, int64_t run), void *owner);
+                                 void (*each)(void *owner, int64_t run, uint32_t rank),
+                                 void *owner);
 
 #endif

@@ -1,6 +1,6 @@
 /* Trainers that stay (training.keep_warm). A trainer that has finished its run may ask for the next task instead of
- * leaving: it is spared its start, and so is the run. One waits for each pipeline and program; it holds no slot
- * meanwhile, and its folder is empty (warm_folder.h).
+ * leaving: it is spared its start, and so is the run. One waits for each pipeline and program, unless it was one of
+ * several ranks; it holds no slot meanwhile, and its folder is empty (warm_folder.h).
  *
  *     WORKING  -- it has finished, and asks -->  IDLE  -- a run begins -->  WORKING, for that run
  *     IDLE     -- training.keep_warm is over, its pipeline rests or takes a model back, an erasure
@@ -103,8 +103,11 @@ static struct warm_trainer *find(const struct warm_trainers *warm, int64_t run)
 
 void orchestrator_warm_launched(struct warm_trainers *warm, const struct run *run)
 {
-    struct warm_trainer *trainer = weir_calloc(1, sizeof(*trainer));
     const char *program = orchestrator_run_program(run);
+
+    if (run->group.ranks > 1)
+        return;
+    struct warm_trainer *trainer = weir_calloc(1, sizeof(*trainer));
 
     *trainer = (struct warm_trainer){
         .all = warm,
@@ -123,7 +126,7 @@ void orchestrator_warm_hear(struct warm_trainers *warm, const struct run *run)
     struct warm_trainer *trainer = find(warm, run->number);
 
     if (trainer != NULL && trainer->state == WORKING)
-        trainer->session = run->session;
+        trainer->session = run->group.members[0].session;
 }
 
 void orchestrator_warm_finished(struct warm_trainers *warm, const struct run *run)
@@ -283,7 +286,7 @@ static void begin_idle(struct warm_trainer *trainer)
     trainer->timer =
         weir_loop_timer(loop_of(trainer), trainer->keep_ms, 0, on_kept_long_enough, trainer);
     weir_log(WEIR_LOG_INFO, "trainer stays", "run=%" PRId64, trainer->run);
-    (void)orchestrator_run_watch_end(runs->watch, trainer->run);
+    (void)orchestrator_run_watch_end(runs->watch, trainer->run, 0);
     orchestrator_run_release_slot(runs, trainer->run);
 }
 
@@ -294,7 +297,8 @@ static bool tell_again(const struct runs *runs, const struct msg_run_next *ask,
     struct run *run;
 
     LIST_FOREACH (run, &runs->all, link) {
-        if (run->followed == (int64_t)ask->run && run->session == ask->session && !run->trained) {
+        if (run->followed == (int64_t)ask->run && run->group.members[0].session == ask->session &&
+            !run->trained) {
             orchestrator_run_tell(run, request->server, &request->route);
             return true;
         }
@@ -397,8 +401,7 @@ static void begin_work(struct warm_trainer *trainer, struct run *run)
     trainer->aside = NULL;
     trainer->state = WORKING;
     trainer->is_at_trigger = run->trigger != 0;
-    run->session = trainer->session;
-    run->is_unheard = true;
+    orchestrator_run_given(run, trainer->session);
     weir_log(WEIR_LOG_INFO, "trainer goes on", "run=%" PRId64 " after=%" PRId64, run->number,
              run->followed);
     orchestrator_run_tell(run, trainer->server, &trainer->route);
@@ -410,7 +413,8 @@ bool orchestrator_warm_give(struct warm_trainers *warm, struct run *run)
     struct warm_trainer *trainer = find_idle(warm, run);
     struct weir_error err;
 
-    if (trainer == NULL || warm->runs->trainers.pass == NULL || is_reserved(warm, run))
+    if (trainer == NULL || orchestrator_run_ranks(run) > 1 || warm->runs->trainers.pass == NULL ||
+        is_reserved(warm, run))
         return false;
     if (weir_loop_now_ms(loop_of(trainer)) - trainer->heard_ms > HEARD_MS) {
         leave(trainer, "it says nothing");

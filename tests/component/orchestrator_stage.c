@@ -367,7 +367,7 @@ static void leave(void *owner)
     weir_rpc_peer_close(trainer->peer);
     trainer->peer = NULL;
     if (trainer->stage->orch != NULL) {
-        orchestrator_run_exited(&trainer->stage->orch->runs, trainer->run,
+        orchestrator_run_exited(&trainer->stage->orch->runs, trainer->run, 0,
                                 &(struct run_exit){.how = "it left", .said = "bye"});
     }
 }

@@ -54,38 +54,38 @@ static void who_says_nothing_for_too_long_is_told_to_end(void **state)
 {
     struct fixture *fixture = *state;
     struct run_watch *watch = fixture->watch;
-    orchestrator_run_watch_begin(watch, 7, PATIENCE_S * 1000);
+    orchestrator_run_watch_begin(watch, 7, 0, PATIENCE_S * 1000);
     pass(fixture, PATIENCE_S - 1);
-    orchestrator_run_watch_hear(watch, 7);
-    orchestrator_run_watch_hear(watch, 8); /* somebody else */
+    orchestrator_run_watch_hear(watch, 7, 0);
+    orchestrator_run_watch_hear(watch, 8, 0); /* somebody else */
     pass(fixture, PATIENCE_S - 1);
     assert_int_equal(fixture->ended, 0);
     pass(fixture, 5);
     assert_int_equal(fixture->ended, 7);
-    assert_true(orchestrator_run_watch_end(watch, 7) >= PATIENCE_S * 1000);
-    assert_int_equal(orchestrator_run_watch_end(watch, 7), 0);
+    assert_true(orchestrator_run_watch_end(watch, 7, 0) >= PATIENCE_S * 1000);
+    assert_int_equal(orchestrator_run_watch_end(watch, 7, 0), 0);
 }
 
 static void who_is_done_and_does_not_leave_is_told_to_end(void **state)
 {
     struct fixture *fixture = *state;
     struct run_watch *watch = fixture->watch;
-    orchestrator_run_watch_begin(watch, 7, PATIENCE_S * 1000);
+    orchestrator_run_watch_begin(watch, 7, 0, PATIENCE_S * 1000);
     orchestrator_run_watch_leaves(watch, 7);
     pass(fixture, LEAVES_S - 1);
-    orchestrator_run_watch_hear(watch, 7); /* it goes on saying so */
+    orchestrator_run_watch_hear(watch, 7, 0); /* it goes on saying so */
     assert_int_equal(fixture->ended, 0);
     pass(fixture, 2);
     assert_int_equal(fixture->ended, 7);
-    assert_int_equal(orchestrator_run_watch_end(watch, 7), 0); /* that is no failure */
+    assert_int_equal(orchestrator_run_watch_end(watch, 7, 0), 0); /* that is no failure */
 }
 
 static void nobody_is_silent_while_the_orchestrator_itself_is_suspended(void **state)
 {
     struct fixture *fixture = *state;
-    orchestrator_run_watch_begin(fixture->watch, 7, PATIENCE_S * 1000);
+    orchestrator_run_watch_begin(fixture->watch, 7, 0, PATIENCE_S * 1000);
     test_clock_advance(&fixture->clock, fixture->loop, 10 * PATIENCE_S * 1000);
-    orchestrator_run_watch_hear(fixture->watch, 7);
+    orchestrator_run_watch_hear(fixture->watch, 7, 0);
     pass(fixture, PATIENCE_S - 1);
     assert_int_equal(fixture->ended, 0);
 }

@@ -38,8 +38,9 @@
  * slice of every batch, and all get equally many (one of nothing but holes is shown too: samples is
  * 0 then). weir_client_open() waits until all ranks have come. They save their states at the same
  * step, that is, when each has consumed equally many batches; a step is committed when every rank has
- * committed it, and weir_client_finish() waits for the others: rank 0 hands the model over. When one rank
- * dies, the whole group
+ * committed it, and weir_client_finish(), which each of them calls, waits for the others: the model is rank 0's.
+ * Processes that a pipeline has started (training.ranks) end together when one of them does, and start again from what
+ * they saved. Where they are started by hand and one dies, the whole group
  * begins again: weir_client_next() and weir_client_commit() return RESTART to those that lived. They
  * close, load the newest state they have, model included, and open again, as does the one that
  * returns. Ranks whose state is newer than another's get RESTART from weir_client_open(), with the
@@ -362,7 +363,8 @@ struct weir_client_result {
 };
 
 /** Ends a run that was opened with its task: needs every batch consumed, writes the outputs, commits, and hands over
- * what the run has come to. Waits at most `timeout_ms` (negative: for ever) until that is recorded; repeating it is
+ * what the run has come to; of several ranks each does, with a model on rank 0 alone, and each waits for the others.
+ * Waits at most `timeout_ms` (negative: for ever) until that is recorded; repeating it is
  * harmless. Afterwards checkpoints are of no use to anybody.
  * @return INVALID when the model is missing, outputs of some samples are, or `loss` is no number; TIMEOUT, STALE,
  * RESTART. */

@@ -1,0 +1,95 @@
+/* Members and the cause of their end: see group.h. */
+#include "orchestrator/runs/group.h"
+
+#include <stdio.h>
+
+enum {
+    OURS_AFTER_MS = 1000, /* told to end for so long, a process may have been killed by us */
+    WEIGHT_OURS = 1,
+    WEIGHT_FIRST,
+    WEIGHT_KILLED, /* the others lost it, whoever was seen first */
+    WEIGHT_SILENT,
+};
+
+void orchestrator_group_begin(struct run_group *group, uint32_t ranks)
+{
+    group->ranks = ranks;
+    group->is_ending = false;
+    group->cause = (struct group_cause){.weight = 0};
+    for (uint32_t i = 0; i < ranks; i++)
+        group->members[i] = (struct group_member){.is_here = true};
+}
+
+static unsigned weigh(const struct run_group *group, bool is_done, int64_t silent_ms,
+                      const struct run_exit *ended, int64_t now_ms)
+{
+    bool may_be_ours = group->is_ending && now_ms - group->ending_ms >= OURS_AFTER_MS;
+
+    if (silent_ms > 0)
+        return WEIGHT_SILENT;
+    if (is_done)
+        return WEIGHT_OURS;
+    if (ended->is_kill && !may_be_ours)
+        return WEIGHT_KILLED;
+    return group->is_ending ? WEIGHT_OURS : WEIGHT_FIRST;
+}
+
+void orchestrator_group_exited(struct run_group *group, uint32_t rank, int64_t silent_ms,
+                               const struct run_exit *ended, int64_t now_ms)
+{
+    struct group_member *member = &group->members[rank];
+    struct group_cause *cause = &group->cause;
+    unsigned weight = weigh(group, member->is_done, silent_ms, ended, now_ms);
+
+    member->is_here = false;
+    if (weight > cause->weight) {
+        *cause = (struct group_cause){
+            .rank = rank, .weight = weight, .silent_ms = silent_ms, .ended = *ended};
+        (void)snprintf(cause->how, sizeof(cause->how), "%s", ended->how);
+        (void)snprintf(cause->said, sizeof(cause->said), "%s", ended->said);
+        cause->ended.how = cause->how;
+        cause->ended.said = cause->said;
+    }
+    if (group->is_ending || member->is_done)
+        return;
+    group->is_ending = true;
+    group->ending_ms = now_ms;
+}
+
+bool orchestrator_group_is_done(const struct run_group *group)
+{
+    for (uint32_t i = 1; i < group->ranks; i++)
+        if (group->members[i].is_here && !group->members[i].is_done)
+            return false;
+    return group->members[0].is_done;
+}
+
+bool orchestrator_group_is_gone(const struct run_group *group)
+{
+    for (uint32_t i = 0; i < group->ranks; i++)
+        if (group->members[i].is_here)
+            return false;
+    return true;
+}
+
+struct group_member *orchestrator_group_member(struct run_group *group, uint32_t rank,
+                                               uint64_t session)
+{
+    bool is_one = rank < group->ranks && session != 0 && group->members[rank].session == session;
+
+    return is_one ? &group->members[rank] : NULL;
+}
+
+struct group_member orchestrator_group_sum(const struct run_group *group)
+{
+    struct group_member sum = {.samples = 0};
+
+    for (uint32_t i = 0; i < group->ranks; i++) {
+        const struct group_member *member = &group->members[i];
+        sum.samples += member->samples;
+        sum.cpu_ns += member->cpu_ns;
+        sum.busy_ns += member->busy_ns / group->ranks;
+        sum.wait_ns += member->wait_ns / group->ranks;
+    }
+    return sum;
+}
