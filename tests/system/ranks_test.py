@@ -9,10 +9,10 @@ import sys
 import threading
 from pathlib import Path
 
-from python_test import OURS, PythonLab
+from python_test import OURS, PythonLab, said
 from weirlab import Run, assert_clean_audits, kill, outcome, run_tests, served
 
-KILLS = 8
+KILLS = 16
 RANKS = 3
 SYSTEM = "modes: [train, evaluate], ranks: 4"
 WITH_RANKS = OURS.replace("program: loop,", f"program: loop, ranks: {RANKS},").replace("samples: 8,", "samples: 17,")
@@ -58,13 +58,13 @@ def strike(run, victim):
     return kill_rank(run, int(victim)) if victim.isdigit() else kill(run.data_dir, victim)
 
 
-def stormy_run(lab, system, data_dir, victims, draw, kills):
+def stormy_run(lab, system, data_dir, victims, draw, kills, longest_s=0.6):
     """Runs to the end through the kills; returns those that hit, and all events."""
     hits, events = [], []
     while True:
         run = Run(lab.pipeline, data_dir, system)
         while run.process.poll() is None and len(hits) < kills:
-            threading.Event().wait(draw.uniform(0.05, 0.6))  # where the next kill falls: no condition to wait for
+            threading.Event().wait(draw.uniform(0.05, longest_s))  # where the next kill falls: no condition to wait for
             victim = draw.choice(victims)
             if strike(run, victim):
                 hits.append(victim)
@@ -108,6 +108,18 @@ def test_what_cannot_be_done_is_refused_by_line():
         said = refusal(lab, "{program: loop, ranks: 65}", system)
         assert re.search(r"refused.yaml:\d+:\d+: training.ranks: expected an integer >= 1 and <= 64, found '65'", said), said
         assert "processes" in lab.weir("config", "explain", "training.ranks")
+    lab.remove()
+
+
+def test_each_rank_sees_gpus_of_its_own():
+    text = re.sub(r"evaluation: .*\n", "", WITH_RANKS.replace(f"ranks: {RANKS},", "ranks: 2, gpus: 4,"))
+    lab = lab_of_ranks(pipeline=text, samples=300)
+    system = lab.script("ranks_gpus.py", modes=SYSTEM)
+    system.write_text(system.read_text() + "gpus: 5\n")
+    run = Run(lab.pipeline, lab.data_dir, system).finish()
+    assert_clean_audits(run.events)
+    found = set(re.findall(r"rank (\d) sees (\S+) as (\d)", said(run)))
+    assert found == {("0", "0,1", "0"), ("1", "2,3", "0")}, found
     lab.remove()
 
 

@@ -14,6 +14,7 @@ import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
 import weir
+from weir.torch_ranks import Ranks
 from weir.torch_steps import Steps
 from weir.torch_validation import Validation
 
@@ -189,8 +190,13 @@ class _Served:
         self.save_every_s: float = options["save_every"]
         self.autocast: torch.dtype | None = options["autocast"]
         _seed(task.seed)
+        self.ranks = Ranks(task, self.device)
         self.model = _made(options["model"], torch.nn.Module, task).to(self.device)
-        self.steps = Steps(self.model, options, self.device) if task.learns and options["optimizer"] is not None else None
+        steps = task.learns and options["optimizer"] is not None
+        self.steps = Steps(self.model, options, self.device, self.ranks.count) if steps else None
+        self.shared = self.ranks.shared(self.model) if steps else self.model
+        if self.ranks.rank > 0:
+            _seed(task.seed + self.ranks.rank)  # equal weights, but chance of its own
         self.validation = Validation(options["validation"], task.seed, options["stop_after"])
         if self.validation.share > 0 and task.reports:
             raise weir.Unsupported("training.report_losses: expected no validation=, whose samples have no loss of a step")
@@ -200,10 +206,14 @@ class _Served:
 
     def restore(self) -> None:
         """Take what an earlier life saved, or the model to start from."""
-        if self.task.learns and os.path.exists("checkpoint"):
-            saved = torch.load("checkpoint", map_location=self.device)
-            for name, part in self._parts().items():
-                part.load_state_dict(saved[name])
+        name = self._newest_checkpoint()
+        if name is not None:
+            saved = torch.load(name, map_location=self.device)
+            is_first = self.ranks.rank == 0
+            common = saved if is_first else torch.load(f"checkpoint-0-{_step_of(name)}", map_location=self.device)
+            for part_name, part in self._parts().items():
+                part.load_state_dict(common[part_name])
+            self.validation.load_state_dict(saved["validation"])
             _set_random(saved["random"])
             self.state = bytes.fromhex(saved["weir"])
             self.samples, self.total, self.epoch = saved["loss"]
@@ -211,26 +221,53 @@ class _Served:
             self.model.load_state_dict(torch.load(self.task.start_from, map_location=self.device))
 
     def _parts(self) -> dict[str, Any]:
-        steps = self.steps.parts() if self.steps is not None else {}
-        return {"model": self.model, "validation": self.validation, **steps}
+        """What all ranks have in common."""
+        return {"model": self.model, **(self.steps.parts() if self.steps is not None else {})}
+
+    def _newest_checkpoint(self) -> str | None:
+        """Return the file that this rank goes on from; several go on from the newest step that each of them has."""
+        if not self.task.learns:
+            return None
+        if self.ranks.count == 1:
+            return "checkpoint" if os.path.exists("checkpoint") else None
+        step = self.ranks.newest_common([_step_of(name) for name in self._own_checkpoints()])
+        return None if step is None else f"checkpoint-{self.ranks.rank}-{step}"
+
+    def _own_checkpoints(self) -> list[str]:
+        mine = f"checkpoint-{self.ranks.rank}-"
+        return [name for name in os.listdir() if name.startswith(mine) and not name.endswith(".new")]
 
     def save(self, session: weir.Session) -> None:
-        """Make weights, random states and position durable in the same instant."""
+        """Make weights, random states and position durable in the same instant; of several ranks, rank 0 the weights."""
         self.state = session.state()
-        content = {name: part.state_dict() for name, part in self._parts().items()}
-        content.update(random=_random(), weir=self.state.hex(), loss=(self.samples, self.total, self.epoch))
-        save(content, "checkpoint")
+        parts = self._parts() if self.ranks.rank == 0 else {}
+        content = {name: part.state_dict() for name, part in parts.items()}
+        content.update(validation=self.validation.state_dict(), random=_random(), weir=self.state.hex())
+        content.update(loss=(self.samples, self.total, self.epoch))
+        if self.ranks.count == 1:
+            save(content, "checkpoint")
+        else:
+            self._save_as_rank(content, f"checkpoint-{self.ranks.rank}-{weir.state_batches(self.state)}")
         session.commit(self.state)
         self.saved = time.monotonic()
 
+    def _save_as_rank(self, content: dict[str, Any], name: str) -> None:
+        """Keep earlier steps until every rank has this one."""
+        save(content, name)
+        self.ranks.sum(0)
+        for old in self._own_checkpoints():
+            if old != name:
+                os.remove(old)
+
     def forward(self, batch: Batch) -> torch.Tensor:
+        model = self.shared if self.model.training else self.model
         with _complaints_of("inputs()", **batch.tensors):
             inputs = self.inputs(batch)
         with _complaints_of("the model", *inputs):
             if self.autocast is None:
-                return self.model(*inputs)
+                return model(*inputs)
             with torch.autocast(self.device.type, self.autocast):
-                outputs = self.model(*inputs)
+                outputs = model(*inputs)
             return outputs.float()
 
     def losses(self, outputs: torch.Tensor, batch: Batch) -> torch.Tensor:
@@ -242,27 +279,41 @@ class _Served:
         if found.shape == (samples, samples) and samples > 1 and batch.labels is not None and batch.labels.dim() == 1:
             raise weir.Invalid(f"loss: found {_shape(found)}, every output with every label: outputs are {_shape(outputs)}, "
                                f"labels {_shape(batch.labels)}: make the shapes equal, with squeeze(1)")  # fmt: skip
-        return found.reshape(samples, -1).mean(1)
+        return found if found.dim() == 1 else found.flatten(1).mean(1)
 
-    def learn(self, session: weir.Session, raw: weir.Batch, batch: Batch) -> None:
+    def learn(self, session: weir.Session, raw: weir.Batch, batch: Batch) -> tuple[bool, bool]:
+        """Return whether to save, and whether to stop then: as any rank wants it. The ranks meet here."""
+        mine = self.learn_from(session, raw, batch)
+        stops = session.stopping
+        saves = stops or time.monotonic() - self.saved >= self.save_every_s
+        weight, samples, total, saving, stopping = self.ranks.sum(*mine, saves, stops)
+        if self.steps is not None and samples > 0:
+            self.steps.added(weight)
+        self.samples += int(samples)
+        self.total += total
+        return saving > 0, stopping > 0
+
+    def learn_from(self, session: weir.Session, raw: weir.Batch, batch: Batch) -> tuple[float, int, float]:
+        """Return the weight of what was learnt from, its samples, and the sum of their losses."""
+        nothing = (0.0, 0, 0.0)
         if batch.epoch != self.epoch:
             self.end_epoch(session)
             if self.validation.is_over:  # the rest is passed over
-                return
+                return nothing
             self.samples, self.total, self.epoch = 0, 0.0, batch.epoch
         batch, held = self.validation.split(batch)
         if held is not None:
             self.validate(held)
-        if len(batch.ids) == 0:
-            return
+        if len(batch.ids) == 0 and self.ranks.count == 1:
+            return nothing
         outputs = self.forward(batch)
-        losses = self.losses(outputs, batch)
-        if self.task.reports:
+        # An empty slice has no labels, and joins all the same.
+        losses = self.losses(outputs, batch) if len(batch.ids) > 0 else outputs.flatten()
+        if self.task.reports and len(batch.ids) > 0:
             session.output(raw, "scores", _array(_scores(losses, outputs)))
         if self.steps is not None:
-            self.steps.take(losses, batch.weights)
-        self.samples += len(batch.ids)
-        self.total += float(losses.detach().sum())
+            self.steps.add(losses, batch.weights)
+        return float(batch.weights.sum()), len(batch.ids), float(losses.detach().sum())
 
     def validate(self, held: Batch) -> None:
         self.model.eval()
@@ -274,6 +325,8 @@ class _Served:
         """Say how the epoch went, to who waits for a plateau as well."""
         if self.validation.is_over:
             return
+        total, samples = self.ranks.sum(self.validation.total, self.validation.samples)
+        self.validation.total, self.validation.samples = total, int(samples)
         loss = self.validation.end_epoch(self.model)
         if loss is not None:
             session.metric("validation_loss", loss)
@@ -329,16 +382,20 @@ class _Served:
         self.model.train(learns)
         while (raw := session.next()) is not None:
             batch = as_batch(raw, self.device)
-            (self.learn if learns else self.use)(session, raw, batch)
+            if learns:
+                saves, stops = self.learn(session, raw, batch)
+            else:
+                self.use(session, raw, batch)
+                saves, stops = False, session.stopping
             del batch
             raw.release()
             session.metric("loss", self.mean_loss())
             if not self.is_between_steps:
                 continue
             session.step()
-            if learns and (session.stopping or time.monotonic() - self.saved >= self.save_every_s):
+            if saves:
                 self.save(session)
-            if session.stopping:  # the run is paused: it comes again
+            if stops:  # the run is paused: it comes again
                 return False
         self.finish(session)
         return True
@@ -350,10 +407,12 @@ class _Served:
             self.end_epoch(session)
             self.validation.restore_best(self.model)
         session.step()
-        made = self.task.learns and (self.state is not None or session.stats().samples > 0)
+        (learnt,) = self.ranks.sum(self.state is not None or session.stats().samples > 0)
+        made = self.task.learns and learnt > 0 and self.ranks.rank == 0
         if made:
             save(self.model.state_dict(), "model")
         session.finish("model" if made else None, self.mean_loss())
+        self.ranks.end()
 
 
 def serve(
@@ -398,6 +457,9 @@ def serve(
     makes of outputs what is evaluated; `embed(model, *inputs)` where a sample lies. The gradient of a sample is that
     of its loss by the outputs.
 
+    Several ranks (training.ranks) train one model: DistributedDataParallel over nccl on GPUs, over gloo elsewhere. A
+    step is by the mean over the samples of all ranks, as one process would take it.
+
     Every `save_every` seconds a checkpoint keeps model, optimizer, schedule, random states and position.
     """
     options = dict(locals())
@@ -427,6 +489,10 @@ def _begins_anew(options: dict[str, Any]) -> bool:
 
 def _device(name: torch.device | str) -> torch.device:
     return torch.device(name if name != "auto" else "cuda" if torch.cuda.is_available() else "cpu")
+
+
+def _step_of(name: str) -> int:
+    return int(name.rpartition("-")[2])
 
 
 def _shape(tensor: torch.Tensor) -> str:

@@ -10,7 +10,8 @@ import torch
 class Steps:
     """Steps of the optimizer, each by the gradients of one batch or several."""
 
-    def __init__(self, model: torch.nn.Module, options: dict[str, Any], device: torch.device) -> None:
+    def __init__(self, model: torch.nn.Module, options: dict[str, Any], device: torch.device, ranks: int = 1) -> None:
+        self.ranks = ranks
         self.parameters = list(model.parameters())
         groups = options["parameters"](model) if options["parameters"] is not None else model.parameters()
         made = options["optimizer"]
@@ -26,15 +27,21 @@ class Steps:
         parts = {"optimizer": self.optimizer, "schedule": self.schedule, "scaler": self.scaler}
         return {name: part for name, part in parts.items() if part is not None}
 
-    def take(self, losses: torch.Tensor, weights: torch.Tensor) -> None:
-        """Add the gradients of a batch; with the last one of several, step by the mean over the samples of all."""
-        total = weights.sum()
+    @property
+    def divides_later(self) -> bool:
+        """True when the weight of a step is known only after its first gradients."""
+        return self.accumulate > 1 or self.ranks > 1
+
+    def add(self, losses: torch.Tensor, weights: torch.Tensor) -> None:
+        """Add the gradients of a batch, or of this rank's slice of it."""
         loss = (losses * weights).sum()
-        if self.accumulate == 1:
-            loss = loss / total
-        else:
-            self.weight += float(total)
+        if not self.divides_later:
+            loss = loss / weights.sum()
         (self.scaler.scale(loss) if self.scaler is not None else loss).backward()
+
+    def added(self, weight: float) -> None:
+        """Count a batch, of that weight over all ranks; with the last of several, step by the mean over all samples."""
+        self.weight += weight
         self.waiting += 1
         if self.waiting == self.accumulate:
             self._step()
@@ -42,10 +49,10 @@ class Steps:
     def _step(self) -> None:
         if self.scaler is not None:
             self.scaler.unscale_(self.optimizer)
-        if self.accumulate > 1:
+        if self.divides_later:
             for parameter in self.parameters:
                 if parameter.grad is not None:
-                    parameter.grad /= self.weight
+                    parameter.grad /= self.weight / self.ranks  # it is the mean over the ranks
         if self.clip is not None:
             torch.nn.utils.clip_grad_norm_(self.parameters, self.clip)
         if self.scaler is not None:
