@@ -3,8 +3,8 @@ is trained and evaluated, predicts, and is replaced after an erasure.
 
 Usage: examples_test.py [real]
 
-With `real` DLRM and ResNet learn from what people made (criteo-80k, cifar10-jpg). That is not Weir's to ship: WEIR_TEST_DATA names
-a folder with it; without it the test is skipped."""
+With `real` the DLRM learns from what people clicked (criteo-80k). That is not Weir's to ship: WEIR_TEST_DATA names a folder
+with it; without it the test is skipped."""
 
 import csv
 import json
@@ -16,7 +16,6 @@ import shutil
 import struct
 import subprocess
 import sys
-import tarfile
 import time
 from pathlib import Path
 
@@ -190,32 +189,13 @@ def test_a_resnet_learns_from_pictures():
     lives(lab, "photographer3", "accuracy", 0.8)
 
 
-def write_cifar(folder, count):
-    """The first pictures of the archive, which are of all classes in turns once they are sorted by number."""
-    folder.mkdir(parents=True)
-    rows = []
-    with tarfile.open(DATA / "cifar10-jpg/cifar10-train.tar.xz") as archive:
-        members = [member for member in archive.getmembers() if member.name.endswith(".jpg")]
-        chosen = sorted(members, key=lambda member: (Path(member.name).name, member.name))[:count]
-        for number, member in enumerate(chosen):
-            (folder / f"{number:05}.jpg").write_bytes(archive.extractfile(member).read())
-            rows.append((f"{number:05}.jpg", Path(member.name).parent.name, number % 200))
-    write_manifest(folder, rows)
-
-
-def real_pictures_of_cifar():
-    lab = ExampleLab("pictures_resnet", {})
-    write_cifar(lab.folder / "data/pictures", 2000)
-    lives(lab, "photographer3", "accuracy", 0.2)
-
-
 def main():
     if sys.argv[1:] != ["real"]:
         run_tests(globals())
-    elif (DATA / "criteo-80k").exists() and (DATA / "cifar10-jpg").exists():
+    elif (DATA / "criteo-80k").exists():
         run_tests(globals(), prefix="real_")
     else:
-        print("skipped: WEIR_TEST_DATA names no folder with criteo-80k and cifar10-jpg")
+        print("skipped: WEIR_TEST_DATA names no folder with criteo-80k")
         sys.exit(weirlab.SKIPPED)
 
 
