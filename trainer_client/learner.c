@@ -72,6 +72,7 @@ void trainer_learner_fini(struct learner *learner)
     free_gradients(learner);
     free(learner->outputs);
     free(learner->slopes);
+    free(learner->weights);
     free(learner->scratch);
     *learner = (struct learner){0};
 }
@@ -161,6 +162,23 @@ static enum weir_status measure(struct learner *learner, const struct weir_batch
     return trainer_loss_measure(work, batch, err);
 }
 
+/* Weighs the batch's samples by their classes too. Labels that are no classes are the loss's to refuse. */
+static void weigh(struct learner *learner, const struct weir_batch *batch)
+{
+    if (learner->class_weights == NULL || batch->label_type == WEIR_LABELS_VALUES)
+        return;
+    if (batch->samples > learner->weights_max) {
+        learner->weights_max = batch->samples;
+        learner->weights = weir_realloc(learner->weights, batch->samples, sizeof(float));
+    }
+    for (size_t s = 0; s < batch->samples; s++) {
+        double label = trainer_loss_label(batch, s);
+        bool is_class = label >= 0.0 && label < (double)learner->class_count;
+        double of_class = is_class ? learner->class_weights[(size_t)label] : 1.0;
+        learner->weights[s] = (float)((double)batch->weights[s] * of_class);
+    }
+}
+
 /* Changes one block by its gradient. */
 static void apply(struct learner *learner, const struct optimizer_step *step, size_t index)
 {
@@ -176,9 +194,10 @@ static void apply(struct learner *learner, const struct optimizer_step *step, si
 }
 
 enum weir_status trainer_learner_step(struct learner *learner, const struct weir_batch *batch,
-                                      double *ret_loss, struct weir_error *err)
+                                      double rate, double *ret_loss, struct weir_error *err)
 {
-    struct loss_work work = {.losses = learner->losses};
+    weigh(learner, batch);
+    struct loss_work work = {.losses = learner->losses, .weights = learner->weights};
     enum weir_status status = measure(learner, batch, &work, err);
     if (status != WEIR_OK)
         return status;
@@ -187,8 +206,10 @@ enum weir_status trainer_learner_step(struct learner *learner, const struct weir
         trainer_gradient_clear(&learner->gradients[i]);
     learner->plan.model->backward(&learner->plan, learner->parameters, batch, learner->scratch,
                                   learner->slopes, learner->gradients);
+    trainer_clip(&learner->clip, learner->gradients, blocks);
     const struct optimizer_options *options = &learner->optimizer_options;
-    struct optimizer_step step = trainer_optimizer_step(options, options->lr, ++learner->steps);
+    struct optimizer_step step =
+        trainer_optimizer_step(options, options->lr * rate, ++learner->steps);
     for (size_t i = 0; i < blocks; i++)
         apply(learner, &step, i);
     *ret_loss = work.weight > 0.0 ? work.weighted / work.weight : 0.0;

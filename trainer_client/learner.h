@@ -4,10 +4,12 @@
 #ifndef WEIR_TRAINER_CLIENT_LEARNER_H
 #define WEIR_TRAINER_CLIENT_LEARNER_H
 
+#include "trainer_client/models/clip.h"
 #include "trainer_client/models/gradient.h"
 #include "trainer_client/models/loss.h"
 #include "trainer_client/models/model.h"
 #include "trainer_client/models/optimizer.h"
+#include "trainer_client/models/schedule.h"
 
 enum { LEARNER_FLOATS_MAX = 1 << 30 }; /* of all parameter blocks: 4 GiB */
 
@@ -16,6 +18,9 @@ struct learner {
     const struct loss *loss;
     const struct optimizer *optimizer;
     struct optimizer_options optimizer_options;
+    struct clip_options clip;
+    const double *class_weights; /* borrowed; (classes), NULL: all alike */
+    size_t class_count;
     uint64_t seed;          /* of initial parameters */
     float *parameters;      /* the plan's blocks, end to end; NULL until their shapes are known */
     float *optimizer_state; /* state_blocks times these; NULL: the optimizer has none */
@@ -23,6 +28,8 @@ struct learner {
     uint64_t steps;                              /* that made the optimizer's state */
     struct gradient gradients[MODEL_BLOCKS_MAX]; /* of each block */
     float *outputs, *slopes;                     /* of the batch at hand, (samples, width) */
+    float *weights; /* of its samples, by their classes too; NULL: those of the selection */
+    size_t weights_max;
     float *losses;      /* borrowed: a step writes each sample's loss here; NULL: nobody asks */
     size_t outputs_max; /* floats */
     void *scratch;
@@ -51,9 +58,11 @@ enum weir_status trainer_learner_forward(struct learner *learner, const struct w
                                          struct weir_error *err) WEIR_MUST_USE;
 /* Turns `learner->outputs` into predictions. */
 void trainer_learner_predict(struct learner *learner, const struct weir_batch *batch);
-/* One step of training. `*ret_loss` is the weighted mean before the step. */
+/* One step of training, at `rate` times the optimizer's learning rate. `*ret_loss` is the weighted mean before the
+ * step. */
 enum weir_status trainer_learner_step(struct learner *learner, const struct weir_batch *batch,
-                                      double *ret_loss, struct weir_error *err) WEIR_MUST_USE;
+                                      double rate, double *ret_loss,
+                                      struct weir_error *err) WEIR_MUST_USE;
 /* The loss of each sample, in `losses` (samples), and its slope at the outputs, the gradient of the
  * last layer, in `learner->slopes` (samples, width). */
 enum weir_status trainer_learner_score(struct learner *learner, const struct weir_batch *batch,

@@ -41,6 +41,7 @@ static void clear(struct trainer *trainer)
 {
     weir_client_close(trainer->client);
     trainer_learner_fini(&trainer->learner);
+    free(trainer->class_weights);
     free(trainer->values);
     weir_yaml_free(trainer->origin_options);
     weir_model_file_fini(&trainer->origin);

@@ -23,6 +23,7 @@ struct trainer {
     const struct run_mode *mode;
     struct weir_client *client;
     struct learner learner;
+    double *class_weights; /* the learner's */
     struct weir_model_file
         origin; /* what the learner was restored from: its options are read from it */
     struct weir_yaml *origin_options;

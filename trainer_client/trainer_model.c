@@ -136,6 +136,22 @@ static enum weir_status start_from_model(struct trainer *trainer, struct weir_er
     return status;
 }
 
+static enum weir_status weigh_classes(struct trainer *trainer, struct weir_error *err)
+{
+    const struct weir_client_task *task = trainer->order.task;
+    const struct weir_yaml_node *node = trainer->order.training.learning.class_weights;
+    struct learner *learner = &trainer->learner;
+    bool is_named = task->class_count > 0;
+    size_t numbers = learner->plan.width > 2 ? learner->plan.width : 2;
+    if (node == NULL)
+        return WEIR_OK;
+    learner->class_count = is_named ? task->class_count : numbers;
+    enum weir_status status = trainer_learning_class_weights(
+        node, is_named ? task->classes : NULL, learner->class_count, &trainer->class_weights, err);
+    learner->class_weights = trainer->class_weights;
+    return status;
+}
+
 static enum weir_status configure_learner(struct trainer *trainer, struct weir_error *err)
 {
     const struct training *training = &trainer->order.training;
@@ -144,12 +160,14 @@ static enum weir_status configure_learner(struct trainer *trainer, struct weir_e
     learner->plan.model = training->model;
     learner->plan.options = training->model_options;
     learner->loss = training->loss;
-    learner->optimizer = training->optimizer;
-    learner->optimizer_options = training->optimizer_options;
+    learner->optimizer = training->learning.optimizer;
+    learner->optimizer_options = training->learning.optimizer_options;
+    learner->clip = training->learning.clip;
     if (!trainer->mode->learns)
         return WEIR_OK; /* the model's own width counts */
-    return learner->loss->width(trainer->order.task->class_count, trainer->order.task->outputs,
-                                &learner->plan.width, err);
+    enum weir_status status = learner->loss->width(
+        trainer->order.task->class_count, trainer->order.task->outputs, &learner->plan.width, err);
+    return status == WEIR_OK ? weigh_classes(trainer, err) : status;
 }
 
 enum weir_status trainer_restore(struct trainer *trainer, struct weir_error *err)

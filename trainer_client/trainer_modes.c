@@ -69,11 +69,12 @@ static enum weir_status say_scores(struct trainer *trainer, const struct weir_ba
 {
     const struct learner *learner = &trainer->learner;
     size_t width = learner->plan.width;
+    const float *weights = learner->weights != NULL ? learner->weights : batch->weights;
     double weight = 0.0;
     for (size_t s = 0; s < batch->samples && !apart; s++)
-        weight += (double)batch->weights[s];
+        weight += (double)weights[s];
     for (size_t s = batch->samples; s-- > 0;) {
-        double share = apart ? 1.0 : (double)batch->weights[s] / weight;
+        double share = apart ? 1.0 : (double)weights[s] / weight;
         scores[s * SCORES] = scores[s];
         scores[s * SCORES + 1] =
             (float)((double)norm_of(learner->slopes + s * width, width) / share);
@@ -89,13 +90,30 @@ static void begin_epoch(struct trainer *trainer, uint64_t epoch)
     progress->loss_sum = progress->loss_count = 0.0;
 }
 
+/* Factor of the learning rate for a batch: it follows from the batch's place alone. */
+static double rate_of(const struct trainer *trainer, const struct weir_batch *batch)
+{
+    const struct learning *learning = &trainer->order.training.learning;
+    struct weir_client_info info;
+    weir_client_info(trainer->client, &info);
+    return trainer_schedule_factor(learning->schedule, &learning->schedule_shared,
+                                   &learning->schedule_options,
+                                   &(struct schedule_place){
+                                       .batch = batch->number,
+                                       .epoch = batch->epoch,
+                                       .batches_per_epoch = info.batches_per_epoch,
+                                       .epochs = info.epochs,
+                                   });
+}
+
 static enum weir_status take_train(struct trainer *trainer, const struct weir_batch *batch,
                                    struct weir_error *err)
 {
     bool reports = trainer->width > 0;
     double loss = 0.0;
     trainer->learner.losses = reports ? room_for(trainer, batch) : NULL;
-    enum weir_status status = trainer_learner_step(&trainer->learner, batch, &loss, err);
+    enum weir_status status =
+        trainer_learner_step(&trainer->learner, batch, rate_of(trainer, batch), &loss, err);
     if (status != WEIR_OK)
         return status;
     struct weir_model_progress *progress = &trainer->progress;

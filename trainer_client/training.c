@@ -7,14 +7,15 @@
 static const char *const DEVICES[] = {"auto", "cpu", NULL};
 static const char *const CARRIED[] = {"weights", "optimizer", NULL};
 
-enum { NESTED_KEYS = 6 }; /* at the front of the table: mappings and lists, printed as understood */
+enum {
+    NESTED_KEYS = 5 + TRAINER_LEARNING_KEYS
+}; /* at the front of the table: mappings and lists, printed as understood */
 static const struct cfg_key TRAINING[] = {
     CFG_NODE(struct training_keys, model,
              .doc = "name of a built-in model, or {name: NAME, its options}"),
     CFG_NODE(struct training_keys, options,
              .doc = "anything, for `program` alone, which finds it as JSON in its task"),
-    CFG_NODE(struct training_keys, optimizer,
-             .doc = "name of an optimizer, or {name: NAME, its options}; adagrad otherwise"),
+    TRAINER_LEARNING_ROWS(struct training_keys, learning.),
     CFG_NODE(struct training_keys, checkpoint,
              .doc = "{every: 60s}: how much work a crash may cost"),
     CFG_TEXTS(struct training_keys, carry,
@@ -62,7 +63,8 @@ enum weir_status trainer_training_read_model(const struct model *model,
 }
 
 /* Keys of a built-in model. */
-static const char *const BUILT_IN[] = {"model", "loss", "optimizer", "checkpoint"};
+static const char *const BUILT_IN[] = {"model", "loss",          "optimizer", "schedule",
+                                       "clip",  "class_weights", "checkpoint"};
 
 static enum weir_status check_program(const struct training *training,
                                       const struct weir_yaml_node *section, struct weir_error *err)
@@ -99,35 +101,6 @@ static enum weir_status read_model(struct training *training, const struct weir_
     training->model = (const struct model *)opened.plugin;
     weir_require(training->model->options_size <= MODEL_OPTIONS_MAX);
     memcpy(training->model_options, opened.options, training->model->options_size);
-    free(opened.memory);
-    return WEIR_OK;
-}
-
-/* Keys of every optimizer. */
-struct optimizer_section {
-    const char *name;
-};
-static const struct cfg_key OPTIMIZER[] = {
-    CFG_TEXT(struct optimizer_section, name, .fallback = "adagrad",
-             .doc = "sgd, adagrad, adam, adamw"),
-    CFG_END,
-};
-
-static enum weir_status read_optimizer(struct training *training, struct weir_error *err)
-{
-    const struct weir_yaml_node *node = training->keys.optimizer;
-    const struct cfg_shared shared = {OPTIMIZER, sizeof(struct optimizer_section)};
-    struct cfg_opened opened = {0};
-    training->optimizer = trainer_optimizer_find(OPTIMIZER[0].fallback);
-    if (node == NULL)
-        return cfg_read(training->optimizer->options, CFG_CLOSED, NULL, "training.optimizer", NULL,
-                        &training->optimizer_options, err);
-    enum weir_status status =
-        cfg_plugin_open(&TRAINER_OPTIMIZERS, &shared, node, "training.optimizer", &opened, err);
-    if (status != WEIR_OK)
-        return status;
-    training->optimizer = (const struct optimizer *)opened.plugin;
-    memcpy(&training->optimizer_options, opened.options, sizeof(training->optimizer_options));
     free(opened.memory);
     return WEIR_OK;
 }
@@ -185,7 +158,9 @@ enum weir_status trainer_training_read(const struct weir_yaml_node *root,
     if (status == WEIR_OK)
         status = read_model(&training, section, err);
     if (status == WEIR_OK)
-        status = read_optimizer(&training, err);
+        status = trainer_learning_read(&training.keys.learning, root,
+                                       trainer_loss_at((size_t)training.keys.loss),
+                                       &training.learning, err);
     struct checkpoint_options checkpoint = {0};
     if (status == WEIR_OK)
         status = cfg_read(CHECKPOINT, CFG_CLOSED, training.keys.checkpoint, "training.checkpoint",
@@ -231,9 +206,9 @@ void trainer_training_print(const struct training *training, struct weir_buf *ou
     weir_buf_append_text(out, "  slices: [");
     for (size_t i = 0; i < training->tells.slice_count; i++)
         weir_buf_printf(out, "%s%s", i > 0 ? ", " : "", training->tells.slices[i]);
-    weir_buf_printf(out, "]\n  carry: [weights%s]\n  optimizer:\n    name: %s\n",
-                    training->carries_optimizer ? ", optimizer" : "", training->optimizer->name);
-    cfg_print(training->optimizer->options, &training->optimizer_options, 4, out);
+    weir_buf_printf(out, "]\n  carry: [weights%s]\n",
+                    training->carries_optimizer ? ", optimizer" : "");
+    trainer_learning_print(&training->learning, out);
     weir_buf_append_text(out, "  checkpoint:\n");
     cfg_print(CHECKPOINT, &checkpoint, 4, out);
 }
@@ -242,7 +217,7 @@ void trainer_training_describe(struct weir_buf *out)
 {
     weir_buf_append_text(out, "## training\n\nWhich model learns how.\n\n");
     cfg_document(TRAINING, out);
-    cfg_registry_document(&TRAINER_OPTIMIZERS, "### training.optimizer", out);
+    trainer_learning_describe(out);
     weir_buf_append_text(out, "\n### training.checkpoint\n\n");
     cfg_document(CHECKPOINT, out);
     cfg_registry_document(&TRAINER_MODELS, "### training.model", out);

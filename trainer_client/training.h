@@ -5,9 +5,9 @@
 
 #include "core/config/sections.h"
 #include "trainer_client/groups.h"
+#include "trainer_client/learning.h"
 #include "trainer_client/models/loss.h"
 #include "trainer_client/models/model.h"
-#include "trainer_client/models/optimizer.h"
 
 enum { MODEL_OPTIONS_MAX = 256 }; /* bytes of any model's options */
 
@@ -20,7 +20,7 @@ struct training {
         int loss;
         struct cfg_training shared;
         struct cfg_texts carry, slices;
-        const struct weir_yaml_node *optimizer;
+        struct learning_keys learning;
         const struct weir_yaml_node *checkpoint;
         int device;
         const char *group;
@@ -29,8 +29,7 @@ struct training {
     const struct model *model; /* NULL: training.program trains */
     _Alignas(16) uint8_t model_options[MODEL_OPTIONS_MAX];
     const struct loss *loss;
-    const struct optimizer *optimizer;
-    struct optimizer_options optimizer_options;
+    struct learning learning;
     int64_t checkpoint_us;      /* from the end of one to the beginning of the next, at least */
     struct groups_wanted tells; /* tensors that no model sees */
     bool carries_optimizer;     /* a warm start takes over the optimizer's state too */

@@ -27,9 +27,11 @@
     "training: {model: {name: text_bag, buckets: 64}, epochs: 3, checkpoint: {every: 10ms}," \
     " report_losses: true}\n"
 
-#define ADAM                                                                                 \
-    "training: {model: {name: text_bag, buckets: 64}, epochs: 3, checkpoint: {every: 10ms}," \
-    " optimizer: {name: adam, lr: 0.05}}\n"
+#define ADAM                                                                                      \
+    "datasets: [{label: {classes: [even, odd]}}]\n"                                               \
+    "training: {model: {name: text_bag, buckets: 64}, epochs: 3, checkpoint: {every: 10ms},"      \
+    " optimizer: {name: adam, lr: 0.05}, schedule: {name: cosine, warmup: 7}, clip: {norm: 0.1}," \
+    " class_weights: {odd: 3}}\n"
 
 struct fixture {
     struct temp_dir sockets, run;

@@ -90,7 +90,7 @@ static double step(struct subject *subject, uint64_t seed)
     struct weir_error err;
     double loss = 0.0;
     test_batch_make(&batch, seed, subject->classes);
-    if (trainer_learner_step(&subject->learner, &batch.batch, &loss, &err) != WEIR_OK)
+    if (trainer_learner_step(&subject->learner, &batch.batch, 1.0, &loss, &err) != WEIR_OK)
         fail_msg("%s: %s", subject->model->name, err.text);
     return loss;
 }
@@ -160,7 +160,7 @@ static void check_gradient(struct subject *subject)
         learner->parameters[i] = (float)weir_rng_unit(&rng) - 0.5f; /* not symmetric any longer */
     test_batch_make(&batch, 5, subject->classes);
     learner->optimizer_options.lr = 0.0; /* the step only leaves its gradient behind */
-    assert_int_equal(trainer_learner_step(learner, &batch.batch, &loss, &err), WEIR_OK);
+    assert_int_equal(trainer_learner_step(learner, &batch.batch, 1.0, &loss, &err), WEIR_OK);
     for (size_t i = 0; i < trainer_model_block_count(subject->model); i++)
         check_block(subject, &batch.batch, i);
     finish(subject);
@@ -218,6 +218,37 @@ static void the_same_batches_make_the_same_bytes(void **unused)
 {
     (void)unused;
     for_every_pair(check_repeatable);
+}
+
+/* The weight of a class is a factor of its samples' weights. */
+static void a_class_s_weight_teaches_as_its_samples_weights_do(void **unused)
+{
+    (void)unused;
+    static const double OF_CLASSES[] = {1.0, 4.0, 0.5};
+    for (size_t m = 0; m < model_count(); m++) {
+        WEIR_AUTO_BUF first = {0};
+        for (int round = 0; round < 2; round++) {
+            struct subject subject = {.model = model_at(m), .loss = trainer_loss_find("softmax")};
+            struct test_batch batch;
+            struct weir_error err;
+            double loss = 0.0;
+            begin(&subject, trainer_optimizer_find("adagrad"));
+            struct learner *learner = &subject.learner;
+            test_batch_make(&batch, 3, CLASSES);
+            learner->class_weights = round == 0 ? OF_CLASSES : NULL;
+            learner->class_count = CLASSES;
+            for (size_t s = 0; round == 1 && s < TEST_BATCH_SAMPLES; s++)
+                batch.weights[s] *= (float)OF_CLASSES[batch.labels[s]];
+            assert_int_equal(trainer_learner_step(learner, &batch.batch, 1.0, &loss, &err),
+                             WEIR_OK);
+            size_t bytes = learner->plan.rows * learner->plan.width * sizeof(float);
+            if (round == 0)
+                weir_buf_append(&first, learner->parameters, bytes);
+            else
+                assert_memory_equal(first.at, learner->parameters, bytes);
+            finish(&subject);
+        }
+    }
 }
 
 static void a_loss_measures_vectors_or_says_that_it_cannot(void **unused)
@@ -456,6 +487,7 @@ int main(void)
         cmocka_unit_test(gradients_agree_with_finite_differences),
         cmocka_unit_test(training_lowers_the_loss),
         cmocka_unit_test(the_same_batches_make_the_same_bytes),
+        cmocka_unit_test(a_class_s_weight_teaches_as_its_samples_weights_do),
         cmocka_unit_test(a_loss_measures_vectors_or_says_that_it_cannot),
         cmocka_unit_test(files_give_back_every_bit),
         cmocka_unit_test(a_class_more_keeps_what_the_others_have_learnt),

@@ -53,10 +53,11 @@ static void run_steps(const char *text, size_t steps, float parameters[FLOATS])
     struct gradient gradient;
     float state[WEIR_MODEL_STATE_BLOCKS_MAX * FLOATS] = {0};
     read_optimizer(text, &document, &training);
-    const struct optimizer_options *options = &training.optimizer_options;
+    const struct optimizer_options *options = &training.learning.optimizer_options;
     const struct optimizer_block block = {.parameters = parameters,
                                           .state = state,
-                                          .blocks = training.optimizer->state_blocks(options),
+                                          .blocks =
+                                              training.learning.optimizer->state_blocks(options),
                                           .stride = FLOATS};
     trainer_gradient_init(&gradient, ROWS, WIDTH);
     for (size_t i = 0; i < FLOATS; i++)
@@ -64,7 +65,7 @@ static void run_steps(const char *text, size_t steps, float parameters[FLOATS])
     for (size_t step = 0; step < steps; step++) {
         struct optimizer_step now = trainer_optimizer_step(options, options->lr, step + 1);
         fill_gradient(&gradient, step);
-        trainer_optimizer_apply(training.optimizer, &now, &gradient, &block);
+        trainer_optimizer_apply(training.learning.optimizer, &now, &gradient, &block);
     }
     trainer_gradient_fini(&gradient);
     weir_yaml_free(document);

@@ -128,10 +128,10 @@ static void predict_itself(float *outputs, uint32_t width)
 // clang-format off
 #define LOSSES(X)                                                                                  \
     X("logistic", .summary = "two classes, one output: its probability of class 1",                \
-      .width = width_logistic, .accepts = accepts_binary, .expected = "0 or 1",                    \
+      .width = width_logistic, .accepts = accepts_binary, .expected = "0 or 1", .takes_classes = true, \
       .measure = measure_logistic, .predict = predict_logistic)                                    \
     X("softmax", .summary = "one class of several, one output each",                               \
-      .width = width_softmax, .accepts = accepts_class, .expected = "the number of a class",       \
+      .width = width_softmax, .accepts = accepts_class, .expected = "the number of a class", .takes_classes = true, \
       .measure = measure_softmax, .predict = predict_softmax)                                      \
     X("squared", .summary = "a number, one output; or a vector, one output for each of its numbers",\
       .width = width_squared, .accepts = accepts_number, .expected = "a finite number",            \
@@ -173,12 +173,17 @@ double trainer_loss_label(const struct weir_batch *batch, size_t index)
     return label;
 }
 
+static double weight_of(const struct loss_work *work, const struct weir_batch *batch, size_t s)
+{
+    return (double)(work->weights != NULL ? work->weights[s] : batch->weights[s]);
+}
+
 /* The mean's slope: each sample's, by its share of the weight. A batch of no weight teaches
  * nothing. */
 static void scale(const struct loss_work *work, const struct weir_batch *batch)
 {
     for (size_t s = 0; s < batch->samples; s++) {
-        double share = work->weight > 0.0 ? (double)batch->weights[s] / work->weight : 0.0;
+        double share = work->weight > 0.0 ? weight_of(work, batch, s) / work->weight : 0.0;
         for (uint32_t k = 0; k < work->width; k++)
             work->slopes[s * work->width + k] *= (float)share;
     }
@@ -237,8 +242,8 @@ enum weir_status trainer_loss_measure(struct loss_work *work, const struct weir_
             break;
         if (work->losses != NULL)
             work->losses[s] = (float)loss;
-        work->weighted += (double)batch->weights[s] * loss;
-        work->weight += (double)batch->weights[s];
+        work->weighted += weight_of(work, batch, s) * loss;
+        work->weight += weight_of(work, batch, s);
     }
     if (status == WEIR_OK && !work->apart)
         scale(work, batch);

@@ -17,6 +17,7 @@ struct loss {
     /* True when `label` can be measured against `width` outputs. */
     bool (*accepts)(double label, uint32_t width);
     const char *expected; /* of a label, for messages */
+    bool takes_classes;   /* labels are numbers of classes */
     /* The loss of one sample, and d loss / d outputs in `slope` (width). */
     double (*measure)(const float *outputs, uint32_t width, double label, float *slope);
     /* Optional. The same for a label of `width` finite numbers. */
@@ -43,8 +44,8 @@ struct loss_work {
     float *slopes;        /* (samples, width): becomes d mean / d outputs */
     bool apart;           /* slopes become d loss / d outputs of each sample by itself instead */
     float *losses;        /* (samples): becomes each sample's loss; NULL: not wanted */
-    /* Become the sums of weight * loss and of weights, those of the selection; the batch's loss is
-     * weighted / weight. */
+    const float *weights; /* (samples); NULL: those of the selection */
+    /* Become the sums of weight * loss and of weights; the batch's loss is weighted / weight. */
     double weighted, weight;
 };
 

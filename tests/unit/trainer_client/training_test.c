@@ -28,8 +28,8 @@ static void a_name_is_enough(void **unused)
     assert_int_equal(training.checkpoint_us, 60000000);
     assert_int_equal(training.keys.shared.epochs, 1);
     assert_false(training.carries_optimizer);
-    assert_string_equal(training.optimizer->name, "adagrad");
-    assert_true(training.optimizer_options.lr == 0.1);
+    assert_string_equal(training.learning.optimizer->name, "adagrad");
+    assert_true(training.learning.optimizer_options.lr == 0.1);
     weir_yaml_free(document);
 }
 
@@ -54,8 +54,9 @@ static void everything_can_be_said_and_is_printed_back(void **unused)
     assert_memory_equal(training.model_options, again.model_options, sizeof(again.model_options));
     assert_ptr_equal(again.loss, trainer_loss_find("softmax"));
     assert_true(again.carries_optimizer);
-    assert_string_equal(again.optimizer->name, "sgd");
-    assert_true(again.optimizer_options.lr == 0.5 && again.optimizer_options.momentum == 0.9);
+    assert_string_equal(again.learning.optimizer->name, "sgd");
+    assert_true(again.learning.optimizer_options.lr == 0.5 &&
+                again.learning.optimizer_options.momentum == 0.9);
     assert_int_equal(again.checkpoint_us, 5000000);
     weir_yaml_free(first);
     weir_yaml_free(second);
