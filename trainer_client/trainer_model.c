@@ -67,7 +67,8 @@ static enum weir_status adopt(struct trainer *trainer, bool with_optimizer, stru
         return status;
     size_t bytes = trainer_model_floats(&learner->plan) * sizeof(float);
     memcpy(learner->parameters, origin->parameters, bytes);
-    if (with_optimizer && learner->state_blocks == origin->state_blocks) {
+    if (with_optimizer && origin->state_blocks > 0 &&
+        learner->state_blocks == origin->state_blocks) {
         memcpy(learner->optimizer_state, origin->optimizer_state, bytes * origin->state_blocks);
         learner->steps = origin->steps;
     }
@@ -125,6 +126,9 @@ static enum weir_status start_from_model(struct trainer *trainer, struct weir_er
     }
     uint32_t width = trainer->learner.plan.width;
     bool same_optimizer = strcmp(trainer->origin.optimizer, trainer->learner.optimizer->name) == 0;
+    if (training->carries_optimizer && !same_optimizer)
+        weir_log(WEIR_LOG_WARN, "optimizer state not carried", "found=%s expected=%s",
+                 trainer->origin.optimizer, trainer->learner.optimizer->name);
     status = check_same_model(trainer, err);
     if (status == WEIR_OK)
         status = adopt(trainer, training->carries_optimizer && same_optimizer, err);

@@ -48,7 +48,8 @@ enum { CFG_GPUS_MAX = 64, CFG_RANKS_MAX = 64 };
     CFG_KEY_AS("seed", CFG_KIND_U64, uint64_t, owner, in seed, .fallback = "1",                                     \
                .doc = "of shuffling and initial weights"),                                                          \
     CFG_KEY_AS("start_from", CFG_KIND_TEXT, const char *, owner, in start_from, .fallback = "previous",             \
-               .doc = "previous (the newest model), scratch, or a model's name (weir models list)"),                \
+               .doc = "previous (the newest model), scratch, a model's name (weir models list), or the absolute "   \
+                      "path of a model's file (weir models export --format file)"),                                  \
     CFG_KEY_AS("retries", CFG_KIND_U64, uint64_t, owner, in retries, .fallback = "3", .max = 100,                   \
                .doc = "number of times that a failed trainer is started again"),                                    \
     CFG_KEY_AS("patience", CFG_KIND_DURATION, int64_t, owner, in patience, .fallback = "10m", .min = 1000000,       \

@@ -198,6 +198,17 @@ static enum weir_status check_gpus(const struct orchestrator_config *config,
                           (unsigned long long)config->ranks, (unsigned long long)config->gpus);
 }
 
+static enum weir_status check_start_from(const char *start_from, const struct weir_yaml_node *node,
+                                         struct weir_error *err)
+{
+    if (start_from[0] == '/' || strchr(start_from, '/') == NULL)
+        return WEIR_OK;
+    return weir_yaml_fail(node, err,
+                          "training.start_from: expected previous, scratch, a model's name or the "
+                          "absolute path of a model's file, found '%s'",
+                          start_from);
+}
+
 static enum weir_status read_rest(struct orchestrator_config *config,
                                   const struct file_section *file, struct weir_error *err)
 {
@@ -209,6 +220,10 @@ static enum weir_status read_rest(struct orchestrator_config *config,
         status =
             cfg_read(TRAINING_KEYS, CFG_OPEN, file->training, "training", NULL, &training, err);
     }
+    if (status != WEIR_OK)
+        return status;
+    status = check_start_from(training.shared.start_from,
+                              weir_yaml_get(file->training, "start_from"), err);
     if (status != WEIR_OK)
         return status;
     config->deletion = deletion.policy;

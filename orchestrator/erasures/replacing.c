@@ -44,15 +44,21 @@ static enum weir_status step_back(const struct erasure_batch *batch, char **mode
     return WEIR_OK;
 }
 
+/* A model that started from a file has no parent, and its replacement starts from the file, too. */
 static enum weir_status find_base(const struct erasure_batch *batch, const char *tainted,
-                                  char **ret_base, struct weir_error *err)
+                                  const char *start_from, char **ret_base, struct weir_error *err)
 {
     struct stored_model row = {0};
     enum weir_status status = orchestrator_model_get(batch->context, tainted, &row, err);
     if (status != WEIR_OK)
         return status;
     char *base = row.parent == NULL ? NULL : weir_strdup(row.parent);
+    bool is_given = base == NULL && !row.holdout && orchestrator_model_is_path(start_from);
     orchestrator_model_fini(&row);
+    if (is_given) {
+        *ret_base = weir_strdup(start_from);
+        return WEIR_OK;
+    }
     bool settled = false;
     while (status == WEIR_OK && base != NULL && !settled)
         status = step_back(batch, &base, &settled, err);
@@ -155,7 +161,8 @@ static enum weir_status train(struct erasure_batch *batch, const struct weir_row
         orchestrator_pipeline_outline(orchestrator_pipeline_by_id(all->pipelines, pipeline));
     WEIR_AUTO_FREE char *base = NULL;
     WEIR_AUTO(weir_rows) trigger = NULL;
-    enum weir_status status = find_base(batch, weir_rows_text(models, row, "model"), &base, err);
+    enum weir_status status = find_base(batch, weir_rows_text(models, row, "model"),
+                                        outline.config->start_from, &base, err);
     if (status == WEIR_OK)
         status = DB_RUN(all->context->db, Q_trigger_get, &trigger, err, DB_I64(pipeline),
                         DB_I64(number));

@@ -3,6 +3,8 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "core/service/roots.h"
+#include "core/wire/model_file.h"
 #include "orchestrator/models/delta.h"
 
 #include <string.h>
@@ -123,6 +125,60 @@ enum weir_status orchestrator_model_file(struct context *context, const struct s
     if (status == WEIR_OK)
         *ret_path = WEIR_TAKE(path);
     return status;
+}
+
+/* ---- given by a person ---- */
+
+/* Files of a program of the user hold what they like. */
+static enum weir_status take_fitted(struct weir_bytes bytes, struct weir_buf *fitted,
+                                    struct weir_error *err)
+{
+    struct weir_model_file file;
+    if (!weir_model_file_begins(bytes))
+        return WEIR_OK;
+    enum weir_status status = weir_model_file_view(bytes, &file, err);
+    if (status != WEIR_OK)
+        return status;
+    weir_buf_append(fitted, file.fitted.at, file.fitted.size);
+    weir_model_file_fini(&file);
+    return WEIR_OK;
+}
+
+static enum weir_status copy_given(struct weir_bytes bytes, const char *directory, char **ret_path,
+                                   struct weir_buf *fitted, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *copy = weir_format("%s/base.weirmodel", directory);
+    if (bytes.size > ORCHESTRATOR_MODEL_BYTES_MAX)
+        return weir_fail(err, WEIR_LIMIT, "%zu bytes, expected at most %d", bytes.size,
+                         ORCHESTRATOR_MODEL_BYTES_MAX);
+    enum weir_status status = take_fitted(bytes, fitted, err);
+    if (status == WEIR_OK)
+        status = weir_make_directories(directory, 0700, err);
+    if (status == WEIR_OK)
+        status = weir_file_write_atomic(copy, bytes, err);
+    if (status == WEIR_OK)
+        *ret_path = WEIR_TAKE(copy);
+    return status;
+}
+
+enum weir_status orchestrator_model_given_file(const char *path, const char *directory,
+                                               char **ret_path, struct weir_buf *fitted,
+                                               struct weir_error *err)
+{
+    void *mapped = NULL;
+    size_t size = 0;
+    if (!weir_roots_allow(path))
+        return weir_fail(err, WEIR_DENIED,
+                         "training.start_from '%s': expected a file below one of the system file's "
+                         "roots, and in no directory of Weir's own",
+                         path);
+    enum weir_status status = weir_file_map(path, &mapped, &size, err);
+    if (status == WEIR_OK) {
+        status = copy_given(weir_bytes(mapped, size), directory, ret_path, fitted, err);
+        weir_file_unmap(mapped, size);
+    }
+    return status == WEIR_OK ? WEIR_OK
+                             : weir_error_wrap(err, status, "training.start_from '%s'", path);
 }
 
 /* ---- made whole ---- */

@@ -24,6 +24,11 @@ void orchestrator_model_content_fini(struct model_content *content); /* zeroed i
 enum weir_status orchestrator_model_file(struct context *context, const struct stored_model *model,
                                          const char *directory, char **ret_path,
                                          struct weir_error *err) WEIR_MUST_USE;
+/* The file at `path`, which a person has named, copied into `directory` for a trainer; the fitted state in it is
+ * appended to `fitted`. DENIED outside of the roots, NOT_FOUND, LIMIT; CORRUPT for a model file that is damaged. */
+enum weir_status orchestrator_model_given_file(const char *path, const char *directory,
+                                               char **ret_path, struct weir_buf *fitted,
+                                               struct weir_error *err) WEIR_MUST_USE;
 /* Stores every live model whose file is the difference from this one whole, so that this one's may go. May be
  * repeated. */
 enum weir_status orchestrator_model_release(struct context *context, const char *id,

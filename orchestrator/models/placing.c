@@ -113,6 +113,7 @@ static enum weir_status try_delta(struct context *context, const struct model_wa
 {
     struct stored_model base = {0};
     if (wanted->settings->storage != MODELS_DELTA || wanted->run->base_model == NULL ||
+        orchestrator_model_is_path(wanted->run->base_model) ||
         access(from, F_OK) != 0) /* moved before a crash */
         return WEIR_OK;
     enum weir_status status = orchestrator_model_get(context, wanted->run->base_model, &base, err);

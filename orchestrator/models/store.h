@@ -43,6 +43,12 @@ struct stored_model {
     bool holdout; /* one of those: no trigger's, and never measured */
 };
 
+/* Returns true for what a run may start from beside a model's id: the absolute path of a model's file. */
+static inline bool orchestrator_model_is_path(const char *base)
+{
+    return base != NULL && base[0] == '/';
+}
+
 /* Returns true when its file is there, or on its way: stored, replacing or holdout. */
 bool orchestrator_model_is_live(const struct stored_model *model);
 /* The same of what a row says. */

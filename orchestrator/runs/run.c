@@ -358,10 +358,17 @@ static enum weir_status load_base(struct run *run, struct weir_error *err)
     if (run->base_model == NULL)
         return WEIR_OK;
     struct stored_model model;
+    char *path = NULL;
+    if (orchestrator_model_is_path(run->base_model)) {
+        enum weir_status given = orchestrator_model_given_file(run->base_model, run->directory,
+                                                               &path, &run->fitted, err);
+        free(run->start_from);
+        run->start_from = given == WEIR_OK ? path : weir_strdup("");
+        return given;
+    }
     enum weir_status status = orchestrator_model_get(run->context, run->base_model, &model, err);
     if (status != WEIR_OK)
         return status;
-    char *path = NULL;
     status = orchestrator_model_file(run->context, &model, run->directory, &path, err);
     if (status == WEIR_OK) {
         free(run->start_from);

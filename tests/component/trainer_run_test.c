@@ -33,6 +33,10 @@
     " optimizer: {name: adam, lr: 0.05}, schedule: {name: cosine, warmup: 7}, clip: {norm: 0.1}," \
     " class_weights: {odd: 3}}\n"
 
+#define WARM(optimizer, carry)                                                  \
+    "training: {model: {name: text_bag, buckets: 64}, epochs: 3, carry: " carry \
+    ", optimizer: {name: " optimizer ", lr: 0.05}}\n"
+
 struct fixture {
     struct temp_dir sockets, run;
     struct platform *platform;
@@ -257,6 +261,44 @@ static void a_warm_start_goes_on_from_the_model(void **unused)
     end(&fixture);
 }
 
+/* Steps behind the optimizer's state in the model of a second training that starts from the first one's. */
+static uint64_t steps_after_two(const char *first, const char *second)
+{
+    struct fixture fixture;
+    struct weir_model_file model;
+    struct weir_error err;
+    char path[600];
+    start(&fixture,
+          (struct platform_script){.samples = 200, .epochs = 3, .mode = "train", .config = first});
+    assert_true(run_trainer(&fixture, 0));
+    platform_stop(fixture.platform);
+    snprintf(path, sizeof(path), "%s", file_of(&fixture, "model"));
+    fixture.platform = platform_start(&(struct platform_script){.samples = 200,
+                                                                .epochs = 3,
+                                                                .socket_dir = fixture.sockets.path,
+                                                                .directory = fixture.run.path,
+                                                                .mode = "train",
+                                                                .config = second,
+                                                                .start_from = path});
+    assert_true(run_trainer(&fixture, 0));
+    assert_int_equal(weir_model_file_read(file_of(&fixture, "model"), &model, &err), WEIR_OK);
+    uint64_t steps = model.steps;
+    weir_model_file_fini(&model);
+    end(&fixture);
+    return steps;
+}
+
+static void the_state_of_the_optimizer_goes_on_where_it_is_carried(void **unused)
+{
+    (void)unused;
+    uint64_t fresh = steps_after_two(WARM("adam", "[weights]"), WARM("adam", "[weights]"));
+    uint64_t carried = steps_after_two(WARM("adam", "[weights]"), WARM("adam", "optimizer"));
+    uint64_t of_another = steps_after_two(WARM("adamw", "[weights]"), WARM("adam", "optimizer"));
+    assert_true(fresh > 0);
+    assert_int_equal(carried, 2 * fresh);
+    assert_int_equal(of_another, fresh);
+}
+
 static void a_run_that_cannot_be_done_fails(void **unused)
 {
     (void)unused;
@@ -323,6 +365,7 @@ int main(void)
         cmocka_unit_test(a_damaged_checkpoint_is_put_aside),
         cmocka_unit_test(outputs_come_in_id_order_for_every_mode),
         cmocka_unit_test(a_warm_start_goes_on_from_the_model),
+        cmocka_unit_test(the_state_of_the_optimizer_goes_on_where_it_is_carried),
         cmocka_unit_test(a_run_that_cannot_be_done_fails),
         cmocka_unit_test(a_set_that_is_erased_or_gone_ends_the_run_without_a_model),
         cmocka_unit_test(the_orchestrator_can_stop_a_run),

@@ -62,7 +62,7 @@ static enum weir_status run(struct learner *learner, struct test_batch *batch,
     weir_rng_init(&rng, SEED);
     for (size_t i = 0; i < trainer_model_floats(&learner->plan); i++)
         learner->parameters[i] += (float)weir_rng_unit(&rng) - 0.5f;
-    status = trainer_learner_step(learner, &batch->batch, &loss, err);
+    status = trainer_learner_step(learner, &batch->batch, 1.0, &loss, err);
     if (status != WEIR_OK)
         return status;
     print_batch(batch);
