@@ -17,6 +17,7 @@ struct trainer_bench {
     const char *directory;        /* borrowed */
     struct corpus clicks;         /* in DIRECTORY/clicks */
     char *theirs[TRAINER_STYLES]; /* commands, with the best worker count; NULL: not chosen yet */
+    double fasttext_accuracy;     /* 0: not measured yet */
     double loop_us;               /* of the C loop; 0: not measured yet */
 };
 
@@ -37,5 +38,10 @@ bench_side_fn dlrm_weir, dlrm_map, dlrm_vectorised, dlrm_memory, dlrm_wanted, st
 /* figures_warm.c */
 bench_side_fn warm_built_in, warm_built_in_wanted, warm_python, warm_python_wanted, warm_gap,
     warm_gap_allowed;
+
+/* figures_text.c */
+enum weir_status prepare_titles(void *state, struct weir_error *err);
+bench_side_fn titles_relaxed, titles_deterministic, titles_fasttext, titles_accuracy,
+    titles_accuracy_wanted;
 
 #endif
