@@ -37,6 +37,10 @@
     "training: {model: {name: text_bag, buckets: 64}, epochs: 3, carry: " carry \
     ", optimizer: {name: " optimizer ", lr: 0.05}}\n"
 
+#define FM "training: {model: {name: fm, buckets: 64, factors: 4}, epochs: 3}\n"
+#define TEXT_EMBEDDING \
+    "training: {model: {name: text_embedding, buckets: 64, dimension: 5}, epochs: 3}\n"
+
 struct fixture {
     struct temp_dir sockets, run;
     struct platform *platform;
@@ -198,9 +202,11 @@ static void a_damaged_checkpoint_is_put_aside(void **unused)
 }
 
 /* Trains, keeps the model, and starts the platform again in another mode with that model. */
-static void train_then(struct fixture *fixture, const char *mode, char *model, size_t size)
+static void train_then(struct fixture *fixture, const char *config, const char *mode, char *model,
+                       size_t size)
 {
-    start(fixture, (struct platform_script){.samples = 200, .epochs = 3, .mode = "train"});
+    start(fixture,
+          (struct platform_script){.samples = 200, .epochs = 3, .mode = "train", .config = config});
     assert_true(run_trainer(fixture, 0));
     platform_stop(fixture->platform);
     snprintf(model, size, "%s", file_of(fixture, "model"));
@@ -211,7 +217,7 @@ static void train_then(struct fixture *fixture, const char *mode, char *model, s
                                                  .mode = mode,
                                                  .relaxed = true,
                                                  .shuffles_sending = true,
-                                                 .config = TEXT_BAG,
+                                                 .config = config,
                                                  .start_from = model});
 }
 
@@ -219,15 +225,21 @@ static void outputs_come_in_id_order_for_every_mode(void **unused)
 {
     (void)unused;
     static const struct {
-        const char *mode;
+        const char *config, *mode;
         size_t width;
-    } CASES[] = {{"evaluate", 1}, {"predict", 1}, {"score", 2}, {"gradient", 1}, {"embed", 64}};
+    } CASES[] = {
+        {TEXT_BAG, "evaluate", 1},    {TEXT_BAG, "predict", 1},       {FM, "evaluate", 1},
+        {FM, "predict", 1},           {TEXT_EMBEDDING, "predict", 1}, {TEXT_BAG, "score", 2},
+        {TEXT_BAG, "gradient", 1},    {TEXT_BAG, "embed", 64},        {FM, "embed", 4},
+        {TEXT_EMBEDDING, "embed", 5},
+    };
+    enum { PREDICTING = 5 };
     for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
         struct fixture fixture;
         struct weir_outputs outputs;
         struct weir_error err;
         char model[600];
-        train_then(&fixture, CASES[i].mode, model, sizeof(model));
+        train_then(&fixture, CASES[i].config, CASES[i].mode, model, sizeof(model));
         assert_true(run_trainer(&fixture, 0));
         assert_true(platform_look(fixture.platform).final && platform_look(fixture.platform).done);
         assert_int_equal(weir_outputs_open(file_of(&fixture, "outputs"), &outputs, &err), WEIR_OK);
@@ -236,7 +248,7 @@ static void outputs_come_in_id_order_for_every_mode(void **unused)
         for (size_t s = 0; s < outputs.count; s++) {
             assert_int_equal(outputs.ids[s], s + 1);
             assert_int_equal(outputs.labels[s], (s + 1) % 2);
-            if (i < 2)
+            if (i < PREDICTING)
                 assert_true((outputs.values[s] > 0.5f) == ((s + 1) % 2 == 1));
         }
         weir_outputs_close(&outputs);
@@ -251,7 +263,7 @@ static void a_warm_start_goes_on_from_the_model(void **unused)
     char model[600];
     WEIR_AUTO_BUF before = {0};
     WEIR_AUTO_BUF after = {0};
-    train_then(&fixture, "train", model, sizeof(model));
+    train_then(&fixture, TEXT_BAG, "train", model, sizeof(model));
     read_model(&fixture, &before);
     assert_true(run_trainer(&fixture, 0));
     read_model(&fixture, &after);
