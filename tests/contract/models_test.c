@@ -241,7 +241,7 @@ static void a_class_s_weight_teaches_as_its_samples_weights_do(void **unused)
                 batch.weights[s] *= (float)OF_CLASSES[batch.labels[s]];
             assert_int_equal(trainer_learner_step(learner, &batch.batch, 1.0, &loss, &err),
                              WEIR_OK);
-            size_t bytes = learner->plan.rows * learner->plan.width * sizeof(float);
+            size_t bytes = bytes_of(learner);
             if (round == 0)
                 weir_buf_append(&first, learner->parameters, bytes);
             else
