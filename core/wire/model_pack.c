@@ -177,8 +177,8 @@ static enum weir_status read_header(struct weir_model_pack_reader *reader, const
 
 enum weir_status weir_model_pack_next(struct weir_model_pack_reader *reader, struct weir_error *err)
 {
-    struct weir_bytes rest =
-        weir_bytes(reader->pack.at + reader->at, reader->pack.size - reader->at);
+    size_t left = reader->pack.size - reader->at;
+    struct weir_bytes rest = weir_bytes(left > 0 ? reader->pack.at + reader->at : NULL, left);
 
     if (reader->count > 0 && is_end(rest))
         return weir_fail(err, WEIR_NOT_FOUND, "packed model: there is no further file");
