@@ -50,7 +50,7 @@ void platform_forget_run(struct platform *platform); /* client_open is refused w
 void platform_stop_run(struct platform *platform);   /* run_orders.stop */
 /* Sets the run that follows the task; 0, as in the beginning: none. Requests are left unanswered while it is
  * PLATFORM_UNDECIDED. */
-enum { PLATFORM_UNDECIDED = UINT32_MAX };
+static const uint32_t PLATFORM_UNDECIDED = UINT32_MAX;
 void platform_set_next(struct platform *platform, uint32_t run);
 void platform_pause_worker(struct platform *platform, bool paused);
 
