@@ -354,7 +354,8 @@ static void a_printed_message_is_one_short_line_that_tells_no_persons_words(void
     weir_message_print(MSG_run_beat, &beat, &out);
     assert_string_equal(
         weir_buf_text(&out),
-        "run_beat run=7 session=0 samples=0 samples_total=0 loss=0.5 busy_ns=-1 wait_ns=0 stage=\"\" metrics=\"\" rank=0");
+        "run_beat run=7 session=0 samples=0 samples_total=0 loss=0.5 busy_ns=-1 wait_ns=0 stage=\"\" "
+        "metrics=\"\" rank=0");
     weir_buf_clear(&out);
     weir_message_print(MSG_locate, &(struct msg_locate){.ids = {IDS, 3}}, &out);
     assert_string_equal(weir_buf_text(&out), "locate ids=[1 2 3]");
