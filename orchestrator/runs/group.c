@@ -42,6 +42,8 @@ void orchestrator_group_exited(struct run_group *group, uint32_t rank, int64_t s
     unsigned weight = weigh(group, member->is_done, silent_ms, ended, now_ms);
 
     member->is_here = false;
+    if (!member->is_done) /* what it may have sent is not heard: all begin again without it */
+        member->session = 0;
     if (weight > cause->weight) {
         *cause = (struct group_cause){
             .rank = rank, .weight = weight, .silent_ms = silent_ms, .ended = *ended};

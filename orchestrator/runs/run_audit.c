@@ -52,7 +52,9 @@ static enum weir_status record_audit(struct run *run, const struct msg_job_is *j
 
 static void audit_step(void *owner)
 {
-    orchestrator_run_audit(owner);
+    struct run *run = owner;
+    run->timer = 0;
+    orchestrator_run_audit(run);
 }
 
 static void on_job_is(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -80,6 +82,7 @@ static void on_job_is(void *owner, const struct weir_reply *reply, const struct 
 
 void orchestrator_run_audit(struct run *run)
 {
+    weir_loop_cancel(run->context->loop, run->timer); /* of a step that the result has overtaken */
     run->timer = 0;
     struct msg_job_ask ask = {.job = (uint64_t)run->number};
     weir_rpc_call(run->context->dispatcher, MSG_job_ask, &ask, ORCHESTRATOR_ASK_MS, on_job_is, run);

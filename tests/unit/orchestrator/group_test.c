@@ -104,6 +104,16 @@ static void a_session_of_an_earlier_life_is_nobody_s(void **state)
     assert_null(orchestrator_group_member(group, 1, 5));
 }
 
+/* Its result may lie in a queue when it is killed: the run begins again without. */
+static void the_word_of_a_process_that_is_gone_counts_no_more(void **state)
+{
+    (void)state;
+    struct run_group *group = three();
+    group->members[0].session = 5;
+    orchestrator_group_exited(group, 0, 0, &KILLED, 10);
+    assert_null(orchestrator_group_member(group, 0, 5));
+}
+
 static void samples_and_cpu_time_add_up_and_waiting_is_a_mean(void **state)
 {
     (void)state;
@@ -132,6 +142,7 @@ int main(void)
         cmocka_unit_test(a_run_is_done_when_rank_0_is_and_nobody_is_waited_for),
         cmocka_unit_test(who_is_done_may_leave_and_is_not_why_others_fail),
         cmocka_unit_test(a_session_of_an_earlier_life_is_nobody_s),
+        cmocka_unit_test(the_word_of_a_process_that_is_gone_counts_no_more),
         cmocka_unit_test(samples_and_cpu_time_add_up_and_waiting_is_a_mean),
     };
     return cmocka_run_group_tests_name("group", tests, NULL, NULL);
