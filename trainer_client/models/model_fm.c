@@ -57,16 +57,6 @@ static bool is_dense_category(const struct weir_tensor *tensor)
     return tensor->offsets == NULL && tensor->type == WEIR_TENSOR_I32;
 }
 
-/* Dense numbers of a sample. */
-static size_t count_numbers(const struct weir_batch *batch)
-{
-    size_t numbers = 0;
-    for (size_t i = 0; i < batch->tensor_count; i++)
-        if (trainer_tensors_is_dense(&batch->tensors[i]))
-            numbers += trainer_tensors_columns(&batch->tensors[i]);
-    return numbers;
-}
-
 /* Categories of the whole batch. */
 static size_t count_categories(const struct weir_batch *batch)
 {
@@ -93,7 +83,7 @@ static enum weir_status plan_fm(struct model_plan *plan, const struct weir_batch
                                 struct weir_error *err)
 {
     const struct fm *options = plan->options;
-    size_t numbers = count_numbers(batch);
+    size_t numbers = trainer_tensors_features(batch);
     if (numbers == 0 && !has_field(batch)) {
         char found[200];
         trainer_tensors_describe(batch, found, sizeof(found));
@@ -140,7 +130,7 @@ static size_t sums_of(const struct model_plan *plan, const struct weir_batch *ba
 
 static size_t fm_scratch_bytes(const struct model_plan *plan, const struct weir_batch *batch)
 {
-    size_t features = batch->samples * count_numbers(batch) + count_categories(batch);
+    size_t features = batch->samples * trainer_tensors_features(batch) + count_categories(batch);
     return (batch->samples + 1) * sizeof(uint32_t) + sums_of(plan, batch) * sizeof(float) +
            features * sizeof(struct feature);
 }
@@ -248,9 +238,9 @@ static enum weir_status gather(const struct model_plan *plan, const struct weir_
         .numbers = plan->shape[FACTORS].rows - options->buckets,
         .next = scratch->features,
     };
-    if (count_numbers(batch) != at.numbers)
+    if (trainer_tensors_features(batch) != at.numbers)
         return weir_fail(err, WEIR_INVALID, "model fm: %zu dense numbers, the model has %llu",
-                         count_numbers(batch), (unsigned long long)at.numbers);
+                         trainer_tensors_features(batch), (unsigned long long)at.numbers);
     enum weir_status status = WEIR_OK;
     for (; status == WEIR_OK && at.sample < batch->samples; at.sample++) {
         scratch->begins[at.sample] = (uint32_t)(at.next - scratch->features);

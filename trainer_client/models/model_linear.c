@@ -18,16 +18,6 @@ static const struct cfg_key OPTIONS[] = {
 
 static const struct model_block BLOCKS[] = {{"parameters", .by_output = true}, {0}};
 
-static size_t count_features(const struct weir_batch *batch)
-{
-    size_t features = 0;
-    for (size_t i = 0; i < batch->tensor_count; i++)
-        features += trainer_tensors_is_dense(&batch->tensors[i])
-                        ? trainer_tensors_columns(&batch->tensors[i])
-                        : 0;
-    return features;
-}
-
 /* Features, without the constant. */
 static size_t features_of(const struct model_plan *plan)
 {
@@ -37,7 +27,7 @@ static size_t features_of(const struct model_plan *plan)
 static enum weir_status plan_linear(struct model_plan *plan, const struct weir_batch *batch,
                                     struct weir_error *err)
 {
-    size_t features = count_features(batch);
+    size_t features = trainer_tensors_features(batch);
     if (features == 0) {
         char found[200];
         trainer_tensors_describe(batch, found, sizeof(found));
@@ -87,9 +77,9 @@ static enum weir_status forward_linear(const struct model_plan *plan, const floa
                                        float *outputs, struct weir_error *err)
 {
     size_t features = features_of(plan), width = plan->width;
-    if (count_features(batch) != features)
+    if (trainer_tensors_features(batch) != features)
         return weir_fail(err, WEIR_INVALID, "model linear: %zu features, the model has %zu",
-                         count_features(batch), features);
+                         trainer_tensors_features(batch), features);
     float *rows = scratch;
     gather(batch, features, rows);
     bool has_bias = plan->shape[0].rows > features;

@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+static const char NAME[] = "text_bag";
+
 enum counting { COUNT_LOG, COUNT_LINEAR, COUNT_BINARY };
 
 struct text_bag {
@@ -46,15 +48,9 @@ static enum weir_status plan_text_bag(struct model_plan *plan, const struct weir
                                       struct weir_error *err)
 {
     const struct text_bag *options = plan->options;
-    if (trainer_tensors_bag(batch) == NULL) {
-        char found[200];
-        trainer_tensors_describe(batch, found, sizeof(found));
-        return weir_fail(
-            err, WEIR_INVALID,
-            "model text_bag: expected a ragged i32 tensor of tokens, found %s: add the operators "
-            "tokenize_words and tokenize_hash",
-            found);
-    }
+    enum weir_status status = trainer_tensors_plan_tokens(NAME, batch, err);
+    if (status != WEIR_OK)
+        return status;
     plan->shape[0] = (struct model_shape){
         .rows = options->buckets + 1, /* the last row is the constant */
         .columns = 1,
@@ -127,22 +123,18 @@ static enum weir_status fill_bags(const struct model_plan *plan, const struct we
                                   struct scratch *scratch, struct weir_error *err)
 {
     const struct text_bag *options = plan->options;
-    const struct weir_tensor *tensor = trainer_tensors_bag(batch);
-    if (tensor == NULL)
-        return weir_fail(err, WEIR_INVALID, "model text_bag: the batch has no ragged i32 tensor");
+    const struct weir_tensor *tensor;
+    enum weir_status status = trainer_tensors_tokens(NAME, batch, &tensor, err);
+    if (status != WEIR_OK)
+        return status;
     memset(scratch->counts, 0, (size_t)options->buckets * sizeof(*scratch->counts));
     const int32_t *tokens = tensor->data;
     uint32_t at = 0;
     for (size_t s = 0; s < batch->samples; s++) {
         uint32_t first = tensor->offsets[s], end = tensor->offsets[s + 1];
-        for (uint32_t i = first; i < end; i++) {
-            if (tokens[i] < 0 || (uint64_t)tokens[i] >= options->buckets)
-                return weir_fail(err, WEIR_INVALID,
-                                 "model text_bag: sample %llu: token %d, expected 0 to %llu: give "
-                                 "training.model as many buckets as tokenize_hash",
-                                 (unsigned long long)batch->ids[s], tokens[i],
-                                 (unsigned long long)options->buckets - 1);
-        }
+        status = trainer_tensors_check_tokens(NAME, batch, tensor, s, options->buckets, err);
+        if (status != WEIR_OK)
+            return status;
         scratch->begins[s] = at;
         at += (uint32_t)fill_bag(options, tokens + first, end - first, scratch->counts,
                                  scratch->entries + at);
@@ -209,7 +201,7 @@ static void embed_text_bag(const struct model_plan *plan, const struct weir_batc
 }
 
 const struct model trainer_model_text_bag = {
-    .name = "text_bag",
+    .name = NAME,
     .summary = "linear model over the L2-normalised bag of hashed tokens, with sparse updates",
     .options = OPTIONS,
     .options_size = sizeof(struct text_bag),

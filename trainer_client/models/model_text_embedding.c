@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+static const char NAME[] = "text_embedding";
+
 struct text_embedding {
     uint64_t buckets;
     uint64_t dimension;
@@ -40,15 +42,9 @@ static enum weir_status plan_text_embedding(struct model_plan *plan, const struc
                                             struct weir_error *err)
 {
     const struct text_embedding *options = plan->options;
-    if (trainer_tensors_bag(batch) == NULL) {
-        char found[200];
-        trainer_tensors_describe(batch, found, sizeof(found));
-        return weir_fail(
-            err, WEIR_INVALID,
-            "model text_embedding: expected a ragged i32 tensor of tokens, found %s: add the "
-            "operators tokenize_words and tokenize_hash",
-            found);
-    }
+    enum weir_status status = trainer_tensors_plan_tokens(NAME, batch, err);
+    if (status != WEIR_OK)
+        return status;
     uint32_t dimension = (uint32_t)options->dimension;
     plan->shape[EMBEDDINGS] = (struct model_shape){options->buckets, dimension};
     plan->shape[OUTPUT] = (struct model_shape){dimension, 1};
@@ -97,23 +93,6 @@ static float dot(const float *restrict x, const float *restrict y, size_t count)
     return sum;
 }
 
-static enum weir_status check_tokens(const struct model_plan *plan, const struct weir_batch *batch,
-                                     const struct weir_tensor *tensor, size_t s,
-                                     struct weir_error *err)
-{
-    uint64_t buckets = plan->shape[EMBEDDINGS].rows;
-    const int32_t *tokens = tensor->data;
-    for (uint32_t i = tensor->offsets[s]; i < tensor->offsets[s + 1]; i++) {
-        if (tokens[i] < 0 || (uint64_t)tokens[i] >= buckets)
-            return weir_fail(err, WEIR_INVALID,
-                             "model text_embedding: sample %llu: token %d, expected 0 to %llu: "
-                             "give training.model as many buckets as tokenize_hash",
-                             (unsigned long long)batch->ids[s], tokens[i],
-                             (unsigned long long)buckets - 1);
-    }
-    return WEIR_OK;
-}
-
 static void average(const float *embeddings, const struct weir_tensor *tensor, size_t s,
                     size_t dimension, float *hidden)
 {
@@ -130,16 +109,17 @@ static enum weir_status forward_text_embedding(const struct model_plan *plan,
                                                const struct weir_batch *batch, void *scratch,
                                                float *outputs, struct weir_error *err)
 {
-    const struct weir_tensor *tensor = trainer_tensors_bag(batch);
-    if (tensor == NULL)
-        return weir_fail(err, WEIR_INVALID,
-                         "model text_embedding: the batch has no ragged i32 tensor");
+    const struct weir_tensor *tensor;
+    enum weir_status status = trainer_tensors_tokens(NAME, batch, &tensor, err);
+    if (status != WEIR_OK)
+        return status;
     size_t dimension = dimension_of(plan), width = plan->width;
     const float *output = parameters + trainer_model_block_at(plan, OUTPUT);
     float *hidden = scratch;
     memset(outputs, 0, batch->samples * width * sizeof(*outputs));
     for (size_t s = 0; s < batch->samples; s++, hidden += dimension) {
-        enum weir_status status = check_tokens(plan, batch, tensor, s, err);
+        status =
+            trainer_tensors_check_tokens(NAME, batch, tensor, s, plan->shape[EMBEDDINGS].rows, err);
         if (status != WEIR_OK)
             return status;
         average(parameters, tensor, s, dimension, hidden);
@@ -187,7 +167,7 @@ static void embed_text_embedding(const struct model_plan *plan, const struct wei
 }
 
 const struct model trainer_model_text_embedding = {
-    .name = "text_embedding",
+    .name = NAME,
     .summary = "averaged embeddings of hashed n-grams and a linear layer over them (fastText)",
     .options = OPTIONS,
     .options_size = sizeof(struct text_embedding),

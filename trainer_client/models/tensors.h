@@ -6,6 +6,8 @@
 
 #include <weir/client.h>
 
+#include "core/base/error.h"
+
 /* For messages: "'text' ragged i32, 'x' dense f32". */
 void trainer_tensors_describe(const struct weir_batch *batch, char *text, size_t size);
 
@@ -17,5 +19,22 @@ bool trainer_tensors_is_dense(const struct weir_tensor *tensor);
 bool trainer_tensors_is_bag(const struct weir_tensor *tensor);
 /* The first bag of a batch; NULL: it has none. */
 const struct weir_tensor *trainer_tensors_bag(const struct weir_batch *batch);
+/* Numbers of one sample in all dense f32 tensors of a batch. */
+size_t trainer_tensors_features(const struct weir_batch *batch);
+
+/* ---- tokens: the first bag, as the text models read it; errors name `model` ---- */
+
+/* For a plan: INVALID, with what to add, when the batch has no bag. */
+enum weir_status trainer_tensors_plan_tokens(const char *model, const struct weir_batch *batch,
+                                             struct weir_error *err) WEIR_MUST_USE;
+/* For a batch of a planned model: the bag. INVALID: it has none. */
+enum weir_status trainer_tensors_tokens(const char *model, const struct weir_batch *batch,
+                                        const struct weir_tensor **ret_tensor,
+                                        struct weir_error *err) WEIR_MUST_USE;
+/* INVALID when a token of the `s`-th sample is not below `buckets`. */
+enum weir_status trainer_tensors_check_tokens(const char *model, const struct weir_batch *batch,
+                                              const struct weir_tensor *tensor, size_t s,
+                                              uint64_t buckets,
+                                              struct weir_error *err) WEIR_MUST_USE;
 
 #endif
