@@ -101,7 +101,7 @@ static void move_adam(const struct optimizer_step *step, const struct optimizer_
     float *mean = &row->state[0][k], *square = &row->state[1][k];
     *mean = beta1 * *mean + rest1 * gradient;
     *square = beta2 * *square + rest2 * gradient * gradient;
-    float scale = sqrtf(*square) / (float)sqrt(step->bias2) + (float)step->options->epsilon;
+    float scale = sqrtf(*square) / step->bias2_root + (float)step->options->epsilon;
     row->parameters[k] -= (float)(step->lr / step->bias1) * (*mean / scale);
 }
 
@@ -151,7 +151,7 @@ struct optimizer_step trainer_optimizer_step(const struct optimizer_options *opt
         .options = options,
         .lr = lr,
         .bias1 = 1.0 - pow(options->beta1, (double)number),
-        .bias2 = 1.0 - pow(options->beta2, (double)number),
+        .bias2_root = (float)sqrt(1.0 - pow(options->beta2, (double)number)),
     };
 }
 

@@ -20,8 +20,9 @@ struct optimizer_options {
 /* One step, as all rows see it. */
 struct optimizer_step {
     const struct optimizer_options *options;
-    double lr;           /* the options', as the schedule has it now */
-    double bias1, bias2; /* 1 - beta^t at the t-th step of the state */
+    double lr;        /* the options', as the schedule has it now */
+    double bias1;     /* 1 - beta1^t at the t-th step of the state */
+    float bias2_root; /* the root of 1 - beta2^t */
 };
 /* The `number`-th step of the state, from 1, at `lr`. */
 struct optimizer_step trainer_optimizer_step(const struct optimizer_options *options, double lr,
