@@ -115,7 +115,7 @@ enum weir_status orchestrator_model_file(struct context *context, const struct s
         return WEIR_OK;
     }
     struct model_content content = {.mapped = NULL};
-    WEIR_AUTO_FREE char *path = weir_format("%s/base.weirmodel", directory);
+    WEIR_AUTO_FREE char *path = weir_format("%s/" ORCHESTRATOR_BASE_FILE, directory);
     enum weir_status status = weir_make_directories(directory, 0700, err);
     if (status == WEIR_OK)
         status = orchestrator_model_content(context, model, &content, err);
@@ -147,7 +147,7 @@ static enum weir_status take_fitted(struct weir_bytes bytes, struct weir_buf *fi
 static enum weir_status copy_given(struct weir_bytes bytes, const char *directory, char **ret_path,
                                    struct weir_buf *fitted, struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *copy = weir_format("%s/base.weirmodel", directory);
+    WEIR_AUTO_FREE char *copy = weir_format("%s/" ORCHESTRATOR_BASE_FILE, directory);
     if (bytes.size > ORCHESTRATOR_MODEL_BYTES_MAX)
         return weir_fail(err, WEIR_LIMIT, "%zu bytes, expected at most %d", bytes.size,
                          ORCHESTRATOR_MODEL_BYTES_MAX);

@@ -5,6 +5,9 @@
 
 #include "orchestrator/models/store.h"
 
+/* The name of a model's file in the folder of the run that starts from it. */
+#define ORCHESTRATOR_BASE_FILE "base.weirmodel"
+
 struct model_content {
     struct weir_bytes bytes;
     void *mapped; /* private: a whole file */

@@ -4,6 +4,7 @@
 #include "core/base/fault.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "orchestrator/models/content.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,7 +16,6 @@
 #include <unistd.h>
 
 static const off_t BASE_BYTES_MAX = 256 << 20; /* a quarter of a second, of memory */
-static const char BASE[] = "base.weirmodel";   /* as orchestrator_model_file() calls it */
 static const char RESULT[] = "result-";        /* folder that takes a run's place */
 static const char IDLE[] = "idle-";
 
@@ -115,7 +115,7 @@ static enum weir_status check_fresh(const char *directory, struct weir_error *er
     if (folder == NULL)
         return errno == ENOENT ? WEIR_OK : fail_at(directory, "read", err);
     while (status == WEIR_OK && (entry = readdir(folder)) != NULL)
-        if (is_entry(entry) && strcmp(entry->d_name, BASE) != 0)
+        if (is_entry(entry) && strcmp(entry->d_name, ORCHESTRATOR_BASE_FILE) != 0)
             status = weir_fail(err, WEIR_EXISTS, "%s/%s is an earlier trainer's", directory,
                                entry->d_name);
     (void)closedir(folder);
@@ -151,8 +151,8 @@ static enum weir_status copy_base(const char *base, const char *target, struct w
 static enum weir_status place_base(const char *base, const char *directory, const char *aside,
                                    struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *own = weir_format("%s/%s", directory, BASE);
-    WEIR_AUTO_FREE char *target = weir_format("%s/%s", aside, BASE);
+    WEIR_AUTO_FREE char *own = weir_format("%s/%s", directory, ORCHESTRATOR_BASE_FILE);
+    WEIR_AUTO_FREE char *target = weir_format("%s/%s", aside, ORCHESTRATOR_BASE_FILE);
 
     if (base[0] == '\0')
         return WEIR_OK;
@@ -175,6 +175,7 @@ enum weir_status orchestrator_warm_folder_give(const char *aside, const char *di
     if (status == WEIR_OK && rename(aside, directory) != 0) /* over an empty one, if any */
         status = fail_at(aside, "renamed", err);
     if (status == WEIR_OK)
-        *ret_base = base[0] == '\0' ? weir_strdup("") : weir_format("%s/%s", directory, BASE);
+        *ret_base = base[0] == '\0' ? weir_strdup("")
+                                    : weir_format("%s/%s", directory, ORCHESTRATOR_BASE_FILE);
     return status;
 }
