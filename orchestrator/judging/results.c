@@ -13,6 +13,7 @@
 struct measured {
     const struct evaluation_result *result;
     const struct orchestrator_evaluation *evaluation;
+    json_t *audit; /* of the run; owned */
     struct {
         struct metric_result *results; /* owned */
         size_t count;
@@ -53,17 +54,16 @@ static enum weir_status measure(const struct evaluation_result *result, struct m
 
 static void measured_fini(struct measured *measured)
 {
+    json_decref(measured->audit);
     for (size_t i = 0; i < ORCHESTRATOR_METRICS_MAX; i++)
         free(measured->metrics[i].results);
 }
 
 /* Samples of the interval that were not measured. */
-static void add_unread(json_t *event, const struct run_result *run)
+static void add_unread(json_t *event, json_t *audit)
 {
-    json_t *audit = orchestrator_json_of(run->audit);
-    json_object_set_new(event, "failed", json_incref(json_object_get(audit, "failed")));
-    json_object_set_new(event, "filtered", json_incref(json_object_get(audit, "filtered")));
-    json_decref(audit);
+    json_object_set(event, "failed", json_object_get(audit, "failed"));
+    json_object_set(event, "filtered", json_object_get(audit, "filtered"));
 }
 
 static json_t *event_of(const struct one_result *one)
@@ -81,7 +81,7 @@ static json_t *event_of(const struct one_result *one)
         JSON_TEXT("metric", one->metric),
         JSON_NEW("value", found->defined ? json_real(found->value) : json_string("undefined")),
         JSON_NUMBER("samples", found->samples));
-    add_unread(event, one->measured->result->run);
+    add_unread(event, one->measured->audit);
     if (found->has_interval)
         json_object_set_new(event, "bootstrap", json_pack("[ff]", found->low, found->high));
     return event;
@@ -144,7 +144,8 @@ enum weir_status orchestrator_evaluation_keep(struct context *context,
 {
     const struct orchestrator_config *config = result->pipeline->config;
     struct measured measured = {.result = result,
-                                .evaluation = &config->evaluations[result->task->evaluation]};
+                                .evaluation = &config->evaluations[result->task->evaluation],
+                                .audit = orchestrator_json_of(result->run->audit)};
     enum weir_status status = measure(result, &measured, err);
     if (status == WEIR_OK)
         status = orchestrator_commit(context, keep, context, &measured, err);
