@@ -4,8 +4,6 @@
 #include "preprocess/operators/csv.h"
 #include "preprocess/operators/number.h"
 
-#include <string.h>
-
 struct options {
     struct csv_options csv;
     struct cfg_texts fields;
@@ -71,8 +69,7 @@ static bool is_missing(const struct state *state, struct weir_bytes field)
     bool is_missing = field.size == 0;
     for (size_t i = 0; i < state->missing_count && !is_missing; i++) {
         const char *text = weir_yaml_text(weir_yaml_at(state->missing, i));
-        is_missing =
-            text != NULL && strlen(text) == field.size && memcmp(text, field.at, field.size) == 0;
+        is_missing = text != NULL && weir_bytes_equal(weir_bytes_of(text), field);
     }
     return is_missing;
 }
@@ -87,8 +84,7 @@ static void refuse(const struct state *state, struct operator_call *call, size_t
     char name[CSV_FIELD_NAME_MAX], shape[WEIR_SHAPE_MAX + 1];
     preprocess_csv_reader_field(&state->csv, walk->field, name);
     for (size_t i = 0; i < WEIR_COUNT(NOTHING); i++) {
-        if (strlen(NOTHING[i]) == walk->text.size &&
-            memcmp(NOTHING[i], walk->text.at, walk->text.size) == 0) {
+        if (weir_bytes_equal(weir_bytes_of(NOTHING[i]), walk->text)) {
             preprocess_operator_fail_row(
                 call, row, "%s: found '%s', expected a number: missing: [\"%s\"] and fill take it",
                 name, NOTHING[i], NOTHING[i]);
