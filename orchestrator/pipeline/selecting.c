@@ -147,7 +147,7 @@ static enum weir_status find_holdouts(const struct pipeline *pipeline, struct ms
     return WEIR_OK;
 }
 
-/* Where the trigger ends. */
+/* Fills in the end of the trigger: per dataset, and as time and id. */
 static void fill_end(const struct pipeline *pipeline, const struct trigger_row *trigger,
                      uint64_t positions[ORCHESTRATOR_DATASETS_MAX], struct msg_select *select)
 {
