@@ -11,6 +11,7 @@
 #include "orchestrator/pipeline/rehearsal.h"
 #include "orchestrator/platform/platform.h"
 #include "orchestrator/processes/spawn.h"
+#include "orchestrator/processes/trainer_name.h"
 #include "orchestrator/trainer_logs.h"
 #include "orchestrator/trainer_memory.h"
 
@@ -30,7 +31,6 @@ enum {
     EXIT_FAILED = 1,
     EXIT_USAGE = 2,
     TRAINER_GRACE_MS = 2000,
-    NAME_SIZE = 32,
     BEGIN_RETRY_MS = 200,
     FLUSH_MS = 50,
     BEGIN_MS_MAX = 60000, /* of trying to begin without coming further */
@@ -72,28 +72,14 @@ static void fail(struct local *local, const struct weir_error *err)
 
 /* ---- trainers ---- */
 
-/* "trainer-7", and of the further ranks of its run "trainer-7.1" … */
-static void trainer_name(int64_t run, uint32_t rank, char name[NAME_SIZE])
-{
-    int size = snprintf(name, NAME_SIZE, TRAINER_NAME_PREFIX "%" PRId64, run);
-    if (rank > 0)
-        (void)snprintf(name + size, NAME_SIZE - (size_t)size, ".%u", rank);
-}
-
-static int64_t read_trainer_name(const char *name, uint32_t *ret_rank)
-{
-    char *end = NULL;
-    int64_t run = strtoll(name + strlen(TRAINER_NAME_PREFIX), &end, 10);
-    *ret_rank = *end == '.' ? (uint32_t)strtoul(end + 1, NULL, 10) : 0;
-    return run;
-}
-
 static void on_trainer_exit(void *owner, const struct orchestrator_child_exit *ended)
 {
     struct local *local = owner;
+    int64_t run = 0;
     uint32_t rank = 0;
-    int64_t run = read_trainer_name(ended->name, &rank);
-    if (local->stopping || local->orch == NULL)
+    const char *rest = NULL;
+    if (local->stopping || local->orch == NULL ||
+        !orchestrator_trainer_name_read(ended->name, &run, &rank, &rest))
         return;
     WEIR_AUTO_FREE char *too_large = orchestrator_trainer_memory_end(local->memory, run, rank);
     bool by_signal =
@@ -151,8 +137,8 @@ static enum weir_status launch_trainer(struct local *local,
 {
     WEIR_AUTO_BUF visible = {0};
     list_gpus(trainer->gpus, &visible);
-    char name[NAME_SIZE], number[NAME_SIZE];
-    trainer_name(trainer->run, trainer->rank, name);
+    char name[ORCHESTRATOR_TRAINER_NAME_SIZE], number[24];
+    orchestrator_trainer_name(trainer->run, trainer->rank, name);
     (void)snprintf(number, sizeof(number), "%" PRId64, trainer->run);
     const char *const arguments[] = {"--run", number};
     WEIR_AUTO_FREE char *directory =
@@ -181,8 +167,8 @@ static enum weir_status launch_trainer(struct local *local,
 static void watch_memory(const struct local *local, const struct orchestrator_trainer *trainer,
                          const struct weir_allowed *allowed)
 {
-    char name[NAME_SIZE];
-    trainer_name(trainer->run, trainer->rank, name);
+    char name[ORCHESTRATOR_TRAINER_NAME_SIZE];
+    orchestrator_trainer_name(trainer->run, trainer->rank, name);
     pid_t pid =
         orchestrator_supervisor_pid(orchestrator_platform_supervisor(local->platform), name);
     if (allowed->resident_max > 0 && pid > 0)
@@ -194,8 +180,8 @@ static void watch_memory(const struct local *local, const struct orchestrator_tr
 static void end_large_trainer(void *owner, int64_t run, uint32_t rank)
 {
     const struct local *local = owner;
-    char name[NAME_SIZE];
-    trainer_name(run, rank, name);
+    char name[ORCHESTRATOR_TRAINER_NAME_SIZE];
+    orchestrator_trainer_name(run, rank, name);
     orchestrator_platform_end(local->platform, name, 0);
 }
 
@@ -227,9 +213,9 @@ static enum weir_status pass_trainer(void *owner, int64_t before,
 {
     const struct local *local = owner;
     struct weir_allowed allowed = {0};
-    char from[NAME_SIZE], to[NAME_SIZE];
-    trainer_name(before, 0, from);
-    trainer_name(trainer->run, 0, to);
+    char from[ORCHESTRATOR_TRAINER_NAME_SIZE], to[ORCHESTRATOR_TRAINER_NAME_SIZE];
+    orchestrator_trainer_name(before, 0, from);
+    orchestrator_trainer_name(trainer->run, 0, to);
     remove_old_logs(local, trainer->run);
     enum weir_status status = find_program(trainer, &allowed, err);
     if (status == WEIR_OK)
@@ -244,9 +230,9 @@ static enum weir_status pass_trainer(void *owner, int64_t before,
 static void end_trainer(void *owner, int64_t run)
 {
     const struct local *local = owner;
-    char name[NAME_SIZE];
+    char name[ORCHESTRATOR_TRAINER_NAME_SIZE];
     for (uint32_t rank = 0; rank < CFG_RANKS_MAX; rank++) { /* those that there are not are fine */
-        trainer_name(run, rank, name);
+        orchestrator_trainer_name(run, rank, name);
         orchestrator_platform_end(local->platform, name, TRAINER_GRACE_MS);
     }
 }

@@ -2,26 +2,21 @@
 #include "orchestrator/trainer_logs.h"
 
 #include "core/base/log.h"
+#include "orchestrator/processes/trainer_name.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static bool is_old(const char *file, int64_t run)
 {
-    const char *digits = file + strlen(TRAINER_NAME_PREFIX);
-    char *end = NULL;
-    if (strncmp(file, TRAINER_NAME_PREFIX, strlen(TRAINER_NAME_PREFIX)) != 0 ||
-        !isdigit((unsigned char)digits[0]))
-        return false;
-    int64_t number = strtoll(digits, &end, 10);
-    if (*end == '.' && isdigit((unsigned char)end[1])) /* the rank */
-        (void)strtoll(end + 1, &end, 10);
-    return (strcmp(end, ".log") == 0 || strcmp(end, ".log.1") == 0) &&
+    int64_t number = 0;
+    uint32_t rank = 0;
+    const char *end = NULL;
+    return orchestrator_trainer_name_read(file, &number, &rank, &end) &&
+           (strcmp(end, ".log") == 0 || strcmp(end, ".log.1") == 0) &&
            number <= run - TRAINER_LOGS_MAX;
 }
 

@@ -5,8 +5,6 @@
 
 #include <stdint.h>
 
-#define TRAINER_NAME_PREFIX "trainer-"
-
 enum { TRAINER_LOGS_MAX = 100 }; /* runs whose logs are kept */
 
 /* Removes the logs of all but the newest runs, the newest being `run`. A log that cannot be removed stays. */

@@ -4,10 +4,10 @@
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
+#include "orchestrator/processes/trainer_name.h"
 #include "orchestrator/runs/run_watch.h"
 #include "orchestrator/values/json_object.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 enum {
@@ -67,8 +67,8 @@ static void note(struct wiping *wiping, const char *process, const char *why)
 
 static void note_trainer(void *owner, int64_t run, uint32_t rank)
 {
-    WEIR_AUTO_FREE char *name = rank == 0 ? weir_format("trainer-%" PRId64, run)
-                                          : weir_format("trainer-%" PRId64 ".%u", run, rank);
+    char name[ORCHESTRATOR_TRAINER_NAME_SIZE];
+    orchestrator_trainer_name(run, rank, name);
     note(owner, name, "it is training; what it holds goes when it ends");
 }
 

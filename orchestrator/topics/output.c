@@ -3,6 +3,7 @@
 #include "core/base/memory.h"
 #include "core/base/utf8.h"
 #include "orchestrator/context/events.h"
+#include "orchestrator/processes/trainer_name.h"
 #include "orchestrator/runs/run.h"
 #include "orchestrator/topics/topic.h"
 
@@ -30,8 +31,9 @@ static size_t whole_lines(const char *text, size_t size, bool is_open)
 /* A log that was cut meanwhile is read from its beginning; one that is gone is empty. */
 static void read_piece(const char *data_dir, struct piece *piece)
 {
-    WEIR_AUTO_FREE char *path =
-        weir_format("%s/log/trainer-%lld.log", data_dir, (long long)piece->run);
+    char name[ORCHESTRATOR_TRAINER_NAME_SIZE];
+    orchestrator_trainer_name(piece->run, 0, name);
+    WEIR_AUTO_FREE char *path = weir_format("%s/log/%s.log", data_dir, name);
     FILE *file = fopen(path, "re");
 
     free(piece->text);
