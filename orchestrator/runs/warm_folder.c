@@ -51,15 +51,29 @@ static char *result_of(const char *directory)
     return weir_format("%.*s%s%s", (int)(name - directory), directory, RESULT, name);
 }
 
-static enum weir_status exchange(const char *result, const char *directory, const char *aside,
-                                 struct weir_error *err)
+/* A result is removed with its run's folder, so no second name of it stays with the trainer. */
+static enum weir_status leave_file(const char *aside, const char *name, struct weir_error *err)
 {
+    WEIR_AUTO_FREE char *path = weir_format("%s/%s", aside, name);
+
+    if (name[0] == '\0' || unlink(path) == 0 || errno == ENOENT)
+        return WEIR_OK;
+    return fail_at(path, "removed", err);
+}
+
+static enum weir_status exchange(const char *result, const char *directory, const char *aside,
+                                 const char *const names[2], struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+
     if (renameat2(AT_FDCWD, result, AT_FDCWD, directory, RENAME_EXCHANGE) != 0)
         return fail_at(directory, "exchanged", err);
     (void)weir_fault("warm.parted");
     if (rename(result, aside) != 0)
         return fail_at(result, "renamed", err);
-    return weir_sync_parent(directory, err);
+    for (size_t i = 0; i < 2 && status == WEIR_OK; i++)
+        status = leave_file(aside, names[i], err);
+    return status == WEIR_OK ? weir_sync_parent(directory, err) : status;
 }
 
 enum weir_status orchestrator_warm_folder_part(const char *directory, const char *aside,
@@ -77,7 +91,7 @@ enum weir_status orchestrator_warm_folder_part(const char *directory, const char
         status = keep_file(directory, result, names[i], err);
     if (status == WEIR_OK)
         status = weir_sync_parent(inside, err);
-    return status == WEIR_OK ? exchange(result, directory, aside, err) : status;
+    return status == WEIR_OK ? exchange(result, directory, aside, names, err) : status;
 }
 
 /* ---- empty ---- */

@@ -7,7 +7,7 @@
  *     runs/7           of the trainer and of run 7, from when it is given that
  *
  * A platform that dies between two steps leaves a run's folder with everything its row names, and folders of other
- * names, which are nobody's: orchestrator_warm_folders_sweep(). */
+ * names, which are nobody's: orchestrator_warm_folder_is_left(). */
 #ifndef ORCHESTRATOR_RUNS_WARM_FOLDER_H
 #define ORCHESTRATOR_RUNS_WARM_FOLDER_H
 
@@ -16,7 +16,8 @@
 #include <stdbool.h>
 
 /* Parts the folder `directory` of a finished run from its trainer, keeping the files of those `names` ("": none) in a
- * folder of that name, durably. The trainer's own is `aside` then. UNSUPPORTED where folders cannot be exchanged. */
+ * folder of that name, durably. The trainer's own, with the rest, is `aside` then. UNSUPPORTED where folders cannot be
+ * exchanged. */
 enum weir_status orchestrator_warm_folder_part(const char *directory, const char *aside,
                                                const char *const names[2],
                                                struct weir_error *err) WEIR_MUST_USE;
