@@ -17,7 +17,7 @@ static void on_health(void *owner, struct weir_request *request)
 static void on_run_ask(void *owner, struct weir_request *request)
 {
     struct orchestrator *orch = owner;
-    orchestrator_run_asked(&orch->runs, request);
+    orchestrator_run_assign(&orch->runs, request);
 }
 
 static void on_run_beat(void *owner, struct weir_request *request)
@@ -41,7 +41,7 @@ static void on_run_next(void *owner, struct weir_request *request)
 static void on_ask(void *owner, struct weir_request *request)
 {
     struct orchestrator *orch = owner;
-    orchestrator_topics_ask(&orch->topics, request);
+    orchestrator_topics_answer(&orch->topics, request);
 }
 
 const struct weir_rpc_handler ORCHESTRATOR_HANDLERS[] = {

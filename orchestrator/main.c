@@ -112,7 +112,7 @@ static int check_file(const char *file, struct weir_buf *text, struct weir_buf *
         weir_buf_printf(complaints, "%s\n", err.text);
     WEIR_AUTO_FREE char *bin_dir = orchestrator_platform_own_directory();
     WEIR_AUTO_BUF out = {0};
-    status = orchestrator_siblings_ask(bin_dir, "--check-config", file, &out, complaints, &err);
+    status = orchestrator_siblings_query(bin_dir, "--check-config", file, &out, complaints, &err);
     if (status != WEIR_OK && complaints->size == 0)
         weir_buf_append_text(complaints, err.text);
     while (complaints->size > 0 && complaints->at[complaints->size - 1] == '\n')
@@ -216,7 +216,7 @@ static int print_config(const char *file)
         status = orchestrator_config_print(config, &out, &err);
     if (status == WEIR_OK) {
         status =
-            orchestrator_siblings_ask(bin_dir, "--print-config", file, &out, &complaints, &err);
+            orchestrator_siblings_query(bin_dir, "--print-config", file, &out, &complaints, &err);
     }
     if (status != WEIR_OK) {
         (void)fprintf(stderr, "%s\n", err.text);
@@ -236,7 +236,7 @@ static int describe_config(void)
                          "# The pipeline file\n\nGenerated from the key tables in the code.\n\n");
     orchestrator_config_describe(&out);
     weir_buf_append_text(&out, "\n");
-    if (orchestrator_siblings_ask(bin_dir, "--describe-config", NULL, &out, &complaints, &err) !=
+    if (orchestrator_siblings_query(bin_dir, "--describe-config", NULL, &out, &complaints, &err) !=
         WEIR_OK) {
         (void)fprintf(stderr, "%s\n", err.text);
         return EXIT_FAILED;

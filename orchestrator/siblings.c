@@ -129,9 +129,9 @@ static void release(struct sibling *siblings, size_t count)
     }
 }
 
-enum weir_status orchestrator_siblings_ask(const char *bin_dir, const char *option,
-                                           const char *file, struct weir_buf *out,
-                                           struct weir_buf *complaints, struct weir_error *err)
+enum weir_status orchestrator_siblings_query(const char *bin_dir, const char *option,
+                                             const char *file, struct weir_buf *out,
+                                             struct weir_buf *complaints, struct weir_error *err)
 {
     struct sibling siblings[WEIR_COUNT(PROGRAMS)];
     enum weir_status status = WEIR_OK;

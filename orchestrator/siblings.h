@@ -9,9 +9,9 @@
 /* Runs `PROGRAM OPTION [FILE]` for each of them, all at once. What they print is appended to `out` in a fixed order,
  * what they complain of to `complaints`. INVALID when one of them refuses the file, IO or NOT_FOUND when one cannot be
  * run. */
-enum weir_status orchestrator_siblings_ask(const char *bin_dir, const char *option,
-                                           const char *file, struct weir_buf *out,
-                                           struct weir_buf *complaints,
-                                           struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_siblings_query(const char *bin_dir, const char *option,
+                                             const char *file, struct weir_buf *out,
+                                             struct weir_buf *complaints,
+                                             struct weir_error *err) WEIR_MUST_USE;
 
 #endif

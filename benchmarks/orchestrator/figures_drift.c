@@ -52,7 +52,7 @@ static enum weir_status measure(const struct windows *windows, struct drift_scor
     const struct drift_statistic *mmd = orchestrator_drift_find("mmd");
     WEIR_AUTO_FREE char *options = weir_calloc(1, mmd->options_size);
     WEIR_AUTO_FREE char *text = weir_format("{permutations: %d}", PERMUTATIONS);
-    const struct drift_asked asked = {.statistic = mmd, .options = options};
+    const struct drift_request asked = {.statistic = mmd, .options = options};
     const struct drift_input input = {
         .reference = {.count = windows->rows, .values = windows->reference},
         .current = {.count = windows->rows, .values = windows->current},

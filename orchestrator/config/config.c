@@ -251,7 +251,7 @@ static enum weir_status read_rest(struct orchestrator_config *config,
 }
 
 /* One that does not know labels that are vectors. */
-static const struct asked_metric *find_scalar_metric(const struct orchestrator_config *config)
+static const struct configured_metric *find_scalar_metric(const struct orchestrator_config *config)
 {
     for (size_t i = 0; i < config->evaluation_count; i++) {
         const struct orchestrator_evaluation *evaluation = &config->evaluations[i];
@@ -278,7 +278,7 @@ static enum weir_status check_vectors(const struct orchestrator_config *config,
                                   "training.loss: found '%s', expected squared, because labels of "
                                   "dataset '%s' are vectors (label.values)",
                                   config->loss, name != NULL ? name : "");
-        const struct asked_metric *scalar = find_scalar_metric(config);
+        const struct configured_metric *scalar = find_scalar_metric(config);
         if (scalar != NULL)
             return weir_yaml_fail(
                 file->evaluation, err,

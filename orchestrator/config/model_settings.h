@@ -14,13 +14,13 @@ struct models_settings {
     uint64_t full_every; /* of deltas: one model of so many is stored whole */
     enum models_keep keep;
     uint64_t keep_count;
-    struct asked_metric *keep_by;           /* of KEEP_BEST */
+    struct configured_metric *keep_by;      /* of KEEP_BEST */
     bool higher_is_better;                  /* of it */
     const struct weir_yaml_node *keep_node; /* NULL: all */
 };
 
 struct promote_settings {
-    struct asked_metric *metric; /* NULL: every model becomes the active one */
+    struct configured_metric *metric; /* NULL: every model becomes the active one */
     const struct weir_yaml_node *when_node;
     double not_worse_by;
     const char *evaluation; /* borrowed from the document; "": any that has the metric */

@@ -147,10 +147,10 @@ void orchestrator_judge_measure(const struct drift_judge *judge, const struct dr
     *ret_findings = (struct drift_findings){.count = judge->count, .needed = judge->needed};
     for (size_t i = 0; i < judge->count; i++) {
         const struct member *member = &judge->members[i];
-        const struct drift_asked asked = {.statistic = member->statistic,
-                                          .options = member->options,
-                                          .correction =
-                                              (enum drift_correction)member->shared->correction};
+        const struct drift_request asked = {.statistic = member->statistic,
+                                            .options = member->options,
+                                            .correction =
+                                                (enum drift_correction)member->shared->correction};
         struct drift_finding *finding = &ret_findings->of[i];
         struct drift_score score;
         struct drift_input wanted = *input;

@@ -69,7 +69,7 @@ static struct drift_feature take_feature(const struct drift_input *input, size_t
     return feature;
 }
 
-static bool measure_features(const struct drift_asked *asked, const struct drift_input *input,
+static bool measure_features(const struct drift_request *asked, const struct drift_input *input,
                              struct drift_score *score)
 {
     WEIR_AUTO_FREE double *columns =
@@ -129,7 +129,7 @@ static struct drift_window whole_rows(const struct drift_window *window, size_t 
     return whole;
 }
 
-static bool measure_at_once(const struct drift_asked *asked, const struct drift_input *input,
+static bool measure_at_once(const struct drift_request *asked, const struct drift_input *input,
                             struct drift_score *score)
 {
     WEIR_AUTO_FREE float *reference = NULL;
@@ -146,7 +146,7 @@ static bool measure_at_once(const struct drift_asked *asked, const struct drift_
     return true;
 }
 
-bool orchestrator_drift_measure(const struct drift_asked *asked, const struct drift_input *input,
+bool orchestrator_drift_measure(const struct drift_request *asked, const struct drift_input *input,
                                 struct drift_score *ret_score)
 {
     bool labels = input->reference.labels != NULL;

@@ -76,7 +76,7 @@ enum drift_correction { DRIFT_BONFERRONI, DRIFT_FDR };
 /* `p_values` are sorted in place; NaN when there are none. */
 double orchestrator_drift_correct(enum drift_correction correction, double *p_values, size_t count);
 
-struct drift_asked {
+struct drift_request {
     const struct drift_statistic *statistic;
     const void *options;
     enum drift_correction correction;
@@ -85,7 +85,7 @@ struct drift_asked {
 /* False: no score, `ret_score` says nothing: a window (or every feature in one of them) is empty, or
  * the statistic does not take labels. Memory: a column of both windows as doubles, or a copy of the whole
  * rows when some have holes, and what statistic_NAME.c says. */
-bool orchestrator_drift_measure(const struct drift_asked *asked, const struct drift_input *input,
+bool orchestrator_drift_measure(const struct drift_request *asked, const struct drift_input *input,
                                 struct drift_score *ret_score);
 
 CFG_REGISTRY(orchestrator_drift, struct drift_statistic, ORCHESTRATOR_DRIFT_STATISTICS)

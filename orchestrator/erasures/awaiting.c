@@ -18,14 +18,14 @@ enum {
         30000, /* moves are told again after this: one may have become visible after a later one */
 };
 
-static void ask_progress(void *owner);
+static void request_progress(void *owner);
 
-static void ask_after(struct erasures *erasures, int64_t delay_ms)
+static void schedule_progress(struct erasures *erasures, int64_t delay_ms)
 {
-    erasures->progress.is_asking = false;
+    erasures->progress.is_requesting = false;
     weir_loop_cancel(erasures->context->loop, erasures->progress.timer);
     erasures->progress.timer =
-        weir_loop_timer(erasures->context->loop, delay_ms, 0, ask_progress, erasures);
+        weir_loop_timer(erasures->context->loop, delay_ms, 0, request_progress, erasures);
 }
 
 static void forget_arrived(struct erasures *erasures)
@@ -42,7 +42,7 @@ static void trouble(struct erasures *erasures, const struct weir_error *err)
 {
     weir_log(WEIR_LOG_WARN, "cannot follow erasures, trying again", "because=\"%s\"", err->text);
     forget_arrived(erasures);
-    ask_after(erasures, ORCHESTRATOR_AGAIN_MS);
+    schedule_progress(erasures, ORCHESTRATOR_AGAIN_MS);
 }
 
 /* ---- in force ---- */
@@ -89,7 +89,7 @@ static void page_done(struct erasures *erasures)
     erasures->progress.pause_ms = ORCHESTRATOR_POLL_MS;
     erasures->progress.cursor = erasures->progress.page_cursor;
     forget_arrived(erasures);
-    ask_after(erasures, 0);
+    schedule_progress(erasures, 0);
 }
 
 static void note_in_force(struct erasures *erasures)
@@ -115,7 +115,7 @@ static void note_in_force(struct erasures *erasures)
     orchestrator_erasures_look_again(erasures);
 }
 
-static void ask_samples(struct erasures *erasures);
+static void request_samples(struct erasures *erasures);
 
 static struct erasure_arrived *arrived_of(const struct erasures *erasures, uint64_t number)
 {
@@ -153,19 +153,19 @@ static void on_samples(void *owner, const struct weir_reply *reply, const struct
     if (page->end)
         note_in_force(erasures);
     else
-        ask_samples(erasures);
+        request_samples(erasures);
 }
 
-static void ask_samples(struct erasures *erasures)
+static void request_samples(struct erasures *erasures)
 {
     size_t count = erasures->progress.arrived_count;
     WEIR_AUTO_FREE uint64_t *numbers = weir_calloc(count, sizeof(*numbers));
     for (size_t i = 0; i < count; i++)
         numbers[i] = (uint64_t)erasures->progress.arrived[i].number;
-    const struct msg_erase_samples_ask ask = {.erasures = {numbers, count},
-                                              .after = erasures->progress.ids_cursor};
-    weir_rpc_call(erasures->context->storage, MSG_erase_samples_ask, &ask, ORCHESTRATOR_ASK_MS,
-                  on_samples, erasures);
+    const struct msg_erase_samples_ask request = {.erasures = {numbers, count},
+                                                  .after = erasures->progress.ids_cursor};
+    weir_rpc_call(erasures->context->storage, MSG_erase_samples_ask, &request,
+                  ORCHESTRATOR_REQUEST_MS, on_samples, erasures);
 }
 
 /* Those of the page that are in force and have not been noted. */
@@ -255,9 +255,9 @@ static void rest(struct erasures *erasures)
 {
     int64_t pause_ms = erasures->progress.pause_ms;
     erasures->progress.pause_ms = 2 * pause_ms < PAUSE_MAX_MS ? 2 * pause_ms : PAUSE_MAX_MS;
-    erasures->progress.is_asking = false;
+    erasures->progress.is_requesting = false;
     if (erasures->has_open)
-        ask_after(erasures, pause_ms);
+        schedule_progress(erasures, pause_ms);
 }
 
 static void on_progress(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -291,10 +291,10 @@ static void on_progress(void *owner, const struct weir_reply *reply, const struc
     if (erasures->progress.arrived_count == 0)
         page_done(erasures);
     else
-        ask_samples(erasures);
+        request_samples(erasures);
 }
 
-static void ask_progress(void *owner)
+static void request_progress(void *owner)
 {
     struct erasures *erasures = owner;
     int64_t now_ms = weir_loop_now_ms(erasures->context->loop);
@@ -304,26 +304,26 @@ static void ask_progress(void *owner)
         erasures->progress.behind = cursor;
         erasures->progress.repeat_ms = now_ms + REPEAT_MS;
     }
-    const struct msg_erase_progress_ask ask = {.after = erasures->progress.cursor,
-                                               .first = erasures->progress.first};
+    const struct msg_erase_progress_ask request = {.after = erasures->progress.cursor,
+                                                   .first = erasures->progress.first};
     erasures->progress.timer = 0;
-    erasures->progress.is_asking = true;
-    weir_rpc_call(erasures->context->storage, MSG_erase_progress_ask, &ask, ORCHESTRATOR_ASK_MS,
-                  on_progress, erasures);
+    erasures->progress.is_requesting = true;
+    weir_rpc_call(erasures->context->storage, MSG_erase_progress_ask, &request,
+                  ORCHESTRATOR_REQUEST_MS, on_progress, erasures);
 }
 
 void orchestrator_erasures_listen(struct erasures *erasures)
 {
     erasures->progress.pause_ms = ORCHESTRATOR_POLL_MS;
     erasures->progress.repeat_ms = weir_loop_now_ms(erasures->context->loop) + REPEAT_MS;
-    ask_after(erasures, 0);
+    schedule_progress(erasures, 0);
 }
 
 void orchestrator_erasures_listen_soon(struct erasures *erasures)
 {
     erasures->progress.pause_ms = ORCHESTRATOR_POLL_MS;
-    if (erasures->progress.timer == 0 && !erasures->progress.is_asking)
-        ask_after(erasures, ORCHESTRATOR_POLL_MS);
+    if (erasures->progress.timer == 0 && !erasures->progress.is_requesting)
+        schedule_progress(erasures, ORCHESTRATOR_POLL_MS);
 }
 
 void orchestrator_erasures_doubt(struct erasures *erasures)

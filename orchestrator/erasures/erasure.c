@@ -35,7 +35,7 @@ static void forget_calls(struct erasure_batch *batch)
     orchestrator_run_forget(batch->all->runs, batch);
     weir_loop_cancel(batch->context->loop, batch->timer);
     batch->timer = 0;
-    batch->due.is_asking = false;
+    batch->due.is_requesting = false;
 }
 
 static void free_batch(struct erasure_batch *batch)

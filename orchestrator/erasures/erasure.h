@@ -52,10 +52,10 @@ struct erasure_scores_place {
 };
 /* Asks the selector how many scores the pipeline keeps of some blocks of the erasure's ids, and moves on: `block` is 0
  * again once nothing more is to be asked of this pipeline. `done` is given a msg_scores_noted. */
-enum weir_status orchestrator_erasure_ask_scores(struct context *context, int64_t number,
-                                                 struct erasure_scores_place *place,
-                                                 weir_rpc_done_fn *done, void *owner,
-                                                 struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_erasure_request_scores(struct context *context, int64_t number,
+                                                     struct erasure_scores_place *place,
+                                                     weir_rpc_done_fn *done, void *owner,
+                                                     struct weir_error *err) WEIR_MUST_USE;
 
 bool orchestrator_erasures_idle(const struct erasures *erasures);
 

@@ -37,8 +37,8 @@ struct erasure_batch {
             wipe; /* of memory, wanted once storage had verified these: see wiping.h; 0: none yet */
         int64_t *numbers;
         size_t count, done;
-        bool is_asking; /* storage is to report of a group of them */
-    } due;              /* erasures whose receipts come next */
+        bool is_requesting; /* storage is to report of a group of them */
+    } due;                  /* erasures whose receipts come next */
     bool reported_trouble;
 };
 
@@ -79,7 +79,7 @@ struct erasures {
     } crowd;
     struct {
         uint64_t timer;
-        bool is_asking; /* a page is at work */
+        bool is_requesting; /* a page is at work */
         int64_t pause_ms;
         uint64_t first; /* numbers before are of no interest */
         uint64_t cursor,

@@ -115,7 +115,7 @@ static enum weir_status purge_jobs(struct erasure_batch *batch, struct weir_erro
     if (status != WEIR_OK)
         return status;
     struct msg_jobs_purge purge = {.upto = (uint64_t)weir_rows_i64(newest, 0, "number")};
-    weir_rpc_call(batch->context->dispatcher, MSG_jobs_purge, &purge, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(batch->context->dispatcher, MSG_jobs_purge, &purge, ORCHESTRATOR_REQUEST_MS,
                   on_jobs_purged, batch);
     return WEIR_OK;
 }

@@ -41,7 +41,7 @@ static enum weir_status influenced_json(const struct erasure_batch *batch, json_
     enum weir_status status =
         orchestrator_lineage_of_batch(batch->context, batch->number, &ids, err);
     if (status == WEIR_OK)
-        status = orchestrator_lineage_ask(batch->context, &ids, &answer, err);
+        status = orchestrator_lineage_query(batch->context, &ids, &answer, err);
     if (status == WEIR_OK)
         *ret_json = json_array();
     for (size_t i = 0; i < answer.count; i++)

@@ -179,7 +179,7 @@ static void on_reports(void *owner, const struct weir_reply *reply, const struct
         orchestrator_erasure_trouble(batch, err);
         return;
     }
-    batch->due.is_asking = false;
+    batch->due.is_requesting = false;
     receipts.reports = reply->message;
     enum weir_status status = DB_RUN(batch->context->db, Q_erasure_receipts_of, &due, &problem,
                                      DB_I64S(group_of(batch), group_size(batch)));
@@ -199,12 +199,12 @@ static void on_reports(void *owner, const struct weir_reply *reply, const struct
     orchestrator_erasure_begin_after(batch, 0);
 }
 
-static void ask_reports(struct erasure_batch *batch)
+static void request_reports(struct erasure_batch *batch)
 {
-    const struct msg_erase_reports_ask ask = {
+    const struct msg_erase_reports_ask request = {
         .erasures = {(const uint64_t *)group_of(batch), group_size(batch)}};
-    batch->due.is_asking = true;
-    weir_rpc_call(batch->context->storage, MSG_erase_reports_ask, &ask, ORCHESTRATOR_ASK_MS,
+    batch->due.is_requesting = true;
+    weir_rpc_call(batch->context->storage, MSG_erase_reports_ask, &request, ORCHESTRATOR_REQUEST_MS,
                   on_reports, batch);
 }
 
@@ -230,12 +230,12 @@ void orchestrator_erasure_write_receipts(struct erasure_batch *batch)
 {
     struct weir_error err;
     WEIR_AUTO(weir_rows) unfinished = NULL;
-    if (batch->due.is_asking)
+    if (batch->due.is_requesting)
         return; /* woken by another erasure that is verified: on_reports() goes on */
     enum weir_status status = group_size(batch) > 0 ? WEIR_OK : find_due(batch, &err);
     if (status == WEIR_OK && group_size(batch) > 0) {
         if (orchestrator_wiping_is_done(batch->all->wiping, batch->due.wipe))
-            ask_reports(batch);
+            request_reports(batch);
         else
             orchestrator_erasure_begin_after(batch, ORCHESTRATOR_POLL_MS);
         return;

@@ -6,8 +6,8 @@
 #include "orchestrator/models/lineage.h"
 #include "orchestrator/pipeline/pipeline.h"
 
-enum { PURGE_ASK_MS = 600000 };     /* every file of scores may have to be written again */
-enum { BLOCKS_ASKED_AT_ONCE = 16 }; /* about so many ids as a message may hold */
+enum { PURGE_REQUEST_MS = 600000 }; /* every file of scores may have to be written again */
+enum { BLOCKS_PER_REQUEST = 16 };   /* about so many ids as a message may hold */
 
 /* ---- dropping ---- */
 
@@ -46,7 +46,7 @@ static void purge_next(struct erasure_batch *batch)
     const struct msg_scores_purge purge = {
         .pipeline = orchestrator_pipeline_config(batch->scores.place.pipeline)->name,
     };
-    weir_rpc_call(batch->context->selector, MSG_scores_purge, &purge, PURGE_ASK_MS, on_purged,
+    weir_rpc_call(batch->context->selector, MSG_scores_purge, &purge, PURGE_REQUEST_MS, on_purged,
                   batch);
 }
 
@@ -65,13 +65,13 @@ void orchestrator_erasure_purge_scores(struct erasure_batch *batch, erasure_scor
 
 /* ---- counting ---- */
 
-static void ask_scores(struct context *context, const struct id_blocks *blocks,
-                       struct erasure_scores_place *place, weir_rpc_done_fn *done, void *owner)
+static void request_scores(struct context *context, const struct id_blocks *blocks,
+                           struct erasure_scores_place *place, weir_rpc_done_fn *done, void *owner)
 {
-    size_t end = place->block + BLOCKS_ASKED_AT_ONCE, count = 0;
+    size_t end = place->block + BLOCKS_PER_REQUEST, count = 0;
     end = end < blocks->count ? end : blocks->count;
     WEIR_AUTO_FREE uint64_t *ids =
-        weir_calloc((size_t)BLOCKS_ASKED_AT_ONCE * WEIR_BLOCK_ROWS, sizeof(*ids));
+        weir_calloc((size_t)BLOCKS_PER_REQUEST * WEIR_BLOCK_ROWS, sizeof(*ids));
     for (size_t i = place->block; i < end; i++)
         count += orchestrator_id_block_ids(&blocks->at[i], ids + count);
     place->block = end < blocks->count ? end : 0;
@@ -80,18 +80,18 @@ static void ask_scores(struct context *context, const struct id_blocks *blocks,
         .count = true,
         .ids = {ids, count},
     };
-    weir_rpc_call(context->selector, MSG_scores_purge, &asked, PURGE_ASK_MS, done, owner);
+    weir_rpc_call(context->selector, MSG_scores_purge, &asked, PURGE_REQUEST_MS, done, owner);
 }
 
-enum weir_status orchestrator_erasure_ask_scores(struct context *context, int64_t number,
-                                                 struct erasure_scores_place *place,
-                                                 weir_rpc_done_fn *done, void *owner,
-                                                 struct weir_error *err)
+enum weir_status orchestrator_erasure_request_scores(struct context *context, int64_t number,
+                                                     struct erasure_scores_place *place,
+                                                     weir_rpc_done_fn *done, void *owner,
+                                                     struct weir_error *err)
 {
     struct id_blocks blocks = {0};
     enum weir_status status = orchestrator_lineage_of_erasure(context, number, &blocks, err);
     if (status == WEIR_OK)
-        ask_scores(context, &blocks, place, done, owner);
+        request_scores(context, &blocks, place, done, owner);
     orchestrator_id_blocks_fini(&blocks);
     return status;
 }
@@ -115,7 +115,7 @@ static void count_next(struct erasure_batch *batch)
     if (batch->scores.place.pipeline == NULL)
         batch->scores.done(batch, batch->scores.samples);
     else if (orchestrator_lineage_of_batch(batch->context, batch->number, &blocks, &err) == WEIR_OK)
-        ask_scores(batch->context, &blocks, &batch->scores.place, on_counted, batch);
+        request_scores(batch->context, &blocks, &batch->scores.place, on_counted, batch);
     else
         orchestrator_erasure_trouble(batch, &err);
     orchestrator_id_blocks_fini(&blocks);

@@ -137,7 +137,7 @@ static void finish(struct seal *seal)
                                             .remarks = {&remark, has_remark},
                                             .cluster = is_ours(seal) ? seal->all->cluster : ""};
     weir_log(WEIR_LOG_INFO, "erasures sealed", "erasures=%zu cycles=%u", count, seal->cycles);
-    weir_rpc_call(seal->all->context->storage, MSG_erase_search, &search, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(seal->all->context->storage, MSG_erase_search, &search, ORCHESTRATOR_REQUEST_MS,
                   on_searching, seal);
 }
 
@@ -404,6 +404,6 @@ void orchestrator_sealing_look(struct sealing *sealing)
         return;
     sealing->seal = weir_calloc(1, sizeof(*sealing->seal));
     sealing->seal->all = sealing;
-    weir_rpc_call(sealing->context->storage, MSG_erase_scrubbed_ask, NULL, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(sealing->context->storage, MSG_erase_scrubbed_ask, NULL, ORCHESTRATOR_REQUEST_MS,
                   on_scrubbed, sealing->seal);
 }

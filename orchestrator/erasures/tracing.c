@@ -130,7 +130,7 @@ static enum weir_status gather(struct erasure_batch *batch, struct traced *trace
         status = orchestrator_lineage_of_batch(batch->context, 0, &ids, err);
     }
     if (status == WEIR_OK)
-        status = orchestrator_lineage_ask(batch->context, &ids, &traced->answer, err);
+        status = orchestrator_lineage_query(batch->context, &ids, &traced->answer, err);
     orchestrator_id_blocks_fini(&ids);
     return status;
 }

@@ -70,7 +70,7 @@ static enum weir_status find_seeing(struct context *context, const struct id_blo
                                     struct weir_error *err)
 {
     struct lineage_answer answer = {0};
-    enum weir_status status = orchestrator_lineage_ask(context, ids, &answer, err);
+    enum weir_status status = orchestrator_lineage_query(context, ids, &answer, err);
     *ret_model = NULL;
     for (size_t i = 0; status == WEIR_OK && *ret_model == NULL && i < answer.count; i++)
         if (answer.at[i].live && answer.at[i].through == NULL &&

@@ -145,7 +145,7 @@ static void note_workers(struct wiping *wiping, const struct msg_wiped *answer)
                  : "it has not wiped its memory yet; it does when it next reports");
 }
 
-static void ask_dispatcher(void *owner);
+static void poll_dispatcher(void *owner);
 
 static void on_dispatcher(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
@@ -154,7 +154,7 @@ static void on_dispatcher(void *owner, const struct weir_reply *reply, const str
     (void)err;
     if (answer != NULL && answer->wipes && workers_left(wiping, answer) > 0 &&
         weir_now_ms() < wiping->until_ms) {
-        schedule(wiping, ORCHESTRATOR_POLL_MS, ask_dispatcher);
+        schedule(wiping, ORCHESTRATOR_POLL_MS, poll_dispatcher);
         return;
     }
     note_answer(wiping, "dispatcher", reply);
@@ -163,17 +163,17 @@ static void on_dispatcher(void *owner, const struct weir_reply *reply, const str
     answered(wiping);
 }
 
-static void ask(struct wiping *wiping, struct weir_rpc_peer *peer, weir_rpc_done_fn *done)
+static void request_wipe(struct wiping *wiping, struct weir_rpc_peer *peer, weir_rpc_done_fn *done)
 {
     weir_rpc_call(peer, MSG_wipe, &(struct msg_wipe){.number = wiping->number}, WIPE_MS, done,
                   wiping);
 }
 
-static void ask_dispatcher(void *owner)
+static void poll_dispatcher(void *owner)
 {
     struct wiping *wiping = owner;
     wiping->timer = 0;
-    ask(wiping, wiping->context->dispatcher, on_dispatcher);
+    request_wipe(wiping, wiping->context->dispatcher, on_dispatcher);
 }
 
 static void begin(void *owner)
@@ -186,9 +186,9 @@ static void begin(void *owner)
     wiping->wiped = json_array();
     wiping->not_wiped = json_array();
     wiping->unanswered = SERVICES;
-    ask(wiping, wiping->context->storage, on_storage);
-    ask(wiping, wiping->context->selector, on_selector);
-    ask_dispatcher(wiping);
+    request_wipe(wiping, wiping->context->storage, on_storage);
+    request_wipe(wiping, wiping->context->selector, on_selector);
+    poll_dispatcher(wiping);
 }
 
 /* ---- what erasures see ---- */

@@ -84,7 +84,7 @@ static enum weir_status read_metrics(struct orchestrator_evaluation *evaluation,
     }
     for (size_t i = 0; i < count; i++) {
         const struct weir_yaml_node *item = weir_yaml_at(node, i);
-        struct asked_metric **metric = &evaluation->metrics[evaluation->metric_count];
+        struct configured_metric **metric = &evaluation->metrics[evaluation->metric_count];
         enum weir_status status = orchestrator_metric_open(item, "evaluation.metrics", metric, err);
         if (status != WEIR_OK)
             return status;

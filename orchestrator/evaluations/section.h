@@ -19,7 +19,7 @@ struct orchestrator_evaluation {
     void *section;       /* the keys of an evaluation, as they were read */
     const void *options; /* those of the strategy, in the same memory */
     void *state;         /* the strategy's */
-    struct asked_metric *metrics[ORCHESTRATOR_METRICS_MAX];
+    struct configured_metric *metrics[ORCHESTRATOR_METRICS_MAX];
     size_t metric_count;
 };
 

@@ -209,7 +209,7 @@ static void step(void *owner)
         .positions = positions_of(&evaluator->pipeline, evaluation->dataset, positions),
         .holdout = evaluation->holdout,
     };
-    weir_rpc_call(evaluator->context->selector, MSG_interval_seal, &seal, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(evaluator->context->selector, MSG_interval_seal, &seal, ORCHESTRATOR_REQUEST_MS,
                   on_sealed, evaluator);
 }
 

@@ -131,14 +131,14 @@ static enum weir_status compare(const struct judge *judge, const char *candidate
 }
 
 /* The active model is measured where the candidate was. False: that was asked for before, in vain. */
-static bool ask_for(const struct judge *judge, const char *candidate, const char *active,
-                    const struct weir_rows *row, struct evaluation_tasks *tasks)
+static bool request_tasks(const struct judge *judge, const char *candidate, const char *active,
+                          const struct weir_rows *row, struct evaluation_tasks *tasks)
 {
     const struct orchestrator_config *config = judge->pipeline->config;
-    if (weir_str_equal(judge->wait->asked_for, candidate))
+    if (weir_str_equal(judge->wait->requested_for, candidate))
         return false;
-    free(judge->wait->asked_for);
-    judge->wait->asked_for = weir_strdup(candidate);
+    free(judge->wait->requested_for);
+    judge->wait->requested_for = weir_strdup(candidate);
     for (size_t i = 0; i < config->evaluation_count; i++)
         if (strcmp(config->evaluations[i].name, weir_rows_text(row, 0, "name")) == 0)
             orchestrator_evaluation_tasks_add(tasks, active, i, weir_rows_i64(row, 0, "from_time"),
@@ -168,7 +168,7 @@ static enum weir_status judge_one(const struct judge *judge, const char *candida
     if (is_measured && weir_rows_bool(measures, 0, "has_active"))
         return compare(judge, candidate, measures, err);
     if (is_measured &&
-        !ask_for(judge, candidate, weir_rows_text(active, 0, "model"), measures, tasks))
+        !request_tasks(judge, candidate, weir_rows_text(active, 0, "model"), measures, tasks))
         return commit(judge, candidate, false, "the active model could not be measured there", err);
     if (!is_measured && judge->wait->is_last)
         return commit(judge, candidate, false, "never measured", err);

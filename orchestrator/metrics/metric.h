@@ -40,21 +40,21 @@ CFG_REGISTRY(orchestrator_metric, struct metric, ORCHESTRATOR_METRICS)
 
 enum { METRIC_LABEL_MAX = 120, METRIC_SLICES_MAX = 1000 };
 
-struct asked_metric;
+struct configured_metric;
 
 /* `node` is a name (accuracy) or a mapping ({name: top_n, n: 5}). `path` names the section in errors.
  * The document must outlive it. */
 enum weir_status orchestrator_metric_open(const struct weir_yaml_node *node, const char *path,
-                                          struct asked_metric **ret_asked,
+                                          struct configured_metric **ret_asked,
                                           struct weir_error *err) WEIR_MUST_USE;
-void orchestrator_metric_close(struct asked_metric *asked);
-WEIR_DEFINE_AUTO(asked_metric, orchestrator_metric_close)
+void orchestrator_metric_close(struct configured_metric *asked);
+WEIR_DEFINE_AUTO(configured_metric, orchestrator_metric_close)
 
 /* The label of its results: the name and the options that the file gives, "top_n(n=5)". */
-const char *orchestrator_metric_label(const struct asked_metric *asked);
+const char *orchestrator_metric_label(const struct configured_metric *asked);
 /* The key that its results are told apart by: nothing, label, group, or a name of training.slices. */
-const char *orchestrator_metric_by(const struct asked_metric *asked);
-const struct metric *orchestrator_metric_of(const struct asked_metric *asked);
+const char *orchestrator_metric_by(const struct configured_metric *asked);
+const struct metric *orchestrator_metric_of(const struct configured_metric *asked);
 
 struct metric_result {
     const char *slice_of; /* "label", "group", a name of training.slices; NULL: of all samples */
@@ -66,12 +66,12 @@ struct metric_result {
 };
 
 /* The result over all samples, then one for each label, group or slice if the file says so; the caller frees. */
-size_t orchestrator_metric_measure(const struct asked_metric *asked,
+size_t orchestrator_metric_measure(const struct configured_metric *asked,
                                    const struct metric_input *input,
                                    struct metric_result **ret_results);
 /* Over all samples, without an interval. False: undefined. */
-bool orchestrator_metric_value(const struct asked_metric *asked, const struct metric_input *input,
-                               double *ret_value);
+bool orchestrator_metric_value(const struct configured_metric *asked,
+                               const struct metric_input *input, double *ret_value);
 
 /* Appends the reference: what every metric may be asked, then each. */
 void orchestrator_metric_describe(struct weir_buf *out);

@@ -230,8 +230,9 @@ static void judge(const struct lineage_query *query, const struct weir_rows *mod
     };
 }
 
-enum weir_status orchestrator_lineage_ask(struct context *context, const struct id_blocks *ids,
-                                          struct lineage_answer *ret_answer, struct weir_error *err)
+enum weir_status orchestrator_lineage_query(struct context *context, const struct id_blocks *ids,
+                                            struct lineage_answer *ret_answer,
+                                            struct weir_error *err)
 {
     struct lineage_query query = {0};
     WEIR_AUTO(weir_rows) models = NULL;

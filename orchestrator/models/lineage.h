@@ -47,9 +47,9 @@ struct lineage_answer {
     struct lineage_seen *at; /* parents before children */
     size_t count;
 };
-enum weir_status orchestrator_lineage_ask(struct context *context, const struct id_blocks *ids,
-                                          struct lineage_answer *ret_answer,
-                                          struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_lineage_query(struct context *context, const struct id_blocks *ids,
+                                            struct lineage_answer *ret_answer,
+                                            struct weir_error *err) WEIR_MUST_USE;
 void orchestrator_lineage_answer_fini(struct lineage_answer *answer);
 
 #endif

@@ -43,7 +43,7 @@ static void on_declared(void *owner, const struct weir_reply *reply, const struc
         .datasets = {.at = pipeline->datasets, .count = pipeline->dataset_count},
         .replay = pipeline->config->mode == MODE_REPLAY,
     };
-    weir_rpc_call(pipeline->context->selector, MSG_selection_open, &open, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(pipeline->context->selector, MSG_selection_open, &open, ORCHESTRATOR_REQUEST_MS,
                   on_selection_opened, pipeline);
 }
 
@@ -51,8 +51,8 @@ void orchestrator_pipeline_attach(struct pipeline *pipeline)
 {
     struct msg_dataset_declare declare = {.file = pipeline->file,
                                           .config = weir_buf_view(&pipeline->text)};
-    weir_rpc_call(pipeline->context->storage, MSG_dataset_declare, &declare, ORCHESTRATOR_ASK_MS,
-                  on_declared, pipeline);
+    weir_rpc_call(pipeline->context->storage, MSG_dataset_declare, &declare,
+                  ORCHESTRATOR_REQUEST_MS, on_declared, pipeline);
 }
 
 static enum weir_status effect_declared(struct pipeline *pipeline, const void *what,

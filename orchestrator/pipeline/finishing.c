@@ -61,7 +61,7 @@ void orchestrator_pipeline_end_feed(struct pipeline *pipeline, weir_rpc_done_fn 
     for (size_t i = 0; i < WEIR_COUNT(READERS); i++) {
         WEIR_AUTO_FREE char *consumer = weir_format("%s%s", READERS[i], pipeline->config->name);
         struct msg_feed_end end = {.consumer = consumer, .dataset = ""};
-        weir_rpc_call(pipeline->context->storage, MSG_feed_end, &end, ORCHESTRATOR_ASK_MS,
+        weir_rpc_call(pipeline->context->storage, MSG_feed_end, &end, ORCHESTRATOR_REQUEST_MS,
                       done == NULL ? on_ended : done,
                       done == NULL ? (void *)pipeline->all : pipeline);
     }

@@ -10,7 +10,7 @@
 
 enum { FEED_IDLE_MS = 500, FEED_ROWS = 1024 };
 
-static void ask_feed(struct pipeline *pipeline);
+static void request_feed(struct pipeline *pipeline);
 static weir_rpc_done_fn on_columns;
 
 /* The first of the samples since the newest trigger is the first that was visible. */
@@ -58,7 +58,7 @@ static void rows_done(struct pipeline *pipeline, uint64_t passed, bool due)
     }
     if (orchestrator_trigger_is_due(reader->policy)) {
         if (orchestrator_pipeline_check(pipeline))
-            ask_feed(pipeline);
+            request_feed(pipeline);
         return;
     }
     enum weir_status status = orchestrator_pipeline_commit_passed(pipeline, &err);
@@ -66,7 +66,7 @@ static void rows_done(struct pipeline *pipeline, uint64_t passed, bool due)
         orchestrator_pipeline_reading_trouble(pipeline, status, &err);
         return;
     }
-    ask_feed(pipeline);
+    request_feed(pipeline);
 }
 
 /* An erasure makes many rows; they count together, so that they fire one trigger. */
@@ -82,19 +82,19 @@ static void take_erased(struct pipeline *pipeline, const struct msg_feed_is *fee
 }
 
 /* Asks for the samples that a change added: of a snapshot, several ranges of one block. */
-static void ask_added(struct pipeline *pipeline, const struct msg_feed_is *feed)
+static void request_added(struct pipeline *pipeline, const struct msg_feed_is *feed)
 {
     size_t last = 0;
     while (last + 1 < feed->sequences.count &&
            feed->sequences.at[last + 1] == feed->sequences.at[0])
         last++;
     uint64_t end = feed->firsts.at[last] + feed->counts.at[last];
-    struct msg_columns_read ask = {.first = feed->firsts.at[0],
-                                   .count = (uint32_t)(end - feed->firsts.at[0])};
+    struct msg_columns_read request = {.first = feed->firsts.at[0],
+                                       .count = (uint32_t)(end - feed->firsts.at[0])};
     bool is_known = feed->visible_us.count > 0 && feed->visible_us.at[0] > 0;
     pipeline->reader->passed = feed->sequences.at[0];
     pipeline->reader->visible_us = is_known ? feed->visible_us.at[0] : weir_now_wall_us();
-    weir_rpc_call(pipeline->context->storage, MSG_columns_read, &ask, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(pipeline->context->storage, MSG_columns_read, &request, ORCHESTRATOR_REQUEST_MS,
                   on_columns, pipeline);
 }
 
@@ -127,7 +127,7 @@ static void look_on(void *owner)
     struct pipeline *pipeline = owner;
     pipeline->timer = 0;
     if (tick(pipeline))
-        ask_feed(pipeline);
+        request_feed(pipeline);
 }
 
 static void next_dataset(struct pipeline *pipeline)
@@ -135,7 +135,7 @@ static void next_dataset(struct pipeline *pipeline)
     struct reader *reader = pipeline->reader;
     reader->asked++;
     if (reader->asked < reader->page_count) {
-        ask_feed(pipeline);
+        request_feed(pipeline);
         return;
     }
     reader->asked = 0;
@@ -155,7 +155,7 @@ static void on_feed(void *owner, const struct weir_reply *reply, const struct we
     struct reader *reader = pipeline->reader;
     if (reply == NULL && err->status == WEIR_STALE && !reader->snapshot) {
         reader->snapshot = true; /* storage has not kept what follows: what is live is enough */
-        ask_feed(pipeline);
+        request_feed(pipeline);
         return;
     }
     if (reply == NULL) {
@@ -173,27 +173,27 @@ static void on_feed(void *owner, const struct weir_reply *reply, const struct we
         return;
     }
     if (feed->kinds.at[0] == WEIR_CHANGE_ADDED)
-        ask_added(pipeline, feed);
+        request_added(pipeline, feed);
     else if (feed->kinds.at[0] == WEIR_CHANGE_ERASED)
         take_erased(pipeline, feed);
     else
         rows_done(pipeline, feed->sequences.at[0], false);
 }
 
-static void ask_feed(struct pipeline *pipeline)
+static void request_feed(struct pipeline *pipeline)
 {
     size_t index = pipeline->reader->asked;
     char consumer[ORCHESTRATOR_NAME_MAX + 32];
     (void)snprintf(consumer, sizeof(consumer), "orchestrator:%s", pipeline->config->name);
-    struct msg_feed_read ask = {
+    struct msg_feed_read request = {
         .dataset = pipeline->datasets[index],
         .consumer = consumer,
         .after = pipeline->positions[index],
         .limit = FEED_ROWS,
         .snapshot = pipeline->reader->snapshot || pipeline->positions[index] == 0,
     };
-    weir_rpc_call(pipeline->context->storage, MSG_feed_read, &ask, ORCHESTRATOR_ASK_MS, on_feed,
-                  pipeline);
+    weir_rpc_call(pipeline->context->storage, MSG_feed_read, &request, ORCHESTRATOR_REQUEST_MS,
+                  on_feed, pipeline);
 }
 
 void orchestrator_pipeline_read_live(struct pipeline *pipeline)
@@ -207,5 +207,5 @@ void orchestrator_pipeline_read_live(struct pipeline *pipeline)
     }
     if (!orchestrator_trigger_is_due(pipeline->reader->policy) ||
         orchestrator_pipeline_check(pipeline))
-        ask_feed(pipeline);
+        request_feed(pipeline);
 }

@@ -104,6 +104,6 @@ void orchestrator_pipeline_measure(struct pipeline *pipeline)
         .pipeline = pipeline->config->name,
         .ids = {probe->ids, probe->count},
     };
-    weir_rpc_call(pipeline->context->selector, MSG_window_seal, &seal, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(pipeline->context->selector, MSG_window_seal, &seal, ORCHESTRATOR_REQUEST_MS,
                   on_sealed, pipeline);
 }

@@ -250,7 +250,7 @@ static void free_pipeline(struct pipeline *pipeline)
     orchestrator_pipeline_reader_free(pipeline->reader);
     free(pipeline->file);
     free(pipeline->error);
-    free(pipeline->judging.asked_for);
+    free(pipeline->judging.requested_for);
     free(pipeline);
 }
 

@@ -210,26 +210,26 @@ static void walk(struct rehearsal *rehearsal)
     }
     page = &reader->pages[missing];
     reader->asked = (size_t)missing;
-    struct msg_replay_read ask = {
+    struct msg_replay_read request = {
         .dataset = rehearsal->datasets[missing],
         .position = rehearsal->positions[missing],
         .after_time = page->after_time,
         .after_id = page->after_id,
         .limit = READER_PAGE_SAMPLES,
     };
-    weir_rpc_call(rehearsal->context->storage, MSG_replay_read, &ask, ORCHESTRATOR_ASK_MS, on_page,
-                  rehearsal);
+    weir_rpc_call(rehearsal->context->storage, MSG_replay_read, &request, ORCHESTRATOR_REQUEST_MS,
+                  on_page, rehearsal);
 }
 
 /* ---- the datasets ---- */
 
-static void ask_next(struct rehearsal *rehearsal);
+static void request_next(struct rehearsal *rehearsal);
 
 static void on_time(void *owner)
 {
     struct rehearsal *rehearsal = owner;
     rehearsal->timer = 0;
-    ask_next(rehearsal);
+    request_next(rehearsal);
 }
 
 static void on_dataset(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -256,19 +256,19 @@ static void on_dataset(void *owner, const struct weir_reply *reply, const struct
         json_array_append_new(rehearsal->scanned,
                               JSON_FIELDS(JSON_TEXT("dataset", dataset->name),
                                           JSON_NUMBER("samples", dataset->live)));
-        ask_next(rehearsal);
+        request_next(rehearsal);
     }
 }
 
-static void ask_next(struct rehearsal *rehearsal)
+static void request_next(struct rehearsal *rehearsal)
 {
     const struct orchestrator_config *config = rehearsal->config;
     if (rehearsal->asking == config->dataset_count) {
         walk(rehearsal);
         return;
     }
-    struct msg_dataset_ask ask = {.name = config->datasets[rehearsal->asking]};
-    weir_rpc_call(rehearsal->context->storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS,
+    struct msg_dataset_ask request = {.name = config->datasets[rehearsal->asking]};
+    weir_rpc_call(rehearsal->context->storage, MSG_dataset_ask, &request, ORCHESTRATOR_REQUEST_MS,
                   on_dataset, rehearsal);
 }
 
@@ -277,7 +277,7 @@ static void on_declared(void *owner, const struct weir_reply *reply, const struc
     if (reply == NULL)
         fail(owner, err);
     else
-        ask_next(owner);
+        request_next(owner);
 }
 
 /* ---- life ---- */
@@ -290,9 +290,9 @@ void orchestrator_rehearsal_begin(struct rehearsal *rehearsal, rehearsal_done_fn
     rehearsal->owner = owner;
     if (rehearsal->declares)
         weir_rpc_call(rehearsal->context->storage, MSG_dataset_declare, &declare,
-                      ORCHESTRATOR_ASK_MS, on_declared, rehearsal);
+                      ORCHESTRATOR_REQUEST_MS, on_declared, rehearsal);
     else
-        ask_next(rehearsal);
+        request_next(rehearsal);
 }
 
 enum weir_status orchestrator_rehearse(struct context *context, const char *file,

@@ -170,6 +170,6 @@ void orchestrator_pipeline_clear(struct pipeline *pipeline)
         return;
     }
     struct msg_selection_forget forget = {.pipeline = pipeline->config->name};
-    weir_rpc_call(pipeline->context->selector, MSG_selection_forget, &forget, ORCHESTRATOR_ASK_MS,
-                  on_forgotten, pipeline);
+    weir_rpc_call(pipeline->context->selector, MSG_selection_forget, &forget,
+                  ORCHESTRATOR_REQUEST_MS, on_forgotten, pipeline);
 }

@@ -17,19 +17,19 @@ static void on_page(void *owner, const struct weir_reply *reply, const struct we
     walk(pipeline);
 }
 
-static void ask_page(struct pipeline *pipeline, size_t index)
+static void request_page(struct pipeline *pipeline, size_t index)
 {
     const struct reader_page *page = &pipeline->reader->pages[index];
     pipeline->reader->asked = index;
-    struct msg_replay_read ask = {
+    struct msg_replay_read request = {
         .dataset = pipeline->datasets[index],
         .position = pipeline->positions[index],
         .after_time = page->after_time,
         .after_id = page->after_id,
         .limit = READER_PAGE_SAMPLES,
     };
-    weir_rpc_call(pipeline->context->storage, MSG_replay_read, &ask, ORCHESTRATOR_ASK_MS, on_page,
-                  pipeline);
+    weir_rpc_call(pipeline->context->storage, MSG_replay_read, &request, ORCHESTRATOR_REQUEST_MS,
+                  on_page, pipeline);
 }
 
 static enum weir_status effect_end(struct pipeline *pipeline, const void *what,
@@ -54,7 +54,7 @@ static void walk(struct pipeline *pipeline)
             return;
     }
     if (missing >= 0) {
-        ask_page(pipeline, (size_t)missing);
+        request_page(pipeline, (size_t)missing);
         return;
     }
     if (orchestrator_pipeline_is_ahead(pipeline)) {

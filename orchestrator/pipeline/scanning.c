@@ -7,7 +7,7 @@
 
 #include <inttypes.h>
 
-static void ask_next(struct pipeline *pipeline);
+static void request_next(struct pipeline *pipeline);
 
 static enum weir_status tell_stock(struct pipeline *pipeline, const struct msg_dataset_is *dataset,
                                    struct weir_error *err)
@@ -91,10 +91,10 @@ static void on_dataset(void *owner, const struct weir_reply *reply, const struct
     }
     pipeline->has_samples |= dataset->sequence > 0;
     pipeline->asking++;
-    ask_next(pipeline);
+    request_next(pipeline);
 }
 
-static void ask_next(struct pipeline *pipeline)
+static void request_next(struct pipeline *pipeline)
 {
     struct weir_error err;
     if (pipeline->asking == pipeline->dataset_count) {
@@ -106,8 +106,8 @@ static void ask_next(struct pipeline *pipeline)
         orchestrator_pipeline_advance(pipeline, PIPELINE_ON_SCANNED, NULL, NULL);
         return;
     }
-    struct msg_dataset_ask ask = {.name = pipeline->config->datasets[pipeline->asking]};
-    weir_rpc_call(pipeline->context->storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS,
+    struct msg_dataset_ask request = {.name = pipeline->config->datasets[pipeline->asking]};
+    weir_rpc_call(pipeline->context->storage, MSG_dataset_ask, &request, ORCHESTRATOR_REQUEST_MS,
                   on_dataset, pipeline);
 }
 
@@ -122,5 +122,5 @@ void orchestrator_pipeline_scan(struct pipeline *pipeline)
     }
     pipeline->asking = 0;
     pipeline->has_samples = false;
-    ask_next(pipeline);
+    request_next(pipeline);
 }

@@ -52,7 +52,7 @@ static enum weir_status hand_over(struct pipeline *pipeline, const struct run_re
         .outputs = outputs,
     };
     pipeline->scores_run = run->number;
-    weir_rpc_call(pipeline->context->selector, MSG_scores_take, &take, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(pipeline->context->selector, MSG_scores_take, &take, ORCHESTRATOR_REQUEST_MS,
                   on_noted, pipeline);
     return WEIR_OK;
 }

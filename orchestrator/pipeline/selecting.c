@@ -183,7 +183,7 @@ void orchestrator_pipeline_select(struct pipeline *pipeline)
         return;
     }
     fill_end(pipeline, &pipeline->newest, positions, &select);
-    weir_rpc_call(pipeline->context->selector, MSG_select, &select, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(pipeline->context->selector, MSG_select, &select, ORCHESTRATOR_REQUEST_MS,
                   on_selected, pipeline);
 }
 
@@ -200,6 +200,6 @@ void orchestrator_pipeline_select_ahead(struct pipeline *pipeline, const struct 
     struct msg_select select = {.model = ""};
 
     fill_end(pipeline, next, positions, &select);
-    weir_rpc_call(pipeline->context->selector, MSG_select, &select, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(pipeline->context->selector, MSG_select, &select, ORCHESTRATOR_REQUEST_MS,
                   on_selected_ahead, pipeline);
 }

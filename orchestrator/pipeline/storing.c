@@ -94,7 +94,7 @@ static void hand_over(struct pipeline *pipeline, const struct run_result *run)
         .outputs = outputs,
         .partial = true,
     };
-    weir_rpc_call(pipeline->context->selector, MSG_scores_take, &take, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(pipeline->context->selector, MSG_scores_take, &take, ORCHESTRATOR_REQUEST_MS,
                   on_noted, pipeline);
 }
 

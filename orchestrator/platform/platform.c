@@ -25,13 +25,13 @@
 static const char *const SERVICES[] = {"storage", "selector", "dispatcher"};
 
 enum {
-    POSTGRES_ASK_MS = 10,
+    POSTGRES_POLL_MS = 10,
     POSTGRES_ANSWER_MS = 5000, /* for one answer; the loop hears nothing meanwhile */
     POSTGRES_STOP_MS = 10000,
     PATIENCE_MS = 60000,    /* without progress; recovery of a large database may take most of it */
     START_FAILURES_MAX = 8, /* of one process on end, before the platform gives up coming up */
-    HEALTH_ASK_MS = 5000,   /* then it is asked again */
-    RETRY_MS_MIN = 100,     /* between attempts to make the cluster */
+    HEALTH_REQUEST_MS = 5000, /* then it is asked again */
+    RETRY_MS_MIN = 100,       /* between attempts to make the cluster */
     ARGUMENTS_MAX = 32,
     EXIT_USAGE = 2, /* will not get better by trying again */
 };
@@ -41,7 +41,7 @@ enum { STARTED = 1, CLUSTER_MADE, POSTGRES_ANSWERED };
 
 enum phase { STARTING_POSTGRES, STARTING_SERVICES, READY, FAILED, STOPPING };
 
-struct asked {
+struct awaited_service {
     struct orchestrator_platform *platform;
     struct weir_rpc_peer *peer;
     uint64_t timer;
@@ -67,10 +67,10 @@ struct orchestrator_platform {
     char *conninfo;
     const struct launcher *launcher;
     void *launcher_state;
-    struct asked asked[WEIR_COUNT(SERVICES)];
+    struct awaited_service awaited[WEIR_COUNT(SERVICES)];
     char *postgres_bin_dir; /* NULL: to be found */
     unsigned cluster_attempts;
-    uint64_t ask_timer;
+    uint64_t poll_timer;
     uint64_t patience_timer;
 };
 
@@ -86,9 +86,9 @@ static void fail(struct orchestrator_platform *platform, const struct weir_error
         return;
     platform->phase = FAILED;
     platform->failure = *err;
-    weir_loop_cancel(platform->loop, platform->ask_timer);
+    weir_loop_cancel(platform->loop, platform->poll_timer);
     weir_loop_cancel(platform->loop, platform->patience_timer);
-    platform->ask_timer = platform->patience_timer = 0;
+    platform->poll_timer = platform->patience_timer = 0;
     weir_loop_soon(platform->loop, tell_failed, platform);
 }
 
@@ -327,11 +327,11 @@ static enum weir_status start_workers(struct orchestrator_platform *platform,
 static void close_peers(struct orchestrator_platform *platform)
 {
     for (size_t i = 0; i < WEIR_COUNT(SERVICES); i++) {
-        struct asked *asked = &platform->asked[i];
-        weir_loop_cancel(platform->loop, asked->timer);
-        asked->timer = 0;
-        weir_rpc_peer_close(asked->peer);
-        asked->peer = NULL;
+        struct awaited_service *awaited = &platform->awaited[i];
+        weir_loop_cancel(platform->loop, awaited->timer);
+        awaited->timer = 0;
+        weir_rpc_peer_close(awaited->peer);
+        awaited->peer = NULL;
     }
 }
 
@@ -352,46 +352,46 @@ static void on_all_answered(void *owner)
     platform->events.ready(platform->events.owner);
 }
 
-static void ask_health(void *owner);
+static void request_health(void *owner);
 
 static void on_health(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
-    struct asked *asked = owner;
-    struct orchestrator_platform *platform = asked->platform;
+    struct awaited_service *awaited = owner;
+    struct orchestrator_platform *platform = awaited->platform;
     if (platform->phase != STARTING_SERVICES)
         return;
     if (reply == NULL) {
         note_trouble(platform, err);
-        asked->timer = weir_loop_timer(platform->loop, RETRY_MS_MIN, 0, ask_health, asked);
+        awaited->timer = weir_loop_timer(platform->loop, RETRY_MS_MIN, 0, request_health, awaited);
         return;
     }
     size_t answered = 0;
-    asked->has_answered = true;
+    awaited->has_answered = true;
     for (size_t i = 0; i < WEIR_COUNT(SERVICES); i++)
-        answered += platform->asked[i].has_answered;
+        answered += platform->awaited[i].has_answered;
     note_progress(platform, POSTGRES_ANSWERED + (unsigned)answered);
     if (answered == WEIR_COUNT(SERVICES)) /* peers are closed outside their callback */
         weir_loop_soon(platform->loop, on_all_answered, platform);
 }
 
-static void ask_health(void *owner)
+static void request_health(void *owner)
 {
-    struct asked *asked = owner;
-    asked->timer = 0;
-    weir_rpc_call(asked->peer, MSG_health, NULL, HEALTH_ASK_MS, on_health, asked);
+    struct awaited_service *awaited = owner;
+    awaited->timer = 0;
+    weir_rpc_call(awaited->peer, MSG_health, NULL, HEALTH_REQUEST_MS, on_health, awaited);
 }
 
-static enum weir_status ask_service(struct orchestrator_platform *platform, size_t index,
-                                    struct weir_error *err)
+static enum weir_status watch_service(struct orchestrator_platform *platform, size_t index,
+                                      struct weir_error *err)
 {
-    struct asked *asked = &platform->asked[index];
+    struct awaited_service *awaited = &platform->awaited[index];
     WEIR_AUTO_FREE char *endpoint =
         weir_service_endpoint(platform->datadir->socket_dir, SERVICES[index]);
-    asked->platform = platform;
+    awaited->platform = platform;
     enum weir_status status =
-        weir_rpc_connect(platform->loop, endpoint, NULL, NULL, &asked->peer, err);
+        weir_rpc_connect(platform->loop, endpoint, NULL, NULL, &awaited->peer, err);
     if (status == WEIR_OK)
-        ask_health(asked);
+        request_health(awaited);
     return status;
 }
 
@@ -402,25 +402,25 @@ static enum weir_status start_services(struct orchestrator_platform *platform,
     for (size_t i = 0; i < WEIR_COUNT(SERVICES); i++) {
         enum weir_status status = start_service(platform, SERVICES[i], err);
         if (status == WEIR_OK)
-            status = ask_service(platform, i, err);
+            status = watch_service(platform, i, err);
         if (status != WEIR_OK)
             return status;
     }
     return WEIR_OK;
 }
 
-static void on_ask_postgres(void *owner)
+static void on_poll_postgres(void *owner)
 {
     struct orchestrator_platform *platform = owner;
     struct weir_error err;
     enum weir_status status =
-        orchestrator_postgres_ask(platform->postgres, POSTGRES_ANSWER_MS, &err);
+        orchestrator_postgres_probe(platform->postgres, POSTGRES_ANSWER_MS, &err);
     if (status == WEIR_UNAVAILABLE) {
         note_trouble(platform, &err);
         return;
     }
-    weir_loop_cancel(platform->loop, platform->ask_timer);
-    platform->ask_timer = 0;
+    weir_loop_cancel(platform->loop, platform->poll_timer);
+    platform->poll_timer = 0;
     note_progress(platform, POSTGRES_ANSWERED);
     if (status == WEIR_OK)
         status = start_services(platform, &err);
@@ -453,8 +453,8 @@ static enum weir_status run_postgres(struct orchestrator_platform *platform, str
         .exited = on_child_exit,
         .owner = platform,
     };
-    platform->ask_timer = weir_loop_timer(platform->loop, POSTGRES_ASK_MS, POSTGRES_ASK_MS,
-                                          on_ask_postgres, platform);
+    platform->poll_timer = weir_loop_timer(platform->loop, POSTGRES_POLL_MS, POSTGRES_POLL_MS,
+                                           on_poll_postgres, platform);
     return orchestrator_supervisor_start(platform->supervisor, &child, err);
 }
 
@@ -478,7 +478,7 @@ static void retry_cluster(struct orchestrator_platform *platform, enum weir_stat
     }
     weir_log(WEIR_LOG_WARN, "the database cannot be made, trying it again", "error=\"%s\"",
              err->text);
-    platform->ask_timer =
+    platform->poll_timer =
         weir_loop_timer(platform->loop, (int64_t)RETRY_MS_MIN * platform->cluster_attempts, 0,
                         make_cluster, platform);
 }
@@ -508,7 +508,7 @@ static void make_cluster(void *owner)
         .owner = platform,
     };
     struct weir_error err;
-    platform->ask_timer = 0;
+    platform->poll_timer = 0;
     enum weir_status status = orchestrator_postgres_begin_cluster(platform->postgres, &maker, &err);
     if (status != WEIR_OK)
         retry_cluster(platform, status, &err);
@@ -607,9 +607,9 @@ void orchestrator_platform_stop(struct orchestrator_platform *platform)
     if (platform->phase == STOPPING)
         return;
     platform->phase = STOPPING;
-    weir_loop_cancel(platform->loop, platform->ask_timer);
+    weir_loop_cancel(platform->loop, platform->poll_timer);
     weir_loop_cancel(platform->loop, platform->patience_timer);
-    platform->ask_timer = platform->patience_timer = 0;
+    platform->poll_timer = platform->patience_timer = 0;
     orchestrator_supervisor_stop_all(platform->supervisor, on_stopped, platform);
 }
 
@@ -617,7 +617,7 @@ void orchestrator_platform_free(struct orchestrator_platform *platform)
 {
     if (platform == NULL)
         return;
-    weir_loop_cancel(platform->loop, platform->ask_timer);
+    weir_loop_cancel(platform->loop, platform->poll_timer);
     weir_loop_cancel(platform->loop, platform->patience_timer);
     close_peers(platform);
     if (platform->launcher_state != NULL && platform->launcher->fini != NULL)

@@ -269,8 +269,8 @@ static bool says_ready(const struct orchestrator_postgres *postgres)
            strstr(weir_buf_text(&text), "\nready") != NULL;
 }
 
-enum weir_status orchestrator_postgres_ask(const struct orchestrator_postgres *postgres,
-                                           int64_t within_ms, struct weir_error *err)
+enum weir_status orchestrator_postgres_probe(const struct orchestrator_postgres *postgres,
+                                             int64_t within_ms, struct weir_error *err)
 {
     if (!says_ready(postgres))
         return weir_fail(err, WEIR_UNAVAILABLE, "Postgres does not answer yet (see %s)",

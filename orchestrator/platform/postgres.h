@@ -49,7 +49,8 @@ void orchestrator_postgres_clear_stale(const struct orchestrator_postgres *postg
 
 /* UNAVAILABLE until the server answers; then makes sure that the database `weir` exists. Takes milliseconds, and never
  * more than `within_ms`: ask again from a timer. */
-enum weir_status orchestrator_postgres_ask(const struct orchestrator_postgres *postgres,
-                                           int64_t within_ms, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_postgres_probe(const struct orchestrator_postgres *postgres,
+                                             int64_t within_ms,
+                                             struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -285,7 +285,7 @@ static void judge(struct run *run)
         try_again(run);
     } else {
         weir_rpc_call(run->context->dispatcher, MSG_job_ask,
-                      &(struct msg_job_ask){.job = (uint64_t)run->number}, ORCHESTRATOR_ASK_MS,
+                      &(struct msg_job_ask){.job = (uint64_t)run->number}, ORCHESTRATOR_REQUEST_MS,
                       on_failed_job, run);
     }
 }
@@ -344,7 +344,7 @@ static void open_job(struct run *run)
         .workers = (uint32_t)quota.workers,
         .ranks = orchestrator_run_ranks(run),
     };
-    weir_rpc_call(run->context->dispatcher, MSG_job_open, &message, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(run->context->dispatcher, MSG_job_open, &message, ORCHESTRATOR_REQUEST_MS,
                   on_job_opened, run);
 }
 
@@ -444,7 +444,7 @@ void orchestrator_run_begin(void *owner)
     }
     bool has_slot = true;
     if (status == WEIR_OK)
-        status = orchestrator_run_ask_slot(run, &has_slot, &err);
+        status = orchestrator_run_request_slot(run, &has_slot, &err);
     if (!has_slot)
         return;
     run->is_under_way = true;
@@ -454,7 +454,7 @@ void orchestrator_run_begin(void *owner)
         orchestrator_run_trouble(run, status, &err);
         return;
     }
-    struct msg_dataset_ask ask = {.name = run->outline.config->datasets[0]};
-    weir_rpc_call(run->context->storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS, on_dataset,
-                  run);
+    struct msg_dataset_ask request = {.name = run->outline.config->datasets[0]};
+    weir_rpc_call(run->context->storage, MSG_dataset_ask, &request, ORCHESTRATOR_REQUEST_MS,
+                  on_dataset, run);
 }

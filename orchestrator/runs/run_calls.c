@@ -59,28 +59,28 @@ void orchestrator_run_tell(const struct run *run, struct weir_rpc_server *server
     weir_rpc_reply(server, route, MSG_run_is, &answer, NULL);
 }
 
-void orchestrator_run_asked(struct runs *runs, struct weir_request *request)
+void orchestrator_run_assign(struct runs *runs, struct weir_request *request)
 {
-    const struct msg_run_ask *ask = request->message;
-    struct run *run = orchestrator_run_find(runs, (int64_t)ask->run);
+    const struct msg_run_ask *message = request->message;
+    struct run *run = orchestrator_run_find(runs, (int64_t)message->run);
     struct weir_error err;
     if (run == NULL || run->trained || run->row == NULL) {
         refuse(request,
-               weir_fail(&err, WEIR_NOT_FOUND, "run %" PRIu64 " is not to be done", ask->run),
+               weir_fail(&err, WEIR_NOT_FOUND, "run %" PRIu64 " is not to be done", message->run),
                &err);
         return;
     }
-    if (ask->rank >= run->group.ranks) {
+    if (message->rank >= run->group.ranks) {
         refuse(request,
                weir_fail(&err, WEIR_INVALID, "run %" PRIu64 " has %u ranks, from 0: found rank %u",
-                         ask->run, run->group.ranks, ask->rank),
+                         message->run, run->group.ranks, message->rank),
                &err);
         return;
     }
-    run->group.members[ask->rank].session = ask->session;
+    run->group.members[message->rank].session = message->session;
     run->is_unheard = false;
     orchestrator_warm_hear(runs->warm, run);
-    orchestrator_run_watch_hear(runs->watch, run->number, ask->rank);
+    orchestrator_run_watch_hear(runs->watch, run->number, message->rank);
     orchestrator_run_tell(run, request->server, &request->route);
 }
 

@@ -24,7 +24,8 @@ static void grant_all(struct runs *runs, const struct run *asking)
     }
 }
 
-enum weir_status orchestrator_run_ask_slot(struct run *run, bool *ret_has, struct weir_error *err)
+enum weir_status orchestrator_run_request_slot(struct run *run, bool *ret_has,
+                                               struct weir_error *err)
 {
     struct runs *runs = run->runs;
     const struct orchestrator_config *config = run->outline.config;

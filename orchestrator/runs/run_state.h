@@ -63,8 +63,8 @@ void orchestrator_run_trouble(struct run *run, enum weir_status status,
 void orchestrator_run_schedule(struct run *run, int64_t delay_ms, weir_loop_timer_fn *step);
 struct run *orchestrator_run_find(const struct runs *runs, int64_t number);
 /* Asks the arbiter. False: the run begins again when it is given a slot. INVALID: it never will be. */
-enum weir_status orchestrator_run_ask_slot(struct run *run, bool *ret_has,
-                                           struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_run_request_slot(struct run *run, bool *ret_has,
+                                               struct weir_error *err) WEIR_MUST_USE;
 /* Processes that do it: of a training as many as training.ranks says. */
 uint32_t orchestrator_run_ranks(const struct run *run);
 /* An idle trainer, of that session, does it. */

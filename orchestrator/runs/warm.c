@@ -291,14 +291,14 @@ static void begin_idle(struct warm_trainer *trainer)
 }
 
 /* The answer to run_next may have been lost. */
-static bool tell_again(const struct runs *runs, const struct msg_run_next *ask,
+static bool tell_again(const struct runs *runs, const struct msg_run_next *message,
                        const struct weir_request *request)
 {
     struct run *run;
 
     LIST_FOREACH (run, &runs->all, link) {
-        if (run->followed == (int64_t)ask->run && run->group.members[0].session == ask->session &&
-            !run->trained) {
+        if (run->followed == (int64_t)message->run &&
+            run->group.members[0].session == message->session && !run->trained) {
             orchestrator_run_tell(run, request->server, &request->route);
             return true;
         }
@@ -308,9 +308,9 @@ static bool tell_again(const struct runs *runs, const struct msg_run_next *ask,
 
 void orchestrator_run_next(struct runs *runs, struct weir_request *request)
 {
-    const struct msg_run_next *ask = request->message;
-    struct warm_trainer *trainer = find(runs->warm, (int64_t)ask->run);
-    bool is_known = trainer != NULL && trainer->session == ask->session;
+    const struct msg_run_next *message = request->message;
+    struct warm_trainer *trainer = find(runs->warm, (int64_t)message->run);
+    bool is_known = trainer != NULL && trainer->session == message->session;
 
     if (is_known && (trainer->state == IDLE || may_stay(trainer))) {
         trainer->server = request->server;
@@ -318,7 +318,7 @@ void orchestrator_run_next(struct runs *runs, struct weir_request *request)
         trainer->heard_ms = weir_loop_now_ms(loop_of(trainer));
         if (trainer->state == WORKING)
             begin_idle(trainer);
-    } else if (is_known || !tell_again(runs, ask, request)) {
+    } else if (is_known || !tell_again(runs, message, request)) {
         say_leave(request->server, &request->route);
     }
 }

@@ -2,7 +2,7 @@
 #include "orchestrator/topics/topic.h"
 #include "orchestrator/values/json_object.h"
 
-static void ask_next(struct topic_call *call, uint64_t after);
+static void request_next(struct topic_call *call, uint64_t after);
 
 static json_t *strings_json(struct weir_strs texts)
 {
@@ -46,19 +46,19 @@ static void on_dataset(void *owner, const struct weir_reply *reply, const struct
                                   JSON_FIELDS(JSON_NEW("datasets", json_incref(call->collected))));
     } else {
         json_array_append_new(call->collected, dataset_json(dataset));
-        ask_next(call, dataset->dataset);
+        request_next(call, dataset->dataset);
     }
 }
 
-static void ask_next(struct topic_call *call, uint64_t after)
+static void request_next(struct topic_call *call, uint64_t after)
 {
-    struct msg_dataset_ask ask = {.name = "", .after = after};
-    weir_rpc_call(call->context->storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS, on_dataset,
-                  call);
+    struct msg_dataset_ask request = {.name = "", .after = after};
+    weir_rpc_call(call->context->storage, MSG_dataset_ask, &request, ORCHESTRATOR_REQUEST_MS,
+                  on_dataset, call);
 }
 
 void orchestrator_topic_datasets(struct topic_call *call)
 {
     call->collected = json_array();
-    ask_next(call, 0);
+    request_next(call, 0);
 }

@@ -238,7 +238,7 @@ static void on_examined(void *owner, const struct weir_reply *reply, const struc
         return;
     }
     struct weir_error own;
-    const struct msg_owned_examine ask = {
+    const struct msg_owned_examine request = {
         .session = (uint64_t)orchestrator_topic_number(call, "session", 1)};
     json_t *findings = findings_of(answer);
     call->collected = JSON_FIELDS(JSON_NEW("findings", findings));
@@ -247,16 +247,16 @@ static void on_examined(void *owner, const struct weir_reply *reply, const struc
         orchestrator_topic_refuse(call, &own);
         return;
     }
-    weir_rpc_call(call->context->selector, MSG_owned_examine, &ask, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(call->context->selector, MSG_owned_examine, &request, ORCHESTRATOR_REQUEST_MS,
                   on_owned_examined, call);
 }
 
 void orchestrator_topic_doctor(struct topic_call *call)
 {
-    struct msg_doctor_ask ask = {
+    struct msg_doctor_ask request = {
         .session = (uint64_t)orchestrator_topic_number(call, "session", 1),
         .deep = orchestrator_topic_flag(call, "deep"),
     };
-    weir_rpc_call(call->context->storage, MSG_doctor_ask, &ask, ORCHESTRATOR_ASK_MS, on_examined,
-                  call);
+    weir_rpc_call(call->context->storage, MSG_doctor_ask, &request, ORCHESTRATOR_REQUEST_MS,
+                  on_examined, call);
 }

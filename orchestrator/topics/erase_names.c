@@ -103,6 +103,6 @@ void orchestrator_topic_erase_plan(struct topic_call *call)
         .keys = {names.keys, names.key_count},
         .ids = {names.ids, names.id_count},
     };
-    weir_rpc_call(call->context->storage, MSG_find, &find, ORCHESTRATOR_ASK_MS, on_found, call);
+    weir_rpc_call(call->context->storage, MSG_find, &find, ORCHESTRATOR_REQUEST_MS, on_found, call);
     orchestrator_topic_names_fini(&names);
 }

@@ -86,7 +86,7 @@ static const char *text_of(const json_t *object, const char *key)
     return text == NULL ? "" : text;
 }
 
-static void ask(struct one_request *one, const json_t *request)
+static void send_one(struct one_request *one, const json_t *request)
 {
     struct topic_call *call = one->of->call;
     struct topic_names names;
@@ -110,7 +110,7 @@ static void ask(struct one_request *one, const json_t *request)
         .keys = {names.keys, names.key_count},
         .expects_match = !orchestrator_topic_flag(call, "allow_none"),
     };
-    weir_rpc_call(call->context->storage, MSG_erase_accept, &accept, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(call->context->storage, MSG_erase_accept, &accept, ORCHESTRATOR_REQUEST_MS,
                   on_accepted, one);
     orchestrator_topic_names_fini(&names);
 }
@@ -134,7 +134,7 @@ void orchestrator_topic_erase_requests(struct topic_call *call)
     for (size_t i = 0; i < count; i++)
         requests->at[i].of = requests;
     for (size_t i = 0; i < count; i++)
-        ask(&requests->at[i], json_array_get(list, i));
+        send_one(&requests->at[i], json_array_get(list, i));
     if (--requests->pending == 0) {
         requests->pending = 1;
         one_is_done(&requests->at[0], NULL);

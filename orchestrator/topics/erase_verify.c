@@ -148,9 +148,9 @@ static void forget_sums(const struct topic_call *call)
         json_object_del(call->collected, SUMS[i]);
 }
 
-static void ask_next(struct topic_call *call);
+static void request_next(struct topic_call *call);
 
-static int64_t asked_now(const struct topic_call *call)
+static int64_t current_erasure(const struct topic_call *call)
 {
     return json_integer_value(json_array_get(json_object_get(call->collected, "pending"), 0));
 }
@@ -161,12 +161,12 @@ static void go_on(struct topic_call *call)
     forget_sums(call);
     json_array_remove(json_object_get(call->collected, "pending"), 0);
     call->number = 0;
-    ask_next(call);
+    request_next(call);
 }
 
 /* ---- scores ---- */
 
-static void ask_scores(struct topic_call *call);
+static void request_scores(struct topic_call *call);
 
 static void tell_scores(struct topic_call *call, int64_t number)
 {
@@ -191,20 +191,20 @@ static void on_counted(void *owner, const struct weir_reply *reply, const struct
     (void)sum(call, "scores", noted->samples);
     if (call->number == 0)
         call->pipeline = orchestrator_pipeline_next(call->pipeline);
-    ask_scores(call);
+    request_scores(call);
 }
 
-static void ask_scores(struct topic_call *call)
+static void request_scores(struct topic_call *call)
 {
     struct weir_error err;
     struct erasure_scores_place place = {call->pipeline, (size_t)call->number};
     if (call->pipeline == NULL) {
-        tell_scores(call, asked_now(call));
+        tell_scores(call, current_erasure(call));
         go_on(call);
         return;
     }
-    if (orchestrator_erasure_ask_scores(call->context, asked_now(call), &place, on_counted, call,
-                                        &err) != WEIR_OK)
+    if (orchestrator_erasure_request_scores(call->context, current_erasure(call), &place,
+                                            on_counted, call, &err) != WEIR_OK)
         orchestrator_topic_refuse(call, &err);
     else
         call->number = (int64_t)place.block;
@@ -256,13 +256,13 @@ static void on_checked(void *owner, const struct weir_reply *reply, const struct
     (void)sum(call, "returned", answer->returned);
     call->number = (int64_t)answer->checked;
     if (answer->checked < answer->samples) {
-        ask_next(call);
+        request_next(call);
         return;
     }
-    tell_samples(call, asked_now(call), answer);
+    tell_samples(call, current_erasure(call), answer);
     call->number = 0;
     call->pipeline = call->all->pipelines->first;
-    ask_scores(call);
+    request_scores(call);
 }
 
 /* Checks that need nobody else. False: it has no receipt of the chain. */
@@ -270,7 +270,7 @@ static enum weir_status check_here(struct topic_call *call, bool *ret_has_receip
                                    struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) chain = NULL;
-    int64_t number = asked_now(call);
+    int64_t number = current_erasure(call);
     enum weir_status status =
         DB_RUN(call->context->db, Q_erasure_chain, &chain, err, DB_I64(number));
     *ret_has_receipt = status == WEIR_OK && weir_rows_count(chain) > 0;
@@ -292,7 +292,7 @@ static void answer(struct topic_call *call)
                     JSON_SHARED_IF_ANY("erasures", json_object_get(call->collected, "erasures"))));
 }
 
-static void ask_next(struct topic_call *call)
+static void request_next(struct topic_call *call)
 {
     json_t *pending = json_object_get(call->collected, "pending");
     struct weir_error err;
@@ -310,12 +310,12 @@ static void ask_next(struct topic_call *call)
         return;
     }
     const struct msg_erase_check check = {
-        .erasure = (uint64_t)asked_now(call),
+        .erasure = (uint64_t)current_erasure(call),
         .after = (uint64_t)call->number,
         .look = weir_random_u64(),
     };
-    weir_rpc_call(call->context->storage, MSG_erase_check, &check, ORCHESTRATOR_ASK_MS, on_checked,
-                  call);
+    weir_rpc_call(call->context->storage, MSG_erase_check, &check, ORCHESTRATOR_REQUEST_MS,
+                  on_checked, call);
 }
 
 /* ---- a page of them ---- */
@@ -429,17 +429,17 @@ static void on_troubles(void *owner, const struct weir_reply *reply, const struc
     struct weir_error problem;
     int64_t number = orchestrator_topic_number(call, "erasure", 0);
     if ((number == 0 ? load_page(call, &problem) : load_one(call, number, &problem)) == WEIR_OK)
-        ask_next(call);
+        request_next(call);
     else
         orchestrator_topic_refuse(call, &problem);
 }
 
 void orchestrator_topic_erase_verify(struct topic_call *call)
 {
-    static const struct msg_erase_troubles_ask ASK;
+    static const struct msg_erase_troubles_ask REQUEST;
     call->collected =
         JSON_FIELDS(JSON_NEW("findings", json_array()), JSON_NEW("pending", json_array()),
                     JSON_NEW("unverified", json_object()));
-    weir_rpc_call(call->context->storage, MSG_erase_troubles_ask, &ASK, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(call->context->storage, MSG_erase_troubles_ask, &REQUEST, ORCHESTRATOR_REQUEST_MS,
                   on_troubles, call);
 }

@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-enum { STORAGE_ASK_MS = 2000, LISTED_MAX = 10000 };
+enum { STORAGE_REQUEST_MS = 2000, LISTED_MAX = 10000 };
 
 /* ---- erase_request ---- */
 
@@ -90,7 +90,7 @@ void orchestrator_topic_erase_request(struct topic_call *call)
         .expects_match = !orchestrator_topic_flag(call, "allow_none"),
         .drop_refused = orchestrator_topic_flag(call, "drop_refused"),
     };
-    weir_rpc_call(call->context->storage, MSG_erase_accept, &accept, ORCHESTRATOR_ASK_MS,
+    weir_rpc_call(call->context->storage, MSG_erase_accept, &accept, ORCHESTRATOR_REQUEST_MS,
                   on_accepted, call);
     orchestrator_topic_names_fini(&names);
 }
@@ -190,7 +190,7 @@ static void answer_status(struct topic_call *call, const char *trouble, bool unv
     orchestrator_topic_answer(call, json);
 }
 
-static void on_asked(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+static void on_erase_is(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     const struct msg_erase_is *storage = reply != NULL ? reply->message : NULL;
     (void)err; /* storage is away: what is known here is answered all the same */
@@ -200,9 +200,10 @@ static void on_asked(void *owner, const struct weir_reply *reply, const struct w
 
 void orchestrator_topic_erase_status(struct topic_call *call)
 {
-    const struct msg_erase_ask ask = {.erasure =
-                                          (uint64_t)orchestrator_topic_number(call, "erasure", 0)};
-    weir_rpc_call(call->context->storage, MSG_erase_ask, &ask, STORAGE_ASK_MS, on_asked, call);
+    const struct msg_erase_ask request = {
+        .erasure = (uint64_t)orchestrator_topic_number(call, "erasure", 0)};
+    weir_rpc_call(call->context->storage, MSG_erase_ask, &request, STORAGE_REQUEST_MS, on_erase_is,
+                  call);
 }
 
 /* ---- erase_list ---- */
@@ -257,9 +258,9 @@ static void on_troubles(void *owner, const struct weir_reply *reply, const struc
 
 void orchestrator_topic_erase_list(struct topic_call *call)
 {
-    static const struct msg_erase_troubles_ask ASK;
-    weir_rpc_call(call->context->storage, MSG_erase_troubles_ask, &ASK, STORAGE_ASK_MS, on_troubles,
-                  call);
+    static const struct msg_erase_troubles_ask REQUEST;
+    weir_rpc_call(call->context->storage, MSG_erase_troubles_ask, &REQUEST, STORAGE_REQUEST_MS,
+                  on_troubles, call);
 }
 
 /* ---- erase_receipt ---- */

@@ -53,9 +53,9 @@ static void on_readers(void *owner, const struct weir_reply *reply, const struct
 
 void orchestrator_topic_feed_list(struct topic_call *call)
 {
-    const struct msg_feed_ask ask = {.dataset = orchestrator_topic_text(call, "dataset", "")};
-    weir_rpc_call(call->context->storage, MSG_feed_ask, &ask, ORCHESTRATOR_ASK_MS, on_readers,
-                  call);
+    const struct msg_feed_ask request = {.dataset = orchestrator_topic_text(call, "dataset", "")};
+    weir_rpc_call(call->context->storage, MSG_feed_ask, &request, ORCHESTRATOR_REQUEST_MS,
+                  on_readers, call);
 }
 
 static void on_ended(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -83,7 +83,7 @@ void orchestrator_topic_feed_forget(struct topic_call *call)
     const struct msg_feed_end end = {.consumer = orchestrator_topic_text(call, "consumer", ""),
                                      .dataset = orchestrator_topic_text(call, "dataset", "")};
     if (end.dataset[0] != '\0') {
-        weir_rpc_call(call->context->storage, MSG_feed_end, &end, ORCHESTRATOR_ASK_MS, on_ended,
+        weir_rpc_call(call->context->storage, MSG_feed_end, &end, ORCHESTRATOR_REQUEST_MS, on_ended,
                       call);
         return;
     }

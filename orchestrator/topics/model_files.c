@@ -153,7 +153,7 @@ static void on_dataset(void *owner, const struct weir_reply *reply, const struct
 }
 
 /* The first dataset of the model's pipeline, whose classes the model tells apart. */
-static enum weir_status ask_for_dataset(struct topic_call *call, struct weir_error *err)
+static enum weir_status request_dataset(struct topic_call *call, struct weir_error *err)
 {
     struct stored_model model = {0};
     WEIR_AUTO(weir_rows) rows = NULL;
@@ -166,9 +166,9 @@ static enum weir_status ask_for_dataset(struct topic_call *call, struct weir_err
         status = weir_fail(err, WEIR_NOT_FOUND, "model_export: its pipeline has no dataset");
     if (status != WEIR_OK)
         return status;
-    const struct msg_dataset_ask ask = {.name = weir_rows_text(rows, 0, "name")};
-    weir_rpc_call(call->context->storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS, on_dataset,
-                  call);
+    const struct msg_dataset_ask request = {.name = weir_rows_text(rows, 0, "name")};
+    weir_rpc_call(call->context->storage, MSG_dataset_ask, &request, ORCHESTRATOR_REQUEST_MS,
+                  on_dataset, call);
     return WEIR_OK;
 }
 
@@ -179,7 +179,7 @@ void orchestrator_topic_model_export(struct topic_call *call)
     if (find_format(orchestrator_topic_text(call, "format", "file")) == NULL)
         topic_fail(call, WEIR_INVALID,
                    "model_export: expected format safetensors, file or directory");
-    else if (ask_for_dataset(call, &err) != WEIR_OK)
+    else if (request_dataset(call, &err) != WEIR_OK)
         orchestrator_topic_refuse(call, &err);
 }
 

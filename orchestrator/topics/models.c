@@ -133,8 +133,8 @@ static json_t *seen_json(const struct lineage_answer *answer)
 }
 
 /* From `ids` (numbers) of the arguments, or from the erasure they name. */
-static enum weir_status asked_ids(const struct topic_call *call, struct id_blocks *ids,
-                                  struct weir_error *err)
+static enum weir_status requested_ids(const struct topic_call *call, struct id_blocks *ids,
+                                      struct weir_error *err)
 {
     const json_t *list = json_object_get(call->arguments, "ids");
     int64_t erasure = orchestrator_topic_number(call, "erasure", 0);
@@ -193,7 +193,7 @@ enum weir_status orchestrator_topic_lineage_json(const struct topic_call *call,
 {
     struct lineage_answer answer = {0};
     int64_t before_ns = weir_now_ns();
-    enum weir_status status = orchestrator_lineage_ask(call->context, ids, &answer, err);
+    enum weir_status status = orchestrator_lineage_query(call->context, ids, &answer, err);
     if (status == WEIR_OK) {
         *ret_json =
             JSON_FIELDS(JSON_NUMBER("samples", orchestrator_id_blocks_population(ids)),
@@ -214,7 +214,7 @@ void orchestrator_topic_lineage(struct topic_call *call)
     }
     struct id_blocks ids = {0};
     json_t *json = NULL;
-    enum weir_status status = asked_ids(call, &ids, &err);
+    enum weir_status status = requested_ids(call, &ids, &err);
     if (status == WEIR_OK)
         status = orchestrator_topic_lineage_json(call, &ids, &json, &err);
     orchestrator_id_blocks_fini(&ids);

@@ -13,7 +13,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { LIMIT_DEFAULT = 20, LIMIT_MAX = 100000, PREDICT_ASK_MS = 10000 };
+enum { LIMIT_DEFAULT = 20, LIMIT_MAX = 100000, PREDICT_REQUEST_MS = 10000 };
 
 static void forget(struct topic_call *call)
 {
@@ -111,6 +111,6 @@ void orchestrator_topic_predict(struct topic_call *call)
         orchestrator_topic_refuse(call, &err);
         return;
     }
-    weir_rpc_call(call->context->selector, MSG_interval_seal, &seal, PREDICT_ASK_MS, on_sealed,
+    weir_rpc_call(call->context->selector, MSG_interval_seal, &seal, PREDICT_REQUEST_MS, on_sealed,
                   call);
 }

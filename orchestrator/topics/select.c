@@ -3,7 +3,7 @@
 #include "orchestrator/topics/topic.h"
 #include "orchestrator/values/json_object.h"
 
-enum { PREVIEW_ASK_MS = 60000 };
+enum { PREVIEW_REQUEST_MS = 60000 };
 
 static json_t *groups_json(const struct msg_preview_is *preview)
 {
@@ -68,5 +68,6 @@ void orchestrator_topic_select(struct topic_call *call)
         .positions = orchestrator_pipeline_outline(pipeline).positions,
         .model = weir_rows_count(newest) > 0 ? weir_rows_text(newest, 0, "id") : "",
     };
-    weir_rpc_call(call->context->selector, MSG_preview, &asked, PREVIEW_ASK_MS, on_preview, call);
+    weir_rpc_call(call->context->selector, MSG_preview, &asked, PREVIEW_REQUEST_MS, on_preview,
+                  call);
 }

@@ -83,6 +83,6 @@ void orchestrator_topic_sets(struct topic_call *call)
     const struct msg_sets_ask asked = {.pipeline = orchestrator_topic_text(call, "pipeline", "")};
     if (asked.pipeline[0] != '\0' && orchestrator_topic_pipeline(call) == NULL)
         return;
-    weir_rpc_call(call->context->selector, MSG_sets_ask, &asked, ORCHESTRATOR_ASK_MS, on_sets,
+    weir_rpc_call(call->context->selector, MSG_sets_ask, &asked, ORCHESTRATOR_REQUEST_MS, on_sets,
                   call);
 }

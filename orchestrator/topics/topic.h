@@ -126,6 +126,6 @@ topic_fn orchestrator_topic_submit, orchestrator_topic_list, orchestrator_topic_
 /* orchestrator_topic_submit() with `dry_run`. */
 void orchestrator_topic_dry_run(struct topic_call *call);
 
-void orchestrator_topics_ask(struct topics *topics, struct weir_request *request);
+void orchestrator_topics_answer(struct topics *topics, struct weir_request *request);
 
 #endif

@@ -159,14 +159,14 @@ static bool is_under_way(const struct topics *topics, const struct weir_route *r
     return false;
 }
 
-void orchestrator_topics_ask(struct topics *topics, struct weir_request *request)
+void orchestrator_topics_answer(struct topics *topics, struct weir_request *request)
 {
-    const struct msg_ask *ask = request->message;
+    const struct msg_ask *message = request->message;
     struct weir_error err;
     if (is_under_way(topics, &request->route))
         return;
-    json_t *arguments =
-        json_loads(ask->arguments[0] == '\0' ? "{}" : ask->arguments, JSON_REJECT_DUPLICATES, NULL);
+    json_t *arguments = json_loads(message->arguments[0] == '\0' ? "{}" : message->arguments,
+                                   JSON_REJECT_DUPLICATES, NULL);
     if (!json_is_object(arguments)) {
         json_decref(arguments);
         weir_ignore(weir_fail(&err, WEIR_INVALID, "ask.arguments: expected a JSON object"));
@@ -180,10 +180,10 @@ void orchestrator_topics_ask(struct topics *topics, struct weir_request *request
     call->arguments = arguments;
     LIST_INSERT_HEAD(&topics->calls, call, link);
     for (size_t i = 0; i < WEIR_COUNT(TOPICS); i++) {
-        if (strcmp(TOPICS[i].name, ask->topic) == 0) {
+        if (strcmp(TOPICS[i].name, message->topic) == 0) {
             TOPICS[i].fn(call);
             return;
         }
     }
-    topic_fail(call, WEIR_UNSUPPORTED, "unknown topic '%.40s'", ask->topic);
+    topic_fail(call, WEIR_UNSUPPORTED, "unknown topic '%.40s'", message->topic);
 }

@@ -32,7 +32,7 @@ struct performance_options {
 
 struct performance {
     const struct performance_options *options;
-    struct asked_metric *asked; /* NULL: accuracy */
+    struct configured_metric *asked; /* NULL: accuracy */
     const struct metric *metric;
     struct criterion *criteria[CRITERIA_MAX];
     size_t criterion_count;
@@ -204,7 +204,7 @@ static void request(void *state, struct trigger_request *ret_request)
 }
 
 /* Value of the metric (NULL: accuracy); NaN: it is undefined. */
-static double measure(const struct asked_metric *asked, const struct trigger_points *points)
+static double measure(const struct configured_metric *asked, const struct trigger_points *points)
 {
     const struct metric_input input = orchestrator_trigger_points_input(points);
     double value;

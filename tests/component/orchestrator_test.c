@@ -381,14 +381,16 @@ static void lineage_tells_who_has_seen_a_sample(void **state)
     uint64_t id = stage_id(70); /* only in the third set */
     assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
     orchestrator_id_blocks_add(&ids, &id, 1);
-    assert_int_equal(orchestrator_lineage_ask(&stage->orch->context, &ids, &answer, &err), WEIR_OK);
+    assert_int_equal(orchestrator_lineage_query(&stage->orch->context, &ids, &answer, &err),
+                     WEIR_OK);
     assert_int_equal(answer.count, 1);
     assert_string_equal(answer.at[0].model, "p-3");
     orchestrator_lineage_answer_fini(&answer);
     orchestrator_id_blocks_fini(&ids);
     id = stage_id(0); /* in all */
     orchestrator_id_blocks_add(&ids, &id, 1);
-    assert_int_equal(orchestrator_lineage_ask(&stage->orch->context, &ids, &answer, &err), WEIR_OK);
+    assert_int_equal(orchestrator_lineage_query(&stage->orch->context, &ids, &answer, &err),
+                     WEIR_OK);
     assert_int_equal(answer.count, 3);
     orchestrator_lineage_answer_fini(&answer);
     orchestrator_id_blocks_fini(&ids);
@@ -444,7 +446,8 @@ static void an_erasure_in_the_midst_of_a_replay_lets_it_go_on_clean(void **state
     struct lineage_answer answer = {0};
     uint64_t id = stage_id(3);
     orchestrator_id_blocks_add(&ids, &id, 1);
-    assert_int_equal(orchestrator_lineage_ask(&stage->orch->context, &ids, &answer, &err), WEIR_OK);
+    assert_int_equal(orchestrator_lineage_query(&stage->orch->context, &ids, &answer, &err),
+                     WEIR_OK);
     for (size_t i = 0; i < answer.count; i++) {
         assert_false(answer.at[i].live);
     }

@@ -44,7 +44,7 @@ static void case_postgres_killed(const struct fixture *fixture)
     for (int64_t end_ms = weir_now_ms() + TEST_PATIENCE_MS;
          orchestrator_supervisor_pid(small.supervisor, "postgres") == first ||
          orchestrator_supervisor_pid(small.supervisor, "postgres") == 0 ||
-         orchestrator_postgres_ask(small.postgres, TEST_PATIENCE_MS, &err) != WEIR_OK;
+         orchestrator_postgres_probe(small.postgres, TEST_PATIENCE_MS, &err) != WEIR_OK;
          weir_loop_step(small.loop, TEST_STEP_MS))
         expect(weir_now_ms() < end_ms);
     query(&small, "SELECT value FROM kept", "42");
@@ -457,7 +457,7 @@ static void case_mute_server(const struct fixture *fixture)
     int mute = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     expect(mute >= 0 && bind(mute, (const struct sockaddr *)&address, sizeof(address)) == 0);
     expect(listen(mute, 1) == 0);
-    expect(orchestrator_postgres_ask(postgres, 100, &err) == WEIR_UNAVAILABLE);
+    expect(orchestrator_postgres_probe(postgres, 100, &err) == WEIR_UNAVAILABLE);
     expect(strstr(err.text, "no answer within 100 ms") != NULL);
     (void)close(mute);
     orchestrator_postgres_free(postgres);

@@ -54,7 +54,7 @@ static enum weir_status score_of(const char *name, const char *text,
                       options, err);
     if (status != WEIR_OK)
         return status;
-    const struct drift_asked asked = {statistic, options, correction};
+    const struct drift_request asked = {statistic, options, correction};
     struct drift_score score = {0};
     if (orchestrator_drift_measure(&asked, input, &score))
         weir_buf_printf(out, "%.12g %.12g %zu %zu\n", score.distance, score.p_value, score.features,

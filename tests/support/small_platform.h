@@ -92,7 +92,7 @@ static inline void start_small(struct small *small, const struct fixture *fixtur
         _exit(1);
     }
     for (int64_t end_ms = weir_now_ms() + TEST_PATIENCE_MS;
-         orchestrator_postgres_ask(small->postgres, TEST_PATIENCE_MS, &err) != WEIR_OK;
+         orchestrator_postgres_probe(small->postgres, TEST_PATIENCE_MS, &err) != WEIR_OK;
          weir_loop_step(small->loop, TEST_STEP_MS))
         expect(weir_now_ms() < end_ms);
 }

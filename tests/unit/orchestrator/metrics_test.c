@@ -26,9 +26,9 @@ static struct weir_yaml *parse(const char *text)
     return document;
 }
 
-static struct asked_metric *open_metric(const struct weir_yaml *document)
+static struct configured_metric *open_metric(const struct weir_yaml *document)
 {
-    struct asked_metric *asked = NULL;
+    struct configured_metric *asked = NULL;
     struct weir_error err;
     if (orchestrator_metric_open(weir_yaml_root(document), "metrics", &asked, &err) != WEIR_OK)
         fail_msg("%s", err.text);
@@ -38,7 +38,7 @@ static struct asked_metric *open_metric(const struct weir_yaml *document)
 static void check(const char *name, const struct metric_input *input, double expected)
 {
     WEIR_AUTO(weir_yaml) document = parse(name);
-    WEIR_AUTO(asked_metric) asked = open_metric(document);
+    WEIR_AUTO(configured_metric) asked = open_metric(document);
     double value = 0;
     assert_true(orchestrator_metric_value(asked, input, &value));
     assert_true(fabs(value - expected) < 1e-9);
@@ -74,7 +74,7 @@ static void a_window_of_one_class_is_undefined(void **state)
     static const char *const RANKINGS[] = {"roc_auc", "pr_auc"};
     for (size_t i = 0; i < WEIR_COUNT(RANKINGS); i++) {
         WEIR_AUTO(weir_yaml) document = parse(RANKINGS[i]);
-        WEIR_AUTO(asked_metric) asked = open_metric(document);
+        WEIR_AUTO(configured_metric) asked = open_metric(document);
         double value = 7;
         struct metric_input input = {.values = values, .labels = ones, .count = 2, .width = 1};
         assert_false(orchestrator_metric_value(asked, &input, &value));
@@ -89,7 +89,7 @@ static void every_metric_is_undefined_without_samples(void **state)
     (void)state;
     for (size_t i = 0; i < orchestrator_metric_count(); i++) {
         WEIR_AUTO(weir_yaml) document = parse(orchestrator_metric_at(i)->name);
-        WEIR_AUTO(asked_metric) asked = open_metric(document);
+        WEIR_AUTO(configured_metric) asked = open_metric(document);
         struct metric_input input = {.values = NULL, .labels = NULL, .count = 0, .width = 1};
         double value = 0;
         assert_false(orchestrator_metric_value(asked, &input, &value));
@@ -168,7 +168,7 @@ static void what_is_no_number_is_undefined_or_wrong_but_never_a_crash(void **sta
     const int64_t labels[] = {1, 0, INT64_MAX, INT64_MIN, 7, -1};
     for (size_t i = 0; i < orchestrator_metric_count(); i++) {
         WEIR_AUTO(weir_yaml) document = parse(orchestrator_metric_at(i)->name);
-        WEIR_AUTO(asked_metric) asked = open_metric(document);
+        WEIR_AUTO(configured_metric) asked = open_metric(document);
         for (size_t width = 1; width <= 3; width++) {
             double value = 0;
             struct metric_input input = {
@@ -188,7 +188,7 @@ static void a_regression_that_is_no_number_is_undefined(void **state)
     const struct metric_input input = {.values = values, .labels = labels, .count = 3, .width = 1};
     for (size_t i = 0; i < WEIR_COUNT(METRICS); i++) {
         WEIR_AUTO(weir_yaml) document = parse(METRICS[i]);
-        WEIR_AUTO(asked_metric) asked = open_metric(document);
+        WEIR_AUTO(configured_metric) asked = open_metric(document);
         double value = 0;
         assert_false(orchestrator_metric_value(asked, &input, &value));
     }
@@ -201,7 +201,7 @@ static void slices_by_label_add_up_to_the_whole(void **state)
     const int64_t labels[] = {1, 1, 0, 0, 1};
     const struct metric_input input = {.values = values, .labels = labels, .count = 5, .width = 1};
     WEIR_AUTO(weir_yaml) document = parse("{name: accuracy, by: label}");
-    WEIR_AUTO(asked_metric) asked = open_metric(document);
+    WEIR_AUTO(configured_metric) asked = open_metric(document);
     WEIR_AUTO_FREE struct metric_result *results = NULL;
     assert_string_equal(orchestrator_metric_label(asked), "accuracy(by=label)");
     assert_int_equal(orchestrator_metric_measure(asked, &input, &results), 3);
@@ -225,7 +225,7 @@ static void a_bootstrap_interval_lies_where_theory_says(void **state)
     const struct metric_input input = {
         .values = values, .labels = labels, .count = MANY, .width = 1};
     WEIR_AUTO(weir_yaml) document = parse("{name: accuracy, bootstrap: 400, level: 0.9}");
-    WEIR_AUTO(asked_metric) asked = open_metric(document);
+    WEIR_AUTO(configured_metric) asked = open_metric(document);
     WEIR_AUTO_FREE struct metric_result *results = NULL;
     assert_int_equal(orchestrator_metric_measure(asked, &input, &results), 1);
     double deviation = sqrt(.8 * .2 / MANY);
@@ -269,7 +269,7 @@ static void check_groups(const char *name, const int64_t *labels, const int64_t 
     const struct metric_input input = {
         .values = VALUES, .labels = labels, .count = 7, .width = 1, .groups = groups};
     WEIR_AUTO(weir_yaml) document = parse(name);
-    WEIR_AUTO(asked_metric) asked = open_metric(document);
+    WEIR_AUTO(configured_metric) asked = open_metric(document);
     double value = NAN;
     bool is_defined = orchestrator_metric_value(asked, &input, &value);
     assert_int_equal(is_defined, !isnan(expected));
@@ -314,7 +314,7 @@ static void the_bootstrap_of_a_ranking_draws_whole_groups(void **state)
     const struct metric_input input = {
         .values = values, .labels = labels, .count = ALL, .width = 1, .groups = groups};
     WEIR_AUTO(weir_yaml) document = parse("{name: group_auc, bootstrap: 400, by: group}");
-    WEIR_AUTO(asked_metric) asked = open_metric(document);
+    WEIR_AUTO(configured_metric) asked = open_metric(document);
     WEIR_AUTO_FREE struct metric_result *results = NULL;
     assert_int_equal(orchestrator_metric_measure(asked, &input, &results), 1 + USERS);
     assert_true(results[0].value == .5 && results[0].low <= .2 && results[0].high >= .8);
@@ -338,14 +338,14 @@ static void a_field_tells_samples_apart(void **state)
                                        .slices = SLICES,
                                        .slice_names = &texts};
     WEIR_AUTO(weir_yaml) document = parse("{name: accuracy, by: day}");
-    WEIR_AUTO(asked_metric) asked = open_metric(document);
+    WEIR_AUTO(configured_metric) asked = open_metric(document);
     WEIR_AUTO_FREE struct metric_result *results = NULL;
     assert_int_equal(orchestrator_metric_measure(asked, &input, &results), 3);
     assert_string_equal(results[2].slice_of, "day");
     assert_true(results[1].slice == 1 && results[1].value == .5);
     free(results);
     WEIR_AUTO(weir_yaml) other = parse("{name: accuracy, by: city}");
-    WEIR_AUTO(asked_metric) by_city = open_metric(other);
+    WEIR_AUTO(configured_metric) by_city = open_metric(other);
     assert_int_equal(orchestrator_metric_measure(by_city, &input, &results), 3);
     assert_true(results[1].slice == 7 && results[1].value == 1 && results[2].value == 0);
 }
@@ -385,7 +385,7 @@ static void check_golden_line(char *line)
         assert_non_null(fields[i]);
     }
     WEIR_AUTO(weir_yaml) document = parse(fields[METRIC]);
-    WEIR_AUTO(asked_metric) asked = open_metric(document);
+    WEIR_AUTO(configured_metric) asked = open_metric(document);
     struct metric_input input = {.values = values,
                                  .labels = labels,
                                  .width = strtoul(fields[WIDTH], NULL, 10),
@@ -450,7 +450,7 @@ static int print_values(int argc, char **argv)
         .label_width = label_width};
     for (int i = 6; i < argc; i++) {
         WEIR_AUTO(weir_yaml) document = parse(argv[i]);
-        WEIR_AUTO(asked_metric) asked = open_metric(document);
+        WEIR_AUTO(configured_metric) asked = open_metric(document);
         double value = 0;
         if (orchestrator_metric_value(asked, &input, &value))
             printf("%.17g\n", value);

@@ -36,7 +36,7 @@ static const struct cfg_key SHARED[] = {
     CFG_END,
 };
 
-struct asked_metric {
+struct configured_metric {
     const struct metric *metric;
     struct shared_options *shared; /* owned, `options` with it */
     const void *options;
@@ -45,7 +45,7 @@ struct asked_metric {
 
 /* ---- opening ---- */
 
-static void write_label(struct asked_metric *asked, const struct weir_yaml_node *node)
+static void write_label(struct configured_metric *asked, const struct weir_yaml_node *node)
 {
     WEIR_AUTO_BUF text = {0};
     const char *between = "(";
@@ -62,7 +62,8 @@ static void write_label(struct asked_metric *asked, const struct weir_yaml_node 
 }
 
 enum weir_status orchestrator_metric_open(const struct weir_yaml_node *node, const char *path,
-                                          struct asked_metric **ret_asked, struct weir_error *err)
+                                          struct configured_metric **ret_asked,
+                                          struct weir_error *err)
 {
     const struct cfg_shared shared = {SHARED, sizeof(struct shared_options)};
     struct cfg_opened opened = {0};
@@ -70,7 +71,7 @@ enum weir_status orchestrator_metric_open(const struct weir_yaml_node *node, con
         cfg_plugin_open(&ORCHESTRATOR_METRICS, &shared, node, path, &opened, err);
     if (status != WEIR_OK)
         return status;
-    WEIR_AUTO(asked_metric) asked = weir_calloc(1, sizeof(*asked));
+    WEIR_AUTO(configured_metric) asked = weir_calloc(1, sizeof(*asked));
     asked->metric = (const struct metric *)opened.plugin;
     asked->shared = opened.memory;
     asked->options = opened.options;
@@ -79,7 +80,7 @@ enum weir_status orchestrator_metric_open(const struct weir_yaml_node *node, con
     return WEIR_OK;
 }
 
-void orchestrator_metric_close(struct asked_metric *asked)
+void orchestrator_metric_close(struct configured_metric *asked)
 {
     if (asked == NULL)
         return;
@@ -87,25 +88,25 @@ void orchestrator_metric_close(struct asked_metric *asked)
     free(asked);
 }
 
-const char *orchestrator_metric_label(const struct asked_metric *asked)
+const char *orchestrator_metric_label(const struct configured_metric *asked)
 {
     return asked->label;
 }
 
-const char *orchestrator_metric_by(const struct asked_metric *asked)
+const char *orchestrator_metric_by(const struct configured_metric *asked)
 {
     return asked->shared->by;
 }
 
-const struct metric *orchestrator_metric_of(const struct asked_metric *asked)
+const struct metric *orchestrator_metric_of(const struct configured_metric *asked)
 {
     return asked->metric;
 }
 
 /* ---- measuring ---- */
 
-bool orchestrator_metric_value(const struct asked_metric *asked, const struct metric_input *input,
-                               double *ret_value)
+bool orchestrator_metric_value(const struct configured_metric *asked,
+                               const struct metric_input *input, double *ret_value)
 {
     double value = 0;
     if (input->count == 0 || input->width == 0 ||
@@ -117,7 +118,7 @@ bool orchestrator_metric_value(const struct asked_metric *asked, const struct me
 
 /* The percentile interval (Efron & Tibshirani, An Introduction to the Bootstrap, 1993, ch. 13) over the draws on
  * which the metric is defined. */
-static void add_interval(const struct asked_metric *asked, const struct metric_input *input,
+static void add_interval(const struct configured_metric *asked, const struct metric_input *input,
                          struct metric_result *result)
 {
     struct weir_rng rng;
@@ -140,7 +141,7 @@ static void add_interval(const struct asked_metric *asked, const struct metric_i
     result->high = values[defined - 1 - (size_t)floor(beyond)];
 }
 
-static struct metric_result measure_one(const struct asked_metric *asked,
+static struct metric_result measure_one(const struct configured_metric *asked,
                                         const struct metric_input *input)
 {
     struct metric_result result = {.samples = input->count};
@@ -163,7 +164,7 @@ struct slice_column {
     size_t stride;
 };
 
-static struct slice_column column_of(const struct asked_metric *asked,
+static struct slice_column column_of(const struct configured_metric *asked,
                                      const struct metric_input *input)
 {
     const char *by = asked->shared->by;
@@ -193,7 +194,7 @@ static size_t numbers_of(const struct slice_column *column, size_t samples, int6
     return count;
 }
 
-size_t orchestrator_metric_measure(const struct asked_metric *asked,
+size_t orchestrator_metric_measure(const struct configured_metric *asked,
                                    const struct metric_input *input,
                                    struct metric_result **ret_results)
 {
