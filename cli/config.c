@@ -52,8 +52,8 @@ static json_t *lines_json(const char *text)
 
 /* Runs `orchestrator OPTION FILE --system SYSTEM` (NULL: without); anything but good and "bad file" is an error of
  * ours. */
-static enum weir_status ask_about(const char *option, const char *file, const char *system,
-                                  struct cli_program_end *ret_end, struct weir_error *err)
+static enum weir_status run_orchestrator(const char *option, const char *file, const char *system,
+                                         struct cli_program_end *ret_end, struct weir_error *err)
 {
     const char *const arguments[] = {option, file, system != NULL ? "--system" : NULL, system,
                                      NULL};
@@ -71,7 +71,8 @@ enum weir_status cli_answer_config_check(const struct cli_call *call, json_t **r
 {
     const char *option = call->options.system ? "--check-system" : "--check-config";
     struct cli_program_end end;
-    enum weir_status status = ask_about(option, call->operands[0], call->options.with, &end, err);
+    enum weir_status status =
+        run_orchestrator(option, call->operands[0], call->options.with, &end, err);
     if (status != WEIR_OK)
         return status;
     *ret_answer = json_pack("{ss,sb,so}", "file", call->operands[0], "valid", end.exit_code == 0,
@@ -92,7 +93,7 @@ int cli_exit_of_check(const json_t *answer)
 static enum weir_status explain_file(const char *file, json_t **ret_answer, struct weir_error *err)
 {
     struct cli_program_end end;
-    enum weir_status status = ask_about("--print-config", file, NULL, &end, err);
+    enum weir_status status = run_orchestrator("--print-config", file, NULL, &end, err);
     if (status != WEIR_OK)
         return status;
     if (end.exit_code == 0) {

@@ -111,7 +111,7 @@ static enum weir_status send_all(struct cli_platform *platform, struct sending *
     enum weir_status status = WEIR_OK;
     for (size_t at = 0; status == WEIR_OK && at < count; at += GROUP) {
         json_t *group = group_from(sending, at), *answer = NULL;
-        status = cli_platform_ask(platform, "erase_requests", group, &answer, err);
+        status = cli_platform_request(platform, "erase_requests", group, &answer, err);
         json_decref(group);
         if (status == WEIR_OK)
             add_answer(answer, at, sending);

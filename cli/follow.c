@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ASK_AGAIN_MS = 200, TELL_MS = 1000 };
+enum { POLL_MS = 200, TELL_MS = 1000 };
 
 /* The lines announced last, so that only news is. */
 struct announced {
@@ -31,21 +31,21 @@ struct query {
     void (*tell)(const json_t *answer, struct announced *announced);
 };
 
-static enum weir_status ask_until_over(struct cli_platform *platform, struct query query,
-                                       json_t **answer, struct weir_error *err)
+static enum weir_status poll_until_over(struct cli_platform *platform, struct query query,
+                                        json_t **answer, struct weir_error *err)
 {
     struct announced announced = {.doing = ""};
     enum weir_status status = WEIR_OK;
     while (status == WEIR_OK && !query.is_over(*answer)) {
         json_t *newer = NULL;
-        status = cli_platform_ask(platform, query.call, query.which, &newer, err);
+        status = cli_platform_request(platform, query.call, query.which, &newer, err);
         if (status != WEIR_OK)
             break;
         json_decref(*answer);
         *answer = newer;
         query.tell(newer, &announced);
         if (!query.is_over(newer))
-            status = cli_platform_pause(platform, ASK_AGAIN_MS, err);
+            status = cli_platform_pause(platform, POLL_MS, err);
     }
     json_decref(query.which);
     return status;
@@ -135,7 +135,7 @@ enum weir_status cli_follow_erasure(struct cli_platform *platform, const struct 
                           .is_over = is_finished_or_given_up,
                           .tell = tell_erasure};
     json_t *unmatched = json_incref(json_object_get(*answer, "unmatched"));
-    enum weir_status status = ask_until_over(platform, query, answer, err);
+    enum weir_status status = poll_until_over(platform, query, answer, err);
     if (unmatched != NULL) /* only the first answer has it */
         json_object_set_new(*answer, "unmatched", unmatched);
     return status == WEIR_OK
@@ -178,7 +178,7 @@ enum weir_status cli_follow_verify(struct cli_platform *platform, const struct c
             (void)fprintf(stderr, "verified %lld of %lld erasures\n", (long long)done,
                           (long long)erasures);
         }
-        status = cli_platform_ask(platform, "erase_verify", which, &page, err);
+        status = cli_platform_request(platform, "erase_verify", which, &page, err);
         json_decref(which);
         if (status != WEIR_OK)
             break;
@@ -220,7 +220,7 @@ enum weir_status cli_follow_doctor(struct cli_platform *platform, const struct c
                               json_pack("{sI,sb}", "session", session, "deep", call->options.deep),
                           .is_over = is_examined,
                           .tell = tell_examined};
-    return ask_until_over(platform, query, answer, err);
+    return poll_until_over(platform, query, answer, err);
 }
 
 /* ---- pipelines ---- */
@@ -256,7 +256,7 @@ static enum weir_status follow_pipeline(struct cli_platform *platform,
                           .which = json_pack("{sI}", "number", number),
                           .is_over = is_over,
                           .tell = tell_obstacle};
-    return ask_until_over(platform, query, answer, err);
+    return poll_until_over(platform, query, answer, err);
 }
 
 enum weir_status cli_follow_removal(struct cli_platform *platform, const struct cli_call *call,

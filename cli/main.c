@@ -22,12 +22,12 @@ static int exit_code_of(enum weir_status status)
     return status == WEIR_INVALID || status == WEIR_EXISTS ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
 }
 
-static enum weir_status ask(const struct cli_call *call, const json_t *arguments,
-                            struct cli_platform *platform, json_t **ret_answer,
-                            struct weir_error *err)
+static enum weir_status request_topic(const struct cli_call *call, const json_t *arguments,
+                                      struct cli_platform *platform, json_t **ret_answer,
+                                      struct weir_error *err)
 {
     enum weir_status status =
-        cli_platform_ask(platform, call->command->topic, arguments, ret_answer, err);
+        cli_platform_request(platform, call->command->topic, arguments, ret_answer, err);
     if (status == WEIR_OK && call->command->follow != NULL)
         status = call->command->follow(platform, call, ret_answer, err);
     if (status != WEIR_OK) {
@@ -37,12 +37,12 @@ static enum weir_status ask(const struct cli_call *call, const json_t *arguments
     return status;
 }
 
-static enum weir_status open_and_ask(const struct cli_call *call, const json_t *arguments,
-                                     json_t **ret_answer, struct weir_error *err)
+static enum weir_status open_and_request(const struct cli_call *call, const json_t *arguments,
+                                         json_t **ret_answer, struct weir_error *err)
 {
     WEIR_AUTO(cli_platform) platform = NULL;
     enum weir_status status = cli_platform_open(call->options.data_dir, &platform, err);
-    return status == WEIR_OK ? ask(call, arguments, platform, ret_answer, err) : status;
+    return status == WEIR_OK ? request_topic(call, arguments, platform, ret_answer, err) : status;
 }
 
 /* Returns the exit code; 0 with `*ret_answer`. Every request may be sent again: its arguments stay the same. */
@@ -57,7 +57,7 @@ static int answer_by_platform(const struct cli_call *call, json_t **ret_answer)
     }
     enum weir_status status = WEIR_STALE;
     for (int tries = 0; tries < TRIES_MAX && status == WEIR_STALE; tries++)
-        status = open_and_ask(call, arguments, ret_answer, &err);
+        status = open_and_request(call, arguments, ret_answer, &err);
     json_decref(arguments);
     return status == WEIR_OK ? CLI_EXIT_DONE : complain(&err, exit_code_of(status));
 }

@@ -24,7 +24,7 @@ enum {
     LOOK_MS = 50,      /* between two looks at the lock while the platform starts */
     WATCH_MS = 1000,   /* between two looks whether it is still served while an answer is awaited */
     JOIN_TRIES_MAX = 20, /* commands that come at once and go one after the other */
-    ASK_MS =
+    REQUEST_MS =
         3600000, /* a prediction over everything takes its time; whether anybody is there is watched */
 };
 
@@ -196,14 +196,14 @@ static enum weir_status wait_for(struct cli_platform *platform, struct query *qu
     return query->answered ? query->status : status;
 }
 
-enum weir_status cli_platform_ask(struct cli_platform *platform, const char *topic,
-                                  const json_t *arguments, json_t **ret_answer,
-                                  struct weir_error *err)
+enum weir_status cli_platform_request(struct cli_platform *platform, const char *topic,
+                                      const json_t *arguments, json_t **ret_answer,
+                                      struct weir_error *err)
 {
     char *text = arguments == NULL ? NULL : json_dumps(arguments, JSON_COMPACT);
     struct msg_ask ask = {.topic = topic, .arguments = text == NULL ? "{}" : text};
     struct query query = {.err = err};
-    weir_rpc_call(platform->peer, MSG_ask, &ask, ASK_MS, on_reply, &query);
+    weir_rpc_call(platform->peer, MSG_ask, &ask, REQUEST_MS, on_reply, &query);
     free(text);
     enum weir_status status = wait_for(platform, &query);
     weir_rpc_peer_renew(platform->peer); /* both ends forget what was asked: it may name somebody */
@@ -352,7 +352,7 @@ enum weir_status cli_platform_find(const char *endpoint, char **ret_data_dir,
         status = greet_at(platform, endpoint, FIND_MS, err);
     }
     if (status == WEIR_OK)
-        status = cli_platform_ask(platform, "status", NULL, &answer, err);
+        status = cli_platform_request(platform, "status", NULL, &answer, err);
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "--endpoint %s", endpoint);
     *ret_data_dir = weir_strdup(cli_text(answer, "data_dir"));

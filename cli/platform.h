@@ -29,9 +29,9 @@ WEIR_DEFINE_AUTO(cli_platform, cli_platform_close)
 bool cli_platform_is_own(const struct cli_platform *platform);
 
 /* Asks one topic; `arguments` NULL: none. The refusal's text is complete for a person. */
-enum weir_status cli_platform_ask(struct cli_platform *platform, const char *topic,
-                                  const json_t *arguments, json_t **ret_answer,
-                                  struct weir_error *err) WEIR_MUST_USE;
+enum weir_status cli_platform_request(struct cli_platform *platform, const char *topic,
+                                      const json_t *arguments, json_t **ret_answer,
+                                      struct weir_error *err) WEIR_MUST_USE;
 /* Returns the loop of its requests, for further peers, which must be closed before the platform is. */
 struct weir_loop *cli_platform_loop(const struct cli_platform *platform);
 /* Lets the loop run until something happens, for at most `wait_ms`. UNAVAILABLE as below; STALE when whoever served has

@@ -241,8 +241,8 @@ static size_t put_answer(struct predicting *all, size_t from, const json_t *answ
 
 /* ---- a piece ---- */
 
-static enum weir_status ask(struct predicting *all, size_t from, size_t *ret_answered,
-                            struct weir_error *err)
+static enum weir_status request_predictions(struct predicting *all, size_t from,
+                                            size_t *ret_answered, struct weir_error *err)
 {
     json_t *answer = NULL;
     json_t *arguments =
@@ -250,7 +250,7 @@ static enum weir_status ask(struct predicting *all, size_t from, size_t *ret_ans
                   cli_text(all->opened, "model"), "first", (json_int_t)(all->first + from), "count",
                   (json_int_t)(all->count - from));
     enum weir_status status =
-        cli_platform_ask(all->platform, "predict_rows", arguments, &answer, err);
+        cli_platform_request(all->platform, "predict_rows", arguments, &answer, err);
     json_decref(arguments);
     if (status == WEIR_OK)
         *ret_answered = put_answer(all, from, answer);
@@ -271,7 +271,7 @@ static enum weir_status predict(struct predicting *all, struct weir_frames *fram
     enum weir_status status = lend(all, frames, err);
     uint64_t timer = weir_loop_timer(loop, RENEW_MS, RENEW_MS, renew, all);
     for (size_t from = 0, answered = 0; status == WEIR_OK && from < all->count; from += answered)
-        status = ask(all, from, &answered, err);
+        status = request_predictions(all, from, &answered, err);
     weir_loop_cancel(loop, timer);
     give_back(all);
     if (status != WEIR_OK)
@@ -395,7 +395,7 @@ static enum weir_status open_all(struct predicting *all, struct weir_error *err)
     json_t *arguments = json_pack("{ss*,ss*,ss*}", "pipeline", options->pipeline, "model",
                                   options->model, "dataset", options->dataset);
     if (status == WEIR_OK)
-        status = cli_platform_ask(all->platform, "predict_open", arguments, &all->opened, err);
+        status = cli_platform_request(all->platform, "predict_open", arguments, &all->opened, err);
     json_decref(arguments);
     if (status == WEIR_OK)
         status =

@@ -244,7 +244,7 @@ static enum weir_status connect_storage(struct push *push, struct weir_error *er
 {
     json_t *answer = NULL;
     json_t *arguments = json_pack("{ss}", "dataset", push->dataset);
-    enum weir_status status = cli_platform_ask(push->platform, "push", arguments, &answer, err);
+    enum weir_status status = cli_platform_request(push->platform, "push", arguments, &answer, err);
     json_decref(arguments);
     if (status == WEIR_OK) {
         status = weir_rpc_connect(cli_platform_loop(push->platform), cli_text(answer, "endpoint"),

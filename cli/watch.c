@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    ASK_AGAIN_MS = 200,
+    POLL_MS = 200,
     RETURN_MS = 24 * 3600 * 1000, /* a platform that stopped may come back */
 };
 
@@ -86,11 +86,12 @@ static void show_output(struct watch *watch)
 
 static const char *const PLACES[] = {"after", "number", "run", "offset"};
 
-static enum weir_status ask(struct watch *watch, struct cli_platform *platform,
-                            struct weir_error *err)
+static enum weir_status request_page(struct watch *watch, struct cli_platform *platform,
+                                     struct weir_error *err)
 {
     json_t *answer = NULL;
-    enum weir_status status = cli_platform_ask(platform, watch->topic, watch->which, &answer, err);
+    enum weir_status status =
+        cli_platform_request(platform, watch->topic, watch->which, &answer, err);
     if (status != WEIR_OK)
         return status;
     json_decref(watch->newest);
@@ -121,14 +122,14 @@ static enum weir_status watch_platform(struct watch *watch, struct weir_error *e
     WEIR_AUTO(cli_platform) platform = NULL;
     enum weir_status status = cli_platform_open(watch->call->options.data_dir, &platform, err);
     if (status == WEIR_OK)
-        status = ask(watch, platform, err);
+        status = request_page(watch, platform, err);
     while (status == WEIR_OK && !is_through(watch)) {
         if (is_dry(watch) && cli_platform_is_own(platform))
             return weir_fail(err, WEIR_STALE, "nobody serves the platform");
         if (is_dry(watch))
-            status = cli_platform_pause(platform, ASK_AGAIN_MS, err);
+            status = cli_platform_pause(platform, POLL_MS, err);
         if (status == WEIR_OK)
-            status = ask(watch, platform, err);
+            status = request_page(watch, platform, err);
     }
     return status;
 }
