@@ -61,7 +61,7 @@ static void take_labels(struct selector_labelling *labelling, const struct msg_c
     labelling->at = labelling->end;
 }
 
-static void ask_next(struct selector_labelling *labelling);
+static void request_next(struct selector_labelling *labelling);
 
 static void on_columns(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
@@ -81,10 +81,10 @@ static void on_columns(void *owner, const struct weir_reply *reply, const struct
     }
     weir_require(reply != NULL);
     take_labels(labelling, reply->message);
-    ask_next(labelling);
+    request_next(labelling);
 }
 
-static void ask_next(struct selector_labelling *labelling)
+static void request_next(struct selector_labelling *labelling)
 {
     const struct weir_u64s *ids = &labelling->part.ids;
     if (labelling->at == ids->count) {
@@ -135,7 +135,7 @@ void selector_labelling_begin(struct selector_labellings *all, const struct sele
             weir_arena_copy(labelling->arena, part->weights.at, count * sizeof(*part->weights.at));
     labelling->labels = weir_arena_alloc(labelling->arena, (count + 1) * sizeof(int64_t));
     LIST_INSERT_HEAD(all, labelling, link);
-    ask_next(labelling);
+    request_next(labelling);
 }
 
 void selector_labelling_drop_all(struct selector_labellings *all)

@@ -114,10 +114,10 @@ static enum weir_status run_policy(struct selector_candidates *candidates,
     return WEIR_OK;
 }
 
-static enum weir_status ask_policy(struct selector_candidates *candidates,
-                                   const struct selector_choosing *choosing,
-                                   const struct selector_sources *sources, size_t target,
-                                   char *reason, struct weir_error *err)
+static enum weir_status apply_policy(struct selector_candidates *candidates,
+                                     const struct selector_choosing *choosing,
+                                     const struct selector_sources *sources, size_t target,
+                                     char *reason, struct weir_error *err)
 {
     WEIR_AUTO_FREE uint64_t *taken = weir_calloc(candidates->all.count / 64 + 1, sizeof(*taken));
     if (choosing->section->policy->weighted)
@@ -156,7 +156,7 @@ enum weir_status selector_candidates_choose(struct selector_candidates *candidat
         (void)snprintf(reason, SELECTION_REASON_MAX, "ratio %g of %zu samples is less than one",
                        section->ratio, count);
     else
-        return ask_policy(candidates, choosing, sources, target, reason, err);
+        return apply_policy(candidates, choosing, sources, target, reason, err);
     return WEIR_OK;
 }
 

@@ -77,7 +77,7 @@ static void on_feed(void *owner, const struct weir_reply *reply, const struct we
     task->queue->step(task);
 }
 
-static void ask_feed(struct selector_task *task)
+static void request_feed(struct selector_task *task)
 {
     const struct selector_pipeline *pipeline = task->pipeline;
     const struct msg_feed_read read = {
@@ -97,7 +97,7 @@ void selector_step_advance(struct selector_task *task)
     while (task->dataset < pipeline->dataset_count) {
         uint64_t head = task->heads[task->dataset];
         if (head == UINT64_MAX || pipeline->cursors[task->dataset] < head) {
-            ask_feed(task);
+            request_feed(task);
             return;
         }
         if (check_reached(task, &err) != WEIR_OK) {

@@ -90,7 +90,7 @@ static void withhold(struct selector_task *task, uint64_t first)
     selector_set_append(&task->candidates.withheld, first, held);
 }
 
-static void ask_columns(struct selector_task *task, uint64_t first, uint32_t rows)
+static void request_columns(struct selector_task *task, uint64_t first, uint32_t rows)
 {
     const struct msg_columns_read read = {.first = first, .count = rows};
     weir_rpc_call(task->queue->storage, MSG_columns_read, &read, SELECTOR_STORAGE_MS, on_columns,
@@ -111,7 +111,7 @@ static bool gather_block(struct selector_task *task, size_t index)
         return true;
     bool with_columns = needs_columns(task, index);
     if (with_columns && !selector_columns_have(columns, first, rows)) {
-        ask_columns(task, first, rows);
+        request_columns(task, first, rows);
         return false;
     }
     enum weir_status status = hold_out(task, index, first, &err);

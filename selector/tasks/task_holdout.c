@@ -121,9 +121,10 @@ static void request_scores(struct selector_task *task, const char *model,
     selector_set_of_ids(&task->model_request.unscored, unscored, count);
 }
 
-static enum weir_status ask_model(struct selector_task *task, const char *model,
-                                  const struct spoken_of *of,
-                                  struct selector_irreducible *irreducible, struct weir_error *err)
+static enum weir_status find_losses_of(struct selector_task *task, const char *model,
+                                       const struct spoken_of *of,
+                                       struct selector_irreducible *irreducible,
+                                       struct weir_error *err)
 {
     const struct selector_scores_store store = {.db = task->thread->db,
                                                 .data_dir = task->queue->data_dir};
@@ -160,7 +161,7 @@ enum weir_status selector_task_find_irreducible(struct selector_task *task,
          status == WEIR_OK && m < models_of(holdout) && task->model_request.unscored.count == 0;
          m++) {
         struct spoken_of of = find_spoken_of(holdout, m, ids, count);
-        status = ask_model(task, models.at[m], &of, ret_irreducible, err);
+        status = find_losses_of(task, models.at[m], &of, ret_irreducible, err);
         free(of.ids);
         free(of.places);
     }

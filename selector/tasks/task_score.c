@@ -313,7 +313,7 @@ enum weir_status selector_task_choose_scored(struct selector_task *task,
     return status;
 }
 
-static void ask_for_scores(struct selector_task *task, const char *path)
+static void request_scores(struct selector_task *task, const char *path)
 {
     const struct selector_model_request *request = &task->model_request;
     const char *keeps_to = task->sealed.scored_by;
@@ -333,7 +333,7 @@ static void ask_for_scores(struct selector_task *task, const char *path)
     weir_rpc_reply(task->queue->server, &task->route, MSG_scores_wanted, &wanted, NULL);
 }
 
-static void ask_for_model(struct selector_task *task, const char *path)
+static void request_model(struct selector_task *task, const char *path)
 {
     const struct msg_holdout_wanted wanted = {
         .half = task->model_request.half,
@@ -352,8 +352,8 @@ void selector_task_request_model(struct selector_task *task)
     WEIR_AUTO_FREE char *path =
         selector_sealed_path(task->queue->data_dir, &task->model_request.sealed);
     if (task->model_request.trains)
-        ask_for_model(task, path);
+        request_model(task, path);
     else
-        ask_for_scores(task, path);
+        request_scores(task, path);
     selector_task_end(task);
 }
