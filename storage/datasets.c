@@ -211,8 +211,8 @@ static enum weir_status complaints_of(struct storage *storage, const struct data
     return status;
 }
 
-static const struct dataset *find_asked(const struct storage *storage,
-                                        const struct msg_dataset_ask *asked)
+static const struct dataset *find_dataset(const struct storage *storage,
+                                          const struct msg_dataset_ask *asked)
 {
     if (*asked->name)
         return storage_catalog_find(storage->store.catalog, asked->name);
@@ -224,7 +224,7 @@ enum weir_status storage_describe(struct storage *storage, const struct msg_data
                                   struct weir_error *err)
 {
     enum weir_status status = storage_ready(&storage->store, err);
-    const struct dataset *dataset = status == WEIR_OK ? find_asked(storage, asked) : NULL;
+    const struct dataset *dataset = status == WEIR_OK ? find_dataset(storage, asked) : NULL;
     const struct accounts *accounts;
 
     if (dataset == NULL)

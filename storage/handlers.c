@@ -14,7 +14,7 @@ static enum weir_status examine(struct storage *storage, const struct msg_doctor
     const struct examined examined = {
         .store = &storage->store, .sums = storage->sums, .leases = storage->leases};
 
-    return storage_doctor_ask(&storage->doctor, &examined, asked, arena, answer, err);
+    return storage_doctor_report(&storage->doctor, &examined, asked, arena, answer, err);
 }
 
 static enum weir_status locate(struct storage *storage, const struct msg_locate *asked,
@@ -36,7 +36,7 @@ ANSWERED(dataset_ask, dataset_is, storage_describe(owner, asked, arena, answer, 
 
 ANSWERED(feed_read, feed_is, storage_feed_read(STORE, asked, arena, answer, err))
 ANSWERED(feed_end, feed_ended, storage_feed_end(STORE, asked, answer, err))
-ANSWERED(feed_ask, feed_readers, storage_feed_ask(STORE, asked, arena, answer, err))
+ANSWERED(feed_ask, feed_readers, storage_feed_describe(STORE, asked, arena, answer, err))
 ANSWERED(replay_read, replay_is, storage_replay_read(owner->replays, asked, arena, answer, err))
 
 ANSWERED(columns_read, columns_is, storage_columns_read(STORE, asked, arena, answer, err))
@@ -45,7 +45,7 @@ ANSWERED(locate, located, locate(owner, asked, arena, answer, err))
 ANSWERED(locate_chunks, located_chunks,
          storage_locate_chunks(&owner->serving, asked, arena, answer, frames, err))
 
-ANSWERED(erase_ask, erase_is, storage_erase_ask(ERASER, asked, arena, answer, err))
+ANSWERED(erase_ask, erase_is, storage_erase_describe(ERASER, asked, arena, answer, err))
 ANSWERED(erase_progress_ask, erase_progress,
          storage_erase_progress(STORE, asked, arena, answer, err))
 ANSWERED(erase_samples_ask, erase_samples, storage_erase_samples(STORE, asked, arena, answer, err))

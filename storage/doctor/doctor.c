@@ -263,9 +263,9 @@ static void fill(const struct doctor *doctor, struct weir_arena *arena,
     answer->advice = (struct weir_strs){texts[4], count};
 }
 
-enum weir_status storage_doctor_ask(struct doctor **newest, const struct examined *examined,
-                                    const struct msg_doctor_ask *asked, struct weir_arena *arena,
-                                    struct msg_doctor_is *answer, struct weir_error *err)
+enum weir_status storage_doctor_report(struct doctor **newest, const struct examined *examined,
+                                       const struct msg_doctor_ask *asked, struct weir_arena *arena,
+                                       struct msg_doctor_is *answer, struct weir_error *err)
 {
     struct doctor *doctor = *newest;
     enum weir_status status = storage_ready(examined->store, err);

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SAMPLES_PER_ASK = 2048, BUCKET_PATIENCE_MS = 5000 };
+enum { SAMPLES_PER_REQUEST = 2048, BUCKET_PATIENCE_MS = 5000 };
 
 /* ---- samples of the same people ---- */
 
@@ -29,7 +29,7 @@ static enum weir_status count_named(struct eraser *eraser, const struct erase_re
     WEIR_AUTO(key_identifier) identifier = storage_key_identifier_new(eraser->from);
     enum weir_status status = WEIR_OK;
 
-    for (size_t i = 0; status == WEIR_OK && i < ids->count && i < SAMPLES_PER_ASK; i++) {
+    for (size_t i = 0; status == WEIR_OK && i < ids->count && i < SAMPLES_PER_REQUEST; i++) {
         struct key_identity identity;
         struct located found;
 
@@ -56,7 +56,7 @@ static enum weir_status count_returned(struct eraser *eraser, const struct weir_
     erasure->dataset = (uint32_t)weir_rows_i64(row, 0, "dataset");
     storage_erasure_record_list(erasure);
     if (status == WEIR_OK)
-        status = storage_resolve(eraser->store, erasure, SAMPLES_PER_ASK, &ids, err);
+        status = storage_resolve(eraser->store, erasure, SAMPLES_PER_REQUEST, &ids, err);
     if (status == WEIR_OK)
         status = count_named(eraser, erasure, &ids, ret_count, err);
     free(ids.at);
@@ -196,7 +196,7 @@ static enum weir_status look_at_some(struct eraser *eraser, const struct msg_era
     struct id_list ids = {0};
     enum weir_status status =
         DB_RUN(eraser->store->db, Q_erasure_some, &rows, err, DB_I64(asked->erasure),
-               DB_I64(asked->after), DB_I64(SAMPLES_PER_ASK));
+               DB_I64(asked->after), DB_I64(SAMPLES_PER_REQUEST));
 
     if (status == WEIR_OK)
         storage_id_list_unpack(weir_rows_bytes(rows, 0, "ids"), &ids);

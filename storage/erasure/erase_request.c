@@ -29,14 +29,14 @@ enum {
 };
 
 /* Names by which a request calls its samples. */
-struct asked_names {
+struct requested_names {
     const char *dataset;
     const struct weir_strs *subjects, *keys;
     const struct weir_u64s *ids;
     bool is_enough; /* without any of them: the request is about other things as well */
 };
 
-static enum weir_status check_names(const struct store *store, const struct asked_names *asked,
+static enum weir_status check_names(const struct store *store, const struct requested_names *asked,
                                     uint32_t *ret_dataset, struct weir_error *err)
 {
     const struct dataset *dataset = storage_catalog_find(store->catalog, asked->dataset);
@@ -56,7 +56,7 @@ static enum weir_status check_names(const struct store *store, const struct aske
     return WEIR_OK;
 }
 
-static bool has_names(const struct asked_names *asked)
+static bool has_names(const struct requested_names *asked)
 {
     return asked->subjects->count + asked->keys->count + asked->ids->count > 0;
 }
@@ -73,8 +73,8 @@ static void add_clear(const struct store *store, struct erase_request *request,
 }
 
 /* Hashes the clear values, which go no further. */
-static struct erase_request *new_request(const struct store *store, const struct asked_names *asked,
-                                         uint32_t dataset)
+static struct erase_request *new_request(const struct store *store,
+                                         const struct requested_names *asked, uint32_t dataset)
 {
     struct erase_request *request = weir_calloc(1, sizeof(*request));
 
@@ -90,17 +90,17 @@ static struct erase_request *new_request(const struct store *store, const struct
 
 /* ---- accepting ---- */
 
-static struct asked_names names_of(const struct msg_erase_accept *asked)
+static struct requested_names names_of(const struct msg_erase_accept *asked)
 {
-    return (struct asked_names){asked->dataset, &asked->subjects, &asked->keys, &asked->ids,
-                                asked->drop_refused};
+    return (struct requested_names){asked->dataset, &asked->subjects, &asked->keys, &asked->ids,
+                                    asked->drop_refused};
 }
 
 static enum weir_status check_accept(const struct store *store,
                                      const struct msg_erase_accept *asked, uint32_t *ret_dataset,
                                      struct weir_error *err)
 {
-    const struct asked_names names = names_of(asked);
+    const struct requested_names names = names_of(asked);
     size_t size = strlen(asked->uuid);
 
     if (size == 0 || size > UUID_MAX || strlen(asked->reference) > REFERENCE_MAX)
@@ -256,7 +256,7 @@ static enum weir_status match(struct store *store, const struct erase_request *r
 static enum weir_status prepare_new(struct store *store, struct erase_acceptance *one,
                                     uint32_t dataset)
 {
-    const struct asked_names names = names_of(one->asked);
+    const struct requested_names names = names_of(one->asked);
     struct unmatched unmatched = {0};
     enum weir_status status;
 
@@ -413,9 +413,9 @@ static enum weir_status read_page(struct store *store, const struct msg_erase_as
     return WEIR_OK;
 }
 
-enum weir_status storage_erase_ask(struct eraser *eraser, const struct msg_erase_ask *asked,
-                                   struct weir_arena *arena, struct msg_erase_is *answer,
-                                   struct weir_error *err)
+enum weir_status storage_erase_describe(struct eraser *eraser, const struct msg_erase_ask *asked,
+                                        struct weir_arena *arena, struct msg_erase_is *answer,
+                                        struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
@@ -491,10 +491,10 @@ enum weir_status storage_erase_find(struct store *store, const struct msg_find *
                                     struct weir_arena *arena, struct msg_found *answer,
                                     struct weir_error *err)
 {
-    const struct asked_names names = {.dataset = asked->dataset,
-                                      .subjects = &asked->subjects,
-                                      .keys = &asked->keys,
-                                      .ids = &asked->ids};
+    const struct requested_names names = {.dataset = asked->dataset,
+                                          .subjects = &asked->subjects,
+                                          .keys = &asked->keys,
+                                          .ids = &asked->ids};
     struct erase_request *request;
     uint32_t dataset = 0;
     enum weir_status status = storage_ready(store, err);

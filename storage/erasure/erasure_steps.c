@@ -20,8 +20,8 @@ enum {
     FORCE_POLL_MS = 50,
     SCANS_POLL_MS = 50,
     EPOCHS_PER_QUERY = 64,
-    ASKED_TOGETHER_MAX = 262144, /* names and ids */
-    PRINTS_DROPPED = 64,         /* rows, of up to a quarter of a megabyte */
+    NAMES_AT_ONCE_MAX = 262144, /* names and ids */
+    PRINTS_DROPPED = 64,        /* rows, of up to a quarter of a megabyte */
 };
 
 /* ---- life ---- */
@@ -262,7 +262,7 @@ static struct erasure_record *begin_waiting(struct eraser *eraser)
         return NULL;
     erasure = storage_erasure_record_new(WEIR_ERASURE_ACCEPTED);
     while (erasures->waiting_at < erasures->waiting_count && erasure->count < ERASE_REQUESTS_MAX &&
-           asked < ASKED_TOGETHER_MAX) {
+           asked < NAMES_AT_ONCE_MAX) {
         struct erase_request *request = erasures->waiting[erasures->waiting_at++];
 
         asked += request->names.count + request->wanted.count;

@@ -53,9 +53,9 @@ enum weir_status storage_erase_accept_all(struct eraser *eraser,
 enum weir_status storage_erase_accept(struct eraser *eraser, const struct msg_erase_accept *asked,
                                       struct weir_arena *arena, struct msg_erase_accepted *answer,
                                       struct weir_error *err) WEIR_MUST_USE;
-enum weir_status storage_erase_ask(struct eraser *eraser, const struct msg_erase_ask *asked,
-                                   struct weir_arena *arena, struct msg_erase_is *answer,
-                                   struct weir_error *err) WEIR_MUST_USE;
+enum weir_status storage_erase_describe(struct eraser *eraser, const struct msg_erase_ask *asked,
+                                        struct weir_arena *arena, struct msg_erase_is *answer,
+                                        struct weir_error *err) WEIR_MUST_USE;
 /* Erasures that have moved on since; the samples of those in force; what was done for them. LIMIT when more
  * are named than one answer holds. */
 enum weir_status storage_erase_progress(struct store *store,

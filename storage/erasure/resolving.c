@@ -13,22 +13,23 @@ enum { WANTED_PER_STEP = 65536 };
 
 static int by_hash(const void *a, const void *b)
 {
-    const struct asked_hash *x = a, *y = b;
+    const struct requested_hash *x = a, *y = b;
 
     if (x->hash != y->hash)
         return x->hash < y->hash ? -1 : 1;
     return (x->request > y->request) - (x->request < y->request);
 }
 
-static void add_hashes(struct asked_hashes *asked, const struct id_list *hashes, uint32_t request)
+static void add_hashes(struct requested_hashes *asked, const struct id_list *hashes,
+                       uint32_t request)
 {
     if (hashes->count == 0)
         return;
     for (size_t i = 0; i < hashes->count; i++)
-        asked->at[asked->count++] = (struct asked_hash){hashes->at[i], request};
+        asked->at[asked->count++] = (struct requested_hash){hashes->at[i], request};
 }
 
-static void sort_hashes(struct asked_hashes *asked)
+static void sort_hashes(struct requested_hashes *asked)
 {
     if (asked->count > 0)
         qsort(asked->at, asked->count, sizeof(*asked->at), by_hash);
@@ -57,11 +58,11 @@ void storage_lookup_init(struct lookup *lookup, const struct erasure_record *era
     sort_hashes(&lookup->keys);
 }
 
-static void drop_hashes(struct asked_hashes *asked)
+static void drop_hashes(struct requested_hashes *asked)
 {
     free(asked->at);
     free(asked->hashes.at);
-    *asked = (struct asked_hashes){0};
+    *asked = (struct requested_hashes){0};
 }
 
 void storage_lookup_fini(struct lookup *lookup)
@@ -107,7 +108,7 @@ static bool add_wanted(const struct store *store, const struct erasure_record *e
     return true;
 }
 
-static size_t first_of(const struct asked_hashes *asked, uint64_t hash)
+static size_t first_of(const struct requested_hashes *asked, uint64_t hash)
 {
     size_t low = 0, high = asked->count;
 
@@ -123,7 +124,7 @@ static size_t first_of(const struct asked_hashes *asked, uint64_t hash)
 }
 
 static void add_hits(const struct store *store, const struct erasure_record *erasure,
-                     struct lookup *lookup, const struct asked_hashes *asked,
+                     struct lookup *lookup, const struct requested_hashes *asked,
                      const struct key_hits *hits)
 {
     const struct dataset *dataset = store->catalog->datasets[lookup->dataset];
@@ -144,7 +145,7 @@ static enum weir_status look_up_some(struct store *store, const struct erasure_r
                                      struct lookup *lookup, struct weir_error *err)
 {
     const struct dataset *dataset = store->catalog->datasets[lookup->dataset];
-    const struct asked_hashes *asked = lookup->kind == 0 ? &lookup->subjects : &lookup->keys;
+    const struct requested_hashes *asked = lookup->kind == 0 ? &lookup->subjects : &lookup->keys;
     struct key_reader reader = {.db = store->db};
     const struct key_source source = storage_key_reader_source(&reader);
     struct key_hits hits = {0};

@@ -7,8 +7,8 @@
 #include "storage/erasure/erasure_record.h"
 
 /* Hashes of one kind, and whose they are. */
-struct asked_hashes {
-    struct asked_hash {
+struct requested_hashes {
+    struct requested_hash {
         uint64_t hash;
         uint32_t request; /* index into the erasure's */
     } * at;               /* by hash, then by request */
@@ -17,7 +17,7 @@ struct asked_hashes {
 };
 
 struct lookup {
-    struct asked_hashes subjects, keys;
+    struct requested_hashes subjects, keys;
     size_t request, wanted; /* the next id that was asked for */
     size_t dataset;         /* index into the catalog's */
     int kind;               /* 0: subjects, 1: keys */

@@ -54,8 +54,9 @@ static enum weir_status count_kept_out(struct store *store, const struct located
 }
 
 /* Once for all samples of a file that come one after the other. */
-static enum weir_status ask(struct store *store, struct erasure_record *erasure,
-                            const struct located *found, const char *path, struct weir_error *err)
+static enum weir_status count_once(struct store *store, struct erasure_record *erasure,
+                                   const struct located *found, const char *path,
+                                   struct weir_error *err)
 {
     struct kept_out *kept_out = &erasure->round.kept_out;
     uint64_t file = storage_file_number(found->file), count = 0;
@@ -80,7 +81,7 @@ enum weir_status storage_scrub_lost(struct store *store, struct erasure_record *
         found->file->path == NULL || !was_live(found, id))
         return WEIR_OK;
     path = storage_dataset_path(found->dataset, found->file);
-    status = ask(store, erasure, found, path, err);
+    status = count_once(store, erasure, found, path, err);
     if (status != WEIR_OK || erasure->round.kept_out.count == 0)
         return status;
     erasure->round.error = ESTALE;

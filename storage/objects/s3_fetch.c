@@ -28,7 +28,7 @@ struct s3_fetch {
     uint64_t fetched;
 };
 
-static void ask_piece(struct s3_fetch *fetch);
+static void request_piece(struct s3_fetch *fetch);
 
 static void close_fd(int *fd)
 {
@@ -117,7 +117,7 @@ static void take_piece(struct s3_fetch *fetch, struct weir_bytes piece)
         close_fd(&fetch->there);
     fetch->fetched += piece.size;
     if (fetch->fetched < fetch->job.object->size)
-        ask_piece(fetch);
+        request_piece(fetch);
     else
         end_whole(fetch);
 }
@@ -142,7 +142,7 @@ static void on_piece(void *owner, const struct s3_answer *answer, const struct w
     }
 }
 
-static void ask_piece(struct s3_fetch *fetch)
+static void request_piece(struct s3_fetch *fetch)
 {
     const struct s3_piece piece = {.key = fetch->job.object->key,
                                    .etag = fetch->job.object->etag,
@@ -150,7 +150,7 @@ static void ask_piece(struct s3_fetch *fetch)
                                    .to = fetch->fetched + piece_bytes(fetch) - 1};
     struct s3_sending sending = {.method = "GET", .bytes_max = S3_PIECE_BYTES, .tries = S3_TRIES};
 
-    storage_s3_ask_piece(fetch->job.remote, &piece, weir_now_wall_us(), &sending.request);
+    storage_s3_request_piece(fetch->job.remote, &piece, weir_now_wall_us(), &sending.request);
     storage_s3_call_send(fetch->call, &sending, on_piece, fetch);
 }
 
@@ -181,7 +181,7 @@ static void open_files(void *owner)
     } else if (fetch->job.object->size == 0) {
         end_whole(fetch);
     } else {
-        ask_piece(fetch);
+        request_piece(fetch);
     }
 }
 

@@ -15,7 +15,7 @@ struct s3_late {
     struct store *store;
     struct weir_db_errand *errand; /* NULL: nothing is being rewritten */
     size_t table;
-    bool is_asked_again;
+    bool is_retried;
     uint64_t timer;
 };
 
@@ -25,7 +25,7 @@ static void end(struct s3_late *late)
 {
     weir_db_errand_free(late->errand);
     late->errand = NULL;
-    if (late->is_asked_again)
+    if (late->is_retried)
         storage_s3_late_rewrite(late);
 }
 
@@ -66,8 +66,8 @@ void storage_s3_late_rewrite(struct s3_late *late)
 {
     struct weir_error err;
 
-    late->is_asked_again = late->errand != NULL;
-    if (late->is_asked_again)
+    late->is_retried = late->errand != NULL;
+    if (late->is_retried)
         return;
     late->table = 0;
     if (weir_db_errand_new(late->store->db, late->store->loop, &late->errand, &err) == WEIR_OK)

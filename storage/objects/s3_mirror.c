@@ -92,13 +92,14 @@ static void on_page(void *owner, const struct s3_answer *answer, const struct we
         storage_s3_mirror_check_next(mirror);
 }
 
-static void ask_page(struct mirror *mirror)
+static void request_page(struct mirror *mirror)
 {
     struct s3_sending sending = {
         .method = "GET", .bytes_max = S3_PAGE_BYTES_MAX, .tries = S3_TRIES};
 
     storage_s3_mirror_forget_written(mirror);
-    storage_s3_ask_list(&mirror->remote, mirror->page.next, weir_now_wall_us(), &sending.request);
+    storage_s3_request_list(&mirror->remote, mirror->page.next, weir_now_wall_us(),
+                            &sending.request);
     storage_s3_call_send(mirror->listing, &sending, on_page, mirror);
 }
 
@@ -111,7 +112,7 @@ static void begin_pass(void *owner)
     mirror->page = (struct s3_page){0};
     free(mirror->after);
     mirror->after = weir_strdup("");
-    ask_page(mirror);
+    request_page(mirror);
 }
 
 /* ---- objects ---- */
@@ -195,7 +196,7 @@ void storage_s3_mirror_fetch_next(struct mirror *mirror)
     if (is_fetching(mirror))
         return;
     if (mirror->page.next != NULL)
-        ask_page(mirror);
+        request_page(mirror);
     else
         end_pass(mirror);
 }

@@ -63,13 +63,13 @@ static void on_checked(void *owner, const struct s3_answer *answer,
     storage_s3_mirror_check_next(mirror);
 }
 
-static void ask_first_byte(struct mirror *mirror, const struct s3_object *object)
+static void request_first_byte(struct mirror *mirror, const struct s3_object *object)
 {
     const struct s3_piece piece = {.key = object->key, .etag = object->etag};
     struct s3_sending sending = {
         .method = "GET", .bytes_max = S3_PAGE_BYTES_MAX, .tries = S3_TRIES};
 
-    storage_s3_ask_piece(&mirror->remote, &piece, weir_now_wall_us(), &sending.request);
+    storage_s3_request_piece(&mirror->remote, &piece, weir_now_wall_us(), &sending.request);
     storage_s3_call_send(mirror->listing, &sending, on_checked, mirror);
 }
 
@@ -160,7 +160,7 @@ void storage_s3_mirror_check_next(struct mirror *mirror)
         const struct s3_object *object = &mirror->page.objects[mirror->todo[mirror->at_todo]];
 
         if (may_be_ours(mirror, object)) {
-            ask_first_byte(mirror, object);
+            request_first_byte(mirror, object);
             return;
         }
     }

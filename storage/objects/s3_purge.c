@@ -25,7 +25,7 @@ struct s3_purge {
     char *refusal;       /* while it is asked whether there is a lock */
 };
 
-static void ask_versions(struct s3_purge *purge);
+static void request_versions(struct s3_purge *purge);
 static void delete_next(struct s3_purge *purge);
 
 /* ---- the end ---- */
@@ -71,8 +71,8 @@ static bool is_good(struct s3_purge *purge, const char *what, const struct s3_an
     return false;
 }
 
-static void ask(struct s3_purge *purge, const char *method, struct s3_signed_request request,
-                s3_done_fn *on_answer)
+static void send_request(struct s3_purge *purge, const char *method,
+                         struct s3_signed_request request, s3_done_fn *on_answer)
 {
     storage_s3_call_send(purge->call,
                          &(struct s3_sending){.method = method,
@@ -99,7 +99,7 @@ static void on_written(void *owner, const struct s3_answer *answer,
     else if (purge->job.wrote(purge->job.owner, answer->etag, &err) != WEIR_OK)
         end(purge, S3_END_LATER, err.text);
     else
-        ask_versions(purge);
+        request_versions(purge);
 }
 
 static void send(struct s3_purge *purge)
@@ -162,8 +162,8 @@ static void write_again(struct s3_purge *purge, const char *etag)
 
     forget_written(purge);
     purge->etag = weir_strdup(etag);
-    storage_s3_ask_piece(purge->job.remote, &piece, weir_now_wall_us(), &request);
-    ask(purge, "GET", request, on_first_byte);
+    storage_s3_request_piece(purge->job.remote, &piece, weir_now_wall_us(), &request);
+    send_request(purge, "GET", request, on_first_byte);
 }
 
 /* ---- versions ---- */
@@ -204,12 +204,12 @@ static void on_versions(void *owner, const struct s3_answer *answer,
         end(purge, S3_END_LATER, err.text);
 }
 
-static void ask_versions(struct s3_purge *purge)
+static void request_versions(struct s3_purge *purge)
 {
     struct s3_signed_request request;
 
-    storage_s3_ask_versions(purge->job.remote, purge->job.key, weir_now_wall_us(), &request);
-    ask(purge, "GET", request, on_versions);
+    storage_s3_request_versions(purge->job.remote, purge->job.key, weir_now_wall_us(), &request);
+    send_request(purge, "GET", request, on_versions);
 }
 
 /* ---- deleting ---- */
@@ -234,7 +234,7 @@ static void on_lock(void *owner, const struct s3_answer *answer, const struct we
     end(purge, S3_END_REFUSED, why);
 }
 
-static void ask_lock(struct s3_purge *purge, const struct s3_answer *answer)
+static void request_lock(struct s3_purge *purge, const struct s3_answer *answer)
 {
     struct s3_signed_request request;
     char code[64];
@@ -242,9 +242,9 @@ static void ask_lock(struct s3_purge *purge, const struct s3_answer *answer)
     storage_s3_error_code(answer->body, code);
     purge->refusal =
         weir_format("deleting a version was answered HTTP status %ld %s", answer->code, code);
-    storage_s3_ask_lock(purge->job.remote, purge->job.key, purge->versions.at[purge->at_version].id,
-                        weir_now_wall_us(), &request);
-    ask(purge, "GET", request, on_lock);
+    storage_s3_request_lock(purge->job.remote, purge->job.key,
+                            purge->versions.at[purge->at_version].id, weir_now_wall_us(), &request);
+    send_request(purge, "GET", request, on_lock);
 }
 
 static void on_deleted(void *owner, const struct s3_answer *answer,
@@ -253,7 +253,7 @@ static void on_deleted(void *owner, const struct s3_answer *answer,
     struct s3_purge *purge = owner;
 
     if (answer != NULL && answer->code == 403) {
-        ask_lock(purge, answer);
+        request_lock(purge, answer);
         return;
     }
     if (!(answer != NULL && answer->code == 404) &&
@@ -277,7 +277,7 @@ static void delete_next(struct s3_purge *purge)
            versions->at[purge->at_version].is_latest != purge->takes_newest)
         purge->at_version++;
     if (purge->at_version == versions->count) {
-        ask_versions(purge);
+        request_versions(purge);
         return;
     }
     id = versions->at[purge->at_version].id;
@@ -289,8 +289,8 @@ static void delete_next(struct s3_purge *purge)
         free(purge->deleted_first);
         purge->deleted_first = weir_strdup(id);
     }
-    storage_s3_ask_delete(purge->job.remote, purge->job.key, id, weir_now_wall_us(), &request);
-    ask(purge, "DELETE", request, on_deleted);
+    storage_s3_request_delete(purge->job.remote, purge->job.key, id, weir_now_wall_us(), &request);
+    send_request(purge, "DELETE", request, on_deleted);
 }
 
 /* ---- life ---- */
@@ -298,7 +298,7 @@ static void delete_next(struct s3_purge *purge)
 void storage_s3_purge_begin(struct s3_purge *purge, const struct s3_purge_job *job)
 {
     purge->job = *job;
-    ask_versions(purge);
+    request_versions(purge);
 }
 
 struct s3_purge *storage_s3_purge_new(struct s3_transport *transport)

@@ -368,9 +368,9 @@ static struct fetcher *fetcher_of(struct s3_ranges *ranges, const struct dataset
     return new_fetcher(ranges, dataset, remote);
 }
 
-struct s3_range_request *storage_s3_ranges_ask(struct s3_ranges *ranges,
-                                               const struct s3_span *spans, size_t count,
-                                               s3_range_done_fn *done, void *owner)
+struct s3_range_request *storage_s3_ranges_request(struct s3_ranges *ranges,
+                                                   const struct s3_span *spans, size_t count,
+                                                   s3_range_done_fn *done, void *owner)
 {
     struct s3_range_request *request;
     size_t blocks = 0, missing = 0;
@@ -522,7 +522,7 @@ static void take_neighbours(struct fetch *fetch)
     }
 }
 
-static void ask(struct fetch *fetch, struct s3_block *first)
+static void fetch_blocks(struct fetch *fetch, struct s3_block *first)
 {
     struct fetcher *fetcher = fetch->fetcher;
     WEIR_AUTO_FREE char *key = weir_format("%s%s", fetcher->remote->prefix, first->body->path);
@@ -537,7 +537,7 @@ static void ask(struct fetch *fetch, struct s3_block *first)
     piece.from = fetch->from;
     piece.to = fetch->from + fetch->size - 1;
     sending.bytes_max = fetch->size;
-    storage_s3_ask_piece(fetcher->remote, &piece, weir_now_wall_us(), &sending.request);
+    storage_s3_request_piece(fetcher->remote, &piece, weir_now_wall_us(), &sending.request);
     storage_s3_call_send(fetch->call, &sending, on_answer, fetch);
 }
 
@@ -560,7 +560,7 @@ static void pump(struct fetcher *fetcher)
         struct s3_block *block = fetcher->fetches[i].count == 0 ? next_wanted(fetcher) : NULL;
 
         if (block != NULL)
-            ask(&fetcher->fetches[i], block);
+            fetch_blocks(&fetcher->fetches[i], block);
     }
 }
 

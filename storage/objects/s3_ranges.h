@@ -30,9 +30,9 @@ typedef void s3_range_done_fn(void *owner, const char *why);
 
 /* NULL when all of them are there. `done` is called once, never from inside, and the request is over then; storage is
  * pumped after it. */
-struct s3_range_request *storage_s3_ranges_ask(struct s3_ranges *ranges,
-                                               const struct s3_span *spans, size_t count,
-                                               s3_range_done_fn *done, void *owner);
+struct s3_range_request *storage_s3_ranges_request(struct s3_ranges *ranges,
+                                                   const struct s3_span *spans, size_t count,
+                                                   s3_range_done_fn *done, void *owner);
 /* `done` is no longer called. NULL is fine. */
 void storage_s3_range_request_drop(struct s3_range_request *request);
 

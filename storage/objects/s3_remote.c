@@ -174,8 +174,8 @@ static void object_path(const struct s3_remote *remote, const char *key, struct 
     storage_s3_encode(key, true, path);
 }
 
-void storage_s3_ask_list(const struct s3_remote *remote, const char *token, int64_t now_us,
-                         struct s3_signed_request *ret_request)
+void storage_s3_request_list(const struct s3_remote *remote, const char *token, int64_t now_us,
+                             struct s3_signed_request *ret_request)
 {
     WEIR_AUTO_FREE char *path = bucket_path(remote);
     WEIR_AUTO_BUF query = {0};
@@ -194,8 +194,8 @@ void storage_s3_ask_list(const struct s3_remote *remote, const char *token, int6
     sign(remote, &request, ret_request);
 }
 
-void storage_s3_ask_piece(const struct s3_remote *remote, const struct s3_piece *piece,
-                          int64_t now_us, struct s3_signed_request *ret_request)
+void storage_s3_request_piece(const struct s3_remote *remote, const struct s3_piece *piece,
+                              int64_t now_us, struct s3_signed_request *ret_request)
 {
     WEIR_AUTO_BUF path = {0};
     WEIR_AUTO_FREE char *range = weir_format("bytes=%" PRIu64 "-%" PRIu64, piece->from, piece->to);
@@ -212,8 +212,8 @@ void storage_s3_ask_piece(const struct s3_remote *remote, const struct s3_piece 
     sign(remote, &request, ret_request);
 }
 
-void storage_s3_ask_versions(const struct s3_remote *remote, const char *key, int64_t now_us,
-                             struct s3_signed_request *ret_request)
+void storage_s3_request_versions(const struct s3_remote *remote, const char *key, int64_t now_us,
+                                 struct s3_signed_request *ret_request)
 {
     WEIR_AUTO_FREE char *path = bucket_path(remote);
     WEIR_AUTO_BUF query = {0};
@@ -228,8 +228,8 @@ void storage_s3_ask_versions(const struct s3_remote *remote, const char *key, in
     sign(remote, &request, ret_request);
 }
 
-void storage_s3_ask_delete(const struct s3_remote *remote, const char *key, const char *version,
-                           int64_t now_us, struct s3_signed_request *ret_request)
+void storage_s3_request_delete(const struct s3_remote *remote, const char *key, const char *version,
+                               int64_t now_us, struct s3_signed_request *ret_request)
 {
     WEIR_AUTO_BUF path = {0};
     WEIR_AUTO_BUF query = {0};
@@ -245,8 +245,8 @@ void storage_s3_ask_delete(const struct s3_remote *remote, const char *key, cons
     sign(remote, &request, ret_request);
 }
 
-void storage_s3_ask_lock(const struct s3_remote *remote, const char *key, const char *version,
-                         int64_t now_us, struct s3_signed_request *ret_request)
+void storage_s3_request_lock(const struct s3_remote *remote, const char *key, const char *version,
+                             int64_t now_us, struct s3_signed_request *ret_request)
 {
     WEIR_AUTO_BUF path = {0};
     WEIR_AUTO_BUF query = {0};
@@ -262,8 +262,8 @@ void storage_s3_ask_lock(const struct s3_remote *remote, const char *key, const 
     sign(remote, &request, ret_request);
 }
 
-void storage_s3_ask_write(const struct s3_remote *remote, const struct s3_writing *writing,
-                          int64_t now_us, struct s3_signed_request *ret_request)
+void storage_s3_request_write(const struct s3_remote *remote, const struct s3_writing *writing,
+                              int64_t now_us, struct s3_signed_request *ret_request)
 {
     WEIR_AUTO_BUF path = {0};
     struct s3_request request = {.method = "PUT",

@@ -34,25 +34,25 @@ struct s3_signed_request {
 void storage_s3_signed_request_fini(struct s3_signed_request *request);
 
 /* The page of the listing after `token` (NULL: the first). */
-void storage_s3_ask_list(const struct s3_remote *remote, const char *token, int64_t now_us,
-                         struct s3_signed_request *ret_request);
+void storage_s3_request_list(const struct s3_remote *remote, const char *token, int64_t now_us,
+                             struct s3_signed_request *ret_request);
 /* Bytes from … to (inclusive) of an object, as long as it is the one with this ETag. */
 struct s3_piece {
     const char *key;
     const char *etag;
     uint64_t from, to;
 };
-void storage_s3_ask_piece(const struct s3_remote *remote, const struct s3_piece *piece,
-                          int64_t now_us, struct s3_signed_request *ret_request);
+void storage_s3_request_piece(const struct s3_remote *remote, const struct s3_piece *piece,
+                              int64_t now_us, struct s3_signed_request *ret_request);
 /* The first versions of what begins with `key`. */
-void storage_s3_ask_versions(const struct s3_remote *remote, const char *key, int64_t now_us,
-                             struct s3_signed_request *ret_request);
+void storage_s3_request_versions(const struct s3_remote *remote, const char *key, int64_t now_us,
+                                 struct s3_signed_request *ret_request);
 /* To delete one version of a key for good; "": the key, of a store without versions. */
-void storage_s3_ask_delete(const struct s3_remote *remote, const char *key, const char *version,
-                           int64_t now_us, struct s3_signed_request *ret_request);
+void storage_s3_request_delete(const struct s3_remote *remote, const char *key, const char *version,
+                               int64_t now_us, struct s3_signed_request *ret_request);
 /* Until when a version may not be deleted (GetObjectRetention). */
-void storage_s3_ask_lock(const struct s3_remote *remote, const char *key, const char *version,
-                         int64_t now_us, struct s3_signed_request *ret_request);
+void storage_s3_request_lock(const struct s3_remote *remote, const char *key, const char *version,
+                             int64_t now_us, struct s3_signed_request *ret_request);
 /* An object written again, as long as it is the one with this ETag. */
 struct s3_writing {
     const char *key;
@@ -60,7 +60,7 @@ struct s3_writing {
     const char *sha256;      /* of the new one, 64 hexadecimal digits */
     const char *const *also; /* what else it is sent with, as in s3_request; at most S3_ALSO_MAX */
 };
-void storage_s3_ask_write(const struct s3_remote *remote, const struct s3_writing *writing,
-                          int64_t now_us, struct s3_signed_request *ret_request);
+void storage_s3_request_write(const struct s3_remote *remote, const struct s3_writing *writing,
+                              int64_t now_us, struct s3_signed_request *ret_request);
 
 #endif

@@ -93,7 +93,7 @@ bool storage_id_fetch(struct store *store, struct s3_ranges *ranges, struct id_f
     count = list_spans(store, ranges, asked, spans);
     fetch->upto = asked->count - asked->at < ID_FETCH_MAX ? asked->count : asked->at + ID_FETCH_MAX;
     fetch->until_ms = weir_now_ms() + asked->patience_ms;
-    fetch->request = storage_s3_ranges_ask(ranges, spans, count, on_there, fetch);
+    fetch->request = storage_s3_ranges_request(ranges, spans, count, on_there, fetch);
     for (size_t i = 0; i < count; i++)
         storage_file_unpin(spans[i].file->group);
     return fetch->request == NULL;

@@ -151,7 +151,7 @@ static void wait_for(struct late_reads *reads, const struct weir_request *reques
     weir_buf_append(&late->loan, asked->loan.at, asked->loan.size);
     reads->at[reads->count++] = late;
     late->request =
-        storage_s3_ranges_ask(reads->serving->from->objects, spans, count, on_there, late);
+        storage_s3_ranges_request(reads->serving->from->objects, spans, count, on_there, late);
     weir_require(late->request != NULL);
 }
 

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 enum {
-    CHUNKS_ASKED_MAX = 64,
-    DATASETS_ASKED_MAX = 64,
+    REQUEST_CHUNKS_MAX = 64,
+    REQUEST_DATASETS_MAX = 64,
     CHUNK_FILES_MAX = 256,        /* a chunk of more is not to be had as a whole */
     ANSWER_CHUNK_BYTES = 4 << 20, /* an answer ends when its columns are more, … */
     ANSWER_CHUNK_FILES = 4096,    /* … or its files, */
@@ -23,9 +23,9 @@ enum {
 struct answer {
     const struct serving *serving;
     size_t count, files, blanked;
-    uint64_t firsts[CHUNKS_ASKED_MAX], first_files[CHUNKS_ASKED_MAX];
-    uint32_t counts[CHUNKS_ASKED_MAX], file_counts[CHUNKS_ASKED_MAX];
-    uint32_t label_kinds[CHUNKS_ASKED_MAX], bytes[CHUNKS_ASKED_MAX * PLACES];
+    uint64_t firsts[REQUEST_CHUNKS_MAX], first_files[REQUEST_CHUNKS_MAX];
+    uint32_t counts[REQUEST_CHUNKS_MAX], file_counts[REQUEST_CHUNKS_MAX];
+    uint32_t label_kinds[REQUEST_CHUNKS_MAX], bytes[REQUEST_CHUNKS_MAX * PLACES];
     struct answer_file found[ANSWER_CHUNK_FILES + CHUNK_FILES_MAX];
     struct weir_buf columns;
 };
@@ -270,11 +270,11 @@ enum weir_status storage_locate_chunks(const struct serving *serving,
 
     if (status != WEIR_OK)
         return status;
-    if (asked->ids.count > CHUNKS_ASKED_MAX || asked->datasets.count > DATASETS_ASKED_MAX)
+    if (asked->ids.count > REQUEST_CHUNKS_MAX || asked->datasets.count > REQUEST_DATASETS_MAX)
         return weir_fail(err, WEIR_LIMIT,
                          "locate_chunks: found %zu datasets and %zu ids, expected at most %d, %d",
-                         asked->datasets.count, asked->ids.count, DATASETS_ASKED_MAX,
-                         CHUNKS_ASKED_MAX);
+                         asked->datasets.count, asked->ids.count, REQUEST_DATASETS_MAX,
+                         REQUEST_CHUNKS_MAX);
     storage_file_cache_trim(serving->store->catalog->file_cache);
     answer->serving = serving;
     for (; status == WEIR_OK && answer->count < asked->ids.count && has_room(answer);

@@ -11,7 +11,7 @@ struct object_window {
     struct s3_ranges *ranges;
     struct s3_range_request *request; /* NULL: nothing is waited for */
     char *why;                        /* of the last request that failed */
-    bool was_asked;                   /* for what is wanted now */
+    bool was_requested;               /* for what is wanted now */
     uint64_t ahead;                   /* what lies before it has been asked for */
 };
 
@@ -52,7 +52,7 @@ static void on_ahead(void *owner, const char *why)
 }
 
 /* By whole requests, so that there are few. */
-static void ask_ahead(struct object_window *window, const struct s3_span *wanted)
+static void prefetch(struct object_window *window, const struct s3_span *wanted)
 {
     uint64_t size = wanted->file->size;
     uint64_t end = wanted->offset + wanted->length + AHEAD_BYTES;
@@ -69,7 +69,7 @@ static void ask_ahead(struct object_window *window, const struct s3_span *wanted
         return;
     ahead.length = end - ahead.offset;
     window->ahead = end;
-    (void)storage_s3_ranges_ask(window->ranges, &ahead, 1, on_ahead, NULL); /* nobody waits */
+    (void)storage_s3_ranges_request(window->ranges, &ahead, 1, on_ahead, NULL); /* nobody waits */
 }
 
 /* The beginning of the object that the format needs to see, as far as is known. */
@@ -97,7 +97,7 @@ static enum weir_status tell_missing(struct object_window *window, struct weir_e
 {
     WEIR_AUTO_FREE char *why = WEIR_TAKE(window->why);
 
-    window->was_asked = false;
+    window->was_requested = false;
     if (why != NULL)
         return weir_fail(err, WEIR_STALE, "its object cannot be read: %s", why);
     return weir_fail(err, WEIR_STALE, "its object is another one by now, or gone");
@@ -119,12 +119,12 @@ enum weir_status storage_object_window_open(struct object_window *window,
         was_head = spans[count].length > FORMAT_HEAD_MAX;
         missing += storage_s3_ranges_missing(window->ranges, &spans[count++]);
     }
-    if (missing > 0 && window->was_asked && (window->why != NULL || !was_head))
+    if (missing > 0 && window->was_requested && (window->why != NULL || !was_head))
         return tell_missing(window, err);
     if (missing > 0)
-        window->request = storage_s3_ranges_ask(window->ranges, spans, count, on_there, window);
-    window->was_asked = missing > 0;
-    ask_ahead(window, wanted);
+        window->request = storage_s3_ranges_request(window->ranges, spans, count, on_there, window);
+    window->was_requested = missing > 0;
+    prefetch(window, wanted);
     if (missing == 0)
         *ret_fd = storage_s3_ranges_open(window->ranges, spans, count);
     if (missing == 0 && *ret_fd < 0)

@@ -340,9 +340,9 @@ static void who_was_away_is_told_how_many_of_its_samples_were_erased(void **stat
           WEIR_COUNT(ids)); /* three that it has taken, and one that came after it */
     await_sequence(fixture, 5);
     (void)read_feed(fixture, "here", 5);
-    assert_int_equal(storage_feed_ask(&fixture->storage->store,
-                                      &(struct msg_feed_ask){.dataset = "lines"}, fixture->arena,
-                                      &readers, &err),
+    assert_int_equal(storage_feed_describe(&fixture->storage->store,
+                                           &(struct msg_feed_ask){.dataset = "lines"},
+                                           fixture->arena, &readers, &err),
                      WEIR_OK);
     assert_int_equal(readers.head, 5);
     assert_int_equal(readers.consumers.count, 2);
@@ -493,12 +493,12 @@ static bool is_consumer(struct storage_inside *fixture, const char *name)
     struct weir_error err;
     bool is_there = false;
 
-    assert_int_equal(
-        storage_feed_ask(&storage->store,
+    assert_int_equal(storage_feed_describe(
+                         &storage->store,
                          &(struct msg_feed_ask){
                              .dataset = storage->store.catalog->datasets[0]->declaration->name},
                          arena, &readers, &err),
-        WEIR_OK);
+                     WEIR_OK);
     for (size_t i = 0; i < readers.consumers.count; i++)
         is_there = is_there || strcmp(readers.consumers.at[i], name) == 0;
     weir_arena_free(arena);
