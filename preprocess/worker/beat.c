@@ -199,5 +199,5 @@ void preprocess_worker_beat(struct worker *worker)
     worker->beat_due = false;
     worker->beat_ms = now_ms;
     worker->reasons_sent = worker->reasons;
-    weir_rpc_call(worker->dispatcher, MSG_worker_beat, &beat, WORKER_ASK_MS, on_orders, worker);
+    weir_rpc_call(worker->dispatcher, MSG_worker_beat, &beat, WORKER_REQUEST_MS, on_orders, worker);
 }

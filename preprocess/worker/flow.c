@@ -112,7 +112,7 @@ static bool is_complete(const struct msg_worker_orders *orders)
 }
 
 void preprocess_flow_orders(struct worker_flow *flow, const struct msg_worker_orders *orders,
-                            int64_t asked_ms)
+                            int64_t sent_ms)
 {
     if (orders->session != flow->session || !is_complete(orders))
         return;
@@ -132,7 +132,7 @@ void preprocess_flow_orders(struct worker_flow *flow, const struct msg_worker_or
         if (lease.fence != 0 && preprocess_flow_lease(flow, lease.fence) == NULL)
             add_lease(flow, &lease);
     }
-    int64_t until_ms = asked_ms + orders->lease_ms;
+    int64_t until_ms = sent_ms + orders->lease_ms;
     if (until_ms > flow->leases_until_ms)
         flow->leases_until_ms = until_ms;
 }
@@ -505,7 +505,7 @@ static void drop_erased(struct worker_flow *flow)
 }
 
 void preprocess_flow_held(struct worker_flow *flow, const struct msg_hold_is *answer,
-                          int64_t asked_ms)
+                          int64_t sent_ms)
 {
     if (answer->epoch > flow->erasure_epoch) {
         if (answer->erased.count > 0) {
@@ -515,7 +515,7 @@ void preprocess_flow_held(struct worker_flow *flow, const struct msg_hold_is *an
         flow->erasure_epoch = answer->epoch;
     }
     preprocess_flow_hint(flow, answer->epoch);
-    int64_t until_ms = asked_ms + answer->lease_ms;
+    int64_t until_ms = sent_ms + answer->lease_ms;
     if (until_ms > flow->use_until_ms)
         flow->use_until_ms = until_ms;
 }

@@ -103,9 +103,9 @@ void preprocess_flow_fini(
 
 /* Groups it would like in addition to those it has. */
 uint32_t preprocess_flow_want(const struct worker_flow *flow);
-/* `asked_ms`: when the answered beat was sent. Orders for another worker session are ignored. */
+/* `sent_ms`: when the answered beat was sent. Orders for another worker session are ignored. */
 void preprocess_flow_orders(struct worker_flow *flow, const struct msg_worker_orders *orders,
-                            int64_t asked_ms);
+                            int64_t sent_ms);
 /* NULL when it is void by now. */
 struct worker_lease *preprocess_flow_lease(struct worker_flow *flow, uint64_t fence);
 /* True when every batch of the lease was sent, or folded. */
@@ -160,9 +160,9 @@ void preprocess_flow_sent(struct worker_flow *flow, const struct worker_send *se
 
 /* ---- storage ---- */
 
-/* The answer to a `hold` that named flow->erasure_epoch and was sent at `asked_ms`. */
+/* The answer to a `hold` that named flow->erasure_epoch and was sent at `sent_ms`. */
 void preprocess_flow_held(struct worker_flow *flow, const struct msg_hold_is *answer,
-                          int64_t asked_ms);
+                          int64_t sent_ms);
 void preprocess_flow_hint(struct worker_flow *flow, uint64_t erasure_epoch); /* `erased` came in */
 bool preprocess_flow_is_erased(const struct worker_flow *flow, uint64_t id);
 /* True when an erasure epoch newer than the acknowledged one is known: ask now. */

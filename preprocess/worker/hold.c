@@ -40,7 +40,7 @@ void preprocess_worker_hold(struct worker *worker)
                   &(struct msg_hold){.holder = worker->name,
                                      .session = worker->flow.session,
                                      .epoch = worker->flow.erasure_epoch},
-                  WORKER_ASK_MS, on_held, worker);
+                  WORKER_REQUEST_MS, on_held, worker);
 }
 
 void preprocess_worker_on_erased(void *state, struct weir_request *request)

@@ -52,7 +52,7 @@ static void note_problem(struct worker_job *job, const char *problem)
 {
     enum { DOUBLINGS_MAX = 5 };
     unsigned doublings = job->problems < DOUBLINGS_MAX ? job->problems : DOUBLINGS_MAX;
-    job->ask_ms += (int64_t)WORKER_RETRY_MS << doublings;
+    job->retry_ms += (int64_t)WORKER_RETRY_MS << doublings;
     job->problems++;
     if (!weir_str_equal(job->problem, problem))
         weir_log(WEIR_LOG_WARN, "job cannot be made here", "job=%lu reason=\"%s\"", job->number,
@@ -64,8 +64,8 @@ static void on_described(void *owner, const struct weir_reply *reply, const stru
 {
     struct worker_job *job = owner;
     struct weir_error reason;
-    job->asking = false;
-    job->ask_ms = weir_loop_now_ms(job->worker->loop) + WORKER_RETRY_MS;
+    job->is_requesting = false;
+    job->retry_ms = weir_loop_now_ms(job->worker->loop) + WORKER_RETRY_MS;
     if (reply == NULL) {
         weir_log(WEIR_LOG_DEBUG, "job not described, asking again", "job=%lu reason=\"%s\"",
                  job->number, err->text);
@@ -91,7 +91,7 @@ static struct worker_job *slot_for(struct worker *worker, uint64_t number)
         struct worker_job *job = &worker->jobs[i];
         if (job->number == number)
             return job;
-        bool is_spare = job->number == 0 || (!job->open && !job->asking);
+        bool is_spare = job->number == 0 || (!job->open && !job->is_requesting);
         if (is_spare && (spare == NULL || job->used_ms < spare->used_ms))
             spare = job;
     }
@@ -110,11 +110,11 @@ struct worker_job *preprocess_worker_job_for(struct worker *worker,
     bool folds = lease->attempt == 0;
     if (job->open && job->fitting == folds)
         return job;
-    if (!job->asking && job->used_ms >= job->ask_ms) {
-        job->asking = true;
+    if (!job->is_requesting && job->used_ms >= job->retry_ms) {
+        job->is_requesting = true;
         weir_rpc_call(worker->dispatcher, MSG_job_describe,
                       &(struct msg_job_describe){.job = lease->job, .problem = job->problem},
-                      WORKER_ASK_MS, on_described, job);
+                      WORKER_REQUEST_MS, on_described, job);
     }
     return NULL;
 }

@@ -65,7 +65,7 @@ struct layouts {
     size_t chunk_count, chunk_capacity;
     struct dataset datasets[LAYOUTS_DATASETS_MAX];
     uint64_t asked[LAYOUTS_DATASETS_MAX];
-    uint64_t due[LAYOUTS_ASK_MAX]; /* a sample of each chunk that is to be bought */
+    uint64_t due[LAYOUTS_REQUEST_MAX]; /* a sample of each chunk that is to be bought */
     size_t due_count;
 };
 
@@ -240,7 +240,7 @@ static bool find_dataset_of(struct layouts *layouts, uint64_t id, struct dataset
 static void count_miss(struct layouts *layouts, struct block *block, uint64_t id, int64_t now_ms)
 {
     if (++block->wanted < LAYOUTS_PRICE_IDS || block->is_due ||
-        layouts->due_count == LAYOUTS_ASK_MAX || now_ms < layouts->full_until_ms)
+        layouts->due_count == LAYOUTS_REQUEST_MAX || now_ms < layouts->full_until_ms)
         return;
     block->is_due = true;
     layouts->due[layouts->due_count++] = id;

@@ -23,7 +23,7 @@ enum {
     LAYOUTS_PRICE_IDS = 512,
     LAYOUTS_IDLE_MS = 10000,
     LAYOUTS_DATASETS_MAX = 16, /* samples of more are asked for one by one */
-    LAYOUTS_ASK_MAX = 64,      /* chunks of one request */
+    LAYOUTS_REQUEST_MAX = 64,  /* chunks of one request */
 };
 
 struct layouts;

@@ -110,7 +110,7 @@ size_t preprocess_located_wanted(const struct located *located, uint64_t ids[LOC
 }
 
 /* The answer names the ids it is for: they must be those asked for, from the first on. */
-static bool is_asked_for(const struct located *located, const struct weir_u64s *ids)
+static bool is_requested(const struct located *located, const struct weir_u64s *ids)
 {
     if (ids->count == 0 || ids->count > located->unknown_count - located->known ||
         ids->count > LOCATE_IDS_MAX)
@@ -224,7 +224,7 @@ enum weir_status preprocess_located_take(struct located *located, const struct m
                                          struct weir_error *err)
 {
     size_t wanted = answer->ids.count;
-    if (!is_asked_for(located, &answer->ids))
+    if (!is_requested(located, &answer->ids))
         return weir_fail(err, WEIR_INVALID,
                          "located: %zu ids that were not asked for, expected at most %zu, in the "
                          "order of the question",

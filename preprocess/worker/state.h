@@ -15,8 +15,8 @@ enum {
     WORKER_BEAT_MS = 300,
     WORKER_IDLE_BEAT_MS = 100, /* while it wants work */
     WORKER_HOLD_MS = 500,
-    WORKER_ASK_MS = 2000,  /* deadline of a request */
-    WORKER_RETRY_MS = 200, /* before a refused request is sent again */
+    WORKER_REQUEST_MS = 2000, /* deadline of a request */
+    WORKER_RETRY_MS = 200,    /* before a refused request is sent again */
     WORKER_JOBS_MAX = 64,
     WORKER_JOB_IDLE_MS = 60000, /* a job without leases is closed after this time */
     WORKER_LENT_BYTES = 8 << 20,
@@ -32,13 +32,13 @@ struct worker_spent {
 
 /* A job as the worker knows it. */
 struct worker_job {
-    uint64_t number; /* 0: the slot is free */
-    bool asking;     /* job_describe is open */
-    bool open;       /* `plan` is there */
-    bool fitting;    /* as described: it can fold, but not make */
+    uint64_t number;    /* 0: the slot is free */
+    bool is_requesting; /* job_describe is open */
+    bool open;          /* `plan` is there */
+    bool fitting;       /* as described: it can fold, but not make */
     struct preprocess_plan plan;
     int64_t used_ms;
-    int64_t ask_ms; /* not asked before */
+    int64_t retry_ms; /* not asked before */
     /* cumulative for this session */
     int64_t cpu_ns;
     int64_t read_ns;
@@ -61,12 +61,12 @@ struct worker_loans {
 
 /* State of a lease slot of the flow. */
 struct worker_task {
-    uint64_t fence;  /* of the lease it belongs to */
-    bool asking;     /* locate_chunks, locate or read is open */
-    int64_t ask_ms;  /* not asked before */
-    unsigned waits;  /* requests in a row that were not answered in time */
-    int64_t read_ns; /* when storage was asked to read */
-    bool begun;      /* `located` is set down */
+    uint64_t fence;     /* of the lease it belongs to */
+    bool is_requesting; /* locate_chunks, locate or read is open */
+    int64_t retry_ms;   /* not asked before */
+    unsigned waits;     /* requests in a row that were not answered in time */
+    int64_t read_ns;    /* when storage was asked to read */
+    bool begun;         /* `located` is set down */
     struct located located;
     bool is_placed; /* locations of whole chunks are filled in, and valid */
     struct fetched fetched;

@@ -17,7 +17,7 @@ static void forget(struct worker *worker, const struct worker_task *task)
 
 static void reset(struct worker *worker, struct worker_task *task)
 {
-    if (task->asking)
+    if (task->is_requesting)
         forget(worker, task);
     preprocess_located_fini(&task->located);
     preprocess_fetched_fini(&task->fetched);
@@ -36,28 +36,28 @@ struct worker_task *preprocess_worker_task_of(struct worker *worker,
     return task;
 }
 
-static void ask(struct worker *worker, struct worker_task *task);
+static void request_next(struct worker *worker, struct worker_task *task);
 
 /* Returns the time-out of a request: twice as long after each one that storage was too slow for, or the answer would
  * never come in time. */
 static int64_t patience_ms(const struct worker_task *task)
 {
-    return (int64_t)WORKER_ASK_MS << (task->waits < WAITS_MAX ? task->waits : WAITS_MAX);
+    return (int64_t)WORKER_REQUEST_MS << (task->waits < WAITS_MAX ? task->waits : WAITS_MAX);
 }
 
 /* The answer is in, or it was none: then it is asked for again a little later. */
 static void answered(struct worker_task *task, enum weir_status status,
                      const struct weir_error *err)
 {
-    task->asking = false;
+    task->is_requesting = false;
     if (status == WEIR_OK) {
         task->waits = 0;
-        ask(task->worker, task);
+        request_next(task->worker, task);
         preprocess_worker_prepare(task->worker); /* it may be another's turn */
         return;
     }
     task->waits += err->status == WEIR_TIMEOUT;
-    task->ask_ms = weir_loop_now_ms(task->worker->loop) + WORKER_RETRY_MS;
+    task->retry_ms = weir_loop_now_ms(task->worker->loop) + WORKER_RETRY_MS;
     weir_log(WEIR_LOG_DEBUG, "storage did not answer, asking again", "reason=\"%s\"", err->text);
 }
 
@@ -176,7 +176,7 @@ static struct weir_bytes lend(struct worker *worker, const struct worker_task *t
 
 /* Asks for chunks, and whether those that are held still hold; false when that is of no use. What proved
  * stale is asked for sample by sample. */
-static bool ask_chunks(struct worker *worker, struct worker_task *task)
+static bool request_chunks(struct worker *worker, struct worker_task *task)
 {
     struct msg_locate_chunks request;
     if (task->is_placed || task->located.tries > 0)
@@ -190,9 +190,9 @@ static bool ask_chunks(struct worker *worker, struct worker_task *task)
 }
 
 /* Asks for the next piece of what is not known; false when there is none. */
-static bool ask_storage(struct worker *worker, struct worker_task *task)
+static bool request_storage(struct worker *worker, struct worker_task *task)
 {
-    if (ask_chunks(worker, task))
+    if (request_chunks(worker, task))
         return true;
     WEIR_AUTO_FREE uint64_t *ids = weir_calloc(LOCATE_IDS_MAX, sizeof(*ids));
     size_t count = preprocess_located_wanted(&task->located, ids);
@@ -227,21 +227,21 @@ static bool must_wait(struct worker *worker, const struct worker_task *task, uin
         if (other == task || lease->fence == 0 || lease->fence != other->fence ||
             !is_unlocated(other))
             continue;
-        if (other->asking || (lease->group < group && now_ms >= other->ask_ms))
+        if (other->is_requesting || (lease->group < group && now_ms >= other->retry_ms))
             return true;
     }
     return false;
 }
 
 /* Asks on; when everything is known, the lease begins. */
-static void ask(struct worker *worker, struct worker_task *task)
+static void request_next(struct worker *worker, struct worker_task *task)
 {
     struct worker_lease *lease = preprocess_flow_lease(&worker->flow, task->fence);
-    if (task->asking || lease == NULL || weir_loop_now_ms(worker->loop) < task->ask_ms ||
+    if (task->is_requesting || lease == NULL || weir_loop_now_ms(worker->loop) < task->retry_ms ||
         must_wait(worker, task, lease->group))
         return;
-    task->asking = ask_storage(worker, task);
-    if (task->asking)
+    task->is_requesting = request_storage(worker, task);
+    if (task->is_requesting)
         return;
     struct worker_job *job = preprocess_worker_job_for(worker, lease);
     if (job == NULL)
@@ -261,12 +261,12 @@ void preprocess_worker_fetch(struct worker *worker, struct worker_task *task, ui
     const struct located_sample *samples =
         preprocess_located_batch(&task->located, &job->plan, batch, &count);
     preprocess_fetched_begin(&task->fetched, batch, samples, count);
-    ask(worker, task);
+    request_next(worker, task);
 }
 
 void preprocess_worker_locate_again(struct worker *worker, struct worker_task *task)
 {
-    task->ask_ms =
+    task->retry_ms =
         weir_loop_now_ms(worker->loop) + ((int64_t)LOCATE_PAUSE_MS << task->located.tries);
     preprocess_located_again(&task->located);
     preprocess_layouts_clear(worker->layouts);
@@ -278,10 +278,10 @@ void preprocess_worker_tasks_drop_fetched(struct worker *worker)
 {
     for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
         struct worker_task *task = &worker->tasks[i];
-        bool is_reading = task->asking && task->fetched.known < task->fetched.count;
+        bool is_reading = task->is_requesting && task->fetched.known < task->fetched.count;
         if (is_reading)
             forget(worker, task);
-        task->asking = task->asking && !is_reading;
+        task->is_requesting = task->is_requesting && !is_reading;
         preprocess_fetched_drop(&task->fetched);
     }
 }
@@ -306,7 +306,7 @@ static void prepare(struct worker *worker, const struct worker_lease *lease)
                                  lease->attempt == 0 ? LOCATED_WHOLE : lease->rank);
         task->begun = true;
     }
-    ask(worker, task);
+    request_next(worker, task);
 }
 
 void preprocess_worker_prepare(struct worker *worker)

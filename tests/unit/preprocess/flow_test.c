@@ -30,7 +30,7 @@ static void end(struct worker_flow *flow)
 }
 
 /* Orders for the groups first … first + count - 1, fences 100 + group. */
-static void order(struct worker_flow *flow, uint64_t first, size_t count, int64_t asked_ms)
+static void order(struct worker_flow *flow, uint64_t first, size_t count, int64_t sent_ms)
 {
     uint64_t jobs[8], attempts[8], groups[8], fences[8], sessions[8];
     uint32_t ranks[8] = {0};
@@ -50,7 +50,7 @@ static void order(struct worker_flow *flow, uint64_t first, size_t count, int64_
                                        .sessions = {sessions, count},
                                        .ranks = {ranks, count},
                                        .known = true};
-    preprocess_flow_orders(flow, &orders, asked_ms);
+    preprocess_flow_orders(flow, &orders, sent_ms);
     for (size_t i = 0; i < count; i++) /* two batches a group */
         preprocess_flow_begin(flow, fences[i], (struct preprocess_range){2 * groups[i], 2});
 }
