@@ -3,6 +3,7 @@
 
 #include "core/base/memory.h"
 #include "core/config/sections.h"
+#include "core/wire/selection_policies.h"
 #include "orchestrator/drift/detector.h"
 #include "orchestrator/drift/judge.h"
 #include "orchestrator/sharing/arbiter.h"
@@ -418,9 +419,9 @@ enum weir_status orchestrator_config_check_program(const struct orchestrator_con
 
 bool orchestrator_config_selects_alone(const struct orchestrator_config *config)
 {
-    static const char *const ALONE[] = {
-        "new_data",       "freshness",        "random",           "random_without_replacement",
-        "label_balanced", "trigger_balanced", "recency_weighted", "reservoir"};
+#define X(name) #name,
+    static const char *const ALONE[] = {SELECTION_POLICIES_WITHOUT_MODEL(X)};
+#undef X
     const struct weir_yaml_node *root = weir_yaml_root(config->document);
     const char *policy = weir_yaml_text(weir_yaml_get(weir_yaml_get(root, "selection"), "policy"));
 

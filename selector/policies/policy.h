@@ -3,7 +3,7 @@
  * the same samples on any machine, at any time, however often it is asked.
  *
  * One file per policy: selection_NAME.c holds `const struct selection_policy selection_NAME`, named
- * in registry.c; docs/guides/add-a-policy.md walks through it. Keys of the `selection` section for
+ * in core/wire/selection_policies.h; docs/guides/add-a-policy.md walks through it. Keys of the `selection` section for
  * every policy (limit, ratio, tail_triggers, seed) are handled outside: a policy sees only the
  * candidates that are left and the number it may choose. */
 #ifndef SELECTOR_POLICIES_POLICY_H

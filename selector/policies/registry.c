@@ -1,13 +1,6 @@
-/* The selection policies there are. To add one: write selection_NAME.c and name it here, nothing
- * else. */
+/* The selection policies by name: core/wire/selection_policies.h lists them. */
+#include "core/wire/selection_policies.h"
 #include "selector/policies/policy.h"
-
-// clang-format off
-#define SELECTION_POLICIES(X) \
-    X(new_data) X(freshness) \
-    X(random) X(random_without_replacement) X(recency_weighted) X(reservoir) \
-    X(label_balanced) X(trigger_balanced) X(mixture) X(coreset)
-// clang-format on
 
 #define X(name) extern const struct selection_policy selector_selection_##name;
 SELECTION_POLICIES(X)
