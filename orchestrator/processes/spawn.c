@@ -87,6 +87,16 @@ static bool copy_rest(int in, int out, int64_t bytes_max)
     return got >= 0;
 }
 
+/* Moves an open log from `begin` on, at most `bytes_max` bytes, to a new file, and begins it at 0. False: it was not
+ * all moved. */
+static bool rotate(int fd, off_t begin, int64_t bytes_max, const char *to)
+{
+    WEIR_AUTO_FD int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+    bool is_moved = out >= 0 && lseek(fd, begin, SEEK_SET) >= 0 && copy_rest(fd, out, bytes_max);
+    (void)!ftruncate(fd, 0); /* its writers append: they go on at the beginning */
+    return is_moved;
+}
+
 void orchestrator_log_bound(const char *path, int64_t bytes_max)
 {
     WEIR_AUTO_FD int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -96,11 +106,8 @@ void orchestrator_log_bound(const char *path, int64_t bytes_max)
     char rotated[4096];
     (void)snprintf(rotated, sizeof(rotated), "%s.1", path);
     (void)unlink(rotated); /* its room may be what is needed */
-    WEIR_AUTO_FD int out = open(rotated, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
-    if (out < 0 || lseek(fd, found.st_size - bytes_max, SEEK_SET) < 0 ||
-        !copy_rest(fd, out, bytes_max))
+    if (!rotate(fd, found.st_size - bytes_max, bytes_max, rotated))
         (void)unlink(rotated); /* on a full disk the newest lines go, too: room comes first */
-    (void)!ftruncate(fd, 0);   /* its writers append: they go on at the beginning */
 }
 
 void orchestrator_log_hand_over(const char *from, const char *to)
@@ -108,11 +115,8 @@ void orchestrator_log_hand_over(const char *from, const char *to)
     if (rename(from, to) != 0)
         return; /* somebody has removed it: the program writes to nobody */
     WEIR_AUTO_FD int fd = open(to, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    WEIR_AUTO_FD int out = open(from, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
-    if (fd >= 0 && out >= 0)
-        (void)!copy_rest(fd, out, INT64_MAX);
     if (fd >= 0)
-        (void)!ftruncate(fd, 0); /* its writers append: they go on at the beginning */
+        (void)rotate(fd, 0, INT64_MAX, from);
 }
 
 /* A pipe that holds all of the input already: it is gone once it has been read, and no file system ever saw it. */
