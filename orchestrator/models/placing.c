@@ -112,11 +112,10 @@ static enum weir_status try_delta(struct context *context, const struct model_wa
                                   struct weir_error *err)
 {
     struct stored_model base = {0};
-    if (wanted->settings->storage != MODELS_DELTA || wanted->run->base_model == NULL ||
-        orchestrator_model_is_path(wanted->run->base_model) ||
+    if (wanted->settings->storage != MODELS_DELTA || wanted->run->parent == NULL ||
         access(from, F_OK) != 0) /* moved before a crash */
         return WEIR_OK;
-    enum weir_status status = orchestrator_model_get(context, wanted->run->base_model, &base, err);
+    enum weir_status status = orchestrator_model_get(context, wanted->run->parent, &base, err);
     if (status == WEIR_OK && orchestrator_model_is_live(&base) &&
         base.deltas + 1 < (int64_t)wanted->settings->full_every)
         status = write_delta(context, wanted, &base, from, files, err);

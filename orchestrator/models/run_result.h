@@ -12,7 +12,8 @@ struct run_result {
     const char *mode;
     const char *purpose;
     const char *set_digest;
-    const char *base_model; /* NULL: none */
+    const char *
+        parent; /* model that it started from; NULL: none, or a file of the user, of which nothing is known */
     int64_t clean_epoch;
     uint64_t samples;
     double loss;

@@ -105,19 +105,13 @@ enum weir_status orchestrator_model_fitted(const struct context *context,
                            actual, model->fitted_checksum);
 }
 
-/* A file has no lineage here: nothing is known of what its model has seen. */
-static const char *parent_of(const struct run_result *run)
-{
-    return orchestrator_model_is_path(run->base_model) ? NULL : run->base_model;
-}
-
 static enum weir_status tell(struct context *context, const struct model_wanted *wanted,
                              const struct model_files *files, struct weir_error *err)
 {
     const struct run_result *run = wanted->run;
     WEIR_AUTO_FREE char *key = weir_format("model_stored/%s", wanted->id);
     json_t *body = JSON_FIELDS(JSON_TEXT("model", wanted->id), JSON_NUMBER("trigger", run->trigger),
-                               JSON_TEXT_OR_NULL("parent", parent_of(run)),
+                               JSON_TEXT_OR_NULL("parent", run->parent),
                                JSON_TEXT("checksum", files->checksum),
                                JSON_NUMBER("bytes", files->bytes), JSON_TEXT("file", files->file),
                                JSON_NUMBER("stored_bytes", files->stored_bytes));
@@ -139,7 +133,7 @@ enum weir_status orchestrator_model_add(struct context *context, const struct mo
     enum weir_status status =
         DB_RUN(context->db, Q_model_add, NULL, err, DB_TEXT(wanted->id), DB_I64(run->pipeline),
                DB_I64(run->trigger), DB_I64(run->number),
-               parent_of(run) == NULL ? DB_NULL : DB_TEXT(parent_of(run)), DB_TEXT(run->set_digest),
+               run->parent == NULL ? DB_NULL : DB_TEXT(run->parent), DB_TEXT(run->set_digest),
                DB_I64(run->clean_epoch), DB_TEXT(files->checksum), DB_I64(files->bytes),
                DB_TEXT(files->file), DB_TEXT(files->fitted_file), DB_TEXT(wanted->state),
                DB_I64(wanted->erasure), DB_I64(wanted->until_time), DB_TEXT(weir_buf_text(&cost)),

@@ -114,8 +114,8 @@ static void add_cost(const struct pipeline *pipeline, const struct run_result *r
     orchestrator_cost_json(&pipeline->context->prices, &run->cost, &cost);
     json_object_set_new(decision, "run", json_integer((json_int_t)run->number));
     json_object_set_new(decision, "cost", orchestrator_json_of(weir_buf_text(&cost)));
-    if (run->base_model != NULL)
-        json_object_set_new(decision, "model", json_string(run->base_model));
+    if (run->parent != NULL)
+        json_object_set_new(decision, "model", json_string(run->parent));
 }
 
 bool orchestrator_pipeline_decide(struct pipeline *pipeline,

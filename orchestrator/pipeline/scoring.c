@@ -66,7 +66,7 @@ static enum weir_status effect_announced(void *subject, const void *what, struct
     const struct run_result *run = what;
     json_t *body = orchestrator_training_json(pipeline, run);
     json_object_set_new(body, "mode", json_string(run->mode));
-    json_object_set_new(body, "model", json_string(run->base_model));
+    json_object_set_new(body, "model", json_string(run->parent));
     json_object_del(body, "loss");
     WEIR_AUTO_FREE char *key = weir_format("scoring_finished/%s", run->purpose);
     return orchestrator_event_put(pipeline->context,

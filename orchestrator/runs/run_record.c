@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "core/base/path.h"
 #include "core/wire/sample.h"
+#include "orchestrator/models/store.h"
 #include "orchestrator/runs/warm_folder.h"
 
 #include <dirent.h>
@@ -64,7 +65,7 @@ void orchestrator_run_result_of(const struct run *run, struct run_result *ret_re
         .mode = run->mode,
         .purpose = run->purpose,
         .set_digest = run->set_digest,
-        .base_model = run->base_model,
+        .parent = orchestrator_model_is_path(run->base_model) ? NULL : run->base_model,
         .clean_epoch = run->clean_epoch,
         .samples = (uint64_t)weir_rows_i64(row, 0, "samples"),
         .loss = weir_rows_f64(row, 0, "loss"),
