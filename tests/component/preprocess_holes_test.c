@@ -31,6 +31,28 @@ static const char STRICT[] = "preprocess:\n"
                              "  on_error: fail\n"
                              "  batch: {samples: 16}\n";
 
+/* The consumer of job 1, which has been handed everything. */
+static struct weir_client *consume_all(struct lab *lab, const char *preprocess, struct seen *seen)
+{
+    lab_open_job(lab, 1, preprocess, 1);
+    struct weir_client *client = lab_consume(lab, 1, NULL, 0);
+    assert_true(seen_take(seen, client, UINT64_MAX, true));
+    return client;
+}
+
+/* Ends the consumer, which has seen each sample so often; the audit of job 1. */
+static struct msg_job_is end_clean(struct lab *lab, struct weir_client *client, struct seen *seen,
+                                   unsigned times)
+{
+    seen_commit(client, true);
+    weir_client_close(client);
+    seen_each(seen, times);
+    struct msg_job_is audit = lab_audit(lab, 1);
+    seen_clean(&audit, LAB_SAMPLES);
+    weir_hasher_free(seen->order);
+    return audit;
+}
+
 static void what_cannot_be_read_or_was_erased_is_a_hole(void **state)
 {
     struct lab *lab = lab_start(*state, 2, 17);
@@ -85,9 +107,7 @@ static void a_job_that_is_over_has_named_the_samples_that_failed(void **state)
     char reason[LAB_REASON_MAX] = "";
     struct lab *lab = lab_start(*state, 1, 17);
     struct seen seen = {.order = weir_hasher_new()};
-    lab_open_job(lab, 1, JSON, 1);
-    struct weir_client *client = lab_consume(lab, 1, NULL, 0);
-    assert_true(seen_take(&seen, client, UINT64_MAX, true));
+    struct weir_client *client = consume_all(lab, JSON, &seen);
     seen_commit(client, true);
     assert_int_equal(lab_failed(lab, 1, reason), LAB_FIRST_ID + 17);
     assert_non_null(strstr(reason, "json_fields: byte"));
@@ -116,9 +136,7 @@ static void why_a_sample_failed_outlives_whoever_saw_it(void **state)
     char reason[LAB_REASON_MAX] = "";
     struct lab *lab = lab_start(*state, 1, 17);
     struct seen seen = {.order = weir_hasher_new()};
-    lab_open_job(lab, 1, JSON, 1);
-    struct weir_client *client = lab_consume(lab, 1, NULL, 0);
-    assert_true(seen_take(&seen, client, UINT64_MAX, true));
+    struct weir_client *client = consume_all(lab, JSON, &seen);
     assert_int_equal(wait_for_failed(lab, 1, reason), 1);
     assert_non_null(strstr(reason, "/data.jsonl) cannot be read: json_fields: byte"));
     seen_commit(client, true);
@@ -144,13 +162,8 @@ static void on_error_retry_takes_a_sample_that_gets_well(void **state)
         assert_true(weir_now_ms() < deadline_ms);
     lab_mend_line(lab, BAD);
     assert_true(seen_take(&seen, client, UINT64_MAX, true));
-    seen_commit(client, true);
-    weir_client_close(client);
-    seen_each(&seen, 1);
-    struct msg_job_is audit = lab_audit(lab, 1);
-    seen_clean(&audit, LAB_SAMPLES);
+    struct msg_job_is audit = end_clean(lab, client, &seen, 1);
     assert_int_equal(audit.delivered, LAB_SAMPLES);
-    weir_hasher_free(seen.order);
     lab_stop(lab);
 }
 
@@ -202,16 +215,9 @@ static void a_replaced_file_gives_holes_never_other_bytes(void **state)
     struct lab *lab = lab_start(*state, 1, -1);
     struct seen seen = {.order = weir_hasher_new()};
     lab_lose_file(lab);
-    lab_open_job(lab, 1, COARSE, 1);
-    struct weir_client *client = lab_consume(lab, 1, NULL, 0);
-    assert_true(seen_take(&seen, client, UINT64_MAX, true));
-    seen_commit(client, true);
-    weir_client_close(client);
-    seen_each(&seen, 0);
-    struct msg_job_is audit = lab_audit(lab, 1);
-    seen_clean(&audit, LAB_SAMPLES);
+    struct weir_client *client = consume_all(lab, COARSE, &seen);
+    struct msg_job_is audit = end_clean(lab, client, &seen, 0);
     assert_int_equal(audit.gone, LAB_SAMPLES);
-    weir_hasher_free(seen.order);
     lab_stop(lab);
 }
 

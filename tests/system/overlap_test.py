@@ -42,15 +42,7 @@ def order(events):
 @functools.cache
 def replayed(pipeline, faults=""):
     lab = Lab(pipeline=pipeline, **SIZES)
-    os.environ["WEIR_FAULTS"] = faults
-    run = lab.run().finish(expect=None)
-    deaths = 0
-    while run.process.returncode < 0:
-        deaths += 1
-        run = lab.run().finish(expect=None)
-    del os.environ["WEIR_FAULTS"]
-    assert run.process.returncode == 0, "".join(run.stderr)
-    assert_clean_audits(run.events)
+    run, deaths = lab.run_through_deaths(faults)
     lab.remove()
     return outcome(run.events), order(run.events), deaths, run.events
 

@@ -1,7 +1,6 @@
 """A training of several processes: equal batches for all, one model; whoever of them, the dispatcher or the orchestrator is
 killed, at whatever moment, the model is the same."""
 
-import os
 import random
 import re
 import signal
@@ -10,7 +9,7 @@ import threading
 from pathlib import Path
 
 from python_test import OURS, PythonLab, said
-from weirlab import Run, assert_clean_audits, kill, outcome, run_tests, served
+from weirlab import Run, assert_clean_audits, kill, kill_all, outcome, run_tests, served
 
 KILLS = 16
 RANKS = 3
@@ -40,22 +39,11 @@ def pids_of(run, rank):
     return found
 
 
-def kill_rank(run, rank):
-    hit = False
-    for pid in pids_of(run, rank):
-        try:
-            os.kill(pid, signal.SIGKILL)
-            hit = True
-        except ProcessLookupError:
-            pass
-    return hit
-
-
 def strike(run, victim):
     if victim == "orchestrator":
         run.process.kill()
         return True
-    return kill_rank(run, int(victim)) if victim.isdigit() else kill(run.data_dir, victim)
+    return kill_all(pids_of(run, int(victim))) if victim.isdigit() else kill(run.data_dir, victim)
 
 
 def stormy_run(lab, system, data_dir, victims, draw, kills, longest_s=0.6):

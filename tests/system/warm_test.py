@@ -33,15 +33,7 @@ def trainers_of(run):
 def finished(options, faults="", **sizes):
     """The outcome, and who did it; begun again for as long as the platform dies."""
     lab = lab_of(options, **sizes)
-    os.environ["WEIR_FAULTS"] = faults
-    run = lab.run().finish(expect=None)
-    deaths = 0
-    while run.process.returncode < 0:
-        deaths += 1
-        run = lab.run().finish(expect=None)
-    del os.environ["WEIR_FAULTS"]
-    assert run.process.returncode == 0, "".join(run.stderr)
-    assert_clean_audits(run.events)
+    run, deaths = lab.run_through_deaths(faults)
     assert not list(run.data_dir.glob("runs/*-*")), list(run.data_dir.glob("runs/*"))
     told = outcome(run.events), trainers_of(run), deaths
     lab.remove()

@@ -141,6 +141,17 @@ class Lab:
     def run(self, data_dir=None):
         return Run(self.pipeline, data_dir or self.data_dir)
 
+    def run_through_deaths(self, faults):
+        """The run that ended well, begun again as often as a fault ended the platform, and how often that was."""
+        os.environ["WEIR_FAULTS"] = faults
+        run, deaths = self.run().finish(expect=None), 0
+        while run.process.returncode < 0:
+            run, deaths = self.run().finish(expect=None), deaths + 1
+        del os.environ["WEIR_FAULTS"]
+        assert run.process.returncode == 0, "".join(run.stderr)
+        assert_clean_audits(run.events)
+        return run, deaths
+
     def command(self, *arguments, data_dir=None):
         return [binaries() / "weir", "--data-dir", data_dir or self.data_dir, *arguments]
 
@@ -225,8 +236,13 @@ def victims(data_dir, name):
 
 def kill(data_dir, name):
     """kill -9; False when there is no such process at this moment."""
+    return kill_all(victims(data_dir, name))
+
+
+def kill_all(pids):
+    """kill -9; False when none of them is there any more."""
     hit = False
-    for pid in victims(data_dir, name):
+    for pid in pids:
         try:
             os.kill(pid, signal.SIGKILL)
             hit = True

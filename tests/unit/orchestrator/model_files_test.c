@@ -116,6 +116,20 @@ static void bytes_of_another_format_are_refused(void **unused)
 
 /* ---- the difference ---- */
 
+/* Compares two models of so many tensors in both. */
+static void compare(const struct weir_buf *before, const struct weir_model_file *file,
+                    size_t expected, struct tensor_difference found[MODEL_DIFFERENCES])
+{
+    struct weir_error err;
+    size_t count = 0;
+    WEIR_AUTO_BUF after = {0};
+    make_model(file, &after);
+    assert_int_equal(orchestrator_model_difference(weir_buf_view(before), weir_buf_view(&after),
+                                                   found, &count, &err),
+                     WEIR_OK);
+    assert_int_equal(count, expected);
+}
+
 static void models_of_different_shapes_are_compared_where_they_overlap(void **unused)
 {
     (void)unused;
@@ -130,21 +144,14 @@ static void models_of_different_shapes_are_compared_where_they_overlap(void **un
                                    .parameters = BEFORE,
                                    .optimizer_state = STATE,
                                    .state_blocks = 1};
-    struct weir_error err;
     struct tensor_difference found[MODEL_DIFFERENCES];
-    size_t count = 0;
     WEIR_AUTO_BUF before = {0};
-    WEIR_AUTO_BUF after = {0};
     make_model(&file, &before);
     file.rows = file.width = 3;
     file.parameters = AFTER;
     file.optimizer_state = NULL;
     file.state_blocks = 0;
-    make_model(&file, &after);
-    assert_int_equal(orchestrator_model_difference(weir_buf_view(&before), weir_buf_view(&after),
-                                                   found, &count, &err),
-                     WEIR_OK);
-    assert_int_equal(count, 2);
+    compare(&before, &file, 2, found);
     assert_int_equal(found[0].rows[0] * 10 + found[0].rows[1], 23);
     assert_int_equal(found[0].compared, 4);
     assert_int_equal(found[0].changed, 2);
@@ -172,19 +179,13 @@ static void several_blocks_are_exported_and_compared_by_name(void **unused)
                                    .state_blocks = 1};
     struct tensor_difference found[MODEL_DIFFERENCES];
     struct weir_error err;
-    size_t count = 0;
     WEIR_AUTO_BUF before = {0};
-    WEIR_AUTO_BUF after = {0};
     WEIR_AUTO_BUF out = {0};
     make_model(&file, &before);
     file.parameters = AFTER;
     file.optimizer_state = NULL;
     file.state_blocks = 0;
-    make_model(&file, &after);
-    assert_int_equal(orchestrator_model_difference(weir_buf_view(&before), weir_buf_view(&after),
-                                                   found, &count, &err),
-                     WEIR_OK);
-    assert_int_equal(count, 4);
+    compare(&before, &file, 4, found);
     assert_string_equal(found[0].name, "linear");
     assert_string_equal(found[1].name, "factors");
     assert_string_equal(found[3].name, "optimizer_state.factors");
@@ -214,19 +215,12 @@ static void each_block_of_the_optimizer_s_state_is_compared_with_its_like(void *
                                    .parameters = BEFORE,
                                    .optimizer_state = BEFORE,
                                    .state_blocks = 2};
-    struct weir_error err;
     struct tensor_difference found[MODEL_DIFFERENCES];
-    size_t count = 0;
     WEIR_AUTO_BUF before = {0};
-    WEIR_AUTO_BUF after = {0};
     make_model(&file, &before);
     file.rows = 3;
     file.parameters = file.optimizer_state = AFTER;
-    make_model(&file, &after);
-    assert_int_equal(orchestrator_model_difference(weir_buf_view(&before), weir_buf_view(&after),
-                                                   found, &count, &err),
-                     WEIR_OK);
-    assert_int_equal(count, 3);
+    compare(&before, &file, 3, found);
     assert_string_equal(found[1].name, "optimizer_state");
     assert_true(found[1].compared == 2 && found[1].changed == 0);
     assert_string_equal(found[2].name, "optimizer_state.2");

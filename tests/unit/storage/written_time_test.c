@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -31,7 +32,19 @@ struct reading {
     const char *time; /* NULL: refused */
 };
 
-static void assert_reads(const struct reading *reading)
+typedef bool read_fn(const struct written_time *written, const char *text, int64_t *ret_time_us);
+
+static bool read_text(const struct written_time *written, const char *text, int64_t *ret_time_us)
+{
+    return storage_written_time_read(written, weir_bytes_of(text), ret_time_us);
+}
+
+static bool read_serial(const struct written_time *written, const char *text, int64_t *ret_time_us)
+{
+    return storage_written_time_of_serial(written, strtod(text, NULL), ret_time_us);
+}
+
+static void assert_reads(const struct reading *reading, read_fn *read)
 {
     struct written_time written;
     struct weir_error err;
@@ -39,8 +52,7 @@ static void assert_reads(const struct reading *reading)
     char found[WEIR_TIME_TEXT_MAX] = "none";
     int64_t time_us;
 
-    if (storage_written_time_read(&written, weir_bytes(reading->text, strlen(reading->text)),
-                                  &time_us))
+    if (read(&written, reading->text, &time_us))
         weir_time_format(time_us, found);
     assert_string_equal(found, reading->time != NULL ? reading->time : "none");
     storage_written_time_fini(&written);
@@ -76,7 +88,7 @@ static void a_pattern_reads_the_whole_of_what_people_write(void **state)
 
     (void)state;
     for (size_t i = 0; i < WEIR_COUNT(READINGS); i++)
-        assert_reads(&READINGS[i]);
+        assert_reads(&READINGS[i], read_text);
 }
 
 static void a_zone_is_for_times_that_name_none(void **state)
@@ -97,7 +109,7 @@ static void a_zone_is_for_times_that_name_none(void **state)
 
     (void)state;
     for (size_t i = 0; i < WEIR_COUNT(READINGS); i++)
-        assert_reads(&READINGS[i]);
+        assert_reads(&READINGS[i], read_text);
 }
 
 static void mixed_forms_are_tried_in_order(void **state)
@@ -111,68 +123,40 @@ static void mixed_forms_are_tried_in_order(void **state)
 
     (void)state;
     for (size_t i = 0; i < WEIR_COUNT(READINGS); i++)
-        assert_reads(&READINGS[i]);
+        assert_reads(&READINGS[i], read_text);
 }
 
 static void the_name_of_a_file_may_go_on_after_the_pattern(void **state)
 {
-    static const struct {
-        const char *declared, *path, *time;
-    } CASES[] = {
+    static const struct reading READINGS[] = {
         {"{pattern: \"day_%Y-%m-%d\"}", "clicks/day_2024-01-31.csv.zst", "2024-01-31T00:00:00Z"},
         {"{pattern: \"%Y/%m/%d\"}", "2024/01/31/part-7.csv", "2024-01-31T00:00:00Z"},
-        {"{pattern: \"%Y/%m/%d\"}", "a/2024/01/31/part-7.csv", "none"},
+        {"{pattern: \"%Y/%m/%d\"}", "a/2024/01/31/part-7.csv", NULL},
         {"{pattern: \"%Y%m%d\", zone: Asia/Kolkata}", "20240131.csv", "2024-01-30T18:30:00Z"},
     };
 
     (void)state;
-    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
-        struct written_time written;
-        struct weir_error err;
-        struct weir_yaml *document = declare(CASES[i].declared, &written, WEIR_OK, &err);
-        char found[WEIR_TIME_TEXT_MAX] = "none";
-        int64_t time_us;
-
-        if (storage_written_time_of_path(&written, CASES[i].path, &time_us))
-            weir_time_format(time_us, found);
-        assert_string_equal(found, CASES[i].time);
-        storage_written_time_fini(&written);
-        weir_yaml_free(document);
-    }
+    for (size_t i = 0; i < WEIR_COUNT(READINGS); i++)
+        assert_reads(&READINGS[i], storage_written_time_of_path);
 }
 
 /* Microsoft documents 39448 as 1 January 2008 (support article "DATE function"); 61 follows the day that never was. */
 static void days_of_spreadsheets_are_local_days(void **state)
 {
-    static const struct {
-        const char *declared;
-        double days;
-        const char *time;
-    } CASES[] = {
-        {"{}", 39448, "2008-01-01T00:00:00Z"},
-        {"{}", 39448.5, "2008-01-01T12:00:00Z"},
-        {"{}", 39448.430902777778, "2008-01-01T10:20:30Z"},
-        {"{zone: Europe/Berlin}", 39448.5, "2008-01-01T11:00:00Z"},
-        {"{}", 61, "1900-03-01T00:00:00Z"},
-        {"{}", 60, "none"},
-        {"{}", 1e9, "none"},
-        {"{}", -5, "none"},
+    static const struct reading READINGS[] = {
+        {"{}", "39448", "2008-01-01T00:00:00Z"},
+        {"{}", "39448.5", "2008-01-01T12:00:00Z"},
+        {"{}", "39448.430902777778", "2008-01-01T10:20:30Z"},
+        {"{zone: Europe/Berlin}", "39448.5", "2008-01-01T11:00:00Z"},
+        {"{}", "61", "1900-03-01T00:00:00Z"},
+        {"{}", "60", NULL},
+        {"{}", "1e9", NULL},
+        {"{}", "-5", NULL},
     };
 
     (void)state;
-    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
-        struct written_time written;
-        struct weir_error err;
-        struct weir_yaml *document = declare(CASES[i].declared, &written, WEIR_OK, &err);
-        char found[WEIR_TIME_TEXT_MAX] = "none";
-        int64_t time_us;
-
-        if (storage_written_time_of_serial(&written, CASES[i].days, &time_us))
-            weir_time_format(time_us, found);
-        assert_string_equal(found, CASES[i].time);
-        storage_written_time_fini(&written);
-        weir_yaml_free(document);
-    }
+    for (size_t i = 0; i < WEIR_COUNT(READINGS); i++)
+        assert_reads(&READINGS[i], read_serial);
 }
 
 static void a_pattern_that_fits_is_suggested(void **state)

@@ -1,26 +1,11 @@
 /* Schedules, clipping and class weights, against numbers that PyTorch 1.13 gives (the calls stand beside them), and how
  * complaints read. */
 #include "core/base/memory.h"
-#include "trainer_client/training.h"
+#include "tests/unit/trainer_client/training_text.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { BATCHES = 4, EPOCHS = 2 };
-
-static enum weir_status read_text(const char *text, struct weir_yaml **ret_document,
-                                  struct training *ret_training, struct weir_error *err)
-{
-    assert_int_equal(weir_yaml_parse("p.yaml", weir_bytes_of(text), ret_document, err), WEIR_OK);
-    return trainer_training_read(weir_yaml_root(*ret_document), ret_training, err);
-}
 
 static double factor_at(const struct learning *learning, uint64_t batch, uint64_t batches)
 {
@@ -187,23 +172,16 @@ static void everything_is_printed_back(void **unused)
                                "  schedule: {name: step, by: epoch, warmup: 2, every: 3}\n"
                                "  clip: {norm: 0.5}\n"
                                "  class_weights: {1: 3}\n";
-    struct weir_yaml *first = NULL, *second = NULL;
-    struct training training, again;
-    struct weir_error err;
-    WEIR_AUTO_BUF printed = {0};
-    assert_int_equal(read_text(TEXT, &first, &training, &err), WEIR_OK);
-    trainer_training_print(&training, &printed);
-    if (read_text(weir_buf_text(&printed), &second, &again, &err) != WEIR_OK)
-        fail_msg("%s\n%s", err.text, weir_buf_text(&printed));
-    assert_true(again.learning.optimizer_options.beta1 == 0.8);
-    assert_string_equal(again.learning.schedule->name, "step");
-    assert_int_equal(again.learning.schedule_shared.by, SCHEDULE_BY_EPOCH);
-    assert_int_equal(again.learning.schedule_shared.warmup, 2);
-    assert_int_equal(again.learning.schedule_options.every, 3);
-    assert_true(again.learning.clip.norm == 0.5 && again.learning.clip.value == 0.0);
-    assert_non_null(weir_yaml_get(again.learning.class_weights, "1"));
-    weir_yaml_free(first);
-    weir_yaml_free(second);
+    struct printed_back read;
+    print_back(TEXT, &read);
+    assert_true(read.again.learning.optimizer_options.beta1 == 0.8);
+    assert_string_equal(read.again.learning.schedule->name, "step");
+    assert_int_equal(read.again.learning.schedule_shared.by, SCHEDULE_BY_EPOCH);
+    assert_int_equal(read.again.learning.schedule_shared.warmup, 2);
+    assert_int_equal(read.again.learning.schedule_options.every, 3);
+    assert_true(read.again.learning.clip.norm == 0.5 && read.again.learning.clip.value == 0.0);
+    assert_non_null(weir_yaml_get(read.again.learning.class_weights, "1"));
+    printed_back_fini(&read);
 }
 
 static void complaints_name_the_place_and_what_was_expected(void **unused)

@@ -1,20 +1,5 @@
 /* The section `training`: what is understood, and how complaints read. */
-#include "trainer_client/training.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-static enum weir_status read_text(const char *text, struct weir_yaml **ret_document,
-                                  struct training *ret_training, struct weir_error *err)
-{
-    assert_int_equal(weir_yaml_parse("p.yaml", weir_bytes_of(text), ret_document, err), WEIR_OK);
-    return trainer_training_read(weir_yaml_root(*ret_document), ret_training, err);
-}
+#include "tests/unit/trainer_client/training_text.h"
 
 static void a_name_is_enough(void **unused)
 {
@@ -43,23 +28,17 @@ static void everything_can_be_said_and_is_printed_back(void **unused)
                                "  carry: [weights, optimizer]\n"
                                "  optimizer: {name: sgd, lr: 0.5, momentum: 0.9}\n"
                                "  checkpoint: {every: 5s}\n";
-    struct weir_yaml *first = NULL, *second = NULL;
-    struct training training, again;
-    struct weir_error err;
-    WEIR_AUTO_BUF printed = {0};
-    assert_int_equal(read_text(TEXT, &first, &training, &err), WEIR_OK);
-    trainer_training_print(&training, &printed);
-    if (read_text(weir_buf_text(&printed), &second, &again, &err) != WEIR_OK)
-        fail_msg("%s\n%s", err.text, weir_buf_text(&printed));
-    assert_memory_equal(training.model_options, again.model_options, sizeof(again.model_options));
-    assert_ptr_equal(again.loss, trainer_loss_find("softmax"));
-    assert_true(again.carries_optimizer);
-    assert_string_equal(again.learning.optimizer->name, "sgd");
-    assert_true(again.learning.optimizer_options.lr == 0.5 &&
-                again.learning.optimizer_options.momentum == 0.9);
-    assert_int_equal(again.checkpoint_us, 5000000);
-    weir_yaml_free(first);
-    weir_yaml_free(second);
+    struct printed_back read;
+    print_back(TEXT, &read);
+    assert_memory_equal(read.training.model_options, read.again.model_options,
+                        sizeof(read.again.model_options));
+    assert_ptr_equal(read.again.loss, trainer_loss_find("softmax"));
+    assert_true(read.again.carries_optimizer);
+    assert_string_equal(read.again.learning.optimizer->name, "sgd");
+    assert_true(read.again.learning.optimizer_options.lr == 0.5 &&
+                read.again.learning.optimizer_options.momentum == 0.9);
+    assert_int_equal(read.again.checkpoint_us, 5000000);
+    printed_back_fini(&read);
 }
 
 static void complaints_name_the_place_and_what_was_expected(void **unused)
