@@ -8,6 +8,7 @@
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "core/service/service.h"
+#include "orchestrator/platform/layout.h"
 #include "orchestrator/platform/ownership.h"
 
 #include <errno.h>
@@ -27,9 +28,7 @@
  * Postgres' "../.s.PGSQL.5432", and libzmq wants some room too. */
 enum { SOCKET_DIR_MAX = 76, LOCK_TEXT_MAX = 4200, LOCK_TRIES_MAX = 30, LOCK_RETRY_MS = 10 };
 
-static const char LOCK_FILE[] = "lock";
 static const char OUTSIDE_BASE[] = "/var/lib/weir";
-static const char LOCATION_FILE[] = "postgres.location";
 
 static char *path_hash(const struct orchestrator_datadir *datadir)
 {
@@ -80,7 +79,7 @@ static enum weir_status refuse_foreign(const struct orchestrator_datadir *datadi
 /* Content of the lock file: "PID\nSOCKET_DIR\n". */
 static void read_lock(const struct orchestrator_datadir *datadir, char text[LOCK_TEXT_MAX])
 {
-    WEIR_AUTO_FREE char *path = orchestrator_datadir_file(datadir, LOCK_FILE);
+    WEIR_AUTO_FREE char *path = orchestrator_datadir_file(datadir, ORCHESTRATOR_LAYOUT_LOCK);
     WEIR_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     ssize_t got = fd < 0 ? 0 : pread(fd, text, LOCK_TEXT_MAX - 1, 0);
     text[got > 0 ? got : 0] = '\0';
@@ -125,13 +124,16 @@ static int lock_directory(const char *path)
 /* The directory itself is what is locked; the file is for those who look, and for Weir of before. */
 static enum weir_status take_lock(struct orchestrator_datadir *datadir, struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *path = orchestrator_datadir_file(datadir, LOCK_FILE);
+    WEIR_AUTO_FREE char *path = orchestrator_datadir_file(datadir, ORCHESTRATOR_LAYOUT_LOCK);
     datadir->directory_fd = lock_directory(datadir->path);
     if (datadir->directory_fd < 0 && errno == EWOULDBLOCK)
         return refuse_second(datadir, err);
     if (datadir->directory_fd < 0)
         return weir_fail(err, WEIR_IO, "data directory %s: cannot be locked: %s", datadir->path,
                          strerror(errno));
+    enum weir_status status = orchestrator_layout_check(datadir->path, err);
+    if (status != WEIR_OK)
+        return status;
     datadir->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (datadir->lock_fd < 0)
         return weir_fail(err, WEIR_IO, "data directory %s cannot be written to: %s: %s",
@@ -238,7 +240,7 @@ static enum weir_status make_short_sockets(struct orchestrator_datadir *datadir,
 
 static enum weir_status choose_sockets(struct orchestrator_datadir *datadir, struct weir_error *err)
 {
-    datadir->socket_dir = orchestrator_datadir_file(datadir, "run");
+    datadir->socket_dir = orchestrator_datadir_file(datadir, ORCHESTRATOR_LAYOUT_SOCKETS);
     enum weir_status status =
         strlen(datadir->socket_dir) > SOCKET_DIR_MAX
             ? make_short_sockets(datadir, err)
@@ -268,14 +270,15 @@ static enum weir_status lock_base(struct orchestrator_datadir *datadir, const ch
  * its name keeps a directory made again from finding the database of the one it replaced. */
 static enum weir_status choose_cluster(struct orchestrator_datadir *datadir, struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *location = orchestrator_datadir_file(datadir, LOCATION_FILE);
+    WEIR_AUTO_FREE char *location =
+        orchestrator_datadir_file(datadir, ORCHESTRATOR_LAYOUT_CLUSTER_LOCATION);
     WEIR_AUTO_BUF text = {0};
     WEIR_AUTO_FREE char *base = NULL;
     enum weir_status status = weir_file_read(location, PATH_MAX, &text, err);
     if (status == WEIR_OK) {
         base = weir_strndup(weir_buf_text(&text), strcspn(weir_buf_text(&text), "\n"));
     } else if (!datadir->cluster_drops) {
-        datadir->cluster = orchestrator_datadir_file(datadir, "postgres");
+        datadir->cluster = orchestrator_datadir_file(datadir, ORCHESTRATOR_LAYOUT_CLUSTER);
         /* Of its own, so that it can be hidden from trainers. */
         datadir->cluster_socket_dir = weir_format("%s/db", datadir->socket_dir);
         return orchestrator_ownership_private_directory(datadir->cluster_socket_dir, geteuid(),
@@ -302,20 +305,6 @@ static enum weir_status choose_cluster(struct orchestrator_datadir *datadir, str
                : orchestrator_ownership_private_directory(datadir->cluster_socket_dir, user, err);
 }
 
-static enum weir_status make_layout(const struct orchestrator_datadir *datadir,
-                                    struct weir_error *err)
-{
-    static const char *const DIRECTORIES[] = {"log",    "storage", "sets",     "runs",
-                                              "models", "fitted",  "receipts", "scores"};
-    for (size_t i = 0; i < WEIR_COUNT(DIRECTORIES); i++) {
-        WEIR_AUTO_FREE char *path = orchestrator_datadir_file(datadir, DIRECTORIES[i]);
-        enum weir_status status = weir_make_directories(path, 0700, err);
-        if (status != WEIR_OK)
-            return status;
-    }
-    return WEIR_OK;
-}
-
 static enum weir_status open_steps(struct orchestrator_datadir *datadir,
                                    const struct orchestrator_datadir_options *options,
                                    struct weir_error *err)
@@ -334,7 +323,7 @@ static enum weir_status open_steps(struct orchestrator_datadir *datadir,
     if (status == WEIR_OK)
         status = choose_cluster(datadir, err);
     if (status == WEIR_OK)
-        status = make_layout(datadir, err);
+        status = orchestrator_layout_make(datadir->path, err);
     return status;
 }
 

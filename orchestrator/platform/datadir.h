@@ -36,7 +36,8 @@ struct orchestrator_datadir {
     struct orchestrator_identity identity; /* of the children when uid is not 0 */
 };
 
-/* LIMIT "data directory X is in use by process N", DENIED when it belongs to somebody else. A path
+/* LIMIT "data directory X is in use by process N", DENIED when it belongs to somebody else, EXISTS when it holds what
+ * no platform has put there; it is as it was then. A path
  * that the unprivileged user cannot reach is used as root, except for Postgres, whose cluster then
  * lies below /var/lib/weir: that is logged. */
 enum weir_status orchestrator_datadir_open(const struct orchestrator_datadir_options *options,

@@ -111,6 +111,43 @@ static void a_data_directory_in_use_is_refused_naming_the_process(void **state)
     run_case(state, case_in_use);
 }
 
+static void expect_taken_over(const struct fixture *fixture, bool is)
+{
+    struct orchestrator_datadir *opened = NULL;
+    struct weir_error err;
+    const struct orchestrator_datadir_options options = {.path = fixture->data_dir};
+    enum weir_status status = orchestrator_datadir_open(&options, &opened, &err);
+    expect(status == (is ? WEIR_OK : WEIR_EXISTS));
+    expect(is || strstr(err.text, "is not one of Weir") != NULL);
+    orchestrator_datadir_close(opened);
+}
+
+static void case_foreign(const struct fixture *fixture)
+{
+    WEIR_AUTO_FREE char *lock = weir_format("%s/lock", fixture->data_dir);
+    WEIR_AUTO_FREE char *thesis = weir_format("%s/thesis.txt", fixture->data_dir);
+    struct weir_error err;
+    struct stat before, after;
+    expect(weir_make_directories(fixture->data_dir, 0755, &err) == WEIR_OK);
+    empty_file(fixture->data_dir, "thesis.txt");
+    expect(stat(fixture->data_dir, &before) == 0);
+    expect_taken_over(fixture, false);
+    expect(access(lock, F_OK) != 0 && stat(fixture->data_dir, &after) == 0);
+    expect(before.st_uid == after.st_uid && before.st_mode == after.st_mode);
+    empty_file(fixture->data_dir, "lock"); /* package managers have one, too */
+    expect_taken_over(fixture, false);
+    expect(unlink(thesis) == 0);
+    expect_taken_over(fixture, true); /* as a first start leaves it that dies at once */
+    empty_file(fixture->data_dir, "secret");
+    empty_file(fixture->data_dir, "thesis.txt");
+    expect_taken_over(fixture, true); /* what people put beside Weir's own is their affair */
+}
+
+static void a_folder_of_somebody_else_is_not_taken_over(void **state)
+{
+    run_case(state, case_foreign);
+}
+
 static void case_not_installed(const struct fixture *fixture)
 {
     WEIR_AUTO(orchestrator_datadir) datadir = open_datadir(fixture);
@@ -575,6 +612,8 @@ int main(int argc, char **argv)
                                         teardown),
         cmocka_unit_test_setup_teardown(
             a_postgres_that_died_amidst_making_its_lock_files_starts_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_folder_of_somebody_else_is_not_taken_over, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_data_directory_in_use_is_refused_naming_the_process,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(a_missing_postgres_names_the_package, setup, teardown),
