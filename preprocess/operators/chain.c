@@ -274,6 +274,7 @@ struct chain_cost preprocess_chain_cost(const struct chain *chain, size_t index)
     return (struct chain_cost){
         .name = step->op->name,
         .spent_ns = step->spent_ns,
+        .programs_ns = step->op->programs_ns != NULL ? step->op->programs_ns(step->state) : 0,
         .taken = step->taken,
         .bytes = step->bytes,
         .failed = step->failed,

@@ -18,13 +18,14 @@ struct chain;
 /* Cost of one operator so far; none for an operator that another one has joined to itself. */
 struct chain_cost {
     const char *name;
-    int64_t spent_ns;   /* of CPU time; one that waits for others (exec): by the clock */
-    uint64_t taken;     /* bytes of what it read */
-    uint64_t bytes;     /* made */
-    uint64_t failed;    /* rows it could not read */
-    uint64_t filtered;  /* rows it dropped */
-    uint64_t warnings;  /* rows it could read, with something odd about them */
-    const char *reason; /* of the newest failed row; "" when there is none */
+    int64_t spent_ns;    /* of CPU time; one that waits for others (exec): by the clock */
+    int64_t programs_ns; /* CPU time of those others */
+    uint64_t taken;      /* bytes of what it read */
+    uint64_t bytes;      /* made */
+    uint64_t failed;     /* rows it could not read */
+    uint64_t filtered;   /* rows it dropped */
+    uint64_t warnings;   /* rows it could read, with something odd about them */
+    const char *reason;  /* of the newest failed row; "" when there is none */
 };
 
 /* `operators` (a YAML list) must live as long as the chain. INVALID with place and expectation. */

@@ -202,6 +202,8 @@ struct preprocess_operator {
                              struct operator_plan *ret_plan, struct weir_error *err);
     /* Required. Fills call->out with one row per row of call->in, or marks rows. */
     void (*apply)(void *state, struct operator_call *call);
+    /* Optional. Returns the CPU time that processes of its own have used so far. */
+    int64_t (*programs_ns)(const void *state);
     /* Optional. Releases what plan(), apply() and fit->load() acquired; not the state itself. */
     void (*fini)(void *state);
 };

@@ -109,9 +109,11 @@ static void add_operators(const struct worker_job *job, struct costs *costs)
 {
     size_t count = preprocess_chain_operators(job->plan.chain);
     costs->operators_of[costs->jobs] = count;
+    costs->cpu_ns[costs->jobs] = job->cpu_ns;
     for (size_t i = 0; i < count; i++) {
         struct worker_spent spent = preprocess_worker_job_spent(job, i);
         size_t at = costs->operators++;
+        costs->cpu_ns[costs->jobs] += spent.programs_ns;
         costs->operator_ns[at] = spent.ns;
         costs->operator_taken[at] = spent.taken;
         costs->operator_bytes[at] = spent.bytes;
@@ -134,7 +136,6 @@ static void add_job(const struct worker_job *job, struct costs *costs)
     add_failures(&job->failures, costs);
     size_t at = costs->jobs++;
     costs->job[at] = job->number;
-    costs->cpu_ns[at] = job->cpu_ns;
     costs->bytes_read[at] = job->bytes_read;
     costs->bytes_sent[at] = job->bytes_sent;
     costs->read_ns[at] = job->read_ns;

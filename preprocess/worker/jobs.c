@@ -10,6 +10,7 @@ struct worker_spent preprocess_worker_job_spent(const struct worker_job *job, si
     struct chain_cost cost = preprocess_chain_cost(job->plan.chain, operator);
     const struct worker_spent *before = &job->operators[operator];
     return (struct worker_spent){.ns = before->ns + cost.spent_ns,
+                                 .programs_ns = before->programs_ns + cost.programs_ns,
                                  .taken = before->taken + cost.taken,
                                  .bytes = before->bytes + cost.bytes};
 }

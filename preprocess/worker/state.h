@@ -26,7 +26,7 @@ enum {
 
 /* Cost of an operator so far. */
 struct worker_spent {
-    int64_t ns; /* as preprocess_chain_cost.spent_ns */
+    int64_t ns, programs_ns; /* as in struct chain_cost */
     uint64_t taken, bytes;
 };
 
@@ -40,7 +40,7 @@ struct worker_job {
     int64_t used_ms;
     int64_t retry_ms; /* not asked before */
     /* cumulative for this session */
-    int64_t cpu_ns;
+    int64_t cpu_ns; /* of the worker itself */
     int64_t read_ns;
     int64_t queued_ns;
     uint64_t bytes_read;

@@ -309,6 +309,12 @@ static void apply(void *owner, struct operator_call *call)
         state->suspects = (struct suspects){0};
 }
 
+static int64_t programs_ns(const void *owner)
+{
+    const struct state *state = owner;
+    return preprocess_program_cpu_ns(&state->program);
+}
+
 const struct preprocess_operator preprocess_operator_exec = {
     .name = "exec",
     .summary = "a column made by a program of the user, in a process of its own",
@@ -318,5 +324,6 @@ const struct preprocess_operator preprocess_operator_exec = {
     .plan = plan,
     .apply = apply,
     .may_wait = true,
+    .programs_ns = programs_ns,
     .fini = fini,
 };

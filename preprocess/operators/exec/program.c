@@ -19,6 +19,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -62,12 +63,29 @@ static void listen_on(struct program *program)
     }
 }
 
+static int64_t ns_of(const struct rusage *used)
+{
+    return 1000 * (1000000 * (int64_t)(used->ru_utime.tv_sec + used->ru_stime.tv_sec) +
+                   used->ru_utime.tv_usec + used->ru_stime.tv_usec);
+}
+
+int64_t preprocess_program_cpu_ns(const struct program *program)
+{
+    clockid_t clock;
+    struct timespec used = {0};
+    if (program->pid > 0 && clock_getcpuclockid(program->pid, &clock) == 0)
+        (void)clock_gettime(clock, &used);
+    return program->ended_ns + INT64_C(1000000000) * used.tv_sec + used.tv_nsec;
+}
+
 void preprocess_program_stop(struct program *program)
 {
+    struct rusage used = {0};
     if (program->pid > 0) {
         (void)kill(-program->pid, SIGKILL);
-        while (waitpid(program->pid, NULL, 0) < 0 && errno == EINTR)
+        while (wait4(program->pid, NULL, 0, &used) < 0 && errno == EINTR)
             continue;
+        program->ended_ns += ns_of(&used);
         preprocess_strays_end(program->mark);
         for (int i = 0; program->words >= 0 && i < PROGRAM_WORDS_BYTES_MAX / WORDS_BYTES; i++)
             listen_on(program); /* its last words */

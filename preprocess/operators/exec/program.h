@@ -40,7 +40,8 @@ struct program {
     struct weir_buf answer; /* of the request under way, as far as it has come */
     uint64_t key;           /* of the request under way; 0: none */
     int64_t deadline_ms;
-    bool hung; /* it was killed because no answer came in time */
+    int64_t ended_ns; /* CPU time of its lives that are over */
+    bool hung;        /* it was killed because no answer came in time */
     char reason[64];
 };
 
@@ -52,5 +53,7 @@ void preprocess_program_fini(struct program *program);
 enum program_state preprocess_program_ask(struct program *program, uint64_t key);
 /* Goes on waiting for the answer to the request under way. */
 enum program_state preprocess_program_wait(struct program *program);
+/* Returns the CPU time of all its lives; processes that it has started count once they have ended. */
+int64_t preprocess_program_cpu_ns(const struct program *program);
 
 #endif

@@ -94,6 +94,29 @@ static void what_it_makes_is_taken_up(void **state)
     test_chain_close(&test);
 }
 
+static int64_t programs_ns(const struct test_chain *test)
+{
+    return preprocess_chain_cost(test->chain, 0).programs_ns;
+}
+
+static void its_cpu_time_is_counted_over_all_its_lives(void **state)
+{
+    (void)state;
+    const char *texts[ROWS];
+    struct test_chain test = {0};
+    allow("timeout: 20s");
+    fill(texts, SIZE_MAX, NULL);
+    test_chain_open(&test, DENSE);
+    assert_int_equal(programs_ns(&test), 0);
+    run(&test, texts, ROWS);
+    int64_t first_ns = programs_ns(&test);
+    assert_true(first_ns > 0);
+    fill(texts, 5, "!die");
+    run(&test, texts, ROWS); /* started again */
+    assert_true(programs_ns(&test) > first_ns);
+    test_chain_close(&test);
+}
+
 static const struct {
     const char *row, *reason;
 } BAD[] = {
@@ -402,6 +425,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_program_whose_jail_cannot_be_made_is_not_started),
         cmocka_unit_test(what_it_makes_is_taken_up),
+        cmocka_unit_test(its_cpu_time_is_counted_over_all_its_lives),
         cmocka_unit_test(it_costs_the_row_that_it_cannot_bear),
         cmocka_unit_test(one_that_floods_its_standard_error_is_heard_within_bounds),
         cmocka_unit_test(one_that_hangs_is_not_waited_for),
