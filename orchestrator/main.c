@@ -5,7 +5,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/service/options.h"
-#include "orchestrator/config/config.h"
+#include "orchestrator/config/parse.h"
 #include "orchestrator/erasures/signing.h"
 #include "orchestrator/local.h"
 #include "orchestrator/pipeline/machine.h"
@@ -95,30 +95,25 @@ static int usage(const char *text)
 
 /* ---- the pipeline file ---- */
 
-/* This program's sections first, then everybody else's: a file that is no YAML is complained of once. */
-static int check_file(const char *file, struct weir_buf *text, struct weir_buf *complaints)
+/* Everybody's sections. Of a file that is good, the complaints are remarks. */
+static int check_file(const char *file, struct weir_buf *text, struct cfg_complaints *all)
 {
     struct weir_error err;
-    WEIR_AUTO(orchestrator_config) config = NULL;
-    enum weir_status status = weir_file_read(file, WEIR_YAML_BYTES_MAX, text, &err);
-    if (status == WEIR_OK)
-        status = orchestrator_config_parse(file, weir_buf_view(text), &config, &err);
-    if (status != WEIR_OK) {
-        weir_buf_append_text(complaints, err.text);
-        return EXIT_USAGE;
-    }
-    enum weir_status program = orchestrator_config_check_program(config, &err);
-    if (program != WEIR_OK)
-        weir_buf_printf(complaints, "%s\n", err.text);
     WEIR_AUTO_FREE char *bin_dir = orchestrator_platform_own_directory();
     WEIR_AUTO_BUF out = {0};
-    status = orchestrator_siblings_query(bin_dir, "--check-config", file, &out, complaints, &err);
-    if (status != WEIR_OK && complaints->size == 0)
-        weir_buf_append_text(complaints, err.text);
-    while (complaints->size > 0 && complaints->at[complaints->size - 1] == '\n')
-        complaints->size--;
+    WEIR_AUTO_BUF said = {0};
+    if (!cfg_note(all, weir_file_read(file, WEIR_YAML_BYTES_MAX, text, &err), &err))
+        return EXIT_USAGE;
+    orchestrator_config_complain(file, weir_buf_view(text), all);
+    enum weir_status own = all->status;
+    enum weir_status status =
+        orchestrator_siblings_query(bin_dir, "--check-config", file, &out, &said, &err);
+    cfg_note_text(all, status, weir_buf_text(&said));
+    if (status != WEIR_OK && said.size == 0)
+        cfg_note(all, status, &err);
+    cfg_complaints_sort(all, file);
     if (status == WEIR_OK)
-        status = program;
+        status = own;
     return status == WEIR_OK ? EXIT_DONE : status == WEIR_INVALID ? EXIT_USAGE : EXIT_FAILED;
 }
 
@@ -156,15 +151,12 @@ static int check_config(const struct command *command)
 {
     struct weir_error err;
     WEIR_AUTO_BUF text = {0};
-    WEIR_AUTO_BUF complaints = {0};
+    CFG_AUTO_COMPLAINTS complaints = {0};
     int code = EXIT_USAGE;
     bool is_alone = command->system == NULL && command->programs.count == 0;
-    if (is_alone || hand_on_allowed(command, &err) == WEIR_OK)
+    if (is_alone || cfg_note(&complaints, hand_on_allowed(command, &err), &err))
         code = check_file(command->check_config, &text, &complaints);
-    else
-        weir_buf_append_text(&complaints, err.text);
-    if (complaints.size > 0) /* of a file that is good: remarks */
-        (void)fprintf(stderr, "%s\n", weir_buf_text(&complaints));
+    (void)fputs(weir_buf_text(&complaints.lines), stderr); /* of a file that is good: remarks */
     return code;
 }
 
@@ -203,20 +195,20 @@ static int print_config(const char *file)
     struct weir_error err;
     WEIR_AUTO_BUF text = {0};
     WEIR_AUTO_BUF out = {0};
-    WEIR_AUTO_BUF complaints = {0};
+    WEIR_AUTO_BUF said = {0};
+    CFG_AUTO_COMPLAINTS complaints = {0};
     WEIR_AUTO(orchestrator_config) config = NULL;
     WEIR_AUTO_FREE char *bin_dir = orchestrator_platform_own_directory();
     int code = check_file(file, &text, &complaints);
     if (code != EXIT_DONE) {
-        (void)fprintf(stderr, "%s\n", weir_buf_text(&complaints));
+        (void)fputs(weir_buf_text(&complaints.lines), stderr);
         return code;
     }
     enum weir_status status = orchestrator_config_parse(file, weir_buf_view(&text), &config, &err);
     if (status == WEIR_OK)
         status = orchestrator_config_print(config, &out, &err);
     if (status == WEIR_OK) {
-        status =
-            orchestrator_siblings_query(bin_dir, "--print-config", file, &out, &complaints, &err);
+        status = orchestrator_siblings_query(bin_dir, "--print-config", file, &out, &said, &err);
     }
     if (status != WEIR_OK) {
         (void)fprintf(stderr, "%s\n", err.text);
@@ -326,25 +318,31 @@ static int dry_run(const struct command *command, const char *file, struct weir_
     return code;
 }
 
+/* The lines without the last line break. */
+static const char *trimmed(struct cfg_complaints *complaints)
+{
+    struct weir_buf *lines = &complaints->lines;
+    if (lines->size > 0)
+        lines->size--;
+    return weir_buf_text(lines);
+}
+
 static int run(const struct command *command, const char *file)
 {
     struct weir_error err;
     WEIR_AUTO_BUF text = {0};
-    WEIR_AUTO_BUF complaints = {0};
+    CFG_AUTO_COMPLAINTS complaints = {0};
     int code = EXIT_USAGE;
-    if (hand_on_allowed(command, &err) == WEIR_OK)
+    if (cfg_note(&complaints, hand_on_allowed(command, &err), &err))
         code = check_file(file, &text, &complaints);
-    else
-        weir_buf_append_text(&complaints, err.text);
     if (code != EXIT_DONE) {
         struct screen screen;
         orchestrator_screen_init(&screen, command->json);
-        orchestrator_screen_fail(&screen, weir_buf_text(&complaints));
+        orchestrator_screen_fail(&screen, trimmed(&complaints));
         orchestrator_screen_end(&screen);
         return code;
     }
-    if (complaints.size > 0)
-        (void)fprintf(stderr, "%s\n", weir_buf_text(&complaints));
+    (void)fputs(weir_buf_text(&complaints.lines), stderr);
     return command->dry_run ? dry_run(command, file, weir_buf_view(&text))
                             : work(command, file, weir_buf_view(&text));
 }

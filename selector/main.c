@@ -2,6 +2,13 @@
 #include "selector/pipelines/section.h"
 #include "selector/selector.h"
 
+static void check(const struct weir_yaml_node *root, struct cfg_complaints *complaints)
+{
+    struct weir_error err;
+
+    cfg_note(complaints, selector_section_check(root, &err), &err);
+}
+
 int main(int argc, char **argv)
 {
     const struct weir_service service = {
@@ -12,7 +19,7 @@ int main(int argc, char **argv)
         .open = selector_open,
         .close = selector_close,
         .wipe = selector_wipe,
-        .check = selector_section_check,
+        .check = check,
         .print = selector_section_print,
         .describe = selector_section_describe,
     };

@@ -1,16 +1,6 @@
 /* storage: knows where samples are, notices what came and went, hands bytes out, erases them. */
 #include "storage/storage.h"
 
-static enum weir_status check(const struct weir_yaml_node *root, struct weir_error *err)
-{
-    struct declarations all;
-    enum weir_status status = storage_declarations_read(root, &all, err);
-
-    if (status == WEIR_OK)
-        storage_declarations_fini(&all);
-    return status;
-}
-
 static void remark(const struct weir_yaml_node *root, struct weir_buf *out)
 {
     struct declarations all;
@@ -46,7 +36,7 @@ static const struct weir_service STORAGE = {
     .open = storage_open,
     .close = storage_close,
     .wipe = storage_wipe,
-    .check = check,
+    .check = storage_declarations_check,
     .remark = remark,
     .print = print,
     .describe = storage_declarations_document,

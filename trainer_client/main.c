@@ -3,13 +3,6 @@
 #include "core/service/service.h"
 #include "trainer_client/trainer.h"
 
-static enum weir_status check(const struct weir_yaml_node *root, struct weir_error *err)
-{
-    struct training training;
-
-    return trainer_training_read(root, &training, err);
-}
-
 static enum weir_status print(const struct weir_yaml_node *root, struct weir_buf *out,
                               struct weir_error *err)
 {
@@ -28,7 +21,7 @@ static const struct weir_service TRAINER = {
     .open = trainer_open,
     .close = trainer_close,
     .succeeded = trainer_succeeded,
-    .check = check,
+    .check = trainer_training_check,
     .print = print,
     .describe = trainer_training_describe,
 };

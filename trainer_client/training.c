@@ -146,37 +146,56 @@ static enum weir_status check(const struct training *training, const struct weir
     return WEIR_OK;
 }
 
+static void read_section(const struct weir_yaml_node *root, struct training *training,
+                         struct cfg_complaints *all)
+{
+    struct weir_error err;
+    struct checkpoint_options checkpoint = {0};
+    const struct weir_yaml_node *section = weir_yaml_get(root, "training");
+    struct training_keys *keys = &training->keys;
+
+    if (section == NULL) {
+        cfg_note(all, weir_yaml_fail(root, &err, "training: missing: expected {model: NAME, …}"),
+                 &err);
+        return;
+    }
+    bool is_read =
+        cfg_note(all, cfg_read(TRAINING, CFG_CLOSED, section, "training", NULL, keys, &err), &err);
+    if (keys->program != NULL)
+        cfg_note(all, read_model(training, section, &err), &err);
+    training->loss = trainer_loss_at((size_t)keys->loss);
+    if (is_read)
+        cfg_note(
+            all,
+            trainer_learning_read(&keys->learning, root, training->loss, &training->learning, &err),
+            &err);
+    cfg_note(all,
+             cfg_read(CHECKPOINT, CFG_CLOSED, keys->checkpoint, "training.checkpoint", NULL,
+                      &checkpoint, &err),
+             &err);
+    cfg_note(all, read_carry(training, &err), &err);
+    cfg_note(all, read_tells(training, &err), &err);
+    cfg_note(all, check(training, section, &err), &err);
+    training->checkpoint_us = checkpoint.every;
+}
+
+void trainer_training_check(const struct weir_yaml_node *root, struct cfg_complaints *complaints)
+{
+    struct training training = {0};
+
+    read_section(root, &training, complaints);
+}
+
 enum weir_status trainer_training_read(const struct weir_yaml_node *root,
                                        struct training *ret_training, struct weir_error *err)
 {
     struct training training = {0};
-    const struct weir_yaml_node *section = weir_yaml_get(root, "training");
-    if (section == NULL)
-        return weir_yaml_fail(root, err, "training: missing: expected {model: NAME, …}");
-    enum weir_status status =
-        cfg_read(TRAINING, CFG_CLOSED, section, "training", NULL, &training.keys, err);
-    if (status == WEIR_OK)
-        status = read_model(&training, section, err);
-    if (status == WEIR_OK)
-        status = trainer_learning_read(&training.keys.learning, root,
-                                       trainer_loss_at((size_t)training.keys.loss),
-                                       &training.learning, err);
-    struct checkpoint_options checkpoint = {0};
-    if (status == WEIR_OK)
-        status = cfg_read(CHECKPOINT, CFG_CLOSED, training.keys.checkpoint, "training.checkpoint",
-                          NULL, &checkpoint, err);
-    if (status == WEIR_OK)
-        status = read_carry(&training, err);
-    if (status == WEIR_OK)
-        status = read_tells(&training, err);
-    if (status == WEIR_OK)
-        status = check(&training, section, err);
-    if (status != WEIR_OK)
-        return status;
-    training.loss = trainer_loss_at((size_t)training.keys.loss);
-    training.checkpoint_us = checkpoint.every;
-    *ret_training = training;
-    return WEIR_OK;
+    CFG_AUTO_COMPLAINTS complaints = {0};
+
+    read_section(root, &training, &complaints);
+    if (complaints.status == WEIR_OK)
+        *ret_training = training;
+    return cfg_complaints_end(&complaints, err);
 }
 
 static void print_options(const struct training *training, struct weir_buf *out)

@@ -3,6 +3,7 @@
 #ifndef WEIR_TRAINER_CLIENT_TRAINING_H
 #define WEIR_TRAINER_CLIENT_TRAINING_H
 
+#include "core/config/complaints.h"
 #include "core/config/sections.h"
 #include "trainer_client/groups.h"
 #include "trainer_client/learning.h"
@@ -40,6 +41,8 @@ struct training {
 enum weir_status trainer_training_read(const struct weir_yaml_node *root,
                                        struct training *ret_training,
                                        struct weir_error *err) WEIR_MUST_USE;
+/* The same for people: with all that is wrong. */
+void trainer_training_check(const struct weir_yaml_node *root, struct cfg_complaints *complaints);
 void trainer_training_print(const struct training *training, struct weir_buf *out);
 void trainer_training_describe(struct weir_buf *out);
 

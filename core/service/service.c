@@ -115,11 +115,12 @@ static int check_config(const struct weir_service *service, const char *file)
 {
     struct weir_error err;
     WEIR_AUTO(weir_yaml) document = NULL;
-    enum weir_status status = weir_yaml_load(file, &document, &err);
-    if (status == WEIR_OK && service->check != NULL)
-        status = service->check(weir_yaml_root(document), &err);
-    if (status != WEIR_OK) {
-        fprintf(stderr, "%s\n", err.text);
+    CFG_AUTO_COMPLAINTS complaints = {0};
+    if (cfg_note(&complaints, weir_yaml_load(file, &document, &err), &err) &&
+        service->check != NULL)
+        service->check(weir_yaml_root(document), &complaints);
+    if (complaints.status != WEIR_OK) {
+        fputs(weir_buf_text(&complaints.lines), stderr);
         return EXIT_USAGE;
     }
     WEIR_AUTO_BUF remarks = {0};

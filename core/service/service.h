@@ -6,6 +6,7 @@
 #define WEIR_SERVICE_SERVICE_H
 
 #include "core/base/error.h"
+#include "core/config/complaints.h"
 #include "core/config/yaml.h"
 #include "core/loop/loop.h"
 #include "core/rpc/rpc.h"
@@ -49,7 +50,7 @@ struct weir_service {
     /* Optional. Checks the sections of a pipeline file that this service owns (`--check-config FILE`), remarks on
      * what is allowed there but may not be meant, a line each, and prints their effective values (`--print-config
      * FILE`) or reference documentation (`--describe-config`). */
-    enum weir_status (*check)(const struct weir_yaml_node *root, struct weir_error *err);
+    void (*check)(const struct weir_yaml_node *root, struct cfg_complaints *complaints);
     void (*remark)(const struct weir_yaml_node *root, struct weir_buf *out);
     enum weir_status (*print)(const struct weir_yaml_node *root, struct weir_buf *out,
                               struct weir_error *err);

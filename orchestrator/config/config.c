@@ -166,25 +166,27 @@ static enum weir_status read_evaluation(struct orchestrator_config *config,
     if (status != WEIR_OK)
         return status;
     for (size_t i = 0; i < index; i++)
-        if (strcmp(config->evaluations[i].name, evaluation->name) == 0)
+        if (weir_str_equal(config->evaluations[i].name, evaluation->name))
             return weir_yaml_fail(node, err, "evaluation.name: '%s' is given twice",
                                   evaluation->name);
     return check_name(weir_yaml_get(node, "name"), evaluation->name, "evaluation.name", err);
 }
 
-static enum weir_status read_evaluations(struct orchestrator_config *config,
-                                         const struct weir_yaml_node *node, struct weir_error *err)
+static void read_evaluations(struct orchestrator_config *config, const struct weir_yaml_node *node,
+                             struct cfg_complaints *all)
 {
-    if (weir_yaml_length(node) > ORCHESTRATOR_EVALUATIONS_MAX) {
-        return weir_yaml_fail(node, err, "evaluation: expected at most %d, found %zu",
-                              ORCHESTRATOR_EVALUATIONS_MAX, weir_yaml_length(node));
+    struct weir_error err;
+    size_t count = weir_yaml_length(node);
+
+    if (count > ORCHESTRATOR_EVALUATIONS_MAX) {
+        cfg_note(all,
+                 weir_yaml_fail(node, &err, "evaluation: expected at most %d, found %zu",
+                                ORCHESTRATOR_EVALUATIONS_MAX, count),
+                 &err);
+        return;
     }
-    for (size_t i = 0; i < weir_yaml_length(node); i++) {
-        enum weir_status status = read_evaluation(config, weir_yaml_at(node, i), err);
-        if (status != WEIR_OK)
-            return status;
-    }
-    return WEIR_OK;
+    for (size_t i = 0; i < count; i++)
+        cfg_note(all, read_evaluation(config, weir_yaml_at(node, i), &err), &err);
 }
 
 /* Each rank has its own. */
@@ -210,25 +212,39 @@ static enum weir_status check_start_from(const char *start_from, const struct we
                           start_from);
 }
 
-static enum weir_status read_rest(struct orchestrator_config *config,
-                                  const struct file_section *file, struct weir_error *err)
+static enum weir_status read_deletion(struct orchestrator_config *config,
+                                      const struct weir_yaml_node *node, struct weir_error *err)
 {
     struct deletion_section deletion = {0};
-    struct training_section training = {0};
     enum weir_status status =
-        cfg_read(DELETION_KEYS, CFG_CLOSED, file->deletion, "deletion", NULL, &deletion, err);
-    if (status == WEIR_OK) {
-        status =
-            cfg_read(TRAINING_KEYS, CFG_OPEN, file->training, "training", NULL, &training, err);
-    }
-    if (status != WEIR_OK)
-        return status;
-    status = check_start_from(training.shared.start_from,
-                              weir_yaml_get(file->training, "start_from"), err);
-    if (status != WEIR_OK)
-        return status;
+        cfg_read(DELETION_KEYS, CFG_CLOSED, node, "deletion", NULL, &deletion, err);
+
     config->deletion = deletion.policy;
     config->deletion_within_us = deletion.within;
+    return status;
+}
+
+static enum weir_status read_trigger(struct orchestrator_config *config,
+                                     const struct weir_yaml_node *node, struct weir_error *err)
+{
+    WEIR_AUTO(trigger) trigger = NULL;
+
+    config->trigger = node;
+    return orchestrator_trigger_open(node, "trigger", &trigger, err);
+}
+
+static enum weir_status read_training(struct orchestrator_config *config,
+                                      const struct weir_yaml_node *node, struct weir_error *err)
+{
+    struct training_section training = {0};
+    enum weir_status status =
+        cfg_read(TRAINING_KEYS, CFG_OPEN, node, "training", NULL, &training, err);
+
+    if (status == WEIR_OK)
+        status =
+            check_start_from(training.shared.start_from, weir_yaml_get(node, "start_from"), err);
+    if (status != WEIR_OK)
+        return status;
     config->epochs = training.shared.epochs;
     config->seed = training.shared.seed;
     config->retries = training.shared.retries;
@@ -243,146 +259,41 @@ static enum weir_status read_rest(struct orchestrator_config *config,
     config->reports = training.shared.report_losses;
     config->group = training.group;
     config->slices = training.slices;
-    status = check_gpus(config, file->training, err);
-    if (status != WEIR_OK)
-        return status;
-    WEIR_AUTO(trigger) trigger = NULL;
-    config->trigger = file->trigger;
-    return orchestrator_trigger_open(file->trigger, "trigger", &trigger, err);
+    return check_gpus(config, node, err);
 }
 
-/* One that does not know labels that are vectors. */
-static const struct configured_metric *find_scalar_metric(const struct orchestrator_config *config)
+static void read_sections(struct orchestrator_config *config, const struct weir_yaml_node *root,
+                          const struct file_section *file, struct cfg_complaints *all)
 {
-    for (size_t i = 0; i < config->evaluation_count; i++) {
-        const struct orchestrator_evaluation *evaluation = &config->evaluations[i];
-        for (size_t m = 0; m < evaluation->metric_count; m++)
-            if (!orchestrator_metric_of(evaluation->metrics[m])->of_vectors)
-                return evaluation->metrics[m];
-    }
-    return NULL;
+    struct weir_error err;
+    const struct weir_yaml_node *on_error =
+        weir_yaml_get(weir_yaml_get(root, "preprocess"), "on_error");
+    const struct weir_yaml_node *datasets = file->datasets != NULL ? file->datasets : file->dataset;
+
+    if (file->pipeline != NULL)
+        cfg_note(all, read_pipeline(config, file->pipeline, &err), &err);
+    cfg_note(all, read_datasets(config, root, datasets, &err), &err);
+    if (file->training != NULL)
+        cfg_note(all, read_training(config, file->training, &err), &err);
+    if (file->trigger != NULL)
+        cfg_note(all, read_trigger(config, file->trigger, &err), &err);
+    read_evaluations(config, file->evaluation, all);
+    cfg_note(all, orchestrator_models_settings_read(file->models, &config->models, &err), &err);
+    cfg_note(all, orchestrator_budget_read(file->budget, "budget", &config->budget, &err), &err);
+    cfg_note(all, orchestrator_promote_settings_read(file->promote, &config->promote, &err), &err);
+    cfg_note(all, read_deletion(config, file->deletion, &err), &err);
+    cfg_note(all, cfg_on_error_read(on_error, &config->on_error, &err), &err);
 }
 
-/* INVALID for what cannot be done with labels that are vectors. */
-static enum weir_status check_vectors(const struct orchestrator_config *config,
-                                      const struct file_section *file,
-                                      const struct weir_yaml_node *datasets, struct weir_error *err)
+void orchestrator_config_read(struct orchestrator_config *config, struct cfg_complaints *complaints)
 {
-    for (size_t i = 0; i < weir_yaml_length(datasets); i++) {
-        const struct weir_yaml_node *dataset = weir_yaml_at(datasets, i);
-        const char *name = weir_yaml_text(weir_yaml_get(dataset, "name"));
-        if (weir_yaml_get(weir_yaml_get(dataset, "label"), "values") == NULL)
-            continue;
-        if (file->training != NULL && config->program[0] == '\0' &&
-            strcmp(config->loss, "squared") != 0)
-            return weir_yaml_fail(file->training, err,
-                                  "training.loss: found '%s', expected squared, because labels of "
-                                  "dataset '%s' are vectors (label.values)",
-                                  config->loss, name != NULL ? name : "");
-        const struct configured_metric *scalar = find_scalar_metric(config);
-        if (scalar != NULL)
-            return weir_yaml_fail(
-                file->evaluation, err,
-                "evaluation.metrics: expected metrics of numbers (mse, rmse, mae, mape, r2), found %s, "
-                "because labels of dataset '%s' are vectors (label.values)",
-                orchestrator_metric_label(scalar), name != NULL ? name : "");
-    }
-    return WEIR_OK;
-}
+    struct weir_error err;
+    struct file_section sections = {0};
+    const struct weir_yaml_node *root = weir_yaml_root(config->document);
 
-/* INVALID when models are compared by a metric that is not measured. */
-static enum weir_status check_promote(const struct orchestrator_config *config,
-                                      const struct weir_yaml_node *node, struct weir_error *err)
-{
-    const struct promote_settings *promote = &config->promote;
-    if (promote->metric == NULL)
-        return WEIR_OK;
-    const char *metric = orchestrator_metric_label(promote->metric);
-    for (size_t i = 0; i < config->evaluation_count; i++) {
-        const struct orchestrator_evaluation *evaluation = &config->evaluations[i];
-        bool named =
-            promote->evaluation[0] == '\0' || strcmp(promote->evaluation, evaluation->name) == 0;
-        for (size_t m = 0; named && m < evaluation->metric_count; m++)
-            if (strcmp(orchestrator_metric_label(evaluation->metrics[m]), metric) == 0)
-                return WEIR_OK;
-    }
-    return weir_yaml_fail(
-        node, err, "promote.when: expected an evaluation%s%s that measures %s, found none",
-        promote->evaluation[0] == '\0' ? "" : " called ", promote->evaluation, metric);
-}
-
-/* INVALID when a metric is told apart by a tensor that training.slices does not name. */
-static enum weir_status check_slices(const struct orchestrator_config *config,
-                                     const struct weir_yaml_node *evaluations,
-                                     struct weir_error *err)
-{
-    enum { NAMES_MAX = 16 };
-    const char *names[NAMES_MAX] = {"nothing", "label", "group"};
-    for (size_t i = 0; i < config->slices.count && i + 4 < NAMES_MAX; i++)
-        names[3 + i] = weir_yaml_text(weir_yaml_at(config->slices.node, i));
-    for (size_t e = 0; e < config->evaluation_count; e++) {
-        const struct orchestrator_evaluation *evaluation = &config->evaluations[e];
-        const struct weir_yaml_node *metrics =
-            weir_yaml_get(weir_yaml_at(evaluations, e), "metrics");
-        for (size_t m = 0; m < evaluation->metric_count; m++) {
-            const char *by = orchestrator_metric_by(evaluation->metrics[m]);
-            size_t at = 0;
-            while (names[at] != NULL && !weir_str_equal(names[at], by))
-                at++;
-            if (names[at] == NULL)
-                return cfg_unknown(weir_yaml_get(weir_yaml_at(metrics, m), "by"),
-                                   "evaluation.metrics.by", "tensor of training.slices", names,
-                                   err);
-        }
-    }
-    return WEIR_OK;
-}
-
-static enum weir_status read_file(struct orchestrator_config *config,
-                                  const struct weir_yaml_node *root, struct weir_error *err)
-{
-    struct file_section file = {0};
-    enum weir_status status = cfg_read(FILE_KEYS, CFG_CLOSED, root, "", NULL, &file, err);
-    if (status == WEIR_OK)
-        status = read_pipeline(config, file.pipeline, err);
-    if (status == WEIR_OK) {
-        status =
-            read_datasets(config, root, file.datasets != NULL ? file.datasets : file.dataset, err);
-    }
-    if (status == WEIR_OK)
-        status = read_rest(config, &file, err);
-    if (status == WEIR_OK)
-        status = read_evaluations(config, file.evaluation, err);
-    if (status == WEIR_OK)
-        status = orchestrator_models_settings_read(file.models, &config->models, err);
-    if (status == WEIR_OK)
-        status = orchestrator_budget_read(file.budget, "budget", &config->budget, err);
-    if (status == WEIR_OK)
-        status = orchestrator_promote_settings_read(file.promote, &config->promote, err);
-    if (status == WEIR_OK)
-        status = cfg_on_error_read(weir_yaml_get(weir_yaml_get(root, "preprocess"), "on_error"),
-                                   &config->on_error, err);
-    if (status == WEIR_OK)
-        status = check_promote(config, file.promote, err);
-    if (status == WEIR_OK)
-        status = check_slices(config, file.evaluation, err);
-    return status == WEIR_OK
-               ? check_vectors(config, &file, file.datasets != NULL ? file.datasets : file.dataset,
-                               err)
-               : status;
-}
-
-enum weir_status orchestrator_config_parse(const char *file, struct weir_bytes text,
-                                           struct orchestrator_config **ret_config,
-                                           struct weir_error *err)
-{
-    WEIR_AUTO(orchestrator_config) config = weir_calloc(1, sizeof(*config));
-    enum weir_status status = weir_yaml_parse(file, text, &config->document, err);
-    if (status == WEIR_OK)
-        status = read_file(config, weir_yaml_root(config->document), err);
-    if (status == WEIR_OK)
-        *ret_config = WEIR_TAKE(config);
-    return status;
+    cfg_note(complaints, cfg_read(FILE_KEYS, CFG_CLOSED, root, "", NULL, &sections, &err), &err);
+    if (weir_yaml_is_mapping(root))
+        read_sections(config, root, &sections, complaints);
 }
 
 static enum weir_status check_trigger(const struct orchestrator_config *config,

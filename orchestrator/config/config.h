@@ -3,6 +3,7 @@
 #ifndef ORCHESTRATOR_CONFIG_CONFIG_H
 #define ORCHESTRATOR_CONFIG_CONFIG_H
 
+#include "core/config/complaints.h"
 #include "core/config/sections.h"
 #include "orchestrator/config/budget.h"
 #include "orchestrator/config/model_settings.h"
@@ -51,10 +52,9 @@ struct orchestrator_config {
     struct cfg_texts slices;                      /* training.slices */
 };
 
-/* Parses and checks `text`; `file` is what messages call it. INVALID with up to ten lines of complaints. */
-enum weir_status orchestrator_config_parse(const char *file, struct weir_bytes text,
-                                           struct orchestrator_config **ret_config,
-                                           struct weir_error *err) WEIR_MUST_USE;
+/* Reads the sections of the zeroed config's document, each by itself: see parse.h. */
+void orchestrator_config_read(struct orchestrator_config *config,
+                              struct cfg_complaints *complaints);
 /* INVALID with file:line:column where training.program is not allowed, or does not do what a section needs. Not part
  * of parsing: a recorded pipeline is loaded whatever is allowed today. */
 enum weir_status orchestrator_config_check_program(const struct orchestrator_config *config,

@@ -3,6 +3,7 @@
 #include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/base/memory.h"
+#include "orchestrator/config/parse.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/pipeline/pipeline_state.h"
 

@@ -5,6 +5,7 @@
 #include "core/base/fault.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "orchestrator/config/parse.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/judging/evaluator.h"
 #include "orchestrator/pipeline/pipeline_state.h"

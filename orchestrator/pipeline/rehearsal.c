@@ -2,6 +2,7 @@
 #include "orchestrator/pipeline/rehearsal.h"
 
 #include "core/base/memory.h"
+#include "orchestrator/config/parse.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/pipeline/reader.h"
 #include "orchestrator/pipeline/sizes.h"

@@ -3,6 +3,7 @@
  * again. Rows of triggers and models stay: "which models have seen this sample" is answered for good. */
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "orchestrator/config/parse.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/models/retention.h"
 #include "orchestrator/pipeline/pipeline_state.h"

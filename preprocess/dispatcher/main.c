@@ -1,15 +1,17 @@
 /* The dispatcher: leases groups of batches to workers and audits what became of them. */
 #include "preprocess/dispatcher/dispatcher.h"
 
-static enum weir_status check(const struct weir_yaml_node *root, struct weir_error *err)
+/* The chain is planned once the options of all operators are good: each is planned by what those before it make. */
+static void check(const struct weir_yaml_node *root, struct cfg_complaints *all)
 {
-    struct preprocess_options options;
-    enum weir_status status = preprocess_options_read(root, &options, err);
-    if (status != WEIR_OK)
-        return status;
+    struct weir_error err;
     WEIR_AUTO(chain) chain = NULL;
-    status = preprocess_chain_new(options.operators, &chain, err);
-    return status == WEIR_OK ? preprocess_chain_check_files(chain, err) : status;
+    const struct weir_yaml_node *section = weir_yaml_get(root, "preprocess");
+    if (!preprocess_options_check(root, all))
+        return;
+    if (cfg_note(all, preprocess_chain_new(weir_yaml_get(section, "operators"), &chain, &err),
+                 &err))
+        cfg_note(all, preprocess_chain_check_files(chain, &err), &err);
 }
 
 static const struct weir_service DISPATCHER = {

@@ -54,31 +54,60 @@ static const struct cfg_key SECTION[] = {
     CFG_END,
 };
 
+static void read_section(const struct weir_yaml_node *root, struct preprocess_options *options,
+                         struct cfg_complaints *all)
+{
+    struct weir_error err;
+    const struct weir_yaml_node *section = weir_yaml_get(root, "preprocess");
+    cfg_note(all, cfg_read(SECTION, CFG_CLOSED, section, "preprocess", NULL, options, &err), &err);
+    cfg_note(all,
+             cfg_read(BATCH, CFG_CLOSED, options->batch_node, "preprocess.batch", NULL,
+                      &options->batch, &err),
+             &err);
+    cfg_note(all, cfg_on_error_read(options->on_error_node, &options->on_error, &err), &err);
+    if (options->batch.shuffle == PREPROCESS_SHUFFLE_WINDOWED && options->batch.window == 0)
+        cfg_note(all,
+                 weir_yaml_fail(options->batch_node, &err,
+                                "preprocess.batch.window: found none, expected how many samples "
+                                "are shuffled together, as shuffle is windowed"),
+                 &err);
+}
+
 enum weir_status preprocess_options_read(const struct weir_yaml_node *root,
                                          struct preprocess_options *ret_options,
                                          struct weir_error *err)
 {
     struct preprocess_options options = {0};
-    enum weir_status status = cfg_read(SECTION, CFG_CLOSED, weir_yaml_get(root, "preprocess"),
-                                       "preprocess", NULL, &options, err);
-    if (status == WEIR_OK)
-        status = cfg_read(BATCH, CFG_CLOSED, options.batch_node, "preprocess.batch", NULL,
-                          &options.batch, err);
-    if (status == WEIR_OK)
-        status = cfg_on_error_read(options.on_error_node, &options.on_error, err);
-    if (status != WEIR_OK)
-        return status;
-    if (options.batch.shuffle == PREPROCESS_SHUFFLE_WINDOWED && options.batch.window == 0)
-        return weir_yaml_fail(options.batch_node, err,
-                              "preprocess.batch.window: found none, expected how many samples "
-                              "are shuffled together, as shuffle is windowed");
-    *ret_options = options;
-    return WEIR_OK;
+    CFG_AUTO_COMPLAINTS complaints = {0};
+    read_section(root, &options, &complaints);
+    if (complaints.status == WEIR_OK)
+        *ret_options = options;
+    return cfg_complaints_end(&complaints, err);
 }
 
 const char *preprocess_delivery_name(enum weir_delivery delivery)
 {
     return DELIVERY[delivery];
+}
+
+static bool check_operator(const struct weir_yaml_node *node, struct cfg_complaints *all)
+{
+    struct weir_error err;
+    struct cfg_opened opened = {0};
+    enum weir_status status =
+        cfg_plugin_open(&PREPROCESS_OPERATORS, NULL, node, "preprocess.operators", &opened, &err);
+    free(opened.memory);
+    return cfg_note(all, status, &err);
+}
+
+bool preprocess_options_check(const struct weir_yaml_node *root, struct cfg_complaints *complaints)
+{
+    struct preprocess_options options = {0};
+    bool is_good = true;
+    read_section(root, &options, complaints);
+    for (size_t i = 0; i < weir_yaml_length(options.operators); i++)
+        is_good = check_operator(weir_yaml_at(options.operators, i), complaints) && is_good;
+    return is_good && options.operators != NULL;
 }
 
 static enum weir_status print_operator(const struct weir_yaml_node *node, struct weir_buf *out,

@@ -2,6 +2,7 @@
 #ifndef WEIR_PREPROCESS_PLAN_OPTIONS_H
 #define WEIR_PREPROCESS_PLAN_OPTIONS_H
 
+#include "core/config/complaints.h"
 #include "core/config/sections.h"
 #include "core/wire/delivery.h"
 #include "preprocess/order/geometry.h"
@@ -37,6 +38,8 @@ struct preprocess_options {
 enum weir_status preprocess_options_read(const struct weir_yaml_node *root,
                                          struct preprocess_options *ret_options,
                                          struct weir_error *err) WEIR_MUST_USE;
+/* The same for people: with all that is wrong, options of operators included. Returns true when those are good. */
+bool preprocess_options_check(const struct weir_yaml_node *root, struct cfg_complaints *complaints);
 /* "exactly_once" */
 const char *preprocess_delivery_name(enum weir_delivery delivery);
 /* Effective values as YAML, operators included. */

@@ -79,26 +79,26 @@ static bool is_name(const char *name)
                size;
 }
 
+/* All of them, whatever is wrong with one, but those that depend on the source. */
 static enum weir_status read_parts(struct declaration *d, const char *path,
-                                   const struct dataset_section *section, struct weir_error *err)
+                                   const struct dataset_section *section,
+                                   struct cfg_complaints *all)
 {
+    struct weir_error err;
     WEIR_AUTO_FREE char *subject = weir_format("%s.subject", path);
     WEIR_AUTO_FREE char *key = weir_format("%s.key", path);
-    enum weir_status status = storage_source_declared(d, path, section->source, err);
 
-    if (status == WEIR_OK)
-        status = storage_time_declared(d, path, section->time, err);
-    if (status == WEIR_OK)
-        status = storage_label_declared(d, path, section->label, err);
-    if (status == WEIR_OK)
-        status = storage_identity_declared(d, subject, section->subject, &d->fields.subject, err);
-    if (status == WEIR_OK)
-        status = storage_identity_declared(d, key, section->key, &d->fields.key, err);
-    if (status == WEIR_OK)
-        status = read_duplicates(d, path, section->duplicates, err);
-    if (status == WEIR_OK)
-        status = storage_holdout_declared(d, path, section->holdout, err);
-    return status == WEIR_OK ? storage_erase_declared(d, path, section->source, err) : status;
+    if (!cfg_note(all, storage_source_declared(d, path, section->source, &err), &err))
+        return all->status;
+    cfg_note(all, storage_time_declared(d, path, section->time, &err), &err);
+    cfg_note(all, storage_label_declared(d, path, section->label, &err), &err);
+    cfg_note(all, storage_identity_declared(d, subject, section->subject, &d->fields.subject, &err),
+             &err);
+    cfg_note(all, storage_identity_declared(d, key, section->key, &d->fields.key, &err), &err);
+    cfg_note(all, read_duplicates(d, path, section->duplicates, &err), &err);
+    cfg_note(all, storage_holdout_declared(d, path, section->holdout, &err), &err);
+    cfg_note(all, storage_erase_declared(d, path, section->source, &err), &err);
+    return all->status;
 }
 
 static bool is_any_from(const struct format_fields *fields, enum format_from from)
@@ -132,80 +132,121 @@ static enum weir_status check(struct declaration *d, const char *path, struct we
     return WEIR_OK;
 }
 
-static enum weir_status read_one(struct declaration *d, const char *path,
-                                 const struct weir_yaml_node *node, struct weir_error *err)
+static void read_one(struct declaration *d, const char *path, const struct weir_yaml_node *node,
+                     struct cfg_complaints *all)
 {
+    struct weir_error err;
     struct dataset_section section = {0};
-    enum weir_status status = cfg_read(DATASET, CFG_CLOSED, node, path, NULL, &section, err);
+    CFG_AUTO_COMPLAINTS own = {0};
+    bool is_read =
+        cfg_note(&own, cfg_read(DATASET, CFG_CLOSED, node, path, NULL, &section, &err), &err);
 
-    if (status != WEIR_OK)
-        return status;
     d->name = section.name;
     d->source_node = section.source;
     d->label_node = section.label;
     d->updates = section.updates;
     d->has_subject = section.subject != NULL;
     d->has_key = section.key != NULL;
-    if (!is_name(d->name))
-        return weir_yaml_fail(weir_yaml_get(node, "name"), err,
-                              "%s.name: found '%s', expected at most %d letters, digits, _ - .",
-                              path, d->name, STORAGE_NAME_MAX);
-    status = read_parts(d, path, &section, err);
-    return status == WEIR_OK ? check(d, path, err) : status;
+    if (is_read && !is_name(d->name))
+        cfg_note(&own,
+                 weir_yaml_fail(weir_yaml_get(node, "name"), &err,
+                                "%s.name: found '%s', expected at most %d letters, digits, _ - .",
+                                path, d->name, STORAGE_NAME_MAX),
+                 &err);
+    if (section.source != NULL && section.time != NULL)
+        read_parts(d, path, &section, &own);
+    if (own.status == WEIR_OK)
+        cfg_note(&own, check(d, path, &err), &err);
+    cfg_note_text(all, own.status, weir_buf_text(&own.lines));
+}
+
+static const struct weir_yaml_node *list_of(const struct weir_yaml_node *root)
+{
+    const struct weir_yaml_node *list = weir_yaml_get(root, "datasets");
+
+    return list != NULL ? list : weir_yaml_get(root, "dataset");
+}
+
+static void read_all(const struct weir_yaml_node *root, struct declarations *all,
+                     struct cfg_complaints *complaints)
+{
+    struct weir_error err;
+    const struct weir_yaml_node *list = list_of(root);
+
+    if (list == NULL || weir_yaml_length(list) == 0) {
+        cfg_note(complaints, weir_yaml_fail(root, &err, "datasets: expected at least one dataset"),
+                 &err);
+        return;
+    }
+    all->at = weir_calloc(weir_yaml_length(list), sizeof(*all->at));
+    for (all->count = 0; all->count < weir_yaml_length(list); all->count++) {
+        WEIR_AUTO_FREE char *path = weir_format("datasets[%zu]", all->count);
+
+        read_one(&all->at[all->count], path, weir_yaml_at(list, all->count), complaints);
+    }
+}
+
+static void check_all(const struct weir_yaml_node *root, const struct declarations *all,
+                      struct cfg_complaints *complaints)
+{
+    struct weir_error err;
+    const struct weir_yaml_node *list = list_of(root);
+
+    cfg_note(complaints, storage_declarations_agree(all, list, &err), &err);
+    for (size_t i = 0; i < all->count; i++) {
+        WEIR_AUTO_FREE char *path = weir_format("datasets[%zu]", i);
+        const struct weir_yaml_node *source = weir_yaml_get(weir_yaml_at(list, i), "source");
+
+        if (cfg_note(complaints, storage_source_check_place(&all->at[i], path, source, &err), &err))
+            cfg_note(complaints, storage_s3_check_credentials(&all->at[i], path, &err), &err);
+    }
+}
+
+static enum weir_status end(struct declarations *all, struct cfg_complaints *complaints,
+                            struct declarations *ret_declarations, struct weir_error *err)
+{
+    enum weir_status status = cfg_complaints_end(complaints, err);
+
+    if (status == WEIR_OK)
+        *ret_declarations = *all;
+    else
+        storage_declarations_fini(all);
+    return status;
 }
 
 enum weir_status storage_declarations_load(const struct weir_yaml_node *root,
                                            struct declarations *ret_declarations,
                                            struct weir_error *err)
 {
-    const struct weir_yaml_node *list = weir_yaml_get(root, "datasets");
     struct declarations all = {0};
-    enum weir_status status = WEIR_OK;
+    CFG_AUTO_COMPLAINTS complaints = {0};
 
-    if (list == NULL)
-        list = weir_yaml_get(root, "dataset");
-    if (list == NULL || weir_yaml_length(list) == 0)
-        return weir_yaml_fail(root, err, "datasets: expected at least one dataset");
-    all.at = weir_calloc(weir_yaml_length(list), sizeof(*all.at));
-    for (size_t i = 0; status == WEIR_OK && i < weir_yaml_length(list); i++) {
-        WEIR_AUTO_FREE char *path = weir_format("datasets[%zu]", i);
-
-        all.count = i + 1;
-        status = read_one(&all.at[i], path, weir_yaml_at(list, i), err);
-    }
-    if (status != WEIR_OK) {
-        storage_declarations_fini(&all);
-        return status;
-    }
-    *ret_declarations = all;
-    return WEIR_OK;
+    read_all(root, &all, &complaints);
+    return end(&all, &complaints, ret_declarations, err);
 }
 
 enum weir_status storage_declarations_read(const struct weir_yaml_node *root,
                                            struct declarations *ret_declarations,
                                            struct weir_error *err)
 {
-    const struct weir_yaml_node *list = weir_yaml_get(root, "datasets");
     struct declarations all = {0};
-    enum weir_status status = storage_declarations_load(root, &all, err);
+    CFG_AUTO_COMPLAINTS complaints = {0};
 
-    if (list == NULL)
-        list = weir_yaml_get(root, "dataset");
-    if (status == WEIR_OK)
-        status = storage_declarations_agree(&all, list, err);
-    for (size_t i = 0; status == WEIR_OK && i < all.count; i++) {
-        WEIR_AUTO_FREE char *path = weir_format("datasets[%zu]", i);
+    read_all(root, &all, &complaints);
+    if (complaints.status == WEIR_OK)
+        check_all(root, &all, &complaints);
+    return end(&all, &complaints, ret_declarations, err);
+}
 
-        status = storage_source_check_place(&all.at[i], path,
-                                            weir_yaml_get(weir_yaml_at(list, i), "source"), err);
-        if (status == WEIR_OK)
-            status = storage_s3_check_credentials(&all.at[i], path, err);
-    }
-    if (status == WEIR_OK)
-        *ret_declarations = all;
-    else
-        storage_declarations_fini(&all);
-    return status;
+void storage_declarations_check(const struct weir_yaml_node *root,
+                                struct cfg_complaints *complaints)
+{
+    struct declarations all = {0};
+
+    read_all(root, &all, complaints);
+    if (complaints->status == WEIR_OK)
+        check_all(root, &all, complaints);
+    storage_declarations_fini(&all);
 }
 
 void storage_declarations_fini(struct declarations *declarations)

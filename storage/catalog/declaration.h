@@ -3,6 +3,7 @@
 #ifndef WEIR_STORAGE_DECLARATION_H
 #define WEIR_STORAGE_DECLARATION_H
 
+#include "core/config/complaints.h"
 #include "core/wire/sample.h"
 #include "core/wire/tensor.h"
 #include "storage/catalog/written_time.h"
@@ -119,6 +120,9 @@ struct declarations {
 enum weir_status storage_declarations_read(const struct weir_yaml_node *root,
                                            struct declarations *ret_declarations,
                                            struct weir_error *err) WEIR_MUST_USE;
+/* The same for people: with all that is wrong. */
+void storage_declarations_check(const struct weir_yaml_node *root,
+                                struct cfg_complaints *complaints);
 /* The same for a text that was accepted before: datasets need not agree on their labels, which an older
  * Weir did not ask for. */
 enum weir_status storage_declarations_load(const struct weir_yaml_node *root,

@@ -135,7 +135,9 @@ def test_half_a_binary_record_is_quarantined_and_the_whole_ones_are_kept(lab):
 def test_a_taken_socket_is_named(lab):
     folder = lab.folder / "socket"
     (folder / "run").mkdir(parents=True)
+    (folder / "lock").touch()  # of a first start that died
     everyone_may_write(folder)
+    os.chmod(folder / "lock", 0o666)
     with socket.socket(socket.AF_UNIX) as taken:
         taken.bind(str(folder / "run" / "storage.sock"))
         taken.listen()

@@ -7,7 +7,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
-#include "orchestrator/config/config.h"
+#include "orchestrator/config/parse.h"
 #include "orchestrator/config/system.h"
 #include "tests/support/temp_dir.h"
 

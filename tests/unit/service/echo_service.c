@@ -46,10 +46,12 @@ static void close_echo(void *state)
     (void)state;
 }
 
-static enum weir_status check(const struct weir_yaml_node *root, struct weir_error *err)
+static void check(const struct weir_yaml_node *root, struct cfg_complaints *complaints)
 {
+    struct weir_error err;
     struct echo_section section = {0};
-    return cfg_read(KEYS, CFG_CLOSED, weir_yaml_get(root, "echo"), "echo", NULL, &section, err);
+    const struct weir_yaml_node *node = weir_yaml_get(root, "echo");
+    cfg_note(complaints, cfg_read(KEYS, CFG_CLOSED, node, "echo", NULL, &section, &err), &err);
 }
 
 static enum weir_status print(const struct weir_yaml_node *root, struct weir_buf *out,

@@ -1,0 +1,114 @@
+/* A line is kept once: two readers of a section complain of it in the same words. */
+#include "core/config/complaints.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool has_line(struct cfg_complaints *complaints, const char *line, size_t size)
+{
+    const char *at = weir_buf_text(&complaints->lines);
+
+    for (; *at != '\0'; at += strcspn(at, "\n") + 1)
+        if (strcspn(at, "\n") == size && memcmp(at, line, size) == 0)
+            return true;
+    return false;
+}
+
+void cfg_note_text(struct cfg_complaints *complaints, enum weir_status status, const char *lines)
+{
+    if (complaints->status == WEIR_OK)
+        complaints->status = status;
+    for (const char *line = lines; *line != '\0';) {
+        size_t size = strcspn(line, "\n");
+        if (!has_line(complaints, line, size)) {
+            weir_buf_append(&complaints->lines, line, size);
+            weir_buf_append_text(&complaints->lines, "\n");
+        }
+        line += size + (line[size] != '\0');
+    }
+}
+
+bool cfg_note(struct cfg_complaints *complaints, enum weir_status status,
+              const struct weir_error *err)
+{
+    if (status != WEIR_OK)
+        cfg_note_text(complaints, status, err->text);
+    return status == WEIR_OK;
+}
+
+/* ---- order ---- */
+
+struct placed {
+    unsigned long line, column;
+    size_t at, size; /* in the text */
+};
+
+static struct placed place_of(const char *text, size_t at, const char *file)
+{
+    struct placed placed = {.at = at, .size = strcspn(text + at, "\n") + 1};
+    size_t prefix = strlen(file);
+    char *end = NULL;
+
+    if (strncmp(text + at, file, prefix) != 0 || text[at + prefix] != ':')
+        return placed;
+    placed.line = strtoul(text + at + prefix + 1, &end, 10);
+    placed.column = *end == ':' ? strtoul(end + 1, NULL, 10) : 0;
+    return placed;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct placed *x = a, *y = b;
+
+    if (x->line != y->line)
+        return x->line < y->line ? -1 : 1;
+    if (x->column != y->column)
+        return x->column < y->column ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+void cfg_complaints_sort(struct cfg_complaints *complaints, const char *file)
+{
+    WEIR_AUTO_BUF places = {0};
+    struct weir_buf sorted = {0};
+    const char *text = weir_buf_text(&complaints->lines);
+
+    for (size_t at = 0; text[at] != '\0';) {
+        struct placed placed = place_of(text, at, file);
+        weir_buf_append(&places, &placed, sizeof(placed));
+        at += placed.size;
+    }
+    struct placed *all = (struct placed *)(void *)places.at;
+    size_t count = places.size / sizeof(*all);
+    if (count > 1)
+        qsort(all, count, sizeof(*all), compare_places);
+    for (size_t i = 0; i < count; i++)
+        weir_buf_append(&sorted, text + all[i].at, all[i].size);
+    weir_buf_fini(&complaints->lines);
+    complaints->lines = sorted;
+}
+
+/* ---- end ---- */
+
+enum weir_status cfg_complaints_end(struct cfg_complaints *complaints, struct weir_error *err)
+{
+    static const char MORE[] = "\n… and more";
+    const char *text = weir_buf_text(&complaints->lines);
+    size_t size = 0;
+
+    while (text[size] != '\0') {
+        size_t next = size + strcspn(text + size, "\n") + 1;
+        if (size > 0 && next + sizeof(MORE) > WEIR_ERROR_TEXT_MAX)
+            break;
+        size = next;
+    }
+    if (complaints->status == WEIR_OK)
+        return WEIR_OK;
+    return weir_fail(err, complaints->status, "%.*s%s", size > 0 ? (int)size - 1 : 0, text,
+                     text[size] != '\0' ? MORE : "");
+}
+
+void cfg_complaints_fini(struct cfg_complaints *complaints)
+{
+    weir_buf_fini(&complaints->lines);
+}

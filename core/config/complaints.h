@@ -1,0 +1,27 @@
+/* Complaints about one file, gathered so that a person reads all of them at once. */
+#ifndef WEIR_CONFIG_COMPLAINTS_H
+#define WEIR_CONFIG_COMPLAINTS_H
+
+#include "core/base/bytes.h"
+#include "core/base/error.h"
+
+/* Zeroed: there are none. */
+struct cfg_complaints {
+    struct weir_buf lines;   /* "file:1:2: section.key: …\n", each once */
+    enum weir_status status; /* of the first one */
+};
+
+/* Adds the lines of `err`, unless `status` is OK: then returns true. */
+bool cfg_note(struct cfg_complaints *complaints, enum weir_status status,
+              const struct weir_error *err);
+/* Adds lines: remarks, if `status` is OK. */
+void cfg_note_text(struct cfg_complaints *complaints, enum weir_status status, const char *lines);
+/* Sorts those about places in `file` by line and column; others come first. */
+void cfg_complaints_sort(struct cfg_complaints *complaints, const char *file);
+/* Returns the status of the first one, with as many lines in `err` as have room there. */
+enum weir_status cfg_complaints_end(struct cfg_complaints *complaints,
+                                    struct weir_error *err) WEIR_MUST_USE;
+void cfg_complaints_fini(struct cfg_complaints *complaints);
+#define CFG_AUTO_COMPLAINTS __attribute__((cleanup(cfg_complaints_fini))) struct cfg_complaints
+
+#endif

@@ -1,0 +1,225 @@
+/* Checks across sections, by the config that was read and by the document itself. */
+#include "orchestrator/config/agreement.h"
+
+#include <string.h>
+
+static const struct weir_yaml_node *section_of(const struct orchestrator_config *config,
+                                               const char *name)
+{
+    return weir_yaml_get(weir_yaml_root(config->document), name);
+}
+
+static const struct weir_yaml_node *datasets_of(const struct orchestrator_config *config)
+{
+    const struct weir_yaml_node *datasets = section_of(config, "datasets");
+
+    return datasets != NULL ? datasets : section_of(config, "dataset");
+}
+
+/* The first dataset whose label has that key, or NULL. */
+static const struct weir_yaml_node *dataset_with(const struct orchestrator_config *config,
+                                                 const char *key)
+{
+    const struct weir_yaml_node *datasets = datasets_of(config);
+
+    for (size_t i = 0; i < weir_yaml_length(datasets); i++) {
+        const struct weir_yaml_node *dataset = weir_yaml_at(datasets, i);
+        if (weir_yaml_get(weir_yaml_get(dataset, "label"), key) != NULL)
+            return dataset;
+    }
+    return NULL;
+}
+
+static const char *name_of(const struct weir_yaml_node *dataset)
+{
+    const char *name = weir_yaml_text(weir_yaml_get(dataset, "name"));
+
+    return name != NULL ? name : "";
+}
+
+/* The first metric that is for labels of one number or class alone, or else for numbers alone. */
+static const struct configured_metric *find_metric(const struct orchestrator_config *config,
+                                                   bool of_vectors)
+{
+    for (size_t i = 0; i < config->evaluation_count; i++) {
+        const struct orchestrator_evaluation *evaluation = &config->evaluations[i];
+        for (size_t m = 0; m < evaluation->metric_count; m++)
+            if (orchestrator_metric_of(evaluation->metrics[m])->of_vectors == of_vectors)
+                return evaluation->metrics[m];
+    }
+    return NULL;
+}
+
+/* True when an evaluation called `evaluation` (NULL: any) measures it. */
+static bool is_measured(const struct orchestrator_config *config, const char *evaluation,
+                        const struct configured_metric *metric)
+{
+    for (size_t i = 0; i < config->evaluation_count; i++) {
+        const struct orchestrator_evaluation *one = &config->evaluations[i];
+        for (size_t m = 0; m < one->metric_count; m++)
+            if ((evaluation == NULL || strcmp(evaluation, one->name) == 0) &&
+                strcmp(orchestrator_metric_label(one->metrics[m]),
+                       orchestrator_metric_label(metric)) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* ---- what contradicts itself ---- */
+
+static enum weir_status check_vectors(const struct orchestrator_config *config,
+                                      struct weir_error *err)
+{
+    const struct weir_yaml_node *dataset = dataset_with(config, "values");
+    const struct configured_metric *scalar = find_metric(config, false);
+
+    if (dataset == NULL)
+        return WEIR_OK;
+    if (config->program[0] == '\0' && strcmp(config->loss, "squared") != 0)
+        return weir_yaml_fail(section_of(config, "training"), err,
+                              "training.loss: found '%s', expected squared, because labels of "
+                              "dataset '%s' are vectors (label.values)",
+                              config->loss, name_of(dataset));
+    if (scalar != NULL)
+        return weir_yaml_fail(
+            section_of(config, "evaluation"), err,
+            "evaluation.metrics: expected metrics of numbers (mse, rmse, mae, mape, r2), found %s, "
+            "because labels of dataset '%s' are vectors (label.values)",
+            orchestrator_metric_label(scalar), name_of(dataset));
+    return WEIR_OK;
+}
+
+/* INVALID when models are compared by a metric that is not measured. */
+static enum weir_status check_promote(const struct orchestrator_config *config,
+                                      struct weir_error *err)
+{
+    const struct promote_settings *promote = &config->promote;
+    bool is_any = promote->metric == NULL || promote->evaluation[0] == '\0';
+
+    if (promote->metric == NULL ||
+        is_measured(config, is_any ? NULL : promote->evaluation, promote->metric))
+        return WEIR_OK;
+    return weir_yaml_fail(section_of(config, "promote"), err,
+                          "promote.when: expected an evaluation%s%s that measures %s, found none",
+                          is_any ? "" : " called ", is_any ? "" : promote->evaluation,
+                          orchestrator_metric_label(promote->metric));
+}
+
+/* INVALID when a metric is told apart by a tensor that training.slices does not name. */
+static enum weir_status check_slices(const struct orchestrator_config *config,
+                                     struct weir_error *err)
+{
+    enum { NAMES_MAX = 16 };
+    const char *names[NAMES_MAX] = {"nothing", "label", "group"};
+    for (size_t i = 0; i < config->slices.count && i + 4 < NAMES_MAX; i++)
+        names[3 + i] = weir_yaml_text(weir_yaml_at(config->slices.node, i));
+    for (size_t e = 0; e < config->evaluation_count; e++) {
+        const struct orchestrator_evaluation *evaluation = &config->evaluations[e];
+        const struct weir_yaml_node *metrics =
+            weir_yaml_get(weir_yaml_at(section_of(config, "evaluation"), e), "metrics");
+        for (size_t m = 0; m < evaluation->metric_count; m++) {
+            const char *by = orchestrator_metric_by(evaluation->metrics[m]);
+            size_t at = 0;
+            while (names[at] != NULL && !weir_str_equal(names[at], by))
+                at++;
+            if (names[at] == NULL)
+                return cfg_unknown(weir_yaml_get(weir_yaml_at(metrics, m), "by"),
+                                   "evaluation.metrics.by", "tensor of training.slices", names,
+                                   err);
+        }
+    }
+    return WEIR_OK;
+}
+
+void orchestrator_config_agree(const struct orchestrator_config *config,
+                               struct cfg_complaints *complaints)
+{
+    struct weir_error err;
+
+    cfg_note(complaints, check_promote(config, &err), &err);
+    cfg_note(complaints, check_slices(config, &err), &err);
+    cfg_note(complaints, check_vectors(config, &err), &err);
+}
+
+/* ---- what would be noticed late ---- */
+
+/* Classes that are named in the file; those of a stream are known once they come. */
+static enum weir_status check_loss(const struct orchestrator_config *config,
+                                   const struct weir_yaml_node *dataset, struct weir_error *err)
+{
+    const struct weir_yaml_node *training = section_of(config, "training");
+    const struct weir_yaml_node *loss = weir_yaml_get(training, "loss");
+    size_t classes = weir_yaml_length(weir_yaml_get(weir_yaml_get(dataset, "label"), "classes"));
+
+    if (config->program[0] != '\0')
+        return WEIR_OK;
+    if (strcmp(config->loss, "squared") == 0)
+        return weir_yaml_fail(loss, err,
+                              "training.loss: found squared, expected %s, because labels of "
+                              "dataset '%s' are classes (label.classes)",
+                              classes <= 2 ? "logistic" : "softmax", name_of(dataset));
+    if (strcmp(config->loss, "logistic") == 0 && classes > 2)
+        return weir_yaml_fail(loss != NULL ? loss : training, err,
+                              "training.loss: found logistic, which is of two classes, expected "
+                              "softmax, because dataset '%s' has %zu (label.classes)",
+                              name_of(dataset), classes);
+    return WEIR_OK;
+}
+
+static enum weir_status check_metrics(const struct orchestrator_config *config,
+                                      const struct weir_yaml_node *dataset, struct weir_error *err)
+{
+    const struct configured_metric *of_numbers = find_metric(config, true);
+
+    if (of_numbers == NULL)
+        return WEIR_OK;
+    return weir_yaml_fail(section_of(config, "evaluation"), err,
+                          "evaluation.metrics: found %s, which compares numbers, expected metrics "
+                          "of classes, accuracy or roc_auc for example, because labels of dataset "
+                          "'%s' are classes (label.classes)",
+                          orchestrator_metric_label(of_numbers), name_of(dataset));
+}
+
+static enum weir_status check_holdout(const struct orchestrator_config *config,
+                                      struct weir_error *err)
+{
+    const struct weir_yaml_node *datasets = datasets_of(config);
+    const struct weir_yaml_node *evaluations = section_of(config, "evaluation");
+    bool has_any = false;
+
+    for (size_t i = 0; i < weir_yaml_length(datasets); i++)
+        has_any |= weir_yaml_get(weir_yaml_at(datasets, i), "holdout") != NULL;
+    for (size_t i = 0; i < config->evaluation_count && !has_any; i++)
+        if (config->evaluations[i].holdout)
+            return weir_yaml_fail(
+                weir_yaml_get(weir_yaml_at(evaluations, i), "on"), err,
+                "evaluation.on: found holdout, and no dataset keeps samples from "
+                "training: expected datasets[].holdout, {share: 0.1} for example");
+    return WEIR_OK;
+}
+
+static enum weir_status check_keep(const struct orchestrator_config *config, struct weir_error *err)
+{
+    const struct models_settings *models = &config->models;
+
+    if (models->keep_by == NULL || is_measured(config, NULL, models->keep_by))
+        return WEIR_OK;
+    return weir_yaml_fail(models->keep_node, err,
+                          "models.keep.by: expected a metric of an evaluation, found %s, which "
+                          "none measures",
+                          orchestrator_metric_label(models->keep_by));
+}
+
+void orchestrator_config_foresee(const struct orchestrator_config *config,
+                                 struct cfg_complaints *complaints)
+{
+    struct weir_error err;
+    const struct weir_yaml_node *of_classes = dataset_with(config, "classes");
+
+    if (of_classes != NULL) {
+        cfg_note(complaints, check_loss(config, of_classes, &err), &err);
+        cfg_note(complaints, check_metrics(config, of_classes, &err), &err);
+    }
+    cfg_note(complaints, check_holdout(config, &err), &err);
+    cfg_note(complaints, check_keep(config, &err), &err);
+}

@@ -1,0 +1,76 @@
+/* Complaints about one file: all of them, each once, in the order of their places. */
+#include "core/config/complaints.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void note(struct cfg_complaints *complaints, enum weir_status status, const char *text)
+{
+    struct weir_error err;
+    assert_int_equal(weir_fail(&err, status, "%s", text), status);
+    assert_false(cfg_note(complaints, status, &err));
+}
+
+static void each_line_is_kept_once(void **unused)
+{
+    (void)unused;
+    CFG_AUTO_COMPLAINTS complaints = {0};
+    struct weir_error err;
+    assert_true(cfg_note(&complaints, WEIR_OK, NULL));
+    note(&complaints, WEIR_NOT_FOUND, "f:1:1: one\nf:2:1: two");
+    note(&complaints, WEIR_INVALID, "f:2:1: two\nf:3:1: three\nf:3:1: thr");
+    assert_string_equal(weir_buf_text(&complaints.lines),
+                        "f:1:1: one\nf:2:1: two\nf:3:1: three\nf:3:1: thr\n");
+    assert_int_equal(cfg_complaints_end(&complaints, &err), WEIR_NOT_FOUND);
+    assert_string_equal(err.text, "f:1:1: one\nf:2:1: two\nf:3:1: three\nf:3:1: thr");
+}
+
+static void they_are_sorted_by_place_and_those_without_one_come_first(void **unused)
+{
+    (void)unused;
+    CFG_AUTO_COMPLAINTS complaints = {0};
+    note(&complaints, WEIR_INVALID, "a:b.yaml:10:2: late\na:b.yaml:9:30: b\na:b.yaml:9:4: a");
+    note(&complaints, WEIR_INVALID, "trainer refuses the file\na:b.yaml:9:4: again");
+    cfg_complaints_sort(&complaints, "a:b.yaml");
+    assert_string_equal(weir_buf_text(&complaints.lines),
+                        "trainer refuses the file\na:b.yaml:9:4: a\na:b.yaml:9:4: again\n"
+                        "a:b.yaml:9:30: b\na:b.yaml:10:2: late\n");
+}
+
+static void an_error_holds_whole_lines_and_says_that_there_are_more(void **unused)
+{
+    (void)unused;
+    CFG_AUTO_COMPLAINTS complaints = {0};
+    struct weir_error err;
+    for (int i = 0; i < 100; i++) {
+        char line[64];
+        (void)snprintf(line, sizeof(line), "f.yaml:%d:1: this is wrong", i);
+        note(&complaints, WEIR_INVALID, line);
+    }
+    assert_int_equal(cfg_complaints_end(&complaints, &err), WEIR_INVALID);
+    assert_true(strlen(err.text) > WEIR_ERROR_TEXT_MAX / 2);
+    assert_non_null(strstr(err.text, "this is wrong\n… and more"));
+    char size[WEIR_ERROR_TEXT_MAX + 100];
+    memset(size, 'x', sizeof(size) - 1);
+    size[sizeof(size) - 1] = '\0';
+    CFG_AUTO_COMPLAINTS large = {0};
+    cfg_note_text(&large, WEIR_LIMIT, size);
+    assert_int_equal(cfg_complaints_end(&large, &err), WEIR_LIMIT);
+    assert_true(strlen(err.text) > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_line_is_kept_once),
+        cmocka_unit_test(they_are_sorted_by_place_and_those_without_one_come_first),
+        cmocka_unit_test(an_error_holds_whole_lines_and_says_that_there_are_more),
+    };
+    return cmocka_run_group_tests_name("complaints", tests, NULL, NULL);
+}
