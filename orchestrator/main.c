@@ -95,25 +95,38 @@ static int usage(const char *text)
 
 /* ---- the pipeline file ---- */
 
-/* Everybody's sections. Of a file that is good, the complaints are remarks. */
-static int check_file(const char *file, struct weir_buf *text, struct cfg_complaints *all)
+/* The sections of the other programs, and whether a model can work on what the operators make. */
+static enum weir_status check_others(const char *file, struct cfg_complaints *all)
 {
     struct weir_error err;
     WEIR_AUTO_FREE char *bin_dir = orchestrator_platform_own_directory();
     WEIR_AUTO_BUF out = {0};
     WEIR_AUTO_BUF said = {0};
+    enum weir_status status =
+        orchestrator_siblings_query(bin_dir, "--check-config", file, &out, &said, &err);
+    bool has_tensors = out.size > 0 && (status == WEIR_OK || status == WEIR_INVALID);
+    if (has_tensors) {
+        enum weir_status fit =
+            orchestrator_siblings_fit(bin_dir, file, weir_buf_text(&out), &said, &err);
+        status = status != WEIR_OK ? status : fit;
+    }
+    cfg_note_text(all, status, weir_buf_text(&said));
+    if (status != WEIR_OK && said.size == 0)
+        cfg_note(all, status, &err);
+    return status;
+}
+
+/* Everybody's sections. Of a file that is good, the complaints are remarks. */
+static int check_file(const char *file, struct weir_buf *text, struct cfg_complaints *all)
+{
+    struct weir_error err;
     if (!cfg_note(all, weir_file_read(file, WEIR_YAML_BYTES_MAX, text, &err), &err))
         return EXIT_USAGE;
     orchestrator_config_complain(file, weir_buf_view(text), all);
     enum weir_status own = all->status;
-    enum weir_status status =
-        orchestrator_siblings_query(bin_dir, "--check-config", file, &out, &said, &err);
-    cfg_note_text(all, status, weir_buf_text(&said));
-    if (status != WEIR_OK && said.size == 0)
-        cfg_note(all, status, &err);
+    enum weir_status others = check_others(file, all);
+    enum weir_status status = others == WEIR_OK ? own : others;
     cfg_complaints_sort(all, file);
-    if (status == WEIR_OK)
-        status = own;
     return status == WEIR_OK ? EXIT_DONE : status == WEIR_INVALID ? EXIT_USAGE : EXIT_FAILED;
 }
 

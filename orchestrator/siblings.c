@@ -16,7 +16,7 @@
 
 static const char *const PROGRAMS[] = {"storage", "selector", "dispatcher", "trainer"};
 
-enum { SAID_MAX = 1 << 20, STREAMS = 2 };
+enum { SAID_MAX = 1 << 20, STREAMS = 2, ARGUMENTS_MAX = 4 };
 
 struct sibling {
     pid_t pid;         /* 0: not running */
@@ -76,6 +76,20 @@ static enum weir_status start(struct sibling *sibling, const char *path, char *c
     return WEIR_OK;
 }
 
+/* `arguments` end at the first NULL, or with the array. */
+static enum weir_status start_in(struct sibling *sibling, const char *bin_dir, const char *program,
+                                 const char *const arguments[ARGUMENTS_MAX], struct weir_error *err)
+{
+    char *path = weir_format("%s/%s", bin_dir, program);
+    char *argv[ARGUMENTS_MAX + 2] = {path};
+    for (size_t i = 0; i < ARGUMENTS_MAX && arguments[i] != NULL; i++)
+        argv[i + 1] = weir_strdup(arguments[i]);
+    enum weir_status status = start(sibling, path, argv, err);
+    for (size_t i = 0; argv[i] != NULL; i++)
+        free(argv[i]);
+    return status;
+}
+
 /* Reads both streams to their ends. */
 static void listen_to(struct sibling *sibling)
 {
@@ -129,30 +143,53 @@ static void release(struct sibling *siblings, size_t count)
     }
 }
 
-enum weir_status orchestrator_siblings_query(const char *bin_dir, const char *option,
-                                             const char *file, struct weir_buf *out,
-                                             struct weir_buf *complaints, struct weir_error *err)
+struct query {
+    const char *bin_dir;
+    const char *const *programs;
+    size_t count; /* of them */
+    const char *const *arguments;
+};
+
+/* Runs all programs at once, with the same arguments. */
+static enum weir_status run(const struct query *query, struct weir_buf *out,
+                            struct weir_buf *complaints, struct weir_error *err)
 {
     struct sibling siblings[WEIR_COUNT(PROGRAMS)];
     enum weir_status status = WEIR_OK;
-    for (size_t i = 0; i < WEIR_COUNT(PROGRAMS); i++)
+    for (size_t i = 0; i < query->count; i++)
         siblings[i] = (struct sibling){.from = {-1, -1}};
-    for (size_t i = 0; i < WEIR_COUNT(PROGRAMS) && status == WEIR_OK; i++) {
-        WEIR_AUTO_FREE char *path = weir_format("%s/%s", bin_dir, PROGRAMS[i]);
-        WEIR_AUTO_FREE char *option_copy = weir_strdup(option);
-        WEIR_AUTO_FREE char *file_copy = file == NULL ? NULL : weir_strdup(file);
-        char *argv[] = {path, option_copy, file_copy, NULL};
-        status = start(&siblings[i], path, argv, err);
-    }
+    for (size_t i = 0; i < query->count && status == WEIR_OK; i++)
+        status = start_in(&siblings[i], query->bin_dir, query->programs[i], query->arguments, err);
     bool all_started = status == WEIR_OK;
-    for (size_t i = 0; i < WEIR_COUNT(PROGRAMS) && all_started; i++) {
+    for (size_t i = 0; i < query->count && all_started; i++) {
         struct weir_error problem;
-        enum weir_status one = hear_out(&siblings[i], PROGRAMS[i], out, complaints, &problem);
+        enum weir_status one =
+            hear_out(&siblings[i], query->programs[i], out, complaints, &problem);
         if (one != WEIR_OK && (status == WEIR_OK || one != WEIR_INVALID)) {
             status = one;
             *err = problem;
         }
     }
-    release(siblings, WEIR_COUNT(PROGRAMS));
+    release(siblings, query->count);
     return status;
+}
+
+enum weir_status orchestrator_siblings_query(const char *bin_dir, const char *option,
+                                             const char *file, struct weir_buf *out,
+                                             struct weir_buf *complaints, struct weir_error *err)
+{
+    const char *const arguments[ARGUMENTS_MAX] = {option, file};
+    const struct query query = {bin_dir, PROGRAMS, WEIR_COUNT(PROGRAMS), arguments};
+    return run(&query, out, complaints, err);
+}
+
+enum weir_status orchestrator_siblings_fit(const char *bin_dir, const char *file,
+                                           const char *tensors, struct weir_buf *complaints,
+                                           struct weir_error *err)
+{
+    static const char *const TRAINER[] = {"trainer"};
+    const char *const arguments[ARGUMENTS_MAX] = {"--check-config", file, "--tensors", tensors};
+    const struct query query = {bin_dir, TRAINER, WEIR_COUNT(TRAINER), arguments};
+    WEIR_AUTO_BUF out = {0};
+    return run(&query, &out, complaints, err);
 }

@@ -14,4 +14,10 @@ enum weir_status orchestrator_siblings_query(const char *bin_dir, const char *op
                                              struct weir_buf *complaints,
                                              struct weir_error *err) WEIR_MUST_USE;
 
+/* Has the trainer check the file once more, against `tensors`: what the dispatcher has printed of a file that it found
+ * good. */
+enum weir_status orchestrator_siblings_fit(const char *bin_dir, const char *file,
+                                           const char *tensors, struct weir_buf *complaints,
+                                           struct weir_error *err) WEIR_MUST_USE;
+
 #endif

@@ -1,6 +1,7 @@
 /* The built-in trainer as a process: `trainer --run N …`, started by the orchestrator for each run.
  * */
 #include "core/service/service.h"
+#include "trainer_client/fit.h"
 #include "trainer_client/trainer.h"
 
 static enum weir_status print(const struct weir_yaml_node *root, struct weir_buf *out,
@@ -22,6 +23,7 @@ static const struct weir_service TRAINER = {
     .close = trainer_close,
     .succeeded = trainer_succeeded,
     .check = trainer_training_check,
+    .fit = trainer_fit_check,
     .print = print,
     .describe = trainer_training_describe,
 };

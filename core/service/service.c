@@ -31,6 +31,7 @@ enum {
 struct command {
     struct weir_service_options options;
     const char *check_config;
+    const char *tensors;
     const char *print_config;
     bool describe_config;
     bool help;
@@ -49,6 +50,8 @@ static const struct weir_option OPTIONS[] = {
     {"listen", "ENDPOINT", "tcp://127.0.0.1:* for trainers, not a socket", OPTION(options.listen)},
     {"compress", "HOW", "batches: none, lz4 or zstd (worker)", OPTION(options.compress)},
     {"check-config", "FILE", "check the sections this service owns", OPTION(check_config)},
+    {"tensors", "JSON", "with --check-config: what the operators make, as the dispatcher prints it",
+     OPTION(tensors)},
     {"print-config", "FILE", "print their effective values", OPTION(print_config)},
     {"describe-config", NULL, "print their reference", OPTION(describe_config)},
     {"help", NULL, "print this", OPTION(help)},
@@ -111,18 +114,41 @@ static int complain(const struct weir_service *service, const struct weir_error 
     return code;
 }
 
-static int check_config(const struct weir_service *service, const char *file)
+/* JSON is YAML. */
+static void check_fit(const struct weir_service *service, const struct weir_yaml_node *root,
+                      const char *tensors, struct cfg_complaints *complaints)
+{
+    struct weir_error err;
+    WEIR_AUTO(weir_yaml) facts = NULL;
+    if (cfg_note(complaints, weir_yaml_parse("--tensors", weir_bytes_of(tensors), &facts, &err),
+                 &err))
+        service->fit(root, weir_yaml_get(weir_yaml_root(facts), "tensors"), complaints);
+}
+
+static void check_sections(const struct weir_service *service, const struct command *command,
+                           const struct weir_yaml_node *root, struct cfg_complaints *complaints)
+{
+    if (service->check != NULL)
+        service->check(root, complaints);
+    if (service->fit != NULL && command->tensors != NULL)
+        check_fit(service, root, command->tensors, complaints);
+}
+
+static int check_config(const struct weir_service *service, const struct command *command)
 {
     struct weir_error err;
     WEIR_AUTO(weir_yaml) document = NULL;
     CFG_AUTO_COMPLAINTS complaints = {0};
-    if (cfg_note(&complaints, weir_yaml_load(file, &document, &err), &err) &&
-        service->check != NULL)
-        service->check(weir_yaml_root(document), &complaints);
+    if (cfg_note(&complaints, weir_yaml_load(command->check_config, &document, &err), &err))
+        check_sections(service, command, weir_yaml_root(document), &complaints);
     if (complaints.status != WEIR_OK) {
         fputs(weir_buf_text(&complaints.lines), stderr);
         return EXIT_USAGE;
     }
+    WEIR_AUTO_BUF facts = {0};
+    if (service->facts != NULL)
+        service->facts(weir_yaml_root(document), &facts);
+    fwrite(facts.at, 1, facts.size, stdout);
     WEIR_AUTO_BUF remarks = {0};
     if (service->remark != NULL)
         service->remark(weir_yaml_root(document), &remarks);
@@ -385,7 +411,7 @@ int weir_service_main(const struct weir_service *service, int argc, char **argv)
         return EXIT_DONE;
     }
     if (command.check_config != NULL)
-        return check_config(service, command.check_config);
+        return check_config(service, &command);
     if (command.print_config != NULL)
         return print_config(service, command.print_config);
     if (command.describe_config)

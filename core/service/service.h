@@ -51,6 +51,11 @@ struct weir_service {
      * what is allowed there but may not be meant, a line each, and prints their effective values (`--print-config
      * FILE`) or reference documentation (`--describe-config`). */
     void (*check)(const struct weir_yaml_node *root, struct cfg_complaints *complaints);
+    /* Optional. Appends what a good file means for other services, as JSON: {tensors: […]}, on standard output. */
+    void (*facts)(const struct weir_yaml_node *root, struct weir_buf *out);
+    /* Optional. Checks those sections against the tensors that another service has told (`--tensors JSON`). */
+    void (*fit)(const struct weir_yaml_node *root, const struct weir_yaml_node *tensors,
+                struct cfg_complaints *complaints);
     void (*remark)(const struct weir_yaml_node *root, struct weir_buf *out);
     enum weir_status (*print)(const struct weir_yaml_node *root, struct weir_buf *out,
                               struct weir_error *err);

@@ -1,6 +1,11 @@
 /* The dispatcher: leases groups of batches to workers and audits what became of them. */
 #include "preprocess/dispatcher/dispatcher.h"
 
+#include "core/base/memory.h"
+#include "core/service/programs.h"
+
+#include <jansson.h>
+
 /* The chain is planned once the options of all operators are good: each is planned by what those before it make. */
 static void check(const struct weir_yaml_node *root, struct cfg_complaints *all)
 {
@@ -14,6 +19,70 @@ static void check(const struct weir_yaml_node *root, struct cfg_complaints *all)
         cfg_note(all, preprocess_chain_check_files(chain, &err), &err);
 }
 
+static json_t *shape_json(const struct column_about *about)
+{
+    json_t *shape = json_array();
+    json_array_append_new(shape,
+                          json_integer(about->shape[0] > 0 ? about->shape[0] : about->width));
+    for (size_t i = 1; i < COLUMN_SHAPE_MAX && about->shape[i] > 0; i++)
+        json_array_append_new(shape, json_integer(about->shape[i]));
+    return shape;
+}
+
+static json_t *tensor_json(const struct column_about *about)
+{
+    json_t *tensor =
+        json_pack("{ss,ss}", "name", about->name, "type", weir_dtype_name(about->type));
+    if (about->kind == COLUMN_RAGGED)
+        json_object_set_new(tensor, "ragged", json_true());
+    else
+        json_object_set_new(tensor, "shape", shape_json(about));
+    if (about->below > 0)
+        json_object_set_new(tensor, "below", json_integer((json_int_t)about->below));
+    return tensor;
+}
+
+static void facts(const struct weir_yaml_node *root, struct weir_buf *out)
+{
+    struct weir_error err;
+    WEIR_AUTO(chain) chain = NULL;
+    const struct weir_yaml_node *section = weir_yaml_get(root, "preprocess");
+    if (preprocess_chain_new(weir_yaml_get(section, "operators"), &chain, &err) != WEIR_OK)
+        return; /* which check() has said */
+    json_t *tensors = json_array();
+    (void)preprocess_chain_begin(chain);
+    (void)preprocess_chain_run(chain, &(const struct operator_batch){.rows = 0});
+    for (size_t i = 0; i < preprocess_chain_outputs(chain); i++)
+        json_array_append_new(tensors, tensor_json(&preprocess_chain_output(chain, i)->about));
+    json_t *all = json_pack("{so}", "tensors", tensors);
+    WEIR_AUTO_FREE char *text = json_dumps(all, 0);
+    json_decref(all);
+    weir_buf_append_text(out, text != NULL ? text : "");
+}
+
+/* Checked alone, a file may name any program. */
+static void remark(const struct weir_yaml_node *root, struct weir_buf *out)
+{
+    const struct weir_yaml_node *operators =
+        weir_yaml_get(weir_yaml_get(root, "preprocess"), "operators");
+    for (size_t i = 0; i < weir_yaml_length(operators); i++) {
+        struct weir_error err;
+        struct weir_allowed allowed;
+        const struct weir_yaml_node *node = weir_yaml_at(operators, i);
+        const char *program = weir_yaml_text(weir_yaml_get(node, "program"));
+        if (program == NULL || weir_programs_find(program, &allowed, &err) != WEIR_OK)
+            continue;
+        if (allowed.command.count == 0) {
+            weir_ignore(weir_yaml_fail(node, &err,
+                                       "preprocess.operators: program '%s' has to be one of "
+                                       "`programs` of the system file: check with that, too",
+                                       program));
+            weir_buf_printf(out, "%s\n", err.text);
+        }
+        weir_allowed_fini(&allowed);
+    }
+}
+
 static const struct weir_service DISPATCHER = {
     .name = "dispatcher",
     .summary = "leases groups of batches to workers and audits what became of every sample",
@@ -24,6 +93,8 @@ static const struct weir_service DISPATCHER = {
     .close = preprocess_dispatcher_close,
     .wipe = preprocess_dispatcher_wipe,
     .check = check,
+    .facts = facts,
+    .remark = remark,
     .print = preprocess_options_print,
     .describe = preprocess_options_describe,
 };

@@ -35,6 +35,7 @@ struct column_about {
     uint32_t width;       /* DENSE: elements per row; PICTURES: channels */
     uint32_t
         shape[COLUMN_SHAPE_MAX]; /* DENSE: of a row, its product is `width`; zeroed: a vector */
+    uint64_t below;              /* bound of its integers, which are not negative; 0: not known */
 };
 
 struct column {

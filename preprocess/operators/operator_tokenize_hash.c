@@ -43,6 +43,7 @@ static enum weir_status plan(void *state, const void *options, const struct oper
         (struct state){.ngrams = chosen->ngrams, .buckets = chosen->buckets, .seed = chosen->seed};
     ret_plan->outputs = 1;
     ret_plan->output[0] = preprocess_column_about("tokens", COLUMN_RAGGED, WEIR_I32, 0);
+    ret_plan->output[0].below = chosen->buckets;
     return preprocess_operator_schema_pick(schema, chosen->on, 1u << COLUMN_TOKENS, &ret_plan->in,
                                            err);
 }

@@ -145,14 +145,16 @@ static void read_classes(const struct weir_yaml_node *label, struct selector_sec
     }
 }
 
-static enum weir_status read_holdout(const struct dataset_names *dataset,
+/* Of the dataset number `index`: in the words of storage, which complains of it, too. */
+static enum weir_status read_holdout(const struct dataset_names *dataset, size_t index,
                                      struct selector_holdout *holdout, struct weir_error *err)
 {
+    WEIR_AUTO_FREE char *path = weir_format("datasets[%zu].holdout", index);
     struct cfg_holdout written = {0};
     if (dataset->holdout == NULL)
         return WEIR_OK;
-    enum weir_status status = cfg_read(CFG_HOLDOUT_KEYS, CFG_CLOSED, dataset->holdout,
-                                       "datasets.holdout", NULL, &written, err);
+    enum weir_status status =
+        cfg_read(CFG_HOLDOUT_KEYS, CFG_CLOSED, dataset->holdout, path, NULL, &written, err);
     if (status != WEIR_OK)
         return status;
     if (written.by == CFG_HOLDOUT_BY_SUBJECT) {
@@ -183,7 +185,7 @@ static enum weir_status read_datasets(const struct weir_yaml_node *root,
         enum weir_status status =
             cfg_read(DATASET_KEYS, CFG_OPEN, node, "datasets", NULL, &dataset, err);
         if (status == WEIR_OK)
-            status = read_holdout(&dataset, &section->holdouts[i], err);
+            status = read_holdout(&dataset, i, &section->holdouts[i], err);
         if (status != WEIR_OK)
             return status;
         section->dataset_names[section->dataset_count++] = dataset.name != NULL ? dataset.name : "";

@@ -4,6 +4,7 @@
 #include "core/base/bytes.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static enum weir_status check_distinct(const struct declarations *all, size_t index,
                                        const struct weir_yaml_node *node, struct weir_error *err)
@@ -116,24 +117,44 @@ static bool is_same_field(const struct format_field *a, const struct format_fiel
     return a->name != NULL && b->name && strcmp(a->name, b->name) == 0;
 }
 
+/* Models learn whose a sample is. */
+static void remark_subject(const struct declaration *d, size_t i, struct weir_buf *out)
+{
+    struct weir_error place;
+
+    if (!d->has_subject || d->label_node == NULL || d->label_kind == WEIR_LABEL_NONE ||
+        !is_same_field(&d->fields.label, &d->fields.subject))
+        return;
+    weir_ignore(weir_yaml_fail(
+        d->label_node, &place,
+        "datasets[%zu].label: found the field that is the subject: models learn whose a sample "
+        "is%s; expected another field, unless this is meant",
+        i,
+        d->label_kind == WEIR_LABEL_CLASS && d->classes == NULL
+            ? ", and the names of classes are people's, replaced when their last sample is "
+              "erased"
+            : ""));
+    weir_buf_printf(out, "%s\n", place.text);
+}
+
+/* The platform may run elsewhere, or the folder come later. */
+static void remark_path(const struct declaration *d, size_t i, struct weir_buf *out)
+{
+    struct weir_error place;
+    const char *path = d->source.path;
+
+    if (d->is_pushed || d->is_mirrored || path == NULL || access(path, F_OK) == 0)
+        return;
+    weir_ignore(weir_yaml_fail(d->source_node, &place,
+                               "datasets[%zu].source.path: there is no '%s' here%s", i, path,
+                               path[0] == '/' ? "" : ": it is looked for from where Weir runs"));
+    weir_buf_printf(out, "%s\n", place.text);
+}
+
 void storage_declarations_remark(const struct declarations *all, struct weir_buf *out)
 {
     for (size_t i = 0; i < all->count; i++) {
-        const struct declaration *d = &all->at[i];
-        struct weir_error place;
-
-        if (!d->has_subject || d->label_node == NULL || d->label_kind == WEIR_LABEL_NONE ||
-            !is_same_field(&d->fields.label, &d->fields.subject))
-            continue;
-        weir_ignore(weir_yaml_fail(
-            d->label_node, &place,
-            "datasets[%zu].label: found the field that is the subject: models learn whose a sample "
-            "is%s; expected another field, unless this is meant",
-            i,
-            d->label_kind == WEIR_LABEL_CLASS && d->classes == NULL
-                ? ", and the names of classes are people's, replaced when their last sample is "
-                  "erased"
-                : ""));
-        weir_buf_printf(out, "%s\n", place.text);
+        remark_subject(&all->at[i], i, out);
+        remark_path(&all->at[i], i, out);
     }
 }

@@ -59,6 +59,11 @@ static enum weir_status plan_text_bag(struct model_plan *plan, const struct weir
     return WEIR_OK;
 }
 
+static uint64_t tokens_of(const struct model_plan *plan)
+{
+    return plan->shape[0].rows - 1;
+}
+
 static void init_text_bag(const struct model_plan *plan, struct weir_rng *rng, float *parameters)
 {
     (void)rng; /* the loss is convex: zero is as good a beginning as any */
@@ -207,6 +212,7 @@ const struct model trainer_model_text_bag = {
     .options_size = sizeof(struct text_bag),
     .blocks = BLOCKS,
     .plan = plan_text_bag,
+    .tokens = tokens_of,
     .init = init_text_bag,
     .scratch_bytes = text_bag_scratch_bytes,
     .forward = forward_text_bag,

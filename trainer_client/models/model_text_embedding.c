@@ -53,6 +53,11 @@ static enum weir_status plan_text_embedding(struct model_plan *plan, const struc
 }
 
 /* Embeddings uniform in [-1/dimension, 1/dimension), outputs zero: as fastText begins. */
+static uint64_t tokens_of(const struct model_plan *plan)
+{
+    return plan->shape[EMBEDDINGS].rows;
+}
+
 static void init_text_embedding(const struct model_plan *plan, struct weir_rng *rng,
                                 float *parameters)
 {
@@ -173,6 +178,7 @@ const struct model trainer_model_text_embedding = {
     .options_size = sizeof(struct text_embedding),
     .blocks = BLOCKS,
     .plan = plan_text_embedding,
+    .tokens = tokens_of,
     .init = init_text_embedding,
     .scratch_bytes = text_embedding_scratch_bytes,
     .forward = forward_text_embedding,

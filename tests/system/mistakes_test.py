@@ -1,0 +1,121 @@
+"""Mistakes in a pipeline file that are found before anything runs: each by one line with its place, and all of them in one round."""
+
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+from weirlab import binaries, run_tests
+
+FIELDS = "{op: csv_fields, columns: [ts, user, x, kind, label], fields: [x]}"
+WORDS = "{op: csv_words, columns: [ts, user, x, kind, label], fields: [kind]}"
+GOOD = f"""\
+pipeline: {{name: p, mode: replay}}
+datasets:
+  - name: d
+    source: {{path: FOLDER, format: csv, include: "*.csv"}}
+    time: {{from: field, field: ts}}
+    label: {{field: label, classes: [good, bad, ugly]}}
+trigger: {{policy: amount, samples: 100}}
+selection: {{policy: new_data}}
+preprocess:
+  operators:
+    - {FIELDS}
+  batch: {{samples: 32}}
+training: {{model: linear, loss: softmax, epochs: 1}}
+evaluation:
+  - {{name: e, on: new, strategy: slicing, every: 1 month, metrics: [accuracy]}}
+models: {{keep: {{best: 3, by: accuracy}}}}
+"""
+ROWS = "ts,user,x,kind,label\n2020-01-01T00:00:00Z,a,1,k,good\n2020-01-02T00:00:00Z,b,2,k,bad\n"
+
+EACH = [  # (of the good file, what stands there instead), …, and what the one line says after its place
+    ([("loss: softmax", "loss: logistic")], r"training\.loss: found logistic, .*expected softmax, .*'d' has 3"),
+    ([("loss: softmax", "loss: squared")], r"training\.loss: found squared, expected softmax"),
+    ([("[accuracy]", "[accuracy, rmse]")], r"evaluation\.metrics: found rmse, which compares numbers"),
+    ([("[accuracy]", "[accuracy, acuracy]")], r"evaluation\.metrics: unknown metric 'acuracy' \(did you mean accuracy\?\)"),
+    ([("on: new", "on: holdout")], r"evaluation\.on: found holdout, .*datasets\[\]\.holdout"),
+    ([("on: new", "on: nope")], r"evaluation\.on: unknown dataset 'nope', expected one of new, holdout, d"),
+    ([("by: accuracy", "by: roc_auc")], r"models\.keep\.by: expected a metric of an evaluation, found roc_auc"),
+    ([("epochs: 1", "epochs: 1, group: user")], r"training\.group: expected a tensor 'user', found 'features' dense f32"),
+    ([("epochs: 1", "epochs: 1, slices: [kind]")], r"training\.slices: expected a tensor 'kind', found 'features'"),
+    ([(FIELDS, WORDS + "\n    - {op: tokenize_hash, buckets: 100}")], r"training\.model: .*dense f32 tensor, found 'tokens' ragged i32"),
+    ([("model: linear", "model: text_bag")], r"training\.model: .*ragged i32 tensor of tokens, found 'features' dense f32"),
+    ([(FIELDS, WORDS + "\n    - {op: tokenize_hash, buckets: 1001}"), ("model: linear", "model: {name: text_bag, buckets: 1000}")],
+     r"training\.model: text_bag has buckets for 1000 tokens, .*up to 1000"),
+    ([(FIELDS, WORDS + "\n    - {op: tokenize_hash, buckets: 1001}"), ("model: linear", "model: {name: text_embedding, buckets: 1000}")],
+     r"training\.model: text_embedding has buckets for 1000 tokens"),
+    ([("from: field", "from: feild")], r"datasets\[0\]\.time\.from: .*did you mean 'field'"),
+    ([("new_data", "newdata")], r"selection\.policy: unknown selection policy 'newdata' \(did you mean new_data\?\)"),
+    ([("csv_fields", "csv_feelds")], r"preprocess\.operators\.op: unknown operator 'csv_feelds' \(did you mean csv_fields\?\)"),
+    ([("fields: [x]", "fields: [z]")], r"preprocess\.operators: csv_fields: .*'z'"),
+    ([("  - name: d\n", "  - name: d\n    holdout: {share: 0.1, by: key}\n")],
+     r"datasets\[0\]\.holdout\.by: expected one of: sample, subject, found 'key'"),
+    ([("samples: 32", "samples: 0")], r"preprocess\.batch\.samples: .*found '0'"),
+    ([("samples: 100", "samples: many")], r"trigger\.samples: expected an integer >= 1, found 'many'"),
+]
+GOOD_ONES = [  # that a rule must not refuse
+    [("on: new", "on: holdout"), ("datasets:\n  - name: d\n", "datasets:\n  - name: d\n    holdout: {share: 0.1}\n")],
+    [(", classes: [good, bad, ugly]", ""), ("loss: softmax", "loss: squared"), ("[accuracy]", "[mse]"), ("by: accuracy", "by: mse")],
+    [("classes: [good, bad, ugly]", "classes: [good, bad]"), ("loss: softmax", "loss: logistic")],
+    [("classes: [good, bad, ugly]", "classes: stream")],
+    [(FIELDS, WORDS + "\n    - {op: tokenize_hash, buckets: 1000}"), ("model: linear", "model: {name: text_bag, buckets: 1000}")],
+    [(FIELDS, WORDS + "\n    - {op: tokenize_hash, buckets: 1000000}"), ("model: linear", "model: {name: fm, buckets: 1000}")],
+    [("model: linear, loss: softmax", "program: net")],
+]
+
+
+def changed(changes, folder):
+    text = GOOD
+    for old, new in changes:
+        assert text.count(old) == 1, (old, text)
+        text = text.replace(old, new)
+    path = folder / "p.yaml"
+    path.write_text(text.replace("FOLDER", str(folder / "data")))
+    return path
+
+
+def check(path):
+    done = subprocess.run([binaries() / "weir", "config", "check", path], capture_output=True, text=True)
+    return done.returncode, (done.stdout + done.stderr).splitlines()
+
+
+def test_each_is_found_by_one_line_with_its_place(folder):
+    for changes, expected in EACH:
+        code, lines = check(changed(changes, folder))
+        assert code == 2 and len(lines) == 1, (changes, code, lines)
+        assert re.fullmatch(re.escape(str(folder)) + r"/p\.yaml:\d+:\d+: " + expected + ".*", lines[0]), (expected, lines)
+
+
+def test_files_that_are_good_are_not_refused(folder):
+    for changes in [[]] + GOOD_ONES:
+        code, lines = check(changed(changes, folder))
+        assert code == 0 and len(lines) == 1 and lines[0].endswith("p.yaml: good"), (changes, lines)
+
+
+def test_all_are_said_in_one_round_in_the_order_of_their_places(folder):
+    together = ["samples: 100", "from: field", "new_data", "csv_fields", "samples: 32", "[accuracy]"]
+    changes = [pair for each, _ in EACH for pair in each if pair[0] in together and len(each) == 1]
+    changes = list({old: (old, new) for old, new in changes}.values()) + [("loss: softmax", "loss: softmaxx")]
+    code, lines = check(changed(changes, folder))
+    assert code == 2 and len(lines) == len(together) + 1, lines
+    places = [tuple(int(n) for n in re.search(r"p\.yaml:(\d+):(\d+): ", line).groups()) for line in lines]
+    assert places == sorted(places), lines
+
+
+def test_what_may_be_meant_is_remarked(folder):
+    code, lines = check(changed([("FOLDER", str(folder / "datta"))], folder))
+    assert code == 0 and any("datasets[0].source.path" in line and "datta" in line for line in lines), lines
+    code, lines = check(changed([(FIELDS, FIELDS + "\n    - {op: exec, program: mine}")], folder))
+    assert code == 0 and any("'mine'" in line and "system file" in line for line in lines), lines
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "data").mkdir()
+        (folder / "data" / "a.csv").write_text(ROWS)
+        run_tests(globals(), folder)
+
+
+main()

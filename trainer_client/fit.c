@@ -1,0 +1,130 @@
+/* The checks of a training's first batch, on a batch without samples. */
+#include "trainer_client/fit.h"
+
+#include "core/wire/tensor.h"
+#include "trainer_client/models/tensors.h"
+#include "trainer_client/training.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TENSORS_MAX = 64 };
+
+struct described {
+    struct weir_tensor at[TENSORS_MAX];
+    uint64_t below[TENSORS_MAX]; /* bound of a tensor's integers; 0: not known */
+    struct weir_batch batch;     /* of these, without samples */
+};
+
+static uint64_t number_of(const struct weir_yaml_node *node)
+{
+    const char *text = weir_yaml_text(node);
+
+    return text != NULL ? strtoull(text, NULL, 10) : 0;
+}
+
+static enum weir_tensor_type type_of(const struct weir_yaml_node *node)
+{
+    const char *name = weir_yaml_text(node);
+    int type = WEIR_TENSOR_U8;
+
+    while (type < WEIR_TENSOR_U32 && !weir_str_equal(name, weir_dtype_name((enum weir_dtype)type)))
+        type++;
+    return (enum weir_tensor_type)type;
+}
+
+static void describe_one(const struct weir_yaml_node *node, struct weir_tensor *ret_tensor)
+{
+    static const uint32_t NO_OFFSETS[1] = {0};
+    const char *name = weir_yaml_text(weir_yaml_get(node, "name"));
+    const struct weir_yaml_node *shape = weir_yaml_get(node, "shape");
+    bool is_ragged = weir_yaml_get(node, "ragged") != NULL;
+
+    *ret_tensor = (struct weir_tensor){
+        .name = name != NULL ? name : "",
+        .type = type_of(weir_yaml_get(node, "type")),
+        .rank = 1,
+        .offsets = is_ragged ? NO_OFFSETS : NULL,
+        .data = "",
+    };
+    for (size_t i = 0; i < weir_yaml_length(shape) && ret_tensor->rank < WEIR_TENSOR_RANK_MAX; i++)
+        ret_tensor->shape[ret_tensor->rank++] = number_of(weir_yaml_at(shape, i));
+}
+
+static void describe(const struct weir_yaml_node *tensors, struct described *ret_described)
+{
+    size_t count = weir_yaml_length(tensors);
+
+    memset(ret_described, 0, sizeof(*ret_described));
+    for (size_t i = 0; i < count && i < TENSORS_MAX; i++) {
+        const struct weir_yaml_node *node = weir_yaml_at(tensors, i);
+        describe_one(node, &ret_described->at[i]);
+        ret_described->below[i] = number_of(weir_yaml_get(node, "below"));
+    }
+    ret_described->batch.tensors = ret_described->at;
+    ret_described->batch.tensor_count = count < TENSORS_MAX ? count : TENSORS_MAX;
+}
+
+/* Bound of the tokens that a model of text reads; 0: none, or not known. */
+static uint64_t tokens_below(const struct described *described, const struct weir_batch *seen)
+{
+    const struct weir_tensor *bag = trainer_tensors_bag(seen);
+
+    for (size_t i = 0; bag != NULL && i < described->batch.tensor_count; i++)
+        if (strcmp(described->at[i].name, bag->name) == 0)
+            return described->below[i];
+    return 0;
+}
+
+static enum weir_status check_model(const struct training *training,
+                                    const struct described *described,
+                                    const struct weir_batch *seen,
+                                    const struct weir_yaml_node *node, struct weir_error *err)
+{
+    struct weir_error why;
+    const struct model *model = training->model;
+    struct model_plan plan = {.model = model, .options = training->model_options, .width = 1};
+
+    if (model->plan(&plan, seen, &why) != WEIR_OK)
+        return weir_yaml_fail(node, err, "training.model: %s", why.text);
+    uint64_t room = model->tokens != NULL ? model->tokens(&plan) : 0;
+    uint64_t below = tokens_below(described, seen);
+    if (room == 0 || below <= room)
+        return WEIR_OK;
+    return weir_yaml_fail(node, err,
+                          "training.model: %s has buckets for %llu tokens, and preprocess makes "
+                          "tokens up to %llu: expected as many buckets in both",
+                          model->name, (unsigned long long)room, (unsigned long long)below - 1);
+}
+
+/* The place of the name that is no tensor's: of the group, or one of the slices. */
+static const struct weir_yaml_node *place_of(const struct weir_yaml_node *section,
+                                             const char *complaint)
+{
+    bool is_group = strncmp(complaint, "training.group", strlen("training.group")) == 0;
+
+    return weir_yaml_get(section, is_group ? "group" : "slices");
+}
+
+void trainer_fit_check(const struct weir_yaml_node *root, const struct weir_yaml_node *tensors,
+                       struct cfg_complaints *complaints)
+{
+    struct weir_error err, why;
+    struct training training;
+    struct described described;
+    struct groups groups = {0};
+    const struct weir_yaml_node *section = weir_yaml_get(root, "training");
+
+    describe(tensors, &described);
+    if (trainer_training_read(root, &training, &err) != WEIR_OK)
+        return; /* which a check without tensors has said */
+    if (trainer_groups_take(&groups, &training.tells, &described.batch, &why) != WEIR_OK)
+        cfg_note(complaints, weir_yaml_fail(place_of(section, why.text), &err, "%s", why.text),
+                 &err);
+    else if (training.model != NULL)
+        cfg_note(
+            complaints,
+            check_model(&training, &described, &groups.rest, weir_yaml_get(section, "model"), &err),
+            &err);
+    trainer_groups_fini(&groups);
+}
