@@ -128,12 +128,21 @@ static bool means_key(const char *title, const char *key, const char *words)
     return dot == NULL || has_parts(title, words, (size_t)(dot - words));
 }
 
+/* True when `words` is the section's title, or the name of what plugs in: "drift", "trigger.drift", "op.vocab". */
+static bool means_section(const json_t *section, const char *words)
+{
+    const char *name = cli_text(section, "name"), *dot = strrchr(words, '.');
+    if (strcmp(cli_text(section, "title"), words) == 0 || strcmp(name, words) == 0)
+        return true;
+    return dot != NULL && strcmp(dot + 1, name) == 0 &&
+           has_parts(cli_text(section, "kind"), words, (size_t)(dot - words));
+}
+
 static json_t *meant_keys(const json_t *section, const char *words)
 {
     json_t *meant = json_array();
     const json_t *keys = json_object_get(section, "keys");
-    bool whole = strcmp(cli_text(section, "title"), words) == 0 ||
-                 strcmp(cli_text(section, "name"), words) == 0;
+    bool whole = means_section(section, words);
     for (size_t i = 0; i < json_array_size(keys); i++) {
         json_t *key = json_array_get(keys, i);
         if (whole || means_key(cli_text(section, "title"), cli_text(key, "key"), words))
@@ -177,19 +186,26 @@ static enum weir_status fail_unknown(const json_t *reference, const char *words,
     return status;
 }
 
+static void find_in(const json_t *reference, bool of_plugins, const char *words, json_t *entries)
+{
+    for (size_t i = 0; i < json_array_size(reference); i++) {
+        const json_t *section = json_array_get(reference, i);
+        bool is_plugin = json_object_get(section, "kind") != NULL;
+        json_t *keys = is_plugin == of_plugins ? meant_keys(section, words) : NULL;
+        if (keys != NULL)
+            json_array_append_new(entries,
+                                  json_pack("{ss,ss,so}", "title", cli_text(section, "title"),
+                                            "summary", cli_text(section, "summary"), "keys", keys));
+    }
+}
+
 enum weir_status cli_reference_find(const json_t *reference, const char *words,
                                     json_t **ret_entries, struct weir_error *err)
 {
     json_t *entries = json_array();
-    for (size_t i = 0; i < json_array_size(reference); i++) {
-        const json_t *section = json_array_get(reference, i);
-        json_t *keys = meant_keys(section, words);
-        if (keys != NULL) {
-            json_array_append_new(entries,
-                                  json_pack("{ss,ss,so}", "title", cli_text(section, "title"),
-                                            "summary", cli_text(section, "summary"), "keys", keys));
-        }
-    }
+    /* First the sections that every file has, then what plugs in. */
+    for (int of_plugins = 0; of_plugins <= 1; of_plugins++)
+        find_in(reference, of_plugins, words, entries);
     if (json_array_size(entries) > 0) {
         *ret_entries = entries;
         return WEIR_OK;

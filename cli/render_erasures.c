@@ -182,7 +182,7 @@ static void show_storage(const json_t *storage, struct cli_page *page)
     const json_t *outside = json_object_get(storage, "outside_reach");
     cli_put_bytes(&scrubbed, cli_real(storage, "bytes_scrubbed"));
     cli_put_bytes(&searched, cli_real(storage, "bytes_searched"));
-    cli_pair(page, "scrubbed", "%lld files, %s", (long long)cli_number(storage, "files_scrubbed"),
+    cli_pair(page, "scrubbed", "%lld records, %s", (long long)cli_number(storage, "files_scrubbed"),
              weir_buf_text(&scrubbed));
     if (cli_number(storage, "objects_cleaned") > 0)
         cli_pair(page, "in buckets", "%lld objects deleted or written anew, with all versions",

@@ -89,6 +89,7 @@ static void words_find_sections_policies_and_keys(void **state)
         {"random", "selection.policy: random", 1},
         {"selection.limit", "selection.policy: random", 1},
         {"new_data", "selection.policy: new_data", 0},
+        {"selection.random", "selection.policy: random", 1},
     };
     json_t *reference = cli_reference_parse(PAGE);
     (void)state;
