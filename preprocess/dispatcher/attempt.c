@@ -265,6 +265,13 @@ static void note_handed(struct dispatcher_job *job, const struct msg_client_beat
     weir_position_fini(&handed);
 }
 
+static enum weir_status bear(const struct dispatcher_job *job, uint32_t rank,
+                             const struct weir_tally *newest, struct weir_error *err)
+{
+    const struct dispatcher_about *about = &job->about;
+    return about->bear != NULL ? about->bear(about->owner, rank, newest, err) : WEIR_OK;
+}
+
 static enum weir_status take_beat(struct dispatcher_job *job, const struct msg_client_beat *beat,
                                   int64_t now_ms, struct weir_error *err)
 {
@@ -272,6 +279,8 @@ static enum weir_status take_beat(struct dispatcher_job *job, const struct msg_c
     enum weir_status status = check_beat(job, beat, err);
     if (status == WEIR_OK)
         status = weir_tally_unpack(beat->tally, &tally, err);
+    if (status == WEIR_OK)
+        status = bear(job, beat->rank, &tally, err);
     if (status != WEIR_OK)
         return status;
     preprocess_rank_take(&job->ranks[beat->rank], beat, now_ms);
@@ -357,6 +366,8 @@ enum weir_status preprocess_job_client_commit(struct dispatcher_job *job,
                          job->about.job, commit->attempt);
     struct weir_position position = {0};
     status = weir_position_unpack(commit->position, &position, err);
+    if (status == WEIR_OK)
+        status = bear(job, commit->rank, &position.tally, err);
     if (status == WEIR_OK)
         status = take_commit(job, commit->rank, &position, commit->final, err);
     weir_position_fini(&position);

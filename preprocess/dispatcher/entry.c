@@ -114,6 +114,51 @@ static enum weir_status take_fit(struct dispatcher_entry *entry, struct weir_err
     return status;
 }
 
+/* Sum over all ranks, of which one says something newer. */
+static struct weir_tally tally_of(const struct dispatcher_entry *entry, uint32_t rank,
+                                  const struct weir_tally *newest)
+{
+    struct weir_tally sum = *newest;
+    for (uint32_t i = 0; i < entry->ranks; i++) {
+        if (i != rank)
+            weir_tally_add(&sum, &entry->job.record.seats[i].reported.tally);
+    }
+    return sum;
+}
+
+/* Returns how many may have failed by now: the share of each epoch that has begun. */
+static uint64_t failures_borne(const struct dispatcher_entry *entry, const struct weir_tally *tally)
+{
+    uint64_t samples = preprocess_epoch_positions(&entry->plan.geometry);
+    uint64_t seen = preprocess_accounted(tally);
+    uint64_t epochs = samples > 0 && seen > 0 ? (seen - 1) / samples + 1 : 1;
+    return (uint64_t)(entry->plan.options.on_error.share * (double)(samples * epochs));
+}
+
+/* Refuses, and fails the job, when more of its samples failed than `on_error` bears. Mode predict bears any number: it
+ * answers of each row. */
+static enum weir_status bear(void *owner, uint32_t rank, const struct weir_tally *newest,
+                             struct weir_error *err)
+{
+    struct dispatcher_entry *entry = owner;
+
+    if (entry->plan.options.on_error.share >= 1 || weir_str_equal(entry->mode, "predict"))
+        return WEIR_OK;
+    struct weir_tally tally = tally_of(entry, rank, newest);
+    if (tally.failed <= failures_borne(entry, &tally))
+        return WEIR_OK;
+    WEIR_AUTO_BUF limit = {0};
+    cfg_on_error_print(&entry->plan.options.on_error, &limit);
+    snprintf(
+        entry->failure, sizeof(entry->failure),
+        "%lu of the first %lu samples cannot be read, more than preprocess.on_error: %s bears: "
+        "%.300s",
+        tally.failed, preprocess_accounted(&tally), weir_buf_text(&limit),
+        entry->reason != NULL ? entry->reason : "no reason was reported");
+    entry->may_be_mended = true;
+    return weir_fail(err, WEIR_INVALID, "job %lu: %s", entry->number, entry->failure);
+}
+
 enum weir_status preprocess_entry_plan(struct dispatcher_entry *entry,
                                        struct dispatcher_fences *fences,
                                        const struct dispatcher_record *record,
@@ -141,6 +186,8 @@ enum weir_status preprocess_entry_plan(struct dispatcher_entry *entry,
         .geometry = entry->plan.geometry,
         .delivery = entry->plan.delivery,
         .fit = preprocess_chain_wants_fit(entry->plan.chain),
+        .bear = bear,
+        .owner = entry,
     };
     preprocess_job_init(&entry->job, &about, fences);
     preprocess_job_restore(&entry->job, record, is_fitted);
@@ -223,48 +270,6 @@ uint64_t preprocess_entry_failed(const struct dispatcher_entry *entry)
     for (uint32_t rank = 0; rank < entry->ranks; rank++)
         failed += entry->job.record.seats[rank].reported.tally.failed;
     return failed;
-}
-
-/* Sum over all ranks, of which one says something newer. */
-static struct weir_tally tally_of(const struct dispatcher_entry *entry, uint32_t rank,
-                                  const struct weir_tally *newest)
-{
-    struct weir_tally sum = *newest;
-    for (uint32_t i = 0; i < entry->ranks; i++) {
-        if (i != rank)
-            weir_tally_add(&sum, &entry->job.record.seats[i].reported.tally);
-    }
-    return sum;
-}
-
-/* Returns how many may have failed by now: the share of each epoch that has begun. */
-static uint64_t failures_borne(const struct dispatcher_entry *entry, const struct weir_tally *tally)
-{
-    uint64_t samples = preprocess_epoch_positions(&entry->plan.geometry);
-    uint64_t seen = preprocess_accounted(tally);
-    uint64_t epochs = samples > 0 && seen > 0 ? (seen - 1) / samples + 1 : 1;
-    return (uint64_t)(entry->plan.options.on_error.share * (double)(samples * epochs));
-}
-
-enum weir_status preprocess_entry_bear(struct dispatcher_entry *entry, uint32_t rank,
-                                       const struct weir_tally *newest, struct weir_error *err)
-{
-    if (entry->plan.options.on_error.share >= 1 || rank >= entry->ranks ||
-        weir_str_equal(entry->mode, "predict"))
-        return WEIR_OK;
-    struct weir_tally tally = tally_of(entry, rank, newest);
-    if (tally.failed <= failures_borne(entry, &tally))
-        return WEIR_OK;
-    WEIR_AUTO_BUF limit = {0};
-    cfg_on_error_print(&entry->plan.options.on_error, &limit);
-    snprintf(
-        entry->failure, sizeof(entry->failure),
-        "%lu of the first %lu samples cannot be read, more than preprocess.on_error: %s bears: "
-        "%.300s",
-        tally.failed, preprocess_accounted(&tally), weir_buf_text(&limit),
-        entry->reason != NULL ? entry->reason : "no reason was reported");
-    entry->may_be_mended = true;
-    return weir_fail(err, WEIR_INVALID, "job %lu: %s", entry->number, entry->failure);
 }
 
 struct dispatcher_cost *preprocess_entry_cost(struct dispatcher_entry *entry, uint64_t session)

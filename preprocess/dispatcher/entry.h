@@ -89,11 +89,6 @@ bool preprocess_entry_expect(struct dispatcher_entry *entry);
 
 /* Returns the number of samples that failed, as the consumers have reported. */
 uint64_t preprocess_entry_failed(const struct dispatcher_entry *entry);
-/* Refuses, and fails the job, when more of its samples failed than `on_error` bears. `newest` is what a rank says it
- * has consumed. Mode predict bears any number: it answers of each row. */
-enum weir_status preprocess_entry_bear(struct dispatcher_entry *entry, uint32_t rank,
-                                       const struct weir_tally *newest,
-                                       struct weir_error *err) WEIR_MUST_USE;
 
 /* Takes in a partial fit, unless it is here already. */
 void preprocess_entry_fit(struct dispatcher_entry *entry, const struct preprocess_fit *fit);

@@ -296,26 +296,6 @@ static void on_client_open(void *state, struct weir_request *request)
           });
 }
 
-/* Refuses, for good, what comes of a job of which too many samples failed. */
-static enum weir_status bear(struct dispatcher_entry *entry, uint32_t rank,
-                             struct weir_bytes packed, struct weir_error *err)
-{
-    struct weir_tally tally;
-    enum weir_status status = weir_tally_unpack(packed, &tally, err);
-    return status == WEIR_OK ? preprocess_entry_bear(entry, rank, &tally, err) : status;
-}
-
-static enum weir_status bear_commit(struct dispatcher_entry *entry,
-                                    const struct msg_client_commit *commit, struct weir_error *err)
-{
-    struct weir_position position = {0};
-    enum weir_status status = weir_position_unpack(commit->position, &position, err);
-    if (status == WEIR_OK)
-        status = preprocess_entry_bear(entry, commit->rank, &position.tally, err);
-    weir_position_fini(&position);
-    return status;
-}
-
 static void on_client_beat(void *state, struct weir_request *request)
 {
     struct dispatcher *dispatcher = state;
@@ -325,8 +305,6 @@ static void on_client_beat(void *state, struct weir_request *request)
         .route = request->route, .job = beat->job, .type = MSG_client_orders};
     struct weir_error err;
     enum weir_status status = find_open(dispatcher, beat->job, &entry, &err);
-    if (status == WEIR_OK)
-        status = bear(entry, beat->rank, beat->tally, &err);
     if (status == WEIR_OK)
         status = preprocess_job_client_beat(&entry->job, beat, weir_loop_now_ms(dispatcher->loop),
                                             &reply.orders, &err);
@@ -348,8 +326,6 @@ static void on_client_commit(void *state, struct weir_request *request)
         .route = request->route, .job = commit->job, .type = MSG_client_committed};
     struct weir_error err;
     enum weir_status status = find_open(dispatcher, commit->job, &entry, &err);
-    if (status == WEIR_OK)
-        status = bear_commit(entry, commit, &err);
     if (status == WEIR_OK)
         status = preprocess_job_client_commit(&entry->job, commit, &reply.committed, &err);
     if (status != WEIR_OK) {

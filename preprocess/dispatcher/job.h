@@ -60,12 +60,20 @@ struct dispatcher_fences {
     uint64_t newest;
 };
 
+/* Refuses what `rank` says it has consumed, such as when too many samples of the job failed. */
+typedef enum weir_status dispatcher_bear_fn(void *owner, uint32_t rank,
+                                            const struct weir_tally *newest,
+                                            struct weir_error *err);
+
 /* A job as it was opened; never changes. */
 struct dispatcher_about {
     uint64_t job;
     struct preprocess_geometry geometry; /* its ranks: how many consumers */
     enum weir_delivery delivery;
     bool fit; /* operators are fitted on epoch 0 before anything is delivered */
+    dispatcher_bear_fn
+        *bear;   /* of beats and commits of the current attempt alone; NULL: bears any */
+    void *owner; /* of `bear` */
 };
 
 struct dispatcher_job {
@@ -116,12 +124,12 @@ enum weir_status preprocess_job_client_open(struct dispatcher_job *job,
                                             struct weir_error *err) WEIR_MUST_USE;
 /* Every rank has its place: the attempt has begun. */
 bool preprocess_job_is_running(const struct dispatcher_job *job);
-/* Fills all of the answer but the workers. INVALID when the beat contradicts itself. */
+/* Fills all of the answer but the workers. INVALID when the beat contradicts itself, or cannot be borne. */
 enum weir_status preprocess_job_client_beat(struct dispatcher_job *job,
                                             const struct msg_client_beat *beat, int64_t now_ms,
                                             struct msg_client_orders *ret_orders,
                                             struct weir_error *err) WEIR_MUST_USE;
-/* STALE: not the current attempt. INVALID: a position that cannot be. */
+/* STALE: not the current attempt. INVALID: a position that cannot be, or cannot be borne. */
 enum weir_status preprocess_job_client_commit(struct dispatcher_job *job,
                                               const struct msg_client_commit *commit,
                                               struct msg_client_committed *ret_committed,

@@ -301,6 +301,65 @@ static void a_purge_leaves_no_words_of_jobs_that_are_over(void **state)
     stage_end(&stage);
 }
 
+/* ---- samples that cannot be read ---- */
+
+/* A beat of consumer `session` of its first `failed` samples in `attempt`: that none of them could be read. */
+static enum weir_status beat_of_failures(struct stage *stage, uint64_t attempt, uint64_t session,
+                                         uint64_t failed)
+{
+    WEIR_AUTO_BUF tally = {0};
+    weir_tally_pack(&(struct weir_tally){.failed = failed}, &tally);
+    const struct msg_client_beat beat = {.job = 1,
+                                         .attempt = attempt,
+                                         .session = session,
+                                         .number = 1,
+                                         .oldest = failed,
+                                         .tally = weir_buf_view(&tally)};
+    return stage_hear(stage, MSG_client_beat, &beat).status;
+}
+
+static enum weir_status commit_of_failures(struct stage *stage, uint64_t attempt, uint64_t session,
+                                           uint64_t failed)
+{
+    struct weir_position position = {.oldest = failed, .tally.failed = failed};
+    WEIR_AUTO_BUF packed = {0};
+    weir_position_pack(&position, &packed);
+    const struct msg_client_commit commit = {.job = 1,
+                                             .attempt = attempt,
+                                             .session = session,
+                                             .position = weir_buf_view(&packed),
+                                             .final = true};
+    return stage_hear(stage, MSG_client_commit, &commit).status;
+}
+
+static enum weir_status health_of_job(struct stage *stage)
+{
+    return stage_hear(stage, MSG_job_ask, &(struct msg_job_ask){.job = 1}).status;
+}
+
+static void only_the_current_attempt_can_fail_its_job(void **state)
+{
+    struct stage stage;
+    struct msg_client_open later = {.job = 1, .session = 2};
+    (void)state;
+    stage_begin(&stage, &postgres, SAMPLES);
+    stage_host(&stage);
+    uint64_t stale = open_job(&stage, 1);
+    later.after = hear(&stage, MSG_client_open, &later).opened.newest;
+    uint64_t current = hear(&stage, MSG_client_open, &later).opened.attempt;
+    assert_true(current > stale);
+
+    assert_int_equal(beat_of_failures(&stage, stale, 1, SAMPLES / 2), WEIR_OK); /* told to stop */
+    assert_int_equal(commit_of_failures(&stage, stale, 1, SAMPLES / 2), WEIR_STALE);
+    assert_int_equal(health_of_job(&stage), WEIR_OK);
+    assert_int_equal(beat_of_failures(&stage, current, 2, 0), WEIR_OK);
+
+    assert_int_equal(commit_of_failures(&stage, current, 2, SAMPLES / 2), WEIR_INVALID);
+    assert_int_equal(health_of_job(&stage), WEIR_INVALID);
+    stage_unhost(&stage);
+    stage_end(&stage);
+}
+
 static int start_postgres(void **state)
 {
     (void)state;
@@ -323,6 +382,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_was_acknowledged_survives_death_at_every_point),
         cmocka_unit_test(what_is_stored_does_not_grow_with_the_workers_that_have_died),
         cmocka_unit_test(a_purge_leaves_no_words_of_jobs_that_are_over),
+        cmocka_unit_test(only_the_current_attempt_can_fail_its_job),
     };
     if (argc == 3 && strcmp(argv[1], "--deaths") == 0)
         deaths = atoi(argv[2]);
