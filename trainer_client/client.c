@@ -81,6 +81,7 @@ static enum weir_status configure(struct weir_client *client,
         client->ranks == 1
             ? weir_format("trainer-%llu", (unsigned long long)client->run)
             : weir_format("trainer-%llu.%u", (unsigned long long)client->run, client->rank);
+    client->token = weir_strdup(trainer_options_token(options));
     client->open_timeout_ms = trainer_options_timeout_ms(options);
     client->task = options->task;
     if (client->task != NULL && !trainer_client_learns(client) && client->begun_samples > 0)
@@ -194,6 +195,7 @@ void weir_client_close(struct weir_client *client)
     free(client->storage_endpoint);
     free(client->orchestrator_endpoint);
     free(client->holder);
+    free(client->token);
     free(client);
 }
 

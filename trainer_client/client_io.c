@@ -298,6 +298,7 @@ static void send_open(struct weir_client *client, int64_t now_ms)
         return;
     }
     trainer_delivery_open(client->delivery, now_ms, &message);
+    message.token = client->token;
     client->open_call = (struct call){.client = client, .open = true, .sent_ms = now_ms};
     weir_rpc_call(client->dispatcher, MSG_client_open, &message, client->open_end_ms - now_ms,
                   on_opened, &client->open_call);

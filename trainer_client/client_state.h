@@ -38,7 +38,7 @@ struct weir_client {
     /* Fixed before the thread starts. */
     uint64_t run, session;
     uint32_t rank, ranks;
-    char *dispatcher_endpoint, *storage_endpoint, *orchestrator_endpoint, *holder;
+    char *dispatcher_endpoint, *storage_endpoint, *orchestrator_endpoint, *holder, *token;
     int64_t open_timeout_ms, open_end_ms;
     int wake_fd;
     pthread_t thread;

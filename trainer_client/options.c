@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/wire/delivery.h"
+#include "trainer_client/task.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -51,6 +52,14 @@ static enum weir_status read_number(const char *name, uint64_t least, uint64_t o
                          text, (unsigned long long)least);
     *ret_number = number;
     return WEIR_OK;
+}
+
+const char *trainer_options_token(const struct weir_client_options *options)
+{
+    const char *given = getenv("WEIR_TOKEN");
+    if (options->task != NULL)
+        return task_of_shown(options->task)->token;
+    return given != NULL ? given : "";
 }
 
 enum weir_status trainer_options_run(const struct weir_client_options *options, uint64_t *ret_run,

@@ -55,6 +55,7 @@ static struct task *keep(const struct msg_run_is *message)
     task->next = weir_arena_alloc(task->arena, sizeof(struct task_request *));
     *task->next = NULL;
     keep_tells(task, message);
+    task->token = copy(task, message->token);
     task->shown = (struct weir_client_task){
         .run = message->job,
         .mode = copy(task, message->mode),
@@ -191,7 +192,8 @@ static enum weir_status take_answer(const struct weir_client_options *options,
 static enum weir_status take_task(const struct weir_client_options *options, struct task **ret_task,
                                   struct weir_error *err)
 {
-    struct msg_run_ask message = {.session = options->session};
+    struct msg_run_ask message = {.session = options->session,
+                                  .token = trainer_options_token(options)};
     WEIR_AUTO(task_request) request = NULL;
     uint32_t ranks = 1;
     enum weir_status status = trainer_options_run(options, &message.run, err);

@@ -11,6 +11,7 @@ struct task {
     struct weir_client_task shown; /* first, so that what the loop returns is this */
     struct weir_arena *arena;      /* owns every text */
     struct groups_wanted tells;    /* tensors that the loop does not see */
+    const char *token;             /* of the run */
     struct task_request **next;    /* for the task after it; *next NULL: not asked, or answered */
     int64_t begun_cpu_ns;          /* CPU time of this process before it */
 };

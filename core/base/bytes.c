@@ -41,6 +41,17 @@ bool weir_str_equal(const char *a, const char *b)
     return strcmp(a, b) == 0;
 }
 
+bool weir_str_equal_secretly(const char *a, const char *b)
+{
+    size_t size = strlen(a);
+    volatile uint8_t differs = 0;
+    if (strlen(b) != size)
+        return false;
+    for (size_t i = 0; i < size; i++)
+        differs |= (uint8_t)(a[i] ^ b[i]);
+    return differs == 0;
+}
+
 void weir_buf_fini(struct weir_buf *buf)
 {
     if (!buf->is_lent)

@@ -24,6 +24,8 @@ struct weir_bytes weir_bytes_of(const char *text); /* without the terminating ze
 struct weir_bytes weir_bytes_trim(struct weir_bytes text);
 bool weir_bytes_equal(struct weir_bytes a, struct weir_bytes b);
 bool weir_str_equal(const char *a, const char *b); /* NULL equals only NULL */
+/* The same in a time that depends on their lengths alone: whoever guesses learns nothing from how long it took. */
+bool weir_str_equal_secretly(const char *a, const char *b);
 
 /* Zero-initialised is empty and valid. */
 struct weir_buf {

@@ -263,6 +263,8 @@ static enum weir_status launch(struct orchestrator_platform *platform,
     char **env = orchestrator_environment_apart(program->gpus);
     if (is_foreign)
         env = foreign_environment(platform, program, env);
+    if (program->token != NULL)
+        env = orchestrator_environment_add(env, "WEIR_TOKEN", program->token);
     struct weir_jail jail = platform->jails.trainers;
     jail.open = program->open;
     jail.readable = program->readable;

@@ -63,6 +63,7 @@ struct orchestrator_program {
         *foreign;                  /* the user's program that is run in place of it; NULL: none */
     const char *run;               /* number of the run that such a program is told … */
     struct orchestrator_rank rank; /* … and which of its processes it is */
+    const char *token;             /* of the run, WEIR_TOKEN; NULL: it does none */
     bool restart;
     const char *const
         *open; /* of the data directory, in lists that end with NULL: what it may change … */

@@ -159,6 +159,7 @@ struct orchestrator_trainer orchestrator_run_trainer(const struct run *run)
         .base = run->start_from,
         .program = orchestrator_run_program(run),
         .mode = run->mode,
+        .token = run->token,
     };
 }
 
@@ -343,6 +344,7 @@ static void open_job(struct run *run)
         .share = quota.share,
         .workers = (uint32_t)quota.workers,
         .ranks = orchestrator_run_ranks(run),
+        .token = run->token,
     };
     weir_rpc_call(run->context->dispatcher, MSG_job_open, &message, ORCHESTRATOR_REQUEST_MS,
                   on_job_opened, run);

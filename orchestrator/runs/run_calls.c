@@ -55,6 +55,7 @@ void orchestrator_run_tell(const struct run *run, struct weir_rpc_server *server
         .slices = slices_of(run, slices),
         .reports = run->outline.config->reports,
         .options = weir_buf_text(&options),
+        .token = run->token,
     };
     weir_rpc_reply(server, route, MSG_run_is, &answer, NULL);
 }
@@ -74,6 +75,14 @@ void orchestrator_run_assign(struct runs *runs, struct weir_request *request)
         refuse(request,
                weir_fail(&err, WEIR_INVALID, "run %" PRIu64 " has %u ranks, from 0: found rank %u",
                          message->run, run->group.ranks, message->rank),
+               &err);
+        return;
+    }
+    if (!weir_str_equal_secretly(run->token, message->token)) {
+        refuse(request,
+               weir_fail(&err, WEIR_DENIED,
+                         "run %" PRIu64 ": the trainer does not have its token (WEIR_TOKEN)",
+                         message->run),
                &err);
         return;
     }

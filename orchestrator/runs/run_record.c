@@ -5,6 +5,7 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/base/path.h"
+#include "core/base/rng.h"
 #include "core/wire/sample.h"
 #include "orchestrator/models/store.h"
 #include "orchestrator/runs/warm_folder.h"
@@ -105,6 +106,13 @@ static enum weir_status find_or_add(struct runs *runs, const struct run_wanted *
     return status == WEIR_OK ? orchestrator_run_number(runs, wanted, ret_number, err) : status;
 }
 
+static void draw_token(struct run *run)
+{
+    struct weir_digest drawn;
+    weir_random_bytes(drawn.bytes, sizeof(drawn.bytes));
+    weir_digest_text(&drawn, run->token);
+}
+
 enum weir_status orchestrator_run_start(struct runs *runs, const struct run_wanted *wanted,
                                         run_done_fn *done, void *owner, struct weir_error *err)
 {
@@ -123,6 +131,7 @@ enum weir_status orchestrator_run_start(struct runs *runs, const struct run_want
         run->context = runs->context;
         run->number = number;
         run->port_holder = -1;
+        draw_token(run);
         run->directory = orchestrator_path(runs->context, "runs", name);
         run->start_from = weir_strdup("");
         run->arena = weir_arena_new();

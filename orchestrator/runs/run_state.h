@@ -2,6 +2,7 @@
 #ifndef ORCHESTRATOR_RUNS_RUN_STATE_H
 #define ORCHESTRATOR_RUNS_RUN_STATE_H
 
+#include "core/base/hash.h"
 #include "orchestrator/runs/run.h"
 
 /* The end of a run as rank 0 tells it. */
@@ -19,6 +20,7 @@ struct run {
     LIST_ENTRY(run) link;
     struct weir_rows *row; /* Q_run_get: the texts below are borrowed from it */
     int64_t number;
+    char token[WEIR_DIGEST_TEXT_MAX]; /* 128 random bits, that its trainers must show */
     int64_t pipeline;
     struct pipeline_outline outline; /* the same */
     int64_t trigger;

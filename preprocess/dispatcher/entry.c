@@ -40,6 +40,7 @@ static struct dispatcher_entry *entry_new(const struct msg_job_open *open)
     entry->set_path = weir_strdup(open->set_path);
     entry->set_digest = weir_strdup(open->set_digest);
     entry->mode = weir_strdup(open->mode);
+    entry->token = weir_strdup(open->token != NULL ? open->token : "");
     weir_buf_append(&entry->config, open->config.at, open->config.size);
     entry->epochs = open->epochs;
     entry->ranks = open->ranks > 0 ? open->ranks : 1;
@@ -93,6 +94,7 @@ void preprocess_entry_free(struct dispatcher_entry *entry)
     free(entry->set_path);
     free(entry->set_digest);
     free(entry->mode);
+    free(entry->token);
     free(entry->costs);
     free(entry->reason);
     free(entry);

@@ -28,6 +28,7 @@ struct dispatcher_cost {
 struct dispatcher_entry {
     uint64_t number;
     char *file, *set_path, *set_digest, *mode;
+    char *token; /* that its consumers must show; "": none */
     struct weir_buf config;
     struct weir_buf fitted; /* empty: nothing is fitted, or not yet */
     struct weir_buf base;   /* fitted state of the model that training starts from, if any */

@@ -30,6 +30,20 @@ static void forgive(struct dispatcher_entry *entry)
     entry->may_be_mended = false;
 }
 
+/* The orchestrator draws a token each time that it starts. */
+static enum weir_status take_token(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
+                                   const char *token, struct weir_error *err)
+{
+    if (weir_str_equal(entry->token, token))
+        return WEIR_OK;
+    enum weir_status status = preprocess_store_token(dispatcher->db, entry->number, token, err);
+    if (status != WEIR_OK)
+        return status;
+    free(entry->token);
+    entry->token = weir_strdup(token);
+    return WEIR_OK;
+}
+
 static enum weir_status open_job(struct dispatcher *dispatcher, const struct msg_job_open *ask,
                                  struct dispatcher_entry **ret_entry, struct weir_error *err)
 {
@@ -45,6 +59,8 @@ static enum weir_status open_job(struct dispatcher *dispatcher, const struct msg
         forgive(*ret_entry);
         struct shares_quota quota = preprocess_dispatcher_quota_of(ask);
         status = preprocess_dispatcher_change_quota(dispatcher, *ret_entry, &quota, err);
+        if (status == WEIR_OK)
+            status = take_token(dispatcher, *ret_entry, ask->token, err);
         if (status != WEIR_OK)
             preprocess_dispatcher_let_go(*ret_entry);
         return status;
@@ -235,6 +251,10 @@ static enum weir_status open_attempt(struct dispatcher *dispatcher,
                                      struct dispatcher_opened *ret_opened, struct weir_error *err)
 {
     enum weir_status status = find_open(dispatcher, ask->job, ret_entry, err);
+    if (status == WEIR_OK && !weir_str_equal_secretly((*ret_entry)->token, ask->token))
+        status = weir_fail(err, WEIR_DENIED,
+                           "job %lu: the consumer does not have the token of this run (WEIR_TOKEN)",
+                           ask->job);
     if (status != WEIR_OK)
         return status;
     struct weir_position position = {0};

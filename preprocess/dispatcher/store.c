@@ -74,6 +74,7 @@ static struct dispatcher_entry *read_entry(const struct weir_rows *rows, const c
         .pipeline = (uint64_t)weir_rows_i64(rows, 0, "pipeline"),
         .share = weir_rows_f64(rows, 0, "share"),
         .workers = (uint32_t)weir_rows_i64(rows, 0, "workers"),
+        .token = weir_rows_text(rows, 0, "token"),
     });
     entry->closed = weir_rows_bool(rows, 0, "closed");
     entry->silent_ms = entry->silent_stored_ms = weir_rows_i64(rows, 0, "silent_ms");
@@ -203,7 +204,13 @@ enum weir_status preprocess_store_add(struct weir_db *db, const char *data_dir,
                   DB_I64(entry->epochs), DB_I64(entry->seed), DB_TEXT(entry->mode),
                   DB_BYTES(weir_buf_view(&fit)), DB_I64(entry->ranks),
                   DB_I64(entry->quota.pipeline), DB_F64(entry->quota.share),
-                  DB_I64(entry->quota.workers));
+                  DB_I64(entry->quota.workers), DB_TEXT(entry->token));
+}
+
+enum weir_status preprocess_store_token(struct weir_db *db, uint64_t number, const char *token,
+                                        struct weir_error *err)
+{
+    return DB_RUN(db, Q_job_token, NULL, err, DB_I64(number), DB_TEXT(token));
 }
 
 enum weir_status preprocess_store_quota(struct weir_db *db, uint64_t number,

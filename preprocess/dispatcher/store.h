@@ -28,6 +28,8 @@ enum weir_status preprocess_store_save(struct weir_db *db, struct dispatcher_ent
 /* Stores what may be a little late: the newest report of the consumer, and costs. */
 enum weir_status preprocess_store_report(struct weir_db *db, struct dispatcher_entry *entry,
                                          struct weir_error *err) WEIR_MUST_USE;
+enum weir_status preprocess_store_token(struct weir_db *db, uint64_t number, const char *token,
+                                        struct weir_error *err) WEIR_MUST_USE;
 enum weir_status preprocess_store_quota(struct weir_db *db, uint64_t number,
                                         const struct shares_quota *quota,
                                         struct weir_error *err) WEIR_MUST_USE;

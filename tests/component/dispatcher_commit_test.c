@@ -303,7 +303,7 @@ static void a_purge_leaves_no_words_of_jobs_that_are_over(void **state)
 
 /* ---- samples that cannot be read ---- */
 
-/* A beat of consumer `session` of its first `failed` samples in `attempt`: that none of them could be read. */
+/* A beat of consumer `session`: of its first `failed` samples in `attempt` none could be read. */
 static enum weir_status beat_of_failures(struct stage *stage, uint64_t attempt, uint64_t session,
                                          uint64_t failed)
 {
@@ -360,6 +360,43 @@ static void only_the_current_attempt_can_fail_its_job(void **state)
     stage_end(&stage);
 }
 
+/* ---- consumers of other runs ---- */
+
+static enum weir_status open_with_token(struct stage *stage, const char *token)
+{
+    const struct msg_client_open place = {.job = 1, .session = 7, .token = token};
+    return stage_hear(stage, MSG_client_open, &place).status;
+}
+
+static void a_consumer_without_the_token_of_its_run_is_refused(void **state)
+{
+    static const char *const WRONG[] = {"", "0", "0123456789abcdef0123456789abcdee",
+                                        "0123456789abcdef0123456789abcdef0"};
+    struct stage stage;
+    (void)state;
+    stage_begin(&stage, &postgres, SAMPLES);
+    stage_host(&stage);
+    struct msg_job_open open = stage_job(&stage, 1);
+    open.token = "0123456789abcdef0123456789abcdef";
+    (void)hear(&stage, MSG_job_open, &open);
+    for (size_t i = 0; i < sizeof(WRONG) / sizeof(*WRONG); i++)
+        assert_int_equal(open_with_token(&stage, WRONG[i]), WEIR_DENIED);
+    assert_int_equal(open_with_token(&stage, open.token), WEIR_OK);
+
+    stage_unhost(&stage); /* another dispatcher knows it too */
+    stage_host(&stage);
+    assert_int_equal(open_with_token(&stage, WRONG[0]), WEIR_DENIED);
+    assert_int_equal(open_with_token(&stage, open.token), WEIR_OK);
+
+    const char *before = open.token; /* another orchestrator draws another */
+    open.token = "00000000000000000000000000000000";
+    (void)hear(&stage, MSG_job_open, &open);
+    assert_int_equal(open_with_token(&stage, before), WEIR_DENIED);
+    assert_int_equal(open_with_token(&stage, open.token), WEIR_OK);
+    stage_unhost(&stage);
+    stage_end(&stage);
+}
+
 static int start_postgres(void **state)
 {
     (void)state;
@@ -383,6 +420,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_is_stored_does_not_grow_with_the_workers_that_have_died),
         cmocka_unit_test(a_purge_leaves_no_words_of_jobs_that_are_over),
         cmocka_unit_test(only_the_current_attempt_can_fail_its_job),
+        cmocka_unit_test(a_consumer_without_the_token_of_its_run_is_refused),
     };
     if (argc == 3 && strcmp(argv[1], "--deaths") == 0)
         deaths = atoi(argv[2]);

@@ -464,6 +464,14 @@ static void on_order(void *owner, const struct weir_reply *reply, const struct w
     weir_rpc_call(trainer->peer, MSG_run_done, &done, 5000, on_noted, trainer);
 }
 
+/* Somebody who knows the number of the run, and not its token. */
+static void on_stranger(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct stage *stage = owner;
+    weir_require(reply == NULL);
+    stage->strangers_refused += err->status == WEIR_DENIED;
+}
+
 static enum weir_status start_trainer(void *owner, const struct orchestrator_trainer *wanted,
                                       struct weir_error *err)
 {
@@ -479,7 +487,11 @@ static enum weir_status start_trainer(void *owner, const struct orchestrator_tra
         weir_rpc_connect(stage->loop, endpoint, NULL, trainer, &trainer->peer, err);
     weir_require(status == WEIR_OK);
     stage->trainers_started++;
-    struct msg_run_ask ask = {.run = (uint64_t)wanted->run, .session = trainer->session};
+    struct msg_run_ask ask = {
+        .run = (uint64_t)wanted->run, .session = ~trainer->session, .token = "a stranger's"};
+    weir_rpc_call(trainer->peer, MSG_run_ask, &ask, TEST_PATIENCE_MS, on_stranger, stage);
+    ask.session = trainer->session;
+    ask.token = wanted->token;
     weir_rpc_call(trainer->peer, MSG_run_ask, &ask, TEST_PATIENCE_MS, on_order, trainer);
     return WEIR_OK;
 }

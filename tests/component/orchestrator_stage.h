@@ -67,6 +67,7 @@ struct stage {
     void (*plant)(const struct stage *stage, const char *path); /* what lies there; NULL: a model */
     double loss;                                                /* that trainers report */
     unsigned trainers_started;
+    unsigned strangers_refused;          /* one asked for the run of each, before it did */
     struct orchestrator_sharing sharing; /* of the next orchestrator */
     uint64_t gpus;                       /* that the newest trainer was given */
     size_t page;                         /* samples of a replay in one answer; 0: 7 */

@@ -112,6 +112,14 @@ static void dying_anywhere_changes_nothing(void **state)
     }
 }
 
+static void whoever_lacks_the_token_of_a_run_is_refused_and_disturbs_no_trainer(void **state)
+{
+    struct stage *stage = *state;
+    assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
+    assert_true(stage->trainers_started > 0);
+    assert_int_equal(stage->strangers_refused, stage->trainers_started);
+}
+
 static void a_trainer_that_fails_is_started_again_a_few_times(void **state)
 {
     struct stage *stage = *state;
@@ -466,6 +474,9 @@ int main(void)
                                         stage_teardown),
         cmocka_unit_test_setup_teardown(dying_anywhere_changes_nothing, stage_setup,
                                         stage_teardown),
+        cmocka_unit_test_setup_teardown(
+            whoever_lacks_the_token_of_a_run_is_refused_and_disturbs_no_trainer, stage_setup,
+            stage_teardown),
         cmocka_unit_test_setup_teardown(a_trainer_that_fails_is_started_again_a_few_times,
                                         stage_setup, stage_teardown),
         cmocka_unit_test_setup_teardown(

@@ -48,6 +48,7 @@ attempt("signal a process of Weir", lambda: os.kill(int(parent), 0))
 attempt("read its memory", lambda: open(f"/proc/{parent}/mem", "rb"))
 for pid in set(filter(str.isdigit, os.listdir("/proc"))) - {str(os.getpid()), str(os.getppid())}:
     attempt("see the root of another process", lambda: os.stat(f"/proc/{pid}/root/."))
+    attempt("read the token of another process", lambda: open(f"/proc/{pid}/environ", "rb").read(1))
     attempt("see the mounts of another process", lambda: open(f"/proc/{pid}/ns/mnt"))
 def uncover():
     libc, run = ctypes.CDLL(None), os.path.join(data, "run").encode()

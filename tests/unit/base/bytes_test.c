@@ -28,6 +28,18 @@ static void no_text_equals_only_no_text(void **state)
     assert_false(weir_str_equal("a", "b"));
 }
 
+static void secrets_are_equal_only_in_full(void **state)
+{
+    (void)state;
+    assert_true(weir_str_equal_secretly("", ""));
+    assert_true(weir_str_equal_secretly("0123", "0123"));
+    assert_false(weir_str_equal_secretly("0123", "012"));
+    assert_false(weir_str_equal_secretly("0123", "01234"));
+    assert_false(weir_str_equal_secretly("0123", "0124"));
+    assert_false(weir_str_equal_secretly("1123", "0123"));
+    assert_false(weir_str_equal_secretly("", "0"));
+}
+
 static void a_buffer_grows_and_keeps_its_bytes(void **state)
 {
     (void)state;
@@ -215,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(views_are_equal_when_their_bytes_are),
         cmocka_unit_test(no_text_equals_only_no_text),
+        cmocka_unit_test(secrets_are_equal_only_in_full),
         cmocka_unit_test(a_buffer_grows_and_keeps_its_bytes),
         cmocka_unit_test(an_empty_buffer_is_valid_everywhere),
         cmocka_unit_test(text_is_appended_printed_and_terminated_on_demand),

@@ -40,6 +40,7 @@ def _enter(data_dir: str, timeout: float | None) -> dict[str, Any]:
                 continue  # it is over
             os.environ["WEIR_SOCKET_DIR"] = found["socket_dir"]
             os.environ["WEIR_RUN"] = str(found["run"])
+            os.environ["WEIR_TOKEN"] = found["token"]
             os.environ["WEIR_ATTENDED"] = "1"  # training.patience is with programs, not with people
             return found
         if end is not None and time.monotonic() > end:
@@ -49,8 +50,12 @@ def _enter(data_dir: str, timeout: float | None) -> dict[str, Any]:
 
 def _stand_in() -> None:
     """Wait until the run is over: who finishes it removes the file, or the platform its directory."""
-    found = {"run": int(os.environ["WEIR_RUN"]), "socket_dir": os.environ["WEIR_SOCKET_DIR"]}
-    with open(f"{STANDS_IN}.new", "w") as file:
+    found = {
+        "run": int(os.environ["WEIR_RUN"]),
+        "socket_dir": os.environ["WEIR_SOCKET_DIR"],
+        "token": os.environ.get("WEIR_TOKEN", ""),
+    }
+    with open(f"{STANDS_IN}.new", "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
         json.dump(found, file)
     os.replace(f"{STANDS_IN}.new", STANDS_IN)
     print(f"run {found['run']} waits to be taken over: weir.attach() in a notebook", flush=True)
