@@ -254,6 +254,14 @@ static const float *carve_weights(uint8_t **at, const struct weir_frames *frames
     return weights;
 }
 
+static double add_up(const float *weights, size_t samples)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < samples; i++)
+        sum += (double)weights[i];
+    return sum;
+}
+
 /* The data of the tensor that the cursor has passed, in the block; NULL when it is not what it was compressed from. */
 static void *carve_data(uint8_t **at, const struct cursor *cursor)
 {
@@ -348,6 +356,7 @@ enum weir_status trainer_batch_lay_out(const struct msg_batch *message,
     batch->shown.labels = carve_frame(&at, frames, WEIR_BATCH_LABELS);
     batch->shown.label_type = (enum weir_label_type)message->label_kind;
     batch->shown.weights = carve_weights(&at, frames, message->samples);
+    batch->lent.weight = add_up(batch->shown.weights, message->samples);
     if (!fill_tensors(batch, message, frames, &at)) {
         free(batch);
         return weir_fail(err, WEIR_INVALID, "batch %llu: a compressed tensor is broken",

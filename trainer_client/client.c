@@ -281,6 +281,17 @@ static enum weir_status hide_tensors(struct weir_client *client, struct batch *b
     return status;
 }
 
+/* Waits for a change, or until it is time to ask for totals again. False when `end_ms` has passed. */
+static bool wait_for_batch(struct weir_client *client, int64_t end_ms)
+{
+    int64_t soon_ms = weir_now_ms() + DELIVERY_TOTALS_MS;
+
+    if (!trainer_delivery_lacks_totals(client->delivery) || soon_ms >= end_ms)
+        return trainer_client_wait(client, end_ms);
+    (void)trainer_client_wait(client, soon_ms);
+    return true;
+}
+
 enum weir_client_status weir_client_next(struct weir_client *client, int64_t timeout_ms,
                                          struct weir_batch **ret_batch,
                                          struct weir_client_error *ret_error)
@@ -292,7 +303,7 @@ enum weir_client_status weir_client_next(struct weir_client *client, int64_t tim
     pthread_mutex_lock(&client->mutex);
     begin_wait(client, begun_ns);
     enum weir_status status = look(client, &offer, &lent, &err);
-    while (status == WEIR_OK && !is_answer(offer) && trainer_client_wait(client, end_ms))
+    while (status == WEIR_OK && !is_answer(offer) && wait_for_batch(client, end_ms))
         status = look(client, &offer, &lent, &err);
     if (status == WEIR_OK && !is_answer(offer))
         status =
@@ -306,10 +317,13 @@ enum weir_client_status weir_client_next(struct weir_client *client, int64_t tim
         return trainer_client_give(&err, ret_error);
     if (offer == DELIVERY_END)
         return WEIR_CLIENT_END;
-    status = hide_tensors(client, batch_of_lent(lent), &err);
+    struct batch *batch = batch_of_lent(lent);
+    batch->shown.global_samples = lent->total_samples;
+    batch->shown.global_weight = lent->total_weight;
+    status = hide_tensors(client, batch, &err);
     if (status != WEIR_OK)
         return trainer_client_give(&err, ret_error);
-    *ret_batch = &batch_of_lent(lent)->shown;
+    *ret_batch = &batch->shown;
     return WEIR_CLIENT_OK;
 }
 

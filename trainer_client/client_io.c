@@ -13,12 +13,12 @@
 #include <unistd.h>
 
 enum {
-    TICK_MS = 20,         /* how late a heartbeat may be */
-    CALL_MS = 600,        /* an unanswered heartbeat is given up for a newer one */
-    COMMIT_MS = 2000,     /* an unanswered commit is asked again */
-    REPORT_MS = 300,      /* between two run_beats */
-    FAREWELL_MS = 20,     /* at most, for hold_end to leave the socket */
-    COMMIT_AGAIN_MS = 50, /* a final commit that waits for the other ranks */
+    TICK_MS = 20,                 /* how late a heartbeat may be */
+    CALL_MS = DELIVERY_ANSWER_MS, /* an unanswered heartbeat is given up for a newer one */
+    COMMIT_MS = 2000,             /* an unanswered commit is asked again */
+    REPORT_MS = 300,              /* between two run_beats */
+    FAREWELL_MS = 20,             /* at most, for hold_end to leave the socket */
+    COMMIT_AGAIN_MS = 50,         /* a final commit that waits for the other ranks */
 };
 
 void trainer_client_free_batch(struct batch *batch)

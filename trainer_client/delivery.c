@@ -50,6 +50,7 @@ bool trainer_delivery_beat_due(const struct delivery *delivery, int64_t now_ms)
     if (!delivery->open || delivery_is_over(delivery))
         return false;
     return !delivery->beat_begun || delivery->beat_urgent ||
+           trainer_delivery_totals_due(delivery, now_ms) ||
            now_ms - delivery->beat_ms >= DELIVERY_BEAT_MS;
 }
 
@@ -137,6 +138,7 @@ void trainer_delivery_beat(struct delivery *delivery, int64_t now_ms,
         .rank = delivery->rank,
         .handed = weir_buf_view(&delivery->handed_bytes),
     };
+    trainer_delivery_announce(delivery, now_ms, ret_beat);
 }
 
 void trainer_delivery_ordered(struct delivery *delivery, const struct msg_client_orders *orders)
@@ -145,6 +147,8 @@ void trainer_delivery_ordered(struct delivery *delivery, const struct msg_client
     delivery->regroup |= orders->regroup;
     if (!delivery_is_over(delivery) && orders->number > delivery->beat_answered)
         delivery->beat_answered = orders->number;
+    if (!delivery_is_over(delivery))
+        trainer_delivery_take_totals(delivery, orders);
 }
 
 /* ---- arrivals ---- */
@@ -267,7 +271,8 @@ static struct slot *find_next(struct delivery *delivery, bool *ret_all)
         if (slot->handed || weir_position_consumed(&delivery->position, number))
             continue;
         *ret_all = false;
-        if (slot->batch != NULL && is_allowed(delivery, slot))
+        if (slot->batch != NULL && is_allowed(delivery, slot) &&
+            trainer_delivery_fill_totals(delivery, slot->batch))
             return slot;
         delivery->beat_urgent |= delivery->claims && slot->batch != NULL && slot->claim == 0;
         if (delivery->deterministic || number >= delivery->ceiling)
@@ -304,9 +309,10 @@ enum delivery_offer trainer_delivery_next(struct delivery *delivery, int64_t now
             return DELIVERY_LAPSED;
         if (slot == NULL)
             return DELIVERY_WAIT;
-        weir_require(slot->batch->erasure_epoch >= delivery->known);
+        weir_require(slot->batch->erasure_epoch >= delivery->known || slot->tainted);
         if (is_shown(delivery, slot)) {
             slot->handed = true;
+            trainer_delivery_pass_turn(delivery, slot->batch->number);
             claim_ahead(delivery, slot->batch->number);
             *ret_batch = slot->batch;
             return DELIVERY_BATCH;

@@ -28,6 +28,9 @@
  *      asks again and again, following the newest turn it is told of.
  *   9. With several ranks every batch of every rank is handed out, one of nothing but holes too: so
  *      all ranks take equally many steps, and a state's number of batches is its step.
+ *      A batch is handed out, in number order, once its totals over all ranks are known. For that each
+ *      announces its slices in advance; a slice that is announced is the loop's: it keeps what it holds, and an
+ *      erasure waits until it is released. Where the use lease may have ended before that, the ranks begin again.
  *  10. Unless exactly_once: a batch is handed out only after the dispatcher has acknowledged a beat
  *      that lists it as handed out. The next DELIVERY_CLAIM_MAX that are here are listed.
  *
@@ -46,6 +49,8 @@ enum {
     DELIVERY_HOLD_MS = 500,         /* between holds */
     DELIVERY_CREDIT_MS = 200,       /* between credits to one worker */
     DELIVERY_OPEN_MS = 50,          /* between two requests for a place in the attempt */
+    DELIVERY_TOTALS_MS = 2,         /* between two requests for totals */
+    DELIVERY_ANSWER_MS = 600,       /* an answer to a hold that takes longer is not taken */
     DELIVERY_CLAIM_MAX = 32,        /* batches that may count as handed out and never were */
     DELIVERY_WORKERS_MAX = 256,     /* worker slots; the rim numbers them */
     DELIVERY_SAMPLES_MAX = 1 << 24, /* ids and holes of one batch */
@@ -68,6 +73,9 @@ struct delivery_batch {
     const uint64_t *holes;       /* `hole_count` of them */
     const uint32_t *hole_states; /* a weir_sample_state each */
     size_t samples, hole_count;
+    double weight;          /* of its samples, added up */
+    uint64_t total_samples; /* these two: over all ranks; set by trainer_delivery_next() */
+    double total_weight;
     uint32_t worker; /* slot of the worker it came from */
     uint64_t charge; /* private: bytes to take when it is done with */
     void *payload;   /* the rim's own */
@@ -163,6 +171,8 @@ int64_t trainer_delivery_lease_end_ms(
 
 /* ---- the loop ---- */
 
+/* True while the totals of batches that are announced are missing: the next beat may bring them. */
+bool trainer_delivery_lacks_totals(const struct delivery *delivery);
 enum delivery_offer trainer_delivery_next(struct delivery *delivery, int64_t now_ms,
                                           struct delivery_batch **ret_batch);
 /* Counts a batch as consumed. False unless trainer_delivery_next() gave it out and it is not consumed yet. */

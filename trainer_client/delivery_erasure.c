@@ -86,8 +86,9 @@ static bool is_tainted(const struct delivery *delivery)
     return false;
 }
 
-/* Rule 6 for everything that is here. */
-static void apply_epoch(struct delivery *delivery)
+/* Rule 6 for everything that is here. Rule 9: unless the lease has been held all the time, an erasure may be in force
+ * that did not wait for what was announced. */
+static void apply_epoch(struct delivery *delivery, bool was_held)
 {
     taint_lingering(delivery);
     for (uint64_t number = delivery->position.oldest; number < delivery_scan_end(delivery);
@@ -98,7 +99,8 @@ static void apply_epoch(struct delivery *delivery)
             continue;
         if (batch->erasure_epoch < delivery->known &&
             trainer_delivery_holds_erased(delivery, batch)) {
-            if (slot->handed) {
+            if (slot->handed || trainer_delivery_is_announced(delivery, number)) {
+                delivery->regroup |= !slot->handed && !was_held;
                 slot->tainted = true;
                 continue;
             }
@@ -131,7 +133,7 @@ void trainer_delivery_held(struct delivery *delivery, int64_t sent_ms,
     if (answer->epoch > delivery->known) {
         learn_erased(delivery, answer->erased);
         delivery->known = answer->epoch;
-        apply_epoch(delivery);
+        apply_epoch(delivery, sent_ms + DELIVERY_ANSWER_MS <= delivery->lease_end_ms);
         trainer_delivery_acknowledge(delivery);
     } else {
         delivery->hinted = delivery->known; /* wrong or early: back to the usual pace */

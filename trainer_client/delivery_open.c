@@ -81,13 +81,15 @@ static enum weir_status begin(struct delivery *delivery, const struct msg_client
     delivery->open = true;
     delivery->attempt = opened->attempt;
     delivery->fence = opened->fence;
-    delivery->deterministic = opened->deterministic;
+    /* A step of several ranks is one batch, cut over them: all take it in number order. */
+    delivery->deterministic = opened->deterministic || delivery->ranks > 1;
     delivery->claims = opened->delivery != WEIR_EXACTLY_ONCE;
     delivery->batches_per_epoch = opened->batches_per_epoch;
     delivery->group_batches = opened->group_batches;
     delivery->groups_per_epoch =
         (opened->batches_per_epoch + opened->group_batches - 1) / opened->group_batches;
     delivery->total = opened->batches_per_epoch * opened->epochs;
+    trainer_delivery_totals_begin(delivery);
     if (delivery->window_bytes == 0)
         delivery->window_bytes = choose_window(opened->batch_bytes);
     return WEIR_OK;

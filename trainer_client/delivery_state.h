@@ -25,6 +25,16 @@ struct group_fence {
     uint64_t fence; /* newest seen; 0: none */
 };
 
+/* Slices that are announced: batches up to `end`, each at index `number % WEIR_ANNOUNCED_MAX`. The totals of those up
+ * to `known` are known, and the loop gets `turn` next. All begin at the oldest batch. Weights are the bits of a
+ * double. */
+struct totals {
+    uint64_t first, turn, known, end;
+    uint64_t samples[WEIR_ANNOUNCED_MAX], weights[WEIR_ANNOUNCED_MAX];
+    uint64_t total_samples[WEIR_ANNOUNCED_MAX], total_weights[WEIR_ANNOUNCED_MAX];
+    uint64_t listed[2][WEIR_ANNOUNCED_MAX]; /* in the newest beat: samples, weights */
+};
+
 enum { RETIRED_MAX = 8 };
 
 struct worker {
@@ -47,7 +57,8 @@ struct id_list {
 struct delivery {
     uint64_t job, session, window_bytes;
     uint32_t rank, ranks;
-    bool names_state; /* the loop came with one */
+    struct totals totals; /* of several ranks */
+    bool names_state;     /* the loop came with one */
     bool open, superseded, regroup, deterministic;
     bool claims; /* rule 10 */
     bool joined;
@@ -129,6 +140,21 @@ static inline void delivery_discard(struct delivery *delivery, struct delivery_b
                                     &delivery->discarded_capacity, sizeof(batch));
     delivery->discarded[delivery->discarded_count++] = batch;
 }
+
+/* ---- delivery_totals.c ---- */
+
+void trainer_delivery_totals_begin(struct delivery *delivery);
+/* True when slices are here to be announced, or totals to be asked for. */
+bool trainer_delivery_totals_due(const struct delivery *delivery, int64_t now_ms);
+void trainer_delivery_announce(struct delivery *delivery, int64_t now_ms,
+                               struct msg_client_beat *beat);
+void trainer_delivery_take_totals(struct delivery *delivery,
+                                  const struct msg_client_orders *orders);
+/* True when the batch may be handed out; then this sets its totals. */
+bool trainer_delivery_fill_totals(const struct delivery *delivery, struct delivery_batch *batch);
+/* The batch is handed out. */
+void trainer_delivery_pass_turn(struct delivery *delivery, uint64_t number);
+bool trainer_delivery_is_announced(const struct delivery *delivery, uint64_t number);
 
 /* ---- delivery_credit.c ---- */
 

@@ -19,6 +19,11 @@ enum weir_delivery {
 
 enum { WEIR_RANKS_MAX = 64 }; /* consumers of one job */
 
+/* Totals of a batch over several ranks. A rank announces its slices in number order, at most WEIR_TOTALS_MAX batches
+ * beyond the one its loop gets next. The newest WEIR_ANNOUNCED_MAX are said in each beat: a
+ * rank that is behind by that many may still need them, and the dispatcher may have forgotten them. */
+enum { WEIR_TOTALS_MAX = 8, WEIR_ANNOUNCED_MAX = 2 * WEIR_TOTALS_MAX };
+
 /* Frames of a `batch`, in this order; after them those of each tensor, offsets before values. */
 enum weir_batch_frame {
     WEIR_BATCH_IDS,

@@ -242,7 +242,8 @@ static enum weir_status check_beat(const struct dispatcher_job *job,
     uint64_t end = left < WEIR_AHEAD_MAX ? left : WEIR_AHEAD_MAX;
     bool is_consistent = beat->oldest <= batches && are_below(beat->received, end) &&
                          are_below(beat->consumed, end) && are_below(beat->handed, end) &&
-                         beat->again_groups.count == beat->again_fences.count;
+                         beat->again_groups.count == beat->again_fences.count &&
+                         preprocess_slices_are_sensible(beat, batches);
     if (is_consistent)
         return WEIR_OK;
     return weir_fail(
@@ -312,6 +313,15 @@ enum weir_status preprocess_job_client_beat(struct dispatcher_job *job,
     ret_orders->number = rank->beat_number;
     ret_orders->superseded = ret_orders->regroup = false;
     return status;
+}
+
+struct dispatcher_totals preprocess_job_totals(const struct dispatcher_job *job)
+{
+    const struct dispatcher_slices *slices[WEIR_RANKS_MAX];
+
+    for (uint32_t i = 0; i < ranks_of(job); i++)
+        slices[i] = &job->ranks[i].slices;
+    return preprocess_totals(slices, ranks_of(job));
 }
 
 /* ---- what a consumer commits ---- */

@@ -22,7 +22,10 @@ struct dispatcher_pending_reply {
     uint64_t job;
     enum weir_message type;
     union {
-        struct msg_client_orders orders; /* without the workers */
+        struct {
+            struct msg_client_orders orders; /* without the workers and the totals */
+            struct dispatcher_totals totals;
+        };
         struct msg_client_committed committed;
     };
 };

@@ -334,6 +334,7 @@ static void on_client_beat(void *state, struct weir_request *request)
     }
     preprocess_entry_look(entry, weir_loop_now_ms(dispatcher->loop));
     reply.orders.stage = preprocess_stages_name(&entry->stages);
+    reply.totals = preprocess_job_totals(&entry->job);
     preprocess_dispatcher_reply(dispatcher, entry, &reply);
 }
 

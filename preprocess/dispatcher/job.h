@@ -45,6 +45,8 @@
  *      that it was done.
  *   8  A job that fits operators first leases the groups of epoch 0, whole batches, for partial fits;
  *      they are taken in group order. Consumers wait until preprocess_job_fitted().
+ *   9  Of several ranks each announces its next slices as they will be handed out; once all have, the batch's totals
+ *      are in every answer. They are volatile: a beat repeats what another rank may still lack.
  *
  * Invariants: at most one lease per group and rank; fences and attempts only grow; `oldest` of a
  * rank never decreases within an attempt; the committed states of all ranks contain equally many
@@ -129,6 +131,8 @@ enum weir_status preprocess_job_client_beat(struct dispatcher_job *job,
                                             const struct msg_client_beat *beat, int64_t now_ms,
                                             struct msg_client_orders *ret_orders,
                                             struct weir_error *err) WEIR_MUST_USE;
+/* Rule 9. Of a beat that was answered in the current attempt. */
+struct dispatcher_totals preprocess_job_totals(const struct dispatcher_job *job);
 /* STALE: not the current attempt. INVALID: a position that cannot be, or cannot be borne. */
 enum weir_status preprocess_job_client_commit(struct dispatcher_job *job,
                                               const struct msg_client_commit *commit,

@@ -17,6 +17,7 @@ static void answer(struct dispatcher *dispatcher, struct dispatcher_pending_repl
     const void *message = &reply->committed;
     if (reply->type == MSG_client_orders) {
         reply->orders.workers = preprocess_dispatcher_endpoints(dispatcher, reply->job, arena);
+        preprocess_totals_show(&reply->totals, &reply->orders);
         message = &reply->orders;
     }
     weir_rpc_reply(dispatcher->server, &reply->route, reply->type, message, NULL);

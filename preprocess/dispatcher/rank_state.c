@@ -164,6 +164,7 @@ void preprocess_rank_begin(struct dispatcher_rank_state *rank, const struct weir
     rank->heard = is_here;
     rank->heard_ms = INT64_MIN;
     rank->beat_number = 0;
+    rank->slices = (struct dispatcher_slices){0};
     rank->oldest = position->oldest;
     weir_bits_copy(&rank->received, &position->ahead);
     forget_groups(rank, first_unfinished_group(rank));
@@ -191,6 +192,7 @@ void preprocess_rank_take(struct dispatcher_rank_state *rank, const struct msg_c
     weir_bits_clear(&rank->received);
     weir_bits_unpack(&rank->received, beat->received);
     look_at_consumer(rank, now_ms);
+    preprocess_slices_take(&rank->slices, beat);
     for (size_t i = 0; i < beat->again_groups.count; i++)
         make_again(rank, beat->again_groups.at[i], beat->again_fences.at[i]);
 }

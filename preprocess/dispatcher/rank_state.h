@@ -6,6 +6,7 @@
 
 #include "core/wire/position.h"
 #include "core/wire/wire.h"
+#include "preprocess/dispatcher/totals.h"
 #include "preprocess/order/geometry.h"
 
 #include <sys/queue.h>
@@ -62,6 +63,7 @@ struct dispatcher_rank_state {
     uint64_t oldest;           /* first batch that is not consumed */
     struct weir_bits received; /* relative to oldest: consumed or waiting at the consumer */
     int64_t wait_ns;           /* that the consumer has waited for batches, as reported */
+    struct dispatcher_slices slices;
 
     /* Groups first_group … first_group + capacity - 1, each at index `group % capacity`. */
     uint64_t first_group;

@@ -116,8 +116,13 @@ static void note(struct loop *loop, const struct weir_batch *batch)
     weir_require(batch->samples <= RANKS_BATCH);
     step->number = batch->number;
     step->samples = batch->samples;
-    for (size_t i = 0; i < batch->samples; i++)
+    step->global_samples = batch->global_samples;
+    step->global_weight = batch->global_weight;
+    step->weight = 0.0;
+    for (size_t i = 0; i < batch->samples; i++) {
         step->ids[i] = batch->ids[i];
+        step->weight += (double)batch->weights[i];
+    }
 }
 
 /* Until the end of the run, or what ended this opening. */

@@ -18,6 +18,8 @@ enum {
 struct ranks_step {
     uint64_t number; /* of the batch */
     uint64_t samples;
+    uint64_t global_samples; /* as the batch says */
+    double weight, global_weight;
     uint64_t ids[RANKS_BATCH];
 };
 

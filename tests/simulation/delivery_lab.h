@@ -74,11 +74,18 @@ struct lab {
     bool twin_awake;
     struct lab_disk disk[LAB_RANKS_MAX];
     uint8_t handed[LAB_RANKS_MAX][LAB_BATCHES_MAX]; /* to a loop, in all its lives */
+    struct lab_share {
+        uint64_t attempt, samples, total_samples;
+        double total_weight;
+    } share[LAB_RANKS_MAX]
+           [LAB_BATCHES_MAX]; /* of each rank in a batch, when it was last handed out */
     uint64_t kills, replayed, lost, duplicated;
 };
 
 /* Sample ids are LAB_FIRST_ID + 0 … n - 1. */
 #define LAB_FIRST_ID ((uint64_t)1 << 44)
+
+#define LAB_WEIGHT 0.25 /* of every sample */
 
 /* The id at a position of an epoch: any bijection does here, the real one has its own tests. */
 uint64_t lab_id_at(const struct lab_plan *plan, uint32_t epoch, uint64_t position);

@@ -125,6 +125,8 @@ static void on_client_beat(struct dispatcher_actor *actor, size_t from,
     enum weir_status status =
         preprocess_job_client_beat(&actor->job, beat, world_now(actor->lab->world), &orders, &err);
     lab_check(actor->lab, status == WEIR_OK, "a beat was refused: %s", err.text);
+    struct dispatcher_totals totals = preprocess_job_totals(&actor->job);
+    preprocess_totals_show(&totals, &orders);
     save(actor, false);
     reply(actor, from, MSG_client_orders, &orders, payload);
 }

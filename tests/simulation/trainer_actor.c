@@ -215,6 +215,32 @@ static void reopen(struct trainer_actor *actor, uint64_t batches)
     begin(actor, batches);
 }
 
+/* Totals are the same on all ranks, and what these are handed adds up to them, whatever was erased in between. */
+static void check_totals(struct trainer_actor *actor, const struct delivery_batch *batch)
+{
+    struct lab *lab = actor->lab;
+    struct lab_share *mine = &lab->share[actor->rank][batch->number];
+    uint64_t samples = 0;
+    *mine = (struct lab_share){batch->attempt, batch->samples, batch->total_samples,
+                               batch->total_weight};
+    for (uint32_t rank = 0; rank < lab->plan.geometry.ranks; rank++) {
+        const struct lab_share *share = &lab->share[rank][batch->number];
+        if (share->attempt != batch->attempt)
+            return;
+        samples += share->samples;
+        lab_check(lab,
+                  share->total_samples == batch->total_samples &&
+                      share->total_weight == batch->total_weight,
+                  "batch %llu: ranks %u and %u were told other totals",
+                  (unsigned long long)batch->number, rank, actor->rank);
+    }
+    lab_check(
+        lab, samples == batch->total_samples && (double)samples * LAB_WEIGHT == batch->total_weight,
+        "batch %llu of attempt %llu: %llu samples are handed out, its total is %llu of weight %g",
+        (unsigned long long)batch->number, (unsigned long long)batch->attempt,
+        (unsigned long long)samples, (unsigned long long)batch->total_samples, batch->total_weight);
+}
+
 static void check_handed_out(struct trainer_actor *actor, const struct delivery_batch *batch)
 {
     struct lab *lab = actor->lab;
@@ -224,6 +250,7 @@ static void check_handed_out(struct trainer_actor *actor, const struct delivery_
               actor->rank);
     *handed = 1;
     actor->steps++;
+    check_totals(actor, batch);
     for (size_t i = 0; i < batch->samples; i++) {
         uint64_t epoch = lab->erased_epoch[batch->ids[i] - LAB_FIRST_ID];
         lab_check(lab, epoch == 0 || epoch > lab->forced_epoch,
@@ -417,6 +444,7 @@ static void on_batch(struct trainer_actor *actor, size_t from, const struct msg_
         .holes = (const uint64_t *)(void *)(kept + ids_bytes),
         .hole_states = (const uint32_t *)(void *)(kept + payload.size),
         .samples = message->samples,
+        .weight = (double)message->samples * LAB_WEIGHT,
         .hole_count = hole_count,
         .worker = (uint32_t)(world_actor_of(from) - lab_first_worker(&actor->lab->plan)),
         .payload = kept};

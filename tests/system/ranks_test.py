@@ -74,6 +74,15 @@ def test_ranks_share_every_batch_and_one_model_comes_out():
     lab.remove()
 
 
+def test_a_batch_with_holes_tells_each_rank_what_all_were_handed():
+    """The program adds up what the ranks were handed, and compares: see ranks.py."""
+    lab = lab_of_ranks(pipeline=WITH_RANKS.replace("    - {{op: normalize_text}}", "    - {{op: filter, min: 60}}\n    - {{op: normalize_text}}"))
+    run = Run(lab.pipeline, lab.data_dir, lab.script("ranks.py", modes=SYSTEM)).finish()
+    audits = [e["audit"] for e in run.of("training_finished")]
+    assert all(audit["filtered"] > 100 and audit["delivered"] > 1000 for audit in audits), audits
+    lab.remove()
+
+
 def refusal(lab, training, system=None):
     path = lab.folder / "refused.yaml"
     path.write_text(re.sub(r"training: .*", f"training: {training}", lab.pipeline.read_text()))

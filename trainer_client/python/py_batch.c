@@ -83,6 +83,22 @@ static PyObject *get_holes(PyObject *self, void *closure)
     return batch != NULL ? PyLong_FromSize_t(batch->holes) : NULL;
 }
 
+static PyObject *get_global_samples(PyObject *self, void *closure)
+{
+    const struct weir_batch *batch = shown(self);
+
+    (void)closure;
+    return batch != NULL ? PyLong_FromUnsignedLongLong(batch->global_samples) : NULL;
+}
+
+static PyObject *get_global_weight(PyObject *self, void *closure)
+{
+    const struct weir_batch *batch = shown(self);
+
+    (void)closure;
+    return batch != NULL ? PyFloat_FromDouble(batch->global_weight) : NULL;
+}
+
 static PyObject *get_released(PyObject *self, void *closure)
 {
     (void)closure;
@@ -226,6 +242,10 @@ static PyGetSetDef ATTRIBUTES[] = {
     {"samples", get_samples, NULL, "Live samples; len() is the same.", NULL},
     {"holes", get_holes, NULL,
      "Samples of the batch that were erased, filtered, unreadable or gone.", NULL},
+    {"global_samples", get_global_samples, NULL,
+     "Live samples of this batch over all ranks: `samples` of each, added up.", NULL},
+    {"global_weight", get_global_weight, NULL,
+     "Weights of this batch over all ranks, added up; the same on each.", NULL},
     {"ids", get_ids, NULL, "Ids of the samples, int64.", NULL},
     {"labels", get_labels, NULL,
      "Labels: int64 (a number, or an index into Task.classes), float64, or float32 vectors.\n"

@@ -2,6 +2,7 @@
 a collective operation does. So the model tells which batches each rank consumed, and in which order."""
 
 import hashlib
+import math
 import os
 import pickle
 import socket
@@ -43,6 +44,18 @@ class Others:
                 sys.exit("a rank is gone")
             found += more
         return found
+
+    def add(self, samples, weight):
+        """Returns what all ranks say, added up in their order."""
+        mine = struct.pack("<Qd16x", samples, weight)
+        if RANK > 0:
+            self.sockets[0].sendall(mine)
+            return struct.unpack("<Qd16x", self.read(self.sockets[0]))
+        said = [struct.unpack("<Qd16x", one) for one in [mine] + [self.read(self.sockets[rank]) for rank in range(1, RANKS)]]
+        total = (sum(samples for samples, _ in said), sum(weight for _, weight in said))
+        for peer in self.sockets.values():
+            peer.sendall(struct.pack("<Qd16x", *total))
+        return total
 
     def mix(self, mine):
         """Returns the hash of what all ranks say, in their order."""
@@ -93,6 +106,8 @@ def train(task, others):
     with session:
         for batch in session:
             ids = bytes(memoryview(batch.ids).cast("B"))
+            total = others.add(len(batch), math.fsum(memoryview(batch.weights)))
+            assert total == (batch.global_samples, batch.global_weight), (total, batch.global_samples, batch.global_weight)
             if task.reports and len(batch):
                 session.output(batch, "scores", [[float(batch.number), float(RANK)]] * len(batch))
             weights = others.mix(hashlib.sha256(weights + struct.pack("<QQ", batch.number, len(batch)) + ids).digest())

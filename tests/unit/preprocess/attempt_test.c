@@ -157,7 +157,15 @@ static void a_beat_that_speaks_of_batches_beyond_the_last_is_refused(void **unus
     weir_bits_pack(&bits, &packed);
     const struct weir_bytes beyond = weir_buf_view(&packed);
     const struct msg_client_beat BEATS[] = {
-        {.handed = beyond}, {.received = beyond}, {.consumed = beyond}, {.oldest = batches + 1}};
+        {.handed = beyond},
+        {.received = beyond},
+        {.consumed = beyond},
+        {.oldest = batches + 1},
+        {.announced = batches,
+         .announced_samples = {&batches, 1},
+         .announced_weights = {&batches, 1}},
+        {.announced_samples = {&batches, 1}},
+    };
     for (size_t i = 0; i < WEIR_COUNT(BEATS); i++) {
         struct msg_client_orders orders;
         struct msg_client_beat beat = BEATS[i];

@@ -78,6 +78,7 @@ static void bring(struct fixture *fixture, uint64_t number, size_t samples)
         .bytes = 1,
         .ids = &fixture->id,
         .samples = samples,
+        .weight = 0.5 * (double)samples,
     };
     assert_int_equal(trainer_delivery_arrive(fixture->delivery, batch), DELIVERY_ACCEPTED);
 }
@@ -100,6 +101,29 @@ static size_t beat(struct fixture *fixture, bool is_answered)
     if (is_answered)
         trainer_delivery_ordered(fixture->delivery, &orders);
     return count;
+}
+
+/* The other rank has announced a slice of 3 samples of weight 1 for each batch that this one has. */
+static void settle(struct fixture *fixture, int64_t now_ms)
+{
+    struct msg_client_beat message;
+    uint64_t samples[WEIR_ANNOUNCED_MAX], weights[WEIR_ANNOUNCED_MAX];
+    trainer_delivery_beat(fixture->delivery, now_ms, &message);
+    size_t count = message.announced_samples.count, first = 0;
+    for (size_t i = 0; i < count; i++) {
+        double weight = 0.0;
+        memcpy(&weight, &message.announced_weights.at[i], sizeof(weight));
+        weight += 3.0;
+        samples[i] = message.announced_samples.at[i] + 3;
+        memcpy(&weights[i], &weight, sizeof(weight));
+    }
+    first = count > WEIR_TOTALS_MAX ? count - WEIR_TOTALS_MAX : 0;
+    trainer_delivery_ordered(
+        fixture->delivery,
+        &(struct msg_client_orders){.number = message.number,
+                                    .totals = message.announced + first,
+                                    .total_samples = {samples + first, count - first},
+                                    .total_weights = {weights + first, count - first}});
 }
 
 /* ---- opening ---- */
@@ -198,6 +222,7 @@ static void several_ranks_are_shown_batches_of_nothing_too(void **unused)
     struct delivery_batch *batch = NULL;
     start(&fixture, 2, WEIR_EXACTLY_ONCE);
     bring(&fixture, 0, 0);
+    settle(&fixture, 1);
     assert_int_equal(next(&fixture, &batch), DELIVERY_BATCH);
     assert_int_equal(batch->samples, 0);
     end(&fixture);
@@ -233,6 +258,7 @@ static void a_final_commit_waits_for_the_other_ranks(void **unused)
     start(&fixture, 2, WEIR_EXACTLY_ONCE);
     for (uint64_t i = 0; i < BATCHES; i++) {
         bring(&fixture, i, 1);
+        settle(&fixture, 1);
         assert_int_equal(next(&fixture, &batch), DELIVERY_BATCH);
         assert_true(trainer_delivery_consume(fixture.delivery, batch->number));
         free(trainer_delivery_release(fixture.delivery, batch));
@@ -250,6 +276,110 @@ static void a_final_commit_waits_for_the_other_ranks(void **unused)
     assert_int_equal(trainer_delivery_commit_open(fixture.delivery, &message), 0);
     end(&fixture);
 }
+
+/* ---- totals ---- */
+
+static void a_batch_of_several_ranks_waits_for_its_totals(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    struct delivery_batch *batch = NULL;
+    start(&fixture, 2, WEIR_EXACTLY_ONCE);
+    bring(&fixture, 0, 2);
+    assert_int_equal(next(&fixture, &batch), DELIVERY_WAIT);
+    assert_int_equal(beat(&fixture, true), 0); /* the other rank has announced nothing yet */
+    assert_int_equal(next(&fixture, &batch), DELIVERY_WAIT);
+    assert_true(trainer_delivery_lacks_totals(fixture.delivery));
+    assert_true(trainer_delivery_beat_due(fixture.delivery, 1 + DELIVERY_TOTALS_MS));
+    settle(&fixture, 1);
+    assert_false(trainer_delivery_lacks_totals(fixture.delivery));
+    assert_int_equal(next(&fixture, &batch), DELIVERY_BATCH);
+    assert_int_equal(batch->total_samples, 5);
+    assert_true(batch->total_weight == 4.0);
+    end(&fixture);
+}
+
+static void a_single_rank_is_all_there_is(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    struct delivery_batch *batch = NULL;
+    start(&fixture, 1, WEIR_EXACTLY_ONCE);
+    bring(&fixture, 0, 3);
+    assert_int_equal(next(&fixture, &batch), DELIVERY_BATCH);
+    assert_int_equal(batch->total_samples, 3);
+    assert_true(batch->total_weight == 1.5);
+    end(&fixture);
+}
+
+static void slices_are_announced_a_few_in_advance(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    struct msg_client_beat message;
+    start(&fixture, 2, WEIR_EXACTLY_ONCE);
+    for (uint64_t i = 0; i < BATCHES; i++)
+        bring(&fixture, i, 1);
+    trainer_delivery_beat(fixture.delivery, 1, &message);
+    assert_int_equal(message.announced, 0);
+    assert_int_equal(message.announced_samples.count, WEIR_TOTALS_MAX);
+    end(&fixture);
+}
+
+/* An erasure of the sample that every batch of the fixture holds. */
+static void erase(struct fixture *fixture, int64_t sent_ms)
+{
+    trainer_delivery_held(
+        fixture->delivery, sent_ms,
+        &(struct msg_hold_is){.epoch = 1, .lease_ms = 2000, .erased = {&fixture->id, 1}});
+}
+
+static void an_erasure_waits_for_slices_that_are_announced(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    struct delivery_batch *batch = NULL;
+    start(&fixture, 2, WEIR_EXACTLY_ONCE);
+    bring(&fixture, 0, 1);
+    settle(&fixture, 1);
+    bring(&fixture, 1, 1); /* not announced: given up at once */
+    erase(&fixture, 1000);
+    assert_int_equal(trainer_delivery_waiting(fixture.delivery), 1);
+    assert_int_equal(trainer_delivery_acknowledged(fixture.delivery), 0);
+    assert_int_equal(next(&fixture, &batch), DELIVERY_BATCH);
+    assert_int_equal(batch->samples, 1); /* as its total says */
+    free(trainer_delivery_release(fixture.delivery, batch));
+    assert_int_equal(trainer_delivery_acknowledged(fixture.delivery), 1);
+    end(&fixture);
+}
+
+static void ranks_begin_again_where_an_erasure_may_not_have_waited(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    struct delivery_batch *batch = NULL;
+    start(&fixture, 2, WEIR_EXACTLY_ONCE);
+    bring(&fixture, 0, 1);
+    settle(&fixture, 1);
+    erase(&fixture, 100000); /* the lease of start() is over by then */
+    assert_int_equal(next(&fixture, &batch), DELIVERY_REGROUP);
+    end(&fixture);
+}
+
+static void nothing_is_announced_without_a_use_lease(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    struct msg_client_beat message;
+    start(&fixture, 2, WEIR_EXACTLY_ONCE);
+    bring(&fixture, 0, 1);
+    trainer_delivery_beat(fixture.delivery, 100000, &message);
+    assert_int_equal(message.announced_samples.count, 0);
+    assert_false(trainer_delivery_beat_due(fixture.delivery, 100001));
+    end(&fixture);
+}
+
+/* ---- delivery modes ---- */
 
 static void at_most_once_hands_out_what_the_dispatcher_knows_of(void **unused)
 {
@@ -302,6 +432,12 @@ int main(void)
         cmocka_unit_test(several_ranks_are_shown_batches_of_nothing_too),
         cmocka_unit_test(a_group_that_forms_anew_ends_this_opening),
         cmocka_unit_test(a_final_commit_waits_for_the_other_ranks),
+        cmocka_unit_test(a_batch_of_several_ranks_waits_for_its_totals),
+        cmocka_unit_test(a_single_rank_is_all_there_is),
+        cmocka_unit_test(slices_are_announced_a_few_in_advance),
+        cmocka_unit_test(an_erasure_waits_for_slices_that_are_announced),
+        cmocka_unit_test(ranks_begin_again_where_an_erasure_may_not_have_waited),
+        cmocka_unit_test(nothing_is_announced_without_a_use_lease),
         cmocka_unit_test(at_most_once_hands_out_what_the_dispatcher_knows_of),
         cmocka_unit_test(at_most_once_claims_a_few_batches_at_a_time),
     };

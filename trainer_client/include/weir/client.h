@@ -36,7 +36,9 @@
  *
  * Ranks. A run may have several consumers, one per rank: each opens with its `rank` and gets its
  * slice of every batch, and all get equally many (one of nothing but holes is shown too: samples is
- * 0 then). weir_client_open() waits until all ranks have come. They save their states at the same
+ * 0 then), in number order. global_samples and global_weight of a batch are exact on every rank, holes and
+ * all, so that the sum over ranks of weight times loss, divided by global_weight, is the batch's mean.
+ * weir_client_open() waits until all ranks have come. They save their states at the same
  * step, that is, when each has consumed equally many batches; a step is committed when every rank has
  * committed it, and weir_client_finish(), which each of them calls, waits for the others: the model is rank 0's.
  * Processes that a pipeline has started (training.ranks) end together when one of them does, and start again from what
@@ -54,9 +56,10 @@
  *
  * Erasure. weir_client_next() returns no batch that holds a sample erased before the call, and
  * nothing at all while it cannot know (its use lease of 2 seconds, renewed in the background, has
- * run out: it waits). An erasure is in force when, among others, every batch in a loop's hands that
- * holds an erased sample has been released; so release batches as soon as the step is over, and
- * keep no copies.
+ * run out: it waits). With several ranks the next eight batches are settled between them in advance: these
+ * keep their samples, and count as in the loop's hands. An erasure is in force when, among others,
+ * every batch in a loop's hands that holds an erased sample has been released; so release batches
+ * as soon as the step is over, and keep no copies.
  *
  * Threads. One background thread owns every socket. All functions may be called from any thread;
  * two threads must not call functions of one client at the same time, but weir_batch_release() may
@@ -234,6 +237,9 @@ struct weir_batch {
     const float *label_values; /**< (samples, label_width), row-major; NULL unless labels are
                                   vectors */
     size_t label_width;        /**< numbers of a label; 0 unless it is a vector */
+    uint64_t
+        global_samples;   /**< live samples of this batch over all ranks: all `samples`, added up */
+    double global_weight; /**< their weights, added up; the same bits on every rank */
 };
 
 /** Work of a loop since weir_client_open(). */

@@ -32,6 +32,9 @@ class Batch(NamedTuple):
     tensors: dict[str, torch.Tensor]
     offsets: dict[str, torch.Tensor]
     """Of the ragged tensors: where each sample begins, and where the last one ends."""
+    global_samples: int = 0
+    """Of the batch over all ranks, of which this is a slice."""
+    global_weight: float = 0.0
 
 
 def as_tensor(tensor: weir.Tensor) -> torch.Tensor:
@@ -66,6 +69,8 @@ def as_batch(batch: weir.Batch, device: torch.device | str | None = None) -> Bat
         moved(batch.weights),
         {name: moved(tensor) for name, tensor in tensors.items()},
         {name: moved(offsets) for name, tensor in tensors.items() if (offsets := tensor.offsets) is not None},
+        batch.global_samples,
+        batch.global_weight,
     )
 
 
@@ -287,6 +292,8 @@ class _Served:
         stops = session.stopping
         saves = stops or time.monotonic() - self.saved >= self.save_every_s
         weight, samples, total, saving, stopping = self.ranks.sum(*mine, saves, stops)
+        if self.validation.share == 0:  # all of the batch was learnt from
+            weight, samples = batch.global_weight, batch.global_samples
         if self.steps is not None and samples > 0:
             self.steps.added(weight)
         self.samples += int(samples)
