@@ -2,7 +2,9 @@
 #include "trainer_client/learner.h"
 
 #include "core/base/memory.h"
+#include "core/base/rng.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +75,8 @@ void trainer_learner_fini(struct learner *learner)
     free(learner->outputs);
     free(learner->slopes);
     free(learner->weights);
+    free(learner->chances);
+    free(learner->losses);
     free(learner->scratch);
     *learner = (struct learner){0};
 }
@@ -165,18 +169,70 @@ static enum weir_status measure(struct learner *learner, const struct weir_batch
 /* Weighs the batch's samples by their classes too. Labels that are no classes are the loss's to refuse. */
 static void weigh(struct learner *learner, const struct weir_batch *batch)
 {
-    if (learner->class_weights == NULL || batch->label_type == WEIR_LABELS_VALUES)
+    bool has_classes = learner->class_weights != NULL && batch->label_type != WEIR_LABELS_VALUES;
+    if (!has_classes && !learner_chooses(learner))
         return;
     if (batch->samples > learner->weights_max) {
         learner->weights_max = batch->samples;
         learner->weights = weir_realloc(learner->weights, batch->samples, sizeof(float));
     }
     for (size_t s = 0; s < batch->samples; s++) {
-        double label = trainer_loss_label(batch, s);
+        double label = has_classes ? trainer_loss_label(batch, s) : -1.0;
         bool is_class = label >= 0.0 && label < (double)learner->class_count;
         double of_class = is_class ? learner->class_weights[(size_t)label] : 1.0;
         learner->weights[s] = (float)((double)batch->weights[s] * of_class);
     }
+}
+
+static float norm_of(const float *slopes, size_t width)
+{
+    double sum = 0.0;
+    for (size_t k = 0; k < width; k++)
+        sum += (double)slopes[k] * (double)slopes[k];
+    return (float)sqrt(sum);
+}
+
+/* Moves the losses, which lie side by side, to their places, from the last to the first, with the norms beside them. */
+static void interleave(const struct learner *learner, size_t samples, float *scores)
+{
+    size_t width = learner->plan.width;
+    for (size_t s = samples; s-- > 0;) {
+        scores[s * LEARNER_SCORES] = scores[s];
+        scores[s * LEARNER_SCORES + 1] = norm_of(learner->slopes + s * width, width);
+    }
+}
+
+/* ---- choosing inside a batch ---- */
+
+static double doubt_of(struct learner *learner, size_t s)
+{
+    size_t width = learner->plan.width;
+    float *output = learner->outputs + s * width; /* whose loss has been measured already */
+    learner->loss->predict(output, learner->plan.width);
+    return trainer_choice_doubt(output, width, (enum cfg_uncertainty)learner->choice.metric);
+}
+
+/* Weighs the samples that the step does not learn from by 0. `losses` are those of the batch. */
+static void choose(struct learner *learner, const struct weir_batch *batch, const float *losses)
+{
+    size_t width = learner->plan.width;
+    WEIR_AUTO_FREE float *factors = weir_calloc(batch->samples + 1, sizeof(*factors));
+    for (size_t s = 0; s < batch->samples; s++) {
+        if (learner->choice.score == CFG_IN_BATCH_LOSS)
+            learner->chances[s] = (double)losses[s];
+        else if (learner->choice.score == CFG_IN_BATCH_GRAD_NORM)
+            learner->chances[s] = (double)norm_of(learner->slopes + s * width, width);
+        else
+            learner->chances[s] = doubt_of(learner, s);
+    }
+    const struct choice_input input = {
+        .samples = batch->samples,
+        .seed = learner->seed ^ weir_mix64(batch->number + 1),
+        .score = learner->chances,
+    };
+    trainer_choose(&learner->choice, &input, factors);
+    for (size_t s = 0; s < batch->samples; s++)
+        learner->weights[s] *= factors[s];
 }
 
 /* Changes one block by its gradient. */
@@ -193,19 +249,42 @@ static void apply(struct learner *learner, const struct optimizer_step *step, si
     trainer_optimizer_apply(learner->optimizer, step, &learner->gradients[index], &block);
 }
 
+/* Adds up the gradient of the batch's mean loss. */
+static void descend(struct learner *learner, const struct weir_batch *batch)
+{
+    for (size_t i = 0; i < trainer_model_block_count(learner->plan.model); i++)
+        trainer_gradient_clear(&learner->gradients[i]);
+    learner->plan.model->backward(&learner->plan, learner->parameters, batch, learner->scratch,
+                                  learner->slopes, learner->gradients);
+}
+
+/* Room for each sample's loss: where scores are wanted, in their place. */
+static float *room_for_losses(struct learner *learner, const struct weir_batch *batch)
+{
+    if (!learner_chooses(learner) || batch->samples <= learner->losses_max)
+        return learner->scores != NULL ? learner->scores : learner->losses;
+    learner->losses_max = batch->samples;
+    learner->losses = weir_realloc(learner->losses, batch->samples, sizeof(float));
+    learner->chances = weir_realloc(learner->chances, batch->samples, sizeof(double));
+    return learner->scores != NULL ? learner->scores : learner->losses;
+}
+
 enum weir_status trainer_learner_step(struct learner *learner, const struct weir_batch *batch,
                                       double rate, double *ret_loss, struct weir_error *err)
 {
     weigh(learner, batch);
-    struct loss_work work = {.losses = learner->losses, .weights = learner->weights};
+    struct loss_work work = {.losses = room_for_losses(learner, batch),
+                             .weights = learner->weights};
     enum weir_status status = measure(learner, batch, &work, err);
     if (status != WEIR_OK)
         return status;
+    if (learner_chooses(learner))
+        choose(learner, batch, work.losses);
+    if (learner->scores != NULL)
+        interleave(learner, batch->samples, learner->scores);
+    trainer_loss_scale(&work, batch);
+    descend(learner, batch);
     size_t blocks = trainer_model_block_count(learner->plan.model);
-    for (size_t i = 0; i < blocks; i++)
-        trainer_gradient_clear(&learner->gradients[i]);
-    learner->plan.model->backward(&learner->plan, learner->parameters, batch, learner->scratch,
-                                  learner->slopes, learner->gradients);
     trainer_clip(&learner->clip, learner->gradients, blocks);
     const struct optimizer_options *options = &learner->optimizer_options;
     struct optimizer_step step =
@@ -217,10 +296,13 @@ enum weir_status trainer_learner_step(struct learner *learner, const struct weir
 }
 
 enum weir_status trainer_learner_score(struct learner *learner, const struct weir_batch *batch,
-                                       float *losses, struct weir_error *err)
+                                       float *scores, struct weir_error *err)
 {
-    struct loss_work work = {.losses = losses, .apart = true};
-    return measure(learner, batch, &work, err);
+    struct loss_work work = {.losses = scores};
+    enum weir_status status = measure(learner, batch, &work, err);
+    if (status == WEIR_OK && scores != NULL)
+        interleave(learner, batch->samples, scores);
+    return status;
 }
 
 enum weir_status trainer_learner_embed(struct learner *learner, const struct weir_batch *batch,

@@ -4,6 +4,7 @@
 #ifndef WEIR_TRAINER_CLIENT_LEARNER_H
 #define WEIR_TRAINER_CLIENT_LEARNER_H
 
+#include "trainer_client/models/choice.h"
 #include "trainer_client/models/clip.h"
 #include "trainer_client/models/gradient.h"
 #include "trainer_client/models/loss.h"
@@ -11,7 +12,10 @@
 #include "trainer_client/models/optimizer.h"
 #include "trainer_client/models/schedule.h"
 
-enum { LEARNER_FLOATS_MAX = 1 << 30 }; /* of all parameter blocks: 4 GiB */
+enum {
+    LEARNER_FLOATS_MAX = 1 << 30, /* of all parameter blocks: 4 GiB */
+    LEARNER_SCORES = 2,           /* of a sample: its loss, the norm of its gradient */
+};
 
 struct learner {
     struct model_plan plan;
@@ -28,9 +32,13 @@ struct learner {
     uint64_t steps;                              /* that made the optimizer's state */
     struct gradient gradients[MODEL_BLOCKS_MAX]; /* of each block */
     float *outputs, *slopes;                     /* of the batch at hand, (samples, width) */
-    float *weights; /* of its samples, by their classes too; NULL: those of the selection */
+    float *weights; /* of its samples, by class and choice too; NULL: those of the selection */
     size_t weights_max;
-    float *losses;      /* borrowed: a step writes each sample's loss here; NULL: nobody asks */
+    struct cfg_batch_then_sample choice; /* ratio 0: a step learns from all of its batch */
+    double *chances;                     /* (samples): what the choice goes by; with it: */
+    float *losses;                       /* (samples) */
+    size_t losses_max;
+    float *scores;      /* borrowed: a step writes each sample's here; NULL: nobody asks */
     size_t outputs_max; /* floats */
     void *scratch;
     size_t scratch_max;
@@ -48,6 +56,11 @@ static inline bool learner_has_begun(const struct learner *learner)
 {
     return learner->parameters != NULL;
 }
+/* True when a step learns from a part of its batch. */
+static inline bool learner_chooses(const struct learner *learner)
+{
+    return learner->choice.ratio > 0.0;
+}
 /* More outputs than before (a class was added): what is there keeps its columns, new columns are
  * initial parameters. */
 enum weir_status trainer_learner_widen(struct learner *learner, uint32_t width,
@@ -58,15 +71,15 @@ enum weir_status trainer_learner_forward(struct learner *learner, const struct w
                                          struct weir_error *err) WEIR_MUST_USE;
 /* Turns `learner->outputs` into predictions. */
 void trainer_learner_predict(struct learner *learner, const struct weir_batch *batch);
-/* One step of training, at `rate` times the optimizer's learning rate. `*ret_loss` is the weighted mean before the
- * step. */
+/* One step of training, at `rate` times the optimizer's learning rate. `*ret_loss` is the weighted mean of the whole
+ * batch before the step. */
 enum weir_status trainer_learner_step(struct learner *learner, const struct weir_batch *batch,
                                       double rate, double *ret_loss,
                                       struct weir_error *err) WEIR_MUST_USE;
-/* The loss of each sample, in `losses` (samples), and its slope at the outputs, the gradient of the
- * last layer, in `learner->slopes` (samples, width). */
+/* Fills `scores` (samples, LEARNER_SCORES; NULL: not wanted): of each sample its loss, and the norm of its slope at the
+ * outputs, the gradient of the last layer, which is in `learner->slopes` (samples, width). */
 enum weir_status trainer_learner_score(struct learner *learner, const struct weir_batch *batch,
-                                       float *losses, struct weir_error *err) WEIR_MUST_USE;
+                                       float *scores, struct weir_error *err) WEIR_MUST_USE;
 /* embeddings (samples, plan.embedding). */
 enum weir_status trainer_learner_embed(struct learner *learner, const struct weir_batch *batch,
                                        float *embeddings, struct weir_error *err) WEIR_MUST_USE;

@@ -73,6 +73,8 @@ static struct task *keep(const struct msg_run_is *message)
         .reports = message->reports,
         .class_count = message->classes.count,
         .classes = copy_names(task, message->classes),
+        .batch_then_sample =
+            copy(task, message->batch_then_sample[0] != '\0' ? message->batch_then_sample : "null"),
     };
     return task;
 }

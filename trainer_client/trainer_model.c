@@ -161,6 +161,7 @@ static enum weir_status configure_learner(struct trainer *trainer, struct weir_e
     const struct training *training = &trainer->order.training;
     struct learner *learner = &trainer->learner;
     learner->seed = trainer->order.task->seed;
+    learner->choice = training->choice;
     learner->plan.model = training->model;
     learner->plan.options = training->model_options;
     learner->loss = training->loss;

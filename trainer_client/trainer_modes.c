@@ -6,10 +6,6 @@
 #include "trainer_client/features.h"
 #include "trainer_client/trainer.h"
 
-#include <math.h>
-
-enum { SCORES = 2 }; /* of a sample: its loss, the norm of its gradient */
-
 static float *room_for(struct trainer *trainer, const struct weir_batch *batch)
 {
     size_t floats = batch->samples * trainer->width;
@@ -22,7 +18,7 @@ static float *room_for(struct trainer *trainer, const struct weir_batch *batch)
 
 static uint32_t width_reported(const struct trainer *trainer)
 {
-    return trainer->order.task->reports ? SCORES : 0;
+    return trainer->order.task->reports ? LEARNER_SCORES : 0;
 }
 
 static uint32_t width_outputs(const struct trainer *trainer)
@@ -33,7 +29,7 @@ static uint32_t width_outputs(const struct trainer *trainer)
 static uint32_t width_scores(const struct trainer *trainer)
 {
     (void)trainer;
-    return SCORES;
+    return LEARNER_SCORES;
 }
 
 static uint32_t width_embedding(const struct trainer *trainer)
@@ -51,35 +47,6 @@ static enum weir_status say(struct trainer *trainer, const struct weir_batch *ba
                            &error) == WEIR_CLIENT_OK)
         return WEIR_OK;
     return weir_fail(err, (enum weir_status)error.status, "%s", error.text);
-}
-
-static float norm_of(const float *slopes, size_t width)
-{
-    double sum = 0.0;
-    for (size_t k = 0; k < width; k++)
-        sum += (double)slopes[k] * (double)slopes[k];
-    return (float)sqrt(sum);
-}
-
-/* `scores` holds the losses, side by side; from the last to the first each moves to its place, and
- * the norm of its slope beside it. A slope is a sample's by itself, or its share of the mean's:
- * then by its share of the weight. */
-static enum weir_status say_scores(struct trainer *trainer, const struct weir_batch *batch,
-                                   float *scores, bool apart, struct weir_error *err)
-{
-    const struct learner *learner = &trainer->learner;
-    size_t width = learner->plan.width;
-    const float *weights = learner->weights != NULL ? learner->weights : batch->weights;
-    double weight = 0.0;
-    for (size_t s = 0; s < batch->samples && !apart; s++)
-        weight += (double)weights[s];
-    for (size_t s = batch->samples; s-- > 0;) {
-        double share = apart ? 1.0 : (double)weights[s] / weight;
-        scores[s * SCORES] = scores[s];
-        scores[s * SCORES + 1] =
-            (float)((double)norm_of(learner->slopes + s * width, width) / share);
-    }
-    return say(trainer, batch, scores, err);
 }
 
 /* Starts the mean of the loss again: it is about the last epoch. */
@@ -111,7 +78,7 @@ static enum weir_status take_train(struct trainer *trainer, const struct weir_ba
 {
     bool reports = trainer->width > 0;
     double loss = 0.0;
-    trainer->learner.losses = reports ? room_for(trainer, batch) : NULL;
+    trainer->learner.scores = reports ? room_for(trainer, batch) : NULL;
     enum weir_status status =
         trainer_learner_step(&trainer->learner, batch, rate_of(trainer, batch), &loss, err);
     if (status != WEIR_OK)
@@ -120,7 +87,7 @@ static enum weir_status take_train(struct trainer *trainer, const struct weir_ba
     if (batch->epoch > progress->epoch)
         begin_epoch(trainer, batch->epoch);
     if (reports)
-        status = say_scores(trainer, batch, trainer->learner.losses, false, err);
+        status = say(trainer, batch, trainer->learner.scores, err);
     progress->loss_sum += loss * (double)batch->samples;
     progress->loss_count += (double)batch->samples;
     trainer->recent_loss += (progress->samples == 0 ? 1.0 : 0.1) * (loss - trainer->recent_loss);
@@ -142,14 +109,13 @@ static enum weir_status take_score(struct trainer *trainer, const struct weir_ba
 {
     float *scores = room_for(trainer, batch);
     enum weir_status status = trainer_learner_score(&trainer->learner, batch, scores, err);
-    return status == WEIR_OK ? say_scores(trainer, batch, scores, true, err) : status;
+    return status == WEIR_OK ? say(trainer, batch, scores, err) : status;
 }
 
 static enum weir_status take_gradient(struct trainer *trainer, const struct weir_batch *batch,
                                       struct weir_error *err)
 {
-    float *losses = room_for(trainer, batch); /* at least one float a sample */
-    enum weir_status status = trainer_learner_score(&trainer->learner, batch, losses, err);
+    enum weir_status status = trainer_learner_score(&trainer->learner, batch, NULL, err);
     return status == WEIR_OK ? say(trainer, batch, trainer->learner.slopes, err) : status;
 }
 

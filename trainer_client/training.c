@@ -134,6 +134,23 @@ static enum weir_status read_tells(struct training *training, struct weir_error 
     return WEIR_OK;
 }
 
+/* The choice inside a batch stands with the selection, and is the trainer's to make. */
+static enum weir_status read_choice(const struct weir_yaml_node *root, struct training *training,
+                                    struct weir_error *err)
+{
+    const struct weir_yaml_node *node = cfg_batch_then_sample_node(root);
+    const struct loss *loss = trainer_loss_at((size_t)training->keys.loss);
+    enum weir_status status = cfg_batch_then_sample_read(node, &training->choice, err);
+    bool doubts = training->choice.ratio > 0 && training->choice.score == CFG_IN_BATCH_UNCERTAINTY;
+    if (status == WEIR_OK && doubts && training->model != NULL && !loss->takes_classes)
+        return weir_yaml_fail(
+            weir_yaml_get(node, "score"), err,
+            "selection.batch_then_sample.score: uncertainty is about classes, and training.loss is "
+            "%s: expected loss or grad_norm",
+            loss->name);
+    return status;
+}
+
 static enum weir_status check(const struct training *training, const struct weir_yaml_node *section,
                               struct weir_error *err)
 {
@@ -175,6 +192,7 @@ static void read_section(const struct weir_yaml_node *root, struct training *tra
              &err);
     cfg_note(all, read_carry(training, &err), &err);
     cfg_note(all, read_tells(training, &err), &err);
+    cfg_note(all, read_choice(root, training, &err), &err);
     cfg_note(all, check(training, section, &err), &err);
     training->checkpoint_us = checkpoint.every;
 }

@@ -31,6 +31,7 @@ struct training {
     _Alignas(16) uint8_t model_options[MODEL_OPTIONS_MAX];
     const struct loss *loss;
     struct learning learning;
+    struct cfg_batch_then_sample choice; /* selection.batch_then_sample; ratio 0: none */
     int64_t checkpoint_us;      /* from the end of one to the beginning of the next, at least */
     struct groups_wanted tells; /* tensors that no model sees */
     bool carries_optimizer;     /* a warm start takes over the optimizer's state too */

@@ -23,6 +23,69 @@ const struct cfg_key CFG_TRAINING_KEYS[] = {
     CFG_END,
 };
 
+/* ---- batch_then_sample ---- */
+
+static const char *const IN_BATCH_SCORES[] = {"loss", "grad_norm", "uncertainty", NULL};
+static const char *const UNCERTAINTIES[] = {"least_confidence", "entropy", "margin", NULL};
+
+const struct cfg_key CFG_BATCH_THEN_SAMPLE_KEYS[] = {
+    CFG_CHOICE(struct cfg_batch_then_sample, score, .choices = IN_BATCH_SCORES, .required = true,
+               .doc = "loss, grad_norm: drawn in proportion, with weights that make up for it; "
+                      "uncertainty: those that the model is least sure of"),
+    CFG_F64(struct cfg_batch_then_sample, ratio, .required = true, .max = 1,
+            .doc = "share of each batch that a step learns from, above 0; at least one sample"),
+    CFG_CHOICE(struct cfg_batch_then_sample, metric, .choices = UNCERTAINTIES,
+               .fallback = "least_confidence",
+               .doc = "of uncertainty. least_confidence: of the best class; entropy: of all; "
+                      "margin: between the two best"),
+    CFG_END,
+};
+
+const struct weir_yaml_node *cfg_batch_then_sample_node(const struct weir_yaml_node *root)
+{
+    return weir_yaml_get(weir_yaml_get(root, "selection"), "batch_then_sample");
+}
+
+enum weir_status cfg_batch_then_sample_read(const struct weir_yaml_node *node,
+                                            struct cfg_batch_then_sample *ret_options,
+                                            struct weir_error *err)
+{
+    static const char PATH[] = "selection.batch_then_sample";
+    *ret_options = (struct cfg_batch_then_sample){0};
+    if (node == NULL)
+        return WEIR_OK;
+    enum weir_status status =
+        cfg_read(CFG_BATCH_THEN_SAMPLE_KEYS, CFG_CLOSED, node, PATH, NULL, ret_options, err);
+    if (status != WEIR_OK)
+        return status;
+    if (!(ret_options->ratio > 0))
+        return weir_yaml_fail(weir_yaml_get(node, "ratio"), err,
+                              "%s.ratio: expected a number above 0 and at most 1, found %g", PATH,
+                              ret_options->ratio);
+    const struct weir_yaml_node *metric = weir_yaml_get(node, "metric");
+    if (metric != NULL && ret_options->score != CFG_IN_BATCH_UNCERTAINTY)
+        return weir_yaml_fail(metric, err, "%s.metric: expected none with score: %s", PATH,
+                              IN_BATCH_SCORES[ret_options->score]);
+    return WEIR_OK;
+}
+
+void cfg_batch_then_sample_print(const struct cfg_batch_then_sample *options, int indent,
+                                 struct weir_buf *out)
+{
+    cfg_print(CFG_BATCH_THEN_SAMPLE_KEYS, options, indent, out);
+}
+
+void cfg_batch_then_sample_print_json(const struct cfg_batch_then_sample *options,
+                                      struct weir_buf *out)
+{
+    if (options->ratio > 0)
+        weir_buf_printf(out, "{\"score\": \"%s\", \"ratio\": %.17g, \"metric\": \"%s\"}",
+                        IN_BATCH_SCORES[options->score], options->ratio,
+                        UNCERTAINTIES[options->metric]);
+    else
+        weir_buf_append_text(out, "null");
+}
+
 /* ---- on_error ---- */
 
 static const char *const ON_ERROR_ACTIONS[] = {"skip", "fail", "retry"};

@@ -27,6 +27,32 @@ enum weir_status cfg_on_error_read(const struct weir_yaml_node *node,
 /* Appends it as it is read: `skip`, or `{skip: 1%}`. */
 void cfg_on_error_print(const struct cfg_on_error *on_error, struct weir_buf *out);
 
+/* `selection.batch_then_sample`: the part of each batch that a step of training learns from. */
+enum cfg_in_batch_score { CFG_IN_BATCH_LOSS, CFG_IN_BATCH_GRAD_NORM, CFG_IN_BATCH_UNCERTAINTY };
+enum cfg_uncertainty {
+    CFG_UNCERTAINTY_LEAST_CONFIDENCE,
+    CFG_UNCERTAINTY_ENTROPY,
+    CFG_UNCERTAINTY_MARGIN
+};
+struct cfg_batch_then_sample {
+    int score;    /* enum cfg_in_batch_score */
+    int metric;   /* enum cfg_uncertainty, of that score */
+    double ratio; /* of the batch's live samples; 0: nothing is chosen, all are learnt from */
+};
+/* Finds the mapping from the root of a pipeline file; NULL: there is none. */
+const struct weir_yaml_node *cfg_batch_then_sample_node(const struct weir_yaml_node *root);
+/* Reads the mapping; NULL: nothing is chosen. INVALID with place and expectation. */
+enum weir_status cfg_batch_then_sample_read(const struct weir_yaml_node *node,
+                                            struct cfg_batch_then_sample *ret_options,
+                                            struct weir_error *err) WEIR_MUST_USE;
+/* Appends the lines of its keys, indented by so many spaces. */
+void cfg_batch_then_sample_print(const struct cfg_batch_then_sample *options, int indent,
+                                 struct weir_buf *out);
+/* Appends it as a mapping of JSON, or null. */
+void cfg_batch_then_sample_print_json(const struct cfg_batch_then_sample *options,
+                                      struct weir_buf *out);
+extern const struct cfg_key CFG_BATCH_THEN_SAMPLE_KEYS[];
+
 /* The keys of `training` that are not the trainer's alone. */
 struct cfg_training {
     uint64_t epochs, seed;

@@ -283,6 +283,10 @@ static void read_sections(struct orchestrator_config *config, const struct weir_
     cfg_note(all, orchestrator_promote_settings_read(file->promote, &config->promote, &err), &err);
     cfg_note(all, read_deletion(config, file->deletion, &err), &err);
     cfg_note(all, cfg_on_error_read(on_error, &config->on_error, &err), &err);
+    cfg_note(all,
+             cfg_batch_then_sample_read(weir_yaml_get(file->selection, "batch_then_sample"),
+                                        &config->in_batch, &err),
+             &err);
 }
 
 void orchestrator_config_read(struct orchestrator_config *config, struct cfg_complaints *complaints)

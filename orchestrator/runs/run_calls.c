@@ -38,7 +38,9 @@ void orchestrator_run_tell(const struct run *run, struct weir_rpc_server *server
 {
     const char *slices[WEIR_OUTPUTS_SLICES_MAX];
     WEIR_AUTO_BUF options = {0};
+    WEIR_AUTO_BUF in_batch = {0};
     weir_yaml_print_json(run->outline.config->program_options, &options);
+    cfg_batch_then_sample_print_json(&run->outline.config->in_batch, &in_batch);
     struct msg_run_is answer = {
         .mode = run->mode,
         .pipeline = run->outline.config->name,
@@ -56,6 +58,7 @@ void orchestrator_run_tell(const struct run *run, struct weir_rpc_server *server
         .reports = run->outline.config->reports,
         .options = weir_buf_text(&options),
         .token = run->token,
+        .batch_then_sample = weir_buf_text(&in_batch),
     };
     weir_rpc_reply(server, route, MSG_run_is, &answer, NULL);
 }

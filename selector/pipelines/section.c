@@ -13,6 +13,7 @@
 
 /* The keys of the section, as written. */
 struct written {
+    const struct weir_yaml_node *batch_then_sample;
     const char *policy;
     const char *limit;
     double ratio;
@@ -30,7 +31,11 @@ struct written {
             .doc = "at most this share of the candidates, above 0")
 // clang-format on
 
+enum { NESTED_KEYS = 1 }; /* at the front of the table: mappings, printed as understood */
 static const struct cfg_key KEYS[] = {
+    CFG_NODE(struct written, batch_then_sample,
+             .doc = "{score: loss, ratio: 0.5}: the trainer takes each step with this part of its "
+                    "batch alone; all of it otherwise"),
     CHOICE_KEYS,
     CFG_TEXT(
         struct written, tail_triggers, .fallback = "0",
@@ -111,7 +116,7 @@ static enum weir_status check_shared(const struct weir_yaml_node *node,
     section->warmup = written->warmup_triggers;
     section->seed = written->seed;
     section->keep_us = written->keep_sets;
-    return WEIR_OK;
+    return cfg_batch_then_sample_read(written->batch_then_sample, &section->in_batch, err);
 }
 
 static enum weir_status check_tail(const struct weir_yaml_node *node,
@@ -383,8 +388,12 @@ enum weir_status selector_section_print(const struct weir_yaml_node *root, struc
     if (status != WEIR_OK)
         return status;
     weir_buf_append_text(out, "selection:\n");
-    cfg_print(KEYS, section->memory, 2, out);
+    cfg_print(KEYS + NESTED_KEYS, section->memory, 2, out);
     cfg_print(section->policy->options, section->options, 2, out);
+    if (section->in_batch.ratio > 0) {
+        weir_buf_append_text(out, "  batch_then_sample:\n");
+        cfg_batch_then_sample_print(&section->in_batch, 4, out);
+    }
     return WEIR_OK;
 }
 
@@ -392,6 +401,8 @@ void selector_section_describe(struct weir_buf *out)
 {
     weir_buf_append_text(out, "## selection\n\nOn which samples each trigger trains.\n\n");
     cfg_document(KEYS, out);
+    weir_buf_append_text(out, "\n### selection.batch_then_sample\n\n");
+    cfg_document(CFG_BATCH_THEN_SAMPLE_KEYS, out);
     for (size_t i = 0; i < selector_policy_count(); i++) {
         const struct selection_policy *policy = selector_policy_at(i);
         cfg_plugin_document(&policy->plugin, "### selection.policy", out);

@@ -3,6 +3,7 @@
 #ifndef SELECTOR_PIPELINES_SECTION_H
 #define SELECTOR_PIPELINES_SECTION_H
 
+#include "core/config/sections.h"
 #include "selector/pipelines/holdout.h"
 #include "selector/policies/policy.h"
 
@@ -15,8 +16,9 @@ struct selector_section {
     uint64_t warmup; /* the first triggers take all candidates */
     uint64_t tail;   /* earlier triggers whose samples are candidates too; UINT64_MAX: all */
     uint64_t seed;
-    bool reported;        /* training reports the losses of samples, as `training` says */
-    uint64_t epochs;      /* passes over each set, as `training` says */
+    bool reported;   /* training reports the losses of samples, as `training` says */
+    uint64_t epochs; /* passes over each set, as `training` says */
+    struct cfg_batch_then_sample in_batch; /* the trainer's, to be shown */
     int64_t keep_us;      /* time that sets of no trigger stay after they were last asked for */
     const char **classes; /* declared class names, in order; NULL: none declared */
     size_t class_count;

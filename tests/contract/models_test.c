@@ -108,12 +108,12 @@ static void for_every_pair(void (*check)(struct subject *subject))
 /* The loss of `batch` with what is learnt now, in double. */
 static double loss_of(struct subject *subject, const struct weir_batch *batch)
 {
-    float losses[TEST_BATCH_SAMPLES];
+    float scores[TEST_BATCH_SAMPLES * LEARNER_SCORES];
     struct weir_error err;
     double sum = 0.0, weight = 0.0;
-    assert_int_equal(trainer_learner_score(&subject->learner, batch, losses, &err), WEIR_OK);
+    assert_int_equal(trainer_learner_score(&subject->learner, batch, scores, &err), WEIR_OK);
     for (size_t s = 0; s < batch->samples; s++) {
-        sum += (double)batch->weights[s] * (double)losses[s];
+        sum += (double)batch->weights[s] * (double)scores[s * LEARNER_SCORES];
         weight += (double)batch->weights[s];
     }
     return sum / weight;
@@ -251,6 +251,79 @@ static void a_class_s_weight_teaches_as_its_samples_weights_do(void **unused)
     }
 }
 
+/* The choice of the step, made again from scores that were taken apart. */
+static void choose_again(struct subject *subject, const struct test_batch *batch, float *factors)
+{
+    const struct learner *learner = &subject->learner;
+    float scores[TEST_BATCH_SAMPLES * LEARNER_SCORES];
+    double chances[TEST_BATCH_SAMPLES];
+    struct weir_error err;
+    const struct weir_batch *shown = &batch->batch;
+    assert_int_equal(trainer_learner_score(&subject->learner, shown, scores, &err), WEIR_OK);
+    assert_int_equal(trainer_learner_forward(&subject->learner, shown, &err), WEIR_OK);
+    trainer_learner_predict(&subject->learner, shown);
+    for (size_t s = 0; s < TEST_BATCH_SAMPLES; s++) {
+        const float *prediction = learner->outputs + s * learner->plan.width;
+        double both[] = {(double)scores[s * LEARNER_SCORES], (double)scores[s * LEARNER_SCORES + 1],
+                         trainer_choice_doubt(prediction, learner->plan.width,
+                                              (enum cfg_uncertainty)learner->choice.metric)};
+        chances[s] = both[learner->choice.score];
+    }
+    trainer_choose(&learner->choice,
+                   &(struct choice_input){.samples = TEST_BATCH_SAMPLES,
+                                          .seed = learner->seed ^ weir_mix64(shown->number + 1),
+                                          .score = chances},
+                   factors);
+}
+
+/* A step that chooses is a step on the same batch in which all others weigh nothing; these touch no parameter, though
+ * adam moves whatever is touched. */
+static void check_choice(struct subject *subject, struct cfg_batch_then_sample choice)
+{
+    WEIR_AUTO_BUF first = {0};
+    struct test_batch batch;
+    struct weir_error err;
+    double loss[2] = {0};
+    for (int round = 0; round < 2; round++) {
+        begin(subject, trainer_optimizer_find("adam"));
+        struct learner *learner = &subject->learner;
+        for (uint64_t i = 1; i < 4; i++)
+            step(subject, i);
+        float factors[TEST_BATCH_SAMPLES];
+        test_batch_make(&batch, 9, subject->classes);
+        batch.batch.number = 12;
+        learner->choice = choice;
+        choose_again(subject, &batch, factors);
+        size_t chosen = 0;
+        for (size_t s = 0; s < TEST_BATCH_SAMPLES; s++)
+            chosen += factors[s] > 0.0f;
+        assert_int_equal(chosen, TEST_BATCH_SAMPLES / 4);
+        for (size_t s = 0; round == 1 && s < TEST_BATCH_SAMPLES; s++)
+            batch.weights[s] *= factors[s];
+        learner->choice.ratio = round == 0 ? choice.ratio : 0.0;
+        assert_int_equal(trainer_learner_step(learner, &batch.batch, 1.0, &loss[round], &err),
+                         WEIR_OK);
+        if (round == 0)
+            weir_buf_append(&first, learner->parameters, bytes_of(learner));
+        else
+            assert_memory_equal(first.at, learner->parameters, bytes_of(learner));
+        finish(subject);
+    }
+}
+
+static void check_choices(struct subject *subject)
+{
+    for (int score = CFG_IN_BATCH_LOSS; score <= CFG_IN_BATCH_UNCERTAINTY; score++)
+        if (score != CFG_IN_BATCH_UNCERTAINTY || subject->loss->takes_classes)
+            check_choice(subject, (struct cfg_batch_then_sample){.score = score, .ratio = 0.25});
+}
+
+static void a_step_learns_from_what_is_chosen_of_its_batch(void **unused)
+{
+    (void)unused;
+    for_every_pair(check_choices);
+}
+
 static void a_loss_measures_vectors_or_says_that_it_cannot(void **unused)
 {
     static const uint64_t IDS[] = {7, 8};
@@ -277,6 +350,7 @@ static void a_loss_measures_vectors_or_says_that_it_cannot(void **unused)
         }
         assert_int_equal(status, WEIR_OK);
         assert_true(work.weighted == 2.0 + 3 * 4.5 && work.weight == 4.0);
+        trainer_loss_scale(&work, &batch);
         assert_true(slopes[0] == 0.0f && slopes[1] == 0.5f && slopes[2] == -2.25f &&
                     slopes[3] == 0.0f);
         work.width = 1;
@@ -488,6 +562,7 @@ int main(void)
         cmocka_unit_test(training_lowers_the_loss),
         cmocka_unit_test(the_same_batches_make_the_same_bytes),
         cmocka_unit_test(a_class_s_weight_teaches_as_its_samples_weights_do),
+        cmocka_unit_test(a_step_learns_from_what_is_chosen_of_its_batch),
         cmocka_unit_test(a_loss_measures_vectors_or_says_that_it_cannot),
         cmocka_unit_test(files_give_back_every_bit),
         cmocka_unit_test(a_class_more_keeps_what_the_others_have_learnt),

@@ -173,6 +173,17 @@ def stop_the_workers(run, signals):
             wish.with_name(f"{name}.done").touch()
 
 
+def test_a_program_learns_from_the_part_of_each_batch_that_is_wanted():
+    """The program checks what it is told, and what weir.choice makes of it: see in_batch.py."""
+    text = re.sub(r"evaluation: .*\n", "", OURS.replace("seed: 7}}", "seed: 7, batch_then_sample: {{score: loss, ratio: 0.25}}}}"))
+    lab = PythonLab(samples=200, every=200, epochs=2, pipeline=text)
+    run = Run(lab.pipeline, lab.data_dir, lab.script("in_batch.py", modes="modes: [train]")).finish()
+    assert_clean_audits(run.events)
+    lines = (run.data_dir / run.of("model_stored")[0]["file"]).read_bytes().count(b"\n")
+    assert lines == 2 * 160 // 4, lines
+    lab.remove()
+
+
 def test_misuse_is_refused():
     text = re.sub(r"evaluation: .*\n", "", OURS.replace("seed: 1}}", "seed: 1, report_losses: true, retries: 0}}"))
     lab = PythonLab(samples=1200, every=1200, epochs=4, pipeline=text)

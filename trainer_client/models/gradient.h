@@ -3,6 +3,7 @@
 #ifndef WEIR_TRAINER_CLIENT_MODELS_GRADIENT_H
 #define WEIR_TRAINER_CLIENT_MODELS_GRADIENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,5 +21,14 @@ void trainer_gradient_fini(struct gradient *gradient);
 void trainer_gradient_clear(struct gradient *gradient);
 /* The row to add to. */
 float *trainer_gradient_row(struct gradient *gradient, uint64_t row);
+
+/* True for a sample that teaches nothing, because it has no weight: the rows of its inputs stay untouched. */
+static inline bool gradient_is_zero(const float *slope, size_t width)
+{
+    for (size_t k = 0; k < width; k++)
+        if (slope[k] < 0.0f || slope[k] > 0.0f)
+            return false;
+    return true;
+}
 
 #endif

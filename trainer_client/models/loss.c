@@ -178,12 +178,13 @@ static double weight_of(const struct loss_work *work, const struct weir_batch *b
     return (double)(work->weights != NULL ? work->weights[s] : batch->weights[s]);
 }
 
-/* The mean's slope: each sample's, by its share of the weight. A batch of no weight teaches
- * nothing. */
-static void scale(const struct loss_work *work, const struct weir_batch *batch)
+void trainer_loss_scale(const struct loss_work *work, const struct weir_batch *batch)
 {
+    double weight = 0.0;
+    for (size_t s = 0; s < batch->samples; s++)
+        weight += weight_of(work, batch, s);
     for (size_t s = 0; s < batch->samples; s++) {
-        double share = work->weight > 0.0 ? weight_of(work, batch, s) / work->weight : 0.0;
+        double share = weight > 0.0 ? weight_of(work, batch, s) / weight : 0.0;
         for (uint32_t k = 0; k < work->width; k++)
             work->slopes[s * work->width + k] *= (float)share;
     }
@@ -245,7 +246,5 @@ enum weir_status trainer_loss_measure(struct loss_work *work, const struct weir_
         work->weighted += weight_of(work, batch, s) * loss;
         work->weight += weight_of(work, batch, s);
     }
-    if (status == WEIR_OK && !work->apart)
-        scale(work, batch);
     return status;
 }

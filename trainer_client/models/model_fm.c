@@ -325,6 +325,8 @@ static void backward_fm(const struct model_plan *plan, const float *parameters,
     for (size_t s = 0; s < batch->samples; s++) {
         const float *slopes = output_gradient + s * width;
         const float *sums = scratch.sums + s * width * factors;
+        if (gradient_is_zero(slopes, width))
+            continue;
         for (uint32_t i = scratch.begins[s]; i < scratch.begins[s + 1]; i++)
             learn_feature(plan, vectors, &scratch.features[i], slopes, sums, gradients);
         float *bias = trainer_gradient_row(&gradients[LINEAR], plan->shape[LINEAR].rows - 1);

@@ -179,6 +179,8 @@ static void backward_text_bag(const struct model_plan *plan, const float *parame
     size_t width = plan->width;
     for (size_t s = 0; s < batch->samples; s++) {
         const float *slope = output_gradient + s * width;
+        if (gradient_is_zero(slope, width))
+            continue;
         for (uint32_t i = scratch.begins[s]; i < scratch.begins[s + 1]; i++) {
             float *row = trainer_gradient_row(&gradients[0], scratch.entries[i].row);
             for (size_t k = 0; k < width; k++)

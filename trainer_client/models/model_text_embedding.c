@@ -162,7 +162,8 @@ static void backward_text_embedding(const struct model_plan *plan, const float *
         }
     }
     for (size_t s = 0; s < batch->samples; s++)
-        spread(tensor, s, dimension, slopes + s * dimension, &gradients[EMBEDDINGS]);
+        if (!gradient_is_zero(output_gradient + s * width, width))
+            spread(tensor, s, dimension, slopes + s * dimension, &gradients[EMBEDDINGS]);
 }
 
 static void embed_text_embedding(const struct model_plan *plan, const struct weir_batch *batch,

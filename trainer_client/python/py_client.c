@@ -41,13 +41,13 @@ static PyObject *describe_task(const struct weir_client_task *task, PyObject *ca
     if (classes == NULL)
         return NULL;
     return Py_BuildValue(
-        "{s:O,s:K,s:K,s:s,s:s,s:s,s:s#,s:s,s:s,s:z,s:K,s:i,s:I,s:N,s:N}", "capsule", capsule, "run",
-        (unsigned long long)task->run, "session", (unsigned long long)task->session, "mode",
+        "{s:O,s:K,s:K,s:s,s:s,s:s,s:s#,s:s,s:s,s:z,s:K,s:i,s:I,s:N,s:N,s:s}", "capsule", capsule,
+        "run", (unsigned long long)task->run, "session", (unsigned long long)task->session, "mode",
         task->mode, "pipeline", task->pipeline, "file", task->file, "config", task->config,
         (Py_ssize_t)task->config_size, "options", task->options, "directory", task->directory,
         "start_from", task->start_from, "seed", (unsigned long long)task->seed, "label_type",
         (int)task->label_type, "outputs", task->outputs, "reports", PyBool_FromLong(task->reports),
-        "classes", classes);
+        "classes", classes, "batch_then_sample", task->batch_then_sample);
 }
 
 /* Takes the task that the errand has brought. */

@@ -41,12 +41,27 @@ static void everything_can_be_said_and_is_printed_back(void **unused)
     printed_back_fini(&read);
 }
 
+struct complaint {
+    const char *text, *complaint;
+};
+
+static void expect_complaints(const struct complaint *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct weir_yaml *document = NULL;
+        struct training training;
+        struct weir_error err;
+        assert_int_equal(read_text(cases[i].text, &document, &training, &err), WEIR_INVALID);
+        if (strstr(err.text, cases[i].complaint) == NULL)
+            fail_msg("expected '%s' in '%s'", cases[i].complaint, err.text);
+        weir_yaml_free(document);
+    }
+}
+
 static void complaints_name_the_place_and_what_was_expected(void **unused)
 {
     (void)unused;
-    static const struct {
-        const char *text, *complaint;
-    } CASES[] = {
+    static const struct complaint CASES[] = {
         {"pipeline: x", "p.yaml:1:1: training: missing"},
         {"training: {epochs: 3}",
          "p.yaml:1:11: training: expected model: a built-in model, or program"},
@@ -81,15 +96,26 @@ static void complaints_name_the_place_and_what_was_expected(void **unused)
         {"training: {model: linear, optimizer: {name: adam, lr: 0}}", "training.optimizer.lr"},
         {"training: {model: linear, checkpoint: {every: soon}}", "training.checkpoint.every"},
     };
-    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
-        struct weir_yaml *document = NULL;
-        struct training training;
-        struct weir_error err;
-        assert_int_equal(read_text(CASES[i].text, &document, &training, &err), WEIR_INVALID);
-        if (strstr(err.text, CASES[i].complaint) == NULL)
-            fail_msg("expected '%s' in '%s'", CASES[i].complaint, err.text);
-        weir_yaml_free(document);
-    }
+    expect_complaints(CASES, WEIR_COUNT(CASES));
+}
+
+static void complaints_of_the_choice_inside_a_batch_name_it(void **unused)
+{
+    (void)unused;
+    static const struct complaint CASES[] = {
+        {"{training: {model: linear}, selection: {batch_then_sample: {score: loss}}}",
+         "selection.batch_then_sample: the key 'ratio' is missing"},
+        {"{training: {model: linear}, selection: {batch_then_sample: {score: loss, ratio: 0}}}",
+         "p.yaml:1:81: selection.batch_then_sample.ratio: expected a number above 0"},
+        {"{training: {model: linear}, selection: {batch_then_sample: {score: rho, ratio: 0.5}}}",
+         "selection.batch_then_sample.score: "},
+        {"{training: {program: x}, selection: {batch_then_sample: {score: loss, ratio: 1, metric: margin}}}",
+         "selection.batch_then_sample.metric: expected none with score: loss"},
+        {"{training: {model: linear, loss: squared}, selection: {batch_then_sample: {score: uncertainty, ratio: 1}}}",
+         "p.yaml:1:83: selection.batch_then_sample.score: uncertainty is about classes, and "
+         "training.loss is squared"},
+    };
+    expect_complaints(CASES, WEIR_COUNT(CASES));
 }
 
 static void the_reference_tells_of_every_model(void **unused)
@@ -118,6 +144,7 @@ int main(void)
         cmocka_unit_test(a_name_is_enough),
         cmocka_unit_test(everything_can_be_said_and_is_printed_back),
         cmocka_unit_test(complaints_name_the_place_and_what_was_expected),
+        cmocka_unit_test(complaints_of_the_choice_inside_a_batch_name_it),
         cmocka_unit_test(the_reference_tells_of_every_model),
         cmocka_unit_test(at_least_half_of_the_time_is_for_training),
     };

@@ -192,6 +192,11 @@ struct weir_client_task {
     int reports;      /**< nonzero: a training says WEIR_OUTPUT_SCORES of each sample */
     size_t class_count;
     const char *const *classes; /**< names of the classes of a label, in order */
+    const char *
+        batch_then_sample; /**< selection.batch_then_sample of that file, as JSON, {"score": "loss",
+                          "ratio": 0.5, "metric": "least_confidence"}: the part of each batch that a
+                          training is to learn from; what it leaves out is consumed all the same;
+                          "null": it learns from all */
 };
 
 /** Output of a sample, by what the mode asks for. */

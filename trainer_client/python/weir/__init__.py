@@ -26,6 +26,7 @@ from weir._weir import (
     Unavailable,
     Unsupported,
 )
+from weir import choice
 from weir.attach import attach
 from weir.session import Session, Task, state_batches, task, tasks
 
@@ -46,6 +47,7 @@ __all__ = [
     "Unavailable",
     "Unsupported",
     "attach",
+    "choice",
     "state_batches",
     "task",
     "tasks",

@@ -44,6 +44,8 @@ class Task(NamedTuple):
     """A training says the scores of each sample."""
     classes: tuple[str, ...]
     """Names of the classes of a label, in order."""
+    batch_then_sample: dict[str, Any] | None
+    """The part of each batch that a training is to learn from: score, ratio, metric; see weir.choice. None: all of it."""
     capsule: Any
     """The task as the client library has it."""
 
@@ -125,6 +127,7 @@ def tasks(*, run: int = 0, socket_dir: str | None = None, timeout: float = 60.0)
 
 def _described(answer: dict[str, Any]) -> Task:
     answer["options"] = json.loads(answer["options"])
+    answer["batch_then_sample"] = json.loads(answer["batch_then_sample"])
     return Task(**answer)
 
 

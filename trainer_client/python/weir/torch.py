@@ -14,6 +14,7 @@ import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
 import weir
+from weir import choice
 from weir.torch_ranks import Ranks
 from weir.torch_steps import Steps
 from weir.torch_validation import Validation
@@ -292,7 +293,7 @@ class _Served:
         stops = session.stopping
         saves = stops or time.monotonic() - self.saved >= self.save_every_s
         weight, samples, total, saving, stopping = self.ranks.sum(*mine, saves, stops)
-        if self.validation.share == 0:  # all of the batch was learnt from
+        if self.validation.share == 0 and self.task.batch_then_sample is None:  # all of the batch was learnt from
             weight, samples = batch.global_weight, batch.global_samples
         if self.steps is not None and samples > 0:
             self.steps.added(weight)
@@ -318,9 +319,28 @@ class _Served:
         losses = self.losses(outputs, batch) if len(batch.ids) > 0 else outputs.flatten()
         if self.task.reports and len(batch.ids) > 0:
             session.output(raw, "scores", _array(_scores(losses, outputs)))
+        total = float(losses.detach().sum())
+        weights = batch.weights
+        if self.task.batch_then_sample is not None and len(batch.ids) > 0:
+            chosen, factors = self.choose(batch, losses, outputs)
+            losses, weights = losses[chosen], weights[chosen] * factors
         if self.steps is not None:
-            self.steps.add(losses, batch.weights)
-        return float(batch.weights.sum()), len(batch.ids), float(losses.detach().sum())
+            self.steps.add(losses, weights)
+        return float(weights.sum()), len(batch.ids), total
+
+    def choose(self, batch: Batch, losses: torch.Tensor, outputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the samples of the batch that the step learns from, and the factors of their weights."""
+        wanted: dict[str, Any] = self.task.batch_then_sample or {}
+        if wanted["score"] == "uncertainty":
+            rows = self.predictions(self.task, outputs.detach()).reshape(len(outputs), -1)
+            scores = [choice.doubt(wanted, row) for row in rows.tolist()]
+        elif wanted["score"] == "grad_norm":
+            scores = _by_outputs(losses, outputs).norm(dim=1).tolist()
+        else:
+            scores = losses.tolist()
+        seed = f"{self.task.seed}.{batch.number}.{self.ranks.rank}"
+        chosen, factors = choice.choose(wanted, scores, seed)
+        return torch.tensor(chosen, device=losses.device), torch.tensor(factors, dtype=torch.float32, device=losses.device)
 
     def validate(self, held: Batch) -> None:
         self.model.eval()
