@@ -1,0 +1,157 @@
+"""The pages held to the programs: the YAML that they show is accepted, the commands and options that they name exist, their
+links lead somewhere, and the error that README shows is the one that is given.
+
+Usage: docs_test.py BIN_DIR
+"""
+import functools
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md")),
+         *sorted(ROOT.glob("*/README.md"))]
+SYSTEM = {"programs", "credentials", "trainers", "gpus", "quotas", "budgets"}  # sections of a system file
+NOT_THERE = {"every_nth"}  # what a page has its reader write
+STANDS_FOR = {"PYTHON, NET": "/usr/bin/python3, net.py"}
+BYTES = [chr(b) if 33 <= b < 127 or 161 <= b < 173 or b >= 174 else None for b in range(256)]  # as GPT-2 writes them
+FILES = {"vocab.txt": "[PAD]\n[UNK]\n[CLS]\n[SEP]\n", "merges.txt": "#version: 0.2\n",
+         "vocab.json": json.dumps({text or chr(256 + BYTES[:b].count(None)): b for b, text in enumerate(BYTES)} | {"<|endoftext|>": 256})}
+# The rest of a file, where a page shows some of its sections.
+PIPELINE = """pipeline: {name: clicks, mode: replay}
+datasets:
+  - name: clicks
+    source:  {path: data, format: jsonl, include: "*.jsonl", import: copy, on_erase: scrub}
+    time:    {from: field, field: ts}
+    label:   {field: label, classes: [ham, spam]}
+    subject: {field: user}
+  - name: views
+    source:  {path: views, format: jsonl, include: "*.jsonl", import: copy, on_erase: scrub}
+    time:    {from: field, field: ts}
+    label:   {field: label, classes: [ham, spam]}
+trigger: {policy: time, every: 1w}
+selection: {policy: new_data, tail_triggers: 3, seed: 1}
+preprocess:
+  operators: [{op: json_text, field: text}, {op: tokenize_words}, {op: tokenize_hash, buckets: 262144}]
+training: {model: text_bag, loss: logistic, report_losses: true}
+evaluation: [{name: next_week, strategy: slicing, every: 1w, metrics: [roc_auc]}]
+"""
+
+
+def blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.S | re.M)
+
+
+def sections(text):
+    """Section name → its text, of a file that begins each at the first column."""
+    return {found[1]: part for part in re.split(r"(?m)^(?=\w+:)", text) if (found := re.match(r"(\w+):", part))}
+
+
+def whole(block):
+    """The option that checks a block, and the file that it is shown of."""
+    for shown, real in STANDS_FOR.items():
+        block = block.replace(shown, real)
+    if block.startswith("    - "):
+        block = "preprocess:\n  operators:\n" + block
+    elif block.startswith("  "):
+        block = "training:\n  model: text_bag\n" + block
+    found = sections(block)
+    if set(found) <= SYSTEM:
+        return "--check-system", block
+    if found.get("training", "").startswith("training:\n") and not re.search(r"\b(model|program):", found["training"]):
+        found["training"] += "  model: text_bag\n"
+    return "--check-config", "".join({**sections(PIPELINE), **found}.values())
+
+
+def program(name, *arguments, **more):
+    return subprocess.run([BIN / name, *arguments], capture_output=True, text=True, check=False, **more)
+
+
+@functools.cache
+def options_of(name, words):
+    """The options that --help tells of; None where there is no such command."""
+    done = program(name, *words, "--help")
+    return set(re.findall(r"(?m)(?<=[ (])-{1,2}[a-z][a-z-]*", done.stdout)) if done.returncode == 0 else None
+
+
+def commands(page):
+    """Every command line of ours that a page shows: program and words."""
+    text = page.read_text()
+    shown = [line.split(" #")[0] for block in blocks(page, "sh") for line in block.splitlines()]
+    for line in shown + re.findall(r"`([^`\n]+)`", text):
+        if found := re.match(r"(?:\$ )?(?:build/bin/)?(weir|orchestrator) (.+)", line):
+            yield found[1], re.split(r" [<>|&]( |$)", found[2])[0].split(), line
+
+
+class Pages(unittest.TestCase):
+    def test_the_yaml_that_pages_show_is_accepted(self):
+        with tempfile.TemporaryDirectory(prefix="weir-docs-") as folder:
+            for name, text in FILES.items():
+                (pathlib.Path(folder) / name).write_text(text)
+            count = 0
+            for page in PAGES:
+                for block in blocks(page, "yaml"):
+                    if NOT_THERE & set(re.findall(r"\w+", block)):
+                        continue
+                    count += 1
+                    option, text = whole(block)
+                    (pathlib.Path(folder) / "shown.yaml").write_text(text)
+                    done = program("orchestrator", option, "shown.yaml", cwd=folder)
+                    with self.subTest(page=page.name, block=block[:60]):
+                        self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertGreater(count, 25)
+
+    def test_the_error_of_readme_is_the_one_that_is_given(self):
+        (shown,) = re.findall(r"(?m)^```\n(my\.yaml:.*)\n```$", (ROOT / "README.md").read_text())
+        (pipeline,) = blocks(ROOT / "README.md", "yaml")
+        with tempfile.TemporaryDirectory(prefix="weir-docs-") as folder:
+            (pathlib.Path(folder) / "my.yaml").write_text(pipeline.replace("epochs: 3", "epoch: 3"))
+            done = program("orchestrator", "--check-config", "my.yaml", cwd=folder)
+        self.assertEqual((done.returncode, done.stderr.strip()), (2, shown))
+
+    def test_the_commands_and_options_that_pages_name_exist(self):
+        known = re.findall(r"(?m)^  ([a-z]+(?: [a-z]+)?)  ", program("weir", "--help").stdout)
+        groups = {words.split()[0] for words in known}
+        count = 0
+        for page in PAGES:
+            for name, words, line in commands(page):
+                plain = [word for word in words if re.fullmatch(r"[a-z]+", word)]
+                command = next((tuple(plain[:n]) for n in (2, 1) if " ".join(plain[:n]) in known), ())
+                options = {word.split("=")[0] for word in words if re.match(r"--?[a-z]", word)}
+                with self.subTest(page=page.name, line=line):
+                    self.assertTrue(name != "weir" or command or not plain or plain[1:] == [] and plain[0] in groups)
+                    there = options_of(name, command if name == "weir" else ())
+                    self.assertIsNotNone(there)
+                    self.assertLessEqual(options, there | {"--help", "--version"})
+                count += 1
+        self.assertGreater(count, 80)
+
+    def test_the_operator_that_a_page_walks_through_is_the_one_of_the_tree(self):
+        source = " ".join((ROOT / "preprocess/operators/operator_log1p.c").read_text().split())
+        shown = blocks(ROOT / "docs/guides/add-an-operator.md", "c")
+        for part in [part for block in shown for part in block.split("…")]:
+            self.assertIn(" ".join(part.split()), source)
+        self.assertGreater(len(shown), 3)
+
+    def test_links_lead_somewhere(self):
+        for page in PAGES:
+            for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):
+                if not re.match(r"\w+:", link):
+                    with self.subTest(page=page.name):
+                        self.assertTrue((page.parent / link).exists(), link)
+
+    def test_the_words_of_dev_exist(self):
+        known = set(re.findall(r"(?m)^verb_([a-z]+)\(\)", (ROOT / "dev").read_text()))
+        for page in PAGES:
+            for word in re.findall(r"\./dev ([a-z]+)", page.read_text()):
+                with self.subTest(page=page.name):
+                    self.assertIn(word, known)
+
+
+if __name__ == "__main__":
+    BIN = pathlib.Path(sys.argv.pop()).resolve()
+    unittest.main()
