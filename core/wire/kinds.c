@@ -1,12 +1,9 @@
-/* Packing, unpacking and printing of each field kind. Kinds of the same nature stand together. */
+/* Packing and unpacking of each field kind. Kinds of the same nature stand together. */
 #include "core/wire/kinds.h"
 
 #include "core/base/utf8.h"
 
-#include <inttypes.h>
 #include <string.h>
-
-enum { PRINTED_ITEMS_MAX = 8, PRINTED_WORD_MAX = 64 };
 
 /* ---- scalars ---- */
 
@@ -28,11 +25,6 @@ const char *weir_kind_unpack_bool(const msgpack_object *in, struct weir_arena *a
     return NULL;
 }
 
-void weir_kind_print_bool(struct weir_buf *out, bool value)
-{
-    weir_buf_append_text(out, value ? "true" : "false");
-}
-
 void weir_kind_pack_u32(msgpack_packer *out, uint32_t value)
 {
     msgpack_pack_uint32(out, value);
@@ -48,11 +40,6 @@ const char *weir_kind_unpack_u32(const msgpack_object *in, struct weir_arena *ar
     return NULL;
 }
 
-void weir_kind_print_u32(struct weir_buf *out, uint32_t value)
-{
-    weir_buf_printf(out, "%" PRIu32, value);
-}
-
 void weir_kind_pack_u64(msgpack_packer *out, uint64_t value)
 {
     msgpack_pack_uint64(out, value);
@@ -66,11 +53,6 @@ const char *weir_kind_unpack_u64(const msgpack_object *in, struct weir_arena *ar
         return "expected an unsigned integer";
     *ret_value = in->via.u64;
     return NULL;
-}
-
-void weir_kind_print_u64(struct weir_buf *out, uint64_t value)
-{
-    weir_buf_printf(out, "%" PRIu64, value);
 }
 
 void weir_kind_pack_i64(msgpack_packer *out, int64_t value)
@@ -91,11 +73,6 @@ const char *weir_kind_unpack_i64(const msgpack_object *in, struct weir_arena *ar
     return NULL;
 }
 
-void weir_kind_print_i64(struct weir_buf *out, int64_t value)
-{
-    weir_buf_printf(out, "%" PRId64, value);
-}
-
 void weir_kind_pack_f64(msgpack_packer *out, double value)
 {
     msgpack_pack_double(out, value);
@@ -109,11 +86,6 @@ const char *weir_kind_unpack_f64(const msgpack_object *in, struct weir_arena *ar
         return "expected a floating-point number";
     *ret_value = in->via.f64;
     return NULL;
-}
-
-void weir_kind_print_f64(struct weir_buf *out, double value)
-{
-    weir_buf_printf(out, "%.17g", value);
 }
 
 /* ---- text and bytes ---- */
@@ -162,23 +134,6 @@ const char *weir_kind_unpack_raw(const msgpack_object *in, struct weir_arena *ar
     return complaint;
 }
 
-/* Names, digests and paths are shown; anything else may be a person's words, so only its size is. */
-void weir_kind_print_str(struct weir_buf *out, const char *value)
-{
-    static const char SHOWN[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/-";
-    size_t size = value != NULL ? strlen(value) : 0;
-    if (size <= PRINTED_WORD_MAX && (size == 0 || strspn(value, SHOWN) == size))
-        weir_buf_printf(out, "\"%s\"", size > 0 ? value : "");
-    else
-        weir_buf_printf(out, "str[%zu]", size);
-}
-
-void weir_kind_print_raw(struct weir_buf *out, const char *value)
-{
-    weir_kind_print_str(out, value);
-}
-
 void weir_kind_pack_bin(msgpack_packer *out, struct weir_bytes value)
 {
     msgpack_pack_bin(out, value.size);
@@ -193,11 +148,6 @@ const char *weir_kind_unpack_bin(const msgpack_object *in, struct weir_arena *ar
     const msgpack_object_bin *bin = &in->via.bin;
     *ret_value = weir_bytes(weir_arena_copy(arena, bin->ptr, bin->size), bin->size);
     return NULL;
-}
-
-void weir_kind_print_bin(struct weir_buf *out, struct weir_bytes value)
-{
-    weir_buf_printf(out, "bin[%zu]", value.size);
 }
 
 /* ---- arrays of numbers: one bin of little-endian values, as they lie in memory ---- */
@@ -221,7 +171,7 @@ static const char *unpack_array(const msgpack_object *in, struct weir_arena *are
     return NULL;
 }
 
-#define DEFINE_ARRAY(kind, element, format)                                                       \
+#define DEFINE_ARRAY(kind, element)                                                               \
     void weir_kind_pack_##kind(msgpack_packer *out, WEIR_C_##kind value)                          \
     {                                                                                             \
         pack_array(out, value.at, value.count * sizeof(element));                                 \
@@ -234,21 +184,11 @@ static const char *unpack_array(const msgpack_object *in, struct weir_arena *are
         if (complaint == NULL)                                                                    \
             ret_value->at = at;                                                                   \
         return complaint;                                                                         \
-    }                                                                                             \
-    void weir_kind_print_##kind(struct weir_buf *out, WEIR_C_##kind value)                        \
-    {                                                                                             \
-        if (value.count > PRINTED_ITEMS_MAX) {                                                    \
-            weir_buf_printf(out, #kind "[%zu]", value.count);                                     \
-            return;                                                                               \
-        }                                                                                         \
-        for (size_t i = 0; i < value.count; i++)                                                  \
-            weir_buf_printf(out, "%s%" format, i == 0 ? "[" : " ", value.at[i]);                  \
-        weir_buf_append_text(out, value.count > 0 ? "]" : "[]");                                  \
     }
 
-DEFINE_ARRAY(u64s, uint64_t, PRIu64)
-DEFINE_ARRAY(i64s, int64_t, PRId64)
-DEFINE_ARRAY(u32s, uint32_t, PRIu32)
+DEFINE_ARRAY(u64s, uint64_t)
+DEFINE_ARRAY(i64s, int64_t)
+DEFINE_ARRAY(u32s, uint32_t)
 
 /* ---- arrays of text ---- */
 
@@ -292,14 +232,4 @@ const char *weir_kind_unpack_raws(const msgpack_object *in, struct weir_arena *a
                                   struct weir_strs *ret_value)
 {
     return unpack_texts(in, arena, weir_kind_unpack_raw, ret_value);
-}
-
-void weir_kind_print_strs(struct weir_buf *out, struct weir_strs value)
-{
-    weir_buf_printf(out, "strs[%zu]", value.count);
-}
-
-void weir_kind_print_raws(struct weir_buf *out, struct weir_strs value)
-{
-    weir_kind_print_strs(out, value);
 }

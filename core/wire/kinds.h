@@ -1,5 +1,5 @@
-/* The field kinds of messages.def, for core/wire/wire.c alone: each is one function that packs, one
- * that unpacks and one that prints. An unpack function returns NULL, or what it expected; it copies
+/* The field kinds of messages.def, for core/wire/wire.c alone: each is one function that packs and
+ * one that unpacks. An unpack function returns NULL, or what it expected; it copies
  * what it finds into the arena. */
 #ifndef WEIR_WIRE_KINDS_H
 #define WEIR_WIRE_KINDS_H
@@ -15,8 +15,7 @@
 #define X(kind)                                                                             \
     void weir_kind_pack_##kind(msgpack_packer *out, WEIR_C_##kind value);                   \
     const char *weir_kind_unpack_##kind(const msgpack_object *in, struct weir_arena *arena, \
-                                        WEIR_C_##kind *ret_value) WEIR_MUST_USE;            \
-    void weir_kind_print_##kind(struct weir_buf *out, WEIR_C_##kind value);
+                                        WEIR_C_##kind *ret_value) WEIR_MUST_USE;
 WEIR_KIND_LIST(X)
 #undef X
 

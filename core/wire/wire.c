@@ -97,29 +97,13 @@ WEIR_KIND_LIST(X)
 #undef FIELD
 #undef END
 
-/* print_NAME(): " member=value" for each. */
-#define MESSAGE(name_, number_, roles_, doc_)                                \
-    static void print_##name_(const void *message, struct weir_buf *out)     \
-    {                                                                        \
-        const struct msg_##name_ *msg = message;                             \
-        (void)msg, (void)out;
-#define FIELD(kind_, member_, doc_)                                          \
-        weir_buf_append_text(out, " " #member_ "=");                         \
-        weir_kind_print_##kind_(out, msg->member_);
-#define END(name_) }
-#include "core/wire/messages.def"
-#undef MESSAGE
-#undef FIELD
-#undef END
-
 /* All of it in one row per message, in declared order. */
 static const struct codec {
     const struct weir_message_info *(*info)(void);
     void (*pack)(const void *message, msgpack_packer *out);
     void (*unpack)(struct fields *in, void *message);
-    void (*print)(const void *message, struct weir_buf *out);
 } CODECS[] = {
-#define MESSAGE(name_, number_, roles_, doc_) {info_##name_, pack_##name_, unpack_##name_, print_##name_},
+#define MESSAGE(name_, number_, roles_, doc_) {info_##name_, pack_##name_, unpack_##name_},
 #define FIELD(kind_, member_, doc_)
 #define END(name_)
 #include "core/wire/messages.def"
@@ -275,12 +259,4 @@ enum weir_status weir_message_unpack(enum weir_message type, struct weir_bytes b
         status = unpack_fields(codec, &unpacked.data, arena, ret_message, err);
     msgpack_unpacked_destroy(&unpacked);
     return status;
-}
-
-void weir_message_print(enum weir_message type, const void *message, struct weir_buf *out)
-{
-    const struct codec *codec = find_codec(type);
-    weir_require(codec != NULL);
-    weir_buf_append_text(out, codec->info()->name);
-    codec->print(message, out);
 }

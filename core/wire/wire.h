@@ -74,7 +74,5 @@ void weir_message_pack(enum weir_message type, const void *message, struct weir_
 enum weir_status weir_message_unpack(enum weir_message type, struct weir_bytes bytes,
                                      struct weir_arena *arena, void *ret_message,
                                      struct weir_error *err) WEIR_MUST_USE;
-/* One line for debug logs: long arrays and bins show only their size. */
-void weir_message_print(enum weir_message type, const void *message, struct weir_buf *out);
 
 #endif

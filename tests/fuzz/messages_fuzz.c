@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void check_round_trip(const struct weir_message_info *info, const void *message,
                              struct weir_arena *arena)
 {
-    WEIR_AUTO_BUF first = {0}, second = {0}, printed = {0};
+    WEIR_AUTO_BUF first = {0}, second = {0};
     void *again = weir_arena_alloc(arena, info->size);
     struct weir_error err;
     weir_message_pack(info->type, message, &first);
@@ -17,8 +17,6 @@ static void check_round_trip(const struct weir_message_info *info, const void *m
                  WEIR_OK);
     weir_message_pack(info->type, again, &second);
     weir_require(weir_bytes_equal(weir_buf_view(&first), weir_buf_view(&second)));
-    weir_message_print(info->type, message, &printed);
-    weir_require(memchr(printed.at, '\n', printed.size) == NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

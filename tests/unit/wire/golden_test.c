@@ -271,15 +271,13 @@ static void assert_understood(const struct weir_message_info *info, size_t field
                               const struct weir_buf *shorter, struct weir_arena *arena)
 {
     struct weir_error err;
-    WEIR_AUTO_BUF again = {0}, printed = {0};
+    WEIR_AUTO_BUF again = {0};
     void *message = weir_arena_alloc(arena, info->size);
     if (weir_message_unpack(info->type, weir_buf_view(shorter), arena, message, &err) != WEIR_OK)
         fail_msg("%s", err.text);
     weir_message_pack(info->type, message, &again);
     assert_memory_equal(again.at + head_bytes(info->fields), shorter->at + head_bytes(fields),
                         shorter->size - head_bytes(fields));
-    weir_message_print(info->type, message, &printed);
-    assert_true(printed.size >= strlen(info->name));
 }
 
 /* An older sender knew only the first fields. */

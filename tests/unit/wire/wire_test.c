@@ -334,36 +334,6 @@ static void descriptions_are_those_of_the_list(void **state)
     assert_int_equal(weir_message_info(MSG_health)->fields, 0);
 }
 
-static void a_printed_message_is_one_short_line_that_tells_no_persons_words(void **state)
-{
-    (void)state;
-    static const uint64_t IDS[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
-    static const char *const SUBJECTS[] = {"alice@example.org"};
-    const struct msg_erase_accept accept = {.uuid = "0a-1b",
-                                            .dataset = "",
-                                            .subjects = {SUBJECTS, 1},
-                                            .ids = {IDS, 9},
-                                            .reference = "Alice's letter"};
-    WEIR_AUTO_BUF out = {0};
-    weir_message_print(MSG_erase_accept, &accept, &out);
-    assert_string_equal(weir_buf_text(&out),
-                        "erase_accept uuid=\"0a-1b\" dataset=\"\" subjects=strs[1] ids=u64s[9] "
-                        "reference=str[14] keys=strs[0] expects_match=false drop_refused=false");
-    weir_buf_clear(&out);
-    const struct msg_run_beat beat = {.run = 7, .loss = 0.5, .busy_ns = -1};
-    weir_message_print(MSG_run_beat, &beat, &out);
-    assert_string_equal(
-        weir_buf_text(&out),
-        "run_beat run=7 session=0 samples=0 samples_total=0 loss=0.5 busy_ns=-1 wait_ns=0 stage=\"\" "
-        "metrics=\"\" rank=0");
-    weir_buf_clear(&out);
-    weir_message_print(MSG_locate, &(struct msg_locate){.ids = {IDS, 3}}, &out);
-    assert_string_equal(weir_buf_text(&out), "locate ids=[1 2 3]");
-    weir_buf_clear(&out);
-    weir_message_print(MSG_hold_is, &(struct msg_hold_is){.epoch = 2}, &out);
-    assert_string_equal(weir_buf_text(&out), "hold_is epoch=2 lease_ms=0 erased=[]");
-}
-
 static void messages_at_the_limit_take_bounded_memory_and_time(void **state)
 {
     struct weir_error err;
@@ -429,7 +399,6 @@ int main(void)
         TEST(every_message_is_described),
         TEST(every_message_names_the_roles_that_send_it),
         TEST(descriptions_are_those_of_the_list),
-        TEST(a_printed_message_is_one_short_line_that_tells_no_persons_words),
         TEST(messages_at_the_limit_take_bounded_memory_and_time),
     };
     return cmocka_run_group_tests_name("wire", tests, NULL, NULL);
