@@ -178,8 +178,3 @@ const struct manifest_row *storage_manifest_find(const struct manifest *manifest
         return &manifest->rows[low];
     return NULL;
 }
-
-size_t storage_manifest_count(const struct manifest *manifest)
-{
-    return manifest->count;
-}

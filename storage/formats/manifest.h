@@ -33,6 +33,5 @@ WEIR_DEFINE_AUTO(manifest, storage_manifest_free)
 
 /* NULL when the manifest does not name `path`. */
 const struct manifest_row *storage_manifest_find(const struct manifest *manifest, const char *path);
-size_t storage_manifest_count(const struct manifest *manifest);
 
 #endif
