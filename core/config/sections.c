@@ -2,7 +2,6 @@
 #include "core/config/sections.h"
 
 #include "core/base/attributes.h"
-#include "core/base/memory.h"
 
 #include <math.h>
 #include <stdlib.h>

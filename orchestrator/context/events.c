@@ -3,7 +3,6 @@
 
 #include "core/base/clock.h"
 #include "core/base/fault.h"
-#include "core/base/log.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,6 @@
 /* Erasures in memory: batches, taken up and driven from state to state, and what is open at all. */
 #include "orchestrator/erasures/erasure.h"
 
-#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"

@@ -2,7 +2,6 @@
  * new active model on whatever else its evaluations plan. A model that cannot be measured is
  * replaced all the same: the receipt says so. */
 #include "core/base/log.h"
-#include "core/base/memory.h"
 #include "orchestrator/erasures/erasure_state.h"
 #include "orchestrator/judging/evaluator.h"
 #include "orchestrator/pipeline/pipeline.h"

@@ -2,7 +2,6 @@
  * form a chain: each names the hash of the one before it, and its own hash covers that name. What became of models is
  * told of the batch that the erasure was in: they were replaced once for all of it. */
 #include "core/base/clock.h"
-#include "core/base/memory.h"
 #include "core/wire/sample.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/erasures/erasure_state.h"

@@ -1,8 +1,6 @@
 /* Costs of runs, summed by the database. */
 #include "orchestrator/pipeline/spending.h"
 
-#include "core/base/clock.h"
-#include "core/base/memory.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/pipeline/pipeline_state.h"
 #include "orchestrator/runs/run.h"

@@ -1,7 +1,6 @@
 /* The processes of a run: started as one, heard one by one, and answered together at the end. */
 #include "orchestrator/runs/run_state.h"
 
-#include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "orchestrator/processes/loopback_port.h"

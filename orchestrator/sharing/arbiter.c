@@ -1,7 +1,6 @@
 /* Claims in the order they came, and what each pipeline has had. */
 #include "orchestrator/sharing/arbiter.h"
 
-#include "core/base/error.h"
 #include "core/base/memory.h"
 
 #include <stdlib.h>

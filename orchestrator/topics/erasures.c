@@ -3,8 +3,6 @@
 #include "orchestrator/erasures/erasure.h"
 #include "orchestrator/erasures/receipt_keys.h"
 
-#include "core/base/clock.h"
-#include "core/base/memory.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/erasures/machine.h"
 #include "orchestrator/pipeline/pipeline.h"

@@ -1,6 +1,5 @@
 /* evaluate: what the evaluations of a pipeline's file plan, or its metrics on an interval that is asked for, measured
  * now. What is measured already is only read. */
-#include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/judging/evaluator.h"

@@ -3,8 +3,6 @@
  * ensembles. */
 #include "orchestrator/triggers/trigger.h"
 
-#include "core/base/memory.h"
-
 #include <stdlib.h>
 
 enum { MEMBERS_MAX = 32 };

@@ -1,7 +1,6 @@
 /* The beat of a worker: what it has spent, what it has fitted, and what it gets. And its last word. */
 #include "preprocess/dispatcher/dispatcher.h"
 
-#include "core/base/log.h"
 #include "core/base/memory.h"
 
 #include <stdio.h>

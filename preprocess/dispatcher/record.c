@@ -1,8 +1,6 @@
 /* The part of a job that survives a crash of the dispatcher. */
 #include "preprocess/dispatcher/record.h"
 
-#include "core/base/memory.h"
-
 static void copy_seat(struct dispatcher_seat *to, const struct dispatcher_seat *from)
 {
     to->session = from->session;

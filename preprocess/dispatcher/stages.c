@@ -1,8 +1,6 @@
 /* The stage that a trainer waits for. */
 #include "preprocess/dispatcher/stages.h"
 
-#include "core/base/error.h"
-
 #include <stddef.h>
 
 enum { IDLE = 10 /* times as long as workers are busy, all together */ };

@@ -1,7 +1,6 @@
 /* Arranging the samples of a group into batches by length class. */
 #include "preprocess/order/buckets.h"
 
-#include "core/base/error.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 

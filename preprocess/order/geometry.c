@@ -1,8 +1,6 @@
 /* Cutting a sample set into batches and groups. */
 #include "preprocess/order/geometry.h"
 
-#include "core/base/error.h"
-
 static uint64_t ceiling(uint64_t value, uint64_t unit)
 {
     return value / unit + (value % unit != 0);

@@ -1,7 +1,6 @@
 /* The order of samples in an epoch: a keyed permutation. */
 #include "preprocess/order/order.h"
 
-#include "core/base/error.h"
 #include "core/base/rng.h"
 
 enum { RUN = 512 }; /* positions that are walked together */

@@ -1,7 +1,6 @@
 /* A finished batch. */
 #include "preprocess/worker/batch.h"
 
-#include "core/base/error.h"
 #include "core/base/memory.h"
 #include "core/wire/delivery.h"
 

@@ -1,7 +1,6 @@
 /* Adds an erasure's pending writes, and reports which are left: see s3_pending.h. */
 #include "storage/erasure/s3_pending.h"
 
-#include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "storage/erasure/s3_pending_row.h"
 #include "storage/files/sidecar.h"

@@ -2,7 +2,6 @@
  * overwritten is recognised, and nothing is overwritten that is not what was erased. */
 #include "storage/erasure/erasure_record.h"
 
-#include "core/base/fault.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "storage/catalog/guard.h"

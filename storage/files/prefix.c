@@ -2,7 +2,6 @@
 #include "storage/files/prefix.h"
 
 #include "core/base/file.h"
-#include "core/base/memory.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -1,8 +1,6 @@
 /* Mosaic shards: see mds_shard.h. */
 #include "storage/formats/mds_shard.h"
 
-#include "core/base/memory.h"
-
 #include <jansson.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* The queue of pushed batches, and their way to disk in groups: see push.h. */
 #include "storage/push/push_batch.h"
 
-#include "core/base/clock.h"
 #include "core/base/fault.h"
 #include "core/base/file.h"
 #include "core/base/hash.h"
