@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md")),
          *sorted(ROOT.glob("*/README.md"))]
 SYSTEM = {"programs", "credentials", "trainers", "gpus", "quotas", "budgets"}  # sections of a system file
-NOT_THERE = {"every_nth"}  # what a page has its reader write
+NOT_THERE = {"every_nth", "scoring_hardest", "format_lines"}  # what a page has its reader write
 STANDS_FOR = {"PYTHON, NET": "/usr/bin/python3, net.py"}
 BYTES = [chr(b) if 33 <= b < 127 or 161 <= b < 173 or b >= 174 else None for b in range(256)]  # as GPT-2 writes them
 FILES = {"vocab.txt": "[PAD]\n[UNK]\n[CLS]\n[SEP]\n", "merges.txt": "#version: 0.2\n",
@@ -72,16 +72,22 @@ def program(name, *arguments, **more):
 
 
 @functools.cache
-def options_of(name, words):
-    """The options that --help tells of; None where there is no such command."""
+def help_of(name, words):
+    """The options that --help tells of, those of them that take a value, and the most operands; None where there is no such command."""
     done = program(name, *words, "--help")
-    return set(re.findall(r"(?m)(?<=[ (])-{1,2}[a-z][a-z-]*", done.stdout)) if done.returncode == 0 else None
+    if done.returncode != 0:
+        return None
+    operands = re.search(rf"usage: {' '.join((name, *words))} (.*)", done.stdout)
+    words = re.findall(r"[A-Z]+…?", operands[1].replace("[OPTIONS]", "")) if operands and name == "weir" else ["…"]
+    return (set(re.findall(r"(?m)(?<=[ (])-{1,2}[a-z][a-z-]*", done.stdout)), set(re.findall(r"(?m)^  (--[a-z-]+) [A-Z]", done.stdout)),
+            99 if any(word.endswith("…") for word in words) else len(words))
 
 
 def commands(page):
     """Every command line of ours that a page shows: program and words."""
     text = page.read_text()
     shown = [line.split(" #")[0] for block in blocks(page, "sh") for line in block.splitlines()]
+    shown += [line.split(" #")[0] for line in re.findall(r"(?m)^    (\S.*)", re.sub(r"(?ms)^```.*?^```", "", text))]
     for line in shown + re.findall(r"`([^`\n]+)`", text):
         if found := re.match(r"(?:\$ )?(?:build/bin/)?(weir|orchestrator) (.+)", line):
             yield found[1], re.split(r" [<>|&]( |$)", found[2])[0].split(), line
@@ -95,7 +101,7 @@ class Pages(unittest.TestCase):
             count = 0
             for page in PAGES:
                 for block in blocks(page, "yaml"):
-                    if NOT_THERE & set(re.findall(r"\w+", block)):
+                    if any(word in block for word in NOT_THERE):
                         continue
                     count += 1
                     option, text = whole(block)
@@ -124,9 +130,11 @@ class Pages(unittest.TestCase):
                 options = {word.split("=")[0] for word in words if re.match(r"--?[a-z]", word)}
                 with self.subTest(page=page.name, line=line):
                     self.assertTrue(name != "weir" or command or not plain or plain[1:] == [] and plain[0] in groups)
-                    there = options_of(name, command if name == "weir" else ())
-                    self.assertIsNotNone(there)
-                    self.assertLessEqual(options, there | {"--help", "--version"})
+                    there, valued, operands = help_of(name, command if name == "weir" else ())
+                    self.assertLessEqual(options, there)
+                    given = [word for before, word in zip(["", *words], words) if not word.startswith("-") and before not in valued]
+                    if command and "|" not in line and "…" not in line:
+                        self.assertLessEqual(len(given) - len(command), operands)
                 count += 1
         self.assertGreater(count, 80)
 
@@ -143,6 +151,22 @@ class Pages(unittest.TestCase):
                 if not re.match(r"\w+:", link):
                     with self.subTest(page=page.name):
                         self.assertTrue((page.parent / link).exists(), link)
+
+    def test_the_files_that_pages_name_are_there(self):
+        listed = subprocess.run([ROOT / "tools/list_sources", "c", "h", "def", "py", "yaml"], capture_output=True, text=True, check=True)
+        there = listed.stdout.split()
+        for page in PAGES:
+            for name in re.findall(r"`((?:[a-z_0-9-]+/)+[a-z_0-9]+\.(?:c|h|def|py|yaml))`", page.read_text()):
+                if not any(word in name for word in NOT_THERE):
+                    with self.subTest(page=page.name):
+                        self.assertTrue(any(path == name or path.endswith("/" + name) for path in there), name)
+
+    def test_what_dev_installs_is_a_dependency_that_a_page_explains(self):
+        page = (ROOT / "docs/dependencies.md").read_text()
+        for names in re.findall(r"(?m)^TO_\w+=\(([^)]*)\)", (ROOT / "dev").read_text()):
+            for name in re.findall(r"(?m)(?<![$\w{])[a-z][a-z0-9.+-]+", re.sub(r'"[^"]*"|#.*', "", names)):
+                with self.subTest(package=name):
+                    self.assertTrue(f"`{name}`" in page)
 
     def test_the_words_of_dev_exist(self):
         known = set(re.findall(r"(?m)^verb_([a-z]+)\(\)", (ROOT / "dev").read_text()))
