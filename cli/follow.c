@@ -230,7 +230,7 @@ static bool is_removed(const json_t *answer)
     return strcmp(cli_text(answer, "state"), "REMOVED") == 0;
 }
 
-/* Or never will: it has come to another rest, or the wish was withdrawn. */
+/* Or never will: it has come to another rest, or the order was withdrawn. */
 static bool is_paused(const json_t *answer)
 {
     return strcmp(cli_text(answer, "wish"), "pause") != 0 ||

@@ -336,7 +336,7 @@ static enum weir_status predict_file(struct predicting *all, const char *path,
     return status;
 }
 
-/* As many files as a piece holds, each a frame; one at least. */
+/* Adds as many files as a piece holds, each a frame; one at least. */
 static enum weir_status gather_files(char *const *paths, size_t count, struct weir_frames *frames,
                                      struct weir_error *err)
 {

@@ -185,7 +185,7 @@ static void show_storage(const json_t *storage, struct cli_page *page)
     cli_pair(page, "scrubbed", "%lld records, %s", (long long)cli_number(storage, "files_scrubbed"),
              weir_buf_text(&scrubbed));
     if (cli_number(storage, "objects_cleaned") > 0)
-        cli_pair(page, "in buckets", "%lld objects deleted or written anew, with all versions",
+        cli_pair(page, "in buckets", "%lld objects deleted or rewritten, with all versions",
                  (long long)cli_number(storage, "objects_cleaned"));
     cli_pair(page, "searched", "%s for what was erased: found in %lld places",
              weir_buf_text(&searched), (long long)cli_number(storage, "found"));

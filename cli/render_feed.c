@@ -19,6 +19,6 @@ void cli_render_feed(const json_t *answer, struct cli_page *page)
 
 void cli_render_feed_forgotten(const json_t *answer, struct cli_page *page)
 {
-    cli_line(page, "%s is forgotten: no change of %s is kept for it any more",
+    cli_line(page, "%s is forgotten: changes of %s are no longer kept for it",
              cli_text(answer, "forgotten"), cli_text(answer, "dataset"));
 }

@@ -35,7 +35,7 @@ struct weir_cache {
     size_t size; /* of all entries, in the caller's unit */
 };
 
-/* Frees the cache's own memory; it holds no entries any more. */
+/* Frees the cache's own memory; it is empty. */
 void weir_cache_fini(struct weir_cache *cache);
 /* Fills the entry, which is not in a cache, without a look whether its key is there. */
 void weir_cache_add(struct weir_cache *cache, struct weir_cache_entry *entry, uint64_t hash,

@@ -1,4 +1,4 @@
-/* Raising errors and adding context to them. Texts are composed aside first, because the arguments
+/* Raising errors and adding context to them. Texts are composed in a buffer of their own first, because the arguments
  * may well be the text that is being replaced. */
 #include "core/base/error.h"
 

@@ -57,7 +57,7 @@ int weir_open_beneath(const char *root, const char *path, int flags) WEIR_MUST_U
 int weir_open_beneath_at(int root, const char *path, int flags) WEIR_MUST_USE;
 
 /* Time of the last modification, since 1970. What 64 bits do not hold (from the year 2262 on, in ns) wraps
- * around: any file may say so, and two times are told apart all the same. */
+ * around: any file may say so, and two times are distinguished all the same. */
 int64_t weir_mtime_ns(const struct stat *about);
 int64_t weir_mtime_us(const struct stat *about);
 /* Time of the last change of anything, in ns: the kernel's word, which nobody sets back. */

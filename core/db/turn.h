@@ -10,7 +10,7 @@
 /* Key of the advisory lock. */
 #define WEIR_DB_TURN_KEY "1464158546"
 
-/* For who rewrites, in a session of its own: waits until nobody has a turn, and nobody gets one meanwhile. */
+/* For rewriting, in a session of its own: waits until nobody has a turn, and nobody gets one meanwhile. */
 #define WEIR_DB_ONLY_TURN     "SELECT pg_advisory_lock(" WEIR_DB_TURN_KEY ")::text"
 #define WEIR_DB_ONLY_TURN_END "SELECT pg_advisory_unlock(" WEIR_DB_TURN_KEY ")"
 

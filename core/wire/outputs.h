@@ -22,7 +22,7 @@ struct weir_outputs {
     const int64_t *labels;
     const int64_t *groups; /* which samples are ranked against each other; NULL: there are none */
     const int64_t
-        *slices;         /* (count, slice_columns): what samples are told apart by; NULL: nothing */
+        *slices;         /* (count, slice_columns): values that samples are sliced by; NULL: none */
     const float *values; /* (count, width) */
     const float *label_values; /* (count, label_width); NULL: labels are no vectors */
     size_t count;

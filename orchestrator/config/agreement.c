@@ -105,7 +105,7 @@ static enum weir_status check_promote(const struct orchestrator_config *config,
                           orchestrator_metric_label(promote->metric));
 }
 
-/* INVALID when a metric is told apart by a tensor that training.slices does not name. */
+/* INVALID when a metric is sliced by a tensor that training.slices does not name. */
 static enum weir_status check_slices(const struct orchestrator_config *config,
                                      struct weir_error *err)
 {

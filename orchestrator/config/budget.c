@@ -19,7 +19,7 @@ static const struct cfg_key KEYS[] = {
     CFG_CHOICE(
         struct budget, then, .fallback = "hold", .choices = THEN,
         .doc =
-            "hold: nothing fires any more until the next day; with total, the pipeline is stopped. warn: an "
+            "hold: no trigger fires until the next day; with total, the pipeline is stopped. warn: an "
             "event tells it, once"),
     CFG_END,
 };

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* {"event": …} first, so that a line can be told at a glance. */
+/* {"event": …} first, so that the kind of a line is seen at a glance. */
 char *orchestrator_event_line(const char *event, json_t *body)
 {
     json_t *whole = JSON_FIELDS(JSON_TEXT("event", event));

@@ -1,5 +1,5 @@
-/* Events (C11): what people and programs are told. An event is written in the transaction of what it tells, under a
- * key that keeps it from being told twice, and shown once that is committed. */
+/* Events (C11), for people and programs. An event is written in the transaction of what it reports, under a
+ * key that keeps it from being written twice, and shown once that is committed. */
 #ifndef ORCHESTRATOR_CONTEXT_EVENTS_H
 #define ORCHESTRATOR_CONTEXT_EVENTS_H
 
@@ -19,7 +19,7 @@ enum weir_status orchestrator_event_put(struct context *context, const struct ev
                                         json_t *body, struct weir_error *err) WEIR_MUST_USE;
 /* Shows what was committed since the last call. */
 void orchestrator_events_show(struct context *context);
-/* Shows what was told of a pipeline before this process began. */
+/* Shows the events of a pipeline from before this process began. */
 enum weir_status orchestrator_events_recall(struct context *context, int64_t pipeline,
                                             struct weir_error *err) WEIR_MUST_USE;
 

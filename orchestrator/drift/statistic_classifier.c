@@ -1,7 +1,7 @@
 /* classifier: how well a model can tell the windows apart (Lopez-Paz & Oquab, Revisiting Classifier Two-Sample Tests,
  * ICLR 2017), by the area under the ROC curve of a logistic regression over standardised features, each row scored by
  * a model that has not seen it: row i of a window is in fold i mod `folds`. The distance is 2 AUC - 1: 0 when they
- * cannot be told apart, 1 when they always can. The p-value is Mann and Whitney's, by the normal distribution. Of
+ * cannot be distinguished, 1 when they always can. The p-value is Mann and Whitney's, by the normal distribution. Of
  * a window of more than 2000 rows, so many are taken, evenly spaced. */
 #include "core/base/memory.h"
 #include "orchestrator/drift/distributions.h"

@@ -15,7 +15,7 @@
 enum {
     PAUSE_MAX_MS = 8 * ORCHESTRATOR_POLL_MS,
     REPEAT_MS =
-        30000, /* moves are told again after this: one may have become visible after a later one */
+        30000, /* moves are reported again after this: one may have become visible after a later one */
 };
 
 static void request_progress(void *owner);
@@ -269,7 +269,7 @@ static void on_progress(void *owner, const struct weir_reply *reply, const struc
         return;
     }
     const struct msg_erase_progress *page = reply->message;
-    orchestrator_erasures_record_accepted(erasures); /* they are told of before their moves */
+    orchestrator_erasures_record_accepted(erasures); /* they are reported before their moves */
     if (page->erasures.count == 0) {
         rest(erasures);
         return;

@@ -7,7 +7,7 @@
 
 // clang-format off
 #define ERASURE_STATE_LIST(X)                                                          \
-    X(ACCEPTED,  "durable; holders are being told")                                    \
+    X(ACCEPTED,  "durable; holders are being informed")                                    \
     X(TRACING,   "in force; the models that have seen the samples are looked for")     \
     X(PURGING,   "checkpoints and outputs are removed")                                \
     X(REPLACING, "models are trained again without the samples")                       \

@@ -43,7 +43,7 @@ static enum weir_status remove_runs(const struct context *context, int64_t *ret_
     return status;
 }
 
-/* Their rows go, except of those that have not begun, and the workers need make nothing for them any more. */
+/* Their rows go, except of those that have not begun, and the workers need no longer make anything for them. */
 static enum weir_status forget_runs(const struct erasures *erasures, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
@@ -125,7 +125,7 @@ void orchestrator_erasure_purge(struct erasure_batch *batch)
     struct weir_error err;
     batch->all->runs->are_held = true;
     orchestrator_warm_end(batch->all->runs->warm, 0, "samples are being erased");
-    /* Trainers that were told to end may still write. */
+    /* Trainers that were asked to stop may still write. */
     if (batch->all->runs->trainers_alive > 0 || orchestrator_runs_under_way(batch->all->runs)) {
         orchestrator_erasure_begin_after(batch, ORCHESTRATOR_POLL_MS);
         return;

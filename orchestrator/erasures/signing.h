@@ -30,7 +30,7 @@ void orchestrator_receipt_key_fini(struct receipt_key *key);
 /* The public half, as check value of the file. */
 weir_key_check_fn orchestrator_receipt_key_check;
 
-/* Adds `public_key`, then `hash` of all of that, then its `signature`; `hash` is told, too. */
+/* Adds `public_key`, then `hash` of all of that, then its `signature`; `hash` is returned, too. */
 void orchestrator_receipt_sign(json_t *body, const struct receipt_key *key,
                                char ret_hash[RECEIPT_HASH_MAX]);
 

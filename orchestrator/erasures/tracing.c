@@ -88,7 +88,7 @@ struct traced {
     int64_t erasures; /* in the batch */
 };
 
-/* Commits what was traced. Models that were merely influenced are told, and left as they are. */
+/* Commits what was traced. Models that were merely influenced are reported, and left as they are. */
 static enum weir_status effect_traced(struct erasure_batch *batch, const void *what,
                                       struct weir_error *err)
 {

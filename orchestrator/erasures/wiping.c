@@ -21,7 +21,7 @@ struct wiping {
     struct context *context;
     const struct run_watch *watch;
     uint64_t wanted, running, done; /* numbers of wipes; running 0: none */
-    uint64_t number;                /* of the running one, as processes are told */
+    uint64_t number;                /* of the running one, as announced to processes */
     int64_t until_ms;
     unsigned unanswered;
     uint64_t timer;

@@ -31,7 +31,7 @@ struct evaluation_request {
     unsigned models; /* enum evaluation_models */
 };
 
-/* `model` is an index in the stream. No pair is told twice. */
+/* `model` is an index in the stream. No pair is reported twice. */
 typedef void evaluation_planned_fn(void *owner, size_t model, struct evaluation_interval interval);
 void orchestrator_plan(const struct evaluation_request *request,
                        const struct evaluation_stream *stream, const struct evaluation_scope *scope,

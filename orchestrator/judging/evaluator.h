@@ -33,7 +33,7 @@ struct evaluators {
 /* NULL: all are done. */
 typedef void evaluator_done_fn(void *owner, const struct weir_error *err);
 /* Takes the tasks over (zeroing what it is given). `done` is called from the loop. An owner whose earlier tasks are
- * not through yet has these worked off after them, and is told once. */
+ * not through yet has these worked off after them, and is reported once. */
 void orchestrator_evaluator_start(struct evaluators *evaluators, struct pipeline_outline pipeline,
                                   struct evaluation_tasks *tasks, evaluator_done_fn *done,
                                   void *owner);

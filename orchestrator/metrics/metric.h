@@ -52,7 +52,7 @@ WEIR_DEFINE_AUTO(configured_metric, orchestrator_metric_close)
 
 /* The label of its results: the name and the options that the file gives, "top_n(n=5)". */
 const char *orchestrator_metric_label(const struct configured_metric *asked);
-/* The key that its results are told apart by: nothing, label, group, or a name of training.slices. */
+/* The key that its results are sliced by: nothing, label, group, or a name of training.slices. */
 const char *orchestrator_metric_by(const struct configured_metric *asked);
 const struct metric *orchestrator_metric_of(const struct configured_metric *asked);
 

@@ -1,5 +1,5 @@
 /* roc_auc, pr_auc: how well one class is ranked above the rest. With more than two classes, the mean over the classes
- * that can be told from the rest; undefined when only one class is there. */
+ * that can be distinguished from the rest; undefined when only one class is there. */
 #include "core/base/memory.h"
 #include "orchestrator/metrics/metric.h"
 

@@ -183,7 +183,7 @@ bool orchestrator_pipeline_check(struct pipeline *pipeline)
     return false;
 }
 
-/* ---- told between two checks ---- */
+/* ---- between two checks ---- */
 
 typedef void change_fn(struct trigger *policy, const void *what);
 

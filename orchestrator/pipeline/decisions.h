@@ -10,7 +10,7 @@
 enum { DECISIONS_KEPT = 1000 };
 
 /* All below inside a transaction. Completes `decision` by where it was made; `trigger` is the one that ended there,
- * 0: none, which people are told at once. */
+ * 0: none, which is reported at once. */
 enum weir_status orchestrator_pipeline_decision_add(struct pipeline *pipeline, json_t *decision,
                                                     int64_t trigger,
                                                     struct weir_error *err) WEIR_MUST_USE;
@@ -21,7 +21,7 @@ enum weir_status orchestrator_pipeline_effect_passed(struct pipeline *pipeline, 
 enum weir_status orchestrator_pipeline_commit_passed(struct pipeline *pipeline,
                                                      struct weir_error *err) WEIR_MUST_USE;
 
-/* Inside a transaction. The policy is told what the training of the newest trigger took. */
+/* Inside a transaction. The policy learns the cost of the newest trigger's training. */
 enum weir_status orchestrator_pipeline_tell_trained(struct pipeline *pipeline,
                                                     const struct run_result *run,
                                                     struct weir_error *err) WEIR_MUST_USE;

@@ -1,4 +1,4 @@
-/* DECLARING: storage and the selector are told of the pipeline. Both are told again by every new process, whatever the
+/* DECLARING: the pipeline is declared to storage and the selector. Every new process declares it again, whatever the
  * state, since telling is idempotent. */
 #include "orchestrator/pipeline/pipeline_state.h"
 

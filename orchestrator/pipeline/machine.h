@@ -10,7 +10,7 @@
 
 // clang-format off
 #define PIPELINE_STATE_LIST(X)                                                          \
-    X(DECLARING,  "storage is told of the datasets")                                    \
+    X(DECLARING,  "the datasets are declared to storage")                                \
     X(SCANNING,   "storage takes stock for the first time")                             \
     X(READING,    "samples pass the trigger policy")                                    \
     X(MEASURING,  "samples are measured that the trigger policy wants to know more of")  \
@@ -25,7 +25,7 @@
     X(PAUSED,     "a person has paused it between two triggers")                        \
     X(STOPPED,    "stopped, by a person or because its budget is spent")                \
     X(FAILED,     "something that asking again does not cure; weir resume tries again") \
-    X(REMOVING,   "what nobody needs any more is given back")                           \
+    X(REMOVING,   "what nobody needs is given back")                                    \
     X(REMOVED,    "it is gone but for what lineage needs; its name is free")
 
 #define PIPELINE_EVENT_LIST(X)                                                          \

@@ -56,7 +56,7 @@ static bool must_wait(const struct pipeline *pipeline)
            orchestrator_pipeline_erasure_claims(pipeline);
 }
 
-/* Its work rests as long as the orchestrator only answers questions; what is to be removed goes all the same. */
+/* Its work rests as long as the orchestrator only answers requests; what is to be removed goes all the same. */
 static bool is_held(const struct pipeline *pipeline)
 {
     return pipeline->all->are_held && WORK[pipeline->state] != NULL &&
@@ -94,7 +94,7 @@ void orchestrator_pipeline_begin_after(struct pipeline *pipeline, int64_t delay_
     pipeline->timer = weir_loop_timer(pipeline->context->loop, delay_ms, 0, begin, pipeline);
 }
 
-/* Drops every open question. */
+/* Drops every open request. */
 static void forget_calls(struct pipeline *pipeline)
 {
     struct pipelines *all = pipeline->all;

@@ -47,7 +47,7 @@ struct pipeline {
     struct orchestrator_config *config;
     enum pipeline_state state;
     char *error;
-    bool attached; /* storage and selector have been told since this process began */
+    bool attached; /* declared to storage and selector since this process began */
     bool begun;    /* it works, or has worked, in this process */
     bool parked;   /* waits for an erasure */
     enum pending_order pending_order;
@@ -58,12 +58,12 @@ struct pipeline {
     struct pipeline
         *evaluation_owner; /* itself: of evaluations that run beside the pipeline's states */
     uint64_t timer;
-    uint64_t erased; /* samples erased and not yet told to the trigger policy */
+    uint64_t erased; /* samples erased and not yet reported to the trigger policy */
     uint64_t datasets[ORCHESTRATOR_DATASETS_MAX];
     uint64_t positions[ORCHESTRATOR_DATASETS_MAX];
     size_t dataset_count;
     int64_t scores_run;           /* whose outputs the selector is taking over */
-    size_t asking;                /* index of the dataset a question is about */
+    size_t asking;                /* index of the dataset that a request is open for */
     bool has_samples;             /* SCANNING: a dataset before that one has had some */
     int64_t after_time, after_id; /* samples up to here belong to a trigger */
     int64_t end_time;
@@ -90,7 +90,7 @@ void orchestrator_pipeline_trouble(struct pipeline *pipeline, enum weir_status s
                                    const struct weir_error *err);
 /* Begins the state's work (again) after a pause. */
 void orchestrator_pipeline_begin_after(struct pipeline *pipeline, int64_t delay_ms);
-/* Drops every open question of this pipeline, and what is measured beside its states, which is planned again when the
+/* Drops every open request of this pipeline, and what is measured beside its states, which is planned again when the
  * pipeline goes on. */
 void orchestrator_pipeline_break_off(struct pipeline *pipeline);
 /* Storage need keep no changes for its readers; if that is lost, they expire. `done` (NULL: nobody

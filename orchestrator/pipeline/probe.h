@@ -37,7 +37,7 @@ enum weir_status orchestrator_pipeline_probe_take(struct pipeline *pipeline, str
                                                   const char *path,
                                                   struct weir_error *err) WEIR_MUST_USE;
 
-/* The findings, as the policy is told them. */
+/* The findings, as the policy takes them. */
 struct trigger_measured orchestrator_pipeline_probe_measured(const struct probe *probe);
 
 /* Removes what is kept of every pipeline; adds how many files to `*ret_removed`. */

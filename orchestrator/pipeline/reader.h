@@ -24,13 +24,14 @@ struct reader {
     struct trigger *policy;
     struct reader_page pages[ORCHESTRATOR_DATASETS_MAX];
     size_t page_count;
-    size_t asked;       /* index of the page a question is about */
+    size_t asked;       /* index of the page that a request is open for */
     uint64_t passed;    /* live: the change whose columns are asked for */
     bool snapshot;      /* live: the feed was not kept, ask for what is live */
     int64_t visible_us; /* live: when what is asked for became visible */
     int64_t arrived_us; /* live: the same of the first of samples_new; 0: there is none */
-    uint64_t missed;  /* live: erased where the feed was not kept, to be told with the next rows */
-    json_t *decision; /* of the check at hand; NULL: none */
+    uint64_t
+        missed; /* live: erased where the feed was not kept, to be reported with the next rows */
+    json_t *decision;     /* of the check at hand; NULL: none */
     struct probe *probe;  /* MEASURING: what is being measured for it */
     uint64_t samples_new; /* since the newest trigger */
     int64_t last_time;    /* newest sample taken */

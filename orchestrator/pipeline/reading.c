@@ -39,7 +39,7 @@ static void hold_back(struct pipeline *pipeline, const struct budget *budget)
         orchestrator_pipeline_advance(pipeline, PIPELINE_ON_STOPPED, NULL, NULL);
 }
 
-/* True: a budget is spent, and holds the pipeline back. Each is told once a day, or once. */
+/* True: a budget is spent, and holds the pipeline back. Each is reported once a day, or once. */
 static enum weir_status check_budgets(struct pipeline *pipeline, bool *ret_held,
                                       struct weir_error *err)
 {

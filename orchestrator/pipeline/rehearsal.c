@@ -18,7 +18,7 @@ struct rehearsal {
     bool declares;
     uint64_t datasets[ORCHESTRATOR_DATASETS_MAX];
     uint64_t positions[ORCHESTRATOR_DATASETS_MAX];
-    size_t asking; /* index of the dataset a question is about */
+    size_t asking; /* index of the dataset that a request is open for */
     uint64_t timer;
     struct reader *reader;
     struct set_sizes sizes;

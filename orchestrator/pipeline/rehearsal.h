@@ -17,8 +17,8 @@ struct rehearsal;
 /* Called once from the loop: with the event `dry_run` (docs/reference/json.md), to be consumed, or NULL and why not. */
 typedef void rehearsal_done_fn(void *owner, json_t *json, const struct weir_error *err);
 
-/* `declares`: storage is told of the datasets first, and scans them; else they have to be known. INVALID when the file
- * is no pipeline. The caller frees the rehearsal, which may be in `done`. */
+/* `declares`: the datasets are declared to storage first, which scans them; else they have to be known. INVALID when
+ * the file is no pipeline. The caller frees the rehearsal, which may be in `done`. */
 enum weir_status orchestrator_rehearse(struct context *context, const char *file,
                                        struct weir_bytes text, bool declares,
                                        struct rehearsal **ret_rehearsal,

@@ -2,7 +2,6 @@
  * go. Then one transaction drops the models that nobody needs, says what stays, and, for a rerun, takes the file in
  * again. Rows of triggers and models stay: "which models have seen this sample" is answered for good. */
 #include "core/base/log.h"
-#include "core/base/memory.h"
 #include "orchestrator/config/parse.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/models/retention.h"

@@ -112,7 +112,7 @@ static void on_selected(void *owner, const struct weir_reply *reply, const struc
         orchestrator_pipeline_advance(pipeline, PIPELINE_ON_SEALED, effect_sealed, selected);
 }
 
-/* Which model scores: the one that this trigger began with, as long as it is there; else the newest. */
+/* The model that scores: the one that this trigger began with, as long as it is there; else the newest. */
 static enum weir_status find_scorer(const struct pipeline *pipeline, struct msg_select *select,
                                     struct weir_rows **ret_rows, struct weir_error *err)
 {
@@ -130,7 +130,7 @@ static enum weir_status find_scorer(const struct pipeline *pipeline, struct msg_
     return status;
 }
 
-/* Which models have learnt for this trigger from what is held out. */
+/* Models that have learnt for this trigger from what is held out. */
 static enum weir_status find_holdouts(const struct pipeline *pipeline, struct msg_select *select,
                                       const char **names, struct weir_rows **ret_rows,
                                       struct weir_error *err)

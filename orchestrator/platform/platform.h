@@ -61,7 +61,7 @@ struct orchestrator_program {
     size_t argument_count;
     const struct weir_allowed
         *foreign;                  /* the user's program that is run in place of it; NULL: none */
-    const char *run;               /* number of the run that such a program is told … */
+    const char *run;               /* number of the run that such a program is given … */
     struct orchestrator_rank rank; /* … and which of its processes it is */
     const char *token;             /* of the run, WEIR_TOKEN; NULL: it does none */
     bool restart;

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum { STOP_MS = 5000, SWEEP_MS = 500, LINE_MAX_BYTES = 1024 };
-static const int64_t LOG_BYTES_MAX = 16 << 20; /* of each log, and once more set aside */
+static const int64_t LOG_BYTES_MAX = 16 << 20; /* of each log, and as much in its PATH.1 */
 
 enum child_state { RUNNING, WAITING, STOPPING };
 

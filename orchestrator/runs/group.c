@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 enum {
-    OURS_AFTER_MS = 1000, /* told to end for so long, a process may have been killed by us */
+    OURS_AFTER_MS = 1000, /* this long after SIGTERM a process may have been killed by us */
     WEIGHT_OURS = 1,
     WEIGHT_FIRST,
     WEIGHT_KILLED, /* the others lost it, whoever was seen first */

@@ -9,7 +9,7 @@
 #include "core/config/sections.h"
 #include "core/rpc/rpc.h"
 
-/* The end of one process; `how` says in words what the system told. */
+/* The end of one process; `how` is its wait status in words. */
 struct run_exit {
     bool by_signal;
     bool is_kill; /* by SIGKILL: what others did at the same time is explained by it */
@@ -38,7 +38,7 @@ struct group_cause {
 
 struct run_group {
     uint32_t ranks;
-    bool is_ending; /* one has failed: the others are told to end */
+    bool is_ending; /* one has failed: the others are asked to stop */
     int64_t ending_ms;
     struct group_cause cause;
     struct group_member members[CFG_RANKS_MAX];
@@ -46,14 +46,14 @@ struct run_group {
 
 /* All processes of a new life of the run are there. */
 void orchestrator_group_begin(struct run_group *group, uint32_t ranks);
-/* A process is gone. `silent_ms` > 0: it was told to end because it said nothing for so long. `now_ms` only grows. */
+/* A process is gone. `silent_ms` > 0: it was ended because it said nothing for so long. `now_ms` only grows. */
 void orchestrator_group_exited(struct run_group *group, uint32_t rank, int64_t silent_ms,
                                const struct run_exit *ended, int64_t now_ms);
 /* True when nothing more will come that the result of the run could wait for: rank 0 has finished, and each of the
  * others has as well, or is gone; the dispatcher has everybody's final commit then. */
 bool orchestrator_group_is_done(const struct run_group *group);
 bool orchestrator_group_is_gone(const struct run_group *group);
-/* Returns the member of that rank whose session this is; NULL: there is none (any more). */
+/* Returns the member of that rank whose session this is; NULL: there is none. */
 struct group_member *orchestrator_group_member(struct run_group *group, uint32_t rank,
                                                uint64_t session);
 /* Sums of samples and CPU time, means of the rest. */

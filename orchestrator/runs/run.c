@@ -382,7 +382,7 @@ static enum weir_status load_base(struct run *run, struct weir_error *err)
 }
 
 /* Names that came with samples may be people's: storage alone knows them, and replaces them when it has to. Trainers
- * are told the numbers. */
+ * learn the numbers. */
 static const char *const *copy_classes(const struct run *run, const struct msg_dataset_is *dataset)
 {
     const char **classes =

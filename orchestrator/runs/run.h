@@ -41,7 +41,7 @@ struct runs {
     void *pipelines;
     LIST_HEAD(, run) all;
     bool are_held;           /* an erasure purges what runs left behind: none begins */
-    unsigned trainers_alive; /* processes, those included that were told to end */
+    unsigned trainers_alive; /* processes, those included that were asked to stop */
 };
 
 struct run_wanted {

@@ -162,7 +162,7 @@ void orchestrator_run_beats(struct runs *runs, struct weir_request *request)
     weir_rpc_reply(request->server, &request->route, MSG_run_orders, &orders, NULL);
 }
 
-/* True: told before, by a trainer that missed the answer. */
+/* True: reported before, by a trainer that missed the answer. */
 static bool is_over(struct runs *runs, int64_t number)
 {
     WEIR_AUTO(weir_rows) rows = NULL;

@@ -1,4 +1,4 @@
-/* The row of a run: found or made by purpose, read, and told as a result. */
+/* The row of a run: found or made by purpose, read, and returned as a result. */
 #include "orchestrator/runs/run_state.h"
 
 #include "core/base/clock.h"

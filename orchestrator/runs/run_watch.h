@@ -46,7 +46,7 @@ bool orchestrator_run_watch_has(const struct run_watch *watch, int64_t run);
 void orchestrator_run_watch_hear(struct run_watch *watch, int64_t run, uint32_t rank);
 /* Notes that the run has nothing left to do. */
 void orchestrator_run_watch_leaves(struct run_watch *watch, int64_t run);
-/* The process is gone. For how long it had said nothing when its run was told to end for that; 0: it was not. */
+/* The process is gone. Time without a word after which its run was ended; 0: it was not. */
 int64_t orchestrator_run_watch_end(struct run_watch *watch, int64_t run, uint32_t rank);
 
 /* Calls `each` for every process. */

@@ -104,7 +104,7 @@ void orchestrator_output_put(struct output *output, struct weir_bytes text)
     (void)orchestrator_output_flush(output);
     make_room(output);
     size_t waiting = output->waiting.size - output->sent;
-    /* Once lines are lost, half of the room has to be free: the gaps are few and told of. */
+    /* Once lines are lost, half of the room has to be free: the gaps are few and reported. */
     size_t room = output->dropped > 0 ? OUTPUT_WAITING_MAX / 2 : OUTPUT_WAITING_MAX;
     if (waiting > 0 && (waiting > room || text.size > room - waiting)) {
         output->dropped++;

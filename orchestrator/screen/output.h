@@ -9,7 +9,7 @@ enum { OUTPUT_WAITING_MAX = 4 << 20 }; /* bytes */
 
 struct output {
     int fd;             /* borrowed; -1: its reader is gone */
-    bool json;          /* how dropped lines are told of */
+    bool json;          /* form in which dropped lines are reported */
     size_t piece_bytes; /* that can be written without waiting when the descriptor is writable */
     struct weir_buf waiting;
     size_t sent;      /* bytes of `waiting` that have gone out */

@@ -104,7 +104,7 @@ bool orchestrator_arbiter_claim(struct arbiter *arbiter, const struct arbiter_cl
     return true;
 }
 
-/* As far as its quota goes. */
+/* Within its quota. */
 static bool may_have(const struct arbiter *arbiter, const struct claim *claim)
 {
     const struct account *account = &arbiter->accounts[claim->account];

@@ -43,7 +43,7 @@ bool orchestrator_arbiter_claim(struct arbiter *arbiter, const struct arbiter_cl
  * next and finds too few GPUs is waited for: nobody who wants one is given it before. */
 bool orchestrator_arbiter_grant(struct arbiter *arbiter, int64_t now_ns, int64_t *ret_run);
 bool orchestrator_arbiter_holds(const struct arbiter *arbiter, int64_t run);
-/* Which GPUs it holds, a bit each. */
+/* GPUs that it holds, a bit each. */
 uint64_t orchestrator_arbiter_gpus(const struct arbiter *arbiter, int64_t run);
 /* For how long it has held its slot and was not asked so before; 0: it holds none. */
 int64_t orchestrator_arbiter_bill(struct arbiter *arbiter, int64_t run, int64_t now_ns);

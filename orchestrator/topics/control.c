@@ -1,4 +1,4 @@
-/* submit, list, pause, resume, stop, remove, rerun: pipelines are taken in, listed, and told what to do. */
+/* submit, list, pause, resume, stop, remove, rerun: pipelines are taken in, listed and ordered. */
 #include "orchestrator/context/events.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/topics/topic.h"

@@ -1,4 +1,4 @@
-/* erase_requests: many erasures in one question, each with a number and a receipt of its own. They go to storage one
+/* erase_requests: many erasures in one request, each with a number and a receipt of its own. They go to storage one
  * after the other without waiting, and are answered together once each is durable or refused. */
 #include "core/base/memory.h"
 #include "orchestrator/erasures/erasure.h"

@@ -52,7 +52,7 @@ static bool is_among(const json_t *keys, const char *key)
     return false;
 }
 
-/* That it is the signature of the key it names has been looked at. */
+/* True once its signature was compared with the key that it names. */
 static void check_signature(struct topic_call *call, int64_t number,
                             const struct receipt_claims *claims)
 {

@@ -12,7 +12,7 @@
 struct rehearsal;
 struct erase_requests;
 
-/* The questions of weir that are not answered yet, and what is asked about. Owned by: struct orchestrator. */
+/* The requests of weir that are not answered yet, and what they are about. Owned by: struct orchestrator. */
 struct topics {
     struct context *context;
     struct runs *runs;
@@ -24,7 +24,7 @@ struct topics {
     int64_t started_ms; /* of this process */
 };
 
-/* One question on its way to its answer. Freed by the answer. */
+/* One request on its way to its answer. Freed by the answer. */
 struct topic_call {
     struct topics *all;
     struct context *context;

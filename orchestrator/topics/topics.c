@@ -1,4 +1,4 @@
-/* The table of topics, and a question's way from its message to its answer. */
+/* The table of topics, and a request's way from its message to its answer. */
 #include "orchestrator/topics/topic.h"
 
 #include "core/base/memory.h"

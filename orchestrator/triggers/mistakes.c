@@ -1,4 +1,4 @@
-/* Which samples the model got wrong, in their order, to each detector. */
+/* The samples that the model got wrong, in their order, for each detector. */
 #include "orchestrator/triggers/mistakes.h"
 
 #include "core/base/number.h"

@@ -231,8 +231,7 @@ static enum weir_status note_silence(struct dispatcher *dispatcher, struct dispa
     entry->silent_ms += passed_ms;
     int64_t unsaid_ms = entry->silent_ms - entry->silent_stored_ms;
     if (entry->silent_ms >= DISPATCHER_ABANDONED_MS && !entry->closing) {
-        weir_log(WEIR_LOG_WARN, "nobody asks for this job any more, closing it", "job=%lu",
-                 entry->number);
+        weir_log(WEIR_LOG_WARN, "nobody asks for this job, closing it", "job=%lu", entry->number);
         entry->closing = entry->abandoned = true;
     }
     if (unsaid_ms >= 0 && unsaid_ms < DISPATCHER_SILENCE_MS)

@@ -1,5 +1,5 @@
 /* The dispatcher: metadata of all jobs, which worker makes what, what became of it. It never sees a
- * sample. One thread, one loop. State that matters is in Postgres before anybody is told of it. */
+ * sample. One thread, one loop. State that matters is in Postgres before it is announced. */
 #ifndef WEIR_PREPROCESS_DISPATCHER_DISPATCHER_H
 #define WEIR_PREPROCESS_DISPATCHER_DISPATCHER_H
 

@@ -1,7 +1,7 @@
 /* The workers that beat: slots by name, so that a restarted worker replaces its former self. Pure;
  * owned by struct dispatcher.
  *
- * A beat costs the same for one worker and for thousands. Thousands are told to beat less often, and their
+ * A beat costs the same for one worker and for thousands. Thousands are asked to beat less often, and their
  * leases live longer, so that all together never ask for more than the dispatcher can do beside its other
  * work. A job is served by its *crew*: one block of POOL_CREW slots, for a consumer is connected to each of
  * them. Jobs are spread over the blocks; when a block is added only few jobs move. */

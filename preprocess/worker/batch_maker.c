@@ -137,8 +137,7 @@ static enum weir_sample_state state_of(struct batch_maker *maker,
     int signal = 0;
     char why[FAILURE_REASON_MAX];
     if (is_given_up(maker, request, sample->id, &signal))
-        snprintf(why, sizeof(why),
-                 "reading: it has crashed workers (%s), and is not tried any more",
+        snprintf(why, sizeof(why), "reading: it has crashed workers (%s), and is no longer tried",
                  signal == SIGKILL ? "memory ran out" : strsignal(signal));
     else if (is_too_large(request, sample, payload_bytes))
         snprintf(why, sizeof(why),

@@ -48,7 +48,7 @@ static enum weir_status open_plan(const struct msg_job_described *about,
     return status;
 }
 
-/* It is tried again, ever more seldom; the dispatcher is told, which may know that nobody can make it. */
+/* It is tried again, ever more seldom; it is reported to the dispatcher, which may know that nobody can make it. */
 static void note_problem(struct worker_job *job, const char *problem)
 {
     enum { DOUBLINGS_MAX = 5 };

@@ -227,7 +227,7 @@ enum weir_status preprocess_located_take(struct located *located, const struct m
     if (!is_requested(located, &answer->ids))
         return weir_fail(err, WEIR_INVALID,
                          "located: %zu ids that were not asked for, expected at most %zu, in the "
-                         "order of the question",
+                         "order of the request",
                          wanted, located->unknown_count - located->known);
     if (!is_consistent(answer) || !has_values(located, answer))
         return weir_fail(err, WEIR_INVALID,

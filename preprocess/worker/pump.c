@@ -65,7 +65,7 @@ static const uint64_t *ids_of(const struct worker_batch *batch)
 }
 
 /* Notes why samples failed. True when that fails the run: the batch is never sent then, so that
- * the run cannot end well, and the dispatcher is told at once. */
+ * the run cannot end well, and it is reported to the dispatcher at once. */
 static bool fails_run(struct worker *worker, struct worker_job *job,
                       const struct worker_batch *batch)
 {

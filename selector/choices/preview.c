@@ -150,7 +150,7 @@ static void tell_parts(struct selector_preview *preview,
         preview->names[at] = weir_format("%" PRIu32, epoch + 1);
         preview->samples[at] = parts->samples;
         preview->candidates[at] = candidates->all.count;
-        preview->whys[at] = "drawn anew for every epoch";
+        preview->whys[at] = "drawn again for every epoch";
     }
 }
 

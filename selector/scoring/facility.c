@@ -192,7 +192,8 @@ bool selector_scoring_facility_sizes(struct facility *facility, const size_t *me
                                      const struct progress *progress, float *ret_sizes)
 {
     WEIR_AUTO_FREE size_t *owners = weir_calloc(facility->vectors->count + 1, sizeof(*owners));
-    size_t all = facility->vectors->count + count; /* the choice is made: no way to go is told */
+    size_t all =
+        facility->vectors->count + count; /* the choice is made: progress is not reported */
     memset(owners, 0xff, facility->vectors->count * sizeof(*owners));
     for (size_t m = 0; m < count; m++)
         owners[members[m]] = m;

@@ -22,7 +22,7 @@ static inline bool scoring_goes_on(const struct progress *progress, size_t done,
 /* Fails for work that was given up. */
 static inline enum weir_status scoring_given_up(struct weir_error *err)
 {
-    return weir_fail(err, WEIR_RESTART, "given up: nobody wants the choice any more");
+    return weir_fail(err, WEIR_RESTART, "given up: nobody waits for the choice");
 }
 
 #endif

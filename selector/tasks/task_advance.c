@@ -40,11 +40,11 @@ static void start_again(struct selector_task *task)
     struct selector_pipeline *pipeline = task->pipeline;
     uint64_t dataset = pipeline->datasets[task->dataset];
     struct weir_error err;
-    weir_log(WEIR_LOG_INFO, "feed read anew", "pipeline=%s dataset=%" PRIu64, pipeline->name,
+    weir_log(WEIR_LOG_INFO, "feed read again", "pipeline=%s dataset=%" PRIu64, pipeline->name,
              dataset);
     if (selector_pipeline_restart(pipeline, task->queue->db, task->dataset, &err) == WEIR_OK)
         weir_ignore(weir_fail(&err, WEIR_UNAVAILABLE,
-                              "dataset %" PRIu64 ": the feed is read anew from a snapshot",
+                              "dataset %" PRIu64 ": the feed is read again from a snapshot",
                               dataset)); /* the status travels in err */
     selector_task_forget(task, &err);
 }

@@ -135,7 +135,7 @@ static void run(struct weir_work *work, void *owner)
 
 static void begin_again(struct selector_task *task)
 {
-    weir_log(WEIR_LOG_INFO, "choice begun anew", "pipeline=%s: samples were erased meanwhile",
+    weir_log(WEIR_LOG_INFO, "choice begun again", "pipeline=%s: samples were erased meanwhile",
              task->pipeline_name);
     selector_task_forget_choice(task);
     task->is_overtaken = false;

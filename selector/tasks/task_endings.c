@@ -1,4 +1,4 @@
-/* How tasks end: answered, refused, or with their pipeline to be loaded again. */
+/* The endings of tasks: answered, refused, or with their pipeline to be loaded again. */
 #include "selector/tasks/task_endings.h"
 
 #include "core/base/log.h"

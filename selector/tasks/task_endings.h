@@ -1,4 +1,4 @@
-/* How tasks end. */
+/* The endings of tasks. */
 #ifndef SELECTOR_TASKS_TASK_ENDINGS_H
 #define SELECTOR_TASKS_TASK_ENDINGS_H
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which of the numbers that a model says is what a method wants; SIZE_MAX: all. */
+/* Index of the number, of those a model gives, that a method wants; SIZE_MAX: all. */
 static const size_t COLUMN[] = {
     [SCORING_WANTS_LOSS] = 0,
     [SCORING_WANTS_GRADIENT_NORM] = 1,

@@ -21,7 +21,7 @@ enum time_from {
     TIME_FROM_SIDECAR,
     TIME_FROM_RECORD
 };
-/* Which samples of one key stay. */
+/* The samples of one key that stay. */
 enum keep { KEEP_ALL, KEEP_FIRST, KEEP_LAST };
 extern const char *const STORAGE_KEEPS[]; /* what these are called */
 enum on_erase { ON_ERASE_SCRUB, ON_ERASE_UNLINK };

@@ -11,7 +11,7 @@ void storage_fresh_fini(struct fresh *fresh)
     *fresh = (struct fresh){0};
 }
 
-/* A file that grows is told of as one. */
+/* A file that grows is reported as one. */
 static bool join(struct fresh_bytes *last, const struct fresh_bytes *bytes)
 {
     if (last->file != bytes->file || (last->to == 0) != (bytes->to == 0))

@@ -23,7 +23,7 @@ static const struct {
                                      "storage.dataset to what is expected, or restore a backup"},
     [DOCTOR_FEED] = {"feed",
                      "consumers may have missed a change: restore the database from a backup, "
-                     "or run the pipelines of this dataset anew"},
+                     "or run the pipelines of this dataset again"},
     [DOCTOR_REFUSED] = {"refused", "counts were changed outside of Weir: set the column of "
                                    "storage.dataset to what is expected"},
     [DOCTOR_KEYS] = {"keys", "subjects may not be found: restore the database from a backup before "

@@ -21,7 +21,7 @@ struct drop_claims {
     uint64_t next, last; /* rows that are not read yet: block << 16 | row */
     uint64_t behind;     /* begin of the newest, plus one */
     bool is_through;     /* all are read */
-    bool is_unordered;   /* they do not ascend: nothing can be told by them */
+    bool is_unordered;   /* they do not ascend: nothing can be derived from them */
 };
 
 /* Claims of the file, from its first one on. `claims` has where to read from. */

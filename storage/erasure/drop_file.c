@@ -304,7 +304,7 @@ static uint64_t at_most(uint64_t offset, uint64_t most)
     return offset < most ? offset : most;
 }
 
-/* Everything before `at` is told. */
+/* Everything before `at` is reported. */
 static void move_to(struct drop_file *drop, uint64_t at)
 {
     drop->at = at;
@@ -607,7 +607,7 @@ enum weir_status storage_drop_file_step(struct eraser *eraser, struct drop_file 
     if (file == NULL)
         return status == WEIR_OK ? fail_changed(drop, err) : status;
     drop->reading.file = file;
-    if (drop->is_disputed) /* what was told since the last agreement is left */
+    if (drop->is_disputed) /* what was reported since the last agreement is left */
         return finish(eraser->store, drop, file, ret_done, err);
     if (drop->unclaimed.count > 0)
         return blank_some(eraser, drop, file, err);

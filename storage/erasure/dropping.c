@@ -124,7 +124,7 @@ static bool is_meant(const struct erasure_record *erasure, const struct dataset 
 
 /* ---- what stands in the way ---- */
 
-/* The first obstacle of a round is told; the file is left to another round. */
+/* The first obstacle of a round is reported; the file is left to another round. */
 static void leave(struct erasure_record *erasure, const char *path, int error,
                   enum weir_status status, struct weir_error *err)
 {
@@ -396,7 +396,7 @@ static enum weir_status next_of_all(struct eraser *eraser, struct erasure_record
     return status;
 }
 
-/* A file that the quarantine names, and the catalog does not know: as a rule there is none any more. */
+/* A file that the quarantine names, and the catalog does not know: as a rule it is gone. */
 static enum weir_status begin_unknown(struct eraser *eraser, struct erasure_record *erasure,
                                       const struct dataset *dataset, const char *path,
                                       struct weir_error *err)

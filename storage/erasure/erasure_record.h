@@ -447,7 +447,7 @@ enum weir_status storage_scrub_sync(struct erasure_record *erasure,
 /* IO, with errno: the erasure comes back to this file. */
 enum weir_status storage_scrub_stuck(struct erasure_record *erasure, const char *path,
                                      const char *what, struct weir_error *err) WEIR_MUST_USE;
-/* scrub_round.c: the sample is left to another round; the first failure of its request is told. */
+/* scrub_round.c: the sample is left to another round; the first failure of its request is reported. */
 void storage_scrub_fail(struct erasure_record *erasure, uint64_t id, const struct weir_error *err);
 /* scrub_group.c: takes the extent over; it is overwritten with others of the open file. */
 void storage_scrub_group_add(struct erasure_record *erasure, const struct located *found,

@@ -251,7 +251,7 @@ enum weir_status storage_scrub_flush(struct eraser *eraser, struct weir_error *e
 }
 
 /* As many of those that wait as are looked up together. From here on what comes in is compared with their names: it is
- * not looked up any more. */
+ * no longer looked up. */
 static struct erasure_record *begin_waiting(struct eraser *eraser)
 {
     struct erasures *erasures = eraser->erasures;

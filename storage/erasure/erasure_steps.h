@@ -10,7 +10,7 @@
 enum {
     ERASE_SUBJECTS_MAX = 65536,
     ERASE_IDS_MAX = 1 << 20,
-    ERASE_TROUBLES_MAX = 1000, /* told at once */
+    ERASE_TROUBLES_MAX = 1000, /* of one answer */
 };
 
 /* Loads what is open, whose data must stay out, and the epochs that the state machine lacks. */

@@ -293,7 +293,7 @@ static void begin(struct pending_writes *pending, const struct weir_rows *row)
     pending->tries = (uint64_t)weir_rows_i64(row, 0, "tries");
     dataset = storage_catalog_at(pending->eraser->store->catalog, pending->dataset);
     if (dataset == NULL || !dataset->declaration->is_mirrored) {
-        on_done(pending, &(struct s3_outcome){S3_END_REFUSED, "its dataset is no bucket any more"});
+        on_done(pending, &(struct s3_outcome){S3_END_REFUSED, "its dataset is no longer a bucket"});
         return;
     }
     if (storage_s3_remote_open(&dataset->declaration->s3, &pending->remote, &err) != WEIR_OK) {

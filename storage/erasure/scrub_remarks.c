@@ -32,7 +32,7 @@ void storage_scrub_remark_gone(struct erasure_record *erasure, const struct loca
     storage_scrub_remark(erasure, id, remark);
 }
 
-/* True also of a file that cannot be told from others that were gone: there were too many to name. */
+/* True also of a file that cannot be distinguished from others that were gone: there were too many to name. */
 static bool is_remarked(const struct erasure_record *erasure, const struct located *found,
                         uint64_t id)
 {

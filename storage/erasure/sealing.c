@@ -1,5 +1,5 @@
 /* Between scrubbed and verified: an erasure waits until the orchestrator has purged every holder, rewritten tables and
- * cycled the write-ahead log. A start of storage forgets who was sealed: the orchestrator is told of them again. */
+ * cycled the write-ahead log. A start of storage forgets who was sealed and reports them again. */
 #include "storage/erasure/erasure_record.h"
 #include "storage/erasure/erasure_steps.h"
 

@@ -5,9 +5,9 @@
 
 #include "storage/keys/id_list.h"
 
-enum { FINDS_MAX = 65536 }; /* places, and fingerprints, that are told apart */
+enum { FINDS_MAX = 65536 }; /* distinct places, and fingerprints */
 
-/* Fingerprints, one for each place: as many as are told apart. Beyond, `is_cut`: it may be anybody's. */
+/* Fingerprints, one for each place: as many as are kept. Beyond, `is_cut`: it may be anybody's. */
 struct search_prints {
     struct id_list at;
     bool is_cut;
@@ -24,7 +24,7 @@ struct search_finds {
     size_t count, capacity;
     char **files;
     size_t file_count, file_capacity;
-    uint64_t beyond; /* finds that are not told apart */
+    uint64_t beyond; /* finds that are only counted */
 };
 
 void storage_finds_fini(struct search_finds *finds);

@@ -1,4 +1,4 @@
-/* Which erasures are worked on together, and from when on. */
+/* The choice of erasures that are worked on together, and its time. */
 #include "storage/erasure/erasure_record.h"
 #include "storage/erasure/erasure_steps.h"
 

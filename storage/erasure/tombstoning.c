@@ -71,7 +71,7 @@ static bool is_as_indexed(const struct erase_request *request, const struct loca
            (identity->has_key && storage_id_list_has(&request->keys, identity->key.hash));
 }
 
-/* Another's hash may be the same by chance: then the sample stays. One whose record cannot be read any more counts as
+/* Another's hash may be the same by chance: then the sample stays. One whose record can no longer be read counts as
  * meant. */
 static bool is_meant(const struct erase_request *request, uint64_t id,
                      const struct key_identity *identity)
@@ -125,7 +125,7 @@ static void begin_block(struct resolving *resolving, struct candidate_block *blo
     resolving->blocks++;
 }
 
-/* Records in buckets, a few at a time. Nobody waits long for them: who cannot be told from others counts as meant. */
+/* Records in buckets, a few at a time. Nobody waits long for them: one that cannot be distinguished counts as meant. */
 static bool is_fetched(struct eraser *eraser, struct erasure_record *erasure)
 {
     const struct resolving *resolving = erasure->resolving;

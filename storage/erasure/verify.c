@@ -228,7 +228,7 @@ static bool attribute(struct erasure_record *erasure, struct erase_request *requ
     return true;
 }
 
-/* Attributes findings that cannot be told apart to every request. */
+/* Attributes findings that cannot be distinguished to every request. */
 static void attribute_to_all(struct erasure_record *erasure)
 {
     for (size_t i = 0; i < erasure->count; i++) {
@@ -268,7 +268,7 @@ bool storage_verify_waits(const struct erasure_record *erasure, int64_t now_ms)
     return now_ms < erasure->failing.again_ms;
 }
 
-/* As if nothing had been looked at yet. */
+/* Begins the search again. */
 static void start_again(struct erasure_record *erasure)
 {
     erasure->is_counted = erasure->is_searched = erasure->is_attributed = false;

@@ -1,5 +1,5 @@
 /* The change feed (C4): read by consumers with cursors of their own, kept until they have passed. Who comes
- * too late for a row is told what is live instead. */
+ * too late for a row reads what is live instead. */
 #include "storage/feed/feed_state.h"
 #include "storage/sql/queries.h"
 

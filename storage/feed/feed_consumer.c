@@ -114,7 +114,7 @@ enum weir_status storage_feed_end(struct store *store, const struct msg_feed_end
     return status;
 }
 
-/* People are told by the wall clock; `ahead_us` is how far it is ahead of the one that consumers are kept by. */
+/* Shown to people by the wall clock; `ahead_us` is how far it is ahead of the one that consumers are kept by. */
 static void fill_readers(const struct weir_rows *rows, int64_t ahead_us, struct weir_arena *arena,
                          struct msg_feed_readers *answer)
 {

@@ -1,5 +1,5 @@
 /* The parts of the feed, between feed.c (answers), feed_consumer.c (its readers) and feed_snapshot.c (ranges that a
- * newcomer is told instead of the past). */
+ * newcomer reads instead of the past). */
 #ifndef WEIR_STORAGE_FEED_STATE_H
 #define WEIR_STORAGE_FEED_STATE_H
 
@@ -9,14 +9,14 @@
 enum {
     FEED_ROWS_MAX = 4096,
     CONSUMER_NAME_MAX = 200,
-    CONSUMER_DAYS_MAX = 30, /* one that has not read for so long keeps nothing any more */
+    CONSUMER_DAYS_MAX = 30, /* one that has not read for so long no longer keeps anything */
 };
 
 /* The position of a consumer. */
 struct feed_consumer {
     bool is_known;
     uint64_t passed;
-    uint64_t snapshot; /* up to here it is told ranges that were live there */
+    uint64_t snapshot; /* up to here it reads ranges that were live there */
     int64_t seen_us;
 };
 
@@ -34,7 +34,7 @@ enum weir_status storage_feed_keep(struct store *store, const struct dataset *da
 struct feed_rows {
     struct weir_arena *arena;
     size_t limit;    /* so many are wanted */
-    uint64_t passed; /* everything up to here is told */
+    uint64_t passed; /* everything up to here is reported */
     uint64_t *sequences, *firsts;
     uint32_t *kinds, *counts;
     int64_t *visible_us;

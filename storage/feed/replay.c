@@ -376,6 +376,6 @@ enum weir_status storage_replay_read(struct replays *replays, const struct msg_r
     if (status != WEIR_CORRUPT)
         return status;
     drop_replay(replay);
-    return weir_error_wrap(err, WEIR_UNAVAILABLE, "replay order of dataset '%s', made anew",
+    return weir_error_wrap(err, WEIR_UNAVAILABLE, "replay order of dataset '%s', made again",
                            dataset->name);
 }

@@ -93,15 +93,14 @@ enum weir_status storage_replay_open(const struct dataset *dataset, struct repla
         return WEIR_OK;
     }
     if (status != WEIR_NOT_FOUND)
-        weir_log(WEIR_LOG_INFO, "replay order is made anew",
+        weir_log(WEIR_LOG_INFO, "replay order is made again",
                  "dataset=%s position=%llu because=\"%s\"", dataset->name,
                  (unsigned long long)replay->position, err->text);
     if (replay->position < dataset->feed_floor)
-        return weir_fail(
-            err, WEIR_STALE,
-            "dataset '%s': changes behind position %llu are not kept any more, so that "
-            "what was there cannot be said: begin the replay anew",
-            dataset->name, (unsigned long long)replay->position);
+        return weir_fail(err, WEIR_STALE,
+                         "dataset '%s': changes after position %llu are no longer kept, so that "
+                         "what was there is unknown: begin the replay again",
+                         dataset->name, (unsigned long long)replay->position);
     replay->state = REPLAY_CHECKING;
     replay->rows = weir_calloc(WEIR_BLOCK_ROWS, sizeof(*replay->rows));
     replay->last = (struct order_row){.time = INT64_MIN};

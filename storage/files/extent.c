@@ -116,7 +116,7 @@ static enum weir_status find(const struct declaration *d, const struct extent_pl
         status = look_from(d, place->window, &input, &hunt, err);
     }
     if (status == WEIR_OK && !hunt.is_found)
-        return weir_fail(err, WEIR_STALE, "the record is not there any more");
+        return weir_fail(err, WEIR_STALE, "the record is gone");
     return status;
 }
 

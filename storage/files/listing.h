@@ -48,7 +48,7 @@ bool storage_listing_wants(const struct dataset *dataset, const char *path);
 /* True when a walk reports a file of this path. */
 bool storage_listing_is_sample(const struct dataset *dataset, const char *path);
 
-/* Looks at up to about 1000 directory entries. NOT_FOUND when there is no source folder (any more): then
+/* Looks at up to about 1000 directory entries. NOT_FOUND when there is no source folder: then
  * nothing is known about its files. */
 enum weir_status storage_listing_next(struct listing *listing, struct listed *ret_listed,
                                       struct weir_error *err) WEIR_MUST_USE;

@@ -15,7 +15,7 @@ struct field {
     struct weir_bytes bytes; /* of WIRE_BYTES, WIRE_32, WIRE_64 */
 };
 
-/* As protobuf does, drops bits beyond 64. */
+/* Drops bits beyond 64, as protobuf does. */
 static bool take_varint(struct weir_bytes *rest, uint64_t *ret_value)
 {
     uint64_t value = 0;

@@ -189,7 +189,7 @@ static enum weir_status blank_segment(const struct batch *batch,
     status = blank_rows(batch, segment, gone, &blanking, err);
     if (status == WEIR_OK)
         return storage_blanking_close(&blanking, err);
-    weir_ignore(storage_blanking_close(&blanking, &other)); /* the first error is told */
+    weir_ignore(storage_blanking_close(&blanking, &other)); /* the first error is reported */
     return status;
 }
 

@@ -20,7 +20,7 @@ void storage_unclaimed_fini(struct unclaimed *unclaimed);
 void storage_unclaimed_record(struct unclaimed *unclaimed, uint64_t offset);
 /* Keeps the record that begins at `offset`: a sample, as a rule. */
 void storage_unclaimed_end(struct unclaimed *unclaimed, uint64_t offset);
-/* Everything before `offset` was told; what follows belongs to the record before it, up to the next. */
+/* Everything before `offset` was reported; what follows belongs to the record before it, up to the next. */
 void storage_unclaimed_pause(struct unclaimed *unclaimed, uint64_t offset);
 
 #endif

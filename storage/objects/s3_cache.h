@@ -21,7 +21,7 @@ struct s3_body {
     uint64_t inode, size;
     int64_t mtime_ns;
     size_t block_count;
-    bool is_forgotten; /* not found any more; goes with its last block */
+    bool is_forgotten; /* no longer found; goes with its last block */
 };
 
 enum s3_block_state { S3_BLOCK_WANTED, S3_BLOCK_COMING, S3_BLOCK_THERE };

@@ -92,10 +92,10 @@ static void on_written(void *owner, const struct s3_answer *answer,
 
     if (answer != NULL && (answer->code == 412 || answer->code == 409))
         end(purge, S3_END_LATER, "another object was written there meanwhile");
-    else if (!is_good(purge, "writing it anew", answer, problem))
+    else if (!is_good(purge, "rewriting it", answer, problem))
         return;
     else if (!*answer->etag)
-        end(purge, S3_END_LATER, "writing it anew was answered without an ETag");
+        end(purge, S3_END_LATER, "rewriting it was answered without an ETag");
     else if (purge->job.wrote(purge->job.owner, answer->etag, &err) != WEIR_OK)
         end(purge, S3_END_LATER, err.text);
     else
@@ -144,7 +144,7 @@ static void on_first_byte(void *owner, const struct s3_answer *answer,
     else if (!is_good(purge, "asking what it was sent with", answer, problem))
         return;
     else if (answer->is_cut)
-        end(purge, S3_END_REFUSED, "it has more metadata than S3 allows: write it anew there");
+        end(purge, S3_END_REFUSED, "it has more metadata than S3 allows: rewrite it there");
     else {
         copy_kept(purge, answer->kept);
         if (purge->job.prepare != NULL)
@@ -214,7 +214,7 @@ static void request_versions(struct s3_purge *purge)
 
 /* ---- deleting ---- */
 
-/* The answer on locks: a key that may not delete may still be told why. */
+/* The answer on locks: a key that may not delete may still learn why. */
 static void on_lock(void *owner, const struct s3_answer *answer, const struct weir_error *problem)
 {
     struct s3_purge *purge = owner;

@@ -434,14 +434,14 @@ static void keep(struct fetch *fetch, const uint8_t *at)
         struct s3_block *block = fetch->blocks[i];
         enum weir_status status =
             block->body->is_forgotten
-                ? weir_fail(&err, WEIR_UNAVAILABLE, "its object was written anew meanwhile")
+                ? weir_fail(&err, WEIR_UNAVAILABLE, "its object was rewritten meanwhile")
                 : storage_s3_cache_store(ranges->cache, block, at + i * S3_BLOCK_BYTES, &err);
 
         settle(ranges, block, status == WEIR_OK ? NULL : err.text);
     }
 }
 
-/* Nothing under this ETag is there any more. Where an erasure writes the object again it soon is, under another. */
+/* Nothing under this ETag is left. Where an erasure rewrites the object it soon is there under another. */
 static void lose(struct fetch *fetch)
 {
     struct s3_ranges *ranges = fetch->fetcher->ranges;
@@ -453,7 +453,7 @@ static void lose(struct fetch *fetch)
 
     if (dataset != NULL) {
         why = storage_mirror_rewrites(ranges->mirrors, dataset, body->path)
-                  ? "its object is being written anew"
+                  ? "its object is being rewritten"
                   : NULL;
         storage_mirror_hurry(ranges->mirrors, dataset);
     }
@@ -549,7 +549,7 @@ static struct s3_block *next_wanted(struct fetcher *fetcher)
         if (!block->body->is_forgotten)
             return block;
         TAILQ_REMOVE(&fetcher->wanted, block, in_line);
-        settle(fetcher->ranges, block, "its object was written anew meanwhile");
+        settle(fetcher->ranges, block, "its object was rewritten meanwhile");
     }
     return NULL;
 }

@@ -1,5 +1,5 @@
 /* Ranges of objects that stay where they are (`import: reference`): whoever needs bytes asks for
- * them, is told when they are there, and reads them then. What is near in an object is asked for
+ * them, is called when they are there, and reads them then. What is near in an object is asked for
  * together, several fetches of a dataset go on at the same time, and each is bound to the ETag
  * that the object was indexed under: other bytes than those are never there. What has come stays in
  * a bounded cache (s3_cache.h), which the mirrors own. Owned by struct storage. */

@@ -125,11 +125,10 @@ static void open_file(void *owner)
     }
     write->upload.size = (uint64_t)found.st_size;
     if (write->upload.size > S3_WRITE_BYTES_MAX) {
-        weir_fail(
-            &err, WEIR_LIMIT,
-            "it has %" PRIu64 " bytes, and only up to %" PRIu64
-            " can be written anew at once: write it anew there in smaller objects, or delete it",
-            write->upload.size, S3_WRITE_BYTES_MAX);
+        weir_fail(&err, WEIR_LIMIT,
+                  "it has %" PRIu64 " bytes, and only up to %" PRIu64
+                  " can be rewritten at once: rewrite it there as smaller objects, or delete it",
+                  write->upload.size, S3_WRITE_BYTES_MAX);
         give_up(write, &err);
         return;
     }

@@ -24,7 +24,7 @@ struct s3_write_job {
     const char *const *also; /* what else it is sent with, as in s3_request */
 };
 
-/* `done` is told the store's answer, or IO, LIMIT of the file or what storage_s3_call_send() tells; never from
+/* `done` is given the store's answer, or IO, LIMIT of the file or what storage_s3_call_send() tells; never from
  * inside. */
 void storage_s3_write_begin(struct s3_write *write, const struct s3_write_job *job,
                             s3_done_fn *done, void *owner);

@@ -234,7 +234,7 @@ static enum weir_status begin(struct lent_rows *lent, const struct dataset *data
     enum weir_status status;
 
     if (request->frames->count == 0)
-        return weir_fail(err, WEIR_NOT_FOUND, "these rows are not lent any more");
+        return weir_fail(err, WEIR_NOT_FOUND, "these rows are no longer lent");
     if (bytes_lent(lent) + weir_frames_bytes(request->frames) > LENT_BYTES_MAX)
         return weir_fail(err, WEIR_UNAVAILABLE, "others have lent %d MiB of rows",
                          LENT_BYTES_MAX >> 20);

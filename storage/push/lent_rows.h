@@ -11,7 +11,7 @@
 enum {
     LENT_BYTES_MAX = 256 << 20, /* of all loans; more are asked again later */
     LENT_ROWS_MAX = 1 << 20,    /* of one loan */
-    LENT_REASONS_MAX = 100,     /* told of one loan */
+    LENT_REASONS_MAX = 100,     /* reported of one loan */
     LENT_MS = 30000,            /* a loan that is not renewed */
 };
 

@@ -18,7 +18,7 @@ enum {
     PUSH_GROUP_BYTES_MAX = 64 << 20,
     PUSH_CLIENT_MAX = 64,
     PUSH_MARK_MAX = 64,
-    PUSH_REASONS_MAX = 10,               /* told of one batch */
+    PUSH_REASONS_MAX = 10,               /* reported of one batch */
     PUSH_ANSWERS_KEPT = 1024,            /* of one client, */
     PUSH_ANSWERS_KEPT_S = 7 * 24 * 3600, /* of running, until so long after its newest batch */
 };

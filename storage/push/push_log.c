@@ -41,7 +41,7 @@ enum weir_status storage_push_log_find(struct weir_db *db, uint32_t dataset, con
     if (weir_rows_count(rows) == 0)
         return weir_fail(err, WEIR_STALE,
                          "batch %llu of client '%s' was answered before, and more than %d batches "
-                         "followed: its answer is not kept any more",
+                         "followed: its answer is no longer kept",
                          (unsigned long long)answer->number, client, PUSH_ANSWERS_KEPT);
     if ((uint64_t)weir_rows_i64(rows, 0, "digest") != answer->digest)
         return weir_fail(err, WEIR_INVALID,

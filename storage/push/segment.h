@@ -1,5 +1,5 @@
 /* A segment: a file of pushed samples that storage owns. It is made with its full size, so that appending
- * changes nothing that readers compare but its mtime, which they are told not to compare (mtime_ns 0 of
+ * changes nothing that readers compare but its mtime, which they do not compare (mtime_ns 0 of
  * its stored_file). What lies after the bytes that the store knows of is nobody's: left by a death
  * between a write and its commit, and cut off when the segment is opened again. */
 #ifndef WEIR_STORAGE_SEGMENT_H

@@ -218,7 +218,7 @@ static void fill(struct list *list, struct weir_arena *arena, struct msg_list_is
     answer->value_type = list->dataset->declaration->value_type;
 }
 
-/* As of which position; what is live then must still be known. */
+/* The position that is listed; what was live then must still be known. */
 static enum weir_status fix_position(struct list *list, struct weir_error *err)
 {
     const struct dataset *dataset = list->dataset;
@@ -234,7 +234,7 @@ static enum weir_status fix_position(struct list *list, struct weir_error *err)
     if (position < dataset->feed_floor)
         return weir_fail(err, WEIR_STALE,
                          "list.position: changes up to %llu are forgotten: what was live at %llu "
-                         "is not known any more",
+                         "is no longer known",
                          (unsigned long long)dataset->feed_floor, (unsigned long long)position);
     list->end_row = storage_dataset_row_at(dataset, position);
     return storage_deaths_load(list->store->db, dataset, position, &list->later, err);

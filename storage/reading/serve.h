@@ -41,7 +41,7 @@ enum weir_status storage_find(struct store *store, uint64_t id, struct located *
 /* Returns the state of a row whose block has these dead rows (NULL: none), in this file (NULL: an unknown one). */
 enum weir_sample_state storage_state_of(const struct dead_rows *dead, uint32_t row,
                                         const struct stored_file *file);
-/* Returns the state that a reader is told, who goes on to read what is live: GONE when a block of it is damaged. */
+/* Returns the state that a reader is answered, who goes on to read what is live: GONE when a block of it is damaged. */
 enum weir_sample_state storage_serve_state(struct sums *sums, const struct located *found);
 /* All of them by ascending id, which is nearly always the order of files and of places in them; `number` is
  * the place of the id among `ids`. What is found may be borrowed until the function returns; files are copies, which

@@ -5,7 +5,7 @@
  * The rules it keeps:
  *  1. Ids are erased under the epoch that follows the newest one, at most STORAGE_ERASED_MAX per
  *     epoch, after their tombstones are committed. Epochs are consecutive, from 1.
- *  2. A holder that asks (`hold`) is told the epoch and every id erased since the epoch it named,
+ *  2. A holder that asks (`hold`) learns the epoch and every id erased since the epoch it named,
  *     and may use what it holds for STORAGE_LEASE_MS from when it SENT the request. Here its lease
  *     runs STORAGE_LEASE_KEPT_MS from when it was ANSWERED: later, and by a margin for clocks that
  *     differ in speed.

@@ -182,7 +182,7 @@ static enum weir_status blank_some(struct file_job *job, struct weir_error *err)
     job->has_blanked = job->has_blanked || blanking.is_changed;
     if (status == WEIR_OK)
         return storage_blanking_close(&blanking, err);
-    weir_ignore(storage_blanking_close(&blanking, &other)); /* the first error is told */
+    weir_ignore(storage_blanking_close(&blanking, &other)); /* the first error is reported */
     return status;
 }
 

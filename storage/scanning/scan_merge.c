@@ -469,7 +469,7 @@ static enum weir_status copy_again(struct dataset *dataset, const struct listed 
     return status;
 }
 
-/* Once it was scrubbed: whether what was erased stands in it again. Not to be told from what is about to be
+/* Once it was scrubbed: whether what was erased stands in it again. Indistinguishable from what is about to be
  * overwritten, which a later scan looks at. */
 static enum weir_status look_again(struct dataset *dataset, const struct scan_tools *tools,
                                    const struct listed *listed, struct stored_file *file,

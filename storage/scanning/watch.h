@@ -1,5 +1,5 @@
 /* inotify: which paths of which datasets may have changed. Only a hint what to scan soon; a scan of
- * everything sees also what no event told. Owned by struct storage. */
+ * everything sees also what no event announced. Owned by struct storage. */
 #ifndef WEIR_STORAGE_WATCH_H
 #define WEIR_STORAGE_WATCH_H
 

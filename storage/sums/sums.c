@@ -63,7 +63,7 @@ static bool is_compared(const struct sum_task *task, struct sum_rows *rows)
            known.sum == task->known.sum && known.length == task->known.length;
 }
 
-/* Nobody is told before the thread has read it twice: the loop waits for no disk that fails. */
+/* Nothing is reported before the thread has read it twice: the loop waits for no disk that fails. */
 static void suspect(struct sums *sums, const struct sum_task *task, struct sum_rows *rows)
 {
     if (!is_compared(task, rows))

@@ -2,7 +2,7 @@
  * is asked for for the first time since the start; taken out before an erasure overwrites something, and made again
  * after it. What is summed of a file is what the store knows of it: those bytes change by an erasure alone.
  *
- * A block that does not hold what was written to it is told in the log, with its dataset and in examinations, and
+ * A block that does not hold what was written to it is reported in the log, with its dataset and in examinations, and
  * its samples count as gone until it does again. That is noticed beside the answer that named the block: whoever was
  * told of it first may have read it. Owned by struct storage. */
 #ifndef WEIR_STORAGE_SUMS_H
@@ -28,7 +28,7 @@ uint64_t storage_sums_edition(const struct sums *sums);
 
 /* ---- reading ---- */
 
-/* Somebody is told where these bytes are. */
+/* The location of these bytes is handed out. */
 void storage_sums_want(struct sums *sums, const struct dataset *dataset, uint64_t file,
                        uint64_t offset, uint64_t length);
 /* … all samples of the chunk that begins with this id. */
@@ -47,10 +47,10 @@ size_t storage_sums_complaints(const struct sums *sums, const struct dataset *da
 
 /* The worse, the greater. */
 enum sum_verdict {
-    SUMS_HOLD, /* the bytes are those that were written */
-    SUMS_NONE, /* nothing tells yet: some of them have no sum */
-    SUMS_UNPROVEN, /* nothing tells any more: some had none when the store was copied, restored or moved */
-    SUMS_DIFFER, /* a block that some of them lie in is not what was written */
+    SUMS_HOLD,     /* the bytes are those that were written */
+    SUMS_NONE,     /* nothing tells yet: some of them have no sum */
+    SUMS_UNPROVEN, /* unknown: some had none when the store was copied, restored or moved */
+    SUMS_DIFFER,   /* a block that some of them lie in is not what was written */
 };
 
 /* Blocks that are compared with their sums on the loop, one after the other; valid while nobody changes a sum. */

@@ -1,4 +1,4 @@
-/* Damaged blocks, and who is told of them: see sums.h. */
+/* Damaged blocks, and their reporting: see sums.h. */
 #include "storage/sums/sums_state.h"
 
 #include "core/base/log.h"
