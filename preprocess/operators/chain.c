@@ -8,11 +8,12 @@
 
 /* ---- planning ---- */
 
-/* The schema while a chain is planned, and which of its columns exist only once operators are
- * fitted. */
+/* The schema while a chain is planned. */
 struct draft {
     struct operator_schema schema;
-    bool behind_fit[COLUMNS_MAX];
+    bool behind_fit[COLUMNS_MAX]; /* exists only once operators are fitted */
+    bool is_read[COLUMNS_MAX];    /* a reader of records has left it */
+    bool is_used;                 /* the payload was made into something else */
 };
 
 static void remove_column(struct draft *draft, size_t index)
@@ -22,6 +23,7 @@ static void remove_column(struct draft *draft, size_t index)
             behind * sizeof(draft->schema.column[0]));
     memmove(&draft->behind_fit[index], &draft->behind_fit[index + 1],
             behind * sizeof(draft->behind_fit[0]));
+    memmove(&draft->is_read[index], &draft->is_read[index + 1], behind * sizeof(draft->is_read[0]));
 }
 
 /* From the highest down, so that those still to come keep their places. */
@@ -37,14 +39,16 @@ static enum weir_status adopt_outputs(struct chain_step *step, struct draft *dra
     bool is_late = step->behind_fit || step->op->fit != NULL;
     weir_require(plan->outputs <= OPERATOR_OUTPUTS_MAX && plan->more_count < COLUMNS_MAX);
     for (size_t i = 0; i < plan->outputs; i++) {
-        int place = i == 0 ? plan->in : (int)draft->schema.count;
+        bool is_in_place = i == 0 && !step->op->reads_records;
+        int place = is_in_place ? plan->in : (int)draft->schema.count;
         enum weir_status status =
             preprocess_operator_schema_replace(&draft->schema, place, &plan->output[i], err);
         if (status != WEIR_OK)
             return status;
         step->own[i].about = plan->output[i];
-        step->second = place;
+        step->places[i] = place;
         draft->behind_fit[place] = is_late;
+        draft->is_read[place] = false;
     }
     step->columns = draft->schema.count - plan->more_count;
     return WEIR_OK;
@@ -82,6 +86,17 @@ static enum weir_status plan_fit(struct chain *chain, struct chain_step *step,
     return WEIR_OK;
 }
 
+/* The payload is left where it lies as long as all who read it can bear that. */
+static void note_reading(struct chain *chain, const struct chain_step *step, struct draft *draft)
+{
+    if (step->plan.in == 0 && !draft->is_used)
+        chain->copies_payload = chain->copies_payload || !step->op->in_place;
+    if (step->op->reads_records)
+        draft->is_read[step->plan.in] = true;
+    else if (step->plan.in == 0 && step->plan.outputs > 0)
+        draft->is_used = true;
+}
+
 static enum weir_status plan_columns(struct chain *chain, struct chain_step *step,
                                      struct draft *draft, struct weir_error *err)
 {
@@ -93,8 +108,10 @@ static enum weir_status plan_columns(struct chain *chain, struct chain_step *ste
     for (size_t i = 0; i < step->plan.more_count; i++)
         step->behind_fit = step->behind_fit || draft->behind_fit[step->plan.more[i]];
     status = plan_fit(chain, step, draft, err);
-    if (status == WEIR_OK)
-        status = adopt_outputs(step, draft, err);
+    if (status != WEIR_OK)
+        return status;
+    note_reading(chain, step, draft);
+    status = adopt_outputs(step, draft, err);
     if (status == WEIR_OK)
         drop_more(step, draft);
     return status;
@@ -135,12 +152,16 @@ static enum weir_status plan_step(struct chain *chain, const struct weir_yaml_no
     return WEIR_OK;
 }
 
-static enum weir_status check_end(const struct operator_schema *schema,
-                                  const struct weir_yaml_node *operators, struct weir_error *err)
+/* Chooses the columns that leave: all that are numbers, and no record that was read. */
+static enum weir_status plan_end(struct chain *chain, const struct draft *draft,
+                                 const struct weir_yaml_node *operators, struct weir_error *err)
 {
-    for (size_t i = 0; i < schema->count; i++) {
-        const struct column_about *about = &schema->column[i];
-        if (about->kind == COLUMN_DENSE || about->kind == COLUMN_RAGGED)
+    for (size_t i = 0; i < draft->schema.count; i++) {
+        const struct column_about *about = &draft->schema.column[i];
+        bool is_tensor = about->kind == COLUMN_DENSE || about->kind == COLUMN_RAGGED;
+        if (is_tensor)
+            chain->leaving[chain->columns++] = i;
+        if (is_tensor || draft->is_read[i])
             continue;
         return weir_yaml_fail(
             operators, err,
@@ -191,11 +212,11 @@ static void join_steps(struct chain *chain)
     }
 }
 
-static uint64_t row_bytes_of(const struct operator_schema *schema)
+static uint64_t row_bytes_of(const struct chain *chain, const struct operator_schema *schema)
 {
     uint64_t bytes = 0;
-    for (size_t i = 0; i < schema->count; i++) {
-        const struct column_about *about = &schema->column[i];
+    for (size_t i = 0; i < chain->columns; i++) {
+        const struct column_about *about = &schema->column[chain->leaving[i]];
         if (about->kind == COLUMN_DENSE)
             bytes += about->width * weir_dtype_bytes(about->type);
     }
@@ -218,10 +239,9 @@ enum weir_status preprocess_chain_new(const struct weir_yaml_node *operators,
     if (status == WEIR_OK)
         status = check_partials(chain, operators, err);
     if (status == WEIR_OK)
-        status = check_end(&draft.schema, operators, err);
+        status = plan_end(chain, &draft, operators, err);
     if (status == WEIR_OK) {
-        chain->columns = draft.schema.count;
-        chain->row_bytes = row_bytes_of(&draft.schema);
+        chain->row_bytes = row_bytes_of(chain, &draft.schema);
         join_steps(chain);
         *ret_chain = WEIR_TAKE(chain);
     }
@@ -255,7 +275,7 @@ size_t preprocess_chain_outputs(const struct chain *chain)
 struct column *preprocess_chain_output(struct chain *chain, size_t index)
 {
     weir_require(index < chain->columns);
-    return chain->column[index];
+    return chain->column[chain->leaving[index]];
 }
 
 uint64_t preprocess_chain_row_bytes(const struct chain *chain)

@@ -1,5 +1,6 @@
 /* The operators of a job, planned once and applied to one batch after the other. A chain begins with
- * the column `payload` (bytes, one row per sample) and must end in tensors only. Owned by: a
+ * the column `payload` (bytes, one row per sample), the record, and must end in tensors: a record that
+ * was read (struct preprocess_operator, reads_records) does not leave it. Owned by: a
  * worker's job, or the dispatcher, which merges partial fits. Not shared between threads. */
 #ifndef WEIR_PREPROCESS_OPERATORS_CHAIN_H
 #define WEIR_PREPROCESS_OPERATORS_CHAIN_H
@@ -70,7 +71,7 @@ bool preprocess_chain_has_classes(const struct chain *chain);
 void preprocess_chain_classify(const struct chain *chain, const uint64_t *ids, size_t count,
                                uint8_t *ret_classes);
 
-/* True when rows of payload may be left where they lie (column.h, places): only the first operator reads them. */
+/* True when rows of payload may be left where they lie (column.h, places). */
 bool preprocess_chain_reads_in_place(const struct chain *chain);
 /* The empty payload column: append bytes and call preprocess_column_end_row() for each row. */
 struct column *preprocess_chain_begin(struct chain *chain);

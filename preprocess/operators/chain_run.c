@@ -7,17 +7,15 @@
 
 bool preprocess_chain_reads_in_place(const struct chain *chain)
 {
-    return chain->step[0].op->in_place;
+    return !chain->copies_payload;
 }
 
-/* The columns after a step: its own in the place of those it read. */
+/* The columns after a step. */
 static void advance(struct chain *chain, struct chain_step *step)
 {
     const struct operator_plan *plan = &step->plan;
-    if (plan->outputs > 0)
-        chain->column[plan->in] = &step->own[0];
-    if (plan->outputs > 1)
-        chain->column[step->second] = &step->own[1];
+    for (size_t i = 0; i < plan->outputs; i++)
+        chain->column[step->places[i]] = &step->own[i];
     for (size_t i = 0; i < plan->more_count; i++)
         chain->column[plan->more[i]] = NULL;
     for (size_t i = 0, kept = 0; kept < step->columns; i++) {
@@ -35,8 +33,9 @@ static void find_outputs(struct chain *chain)
             advance(chain, &chain->step[i]);
     }
     for (size_t i = 0; i < chain->columns; i++) {
-        if (chain->column[i]->values.is_lent)
-            weir_buf_fini(&chain->column[i]->values);
+        struct weir_buf *values = &preprocess_chain_output(chain, i)->values;
+        if (values->is_lent)
+            weir_buf_fini(values);
     }
 }
 

@@ -12,10 +12,10 @@ struct chain_step {
     void *state;
     struct operator_plan plan;
     struct column own[OPERATOR_OUTPUTS_MAX];
-    int second;      /* index of its second output */
-    size_t columns;  /* there are once it has run */
-    bool behind_fit; /* it reads output of a fitted operator, or of one after it */
-    bool joined;     /* a step before does its work */
+    int places[OPERATOR_OUTPUTS_MAX]; /* of its outputs among the columns */
+    size_t columns;                   /* there are once it has run */
+    bool behind_fit;                  /* it reads output of a fitted operator, or of one after it */
+    bool joined;                      /* a step before does its work */
     int64_t spent_ns;
     uint64_t taken; /* bytes */
     uint64_t bytes;
@@ -34,7 +34,9 @@ struct chain {
     const struct chain_step *classifies; /* NULL: none does */
     struct column payload;
     struct column *column[COLUMNS_MAX]; /* of the batch, as far as it has come */
-    size_t columns;                     /* that leave the chain */
+    size_t columns;                     /* that leave the chain … */
+    size_t leaving[COLUMNS_MAX];        /* … and where they are in `column` */
+    bool copies_payload;                /* it cannot be left where it lies */
     uint64_t row_bytes;                 /* of those of them that are dense */
     struct operator_failures failures;  /* of the newest batch */
     struct weir_buf rows;               /* what has become of each */
@@ -57,7 +59,7 @@ static inline bool chain_is_given(const struct chain_step *step)
 static inline bool chain_is_run(const struct chain_step *step, const struct chain_step *next)
 {
     return step->op->by_row && next->op->by_row && step->plan.outputs == 1 &&
-           next->plan.in == step->plan.in;
+           next->plan.in == step->places[0];
 }
 
 #endif

@@ -16,7 +16,7 @@ struct csv_options {
 // clang-format off
 #define CSV_KEYS(owner, member)                                                                          \
     CFG_KEY_AS("on", CFG_KIND_TEXT, const char *, owner, member.on,                                      \
-               .doc = "column; by default the newest of bytes or text"),                                 \
+               .doc = "column; by default the record, `payload`"),                                 \
     CFG_KEY_AS("columns", CFG_KIND_TEXTS, struct cfg_texts, owner, member.columns,                       \
                .doc = "names of all fields of a record, as in the header"),                              \
     CFG_CSV_KEYS(owner, member.dialect)

@@ -32,7 +32,12 @@ int preprocess_operator_schema_find(const struct operator_schema *schema, const 
 enum weir_status preprocess_operator_schema_pick(const struct operator_schema *schema,
                                                  const char *on, unsigned kinds, int *ret_column,
                                                  struct weir_error *err) WEIR_MUST_USE;
-/* The same for a column of numbers, dense or ragged, of one of the types (a mask of 1 << type). */
+/* The column `on` of bytes or text, or when `on` is NULL the record: the payload, or the bytes or text that stand in
+ * its place; if there are none, the newest such column. INVALID as above. */
+enum weir_status preprocess_operator_schema_pick_record(const struct operator_schema *schema,
+                                                        const char *on, int *ret_column,
+                                                        struct weir_error *err) WEIR_MUST_USE;
+/* The same as the first for a column of numbers, dense or ragged, of one of the types (a mask of 1 << type). */
 enum weir_status preprocess_operator_schema_pick_numbers(const struct operator_schema *schema,
                                                          const char *on, unsigned types,
                                                          int *ret_column,
@@ -121,15 +126,21 @@ void preprocess_operator_draw(const struct operator_call *call, size_t row, uint
 enum { OPERATOR_OUTPUTS_MAX = 2 };
 
 /* Effect of an operator on the schema: takes one column, or several, and puts one or two in the
- * place of the first; without outputs it only reads the column, which stays. */
+ * place of the first; without outputs, or if it reads records, it only reads the column, which stays. */
 struct operator_plan {
-    int in; /* index of the column it reads and takes away */
+    int in; /* index of the column it reads */
     size_t more_count;
     int more[COLUMNS_MAX]; /* others that it takes away too */
     size_t outputs;
     struct column_about output[OPERATOR_OUTPUTS_MAX];
     size_t partial_bytes; /* fold(): size of the partial fit, if the plan alone determines it */
 };
+
+/* Plans a single output with the name that the option `as` gave. INVALID when that is no name of a column. */
+enum weir_status preprocess_operator_plan_output(struct operator_plan *plan, const char *as,
+                                                 enum column_kind kind, enum weir_dtype type,
+                                                 uint32_t width,
+                                                 struct weir_error *err) WEIR_MUST_USE;
 
 /* Fitting (C16). A partial fit covers one group; partial fits are merged in group order, so that any number of workers
  * gives the same result, to the bit. An operator whose fitted state is given by a file that an option names has
@@ -186,9 +197,12 @@ struct preprocess_operator {
      * operators after each other, so that a picture stays in the cache from one to the next. */
     bool by_row;
     /* apply() reads each row once, by column_row(), and may be left at any such read, to be called again: it holds
-     * nothing meanwhile that it would have to give back. So, as the first of a chain, it is given small samples
-     * where they lie, in files of others that may be cut short. */
+     * nothing meanwhile that it would have to give back. So, if all that read the payload are such, they are given
+     * small samples where they lie, in files of others that may be cut short. */
     bool in_place;
+    /* It reads fields of records: the column that it reads stays, for others that read it, and its outputs come after
+     * all columns. plan() chooses the column by preprocess_operator_schema_pick_record(). */
+    bool reads_records;
     /* apply() may need several calls for a batch, so that each is short: it sets call->waits. It stands
      * before all operators that fold. */
     bool may_wait;

@@ -42,8 +42,6 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
         preprocess_csv_reader_open(&state->csv, &options->csv, &options->fields, err);
     if (status == WEIR_OK)
         status = preprocess_number_fill_option(options->fill, &state->fill, err);
-    if (status == WEIR_OK)
-        status = preprocess_operator_schema_check_name(options->as, err);
     if (status != WEIR_OK)
         return status;
     if (options->missing.count > 0 && !state->fill.is_given)
@@ -52,11 +50,11 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     state->missing = options->missing.node;
     state->missing_count = options->missing.count;
     state->width = options->fields.count;
-    ret_plan->outputs = 1;
-    ret_plan->output[0] =
-        preprocess_column_about(options->as, COLUMN_DENSE, WEIR_F32, (uint32_t)state->width);
-    return preprocess_operator_schema_pick(
-        schema, options->csv.on, 1u << COLUMN_BYTES | 1u << COLUMN_TEXT, &ret_plan->in, err);
+    status = preprocess_operator_plan_output(ret_plan, options->as, COLUMN_DENSE, WEIR_F32,
+                                             (uint32_t)state->width, err);
+    if (status != WEIR_OK)
+        return status;
+    return preprocess_operator_schema_pick_record(schema, options->csv.on, &ret_plan->in, err);
 }
 
 static void fini(void *owner)
@@ -134,6 +132,7 @@ const struct preprocess_operator preprocess_operator_csv_fields = {
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
+    .reads_records = true,
     .plan = plan,
     .apply = apply,
     .fini = fini,

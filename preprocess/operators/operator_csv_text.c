@@ -4,6 +4,7 @@
 struct options {
     struct csv_options csv;
     struct cfg_texts field;
+    const char *as;
 };
 
 static const struct cfg_key OPTIONS[] = {
@@ -11,6 +12,7 @@ static const struct cfg_key OPTIONS[] = {
               .doc =
                   "column of the text: a name, or a number from 0; several are joined by blanks"),
     CSV_KEYS(struct options, csv),
+    CFG_TEXT(struct options, as, .fallback = "text", .doc = "name of the column"),
     CFG_END,
 };
 
@@ -22,10 +24,10 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
         preprocess_csv_reader_open(owner, &options->csv, &options->field, err);
     if (status != WEIR_OK)
         return status;
-    ret_plan->outputs = 1;
-    ret_plan->output[0] = preprocess_column_about("text", COLUMN_BYTES, 0, 0);
-    return preprocess_operator_schema_pick(
-        schema, options->csv.on, 1u << COLUMN_BYTES | 1u << COLUMN_TEXT, &ret_plan->in, err);
+    status = preprocess_operator_plan_output(ret_plan, options->as, COLUMN_BYTES, 0, 0, err);
+    if (status != WEIR_OK)
+        return status;
+    return preprocess_operator_schema_pick_record(schema, options->csv.on, &ret_plan->in, err);
 }
 
 static void fini(void *owner)
@@ -60,6 +62,7 @@ const struct preprocess_operator preprocess_operator_csv_text = {
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct csv_reader),
+    .reads_records = true,
     .plan = plan,
     .apply = apply,
     .fini = fini,

@@ -13,6 +13,7 @@ struct options {
     struct csv_options csv;
     struct cfg_texts fields;
     struct cfg_texts coarse;
+    const char *as;
 };
 
 static const struct cfg_key OPTIONS[] = {
@@ -24,6 +25,7 @@ static const struct cfg_key OPTIONS[] = {
               .doc = "of these the counts: numbers above 2 are called by the whole part of their "
                      "squared logarithm, so that large ones share a word with their like"),
     CSV_KEYS(struct options, csv),
+    CFG_TEXT(struct options, as, .fallback = "words", .doc = "name of the column"),
     CFG_END,
 };
 
@@ -65,10 +67,10 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
         status = find_coarse(state, &options->coarse, err);
     if (status != WEIR_OK)
         return status;
-    ret_plan->outputs = 1;
-    ret_plan->output[0] = preprocess_column_about("words", COLUMN_TOKENS, 0, 0);
-    return preprocess_operator_schema_pick(
-        schema, options->csv.on, 1u << COLUMN_BYTES | 1u << COLUMN_TEXT, &ret_plan->in, err);
+    status = preprocess_operator_plan_output(ret_plan, options->as, COLUMN_TOKENS, 0, 0, err);
+    if (status != WEIR_OK)
+        return status;
+    return preprocess_operator_schema_pick_record(schema, options->csv.on, &ret_plan->in, err);
 }
 
 static void fini(void *owner)
@@ -131,6 +133,7 @@ const struct preprocess_operator preprocess_operator_csv_words = {
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
+    .reads_records = true,
     .plan = plan,
     .apply = apply,
     .fini = fini,

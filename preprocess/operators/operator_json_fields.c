@@ -16,7 +16,7 @@ struct options {
 };
 
 static const struct cfg_key OPTIONS[] = {
-    CFG_TEXT(struct options, on, .doc = "column; by default the newest of bytes or text"),
+    CFG_TEXT(struct options, on, .doc = "column; by default the record, `payload`"),
     CFG_TEXTS(struct options, fields, .required = true,
               .doc = "numeric fields, in the order of the tensor; a.b is b inside a"),
     CFG_TEXT(struct options, fill,
@@ -64,16 +64,14 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     state->width = count;
     enum weir_status status = preprocess_number_fill_option(options->fill, &state->fill, err);
     if (status == WEIR_OK)
-        status = preprocess_operator_schema_check_name(options->as, err);
-    if (status == WEIR_OK)
         status = plan_names(state, err);
     if (status != WEIR_OK)
         return status;
-    ret_plan->outputs = 1;
-    ret_plan->output[0] =
-        preprocess_column_about(options->as, COLUMN_DENSE, WEIR_F32, (uint32_t)count);
-    return preprocess_operator_schema_pick(
-        schema, options->on, 1u << COLUMN_BYTES | 1u << COLUMN_TEXT, &ret_plan->in, err);
+    status = preprocess_operator_plan_output(ret_plan, options->as, COLUMN_DENSE, WEIR_F32,
+                                             (uint32_t)count, err);
+    if (status != WEIR_OK)
+        return status;
+    return preprocess_operator_schema_pick_record(schema, options->on, &ret_plan->in, err);
 }
 
 static void fini(void *owner)
@@ -120,6 +118,7 @@ const struct preprocess_operator preprocess_operator_json_fields = {
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
+    .reads_records = true,
     .plan = plan,
     .apply = apply,
     .fini = fini,

@@ -10,14 +10,16 @@ struct options {
     const char *on;
     struct cfg_texts field;
     bool optional;
+    const char *as;
 };
 
 static const struct cfg_key OPTIONS[] = {
-    CFG_TEXT(struct options, on, .doc = "column; by default the newest of bytes or text"),
+    CFG_TEXT(struct options, on, .doc = "column; by default the record, `payload`"),
     CFG_TEXTS(struct options, field, .required = true,
               .doc = "field of the text; a.b is b inside a; several are joined by blanks"),
     CFG_BOOL(struct options, optional, .fallback = "false",
              .doc = "an absent or null field is an empty text, not a failure"),
+    CFG_TEXT(struct options, as, .fallback = "text", .doc = "name of the column"),
     CFG_END,
 };
 
@@ -45,10 +47,11 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
             return weir_yaml_fail(node, err, "expected the name of a field");
     }
     state->json = weir_json_new(state->fields, state->count);
-    ret_plan->outputs = 1;
-    ret_plan->output[0] = preprocess_column_about("text", COLUMN_TEXT, 0, 0);
-    return preprocess_operator_schema_pick(
-        schema, options->on, 1u << COLUMN_BYTES | 1u << COLUMN_TEXT, &ret_plan->in, err);
+    enum weir_status status =
+        preprocess_operator_plan_output(ret_plan, options->as, COLUMN_TEXT, 0, 0, err);
+    if (status != WEIR_OK)
+        return status;
+    return preprocess_operator_schema_pick_record(schema, options->on, &ret_plan->in, err);
 }
 
 static void fini(void *owner)
@@ -105,6 +108,7 @@ const struct preprocess_operator preprocess_operator_json_text = {
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
+    .reads_records = true,
     .plan = plan,
     .apply = apply,
     .fini = fini,

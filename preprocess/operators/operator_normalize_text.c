@@ -8,11 +8,13 @@
 struct options {
     const char *on;
     bool lower;
+    const char *as;
 };
 
 static const struct cfg_key OPTIONS[] = {
     CFG_TEXT(struct options, on, .doc = "column; by default the newest of bytes or text"),
     CFG_BOOL(struct options, lower, .fallback = "true", .doc = "lower case"),
+    CFG_TEXT(struct options, as, .fallback = "text", .doc = "name of the column"),
     CFG_END,
 };
 
@@ -41,8 +43,10 @@ static enum weir_status plan(void *owner, const void *options, const struct oper
     state->lower = chosen->lower;
     for (uint32_t code = 0; code < 0x80; code++)
         state->ascii[code] = is_blank(code) ? 0 : (uint8_t)(state->lower ? lower_of(code) : code);
-    ret_plan->outputs = 1;
-    ret_plan->output[0] = preprocess_column_about("text", COLUMN_TEXT, 0, 0);
+    enum weir_status status =
+        preprocess_operator_plan_output(ret_plan, chosen->as, COLUMN_TEXT, 0, 0, err);
+    if (status != WEIR_OK)
+        return status;
     return preprocess_operator_schema_pick(
         schema, chosen->on, 1u << COLUMN_BYTES | 1u << COLUMN_TEXT, &ret_plan->in, err);
 }

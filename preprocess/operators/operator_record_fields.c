@@ -14,7 +14,7 @@ struct options {
 };
 
 static const struct cfg_key OPTIONS[] = {
-    CFG_TEXT(struct options, on, .doc = "column; by default the newest of bytes"),
+    CFG_TEXT(struct options, on, .doc = "column; by default the record, `payload`"),
     CFG_TEXTS(struct options, dense, .doc = "[offset, count, type] of the tensor `dense`"),
     CFG_TEXTS(struct options, sparse, .doc = "[offset, count, type] of the tensor `sparse`"),
     CFG_END,
@@ -84,8 +84,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
                       "found nothing to take, expected dense or sparse: [offset, count, type]");
     if (status != WEIR_OK)
         return status;
-    return preprocess_operator_schema_pick(schema, options->on, 1u << COLUMN_BYTES, &ret_plan->in,
-                                           err);
+    return preprocess_operator_schema_pick_record(schema, options->on, &ret_plan->in, err);
 }
 
 static void take(const struct piece *piece, struct weir_bytes record, struct operator_call *call,
@@ -122,6 +121,7 @@ const struct preprocess_operator preprocess_operator_record_fields = {
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
+    .reads_records = true,
     .plan = plan,
     .apply = apply,
     .in_place = true,

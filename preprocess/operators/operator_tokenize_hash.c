@@ -15,6 +15,7 @@ struct options {
     uint64_t ngrams;
     uint64_t buckets;
     uint64_t seed;
+    const char *as;
 };
 
 static const struct cfg_key OPTIONS[] = {
@@ -24,6 +25,7 @@ static const struct cfg_key OPTIONS[] = {
     CFG_U64(struct options, buckets, .required = true, .min = 2, .max = 1 << 30,
             .doc = "numbers are in [0, buckets)"),
     CFG_U64(struct options, seed, .fallback = "0", .doc = "another seed, other collisions"),
+    CFG_TEXT(struct options, as, .fallback = "tokens", .doc = "name of the tensor"),
     CFG_END,
 };
 
@@ -41,8 +43,10 @@ static enum weir_status plan(void *state, const void *options, const struct oper
     const struct options *chosen = options;
     *(struct state *)state =
         (struct state){.ngrams = chosen->ngrams, .buckets = chosen->buckets, .seed = chosen->seed};
-    ret_plan->outputs = 1;
-    ret_plan->output[0] = preprocess_column_about("tokens", COLUMN_RAGGED, WEIR_I32, 0);
+    enum weir_status status =
+        preprocess_operator_plan_output(ret_plan, chosen->as, COLUMN_RAGGED, WEIR_I32, 0, err);
+    if (status != WEIR_OK)
+        return status;
     ret_plan->output[0].below = chosen->buckets;
     return preprocess_operator_schema_pick(schema, chosen->on, 1u << COLUMN_TOKENS, &ret_plan->in,
                                            err);

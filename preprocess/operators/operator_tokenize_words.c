@@ -9,6 +9,7 @@ struct options {
     const char *on;
     uint64_t max_tokens;
     bool marks;
+    const char *as;
 };
 
 static const struct cfg_key OPTIONS[] = {
@@ -17,6 +18,7 @@ static const struct cfg_key OPTIONS[] = {
             .doc = "words kept of each sample; the rest is cut off"),
     CFG_BOOL(struct options, marks, .fallback = "false",
              .doc = "punctuation marks are words, one each"),
+    CFG_TEXT(struct options, as, .fallback = "words", .doc = "name of the column"),
     CFG_END,
 };
 
@@ -39,8 +41,10 @@ static enum weir_status plan(void *owner, const void *options, const struct oper
     struct state *state = owner;
     const struct options *chosen = options;
     *state = (struct state){.max_tokens = chosen->max_tokens, .marks = chosen->marks};
-    ret_plan->outputs = 1;
-    ret_plan->output[0] = preprocess_column_about("words", COLUMN_TOKENS, 0, 0);
+    enum weir_status status =
+        preprocess_operator_plan_output(ret_plan, chosen->as, COLUMN_TOKENS, 0, 0, err);
+    if (status != WEIR_OK)
+        return status;
     return preprocess_operator_schema_pick(
         schema, chosen->on, 1u << COLUMN_TEXT | 1u << COLUMN_BYTES, &ret_plan->in, err);
 }

@@ -32,6 +32,7 @@ struct options {
     uint64_t min_count;
     uint64_t reserved;
     int order;
+    const char *as;
 };
 
 static const struct cfg_key OPTIONS[] = {
@@ -44,6 +45,8 @@ static const struct cfg_key OPTIONS[] = {
             .doc = "number of the first entry; 0 is the unknown one"),
     CFG_CHOICE(struct options, order, .fallback = "frequency", .choices = ORDERS,
                .doc = "numbering of entries"),
+    CFG_TEXT(struct options, as,
+             .doc = "name of the tensor; by default tokens for words, else that of the column"),
     CFG_END,
 };
 
@@ -78,11 +81,10 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     state->type = about->type;
     state->columns = about->kind == COLUMN_DENSE ? about->width : 1;
     bool is_ragged = about->kind == COLUMN_TOKENS || about->kind == COLUMN_RAGGED;
-    ret_plan->outputs = 1;
-    ret_plan->output[0] =
-        preprocess_column_about(about->kind == COLUMN_TOKENS ? "tokens" : about->name,
-                                is_ragged ? COLUMN_RAGGED : COLUMN_DENSE, WEIR_I32, state->columns);
-    return WEIR_OK;
+    const char *name = about->kind == COLUMN_TOKENS ? "tokens" : about->name;
+    return preprocess_operator_plan_output(
+        ret_plan, state->options.as != NULL ? state->options.as : name,
+        is_ragged ? COLUMN_RAGGED : COLUMN_DENSE, WEIR_I32, state->columns, err);
 }
 
 static void fini(void *owner)

@@ -56,6 +56,18 @@ enum weir_status preprocess_operator_schema_pick(const struct operator_schema *s
                      weir_buf_text(&found));
 }
 
+enum weir_status preprocess_operator_schema_pick_record(const struct operator_schema *schema,
+                                                        const char *on, int *ret_column,
+                                                        struct weir_error *err)
+{
+    const unsigned kinds = 1u << COLUMN_BYTES | 1u << COLUMN_TEXT;
+    bool is_there = schema->count > 0 && (kinds & 1u << schema->column[0].kind) != 0;
+    if (on != NULL || !is_there)
+        return preprocess_operator_schema_pick(schema, on, kinds, ret_column, err);
+    *ret_column = 0;
+    return WEIR_OK;
+}
+
 static void print_types(unsigned types, struct weir_buf *out)
 {
     const char *between = "";
@@ -90,6 +102,15 @@ enum weir_status preprocess_operator_schema_check_name(const char *name, struct 
         return WEIR_OK;
     return weir_fail(err, WEIR_INVALID, "name '%s' of a column, expected 1 to %d characters", name,
                      COLUMN_NAME_MAX - 1);
+}
+
+enum weir_status preprocess_operator_plan_output(struct operator_plan *plan, const char *as,
+                                                 enum column_kind kind, enum weir_dtype type,
+                                                 uint32_t width, struct weir_error *err)
+{
+    plan->outputs = 1;
+    plan->output[0] = preprocess_column_about(as, kind, type, width);
+    return preprocess_operator_schema_check_name(as, err);
 }
 
 enum weir_status preprocess_operator_schema_replace(struct operator_schema *schema, int index,

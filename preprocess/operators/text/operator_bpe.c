@@ -23,6 +23,7 @@ struct options {
     const char *merges;
     const char *begin, *end;
     bool blank;
+    const char *as;
 };
 
 static const struct cfg_key OPTIONS[] = {
@@ -35,6 +36,7 @@ static const struct cfg_key OPTIONS[] = {
     CFG_TEXT(struct options, begin, .doc = "token that each row begins with"),
     CFG_TEXT(struct options, end, .doc = "token that each row ends with: <|endoftext|>"),
     CFG_BOOL(struct options, blank, .fallback = "false", .doc = "put a blank in front of a row"),
+    CFG_TEXT(struct options, as, .fallback = "tokens", .doc = "name of the tensor"),
     CFG_END,
 };
 
@@ -65,8 +67,10 @@ static enum weir_status plan(void *owner, const void *options, const struct oper
 {
     struct state *state = owner;
     state->options = options;
-    ret_plan->outputs = 1;
-    ret_plan->output[0] = preprocess_column_about("tokens", COLUMN_RAGGED, WEIR_I32, 0);
+    enum weir_status status = preprocess_operator_plan_output(ret_plan, state->options->as,
+                                                              COLUMN_RAGGED, WEIR_I32, 0, err);
+    if (status != WEIR_OK)
+        return status;
     return preprocess_operator_schema_pick(
         schema, state->options->on, 1u << COLUMN_TEXT | 1u << COLUMN_BYTES, &ret_plan->in, err);
 }

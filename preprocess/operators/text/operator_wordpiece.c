@@ -19,6 +19,7 @@ struct options {
     const char *unknown;
     const char *begin, *end;
     uint64_t word_max;
+    const char *as;
 };
 
 static const struct cfg_key OPTIONS[] = {
@@ -32,6 +33,7 @@ static const struct cfg_key OPTIONS[] = {
     CFG_TEXT(struct options, end, .doc = "token that each row ends with: [SEP]"),
     CFG_U64(struct options, word_max, .fallback = "100", .min = 1, .max = 1000,
             .doc = "a longer word, in characters, is unknown"),
+    CFG_TEXT(struct options, as, .fallback = "tokens", .doc = "name of the tensor"),
     CFG_END,
 };
 
@@ -50,8 +52,10 @@ static enum weir_status plan(void *owner, const void *options, const struct oper
 {
     struct state *state = owner;
     state->options = options;
-    ret_plan->outputs = 1;
-    ret_plan->output[0] = preprocess_column_about("tokens", COLUMN_RAGGED, WEIR_I32, 0);
+    enum weir_status status = preprocess_operator_plan_output(ret_plan, state->options->as,
+                                                              COLUMN_RAGGED, WEIR_I32, 0, err);
+    if (status != WEIR_OK)
+        return status;
     return preprocess_operator_schema_pick(
         schema, state->options->on, 1u << COLUMN_TEXT | 1u << COLUMN_BYTES, &ret_plan->in, err);
 }

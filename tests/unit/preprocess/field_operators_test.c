@@ -88,6 +88,80 @@ static void records_give_numbers_or_a_reason(void **state)
     }
 }
 
+/* Readers leave the record to each other; it does not leave the chain. */
+static const struct {
+    const char *operators, *record, *expected; /* NAME=VALUE, … of all tensors */
+} SHARED[] = {
+    {"[{op: csv_fields, fields: [0]}, {op: csv_fields, fields: [2], as: group}]", "1,x,3\n",
+     "features=1 group=3 "},
+    {"[{op: json_fields, fields: [a]}, {op: json_fields, fields: [b], as: country}]",
+     "{\"a\": 1, \"b\": 2}", "features=1 country=2 "},
+    {"[{op: csv_text, field: 1}, {op: csv_fields, fields: [0]}, {op: normalize_text}, "
+     "{op: tokenize_words}, {op: tokenize_hash, buckets: 2, as: title}]",
+     "1,x,3", "title=1 features=1 "},
+    {"[{op: csv_words, fields: [1], as: city}, {op: tokenize_hash, buckets: 2, as: city}, "
+     "{op: csv_text, field: 1}, {op: tokenize_words}, {op: tokenize_hash, buckets: 2}, "
+     "{op: csv_fields, fields: [2, 0]}]",
+     "1,x,3", "city=0 tokens=1 features=3,1 "},
+    {"[{op: csv_text, field: 1}, {op: json_fields, on: text, fields: [a]}, {op: csv_fields, on: "
+     "payload, fields: [0], as: other}]",
+     "7,\"{\"\"a\"\": 5}\"", "features=5 other=7 "},
+};
+
+static void print_tensors(struct chain *chain, struct weir_buf *out)
+{
+    for (size_t i = 0; i < preprocess_chain_outputs(chain); i++) {
+        const struct column *column = preprocess_chain_output(chain, i);
+        size_t count = column->values.size / weir_dtype_bytes(column->about.type);
+        weir_buf_printf(out, "%s=", column->about.name);
+        for (size_t k = 0; k < count; k++)
+            weir_buf_printf(out, "%s%g", k > 0 ? "," : "",
+                            column->about.type == WEIR_F32
+                                ? (double)((const float *)(const void *)column->values.at)[k]
+                                : (double)((const int32_t *)(const void *)column->values.at)[k]);
+        weir_buf_append_text(out, " ");
+    }
+}
+
+static void several_operators_read_one_record(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(SHARED); i++) {
+        struct test_chain test = {0};
+        WEIR_AUTO_BUF found = {0};
+        test_chain_open(&test, SHARED[i].operators);
+        struct weir_bytes row = weir_bytes_of(SHARED[i].record);
+        for (size_t batch = 0; batch < 2; batch++) { /* columns keep their memory */
+            weir_buf_clear(&found);
+            test_chain_run(&test, &row, 1);
+            print_tensors(test.chain, &found);
+            assert_string_equal(weir_buf_text(&found), SHARED[i].expected);
+        }
+        test_chain_close(&test);
+    }
+}
+
+/* A record that one reader has to copy is copied for all. */
+static void a_record_lies_where_it_is_if_all_its_readers_can_bear_that(void **state)
+{
+    static const struct {
+        const char *operators;
+        bool in_place;
+    } CASES_OF_PLACE[] = {
+        {"[{op: record_fields, dense: [0, 1, f32]}, {op: record_fields, sparse: [4, 1, i32]}]",
+         true},
+        {"[{op: record_fields, dense: [0, 1, f32]}, {op: json_fields, fields: [a]}]", false},
+        {"[{op: record_fields, dense: [0, 1, f32]}, {op: log1p}]", true},
+    };
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(CASES_OF_PLACE); i++) {
+        struct test_chain test = {0};
+        test_chain_open(&test, CASES_OF_PLACE[i].operators);
+        assert_int_equal(preprocess_chain_reads_in_place(test.chain), CASES_OF_PLACE[i].in_place);
+        test_chain_close(&test);
+    }
+}
+
 static void reasons_never_quote_a_record(void **state)
 {
     (void)state;
@@ -271,6 +345,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_give_numbers_or_a_reason),
+        cmocka_unit_test(several_operators_read_one_record),
+        cmocka_unit_test(a_record_lies_where_it_is_if_all_its_readers_can_bear_that),
         cmocka_unit_test(reasons_never_quote_a_record),
         cmocka_unit_test(a_binary_record_gives_two_tensors),
         cmocka_unit_test(numbers_are_those_of_the_c_library),

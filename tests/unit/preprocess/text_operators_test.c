@@ -90,7 +90,8 @@ static void text_becomes_clean_and_lower_case(void **state)
     struct {
         const char *on;
         bool lower;
-    } options = {NULL, true};
+        const char *as;
+    } options = {NULL, true, "text"};
     for (size_t i = 0; i < WEIR_COUNT(NORMAL); i++) {
         struct alone alone = {0};
         apply_alone(&alone, "normalize_text", &options, COLUMN_BYTES, weir_bytes_of(NORMAL[i].in));
@@ -106,7 +107,8 @@ static void any_bytes_become_text_and_stay_so(void **state)
     struct {
         const char *on;
         bool lower;
-    } options = {NULL, true};
+        const char *as;
+    } options = {NULL, true, "text"};
     struct weir_rng rng;
     weir_rng_init(&rng, 11);
     for (int round = 0; round < 300; round++) {
@@ -132,6 +134,7 @@ struct words_options {
     const char *on;
     uint64_t max_tokens;
     bool marks;
+    const char *as;
 };
 
 static void join_words(const struct column *words, size_t row, struct weir_buf *out)
@@ -157,13 +160,13 @@ static void expect_words(struct words_options options, const char *text, const c
 static void words_are_runs_of_letters_digits_and_other_scripts(void **state)
 {
     (void)state;
-    expect_words((struct words_options){NULL, 100, false}, "", "");
-    expect_words((struct words_options){NULL, 100, false}, "a big_1 fat... cat!",
+    expect_words((struct words_options){NULL, 100, false, "words"}, "", "");
+    expect_words((struct words_options){NULL, 100, false, "words"}, "a big_1 fat... cat!",
                  "|a|big_1|fat|cat");
-    expect_words((struct words_options){NULL, 100, false}, "caf\xc3\xa9 \xe6\x97\xa5",
+    expect_words((struct words_options){NULL, 100, false, "words"}, "caf\xc3\xa9 \xe6\x97\xa5",
                  "|caf\xc3\xa9|\xe6\x97\xa5");
-    expect_words((struct words_options){NULL, 2, false}, "one two three", "|one|two");
-    expect_words((struct words_options){NULL, 100, true}, "win $5!!", "|win|$|5|!|!");
+    expect_words((struct words_options){NULL, 2, false, "words"}, "one two three", "|one|two");
+    expect_words((struct words_options){NULL, 100, true, "words"}, "win $5!!", "|win|$|5|!|!");
 }
 
 /* ---- tokenize_hash ---- */
@@ -410,7 +413,7 @@ static void words_are_those_of_a_plain_loop(void **state)
         weir_rng_init(&rng, seed);
         struct weir_bytes row = weir_bytes(text, draw_text(&rng, text));
         struct words_options options = {NULL, seed % 3 == 0 ? 1 + weir_rng_below(&rng, 5) : 4096,
-                                        seed % 2 == 0};
+                                        seed % 2 == 0, "words"};
         size_t count = plain_words(row, options.marks, options.max_tokens, wanted);
         struct alone alone = {0};
         apply_alone(&alone, "tokenize_words", &options, COLUMN_TEXT, row);
@@ -448,7 +451,7 @@ static void words_never_go_on_in_the_next_row(void **state)
     for (uint64_t seed = 0; seed < 12; seed++) {
         struct weir_rng rng;
         weir_rng_init(&rng, seed);
-        struct words_options options = {NULL, seed % 3 == 0 ? 7 : 4096, seed % 2 == 0};
+        struct words_options options = {NULL, seed % 3 == 0 ? 7 : 4096, seed % 2 == 0, "words"};
         struct alone alone = {0};
         begin_alone(&alone, "tokenize_words", &options, COLUMN_TEXT);
         for (size_t row = 0; row < ALONE_ROWS_MAX; row++) {
