@@ -251,6 +251,7 @@ enum weir_status storage_describe(struct storage *storage, const struct msg_data
         .bytes = accounts->bytes,
         .label_width = dataset->declaration->label_width,
         .classes_grow = storage_dataset_grows_classes(dataset),
+        .columns = dataset->columns != NULL ? dataset->columns : "",
     };
     return complaints_of(storage, dataset, arena, &answer->complaints, err);
 }

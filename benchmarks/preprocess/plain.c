@@ -61,7 +61,7 @@ struct plain *plain_new(uint64_t seed)
     plain->seed = seed;
     weir_require(weir_yaml_parse("plain", weir_bytes_of(PLAIN_OPERATORS), &plain->document, &err) ==
                  WEIR_OK);
-    weir_require(preprocess_chain_new(weir_yaml_root(plain->document), &plain->chain, &err) ==
+    weir_require(preprocess_chain_new(weir_yaml_root(plain->document), NULL, &plain->chain, &err) ==
                  WEIR_OK);
     plan_draws(plain, &plain->crop, CROP_STEP);
     plan_draws(plain, &plain->flip, FLIP_STEP);

@@ -6,6 +6,20 @@
 const char *const CFG_CSV_QUOTES[] = {"double", "none", NULL};
 enum { QUOTES_NONE = 1 };
 
+const struct cfg_key CFG_TABLE_KEYS[] = {
+    CFG_CSV_KEYS(struct cfg_table, dialect),
+    CFG_BOOL(struct cfg_table, header, .fallback = "true",
+             .doc = "the first record names the columns; false: they are called as `columns` "
+                    "says, or 1, 2, 3 …"),
+    CFG_TEXTS(struct cfg_table, columns,
+              .doc = "with header: false, the names of all columns, in order"),
+    CFG_TEXTS(struct cfg_table, missing,
+              .doc =
+                  "unquoted text that stands for no value, like NA, also for operators; an empty "
+                  "field always does"),
+    CFG_END,
+};
+
 static const char *delimiter_of(const struct cfg_csv *csv)
 {
     return strcmp(csv->delimiter, "\\t") == 0 ? "\t" : csv->delimiter;

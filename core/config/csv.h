@@ -22,6 +22,16 @@ extern const char *const CFG_CSV_QUOTES[];
                                             "characters like any other, as in most files that tabs divide")
 // clang-format on
 
+/* `datasets[].source` with format csv: for storage, which finds records in the files, and preprocess, which reads their
+ * fields. */
+struct cfg_table {
+    struct cfg_csv dialect;
+    bool header;
+    struct cfg_texts columns; /* without a header */
+    struct cfg_texts missing;
+};
+extern const struct cfg_key CFG_TABLE_KEYS[];
+
 /* INVALID for a delimiter that is not one character, or is one that has a meaning of its own. `path` is that of the
  * section, "" for none. */
 enum weir_status cfg_csv_check(const struct cfg_csv *csv, const char *path,

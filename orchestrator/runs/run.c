@@ -44,6 +44,7 @@ static void free_run(struct run *run)
 {
     weir_rows_free(run->row);
     weir_buf_fini(&run->fitted);
+    weir_buf_fini(&run->tables);
     weir_arena_free(run->arena);
     free(run->directory);
     free(run->start_from);
@@ -345,6 +346,7 @@ static void open_job(struct run *run)
         .workers = (uint32_t)quota.workers,
         .ranks = orchestrator_run_ranks(run),
         .token = run->token,
+        .tables = weir_buf_view(&run->tables),
     };
     weir_rpc_call(run->context->dispatcher, MSG_job_open, &message, ORCHESTRATOR_REQUEST_MS,
                   on_job_opened, run);
@@ -394,6 +396,26 @@ static const char *const *copy_classes(const struct run *run, const struct msg_d
     return classes;
 }
 
+/* Keeps the labels of the first dataset: those of the others are the same. */
+static void take_labels(struct run *run, const struct msg_dataset_is *dataset)
+{
+    weir_arena_clear(run->arena);
+    run->classes = copy_classes(run, dataset);
+    run->class_count = dataset->classes.count;
+    run->label_kind = dataset->label_kind;
+    run->label_width = dataset->label_width;
+}
+
+static void take_columns(struct run *run, const struct msg_dataset_is *dataset)
+{
+    if (dataset->columns[0] == '\0')
+        return;
+    weir_buf_printf(&run->tables, "%s\n%s", dataset->name, dataset->columns);
+    weir_buf_append(&run->tables, "", 1);
+}
+
+static void request_dataset(struct run *run);
+
 static void on_dataset(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct run *run = owner;
@@ -410,12 +432,20 @@ static void on_dataset(void *owner, const struct weir_reply *reply, const struct
             &problem);
         return;
     }
-    weir_arena_clear(run->arena);
-    run->classes = copy_classes(run, dataset);
-    run->class_count = dataset->classes.count;
-    run->label_kind = dataset->label_kind;
-    run->label_width = dataset->label_width;
-    open_job(run);
+    if (run->described == 0)
+        take_labels(run, dataset);
+    take_columns(run, dataset);
+    if (++run->described < run->outline.config->dataset_count)
+        request_dataset(run);
+    else
+        open_job(run);
+}
+
+static void request_dataset(struct run *run)
+{
+    const struct msg_dataset_ask request = {.name = run->outline.config->datasets[run->described]};
+    weir_rpc_call(run->context->storage, MSG_dataset_ask, &request, ORCHESTRATOR_REQUEST_MS, on_dataset,
+                  run);
 }
 
 void orchestrator_run_begin(void *owner)
@@ -456,7 +486,7 @@ void orchestrator_run_begin(void *owner)
         orchestrator_run_trouble(run, status, &err);
         return;
     }
-    struct msg_dataset_ask request = {.name = run->outline.config->datasets[0]};
-    weir_rpc_call(run->context->storage, MSG_dataset_ask, &request, ORCHESTRATOR_REQUEST_MS,
-                  on_dataset, run);
+    weir_buf_clear(&run->tables);
+    run->described = 0;
+    request_dataset(run);
 }

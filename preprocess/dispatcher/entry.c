@@ -42,6 +42,7 @@ static struct dispatcher_entry *entry_new(const struct msg_job_open *open)
     entry->mode = weir_strdup(open->mode);
     entry->token = weir_strdup(open->token != NULL ? open->token : "");
     weir_buf_append(&entry->config, open->config.at, open->config.size);
+    weir_buf_append(&entry->tables, open->tables.at, open->tables.size);
     entry->epochs = open->epochs;
     entry->ranks = open->ranks > 0 ? open->ranks : 1;
     entry->seed = open->seed;
@@ -88,6 +89,7 @@ void preprocess_entry_free(struct dispatcher_entry *entry)
         preprocess_job_fini(&entry->job);
     preprocess_plan_close(&entry->plan);
     weir_buf_fini(&entry->config);
+    weir_buf_fini(&entry->tables);
     weir_buf_fini(&entry->fitted);
     weir_buf_fini(&entry->base);
     free(entry->file);
@@ -169,6 +171,7 @@ enum weir_status preprocess_entry_plan(struct dispatcher_entry *entry,
     struct preprocess_order_form form = {
         .file = entry->file,
         .config = weir_buf_view(&entry->config),
+        .tables = weir_buf_view(&entry->tables),
         .set_path = entry->set_path,
         .set_digest = entry->set_digest,
         .epochs = entry->epochs,

@@ -30,6 +30,7 @@ struct dispatcher_entry {
     char *file, *set_path, *set_digest, *mode;
     char *token; /* that its consumers must show; "": none */
     struct weir_buf config;
+    struct weir_buf tables; /* as in job_open */
     struct weir_buf fitted; /* empty: nothing is fitted, or not yet */
     struct weir_buf base;   /* fitted state of the model that training starts from, if any */
     uint32_t epochs;

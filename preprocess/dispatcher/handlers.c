@@ -226,7 +226,8 @@ static void on_job_describe(void *state, struct weir_request *request)
                                       .fitted = weir_buf_view(&entry->fitted),
                                       .group_batches = entry->plan.geometry.group_batches,
                                       .fitting = entry->job.fitting,
-                                      .ranks = entry->ranks});
+                                      .ranks = entry->ranks,
+                                      .tables = weir_buf_view(&entry->tables)});
     preprocess_dispatcher_let_go(entry);
 }
 

@@ -6,17 +6,40 @@
 
 #include <jansson.h>
 
+/* The operators of a file alone: the columns of its tables are those that it names. */
+struct planned {
+    struct preprocess_tables *tables;
+    struct chain *chain; /* borrows from them */
+};
+
+static enum weir_status plan(const struct weir_yaml_node *root, struct planned *planned,
+                             struct weir_error *err)
+{
+    const struct weir_yaml_node *section = weir_yaml_get(root, "preprocess");
+    enum weir_status status = preprocess_tables_read(root, NULL, &planned->tables, err);
+    return status == WEIR_OK
+               ? preprocess_chain_new(weir_yaml_get(section, "operators"),
+                                      preprocess_tables_records(planned->tables), &planned->chain,
+                                      err)
+               : status;
+}
+
+static void planned_fini(struct planned *planned)
+{
+    preprocess_chain_free(planned->chain);
+    preprocess_tables_free(planned->tables);
+}
+
 /* The chain is planned once the options of all operators are good: each is planned by what those before it make. */
 static void check(const struct weir_yaml_node *root, struct cfg_complaints *all)
 {
     struct weir_error err;
-    WEIR_AUTO(chain) chain = NULL;
-    const struct weir_yaml_node *section = weir_yaml_get(root, "preprocess");
+    struct planned planned = {0};
     if (!preprocess_options_check(root, all))
         return;
-    if (cfg_note(all, preprocess_chain_new(weir_yaml_get(section, "operators"), &chain, &err),
-                 &err))
-        cfg_note(all, preprocess_chain_check_files(chain, &err), &err);
+    if (cfg_note(all, plan(root, &planned, &err), &err))
+        cfg_note(all, preprocess_chain_check_files(planned.chain, &err), &err);
+    planned_fini(&planned);
 }
 
 static json_t *shape_json(const struct column_about *about)
@@ -42,22 +65,27 @@ static json_t *tensor_json(const struct column_about *about)
     return tensor;
 }
 
-static void facts(const struct weir_yaml_node *root, struct weir_buf *out)
+static json_t *tensors_json(struct chain *chain)
 {
-    struct weir_error err;
-    WEIR_AUTO(chain) chain = NULL;
-    const struct weir_yaml_node *section = weir_yaml_get(root, "preprocess");
-    if (preprocess_chain_new(weir_yaml_get(section, "operators"), &chain, &err) != WEIR_OK)
-        return; /* which check() has said */
     json_t *tensors = json_array();
     (void)preprocess_chain_begin(chain);
     (void)preprocess_chain_run(chain, &(const struct operator_batch){.rows = 0});
     for (size_t i = 0; i < preprocess_chain_outputs(chain); i++)
         json_array_append_new(tensors, tensor_json(&preprocess_chain_output(chain, i)->about));
-    json_t *all = json_pack("{so}", "tensors", tensors);
-    WEIR_AUTO_FREE char *text = json_dumps(all, 0);
-    json_decref(all);
-    weir_buf_append_text(out, text != NULL ? text : "");
+    return tensors;
+}
+
+static void facts(const struct weir_yaml_node *root, struct weir_buf *out)
+{
+    struct weir_error err;
+    struct planned planned = {0};
+    if (plan(root, &planned, &err) == WEIR_OK) { /* if not, check() has said so */
+        json_t *all = json_pack("{so}", "tensors", tensors_json(planned.chain));
+        WEIR_AUTO_FREE char *text = json_dumps(all, 0);
+        json_decref(all);
+        weir_buf_append_text(out, text != NULL ? text : "");
+    }
+    planned_fini(&planned);
 }
 
 /* Checked alone, a file may name any program. */

@@ -75,6 +75,7 @@ static struct dispatcher_entry *read_entry(const struct weir_rows *rows, const c
         .share = weir_rows_f64(rows, 0, "share"),
         .workers = (uint32_t)weir_rows_i64(rows, 0, "workers"),
         .token = weir_rows_text(rows, 0, "token"),
+        .tables = weir_rows_bytes(rows, 0, "tables"),
     });
     entry->closed = weir_rows_bool(rows, 0, "closed");
     entry->silent_ms = entry->silent_stored_ms = weir_rows_i64(rows, 0, "silent_ms");
@@ -204,7 +205,8 @@ enum weir_status preprocess_store_add(struct weir_db *db, const char *data_dir,
                   DB_I64(entry->epochs), DB_I64(entry->seed), DB_TEXT(entry->mode),
                   DB_BYTES(weir_buf_view(&fit)), DB_I64(entry->ranks),
                   DB_I64(entry->quota.pipeline), DB_F64(entry->quota.share),
-                  DB_I64(entry->quota.workers), DB_TEXT(entry->token));
+                  DB_I64(entry->quota.workers), DB_TEXT(entry->token),
+                  DB_BYTES(weir_buf_view(&entry->tables)));
 }
 
 enum weir_status preprocess_store_token(struct weir_db *db, uint64_t number, const char *token,

@@ -13,7 +13,7 @@ struct draft {
     struct operator_schema schema;
     bool behind_fit[COLUMNS_MAX]; /* exists only once operators are fitted */
     bool is_read[COLUMNS_MAX];    /* a reader of records has left it */
-    bool is_used;                 /* the payload was made into something else */
+    bool is_used;                 /* the payload has become something else */
 };
 
 static void remove_column(struct draft *draft, size_t index)
@@ -91,10 +91,12 @@ static void note_reading(struct chain *chain, const struct chain_step *step, str
 {
     if (step->plan.in == 0 && !draft->is_used)
         chain->copies_payload = chain->copies_payload || !step->op->in_place;
-    if (step->op->reads_records)
+    if (step->op->reads_records) {
         draft->is_read[step->plan.in] = true;
-    else if (step->plan.in == 0 && step->plan.outputs > 0)
+    } else if (step->plan.in == 0 && step->plan.outputs > 0) {
         draft->is_used = true;
+        draft->schema.records = NULL;
+    }
 }
 
 static enum weir_status plan_columns(struct chain *chain, struct chain_step *step,
@@ -224,6 +226,7 @@ static uint64_t row_bytes_of(const struct chain *chain, const struct operator_sc
 }
 
 enum weir_status preprocess_chain_new(const struct weir_yaml_node *operators,
+                                      const struct operator_records *records,
                                       struct chain **ret_chain, struct weir_error *err)
 {
     size_t count = weir_yaml_length(operators);
@@ -232,7 +235,8 @@ enum weir_status preprocess_chain_new(const struct weir_yaml_node *operators,
                               count, CHAIN_OPERATORS_MAX);
     WEIR_AUTO(chain) chain = weir_calloc(1, sizeof(*chain));
     chain->payload.about = preprocess_column_about("payload", COLUMN_BYTES, 0, 0);
-    struct draft draft = {.schema = {.count = 1, .column = {chain->payload.about}}};
+    struct draft draft = {
+        .schema = {.count = 1, .column = {chain->payload.about}, .records = records}};
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < count && status == WEIR_OK; i++)
         status = plan_step(chain, weir_yaml_at(operators, i), &draft, err);

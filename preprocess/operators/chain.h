@@ -29,8 +29,10 @@ struct chain_cost {
     const char *reason;  /* of the newest failed row; "" when there is none */
 };
 
-/* `operators` (a YAML list) must live as long as the chain. INVALID with place and expectation. */
+/* `operators` (a YAML list) and `records` (NULL: nothing is known of them) must live as long as the chain. INVALID with
+ * place and expectation. */
 enum weir_status preprocess_chain_new(const struct weir_yaml_node *operators,
+                                      const struct operator_records *records,
                                       struct chain **ret_chain,
                                       struct weir_error *err) WEIR_MUST_USE;
 void preprocess_chain_free(struct chain *chain);

@@ -11,6 +11,7 @@
 #define WEIR_PREPROCESS_OPERATORS_OPERATOR_H
 
 #include "core/base/rng.h"
+#include "core/config/csv.h"
 #include "core/config/plugin.h"
 #include "preprocess/operators/column.h"
 
@@ -18,11 +19,26 @@ enum { OPERATOR_REASON_MAX = 160 };
 /* State of a row: one that is not OK leaves the batch, as a hole of its kind. */
 enum { OPERATOR_ROW_OK = 0, OPERATOR_ROW_FAILED = 1, OPERATOR_ROW_FILTERED = 2 };
 
+/* Facts about the records of a job, which are tables: from the datasets that they come from. Borrowed: it lives as long
+ * as the chain. */
+struct operator_records {
+    const char *dataset;        /* the first of them, for messages */
+    struct cfg_csv dialect;     /* of its source */
+    const char *const *columns; /* names of fields, "" where one has none */
+    size_t column_count;        /* 0: not known */
+    const char *other;          /* another dataset, whose columns differ; NULL: there is none */
+    bool are_awaited;           /* names come with the data: until then any is good */
+    const char *const *missing; /* texts that stand for nothing, in one of the datasets */
+    size_t missing_count;
+};
+
 /* The columns between two operators, in order. While planning, an operator takes columns out and
  * puts its own in; what it does not touch passes through. */
 struct operator_schema {
     size_t count;
     struct column_about column[COLUMNS_MAX];
+    const struct operator_records
+        *records; /* column 0 is these; NULL: it is not, or nothing is known */
 };
 
 /* Index of the column `name`, or -1. */

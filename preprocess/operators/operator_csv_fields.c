@@ -1,5 +1,5 @@
 /* csv_fields: one record of comma-separated values (RFC 4180) → dense f32 `features`. The fields
- * are named, with the file's columns listed in order, or numbered from 0. */
+ * are named, or numbered from 0. */
 #include "core/base/shape.h"
 #include "preprocess/operators/csv.h"
 #include "preprocess/operators/number.h"
@@ -8,7 +8,6 @@ struct options {
     struct csv_options csv;
     struct cfg_texts fields;
     const char *fill;
-    struct cfg_texts missing;
     const char *as;
 };
 
@@ -19,8 +18,6 @@ static const struct cfg_key OPTIONS[] = {
     CFG_TEXT(
         struct options, fill,
         .doc = "number for fields that are empty or missing, or nan; without it they are failures"),
-    CFG_TEXTS(struct options, missing,
-              .doc = "texts that stand for no number, such as [NA, \"?\"]"),
     CFG_TEXT(struct options, as, .fallback = "features", .doc = "name of the tensor"),
     CFG_END,
 };
@@ -28,8 +25,6 @@ static const struct cfg_key OPTIONS[] = {
 struct state {
     struct csv_reader csv;
     struct number_fill fill;
-    const struct weir_yaml_node *missing; /* NULL: none */
-    size_t missing_count;
     size_t width;
 };
 
@@ -38,38 +33,23 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 {
     struct state *state = owner;
     const struct options *options = given;
-    enum weir_status status =
-        preprocess_csv_reader_open(&state->csv, &options->csv, &options->fields, err);
+    enum weir_status status = preprocess_csv_reader_open(&state->csv, &options->csv,
+                                                         &options->fields, schema, ret_plan, err);
     if (status == WEIR_OK)
         status = preprocess_number_fill_option(options->fill, &state->fill, err);
     if (status != WEIR_OK)
         return status;
-    if (options->missing.count > 0 && !state->fill.is_given)
-        return weir_yaml_fail(options->missing.node, err,
+    if (options->csv.missing.count > 0 && !state->fill.is_given)
+        return weir_yaml_fail(options->csv.missing.node, err,
                               "missing: found no fill beside it, expected fill: nan, or a number");
-    state->missing = options->missing.node;
-    state->missing_count = options->missing.count;
     state->width = options->fields.count;
-    status = preprocess_operator_plan_output(ret_plan, options->as, COLUMN_DENSE, WEIR_F32,
-                                             (uint32_t)state->width, err);
-    if (status != WEIR_OK)
-        return status;
-    return preprocess_operator_schema_pick_record(schema, options->csv.on, &ret_plan->in, err);
+    return preprocess_operator_plan_output(ret_plan, options->as, COLUMN_DENSE, WEIR_F32,
+                                           (uint32_t)state->width, err);
 }
 
 static void fini(void *owner)
 {
     preprocess_csv_reader_fini(&((struct state *)owner)->csv);
-}
-
-static bool is_missing(const struct state *state, struct weir_bytes field)
-{
-    bool is_missing = field.size == 0;
-    for (size_t i = 0; i < state->missing_count && !is_missing; i++) {
-        const char *text = weir_yaml_text(weir_yaml_at(state->missing, i));
-        is_missing = text != NULL && weir_bytes_equal(weir_bytes_of(text), field);
-    }
-    return is_missing;
 }
 
 /* Marks the row. A short word is quoted if it is one of those that say that there is nothing; of others the form is
@@ -81,6 +61,12 @@ static void refuse(const struct state *state, struct operator_call *call, size_t
                                           "NULL", "None", "none", "-",   "?",   "."};
     char name[CSV_FIELD_NAME_MAX], shape[WEIR_SHAPE_MAX + 1];
     preprocess_csv_reader_field(&state->csv, walk->field, name);
+    if (preprocess_csv_walk_is_missing(&state->csv, walk)) {
+        preprocess_operator_fail_row(call, row,
+                                     "%s: found nothing%s, expected a number: fill takes it", name,
+                                     walk->text.size > 0 ? " (what is declared missing)" : "");
+        return;
+    }
     for (size_t i = 0; i < WEIR_COUNT(NOTHING); i++) {
         if (weir_bytes_equal(weir_bytes_of(NOTHING[i]), walk->text)) {
             preprocess_operator_fail_row(
@@ -90,20 +76,16 @@ static void refuse(const struct state *state, struct operator_call *call, size_t
         }
     }
     weir_shape(walk->text, shape);
-    if (walk->text.size == 0)
-        preprocess_operator_fail_row(call, row,
-                                     "%s: found nothing, expected a number: fill takes it", name);
-    else
-        preprocess_operator_fail_row(
-            call, row, "%s: found \"%s\" (9: a digit, A and a: letters), expected a number", name,
-            shape);
+    preprocess_operator_fail_row(
+        call, row, "%s: found \"%s\" (9: a digit, A and a: letters), expected a number", name,
+        shape);
 }
 
-static bool read_value(const struct state *state, struct weir_bytes field, float *ret_value)
+static bool read_value(const struct state *state, const struct csv_walk *walk, float *ret_value)
 {
     *ret_value = state->fill.value;
-    return (state->fill.is_given && is_missing(state, field)) ||
-           preprocess_number_read_f32(field, ret_value);
+    return (state->fill.is_given && preprocess_csv_walk_is_missing(&state->csv, walk)) ||
+           preprocess_number_read_f32(walk->text, ret_value);
 }
 
 static void read_row(void *owner, struct operator_call *call, size_t row, float *to)
@@ -112,7 +94,7 @@ static void read_row(void *owner, struct operator_call *call, size_t row, float 
     struct csv_walk walk = preprocess_csv_walk_begin(&state->csv, call, row);
     while (preprocess_csv_walk_next(&state->csv, &walk, call, row)) {
         float value;
-        if (!read_value(state, walk.text, &value)) {
+        if (!read_value(state, &walk, &value)) {
             refuse(state, call, row, &walk);
             return;
         }

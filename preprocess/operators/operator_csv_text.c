@@ -21,13 +21,10 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 {
     const struct options *options = given;
     enum weir_status status =
-        preprocess_csv_reader_open(owner, &options->csv, &options->field, err);
+        preprocess_csv_reader_open(owner, &options->csv, &options->field, schema, ret_plan, err);
     if (status != WEIR_OK)
         return status;
-    status = preprocess_operator_plan_output(ret_plan, options->as, COLUMN_BYTES, 0, 0, err);
-    if (status != WEIR_OK)
-        return status;
-    return preprocess_operator_schema_pick_record(schema, options->csv.on, &ret_plan->in, err);
+    return preprocess_operator_plan_output(ret_plan, options->as, COLUMN_BYTES, 0, 0, err);
 }
 
 static void fini(void *owner)
@@ -45,7 +42,8 @@ static void read_row(void *owner, struct operator_call *call, size_t row)
     while (preprocess_csv_walk_next(reader, &walk, call, row)) {
         if (values->size > begin)
             weir_buf_append_text(values, " ");
-        weir_buf_append(values, walk.text.at, walk.text.size);
+        if (!preprocess_csv_walk_is_missing(reader, &walk))
+            weir_buf_append(values, walk.text.at, walk.text.size);
     }
     if (walk.has_failed)
         values->size = begin;

@@ -61,16 +61,13 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     struct state *state = owner;
     const struct options *options = given;
     state->fields = options->fields;
-    enum weir_status status =
-        preprocess_csv_reader_open(&state->csv, &options->csv, &options->fields, err);
+    enum weir_status status = preprocess_csv_reader_open(&state->csv, &options->csv,
+                                                         &options->fields, schema, ret_plan, err);
     if (status == WEIR_OK)
         status = find_coarse(state, &options->coarse, err);
     if (status != WEIR_OK)
         return status;
-    status = preprocess_operator_plan_output(ret_plan, options->as, COLUMN_TOKENS, 0, 0, err);
-    if (status != WEIR_OK)
-        return status;
-    return preprocess_operator_schema_pick_record(schema, options->csv.on, &ret_plan->in, err);
+    return preprocess_operator_plan_output(ret_plan, options->as, COLUMN_TOKENS, 0, 0, err);
 }
 
 static void fini(void *owner)
@@ -113,7 +110,7 @@ static void read_row(void *owner, struct operator_call *call, size_t row)
     size_t values = out->values.size, spans = out->spans.size;
     struct csv_walk walk = preprocess_csv_walk_begin(&state->csv, call, row);
     while (preprocess_csv_walk_next(&state->csv, &walk, call, row)) {
-        if (walk.text.size > 0)
+        if (!preprocess_csv_walk_is_missing(&state->csv, &walk))
             add_word(state, &walk, out);
     }
     if (walk.has_failed) {

@@ -110,7 +110,11 @@ enum weir_status preprocess_plan_open(const struct preprocess_order_form *form,
     if (status == WEIR_OK)
         status = check_ranks(form, &plan.options, err);
     if (status == WEIR_OK)
-        status = preprocess_chain_new(plan.options.operators, &plan.chain, err);
+        status =
+            preprocess_tables_read(weir_yaml_root(plan.document), &form->tables, &plan.tables, err);
+    if (status == WEIR_OK)
+        status = preprocess_chain_new(plan.options.operators,
+                                      preprocess_tables_records(plan.tables), &plan.chain, err);
     if (status == WEIR_OK)
         status = check_batch(&plan.options, plan.chain, err);
     if (status == WEIR_OK)
@@ -130,6 +134,7 @@ void preprocess_plan_close(struct preprocess_plan *plan)
 {
     preprocess_chain_free(plan->chain);
     free(plan->classes);
+    preprocess_tables_free(plan->tables);
     weir_yaml_free(plan->document);
     weir_sample_set_close(&plan->set);
     memset(plan, 0, sizeof(*plan));

@@ -7,11 +7,13 @@
 #include "core/wire/wire.h"
 #include "preprocess/operators/chain.h"
 #include "preprocess/plan/options.h"
+#include "preprocess/plan/tables.h"
 
 /* Declaration of a job, as in `job_open` and `job_described`. Borrowed. */
 struct preprocess_order_form {
     const char *file; /* name of the pipeline file */
     struct weir_bytes config;
+    struct weir_bytes tables; /* as in job_open */
     const char *set_path;
     const char *set_digest; /* 32 hexadecimal digits */
     uint32_t epochs;
@@ -29,6 +31,7 @@ struct preprocess_plan {
     struct preprocess_geometry geometry;
     struct preprocess_order order;
     enum weir_delivery delivery; /* exactly once unless it trains */
+    struct preprocess_tables *tables;
     struct chain *chain;
     uint8_t *classes; /* length class of each sample of the set; NULL: they have none, or not yet */
     uint64_t seed;    /* of chance in operators, with sample and epoch */

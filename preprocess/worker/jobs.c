@@ -31,6 +31,7 @@ static enum weir_status open_plan(const struct msg_job_described *about,
     struct preprocess_order_form form = {
         .file = about->file,
         .config = about->config,
+        .tables = about->tables,
         .set_path = about->set_path,
         .set_digest = about->set_digest,
         .epochs = about->epochs,

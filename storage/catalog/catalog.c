@@ -164,6 +164,7 @@ void storage_dataset_free(struct dataset *dataset)
         weir_bits_fini(&dataset->dead[i].removed);
         weir_bits_fini(&dataset->dead[i].replaced);
     }
+    free(dataset->columns);
     free(dataset->classes);
     free(dataset->class_marks);
     free(dataset->groups);

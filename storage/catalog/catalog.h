@@ -85,6 +85,9 @@ struct dataset {
     bool accepts_returns; /* `on_return: accept`, as it was declared last */
     struct accounts accounts;
 
+    char *columns;        /* names, each ended by a line feed; NULL: no table, or not known yet */
+    bool columns_are_new; /* and not in Postgres yet */
+
     char **classes;
     struct class_mark *class_marks; /* of each */
     size_t class_count, class_capacity, class_mark_capacity;

@@ -191,6 +191,8 @@ static void read_numbers(struct dataset *dataset, const struct weir_rows *rows, 
     for (size_t k = 0; k < WEIR_COUNT(COUNTERS); k++)
         *COUNTERS[k].account = (uint64_t)weir_rows_i64(rows, i, COUNTERS[k].column);
     dataset->accepts_returns = weir_rows_bool(rows, i, "accepts_returns");
+    if (weir_rows_text(rows, i, "columns")[0] != '\0')
+        dataset->columns = weir_strdup(weir_rows_text(rows, i, "columns"));
 }
 
 /* An older Weir did not say in the row of a dataset what its labels are, which the view has to know. */

@@ -192,6 +192,12 @@ struct format {
      * nothing of it is left, the file can still be read, and index() passes over it. Overwriting
      * twice is the same as once. */
     void (*scrub)(struct weir_bytes head, const void *options, uint8_t *extent, size_t size);
+    /* Optional, for formats whose records are tables. Appends the names of the columns in order, each ended by a line
+     * feed, "" for one that has none; nothing when the head does not say yet. Of `input` it sees head and size.
+     * INVALID as index(). */
+    enum weir_status (*columns)(const struct format_input *input, const void *options,
+                                const struct format_fields *fields, struct weir_buf *out,
+                                struct weir_error *err);
     /* Optional, with scrub. Where index() may begin, so that who looks for the sample whose payload begins at
      * `payload` need not begin at the beginning, which is what 0 means. `before` is 0, or where the payload of a sample
      * before it ends. A record cut off there is of no harm. */

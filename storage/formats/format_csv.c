@@ -4,29 +4,13 @@
 #include "core/base/lines.h"
 #include "core/base/memory.h"
 #include "core/config/csv.h"
+#include "storage/formats/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct csv_options {
-    struct cfg_csv dialect;
-    bool header;
-    struct cfg_texts columns;
-    struct cfg_texts missing;
-};
-
-static const struct cfg_key OPTIONS[] = {
-    CFG_CSV_KEYS(struct csv_options, dialect),
-    CFG_BOOL(struct csv_options, header, .fallback = "true",
-             .doc = "the first record names the columns; false: they are called as `columns` "
-                    "says, or 1, 2, 3 …"),
-    CFG_TEXTS(struct csv_options, columns,
-              .doc = "with header: false, the names of all columns, in order"),
-    CFG_TEXTS(struct csv_options, missing,
-              .doc = "unquoted text that stands for no value, like NA; an empty field always does"),
-    CFG_END,
-};
+enum { COLUMNS_TOLD_MAX = 200 /* bytes of their names in a message */ };
 
 /* The columns of a file. */
 struct table {
@@ -38,13 +22,14 @@ struct table {
     int label_columns[WEIR_CSV_FIELDS_MAX];
     double label[WEIR_CSV_FIELDS_MAX];
     struct weir_buf scratch[FORMAT_ROLES];
-    const struct csv_options *options;
+    const struct cfg_table *options;
+    bool has_subject; /* so that what is no header may be a person's */
 };
 
 static enum weir_status check(const void *options, const struct format_fields *fields,
                               struct weir_error *err)
 {
-    const struct csv_options *csv = options;
+    const struct cfg_table *csv = options;
 
     (void)fields;
     if (csv->header && csv->columns.count > 0)
@@ -87,6 +72,18 @@ static bool is_but_for_blanks(struct weir_bytes field, const char *name)
     return weir_bytes_equal(field, weir_bytes_of(name));
 }
 
+/* Appends the name of a column and a line feed: UTF-8 without control characters. */
+static void put_name(struct weir_csv_field field, struct weir_buf *out)
+{
+    WEIR_AUTO_BUF scratch = {0};
+    struct weir_bytes name = weir_csv_value(field, &scratch);
+    WEIR_AUTO_FREE char *text = weir_strndup((const char *)name.at, name.size);
+    WEIR_AUTO_FREE char *printable = storage_printable(text);
+
+    weir_buf_append_text(out, printable);
+    weir_buf_append_text(out, "\n");
+}
+
 /* Advice on the likeliest mistake in a header that does not have the column. */
 static const char *advise(const struct weir_csv_record *header, const char *name)
 {
@@ -105,17 +102,35 @@ static const char *advise(const struct weir_csv_record *header, const char *name
                : "expected it";
 }
 
-static enum weir_status find_column(const struct weir_csv_record *header,
-                                    const struct csv_options *options, const char *name,
-                                    int *ret_column, struct weir_error *err)
+/* Writes " (ts, user, …)": the names that a header has. */
+static void list_columns(const struct weir_csv_record *header, char list[COLUMNS_TOLD_MAX])
 {
+    WEIR_AUTO_BUF names = {0};
+
+    for (size_t i = 0; i < header->count && names.size < COLUMNS_TOLD_MAX; i++) {
+        put_name(header->fields[i], &names);
+        names.at[names.size - 1] = ',';
+        weir_buf_append_text(&names, " ");
+    }
+    (void)snprintf(list, COLUMNS_TOLD_MAX, " (%.*s%s)",
+                   (int)(names.size < COLUMNS_TOLD_MAX ? names.size - 2 : COLUMNS_TOLD_MAX - 10),
+                   (const char *)names.at, names.size < COLUMNS_TOLD_MAX ? "" : "…");
+}
+
+static enum weir_status find_column(const struct weir_csv_record *header, const struct table *table,
+                                    const char *name, int *ret_column, struct weir_error *err)
+{
+    const struct cfg_table *options = table->options;
     bool is_named = options->header;
+    char list[COLUMNS_TOLD_MAX] = "";
 
     *ret_column =
         is_named ? weir_csv_find(header, name, 0) : given_column(header, &options->columns, name);
+    if (*ret_column < 0 && is_named && !table->has_subject)
+        list_columns(header, list);
     if (*ret_column < 0)
-        return weir_fail(err, WEIR_INVALID, "line 1: found no column '%s' among %zu, %s", name,
-                         header->count, is_named ? advise(header, name) : "expected it");
+        return weir_fail(err, WEIR_INVALID, "line 1: found no column '%s' among %zu%s, %s", name,
+                         header->count, list, is_named ? advise(header, name) : "expected it");
     if (is_named && weir_csv_find(header, name, (size_t)*ret_column + 1) >= 0)
         return weir_fail(err, WEIR_INVALID, "line 1: found two columns '%s', expected one", name);
     return WEIR_OK;
@@ -125,14 +140,14 @@ static enum weir_status find_columns(const struct weir_csv_record *header,
                                      const struct format_fields *fields, struct table *table,
                                      struct weir_error *err)
 {
-    const struct csv_options *options = table->options;
     const struct cfg_texts *names = &fields->label.names;
     enum weir_status status = WEIR_OK;
 
+    table->has_subject = fields->subject.from != FORMAT_NOWHERE;
     for (int i = 0; status == WEIR_OK && i < FORMAT_ROLES; i++) {
         table->columns_of[i] = -1;
         if (fields->each[i].from == FORMAT_NAMED)
-            status = find_column(header, options, fields->each[i].name, &table->columns_of[i], err);
+            status = find_column(header, table, fields->each[i].name, &table->columns_of[i], err);
     }
     if (fields->label.from != FORMAT_COLUMNS)
         return status;
@@ -140,7 +155,7 @@ static enum weir_status find_columns(const struct weir_csv_record *header,
         return weir_fail(err, WEIR_INVALID, "line 1: found %zu columns, expected the label's %zu",
                          header->count, names->count);
     for (size_t i = 0; status == WEIR_OK && i < names->count; i++)
-        status = find_column(header, options, weir_yaml_text(weir_yaml_at(names->node, i)),
+        status = find_column(header, table, weir_yaml_text(weir_yaml_at(names->node, i)),
                              &table->label_columns[i], err);
     table->label_count = names->count;
     return status;
@@ -160,7 +175,7 @@ static size_t pass_blank(struct weir_bytes head, uint64_t *ret_lines)
 }
 
 static enum weir_status read_header(const struct format_input *input,
-                                    const struct csv_options *options,
+                                    const struct cfg_table *options,
                                     const struct format_fields *fields,
                                     struct weir_csv_record *header, struct table *table,
                                     struct weir_error *err)
@@ -188,7 +203,7 @@ static enum weir_status read_header(const struct format_input *input,
 
 /* NA and the like stand for nothing, "NA" in quotes for itself. */
 static bool is_missing(const struct weir_csv_record *record, int column,
-                       const struct csv_options *options)
+                       const struct cfg_table *options)
 {
     if (record->fields[column].is_quoted)
         return false;
@@ -204,7 +219,7 @@ static bool is_missing(const struct weir_csv_record *record, int column,
 /* In place: a value that is returned is copied whole before its parts have left the processor's store queue, which
  * took half of the time. */
 static void put_value(const struct weir_csv_record *record, int column,
-                      const struct csv_options *options, struct weir_buf *scratch,
+                      const struct cfg_table *options, struct weir_buf *scratch,
                       struct format_value *value)
 {
     value->kind = FORMAT_ABSENT;
@@ -328,6 +343,42 @@ static enum weir_status index_file(const struct format_input *input, const void 
     return WEIR_OK;
 }
 
+/* ---- the columns of a file ---- */
+
+static void put_columns(const struct cfg_table *options, const struct weir_csv_record *header,
+                        struct weir_buf *out)
+{
+    for (size_t i = 0; i < header->count; i++) {
+        const char *given = weir_yaml_text(weir_yaml_at(options->columns.node, i));
+
+        if (options->header)
+            put_name(header->fields[i], out);
+        else
+            put_name((struct weir_csv_field){.raw = weir_bytes_of(given != NULL ? given : "")},
+                     out);
+    }
+}
+
+/* A header without a line break may still be written. */
+static enum weir_status columns_of(const struct format_input *input, const void *options,
+                                   const struct format_fields *fields, struct weir_buf *out,
+                                   struct weir_error *err)
+{
+    WEIR_AUTO_FREE struct weir_csv_record *header = weir_calloc(1, sizeof(*header));
+    struct table table = {.options = options};
+    const struct cfg_texts *given = &table.options->columns;
+    enum weir_status status = read_header(input, options, fields, header, &table, err);
+
+    if (status != WEIR_OK || table.columns == 0 || header->extent.size == header->extent.length)
+        return status;
+    if (given->count > 0 && given->count != table.columns)
+        return weir_fail(err, WEIR_INVALID,
+                         "line 1: found %zu fields, expected %zu as in source.columns",
+                         table.columns, given->count);
+    put_columns(options, header, out);
+    return WEIR_OK;
+}
+
 /* ---- what a record holds ---- */
 
 static struct weir_bytes without_blanks(struct weir_bytes text)
@@ -354,7 +405,7 @@ static int by_name(const void *a, const void *b, void *names)
 
 /* Orders the columns of a record by their names, or as they come where there is no header. False when the record has
  * others than the header. */
-static bool order_columns(struct weir_bytes head, const struct csv_options *options, size_t count,
+static bool order_columns(struct weir_bytes head, const struct cfg_table *options, size_t count,
                           struct weir_csv_record *header, uint16_t *order)
 {
     uint64_t lines = 0;
@@ -381,7 +432,7 @@ static bool canonical(struct weir_bytes head, const void *given, struct weir_byt
 {
     WEIR_AUTO_FREE struct weir_csv_record *header = weir_calloc(2, sizeof(*header));
     struct weir_csv_record *values = header + 1;
-    const struct csv_options *options = given;
+    const struct cfg_table *options = given;
     uint16_t order[WEIR_CSV_FIELDS_MAX];
     WEIR_AUTO_BUF scratch = {0};
 
@@ -402,8 +453,8 @@ static bool canonical(struct weir_bytes head, const void *given, struct weir_byt
 const struct format storage_format_csv = {
     .name = "csv",
     .summary = "comma-separated values (RFC 4180), with a header line or not; fields are columns",
-    .options = OPTIONS,
-    .options_size = sizeof(struct csv_options),
+    .options = CFG_TABLE_KEYS,
+    .options_size = sizeof(struct cfg_table),
     .gives = FORMAT_NAMED | FORMAT_COLUMNS,
     .counts_lines = true,
     .ends_with_newline = true,
@@ -411,5 +462,6 @@ const struct format storage_format_csv = {
     .scrub_byte = ' ',
     .check = check,
     .index = index_file,
+    .columns = columns_of,
     .canonical = canonical,
 };

@@ -308,6 +308,18 @@ static enum weir_status write_groups(const struct commit *c)
     return status;
 }
 
+static enum weir_status write_columns(const struct commit *c)
+{
+    struct dataset *dataset = c->dataset;
+    enum weir_status status = WEIR_OK;
+
+    if (dataset->columns_are_new)
+        status = DB_RUN(c->db, Q_dataset_columns, NULL, c->err, DB_I64(dataset->number),
+                        DB_TEXT(dataset->columns));
+    dataset->columns_are_new = dataset->columns_are_new && status != WEIR_OK;
+    return status;
+}
+
 static enum weir_status write_classes(const struct commit *c)
 {
     struct dataset *dataset = c->dataset;
@@ -403,6 +415,8 @@ static enum weir_status write_all(const struct commit *c)
         status = insert_samples(c);
     if (status == WEIR_OK)
         status = write_groups(c);
+    if (status == WEIR_OK)
+        status = write_columns(c);
     if (status == WEIR_OK)
         status = write_classes(c);
     if (status == WEIR_OK)

@@ -55,7 +55,7 @@ struct push_group {
 void storage_push_describe(const struct dataset *dataset, struct msg_pushed *message);
 
 /* push_stage.c: what every file of the dataset begins with, as `beginning` of a file or batch shows it.
- * INVALID when it cannot be read at all. */
+ * INVALID when it cannot be read at all, or has other columns. */
 enum weir_status storage_push_head(const struct dataset *dataset, struct weir_bytes beginning,
                                    struct weir_bytes *ret_head,
                                    struct weir_error *err) WEIR_MUST_USE;

@@ -6,6 +6,7 @@
 #include "core/base/hash.h"
 #include "core/base/lines.h"
 #include "core/base/memory.h"
+#include "storage/catalog/table_columns.h"
 #include "storage/intake/intake.h"
 
 #include <stdio.h>
@@ -49,25 +50,33 @@ static struct weir_bytes trim(struct weir_bytes head)
     return weir_bytes(head.at, end);
 }
 
+/* Returns the part of a payload that formats see as the beginning of a file. */
+static struct weir_bytes beginning_of(struct weir_bytes payload)
+{
+    return weir_bytes(payload.at, payload.size < FORMAT_HEAD_MAX ? payload.size : FORMAT_HEAD_MAX);
+}
+
 enum weir_status storage_push_head(const struct dataset *dataset, struct weir_bytes beginning,
                                    struct weir_bytes *ret_head, struct weir_error *err)
 {
     const struct declaration *d = dataset->declaration;
-    size_t size = beginning.size < FORMAT_HEAD_MAX ? beginning.size : FORMAT_HEAD_MAX;
+    struct weir_bytes start = beginning_of(beginning);
     struct first_record first = {.is_found = false};
     const struct format_sink sink = {
         .owner = &first, .sample = first_sample, .refuse = first_refusal};
     const struct format_input input = {
-        .head = weir_bytes(beginning.at, size),
-        .window = weir_bytes(beginning.at, size),
+        .head = start,
+        .window = start,
         .record = d->format->counts_lines ? 1 : 0,
         .size = beginning.size,
-        .is_last = size == beginning.size,
+        .is_last = start.size == beginning.size,
     };
     struct format_progress progress;
     enum weir_status status =
         d->format->index(&input, d->options, &d->fields, &sink, &progress, err);
 
+    if (status == WEIR_OK)
+        status = storage_table_columns_check(dataset, start, beginning.size, err);
     if (status != WEIR_OK)
         return status;
     *ret_head = trim(weir_bytes(beginning.at,
@@ -143,10 +152,9 @@ static enum weir_status index_payload(struct staging *staging, struct weir_error
 {
     const struct declaration *d = staging->group->dataset->declaration;
     struct weir_bytes payload = staging->payload;
-    size_t head = payload.size < FORMAT_HEAD_MAX ? payload.size : FORMAT_HEAD_MAX;
     const struct format_sink sink = {.owner = staging, .sample = on_sample, .refuse = on_refuse};
     const struct format_input input = {
-        .head = weir_bytes(payload.at, head),
+        .head = beginning_of(payload),
         .window = payload,
         .record = d->format->counts_lines ? 1 : 0,
         .size = payload.size,
@@ -201,6 +209,9 @@ enum weir_status storage_push_stage(struct push_group *group, struct push_batch 
     storage_intake_finish(&staging.intake);
     storage_intake_fini(&staging.intake);
     batch->answer.samples = group->file->samples - before;
+    if (batch->answer.samples > 0)
+        storage_table_columns_adopt(group->dataset, beginning_of(staging.payload),
+                                    staging.payload.size);
     batch->answer.left_out = staging.records - batch->answer.samples - batch->answer.refused;
     return status;
 }

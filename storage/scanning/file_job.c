@@ -4,6 +4,7 @@
 #include "core/base/file.h"
 #include "core/base/lines.h"
 #include "core/base/memory.h"
+#include "storage/catalog/table_columns.h"
 #include "storage/files/blanking.h"
 #include "storage/files/extent.h"
 #include "storage/files/owned.h"
@@ -342,6 +343,17 @@ static enum weir_status refuse_whole(struct file_job *job, const char *reason, b
     return finish(job, ret_done);
 }
 
+/* Reads the beginning of the file. STALE, or INVALID when its columns are not those of the dataset. */
+static enum weir_status read_head(struct file_job *job, int fd, struct weir_error *err)
+{
+    const struct dataset *dataset = job->intake.dataset;
+
+    if (storage_head_read(dataset->declaration->format, fd, job->file->size, &job->head, err) !=
+        WEIR_OK)
+        return weir_fail(err, WEIR_STALE, "became shorter while it was read");
+    return storage_table_columns_check(dataset, weir_buf_view(&job->head), job->file->size, err);
+}
+
 static enum weir_status step_index(struct file_job *job, int fd, bool *ret_done,
                                    struct weir_error *err)
 {
@@ -355,9 +367,11 @@ static enum weir_status step_index(struct file_job *job, int fd, bool *ret_done,
         storage_intake_refuse_file(&job->intake, COMPRESSED);
         return finish(job, ret_done);
     }
-    if (job->head.size == 0 &&
-        storage_head_read(format, fd, job->file->size, &job->head, err) != WEIR_OK)
-        return weir_fail(err, WEIR_STALE, "became shorter while it was read");
+    status = job->head.size == 0 ? read_head(job, fd, err) : WEIR_OK;
+    if (status == WEIR_STALE)
+        return status;
+    if (status != WEIR_OK)
+        return refuse_whole(job, err->text, ret_done);
     if (job->passed > 0)
         return pass_on(job, fd, ret_done, err);
     if (job->file->records == 0 && format->counts_lines)
@@ -367,6 +381,9 @@ static enum weir_status step_index(struct file_job *job, int fd, bool *ret_done,
         return status;
     if (status != WEIR_OK)
         return refuse_whole(job, err->text, ret_done);
+    if (job->file->samples > 0)
+        storage_table_columns_adopt(job->intake.dataset, weir_buf_view(&job->head),
+                                    job->file->size);
     if (progress.consumed == 0 && !is_last)
         job->window_bytes *= 4;
     else

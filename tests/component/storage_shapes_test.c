@@ -79,7 +79,7 @@ static const struct shape SHAPES[] = {
      "1 "},
     {"lines_of_a_mac", CSV(""), "a.csv", TEXT("ts,y\r1,5\r"), 0, 1, "not with CR alone", ""},
     {"spaced_header", CSV(""), "a.csv", TEXT("ts, y\n1, 5\n"), 0, 1,
-     "no column 'y' among 2, only with blanks around it", ""},
+     "no column 'y' among 2 (ts,  y), only with blanks around it", ""},
     {"semicolons", CSV(""), "a.csv", TEXT("ts;y\n1;5\n"), 0, 1, "source.delimiter says", ""},
     {"utf_16", CSV(""), "a.csv", TEXT("\xff\xfet\0s\0,\0y\0\n\0"), 0, 1, "found UTF-16", ""},
     {"two_labels", CSV(""), "a.csv", TEXT("ts,y,y\n1,5,6\n"), 0, 1, "found two columns 'y'", ""},

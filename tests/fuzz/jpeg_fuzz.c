@@ -17,7 +17,7 @@ static void decode(const char *operators, struct weir_bytes file)
     WEIR_AUTO(weir_yaml) document = NULL;
     WEIR_AUTO(chain) chain = NULL;
     weir_require(weir_yaml_parse("fuzz", weir_bytes_of(operators), &document, &err) == WEIR_OK);
-    weir_require(preprocess_chain_new(weir_yaml_root(document), &chain, &err) == WEIR_OK);
+    weir_require(preprocess_chain_new(weir_yaml_root(document), NULL, &chain, &err) == WEIR_OK);
     for (uint64_t id = 0; id < 2; id++) { /* the decoder is kept from one picture to the next */
         const struct operator_batch batch = {.rows = 1, .ids = &id, .trains = true};
         struct column *payload = preprocess_chain_begin(chain);

@@ -84,7 +84,7 @@ static void read_files(size_t choice, struct weir_bytes rest)
     WEIR_AUTO(weir_yaml) document = NULL;
     WEIR_AUTO(chain) chain = NULL;
     weir_require(weir_yaml_parse("fuzz", weir_bytes_of(operators), &document, &err) == WEIR_OK);
-    weir_require(preprocess_chain_new(weir_yaml_root(document), &chain, &err) == WEIR_OK);
+    weir_require(preprocess_chain_new(weir_yaml_root(document), NULL, &chain, &err) == WEIR_OK);
     run(chain, rest);
     mapped_file_remove(&vocabulary);
     mapped_file_remove(&merges);

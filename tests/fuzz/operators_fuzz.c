@@ -38,7 +38,8 @@ static struct chain *open_chain(const char *text, struct weir_yaml **ret_documen
     struct weir_error err;
     struct chain *chain = NULL;
     weir_require(weir_yaml_parse("fuzz", weir_bytes_of(text), ret_document, &err) == WEIR_OK);
-    weir_require(preprocess_chain_new(weir_yaml_root(*ret_document), &chain, &err) == WEIR_OK);
+    weir_require(preprocess_chain_new(weir_yaml_root(*ret_document), NULL, &chain, &err) ==
+                 WEIR_OK);
     return chain;
 }
 

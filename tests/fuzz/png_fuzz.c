@@ -17,7 +17,7 @@ static void decode(struct weir_bytes file)
     WEIR_AUTO(weir_yaml) document = NULL;
     WEIR_AUTO(chain) chain = NULL;
     weir_require(weir_yaml_parse("fuzz", weir_bytes_of(OPERATORS), &document, &err) == WEIR_OK);
-    weir_require(preprocess_chain_new(weir_yaml_root(document), &chain, &err) == WEIR_OK);
+    weir_require(preprocess_chain_new(weir_yaml_root(document), NULL, &chain, &err) == WEIR_OK);
     struct column *payload = preprocess_chain_begin(chain);
     weir_buf_append(&payload->values, file.at, file.size);
     preprocess_column_end_row(payload);

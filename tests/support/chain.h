@@ -19,7 +19,7 @@ static inline void test_chain_open(struct test_chain *test, const char *operator
     enum weir_status status =
         weir_yaml_parse("test.yaml", weir_bytes_of(operators), &test->document, &err);
     if (status == WEIR_OK)
-        status = preprocess_chain_new(weir_yaml_root(test->document), &test->chain, &err);
+        status = preprocess_chain_new(weir_yaml_root(test->document), NULL, &test->chain, &err);
     if (status != WEIR_OK)
         fprintf(stderr, "%s: %s\n", operators, err.text);
     weir_require(status == WEIR_OK);

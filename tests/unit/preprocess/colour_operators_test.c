@@ -177,7 +177,7 @@ static void options_that_make_no_sense_are_refused(void **state)
         assert_int_equal(
             weir_yaml_parse("test.yaml", weir_bytes_of(CASES[i].operators), &document, &err),
             WEIR_OK);
-        assert_int_equal(preprocess_chain_new(weir_yaml_root(document), &chain, &err),
+        assert_int_equal(preprocess_chain_new(weir_yaml_root(document), NULL, &chain, &err),
                          WEIR_INVALID);
         if (strstr(err.text, CASES[i].complaint) == NULL)
             fail_msg("%s: found '%s'", CASES[i].operators, err.text);

@@ -377,7 +377,8 @@ static void expect_refused(const char *operators, const char *why)
     WEIR_AUTO(weir_yaml) document = NULL;
     WEIR_AUTO(chain) chain = NULL;
     assert_int_equal(weir_yaml_parse("p.yaml", weir_bytes_of(operators), &document, &err), WEIR_OK);
-    assert_int_equal(preprocess_chain_new(weir_yaml_root(document), &chain, &err), WEIR_INVALID);
+    assert_int_equal(preprocess_chain_new(weir_yaml_root(document), NULL, &chain, &err),
+                     WEIR_INVALID);
     if (strstr(err.text, why) == NULL)
         fail_msg("found '%s', expected '%s'", err.text, why);
 }

@@ -206,7 +206,8 @@ static void more_numbers_than_a_message_takes_are_refused_with_their_place(void 
         WEIR_AUTO_FREE char *text =
             weir_format(WIDE, i == 0 ? "" : ",\n {op: standardize, on: sparse}");
         weir_ignore(weir_yaml_parse("test.yaml", weir_bytes_of(text), &document, &err));
-        enum weir_status status = preprocess_chain_new(weir_yaml_root(document), &chain, &err);
+        enum weir_status status =
+            preprocess_chain_new(weir_yaml_root(document), NULL, &chain, &err);
         assert_int_equal(status, i == 0 ? WEIR_OK : WEIR_INVALID);
         preprocess_chain_free(chain);
         weir_yaml_free(document);

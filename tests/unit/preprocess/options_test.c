@@ -18,7 +18,7 @@ static enum weir_status read_section(const char *text, struct weir_error *err)
         status = preprocess_options_read(weir_yaml_root(document), &options, err);
     WEIR_AUTO(chain) chain = NULL;
     if (status == WEIR_OK)
-        status = preprocess_chain_new(options.operators, &chain, err);
+        status = preprocess_chain_new(options.operators, NULL, &chain, err);
     return status;
 }
 

@@ -421,7 +421,8 @@ static void pictures_that_are_left_over_are_refused_with_what_to_do(void **state
     WEIR_AUTO(weir_yaml) document = NULL;
     assert_int_equal(
         weir_yaml_parse("p.yaml", weir_bytes_of("[{op: decode_jpeg}]"), &document, &err), WEIR_OK);
-    assert_int_equal(preprocess_chain_new(weir_yaml_root(document), &chain, &err), WEIR_INVALID);
+    assert_int_equal(preprocess_chain_new(weir_yaml_root(document), NULL, &chain, &err),
+                     WEIR_INVALID);
     assert_non_null(
         strstr(err.text, "p.yaml:1:1: preprocess.operators: the last one leaves column"));
     assert_non_null(
@@ -590,7 +591,7 @@ static void what_does_not_fit_together_is_refused_with_its_place(void **state)
         struct chain *chain = NULL;
         assert_int_equal(
             weir_yaml_parse("p.yaml", weir_bytes_of(CASES[i].operators), &document, &err), WEIR_OK);
-        assert_int_equal(preprocess_chain_new(weir_yaml_root(document), &chain, &err),
+        assert_int_equal(preprocess_chain_new(weir_yaml_root(document), NULL, &chain, &err),
                          WEIR_INVALID);
         if (strstr(err.text, CASES[i].complaint) == NULL || strstr(err.text, "p.yaml:1:") == NULL)
             fail_msg("%s: found '%s', expected '%s'", CASES[i].operators, err.text,

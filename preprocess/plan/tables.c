@@ -1,0 +1,171 @@
+/* Datasets that are tables: see tables.h. */
+#include "preprocess/plan/tables.h"
+
+#include "core/base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct preprocess_tables {
+    struct operator_records records;
+    struct weir_arena *arena;
+};
+
+/* Columns of one dataset. */
+struct columns {
+    const char **at;
+    size_t count;
+};
+
+/* ---- what storage has found ---- */
+
+/* Takes the next line off `*rest`; false at the end. */
+static bool take_line(struct weir_bytes *rest, struct weir_bytes *ret_line)
+{
+    const uint8_t *end = rest->size > 0 ? memchr(rest->at, '\n', rest->size) : NULL;
+    if (end == NULL)
+        return false;
+    size_t size = (size_t)(end - rest->at);
+    *ret_line = weir_bytes(rest->at, size);
+    *rest = weir_bytes(rest->at + size + 1, rest->size - size - 1);
+    return true;
+}
+
+/* The lines behind the name of the dataset; empty when it is not there. */
+static struct weir_bytes find(struct weir_bytes found, const char *dataset)
+{
+    while (found.size > 0) {
+        const uint8_t *end = memchr(found.at, '\0', found.size);
+        size_t size = end != NULL ? (size_t)(end - found.at) : found.size;
+        struct weir_bytes entry = weir_bytes(found.at, size), name;
+        if (take_line(&entry, &name) && weir_bytes_equal(name, weir_bytes_of(dataset)))
+            return entry;
+        size += end != NULL;
+        found = weir_bytes(found.at + size, found.size - size);
+    }
+    return weir_bytes(NULL, 0);
+}
+
+static struct columns columns_found(struct weir_arena *arena, struct weir_bytes lines)
+{
+    struct columns columns = {0};
+    struct weir_bytes rest = lines, name;
+    while (take_line(&rest, &name))
+        columns.count++;
+    columns.at = weir_arena_alloc(arena, (columns.count + 1) * sizeof(*columns.at));
+    for (size_t i = 0; take_line(&lines, &name); i++)
+        columns.at[i] = weir_arena_strndup(arena, (const char *)name.at, name.size);
+    return columns;
+}
+
+static struct columns columns_declared(struct weir_arena *arena, const struct cfg_texts *names)
+{
+    struct columns columns = {.count = names->count};
+    columns.at = weir_arena_alloc(arena, (columns.count + 1) * sizeof(*columns.at));
+    for (size_t i = 0; i < names->count; i++) {
+        const char *name = weir_yaml_text(weir_yaml_at(names->node, i));
+        columns.at[i] = name != NULL ? name : "";
+    }
+    return columns;
+}
+
+/* ---- what they have in common ---- */
+
+/* Of columns that are known, those that both have: one may have more. */
+static void join_columns(struct operator_records *records, const char *dataset,
+                         const struct columns *columns)
+{
+    size_t both = columns->count < records->column_count ? columns->count : records->column_count;
+    for (size_t i = 0; i < both; i++) {
+        if (!weir_str_equal(columns->at[i], records->columns[i]))
+            records->other = dataset;
+    }
+    if (records->column_count == 0) {
+        records->columns = columns->at;
+        records->column_count = columns->count;
+    } else if (columns->count > 0) {
+        records->column_count = both;
+    }
+}
+
+static bool has_missing(const struct operator_records *records, const char *text)
+{
+    size_t i = 0;
+    while (i < records->missing_count && !weir_str_equal(records->missing[i], text))
+        i++;
+    return i < records->missing_count;
+}
+
+static void join_missing(struct preprocess_tables *tables, const struct cfg_texts *texts)
+{
+    struct operator_records *records = &tables->records;
+    size_t room = records->missing_count + texts->count + 1;
+    const char **all = weir_arena_alloc(tables->arena, room * sizeof(*all));
+    if (records->missing_count > 0)
+        memcpy(all, records->missing, records->missing_count * sizeof(*all));
+    records->missing = all;
+    for (size_t i = 0; i < texts->count; i++) {
+        const char *text = weir_yaml_text(weir_yaml_at(texts->node, i));
+        if (text != NULL && !has_missing(records, text))
+            all[records->missing_count++] = text;
+    }
+}
+
+/* ---- a dataset ---- */
+
+static enum weir_status add_dataset(struct preprocess_tables *tables,
+                                    const struct weir_yaml_node *dataset,
+                                    const struct weir_bytes *found, struct weir_error *err)
+{
+    const char *name = weir_yaml_text(weir_yaml_get(dataset, "name"));
+    const struct weir_yaml_node *source = weir_yaml_get(dataset, "source");
+    struct cfg_table table = {0};
+    if (name == NULL || weir_yaml_get(dataset, "updates") != NULL ||
+        !weir_str_equal(weir_yaml_text(weir_yaml_get(source, "format")), "csv"))
+        return WEIR_OK;
+    enum weir_status status =
+        cfg_read(CFG_TABLE_KEYS, CFG_OPEN, source, "datasets.source", NULL, &table, err);
+    if (status != WEIR_OK)
+        return status;
+    struct columns columns =
+        columns_found(tables->arena, found != NULL ? find(*found, name) : weir_bytes(NULL, 0));
+    if (columns.count == 0 && !table.header)
+        columns = columns_declared(tables->arena, &table.columns);
+    struct operator_records *records = &tables->records;
+    if (records->dataset == NULL)
+        *records = (struct operator_records){.dataset = name, .dialect = table.dialect};
+    records->are_awaited |= found == NULL && table.header;
+    join_columns(records, name, &columns);
+    join_missing(tables, &table.missing);
+    return WEIR_OK;
+}
+
+enum weir_status preprocess_tables_read(const struct weir_yaml_node *root,
+                                        const struct weir_bytes *found,
+                                        struct preprocess_tables **ret_tables,
+                                        struct weir_error *err)
+{
+    const struct weir_yaml_node *list = weir_yaml_get(root, "datasets");
+    WEIR_AUTO(preprocess_tables) tables = weir_calloc(1, sizeof(*tables));
+    tables->arena = weir_arena_new();
+    enum weir_status status =
+        list == NULL ? add_dataset(tables, weir_yaml_get(root, "dataset"), found, err) : WEIR_OK;
+    for (size_t i = 0; i < weir_yaml_length(list) && status == WEIR_OK; i++)
+        status = add_dataset(tables, weir_yaml_at(list, i), found, err);
+    if (status == WEIR_OK)
+        *ret_tables = WEIR_TAKE(tables);
+    return status;
+}
+
+void preprocess_tables_free(struct preprocess_tables *tables)
+{
+    if (tables == NULL)
+        return;
+    weir_arena_free(tables->arena);
+    free(tables);
+}
+
+const struct operator_records *preprocess_tables_records(const struct preprocess_tables *tables)
+{
+    return tables->records.dataset != NULL ? &tables->records : NULL;
+}

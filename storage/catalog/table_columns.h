@@ -1,0 +1,16 @@
+/* The columns of a dataset whose records are tables: those of the first file that gave it samples, which every other
+ * file has to have, too, in the same order; more may follow. So a field has one place in all records, and readers know
+ * it by name. */
+#ifndef WEIR_STORAGE_TABLE_COLUMNS_H
+#define WEIR_STORAGE_TABLE_COLUMNS_H
+
+#include "storage/catalog/catalog.h"
+
+/* INVALID when the file that begins with `head`, of `size` bytes, lacks columns that are declared, or that the dataset
+ * has. */
+enum weir_status storage_table_columns_check(const struct dataset *dataset, struct weir_bytes head,
+                                             uint64_t size, struct weir_error *err) WEIR_MUST_USE;
+/* Takes up the columns of such a file, unless the dataset has some; it gave samples. */
+void storage_table_columns_adopt(struct dataset *dataset, struct weir_bytes head, uint64_t size);
+
+#endif
