@@ -1,4 +1,6 @@
 /* Declaring datasets, and how they stand. */
+#include "storage/catalog/table_columns.h"
+#include "storage/files/file_window.h"
 #include "storage/objects/s3_mirror.h"
 #include "storage/objects/s3_ranges.h"
 #include "storage/scanning/scanner.h"
@@ -10,11 +12,12 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { COMPLAINTS_MAX = 20, DAMAGES_REPORTED_MAX = 8 };
+enum { COMPLAINTS_MAX = 20, DAMAGES_REPORTED_MAX = 8, FILES_SEARCHED_MAX = 64 };
 
 /* ---- declaring ---- */
 
@@ -211,8 +214,37 @@ static enum weir_status complaints_of(struct storage *storage, const struct data
     return status;
 }
 
-static const struct dataset *find_dataset(const struct storage *storage,
-                                          const struct msg_dataset_ask *asked)
+/* Reads the columns of a dataset that an older Weir has taken in without noting them: those of a file of it. */
+static void find_columns(struct dataset *dataset)
+{
+    const struct format *format = dataset->declaration->format;
+    uint64_t end = storage_dataset_file_end(dataset);
+    struct weir_error err;
+
+    for (uint64_t i = 1; i < end && i <= FILES_SEARCHED_MAX && dataset->columns == NULL; i++) {
+        struct stored_file *file;
+        WEIR_AUTO_BUF head = {0};
+
+        if (storage_dataset_file(dataset, i, &file, &err) != WEIR_OK || file == NULL ||
+            file->state != FILE_LIVE || file->samples == 0 || file->path == NULL)
+            continue;
+        WEIR_AUTO_FREE char *path = storage_dataset_path(dataset, file);
+        WEIR_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+
+        if (fd >= 0 && storage_head_read(format, fd, file->size, &head, &err) == WEIR_OK)
+            storage_table_columns_adopt(dataset, weir_buf_view(&head), file->size);
+    }
+}
+
+static const char *columns_of(struct dataset *dataset)
+{
+    if (dataset->columns == NULL && dataset->declaration->format->columns != NULL)
+        find_columns(dataset);
+    return dataset->columns != NULL ? dataset->columns : "";
+}
+
+static struct dataset *find_dataset(const struct storage *storage,
+                                  const struct msg_dataset_ask *asked)
 {
     if (*asked->name)
         return storage_catalog_find(storage->store.catalog, asked->name);
@@ -224,7 +256,7 @@ enum weir_status storage_describe(struct storage *storage, const struct msg_data
                                   struct weir_error *err)
 {
     enum weir_status status = storage_ready(&storage->store, err);
-    const struct dataset *dataset = status == WEIR_OK ? find_dataset(storage, asked) : NULL;
+    struct dataset *dataset = status == WEIR_OK ? find_dataset(storage, asked) : NULL;
     const struct accounts *accounts;
 
     if (dataset == NULL)
@@ -251,7 +283,7 @@ enum weir_status storage_describe(struct storage *storage, const struct msg_data
         .bytes = accounts->bytes,
         .label_width = dataset->declaration->label_width,
         .classes_grow = storage_dataset_grows_classes(dataset),
-        .columns = dataset->columns != NULL ? dataset->columns : "",
+        .columns = columns_of(dataset),
     };
     return complaints_of(storage, dataset, arena, &answer->complaints, err);
 }

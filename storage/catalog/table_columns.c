@@ -8,15 +8,15 @@
 
 enum { TOLD_MAX = 160 };
 
-static enum weir_status read_columns(const struct dataset *dataset, struct weir_bytes head,
-                                     uint64_t size, struct weir_buf *out, struct weir_error *err)
+static enum weir_status read_columns(const struct dataset *dataset,
+                                     const struct format_fields *fields,
+                                     const struct format_input *input, struct weir_buf *out,
+                                     struct weir_error *err)
 {
     const struct declaration *d = dataset->declaration;
-    const struct format_input input = {.head = head, .size = size};
 
-    return d->format->columns == NULL
-               ? WEIR_OK
-               : d->format->columns(&input, d->options, &d->fields, out, err);
+    return d->format->columns == NULL ? WEIR_OK
+                                      : d->format->columns(input, d->options, fields, out, err);
 }
 
 /* Names that end with a line feed each, with commas instead. */
@@ -36,19 +36,21 @@ static bool have_names(const char *columns)
     return columns[strspn(columns, "\n")] != '\0';
 }
 
-enum weir_status storage_table_columns_check(const struct dataset *dataset, struct weir_bytes head,
-                                             uint64_t size, struct weir_error *err)
+/* True when columns of a file are those of the dataset, or nothing is known of either. */
+static bool agree(const struct dataset *dataset, struct weir_buf *found)
 {
     const char *known = dataset->columns;
-    WEIR_AUTO_BUF found = {0};
-    enum weir_status status = read_columns(dataset, head, size, &found, err);
 
-    if (status != WEIR_OK || found.size == 0 || known == NULL || !have_names(known) ||
-        strncmp(weir_buf_text(&found), known, strlen(known)) == 0)
-        return status;
+    return found->size == 0 || known == NULL || !have_names(known) ||
+           strncmp(weir_buf_text(found), known, strlen(known)) == 0;
+}
+
+static enum weir_status fail_other(const struct dataset *dataset, struct weir_buf *found,
+                                   struct weir_error *err)
+{
     bool may_tell = !dataset->declaration->has_subject;
-    WEIR_AUTO_FREE char *is = listed(may_tell ? weir_buf_text(&found) : "others\n");
-    WEIR_AUTO_FREE char *was = listed(known);
+    WEIR_AUTO_FREE char *is = listed(may_tell ? weir_buf_text(found) : "others\n");
+    WEIR_AUTO_FREE char *was = listed(dataset->columns);
 
     return weir_fail(err, WEIR_INVALID,
                      "line 1: found the columns %s, expected those of the dataset, in their order: "
@@ -56,14 +58,80 @@ enum weir_status storage_table_columns_check(const struct dataset *dataset, stru
                      is, was);
 }
 
+enum weir_status storage_table_columns_check(const struct dataset *dataset, struct weir_bytes head,
+                                             uint64_t size, struct weir_error *err)
+{
+    const struct format_input input = {.head = head, .size = size};
+    WEIR_AUTO_BUF found = {0};
+    enum weir_status status =
+        read_columns(dataset, &dataset->declaration->fields, &input, &found, err);
+
+    return status == WEIR_OK && !agree(dataset, &found) ? fail_other(dataset, &found, err) : status;
+}
 void storage_table_columns_adopt(struct dataset *dataset, struct weir_bytes head, uint64_t size)
 {
+    const struct format_input input = {.head = head, .size = size};
     WEIR_AUTO_BUF found = {0};
     struct weir_error err;
 
-    if (dataset->columns != NULL || read_columns(dataset, head, size, &found, &err) != WEIR_OK ||
+    if (dataset->columns != NULL ||
+        read_columns(dataset, &dataset->declaration->fields, &input, &found, &err) != WEIR_OK ||
         found.size == 0)
         return;
     dataset->columns = weir_strdup(weir_buf_text(&found));
     dataset->columns_are_new = true;
+}
+
+/* ---- rows with other columns ---- */
+
+static size_t count_lines(const char *lines)
+{
+    size_t count = 0;
+
+    for (; *lines; lines++)
+        count += *lines == '\n';
+    return count;
+}
+
+/* Index of a line that is `size` bytes long and begins at `line`, or -1. */
+static int find_line(const char *lines, const char *line, size_t size)
+{
+    for (int i = 0; *lines; i++) {
+        size_t length = strcspn(lines, "\n");
+
+        if (length == size && memcmp(lines, line, size) == 0)
+            return i;
+        lines += length + 1;
+    }
+    return -1;
+}
+
+enum weir_status storage_table_columns_order(const struct dataset *dataset, struct weir_bytes head,
+                                             uint64_t size, struct table_columns_order *ret_order,
+                                             struct weir_error *err)
+{
+    static const struct format_fields NONE;
+    const struct format_input input = {.head = head, .size = size};
+    WEIR_AUTO_BUF found = {0};
+    const char *line = dataset->columns;
+    size_t matched = 0;
+    enum weir_status status = read_columns(dataset, &NONE, &input, &found, err);
+
+    *ret_order = (struct table_columns_order){0};
+    if (status != WEIR_OK || agree(dataset, &found))
+        return status;
+    size_t count = count_lines(dataset->columns);
+    WEIR_AUTO_FREE int *order = weir_calloc(count, sizeof(*order));
+
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strcspn(line, "\n");
+
+        order[i] = find_line(weir_buf_text(&found), line, length);
+        matched += order[i] >= 0;
+        line += length + 1;
+    }
+    if (matched == 0)
+        return fail_other(dataset, &found, err);
+    *ret_order = (struct table_columns_order){.order = WEIR_TAKE(order), .count = count};
+    return WEIR_OK;
 }

@@ -12,5 +12,15 @@ enum weir_status storage_table_columns_check(const struct dataset *dataset, stru
                                              uint64_t size, struct weir_error *err) WEIR_MUST_USE;
 /* Takes up the columns of such a file, unless the dataset has some; it gave samples. */
 void storage_table_columns_adopt(struct dataset *dataset, struct weir_bytes head, uint64_t size);
+/* How records with other columns, as those that begin with `head`, fall into those of the dataset: `order`, in the
+ * caller's memory, has for each column of the dataset its place in such a record, or -1. NULL: they fit as they are, or
+ * nothing is known. Of `fields`, none need be there. INVALID when none of the columns is. */
+struct table_columns_order {
+    int *order;
+    size_t count;
+};
+enum weir_status storage_table_columns_order(const struct dataset *dataset, struct weir_bytes head,
+                                             uint64_t size, struct table_columns_order *ret_order,
+                                             struct weir_error *err) WEIR_MUST_USE;
 
 #endif

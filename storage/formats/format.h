@@ -198,6 +198,10 @@ struct format {
     enum weir_status (*columns)(const struct format_input *input, const void *options,
                                 const struct format_fields *fields, struct weir_buf *out,
                                 struct weir_error *err);
+    /* Required with columns. Appends a record with its fields in another order: field order[i] of it, nothing where
+     * that is negative. False, and nothing is appended, when it cannot be read. */
+    bool (*arrange)(const void *options, struct weir_bytes record, const int *order, size_t count,
+                    struct weir_buf *out);
     /* Optional, with scrub. Where index() may begin, so that who looks for the sample whose payload begins at
      * `payload` need not begin at the beginning, which is what 0 means. `before` is 0, or where the payload of a sample
      * before it ends. A record cut off there is of no harm. */

@@ -379,6 +379,29 @@ static enum weir_status columns_of(const struct format_input *input, const void 
     return WEIR_OK;
 }
 
+static bool arrange(const void *options, struct weir_bytes record, const int *order, size_t count,
+                    struct weir_buf *out)
+{
+    WEIR_AUTO_FREE struct weir_csv_record *found = weir_calloc(1, sizeof(*found));
+    const struct weir_csv_dialect dialect =
+        cfg_csv_dialect(&((const struct cfg_table *)options)->dialect);
+
+    if (weir_csv_read(record, dialect, true, found) != WEIR_CSV_RECORD)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const struct weir_csv_field *field =
+            order[i] >= 0 && (size_t)order[i] < found->count ? &found->fields[order[i]] : NULL;
+        const char *quote = field != NULL && field->is_quoted ? "\"" : "";
+
+        weir_buf_append(out, &dialect.delimiter, i > 0 ? 1 : 0);
+        weir_buf_append_text(out, quote);
+        if (field != NULL)
+            weir_buf_append(out, field->raw.at, field->raw.size);
+        weir_buf_append_text(out, quote);
+    }
+    return true;
+}
+
 /* ---- what a record holds ---- */
 
 static struct weir_bytes without_blanks(struct weir_bytes text)
@@ -463,5 +486,6 @@ const struct format storage_format_csv = {
     .check = check,
     .index = index_file,
     .columns = columns_of,
+    .arrange = arrange,
     .canonical = canonical,
 };

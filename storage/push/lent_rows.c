@@ -5,6 +5,7 @@
 #include "core/base/fault.h"
 #include "core/base/rng.h"
 #include "core/wire/sample.h"
+#include "storage/catalog/table_columns.h"
 #include "storage/push/push_batch.h"
 #include "storage/reading/serve.h"
 
@@ -23,6 +24,7 @@ struct loan {
     uint64_t *records;
     const char **keys; /* of each row; "" where it has none */
     size_t count, capacity;
+    bool has_keys;
     uint64_t *refused;
     const char **reasons;
     size_t refused_count, refused_capacity;
@@ -116,6 +118,9 @@ static size_t bytes_lent(const struct lent_rows *lent)
 
 struct reading {
     struct loan *loan;
+    const struct declaration *declaration;
+    struct table_columns_order order; /* NULL: rows stay as they are */
+    struct weir_buf arranged;
     struct weir_bytes payload;
 };
 
@@ -146,11 +151,26 @@ static void add_row(struct loan *loan, struct weir_bytes row, uint64_t record, c
     loan->keys[loan->count++] = key;
 }
 
+/* The row with the columns of the dataset, in memory of the loan. */
+static struct weir_bytes arrange(struct reading *reading, struct weir_bytes row)
+{
+    const struct declaration *d = reading->declaration;
+    const struct table_columns_order *order = &reading->order;
+    struct weir_buf *arranged = &reading->arranged;
+
+    weir_buf_clear(arranged);
+    if (!d->format->arrange(d->options, row, order->order, order->count, arranged))
+        return row;
+    return weir_bytes(weir_arena_copy(reading->loan->texts, arranged->at, arranged->size),
+                      arranged->size);
+}
+
 static void on_sample(void *owner, const struct format_sample *sample)
 {
-    const struct reading *reading = owner;
+    struct reading *reading = owner;
+    struct weir_bytes row = weir_bytes(reading->payload.at + sample->offset, sample->length);
 
-    add_row(reading->loan, weir_bytes(reading->payload.at + sample->offset, sample->length),
+    add_row(reading->loan, reading->order.order != NULL ? arrange(reading, row) : row,
             sample->record, key_of(reading->loan, &sample->key));
 }
 
@@ -173,11 +193,29 @@ static void on_refuse(void *owner, const struct format_refusal *refusal)
     loan->refused_count++;
 }
 
-static enum weir_status read_records(struct loan *loan, const struct declaration *d,
+/* Hands the payload to the format. Rows may lack all but what operators read: a key is taken where it is there. */
+static enum weir_status index_rows(struct reading *reading, const struct format_input *input,
+                                   struct weir_error *err)
+{
+    const struct declaration *d = reading->declaration;
+    const struct format_sink sink = {.owner = reading, .sample = on_sample, .refuse = on_refuse};
+    struct format_fields fields = {.key = d->fields.key};
+    struct format_progress progress;
+    enum weir_status status = d->format->index(input, d->options, &fields, &sink, &progress, err);
+
+    reading->loan->has_keys = status == WEIR_OK && fields.key.from != FORMAT_NOWHERE;
+    if (status != WEIR_INVALID || fields.key.from == FORMAT_NOWHERE || reading->loan->count > 0)
+        return status;
+    fields.key.from = FORMAT_NOWHERE;
+    return d->format->index(input, d->options, &fields, &sink, &progress, err);
+}
+
+static enum weir_status read_records(struct loan *loan, const struct dataset *dataset,
                                      struct weir_error *err)
 {
-    struct reading reading = {.loan = loan, .payload = weir_frames_at(&loan->frames, 0)};
-    const struct format_sink sink = {.owner = &reading, .sample = on_sample, .refuse = on_refuse};
+    const struct declaration *d = dataset->declaration;
+    struct reading reading = {
+        .loan = loan, .payload = weir_frames_at(&loan->frames, 0), .declaration = d};
     size_t size = reading.payload.size;
     const struct format_input input = {
         .head = weir_bytes(reading.payload.at, size < FORMAT_HEAD_MAX ? size : FORMAT_HEAD_MAX),
@@ -187,9 +225,14 @@ static enum weir_status read_records(struct loan *loan, const struct declaration
         .is_last = true,
         .is_full = true,
     };
-    struct format_progress progress;
+    enum weir_status status =
+        storage_table_columns_order(dataset, input.head, input.size, &reading.order, err);
 
-    return d->format->index(&input, d->options, &d->fields, &sink, &progress, err);
+    if (status == WEIR_OK)
+        status = index_rows(&reading, &input, err);
+    free(reading.order.order);
+    weir_buf_fini(&reading.arranged);
+    return status;
 }
 
 static enum weir_status read_rows(struct loan *loan, const struct dataset *dataset,
@@ -207,7 +250,7 @@ static enum weir_status read_rows(struct loan *loan, const struct dataset *datas
         return weir_fail(err, WEIR_INVALID, "rows_lend: found %zu frames, expected one",
                          loan->frames.count);
     if (!d->format->is_one_sample)
-        status = read_records(loan, d, err);
+        status = read_records(loan, dataset, err);
     for (size_t i = 0; d->format->is_one_sample && i < loan->frames.count; i++)
         add_row(loan, weir_frames_at(&loan->frames, i), i, "");
     if (status == WEIR_OK && loan->count > LENT_ROWS_MAX)
@@ -269,14 +312,11 @@ static void describe(const struct dataset *dataset, struct msg_rows_lent *answer
     answer->headless = pushed.headless;
 }
 
-static void tell(const struct loan *loan, const struct dataset *dataset,
-                 struct msg_rows_lent *answer)
+static void tell(const struct loan *loan, struct msg_rows_lent *answer)
 {
-    bool has_keys = dataset->declaration->fields.key.from != FORMAT_NOWHERE;
-
     answer->first = loan->first;
     answer->records = (struct weir_u64s){loan->records, loan->count};
-    answer->keys = (struct weir_strs){loan->keys, has_keys ? loan->count : 0};
+    answer->keys = (struct weir_strs){loan->keys, loan->has_keys ? loan->count : 0};
     answer->refused = (struct weir_u64s){loan->refused, loan->refused_count};
     answer->reasons = (struct weir_strs){loan->reasons, loan->refused_count};
 }
@@ -303,7 +343,7 @@ enum weir_status storage_rows_lend(struct lent_rows *lent, struct weir_request *
     if (status != WEIR_OK)
         return status;
     loan->until_ms = weir_now_ms() + LENT_MS;
-    tell(loan, dataset, answer);
+    tell(loan, answer);
     return WEIR_OK;
 }
 

@@ -111,6 +111,22 @@ static void a_line_that_is_no_header_is_not_told_of_people(void **state)
     assert_non_null(strstr(is.complaints.at[0], "expected those of the dataset"));
 }
 
+/* A store of an older Weir does not know its columns. */
+static void columns_that_were_not_kept_are_found_in_a_file(void **state)
+{
+    (void)state;
+    storage_lab_write(&lab, "a.csv", "ts,y\n");
+    storage_lab_write(&lab, "b.csv", "ts,user,y\n1,u,5\n");
+    storage_lab_must_declare(&lab, ROWS);
+    await(1, 0, "ts\nuser\ny\n", NULL);
+    storage_lab_stop(&lab);
+    weir_test_postgres_sql(&lab.postgres, "UPDATE storage.dataset SET columns = ''");
+    storage_lab_start(&lab);
+    await(1, 0, "ts\nuser\ny\n", NULL);
+    storage_lab_write(&lab, "c.csv", "ts,y\n2,6\n");
+    await(1, 1, "ts\nuser\ny\n", "c.csv: line 1: found the columns ts,y, expected those");
+}
+
 static struct pushed push(uint64_t batch, const char *text)
 {
     return storage_push_text(
@@ -139,6 +155,7 @@ int main(void)
         STORAGE_CASE(&lab, columns_that_are_declared_are_compared_with_the_records),
         STORAGE_CASE(&lab, columns_without_names_are_counted),
         STORAGE_CASE(&lab, a_line_that_is_no_header_is_not_told_of_people),
+        STORAGE_CASE(&lab, columns_that_were_not_kept_are_found_in_a_file),
         STORAGE_CASE(&lab, pushed_batches_have_the_columns_of_the_first),
     };
     return storage_lab_run(&lab, "storage: columns", tests, WEIR_COUNT(tests));

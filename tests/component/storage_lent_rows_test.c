@@ -1,5 +1,6 @@
 /* Rows that are lent for a prediction: read like samples, stored nowhere, and gone with their loan. */
 #include "tests/component/storage_lab.h"
+#include "tests/component/storage_push_lab.h"
 
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
@@ -18,6 +19,10 @@ enum { ROUND_MS = 10 };
 
 static const char NOTES[] = "  - name: notes\n"
                             "    source: {push: true, format: jsonl}\n"
+                            "    time: {from: field, field: ts}\n"
+                            "    key: {field: note}\n";
+static const char TABLE[] = "  - name: table\n"
+                            "    source: {push: true, format: csv}\n"
                             "    time: {from: field, field: ts}\n"
                             "    key: {field: note}\n";
 static const char PICTURES[] =
@@ -132,6 +137,30 @@ static void malformed_rows_are_named_and_the_others_kept(void **state)
     assert_string_equal(lent.key, "5");
 }
 
+/* Rows of a table lie in the dataset's columns, whatever those of their header; they need not have all. */
+static void rows_of_a_table_get_the_columns_of_the_dataset(void **state)
+{
+    static const char ALL[] = "ts,note,x,text\n1,a,5,\"one, two\"\n";
+    const struct msg_push push = {.dataset = "table", .client = "a", .batch = 1};
+    struct lent lent;
+    uint32_t found;
+
+    (void)state;
+    storage_lab_must_declare(&lab, TABLE);
+    assert_int_equal(storage_push_text(&lab, &push, ALL).answer.samples, 1);
+    lent = lend("table", 1, ALL, 1);
+    assert_string_equal(storage_lab_read(&lab, lent.first, &found), "1,a,5,\"one, two\"");
+    assert_string_equal(lent.key, "a");
+    lent = lend("table", 2, "text,x,other,note\r\n\"one, \"\"2\"\"\",7,z,b\r\nc,,,\r\n", 1);
+    assert_int_equal(lent.rows, 2);
+    assert_string_equal(storage_lab_read(&lab, lent.first, &found), ",b,7,\"one, \"\"2\"\"\"");
+    assert_string_equal(storage_lab_read(&lab, lent.first + 1, &found), ",,,c");
+    lent = lend("table", 3, "x\n9\n", 1);
+    assert_string_equal(lent.key, "");
+    assert_string_equal(storage_lab_read(&lab, lent.first, &found), ",,9,");
+    assert_int_equal(lend("table", 4, "u,v\n1,2\n", 1).status, WEIR_INVALID);
+}
+
 static void a_file_that_is_a_sample_is_a_row(void **state)
 {
     struct lent lent;
@@ -178,6 +207,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORAGE_CASE(&lab, lent_rows_are_read_like_samples_until_they_are_given_back),
         STORAGE_CASE(&lab, malformed_rows_are_named_and_the_others_kept),
+        STORAGE_CASE(&lab, rows_of_a_table_get_the_columns_of_the_dataset),
         STORAGE_CASE(&lab, a_file_that_is_a_sample_is_a_row),
         STORAGE_CASE(&lab, what_cannot_be_lent_is_refused),
         STORAGE_CASE(&lab, a_loan_that_is_not_renewed_ends),

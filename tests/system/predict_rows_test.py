@@ -111,9 +111,12 @@ def test_a_csv_file_is_predicted_with_the_fit_of_the_model():
     lab.run().finish()
     shuffled = lab.folder / "b.csv"
     shuffled.write_text("ts,spent,bought\n" + "\n".join(rows[::-1][:50]) + "\n")
+    other = lab.folder / "c.csv"  # its columns in another order, and not all
+    other.write_text("spent,note\n" + "\n".join(row.split(",")[1] + ",x" for row in rows[::-1][:50]) + "\n")
     with served(lab):
         expected = stored_predictions(lab)[::-1][:50]
         said = lines_of(lab.ask("predict", shuffled))
+        assert_near([one["values"] for one in lines_of(lab.ask("predict", other))], expected)
         twice = lines_of(lab.ask("predict", shuffled, "-", input=shuffled.read_text()))
     assert [one["file"] for one in twice] == 50 * [str(shuffled)] + 50 * ["-"], twice
     assert [one["values"] for one in twice] == 2 * [one["values"] for one in said], twice
