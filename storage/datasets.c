@@ -221,7 +221,7 @@ static void find_columns(struct dataset *dataset)
     uint64_t end = storage_dataset_file_end(dataset);
     struct weir_error err;
 
-    for (uint64_t i = 1; i < end && i <= FILES_SEARCHED_MAX && dataset->columns == NULL; i++) {
+    for (uint64_t i = 0; i < end && i < FILES_SEARCHED_MAX && dataset->columns == NULL; i++) {
         struct stored_file *file;
         WEIR_AUTO_BUF head = {0};
 

@@ -85,8 +85,8 @@ struct dataset {
     bool accepts_returns; /* `on_return: accept`, as it was declared last */
     struct accounts accounts;
 
-    char *columns;        /* names, each ended by a line feed; NULL: no table, or not known yet */
-    bool columns_are_new; /* and not in Postgres yet */
+    char *columns; /* names, each ended by a line feed; NULL: no table, or not known yet */
+    bool columns_are_staged; /* samples that are not committed yet have them */
 
     char **classes;
     struct class_mark *class_marks; /* of each */

@@ -45,6 +45,22 @@ static bool agree(const struct dataset *dataset, struct weir_buf *found)
            strncmp(weir_buf_text(found), known, strlen(known)) == 0;
 }
 
+/* True while a file that has the columns of the dataset has samples: else it may get others. Looks at all files of the
+ * dataset, where a file with other columns is about to be refused. */
+static bool are_held(const struct dataset *dataset)
+{
+    uint64_t end = storage_dataset_file_end(dataset);
+    struct stored_file *file;
+    struct weir_error err;
+
+    for (uint64_t i = 0; i < end && !dataset->columns_are_staged; i++) {
+        if (storage_dataset_file(dataset, i, &file, &err) != WEIR_OK ||
+            (file != NULL && file->state == FILE_LIVE && file->samples > 0))
+            return true;
+    }
+    return dataset->columns_are_staged;
+}
+
 static enum weir_status fail_other(const struct dataset *dataset, struct weir_buf *found,
                                    struct weir_error *err)
 {
@@ -66,7 +82,9 @@ enum weir_status storage_table_columns_check(const struct dataset *dataset, stru
     enum weir_status status =
         read_columns(dataset, &dataset->declaration->fields, &input, &found, err);
 
-    return status == WEIR_OK && !agree(dataset, &found) ? fail_other(dataset, &found, err) : status;
+    return status == WEIR_OK && !agree(dataset, &found) && are_held(dataset)
+               ? fail_other(dataset, &found, err)
+               : status;
 }
 void storage_table_columns_adopt(struct dataset *dataset, struct weir_bytes head, uint64_t size)
 {
@@ -74,12 +92,15 @@ void storage_table_columns_adopt(struct dataset *dataset, struct weir_bytes head
     WEIR_AUTO_BUF found = {0};
     struct weir_error err;
 
-    if (dataset->columns != NULL ||
+    if (dataset->columns_are_staged ||
         read_columns(dataset, &dataset->declaration->fields, &input, &found, &err) != WEIR_OK ||
         found.size == 0)
         return;
+    dataset->columns_are_staged = true;
+    if (dataset->columns != NULL && agree(dataset, &found))
+        return;
+    free(dataset->columns);
     dataset->columns = weir_strdup(weir_buf_text(&found));
-    dataset->columns_are_new = true;
 }
 
 /* ---- rows with other columns ---- */

@@ -1,6 +1,6 @@
 /* The columns of a dataset whose records are tables: those of the first file that gave it samples, which every other
  * file has to have, too, in the same order; more may follow. So a field has one place in all records, and readers know
- * it by name. */
+ * it by name. Once no file has samples any more, as when the only one is replaced, the next one brings its own. */
 #ifndef WEIR_STORAGE_TABLE_COLUMNS_H
 #define WEIR_STORAGE_TABLE_COLUMNS_H
 
@@ -10,7 +10,7 @@
  * has. */
 enum weir_status storage_table_columns_check(const struct dataset *dataset, struct weir_bytes head,
                                              uint64_t size, struct weir_error *err) WEIR_MUST_USE;
-/* Takes up the columns of such a file, unless the dataset has some; it gave samples. */
+/* Notes that such a file gave samples, which are staged: the dataset has its columns from now on. */
 void storage_table_columns_adopt(struct dataset *dataset, struct weir_bytes head, uint64_t size);
 /* How records with other columns, as those that begin with `head`, fall into those of the dataset: `order`, in the
  * caller's memory, has for each column of the dataset its place in such a record, or -1. NULL: they fit as they are, or

@@ -313,10 +313,10 @@ static enum weir_status write_columns(const struct commit *c)
     struct dataset *dataset = c->dataset;
     enum weir_status status = WEIR_OK;
 
-    if (dataset->columns_are_new)
+    if (dataset->columns_are_staged)
         status = DB_RUN(c->db, Q_dataset_columns, NULL, c->err, DB_I64(dataset->number),
                         DB_TEXT(dataset->columns));
-    dataset->columns_are_new = dataset->columns_are_new && status != WEIR_OK;
+    dataset->columns_are_staged = false;
     return status;
 }
 

@@ -111,6 +111,23 @@ static void a_line_that_is_no_header_is_not_told_of_people(void **state)
     assert_non_null(strstr(is.complaints.at[0], "expected those of the dataset"));
 }
 
+/* The header of the only file is mended, and so is the dataset. */
+static void a_file_that_is_replaced_brings_its_own_columns(void **state)
+{
+    (void)state;
+    storage_lab_write(&lab, "a.csv", "ts,usr,y\n1,u,5\n");
+    storage_lab_must_declare(&lab, ROWS);
+    await(1, 0, "ts\nusr\ny\n", NULL);
+    storage_lab_write(&lab, "a.csv", "ts,user,y\n1,u,5\n2,u,6\n");
+    await(2, 0, "ts\nuser\ny\n", NULL);
+    storage_lab_write(&lab, "b.csv", "ts,usr,y\n3,u,5\n");
+    await(2, 1, "ts\nuser\ny\n", "b.csv: line 1: found the columns ts,usr,y, expected");
+    storage_lab_remove(&lab, "a.csv");
+    await(0, 1, "ts\nuser\ny\n", NULL);
+    storage_lab_write(&lab, "c.csv", "ts,y\n3,5\n");
+    await(1, 1, "ts\ny\n", NULL);
+}
+
 /* A store of an older Weir does not know its columns. */
 static void columns_that_were_not_kept_are_found_in_a_file(void **state)
 {
@@ -155,6 +172,7 @@ int main(void)
         STORAGE_CASE(&lab, columns_that_are_declared_are_compared_with_the_records),
         STORAGE_CASE(&lab, columns_without_names_are_counted),
         STORAGE_CASE(&lab, a_line_that_is_no_header_is_not_told_of_people),
+        STORAGE_CASE(&lab, a_file_that_is_replaced_brings_its_own_columns),
         STORAGE_CASE(&lab, columns_that_were_not_kept_are_found_in_a_file),
         STORAGE_CASE(&lab, pushed_batches_have_the_columns_of_the_first),
     };
