@@ -81,7 +81,8 @@ static enum weir_status configure(struct weir_client *client,
         client->ranks == 1
             ? weir_format("trainer-%llu", (unsigned long long)client->run)
             : weir_format("trainer-%llu.%u", (unsigned long long)client->run, client->rank);
-    client->token = weir_strdup(trainer_options_token(options));
+    client->token = weir_strdup(options->task != NULL ? task_of_shown(options->task)->token
+                                                      : trainer_options_token());
     client->open_timeout_ms = trainer_options_timeout_ms(options);
     client->task = options->task;
     if (client->task != NULL && !trainer_client_learns(client) && client->begun_samples > 0)

@@ -7,8 +7,8 @@
 
 #include <weir/client.h>
 
-/* Returns the token of that run: the task's, else WEIR_TOKEN, else "". Borrowed. */
-const char *trainer_options_token(const struct weir_client_options *options);
+/* Returns WEIR_TOKEN, the token of the run that this process was started for, or "". Borrowed. */
+const char *trainer_options_token(void);
 /* The task's run, else the option, else WEIR_RUN. INVALID; UNSUPPORTED for options of another interface. */
 enum weir_status trainer_options_run(const struct weir_client_options *options, uint64_t *ret_run,
                                      struct weir_error *err) WEIR_MUST_USE;

@@ -194,8 +194,7 @@ static enum weir_status take_answer(const struct weir_client_options *options,
 static enum weir_status take_task(const struct weir_client_options *options, struct task **ret_task,
                                   struct weir_error *err)
 {
-    struct msg_run_ask message = {.session = options->session,
-                                  .token = trainer_options_token(options)};
+    struct msg_run_ask message = {.session = options->session, .token = trainer_options_token()};
     WEIR_AUTO(task_request) request = NULL;
     uint32_t ranks = 1;
     enum weir_status status = trainer_options_run(options, &message.run, err);
