@@ -42,6 +42,7 @@ void weir_listener_close(struct weir_listener *listener)
     weir_strangers_free(listener->strangers);
     weir_loop_unwatch_socket(listener->loop, listener->socket);
     weir_socket_close(listener->socket, listener->endpoint);
+    weir_outflow_fini(&listener->outflow);
     free(listener->address);
     free(listener);
 }

@@ -3,6 +3,7 @@
 #define WEIR_RPC_LISTENER_H
 
 #include "core/rpc/answered.h"
+#include "core/rpc/outflow.h"
 #include "core/rpc/strangers.h"
 
 enum { WEIR_LISTENER_ENDPOINT_MAX = 512 };
@@ -17,6 +18,7 @@ struct weir_listener {
     char *address;                             /* the endpoint, and its key */
     struct weir_strangers *strangers;          /* NULL: no TCP */
     size_t bytes_max;                          /* of a message */
+    struct weir_outflow outflow;               /* of replies; pushes are bounded by credit */
     struct weir_answered answered; /* requests of one listener cannot pass for another's */
     unsigned logged;               /* refusals since `log_ms` */
     int64_t log_ms;

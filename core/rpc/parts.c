@@ -2,6 +2,8 @@
  * ZMQ_MAXMSGSIZE (each frame) and here (all together), count and identity here, the header's content by core/wire. */
 #include "core/rpc/parts.h"
 
+#include "core/rpc/inflow.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -110,6 +112,7 @@ static bool receive_frame(void *socket, zmq_msg_t *frame)
 enum weir_received weir_parts_receive(void *socket, bool routed, struct weir_parts *parts)
 {
     begin(parts);
+    int connection = -1;
     size_t first = routed ? AT_IDENTITY : AT_ENVELOPE;
     size_t index = first;
     for (bool more = true; more; index++) {
@@ -118,13 +121,18 @@ enum weir_received weir_parts_receive(void *socket, bool routed, struct weir_par
         if (!receive_frame(socket, &frame)) {
             /* Frames of one message arrive together: this is before the first. */
             zmq_msg_close(&frame);
+            if (routed)
+                weir_inflow_drained();
             return WEIR_RECEIVED_NOTHING;
         }
         more = zmq_msg_more(&frame) != 0;
+        if (routed && !more)
+            connection = zmq_msg_get(&frame, ZMQ_SRCFD);
         keep(parts, index, &frame);
         zmq_msg_close(&frame);
     }
     parts->frame_count = index - first;
+    weir_inflow_taken(connection, parts->frame_count, parts->bytes);
     if (is_good(parts) && index <= AT_HEADER)
         weir_fail(&parts->err, WEIR_INVALID, "the message has no header frame");
     return is_good(parts) ? WEIR_RECEIVED_MESSAGE : WEIR_RECEIVED_MALFORMED;
@@ -156,20 +164,32 @@ static void send_frames(void *socket, struct weir_frames *frames)
     weir_frames_clear(frames);
 }
 
-bool weir_parts_send(void *socket, const struct weir_route *route,
-                     const struct weir_envelope *envelope, struct weir_bytes header,
-                     struct weir_frames *frames)
+static bool send_frame(void *socket, zmq_msg_t *frame, bool more)
 {
+    int flags = ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0);
+    int rc;
+    do
+        rc = zmq_msg_send(frame, socket, flags);
+    while (rc < 0 && errno == EINTR);
+    return rc >= 0;
+}
+
+bool weir_parts_send(void *socket, const struct weir_parcel *parcel)
+{
+    const struct weir_route *route = parcel->route;
+    bool has_frames = parcel->frames != NULL && parcel->frames->count > 0;
+    size_t bytes = parcel->header.size + (has_frames ? weir_frames_bytes(parcel->frames) : 0);
     uint8_t first[WEIR_ENVELOPE_BYTES];
-    weir_envelope_pack(envelope, first);
-    if (route != NULL && !send_bytes(socket, route->identity, route->identity_size, true))
+    zmq_msg_t header;
+    weir_envelope_pack(parcel->envelope, first);
+    if (!weir_outflow_frame(parcel->outflow, route, parcel->header, bytes, &header))
         return false;
-    if (!send_bytes(socket, first, sizeof(first), true))
-        return false;
-    bool has_frames = frames != NULL && frames->count > 0;
-    if (!send_bytes(socket, header.at, header.size, has_frames))
-        return false;
-    if (has_frames)
-        send_frames(socket, frames);
-    return true;
+    bool is_sent =
+        (route == NULL || send_bytes(socket, route->identity, route->identity_size, true)) &&
+        send_bytes(socket, first, sizeof(first), true) && send_frame(socket, &header, has_frames);
+    if (!is_sent)
+        zmq_msg_close(&header);
+    else if (has_frames)
+        send_frames(socket, parcel->frames);
+    return is_sent;
 }

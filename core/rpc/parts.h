@@ -5,6 +5,7 @@
 
 #include "core/rpc/envelope.h"
 #include "core/rpc/frames.h"
+#include "core/rpc/outflow.h"
 #include "core/rpc/rpc.h"
 
 /* A received message; reused from one to the next. */
@@ -33,10 +34,15 @@ void weir_parts_fini(struct weir_parts *parts);
 enum weir_received weir_parts_receive(void *socket, bool routed, struct weir_parts *parts);
 struct weir_bytes weir_parts_header(struct weir_parts *parts);
 
-/* Sends without waiting. `route` NULL on a DEALER. False when it cannot leave now: `frames` (may be
- * NULL) are kept then, and consumed otherwise. */
-bool weir_parts_send(void *socket, const struct weir_route *route,
-                     const struct weir_envelope *envelope, struct weir_bytes header,
-                     struct weir_frames *frames) WEIR_MUST_USE;
+/* A message to be sent; all is borrowed. */
+struct weir_parcel {
+    const struct weir_route *route; /* NULL on a DEALER */
+    const struct weir_envelope *envelope;
+    struct weir_bytes header;
+    struct weir_frames *frames;   /* NULL: none */
+    struct weir_outflow *outflow; /* that counts it; NULL: nothing does */
+};
+/* Sends without waiting. False when it cannot leave now: the frames are kept then, and consumed otherwise. */
+bool weir_parts_send(void *socket, const struct weir_parcel *parcel) WEIR_MUST_USE;
 
 #endif

@@ -84,7 +84,9 @@ static void send_call(struct weir_rpc_peer *peer, struct weir_call *call, int64_
     struct weir_frames frames = {.count = 0};
     weir_frames_share(&frames, &call->frames);
     /* A full queue is like a lost message: the call is sent again. */
-    if (!weir_parts_send(peer->socket, NULL, &envelope, weir_buf_view(&call->header), &frames))
+    const struct weir_parcel parcel = {
+        .envelope = &envelope, .header = weir_buf_view(&call->header), .frames = &frames};
+    if (!weir_parts_send(peer->socket, &parcel))
         weir_frames_clear(&frames);
     call->send_ms = now_ms + call->resend_ms;
     if (call->frames.count > 0 && call->resend_ms < WEIR_RPC_FRAMED_RESEND_MAX_MS)
@@ -189,7 +191,9 @@ void weir_rpc_send(struct weir_rpc_peer *peer, enum weir_message type, const voi
 {
     struct weir_envelope envelope = {.type = (uint16_t)type, .trace = peer->trace};
     weir_message_pack(type, message, &peer->header);
-    bool sent = weir_parts_send(peer->socket, NULL, &envelope, weir_buf_view(&peer->header), NULL);
+    const struct weir_parcel parcel = {.envelope = &envelope,
+                                       .header = weir_buf_view(&peer->header)};
+    bool sent = weir_parts_send(peer->socket, &parcel);
     weir_buf_wipe(&peer->header);
     (void)sent; /* one-way messages may be lost: they carry full state and are repeated */
 }

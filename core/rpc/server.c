@@ -1,7 +1,9 @@
 /* The answering side: bound ROUTERs, a table of handlers, replies by route. */
 #include "core/rpc/rpc.h"
 
+#include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/rpc/inflow.h"
 #include "core/rpc/listener.h"
 #include "core/rpc/parts.h"
 
@@ -11,6 +13,7 @@
 enum {
     DRAIN_BUDGET = 64, /* messages per round, so that others get their turn */
     LISTENERS_MAX = 2,
+    CUTS_LOG_MS = 60 * 1000,
 };
 
 struct weir_rpc_server {
@@ -24,6 +27,8 @@ struct weir_rpc_server {
     struct weir_buf header; /* of the message going out */
     uint64_t replies;       /* to whomever, refusals too */
     uint64_t malformed;
+    uint64_t cuts; /* of connections, as logged (inflow.h) */
+    int64_t cuts_log_ms;
     bool draining;
     bool closed; /* by a handler: freed when the round is over */
 };
@@ -61,9 +66,16 @@ static bool send_message(struct weir_rpc_server *server, const struct weir_route
 {
     struct weir_envelope envelope = {
         .type = (uint16_t)type, .request = route->request, .trace = route->trace};
+    struct weir_listener *listener = listener_of(server, route);
     weir_message_pack(type, message, &server->header);
-    bool is_sent = weir_parts_send(listener_of(server, route)->socket, route, &envelope,
-                                   weir_buf_view(&server->header), frames);
+    const struct weir_parcel parcel = {
+        .route = route,
+        .envelope = &envelope,
+        .header = weir_buf_view(&server->header),
+        .frames = frames,
+        .outflow = route->request != 0 ? &listener->outflow : NULL,
+    };
+    bool is_sent = weir_parts_send(listener->socket, &parcel);
     weir_buf_wipe(&server->header);
     return is_sent;
 }
@@ -183,6 +195,19 @@ static enum weir_received receive(struct weir_listener *listener)
     return received;
 }
 
+/* A line a minute at most. */
+static void report_cuts(struct weir_rpc_server *server)
+{
+    uint64_t cuts = weir_inflow_cuts();
+    int64_t now_ms = weir_loop_now_ms(server->loop);
+    if (cuts == server->cuts || now_ms < server->cuts_log_ms)
+        return;
+    weir_log(WEIR_LOG_WARN, "connections that sent too much at once were cut", "times=%llu",
+             (unsigned long long)(cuts - server->cuts));
+    server->cuts = cuts;
+    server->cuts_log_ms = now_ms + CUTS_LOG_MS;
+}
+
 static void drain(void *owner)
 {
     struct weir_listener *listener = owner;
@@ -199,6 +224,7 @@ static void drain(void *owner)
         weir_arena_clear(server->arena);
     }
     server->draining = false;
+    report_cuts(server);
     if (server->closed)
         free_server(server);
 }

@@ -1,0 +1,283 @@
+/* Charging connections for what ZeroMQ holds of them. Of ZMTP (https://rfc.zeromq.org/spec/23) it reads where frames
+ * begin, and whether more follow. */
+#include "core/rpc/inflow.h"
+
+#include "core/base/memory.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+enum {
+    GREETING_BYTES = 64,
+    HEAD_MAX = 9, /* flags, and a size of 1 or 8 bytes */
+    MORE = 1,
+    LONG = 2,
+    COMMAND = 4,
+};
+
+struct connection {
+    bool is_open, is_sealed;
+    uint64_t
+        cookie;    /* the kernel's name of the socket: ZeroMQ closes descriptors without telling */
+    uint64_t read; /* bytes of the greeting so far */
+    uint64_t left; /* of the frame at hand */
+    uint8_t head[HEAD_MAX];
+    size_t head_size;
+    size_t charge;         /* of all that is not taken up … */
+    size_t charge_whole;   /* … of that, what belongs to complete messages */
+    uint64_t whole, taken; /* complete messages */
+};
+
+static struct {
+    pthread_mutex_t mutex;
+    struct connection *at; /* by descriptor */
+    size_t count;
+    size_t charge;  /* of all that are open */
+    size_t orphans; /* of complete messages whose connections are over */
+    uint64_t cuts;
+} inflow = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static uint64_t cookie_of(int fd)
+{
+    uint64_t cookie = 0;
+    socklen_t size = sizeof(cookie);
+    return getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &size) == 0 ? cookie : 0;
+}
+
+static struct connection *find(int fd)
+{
+    bool is_known = fd >= 0 && (size_t)fd < inflow.count && inflow.at[fd].is_open;
+    return is_known ? &inflow.at[fd] : NULL;
+}
+
+static void discharge(struct connection *connection, size_t size)
+{
+    size = size < connection->charge ? size : connection->charge;
+    connection->charge -= size;
+    inflow.charge -= size;
+}
+
+static void end(struct connection *connection)
+{
+    inflow.orphans += connection->charge_whole;
+    discharge(connection, connection->charge);
+    *connection = (struct connection){.is_open = false};
+}
+
+void weir_inflow_begin(int fd, bool is_sealed)
+{
+    if (fd < 0)
+        return;
+    pthread_mutex_lock(&inflow.mutex);
+    if ((size_t)fd >= inflow.count) {
+        size_t count = ((size_t)fd + 1) * 2;
+        inflow.at = weir_realloc(inflow.at, count, sizeof(*inflow.at));
+        for (size_t i = inflow.count; i < count; i++)
+            inflow.at[i] = (struct connection){.is_open = false};
+        inflow.count = count;
+    }
+    end(&inflow.at[fd]);
+    inflow.at[fd] =
+        (struct connection){.is_open = true, .is_sealed = is_sealed, .cookie = cookie_of(fd)};
+    pthread_mutex_unlock(&inflow.mutex);
+}
+
+/* ---- ZMTP ---- */
+
+/* Older protocols than ZMTP 3 count differently, and nobody of ours speaks them. */
+static bool greet(struct connection *connection, uint8_t byte)
+{
+    static const struct {
+        size_t at;
+        uint8_t least;
+    } MARKS[] = {{0, 0xff}, {9, 0x7f}, {10, 3}};
+    for (size_t i = 0; i < WEIR_COUNT(MARKS); i++)
+        if (connection->read == MARKS[i].at && byte < MARKS[i].least)
+            return false;
+    connection->read++;
+    return true;
+}
+
+static void complete(struct connection *connection)
+{
+    connection->whole++;
+    connection->charge_whole = connection->charge;
+}
+
+/* The byte belongs to the head of a frame. Charges the frame once it is known. */
+static void begin_frame(struct connection *connection, uint8_t byte)
+{
+    uint8_t *head = connection->head;
+    head[connection->head_size++] = byte;
+    if (connection->head_size < ((head[0] & LONG) != 0 ? HEAD_MAX : 2))
+        return;
+    connection->left = 0;
+    for (size_t i = 1; i < connection->head_size; i++)
+        connection->left = connection->left << 8 | head[i];
+    connection->head_size = 0;
+    connection->charge += WEIR_INFLOW_FRAME_BYTES;
+    inflow.charge += WEIR_INFLOW_FRAME_BYTES;
+}
+
+static bool is_whole(const struct connection *connection)
+{
+    return connection->left == 0 && connection->head_size == 0 &&
+           (connection->head[0] & (MORE | COMMAND)) == 0;
+}
+
+/* False: it does not speak ZMTP 3. */
+static bool follow(struct connection *connection, const uint8_t *bytes, size_t size)
+{
+    while (size > 0) {
+        size_t step = 1;
+        if (connection->read < GREETING_BYTES) {
+            if (!greet(connection, *bytes))
+                return false;
+        } else if (connection->left > 0) {
+            step = size < connection->left ? size : (size_t)connection->left;
+            connection->left -= step;
+            if (is_whole(connection))
+                complete(connection);
+        } else {
+            begin_frame(connection, *bytes);
+            if (is_whole(connection))
+                complete(connection);
+        }
+        bytes += step;
+        size -= step;
+    }
+    return true;
+}
+
+/* ---- bounds ---- */
+
+static bool is_over(const struct connection *connection)
+{
+    return connection->charge >
+           (connection->is_sealed ? WEIR_INFLOW_TCP_MAX : WEIR_INFLOW_LOCAL_MAX);
+}
+
+/* The one that is charged most; its descriptor is another socket's now when it was closed meanwhile. */
+static int find_largest(void)
+{
+    size_t most = WEIR_INFLOW_SMALL;
+    int largest = -1;
+    for (size_t fd = 0; fd < inflow.count; fd++) {
+        if (inflow.at[fd].is_open && inflow.at[fd].charge > most) {
+            most = inflow.at[fd].charge;
+            largest = (int)fd;
+        }
+    }
+    return largest;
+}
+
+/* True: the socket is still the one that was charged. */
+static bool cut(int fd)
+{
+    struct connection *connection = find(fd);
+    bool is_same = connection->cookie == cookie_of(fd);
+    inflow.cuts += is_same;
+    end(connection);
+    return is_same;
+}
+
+/* Cuts the largest until the sum is within its bound; one of them, at most, is not `fd`. */
+static bool keep_to_sum(int fd, int *ret_other)
+{
+    bool goes_on = true;
+    while (goes_on && *ret_other < 0 && inflow.charge + inflow.orphans > WEIR_INFLOW_MAX) {
+        int largest = find_largest();
+        if (largest < 0)
+            break;
+        bool is_cut = cut(largest);
+        if (largest == fd)
+            goes_on = !is_cut;
+        else if (is_cut)
+            *ret_other = largest;
+    }
+    return goes_on;
+}
+
+bool weir_inflow_arrived(int fd, const uint8_t *bytes, size_t size, int *ret_other)
+{
+    *ret_other = -1;
+    pthread_mutex_lock(&inflow.mutex);
+    struct connection *connection = find(fd);
+    bool goes_on = true;
+    if (connection != NULL) {
+        size_t cost = size > WEIR_INFLOW_PIECE_BYTES ? size : WEIR_INFLOW_PIECE_BYTES;
+        connection->charge += cost;
+        inflow.charge += cost;
+        if (!follow(connection, bytes, size) || is_over(connection))
+            goes_on = !cut(fd);
+        else
+            goes_on = keep_to_sum(fd, ret_other);
+    }
+    pthread_mutex_unlock(&inflow.mutex);
+    return goes_on;
+}
+
+void weir_inflow_end(int fd)
+{
+    pthread_mutex_lock(&inflow.mutex);
+    struct connection *connection = find(fd);
+    if (connection != NULL)
+        end(connection);
+    pthread_mutex_unlock(&inflow.mutex);
+}
+
+/* ---- what is taken up ---- */
+
+/* A message that came in many small pieces was charged more: the rest goes with the last that is here. */
+static void take(struct connection *connection, size_t size)
+{
+    bool is_last = ++connection->taken >= connection->whole;
+    if (connection->is_sealed) {
+        discharge(connection, connection->charge);
+        connection->charge_whole = 0;
+        return;
+    }
+    size += WEIR_INFLOW_PIECE_BYTES;
+    if (is_last || size > connection->charge_whole)
+        size = connection->charge_whole;
+    connection->charge_whole -= size;
+    discharge(connection, size);
+}
+
+void weir_inflow_taken(int fd, size_t frames, size_t bytes)
+{
+    if (fd < 0) /* within the process */
+        return;
+    size_t size = bytes + frames * WEIR_INFLOW_FRAME_BYTES;
+    pthread_mutex_lock(&inflow.mutex);
+    struct connection *connection = find(fd);
+    if (connection != NULL && connection->taken < connection->whole)
+        take(connection, size);
+    else /* of a connection that is over, and whose descriptor may be another's */
+        inflow.orphans -= size < inflow.orphans ? size : inflow.orphans;
+    pthread_mutex_unlock(&inflow.mutex);
+}
+
+void weir_inflow_drained(void)
+{
+    pthread_mutex_lock(&inflow.mutex);
+    inflow.orphans = 0;
+    pthread_mutex_unlock(&inflow.mutex);
+}
+
+uint64_t weir_inflow_cuts(void)
+{
+    pthread_mutex_lock(&inflow.mutex);
+    uint64_t cuts = inflow.cuts;
+    pthread_mutex_unlock(&inflow.mutex);
+    return cuts;
+}
+
+size_t weir_inflow_charged(void)
+{
+    pthread_mutex_lock(&inflow.mutex);
+    size_t charge = inflow.charge + inflow.orphans;
+    pthread_mutex_unlock(&inflow.mutex);
+    return charge;
+}
