@@ -1,10 +1,8 @@
-/* One model, one loss, one optimizer, batch after batch. */
+/* A learner between its batches: how it begins, grows and ends. What it does with a batch is in learner_step.c. */
 #include "trainer_client/learner.h"
 
 #include "core/base/memory.h"
-#include "core/base/rng.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,7 +75,12 @@ void trainer_learner_fini(struct learner *learner)
     free(learner->weights);
     free(learner->chances);
     free(learner->losses);
-    free(learner->scratch);
+    for (uint32_t i = 0; i < learner_threads(learner) && learner->parts != NULL; i++) {
+        trainer_slice_fini(&learner->parts[i].slice);
+        free(learner->parts[i].scratch);
+    }
+    free(learner->parts);
+    trainer_threads_free(learner->threads);
     *learner = (struct learner){0};
 }
 
@@ -119,198 +122,5 @@ enum weir_status trainer_learner_widen(struct learner *learner, uint32_t width,
         widen(&learner->plan, &old,
               learner->optimizer_state + i * trainer_model_floats(&learner->plan),
               state + i * trainer_model_floats(&old));
-    return WEIR_OK;
-}
-
-/* Makes the work space large enough for the batch. */
-static void make_room(struct learner *learner, const struct weir_batch *batch)
-{
-    size_t outputs = batch->samples * learner->plan.width;
-    if (outputs > learner->outputs_max) {
-        learner->outputs_max = outputs;
-        learner->outputs = weir_realloc(learner->outputs, outputs, sizeof(float));
-        learner->slopes = weir_realloc(learner->slopes, outputs, sizeof(float));
-    }
-    size_t scratch = learner->plan.model->scratch_bytes(&learner->plan, batch);
-    if (scratch > learner->scratch_max) {
-        free(learner->scratch);
-        learner->scratch_max = scratch;
-        learner->scratch = weir_aligned_alloc(scratch);
-    }
-}
-
-enum weir_status trainer_learner_forward(struct learner *learner, const struct weir_batch *batch,
-                                         struct weir_error *err)
-{
-    make_room(learner, batch);
-    return learner->plan.model->forward(&learner->plan, learner->parameters, batch,
-                                        learner->scratch, learner->outputs, err);
-}
-
-void trainer_learner_predict(struct learner *learner, const struct weir_batch *batch)
-{
-    for (size_t s = 0; s < batch->samples; s++)
-        learner->loss->predict(learner->outputs + s * learner->plan.width, learner->plan.width);
-}
-
-static enum weir_status measure(struct learner *learner, const struct weir_batch *batch,
-                                struct loss_work *work, struct weir_error *err)
-{
-    enum weir_status status = trainer_learner_forward(learner, batch, err);
-    if (status != WEIR_OK)
-        return status;
-    work->loss = learner->loss;
-    work->width = learner->plan.width;
-    work->outputs = learner->outputs;
-    work->slopes = learner->slopes;
-    return trainer_loss_measure(work, batch, err);
-}
-
-/* Weighs the batch's samples by their classes too. Labels that are no classes are the loss's to refuse. */
-static void weigh(struct learner *learner, const struct weir_batch *batch)
-{
-    bool has_classes = learner->class_weights != NULL && batch->label_type != WEIR_LABELS_VALUES;
-    if (!has_classes && !learner_chooses(learner))
-        return;
-    if (batch->samples > learner->weights_max) {
-        learner->weights_max = batch->samples;
-        learner->weights = weir_realloc(learner->weights, batch->samples, sizeof(float));
-    }
-    for (size_t s = 0; s < batch->samples; s++) {
-        double label = has_classes ? trainer_loss_label(batch, s) : -1.0;
-        bool is_class = label >= 0.0 && label < (double)learner->class_count;
-        double of_class = is_class ? learner->class_weights[(size_t)label] : 1.0;
-        learner->weights[s] = (float)((double)batch->weights[s] * of_class);
-    }
-}
-
-static float norm_of(const float *slopes, size_t width)
-{
-    double sum = 0.0;
-    for (size_t k = 0; k < width; k++)
-        sum += (double)slopes[k] * (double)slopes[k];
-    return (float)sqrt(sum);
-}
-
-/* Moves the losses, which lie side by side, to their places, from the last to the first, with the norms beside them. */
-static void interleave(const struct learner *learner, size_t samples, float *scores)
-{
-    size_t width = learner->plan.width;
-    for (size_t s = samples; s-- > 0;) {
-        scores[s * LEARNER_SCORES] = scores[s];
-        scores[s * LEARNER_SCORES + 1] = norm_of(learner->slopes + s * width, width);
-    }
-}
-
-/* ---- choosing inside a batch ---- */
-
-static double doubt_of(struct learner *learner, size_t s)
-{
-    size_t width = learner->plan.width;
-    float *output = learner->outputs + s * width; /* whose loss has been measured already */
-    learner->loss->predict(output, learner->plan.width);
-    return trainer_choice_doubt(output, width, (enum cfg_uncertainty)learner->choice.metric);
-}
-
-/* Weighs the samples that the step does not learn from by 0. `losses` are those of the batch. */
-static void choose(struct learner *learner, const struct weir_batch *batch, const float *losses)
-{
-    size_t width = learner->plan.width;
-    WEIR_AUTO_FREE float *factors = weir_calloc(batch->samples + 1, sizeof(*factors));
-    for (size_t s = 0; s < batch->samples; s++) {
-        if (learner->choice.score == CFG_IN_BATCH_LOSS)
-            learner->chances[s] = (double)losses[s];
-        else if (learner->choice.score == CFG_IN_BATCH_GRAD_NORM)
-            learner->chances[s] = (double)norm_of(learner->slopes + s * width, width);
-        else
-            learner->chances[s] = doubt_of(learner, s);
-    }
-    const struct choice_input input = {
-        .samples = batch->samples,
-        .seed = learner->seed ^ weir_mix64(batch->number + 1),
-        .score = learner->chances,
-    };
-    trainer_choose(&learner->choice, &input, factors);
-    for (size_t s = 0; s < batch->samples; s++)
-        learner->weights[s] *= factors[s];
-}
-
-/* Changes one block by its gradient. */
-static void apply(struct learner *learner, const struct optimizer_step *step, size_t index)
-{
-    size_t at = trainer_model_block_at(&learner->plan, index);
-    float *state = learner->optimizer_state;
-    const struct optimizer_block block = {
-        .parameters = learner->parameters + at,
-        .state = state != NULL ? state + at : NULL,
-        .blocks = learner->state_blocks,
-        .stride = trainer_model_floats(&learner->plan),
-    };
-    trainer_optimizer_apply(learner->optimizer, step, &learner->gradients[index], &block);
-}
-
-/* Adds up the gradient of the batch's mean loss. */
-static void descend(struct learner *learner, const struct weir_batch *batch)
-{
-    for (size_t i = 0; i < trainer_model_block_count(learner->plan.model); i++)
-        trainer_gradient_clear(&learner->gradients[i]);
-    learner->plan.model->backward(&learner->plan, learner->parameters, batch, learner->scratch,
-                                  learner->slopes, learner->gradients);
-}
-
-/* Room for each sample's loss: where scores are wanted, in their place. */
-static float *room_for_losses(struct learner *learner, const struct weir_batch *batch)
-{
-    if (!learner_chooses(learner) || batch->samples <= learner->losses_max)
-        return learner->scores != NULL ? learner->scores : learner->losses;
-    learner->losses_max = batch->samples;
-    learner->losses = weir_realloc(learner->losses, batch->samples, sizeof(float));
-    learner->chances = weir_realloc(learner->chances, batch->samples, sizeof(double));
-    return learner->scores != NULL ? learner->scores : learner->losses;
-}
-
-enum weir_status trainer_learner_step(struct learner *learner, const struct weir_batch *batch,
-                                      double rate, double *ret_loss, struct weir_error *err)
-{
-    weigh(learner, batch);
-    struct loss_work work = {.losses = room_for_losses(learner, batch),
-                             .weights = learner->weights};
-    enum weir_status status = measure(learner, batch, &work, err);
-    if (status != WEIR_OK)
-        return status;
-    if (learner_chooses(learner))
-        choose(learner, batch, work.losses);
-    if (learner->scores != NULL)
-        interleave(learner, batch->samples, learner->scores);
-    trainer_loss_scale(&work, batch);
-    descend(learner, batch);
-    size_t blocks = trainer_model_block_count(learner->plan.model);
-    trainer_clip(&learner->clip, learner->gradients, blocks);
-    const struct optimizer_options *options = &learner->optimizer_options;
-    struct optimizer_step step =
-        trainer_optimizer_step(options, options->lr * rate, ++learner->steps);
-    for (size_t i = 0; i < blocks; i++)
-        apply(learner, &step, i);
-    *ret_loss = work.weight > 0.0 ? work.weighted / work.weight : 0.0;
-    return WEIR_OK;
-}
-
-enum weir_status trainer_learner_score(struct learner *learner, const struct weir_batch *batch,
-                                       float *scores, struct weir_error *err)
-{
-    struct loss_work work = {.losses = scores};
-    enum weir_status status = measure(learner, batch, &work, err);
-    if (status == WEIR_OK && scores != NULL)
-        interleave(learner, batch->samples, scores);
-    return status;
-}
-
-enum weir_status trainer_learner_embed(struct learner *learner, const struct weir_batch *batch,
-                                       float *embeddings, struct weir_error *err)
-{
-    enum weir_status status = trainer_learner_forward(learner, batch, err);
-    if (status != WEIR_OK)
-        return status;
-    learner->plan.model->embed(&learner->plan, batch, learner->scratch, embeddings);
     return WEIR_OK;
 }

@@ -1,6 +1,7 @@
 /* A model while it learns or answers: parameters, optimizer state and the work space of one batch.
- * Pure: what it becomes depends on the options, the seed and the batches alone. Owned by: struct
- * trainer. */
+ * Pure: what it becomes depends on the options, the seed and the batches alone, to the last bit, and not on the number
+ * of threads: each sample is looked at by one thread, each row of the model is added up by one, in the order of the
+ * samples. Owned by: struct trainer. */
 #ifndef WEIR_TRAINER_CLIENT_LEARNER_H
 #define WEIR_TRAINER_CLIENT_LEARNER_H
 
@@ -11,10 +12,23 @@
 #include "trainer_client/models/model.h"
 #include "trainer_client/models/optimizer.h"
 #include "trainer_client/models/schedule.h"
+#include "trainer_client/models/slice.h"
+#include "trainer_client/threads.h"
 
 enum {
     LEARNER_FLOATS_MAX = 1 << 30, /* of all parameter blocks: 4 GiB */
     LEARNER_SCORES = 2,           /* of a sample: its loss, the norm of its gradient */
+};
+
+/* The samples of a batch that one thread looks at, and what forward() leaves of them. */
+struct learner_part {
+    const struct weir_batch *batch; /* of one part: the whole; else the slice's */
+    struct slice slice;
+    size_t first; /* of its samples, in the whole */
+    void *scratch;
+    size_t scratch_max;
+    enum weir_status status;
+    struct weir_error err;
 };
 
 struct learner {
@@ -35,14 +49,20 @@ struct learner {
     float *weights; /* of its samples, by class and choice too; NULL: those of the selection */
     size_t weights_max;
     struct cfg_batch_then_sample choice; /* ratio 0: a step learns from all of its batch */
-    double *chances;                     /* (samples): what the choice goes by; with it: */
-    float *losses;                       /* (samples) */
+    float *scores;            /* borrowed: a step writes each sample's here; NULL: nobody asks */
+    size_t outputs_max;       /* floats */
+    double *losses, *chances; /* (samples): of the batch; what a choice goes by */
     size_t losses_max;
-    float *scores;      /* borrowed: a step writes each sample's here; NULL: nobody asks */
-    size_t outputs_max; /* floats */
-    void *scratch;
-    size_t scratch_max;
+    uint32_t threads_wanted;         /* 0, 1: the caller's alone */
+    struct trainer_threads *threads; /* NULL: none yet */
+    struct learner_part *parts;      /* one for each thread; NULL: none yet */
+    uint32_t part_count;             /* of the batch at hand: a small one has fewer */
 };
+
+static inline uint32_t learner_threads(const struct learner *learner)
+{
+    return learner->threads_wanted > 1 ? learner->threads_wanted : 1;
+}
 
 /* `learner` is zeroed but for plan.model, plan.options, plan.width, loss, optimizer, its options
  * and the seed. Plans the model on any batch of the job and draws initial parameters. */

@@ -162,6 +162,7 @@ static enum weir_status configure_learner(struct trainer *trainer, struct weir_e
     struct learner *learner = &trainer->learner;
     learner->seed = trainer->order.task->seed;
     learner->choice = training->choice;
+    learner->threads_wanted = (uint32_t)training->keys.threads;
     learner->plan.model = training->model;
     learner->plan.options = training->model_options;
     learner->loss = training->loss;

@@ -33,6 +33,8 @@ static const struct cfg_key TRAINING[] = {
     CFG_CHOICE(struct training_keys, loss, .fallback = "logistic", .choices = TRAINER_LOSS_NAMES,
                .doc = "logistic (two classes), softmax (several), squared (a number)"),
     CFG_TRAINING_ROWS(struct training_keys, shared.),
+    CFG_U64(struct training_keys, threads, .fallback = "1", .min = 1, .max = GRADIENT_STRIPES,
+            .doc = "of a built-in model; the model is the same to the last bit for any number"),
     CFG_CHOICE(struct training_keys, device, .fallback = "auto", .choices = DEVICES,
                .doc = "device that the model computes on; built-in models use the CPU in any case"),
     CFG_TEXT(
@@ -63,8 +65,8 @@ enum weir_status trainer_training_read_model(const struct model *model,
 }
 
 /* Keys of a built-in model. */
-static const char *const BUILT_IN[] = {"model", "loss",          "optimizer", "schedule",
-                                       "clip",  "class_weights", "checkpoint"};
+static const char *const BUILT_IN[] = {"model", "loss",          "optimizer",  "schedule",
+                                       "clip",  "class_weights", "checkpoint", "threads"};
 
 static enum weir_status check_program(const struct training *training,
                                       const struct weir_yaml_node *section, struct weir_error *err)

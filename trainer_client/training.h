@@ -24,6 +24,7 @@ struct training {
         struct learning_keys learning;
         const struct weir_yaml_node *checkpoint;
         int device;
+        uint64_t threads;
         const char *group;
     } keys;
     /* As understood. */

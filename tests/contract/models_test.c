@@ -220,6 +220,86 @@ static void the_same_batches_make_the_same_bytes(void **unused)
     for_every_pair(check_repeatable);
 }
 
+/* All that a few steps leave behind, with so many threads; every phase of a step has something to do. */
+static void learn_with(struct subject *subject, const struct optimizer *optimizer, uint32_t threads,
+                       struct weir_buf *out)
+{
+    begin(subject, optimizer);
+    struct learner *learner = &subject->learner;
+    learner->threads_wanted = threads;
+    learner->clip.norm = 0.5;
+    for (uint64_t i = 0; i < 20; i++) {
+        struct test_batch batch;
+        struct weir_error err;
+        double loss = 0.0;
+        float scores[TEST_BATCH_SAMPLES * LEARNER_SCORES];
+        learner->scores = i % 2 == 0 ? scores : NULL;
+        learner->choice = (struct cfg_batch_then_sample){.ratio = i % 3 == 0 ? 0.5 : 0.0};
+        test_batch_make(&batch, i, subject->classes);
+        batch.batch.number = i;
+        assert_int_equal(trainer_learner_step(learner, &batch.batch, 1.0, &loss, &err), WEIR_OK);
+        weir_buf_append(out, &loss, sizeof(loss));
+        if (learner->scores != NULL)
+            weir_buf_append(out, scores, sizeof(scores));
+    }
+    weir_buf_append(out, learner->parameters, bytes_of(learner));
+    if (learner->state_blocks > 0)
+        weir_buf_append(out, learner->optimizer_state, learner->state_blocks * bytes_of(learner));
+    WEIR_AUTO_FREE float *embeddings =
+        weir_calloc(TEST_BATCH_SAMPLES * learner->plan.embedding, sizeof(float));
+    struct test_batch batch;
+    test_batch_make(&batch, 77, subject->classes);
+    assert_int_equal(trainer_learner_embed(learner, &batch.batch, embeddings, NULL), WEIR_OK);
+    weir_buf_append(out, embeddings, TEST_BATCH_SAMPLES * learner->plan.embedding * sizeof(float));
+    finish(subject);
+}
+
+static void check_threads(struct subject *subject)
+{
+    static const uint32_t THREADS[] = {2, 3, 4, GRADIENT_STRIPES};
+    for (size_t o = 0; o < trainer_optimizer_count(); o++) {
+        WEIR_AUTO_BUF alone = {0};
+        learn_with(subject, trainer_optimizer_at(o), 1, &alone);
+        for (size_t i = 0; i < WEIR_COUNT(THREADS); i++) {
+            WEIR_AUTO_BUF together = {0};
+            learn_with(subject, trainer_optimizer_at(o), THREADS[i], &together);
+            assert_int_equal(alone.size, together.size);
+            if (memcmp(alone.at, together.at, alone.size) != 0)
+                fail_msg("%s, %s, %s: %u threads learn something else than one",
+                         subject->model->name, subject->loss->name, trainer_optimizer_at(o)->name,
+                         THREADS[i]);
+        }
+    }
+}
+
+static void any_number_of_threads_makes_the_same_bytes(void **unused)
+{
+    (void)unused;
+    for_every_pair(check_threads);
+}
+
+/* A complaint is about the first sample that deserves one, whichever thread looks at it. */
+static void of_several_threads_the_first_complaint_counts(void **unused)
+{
+    (void)unused;
+    for (uint32_t threads = 1; threads <= 4; threads++) {
+        struct subject subject = {.model = model_find("linear"),
+                                  .loss = trainer_loss_find("logistic")};
+        struct test_batch batch;
+        struct weir_error err;
+        double loss = 0.0;
+        begin(&subject, trainer_optimizer_find("sgd"));
+        subject.learner.threads_wanted = threads;
+        test_batch_make(&batch, 3, 2);
+        batch.labels[6] = batch.labels[13] = 5;
+        batch.ids[6] = 4242;
+        assert_int_equal(trainer_learner_step(&subject.learner, &batch.batch, 1.0, &loss, &err),
+                         WEIR_INVALID);
+        assert_non_null(strstr(err.text, "sample 4242: label 5"));
+        finish(&subject);
+    }
+}
+
 /* The weight of a class is a factor of its samples' weights. */
 static void a_class_s_weight_teaches_as_its_samples_weights_do(void **unused)
 {
@@ -350,7 +430,7 @@ static void a_loss_measures_vectors_or_says_that_it_cannot(void **unused)
         }
         assert_int_equal(status, WEIR_OK);
         assert_true(work.weighted == 2.0 + 3 * 4.5 && work.weight == 4.0);
-        trainer_loss_scale(&work, &batch);
+        trainer_loss_scale(&work, &batch, work.weight);
         assert_true(slopes[0] == 0.0f && slopes[1] == 0.5f && slopes[2] == -2.25f &&
                     slopes[3] == 0.0f);
         work.width = 1;
@@ -561,6 +641,8 @@ int main(void)
         cmocka_unit_test(gradients_agree_with_finite_differences),
         cmocka_unit_test(training_lowers_the_loss),
         cmocka_unit_test(the_same_batches_make_the_same_bytes),
+        cmocka_unit_test(any_number_of_threads_makes_the_same_bytes),
+        cmocka_unit_test(of_several_threads_the_first_complaint_counts),
         cmocka_unit_test(a_class_s_weight_teaches_as_its_samples_weights_do),
         cmocka_unit_test(a_step_learns_from_what_is_chosen_of_its_batch),
         cmocka_unit_test(a_loss_measures_vectors_or_says_that_it_cannot),

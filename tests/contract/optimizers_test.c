@@ -60,12 +60,13 @@ static void run_steps(const char *text, size_t steps, float parameters[FLOATS])
                                               training.learning.optimizer->state_blocks(options),
                                           .stride = FLOATS};
     trainer_gradient_init(&gradient, ROWS, WIDTH);
+    const struct gradient_part all = trainer_gradient_part(&gradient, 0, 1);
     for (size_t i = 0; i < FLOATS; i++)
         parameters[i] = (float)(i + 1) / 4.0F;
     for (size_t step = 0; step < steps; step++) {
         struct optimizer_step now = trainer_optimizer_step(options, options->lr, step + 1);
         fill_gradient(&gradient, step);
-        trainer_optimizer_apply(training.learning.optimizer, &now, &gradient, &block);
+        trainer_optimizer_apply(training.learning.optimizer, &now, &all, &block);
     }
     trainer_gradient_fini(&gradient);
     weir_yaml_free(document);

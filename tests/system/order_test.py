@@ -1,4 +1,4 @@
-"""The same file twice: the same triggers, sets and, in deterministic order, the same models to the byte. In relaxed
+"""The same file twice: the same triggers, sets and, in deterministic order, the same models to the byte, by any number of threads. In relaxed
 order still every sample once."""
 
 import json
@@ -24,6 +24,14 @@ def main():
     over_tcp = Run(lab.pipeline, lab.folder / "tcp", remote).finish()
     assert outcome(over_tcp.events) == outcome(first.events), (outcome(over_tcp.events), outcome(first.events))
     print("over TCP, compressed: the same models")
+
+    for threads in (2, 4):
+        shared = lab.folder / f"threads-{threads}.yaml"
+        shared.write_text(lab.pipeline.read_text().replace("{model: text_bag,", f"{{model: text_bag, threads: {threads},"))
+        assert "threads" in shared.read_text()
+        by_several = Run(shared, lab.folder / f"threads-{threads}").finish()
+        assert outcome(by_several.events) == outcome(first.events), (threads, outcome(by_several.events), outcome(first.events))
+    print("two threads, four threads: the same models")
 
     again = lab.run(lab.folder / "first").finish()
     assert outcome(again.events) in ({}, outcome(first.events)), outcome(again.events)

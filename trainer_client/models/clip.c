@@ -13,32 +13,40 @@ const struct cfg_key TRAINER_CLIP_KEYS[] = {
     CFG_END,
 };
 
-static float *row_of(const struct gradient *gradient, size_t i)
-{
-    return gradient->block + gradient->touched[i] * gradient->width;
-}
-
-static double squares_of(const struct gradient *gradient)
+static double square_row(float *row, uint32_t width, float unused)
 {
     double sum = 0.0;
-    for (size_t i = 0; i < gradient->touched_count; i++)
-        for (uint32_t k = 0; k < gradient->width; k++)
-            sum += (double)row_of(gradient, i)[k] * (double)row_of(gradient, i)[k];
+    (void)unused;
+    for (uint32_t k = 0; k < width; k++)
+        sum += (double)row[k] * (double)row[k];
     return sum;
 }
 
-static void scale(struct gradient *gradient, float factor)
+static double scale_row(float *row, uint32_t width, float factor)
 {
-    for (size_t i = 0; i < gradient->touched_count; i++)
-        for (uint32_t k = 0; k < gradient->width; k++)
-            row_of(gradient, i)[k] *= factor;
+    for (uint32_t k = 0; k < width; k++)
+        row[k] *= factor;
+    return 0.0;
 }
 
-static void bound(struct gradient *gradient, float value)
+static double bound_row(float *row, uint32_t width, float value)
 {
-    for (size_t i = 0; i < gradient->touched_count; i++)
-        for (uint32_t k = 0; k < gradient->width; k++)
-            row_of(gradient, i)[k] = fmaxf(-value, fminf(value, row_of(gradient, i)[k]));
+    for (uint32_t k = 0; k < width; k++)
+        row[k] = fmaxf(-value, fminf(value, row[k]));
+    return 0.0;
+}
+
+/* Adds up what `of_row` says of all rows that were touched, in an order that does not depend on threads. */
+static double of_rows(const struct gradient *gradient,
+                      double (*of_row)(float *row, uint32_t width, float by), float by)
+{
+    double sum = 0.0;
+    for (size_t stripe = 0; stripe < GRADIENT_STRIPES; stripe++) {
+        const struct gradient_touched *touched = &gradient->touched[stripe];
+        for (size_t i = 0; i < touched->count; i++)
+            sum += of_row(gradient->block + touched->at[i] * gradient->width, gradient->width, by);
+    }
+    return sum;
 }
 
 void trainer_clip(const struct clip_options *options, struct gradient gradients[], size_t count)
@@ -47,12 +55,12 @@ void trainer_clip(const struct clip_options *options, struct gradient gradients[
     if (!(options->norm > 0.0) && !(options->value > 0.0))
         return;
     for (size_t i = 0; i < count; i++)
-        squares += squares_of(&gradients[i]);
+        squares += of_rows(&gradients[i], square_row, 0.0f);
     double factor = options->norm > 0.0 ? options->norm / (sqrt(squares) + NORM_EPSILON) : 1.0;
     for (size_t i = 0; i < count; i++) {
         if (factor < 1.0)
-            scale(&gradients[i], (float)factor);
+            of_rows(&gradients[i], scale_row, (float)factor);
         if (options->value > 0.0)
-            bound(&gradients[i], (float)options->value);
+            of_rows(&gradients[i], bound_row, (float)options->value);
     }
 }

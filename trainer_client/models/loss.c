@@ -178,11 +178,16 @@ static double weight_of(const struct loss_work *work, const struct weir_batch *b
     return (double)(work->weights != NULL ? work->weights[s] : batch->weights[s]);
 }
 
-void trainer_loss_scale(const struct loss_work *work, const struct weir_batch *batch)
+double trainer_loss_weight(const struct loss_work *work, const struct weir_batch *batch)
 {
     double weight = 0.0;
     for (size_t s = 0; s < batch->samples; s++)
         weight += weight_of(work, batch, s);
+    return weight;
+}
+
+void trainer_loss_scale(const struct loss_work *work, const struct weir_batch *batch, double weight)
+{
     for (size_t s = 0; s < batch->samples; s++) {
         double share = weight > 0.0 ? weight_of(work, batch, s) / weight : 0.0;
         for (uint32_t k = 0; k < work->width; k++)
@@ -242,7 +247,7 @@ enum weir_status trainer_loss_measure(struct loss_work *work, const struct weir_
         if (status != WEIR_OK)
             break;
         if (work->losses != NULL)
-            work->losses[s] = (float)loss;
+            work->losses[s] = loss;
         work->weighted += weight_of(work, batch, s) * loss;
         work->weight += weight_of(work, batch, s);
     }

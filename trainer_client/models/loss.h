@@ -41,8 +41,8 @@ struct loss_work {
     const struct loss *loss;
     uint32_t width;
     const float *outputs; /* (samples, width) */
-    float *slopes; /* (samples, width): becomes d loss / d outputs of each sample by itself */
-    float *losses; /* (samples): becomes each sample's loss; NULL: not wanted */
+    float *slopes;  /* (samples, width): becomes d loss / d outputs of each sample by itself */
+    double *losses; /* (samples): becomes each sample's loss; NULL: not wanted */
     const float *weights; /* (samples); NULL: those of the selection */
     /* Become the sums of weight * loss and of weights; the batch's loss is weighted / weight. */
     double weighted, weight;
@@ -52,8 +52,11 @@ struct loss_work {
  * but not of its width. */
 enum weir_status trainer_loss_measure(struct loss_work *work, const struct weir_batch *batch,
                                       struct weir_error *err) WEIR_MUST_USE;
-/* Turns the slopes of a measured batch into d mean / d outputs: each sample's, by its share of work->weights. A batch
- * of no weight teaches nothing. */
-void trainer_loss_scale(const struct loss_work *work, const struct weir_batch *batch);
+/* Returns the sum of the batch's weights. */
+double trainer_loss_weight(const struct loss_work *work, const struct weir_batch *batch);
+/* Turns the slopes of a measured batch into d mean / d outputs: each sample's, by its share of `weight`. Weight 0
+ * teaches nothing. */
+void trainer_loss_scale(const struct loss_work *work, const struct weir_batch *batch,
+                        double weight);
 
 #endif

@@ -58,12 +58,15 @@ struct model {
     enum weir_status (*forward)(const struct model_plan *plan, const float *parameters,
                                 const struct weir_batch *batch, void *scratch, float *outputs,
                                 struct weir_error *err);
-    /* Required. Adds d loss / d parameters to `gradients`, one per block, given d loss / d outputs
-     * (samples, width), forward()'s parameters and its scratch, where a part that scratch_bytes()
-     * has counted for backward() may be written. */
+    /* Optional. What backward() needs of each sample by itself, given d loss / d outputs (samples, width), forward()'s
+     * parameters and its scratch, where a part that scratch_bytes() has counted for it may be written. */
+    void (*prepare)(const struct model_plan *plan, const float *parameters,
+                    const struct weir_batch *batch, void *scratch, const float *output_gradient);
+    /* Required. Adds d loss / d parameters to `gradients`, one per block: to the rows that are this part's, sample by
+     * sample in their order, so that each sum comes out the same however the rows are dealt out. */
     void (*backward)(const struct model_plan *plan, const float *parameters,
-                     const struct weir_batch *batch, void *scratch, const float *output_gradient,
-                     struct gradient gradients[]);
+                     const struct weir_batch *batch, const void *scratch,
+                     const float *output_gradient, const struct gradient_part gradients[]);
     /* Required. embeddings (samples, embedding), from forward()'s scratch. */
     void (*embed)(const struct model_plan *plan, const struct weir_batch *batch,
                   const void *scratch, float *embeddings);

@@ -301,23 +301,24 @@ static enum weir_status forward_fm(const struct model_plan *plan, const float *p
 /* d output / d v_if = x_i (sums_f - v_if x_i); d output / d w_i = x_i. */
 static void learn_feature(const struct model_plan *plan, const float *vectors,
                           const struct feature *feature, const float *slopes, const float *sums,
-                          struct gradient gradients[])
+                          const struct gradient_part gradients[])
 {
     size_t factors = ((const struct fm *)plan->options)->factors;
     const float *row = vectors + (size_t)feature->row * plan->width * factors;
-    float *linear = trainer_gradient_row(&gradients[LINEAR], feature->row);
-    float *to = trainer_gradient_row(&gradients[FACTORS], feature->row);
-    for (size_t k = 0; k < plan->width; k++) {
+    float *linear = trainer_gradient_part_row(&gradients[LINEAR], feature->row);
+    float *to = trainer_gradient_part_row(&gradients[FACTORS], feature->row);
+    for (size_t k = 0; k < plan->width && linear != NULL; k++)
+        linear[k] += slopes[k] * feature->value;
+    for (size_t k = 0; k < plan->width && to != NULL; k++) {
         float slope = slopes[k] * feature->value;
-        linear[k] += slope;
         for (size_t i = k * factors; i < (k + 1) * factors; i++)
             to[i] += slope * (sums[i] - row[i] * feature->value);
     }
 }
 
 static void backward_fm(const struct model_plan *plan, const float *parameters,
-                        const struct weir_batch *batch, void *block, const float *output_gradient,
-                        struct gradient gradients[])
+                        const struct weir_batch *batch, const void *block,
+                        const float *output_gradient, const struct gradient_part gradients[])
 {
     struct scratch scratch = divide(plan, batch, block);
     size_t width = plan->width, factors = ((const struct fm *)plan->options)->factors;
@@ -329,8 +330,8 @@ static void backward_fm(const struct model_plan *plan, const float *parameters,
             continue;
         for (uint32_t i = scratch.begins[s]; i < scratch.begins[s + 1]; i++)
             learn_feature(plan, vectors, &scratch.features[i], slopes, sums, gradients);
-        float *bias = trainer_gradient_row(&gradients[LINEAR], plan->shape[LINEAR].rows - 1);
-        for (size_t k = 0; k < width; k++)
+        float *bias = trainer_gradient_part_row(&gradients[LINEAR], plan->shape[LINEAR].rows - 1);
+        for (size_t k = 0; k < width && bias != NULL; k++)
             bias[k] += slopes[k];
     }
 }

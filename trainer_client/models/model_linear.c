@@ -96,15 +96,15 @@ static enum weir_status forward_linear(const struct model_plan *plan, const floa
 }
 
 static void backward_linear(const struct model_plan *plan, const float *parameters,
-                            const struct weir_batch *batch, void *scratch,
-                            const float *output_gradient, struct gradient gradients[])
+                            const struct weir_batch *batch, const void *scratch,
+                            const float *output_gradient, const struct gradient_part gradients[])
 {
     (void)parameters;
     size_t features = features_of(plan), width = plan->width;
     const float *rows = scratch;
     for (size_t f = 0; f < plan->shape[0].rows; f++) {
-        float *row = trainer_gradient_row(&gradients[0], f);
-        for (size_t s = 0; s < batch->samples; s++) {
+        float *row = trainer_gradient_part_row(&gradients[0], f);
+        for (size_t s = 0; s < batch->samples && row != NULL; s++) {
             float value = f < features ? rows[s * features + f] : 1.0f;
             for (size_t k = 0; k < width; k++)
                 row[k] += value * output_gradient[s * width + k];

@@ -171,8 +171,8 @@ static enum weir_status forward_text_bag(const struct model_plan *plan, const fl
 }
 
 static void backward_text_bag(const struct model_plan *plan, const float *parameters,
-                              const struct weir_batch *batch, void *block,
-                              const float *output_gradient, struct gradient gradients[])
+                              const struct weir_batch *batch, const void *block,
+                              const float *output_gradient, const struct gradient_part gradients[])
 {
     (void)parameters;
     struct scratch scratch = divide(plan, batch, block);
@@ -182,12 +182,12 @@ static void backward_text_bag(const struct model_plan *plan, const float *parame
         if (gradient_is_zero(slope, width))
             continue;
         for (uint32_t i = scratch.begins[s]; i < scratch.begins[s + 1]; i++) {
-            float *row = trainer_gradient_row(&gradients[0], scratch.entries[i].row);
-            for (size_t k = 0; k < width; k++)
+            float *row = trainer_gradient_part_row(&gradients[0], scratch.entries[i].row);
+            for (size_t k = 0; k < width && row != NULL; k++)
                 row[k] += scratch.entries[i].value * slope[k];
         }
-        float *bias = trainer_gradient_row(&gradients[0], plan->shape[0].rows - 1);
-        for (size_t k = 0; k < width; k++)
+        float *bias = trainer_gradient_part_row(&gradients[0], plan->shape[0].rows - 1);
+        for (size_t k = 0; k < width && bias != NULL; k++)
             bias[k] += slope[k];
     }
 }

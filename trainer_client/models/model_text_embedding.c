@@ -134,32 +134,45 @@ static enum weir_status forward_text_embedding(const struct model_plan *plan,
     return WEIR_OK;
 }
 
+/* d loss / d hidden of each sample. */
+static void prepare_text_embedding(const struct model_plan *plan, const float *parameters,
+                                   const struct weir_batch *batch, void *scratch,
+                                   const float *output_gradient)
+{
+    size_t dimension = dimension_of(plan), width = plan->width;
+    const float *output = parameters + trainer_model_block_at(plan, OUTPUT);
+    float *slopes = (float *)scratch + batch->samples * dimension;
+    for (size_t s = 0; s < batch->samples; s++)
+        for (size_t d = 0; d < dimension; d++)
+            slopes[s * dimension + d] = dot(output + d * width, output_gradient + s * width, width);
+}
+
 /* Gives each token of a sample its share of d loss / d h. */
 static void spread(const struct weir_tensor *tensor, size_t s, size_t dimension, const float *slope,
-                   struct gradient *gradient)
+                   const struct gradient_part *gradient)
 {
     uint32_t from = tensor->offsets[s], to = tensor->offsets[s + 1];
     for (uint32_t i = from; i < to; i++) {
         uint64_t token = (uint64_t)((const int32_t *)tensor->data)[i];
-        add(trainer_gradient_row(gradient, token), slope, 1.0f / (float)(to - from), dimension);
+        float *row = trainer_gradient_part_row(gradient, token);
+        if (row != NULL)
+            add(row, slope, 1.0f / (float)(to - from), dimension);
     }
 }
 
 static void backward_text_embedding(const struct model_plan *plan, const float *parameters,
-                                    const struct weir_batch *batch, void *scratch,
-                                    const float *output_gradient, struct gradient gradients[])
+                                    const struct weir_batch *batch, const void *scratch,
+                                    const float *output_gradient,
+                                    const struct gradient_part gradients[])
 {
+    (void)parameters;
     const struct weir_tensor *tensor = trainer_tensors_bag(batch);
     size_t dimension = dimension_of(plan), width = plan->width;
-    const float *output = parameters + trainer_model_block_at(plan, OUTPUT), *hidden = scratch;
-    float *slopes = (float *)scratch + batch->samples * dimension;
+    const float *hidden = scratch, *slopes = hidden + batch->samples * dimension;
     for (size_t d = 0; d < dimension; d++) {
-        float *row = trainer_gradient_row(&gradients[OUTPUT], d);
-        for (size_t s = 0; s < batch->samples; s++) {
-            const float *slope = output_gradient + s * width;
-            add(row, slope, hidden[s * dimension + d], width);
-            slopes[s * dimension + d] = dot(output + d * width, slope, width);
-        }
+        float *row = trainer_gradient_part_row(&gradients[OUTPUT], d);
+        for (size_t s = 0; s < batch->samples && row != NULL; s++)
+            add(row, output_gradient + s * width, hidden[s * dimension + d], width);
     }
     for (size_t s = 0; s < batch->samples; s++)
         if (!gradient_is_zero(output_gradient + s * width, width))
@@ -183,6 +196,7 @@ const struct model trainer_model_text_embedding = {
     .init = init_text_embedding,
     .scratch_bytes = text_embedding_scratch_bytes,
     .forward = forward_text_embedding,
+    .prepare = prepare_text_embedding,
     .backward = backward_text_embedding,
     .embed = embed_text_embedding,
 };

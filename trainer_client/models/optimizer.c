@@ -156,11 +156,13 @@ struct optimizer_step trainer_optimizer_step(const struct optimizer_options *opt
 }
 
 void trainer_optimizer_apply(const struct optimizer *optimizer, const struct optimizer_step *step,
-                             const struct gradient *gradient, const struct optimizer_block *block)
+                             const struct gradient_part *part, const struct optimizer_block *block)
 {
+    const struct gradient *gradient = part->gradient;
     struct optimizer_row row = {.width = gradient->width};
-    for (size_t i = 0; i < gradient->touched_count; i++) {
-        size_t at = (size_t)gradient->touched[i] * gradient->width;
+    GRADIENT_STRIPES_OF(part, stripe)
+    for (size_t i = 0; i < gradient->touched[stripe].count; i++) {
+        size_t at = (size_t)gradient->touched[stripe].at[i] * gradient->width;
         row.gradient = gradient->block + at;
         row.parameters = block->parameters + at;
         for (uint32_t b = 0; b < block->blocks; b++)

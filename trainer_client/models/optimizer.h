@@ -53,8 +53,8 @@ struct optimizer_block {
     uint32_t blocks;
     size_t stride;
 };
-/* Applies every touched row. */
+/* Applies every touched row of the part. */
 void trainer_optimizer_apply(const struct optimizer *optimizer, const struct optimizer_step *step,
-                             const struct gradient *gradient, const struct optimizer_block *block);
+                             const struct gradient_part *part, const struct optimizer_block *block);
 
 #endif

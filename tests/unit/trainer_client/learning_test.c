@@ -135,7 +135,7 @@ static void a_class_s_weight_counts_as_in_pytorch(void **unused)
                              .slopes = slopes,
                              .weights = weights};
     assert_int_equal(trainer_loss_measure(&work, &batch, &err), WEIR_OK);
-    trainer_loss_scale(&work, &batch);
+    trainer_loss_scale(&work, &batch, work.weight);
     assert_true(fabs(work.weighted / work.weight - 0.9963206648826599) < 1e-6);
     for (size_t i = 0; i < WEIR_COUNT(SLOPES); i++)
         assert_float_equal(slopes[i], SLOPES[i], 1e-6);

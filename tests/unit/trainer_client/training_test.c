@@ -68,6 +68,8 @@ static void complaints_name_the_place_and_what_was_expected(void **unused)
         {"training: {program: x, loss: squared}",
          "p.yaml:1:30: training.loss: expected none beside training.program"},
         {"training: {program: x, model: linear}", "training.model: expected none beside"},
+        {"training: {program: x, threads: 2}", "training.threads: expected none beside"},
+        {"training: {model: linear, threads: 33}", "training.threads: expected an integer"},
         {"training: {model: linear, options: {a: 1}}",
          "training.options: expected none without training.program"},
         {"training: {model: txt_bag}",
