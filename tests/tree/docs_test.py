@@ -145,6 +145,14 @@ class Pages(unittest.TestCase):
             self.assertIn(" ".join(part.split()), source)
         self.assertGreater(len(shown), 3)
 
+    def test_what_a_service_answers_stands_on_its_page(self):
+        for handlers in ("storage/handlers.c", "selector/handlers.c", "preprocess/dispatcher/handlers.c", "orchestrator/handlers.c"):
+            answered = re.findall(r"\bWEIR_ON\((\w+)", (ROOT / handlers).read_text())
+            page = (ROOT / handlers.split("/")[0] / "README.md").read_text()
+            named = {word for code in re.findall(r"`([^`]+)`", page) for word in code.split()}
+            self.assertGreater(len(answered), 4)
+            self.assertEqual(set(answered) - named, set())
+
     def test_links_lead_somewhere(self):
         for page in PAGES:
             for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):
