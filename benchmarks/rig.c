@@ -5,7 +5,9 @@
 #include "core/service/service.h"
 #include "orchestrator/platform/platform.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
 
 enum { ASK_MS = 60000, ASK_AGAIN_NS = 2000000, STEP_MS = 100 };
@@ -191,4 +193,23 @@ enum weir_status rig_scan(struct rig *rig, const char *config, const char *name,
     }
     *ret_dataset = dataset;
     return status;
+}
+
+enum weir_status rig_spawn_wait(const struct orchestrator_spawn *spawn, struct weir_error *err)
+{
+    pid_t pid = 0;
+    enum weir_status status = orchestrator_spawn(spawn, &pid, err);
+    if (status != WEIR_OK)
+        return status;
+    int ended = 0;
+    while (waitpid(pid, &ended, 0) < 0)
+        if (errno != EINTR)
+            return weir_fail(err, WEIR_INTERNAL, "lost sight of %s", spawn->argv[0]);
+    if (WIFEXITED(ended) && WEXITSTATUS(ended) == 0)
+        return WEIR_OK;
+    char line[256];
+    char how[64];
+    orchestrator_log_last_line(spawn->log_path, line, sizeof(line));
+    orchestrator_wait_status_text(ended, how, sizeof(how));
+    return weir_fail(err, WEIR_IO, "%s failed (%s): %s", spawn->argv[0], how, line);
 }

@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/memory.h"
 #include "core/rpc/rpc.h"
+#include "orchestrator/processes/spawn.h"
 
 #include <sys/types.h>
 
@@ -50,5 +51,9 @@ const char *rig_postgres(const struct rig *rig); /* conninfo */
 /* Declares the datasets of a pipeline file and waits until the dataset `name` is scanned. */
 enum weir_status rig_scan(struct rig *rig, const char *config, const char *name,
                           struct msg_dataset_is *ret_dataset, struct weir_error *err) WEIR_MUST_USE;
+
+/* Runs to the end. IO "PROGRAM failed: LAST LINE OF ITS LOG" unless it exits with 0. */
+enum weir_status rig_spawn_wait(const struct orchestrator_spawn *spawn,
+                                struct weir_error *err) WEIR_MUST_USE;
 
 #endif

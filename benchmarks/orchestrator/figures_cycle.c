@@ -3,11 +3,11 @@
  * is then all but the work itself. */
 #include "benchmarks/orchestrator/bench.h"
 
+#include "benchmarks/rig.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "orchestrator/platform/platform.h"
-#include "orchestrator/processes/spawn.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -71,11 +71,9 @@ static enum weir_status run_pipeline(const char *directory, struct weir_buf *ret
     if (status == WEIR_OK)
         status = write_inputs(directory, file, err);
     if (status == WEIR_OK)
-        status = orchestrator_spawn_wait(&(struct orchestrator_spawn){.argv = run, .log_path = log},
-                                         err);
+        status = rig_spawn_wait(&(struct orchestrator_spawn){.argv = run, .log_path = log}, err);
     if (status == WEIR_OK)
-        status = orchestrator_spawn_wait(
-            &(struct orchestrator_spawn){.argv = ask, .log_path = report}, err);
+        status = rig_spawn_wait(&(struct orchestrator_spawn){.argv = ask, .log_path = report}, err);
     return status == WEIR_OK ? weir_file_read(report, REPORT_BYTES_MAX, ret_report, err) : status;
 }
 

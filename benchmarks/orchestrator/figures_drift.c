@@ -1,12 +1,12 @@
 /* Figures about measuring drift. */
 #include "benchmarks/orchestrator/bench.h"
 
+#include "benchmarks/rig.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "orchestrator/drift/statistic.h"
-#include "orchestrator/processes/spawn.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -107,7 +107,7 @@ static enum weir_status run_script(const struct orchestrator_bench *bench,
         weir_file_write_atomic(reference, weir_bytes(windows->reference, bytes), err);
     if (status == WEIR_OK)
         status = weir_file_write_atomic(current, weir_bytes(windows->current, bytes), err);
-    return status == WEIR_OK ? orchestrator_spawn_wait(&spawn, err) : status;
+    return status == WEIR_OK ? rig_spawn_wait(&spawn, err) : status;
 }
 
 /* The script prints seconds, distance and p-value; the last is of other permutations. */

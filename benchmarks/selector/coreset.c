@@ -1,10 +1,10 @@
 /* One child process for each choice: see coreset.h. */
 #include "benchmarks/selector/coreset.h"
 
+#include "benchmarks/rig.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
-#include "orchestrator/processes/spawn.h"
 #include "selector/scoring/scoring.h"
 
 #include <errno.h>
@@ -142,7 +142,7 @@ static enum weir_status run_script(const struct coreset *coreset, const char *lo
     char *const argv[] = {python, script, count, width, target, memory, NULL};
     const struct orchestrator_spawn spawn = {
         .argv = argv, .directory = coreset->directory, .log_path = log};
-    return orchestrator_spawn_wait(&spawn, err);
+    return rig_spawn_wait(&spawn, err);
 }
 
 /* The script prints: seconds, its objective, that of the file `chosen`, bytes of memory. */

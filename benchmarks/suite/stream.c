@@ -1,10 +1,10 @@
 /* Running a pipeline on a stream, and reading its events: see stream.h. */
 #include "benchmarks/suite/stream.h"
 
+#include "benchmarks/rig.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "orchestrator/platform/platform.h"
-#include "orchestrator/processes/spawn.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -79,7 +79,7 @@ enum weir_status stream_run(const struct stream_plan *plan, const char *director
     if (status == WEIR_OK)
         status = write_pipeline(plan, file, err);
     if (status == WEIR_OK)
-        status = orchestrator_spawn_wait(
+        status = rig_spawn_wait(
             &(struct orchestrator_spawn){.argv = run, .directory = data, .log_path = log}, err);
     if (status == WEIR_OK)
         status = weir_file_read(log, LOG_BYTES_MAX, &events, err);

@@ -3,11 +3,11 @@
  * with its edges. */
 #include "benchmarks/trainer/bench.h"
 
+#include "benchmarks/rig.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "orchestrator/platform/platform.h"
-#include "orchestrator/processes/spawn.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -71,7 +71,7 @@ static enum weir_status run_pipeline(const char *directory, const char *program,
     if (status == WEIR_OK)
         status = weir_remove_tree(log, err);
     if (status == WEIR_OK)
-        status = orchestrator_spawn_wait(&spawn, err);
+        status = rig_spawn_wait(&spawn, err);
     return status == WEIR_OK ? weir_file_read(log, EVENTS_MAX, ret_events, err) : status;
 }
 

@@ -1,10 +1,10 @@
 /* One `orchestrator run` a measurement: the program measures itself, and says what it found as a metric. */
 #include "benchmarks/trainer/bench.h"
 
+#include "benchmarks/rig.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "orchestrator/platform/platform.h"
-#include "orchestrator/processes/spawn.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -78,10 +78,10 @@ enum weir_status trainer_run(const struct trainer_bench *bench, const char *comm
     if (status == WEIR_OK)
         status = write_pipeline(bench, file, err);
     if (status == WEIR_OK)
-        status = orchestrator_spawn_wait(&(struct orchestrator_spawn){.argv = run,
-                                                                      .directory = bench->directory,
-                                                                      .log_path = log},
-                                         err);
+        status = rig_spawn_wait(&(struct orchestrator_spawn){.argv = run,
+                                                             .directory = bench->directory,
+                                                             .log_path = log},
+                                err);
     if (status == WEIR_OK)
         status = weir_file_read(log, LOG_BYTES_MAX, &events, err);
     if (status == WEIR_OK && !find_metric(weir_buf_text(&events), metric, ret_value))

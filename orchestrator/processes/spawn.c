@@ -185,26 +185,6 @@ enum weir_status orchestrator_spawn(const struct orchestrator_spawn *spawn, pid_
     return WEIR_OK;
 }
 
-enum weir_status orchestrator_spawn_wait(const struct orchestrator_spawn *spawn,
-                                         struct weir_error *err)
-{
-    pid_t pid = 0;
-    enum weir_status status = orchestrator_spawn(spawn, &pid, err);
-    if (status != WEIR_OK)
-        return status;
-    int ended = 0;
-    while (waitpid(pid, &ended, 0) < 0)
-        if (errno != EINTR)
-            return weir_fail(err, WEIR_INTERNAL, "lost sight of %s", spawn->argv[0]);
-    if (WIFEXITED(ended) && WEXITSTATUS(ended) == 0)
-        return WEIR_OK;
-    char line[256];
-    char how[64];
-    orchestrator_log_last_line(spawn->log_path, line, sizeof(line));
-    orchestrator_wait_status_text(ended, how, sizeof(how));
-    return weir_fail(err, WEIR_IO, "%s failed (%s): %s", spawn->argv[0], how, line);
-}
-
 /* Copies the last non-empty line of `tail` that holds `word` (NULL: any). */
 static bool last_line_with(const char *tail, const char *word, char *text, size_t size)
 {

@@ -27,9 +27,6 @@ struct orchestrator_spawn {
  * is too long. */
 enum weir_status orchestrator_spawn(const struct orchestrator_spawn *spawn, pid_t *ret_pid,
                                     struct weir_error *err) WEIR_MUST_USE;
-/* Runs to the end. IO "PROGRAM failed: LAST LINE OF ITS LOG" unless it exits with 0. */
-enum weir_status orchestrator_spawn_wait(const struct orchestrator_spawn *spawn,
-                                         struct weir_error *err) WEIR_MUST_USE;
 
 /* Keeps a log that programs are writing to within `bytes_max`: its newest `bytes_max` bytes become PATH.1, in the place
  * of those before, and it begins at 0. What is written in the midst of this may be lost. */
