@@ -161,26 +161,44 @@ static void sign(const struct s3_remote *remote, const struct s3_request *reques
     }
 }
 
-static char *bucket_path(const struct s3_remote *remote)
+/* Signs a request to a path of the store, which is to leave now. */
+static void sign_at(const struct s3_remote *remote, const char *path, struct s3_request *request,
+                    int64_t now_us, struct s3_signed_request *ret_request)
 {
-    size_t size = strlen(remote->path);
-
-    return weir_strndup(remote->path, size > 1 ? size - 1 : size);
+    request->host = remote->host;
+    request->region = remote->region;
+    request->path = path;
+    if (request->query == NULL)
+        request->query = "";
+    storage_s3_date(now_us, request->date);
+    sign(remote, request, ret_request);
 }
 
-static void object_path(const struct s3_remote *remote, const char *key, struct weir_buf *path)
+static void sign_for_bucket(const struct s3_remote *remote, struct weir_buf *query, int64_t now_us,
+                            struct s3_signed_request *ret_request)
 {
-    weir_buf_append_text(path, remote->path);
-    storage_s3_encode(key, true, path);
+    size_t size = strlen(remote->path);
+    WEIR_AUTO_FREE char *path = weir_strndup(remote->path, size > 1 ? size - 1 : size);
+    struct s3_request request = {.method = "GET", .query = weir_buf_text(query)};
+
+    sign_at(remote, path, &request, now_us, ret_request);
+}
+
+static void sign_for_object(const struct s3_remote *remote, const char *key,
+                            struct s3_request *request, int64_t now_us,
+                            struct s3_signed_request *ret_request)
+{
+    WEIR_AUTO_BUF path = {0};
+
+    weir_buf_append_text(&path, remote->path);
+    storage_s3_encode(key, true, &path);
+    sign_at(remote, weir_buf_text(&path), request, now_us, ret_request);
 }
 
 void storage_s3_request_list(const struct s3_remote *remote, const char *token, int64_t now_us,
                              struct s3_signed_request *ret_request)
 {
-    WEIR_AUTO_FREE char *path = bucket_path(remote);
     WEIR_AUTO_BUF query = {0};
-    struct s3_request request = {
-        .method = "GET", .host = remote->host, .path = path, .region = remote->region};
 
     if (token != NULL) {
         weir_buf_append_text(&query, "continuation-token=");
@@ -189,93 +207,61 @@ void storage_s3_request_list(const struct s3_remote *remote, const char *token, 
     }
     weir_buf_append_text(&query, "encoding-type=url&list-type=2&prefix=");
     storage_s3_encode(remote->prefix, false, &query);
-    request.query = weir_buf_text(&query);
-    storage_s3_date(now_us, request.date);
-    sign(remote, &request, ret_request);
+    sign_for_bucket(remote, &query, now_us, ret_request);
 }
 
 void storage_s3_request_piece(const struct s3_remote *remote, const struct s3_piece *piece,
                               int64_t now_us, struct s3_signed_request *ret_request)
 {
-    WEIR_AUTO_BUF path = {0};
     WEIR_AUTO_FREE char *range = weir_format("bytes=%" PRIu64 "-%" PRIu64, piece->from, piece->to);
-    struct s3_request request = {.method = "GET",
-                                 .host = remote->host,
-                                 .query = "",
-                                 .range = range,
-                                 .if_match = piece->etag,
-                                 .region = remote->region};
+    struct s3_request request = {.method = "GET", .range = range, .if_match = piece->etag};
 
-    object_path(remote, piece->key, &path);
-    request.path = weir_buf_text(&path);
-    storage_s3_date(now_us, request.date);
-    sign(remote, &request, ret_request);
+    sign_for_object(remote, piece->key, &request, now_us, ret_request);
 }
 
 void storage_s3_request_versions(const struct s3_remote *remote, const char *key, int64_t now_us,
                                  struct s3_signed_request *ret_request)
 {
-    WEIR_AUTO_FREE char *path = bucket_path(remote);
     WEIR_AUTO_BUF query = {0};
-    struct s3_request request = {
-        .method = "GET", .host = remote->host, .path = path, .region = remote->region};
 
     weir_buf_append_text(&query, "encoding-type=url&prefix=");
     storage_s3_encode(key, false, &query);
     weir_buf_append_text(&query, "&versions=");
-    request.query = weir_buf_text(&query);
-    storage_s3_date(now_us, request.date);
-    sign(remote, &request, ret_request);
+    sign_for_bucket(remote, &query, now_us, ret_request);
 }
 
 void storage_s3_request_delete(const struct s3_remote *remote, const char *key, const char *version,
                                int64_t now_us, struct s3_signed_request *ret_request)
 {
-    WEIR_AUTO_BUF path = {0};
     WEIR_AUTO_BUF query = {0};
-    struct s3_request request = {
-        .method = "DELETE", .host = remote->host, .region = remote->region};
+    struct s3_request request = {.method = "DELETE"};
 
-    object_path(remote, key, &path);
-    request.path = weir_buf_text(&path);
     weir_buf_append_text(&query, *version ? "versionId=" : "");
     storage_s3_encode(version, false, &query);
     request.query = weir_buf_text(&query);
-    storage_s3_date(now_us, request.date);
-    sign(remote, &request, ret_request);
+    sign_for_object(remote, key, &request, now_us, ret_request);
 }
 
 void storage_s3_request_lock(const struct s3_remote *remote, const char *key, const char *version,
                              int64_t now_us, struct s3_signed_request *ret_request)
 {
-    WEIR_AUTO_BUF path = {0};
     WEIR_AUTO_BUF query = {0};
-    struct s3_request request = {.method = "GET", .host = remote->host, .region = remote->region};
+    struct s3_request request = {.method = "GET"};
 
-    object_path(remote, key, &path);
-    request.path = weir_buf_text(&path);
     weir_buf_append_text(&query, "retention=");
     weir_buf_append_text(&query, *version ? "&versionId=" : "");
     storage_s3_encode(version, false, &query);
     request.query = weir_buf_text(&query);
-    storage_s3_date(now_us, request.date);
-    sign(remote, &request, ret_request);
+    sign_for_object(remote, key, &request, now_us, ret_request);
 }
 
 void storage_s3_request_write(const struct s3_remote *remote, const struct s3_writing *writing,
                               int64_t now_us, struct s3_signed_request *ret_request)
 {
-    WEIR_AUTO_BUF path = {0};
     struct s3_request request = {.method = "PUT",
-                                 .host = remote->host,
-                                 .query = "",
                                  .if_match = writing->etag,
                                  .sha256 = writing->sha256,
-                                 .also = writing->also,
-                                 .region = remote->region};
+                                 .also = writing->also};
 
-    object_path(remote, writing->key, &path);
-    request.path = weir_buf_text(&path);
-    storage_s3_date(now_us, request.date);
-    sign(remote, &request, ret_request);
+    sign_for_object(remote, writing->key, &request, now_us, ret_request);
 }
