@@ -107,8 +107,8 @@ enum weir_status rig_ask(struct rig *rig, const struct rig_question *question, v
                          struct weir_error *err)
 {
     weir_arena_clear(rig->arena);
-    return weir_rpc_ask(rig->peers[question->service], question->type, question->message, ASK_MS,
-                        question->expected, rig->arena, ret_answer, err);
+    return weir_rpc_request(rig->peers[question->service], question->type, question->message,
+                            ASK_MS, question->expected, rig->arena, ret_answer, err);
 }
 
 void rig_tell(struct rig *rig, enum rig_service service, enum weir_message type,

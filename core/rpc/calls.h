@@ -9,7 +9,7 @@ struct weir_call {
     uint64_t request;
     enum weir_message type;
     struct weir_buf header; /* packed once, sent as often as needed */
-    int64_t asked_ms;
+    int64_t begun_ms;
     int64_t deadline_ms;       /* on the loop's clock */
     int64_t send_ms;           /* next time it is sent */
     int64_t resend_ms;         /* how long after that, again */

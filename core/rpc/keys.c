@@ -67,7 +67,7 @@ enum weir_status weir_keys_serve(void *socket, struct weir_error *err)
     return draw_keys(socket, err);
 }
 
-enum weir_status weir_keys_ask(void *socket, const char *address, struct weir_error *err)
+enum weir_status weir_keys_connect(void *socket, const char *address, struct weir_error *err)
 {
     const char *key = key_of(address);
     if (key == NULL || zmq_setsockopt(socket, ZMQ_CURVE_SERVERKEY, key, KEY_CHARACTERS + 1) != 0) {

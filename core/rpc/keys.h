@@ -27,7 +27,7 @@ char *weir_keys_address(void *socket, const char *endpoint) WEIR_MUST_USE;
 enum weir_status weir_keys_serve(void *socket, struct weir_error *err) WEIR_MUST_USE;
 /* Before connecting: lets the socket speak to the one server that has the secret of this address, and to no other.
  * INVALID for an address without a key. */
-enum weir_status weir_keys_ask(void *socket, const char *address,
-                               struct weir_error *err) WEIR_MUST_USE;
+enum weir_status weir_keys_connect(void *socket, const char *address,
+                                   struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DRAIN_BUDGET = 64, ASK_WAIT_MAX_MS = 1000 };
+enum { DRAIN_BUDGET = 64, WAIT_MAX_MS = 1000 };
 
 struct weir_rpc_peer {
     struct weir_loop *loop;
@@ -106,7 +106,7 @@ static void give_up(struct weir_rpc_peer *peer, struct weir_call *call)
 {
     struct weir_error err;
     const char *name = weir_message_info(call->type)->name;
-    long long waited = call->deadline_ms - call->asked_ms;
+    long long waited = call->deadline_ms - call->begun_ms;
     if (call->over_limit)
         weir_fail(&err, WEIR_LIMIT, "%s: %d calls to %s are open already", name, WEIR_RPC_CALLS_MAX,
                   peer->endpoint);
@@ -152,7 +152,7 @@ static struct weir_call *start_call(struct weir_rpc_peer *peer,
     call->type = asked->type;
     call->done = asked->done;
     call->owner = asked->owner;
-    call->asked_ms = now;
+    call->begun_ms = now;
     call->deadline_ms = now + (asked->deadline_ms > 0 ? asked->deadline_ms : 0);
     call->over_limit = over_limit;
     call->resend_ms = asked->frames != NULL ? WEIR_RPC_FRAMED_RESEND_MS : WEIR_RPC_RESEND_MS;
@@ -395,7 +395,7 @@ static void on_answer(void *owner, const struct weir_reply *reply, const struct 
 static void wait_for_answer(struct weir_rpc_peer *peer)
 {
     int64_t wait = weir_calls_next_ms(&peer->calls) - weir_loop_clock_ms(peer->loop);
-    wait = wait < ASK_WAIT_MAX_MS ? wait : ASK_WAIT_MAX_MS;
+    wait = wait < WAIT_MAX_MS ? wait : WAIT_MAX_MS;
     zmq_pollitem_t item = {.socket = peer->socket, .events = ZMQ_POLLIN};
     int ready = zmq_poll(&item, 1, wait > 0 ? (long)wait : 0);
     weir_require(ready >= 0 || errno == EINTR);
@@ -404,7 +404,7 @@ static void wait_for_answer(struct weir_rpc_peer *peer)
     run_due(peer);
 }
 
-enum weir_status weir_rpc_ask_waiting(const struct weir_waiting_call *asked)
+enum weir_status weir_rpc_request_waiting(const struct weir_waiting_call *asked)
 {
     struct weir_rpc_peer *peer = asked->peer;
     weir_require(peer->depth == 0); /* it would answer other callbacks inside this one */

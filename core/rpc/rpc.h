@@ -192,9 +192,10 @@ struct weir_waiting_call {
 };
 
 /* For programs without a loop of their own (weir, a trainer's main thread): asks and waits, running only this
- * peer. weir_rpc_ask(peer, type, message, deadline_ms, expected, arena, ret_message, err). Frames of the
+ * peer. weir_rpc_request(peer, type, message, deadline_ms, expected, arena, ret_message, err). Frames of the
  * reply are dropped: use weir_rpc_call() for those. */
-#define weir_rpc_ask(...) weir_rpc_ask_waiting(&(const struct weir_waiting_call){__VA_ARGS__})
-enum weir_status weir_rpc_ask_waiting(const struct weir_waiting_call *asked) WEIR_MUST_USE;
+#define weir_rpc_request(...) \
+    weir_rpc_request_waiting(&(const struct weir_waiting_call){__VA_ARGS__})
+enum weir_status weir_rpc_request_waiting(const struct weir_waiting_call *asked) WEIR_MUST_USE;
 
 #endif

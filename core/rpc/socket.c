@@ -169,7 +169,7 @@ enum weir_status weir_socket_open(struct weir_loop *loop, enum weir_socket_kind 
     set_options(socket, kind, endpoint);
     enum weir_status status = weir_rpc_check_endpoint(endpoint, err);
     if (status == WEIR_OK && weir_keys_are_needed(endpoint))
-        status = server ? weir_keys_serve(socket, err) : weir_keys_ask(socket, address, err);
+        status = server ? weir_keys_serve(socket, err) : weir_keys_connect(socket, address, err);
     if (status == WEIR_OK)
         status =
             server ? bind_socket(socket, endpoint, err) : connect_socket(socket, endpoint, err);

@@ -98,8 +98,8 @@ void stage_ask(struct stage *stage, enum weir_message type, const void *message,
     struct weir_error err = {.text = ""};
     enum weir_status status = WEIR_TIMEOUT;
     for (int wait_ms = ASK_MS; is_passing(status) && wait_ms < ASK_MAX_MS; wait_ms *= 2) {
-        status = weir_rpc_ask(stage->peer, type, message, wait_ms, expected, stage->arena,
-                              ret_answer, &err);
+        status = weir_rpc_request(stage->peer, type, message, wait_ms, expected, stage->arena,
+                                  ret_answer, &err);
         if (status != WEIR_OK)
             start_if_dead(stage);
     }

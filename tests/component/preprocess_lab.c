@@ -300,8 +300,8 @@ static void open_job(struct lab *lab, struct msg_job_open ask, uint64_t samples)
     ask.set_digest = lab->digest;
     ask.seed = 3;
     ask.mode = "train";
-    enum weir_status status = weir_rpc_ask(lab->peer, MSG_job_open, &ask, TEST_PATIENCE_MS,
-                                           MSG_job_opened, arena, &answer, &err);
+    enum weir_status status = weir_rpc_request(lab->peer, MSG_job_open, &ask, TEST_PATIENCE_MS,
+                                               MSG_job_opened, arena, &answer, &err);
     if (status != WEIR_OK)
         fprintf(stderr, "job_open: %s\n", err.text);
     weir_require(status == WEIR_OK && answer.samples == samples);
@@ -341,8 +341,8 @@ static struct msg_job_is ask(struct lab *lab, uint64_t job, struct weir_arena *a
     struct weir_error err = {0};
     struct msg_job_is answer;
     enum weir_status status =
-        weir_rpc_ask(lab->peer, MSG_job_ask, &(struct msg_job_ask){.job = job}, TEST_PATIENCE_MS,
-                     MSG_job_is, arena, &answer, &err);
+        weir_rpc_request(lab->peer, MSG_job_ask, &(struct msg_job_ask){.job = job},
+                         TEST_PATIENCE_MS, MSG_job_is, arena, &answer, &err);
     if (status != WEIR_OK)
         fprintf(stderr, "job_ask: %s\n", err.text);
     weir_require(status == WEIR_OK);
@@ -397,8 +397,8 @@ struct weir_client *lab_consume_within(struct lab *lab, uint64_t job, const void
 static void ask_pool(struct lab *lab, struct weir_arena *arena, struct msg_workers_are *ret_pool)
 {
     struct weir_error err;
-    weir_require(weir_rpc_ask(lab->peer, MSG_workers_ask, NULL, TEST_PATIENCE_MS, MSG_workers_are,
-                              arena, ret_pool, &err) == WEIR_OK);
+    weir_require(weir_rpc_request(lab->peer, MSG_workers_ask, NULL, TEST_PATIENCE_MS,
+                                  MSG_workers_are, arena, ret_pool, &err) == WEIR_OK);
 }
 
 uint64_t lab_failing(struct lab *lab, uint64_t job, char reason[LAB_REASON_MAX])

@@ -133,8 +133,8 @@ static void assert_same(const struct outcome *a, const struct outcome *b)
 static bool ask_shortly(enum weir_message type, const void *message, enum weir_message expected,
                         void *ret_message)
 {
-    return weir_rpc_ask(lab.peer, type, message, WAIT_MS, expected, lab.arena, ret_message,
-                        &lab.err) == WEIR_OK;
+    return weir_rpc_request(lab.peer, type, message, WAIT_MS, expected, lab.arena, ret_message,
+                            &lab.err) == WEIR_OK;
 }
 
 /* Dies at the nth commit from now on. */

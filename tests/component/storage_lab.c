@@ -300,8 +300,8 @@ bool storage_lab_holds(struct storage_lab *lab, const char *place, const char *t
 enum weir_status storage_lab_ask(struct storage_lab *lab, enum weir_message type,
                                  const void *message, enum weir_message expected, void *ret_message)
 {
-    return weir_rpc_ask(lab->peer, type, message, TEST_PATIENCE_MS, expected, lab->arena,
-                        ret_message, &lab->err);
+    return weir_rpc_request(lab->peer, type, message, TEST_PATIENCE_MS, expected, lab->arena,
+                            ret_message, &lab->err);
 }
 
 enum weir_status storage_lab_declare(struct storage_lab *lab, const char *yaml)

@@ -220,8 +220,8 @@ static void on_loop_thread_ask(struct fixture *fixture, int64_t deadline_ms,
     struct msg_health message;
     memset(&message, 0, sizeof(message));
     struct msg_health_is answer = {0};
-    enum weir_status status = weir_rpc_ask(fixture->peer, MSG_health, &message, deadline_ms,
-                                           MSG_health_is, arena, &answer, err);
+    enum weir_status status = weir_rpc_request(fixture->peer, MSG_health, &message, deadline_ms,
+                                               MSG_health_is, arena, &answer, err);
     assert_int_equal(status, expected);
 }
 

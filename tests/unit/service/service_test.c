@@ -139,21 +139,21 @@ static void a_service_answers_health_by_itself_and_others_by_its_table(void **st
     struct msg_ask ask = {.topic = "t", .arguments = "{\"a\": 1}"};
     start_serving(fixture, "echo-2");
     open_client(&client, fixture->sockets, "echo-2");
-    assert_int_equal(weir_rpc_ask(client.peer, MSG_health, &health, ANSWER_MS, MSG_health_is,
-                                  client.arena, &health, &err),
+    assert_int_equal(weir_rpc_request(client.peer, MSG_health, &health, ANSWER_MS, MSG_health_is,
+                                      client.arena, &health, &err),
                      WEIR_OK);
     assert_string_equal(health.name, "echo-2");
     assert_true(health.session != 0);
     assert_true(health.up_ms >= 0 && health.cpu_ns > 0);
-    assert_int_equal(weir_rpc_ask(client.peer, MSG_ask, &ask, ANSWER_MS, MSG_answer, client.arena,
-                                  &answer, &err),
+    assert_int_equal(weir_rpc_request(client.peer, MSG_ask, &ask, ANSWER_MS, MSG_answer,
+                                      client.arena, &answer, &err),
                      WEIR_OK);
     assert_string_equal(answer.json, "{\"a\": 1}");
-    assert_int_equal(weir_rpc_ask(client.peer, MSG_workers_ask, &ask, ANSWER_MS, MSG_answer,
-                                  client.arena, &answer, &err),
+    assert_int_equal(weir_rpc_request(client.peer, MSG_workers_ask, &ask, ANSWER_MS, MSG_answer,
+                                      client.arena, &answer, &err),
                      WEIR_UNSUPPORTED);
-    assert_int_equal(weir_rpc_ask(client.peer, MSG_health, &ask, ANSWER_MS, MSG_answer,
-                                  client.arena, &answer, &err),
+    assert_int_equal(weir_rpc_request(client.peer, MSG_health, &ask, ANSWER_MS, MSG_answer,
+                                      client.arena, &answer, &err),
                      WEIR_INVALID);
     assert_non_null(strstr(err.text, "answered with health_is, expected answer"));
     close_client(&client);
@@ -173,11 +173,11 @@ static void trainers_have_a_socket_apart_that_serves_what_is_theirs(void **state
     assert_int_equal(stat(sockets, &about), 0);
     assert_int_equal(about.st_mode & 0777, 0700);
     open_client(&client, sockets, "echo");
-    assert_int_equal(weir_rpc_ask(client.peer, MSG_health, &health, ANSWER_MS, MSG_health_is,
-                                  client.arena, &health, &err),
+    assert_int_equal(weir_rpc_request(client.peer, MSG_health, &health, ANSWER_MS, MSG_health_is,
+                                      client.arena, &health, &err),
                      WEIR_DENIED);
-    assert_int_equal(weir_rpc_ask(client.peer, MSG_hold, &(struct msg_hold){0}, ANSWER_MS,
-                                  MSG_hold_is, client.arena, &health, &err),
+    assert_int_equal(weir_rpc_request(client.peer, MSG_hold, &(struct msg_hold){0}, ANSWER_MS,
+                                      MSG_hold_is, client.arena, &health, &err),
                      WEIR_UNSUPPORTED); /* this service has no handler for it */
     close_client(&client);
     kill(fixture->pid, SIGTERM);
