@@ -244,7 +244,7 @@ static const char *columns_of(struct dataset *dataset)
 }
 
 static struct dataset *find_dataset(const struct storage *storage,
-                                  const struct msg_dataset_ask *asked)
+                                    const struct msg_dataset_ask *asked)
 {
     if (*asked->name)
         return storage_catalog_find(storage->store.catalog, asked->name);

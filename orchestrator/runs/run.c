@@ -444,8 +444,8 @@ static void on_dataset(void *owner, const struct weir_reply *reply, const struct
 static void request_dataset(struct run *run)
 {
     const struct msg_dataset_ask request = {.name = run->outline.config->datasets[run->described]};
-    weir_rpc_call(run->context->storage, MSG_dataset_ask, &request, ORCHESTRATOR_REQUEST_MS, on_dataset,
-                  run);
+    weir_rpc_call(run->context->storage, MSG_dataset_ask, &request, ORCHESTRATOR_REQUEST_MS,
+                  on_dataset, run);
 }
 
 void orchestrator_run_begin(void *owner)

@@ -30,7 +30,7 @@ struct run {
     char *directory;
     char *start_from;         /* file of the base model, or "" */
     struct weir_buf fitted;   /* of the base model, when it is used as it is */
-    size_t described;            /* index of the dataset that storage is asked about */
+    size_t described;         /* index of the dataset that storage is asked about */
     struct weir_buf tables;   /* as in job_open */
     struct weir_arena *arena; /* class names */
     const char *const *classes;

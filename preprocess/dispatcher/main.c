@@ -17,11 +17,10 @@ static enum weir_status plan(const struct weir_yaml_node *root, struct planned *
 {
     const struct weir_yaml_node *section = weir_yaml_get(root, "preprocess");
     enum weir_status status = preprocess_tables_read(root, NULL, &planned->tables, err);
-    return status == WEIR_OK
-               ? preprocess_chain_new(weir_yaml_get(section, "operators"),
-                                      preprocess_tables_records(planned->tables), &planned->chain,
-                                      err)
-               : status;
+    return status == WEIR_OK ? preprocess_chain_new(weir_yaml_get(section, "operators"),
+                                                    preprocess_tables_records(planned->tables),
+                                                    &planned->chain, err)
+                             : status;
 }
 
 static void planned_fini(struct planned *planned)
