@@ -12,7 +12,6 @@
 struct draft {
     struct operator_schema schema;
     bool behind_fit[COLUMNS_MAX]; /* exists only once operators are fitted */
-    bool is_read[COLUMNS_MAX];    /* a reader of records has left it */
     bool is_used;                 /* the payload has become something else */
 };
 
@@ -23,7 +22,8 @@ static void remove_column(struct draft *draft, size_t index)
             behind * sizeof(draft->schema.column[0]));
     memmove(&draft->behind_fit[index], &draft->behind_fit[index + 1],
             behind * sizeof(draft->behind_fit[0]));
-    memmove(&draft->is_read[index], &draft->is_read[index + 1], behind * sizeof(draft->is_read[0]));
+    memmove(&draft->schema.is_read[index], &draft->schema.is_read[index + 1],
+            behind * sizeof(draft->schema.is_read[0]));
 }
 
 /* From the highest down, so that those still to come keep their places. */
@@ -48,7 +48,7 @@ static enum weir_status adopt_outputs(struct chain_step *step, struct draft *dra
         step->own[i].about = plan->output[i];
         step->places[i] = place;
         draft->behind_fit[place] = is_late;
-        draft->is_read[place] = false;
+        draft->schema.is_read[place] = false;
     }
     step->columns = draft->schema.count - plan->more_count;
     return WEIR_OK;
@@ -92,7 +92,7 @@ static void note_reading(struct chain *chain, const struct chain_step *step, str
     if (step->plan.in == 0 && !draft->is_used)
         chain->copies_payload = chain->copies_payload || !step->op->in_place;
     if (step->op->reads_records) {
-        draft->is_read[step->plan.in] = true;
+        draft->schema.is_read[step->plan.in] = true;
     } else if (step->plan.in == 0 && step->plan.outputs > 0) {
         draft->is_used = true;
         draft->schema.records = NULL;
@@ -163,7 +163,7 @@ static enum weir_status plan_end(struct chain *chain, const struct draft *draft,
         bool is_tensor = about->kind == COLUMN_DENSE || about->kind == COLUMN_RAGGED;
         if (is_tensor)
             chain->leaving[chain->columns++] = i;
-        if (is_tensor || draft->is_read[i])
+        if (is_tensor || draft->schema.is_read[i])
             continue;
         return weir_yaml_fail(
             operators, err,

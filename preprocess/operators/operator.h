@@ -37,14 +37,16 @@ struct operator_records {
 struct operator_schema {
     size_t count;
     struct column_about column[COLUMNS_MAX];
+    bool is_read
+        [COLUMNS_MAX]; /* a reader has left it: only readers take it without being told its name */
     const struct operator_records
         *records; /* column 0 is these; NULL: it is not, or nothing is known */
 };
 
 /* Index of the column `name`, or -1. */
 int preprocess_operator_schema_find(const struct operator_schema *schema, const char *name);
-/* The column `on` of one of the kinds (a mask of 1 << kind), or the newest such column when `on` is
- * NULL. INVALID names what was found and what is there. */
+/* The column `on` of one of the kinds (a mask of 1 << kind), or the newest such column that no reader has left when
+ * `on` is NULL. INVALID names what was found and what is there. */
 enum weir_status preprocess_operator_schema_pick(const struct operator_schema *schema,
                                                  const char *on, unsigned kinds, int *ret_column,
                                                  struct weir_error *err) WEIR_MUST_USE;

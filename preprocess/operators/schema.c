@@ -35,25 +35,51 @@ static void print_columns(const struct operator_schema *schema, struct weir_buf 
         weir_buf_append_text(out, "none");
 }
 
-enum weir_status preprocess_operator_schema_pick(const struct operator_schema *schema,
-                                                 const char *on, unsigned kinds, int *ret_column,
-                                                 struct weir_error *err)
+/* Index of the column `on`, or with NULL of the newest one, of one of the kinds; -1: there is none. */
+static int find_kind(const struct operator_schema *schema, const char *on, unsigned kinds,
+                     bool reads_records)
 {
     for (size_t i = schema->count; i-- > 0;) {
         const struct column_about *about = &schema->column[i];
-        bool is_named = on == NULL || strcmp(on, about->name) == 0;
-        if (is_named && (kinds & 1u << about->kind) != 0) {
-            *ret_column = (int)i;
-            return WEIR_OK;
-        }
+        bool is_meant =
+            on != NULL ? strcmp(on, about->name) == 0 : reads_records || !schema->is_read[i];
+        if (is_meant && (kinds & 1u << about->kind) != 0)
+            return (int)i;
     }
+    return -1;
+}
+
+static bool has_read(const struct operator_schema *schema)
+{
+    size_t i = 0;
+    while (i < schema->count && !schema->is_read[i])
+        i++;
+    return i < schema->count;
+}
+
+static enum weir_status pick(const struct operator_schema *schema, const char *on, unsigned kinds,
+                             bool reads_records, int *ret_column, struct weir_error *err)
+{
+    *ret_column = find_kind(schema, on, kinds, reads_records);
+    if (*ret_column >= 0)
+        return WEIR_OK;
     WEIR_AUTO_BUF wanted = {0};
     WEIR_AUTO_BUF found = {0};
     print_kinds(kinds, &wanted);
     print_columns(schema, &found);
-    return weir_fail(err, WEIR_INVALID, "expected a %s column%s%s, found %s",
-                     weir_buf_text(&wanted), on != NULL ? " named " : "", on != NULL ? on : "",
-                     weir_buf_text(&found));
+    return weir_fail(
+        err, WEIR_INVALID, "expected a %s column%s%s, found %s%s", weir_buf_text(&wanted),
+        on != NULL ? " named " : "", on != NULL ? on : "", weir_buf_text(&found),
+        on == NULL && has_read(schema)
+            ? ": a record that fields were taken of is taken whole only by its name (on)"
+            : "");
+}
+
+enum weir_status preprocess_operator_schema_pick(const struct operator_schema *schema,
+                                                 const char *on, unsigned kinds, int *ret_column,
+                                                 struct weir_error *err)
+{
+    return pick(schema, on, kinds, false, ret_column, err);
 }
 
 enum weir_status preprocess_operator_schema_pick_record(const struct operator_schema *schema,
@@ -63,7 +89,7 @@ enum weir_status preprocess_operator_schema_pick_record(const struct operator_sc
     const unsigned kinds = 1u << COLUMN_BYTES | 1u << COLUMN_TEXT;
     bool is_there = schema->count > 0 && (kinds & 1u << schema->column[0].kind) != 0;
     if (on != NULL || !is_there)
-        return preprocess_operator_schema_pick(schema, on, kinds, ret_column, err);
+        return pick(schema, on, kinds, true, ret_column, err);
     *ret_column = 0;
     return WEIR_OK;
 }

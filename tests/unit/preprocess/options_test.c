@@ -43,6 +43,13 @@ static const struct {
     {"preprocess: {operators: [{op: record_fields, dense: [4, x, f32]}]}", "[offset, count, type]"},
     {"preprocess: {operators: [{op: record_fields}]}", "nothing to take"},
     {"preprocess: {operators: [{op: csv_fields, fields: [age]}]}", "'age'"},
+    {"preprocess: {operators: [{op: csv_fields, fields: [0]}, {op: tokenize_words}]}",
+     "found payload (bytes), features (dense f32 x 1): a record that fields were taken of"},
+    {"preprocess: {operators: [{op: csv_fields, fields: [0]}, {op: tokenize_words, on: payload}, "
+     "{op: tokenize_hash, buckets: 8}]}",
+     NULL},
+    {"preprocess: {operators: [{op: csv_text, field: 0}, {op: csv_fields, fields: [1]}]}",
+     "leaves column 'text'"},
     {"preprocess: {operators: [{op: csv_fields, fields: [0], delimiter: ';;'}]}", "delimiter"},
     {"preprocess: {operators: [{op: csv_fields, fields: [0], fill: x}]}", "csv_fields: fill 'x'"},
     {"preprocess: {operators: [{op: csv_fields, fields: [0], missing: [NA]}]}",
