@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { COMPLAINTS_SHOWN = 5 };
+enum { COMPLAINTS_SHOWN = 5, COLUMNS_SHOWN = 40 };
 
 /* "READING" -> "reading" */
 static void put_state(struct weir_buf *out, const json_t *state)
@@ -193,6 +193,25 @@ static void show_complaints(const json_t *datasets, struct cli_page *page)
     }
 }
 
+static void show_columns(const json_t *datasets, struct cli_page *page)
+{
+    for (size_t i = 0; i < json_array_size(datasets); i++) {
+        const json_t *dataset = json_array_get(datasets, i);
+        const json_t *columns = json_object_get(dataset, "columns");
+        size_t count = json_array_size(columns);
+        WEIR_AUTO_BUF names = {0};
+        for (size_t j = 0; j < count && j < COLUMNS_SHOWN; j++) {
+            const char *name = json_string_value(json_array_get(columns, j));
+            weir_buf_printf(&names, "%s%s", j > 0 ? ", " : "",
+                            name != NULL && *name != '\0' ? name : "(no name)");
+        }
+        if (count > COLUMNS_SHOWN)
+            weir_buf_printf(&names, " and %zu more; --json lists them", count - COLUMNS_SHOWN);
+        if (count > 0)
+            cli_line(page, "%s: columns: %s", cli_text(dataset, "dataset"), weir_buf_text(&names));
+    }
+}
+
 static void put_dataset(struct weir_buf *out, const json_t *dataset)
 {
     weir_buf_printf(out, "%s%s", cli_text(dataset, "dataset"),
@@ -225,5 +244,6 @@ void cli_render_datasets(const json_t *answer, struct cli_page *page)
     if (json_array_size(datasets) == 0)
         cli_line(page, "no dataset yet: a pipeline's first run declares its datasets");
     cli_show_table(page, datasets, COLUMNS, WEIR_COUNT(COLUMNS));
+    show_columns(datasets, page);
     show_complaints(datasets, page);
 }

@@ -8,7 +8,7 @@ import re
 import time
 from pathlib import Path
 
-from weirlab import Lab, outcome
+from weirlab import Lab, served
 
 GUIDES = Path(__file__).parents[2] / "docs/guides"
 WEEKS, A_WEEK, BEGIN = 5, 200, 1_704_067_200  # a Monday
@@ -156,7 +156,10 @@ def a_file_with_its_columns_in_another_order_stays_out_and_is_counted():
     assert (scanned["samples"], scanned["quarantined"]) == (WEEKS * A_WEEK, 1), scanned
     assert scanned["complaints"] == [f"week9.csv: line 1: found the columns {','.join(other)}, expected those of the dataset, in "
                                      f"their order: {HEADER}; more may follow"], scanned
-    outcome(run.events)
+    with served(lab):
+        (dataset,) = json.loads(lab.weir("datasets", "--json"))["datasets"]
+        assert dataset["columns"] == names, dataset
+        assert f"visits: columns: {', '.join(names)}\n" in lab.weir("datasets")
     lab.remove()
 
 

@@ -155,12 +155,14 @@ static void datasets_show_their_accounting_and_what_was_refused(void **state)
     assert_page(cli_render_datasets,
                 "{\"datasets\":[{\"dataset\":\"mails\",\"format\":\"files\",\"scanned\":true,"
                 "\"ingested\":5567,\"live\":5560,\"erased\":7,\"bytes\":20000000,"
-                "\"quarantined\":1,\"classes\":[\"ham\",\"spam\"],"
+                "\"quarantined\":1,\"columns\":[\"ts\",\"\",\"text\"],"
+                "\"classes\":[\"ham\",\"spam\"],"
                 "\"complaints\":[\"a.txt: byte 7: half a record\"]}]}",
                 "dataset  format  ingested   live  erased  removed  replaced  quarantined  "
                 "duplicate  blocked  returned    bytes  classes\n"
                 "mails    files      5,567  5,560       7        0         0            1          "
                 "0        0         0  20.0 MB  2\n"
+                "mails: columns: ts, (no name), text\n"
                 "mails: refused: a.txt: byte 7: half a record\n");
 }
 
