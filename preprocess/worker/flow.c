@@ -193,6 +193,34 @@ static int find_consumer(const struct worker_flow *flow, uint64_t job, uint64_t 
     return -1;
 }
 
+static bool is_served(const struct worker_flow *flow, uint64_t job, uint64_t session)
+{
+    for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
+        const struct worker_lease *lease = &flow->leases[i];
+        if (lease->fence != 0 && lease->job == job && lease->session == session)
+            return true;
+    }
+    return false;
+}
+
+bool preprocess_flow_serves(const struct worker_flow *flow, size_t consumer)
+{
+    return is_served(flow, flow->consumers[consumer].job, flow->consumers[consumer].session);
+}
+
+/* Of those that nothing is made for, the one that was not heard of for longest: anybody may call himself a consumer,
+ * but leases are of those that the dispatcher knows. */
+static int idle_consumer(const struct worker_flow *flow)
+{
+    int idle = -1;
+    for (int i = 0; i < WORKER_CONSUMERS_MAX; i++) {
+        if ((idle < 0 || flow->consumers[i].heard_ms < flow->consumers[idle].heard_ms) &&
+            !preprocess_flow_serves(flow, (size_t)i))
+            idle = i;
+    }
+    return idle;
+}
+
 static int free_consumer(const struct worker_flow *flow)
 {
     for (int i = 0; i < WORKER_CONSUMERS_MAX; i++) {
@@ -255,6 +283,8 @@ int preprocess_flow_credit(struct worker_flow *flow, const struct msg_credit *cr
     bool counts = credit->worker_session == 0 || credit->worker_session == flow->session;
     if (slot < 0) {
         slot = free_consumer(flow);
+        if (slot < 0 && is_served(flow, credit->job, credit->session))
+            slot = idle_consumer(flow);
         if (slot < 0)
             return -1;
         flow->consumers[slot] = (struct worker_consumer){
@@ -273,17 +303,6 @@ int preprocess_flow_credit(struct worker_flow *flow, const struct msg_credit *cr
     skip_delivered(flow, consumer, now_ms);
     make_lost_again(flow, consumer, now_ms);
     return slot;
-}
-
-bool preprocess_flow_serves(const struct worker_flow *flow, size_t consumer)
-{
-    const struct worker_consumer *wanted = &flow->consumers[consumer];
-    for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
-        const struct worker_lease *lease = &flow->leases[i];
-        if (lease->fence != 0 && lease->job == wanted->job && lease->session == wanted->session)
-            return true;
-    }
-    return false;
 }
 
 /* ---- making ---- */

@@ -141,7 +141,8 @@ void preprocess_flow_folded(struct worker_flow *flow, uint64_t fence, uint64_t b
 
 /* ---- sending ---- */
 
-/* Returns the consumer's slot, where the caller keeps its route; -1 when there is no room. */
+/* Returns the consumer's slot, where the caller keeps its route; -1 when there is no room. One for which a lease is
+ * held finds room in place of one for which none is. */
 int preprocess_flow_credit(struct worker_flow *flow, const struct msg_credit *credit,
                            int64_t now_ms);
 /* True when a lease is held for this consumer. */

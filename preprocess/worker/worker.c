@@ -15,7 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FAREWELL_MS = 20 /* at most, for the last words to leave the sockets */ };
+enum {
+    FAREWELL_MS = 20, /* at most, for the last words to leave the sockets */
+    FULL_LOG_MS = 60 * 1000,
+};
 
 static void on_tick(void *owner)
 {
@@ -40,14 +43,24 @@ static void keep_loans(struct worker_loans *loans, const struct msg_credit *cred
         memcpy(loans->at, credit->loans.at, loans->count * WEIR_LOAN_BYTES);
 }
 
+/* Logs it, but not for each of many credits. */
+static void say_full(struct worker *worker)
+{
+    int64_t now_ms = weir_loop_now_ms(worker->loop);
+    if (now_ms < worker->full_log_ms)
+        return;
+    worker->full_log_ms = now_ms + FULL_LOG_MS;
+    weir_log(WEIR_LOG_WARN, "no room for another consumer, ignoring its credit", "max=%d",
+             WORKER_CONSUMERS_MAX);
+}
+
 static void on_credit(void *state, struct weir_request *request)
 {
     struct worker *worker = state;
     int slot =
         preprocess_flow_credit(&worker->flow, request->message, weir_loop_now_ms(worker->loop));
     if (slot < 0) {
-        weir_log(WEIR_LOG_WARN, "no room for another consumer, ignoring its credit", "max=%d",
-                 WORKER_CONSUMERS_MAX);
+        say_full(worker);
         return;
     }
     worker->routes[slot] = request->route;

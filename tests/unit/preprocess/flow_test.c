@@ -366,6 +366,29 @@ static void counters_of_another_worker_session_do_not_count(void **state)
     end(flow);
 }
 
+/* Sessions that the dispatcher does not know take the place of nobody who is served. */
+static void strangers_do_not_crowd_out_who_is_served(void **state)
+{
+    (void)state;
+    struct worker_flow *flow = begin();
+    struct msg_credit stranger = {.job = JOB, .worker_session = ME, .granted = 1};
+    for (uint64_t i = 0; i < 2 * WORKER_CONSUMERS_MAX; i++) {
+        stranger.session = 1000 + i;
+        int slot = preprocess_flow_credit(flow, &stranger, (int64_t)i);
+        assert_int_equal(slot, i < WORKER_CONSUMERS_MAX ? (int)i : -1);
+    }
+    struct msg_credit served = {.job = JOB, .session = LOOP, .worker_session = ME, .granted = 1000};
+    assert_int_equal(preprocess_flow_credit(flow, &served, 1), -1); /* not yet */
+    order(flow, 0, 1, 0);
+    assert_int_equal(preprocess_flow_credit(flow, &served, 1),
+                     0); /* of the one silent for longest */
+    assert_int_equal(make(flow), 0);
+    assert_int_equal(send_one(flow, 1), 0);
+    stranger.session = 1000;
+    assert_int_equal(preprocess_flow_credit(flow, &stranger, 1000), -1);
+    end(flow);
+}
+
 static void a_suspended_lease_waits_until_it_begins_again(void **state)
 {
     (void)state;
@@ -396,6 +419,7 @@ int main(void)
         cmocka_unit_test(a_lost_batch_is_made_again_after_a_while),
         cmocka_unit_test(what_the_consumer_has_is_skipped),
         cmocka_unit_test(counters_of_another_worker_session_do_not_count),
+        cmocka_unit_test(strangers_do_not_crowd_out_who_is_served),
         cmocka_unit_test(a_suspended_lease_waits_until_it_begins_again),
     };
     return cmocka_run_group_tests_name("flow", tests, NULL, NULL);
