@@ -1,6 +1,7 @@
 /* Maps and checks sample set files; the layout is in the header. */
 #include "core/wire/sample_set.h"
 
+#include "core/base/bisect.h"
 #include "core/base/bits.h"
 #include "core/base/file.h"
 
@@ -228,12 +229,6 @@ void weir_sample_set_close(struct weir_sample_set *set)
 int64_t weir_sample_set_find(const struct weir_sample_set *set, uint64_t id)
 {
     size_t low = 0, high = set->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (set->ids[middle] < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    WEIR_BISECT(low, high, middle, set->ids[middle] < id);
     return low < set->count && set->ids[low] == id ? (int64_t)low : -1;
 }

@@ -2,6 +2,7 @@
  * come into force are noted with their samples and their epoch, many in one transaction: runs that begin from now on
  * never see the samples, and lineage knows it. Those that storage has verified may have their receipts. Erasures that
  * storage accepted while no orchestrator listened become known here as well. */
+#include "core/base/bisect.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/wire/erasure.h"
@@ -120,13 +121,7 @@ static void request_samples(struct erasures *erasures);
 static struct erasure_arrived *arrived_of(const struct erasures *erasures, uint64_t number)
 {
     size_t from = 0, to = erasures->progress.arrived_count;
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if ((uint64_t)erasures->progress.arrived[middle].number < number)
-            from = middle + 1;
-        else
-            to = middle;
-    }
+    WEIR_BISECT(from, to, middle, (uint64_t)erasures->progress.arrived[middle].number < number);
     struct erasure_arrived *found = &erasures->progress.arrived[from];
     return from < erasures->progress.arrived_count && (uint64_t)found->number == number ? found
                                                                                         : NULL;

@@ -1,6 +1,8 @@
 /* Intervals times models: see plan.h. */
 #include "orchestrator/evaluations/plan.h"
 
+#include "core/base/bisect.h"
+
 struct plan {
     const struct evaluation_request *request;
     const struct evaluation_stream *stream;
@@ -21,13 +23,7 @@ static size_t models_before(const struct evaluation_stream *stream, int64_t time
 {
     size_t low = 0;
     size_t high = stream->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (stream->models[middle].until_time < time_us)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    WEIR_BISECT(low, high, middle, stream->models[middle].until_time < time_us);
     return low;
 }
 

@@ -1,6 +1,7 @@
 /* Bitmaps of ids by block. */
 #include "orchestrator/models/blocks.h"
 
+#include "core/base/bisect.h"
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
 
@@ -19,13 +20,7 @@ void orchestrator_id_blocks_fini(struct id_blocks *blocks)
 static size_t lower_bound(const struct id_blocks *blocks, int64_t block)
 {
     size_t from = 0, to = blocks->count;
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (blocks->at[middle].block < block)
-            from = middle + 1;
-        else
-            to = middle;
-    }
+    WEIR_BISECT(from, to, middle, blocks->at[middle].block < block);
     return from;
 }
 

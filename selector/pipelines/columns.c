@@ -1,6 +1,7 @@
 /* Packs columns, appends them to a file, reads them back. */
 #include "selector/pipelines/columns.h"
 
+#include "core/base/bisect.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
 
@@ -58,13 +59,7 @@ void selector_columns_trim(struct selector_columns *columns)
 static size_t place_of(const struct selector_columns *columns, uint64_t first)
 {
     size_t low = 0, high = columns->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (columns->blocks[middle].first < first)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    WEIR_BISECT(low, high, middle, columns->blocks[middle].first < first);
     return low;
 }
 

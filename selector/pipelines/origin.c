@@ -1,6 +1,7 @@
 /* Binary search over the ends of the earlier triggers. */
 #include "selector/pipelines/origin.h"
 
+#include "core/base/bisect.h"
 #include "core/base/memory.h"
 #include "selector/sql/queries.h"
 
@@ -48,15 +49,8 @@ void selector_ends_fini(struct selector_ends *ends)
 static int64_t trigger_at(const struct selector_ends *ends, int64_t time, uint64_t id)
 {
     size_t low = 0, high = ends->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        bool before =
-            ends->times[middle] != time ? ends->times[middle] < time : ends->ids[middle] < id;
-        if (before)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    WEIR_BISECT(low, high, middle,
+                ends->times[middle] != time ? ends->times[middle] < time : ends->ids[middle] < id);
     return (int64_t)low + 1;
 }
 
@@ -65,13 +59,7 @@ static int64_t trigger_of(const struct selector_ends *ends, size_t width, size_t
                           uint64_t sequence)
 {
     size_t low = 0, high = ends->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ends->positions[middle * width + index] < sequence)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    WEIR_BISECT(low, high, middle, ends->positions[middle * width + index] < sequence);
     return (int64_t)low + 1;
 }
 

@@ -2,6 +2,7 @@
  * a range is kept as one. */
 #include "selector/sets/set.h"
 
+#include "core/base/bisect.h"
 #include "core/base/error.h"
 #include "core/base/memory.h"
 
@@ -102,13 +103,7 @@ void selector_set_of_ids(struct selector_set *ret_set, const uint64_t *ids, size
 static size_t place_of(const struct selector_set *set, uint64_t first)
 {
     size_t low = 0, high = set->block_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (set->blocks[middle].first < first)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    WEIR_BISECT(low, high, middle, set->blocks[middle].first < first);
     return low;
 }
 

@@ -1,6 +1,7 @@
 /* Datasets in memory: see catalog.h. Loading is in catalog_load.c. */
 #include "storage/catalog/catalog.h"
 
+#include "core/base/bisect.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 
@@ -199,14 +200,8 @@ size_t storage_dataset_run_of(const struct dataset *dataset, uint64_t row)
 {
     size_t low = 0, high = dataset->run_count;
 
-    while (low < high) { /* the first run that begins after the row */
-        size_t middle = low + (high - low) / 2;
-
-        if (dataset->runs[middle].first_row <= row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* the first run that begins after the row */
+    WEIR_BISECT(low, high, middle, dataset->runs[middle].first_row <= row);
     return low > 0 ? low - 1 : dataset->run_count;
 }
 
@@ -214,14 +209,8 @@ size_t storage_dataset_run_after(const struct dataset *dataset, uint64_t positio
 {
     size_t low = 0, high = dataset->run_count;
 
-    while (low < high) { /* the first run that was added later */
-        size_t middle = low + (high - low) / 2;
-
-        if (dataset->runs[middle].sequence <= position)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* the first run that was added later */
+    WEIR_BISECT(low, high, middle, dataset->runs[middle].sequence <= position);
     return low;
 }
 
@@ -257,14 +246,8 @@ static struct file_group *group_of(const struct dataset *dataset, uint64_t numbe
     size_t low = 0, high = dataset->group_count;
     struct file_group *group;
 
-    while (low < high) { /* the first group that begins after the file */
-        size_t middle = low + (high - low) / 2;
-
-        if (dataset->groups[middle]->first_file <= number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* the first group that begins after the file */
+    WEIR_BISECT(low, high, middle, dataset->groups[middle]->first_file <= number);
     if (low == 0)
         return NULL;
     group = dataset->groups[low - 1];
@@ -307,17 +290,12 @@ struct file_group *storage_dataset_open_group(const struct dataset *dataset)
 /* Index of the first chunk that begins after the row. */
 static size_t chunks_up_to(const struct dataset *dataset, uint32_t block, uint32_t row)
 {
+    const struct chunk_ref *chunks = dataset->chunks;
     size_t low = 0, high = dataset->chunk_count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct chunk_ref *chunk = &dataset->chunks[middle];
-
-        if (chunk->block < block || (chunk->block == block && chunk->first_row <= row))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    WEIR_BISECT(low, high, middle,
+                chunks[middle].block < block ||
+                    (chunks[middle].block == block && chunks[middle].first_row <= row));
     return low;
 }
 
@@ -403,14 +381,7 @@ static size_t blocked_from(const struct blocked_shard *shard, uint64_t hash)
 {
     size_t low = 0, high = shard->count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (shard->at[middle].word >> 1 < hash >> 1)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    WEIR_BISECT(low, high, middle, shard->at[middle].word >> 1 < hash >> 1);
     return low;
 }
 

@@ -1,6 +1,7 @@
 /* Deaths after a position: see deaths.h. */
 #include "storage/catalog/deaths.h"
 
+#include "core/base/bisect.h"
 #include "core/base/memory.h"
 #include "storage/sql/queries.h"
 
@@ -64,13 +65,7 @@ bool storage_deaths_hold(const struct deaths *deaths, uint64_t id)
 {
     size_t low = 0, high = deaths->count;
 
-    while (low < high) { /* the first range that ends after the id */
-        size_t middle = low + (high - low) / 2;
-
-        if (deaths->at[middle].end <= id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* the first range that ends after the id */
+    WEIR_BISECT(low, high, middle, deaths->at[middle].end <= id);
     return low < deaths->count && deaths->at[low].first <= id;
 }

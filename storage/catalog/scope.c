@@ -1,6 +1,7 @@
 /* Parts of a source: see scope.h. */
 #include "storage/catalog/scope.h"
 
+#include "core/base/bisect.h"
 #include "core/base/memory.h"
 
 #include <stdlib.h>
@@ -93,14 +94,8 @@ bool storage_scope_find(const struct scope *scope, const char *path, size_t *ret
 {
     size_t low = 0, high = scope->count;
 
-    while (low < high) { /* the first range after the path */
-        size_t middle = low + (high - low) / 2;
-
-        if (strcmp(scope->ranges[middle], path) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* the first range after the path */
+    WEIR_BISECT(low, high, middle, strcmp(scope->ranges[middle], path) <= 0);
     if (low > 0 && is_inside(path, scope->ranges[low - 1])) {
         *ret_range = low - 1;
         return true;

@@ -1,6 +1,7 @@
 /* Candidates by block: see candidates.h. */
 #include "storage/erasure/candidates.h"
 
+#include "core/base/bisect.h"
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
 
@@ -26,14 +27,7 @@ static size_t place_of(const struct candidates *candidates, uint64_t block)
 {
     size_t low = 0, high = candidates->count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (candidates->blocks[middle].block < block)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    WEIR_BISECT(low, high, middle, candidates->blocks[middle].block < block);
     return low;
 }
 

@@ -1,6 +1,7 @@
 /* Pages of an erasure: see erasure_record.h. */
 #include "storage/erasure/erasure_record.h"
 
+#include "core/base/bisect.h"
 #include "core/base/memory.h"
 #include "storage/sql/queries.h"
 
@@ -40,14 +41,7 @@ static size_t place_of(const struct erase_page *page, uint64_t id)
 {
     size_t low = 0, high = page->ids.count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (page->ids.at[middle] < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    WEIR_BISECT(low, high, middle, page->ids.at[middle] < id);
     return low;
 }
 

@@ -1,6 +1,7 @@
 /* Requests, and what is worked on together: see erasure_record.h. */
 #include "storage/erasure/erasure_record.h"
 
+#include "core/base/bisect.h"
 #include "core/base/memory.h"
 #include "storage/records/key_identify.h"
 
@@ -111,14 +112,7 @@ static size_t place_of(const struct erasure_record *erasure, uint64_t number)
 {
     size_t low = 0, high = erasure->count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (erasure->requests[middle]->number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    WEIR_BISECT(low, high, middle, erasure->requests[middle]->number < number);
     return low;
 }
 

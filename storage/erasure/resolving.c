@@ -1,6 +1,7 @@
 /* The look-up of an erasure's samples: see resolving.h. */
 #include "storage/erasure/resolving.h"
 
+#include "core/base/bisect.h"
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "storage/keys/key_store.h"
@@ -112,14 +113,7 @@ static size_t first_of(const struct requested_hashes *asked, uint64_t hash)
 {
     size_t low = 0, high = asked->count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (asked->at[middle].hash < hash)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    WEIR_BISECT(low, high, middle, asked->at[middle].hash < hash);
     return low;
 }
 

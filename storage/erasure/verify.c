@@ -2,6 +2,7 @@
  * ends it. */
 #include "storage/erasure/erasure_record.h"
 
+#include "core/base/bisect.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
@@ -203,14 +204,7 @@ static size_t count_in(const struct search_prints *found, const uint64_t *prints
     for (size_t i = 0; i < count; i++) {
         size_t low = 0, high = found->at.count;
 
-        while (low < high) {
-            size_t middle = low + (high - low) / 2;
-
-            if (found->at.at[middle] < prints[i])
-                low = middle + 1;
-            else
-                high = middle;
-        }
+        WEIR_BISECT(low, high, middle, found->at.at[middle] < prints[i]);
         for (; low < found->at.count && found->at.at[low] == prints[i]; low++)
             places++;
     }

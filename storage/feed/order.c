@@ -1,6 +1,7 @@
 /* Order files: see order.h. */
 #include "storage/feed/order.h"
 
+#include "core/base/bisect.h"
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/base/memory.h"
@@ -330,16 +331,11 @@ static size_t page_of(const struct order *order, const struct order_row *after)
 {
     size_t low = 0, high = order->page_count;
 
-    while (low < high) { /* the first page that begins after it */
-        size_t middle = low + (high - low) / 2;
-        const struct order_row first = {.time = order->pages[middle].time,
-                                        .id = order->pages[middle].id};
-
-        if (storage_order_compare(&first, after) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* the first page that begins after it */
+    WEIR_BISECT(low, high, middle,
+                storage_order_compare(&(struct order_row){.time = order->pages[middle].time,
+                                                          .id = order->pages[middle].id},
+                                      after) <= 0);
     return low > 0 ? low - 1 : 0;
 }
 

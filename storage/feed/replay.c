@@ -2,6 +2,7 @@
 #include "storage/feed/feed_state.h"
 #include "storage/feed/replay_state.h"
 
+#include "core/base/bisect.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
@@ -241,14 +242,8 @@ static uint64_t row_before(const struct replay *replay, const struct order_row *
 {
     size_t low = 0, high = replay->mark_count;
 
-    while (low < high) { /* the first mark after it */
-        size_t middle = low + (high - low) / 2;
-
-        if (storage_order_compare(&replay->marks[middle], after) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* the first mark after it */
+    WEIR_BISECT(low, high, middle, storage_order_compare(&replay->marks[middle], after) <= 0);
     return low > 0 ? row_of(replay->marks[low - 1].id) : 0;
 }
 

@@ -1,6 +1,7 @@
 /* Manifests: see manifest.h. */
 #include "storage/formats/manifest.h"
 
+#include "core/base/bisect.h"
 #include "core/base/csv.h"
 #include "core/base/lines.h"
 #include "core/base/memory.h"
@@ -166,14 +167,8 @@ const struct manifest_row *storage_manifest_find(const struct manifest *manifest
 {
     size_t low = 0, high = manifest->count;
 
-    while (low < high) { /* the first row that is not before `path` */
-        size_t middle = low + (high - low) / 2;
-
-        if (strcmp(manifest->rows[middle].path, path) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* the first row that is not before `path` */
+    WEIR_BISECT(low, high, middle, strcmp(manifest->rows[middle].path, path) < 0);
     if (low < manifest->count && strcmp(manifest->rows[low].path, path) == 0)
         return &manifest->rows[low];
     return NULL;

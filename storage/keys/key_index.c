@@ -1,6 +1,7 @@
 /* Look-ups in sorted runs: see key_index.h. */
 #include "storage/keys/key_index.h"
 
+#include "core/base/bisect.h"
 #include "core/base/memory.h"
 
 #include <stdlib.h>
@@ -94,14 +95,7 @@ static size_t fence_from(const struct sorted_run *run, size_t from, uint32_t fen
 {
     size_t low = from, high = run->segments;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (run->fences[middle] < fence)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    WEIR_BISECT(low, high, middle, run->fences[middle] < fence);
     return low;
 }
 
@@ -141,14 +135,8 @@ static void match(const struct sorted_run_entry *entries, size_t entry_count,
 {
     size_t low = 0, high = count;
 
-    while (low < high) { /* the first hash that is not below the segment */
-        size_t middle = low + (high - low) / 2;
-
-        if (hashes[middle] < entries[0].hash)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* the first hash that is not below the segment */
+    WEIR_BISECT(low, high, middle, hashes[middle] < entries[0].hash);
     for (size_t e = 0; e < entry_count && low < count;) {
         if (entries[e].hash == hashes[low])
             add_hit(hits, &entries[e++]);

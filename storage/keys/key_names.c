@@ -1,6 +1,7 @@
 /* Names by hash and proof: see key_names.h. Stored: domain u8, hash u64, proof. */
 #include "storage/keys/key_names.h"
 
+#include "core/base/bisect.h"
 #include "core/base/memory.h"
 
 #include <stdlib.h>
@@ -49,14 +50,8 @@ bool storage_key_names_have(const struct key_names *names, const struct key_name
 {
     size_t low = 0, high = names->count;
 
-    while (low < high) { /* the first that is not below */
-        size_t middle = low + (high - low) / 2;
-
-        if (by_hash(&names->at[middle], name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* the first that is not below */
+    WEIR_BISECT(low, high, middle, by_hash(&names->at[middle], name) < 0);
     for (; low < names->count && by_hash(&names->at[low], name) == 0; low++) {
         if (storage_key_name_is(&names->at[low], name))
             return true;

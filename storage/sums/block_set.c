@@ -1,6 +1,7 @@
 /* Sorted blocks: see block_set.h. */
 #include "storage/sums/block_set.h"
 
+#include "core/base/bisect.h"
 #include "core/base/memory.h"
 
 #include <stdlib.h>
@@ -25,14 +26,7 @@ size_t storage_block_set_from(const struct block_set *set, const struct block_at
 {
     size_t low = 0, high = set->count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (compare(&set->at[middle], at) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    WEIR_BISECT(low, high, middle, compare(&set->at[middle], at) < 0);
     return low;
 }
 
