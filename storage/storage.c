@@ -1,4 +1,4 @@
-/* The rooms of storage, opened one upon the other, and their turns between requests: see storage.h. */
+/* The rooms of storage, opened one upon the other, and their work between requests: see storage.h. */
 #include "storage/storage.h"
 
 #include "core/base/clock.h"

@@ -5,7 +5,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/db/errand.h"
-#include "core/db/turn.h"
+#include "core/db/table_lock.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ struct seal {
     struct weir_db_errand *errand;
     struct weir_rows *changes; /* of each table, as of the beginning */
     size_t table, partition;   /* the next ones */
-    const char *rewriting;     /* the name of the one that has its turn */
+    const char *rewriting;     /* the name of the one that is being rewritten */
     int64_t began_ms;
     bool is_rewritten, is_any_rewritten;
     char *newest_segment;   /* of the write-ahead log, when every table was rewritten */
@@ -273,7 +273,7 @@ static void go_on(struct seal *seal)
                                   0, rewrite_next, seal);
 }
 
-static void on_turn_end(void *owner, const struct weir_rows *rows, const struct weir_error *err)
+static void on_unlocked(void *owner, const struct weir_rows *rows, const struct weir_error *err)
 {
     struct seal *seal = owner;
     (void)rows;
@@ -292,7 +292,7 @@ static void on_rewritten(void *owner, const struct weir_rows *rows, const struct
     if (err != NULL && err->status != WEIR_UNAVAILABLE)
         give_up(seal, err);
     else
-        weir_db_errand_run(seal->errand, WEIR_DB_ONLY_TURN_END, on_turn_end, seal);
+        weir_db_errand_run(seal->errand, WEIR_DB_TABLES_UNLOCK, on_unlocked, seal);
 }
 
 /* Statistics hold common values in clear: those of this table are made again, and their own table comes last. One that
@@ -314,7 +314,7 @@ static void on_turn(void *owner, const struct weir_rows *rows, const struct weir
 static void rewrite(struct seal *seal, const char *table)
 {
     WEIR_AUTO_FREE char *sql =
-        weir_format(WEIR_DB_ONLY_TURN ", to_regclass('%s') IS NOT NULL AS is_there", table);
+        weir_format(WEIR_DB_TABLES_LOCK ", to_regclass('%s') IS NOT NULL AS is_there", table);
     seal->rewriting = table;
     seal->is_rewritten = false;
     seal->is_any_rewritten = true;

@@ -1,6 +1,6 @@
 /* The one way to object stores: libcurl in the loop of storage. All requests share its connections, which are kept for
  * the requests that follow; no more than S3_HOST_REQUESTS_MAX go on with one host at the same time, and the others wait
- * for their turn. Owned by struct storage; outlives every call (s3_call.h). */
+ * in a queue. Owned by struct storage; outlives every call (s3_call.h). */
 #ifndef WEIR_STORAGE_S3_TRANSPORT_H
 #define WEIR_STORAGE_S3_TRANSPORT_H
 

@@ -20,7 +20,7 @@ struct pushes {
     struct push_queue waiting;
     size_t waiting_bytes;
     bool is_scheduled;
-    uint64_t turn_timer; /* of a round that waits for its turn; 0: none does */
+    uint64_t lock_timer; /* of a round that waits for the tables; 0: none does */
     struct push_target *targets;
     size_t target_count;
 };
@@ -519,14 +519,15 @@ static void on_round(void *owner)
     struct pushes *pushes = owner;
     struct store *store = pushes->tools->store;
 
-    if (!storage_turn_take(store)) {
-        pushes->turn_timer = weir_loop_timer(store->loop, STORAGE_TURN_MS, 0, on_round, pushes);
+    if (!storage_tables_share(store)) {
+        pushes->lock_timer =
+            weir_loop_timer(store->loop, STORAGE_LOCK_RETRY_MS, 0, on_round, pushes);
         return;
     }
-    pushes->turn_timer = 0;
+    pushes->lock_timer = 0;
     pushes->is_scheduled = false;
     run_round(pushes);
-    storage_turn_end(store);
+    storage_tables_unshare(store);
     schedule(pushes);
 }
 
@@ -658,7 +659,7 @@ void storage_pushes_free(struct pushes *pushes)
 {
     if (pushes == NULL)
         return;
-    weir_loop_cancel(pushes->tools->store->loop, pushes->turn_timer);
+    weir_loop_cancel(pushes->tools->store->loop, pushes->lock_timer);
     while (pushes->waiting.first != NULL)
         free_batch(take_first(&pushes->waiting));
     for (size_t i = 0; i < pushes->target_count; i++) {

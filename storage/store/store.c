@@ -1,7 +1,7 @@
 /* The store between its rooms: see store.h. */
 #include "storage/store/store.h"
 
-#include "core/db/turn.h"
+#include "core/db/table_lock.h"
 
 #include <stdlib.h>
 
@@ -13,17 +13,17 @@ enum weir_status storage_ready(struct store *store, struct weir_error *err)
 }
 
 /* Without the database, work finds that out itself, and says so. */
-bool storage_turn_take(struct store *store)
+bool storage_tables_share(struct store *store)
 {
     struct weir_error err;
     bool is_taken = false;
 
-    return weir_db_turn_take(store->db, &is_taken, &err) != WEIR_OK || is_taken;
+    return weir_db_tables_share(store->db, &is_taken, &err) != WEIR_OK || is_taken;
 }
 
-void storage_turn_end(struct store *store)
+void storage_tables_unshare(struct store *store)
 {
-    weir_db_turn_end(store->db);
+    weir_db_tables_unshare(store->db);
 }
 
 static void on_pump(void *owner)
@@ -31,12 +31,12 @@ static void on_pump(void *owner)
     struct store *store = owner;
 
     store->pump_timer = 0;
-    if (!storage_turn_take(store)) {
-        store->pump_timer = weir_loop_timer(store->loop, STORAGE_TURN_MS, 0, on_pump, store);
+    if (!storage_tables_share(store)) {
+        store->pump_timer = weir_loop_timer(store->loop, STORAGE_LOCK_RETRY_MS, 0, on_pump, store);
         return;
     }
     store->work(store->owner);
-    storage_turn_end(store);
+    storage_tables_unshare(store);
 }
 
 void storage_pump(struct store *store)

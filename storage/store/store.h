@@ -9,7 +9,7 @@
 #include "storage/keys/erased_names.h"
 #include "storage/keys/secret.h"
 
-enum { STORAGE_TURN_MS = 20 };
+enum { STORAGE_LOCK_RETRY_MS = 20 };
 
 struct chunk_cache;
 struct key_merge;
@@ -45,10 +45,10 @@ void storage_doubt(struct store *store);
 void storage_retry_later(struct store *store);
 /* There is work: scans to continue, or an erasure to advance. */
 void storage_pump(struct store *store);
-/* False while the store's tables are being rewritten (core/db/turn.h): to be tried again after STORAGE_TURN_MS.
- * Otherwise nobody begins with that until storage_turn_end(). Work that changes what the catalog knows is done in a
- * turn. */
-bool storage_turn_take(struct store *store);
-void storage_turn_end(struct store *store);
+/* False while the store's tables are being rewritten (core/db/table_lock.h): to be tried again after
+ * STORAGE_LOCK_RETRY_MS. Otherwise no rewrite begins until storage_tables_unshare(). Work that changes what the catalog
+ * knows is done in between. */
+bool storage_tables_share(struct store *store);
+void storage_tables_unshare(struct store *store);
 
 #endif

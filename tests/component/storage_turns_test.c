@@ -4,7 +4,7 @@
 
 #include "core/base/memory.h"
 #include "core/db/db.h"
-#include "core/db/turn.h"
+#include "core/db/table_lock.h"
 #include "core/wire/sample.h"
 
 #include <setjmp.h>
@@ -40,7 +40,7 @@ static struct weir_db *begin_sealing(bool takes_turn, const char *locking)
 
     assert_int_equal(weir_db_open(lab.postgres.conninfo, "storage", NULL, 0, &db, &err), WEIR_OK);
     if (takes_turn)
-        assert_int_equal(weir_db_exec(db, WEIR_DB_ONLY_TURN, &err), WEIR_OK);
+        assert_int_equal(weir_db_exec(db, WEIR_DB_TABLES_LOCK, &err), WEIR_OK);
     assert_int_equal(weir_db_begin(db, &err), WEIR_OK);
     assert_int_equal(weir_db_exec(db, locking, &err), WEIR_OK);
     return db;

@@ -1,6 +1,6 @@
 /* Statements, transactions, migrations and lost connections against a real Postgres. */
 #include "core/db/db.h"
-#include "core/db/turn.h"
+#include "core/db/table_lock.h"
 #include "tests/support/child.h"
 #include "tests/support/postgres.h"
 
@@ -440,14 +440,14 @@ static void nobody_has_a_turn_while_one_has_the_only_one(void **state)
     struct weir_error err;
     bool is_taken = false;
     assert_int_equal(open_db(fixture, &rewriter, &err), WEIR_OK);
-    assert_int_equal(weir_db_turn_take(fixture->db, &is_taken, &err), WEIR_OK);
+    assert_int_equal(weir_db_tables_share(fixture->db, &is_taken, &err), WEIR_OK);
     assert_true(is_taken);
-    weir_db_turn_end(fixture->db);
-    assert_int_equal(weir_db_exec(rewriter, WEIR_DB_ONLY_TURN, &err), WEIR_OK);
-    assert_int_equal(weir_db_turn_take(fixture->db, &is_taken, &err), WEIR_OK);
+    weir_db_tables_unshare(fixture->db);
+    assert_int_equal(weir_db_exec(rewriter, WEIR_DB_TABLES_LOCK, &err), WEIR_OK);
+    assert_int_equal(weir_db_tables_share(fixture->db, &is_taken, &err), WEIR_OK);
     assert_false(is_taken);
-    assert_int_equal(weir_db_exec(rewriter, WEIR_DB_ONLY_TURN_END, &err), WEIR_OK);
-    assert_int_equal(weir_db_turn_take(fixture->db, &is_taken, &err), WEIR_OK);
+    assert_int_equal(weir_db_exec(rewriter, WEIR_DB_TABLES_UNLOCK, &err), WEIR_OK);
+    assert_int_equal(weir_db_tables_share(fixture->db, &is_taken, &err), WEIR_OK);
     assert_true(is_taken);
 }
 
