@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum { ASK_MS = 60000, ASK_AGAIN_NS = 2000000, STEP_MS = 100 };
+enum { ASK_MS = 60000, POLL_NS = 2000000, STEP_MS = 100 };
 
 static const char *const NAMES[RIG_SERVICES] = {"storage", "selector", "dispatcher"};
 
@@ -103,8 +103,8 @@ void rig_stop(struct rig *rig)
     free(rig);
 }
 
-enum weir_status rig_ask(struct rig *rig, const struct rig_question *question, void *ret_answer,
-                         struct weir_error *err)
+enum weir_status rig_request(struct rig *rig, const struct rig_question *question, void *ret_answer,
+                             struct weir_error *err)
 {
     weir_arena_clear(rig->arena);
     return weir_rpc_request(rig->peers[question->service], question->type, question->message,
@@ -184,12 +184,12 @@ enum weir_status rig_scan(struct rig *rig, const char *config, const char *name,
     const struct rig_question then = {RIG_STORAGE, MSG_dataset_ask, &ask, MSG_dataset_is};
     struct msg_dataset_declared declared;
     struct msg_dataset_is dataset = {0};
-    enum weir_status status = rig_ask(rig, &first, &declared, err);
+    enum weir_status status = rig_request(rig, &first, &declared, err);
     while (status == WEIR_OK) {
-        status = rig_ask(rig, &then, &dataset, err);
+        status = rig_request(rig, &then, &dataset, err);
         if (status != WEIR_OK || dataset.scanned)
             break;
-        nanosleep(&(struct timespec){.tv_nsec = ASK_AGAIN_NS}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
     }
     *ret_dataset = dataset;
     return status;

@@ -29,9 +29,9 @@ struct rig_question {
     const void *message;
     enum weir_message expected; /* type of the answer */
 };
-/* Asks and waits. The answer lives in the rig's arena until the next rig_ask(). */
-enum weir_status rig_ask(struct rig *rig, const struct rig_question *question, void *ret_answer,
-                         struct weir_error *err) WEIR_MUST_USE;
+/* Asks and waits. The answer lives in the rig's arena until the next rig_request(). */
+enum weir_status rig_request(struct rig *rig, const struct rig_question *question, void *ret_answer,
+                             struct weir_error *err) WEIR_MUST_USE;
 /* Sends a one-way message. */
 void rig_tell(struct rig *rig, enum rig_service service, enum weir_message type,
               const void *message);

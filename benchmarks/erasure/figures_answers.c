@@ -17,7 +17,7 @@ enum weir_status answers_ask(struct erasure_bench *bench, struct answers *answer
     const struct rig_question question = {RIG_STORAGE, MSG_hold, &hold, MSG_hold_is};
     struct msg_hold_is granted;
     int64_t began_ns = weir_now_ns();
-    enum weir_status status = rig_ask(bench->rig, &question, &granted, err);
+    enum weir_status status = rig_request(bench->rig, &question, &granted, err);
 
     if (status != WEIR_OK)
         return status;

@@ -95,7 +95,7 @@ static enum weir_status seal_all(struct erasure_bench *bench, struct weir_error 
     const struct rig_question ask = {RIG_STORAGE, MSG_erase_scrubbed_ask, NULL, MSG_erase_scrubbed};
     struct msg_erase_scrubbed scrubbed;
     struct msg_erase_search_noted noted;
-    enum weir_status status = rig_ask(bench->rig, &ask, &scrubbed, err);
+    enum weir_status status = rig_request(bench->rig, &ask, &scrubbed, err);
     WEIR_AUTO_FREE uint64_t *numbers = NULL;
 
     if (status != WEIR_OK || scrubbed.erasures.count == 0)
@@ -106,7 +106,7 @@ static enum weir_status seal_all(struct erasure_bench *bench, struct weir_error 
                                             .cluster = ""};
     const struct rig_question question = {RIG_STORAGE, MSG_erase_search, &search,
                                           MSG_erase_search_noted};
-    return rig_ask(bench->rig, &question, &noted, err);
+    return rig_request(bench->rig, &question, &noted, err);
 }
 
 /* Ascending, and no more than one question may name. */
@@ -117,7 +117,7 @@ static enum weir_status count_verified(struct erasure_bench *bench, const struct
     const struct rig_question question = {RIG_STORAGE, MSG_erase_reports_ask, &ask,
                                           MSG_erase_reports};
     struct msg_erase_reports reported;
-    enum weir_status status = rig_ask(bench->rig, &question, &reported, err);
+    enum weir_status status = rig_request(bench->rig, &question, &reported, err);
 
     *ret_count = 0;
     for (size_t i = 0; status == WEIR_OK && i < reported.erasures.count; i++) {
@@ -171,7 +171,7 @@ enum weir_status people_erase(struct erasure_bench *bench, const char *const *na
     const struct rig_question question = {RIG_STORAGE, MSG_erase_accept, &accept,
                                           MSG_erase_accepted};
     struct msg_erase_accepted accepted;
-    enum weir_status status = rig_ask(bench->rig, &question, &accepted, err);
+    enum weir_status status = rig_request(bench->rig, &question, &accepted, err);
 
     if (status != WEIR_OK)
         return status;

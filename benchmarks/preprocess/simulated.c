@@ -244,9 +244,9 @@ static enum weir_status open_consumer(struct consumer *consumer, struct rig *rig
     const struct rig_question then = {RIG_DISPATCHER, MSG_client_open, &ask, MSG_client_opened};
     struct msg_job_opened opened;
     struct msg_client_opened place = {0};
-    enum weir_status status = rig_ask(rig, &first, &opened, err);
+    enum weir_status status = rig_request(rig, &first, &opened, err);
     if (status == WEIR_OK)
-        status = rig_ask(rig, &then, &place, err);
+        status = rig_request(rig, &then, &place, err);
     consumer->attempt = place.attempt;
     if (status == WEIR_OK && place.attempt == 0)
         status = weir_fail(err, WEIR_INTERNAL, "job %llu did not open", /* nobody else is there */

@@ -78,7 +78,7 @@ enum weir_status crowd_open(struct rig *rig, struct crowd_pipeline *pipeline,
     const struct rig_question question = {RIG_SELECTOR, MSG_selection_open, &open,
                                           MSG_selection_opened};
     struct msg_selection_opened opened;
-    return rig_ask(rig, &question, &opened, err);
+    return rig_request(rig, &question, &opened, err);
 }
 
 enum weir_status crowd_select(struct rig *rig, struct crowd_pipeline *pipeline,
@@ -92,7 +92,7 @@ enum weir_status crowd_select(struct rig *rig, struct crowd_pipeline *pipeline,
                                       .until_id = UINT64_MAX};
     const struct rig_question question = {RIG_SELECTOR, MSG_select, &select, MSG_selected};
     int64_t started = weir_now_ns();
-    enum weir_status status = rig_ask(rig, &question, ret_selected, err);
+    enum weir_status status = rig_request(rig, &question, ret_selected, err);
     *ret_seconds = (double)(weir_now_ns() - started) / 1e9;
     if (status == WEIR_OK && ret_selected->samples == 0)
         status = weir_fail(err, WEIR_INTERNAL, "%s: nothing selected: %s", pipeline->name,

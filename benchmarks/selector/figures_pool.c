@@ -100,7 +100,7 @@ enum weir_status serve_all(void *state, double *ret_rate, struct weir_error *err
     enum weir_status status = WEIR_OK;
     int64_t started = weir_now_ns();
     for (; status == WEIR_OK && read.first < part.samples; read.first += part.ids.count)
-        status = rig_ask(bench->rig, &question, &part, err);
+        status = rig_request(bench->rig, &question, &part, err);
     *ret_rate = (double)read.first * 1e9 / (double)(weir_now_ns() - started);
     return status;
 }

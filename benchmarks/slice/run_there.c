@@ -21,7 +21,7 @@ static enum weir_status open_job(const struct workload *workload, struct rig *ri
         .mode = "train",
     };
     const struct rig_question question = {RIG_DISPATCHER, MSG_job_open, &open, MSG_job_opened};
-    return rig_ask(rig, &question, &opened, err);
+    return rig_request(rig, &question, &opened, err);
 }
 
 static enum weir_status translate(const struct weir_client_error *from, struct weir_error *err)
@@ -77,7 +77,7 @@ static enum weir_status audit(struct rig *rig, uint64_t job, struct weir_error *
     struct msg_job_is is;
     const struct msg_job_ask ask = {.job = job};
     const struct rig_question question = {RIG_DISPATCHER, MSG_job_ask, &ask, MSG_job_is};
-    enum weir_status status = rig_ask(rig, &question, &is, err);
+    enum weir_status status = rig_request(rig, &question, &is, err);
     if (status == WEIR_OK && (is.lost > 0 || is.duplicated > 0 || is.delivered != is.set))
         status = weir_fail(err, WEIR_INTERNAL,
                            "audit: %llu of %llu delivered, %llu lost, %llu duplicated",

@@ -101,7 +101,7 @@ static enum weir_status watch_memory(struct storage_bench *bench, const char *na
     enum weir_status status = WEIR_OK;
     while (status == WEIR_OK && !dataset.scanned) {
         nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
-        status = rig_ask(bench->rig, &question, &dataset, err);
+        status = rig_request(bench->rig, &question, &dataset, err);
         if (status == WEIR_OK)
             status = weight_resident(rig_pid(bench->rig, RIG_STORAGE), &memory, err);
         if (bench->memory_half == 0 && dataset.ingested >= samples / 2)

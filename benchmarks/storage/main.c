@@ -74,7 +74,7 @@ enum weir_status declare_dataset(struct storage_bench *bench, const struct regis
     const struct rig_question question = {RIG_STORAGE, MSG_dataset_declare, &declare,
                                           MSG_dataset_declared};
     struct msg_dataset_declared declared;
-    enum weir_status status = rig_ask(bench->rig, &question, &declared, err);
+    enum weir_status status = rig_request(bench->rig, &question, &declared, err);
     if (status == WEIR_OK)
         *ret_name = WEIR_TAKE(name);
     return status;

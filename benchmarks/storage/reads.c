@@ -15,8 +15,8 @@
 enum {
     FEED_ROWS = 4096,
     LOCATE_IDS = 65536,
-    ASKED_IDS = 2048,      /* of one request … */
-    ASKED_BYTES = 4 << 20, /* … that asks for about so many bytes at most */
+    REQUEST_IDS = 2048,      /* of one request … */
+    REQUEST_BYTES = 4 << 20, /* … that asks for about so many bytes at most */
     IN_FLIGHT = 4,
     ASK_MS = 60000,
     SEED = 20260103,
@@ -39,7 +39,7 @@ static enum weir_status read_ranges(struct rig *rig, uint64_t dataset, struct ra
             .dataset = dataset, .consumer = "bench", .after = after, .limit = FEED_ROWS};
         const struct rig_question question = {RIG_STORAGE, MSG_feed_read, &read, MSG_feed_is};
         struct msg_feed_is feed;
-        enum weir_status status = rig_ask(rig, &question, &feed, err);
+        enum weir_status status = rig_request(rig, &question, &feed, err);
         if (status != WEIR_OK)
             return status;
         for (size_t i = 0; i < feed.sequences.count; i++) {
@@ -89,7 +89,7 @@ static enum weir_status locate(struct picks *picks, struct rig *rig, struct weir
             .ids = {picks->ids + at, rest < LOCATE_IDS ? rest : LOCATE_IDS}};
         const struct rig_question question = {RIG_STORAGE, MSG_locate, &ask, MSG_located};
         struct msg_located answer;
-        enum weir_status status = rig_ask(rig, &question, &answer, err);
+        enum weir_status status = rig_request(rig, &question, &answer, err);
         if (status != WEIR_OK)
             return status;
         keep_located(picks, at, &answer);
@@ -118,7 +118,7 @@ enum weir_status picks_make(struct rig *rig, const char *dataset, size_t count, 
     struct msg_dataset_is is;
     struct ranges ranges = {.samples = 0};
     struct weir_rng rng;
-    enum weir_status status = rig_ask(rig, &question, &is, err);
+    enum weir_status status = rig_request(rig, &question, &is, err);
     if (status == WEIR_OK)
         status = read_ranges(rig, is.dataset, &ranges, err);
     if (status == WEIR_OK && ranges.samples == 0)
@@ -208,8 +208,8 @@ static void ask(struct fetch *fetch, struct request *request)
 
 static size_t most_of(const struct picks *picks)
 {
-    size_t fit = (size_t)(ASKED_BYTES / (picks->length_max + 1)) + 1;
-    return fit < ASKED_IDS ? fit : ASKED_IDS;
+    size_t fit = (size_t)(REQUEST_BYTES / (picks->length_max + 1)) + 1;
+    return fit < REQUEST_IDS ? fit : REQUEST_IDS;
 }
 
 static void ask_next(struct fetch *fetch, struct request *request)

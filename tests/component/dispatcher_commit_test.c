@@ -130,7 +130,7 @@ static void run_jobs(struct stage *stage, uint64_t first_job)
     struct msg_job_opened opened;
     for (uint64_t i = 0; i < LIVES; i++) {
         struct msg_job_open open = stage_job(stage, first_job + i);
-        stage_ask(stage, MSG_job_open, &open, MSG_job_opened, &opened);
+        stage_request(stage, MSG_job_open, &open, MSG_job_opened, &opened);
         consumer[i] = (struct stage_consumer){.job = open.job, .session = open.job};
         consumer[i].attempt = stage_take_place(stage, open.job, open.job, NULL);
     }

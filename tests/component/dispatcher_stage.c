@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-enum { ASK_MS = 50, ASK_MAX_MS = 60000 };
+enum { ASK_MS = 50, REQUEST_MAX_MS = 60000 };
 
 static const char CONFIG[] = "preprocess:\n"
                              "  operators: [{op: json_fields, fields: [a]}]\n"
@@ -92,12 +92,12 @@ static bool is_passing(enum weir_status status)
     return status == WEIR_TIMEOUT || status == WEIR_UNAVAILABLE;
 }
 
-void stage_ask(struct stage *stage, enum weir_message type, const void *message,
-               enum weir_message expected, void *ret_answer)
+void stage_request(struct stage *stage, enum weir_message type, const void *message,
+                   enum weir_message expected, void *ret_answer)
 {
     struct weir_error err = {.text = ""};
     enum weir_status status = WEIR_TIMEOUT;
-    for (int wait_ms = ASK_MS; is_passing(status) && wait_ms < ASK_MAX_MS; wait_ms *= 2) {
+    for (int wait_ms = ASK_MS; is_passing(status) && wait_ms < REQUEST_MAX_MS; wait_ms *= 2) {
         status = weir_rpc_request(stage->peer, type, message, wait_ms, expected, stage->arena,
                                   ret_answer, &err);
         if (status != WEIR_OK)
@@ -152,7 +152,7 @@ void stage_tell(struct stage *stage, enum weir_message type, const void *message
                 struct stage_heard *heard)
 {
     *heard = (struct stage_heard){.done = false};
-    weir_rpc_call(stage->peer, type, message, ASK_MAX_MS, on_heard, heard);
+    weir_rpc_call(stage->peer, type, message, REQUEST_MAX_MS, on_heard, heard);
 }
 
 struct stage_heard stage_hear(struct stage *stage, enum weir_message type, const void *message)
@@ -179,7 +179,7 @@ struct msg_job_open stage_job(const struct stage *stage, uint64_t job)
 struct msg_job_is stage_audit(struct stage *stage, uint64_t job)
 {
     struct msg_job_is is;
-    stage_ask(stage, MSG_job_ask, &(struct msg_job_ask){.job = job}, MSG_job_is, &is);
+    stage_request(stage, MSG_job_ask, &(struct msg_job_ask){.job = job}, MSG_job_is, &is);
     return is;
 }
 
@@ -208,7 +208,7 @@ uint64_t stage_take_place(struct stage *stage, uint64_t job, uint64_t session,
                                           .session = session,
                                           .position = weir_buf_view(&packed),
                                           .after = opened.newest};
-        stage_ask(stage, MSG_client_open, &message, MSG_client_opened, &opened);
+        stage_request(stage, MSG_client_open, &message, MSG_client_opened, &opened);
     } while (opened.attempt == 0);
     return opened.attempt;
 }
@@ -228,7 +228,7 @@ void stage_consume(struct stage *stage, const struct stage_consumer *consumer, u
                                          .consumed = weir_buf_view(&bits),
                                          .received = weir_buf_view(&bits),
                                          .tally = weir_buf_view(&tally)};
-    stage_ask(stage, MSG_client_beat, &beat, MSG_client_orders, &orders);
+    stage_request(stage, MSG_client_beat, &beat, MSG_client_orders, &orders);
     assert_int_equal(orders.number, number);
 }
 
@@ -242,6 +242,6 @@ void stage_commit(struct stage *stage, const struct stage_consumer *consumer, bo
                                               .session = consumer->session,
                                               .position = weir_buf_view(&packed),
                                               .final = final};
-    stage_ask(stage, MSG_client_commit, &message, MSG_client_committed, &committed);
+    stage_request(stage, MSG_client_commit, &message, MSG_client_committed, &committed);
     assert_int_equal(committed.batches, weir_position_batches(consumer->position));
 }

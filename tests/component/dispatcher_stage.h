@@ -52,8 +52,8 @@ void stage_tell(struct stage *stage, enum weir_message type, const void *message
 struct stage_heard stage_hear(struct stage *stage, enum weir_message type, const void *message);
 
 /* Asks the process until it answers, which must be well; starts it when it is dead. */
-void stage_ask(struct stage *stage, enum weir_message type, const void *message,
-               enum weir_message expected, void *ret_answer);
+void stage_request(struct stage *stage, enum weir_message type, const void *message,
+                   enum weir_message expected, void *ret_answer);
 struct msg_job_open stage_job(const struct stage *stage, uint64_t job);
 struct msg_job_is stage_audit(struct stage *stage, uint64_t job);
 /* The place of the job's one consumer, which begins at `state` (NULL: it names none). Returns the attempt. */

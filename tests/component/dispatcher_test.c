@@ -20,7 +20,7 @@ static struct msg_worker_orders lease(struct stage *stage, uint32_t want)
     struct msg_worker_orders orders;
     const struct msg_worker_beat beat = {
         .worker = "worker-1", .session = WORKER, .endpoint = "ipc:///nowhere", .want = want};
-    stage_ask(stage, MSG_worker_beat, &beat, MSG_worker_orders, &orders);
+    stage_request(stage, MSG_worker_beat, &beat, MSG_worker_orders, &orders);
     return orders;
 }
 
@@ -51,7 +51,7 @@ static const char READS_FEW_ROWS[] =
 static void assert_shares(struct stage *stage, uint32_t leases)
 {
     struct msg_workers_are pool;
-    stage_ask(stage, MSG_workers_ask, NULL, MSG_workers_are, &pool);
+    stage_request(stage, MSG_workers_ask, NULL, MSG_workers_are, &pool);
     assert_int_equal(pool.pipelines.count, 1);
     assert_int_equal(pool.pipelines.at[0], 9);
     assert_int_equal(pool.pipeline_shares.at[0], 2500);
@@ -66,11 +66,11 @@ static void open_twice(struct stage *stage)
     struct msg_job_opened opened;
     struct msg_job_open job = stage_job(stage, JOB);
     job.pipeline = 9;
-    stage_ask(stage, MSG_job_open, &job, MSG_job_opened, &opened);
+    stage_request(stage, MSG_job_open, &job, MSG_job_opened, &opened);
     assert_int_equal(opened.batches, SAMPLES);
     job.share = 2.5;
     job.workers = 3;
-    stage_ask(stage, MSG_job_open, &job, MSG_job_opened, &opened);
+    stage_request(stage, MSG_job_open, &job, MSG_job_opened, &opened);
     assert_shares(stage, 0);
 }
 

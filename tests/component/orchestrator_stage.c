@@ -297,7 +297,7 @@ static void on_job_open(void *owner, struct weir_request *request)
     struct stage *stage = owner;
     const struct msg_job_open *open = request->message;
     if (stage->measures_wait && strcmp(open->mode, "evaluate") == 0) {
-        stage->measures_asked++;
+        stage->measures_requested++;
         return;
     }
     if (find_job(stage, open->job) == NULL) {

@@ -44,20 +44,20 @@ struct stage {
     struct stage_trainer trainers[STAGE_TRAINERS_MAX];
     struct stage_job jobs[STAGE_JOBS_MAX];
     size_t job_count;
-    struct weir_buf events;  /* one a line, as told */
-    struct weir_bits erased; /* rows */
-    uint64_t erasures;       /* accepted */
-    bool in_force;           /* what storage says of all of them */
-    uint64_t unverified;     /* the newest so many are no more than in force */
-    uint64_t moves;          /* how often each has moved since it was in force */
-    uint64_t followed;       /* how far the orchestrator has listened to moves */
-    bool reports_wait;       /* requests for reports are not answered yet */
-    uint64_t reports_asked;  /* requests that had to wait, for a report of erasure 1 */
-    uint64_t reports_newest; /* of them */
-    bool measures_wait;      /* jobs that evaluate are not opened yet */
-    uint64_t measures_asked; /* requests to open one that had to wait */
-    uint64_t feed_floor;     /* changes up to here are not kept */
-    uint64_t missed;         /* samples erased among them */
+    struct weir_buf events;      /* one a line, as told */
+    struct weir_bits erased;     /* rows */
+    uint64_t erasures;           /* accepted */
+    bool in_force;               /* what storage says of all of them */
+    uint64_t unverified;         /* the newest so many are no more than in force */
+    uint64_t moves;              /* how often each has moved since it was in force */
+    uint64_t followed;           /* how far the orchestrator has listened to moves */
+    bool reports_wait;           /* requests for reports are not answered yet */
+    uint64_t reports_requested;  /* requests that had to wait, for a report of erasure 1 */
+    uint64_t reports_newest;     /* of them */
+    bool measures_wait;          /* jobs that evaluate are not opened yet */
+    uint64_t measures_requested; /* requests to open one that had to wait */
+    uint64_t feed_floor;         /* changes up to here are not kept */
+    uint64_t missed;             /* samples erased among them */
     bool chooses;    /* the selector wants scores and a model of what is held out before it seals */
     char scored[64]; /* digest of the set that it has scores of */
     uint64_t skips;  /* the trigger of which it says that nothing is there; 0: none */

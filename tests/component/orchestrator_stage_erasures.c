@@ -76,7 +76,7 @@ void stage_on_erase_reports_ask(void *owner, struct weir_request *request)
     weir_require(count <= ERASURES_MAX);
     if (stage->reports_wait) { /* the same request comes again until it is answered */
         if (ask->erasures.at[0] == 1 && request->route.request != stage->reports_newest) {
-            stage->reports_asked++;
+            stage->reports_requested++;
             stage->reports_newest = request->route.request;
         }
         return;

@@ -278,7 +278,7 @@ static void what_an_erasure_measures_outlives_the_purge_of_a_later_one(void **st
     stage->in_force = true;
     stage->measures_wait = true;
     erase(stage, 40);
-    while (stage->measures_asked == 0)
+    while (stage->measures_requested == 0)
         weir_loop_step(stage->loop, 5);
     accept_another(stage);
     stage_until_reported(stage, "\"step\":\"traced\"", 2);
@@ -299,14 +299,14 @@ static void storage_is_asked_for_a_report_once(void **state)
     accept_another(stage);
     stage->in_force = true;
     stage->unverified = 1;
-    while (stage->reports_asked == 0)
+    while (stage->reports_requested == 0)
         weir_loop_step(stage->loop, 5);
     stage->unverified = 0;
     stage->moves = 1;
     while (stage->followed < 3 * stage->erasures)
         weir_loop_step(stage->loop, 5);
     test_loop_rounds(stage->loop, 40);
-    assert_int_equal(stage->reports_asked, 1);
+    assert_int_equal(stage->reports_requested, 1);
     stage->reports_wait = false;
     until_erased(stage);
     assert_int_equal(stage_reported(stage, "\"step\":\"receipt\""), 2);

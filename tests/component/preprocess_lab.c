@@ -394,7 +394,8 @@ struct weir_client *lab_consume_within(struct lab *lab, uint64_t job, const void
     return client;
 }
 
-static void ask_pool(struct lab *lab, struct weir_arena *arena, struct msg_workers_are *ret_pool)
+static void request_pool(struct lab *lab, struct weir_arena *arena,
+                         struct msg_workers_are *ret_pool)
 {
     struct weir_error err;
     weir_require(weir_rpc_request(lab->peer, MSG_workers_ask, NULL, TEST_PATIENCE_MS,
@@ -406,7 +407,7 @@ uint64_t lab_failing(struct lab *lab, uint64_t job, char reason[LAB_REASON_MAX])
     WEIR_AUTO(weir_arena) arena = weir_arena_new();
     struct msg_workers_are pool;
     uint64_t failed = 0;
-    ask_pool(lab, arena, &pool);
+    request_pool(lab, arena, &pool);
     for (size_t i = 0; i < pool.jobs.count; i++) {
         if (pool.jobs.at[i] != job)
             continue;
@@ -427,7 +428,7 @@ struct lab_flow lab_flow(struct lab *lab)
     WEIR_AUTO(weir_arena) arena = weir_arena_new();
     struct msg_workers_are pool;
     struct lab_flow flow = {.least = UINT32_MAX};
-    ask_pool(lab, arena, &pool);
+    request_pool(lab, arena, &pool);
     for (size_t i = 0; i < pool.workers.count; i++) {
         flow.sent += pool.bytes_sent.at[i];
         flow.least = pool.queued.at[i] < flow.least ? pool.queued.at[i] : flow.least;
@@ -441,7 +442,7 @@ int lab_leases(struct lab *lab, int worker)
     WEIR_AUTO(weir_arena) arena = weir_arena_new();
     WEIR_AUTO_FREE char *name = weir_format("worker-%d", worker + 1);
     struct msg_workers_are pool;
-    ask_pool(lab, arena, &pool);
+    request_pool(lab, arena, &pool);
     for (size_t i = 0; i < pool.workers.count; i++) {
         if (weir_str_equal(pool.workers.at[i], name))
             return (int)pool.leases.at[i];
@@ -454,7 +455,7 @@ size_t lab_made(struct lab *lab, uint64_t job, uint64_t *ret_bytes)
     WEIR_AUTO(weir_arena) arena = weir_arena_new();
     struct msg_workers_are pool;
     size_t rows = 0;
-    ask_pool(lab, arena, &pool);
+    request_pool(lab, arena, &pool);
     *ret_bytes = 0;
     for (size_t i = 0; i < pool.operators.count; i++) {
         weir_require(pool.operator_workers.at[i] < pool.workers.count);

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ERASED_MAX = 16, LEASE_MS = 2000, TICK_MS = 10, READ_MAX = 10, ASKED_MAX = 64 };
+enum { ERASED_MAX = 16, LEASE_MS = 2000, TICK_MS = 10, READ_MAX = 10, REQUESTS_MAX = 64 };
 
 struct scripted_storage {
     struct storage_script script;
@@ -35,7 +35,7 @@ struct scripted_storage {
     struct {
         uint64_t request;
         int64_t at_ms;
-    } asked[ASKED_MAX]; /* first */
+    } asked[REQUESTS_MAX]; /* first */
     size_t reads, loans, wholes;
     uint32_t *located; /* per sample */
 };
@@ -72,7 +72,7 @@ static bool is_erased(const struct scripted_storage *storage, uint64_t id)
 static bool is_too_early(struct scripted_storage *storage, uint64_t request)
 {
     int64_t now_ms = weir_now_ms();
-    size_t at = request % ASKED_MAX;
+    size_t at = request % REQUESTS_MAX;
     pthread_mutex_lock(&storage->mutex);
     if (storage->asked[at].request != request) {
         storage->asked[at].request = request;

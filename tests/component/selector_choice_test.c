@@ -65,7 +65,7 @@ static void open_as(struct fixture *fixture, const char *pipeline, const char *s
         .config = weir_bytes_of(config),
         .datasets = {DATASETS, 1},
     };
-    assert_int_equal(lab_ask(fixture, MSG_selection_open, &open), WEIR_OK);
+    assert_int_equal(lab_request(fixture, MSG_selection_open, &open), WEIR_OK);
 }
 
 static void bring_gradients(struct fixture *fixture, const char *pipeline)
@@ -93,7 +93,7 @@ static void bring_gradients(struct fixture *fixture, const char *pipeline)
                                          .model = "m-1",
                                          .digest = digest,
                                          .outputs = path};
-    assert_int_equal(lab_ask(fixture, MSG_scores_take, &take), WEIR_OK);
+    assert_int_equal(lab_request(fixture, MSG_scores_take, &take), WEIR_OK);
 }
 
 static struct msg_select first_trigger(const char *pipeline)
@@ -104,7 +104,8 @@ static struct msg_select first_trigger(const char *pipeline)
 }
 
 /* `ret_waiting` hears of it. */
-static void ask_long(struct fixture *fixture, const char *pipeline, struct waiting *ret_waiting)
+static void begin_long_choice(struct fixture *fixture, const char *pipeline,
+                              struct waiting *ret_waiting)
 {
     const struct msg_select select = first_trigger(pipeline);
     *ret_waiting = (struct waiting){0};
@@ -117,16 +118,16 @@ static void begin_long(struct fixture *fixture, const char *pipeline, struct wai
 {
     const struct msg_select select = first_trigger(pipeline);
     open_as(fixture, pipeline, DAYS);
-    assert_int_equal(lab_ask(fixture, MSG_select, &select), WEIR_OK);
+    assert_int_equal(lab_request(fixture, MSG_select, &select), WEIR_OK);
     assert_string_equal(fixture->mode, "gradient");
     bring_gradients(fixture, pipeline);
-    ask_long(fixture, pipeline, ret_waiting);
+    begin_long_choice(fixture, pipeline, ret_waiting);
 }
 
 static enum weir_status purge(struct fixture *fixture, const char *pipeline)
 {
     const struct msg_scores_purge asked = {.pipeline = pipeline};
-    return lab_ask(fixture, MSG_scores_purge, &asked);
+    return lab_request(fixture, MSG_scores_purge, &asked);
 }
 
 struct reported {
@@ -177,16 +178,16 @@ static void while_a_choice_takes_long_all_else_is_answered(void **state)
     open_as(fixture, "short", "{policy: new_data, tail_triggers: all, limit: 7}");
     const struct msg_select select = {
         .pipeline = "short", .trigger = 1, .positions = {&position, 1}};
-    assert_int_equal(lab_ask(fixture, MSG_select, &select), WEIR_OK);
+    assert_int_equal(lab_request(fixture, MSG_select, &select), WEIR_OK);
     assert_int_equal(fixture->samples, 7);
     const struct msg_set_read read = {.digest = fixture->digest, .count = 7};
-    assert_int_equal(lab_ask(fixture, MSG_set_read, &read), WEIR_OK);
+    assert_int_equal(lab_request(fixture, MSG_set_read, &read), WEIR_OK);
     const struct msg_preview preview = {.pipeline = "short", .positions = {&position, 1}};
-    assert_int_equal(lab_ask(fixture, MSG_preview, &preview), WEIR_OK);
+    assert_int_equal(lab_request(fixture, MSG_preview, &preview), WEIR_OK);
     assert_int_equal(fixture->candidates, CANDIDATES + 10);
     const struct msg_interval_seal seal = {
         .pipeline = "long", .from_time = 1000, .to_time = 1005, .positions = {&position, 1}};
-    assert_int_equal(lab_ask(fixture, MSG_interval_seal, &seal), WEIR_OK);
+    assert_int_equal(lab_request(fixture, MSG_interval_seal, &seal), WEIR_OK);
     assert_int_equal(fixture->samples, 5);
     assert_int_equal(purge(fixture, "long"), WEIR_OK); /* nothing is gone */
     const struct selector_task *task = choice_of(fixture, "long");
@@ -205,7 +206,7 @@ static void a_choice_that_is_closed_upon_gives_up(void **state)
     begin_long(fixture, "long", &waiting);
     lab_restart(fixture);
     assert_true(TAILQ_EMPTY(&selector_of(fixture)->queue.tasks));
-    ask_long(fixture, "long", &waiting);
+    begin_long_choice(fixture, "long", &waiting);
     assert_false(waiting.answered);
 }
 

@@ -292,7 +292,7 @@ void lab_on_done(void *owner, const struct weir_reply *reply, const struct weir_
     fixture->candidates = selected->candidates;
 }
 
-enum weir_status lab_ask(struct fixture *fixture, enum weir_message type, const void *message)
+enum weir_status lab_request(struct fixture *fixture, enum weir_message type, const void *message)
 {
     fixture->done = false;
     weir_rpc_call(fixture->peer, type, message, TEST_PATIENCE_MS, lab_on_done, fixture);
@@ -332,9 +332,9 @@ void lab_wait_for_death(struct fixture *fixture, pid_t pid)
     }
 }
 
-enum weir_status lab_ask_through_death(struct fixture *fixture, const char *bin_dir,
-                                       const char *point, enum weir_message type,
-                                       const void *message)
+enum weir_status lab_request_through_death(struct fixture *fixture, const char *bin_dir,
+                                           const char *point, enum weir_message type,
+                                           const void *message)
 {
     WEIR_AUTO_FREE char *faults = weir_format("%s=!1", point);
     selector_close(fixture->selector);
@@ -365,14 +365,14 @@ enum weir_status lab_open_pipeline(struct fixture *fixture, const char *selectio
         .datasets = {DATASETS, 1},
         .replay = replay,
     };
-    return lab_ask(fixture, MSG_selection_open, &open);
+    return lab_request(fixture, MSG_selection_open, &open);
 }
 
 enum weir_status lab_select_live(struct fixture *fixture, uint64_t trigger, uint64_t position)
 {
     const struct msg_select select = {
         .pipeline = "quick", .trigger = trigger, .positions = {&position, 1}};
-    return lab_ask(fixture, MSG_select, &select);
+    return lab_request(fixture, MSG_select, &select);
 }
 
 enum weir_status lab_select_replay(struct fixture *fixture, uint64_t trigger, uint64_t position,
@@ -386,7 +386,7 @@ enum weir_status lab_select_replay(struct fixture *fixture, uint64_t trigger, ui
         .until_time = time_of(until),
         .until_id = until,
     };
-    return lab_ask(fixture, MSG_select, &select);
+    return lab_request(fixture, MSG_select, &select);
 }
 
 enum weir_status lab_seal_interval(struct fixture *fixture, int64_t from, int64_t to,
@@ -394,7 +394,7 @@ enum weir_status lab_seal_interval(struct fixture *fixture, int64_t from, int64_
 {
     const struct msg_interval_seal seal = {
         .pipeline = "quick", .from_time = from, .to_time = to, .positions = {&position, 1}};
-    return lab_ask(fixture, MSG_interval_seal, &seal);
+    return lab_request(fixture, MSG_interval_seal, &seal);
 }
 
 const char *lab_rows(struct fixture *fixture)

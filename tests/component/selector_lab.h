@@ -78,11 +78,11 @@ void lab_change(struct fixture *fixture, uint32_t kind, uint32_t row, uint32_t c
 
 /* The fixture keeps what is answered. */
 void lab_on_done(void *owner, const struct weir_reply *reply, const struct weir_error *err);
-enum weir_status lab_ask(struct fixture *fixture, enum weir_message type, const void *message);
+enum weir_status lab_request(struct fixture *fixture, enum weir_message type, const void *message);
 /* Asks the real program, which dies at `point` and is started again; then goes on in process. */
-enum weir_status lab_ask_through_death(struct fixture *fixture, const char *bin_dir,
-                                       const char *point, enum weir_message type,
-                                       const void *message);
+enum weir_status lab_request_through_death(struct fixture *fixture, const char *bin_dir,
+                                           const char *point, enum weir_message type,
+                                           const void *message);
 enum weir_status lab_open_pipeline(struct fixture *fixture, const char *selection, bool replay);
 enum weir_status lab_select_live(struct fixture *fixture, uint64_t trigger, uint64_t position);
 enum weir_status lab_select_replay(struct fixture *fixture, uint64_t trigger, uint64_t position,

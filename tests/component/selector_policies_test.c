@@ -98,8 +98,8 @@ static void freshness_is_of_one_pipeline(void **state)
     };
     const uint64_t position = 2;
     const struct msg_select all = {.pipeline = "other", .trigger = 1, .positions = {&position, 1}};
-    assert_int_equal(lab_ask(fixture, MSG_selection_open, &other), WEIR_OK);
-    assert_int_equal(lab_ask(fixture, MSG_select, &all), WEIR_OK);
+    assert_int_equal(lab_request(fixture, MSG_selection_open, &other), WEIR_OK);
+    assert_int_equal(lab_request(fixture, MSG_select, &all), WEIR_OK);
     assert_int_equal(fixture->samples, 15);
     const char *selection = "{policy: freshness, unused_ratio: 0.5, tail_triggers: all}";
     assert_int_equal(lab_open_pipeline(fixture, selection, false), WEIR_OK);
@@ -135,10 +135,10 @@ static void weights_are_sealed_and_a_warm_up_takes_all(void **state)
     weir_sample_set_close(&set);
 }
 
-static void ask_preview(struct fixture *fixture, uint64_t position)
+static void request_preview(struct fixture *fixture, uint64_t position)
 {
     const struct msg_preview asked = {.pipeline = "quick", .positions = {&position, 1}};
-    assert_int_equal(lab_ask(fixture, MSG_preview, &asked), WEIR_OK);
+    assert_int_equal(lab_request(fixture, MSG_preview, &asked), WEIR_OK);
 }
 
 static void check_groups(const struct fixture *fixture, const char *const *lines)
@@ -160,7 +160,7 @@ static void a_preview_tells_what_the_next_trigger_picks_and_changes_nothing(void
     assert_int_equal(lab_open_pipeline(fixture, selection, false), WEIR_OK);
     assert_int_equal(lab_select_live(fixture, 1, 1), WEIR_OK);
     for (int again = 0; again < 2; again++) {
-        ask_preview(fixture, 2);
+        request_preview(fixture, 2);
         assert_int_equal(fixture->samples, 30);
         assert_int_equal(fixture->candidates, 60);
         check_groups(fixture, BY_LABEL);
@@ -181,9 +181,9 @@ static void a_preview_tells_what_was_used(void **state)
         "{policy: freshness, unused_ratio: 0.5, warmup_triggers: 1, tail_triggers: all}";
     assert_int_equal(lab_open_pipeline(fixture, selection, false), WEIR_OK);
     assert_int_equal(lab_select_live(fixture, 1, 1), WEIR_OK);
-    ask_preview(fixture, 2);
+    request_preview(fixture, 2);
     check_groups(fixture, GROUPS);
-    ask_preview(fixture, 1);
+    request_preview(fixture, 1);
     assert_int_equal(fixture->samples, 0);
 }
 
@@ -196,7 +196,7 @@ static void open_with_holdout(struct fixture *fixture, const char *selection)
                                             .file = "quick.yaml",
                                             .config = weir_bytes_of(config),
                                             .datasets = {DATASETS, 1}};
-    assert_int_equal(lab_ask(fixture, MSG_selection_open, &open), WEIR_OK);
+    assert_int_equal(lab_request(fixture, MSG_selection_open, &open), WEIR_OK);
 }
 
 static void mark_rows(struct fixture *fixture, bool *marked)
@@ -227,7 +227,7 @@ static void no_training_set_touches_the_holdout(void **state)
         assert_int_equal(lab_select_live(fixture, trigger, trigger), WEIR_OK);
         mark_rows(fixture, trained);
     }
-    assert_int_equal(lab_ask(fixture, MSG_interval_seal, &seal), WEIR_OK);
+    assert_int_equal(lab_request(fixture, MSG_interval_seal, &seal), WEIR_OK);
     assert_in_range(fixture->samples, ROWS / 5 - 100, ROWS / 5 + 100); /* 3.5 deviations */
     mark_rows(fixture, held);
     for (size_t row = 0; row < ROWS; row++)
@@ -261,7 +261,7 @@ static void report(struct fixture *fixture, const char *model)
                                          .digest = digest,
                                          .outputs = path,
                                          .partial = true};
-    assert_int_equal(lab_ask(fixture, MSG_scores_take, &take), WEIR_OK);
+    assert_int_equal(lab_request(fixture, MSG_scores_take, &take), WEIR_OK);
     weir_sample_set_close(&set);
 }
 
@@ -308,11 +308,11 @@ static void shares_follow_what_each_training_reported(void **state)
                      WEIR_OK);
     for (size_t i = 0; i < WEIR_COUNT(ROWS); i++) {
         const struct msg_select select = ask_for(i + 1, ROWS[i].model);
-        assert_int_equal(
-            ROWS[i].dies_at != NULL
-                ? lab_ask_through_death(fixture, WEIR_BIN_DIR, ROWS[i].dies_at, MSG_select, &select)
-                : lab_ask(fixture, MSG_select, &select),
-            WEIR_OK);
+        assert_int_equal(ROWS[i].dies_at != NULL
+                             ? lab_request_through_death(fixture, WEIR_BIN_DIR, ROWS[i].dies_at,
+                                                         MSG_select, &select)
+                             : lab_request(fixture, MSG_select, &select),
+                         WEIR_OK);
         assert_int_equal(spam_of(fixture), ROWS[i].spam);
         assert_string_equal(fixture->model, ROWS[i].scored_by);
         if (i == 0)
@@ -336,9 +336,9 @@ static void a_preview_tells_shares_and_why(void **state)
                                        false),
                      WEIR_OK);
     const struct msg_select first = ask_for(1, "");
-    assert_int_equal(lab_ask(fixture, MSG_select, &first), WEIR_OK);
+    assert_int_equal(lab_request(fixture, MSG_select, &first), WEIR_OK);
     report(fixture, "m-1");
-    assert_int_equal(lab_ask(fixture, MSG_preview, &preview), WEIR_OK);
+    assert_int_equal(lab_request(fixture, MSG_preview, &preview), WEIR_OK);
     assert_string_equal(fixture->model, "m-1");
     assert_non_null(strstr(fixture->preview,
                            "component ham 6/66 share 0.2142, mean loss 0.5 of 15 samples in "

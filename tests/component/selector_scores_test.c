@@ -16,7 +16,7 @@ static enum weir_status select_by(struct fixture *fixture, uint64_t trigger, uin
 {
     const struct msg_select select = {
         .pipeline = "quick", .trigger = trigger, .positions = {&position, 1}, .model = model};
-    return lab_ask(fixture, MSG_select, &select);
+    return lab_request(fixture, MSG_select, &select);
 }
 
 /* Writes outputs as a trainer would: row 52 is nearest to one half, then 53, 51, 54; none for the row `missing`. Models
@@ -57,8 +57,8 @@ static enum weir_status bring_through(struct fixture *fixture, uint32_t missing,
                                          .digest = digest,
                                          .outputs = write_outputs(fixture, missing)};
     return point != NULL
-               ? lab_ask_through_death(fixture, WEIR_BIN_DIR, point, MSG_scores_take, &take)
-               : lab_ask(fixture, MSG_scores_take, &take);
+               ? lab_request_through_death(fixture, WEIR_BIN_DIR, point, MSG_scores_take, &take)
+               : lab_request(fixture, MSG_scores_take, &take);
 }
 
 static enum weir_status bring(struct fixture *fixture, uint32_t missing)
@@ -69,7 +69,7 @@ static enum weir_status bring(struct fixture *fixture, uint32_t missing)
 static enum weir_status purge(struct fixture *fixture)
 {
     const struct msg_scores_purge purge = {.pipeline = "quick"};
-    return lab_ask(fixture, MSG_scores_purge, &purge);
+    return lab_request(fixture, MSG_scores_purge, &purge);
 }
 
 /* Counts the scores kept of `count` rows from `first` on. */
@@ -80,7 +80,7 @@ static uint64_t kept(struct fixture *fixture, uint32_t first, size_t count)
         ids[i] = weir_sample_id(DATASET, 0, first) + i;
     const struct msg_scores_purge counting = {
         .pipeline = "quick", .count = true, .ids = {ids, count}};
-    assert_int_equal(lab_ask(fixture, MSG_scores_purge, &counting), WEIR_OK);
+    assert_int_equal(lab_request(fixture, MSG_scores_purge, &counting), WEIR_OK);
     return fixture->samples;
 }
 
@@ -151,7 +151,7 @@ static void a_restart_changes_nothing(void **state)
                                           .model = "m-1",
                                           .digest = wanted,
                                           .outputs = "/nowhere"};
-    assert_int_equal(lab_ask(fixture, MSG_scores_take, &again), WEIR_OK);
+    assert_int_equal(lab_request(fixture, MSG_scores_take, &again), WEIR_OK);
     assert_int_equal(fixture->samples, 100);
     assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
     assert_string_equal(lab_rows(fixture), "51-53");
@@ -175,7 +175,7 @@ static void outputs_of_another_set_are_refused(void **state)
                                          .model = "m-1",
                                          .digest = digest,
                                          .outputs = outputs};
-    assert_int_equal(lab_ask(fixture, MSG_scores_take, &take), WEIR_INVALID);
+    assert_int_equal(lab_request(fixture, MSG_scores_take, &take), WEIR_INVALID);
     assert_non_null(strstr(fixture->text, "is not in the set"));
 }
 
@@ -228,7 +228,7 @@ static void a_preview_says_what_has_to_be_scored(void **state)
         .pipeline = "quick", .positions = {&position, 1}, .model = "m-1"};
     lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100);
     assert_int_equal(lab_open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
-    assert_int_equal(lab_ask(fixture, MSG_preview, &preview), WEIR_OK);
+    assert_int_equal(lab_request(fixture, MSG_preview, &preview), WEIR_OK);
     assert_int_equal(fixture->unscored, 100);
     assert_string_equal(fixture->model, "m-1");
     assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
@@ -246,7 +246,7 @@ static enum weir_status open_other(struct fixture *fixture)
                                 " score: {method: uncertainty}, scores: {from: quick}}\n"),
         .datasets = {DATASETS, 1},
     };
-    return lab_ask(fixture, MSG_selection_open, &open);
+    return lab_request(fixture, MSG_selection_open, &open);
 }
 
 static void another_pipelines_scores_are_used_again(void **state)
@@ -261,16 +261,16 @@ static void another_pipelines_scores_are_used_again(void **state)
     struct msg_select select = {
         .pipeline = "other", .trigger = 1, .positions = {&first, 1}, .model = ""};
     assert_int_equal(open_other(fixture), WEIR_OK);
-    assert_int_equal(lab_ask(fixture, MSG_select, &select), WEIR_OK);
+    assert_int_equal(lab_request(fixture, MSG_select, &select), WEIR_OK);
     assert_string_equal(lab_rows(fixture), "51-53");
     assert_string_equal(fixture->model, "m-1");
     select = (struct msg_select){
         .pipeline = "other", .trigger = 2, .positions = {&second, 1}, .model = "o-1"};
-    assert_int_equal(lab_ask(fixture, MSG_select, &select), WEIR_OK);
+    assert_int_equal(lab_request(fixture, MSG_select, &select), WEIR_OK);
     assert_string_equal(lab_rows(fixture), "100-109"); /* the rest, by the same model */
     assert_string_equal(fixture->model, "m-1");
     select.pinned = true; /* it has begun with its own */
-    assert_int_equal(lab_ask(fixture, MSG_select, &select), WEIR_OK);
+    assert_int_equal(lab_request(fixture, MSG_select, &select), WEIR_OK);
     assert_int_equal(fixture->samples, 110);
     assert_string_equal(fixture->model, "o-1");
 }
@@ -397,7 +397,7 @@ static enum weir_status select_with(struct fixture *fixture, const char *const *
                                       .positions = {&POSITION, 1},
                                       .model = "m-1",
                                       .holdouts = {holdouts, count}};
-    return lab_ask(fixture, MSG_select, &select);
+    return lab_request(fixture, MSG_select, &select);
 }
 
 static void open_rho_loss(struct fixture *fixture, const char *options)
@@ -511,7 +511,7 @@ static void what_is_held_out_is_never_chosen(void **state)
                                           .positions = {&POSITION, 1},
                                           .model = MODELS[trigger - 1],
                                           .holdouts = {(const char *const[]){""}, trigger - 1}};
-        assert_int_equal(lab_ask(fixture, MSG_select, &select), WEIR_OK);
+        assert_int_equal(lab_request(fixture, MSG_select, &select), WEIR_OK);
         assert_string_equal(fixture->mode, "");
         assert_string_equal(fixture->model, "");
         assert_int_equal(fixture->samples, 3);
@@ -648,7 +648,7 @@ static void a_purge_that_died_is_no_damage(void **state)
         weir_db_exec(selector->queue.db,
                      "UPDATE score_file SET samples = samples + 2, unscored = unscored + 1", &err),
         WEIR_OK); /* as the row stood before */
-    assert_int_equal(lab_ask(fixture, MSG_scores_purge, &again), WEIR_OK);
+    assert_int_equal(lab_request(fixture, MSG_scores_purge, &again), WEIR_OK);
     assert_int_equal(examine(fixture).wrong, 0);
 }
 

@@ -185,7 +185,7 @@ static void on_part(void *owner, const struct weir_reply *reply, const struct we
         memcpy(part->gone, answer->gone.at, answer->gone.size);
 }
 
-static struct part ask_part(struct fixture *fixture, const struct msg_set_read *read)
+static struct part request_part(struct fixture *fixture, const struct msg_set_read *read)
 {
     struct part part = {0};
     weir_rpc_call(fixture->peer, MSG_set_read, read, TEST_PATIENCE_MS, on_part, &part);
@@ -197,7 +197,7 @@ static struct part read_part(struct fixture *fixture, const char *digest, uint64
                              uint32_t count)
 {
     const struct msg_set_read read = {.digest = digest, .first = first, .count = count};
-    return ask_part(fixture, &read);
+    return request_part(fixture, &read);
 }
 
 static void parts_end_to_end_are_the_set(void **state)
@@ -246,7 +246,7 @@ static void parts_come_with_labels_when_they_are_wanted(void **state)
         (struct change){.kind = WEIR_CHANGE_ERASED, .first = set.ids[5], .count = 1};
     const struct msg_set_read read = {
         .digest = fixture->digest, .first = 3, .count = 10, .labels = true};
-    struct part part = ask_part(fixture, &read);
+    struct part part = request_part(fixture, &read);
     assert_int_equal(part.status, WEIR_OK);
     assert_int_equal(part.count, 10);
     assert_int_equal(part.label_count, 10);
@@ -306,7 +306,7 @@ static void epochs_are_served_apart(void **state)
                                               .count = 4,
                                               .epoch = epoch,
                                               .labels = true};
-            struct part part = ask_part(fixture, &read);
+            struct part part = request_part(fixture, &read);
             assert_int_equal(part.status, WEIR_OK);
             assert_int_equal(part.samples, 7);
             assert_int_equal(part.count, first ? 3 : 4);
@@ -316,7 +316,7 @@ static void epochs_are_served_apart(void **state)
                                  set.ids[set.parts.indices[(size_t)(epoch - 1) * 7 + first + i]]);
         }
     const struct msg_set_read beyond = {.digest = fixture->digest, .count = 1, .epoch = 4};
-    assert_int_equal(ask_part(fixture, &beyond).status, WEIR_INVALID);
+    assert_int_equal(request_part(fixture, &beyond).status, WEIR_INVALID);
     weir_sample_set_close(&set);
 }
 
@@ -340,7 +340,7 @@ static void an_epoch_of_a_damaged_set_is_not_served(void **state)
     close(file);
     weir_sample_set_close(&set);
     const struct msg_set_read read = {.digest = fixture->digest, .count = 7, .epoch = 1};
-    assert_int_equal(ask_part(fixture, &read).status, WEIR_CORRUPT);
+    assert_int_equal(request_part(fixture, &read).status, WEIR_CORRUPT);
 }
 
 int main(void)

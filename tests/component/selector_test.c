@@ -177,7 +177,7 @@ static void select_through_death(struct fixture *fixture, const char *point)
     const uint64_t position = 2;
     const struct msg_select select = {
         .pipeline = "quick", .trigger = 1, .positions = {&position, 1}};
-    assert_int_equal(lab_ask_through_death(fixture, WEIR_BIN_DIR, point, MSG_select, &select),
+    assert_int_equal(lab_request_through_death(fixture, WEIR_BIN_DIR, point, MSG_select, &select),
                      WEIR_OK);
 }
 

@@ -108,14 +108,15 @@ static void a_death_leaves_no_name_behind(void **state)
         storage_lab_start(&lab);
         (void)take_in();
         enum weir_status status =
-            storage_lab_ask(&lab, MSG_erase_accept, &ask, MSG_erase_accepted, &accepted);
+            storage_lab_request(&lab, MSG_erase_accept, &ask, MSG_erase_accepted, &accepted);
         if (strchr(DEATHS[i], '!') != NULL) {
             storage_lab_await_death(&lab);
             lab.faults = NULL;
             storage_lab_start(&lab);
         }
         if (status != WEIR_OK) /* the death was faster than the answer; the same request again */
-            status = storage_lab_ask(&lab, MSG_erase_accept, &ask, MSG_erase_accepted, &accepted);
+            status =
+                storage_lab_request(&lab, MSG_erase_accept, &ask, MSG_erase_accepted, &accepted);
         assert_int_equal(status, WEIR_OK);
         is = storage_lab_await_erasure(&lab, accepted.erasure, "verified");
         assert_classes(AFTER, 3);

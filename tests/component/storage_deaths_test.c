@@ -64,8 +64,9 @@ static uint64_t digest_ids(uint64_t pages)
     for (uint64_t page = 1; page <= pages; page++) {
         struct msg_erase_is is;
 
-        assert_int_equal(storage_lab_ask(&lab, MSG_erase_ask,
-                                         &(struct msg_erase_ask){erasure, page}, MSG_erase_is, &is),
+        assert_int_equal(storage_lab_request(&lab, MSG_erase_ask,
+                                             &(struct msg_erase_ask){erasure, page}, MSG_erase_is,
+                                             &is),
                          WEIR_OK);
         for (size_t i = 0; i < is.ids.count; i++)
             digest = weir_mix64(digest ^ is.ids.at[i]) + page;
@@ -80,7 +81,8 @@ static uint64_t digest_feed(void)
     uint64_t digest = 0;
 
     do {
-        assert_int_equal(storage_lab_ask(&lab, MSG_feed_read, &ask, MSG_feed_is, &page), WEIR_OK);
+        assert_int_equal(storage_lab_request(&lab, MSG_feed_read, &ask, MSG_feed_is, &page),
+                         WEIR_OK);
         for (size_t i = 0; i < page.sequences.count; i++)
             digest = weir_mix64(digest ^ page.firsts.at[i]) + page.counts.at[i] +
                      page.kinds.at[i] * page.sequences.at[i];
@@ -130,8 +132,8 @@ static void assert_same(const struct outcome *a, const struct outcome *b)
 
 /* ---- deaths ---- */
 
-static bool ask_shortly(enum weir_message type, const void *message, enum weir_message expected,
-                        void *ret_message)
+static bool request_shortly(enum weir_message type, const void *message, enum weir_message expected,
+                            void *ret_message)
 {
     return weir_rpc_request(lab.peer, type, message, WAIT_MS, expected, lab.arena, ret_message,
                             &lab.err) == WEIR_OK;
@@ -153,8 +155,8 @@ static int commits_of_a_start(void)
         storage_lab_kill(&lab);
         restart_dying(commit, false);
         while (!storage_lab_has_died(&lab)) {
-            if (ask_shortly(MSG_dataset_ask, &(struct msg_dataset_ask){.name = "lines"},
-                            MSG_dataset_is, &is))
+            if (request_shortly(MSG_dataset_ask, &(struct msg_dataset_ask){.name = "lines"},
+                                MSG_dataset_is, &is))
                 return commit - 1;
         }
         lab.faults = NULL;
@@ -178,17 +180,17 @@ static bool go_on(void)
             return false;
         weir_loop_step(lab.loop, 5);
         if (!is_accepted)
-            is_accepted = ask_shortly(MSG_erase_accept, &asked, MSG_erase_accepted, &accepted);
+            is_accepted = request_shortly(MSG_erase_accept, &asked, MSG_erase_accepted, &accepted);
         if (!is_accepted) /* it is still starting */
             continue;
         erasure = accepted.erasure; /* what died has used numbers up */
-        if (ask_shortly(MSG_erase_scrubbed_ask, NULL, MSG_erase_scrubbed, &scrubbed) &&
+        if (request_shortly(MSG_erase_scrubbed_ask, NULL, MSG_erase_scrubbed, &scrubbed) &&
             scrubbed.erasures.count > 0)
-            (void)ask_shortly(MSG_erase_search,
-                              &(struct msg_erase_search){.erasures = scrubbed.erasures},
-                              MSG_erase_search_noted, &noted);
-        (void)ask_shortly(MSG_erase_ask, &(struct msg_erase_ask){.erasure = erasure}, MSG_erase_is,
-                          &is);
+            (void)request_shortly(MSG_erase_search,
+                                  &(struct msg_erase_search){.erasures = scrubbed.erasures},
+                                  MSG_erase_search_noted, &noted);
+        (void)request_shortly(MSG_erase_ask, &(struct msg_erase_ask){.erasure = erasure},
+                              MSG_erase_is, &is);
     }
     return true;
 }

@@ -198,7 +198,8 @@ static uint64_t order(void)
         .uuid = "u1", .dataset = "files", .reference = "", .drop_refused = true};
     struct msg_erase_accepted accepted = {0};
 
-    if (storage_lab_ask(&lab, MSG_erase_accept, &asked, MSG_erase_accepted, &accepted) != WEIR_OK)
+    if (storage_lab_request(&lab, MSG_erase_accept, &asked, MSG_erase_accepted, &accepted) !=
+        WEIR_OK)
         fail_msg("%s", lab.err.text);
     return accepted.erasure;
 }

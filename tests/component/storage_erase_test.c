@@ -121,10 +121,10 @@ static void the_same_request_again_is_the_same_erasure(void **state)
 
     (void)state;
     declare_mails();
-    assert_int_equal(storage_lab_ask(&lab, MSG_erase_accept, &asked, MSG_erase_accepted, &first),
-                     WEIR_OK);
-    assert_int_equal(storage_lab_ask(&lab, MSG_erase_accept, &asked, MSG_erase_accepted, &second),
-                     WEIR_OK);
+    assert_int_equal(
+        storage_lab_request(&lab, MSG_erase_accept, &asked, MSG_erase_accepted, &first), WEIR_OK);
+    assert_int_equal(
+        storage_lab_request(&lab, MSG_erase_accept, &asked, MSG_erase_accepted, &second), WEIR_OK);
     assert_int_equal(first.matched, 2);
     assert_int_equal(first.erasure, second.erasure);
 }
@@ -133,11 +133,12 @@ static struct msg_hold_is hold(uint64_t session, uint64_t epoch)
 {
     struct msg_hold_is answer;
 
-    assert_int_equal(storage_lab_ask(&lab, MSG_hold,
-                                     &(struct msg_hold){
-                                         .holder = "worker-1", .session = session, .epoch = epoch},
-                                     MSG_hold_is, &answer),
-                     WEIR_OK);
+    assert_int_equal(
+        storage_lab_request(
+            &lab, MSG_hold,
+            &(struct msg_hold){.holder = "worker-1", .session = session, .epoch = epoch},
+            MSG_hold_is, &answer),
+        WEIR_OK);
     return answer;
 }
 
@@ -319,9 +320,9 @@ static void a_folder_that_cannot_be_written_holds_its_files(void **state)
     assert_int_equal(storage_lab_declare(&lab, FILES_THERE), WEIR_OK);
     (void)storage_lab_await(&lab, "mails", 1);
     set_mode("source", 0500);
-    assert_int_equal(storage_lab_ask(&lab, MSG_erase_accept,
-                                     &(struct msg_erase_accept){.uuid = "u1", .ids = {&id, 1}},
-                                     MSG_erase_accepted, &accepted),
+    assert_int_equal(storage_lab_request(&lab, MSG_erase_accept,
+                                         &(struct msg_erase_accept){.uuid = "u1", .ids = {&id, 1}},
+                                         MSG_erase_accepted, &accepted),
                      WEIR_OK);
     assert_non_null(strstr(await_trouble(1).trouble, "unlinked: Permission denied"));
     set_mode("source", 0700);
@@ -358,13 +359,13 @@ static void the_same_person_again_is_an_erasure_of_what_is_left(void **state)
     assert_int_equal(storage_lab_await(&lab, "mails", 4).erased, 2);
 }
 
-static enum weir_status ask_to_erase_anna(struct msg_erase_accepted *ret_accepted)
+static enum weir_status request_erasure_of_anna(struct msg_erase_accepted *ret_accepted)
 {
     const char *subject = ANNA;
 
-    return storage_lab_ask(&lab, MSG_erase_accept,
-                           &(struct msg_erase_accept){.uuid = "u1", .subjects = {&subject, 1}},
-                           MSG_erase_accepted, ret_accepted);
+    return storage_lab_request(&lab, MSG_erase_accept,
+                               &(struct msg_erase_accept){.uuid = "u1", .subjects = {&subject, 1}},
+                               MSG_erase_accepted, ret_accepted);
 }
 
 static void a_death_at_each_step_only_repeats_work(void **state)
@@ -388,13 +389,13 @@ static void a_death_at_each_step_only_repeats_work(void **state)
         lab.faults = FAULTS[i];
         storage_lab_start(&lab);
         declare_mails();
-        status = ask_to_erase_anna(&accepted);
+        status = request_erasure_of_anna(&accepted);
         if (strchr(FAULTS[i], '!') != NULL) {
             storage_lab_await_death(&lab);
             lab.faults = NULL;
             storage_lab_start(&lab);
             if (status != WEIR_OK) /* the death was faster than ZeroMQ's thread with the answer */
-                status = ask_to_erase_anna(&accepted);
+                status = request_erasure_of_anna(&accepted);
         }
         assert_int_equal(status, WEIR_OK);
         erasure = storage_lab_await_erasure(&lab, accepted.erasure, "verified");

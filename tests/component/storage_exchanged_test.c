@@ -39,20 +39,20 @@ static const char PERMUTE[] = "head -n 3 clicks/00000001.jsonl | tac > c && "
 
 static struct storage_lab lab;
 
-static uint64_t ask_to_erase(const struct msg_erase_accept *asked)
+static uint64_t request_erasure(const struct msg_erase_accept *asked)
 {
     struct msg_erase_accepted accepted;
 
-    assert_int_equal(storage_lab_ask(&lab, MSG_erase_accept, asked, MSG_erase_accepted, &accepted),
-                     WEIR_OK);
+    assert_int_equal(
+        storage_lab_request(&lab, MSG_erase_accept, asked, MSG_erase_accepted, &accepted), WEIR_OK);
     return accepted.erasure;
 }
 
-static uint64_t ask_to_erase_anna(void)
+static uint64_t request_erasure_of_anna(void)
 {
     const char *subject = "anna";
 
-    return ask_to_erase(&(struct msg_erase_accept){.uuid = "one", .subjects = {&subject, 1}});
+    return request_erasure(&(struct msg_erase_accept){.uuid = "one", .subjects = {&subject, 1}});
 }
 
 /* Returns what stands in the way of the erasure, which is not called verified before. */
@@ -111,7 +111,7 @@ static void exchanged_copies_are_not_erased_before_they_are_put_back(void **stat
     (void)state;
     make_copies();
     storage_lab_restore(&lab, EXCHANGE_FILES);
-    erasure = ask_to_erase_anna();
+    erasure = request_erasure_of_anna();
     assert_is_told_as_exchanged(erasure, "clicks/a.jsonl");
     assert_true(storage_lab_holds(&lab, "data/storage/clicks/a.jsonl", "nine mallard"));
     storage_lab_restore(&lab, EXCHANGE_FILES);
@@ -126,7 +126,7 @@ static void an_id_means_the_record_that_it_was_given_to(void **state)
     (void)state;
     make_copies();
     storage_lab_restore(&lab, EXCHANGE_FILES);
-    erasure = ask_to_erase(&(struct msg_erase_accept){.uuid = "one", .ids = {&id, 1}});
+    erasure = request_erasure(&(struct msg_erase_accept){.uuid = "one", .ids = {&id, 1}});
     assert_is_told_as_exchanged(erasure, "clicks/a.jsonl");
     storage_lab_restore(&lab, EXCHANGE_FILES);
     assert_anna_is_gone_and_eve_is_not(erasure);
@@ -146,7 +146,7 @@ static void exchanged_copies_without_sums_are_known_by_what_they_say(void **stat
         "CREATE TRIGGER skip_row BEFORE INSERT OR UPDATE ON storage.block_sum "
         "FOR EACH ROW EXECUTE FUNCTION skip_row()");
     storage_lab_restore(&lab, EXCHANGE_FILES);
-    erasure = ask_to_erase_anna();
+    erasure = request_erasure_of_anna();
     assert_is_told_as_exchanged(erasure, "clicks/a.jsonl");
     storage_lab_restore(&lab, EXCHANGE_FILES);
     assert_int_equal(storage_lab_await_erasure(&lab, erasure, "verified").samples, 1);
@@ -177,7 +177,7 @@ static void exchanged_files_that_do_not_say_whose_they_are_are_noticed(void **st
     (void)state;
     make_mails();
     storage_lab_restore(&lab, EXCHANGE_MAILS);
-    erasure = ask_to_erase_anna();
+    erasure = request_erasure_of_anna();
     assert_is_told_as_exchanged(erasure, "mails/a.txt");
     storage_lab_restore(&lab, EXCHANGE_MAILS);
     assert_anna_is_gone_and_eve_is_not(erasure);
@@ -222,7 +222,7 @@ static void sums_that_were_made_after_a_move_prove_nothing(void **state)
     (void)state;
     make_mails();
     restore_without_sums(EXCHANGE_MAILS);
-    erasure = ask_to_erase_anna();
+    erasure = request_erasure_of_anna();
     assert_is_told_as_unproven(erasure, "mails/a.txt");
     assert_true(storage_lab_holds(&lab, "data/storage", "nine mallard"));
     storage_lab_restore(&lab, EXCHANGE_MAILS); /* a.txt is what its source shows again */
@@ -239,7 +239,7 @@ static void what_nothing_proves_is_erased_once_somebody_has_removed_it(void **st
     make_mails();
     lose_source();
     restore_without_sums(NULL);
-    erasure = ask_to_erase_anna();
+    erasure = request_erasure_of_anna();
     assert_is_told_as_unproven(erasure, "mails/a.txt");
     assert_int_equal(unlink(storage_lab_path(&lab, "data/storage/mails/a.txt")), 0);
     assert_int_equal(storage_lab_await_erasure(&lab, erasure, "verified").samples, 1);
@@ -253,7 +253,7 @@ static void records_that_say_whose_they_are_need_no_sum_after_a_move(void **stat
     make_copies();
     lose_source();
     restore_without_sums(EXCHANGE_FILES);
-    erasure = ask_to_erase_anna();
+    erasure = request_erasure_of_anna();
     assert_is_told_as_unproven(erasure, "clicks/a.jsonl");
     storage_lab_restore(&lab, EXCHANGE_FILES);
     assert_int_equal(storage_lab_await_erasure(&lab, erasure, "verified").samples, 1);
@@ -305,7 +305,7 @@ static void permuted_lines_of_a_segment_are_not_erased_before_they_are_put_back(
     (void)state;
     push();
     storage_lab_restore(&lab, PERMUTE);
-    erasure = ask_to_erase_anna();
+    erasure = request_erasure_of_anna();
     assert_is_told_as_exchanged(erasure, "00000001.jsonl");
     assert_true(storage_lab_holds(&lab, SEGMENT, "river Weir"));
     assert_true(storage_lab_holds(&lab, SEGMENT, "seven herons"));
@@ -322,12 +322,12 @@ static void a_record_that_stands_where_it_was_is_erased(void **state)
     (void)state;
     push();
     storage_lab_restore(&lab, PERMUTE);
-    assert_int_equal(storage_lab_await_erasure(
-                         &lab,
-                         ask_to_erase(&(struct msg_erase_accept){.uuid = "one", .keys = {&key, 1}}),
-                         "verified")
-                         .samples,
-                     1);
+    assert_int_equal(
+        storage_lab_await_erasure(
+            &lab, request_erasure(&(struct msg_erase_accept){.uuid = "one", .keys = {&key, 1}}),
+            "verified")
+            .samples,
+        1);
     assert_false(storage_lab_holds(&lab, SEGMENT, "nine mallard"));
     assert_true(storage_lab_holds(&lab, SEGMENT, "seven herons"));
     assert_true(storage_lab_holds(&lab, SEGMENT, "river Weir"));

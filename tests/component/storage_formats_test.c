@@ -244,9 +244,9 @@ static void die_and_go_on(const struct victim *victim, const char *fault)
     assert_int_equal(storage_lab_declare(&lab, victim->yaml), WEIR_OK);
     assert_int_equal(storage_lab_await(&lab, victim->dataset, 1).live, 3);
     assert_int_equal(
-        storage_lab_ask(&lab, MSG_erase_accept,
-                        &(struct msg_erase_accept){.uuid = "u1", .subjects = {&anna, 1}},
-                        MSG_erase_accepted, &accepted),
+        storage_lab_request(&lab, MSG_erase_accept,
+                            &(struct msg_erase_accept){.uuid = "u1", .subjects = {&anna, 1}},
+                            MSG_erase_accepted, &accepted),
         WEIR_OK);
     storage_lab_await_death(&lab);
     assert_int_equal(storage_lab_holds(&lab, "source", "herons1499"),

@@ -72,11 +72,11 @@ static void a_number_becomes_a_yes_or_a_no(void **state)
     is = storage_lab_await(&lab, "ratings", 1);
     assert_string_equal(is.complaints.at[0], "a.csv:5: label: found 'good', expected a number; "
                                              "names need classes: stream");
-    assert_int_equal(
-        storage_lab_ask(&lab, MSG_columns_read,
-                        &(struct msg_columns_read){.first = weir_sample_id(1, 0, 0), .count = 4},
-                        MSG_columns_is, &columns),
-        WEIR_OK);
+    assert_int_equal(storage_lab_request(
+                         &lab, MSG_columns_read,
+                         &(struct msg_columns_read){.first = weir_sample_id(1, 0, 0), .count = 4},
+                         MSG_columns_is, &columns),
+                     WEIR_OK);
     assert_int_equal(columns.labels.count, WEIR_COUNT(EXPECTED));
     assert_memory_equal(columns.labels.at, EXPECTED, sizeof(EXPECTED));
 }
@@ -200,26 +200,26 @@ static void mails_are_copied_located_and_replayed_in_time_order(void **state)
     assert_int_equal(is.live, 12);
     assert_int_equal(is.quarantined, 1);
     assert_int_equal(is.classes.count, 2);
-    assert_int_equal(storage_lab_ask(&lab, MSG_locate, &(struct msg_locate){.ids = {ids, 3}},
-                                     MSG_located, &located),
+    assert_int_equal(storage_lab_request(&lab, MSG_locate, &(struct msg_locate){.ids = {ids, 3}},
+                                         MSG_located, &located),
                      WEIR_OK);
     assert_int_equal(located.states.at[2], WEIR_SAMPLE_GONE);
     assert_int_equal(located.paths.count, 2);
     assert_non_null(strstr(located.paths.at[1], "/data/storage/mails/m11.txt"));
     assert_string_equal(located.format, "files");
-    assert_int_equal(storage_lab_ask(&lab, MSG_replay_read,
-                                     &(struct msg_replay_read){.dataset = 1,
-                                                               .position = is.sequence,
-                                                               .after_time = INT64_MIN,
-                                                               .limit = 10},
-                                     MSG_replay_is, &replay),
+    assert_int_equal(storage_lab_request(&lab, MSG_replay_read,
+                                         &(struct msg_replay_read){.dataset = 1,
+                                                                   .position = is.sequence,
+                                                                   .after_time = INT64_MIN,
+                                                                   .limit = 10},
+                                         MSG_replay_is, &replay),
                      WEIR_OK);
     assert_int_equal(replay.ids.count, 10);
     assert_false(replay.end);
     assert_int_equal(replay.ids.at[2], weir_sample_id(1, 0, 4)); /* m2.txt, after m0 m1 m10 m11 */
-    assert_int_equal(storage_lab_ask(&lab, MSG_columns_read,
-                                     &(struct msg_columns_read){.first = ids[0], .count = 12},
-                                     MSG_columns_is, &columns),
+    assert_int_equal(storage_lab_request(&lab, MSG_columns_read,
+                                         &(struct msg_columns_read){.first = ids[0], .count = 12},
+                                         MSG_columns_is, &columns),
                      WEIR_OK);
     assert_int_equal(columns.ids.count, 12);
     assert_int_equal(columns.labels.at[1], 1);

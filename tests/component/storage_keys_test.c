@@ -136,9 +136,9 @@ static void a_damaged_run_is_said_to_be_so(void **state)
     storage_lab_kill(&lab);
     storage_lab_start(&lab);
     assert_int_equal(
-        storage_lab_ask(&lab, MSG_erase_accept,
-                        &(struct msg_erase_accept){.uuid = "u1", .subjects = {&subject, 1}},
-                        MSG_erase_accepted, &accepted),
+        storage_lab_request(&lab, MSG_erase_accept,
+                            &(struct msg_erase_accept){.uuid = "u1", .subjects = {&subject, 1}},
+                            MSG_erase_accepted, &accepted),
         WEIR_CORRUPT);
     assert_non_null(strstr(lab.err.text, "segment"));
     (void)storage_lab_dataset(&lab, "clicks"); /* and it is still there */
@@ -168,8 +168,8 @@ static struct msg_erase_is erase(const struct msg_erase_accept *asked, const cha
 {
     struct msg_erase_accepted accepted;
 
-    assert_int_equal(storage_lab_ask(&lab, MSG_erase_accept, asked, MSG_erase_accepted, &accepted),
-                     WEIR_OK);
+    assert_int_equal(
+        storage_lab_request(&lab, MSG_erase_accept, asked, MSG_erase_accepted, &accepted), WEIR_OK);
     return storage_lab_await_erasure(&lab, accepted.erasure, until);
 }
 
@@ -219,28 +219,29 @@ static void a_plan_says_what_an_erasure_would_mean_and_keeps_nothing(void **stat
     write_people("a.csv", 0);
     assert_int_equal(storage_lab_declare(&lab, PEOPLE), WEIR_OK);
     (void)storage_lab_await(&lab, "people", 1);
-    assert_int_equal(storage_lab_ask(&lab, MSG_find,
-                                     &(struct msg_find){.dataset = "people",
-                                                        .subjects = {&subject, 1},
-                                                        .keys = {&key, 1},
-                                                        .ids = {ids, 2}},
-                                     MSG_found, &found),
+    assert_int_equal(storage_lab_request(&lab, MSG_find,
+                                         &(struct msg_find){.dataset = "people",
+                                                            .subjects = {&subject, 1},
+                                                            .keys = {&key, 1},
+                                                            .ids = {ids, 2}},
+                                         MSG_found, &found),
                      WEIR_OK);
     assert_int_equal(found.ids.count, 3);
     assert_int_equal(found.ids.at[1], weir_sample_id(1, 0, 5));
     assert_int_equal(found.bytes,
                      2 * strlen("3,user-3,row-3\n") + strlen("17,user-17,row-17\n") - 3);
-    assert_int_equal(storage_lab_ask(&lab, MSG_find,
-                                     &(struct msg_find){.dataset = "", .subjects = {&nobody, 1}},
-                                     MSG_found, &found),
-                     WEIR_OK);
+    assert_int_equal(
+        storage_lab_request(&lab, MSG_find,
+                            &(struct msg_find){.dataset = "", .subjects = {&nobody, 1}}, MSG_found,
+                            &found),
+        WEIR_OK);
     assert_int_equal(found.ids.count, 0);
     assert_int_equal(
-        storage_lab_ask(&lab, MSG_find, &(struct msg_find){.dataset = ""}, MSG_found, &found),
+        storage_lab_request(&lab, MSG_find, &(struct msg_find){.dataset = ""}, MSG_found, &found),
         WEIR_INVALID);
-    assert_int_equal(storage_lab_ask(&lab, MSG_find,
-                                     &(struct msg_find){.dataset = "x", .keys = {&key, 1}},
-                                     MSG_found, &found),
+    assert_int_equal(storage_lab_request(&lab, MSG_find,
+                                         &(struct msg_find){.dataset = "x", .keys = {&key, 1}},
+                                         MSG_found, &found),
                      WEIR_NOT_FOUND);
     assert_int_equal(storage_lab_dataset(&lab, "people").live, PEOPLE_COUNT);
     assert_false(storage_lab_holds(&lab, lab.postgres.dir.path, "user-3"));
@@ -263,7 +264,7 @@ static int64_t label_of(uint32_t row)
     const struct msg_columns_read asked = {.first = weir_sample_id(1, 0, row), .count = 1};
     struct msg_columns_is answer;
 
-    assert_int_equal(storage_lab_ask(&lab, MSG_columns_read, &asked, MSG_columns_is, &answer),
+    assert_int_equal(storage_lab_request(&lab, MSG_columns_read, &asked, MSG_columns_is, &answer),
                      WEIR_OK);
     return answer.labels.count == 1 ? answer.labels.at[0] : -1;
 }

@@ -68,13 +68,13 @@ static uint64_t digest_of(uint64_t dataset, uint64_t position, size_t *ret_count
     uint64_t id = 0, digest = 0;
 
     for (*ret_count = 0; !page.end; *ret_count += page.ids.count) {
-        assert_int_equal(storage_lab_ask(&lab, MSG_replay_read,
-                                         &(struct msg_replay_read){.dataset = dataset,
-                                                                   .position = position,
-                                                                   .after_time = time,
-                                                                   .after_id = id,
-                                                                   .limit = 5000},
-                                         MSG_replay_is, &page),
+        assert_int_equal(storage_lab_request(&lab, MSG_replay_read,
+                                             &(struct msg_replay_read){.dataset = dataset,
+                                                                       .position = position,
+                                                                       .after_time = time,
+                                                                       .after_id = id,
+                                                                       .limit = 5000},
+                                             MSG_replay_is, &page),
                          WEIR_OK);
         for (size_t i = 0; i < page.ids.count; i++) {
             digest = weir_mix64(digest ^ page.ids.at[i]) + (uint64_t)page.labels.at[i];
@@ -181,7 +181,7 @@ static void open_reader(struct reader *reader)
                      WEIR_OK);
 }
 
-static void ask_for_row(struct reader *reader, uint64_t id)
+static void request_row(struct reader *reader, uint64_t id)
 {
     free(reader->text);
     reader->text = NULL;
@@ -215,7 +215,7 @@ static void a_reader_gets_its_bytes_though_storage_dies_while_it_writes_them(voi
                      WEIR_OK);
     (void)storage_lab_await(&lab, "rows", 1);
     open_reader(&reader);
-    ask_for_row(&reader, id);
+    request_row(&reader, id);
     while (!storage_lab_has_died(&lab))
         weir_loop_step(reader.loop, 5);
     lab.faults = NULL;
@@ -226,7 +226,7 @@ static void a_reader_gets_its_bytes_though_storage_dies_while_it_writes_them(voi
         assert_string_equal(reader.text, "two");
         assert_int_equal(reader.written, round * 3); /* that loan may be written by the dead */
         if (round == 0)
-            ask_for_row(&reader, id);
+            request_row(&reader, id);
     }
     close_reader(&reader);
 }

@@ -297,8 +297,9 @@ bool storage_lab_holds(struct storage_lab *lab, const char *place, const char *t
 
 /* ---- questions ---- */
 
-enum weir_status storage_lab_ask(struct storage_lab *lab, enum weir_message type,
-                                 const void *message, enum weir_message expected, void *ret_message)
+enum weir_status storage_lab_request(struct storage_lab *lab, enum weir_message type,
+                                     const void *message, enum weir_message expected,
+                                     void *ret_message)
 {
     return weir_rpc_request(lab->peer, type, message, TEST_PATIENCE_MS, expected, lab->arena,
                             ret_message, &lab->err);
@@ -318,7 +319,7 @@ enum weir_status storage_lab_declare(struct storage_lab *lab, const char *yaml)
         yaml = mark + 2;
     }
     weir_buf_append_text(&config, yaml);
-    return storage_lab_ask(
+    return storage_lab_request(
         lab, MSG_dataset_declare,
         &(struct msg_dataset_declare){.file = "pipeline.yaml", .config = weir_buf_view(&config)},
         MSG_dataset_declared, &declared);
@@ -333,7 +334,7 @@ void storage_lab_must_declare(struct storage_lab *lab, const char *yaml)
 struct msg_dataset_is storage_lab_dataset(struct storage_lab *lab, const char *name)
 {
     struct msg_dataset_is answer;
-    enum weir_status status = storage_lab_ask(
+    enum weir_status status = storage_lab_request(
         lab, MSG_dataset_ask, &(struct msg_dataset_ask){.name = name}, MSG_dataset_is, &answer);
 
     if (status != WEIR_OK)
@@ -378,7 +379,7 @@ struct msg_feed_is storage_lab_feed(struct storage_lab *lab, uint64_t dataset, c
 {
     struct msg_feed_is answer;
 
-    weir_require(storage_lab_ask(
+    weir_require(storage_lab_request(
                      lab, MSG_feed_read,
                      &(struct msg_feed_read){
                          .dataset = dataset, .consumer = consumer, .after = after, .limit = 4096},
@@ -444,13 +445,13 @@ void storage_lab_seal(struct storage_lab *lab)
     struct msg_erase_scrubbed scrubbed;
     struct msg_erase_search_noted noted;
 
-    weir_require(storage_lab_ask(lab, MSG_erase_scrubbed_ask, NULL, MSG_erase_scrubbed,
-                                 &scrubbed) == WEIR_OK);
-    weir_require(storage_lab_ask(lab, MSG_erase_search,
-                                 &(struct msg_erase_search){
-                                     .erasures = scrubbed.erasures,
-                                     .cluster = lab->cluster != NULL ? lab->cluster : ""},
-                                 MSG_erase_search_noted, &noted) == WEIR_OK);
+    weir_require(storage_lab_request(lab, MSG_erase_scrubbed_ask, NULL, MSG_erase_scrubbed,
+                                     &scrubbed) == WEIR_OK);
+    weir_require(storage_lab_request(lab, MSG_erase_search,
+                                     &(struct msg_erase_search){
+                                         .erasures = scrubbed.erasures,
+                                         .cluster = lab->cluster != NULL ? lab->cluster : ""},
+                                     MSG_erase_search_noted, &noted) == WEIR_OK);
 }
 
 struct msg_erase_is storage_lab_await_erasure(struct storage_lab *lab, uint64_t number,
@@ -465,9 +466,9 @@ struct msg_erase_is storage_lab_await_erasure(struct storage_lab *lab, uint64_t 
         weir_loop_step(lab->loop, ROUND_MS);
         if (strcmp(state, "verified") == 0)
             storage_lab_seal(lab);
-        weir_require(storage_lab_ask(lab, MSG_erase_ask,
-                                     &(struct msg_erase_ask){.erasure = number, .page = 1},
-                                     MSG_erase_is, &answer) == WEIR_OK);
+        weir_require(storage_lab_request(lab, MSG_erase_ask,
+                                         &(struct msg_erase_ask){.erasure = number, .page = 1},
+                                         MSG_erase_is, &answer) == WEIR_OK);
     }
     return answer;
 }
@@ -478,9 +479,9 @@ struct msg_erase_is storage_lab_erase(struct storage_lab *lab, const char *uuid,
     struct msg_erase_accepted accepted;
 
     weir_require(
-        storage_lab_ask(lab, MSG_erase_accept,
-                        &(struct msg_erase_accept){.uuid = uuid, .subjects = {&subject, 1}},
-                        MSG_erase_accepted, &accepted) == WEIR_OK);
+        storage_lab_request(lab, MSG_erase_accept,
+                            &(struct msg_erase_accept){.uuid = uuid, .subjects = {&subject, 1}},
+                            MSG_erase_accepted, &accepted) == WEIR_OK);
     return storage_lab_await_erasure(lab, accepted.erasure, state);
 }
 
@@ -490,7 +491,8 @@ struct msg_doctor_is storage_lab_examine(struct storage_lab *lab, bool deep)
     struct msg_doctor_is answer = {.done = false};
 
     while (!answer.done) {
-        weir_require(storage_lab_ask(lab, MSG_doctor_ask, &ask, MSG_doctor_is, &answer) == WEIR_OK);
+        weir_require(storage_lab_request(lab, MSG_doctor_ask, &ask, MSG_doctor_is, &answer) ==
+                     WEIR_OK);
         weir_loop_step(lab->loop, 1);
     }
     return answer;

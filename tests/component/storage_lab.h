@@ -63,9 +63,9 @@ void storage_lab_remove(struct storage_lab *lab, const char *name);
 const char *storage_lab_path(struct storage_lab *lab, const char *name);
 
 /* The answer, in the lab's arena; the status of the refusal otherwise. */
-enum weir_status storage_lab_ask(struct storage_lab *lab, enum weir_message type,
-                                 const void *message, enum weir_message expected,
-                                 void *ret_message);
+enum weir_status storage_lab_request(struct storage_lab *lab, enum weir_message type,
+                                     const void *message, enum weir_message expected,
+                                     void *ret_message);
 /* Dataset `mails`: owned copies of *.txt, everything else about them in the source's manifest.csv. */
 extern const char STORAGE_LAB_MAILS[];
 /* Lines of which two are samples, with the words kept1 and kept2; all others, with the word lost, are refused or

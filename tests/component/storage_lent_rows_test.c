@@ -85,8 +85,9 @@ static void give_back(uint64_t loan)
 {
     struct msg_rows_returned answer;
 
-    assert_int_equal(storage_lab_ask(&lab, MSG_rows_return, &(struct msg_rows_return){.loan = loan},
-                                     MSG_rows_returned, &answer),
+    assert_int_equal(storage_lab_request(&lab, MSG_rows_return,
+                                         &(struct msg_rows_return){.loan = loan}, MSG_rows_returned,
+                                         &answer),
                      WEIR_OK);
 }
 
@@ -94,8 +95,8 @@ static uint32_t state_of(uint64_t id)
 {
     struct msg_located located;
 
-    assert_int_equal(storage_lab_ask(&lab, MSG_locate, &(struct msg_locate){.ids = {&id, 1}},
-                                     MSG_located, &located),
+    assert_int_equal(storage_lab_request(&lab, MSG_locate, &(struct msg_locate){.ids = {&id, 1}},
+                                         MSG_located, &located),
                      WEIR_OK);
     return located.states.at[0];
 }

@@ -130,7 +130,7 @@ static void hold(uint64_t epoch)
     const struct msg_hold held = {.holder = "worker-1", .session = 7, .epoch = epoch};
     struct msg_hold_is answer;
 
-    assert_int_equal(storage_lab_ask(&lab, MSG_hold, &held, MSG_hold_is, &answer), WEIR_OK);
+    assert_int_equal(storage_lab_request(&lab, MSG_hold, &held, MSG_hold_is, &answer), WEIR_OK);
 }
 
 static void erase_outside_of_the_roots(const char *yaml, const char *dataset, const char *file)

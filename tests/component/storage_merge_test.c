@@ -36,12 +36,12 @@ static void assert_replay(uint64_t position, size_t count)
 {
     struct msg_replay_is replay;
 
-    assert_int_equal(storage_lab_ask(&lab, MSG_replay_read,
-                                     &(struct msg_replay_read){.dataset = 1,
-                                                               .position = position,
-                                                               .after_time = INT64_MIN,
-                                                               .limit = 1000},
-                                     MSG_replay_is, &replay),
+    assert_int_equal(storage_lab_request(&lab, MSG_replay_read,
+                                         &(struct msg_replay_read){.dataset = 1,
+                                                                   .position = position,
+                                                                   .after_time = INT64_MIN,
+                                                                   .limit = 1000},
+                                         MSG_replay_is, &replay),
                      WEIR_OK);
     assert_int_equal(replay.ids.count, count);
     for (size_t i = 0; i < count; i++) {

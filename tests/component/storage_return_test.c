@@ -48,9 +48,9 @@ static void erase_id(const char *uuid, uint64_t id)
 {
     struct msg_erase_accepted accepted;
 
-    assert_int_equal(storage_lab_ask(&lab, MSG_erase_accept,
-                                     &(struct msg_erase_accept){.uuid = uuid, .ids = {&id, 1}},
-                                     MSG_erase_accepted, &accepted),
+    assert_int_equal(storage_lab_request(&lab, MSG_erase_accept,
+                                         &(struct msg_erase_accept){.uuid = uuid, .ids = {&id, 1}},
+                                         MSG_erase_accepted, &accepted),
                      WEIR_OK);
     (void)storage_lab_await_erasure(&lab, accepted.erasure, "verified");
 }

@@ -65,7 +65,8 @@ static const char *await_trouble(uint64_t erasure)
         storage_lab_seal(&lab);
         weir_loop_step(lab.loop, 10);
         assert_int_equal(
-            storage_lab_ask(&lab, MSG_erase_troubles_ask, NULL, MSG_erase_troubles, &is), WEIR_OK);
+            storage_lab_request(&lab, MSG_erase_troubles_ask, NULL, MSG_erase_troubles, &is),
+            WEIR_OK);
         for (size_t i = 0; i < is.erasures.count; i++) {
             if (is.erasures.at[i] == erasure)
                 return is.troubles.at[i];
@@ -83,8 +84,9 @@ static uint64_t erase_anna(const char *reference)
         .uuid = "u1", .reference = reference, .subjects = {&subject, 1}};
     struct msg_erase_accepted accepted;
 
-    assert_int_equal(storage_lab_ask(&lab, MSG_erase_accept, &asked, MSG_erase_accepted, &accepted),
-                     WEIR_OK);
+    assert_int_equal(
+        storage_lab_request(&lab, MSG_erase_accept, &asked, MSG_erase_accepted, &accepted),
+        WEIR_OK);
     (void)storage_lab_await_erasure(&lab, accepted.erasure, "scrubbed");
     return accepted.erasure;
 }
@@ -233,8 +235,9 @@ static void reasons_for_refusing_records_no_longer_quote_them(void **state)
     assert_non_null(strstr(before.answer.reasons.at[0], "mallards"));
     assert_non_null(strstr(storage_lab_dataset(&lab, "levels").complaints.at[0], "herons"));
 
-    assert_int_equal(storage_lab_ask(&lab, MSG_erase_accept, &asked, MSG_erase_accepted, &accepted),
-                     WEIR_OK);
+    assert_int_equal(
+        storage_lab_request(&lab, MSG_erase_accept, &asked, MSG_erase_accepted, &accepted),
+        WEIR_OK);
     (void)storage_lab_await_erasure(&lab, accepted.erasure, "verified");
     assert_null(strstr(storage_lab_dataset(&lab, "levels").complaints.at[0], "herons"));
     after = storage_push_text(&lab, &push, "ts,level\n1,mallards\n2,teals\n3,4\n");

@@ -166,10 +166,10 @@ static void times_of(uint32_t dataset, uint64_t live, char text[256])
     if (live == 0)
         return;
     assert_int_equal(
-        storage_lab_ask(&lab, MSG_columns_read,
-                        &(struct msg_columns_read){.first = weir_sample_id(dataset, 0, 0),
-                                                   .count = (uint32_t)live},
-                        MSG_columns_is, &columns),
+        storage_lab_request(&lab, MSG_columns_read,
+                            &(struct msg_columns_read){.first = weir_sample_id(dataset, 0, 0),
+                                                       .count = (uint32_t)live},
+                            MSG_columns_is, &columns),
         WEIR_OK);
     for (size_t i = 0; i < columns.times.count; i++)
         size += (size_t)snprintf(text + size, 256 - size, "%lld ",

@@ -67,7 +67,7 @@ static bool read_on(struct consumer *consumer)
     struct msg_feed_is page;
     bool is_more;
 
-    assert_int_equal(storage_lab_ask(&lab, MSG_feed_read, &ask, MSG_feed_is, &page), WEIR_OK);
+    assert_int_equal(storage_lab_request(&lab, MSG_feed_read, &ask, MSG_feed_is, &page), WEIR_OK);
     for (size_t i = 0; i < page.sequences.count; i++) {
         bool is_added = page.kinds.at[i] == WEIR_CHANGE_ADDED;
 
@@ -178,9 +178,9 @@ static void run_round(struct weir_rng *rng, int round, enum victim victim, int s
     while (storage_lab_dataset(&lab, "clicks").ingested < wanted)
         weir_loop_step(lab.loop, 10);
     assert_int_equal(
-        storage_lab_ask(&lab, MSG_erase_accept,
-                        &(struct msg_erase_accept){.uuid = uuid, .subjects = {&subject, 1}},
-                        MSG_erase_accepted, &accepted),
+        storage_lab_request(&lab, MSG_erase_accept,
+                            &(struct msg_erase_accept){.uuid = uuid, .subjects = {&subject, 1}},
+                            MSG_erase_accepted, &accepted),
         WEIR_OK);
     for (int k = 0; k < strikes / 3; k++)
         strike(rng, victim);
@@ -197,7 +197,7 @@ static uint64_t digest_of(uint64_t position, uint64_t *ret_count)
     uint64_t digest = 0;
 
     for (*ret_count = 0; !page.end; *ret_count += page.ids.count) {
-        assert_int_equal(storage_lab_ask(&lab, MSG_replay_read, &ask, MSG_replay_is, &page),
+        assert_int_equal(storage_lab_request(&lab, MSG_replay_read, &ask, MSG_replay_is, &page),
                          WEIR_OK);
         for (size_t i = 0; i < page.ids.count; i++) {
             digest = weir_mix64(digest ^ page.ids.at[i]) + (uint64_t)page.labels.at[i];

@@ -256,11 +256,12 @@ static void sums_go_with_a_file_that_is_removed(void **state)
 
 /* ---- deaths ---- */
 
-static enum weir_status ask_to_erase(const char *subject, struct msg_erase_accepted *ret_accepted)
+static enum weir_status request_erasure(const char *subject,
+                                        struct msg_erase_accepted *ret_accepted)
 {
     const struct msg_erase_accept accept = {.uuid = "one", .subjects = {&subject, 1}};
 
-    return storage_lab_ask(&lab, MSG_erase_accept, &accept, MSG_erase_accepted, ret_accepted);
+    return storage_lab_request(&lab, MSG_erase_accept, &accept, MSG_erase_accepted, ret_accepted);
 }
 
 static void a_death_while_blocks_have_no_sums_leaves_no_false_alarm_and_no_blind_spot(void **state)
@@ -282,12 +283,12 @@ static void a_death_while_blocks_have_no_sums_leaves_no_false_alarm_and_no_blind
         lab.faults = FAULTS[i];
         storage_lab_start(&lab);
         (void)storage_lab_await(&lab, "clicks", 1);
-        status = ask_to_erase("user7", &accepted);
+        status = request_erasure("user7", &accepted);
         storage_lab_await_death(&lab);
         lab.faults = NULL;
         storage_lab_start(&lab);
         if (status != WEIR_OK) /* the death was faster than the answer */
-            status = ask_to_erase("user7", &accepted);
+            status = request_erasure("user7", &accepted);
         assert_int_equal(status, WEIR_OK);
         (void)storage_lab_await_erasure(&lab, accepted.erasure, "verified");
         (void)storage_lab_await_sums(&lab);
@@ -363,8 +364,8 @@ static uint32_t located_state(uint32_t line)
     uint64_t id = id_of_line(line);
     struct msg_located located;
 
-    assert_int_equal(storage_lab_ask(&lab, MSG_locate, &(struct msg_locate){.ids = {&id, 1}},
-                                     MSG_located, &located),
+    assert_int_equal(storage_lab_request(&lab, MSG_locate, &(struct msg_locate){.ids = {&id, 1}},
+                                         MSG_located, &located),
                      WEIR_OK);
     return located.states.at[0];
 }
@@ -375,9 +376,9 @@ static uint64_t edition(uint64_t id)
     struct msg_located_chunks located;
 
     assert_int_equal(
-        storage_lab_ask(&lab, MSG_locate_chunks,
-                        &(struct msg_locate_chunks){.datasets = {&dataset, 1}, .ids = {&id, 1}},
-                        MSG_located_chunks, &located),
+        storage_lab_request(&lab, MSG_locate_chunks,
+                            &(struct msg_locate_chunks){.datasets = {&dataset, 1}, .ids = {&id, 1}},
+                            MSG_located_chunks, &located),
         WEIR_OK);
     return located.editions.at[0];
 }

@@ -20,8 +20,8 @@ static const int64_t *times_of(uint32_t dataset, uint32_t count)
                                              .count = count};
     struct msg_columns_is columns;
 
-    assert_int_equal(storage_lab_ask(&lab, MSG_columns_read, &message, MSG_columns_is, &columns),
-                     WEIR_OK);
+    assert_int_equal(
+        storage_lab_request(&lab, MSG_columns_read, &message, MSG_columns_is, &columns), WEIR_OK);
     assert_int_equal(columns.times.count, count);
     return columns.times.at;
 }

@@ -34,7 +34,7 @@ static struct msg_erase_accepted accepted(const struct msg_erase_accept *asked)
 {
     struct msg_erase_accepted answer;
 
-    if (storage_lab_ask(&lab, MSG_erase_accept, asked, MSG_erase_accepted, &answer) != WEIR_OK)
+    if (storage_lab_request(&lab, MSG_erase_accept, asked, MSG_erase_accepted, &answer) != WEIR_OK)
         fail_msg("refused: %s", lab.err.text);
     return answer;
 }
@@ -43,8 +43,9 @@ static void assert_refused(const struct msg_erase_accept *asked)
 {
     struct msg_erase_accepted answer;
 
-    assert_int_equal(storage_lab_ask(&lab, MSG_erase_accept, asked, MSG_erase_accepted, &answer),
-                     WEIR_NOT_FOUND);
+    assert_int_equal(
+        storage_lab_request(&lab, MSG_erase_accept, asked, MSG_erase_accepted, &answer),
+        WEIR_NOT_FOUND);
     assert_string_equal(lab.err.text,
                         "no sample has any of these names: nothing was created; --allow-none makes "
                         "a receipt that says so");

@@ -54,11 +54,11 @@ static struct msg_replay_is replay(uint64_t dataset, uint64_t position)
 {
     struct msg_replay_is page;
 
-    assert_int_equal(storage_lab_ask(&lab, MSG_replay_read,
-                                     &(struct msg_replay_read){.dataset = dataset,
-                                                               .position = position,
-                                                               .after_time = INT64_MIN},
-                                     MSG_replay_is, &page),
+    assert_int_equal(storage_lab_request(&lab, MSG_replay_read,
+                                         &(struct msg_replay_read){.dataset = dataset,
+                                                                   .position = position,
+                                                                   .after_time = INT64_MIN},
+                                         MSG_replay_is, &page),
                      WEIR_OK);
     assert_true(page.end);
     return page;

@@ -62,8 +62,8 @@ static struct msg_located locate(uint64_t first, size_t count)
 
     for (size_t i = 0; i < count; i++)
         ids[i] = first + i;
-    if (storage_lab_ask(&lab, MSG_locate, &(struct msg_locate){.ids = {ids, count}}, MSG_located,
-                        &located) != WEIR_OK)
+    if (storage_lab_request(&lab, MSG_locate, &(struct msg_locate){.ids = {ids, count}},
+                            MSG_located, &located) != WEIR_OK)
         fail_msg("%s", lab.err.text);
     return located;
 }
@@ -130,20 +130,20 @@ static void a_vector_is_served_as_it_stands_in_its_record(void **state)
     assert_int_equal(located.value_type, WEIR_F32);
     assert_int_equal(located.label_values.size, RECORDS * WIDTH * sizeof(float));
     assert_memory_equal(located.label_values.at, values, located.label_values.size);
-    assert_int_equal(storage_lab_ask(&lab, MSG_columns_read,
-                                     &(struct msg_columns_read){first + 10, 20, true},
-                                     MSG_columns_is, &columns),
+    assert_int_equal(storage_lab_request(&lab, MSG_columns_read,
+                                         &(struct msg_columns_read){first + 10, 20, true},
+                                         MSG_columns_is, &columns),
                      WEIR_OK);
     assert_int_equal(columns.label_values.size, 20 * WIDTH * sizeof(float));
     assert_memory_equal(columns.label_values.at, values + 10 * WIDTH, columns.label_values.size);
-    assert_int_equal(storage_lab_ask(&lab, MSG_columns_read,
-                                     &(struct msg_columns_read){.first = first, .count = 20},
-                                     MSG_columns_is, &columns),
+    assert_int_equal(storage_lab_request(&lab, MSG_columns_read,
+                                         &(struct msg_columns_read){.first = first, .count = 20},
+                                         MSG_columns_is, &columns),
                      WEIR_OK);
     assert_int_equal(columns.label_values.size, 0); /* nobody asked for them */
-    assert_int_equal(
-        storage_lab_ask(&lab, MSG_read, &(struct msg_read){.ids = {some, 4}}, MSG_read_is, &read),
-        WEIR_OK);
+    assert_int_equal(storage_lab_request(&lab, MSG_read, &(struct msg_read){.ids = {some, 4}},
+                                         MSG_read_is, &read),
+                     WEIR_OK);
     assert_int_equal(read.label_values.size, 4 * WIDTH * sizeof(float));
     assert_memory_equal(read.label_values.at, values + 7 * WIDTH, WIDTH * sizeof(float));
     assert_true(f32_at(read.label_values, 2 * WIDTH) == 0.0F); /* of an unknown id */
@@ -170,9 +170,9 @@ static void an_answer_ends_before_it_holds_more_vectors_than_a_message_may(void 
     assert_int_equal(located.ids.at[0], first + 512);
     assert_memory_equal(located.label_values.at, values + (size_t)512 * WIDE,
                         located.label_values.size);
-    assert_int_equal(storage_lab_ask(&lab, MSG_columns_read,
-                                     &(struct msg_columns_read){first, WIDE_RECORDS, true},
-                                     MSG_columns_is, &columns),
+    assert_int_equal(storage_lab_request(&lab, MSG_columns_read,
+                                         &(struct msg_columns_read){first, WIDE_RECORDS, true},
+                                         MSG_columns_is, &columns),
                      WEIR_LIMIT);
     assert_non_null(strstr(lab.err.text, "expected at most 512"));
 }

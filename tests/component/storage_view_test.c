@@ -152,9 +152,9 @@ static size_t compare(struct weir_db *db, const char *name)
 
         for (size_t i = 0; i < piece; i++)
             ids[i] = (uint64_t)weir_rows_i64(rows, at + i, "id");
-        assert_int_equal(storage_lab_ask(&lab, MSG_locate,
-                                         &(struct msg_locate){.ids = {ids, piece}}, MSG_located,
-                                         &located),
+        assert_int_equal(storage_lab_request(&lab, MSG_locate,
+                                             &(struct msg_locate){.ids = {ids, piece}}, MSG_located,
+                                             &located),
                          WEIR_OK);
         for (size_t i = 0; i < piece; i++)
             assert_same_row(rows, at + i, &located, i);

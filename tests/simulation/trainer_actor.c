@@ -26,8 +26,8 @@ struct trainer_actor {
     size_t pending_count;
     int64_t step_until_ms;
     uint32_t since_checkpoint;
-    int64_t ask_due_ms;   /* client_commit */
-    int64_t hold_sent_ms; /* 0: none open */
+    int64_t commit_due_ms; /* client_commit */
+    int64_t hold_sent_ms;  /* 0: none open */
     int64_t hold_retry_ms;
     uint64_t next_number; /* deterministic order: what must come next */
     uint64_t begun;       /* batches in the state the attempt began from */
@@ -119,7 +119,7 @@ static void begin(struct trainer_actor *actor, uint64_t batches)
     actor->is_consumed = false;
     actor->pending_count = 0;
     actor->since_checkpoint = 0;
-    actor->ask_due_ms = actor->hold_sent_ms = actor->hold_retry_ms = 0;
+    actor->commit_due_ms = actor->hold_sent_ms = actor->hold_retry_ms = 0;
     actor->next_number = actor->steps = 0;
     for (uint32_t worker = 0; worker < lab->plan.workers; worker++)
         trainer_delivery_worker_join(actor->delivery, worker);
@@ -288,7 +288,7 @@ static void save_checkpoint(struct trainer_actor *actor, bool final)
     enum weir_status status = trainer_delivery_commit(
         actor->delivery, trainer_delivery_position(actor->delivery), final, &err);
     lab_check(actor->lab, status == WEIR_OK, "commit refused: %s", err.text);
-    actor->ask_due_ms = 0;
+    actor->commit_due_ms = 0;
 }
 
 static void finish(struct trainer_actor *actor)
@@ -373,8 +373,8 @@ static void talk_to_dispatcher(struct trainer_actor *actor, int64_t now)
     }
     struct msg_client_commit commit;
     uint64_t number = trainer_delivery_commit_open(actor->delivery, &commit);
-    if (number != 0 && now >= actor->ask_due_ms) {
-        actor->ask_due_ms = now + ASK_MS;
+    if (number != 0 && now >= actor->commit_due_ms) {
+        actor->commit_due_ms = now + ASK_MS;
         send(actor, LAB_DISPATCHER, MSG_client_commit, &commit, (int64_t)number);
     }
 }

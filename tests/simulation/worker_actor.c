@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { BEAT_MS = 300, HOLD_MS = 500, LOCATE_MS = 200, ASK_TIMEOUT_MS = 500 };
+enum { BEAT_MS = 300, HOLD_MS = 500, LOCATE_MS = 200, REQUEST_TIMEOUT_MS = 500 };
 
 /* One request at a time; a reply counts only for the newest. */
 struct asking {
@@ -78,7 +78,7 @@ static void send_stamped(struct worker_actor *actor, size_t to, enum weir_messag
 
 static bool may_ask(const struct asking *asking, int64_t now, bool urgent)
 {
-    if (asking->sent_ms != 0 && now < asking->sent_ms + ASK_TIMEOUT_MS)
+    if (asking->sent_ms != 0 && now < asking->sent_ms + REQUEST_TIMEOUT_MS)
         return false;
     return urgent || now >= asking->due_ms || asking->sent_ms != 0;
 }
