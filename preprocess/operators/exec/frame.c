@@ -44,7 +44,7 @@ static size_t append_values(const struct frame_rows *rows, struct weir_buf *out)
     return out->size - before;
 }
 
-void preprocess_frame_ask(const struct frame_rows *rows, struct weir_buf *out)
+void preprocess_frame_request(const struct frame_rows *rows, struct weir_buf *out)
 {
     const struct operator_call *call = rows->call;
     const struct column_about *about = &call->in->about;

@@ -23,7 +23,7 @@ struct frame_rows {
     size_t count;
 };
 /* Appends the request for them. */
-void preprocess_frame_ask(const struct frame_rows *rows, struct weir_buf *out);
+void preprocess_frame_request(const struct frame_rows *rows, struct weir_buf *out);
 
 /* An answer that was checked: one column of `count` rows. Borrowed from the bytes and the arena. */
 struct frame_made {

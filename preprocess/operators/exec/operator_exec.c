@@ -215,19 +215,19 @@ static void put_rows(const struct state *state, struct operator_call *call,
 
 /* ---- asking ---- */
 
-static enum program_state ask(struct state *state, struct operator_call *call,
-                              struct suspects_range range)
+static enum program_state request(struct state *state, struct operator_call *call,
+                                  struct suspects_range range)
 {
     uint64_t key = weir_mix64(state->batch ^ weir_mix64(range.first << 32 | range.end)) | 1;
     struct program *program = &state->program;
     if (program->key == key)
         return preprocess_program_wait(program);
     weir_buf_clear(&program->request);
-    preprocess_frame_ask(&(struct frame_rows){.call = call,
-                                              .rows = rows_of(state) + range.first,
-                                              .count = range.end - range.first},
-                         &program->request);
-    return preprocess_program_ask(program, key);
+    preprocess_frame_request(&(struct frame_rows){.call = call,
+                                                  .rows = rows_of(state) + range.first,
+                                                  .count = range.end - range.first},
+                             &program->request);
+    return preprocess_program_request(program, key);
 }
 
 /* Reads the answer: a nonsensical one is as good as a death. */
@@ -245,12 +245,12 @@ static bool read_answer(struct state *state, size_t count, struct weir_arena *ar
 }
 
 /* Sends one request and handles its outcome. */
-static enum suspects_verdict ask_once(struct state *state, struct operator_call *call,
-                                      struct weir_arena *arena, struct frame_made *ret_made)
+static enum suspects_verdict request_once(struct state *state, struct operator_call *call,
+                                          struct weir_arena *arena, struct frame_made *ret_made)
 {
     size_t count = state->rows.size / sizeof(uint32_t);
     struct suspects_range range = preprocess_suspects_next(&state->suspects, count);
-    enum program_state found = ask(state, call, range);
+    enum program_state found = request(state, call, range);
     call->waits = found == PROGRAM_WAITS;
     if (call->waits)
         return SUSPECTS_GO_ON;
@@ -291,7 +291,7 @@ static void apply(void *owner, struct operator_call *call)
     while (count > 0 && !call->waits && verdict != SUSPECTS_DONE) {
         name_batch(state, call, count);
         verdict =
-            state->hangs < HANGS_MAX ? ask_once(state, call, arena, &made) : SUSPECTS_HOPELESS;
+            state->hangs < HANGS_MAX ? request_once(state, call, arena, &made) : SUSPECTS_HOPELESS;
         if (verdict == SUSPECTS_HOPELESS) {
             fail_all(state, call, count);
             break;

@@ -303,9 +303,9 @@ enum program_state preprocess_program_wait(struct program *program)
 {
     int64_t until_ms = weir_now_ms() + PROGRAM_PATIENCE_MS;
     for (;;) {
-        bool is_asking = program->written < program->request.size;
+        bool is_requesting = program->written < program->request.size;
         struct pollfd ends[] = {{.fd = program->from, .events = POLLIN},
-                                {.fd = is_asking ? program->to : -1, .events = POLLOUT},
+                                {.fd = is_requesting ? program->to : -1, .events = POLLOUT},
                                 {.fd = program->words, .events = POLLIN},
                                 {.fd = program->life, .events = POLLIN}};
         int64_t now_ms = weir_now_ms();
@@ -318,14 +318,14 @@ enum program_state preprocess_program_wait(struct program *program)
             return PROGRAM_WAITS;
         (void)poll(ends, WEIR_COUNT(ends), (int)(until_ms - now_ms));
         listen_on(program);
-        if ((is_asking && !write_on(program)) || !read_on(program))
+        if ((is_requesting && !write_on(program)) || !read_on(program))
             return ended(program);
         int64_t whole = preprocess_frame_size(weir_buf_view(&program->answer));
         if (whole < 0 || program->answer.size > PROGRAM_ANSWER_BYTES_MAX) {
             say(program, "it did not answer in frames");
             return died(program);
         }
-        if (whole > 0 && program->answer.size >= (size_t)whole && !is_asking) {
+        if (whole > 0 && program->answer.size >= (size_t)whole && !is_requesting) {
             program->key = 0;
             return PROGRAM_ANSWERED;
         }
@@ -334,7 +334,7 @@ enum program_state preprocess_program_wait(struct program *program)
     }
 }
 
-enum program_state preprocess_program_ask(struct program *program, uint64_t key)
+enum program_state preprocess_program_request(struct program *program, uint64_t key)
 {
     if (program->key != 0)
         preprocess_program_stop(program);

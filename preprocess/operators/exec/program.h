@@ -50,7 +50,7 @@ void preprocess_program_stop(struct program *program);
 void preprocess_program_fini(struct program *program);
 /* Sends `program->request`, a whole request, under a key > 0; starts the program if it does not run. A request of
  * another key that is still under way is given up, with the program. */
-enum program_state preprocess_program_ask(struct program *program, uint64_t key);
+enum program_state preprocess_program_request(struct program *program, uint64_t key);
 /* Goes on waiting for the answer to the request under way. */
 enum program_state preprocess_program_wait(struct program *program);
 /* Returns the CPU time of all its lives; processes that it has started count once they have ended. */

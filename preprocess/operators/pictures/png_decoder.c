@@ -115,7 +115,7 @@ uint32_t preprocess_png_decoder_width(const struct png_decoder *decoder)
 }
 
 /* Every kind of PNG becomes rows of red, green, blue, a byte each. */
-static void ask_for_colours(struct png_decoder *decoder)
+static void request_colours(struct png_decoder *decoder)
 {
     png_set_expand(decoder->png);
     png_set_strip_16(decoder->png);
@@ -127,7 +127,7 @@ static bool read_rows(struct png_decoder *decoder, uint8_t *ret_pixels)
 {
     if (setjmp(decoder->back) != 0)
         return false;
-    ask_for_colours(decoder);
+    request_colours(decoder);
     int passes = png_set_interlace_handling(decoder->png);
     png_read_update_info(decoder->png, decoder->info);
     size_t row_bytes = (size_t)preprocess_png_decoder_width(decoder) * PNG_DECODER_COLOURS;

@@ -346,10 +346,10 @@ static void a_program_whose_jail_cannot_be_made_is_not_started(void **state)
     allow("timeout: 20s");
     assert_int_equal(weir_programs_find("numbers", &allowed, &err), WEIR_OK);
     struct program program = {.allowed = &allowed};
-    assert_int_equal(preprocess_program_ask(&program, 1), PROGRAM_DIED);
+    assert_int_equal(preprocess_program_request(&program, 1), PROGRAM_DIED);
     assert_int_equal(program.pid, 0);
     assert_string_equal(program.reason, "it was not started: its jail cannot be made");
-    (void)preprocess_program_ask(&program, 1);
+    (void)preprocess_program_request(&program, 1);
     assert_true(program.pid > 0);
     preprocess_program_fini(&program);
     weir_allowed_fini(&allowed);
