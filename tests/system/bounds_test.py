@@ -1,6 +1,7 @@
 """Whoever reaches the sockets of a platform sends messages that never end, of tiny frames and of large ones, and asks without
 reading the answers. It is cut off, memory stays bounded, and the trainings are those of an undisturbed platform."""
 
+import itertools
 import json
 import socket
 import struct
@@ -14,6 +15,7 @@ LARGE = frame(bytes(1 << 20), 1)
 HEALTH = 2
 MORE_MEMORY_MAX = (256 + 128) << 20  # WEIR_INFLOW_MAX, and what serves the run
 CUTS = 2
+NUMBERS = itertools.count(1)
 
 
 def asked_health():
@@ -25,16 +27,17 @@ def asked_health():
 class Hostile(threading.Thread):
     """Writes to a socket without end; comes again when it is cut off."""
 
-    def __init__(self, path, saying):
+    def __init__(self, path, saying, patience_s=DEADLINE_S):
         super().__init__(daemon=True)
-        self.path, self.saying = path, saying
+        self.path, self.saying, self.patience_s = path, saying, patience_s
+        self.identity = bytes([1, 1, next(NUMBERS)])  # each its own: one that returns takes over the connection that had it
         self.cuts, self.is_cut, self.over = 0, threading.Event(), threading.Event()
         self.start()
 
     def run(self):
         while not self.over.is_set():
             with socket.socket(socket.AF_UNIX) as stranger:
-                stranger.settimeout(1)
+                stranger.settimeout(self.patience_s)
                 try:
                     self._enter(stranger)
                 except OSError:
@@ -45,7 +48,7 @@ class Hostile(threading.Thread):
     def _enter(self, stranger):
         """Messages may come once the other side is ready, too."""
         stranger.connect(self.path)
-        stranger.sendall(greeting(b"NULL") + READY_NULL)
+        stranger.sendall(greeting(b"NULL") + READY_NULL.replace(b"\x01me", self.identity))
         heard = b""
         while len(heard) < 66 or len(heard) < 66 + heard[65]:  # a greeting, and a short command
             data = stranger.recv(1 << 12)
@@ -83,7 +86,7 @@ def main():
         before = peaks(lab)
         endless = [Hostile(f"{sockets}/storage.sock", TINY), Hostile(f"{sockets}/trainer/dispatcher.sock", LARGE),
                    Hostile(f"{sockets}/trainer/orchestrator.sock", TINY)]
-        hostile = [*endless, Hostile(f"{sockets}/storage.sock", asked_health())]
+        hostile = [*endless, Hostile(f"{sockets}/storage.sock", asked_health(), patience_s=1)]
         lab.weir("submit", str(lab.pipeline))
         events = [json.loads(line) for line in lab.weir("watch", "lab", "--json").splitlines()]
         assert all(one.is_cut.wait(DEADLINE_S) for one in endless), [one.cuts for one in endless]
