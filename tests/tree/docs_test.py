@@ -33,6 +33,7 @@ datasets:
     source:  {path: views, format: jsonl, include: "*.jsonl", import: copy, on_erase: scrub}
     time:    {from: field, field: ts}
     label:   {field: label, classes: [ham, spam]}
+    holdout: {share: 0.1}
 trigger: {policy: time, every: 1w}
 selection: {policy: new_data, tail_triggers: 3, seed: 1}
 preprocess:
@@ -64,7 +65,20 @@ def whole(block):
         return "--check-system", block
     if found.get("training", "").startswith("training:\n") and not re.search(r"\b(model|program):", found["training"]):
         found["training"] += "  model: text_bag\n"
-    return "--check-config", "".join({**sections(PIPELINE), **found}.values())
+    rest = sections(PIPELINE.replace("jsonl", "csv") if "op: csv_" in block else PIPELINE)
+    if "preprocess" in found and "operators:" not in block:
+        found["preprocess"] = rest["preprocess"] + found["preprocess"].removeprefix("preprocess:\n")
+    elif "preprocess" in found and "training" not in found:  # of whatever tensors the operators make
+        found["training"] = "training: {program: net}\n"
+    return "--check-config", "".join({**rest, **found}.values())
+
+
+def check(folder, option, text):
+    """What the orchestrator says of a file whose sources are there."""
+    for path in re.findall(r"\bpath: ([\w./]+)", text):
+        (pathlib.Path(folder) / path).mkdir(parents=True, exist_ok=True)
+    (pathlib.Path(folder) / "my.yaml").write_text(text)
+    return program("orchestrator", option, "my.yaml", cwd=folder)
 
 
 def program(name, *arguments, **more):
@@ -104,19 +118,16 @@ class Pages(unittest.TestCase):
                     if any(word in block for word in NOT_THERE):
                         continue
                     count += 1
-                    option, text = whole(block)
-                    (pathlib.Path(folder) / "shown.yaml").write_text(text)
-                    done = program("orchestrator", option, "shown.yaml", cwd=folder)
+                    done = check(folder, *whole(block))
                     with self.subTest(page=page.name, block=block[:60]):
-                        self.assertEqual((done.returncode, done.stderr), (0, ""))
+                        self.assertEqual(done.returncode, 0, done.stderr)
             self.assertGreater(count, 25)
 
     def test_the_error_of_readme_is_the_one_that_is_given(self):
         (shown,) = re.findall(r"(?m)^```\n(my\.yaml:.*)\n```$", (ROOT / "README.md").read_text())
         (pipeline,) = blocks(ROOT / "README.md", "yaml")
         with tempfile.TemporaryDirectory(prefix="weir-docs-") as folder:
-            (pathlib.Path(folder) / "my.yaml").write_text(pipeline.replace("epochs: 3", "epoch: 3"))
-            done = program("orchestrator", "--check-config", "my.yaml", cwd=folder)
+            done = check(folder, "--check-config", pipeline.replace("epochs: 3", "epoch: 3"))
         self.assertEqual((done.returncode, done.stderr.strip()), (2, shown))
 
     def test_the_commands_and_options_that_pages_name_exist(self):
