@@ -374,8 +374,10 @@ static void on_held(void *owner, const struct weir_reply *reply, const struct we
     struct weir_client *client = call->client;
     (void)err; /* the next hold tries again; without an answer the lease runs out by itself */
     call->open = false;
+    bool is_late =
+        weir_now_ms() - call->sent_ms > DELIVERY_ANSWER_MS; /* this process stood still */
     lock(client);
-    if (reply != NULL)
+    if (reply != NULL && !is_late)
         trainer_delivery_held(client->delivery, call->sent_ms, reply->message);
     unlock(client);
     step(client);

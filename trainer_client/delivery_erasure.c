@@ -86,9 +86,8 @@ static bool is_tainted(const struct delivery *delivery)
     return false;
 }
 
-/* Rule 6 for everything that is here. Rule 9: unless the lease has been held all the time, an erasure may be in force
- * that did not wait for what was announced. */
-static void apply_epoch(struct delivery *delivery, bool was_held)
+/* Rule 6 for everything that is here. */
+static void apply_epoch(struct delivery *delivery)
 {
     taint_lingering(delivery);
     for (uint64_t number = delivery->position.oldest; number < delivery_scan_end(delivery);
@@ -100,7 +99,6 @@ static void apply_epoch(struct delivery *delivery, bool was_held)
         if (batch->erasure_epoch < delivery->known &&
             trainer_delivery_holds_erased(delivery, batch)) {
             if (slot->handed || trainer_delivery_is_announced(delivery, number)) {
-                delivery->regroup |= !slot->handed && !was_held;
                 slot->tainted = true;
                 continue;
             }
@@ -127,17 +125,28 @@ void trainer_delivery_acknowledge(struct delivery *delivery)
     delivery->acknowledged = delivery->known;
 }
 
+/* Rule 9: the lease may have ended since the last answer, and then no erasure has waited for what was announced. */
+static void look_at_announced(struct delivery *delivery)
+{
+    for (uint64_t number = delivery->position.oldest; number < delivery->totals.end; number++) {
+        const struct slot *slot = delivery_slot(delivery, number);
+        delivery->regroup |= slot->batch != NULL && !slot->handed && slot->tainted;
+    }
+}
+
 void trainer_delivery_held(struct delivery *delivery, int64_t sent_ms,
                            const struct msg_hold_is *answer)
 {
     if (answer->epoch > delivery->known) {
         learn_erased(delivery, answer->erased);
         delivery->known = answer->epoch;
-        apply_epoch(delivery, sent_ms + DELIVERY_ANSWER_MS <= delivery->lease_end_ms);
+        apply_epoch(delivery);
         trainer_delivery_acknowledge(delivery);
     } else {
         delivery->hinted = delivery->known; /* wrong or early: back to the usual pace */
     }
+    if (delivery->ranks > 1 && sent_ms + DELIVERY_ANSWER_MS > delivery->lease_end_ms)
+        look_at_announced(delivery);
     int64_t end_ms = sent_ms + (int64_t)answer->lease_ms;
     if (end_ms > delivery->lease_end_ms)
         delivery->lease_end_ms = end_ms;

@@ -504,7 +504,8 @@ static void on_reply(struct trainer_actor *actor, enum weir_message type, const 
     } else if (type == MSG_client_committed) {
         on_committed(actor, (uint64_t)stamp.value, message);
     } else if (type == MSG_hold_is && stamp.value == actor->hold_sent_ms) {
-        trainer_delivery_held(actor->delivery, actor->hold_sent_ms, message);
+        if (world_now(actor->lab->world) - actor->hold_sent_ms <= DELIVERY_ANSWER_MS)
+            trainer_delivery_held(actor->delivery, actor->hold_sent_ms, message);
         actor->hold_sent_ms = 0;
         sweep(actor);
     }

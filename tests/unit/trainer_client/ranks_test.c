@@ -366,6 +366,20 @@ static void ranks_begin_again_where_an_erasure_may_not_have_waited(void **unused
     end(&fixture);
 }
 
+static void they_begin_again_though_the_erasure_was_known_before_the_lease_ended(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    struct delivery_batch *batch = NULL;
+    start(&fixture, 2, WEIR_EXACTLY_ONCE);
+    bring(&fixture, 0, 1);
+    settle(&fixture, 1);
+    erase(&fixture, 1000);
+    erase(&fixture, 100000);
+    assert_int_equal(next(&fixture, &batch), DELIVERY_REGROUP);
+    end(&fixture);
+}
+
 static void nothing_is_announced_without_a_use_lease(void **unused)
 {
     (void)unused;
@@ -437,6 +451,7 @@ int main(void)
         cmocka_unit_test(slices_are_announced_a_few_in_advance),
         cmocka_unit_test(an_erasure_waits_for_slices_that_are_announced),
         cmocka_unit_test(ranks_begin_again_where_an_erasure_may_not_have_waited),
+        cmocka_unit_test(they_begin_again_though_the_erasure_was_known_before_the_lease_ended),
         cmocka_unit_test(nothing_is_announced_without_a_use_lease),
         cmocka_unit_test(at_most_once_hands_out_what_the_dispatcher_knows_of),
         cmocka_unit_test(at_most_once_claims_a_few_batches_at_a_time),
