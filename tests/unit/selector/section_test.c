@@ -119,7 +119,7 @@ static void mistakes_are_placed_and_explained(void **state)
          "freshness chooses among samples of earlier triggers: expected 1, 2, ... or all, found 0"},
         {"selection: {policy: reservoir, size: 5, tail_triggers: 3}", "expected all, found 3"},
         {"dataset: {name: c, holdout: {share: 1}}\nselection: {policy: random}",
-         "datasets.holdout.share: expected"},
+         "datasets[0].holdout.share: expected"},
         {"dataset: {name: clicks}\nselection: {policy: mixture, over: labels, shares: {1: 1}}",
          "mixture needs labels, and dataset 'clicks' declares none"},
         {"dataset: {name: clicks}\nselection: {policy: mixture, shares: {views: 1}}",
