@@ -14,10 +14,9 @@ static enum weir_status check(const char *file, struct weir_error *err)
     enum weir_status status = cli_program_run("orchestrator", arguments, &end, err);
     if (status != WEIR_OK)
         return status;
+    (void)fputs(weir_buf_text(&end.complaints), stderr); /* of a good file: remarks */
     if (end.exit_code != 0)
-        status = weir_fail(err, WEIR_INVALID, "%s", weir_buf_text(&end.complaints));
-    else
-        (void)fputs(weir_buf_text(&end.complaints), stderr); /* remarks */
+        status = weir_fail(err, WEIR_INVALID, "%s: not submitted", file);
     cli_program_end_fini(&end);
     return status;
 }

@@ -6,7 +6,8 @@ static void check(const struct weir_yaml_node *root, struct cfg_complaints *comp
 {
     struct weir_error err;
 
-    cfg_note(complaints, selector_section_check(root, &err), &err);
+    if (weir_yaml_get(root, "selection") != NULL) /* if not, the orchestrator misses it */
+        cfg_note(complaints, selector_section_check(root, &err), &err);
 }
 
 int main(int argc, char **argv)

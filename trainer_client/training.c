@@ -203,7 +203,8 @@ void trainer_training_check(const struct weir_yaml_node *root, struct cfg_compla
 {
     struct training training = {0};
 
-    read_section(root, &training, complaints);
+    if (weir_yaml_get(root, "training") != NULL) /* if not, the orchestrator misses it */
+        read_section(root, &training, complaints);
 }
 
 enum weir_status trainer_training_read(const struct weir_yaml_node *root,

@@ -72,9 +72,15 @@ void cfg_complaints_sort(struct cfg_complaints *complaints, const char *file)
     WEIR_AUTO_BUF places = {0};
     struct weir_buf sorted = {0};
     const char *text = weir_buf_text(&complaints->lines);
+    struct placed last = {0};
 
     for (size_t at = 0; text[at] != '\0';) {
         struct placed placed = place_of(text, at, file);
+        if (placed.line == 0) {
+            placed.line = last.line;
+            placed.column = last.column;
+        }
+        last = placed;
         weir_buf_append(&places, &placed, sizeof(placed));
         at += placed.size;
     }

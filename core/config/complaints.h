@@ -16,7 +16,7 @@ bool cfg_note(struct cfg_complaints *complaints, enum weir_status status,
               const struct weir_error *err);
 /* Adds lines: remarks, if `status` is OK. */
 void cfg_note_text(struct cfg_complaints *complaints, enum weir_status status, const char *lines);
-/* Sorts those about places in `file` by line and column; others come first. */
+/* Sorts those about places in `file` by line and column; a line without one stays behind the line before it. */
 void cfg_complaints_sort(struct cfg_complaints *complaints, const char *file);
 /* Returns the status of the first one, with as many lines in `err` as have room there. */
 enum weir_status cfg_complaints_end(struct cfg_complaints *complaints,

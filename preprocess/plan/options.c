@@ -104,6 +104,8 @@ bool preprocess_options_check(const struct weir_yaml_node *root, struct cfg_comp
 {
     struct preprocess_options options = {0};
     bool is_good = true;
+    if (weir_yaml_get(root, "preprocess") == NULL)
+        return false; /* the orchestrator misses it */
     read_section(root, &options, complaints);
     for (size_t i = 0; i < weir_yaml_length(options.operators); i++)
         is_good = check_operator(weir_yaml_at(options.operators, i), complaints) && is_good;

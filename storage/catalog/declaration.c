@@ -243,6 +243,8 @@ void storage_declarations_check(const struct weir_yaml_node *root,
 {
     struct declarations all = {0};
 
+    if (list_of(root) == NULL)
+        return; /* the orchestrator misses it */
     read_all(root, &all, complaints);
     if (complaints->status == WEIR_OK)
         check_all(root, &all, complaints);

@@ -196,7 +196,7 @@ void orchestrator_topic_added(struct topic_call *call)
         commands = {}
         for entry in json.loads((cls.build / "compile_commands.json").read_text()):
             commands.setdefault(entry["file"].removeprefix(f"{cls.tree}/"), entry)
-        sources = {path for path in cls.changed if path.endswith(".c")} | {"core/base/status.c", "core/wire/wire.c", "storage/sql/queries.c"}
+        sources = {path for path in cls.changed if path.endswith(".c")} | {"core/base/status.c", "core/wire/wire.c", "selector/policies/registry.c", "storage/sql/queries.c"}
         cls.objects = {}
         for path in sorted(sources):
             assert path in commands, f"{path}: no CMakeLists.txt names it"

@@ -31,16 +31,17 @@ static void each_line_is_kept_once(void **unused)
     assert_string_equal(err.text, "f:1:1: one\nf:2:1: two\nf:3:1: three\nf:3:1: thr");
 }
 
-static void they_are_sorted_by_place_and_those_without_one_come_first(void **unused)
+static void they_are_sorted_by_place_and_those_without_one_stay_behind_their_line(void **unused)
 {
     (void)unused;
     CFG_AUTO_COMPLAINTS complaints = {0};
-    note(&complaints, WEIR_INVALID, "a:b.yaml:10:2: late\na:b.yaml:9:30: b\na:b.yaml:9:4: a");
-    note(&complaints, WEIR_INVALID, "trainer refuses the file\na:b.yaml:9:4: again");
+    note(&complaints, WEIR_INVALID, "trainer refuses the file");
+    note(&complaints, WEIR_INVALID, "a:b.yaml:10:2: late\n… and 1 more\na:b.yaml:9:30: b");
+    note(&complaints, WEIR_INVALID, "a:b.yaml:9:4: a\na:b.yaml:9:4: again");
     cfg_complaints_sort(&complaints, "a:b.yaml");
     assert_string_equal(weir_buf_text(&complaints.lines),
                         "trainer refuses the file\na:b.yaml:9:4: a\na:b.yaml:9:4: again\n"
-                        "a:b.yaml:9:30: b\na:b.yaml:10:2: late\n");
+                        "a:b.yaml:9:30: b\na:b.yaml:10:2: late\n… and 1 more\n");
 }
 
 static void an_error_holds_whole_lines_and_says_that_there_are_more(void **unused)
@@ -69,7 +70,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_line_is_kept_once),
-        cmocka_unit_test(they_are_sorted_by_place_and_those_without_one_come_first),
+        cmocka_unit_test(they_are_sorted_by_place_and_those_without_one_stay_behind_their_line),
         cmocka_unit_test(an_error_holds_whole_lines_and_says_that_there_are_more),
     };
     return cmocka_run_group_tests_name("complaints", tests, NULL, NULL);
