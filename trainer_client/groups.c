@@ -77,16 +77,17 @@ static void hide(struct groups *groups, const struct groups_wanted *wanted,
             groups->tensors[groups->rest.tensor_count++] = batch->tensors[i];
 }
 
+/* Some room for a batch without samples, too. */
 static void reserve(struct groups *groups, const struct groups_wanted *wanted, size_t samples)
 {
-    if (samples <= groups->capacity)
+    if (samples < groups->capacity)
         return;
-    groups->capacity = samples;
+    groups->capacity = samples + 1;
     if (wanted->group[0] != '\0')
-        groups->at = weir_realloc(groups->at, samples, sizeof(*groups->at));
+        groups->at = weir_realloc(groups->at, groups->capacity, sizeof(*groups->at));
     if (wanted->slice_count > 0)
-        groups->slices =
-            weir_realloc(groups->slices, samples * wanted->slice_count, sizeof(*groups->slices));
+        groups->slices = weir_realloc(groups->slices, groups->capacity * wanted->slice_count,
+                                      sizeof(*groups->slices));
 }
 
 /* Takes the value of each sample from the tensor called `name`, `stride` apart. */
