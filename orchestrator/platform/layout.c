@@ -17,8 +17,15 @@ static const char *const FOLDERS[] = {"log",    "storage", "sets",     "runs",
                                       "models", "fitted",  "receipts", "scores"};
 static const char *const MARKS[] = {"secret", ORCHESTRATOR_LAYOUT_CLUSTER "/PG_VERSION",
                                     ORCHESTRATOR_LAYOUT_CLUSTER_LOCATION};
-static const char *const FIRST[] = {ORCHESTRATOR_LAYOUT_LOCK, ORCHESTRATOR_LAYOUT_SOCKETS,
-                                    ORCHESTRATOR_LAYOUT_CLUSTER};
+/* Names that a start may leave which was killed before there was a mark. */
+static const char *const FIRST[] = {ORCHESTRATOR_LAYOUT_LOCK,
+                                    ORCHESTRATOR_LAYOUT_SOCKETS,
+                                    ORCHESTRATOR_LAYOUT_CLUSTER ".tmp",
+                                    ORCHESTRATOR_LAYOUT_CLUSTER_LOCATION ".tmp",
+                                    "secret.tmp",
+                                    ORCHESTRATOR_LAYOUT_CLUSTER,
+                                    "receipt.key",
+                                    "receipt.key.tmp"};
 
 struct found {
     struct weir_buf names; /* "'a', 'b'" */

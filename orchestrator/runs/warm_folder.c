@@ -91,7 +91,11 @@ enum weir_status orchestrator_warm_folder_part(const char *directory, const char
         status = keep_file(directory, result, names[i], err);
     if (status == WEIR_OK)
         status = weir_sync_parent(inside, err);
-    return status == WEIR_OK ? exchange(result, directory, aside, names, err) : status;
+    if (status == WEIR_OK)
+        return exchange(result, directory, aside, names, err);
+    struct weir_error other;
+    weir_ignore(weir_remove_tree(result, &other)); /* the first trouble is what counts */
+    return status;
 }
 
 /* ---- empty ---- */

@@ -138,6 +138,9 @@ static void case_foreign(const struct fixture *fixture)
     expect_taken_over(fixture, false);
     expect(unlink(thesis) == 0);
     expect_taken_over(fixture, true); /* as a first start leaves it that dies at once */
+    WEIR_AUTO_FREE char *cluster = weir_format("%s/postgres.tmp", fixture->data_dir);
+    expect(weir_make_directories(cluster, 0700, &err) == WEIR_OK);
+    expect_taken_over(fixture, true); /* and one that dies while it makes the cluster */
     empty_file(fixture->data_dir, "secret");
     empty_file(fixture->data_dir, "thesis.txt");
     expect_taken_over(fixture, true); /* what people put beside Weir's own is their affair */

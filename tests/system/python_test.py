@@ -201,27 +201,28 @@ import sys, time, weir
 try:
     weir.attach(sys.argv[1], timeout=0)
 except weir.Timeout as error:
-    print(error)
+    print(error, flush=True)
 task = weir.attach(sys.argv[1])
 with weir.Session(task=task) as session:
     for batch in session:
         if batch.number == 0:
-            time.sleep(4)  # somebody looks at it for longer than the run has patience
+            time.sleep(13)  # somebody looks at it for longer than the run has patience
     open("model", "w").write("by hand")
     session.finish("model")
 """
 
 
 def test_a_notebook_or_a_debugger_takes_the_place_of_a_program():
-    text = re.sub(r"evaluation: .*\n", "", OURS.replace("seed: 1}}", "seed: 1, patience: 3s, retries: 0, start_from: scratch}}"))
+    text = re.sub(r"evaluation: .*\n", "", OURS.replace("seed: 1}}", "seed: 1, patience: 12s, retries: 0, start_from: scratch}}"))
     lab = PythonLab(samples=400, every=200, pipeline=text)
     stand_in = lab.system(sys.executable, "-m", "weir", modes="modes: [train]")
     environment = {**os.environ, "PYTHONPATH": f"{lab.programs}:{os.environ.get('PYTHONPATH', '')}"}
     common = {"env": environment, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     notebook = child.start([sys.executable, "-c", NOTEBOOK, lab.data_dir], **common)
+    assert "no run below" in notebook.stdout.readline()  # before there is one
     run = Run(lab.pipeline, lab.data_dir, stand_in)
     printed, _ = notebook.communicate(timeout=DEADLINE_S)
-    assert notebook.returncode == 0 and "no run below" in printed, printed
+    assert notebook.returncode == 0, printed
     debugger = child.start([sys.executable, "-m", "weir", lab.data_dir, sys.executable, "-m", "pdb", "-c", "continue",
                             "guide.py"], cwd=lab.programs, stdin=subprocess.DEVNULL, **common)
     printed, _ = debugger.communicate(timeout=DEADLINE_S)

@@ -119,6 +119,18 @@ static void a_run_with_files_of_an_earlier_trainer_is_not_given(void **state)
     assert_int_equal(names_of(folders->next, "checkpoint"), 1);
 }
 
+static void a_folder_that_cannot_be_parted_is_as_it_was(void **state)
+{
+    struct folders *folders = *state;
+    const char *const names[2] = {"model", "outputs"};
+    put(folders, folders->run, "model"); /* and no outputs */
+    assert_int_equal(
+        orchestrator_warm_folder_part(folders->run, folders->idle, names, &folders->err), WEIR_IO);
+    assert_int_equal(names_of(folders->run, "model"), 1);
+    assert_int_equal(names_of(folders->dir.path, "result-5"), 0);
+    assert_int_equal(names_of(folders->dir.path, "idle-5"), 0);
+}
+
 static void folders_that_a_dead_platform_left_are_told_by_their_names(void **unused)
 {
     (void)unused;
@@ -135,6 +147,7 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(a_run_with_files_of_an_earlier_trainer_is_not_given, begin,
                                         end),
+        cmocka_unit_test_setup_teardown(a_folder_that_cannot_be_parted_is_as_it_was, begin, end),
         cmocka_unit_test(folders_that_a_dead_platform_left_are_told_by_their_names),
     };
     return cmocka_run_group_tests_name("warm_folder", tests, NULL, NULL);
