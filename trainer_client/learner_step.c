@@ -1,4 +1,5 @@
 /* A learner's work on a batch, in phases: the threads share each of them, by samples or by rows of the model. */
+#include "core/base/doubt.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "trainer_client/learner.h"
@@ -196,7 +197,7 @@ static double doubt_of(struct learner *learner, size_t s)
     size_t width = learner->plan.width;
     float *output = learner->outputs + s * width; /* whose loss has been measured already */
     learner->loss->predict(output, learner->plan.width);
-    return trainer_choice_doubt(output, width, (enum cfg_uncertainty)learner->choice.metric);
+    return weir_doubt_of(output, width, (enum weir_doubt)learner->choice.metric);
 }
 
 /* Weighs the samples that the step does not learn from by 0. */

@@ -2,6 +2,7 @@
 #include "core/config/sections.h"
 
 #include "core/base/attributes.h"
+#include "core/base/doubt.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -25,7 +26,6 @@ const struct cfg_key CFG_TRAINING_KEYS[] = {
 /* ---- batch_then_sample ---- */
 
 static const char *const IN_BATCH_SCORES[] = {"loss", "grad_norm", "uncertainty", NULL};
-static const char *const UNCERTAINTIES[] = {"least_confidence", "entropy", "margin", NULL};
 
 const struct cfg_key CFG_BATCH_THEN_SAMPLE_KEYS[] = {
     CFG_CHOICE(struct cfg_batch_then_sample, score, .choices = IN_BATCH_SCORES, .required = true,
@@ -33,10 +33,8 @@ const struct cfg_key CFG_BATCH_THEN_SAMPLE_KEYS[] = {
                       "uncertainty: those that the model is least sure of"),
     CFG_F64(struct cfg_batch_then_sample, ratio, .required = true, .max = 1,
             .doc = "share of each batch that a step learns from, above 0; at least one sample"),
-    CFG_CHOICE(struct cfg_batch_then_sample, metric, .choices = UNCERTAINTIES,
-               .fallback = "least_confidence",
-               .doc = "of uncertainty. least_confidence: of the best class; entropy: of all; "
-                      "margin: between the two best"),
+    CFG_CHOICE(struct cfg_batch_then_sample, metric, .choices = WEIR_DOUBT_NAMES,
+               .fallback = "least_confidence", .doc = "of uncertainty. " WEIR_DOUBT_DOC),
     CFG_END,
 };
 
@@ -80,7 +78,7 @@ void cfg_batch_then_sample_print_json(const struct cfg_batch_then_sample *option
     if (options->ratio > 0)
         weir_buf_printf(out, "{\"score\": \"%s\", \"ratio\": %.17g, \"metric\": \"%s\"}",
                         IN_BATCH_SCORES[options->score], options->ratio,
-                        UNCERTAINTIES[options->metric]);
+                        WEIR_DOUBT_NAMES[options->metric]);
     else
         weir_buf_append_text(out, "null");
 }

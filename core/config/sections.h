@@ -29,14 +29,9 @@ void cfg_on_error_print(const struct cfg_on_error *on_error, struct weir_buf *ou
 
 /* `selection.batch_then_sample`: the part of each batch that a step of training learns from. */
 enum cfg_in_batch_score { CFG_IN_BATCH_LOSS, CFG_IN_BATCH_GRAD_NORM, CFG_IN_BATCH_UNCERTAINTY };
-enum cfg_uncertainty {
-    CFG_UNCERTAINTY_LEAST_CONFIDENCE,
-    CFG_UNCERTAINTY_ENTROPY,
-    CFG_UNCERTAINTY_MARGIN
-};
 struct cfg_batch_then_sample {
     int score;    /* enum cfg_in_batch_score */
-    int metric;   /* enum cfg_uncertainty, of that score */
+    int metric;   /* enum weir_doubt, of that score */
     double ratio; /* of the batch's live samples; 0: nothing is chosen, all are learnt from */
 };
 /* Finds the mapping from the root of a pipeline file; NULL: there is none. */

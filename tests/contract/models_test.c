@@ -1,6 +1,7 @@
 /* Promises of every model, looped over the registry and all losses: gradients are right, training
  * lowers the loss, the same batches make the same bytes, files give back what was put in, and
  * growing keeps what was learnt. */
+#include "core/base/doubt.h"
 #include "core/base/memory.h"
 #include "core/wire/model_file.h"
 #include "tests/support/batch.h"
@@ -345,8 +346,8 @@ static void choose_again(struct subject *subject, const struct test_batch *batch
     for (size_t s = 0; s < TEST_BATCH_SAMPLES; s++) {
         const float *prediction = learner->outputs + s * learner->plan.width;
         double both[] = {(double)scores[s * LEARNER_SCORES], (double)scores[s * LEARNER_SCORES + 1],
-                         trainer_choice_doubt(prediction, learner->plan.width,
-                                              (enum cfg_uncertainty)learner->choice.metric)};
+                         weir_doubt_of(prediction, learner->plan.width,
+                                       (enum weir_doubt)learner->choice.metric)};
         chances[s] = both[learner->choice.score];
     }
     trainer_choose(&learner->choice,

@@ -1,6 +1,7 @@
 /* The choice inside a batch: how many, which, and by which weight. */
 #include "trainer_client/models/choice.h"
 
+#include "core/base/doubt.h"
 #include "core/base/rng.h"
 
 #include <math.h>
@@ -110,12 +111,11 @@ static void doubt_is_measured_as_it_says(void **unused)
 {
     (void)unused;
     const float three[] = {0.5f, 0.25f, 0.25f}, second[] = {0.25f};
-    assert_true(trainer_choice_doubt(three, 3, CFG_UNCERTAINTY_LEAST_CONFIDENCE) == -0.5);
-    assert_true(trainer_choice_doubt(three, 3, CFG_UNCERTAINTY_MARGIN) == -0.25);
-    assert_true(fabs(trainer_choice_doubt(three, 3, CFG_UNCERTAINTY_ENTROPY) - 1.5 * log(2)) <
-                1e-12);
-    assert_true(trainer_choice_doubt(second, 1, CFG_UNCERTAINTY_LEAST_CONFIDENCE) == -0.75);
-    assert_true(trainer_choice_doubt(second, 1, CFG_UNCERTAINTY_MARGIN) == -0.5);
+    assert_true(weir_doubt_of(three, 3, WEIR_DOUBT_LEAST_CONFIDENCE) == -0.5);
+    assert_true(weir_doubt_of(three, 3, WEIR_DOUBT_MARGIN) == -0.25);
+    assert_true(fabs(weir_doubt_of(three, 3, WEIR_DOUBT_ENTROPY) - 1.5 * log(2)) < 1e-12);
+    assert_true(weir_doubt_of(second, 1, WEIR_DOUBT_LEAST_CONFIDENCE) == -0.75);
+    assert_true(weir_doubt_of(second, 1, WEIR_DOUBT_MARGIN) == -0.5);
 }
 
 int main(void)
