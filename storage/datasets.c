@@ -11,6 +11,7 @@
 #include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/config/sections.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,11 +25,9 @@ enum { COMPLAINTS_MAX = 20, DAMAGES_REPORTED_MAX = 8, FILES_SEARCHED_MAX = 64 };
 static const struct weir_yaml_node *source_node(const struct dataset *dataset)
 {
     const struct weir_yaml_node *root = weir_yaml_root(dataset->document);
-    const struct weir_yaml_node *list = weir_yaml_get(root, "datasets");
     size_t index = (size_t)(dataset->declaration - dataset->declarations.at);
 
-    return weir_yaml_get(weir_yaml_at(list != NULL ? list : weir_yaml_get(root, "dataset"), index),
-                         "source");
+    return weir_yaml_get(weir_yaml_at(cfg_datasets(root), index), "source");
 }
 
 /* A typing error in a path should not look like an empty dataset. */

@@ -23,6 +23,12 @@ const struct cfg_key CFG_TRAINING_KEYS[] = {
     CFG_END,
 };
 
+const struct weir_yaml_node *cfg_datasets(const struct weir_yaml_node *root)
+{
+    const struct weir_yaml_node *datasets = weir_yaml_get(root, "datasets");
+    return datasets != NULL ? datasets : weir_yaml_get(root, "dataset");
+}
+
 /* ---- batch_then_sample ---- */
 
 static const char *const IN_BATCH_SCORES[] = {"loss", "grad_norm", "uncertainty", NULL};

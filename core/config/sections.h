@@ -27,6 +27,9 @@ enum weir_status cfg_on_error_read(const struct weir_yaml_node *node,
 /* Appends it as it is read: `skip`, or `{skip: 1%}`. */
 void cfg_on_error_print(const struct cfg_on_error *on_error, struct weir_buf *out);
 
+/* Returns the list of a pipeline file's datasets, by whichever name it has; NULL: there is none. */
+const struct weir_yaml_node *cfg_datasets(const struct weir_yaml_node *root);
+
 /* `selection.batch_then_sample`: the part of each batch that a step of training learns from. */
 enum cfg_in_batch_score { CFG_IN_BATCH_LOSS, CFG_IN_BATCH_GRAD_NORM, CFG_IN_BATCH_UNCERTAINTY };
 struct cfg_batch_then_sample {

@@ -9,18 +9,11 @@ static const struct weir_yaml_node *section_of(const struct orchestrator_config 
     return weir_yaml_get(weir_yaml_root(config->document), name);
 }
 
-static const struct weir_yaml_node *datasets_of(const struct orchestrator_config *config)
-{
-    const struct weir_yaml_node *datasets = section_of(config, "datasets");
-
-    return datasets != NULL ? datasets : section_of(config, "dataset");
-}
-
 /* The first dataset whose label has that key, or NULL. */
 static const struct weir_yaml_node *dataset_with(const struct orchestrator_config *config,
                                                  const char *key)
 {
-    const struct weir_yaml_node *datasets = datasets_of(config);
+    const struct weir_yaml_node *datasets = cfg_datasets(weir_yaml_root(config->document));
 
     for (size_t i = 0; i < weir_yaml_length(datasets); i++) {
         const struct weir_yaml_node *dataset = weir_yaml_at(datasets, i);
@@ -183,7 +176,7 @@ static enum weir_status check_metrics(const struct orchestrator_config *config,
 static enum weir_status check_holdout(const struct orchestrator_config *config,
                                       struct weir_error *err)
 {
-    const struct weir_yaml_node *datasets = datasets_of(config);
+    const struct weir_yaml_node *datasets = cfg_datasets(weir_yaml_root(config->document));
     const struct weir_yaml_node *evaluations = section_of(config, "evaluation");
     bool has_any = false;
 

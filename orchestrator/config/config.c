@@ -268,11 +268,10 @@ static void read_sections(struct orchestrator_config *config, const struct weir_
     struct weir_error err;
     const struct weir_yaml_node *on_error =
         weir_yaml_get(weir_yaml_get(root, "preprocess"), "on_error");
-    const struct weir_yaml_node *datasets = file->datasets != NULL ? file->datasets : file->dataset;
 
     if (file->pipeline != NULL)
         cfg_note(all, read_pipeline(config, file->pipeline, &err), &err);
-    cfg_note(all, read_datasets(config, root, datasets, &err), &err);
+    cfg_note(all, read_datasets(config, root, cfg_datasets(root), &err), &err);
     if (file->training != NULL)
         cfg_note(all, read_training(config, file->training, &err), &err);
     if (file->trigger != NULL)
@@ -284,8 +283,7 @@ static void read_sections(struct orchestrator_config *config, const struct weir_
     cfg_note(all, read_deletion(config, file->deletion, &err), &err);
     cfg_note(all, cfg_on_error_read(on_error, &config->on_error, &err), &err);
     cfg_note(all,
-             cfg_batch_then_sample_read(weir_yaml_get(file->selection, "batch_then_sample"),
-                                        &config->in_batch, &err),
+             cfg_batch_then_sample_read(cfg_batch_then_sample_node(root), &config->in_batch, &err),
              &err);
 }
 

@@ -2,6 +2,7 @@
 #include "preprocess/plan/tables.h"
 
 #include "core/base/memory.h"
+#include "core/config/sections.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -145,11 +146,10 @@ enum weir_status preprocess_tables_read(const struct weir_yaml_node *root,
                                         struct preprocess_tables **ret_tables,
                                         struct weir_error *err)
 {
-    const struct weir_yaml_node *list = weir_yaml_get(root, "datasets");
+    const struct weir_yaml_node *list = cfg_datasets(root);
+    enum weir_status status = WEIR_OK;
     WEIR_AUTO(preprocess_tables) tables = weir_calloc(1, sizeof(*tables));
     tables->arena = weir_arena_new();
-    enum weir_status status =
-        list == NULL ? add_dataset(tables, weir_yaml_get(root, "dataset"), found, err) : WEIR_OK;
     for (size_t i = 0; i < weir_yaml_length(list) && status == WEIR_OK; i++)
         status = add_dataset(tables, weir_yaml_at(list, i), found, err);
     if (status == WEIR_OK)

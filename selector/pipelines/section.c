@@ -178,9 +178,7 @@ static bool has_label(const struct dataset_names *dataset)
 static enum weir_status read_datasets(const struct weir_yaml_node *root,
                                       struct selector_section *section, struct weir_error *err)
 {
-    const struct weir_yaml_node *datasets = weir_yaml_get(root, "datasets");
-    if (datasets == NULL)
-        datasets = weir_yaml_get(root, "dataset");
+    const struct weir_yaml_node *datasets = cfg_datasets(root);
     section->dataset_names =
         weir_calloc(weir_yaml_length(datasets) + 1, sizeof(*section->dataset_names));
     section->holdouts = weir_calloc(weir_yaml_length(datasets) + 1, sizeof(*section->holdouts));

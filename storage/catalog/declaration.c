@@ -160,18 +160,11 @@ static void read_one(struct declaration *d, const char *path, const struct weir_
     cfg_note_text(all, own.status, weir_buf_text(&own.lines));
 }
 
-static const struct weir_yaml_node *list_of(const struct weir_yaml_node *root)
-{
-    const struct weir_yaml_node *list = weir_yaml_get(root, "datasets");
-
-    return list != NULL ? list : weir_yaml_get(root, "dataset");
-}
-
 static void read_all(const struct weir_yaml_node *root, struct declarations *all,
                      struct cfg_complaints *complaints)
 {
     struct weir_error err;
-    const struct weir_yaml_node *list = list_of(root);
+    const struct weir_yaml_node *list = cfg_datasets(root);
 
     if (list == NULL || weir_yaml_length(list) == 0) {
         cfg_note(complaints, weir_yaml_fail(root, &err, "datasets: expected at least one dataset"),
@@ -190,7 +183,7 @@ static void check_all(const struct weir_yaml_node *root, const struct declaratio
                       struct cfg_complaints *complaints)
 {
     struct weir_error err;
-    const struct weir_yaml_node *list = list_of(root);
+    const struct weir_yaml_node *list = cfg_datasets(root);
 
     cfg_note(complaints, storage_declarations_agree(all, list, &err), &err);
     for (size_t i = 0; i < all->count; i++) {
@@ -243,7 +236,7 @@ void storage_declarations_check(const struct weir_yaml_node *root,
 {
     struct declarations all = {0};
 
-    if (list_of(root) == NULL)
+    if (cfg_datasets(root) == NULL)
         return; /* the orchestrator misses it */
     read_all(root, &all, complaints);
     if (complaints->status == WEIR_OK)
