@@ -97,34 +97,53 @@ static enum weir_status check_model(const struct training *training,
                           model->name, (unsigned long long)room, (unsigned long long)below - 1);
 }
 
-/* The place of the name that is no tensor's: of the group, or one of the slices. */
-static const struct weir_yaml_node *place_of(const struct weir_yaml_node *section,
-                                             const char *complaint)
+/* Adds a complaint at `node` where it names tensors that there are not. */
+static bool check_names(const struct groups_wanted *wanted, const struct weir_batch *batch,
+                        const struct weir_yaml_node *node, struct cfg_complaints *complaints)
 {
-    bool is_group = strncmp(complaint, "training.group", strlen("training.group")) == 0;
+    struct weir_error err, why;
+    struct groups groups = {0};
+    enum weir_status status = trainer_groups_take(&groups, wanted, batch, &why);
 
-    return weir_yaml_get(section, is_group ? "group" : "slices");
+    trainer_groups_fini(&groups);
+    return status == WEIR_OK ||
+           cfg_note(complaints, weir_yaml_fail(node, &err, "%s", why.text), &err);
+}
+
+/* The model sees all tensors but those of groups and slices, which are there. */
+static enum weir_status check_seen(const struct training *training,
+                                   const struct described *described,
+                                   const struct weir_yaml_node *node, struct weir_error *err)
+{
+    struct groups groups = {0};
+    enum weir_status status =
+        trainer_groups_take(&groups, &training->tells, &described->batch, err);
+
+    if (status == WEIR_OK)
+        status = check_model(training, described, &groups.rest, node, err);
+    trainer_groups_fini(&groups);
+    return status;
 }
 
 void trainer_fit_check(const struct weir_yaml_node *root, const struct weir_yaml_node *tensors,
                        struct cfg_complaints *complaints)
 {
-    struct weir_error err, why;
+    struct weir_error err;
     struct training training;
     struct described described;
-    struct groups groups = {0};
     const struct weir_yaml_node *section = weir_yaml_get(root, "training");
 
     describe(tensors, &described);
     if (trainer_training_read(root, &training, &err) != WEIR_OK)
         return; /* which a check without tensors has said */
-    if (trainer_groups_take(&groups, &training.tells, &described.batch, &why) != WEIR_OK)
-        cfg_note(complaints, weir_yaml_fail(place_of(section, why.text), &err, "%s", why.text),
-                 &err);
-    else if (training.model != NULL)
-        cfg_note(
-            complaints,
-            check_model(&training, &described, &groups.rest, weir_yaml_get(section, "model"), &err),
-            &err);
-    trainer_groups_fini(&groups);
+    const struct groups_wanted group = {.group = training.tells.group};
+    struct groups_wanted slices = training.tells;
+    slices.group = "";
+    bool has_group =
+        check_names(&group, &described.batch, weir_yaml_get(section, "group"), complaints);
+    bool has_slices =
+        check_names(&slices, &described.batch, weir_yaml_get(section, "slices"), complaints);
+    if (has_group && has_slices && training.model != NULL)
+        cfg_note(complaints,
+                 check_seen(&training, &described, weir_yaml_get(section, "model"), &err), &err);
 }

@@ -3,16 +3,12 @@
 
 #include "core/base/hash.h"
 #include "core/base/memory.h"
+#include "core/wire/tensor.h"
 #include "trainer_client/models/tensors.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const size_t ELEMENT_BYTES[] = {
-    [WEIR_TENSOR_U8] = 1,  [WEIR_TENSOR_I32] = 4, [WEIR_TENSOR_I64] = 8,
-    [WEIR_TENSOR_F32] = 4, [WEIR_TENSOR_F64] = 8, [WEIR_TENSOR_U32] = 4,
-};
 
 /* One element of a tensor, if it is a whole number. */
 static bool whole_number(const struct weir_tensor *tensor, const void *at, int64_t *ret_number)
@@ -25,7 +21,7 @@ static bool whole_number(const struct weir_tensor *tensor, const void *at, int64
         double f64;
         uint32_t u32;
     } element = {.i64 = 0};
-    memcpy(&element, at, ELEMENT_BYTES[tensor->type]);
+    memcpy(&element, at, weir_dtype_bytes((enum weir_dtype)tensor->type));
     double real = tensor->type == WEIR_TENSOR_F32   ? (double)element.f32
                   : tensor->type == WEIR_TENSOR_F64 ? element.f64
                                                     : 0;
@@ -48,7 +44,8 @@ static int64_t group_of(const struct weir_tensor *tensor, size_t sample, size_t 
     const uint8_t *at = (const uint8_t *)tensor->data + from * inner_bytes;
     size_t bytes = (to - from) * inner_bytes;
     int64_t number;
-    if (bytes == ELEMENT_BYTES[tensor->type] && whole_number(tensor, at, &number))
+    if (bytes == weir_dtype_bytes((enum weir_dtype)tensor->type) &&
+        whole_number(tensor, at, &number))
         return number;
     return (int64_t)(weir_hash64(weir_bytes(at, bytes), 0) >> 1);
 }
@@ -106,9 +103,7 @@ static enum weir_status tell(const struct weir_batch *batch, const char *key, co
                          key, name, found);
     }
     const struct weir_tensor *tensor = &batch->tensors[at];
-    size_t inner = ELEMENT_BYTES[tensor->type];
-    for (uint32_t i = 1; i < tensor->rank; i++)
-        inner *= tensor->shape[i];
+    size_t inner = trainer_tensors_row_bytes(tensor);
     for (size_t i = 0; i < batch->samples; i++)
         into[i * stride] = group_of(tensor, i, inner);
     return WEIR_OK;

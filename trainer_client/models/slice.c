@@ -2,18 +2,9 @@
 #include "trainer_client/models/slice.h"
 
 #include "core/base/memory.h"
-#include "core/wire/tensor.h"
+#include "trainer_client/models/tensors.h"
 
 #include <stdlib.h>
-
-/* Bytes of one step of the first dimension. */
-static size_t row_bytes(const struct weir_tensor *tensor)
-{
-    size_t bytes = weir_dtype_bytes((enum weir_dtype)tensor->type);
-    for (uint32_t i = 1; i < tensor->rank; i++)
-        bytes *= tensor->shape[i];
-    return bytes;
-}
 
 static void take_tensor(struct weir_tensor *tensor, uint32_t *offsets, size_t first, size_t count)
 {
@@ -26,8 +17,8 @@ static void take_tensor(struct weir_tensor *tensor, uint32_t *offsets, size_t fi
         tensor->offsets = offsets;
     }
     tensor->shape[0] = count;
-    tensor->data = (const uint8_t *)tensor->data + from * row_bytes(tensor);
-    tensor->bytes = rows * row_bytes(tensor);
+    tensor->data = (const uint8_t *)tensor->data + from * trainer_tensors_row_bytes(tensor);
+    tensor->bytes = rows * trainer_tensors_row_bytes(tensor);
 }
 
 static void make_room(struct slice *slice, size_t tensors, size_t offsets)

@@ -26,6 +26,11 @@ size_t trainer_tensors_columns(const struct weir_tensor *tensor)
     return columns;
 }
 
+size_t trainer_tensors_row_bytes(const struct weir_tensor *tensor)
+{
+    return weir_dtype_bytes((enum weir_dtype)tensor->type) * trainer_tensors_columns(tensor);
+}
+
 bool trainer_tensors_is_dense(const struct weir_tensor *tensor)
 {
     return tensor->offsets == NULL && tensor->type == WEIR_TENSOR_F32;

@@ -13,6 +13,8 @@ void trainer_tensors_describe(const struct weir_batch *batch, char *text, size_t
 
 /* Numbers of one sample of a dense tensor. */
 size_t trainer_tensors_columns(const struct weir_tensor *tensor);
+/* Bytes of one step of the first dimension: of a sample, or of an element of a ragged tensor. */
+size_t trainer_tensors_row_bytes(const struct weir_tensor *tensor);
 /* True for dense f32: features. */
 bool trainer_tensors_is_dense(const struct weir_tensor *tensor);
 /* True for ragged i32 of one number per element: tokens, categories. */
