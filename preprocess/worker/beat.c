@@ -30,6 +30,7 @@ static void on_orders(void *owner, const struct weir_reply *reply, const struct 
     }
     const struct msg_worker_orders *orders = reply->message;
     forget_reported(worker);
+    worker->told_ms = worker->beat_ms;
     worker->reasons_known = worker->reasons_sent;
     worker->wipe = orders->wipe;
     worker->pause_ms = orders->beat_ms < orders->lease_ms / 2 ? orders->beat_ms : 0;

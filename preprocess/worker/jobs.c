@@ -86,26 +86,53 @@ static void on_described(void *owner, const struct weir_reply *reply, const stru
     job->worker->prepare(job->worker);
 }
 
-static struct worker_job *slot_for(struct worker *worker, uint64_t number)
+static bool is_leased(const struct worker *worker, uint64_t number)
+{
+    for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
+        const struct worker_lease *lease = &worker->flow.leases[i];
+        if (lease->fence != 0 && lease->job == number)
+            return true;
+    }
+    return false;
+}
+
+/* Jobs that have ended are not told to end: an open one makes room once the dispatcher knows what it has cost. */
+static bool may_go(const struct worker *worker, const struct worker_job *job)
+{
+    if (job->is_requesting)
+        return false;
+    return !job->open || (job->used_ms < worker->told_ms && !is_leased(worker, job->number));
+}
+
+/* Closed ones first, then those that were not used for the longest time. */
+static bool goes_before(const struct worker_job *job, const struct worker_job *other)
+{
+    if (other == NULL || job->open != other->open)
+        return other == NULL || other->open;
+    return job->used_ms < other->used_ms;
+}
+
+struct worker_job *preprocess_worker_job_slot(struct worker *worker, uint64_t number)
 {
     struct worker_job *spare = NULL;
     for (size_t i = 0; i < WORKER_JOBS_MAX; i++) {
         struct worker_job *job = &worker->jobs[i];
         if (job->number == number)
             return job;
-        bool is_spare = job->number == 0 || (!job->open && !job->is_requesting);
-        if (is_spare && (spare == NULL || job->used_ms < spare->used_ms))
+        if (may_go(worker, job) && goes_before(job, spare))
             spare = job;
     }
-    if (spare != NULL)
-        *spare = (struct worker_job){.number = number, .worker = worker};
+    if (spare == NULL)
+        return NULL;
+    preprocess_plan_close(&spare->plan);
+    *spare = (struct worker_job){.number = number, .worker = worker};
     return spare;
 }
 
 struct worker_job *preprocess_worker_job_for(struct worker *worker,
                                              const struct worker_lease *lease)
 {
-    struct worker_job *job = slot_for(worker, lease->job);
+    struct worker_job *job = preprocess_worker_job_slot(worker, lease->job);
     if (job == NULL)
         return NULL;
     job->used_ms = weir_loop_now_ms(worker->loop);
