@@ -13,6 +13,7 @@ struct weir_call {
     int64_t deadline_ms;       /* on the loop's clock */
     int64_t send_ms;           /* next time it is sent */
     int64_t resend_ms;         /* how long after that, again */
+    int64_t refused_ms;        /* … and how long after it is refused as UNAVAILABLE */
     struct weir_frames frames; /* sent beside it */
     bool over_limit;           /* never sent: it only waits to be refused */
     char *refusal;             /* newest UNAVAILABLE text, owned; NULL: none */

@@ -156,6 +156,7 @@ static struct weir_call *start_call(struct weir_rpc_peer *peer,
     call->deadline_ms = now + (asked->deadline_ms > 0 ? asked->deadline_ms : 0);
     call->over_limit = over_limit;
     call->resend_ms = asked->frames != NULL ? WEIR_RPC_FRAMED_RESEND_MS : WEIR_RPC_RESEND_MS;
+    call->refused_ms = WEIR_RPC_REFUSED_MS;
     if (asked->frames != NULL)
         weir_frames_move(&call->frames, asked->frames);
     if (!over_limit) {
@@ -200,13 +201,27 @@ void weir_rpc_send(struct weir_rpc_peer *peer, enum weir_message type, const voi
 
 /* ---- what comes back ---- */
 
+/* Sends a call again before its time: who refused it is there, and may soon be able to answer. Frames are too large to
+ * be sent on the chance of that. */
+static void hurry(struct weir_rpc_peer *peer, struct weir_call *call)
+{
+    int64_t again_ms = weir_loop_clock_ms(peer->loop) + call->refused_ms;
+
+    if (call->frames.count > 0 || again_ms >= call->send_ms)
+        return;
+    call->send_ms = again_ms;
+    call->refused_ms *= 2;
+    set_timer(peer, again_ms);
+}
+
 static void take_refusal(struct weir_rpc_peer *peer, struct weir_call *call,
                          const struct msg_error *refusal)
 {
     if (refusal->status == WEIR_UNAVAILABLE) {
         free(call->refusal);
         call->refusal = weir_strdup(refusal->text);
-        return; /* asked again at its time */
+        hurry(peer, call);
+        return;
     }
     struct weir_error err;
     bool is_refused = refusal->status != WEIR_OK && weir_status_is_known(refusal->status);

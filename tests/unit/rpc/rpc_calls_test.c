@@ -169,9 +169,40 @@ static void an_unavailable_server_is_asked_until_it_answers(void **state)
     test_loop_rounds(fixture->loop, 5);
     assert_false(fixture->done);
     fixture->refusal = WEIR_OK;
-    test_clock_advance(&fixture->clock, fixture->loop, WEIR_RPC_RESEND_MS);
+    test_clock_advance(&fixture->clock, fixture->loop, WEIR_RPC_REFUSED_MS);
     test_loop_until(fixture->loop, &fixture->done);
     assert_string_equal(fixture->name, "storage");
+}
+
+/* Answers keep their order: what was answered before has come. */
+static void let_answers_come(struct fixture *fixture)
+{
+    struct msg_locate unserved = {0};
+
+    fixture->done = false;
+    weir_rpc_call(fixture->peer, MSG_locate, &unserved, LONG_MS, on_done, fixture);
+    test_loop_until(fixture->loop, &fixture->done);
+}
+
+static void a_server_that_is_not_ready_is_asked_again_soon_then_ever_more_seldom(void **state)
+{
+    struct fixture *fixture = *state;
+    int asked = 1;
+
+    fixture->refusal = WEIR_UNAVAILABLE;
+    ask(fixture, LONG_MS);
+    for (int64_t pause_ms = WEIR_RPC_REFUSED_MS; pause_ms < WEIR_RPC_RESEND_MS; pause_ms *= 2) {
+        let_answers_come(fixture);
+        test_clock_advance(&fixture->clock, fixture->loop, pause_ms - 1);
+        let_answers_come(fixture);
+        assert_int_equal(fixture->served, asked);
+        test_clock_advance(&fixture->clock, fixture->loop, 1);
+        let_answers_come(fixture);
+        assert_int_equal(fixture->served, ++asked);
+    }
+    test_clock_advance(&fixture->clock, fixture->loop, WEIR_RPC_RESEND_MS - 1);
+    let_answers_come(fixture);
+    assert_int_equal(fixture->served, asked);
 }
 
 static void a_server_that_stays_unavailable_is_quoted_at_the_deadline(void **state)
@@ -420,6 +451,7 @@ int main(void)
         IPC(a_request_ends_at_its_deadline),
         INPROC(a_request_ends_at_its_deadline),
         IPC(an_unavailable_server_is_asked_until_it_answers),
+        IPC(a_server_that_is_not_ready_is_asked_again_soon_then_ever_more_seldom),
         IPC(a_server_that_stays_unavailable_is_quoted_at_the_deadline),
         INPROC(a_forgotten_request_is_never_answered),
         INPROC(too_many_open_requests_are_refused),
