@@ -12,9 +12,10 @@
 #include "core/wire/wire.h"
 
 enum {
-    WEIR_ROUTE_MAX = 64,                  /* bytes of a ROUTER identity */
-    WEIR_RPC_RESEND_MS = 500,             /* an unanswered request is sent again */
-    WEIR_RPC_REFUSED_MS = 10,             /* … one that was refused as UNAVAILABLE, at first; then twice as long */
+    WEIR_ROUTE_MAX = 64,      /* bytes of a ROUTER identity */
+    WEIR_RPC_RESEND_MS = 500, /* an unanswered request is sent again */
+    WEIR_RPC_REFUSED_MS =
+        10, /* … one that was refused as UNAVAILABLE, at first; then twice as long */
     WEIR_RPC_FRAMED_RESEND_MS = 1000,     /* … one with frames, at first */
     WEIR_RPC_FRAMED_RESEND_MAX_MS = 8000, /* … and at last */
     WEIR_RPC_MESSAGE_MAX = 1 << 30,       /* bytes of a message to a peer, all frames together */

@@ -224,6 +224,7 @@ void preprocess_dispatcher_on_worker_beat(void *state, struct weir_request *requ
         struct pool_worker *worker = &pool->worker[slot];
         worker->leases = (uint32_t)beat->jobs.count;
         worker->wiped = beat->wiped;
+        worker->route = request->route;
         note_costs(dispatcher, beat, worker);
         take_fits(dispatcher, beat);
         lease_jobs(dispatcher, &visit, beat, request->arena);

@@ -325,3 +325,16 @@ struct weir_strs preprocess_dispatcher_endpoints(const struct dispatcher *dispat
     }
     return (struct weir_strs){.at = endpoints, .count = count};
 }
+
+void preprocess_dispatcher_hint(struct dispatcher *dispatcher, uint64_t job)
+{
+    const struct pool *pool = &dispatcher->pool;
+    const struct msg_worker_hint hint = {.job = job};
+    size_t first = preprocess_pool_crew_of(pool, job);
+
+    for (size_t i = first; i < first + POOL_CREW && i < pool->count; i++) {
+        if (preprocess_pool_is_heard(pool, i, weir_loop_now_ms(dispatcher->loop)))
+            (void)weir_rpc_push(dispatcher->server, &pool->worker[i].route, MSG_worker_hint, &hint,
+                                NULL); /* or it beats at its time */
+    }
+}

@@ -110,6 +110,9 @@ void preprocess_dispatcher_settle_fit(struct dispatcher *dispatcher,
 struct weir_strs preprocess_dispatcher_endpoints(const struct dispatcher *dispatcher, uint64_t job,
                                                  struct weir_arena *arena);
 
+/* Has the workers in the job's crew beat at once. */
+void preprocess_dispatcher_hint(struct dispatcher *dispatcher, uint64_t job);
+
 /* pending_replies.c: group commit. The answer to a message of a consumer: at once, or if it has changed what must
  * survive, together with the others of this round once all of that is stored. */
 void preprocess_dispatcher_reply(struct dispatcher *dispatcher,

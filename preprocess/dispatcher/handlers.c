@@ -82,6 +82,7 @@ static enum weir_status open_job(struct dispatcher *dispatcher, const struct msg
     return WEIR_OK;
 }
 
+/* A fit is begun at once; a job without one begins with its consumer, who calls the workers. */
 static void on_job_open(void *state, struct weir_request *request)
 {
     struct dispatcher_entry *entry = NULL;
@@ -90,6 +91,8 @@ static void on_job_open(void *state, struct weir_request *request)
         refuse(request, &err);
         return;
     }
+    if (entry->job.fitting)
+        preprocess_dispatcher_hint(state, entry->number);
     reply(request, MSG_job_opened,
           &(struct msg_job_opened){.samples = entry->plan.geometry.samples,
                                    .batches = preprocess_batches(&entry->plan.geometry)});

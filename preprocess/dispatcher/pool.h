@@ -9,6 +9,7 @@
 #define WEIR_PREPROCESS_DISPATCHER_POOL_H
 
 #include "core/base/index.h"
+#include "core/rpc/rpc.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,13 +33,14 @@ struct pool_worker {
     uint64_t past[POOL_PAST_MAX];
     size_t past_count;
     int64_t heard_ms;
-    bool left;           /* in order; until it is heard again */
-    uint32_t leases;     /* as it said */
-    int64_t cpu_ns;      /* of this session, over all jobs */
-    uint64_t bytes_sent; /* of this session, over all jobs */
-    uint64_t bytes_read; /* of this session, over all jobs */
-    uint32_t queued;     /* finished batches that wait for credit */
-    uint64_t wiped;      /* newest `wipe` that it has obeyed */
+    bool left;               /* in order; until it is heard again */
+    uint32_t leases;         /* as it said */
+    int64_t cpu_ns;          /* of this session, over all jobs */
+    uint64_t bytes_sent;     /* of this session, over all jobs */
+    uint64_t bytes_read;     /* of this session, over all jobs */
+    uint32_t queued;         /* finished batches that wait for credit */
+    uint64_t wiped;          /* newest `wipe` that it has obeyed */
+    struct weir_route route; /* of its newest beat */
 };
 
 /* Zeroed is empty. */

@@ -76,6 +76,19 @@ const struct weir_rpc_handler PREPROCESS_WORKER_HANDLERS[] = {
     {MSG_none, NULL},
 };
 
+static void on_hint(void *state, struct weir_request *request)
+{
+    struct worker *worker = state;
+    (void)request; /* a beat brings the leases of all jobs */
+    worker->beat_due = true;
+    preprocess_worker_pump_soon(worker);
+}
+
+static const struct weir_rpc_handler DISPATCHER_HINTS[] = {
+    WEIR_ON(worker_hint, on_hint),
+    {MSG_none, NULL},
+};
+
 static const struct weir_rpc_handler STORAGE_HINTS[] = {
     WEIR_ON(erased, preprocess_worker_on_erased),
     {MSG_none, NULL},
@@ -86,8 +99,8 @@ static enum weir_status connect_peers(struct worker *worker, const char *socket_
 {
     WEIR_AUTO_FREE char *dispatcher = weir_service_endpoint(socket_dir, "dispatcher");
     WEIR_AUTO_FREE char *storage = weir_service_endpoint(socket_dir, "storage");
-    enum weir_status status =
-        weir_rpc_connect(worker->loop, dispatcher, NULL, worker, &worker->dispatcher, err);
+    enum weir_status status = weir_rpc_connect(worker->loop, dispatcher, DISPATCHER_HINTS, worker,
+                                               &worker->dispatcher, err);
     if (status == WEIR_OK)
         status =
             weir_rpc_connect(worker->loop, storage, STORAGE_HINTS, worker, &worker->storage, err);
