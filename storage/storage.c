@@ -279,6 +279,8 @@ enum weir_status storage_open(const struct weir_service_options *options, struct
         return status;
     }
     sweep(storage->store.catalog);
+    if (storage->store.catalog->count == 0)
+        storage_leases_none_before(storage->leases);
     storage->forget_timer = weir_loop_timer(loop, FORGET_MS, FORGET_MS, on_forget, storage);
     storage_scanner_start_all(storage->scanner);
     storage_pending_pump(storage->eraser.pending);

@@ -41,6 +41,11 @@ struct use_leases *storage_leases_new(int64_t now_ms)
     return leases;
 }
 
+void storage_leases_none_before(struct use_leases *leases)
+{
+    leases->blind_until_ms = INT64_MIN;
+}
+
 void storage_leases_free(struct use_leases *leases)
 {
     if (leases == NULL)

@@ -35,6 +35,8 @@ struct use_leases;
 /* `now_ms` is when this incarnation of storage started. Fill it with storage_leases_add() from the
  * tombstones. */
 struct use_leases *storage_leases_new(int64_t now_ms);
+/* There were no samples before `now_ms` of storage_leases_new(): nobody can have a lease from then. */
+void storage_leases_none_before(struct use_leases *leases);
 void storage_leases_free(struct use_leases *leases);
 WEIR_DEFINE_AUTO(use_leases, storage_leases_free)
 

@@ -116,6 +116,19 @@ static void after_a_restart_all_leases_count_as_running(void **state)
     assert_true(storage_leases_force(leases, 1, SIGHTED).in_force);
 }
 
+static void a_store_without_samples_waits_for_nobody_from_before(void **state)
+{
+    WEIR_AUTO(use_leases) leases = storage_leases_new(START);
+
+    (void)state;
+    storage_leases_none_before(leases);
+    (void)hold(leases, 7, 0, START);
+    (void)storage_leases_add(leases, IDS, 4);
+    assert_false(storage_leases_force(leases, 1, START + 1).in_force);
+    (void)hold(leases, 7, 1, START + 2);
+    assert_true(storage_leases_force(leases, 1, START + 3).in_force);
+}
+
 static void a_holder_that_ended_holds_nothing(void **state)
 {
     WEIR_AUTO(use_leases) leases = storage_leases_new(START);
@@ -190,6 +203,7 @@ int main(void)
         cmocka_unit_test(naming_an_epoch_that_does_not_exist_yet_answers_nothing),
         cmocka_unit_test(a_late_old_question_does_not_take_an_answer_back),
         cmocka_unit_test(after_a_restart_all_leases_count_as_running),
+        cmocka_unit_test(a_store_without_samples_waits_for_nobody_from_before),
         cmocka_unit_test(a_holder_that_ended_holds_nothing),
         cmocka_unit_test(a_question_behind_the_end_counts_as_a_silent_holder),
         cmocka_unit_test(in_force_stays_in_force_whoever_comes_later),
