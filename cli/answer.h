@@ -47,4 +47,8 @@ static inline bool cli_flag(const json_t *object, const char *key)
     return json_is_true(json_object_get(object, key));
 }
 
+/* Returns the name of the class that `values` of a prediction make the most probable: one value is the probability of
+ * the second of two classes, else there is one per class. "" where classes have no names. */
+const char *cli_class_of(const json_t *classes, const json_t *values);
+
 #endif

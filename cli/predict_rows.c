@@ -32,7 +32,7 @@ struct predicting {
     const struct cli_call *call;
     struct cli_platform *platform;
     struct weir_rpc_peer *storage;
-    json_t *opened; /* pipeline, dataset, model */
+    json_t *opened; /* pipeline, dataset, model, classes */
     bool whole_files;
     struct cli_cut cut;
 
@@ -182,6 +182,9 @@ static void put_line(struct predicting *all, json_t *id, json_t *values, const c
     if (all->name != NULL)
         json_object_set_new(line, "file", json_string(all->name));
     json_object_set_new(line, "id", id);
+    const char *class = cli_class_of(json_object_get(all->opened, "classes"), values);
+    if (*class != '\0')
+        json_object_set_new(line, "class", json_string(class));
     json_object_set_new(line, "values", values == NULL ? json_null() : values);
     if (values == NULL) {
         all->without++;

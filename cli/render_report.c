@@ -205,16 +205,43 @@ static void put_values(struct weir_buf *out, const json_t *values)
     weir_buf_append_text(out, count > VALUES_SHOWN ? " …" : "");
 }
 
+/* The number of a class, where it has no name. */
+static json_t *label_of(const json_t *classes, const json_t *prediction)
+{
+    json_t *label = json_object_get(prediction, "label");
+    int64_t number = cli_number_of(label);
+    json_t *name = number < 0 ? NULL : json_array_get(classes, (size_t)number);
+    return name == NULL ? json_sprintf("%" JSON_INTEGER_FORMAT, (json_int_t)number)
+                        : json_incref(name);
+}
+
+/* The predictions with the names of classes. */
+static json_t *named(const json_t *predictions, const json_t *classes)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < json_array_size(predictions); i++) {
+        const json_t *prediction = json_array_get(predictions, i);
+        json_t *values = json_object_get(prediction, "values");
+        json_array_append_new(rows,
+                              json_pack("{sO?,so,ss,sO?}", "id", json_object_get(prediction, "id"),
+                                        "label", label_of(classes, prediction), "class",
+                                        cli_class_of(classes, values), "values", values));
+    }
+    return rows;
+}
+
 void cli_render_predict(const json_t *answer, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {
         {"sample", CLI_NUMBER, .key = "id"},
-        {"label", CLI_NUMBER, .key = "label"},
-        {"prediction", CLI_TEXT, .key = "values", .put = put_values},
+        {"label", CLI_TEXT, .key = "label"},
+        {"predicted", CLI_TEXT, .key = "class"},
+        {"values", CLI_TEXT, .key = "values", .put = put_values},
     };
-    const json_t *predictions = json_object_get(answer, "predictions");
-    size_t shown = json_array_size(predictions);
-    cli_line(page, "model %s, %zu of %lld samples", cli_text(answer, "model"), shown,
-             (long long)cli_number(answer, "samples"));
-    cli_show_table(page, predictions, COLUMNS, WEIR_COUNT(COLUMNS));
+    json_t *rows =
+        named(json_object_get(answer, "predictions"), json_object_get(answer, "classes"));
+    cli_line(page, "model %s, %zu of %lld samples", cli_text(answer, "model"),
+             json_array_size(rows), (long long)cli_number(answer, "samples"));
+    cli_show_table(page, rows, COLUMNS, WEIR_COUNT(COLUMNS));
+    json_decref(rows);
 }

@@ -6,14 +6,6 @@
 
 static void request_next(struct topic_call *call, uint64_t after);
 
-static json_t *strings_json(struct weir_strs texts)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < texts.count; i++)
-        json_array_append_new(array, json_string(texts.at[i]));
-    return array;
-}
-
 /* Lines as a list. */
 static json_t *lines_json(const char *lines)
 {
@@ -45,8 +37,8 @@ static json_t *dataset_json(const struct msg_dataset_is *dataset)
     for (size_t i = 0; i < WEIR_COUNT(COUNTS); i++)
         json_object_set_new(json, COUNTS[i].name, json_integer((json_int_t)COUNTS[i].count));
     json_object_set_new(json, "columns", lines_json(dataset->columns));
-    json_object_set_new(json, "classes", strings_json(dataset->classes));
-    json_object_set_new(json, "complaints", strings_json(dataset->complaints));
+    json_object_set_new(json, "classes", orchestrator_json_texts(dataset->classes));
+    json_object_set_new(json, "complaints", orchestrator_json_texts(dataset->complaints));
     return json;
 }
 

@@ -6,7 +6,7 @@
 #include "core/wire/outputs.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/runs/run.h"
-#include "orchestrator/topics/topic.h"
+#include "orchestrator/topics/classes.h"
 #include "orchestrator/values/json_number.h"
 #include "orchestrator/values/json_object.h"
 
@@ -36,6 +36,13 @@ static json_t *outputs_json(const struct weir_outputs *outputs, int64_t limit)
     return predictions;
 }
 
+/* Consumes both. */
+static void answer_with_classes(struct topic_call *call, json_t *answer)
+{
+    orchestrator_topic_answer_with_classes(
+        call, orchestrator_pipeline_config(call->pipeline)->datasets[0], answer);
+}
+
 static void on_run(void *owner, const struct run_result *run, const struct weir_error *err)
 {
     struct topic_call *call = owner;
@@ -57,7 +64,7 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
     weir_outputs_close(&outputs);
     if (orchestrator_run_remove_files(call->context, run->number, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
-    orchestrator_topic_answer(call, answer);
+    answer_with_classes(call, answer);
 }
 
 static void on_sealed(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -70,9 +77,9 @@ static void on_sealed(void *owner, const struct weir_reply *reply, const struct 
     }
     const struct msg_selected *selected = reply->message;
     if (selected->samples == 0) {
-        orchestrator_topic_answer(call, JSON_FIELDS(JSON_TEXT("model", call->text),
-                                                    JSON_NUMBER("samples", 0),
-                                                    JSON_NEW("predictions", json_array())));
+        answer_with_classes(call,
+                            JSON_FIELDS(JSON_TEXT("model", call->text), JSON_NUMBER("samples", 0),
+                                        JSON_NEW("predictions", json_array())));
         return;
     }
     WEIR_AUTO_FREE char *purpose =

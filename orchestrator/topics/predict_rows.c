@@ -9,7 +9,7 @@
 #include "orchestrator/context/events.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/runs/run.h"
-#include "orchestrator/topics/topic.h"
+#include "orchestrator/topics/classes.h"
 #include "orchestrator/values/json_number.h"
 #include "orchestrator/values/json_object.h"
 
@@ -200,8 +200,8 @@ void orchestrator_topic_predict_open(struct topic_call *call)
     else if (orchestrator_topic_choose_model(call, pipeline, &call->text, &err) != WEIR_OK)
         orchestrator_topic_refuse(call, &err);
     else
-        orchestrator_topic_answer(
-            call,
+        orchestrator_topic_answer_with_classes(
+            call, dataset,
             JSON_FIELDS(JSON_TEXT("pipeline", config->name), JSON_TEXT("dataset", dataset),
                         JSON_TEXT("model", call->text),
                         JSON_TEXT("endpoint", weir_rpc_peer_endpoint(call->context->storage))));

@@ -37,3 +37,11 @@ json_t *orchestrator_json_time(int64_t time_us)
     weir_time_format(time_us, text);
     return json_string(text);
 }
+
+json_t *orchestrator_json_texts(struct weir_strs texts)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < texts.count; i++)
+        json_array_append_new(list, json_string(texts.at[i]));
+    return list;
+}

@@ -4,6 +4,7 @@
 #define ORCHESTRATOR_VALUES_JSON_OBJECT_H
 
 #include "core/base/bytes.h"
+#include "core/wire/values.h"
 
 #include <jansson.h>
 
@@ -42,5 +43,6 @@ struct json_field orchestrator_field_if_any(const char *key, const char *text);
 struct json_field orchestrator_field_shared(const char *key, json_t *value);
 json_t *orchestrator_json_object(const struct json_field *fields, size_t count);
 json_t *orchestrator_json_time(int64_t time_us);
+json_t *orchestrator_json_texts(struct weir_strs texts);
 
 #endif

@@ -138,8 +138,13 @@ def test_files_are_rows_where_a_file_is_a_sample():
     with served(lab):
         expected = stored_predictions(lab)
         said = lines_of(lab.ask("predict", *paths))  # more than fit into one piece
+        table = lab.weir("predict", "--limit", "200")
     assert [one["id"] for one in said] == [str(path) for path in paths], said
     assert_near([one["values"] for one in said], expected)
+    classes = ["spam" if one["values"][0] >= 0.5 else "work" for one in said]
+    assert [one["class"] for one in said] == classes and len(set(classes)) == 2, said
+    named = [path.parent.name for path in paths] + classes
+    assert table.count("spam") == named.count("spam") and table.count("work") == named.count("work"), table
     lab.remove()
 
 

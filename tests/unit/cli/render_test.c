@@ -261,8 +261,27 @@ static void predictions_are_one_line_a_sample(void **state)
                 "{\"model\":\"q-2\",\"samples\":9,\"predictions\":[{\"id\":17592186044416,"
                 "\"label\":1,\"values\":[0.25,0.75]}]}",
                 "model q-2, 1 of 9 samples\n"
-                "        sample  label  prediction\n"
-                "17592186044416      1  0.2500 0.7500\n");
+                "        sample  label  predicted  values\n"
+                "17592186044416  1                 0.2500 0.7500\n");
+}
+
+static void predictions_name_classes(void **state)
+{
+    (void)state;
+    assert_page(
+        cli_render_predict,
+        "{\"model\":\"q-2\",\"samples\":2,\"classes\":[\"ham\",\"spam\"],\"predictions\":["
+        "{\"id\":1,\"label\":1,\"values\":[0.25]},{\"id\":2,\"label\":7,\"values\":[0.5]}]}",
+        "model q-2, 2 of 2 samples\n"
+        "sample  label  predicted  values\n"
+        "     1  spam   ham        0.2500\n"
+        "     2  7      spam       0.5000\n");
+    assert_page(cli_render_predict,
+                "{\"model\":\"q-2\",\"samples\":1,\"classes\":[\"a\",\"b\",\"c\"],\"predictions\":["
+                "{\"id\":1,\"label\":-1,\"values\":[0.25,0.5,0.25]}]}",
+                "model q-2, 1 of 1 samples\n"
+                "sample  label  predicted  values\n"
+                "     1  -1     b          0.2500 0.5000 0.2500\n");
 }
 
 static void lineage_answers_both_questions(void **state)
@@ -345,6 +364,7 @@ int main(void)
         cmocka_unit_test(names_that_nobody_has_are_shown_beside_an_accepted_erasure),
         cmocka_unit_test(refused_requests_are_told_by_their_place),
         cmocka_unit_test(predictions_are_one_line_a_sample),
+        cmocka_unit_test(predictions_name_classes),
         cmocka_unit_test(lineage_answers_both_questions),
         cmocka_unit_test(no_page_relies_on_what_an_answer_holds),
         cmocka_unit_test(what_is_overdue_has_its_own_exit_code),
