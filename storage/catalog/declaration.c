@@ -247,7 +247,7 @@ void storage_declarations_check(const struct weir_yaml_node *root,
 void storage_declarations_fini(struct declarations *declarations)
 {
     for (size_t i = 0; i < declarations->count; i++) {
-        storage_written_time_fini(&declarations->at[i].written);
+        weir_written_time_fini(&declarations->at[i].written);
         free(declarations->at[i].options);
     }
     free(declarations->at);

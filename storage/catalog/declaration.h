@@ -4,15 +4,13 @@
 #define WEIR_STORAGE_DECLARATION_H
 
 #include "core/config/complaints.h"
+#include "core/config/written_time.h"
 #include "core/wire/sample.h"
 #include "core/wire/tensor.h"
-#include "storage/catalog/written_time.h"
 #include "storage/formats/format.h"
 
 enum { STORAGE_NAME_MAX = 64, STORAGE_CLASSES_MAX = 65536 };
 
-/* Unit of a number that is a time: since 1970, or the days of spreadsheets (written_time.h). */
-enum time_unit { TIME_SECONDS, TIME_MS, TIME_US, TIME_NS, TIME_SERIAL_DAYS };
 enum time_from {
     TIME_FROM_MANIFEST,
     TIME_FROM_FIELD,
@@ -84,8 +82,8 @@ struct declaration {
 
     struct format_fields fields;
     enum time_from time_from;
-    struct written_time written; /* how a time in a text is read; owned */
-    enum time_unit time_unit;    /* what a number in a time field counts */
+    struct weir_written_time written; /* how a time in a text is read; owned */
+    enum weir_time_unit time_unit;    /* what a number in a time field counts */
     int64_t start_us,
         every_us; /* of a file's first record, and from one to the next, for TIME_FROM_RECORD */
     enum weir_label_kind label_kind;

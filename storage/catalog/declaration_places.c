@@ -15,7 +15,6 @@ static const char *const LABEL_FROMS[] = {"manifest", "field",   "sidecar",
                                           "folder",   "updates", NULL};
 enum { LABEL_FROM_UPDATES = 4 };
 static const char *const PLACE_FROMS[] = {"manifest", "field", "sidecar", NULL};
-const char *const STORAGE_UNITS[] = {"s", "ms", "us", "ns", "excel", NULL}; /* enum time_unit */
 /* The first ten are enum format_type. */
 static const char *const LABEL_TYPES[] = {"i8",  "u8",  "i16", "u16", "i32",   "u32", "i64",
                                           "u64", "f32", "f64", "int", "float", NULL};
@@ -40,7 +39,7 @@ const struct cfg_key STORAGE_TIME_KEYS[] = {
             "place whose clocks show the time where it names no offset, such as "
             "Europe/Berlin (default: UTC). Of an hour that clocks show twice it is the first; one that they "
             "skip is read by the offset before"),
-    CFG_CHOICE(struct place_section, unit, .choices = STORAGE_UNITS, .fallback = "s",
+    CFG_CHOICE(struct place_section, unit, .choices = WEIR_TIME_UNITS, .fallback = "s",
                .doc = "what a number counts since 1970; excel: the days of spreadsheets, on the "
                       "clocks of zone"),
     CFG_TEXT(struct place_section, start,
@@ -173,8 +172,9 @@ enum weir_status storage_time_declared(struct declaration *d, const char *datase
     if (status != WEIR_OK)
         return status;
     d->time_from = (enum time_from)place.from;
-    d->time_unit = (enum time_unit)place.unit;
-    status = storage_written_time_declared(&d->written, node, path, err);
+    d->time_unit = (enum weir_time_unit)place.unit;
+    status = weir_written_time_declared(&d->written, weir_yaml_get(node, "pattern"),
+                                        weir_yaml_get(node, "zone"), path, err);
     if (status != WEIR_OK)
         return status;
     if (d->time_from == TIME_FROM_MTIME)

@@ -10,7 +10,6 @@ extern const struct cfg_key STORAGE_TIME_KEYS[];
 extern const struct cfg_key STORAGE_LABEL_KEYS[];
 extern const struct cfg_key STORAGE_IDENTITY_KEYS[]; /* of subject and key */
 extern const char *const STORAGE_TIME_FROMS[];       /* enum time_from */
-extern const char *const STORAGE_UNITS[];            /* enum time_unit */
 
 enum weir_status storage_time_declared(struct declaration *d, const char *dataset,
                                        const struct weir_yaml_node *node,

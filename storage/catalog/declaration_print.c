@@ -48,7 +48,7 @@ static void print_field(struct weir_buf *out, const struct format_field *field)
     }
 }
 
-static void print_written(const struct written_time *written, struct weir_buf *out)
+static void print_written(const struct weir_written_time *written, struct weir_buf *out)
 {
     for (size_t i = 0; i < written->count; i++) {
         weir_buf_append_text(out, i > 0                ? ", "
@@ -77,7 +77,7 @@ static void print_time(const struct declaration *d, struct weir_buf *out)
         weir_buf_printf(out, ", start: \"%s\", every: %lldus}\n", start, (long long)d->every_us);
         return;
     }
-    weir_buf_printf(out, ", unit: %s}\n", STORAGE_UNITS[d->time_unit]);
+    weir_buf_printf(out, ", unit: %s}\n", WEIR_TIME_UNITS[d->time_unit]);
 }
 
 static void print_label(const struct declaration *d, struct weir_buf *out)

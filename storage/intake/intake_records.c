@@ -3,14 +3,16 @@
 #include "storage/intake/batch_stage.h"
 #include "storage/intake/intake.h"
 
-static const int64_t UNIT_US[] = {[TIME_SECONDS] = 1000000, [TIME_MS] = 1000, [TIME_US] = 1};
+static const int64_t UNIT_US[] = {
+    [WEIR_TIME_SECONDS] = 1000000, [WEIR_TIME_MS] = 1000, [WEIR_TIME_US] = 1};
 
 static bool is_plain(const struct declaration *d)
 {
     return d->fields.each[FORMAT_SUBJECT].from == FORMAT_NOWHERE &&
            d->fields.each[FORMAT_KEY].from == FORMAT_NOWHERE && d->label_kind != WEIR_LABEL_CLASS &&
            d->label_kind != WEIR_LABEL_VALUES && !d->has_threshold &&
-           d->time_from != TIME_FROM_RECORD && d->written.count == 0 && d->time_unit <= TIME_US;
+           d->time_from != TIME_FROM_RECORD && d->written.count == 0 &&
+           d->time_unit <= WEIR_TIME_US;
 }
 
 static void fill(int64_t *values, size_t count, int64_t value)

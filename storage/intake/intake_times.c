@@ -4,24 +4,9 @@
 #include "core/base/shape.h"
 #include "storage/intake/numbers.h"
 
-#include <math.h>
 #include <stdio.h>
 
 /* ---- numbers ---- */
-
-/* Microseconds in a unit, as a fraction. */
-static const struct {
-    int64_t times, over;
-} UNITS[] = {[TIME_SECONDS] = {1000000, 1},
-             [TIME_MS] = {1000, 1},
-             [TIME_US] = {1, 1},
-             [TIME_NS] = {1, 1000}};
-
-/* Rounds down, before 1970 too. */
-static int64_t divide(int64_t number, int64_t by)
-{
-    return number / by - (number % by < 0);
-}
 
 static bool time_of_number(const struct declaration *d, const struct format_value *value,
                            int64_t *ret_time_us)
@@ -29,22 +14,10 @@ static bool time_of_number(const struct declaration *d, const struct format_valu
     int64_t whole;
     double real;
 
-    if (d->time_unit == TIME_SERIAL_DAYS)
-        return storage_intake_real(value, &real) &&
-               storage_written_time_of_serial(&d->written, real, ret_time_us);
-    if (storage_intake_integer(value, &whole)) {
-        bool is_over = __builtin_mul_overflow(whole, UNITS[d->time_unit].times, ret_time_us);
-
-        *ret_time_us = divide(*ret_time_us, UNITS[d->time_unit].over);
-        return !is_over;
-    }
-    if (!storage_intake_real(value, &real))
-        return false;
-    real = real * (double)UNITS[d->time_unit].times / (double)UNITS[d->time_unit].over;
-    if (fabs(real) > 9e18)
-        return false;
-    *ret_time_us = (int64_t)llround(real);
-    return true;
+    if (d->time_unit != WEIR_TIME_SERIAL_DAYS && storage_intake_integer(value, &whole))
+        return weir_written_time_of_integer(whole, d->time_unit, ret_time_us);
+    return storage_intake_real(value, &real) &&
+           weir_written_time_of_real(&d->written, real, d->time_unit, ret_time_us);
 }
 
 /* ---- files and records ---- */
@@ -53,8 +26,8 @@ static bool time_of_number(const struct declaration *d, const struct format_valu
 static bool time_of_name(struct intake *intake, int64_t *ret_time_us)
 {
     if (intake->named == NAMED_UNREAD)
-        intake->named = storage_written_time_of_path(&intake->dataset->declaration->written,
-                                                     intake->file->path, &intake->name_time_us)
+        intake->named = weir_written_time_of_path(&intake->dataset->declaration->written,
+                                                  intake->file->path, &intake->name_time_us)
                             ? NAMED_TIME
                             : NAMED_NONE;
     if (intake->named == NAMED_NONE)
@@ -84,9 +57,9 @@ static bool time_of_record(const struct declaration *d, uint64_t record, int64_t
 
 static void append_expected(const struct declaration *d, struct weir_buf *out)
 {
-    const struct written_time *written = &d->written;
+    const struct weir_written_time *written = &d->written;
 
-    if (written->count == 0 && d->time_unit == TIME_SERIAL_DAYS)
+    if (written->count == 0 && d->time_unit == WEIR_TIME_SERIAL_DAYS)
         weir_buf_append_text(out, "RFC 3339 like 2002-08-22T11:36:23Z, or days since 1900");
     else if (written->count == 0)
         weir_buf_append_text(out, "RFC 3339 like 2002-08-22T11:36:23Z, or a number");
@@ -113,7 +86,7 @@ static void refuse(const struct declaration *d, const struct format_value *value
         weir_buf_printf(&text, ": found \"%s\" (9: a digit, A and a: letters), expected ", shape);
     append_expected(d, &text);
     if (value->kind == FORMAT_TEXT)
-        storage_written_time_suggest(found, &text);
+        weir_written_time_suggest(found, &text);
     snprintf(reason, INTAKE_REASON_MAX, "%s", weir_buf_text(&text));
 }
 
@@ -128,8 +101,8 @@ static bool time_of_value(const struct declaration *d, const struct format_value
     if (value->kind == FORMAT_ABSENT || value->kind == FORMAT_TRUTH)
         return false;
     if ((value->kind == FORMAT_TEXT || d->written.count > 0) &&
-        storage_written_time_read(
-            &d->written, storage_intake_trim(storage_value_text(value, scratch)), ret_time_us))
+        weir_written_time_read(&d->written, storage_intake_trim(storage_value_text(value, scratch)),
+                               ret_time_us))
         return true;
     return d->written.count == 0 && time_of_number(d, value, ret_time_us);
 }

@@ -1,5 +1,5 @@
 /* Patterns, zones and serial days: see written_time.h. */
-#include "storage/catalog/written_time.h"
+#include "core/config/written_time.h"
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
@@ -26,15 +26,15 @@ static const char *find(const char *pattern, char conversion)
     return NULL;
 }
 
-static struct written_pattern pattern_of(const char *text)
+static struct weir_written_pattern pattern_of(const char *text)
 {
     const char *fraction = find(text, 'f');
     size_t size = fraction != NULL ? (size_t)(fraction - text) : strlen(text);
 
-    return (struct written_pattern){.text = text,
-                                    .before = weir_strndup(text, size),
-                                    .after = fraction != NULL ? fraction + 2 : NULL,
-                                    .is_zoned = find(text, 'z') != NULL};
+    return (struct weir_written_pattern){.text = text,
+                                         .before = weir_strndup(text, size),
+                                         .after = fraction != NULL ? fraction + 2 : NULL,
+                                         .is_zoned = find(text, 'z') != NULL};
 }
 
 /* True when strptime() knows its conversions, and a year is among them. */
@@ -51,15 +51,15 @@ static bool is_understood(const char *pattern)
     return has_year;
 }
 
-static enum weir_status add(struct written_time *written, const struct weir_yaml_node *node,
+static enum weir_status add(struct weir_written_time *written, const struct weir_yaml_node *node,
                             const char *path, struct weir_error *err)
 {
     const char *text = weir_yaml_text(node);
 
-    if (text == NULL || *text == '\0' || written->count == WRITTEN_PATTERNS_MAX)
+    if (text == NULL || *text == '\0' || written->count == WEIR_WRITTEN_PATTERNS_MAX)
         return weir_yaml_fail(
             node, err, "%s.pattern: expected a text such as \"%%d/%%m/%%Y %%H:%%M\", or up to %d",
-            path, WRITTEN_PATTERNS_MAX);
+            path, WEIR_WRITTEN_PATTERNS_MAX);
     written->pattern[written->count++] = pattern_of(text);
     if (find(text, 's') != NULL || find(text, 'Z') != NULL)
         return weir_yaml_fail(node, err, "%s.pattern: found '%s', expected %s", path, text,
@@ -75,12 +75,11 @@ static enum weir_status add(struct written_time *written, const struct weir_yaml
                           path, text);
 }
 
-enum weir_status storage_written_time_declared(struct written_time *written,
-                                               const struct weir_yaml_node *node, const char *path,
-                                               struct weir_error *err)
+enum weir_status weir_written_time_declared(struct weir_written_time *written,
+                                            const struct weir_yaml_node *pattern,
+                                            const struct weir_yaml_node *zone, const char *path,
+                                            struct weir_error *err)
 {
-    const struct weir_yaml_node *pattern = weir_yaml_get(node, "pattern");
-    const struct weir_yaml_node *zone = weir_yaml_get(node, "zone");
     enum weir_status status = WEIR_OK;
 
     if (pattern != NULL && (weir_yaml_is_scalar(pattern) || weir_yaml_length(pattern) == 0))
@@ -99,12 +98,12 @@ enum weir_status storage_written_time_declared(struct written_time *written,
     return WEIR_OK;
 }
 
-void storage_written_time_fini(struct written_time *written)
+void weir_written_time_fini(struct weir_written_time *written)
 {
     for (size_t i = 0; i < written->count; i++)
         free(written->pattern[i].before);
     weir_zone_free(written->zone);
-    *written = (struct written_time){0};
+    *written = (struct weir_written_time){0};
 }
 
 /* ---- read ---- */
@@ -121,7 +120,7 @@ static const char *read_fraction(const char *text, int64_t *ret_us)
 }
 
 /* Returns the end of what it has read, NULL if the text is not as the pattern. */
-static const char *parse(const struct written_pattern *pattern, const char *text,
+static const char *parse(const struct weir_written_pattern *pattern, const char *text,
                          struct tm *ret_fields, int64_t *ret_fraction_us)
 {
     const char *end = strptime(text, pattern->before, ret_fields);
@@ -143,13 +142,13 @@ static bool is_day(const struct tm *fields)
     return day.tm_mday == fields->tm_mday;
 }
 
-static int64_t utc_of(const struct written_time *written, int64_t local_us)
+static int64_t utc_of(const struct weir_written_time *written, int64_t local_us)
 {
     return written->zone != NULL ? weir_zone_to_utc(written->zone, local_us) : local_us;
 }
 
-static const char *read_by(const struct written_time *written,
-                           const struct written_pattern *pattern, const char *text,
+static const char *read_by(const struct weir_written_time *written,
+                           const struct weir_written_pattern *pattern, const char *text,
                            int64_t *ret_time_us)
 {
     struct tm fields = {.tm_mday = 1};
@@ -166,7 +165,7 @@ static const char *read_by(const struct written_time *written,
 }
 
 /* RFC 3339, by the clocks of the zone where it names none. */
-static bool read_plain(const struct written_time *written, struct weir_bytes text,
+static bool read_plain(const struct weir_written_time *written, struct weir_bytes text,
                        int64_t *ret_time_us)
 {
     bool is_zoned;
@@ -178,19 +177,20 @@ static bool read_plain(const struct written_time *written, struct weir_bytes tex
     return true;
 }
 
-static bool terminate(struct weir_bytes text, char copy[WRITTEN_TIME_MAX])
+static bool terminate(struct weir_bytes text, char copy[WEIR_WRITTEN_TIME_MAX])
 {
-    if (text.size == 0 || text.size >= WRITTEN_TIME_MAX || memchr(text.at, '\0', text.size) != NULL)
+    if (text.size == 0 || text.size >= WEIR_WRITTEN_TIME_MAX ||
+        memchr(text.at, '\0', text.size) != NULL)
         return false;
     memcpy(copy, text.at, text.size);
     copy[text.size] = '\0';
     return true;
 }
 
-bool storage_written_time_read(const struct written_time *written, struct weir_bytes text,
-                               int64_t *ret_time_us)
+bool weir_written_time_read(const struct weir_written_time *written, struct weir_bytes text,
+                            int64_t *ret_time_us)
 {
-    char copy[WRITTEN_TIME_MAX];
+    char copy[WEIR_WRITTEN_TIME_MAX];
 
     if (written->count == 0)
         return read_plain(written, text, ret_time_us);
@@ -205,14 +205,14 @@ bool storage_written_time_read(const struct written_time *written, struct weir_b
     return false;
 }
 
-bool storage_written_time_of_path(const struct written_time *written, const char *path,
-                                  int64_t *ret_time_us)
+bool weir_written_time_of_path(const struct weir_written_time *written, const char *path,
+                               int64_t *ret_time_us)
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash != NULL ? slash + 1 : path;
 
     for (size_t i = 0; i < written->count; i++) {
-        const struct written_pattern *pattern = &written->pattern[i];
+        const struct weir_written_pattern *pattern = &written->pattern[i];
         bool is_name = strchr(pattern->text, '/') == NULL;
 
         if (read_by(written, pattern, is_name ? name : path, ret_time_us) != NULL)
@@ -221,8 +221,35 @@ bool storage_written_time_of_path(const struct written_time *written, const char
     return false;
 }
 
-bool storage_written_time_of_serial(const struct written_time *written, double days,
-                                    int64_t *ret_time_us)
+/* ---- numbers ---- */
+
+const char *const WEIR_TIME_UNITS[] = {"s", "ms", "us", "ns", "excel", NULL};
+
+/* Microseconds in a unit, as a fraction. */
+static const struct {
+    int64_t times, over;
+} UNITS[] = {[WEIR_TIME_SECONDS] = {1000000, 1},
+             [WEIR_TIME_MS] = {1000, 1},
+             [WEIR_TIME_US] = {1, 1},
+             [WEIR_TIME_NS] = {1, 1000}};
+
+/* Rounds down, before 1970 too. */
+static int64_t divide(int64_t number, int64_t by)
+{
+    return number / by - (number % by < 0);
+}
+
+bool weir_written_time_of_integer(int64_t number, enum weir_time_unit unit, int64_t *ret_time_us)
+{
+    if (unit == WEIR_TIME_SERIAL_DAYS)
+        return false;
+    bool is_over = __builtin_mul_overflow(number, UNITS[unit].times, ret_time_us);
+
+    *ret_time_us = divide(*ret_time_us, UNITS[unit].over);
+    return !is_over;
+}
+
+static bool of_serial(const struct weir_written_time *written, double days, int64_t *ret_time_us)
 {
     if (!(days >= SERIAL_MIN) || days >= SERIAL_END)
         return false;
@@ -230,7 +257,28 @@ bool storage_written_time_of_serial(const struct written_time *written, double d
     return true;
 }
 
-void storage_written_time_suggest(struct weir_bytes text, struct weir_buf *out)
+bool weir_written_time_of_real(const struct weir_written_time *written, double number,
+                               enum weir_time_unit unit, int64_t *ret_time_us)
+{
+    static const double TIME_MAX = 9e18;
+
+    if (unit == WEIR_TIME_SERIAL_DAYS)
+        return of_serial(written, number, ret_time_us);
+    number = number * (double)UNITS[unit].times / (double)UNITS[unit].over;
+    if (!(fabs(number) <= TIME_MAX))
+        return false;
+    *ret_time_us = (int64_t)llround(number);
+    return true;
+}
+
+int64_t weir_written_time_ahead_us(const struct weir_written_time *written, int64_t utc_us)
+{
+    return written->zone != NULL ? weir_zone_offset_us(written->zone, utc_us) : 0;
+}
+
+/* ---- hints ---- */
+
+void weir_written_time_suggest(struct weir_bytes text, struct weir_buf *out)
 {
     static const char *const USUAL[] = {"%Y-%m-%d %H:%M",
                                         "%Y-%m-%dT%H:%M",
@@ -264,12 +312,12 @@ void storage_written_time_suggest(struct weir_bytes text, struct weir_buf *out)
     size_t found = 0;
 
     for (size_t i = 0; i < WEIR_COUNT(USUAL) && found < SUGGESTED_MAX; i++) {
-        struct written_time tried = {.pattern = {pattern_of(USUAL[i])}, .count = 1};
+        struct weir_written_time tried = {.pattern = {pattern_of(USUAL[i])}, .count = 1};
         int64_t time_us;
 
-        if (storage_written_time_read(&tried, text, &time_us))
+        if (weir_written_time_read(&tried, text, &time_us))
             weir_buf_printf(out, "%s\"%s\"", found++ == 0 ? "; time.pattern may be " : " or ",
                             USUAL[i]);
-        storage_written_time_fini(&tried);
+        weir_written_time_fini(&tried);
     }
 }

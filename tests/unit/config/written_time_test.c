@@ -1,5 +1,5 @@
 /* Times as people write them, by patterns and zones. */
-#include "storage/catalog/written_time.h"
+#include "core/config/written_time.h"
 
 #include "core/base/attributes.h"
 #include "core/base/clock.h"
@@ -13,16 +13,19 @@
 #include <cmocka.h>
 
 /* Reads `{pattern: …, zone: …}`. */
-static struct weir_yaml *declare(const char *text, struct written_time *ret_written,
+static struct weir_yaml *declare(const char *text, struct weir_written_time *ret_written,
                                  enum weir_status expected, struct weir_error *ret_err)
 {
     struct weir_yaml *document = NULL;
+    const struct weir_yaml_node *root;
 
-    *ret_written = (struct written_time){0};
+    *ret_written = (struct weir_written_time){0};
     assert_int_equal(weir_yaml_parse("p.yaml", weir_bytes(text, strlen(text)), &document, ret_err),
                      WEIR_OK);
-    assert_int_equal(storage_written_time_declared(ret_written, weir_yaml_root(document),
-                                                   "datasets[0].time", ret_err),
+    root = weir_yaml_root(document);
+    assert_int_equal(weir_written_time_declared(ret_written, weir_yaml_get(root, "pattern"),
+                                                weir_yaml_get(root, "zone"), "datasets[0].time",
+                                                ret_err),
                      expected);
     return document;
 }
@@ -32,21 +35,25 @@ struct reading {
     const char *time; /* NULL: refused */
 };
 
-typedef bool read_fn(const struct written_time *written, const char *text, int64_t *ret_time_us);
+typedef bool read_fn(const struct weir_written_time *written, const char *text,
+                     int64_t *ret_time_us);
 
-static bool read_text(const struct written_time *written, const char *text, int64_t *ret_time_us)
+static bool read_text(const struct weir_written_time *written, const char *text,
+                      int64_t *ret_time_us)
 {
-    return storage_written_time_read(written, weir_bytes_of(text), ret_time_us);
+    return weir_written_time_read(written, weir_bytes_of(text), ret_time_us);
 }
 
-static bool read_serial(const struct written_time *written, const char *text, int64_t *ret_time_us)
+static bool read_serial(const struct weir_written_time *written, const char *text,
+                        int64_t *ret_time_us)
 {
-    return storage_written_time_of_serial(written, strtod(text, NULL), ret_time_us);
+    return weir_written_time_of_real(written, strtod(text, NULL), WEIR_TIME_SERIAL_DAYS,
+                                     ret_time_us);
 }
 
 static void assert_reads(const struct reading *reading, read_fn *read)
 {
-    struct written_time written;
+    struct weir_written_time written;
     struct weir_error err;
     struct weir_yaml *document = declare(reading->declared, &written, WEIR_OK, &err);
     char found[WEIR_TIME_TEXT_MAX] = "none";
@@ -55,7 +62,7 @@ static void assert_reads(const struct reading *reading, read_fn *read)
     if (read(&written, reading->text, &time_us))
         weir_time_format(time_us, found);
     assert_string_equal(found, reading->time != NULL ? reading->time : "none");
-    storage_written_time_fini(&written);
+    weir_written_time_fini(&written);
     weir_yaml_free(document);
 }
 
@@ -137,7 +144,7 @@ static void the_name_of_a_file_may_go_on_after_the_pattern(void **state)
 
     (void)state;
     for (size_t i = 0; i < WEIR_COUNT(READINGS); i++)
-        assert_reads(&READINGS[i], storage_written_time_of_path);
+        assert_reads(&READINGS[i], weir_written_time_of_path);
 }
 
 /* Microsoft documents 39448 as 1 January 2008 (support article "DATE function"); 61 follows the day that never was. */
@@ -174,7 +181,7 @@ static void a_pattern_that_fits_is_suggested(void **state)
     for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
         WEIR_AUTO_BUF hint = {0};
 
-        storage_written_time_suggest(weir_bytes(CASES[i].text, strlen(CASES[i].text)), &hint);
+        weir_written_time_suggest(weir_bytes(CASES[i].text, strlen(CASES[i].text)), &hint);
         assert_string_equal(weir_buf_text(&hint), CASES[i].hint);
     }
 }
@@ -198,13 +205,13 @@ static void what_cannot_be_read_by_is_refused_with_its_place(void **state)
 
     (void)state;
     for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
-        struct written_time written;
+        struct weir_written_time written;
         struct weir_error err;
         struct weir_yaml *document = declare(CASES[i].declared, &written, WEIR_INVALID, &err);
 
         if (strstr(err.text, CASES[i].complaint) == NULL)
             fail_msg("found: %s", err.text);
-        storage_written_time_fini(&written);
+        weir_written_time_fini(&written);
         weir_yaml_free(document);
     }
 }
