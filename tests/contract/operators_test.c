@@ -70,6 +70,7 @@ static const struct example {
     {"exec", "{program: numbers, width: 3}", COLUMN_BYTES, 0},
     {"to_ragged", "{}", COLUMN_PICTURES, WEIR_U8},
     {"boxcox", "{lambda: 0.5}", COLUMN_DENSE, WEIR_F32},
+    {"calendar", "{fields: [hour, year], cyclic: month, zone: Europe/Berlin}", COLUMN_BYTES, 0},
 };
 
 static const struct column_about DENSE_PICTURES = {
@@ -151,7 +152,8 @@ static void draw_png(struct weir_rng *rng, struct weir_buf *out)
 static void draw_bytes(struct weir_rng *rng, struct column *in)
 {
     static const char *const GOOD[] = {"{\"a\": 1, \"b\": {\"c\": 2}}", "1,2,3",
-                                       "{\"a\": \"some words\"}", "Some TEXT, with words"};
+                                       "{\"a\": \"some words\"}", "Some TEXT, with words",
+                                       "2002-08-22T11:36:23Z"};
     uint64_t choice = weir_rng_below(rng, 2 * WEIR_COUNT(GOOD) + 4);
     if (choice < WEIR_COUNT(GOOD)) {
         weir_buf_append_text(&in->values, GOOD[choice]);

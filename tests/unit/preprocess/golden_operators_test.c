@@ -1,6 +1,6 @@
-/* Operators against another truth: what NumPy, or Python's own integers, made of the same rows
- * (golden/tabular.py writes golden/tabular.txt), and published algorithms written down once more in
- * Python (golden/text.py writes golden/text.txt and its vocabularies, golden/words.py
+/* Operators against another truth: what NumPy, Python's datetime or its integers made of the same rows
+ * (golden/tabular.py writes golden/tabular.txt, golden/times.py golden/times.txt), and published algorithms written
+ * down once more in Python (golden/text.py writes golden/text.txt and its vocabularies, golden/words.py
  * golden/words.txt). A case is a line `operators:` (a YAML list), lines `row:` (payloads), where
  * not all rows pass a line `flags:` (what becomes of each: OPERATOR_ROW_…), and a line named by an
  * element type: all numbers of the first tensor, of the rows that pass. */
@@ -142,6 +142,12 @@ static void tokens_are_those_of_the_published_algorithms(void **state)
     assert_int_equal(run_file(GOLDEN "text.txt"), 10);
 }
 
+static void parts_of_a_time_are_those_of_python(void **state)
+{
+    (void)state;
+    assert_int_equal(run_file(GOLDEN "times.txt"), 10);
+}
+
 static void words_are_what_python_makes_of_hostile_rows(void **state)
 {
     (void)state;
@@ -155,6 +161,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operators_agree_with_numpy),
         cmocka_unit_test(tokens_are_those_of_the_published_algorithms),
+        cmocka_unit_test(parts_of_a_time_are_those_of_python),
         cmocka_unit_test(words_are_what_python_makes_of_hostile_rows),
     };
     return cmocka_run_group_tests_name("golden operators", tests, NULL, NULL);
