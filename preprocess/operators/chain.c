@@ -91,7 +91,9 @@ static void note_reading(struct chain *chain, const struct chain_step *step, str
 {
     if (step->plan.in == 0 && !draft->is_used)
         chain->copies_payload = chain->copies_payload || !step->op->in_place;
-    if (step->op->reads_records) {
+    if (step->op->reads_times) { /* and nothing of the record */
+        return;
+    } else if (step->op->reads_records) {
         draft->schema.is_read[step->plan.in] = true;
     } else if (step->plan.in == 0 && step->plan.outputs > 0) {
         draft->is_used = true;
@@ -154,6 +156,12 @@ static enum weir_status plan_step(struct chain *chain, const struct weir_yaml_no
     return WEIR_OK;
 }
 
+/* True when nothing of the sample is wanted but its event time. */
+static bool is_timed_alone(const struct chain *chain, const struct draft *draft, size_t column)
+{
+    return column == 0 && !draft->is_used && preprocess_chain_reads_times(chain);
+}
+
 /* Chooses the columns that leave: all that are numbers, and no record that was read. */
 static enum weir_status plan_end(struct chain *chain, const struct draft *draft,
                                  const struct weir_yaml_node *operators, struct weir_error *err)
@@ -163,7 +171,7 @@ static enum weir_status plan_end(struct chain *chain, const struct draft *draft,
         bool is_tensor = about->kind == COLUMN_DENSE || about->kind == COLUMN_RAGGED;
         if (is_tensor)
             chain->leaving[chain->columns++] = i;
-        if (is_tensor || draft->schema.is_read[i])
+        if (is_tensor || draft->schema.is_read[i] || is_timed_alone(chain, draft, i))
             continue;
         return weir_yaml_fail(
             operators, err,
@@ -285,6 +293,14 @@ struct column *preprocess_chain_output(struct chain *chain, size_t index)
 uint64_t preprocess_chain_row_bytes(const struct chain *chain)
 {
     return chain->row_bytes;
+}
+
+bool preprocess_chain_reads_times(const struct chain *chain)
+{
+    size_t i = 0;
+    while (i < chain->steps && !chain->step[i].op->reads_times)
+        i++;
+    return i < chain->steps;
 }
 
 size_t preprocess_chain_operators(const struct chain *chain)

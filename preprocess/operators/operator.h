@@ -71,8 +71,9 @@ enum weir_status preprocess_operator_schema_check_name(const char *name,
 /* Identity of the samples of a batch, which chance depends on. */
 struct operator_batch {
     size_t rows;
-    const uint64_t *ids; /* one per row; NULL: all 0 */
-    uint64_t seed;       /* of the job */
+    const uint64_t *ids;  /* one per row; NULL: all 0 */
+    const int64_t *times; /* event times, one per row; NULL: no operator reads them */
+    uint64_t seed;        /* of the job */
     uint32_t epoch;
     bool trains; /* false: nothing is left to chance */
     /* Optional: place for the id of the row under way, to be read after a crash. */
@@ -224,6 +225,8 @@ struct preprocess_operator {
     /* apply() may need several calls for a batch, so that each is short: it sets call->waits. It stands
      * before all operators that fold. */
     bool may_wait;
+    /* It reads the event times of the batch. */
+    bool reads_times;
     /* A row of its output depends on the other rows of the batch: it comes last, when all rows that fail have
      * failed. */
     bool by_batch;

@@ -21,7 +21,8 @@ struct batch_maker {
     int64_t read_ns;
     /* One batch at a time: */
     struct rows rows;
-    struct weir_bits read;                   /* files that samples were read from */
+    struct weir_buf times; /* event times of the rows, where operators read them */
+    struct weir_bits read; /* files that samples were read from */
     struct mapping mappings[FILES_OPEN_MAX]; /* of those files, where there are no more */
     struct mapping_range taken[MAPPED_SAMPLES_MAX];
     bool is_plain; /* nothing is to be said of any sample by itself */
@@ -45,6 +46,7 @@ void preprocess_batch_maker_free(struct batch_maker *maker)
         return;
     preprocess_files_free(maker->files);
     preprocess_rows_fini(&maker->rows);
+    weir_buf_fini(&maker->times);
     weir_bits_fini(&maker->read);
     free(maker);
 }
@@ -490,12 +492,30 @@ static void give_values(struct worker_batch *batch, const struct batch_maker *ma
     preprocess_batch_give(batch, values, batch->samples * width * sizeof(*values));
 }
 
-static struct operator_batch about_batch(const struct batch_maker *maker,
+/* Returns the event times of the rows; NULL: no operator reads them. */
+static const int64_t *gather_times(struct batch_maker *maker, const struct batch_request *request)
+{
+    const struct located *located = request->located;
+    size_t count, rows = maker->rows.count;
+    if (located->times == NULL)
+        return NULL;
+    const struct located_sample *samples =
+        preprocess_located_batch(located, request->plan, request->batch, &count);
+    weir_buf_clear(&maker->times);
+    weir_buf_reserve(&maker->times, rows * sizeof(int64_t));
+    int64_t *times = (int64_t *)(void *)maker->times.at;
+    for (size_t i = 0; i < rows; i++)
+        times[i] = located->times[samples - located->samples + maker->rows.samples[i]];
+    return times;
+}
+
+static struct operator_batch about_batch(struct batch_maker *maker,
                                          const struct batch_request *request)
 {
     return (struct operator_batch){
         .rows = maker->rows.count,
         .ids = maker->rows.ids,
+        .times = gather_times(maker, request),
         .seed = request->plan->seed,
         .epoch = preprocess_epoch_of(&request->plan->geometry, request->batch),
         .trains = request->plan->trains,

@@ -15,7 +15,7 @@ enum { BLOCKS_MAX = 65536, RUN = 64 /* samples that are found together */ };
 #define NO_FILE UINT32_MAX
 
 /* The columns of a chunk, in the order of located_chunks. */
-enum place { STATES, FILES, OFFSETS, LENGTHS, LABELS, PLACES };
+enum place { STATES, FILES, OFFSETS, LENGTHS, LABELS, TIMES, PLACES };
 
 /* State, file and length, which most samples of a chunk have in common. */
 struct place_in_file {
@@ -223,6 +223,8 @@ static bool place(struct located *located, const struct chunk *chunk, struct loc
         .weight = sample->weight,
         .file = chunk->file_at[in.file],
     };
+    if (located->times != NULL)
+        located->times[sample - located->samples] = weir_column_at(&chunk->column[TIMES], row);
     return true;
 }
 

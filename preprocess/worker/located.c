@@ -52,6 +52,8 @@ void preprocess_located_begin(struct located *located, const struct preprocess_p
     preprocess_plan_group(plan, group, indices);
     located->samples = weir_realloc(NULL, room + 1, sizeof(*located->samples));
     located->unknown = weir_realloc(NULL, room + 1, sizeof(*located->unknown));
+    if (preprocess_chain_reads_times(plan->chain))
+        located->times = weir_realloc(NULL, room + 1, sizeof(*located->times));
     for (uint64_t i = 0; i < batches.count; i++)
         set_down(located, plan, batches.first + i, indices + i * batch_samples);
     preprocess_located_forget(located);
@@ -72,6 +74,7 @@ void preprocess_located_fini(struct located *located)
     free(located->samples);
     free(located->unknown);
     free(located->values);
+    free(located->times);
     *located = (struct located){0};
 }
 
@@ -133,14 +136,15 @@ static bool has_values(const struct located *located, const struct msg_located *
            answer->label_values.size == answer->ids.count * answer->label_width * bytes;
 }
 
-static bool is_consistent(const struct msg_located *answer)
+static bool is_consistent(const struct located *located, const struct msg_located *answer)
 {
     size_t files = answer->paths.count, wanted = answer->ids.count;
     bool is_right = answer->states.count == wanted && answer->files.count == wanted &&
                     answer->offsets.count == wanted && answer->lengths.count == wanted &&
-                    answer->labels.count == wanted && answer->devices.count == files &&
-                    answer->inodes.count == files && answer->sizes.count == files &&
-                    answer->mtimes.count == files;
+                    answer->labels.count == wanted &&
+                    (located->times == NULL || answer->times.count == wanted) &&
+                    answer->devices.count == files && answer->inodes.count == files &&
+                    answer->sizes.count == files && answer->mtimes.count == files;
     for (size_t i = 0; is_right && i < wanted; i++) {
         bool is_live = answer->states.at[i] == WEIR_SAMPLE_LIVE;
         is_right = answer->states.at[i] < WEIR_SAMPLE_STATES &&
@@ -229,7 +233,7 @@ enum weir_status preprocess_located_take(struct located *located, const struct m
                          "located: %zu ids that were not asked for, expected at most %zu, in the "
                          "order of the request",
                          wanted, located->unknown_count - located->known);
-    if (!is_consistent(answer) || !has_values(located, answer))
+    if (!is_consistent(located, answer) || !has_values(located, answer))
         return weir_fail(err, WEIR_INVALID,
                          "located: columns differ in length, expected %zu of each", wanted);
     take_values(located, answer);
@@ -242,6 +246,8 @@ enum weir_status preprocess_located_take(struct located *located, const struct m
         sample->offset = answer->offsets.at[i];
         sample->length = answer->lengths.at[i] & LOCATED_LENGTH_MAX; /* as is_consistent() has it */
         sample->label = answer->labels.at[i];
+        if (located->times != NULL)
+            located->times[sample - located->samples] = answer->times.at[i];
     }
     located->known += wanted;
     located->label_kind = answer->label_kind;

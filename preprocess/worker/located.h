@@ -39,6 +39,7 @@ struct located {
     uint32_t label_kind;
     uint32_t label_width; /* numbers of a label that is a vector; 0: it is none */
     float *values;        /* (count, label_width): of samples[i]; NULL without */
+    int64_t *times;       /* event time of samples[i]; NULL: no operator reads it */
     unsigned tries;
 };
 

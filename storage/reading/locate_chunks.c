@@ -17,7 +17,7 @@ enum {
     ANSWER_CHUNK_BYTES = 4 << 20, /* an answer ends when its columns are more, … */
     ANSWER_CHUNK_FILES = 4096,    /* … or its files, */
     ANSWER_CHUNKS_BLANKED = 8,    /* or so many chunks had to be packed again */
-    PLACES = 5,                   /* columns: states, files, offsets, lengths, labels */
+    PLACES = 6,                   /* columns: states, files, offsets, lengths, labels, times */
 };
 
 struct answer {
@@ -161,6 +161,7 @@ static void add_blanked(struct answer *answer, const struct whole *whole)
     pack_live(answer, 2, &chunk->offsets, states, chunk->count);
     pack_live(answer, 3, &chunk->lengths, states, chunk->count);
     pack_live(answer, 4, &chunk->labels, states, chunk->count);
+    pack_live(answer, 5, &chunk->times, states, chunk->count);
     answer->blanked++;
 }
 
@@ -174,6 +175,7 @@ static void add_as_it_lies(struct answer *answer, const struct chunk *chunk)
     add_column(answer, 2, chunk->offsets.packed);
     add_column(answer, 3, chunk->lengths.packed);
     add_column(answer, 4, chunk->labels.packed);
+    add_column(answer, 5, chunk->times.packed);
 }
 
 /* ---- chunks ---- */

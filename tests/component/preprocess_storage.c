@@ -130,7 +130,7 @@ static void on_locate(void *owner, struct weir_request *request)
                    NULL);
 }
 
-enum { PLACES = 5 }; /* columns of a chunk */
+enum { PLACES = 6 }; /* columns of a chunk */
 
 /* All samples as one chunk; `bytes` of each column. */
 static void pack_whole(const struct scripted_storage *storage, struct weir_buf *columns,
@@ -148,6 +148,7 @@ static void pack_whole(const struct scripted_storage *storage, struct weir_buf *
         values[2][row] = (int64_t)script->offsets[row];
         values[3][row] = (int64_t)(script->offsets[row + 1] - script->offsets[row]);
         values[4][row] = (int64_t)row % 2;
+        values[5][row] = (int64_t)row;
     }
     for (size_t c = 0; c < PLACES; c++) {
         size_t before = columns->size;

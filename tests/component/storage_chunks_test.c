@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-enum { ROWS = 9, PLACES = 5 };
+enum { ROWS = 9, PLACES = 6 };
 
 static const char LINES[] = "  - {name: lines, time: {from: mtime}, label: {field: 1, type: i64},\n"
                             "     source: {path: %s, format: csv, header: false, settle: 0ms,\n"
@@ -113,6 +113,7 @@ static void compare_row(const struct msg_located_chunks *whole, const struct col
     assert_int_equal(columns->at[2][row], one->offsets.at[i]); /* 0 unless live, in both */
     assert_int_equal(columns->at[3][row], one->lengths.at[i]);
     assert_int_equal(columns->at[4][row], one->labels.at[i]);
+    assert_int_equal(columns->at[5][row], one->times.at[i]);
     assert_true(file < whole->file_counts.at[0]);
     if (one->states.at[i] != WEIR_SAMPLE_LIVE)
         return;

@@ -269,11 +269,13 @@ static void apply(struct planned *planned, size_t first, size_t rows, uint8_t *f
 {
     const struct column *more[COLUMNS_MAX];
     uint64_t ids[ROWS];
+    int64_t times[ROWS];
     for (size_t i = 0; i < COLUMNS_MAX; i++)
         more[i] = &planned->in;
     for (size_t i = 0; i < rows; i++)
-        ids[i] = first + i;
-    const struct operator_batch batch = {.rows = rows, .ids = ids, .seed = 5, .trains = true};
+        times[i] = (int64_t)(ids[i] = first + i) * 1000000;
+    const struct operator_batch batch = {
+        .rows = rows, .ids = ids, .times = times, .seed = 5, .trains = true};
     for (size_t i = 0; i < planned->plan.outputs; i++)
         preprocess_column_begin(&planned->out[i]);
     struct operator_call call = {

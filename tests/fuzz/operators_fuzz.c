@@ -31,6 +31,8 @@ static const char *const CHAINS[] = {
     "[{op: normalize_text}, {op: tokenize_words}, {op: bucket_by_length}, "
     "{op: tokenize_hash, buckets: 9}]",
     "[{op: tokenize_words}, {op: tokenize_hash, ngrams: 8, buckets: 2}, {op: pack, length: 3}]",
+    "[{op: calendar, zone: America/New_York, unit: excel, fields: [holiday, year], cyclic: [hour], "
+    "one_hot: [day_of_year], holidays: [02-29]}]",
 };
 
 static struct chain *open_chain(const char *text, struct weir_yaml **ret_document)

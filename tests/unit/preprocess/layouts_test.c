@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-enum { ROWS = 600, EDITION = 7, PLACES = 5, BYTES_MAX = 1 << 20, NOW = 1000000 };
+enum { ROWS = 600, EDITION = 7, PLACES = 6, BYTES_MAX = 1 << 20, NOW = 1000000 };
 
-/* One chunk of dataset 3 as storage tells of it: row r lies at 10 r in file 40 + r % 2, 5 bytes, label -r. */
+/* One chunk of dataset 3 as storage tells of it: row r lies at 10 r in file 40 + r % 2, 5 bytes, label -r, time 7 r. */
 struct script {
     uint64_t edition, first;
     uint32_t count;
@@ -41,6 +41,7 @@ static int begin(void **state)
     fixture->located = (struct located){.count = ROWS};
     fixture->located.samples = weir_calloc(ROWS, sizeof(struct located_sample));
     fixture->located.unknown = weir_calloc(ROWS, sizeof(uint32_t));
+    fixture->located.times = weir_calloc(ROWS, sizeof(int64_t));
     for (size_t i = 0; i < ROWS; i++)
         fixture->located.samples[i].id = SCRIPT.first + i * 7 % ROWS;
     *state = fixture;
@@ -69,6 +70,7 @@ static void pack(const struct script *script, struct weir_buf *columns, uint32_t
         values[2][r] = is_live ? 10 * r : 0;
         values[3][r] = is_live ? 5 : 0;
         values[4][r] = is_live ? -(int64_t)r : 0;
+        values[5][r] = is_live ? 7 * (int64_t)r : 0;
     }
     for (size_t c = 0; c < PLACES; c++) {
         size_t before = columns->size;
@@ -162,6 +164,7 @@ static void expect_places(const struct fixture *fixture)
         assert_int_equal(sample->offset, is_live ? 10 * row : 0);
         assert_int_equal(sample->length, is_live ? 5 : 0);
         assert_int_equal(sample->label, is_live ? -(int64_t)row : 0);
+        assert_int_equal(fixture->located.times[i], is_live ? 7 * (int64_t)row : 0);
         assert_string_equal(fixture->located.files[sample->file].path, file == 0 ? "/a" : "/b");
         assert_int_equal(fixture->located.files[sample->file].inode, 11 + file);
     }

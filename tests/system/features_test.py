@@ -1,0 +1,87 @@
+"""Features of a table, as docs/guides/make-features.md makes them, end to end on hourly loads that nobody has measured: a mill that
+works by the clocks of Berlin, not at weekends and not on holidays."""
+
+import json
+import random
+from datetime import datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
+
+from weirlab import Lab, assert_clean_audits, outcome, run_tests
+
+BERLIN = ZoneInfo("Europe/Berlin")
+BEGIN, HOURS = datetime(2024, 3, 4, tzinfo=timezone.utc), 8 * 7 * 24  # a Monday; clocks are set forward on 31 March
+HOLIDAY = "2024-04-01"
+PARTS = f"zone: Europe/Berlin, fields: [holiday], cyclic: [hour], one_hot: [hour_of_week], holidays: [{HOLIDAY}]"
+OF_RECORD = ('{op: csv_text, field: ts, as: when}, {op: calendar, on: when, pattern: "%d/%m/%Y %H:%M %z", ' + PARTS + "}")
+OF_EVENT = "{op: event_time}, {op: calendar, " + PARTS + "}"
+PIPELINE = """\
+pipeline: {name: loads, mode: replay}
+datasets:
+  - name: loads
+    source: {path: DATA, format: csv, include: "*.csv", settle: 0ms}
+    time:   {from: field, field: ts, pattern: "%d/%m/%Y %H:%M %z"}
+    label:  {field: load, type: f64}
+trigger:   {policy: time, every: 4w}
+selection: {policy: new_data}
+preprocess:
+  operators: [OPERATORS]
+  batch: {samples: 16}
+training: {model: linear, loss: squared, epochs: 40, start_from: scratch, optimizer: {name: adagrad, lr: 0.5}}
+evaluation:
+  - {name: ahead, strategy: slicing, every: 4w, metrics: [rmse, mape]}
+"""
+
+
+def loads():
+    """What a record holds, hour by hour."""
+    draw = random.Random(4)
+    for hour in range(HOURS):
+        at = BEGIN + timedelta(hours=hour)
+        local = at.astimezone(BERLIN)
+        works = local.weekday() < 5 and 6 <= local.hour < 22 and local.strftime("%Y-%m-%d") != HOLIDAY
+        yield at.strftime("%d/%m/%Y %H:%M +0000"), 10 + 5 * works + draw.gauss(0, 0.1)
+
+
+class LoadsLab(Lab):
+    def __init__(self, operators, pipeline=PIPELINE):
+        super().__init__(samples=1)
+        (self.folder / "stream/part0.jsonl").unlink()
+        lines = [f"{at},{load:.3f}" for at, load in loads()]
+        (self.folder / "stream/loads.csv").write_text("\n".join(["ts,load", *lines]) + "\n")
+        self.pipeline.write_text(pipeline.replace("OPERATORS", operators).replace("DATA", str(self.folder / "stream")))
+
+
+def measured(run):
+    return {one["metric"]: one["value"] for one in run.of("evaluation") if one["model"] == "loads-1" and one["value"] != "undefined"}
+
+
+def test_the_hour_in_a_record_and_the_event_time_of_its_sample_make_the_same_model():
+    outcomes = []
+    for operators in (OF_RECORD, OF_EVENT):
+        lab = LoadsLab(operators)
+        run = lab.run().finish()
+        assert_clean_audits(run.events)
+        assert all(one["audit"]["failed"] == 0 for one in run.of("training_finished"))
+        found = measured(run)
+        assert found["rmse"] < 1 and found["mape"] < 10, found
+        outcomes.append(outcome(run.events))
+        lab.remove()
+    assert outcomes[0] == outcomes[1], outcomes
+
+
+def test_a_row_that_is_not_stored_has_the_time_in_its_record_and_no_other():
+    for operators, is_told in ((OF_RECORD, True), (OF_EVENT, False)):
+        lab = LoadsLab(operators)
+        lab.run().finish()
+        rows = lab.folder / "rows.csv"
+        rows.write_text("ts,load\n06/05/2024 08:00 +0000,\n05/05/2024 08:00 +0000,\n")
+        said = [json.loads(line)["values"] for line in lab.weir("predict", str(rows), expect=0 if is_told else 1).splitlines()]
+        if is_told:
+            (monday,), (sunday,) = said
+            assert abs(monday - 15) < 1 and abs(sunday - 10) < 1, said
+        else:
+            assert said == [None, None], said
+        lab.remove()
+
+
+run_tests(globals())
