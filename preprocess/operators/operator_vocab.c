@@ -7,8 +7,7 @@
  * (vocabulary.h), in the order of first sight: the same for any number of workers, as they are merged
  * in group order. Fitted: u64 keys left out, then entries with their numbers. What a hostile set can
  * make of either is bounded; keys beyond the bounds are left out, and counted. */
-#include "preprocess/operators/numeric.h"
-#include "preprocess/operators/operator.h"
+#include "preprocess/operators/keys.h"
 #include "preprocess/operators/vocabulary.h"
 
 #include "core/base/memory.h"
@@ -52,9 +51,7 @@ static const struct cfg_key OPTIONS[] = {
 
 struct state {
     struct options options;
-    enum column_kind kind; /* of the column it reads */
-    enum weir_dtype type;
-    uint32_t columns;         /* vocabularies */
+    struct keys keys;         /* of the column it reads; a vocabulary for each of its columns */
     struct vocabulary folded; /* the partial fit that was folded into last */
     uint64_t serial;          /* … and its mark */
     struct vocabulary merged;
@@ -73,18 +70,14 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     if (status != WEIR_OK)
         return status;
     const struct column_about *about = &schema->column[ret_plan->in];
-    bool is_numbers = about->kind == COLUMN_DENSE || about->kind == COLUMN_RAGGED;
-    if (is_numbers && ((OPERATOR_INTEGERS | 1u << WEIR_U8) & 1u << about->type) == 0)
-        return weir_fail(err, WEIR_INVALID, "column %s holds %s, expected integers: cast it first",
-                         about->name, weir_dtype_name(about->type));
-    state->kind = about->kind;
-    state->type = about->type;
-    state->columns = about->kind == COLUMN_DENSE ? about->width : 1;
+    status = preprocess_keys_plan(about, &state->keys, err);
+    if (status != WEIR_OK)
+        return status;
     bool is_ragged = about->kind == COLUMN_TOKENS || about->kind == COLUMN_RAGGED;
     const char *name = about->kind == COLUMN_TOKENS ? "tokens" : about->name;
     return preprocess_operator_plan_output(
         ret_plan, state->options.as != NULL ? state->options.as : name,
-        is_ragged ? COLUMN_RAGGED : COLUMN_DENSE, WEIR_I32, state->columns, err);
+        is_ragged ? COLUMN_RAGGED : COLUMN_DENSE, WEIR_I32, state->keys.columns, err);
 }
 
 static void fini(void *owner)
@@ -93,38 +86,6 @@ static void fini(void *owner)
     preprocess_vocabulary_fini(&state->folded);
     preprocess_vocabulary_fini(&state->merged);
     preprocess_vocabulary_fini(&state->fitted);
-}
-
-/* ---- keys ---- */
-
-/* The elements of a row are first … first + count - 1 of its column. */
-struct elements {
-    size_t first, count;
-};
-
-static struct elements elements_of(const struct state *state, const struct column *in, size_t row)
-{
-    if (state->kind == COLUMN_DENSE)
-        return (struct elements){row * state->columns, state->columns};
-    if (state->kind == COLUMN_BYTES || state->kind == COLUMN_TEXT)
-        return (struct elements){row, 1};
-    const uint32_t *offsets = column_offsets(in);
-    return (struct elements){offsets[row], offsets[row + 1] - offsets[row]};
-}
-
-/* Element `index` as a key; `number` is where a number is put. */
-static struct weir_bytes key_of(const struct state *state, const struct column *in, size_t index,
-                                uint8_t number[8])
-{
-    if (state->kind == COLUMN_BYTES || state->kind == COLUMN_TEXT)
-        return column_row(in, index);
-    if (state->kind == COLUMN_TOKENS) {
-        struct weir_span span = column_spans(in)[index];
-        return weir_bytes(in->values.at + span.start, span.size);
-    }
-    weir_put_u64(number,
-                 (uint64_t)preprocess_numeric_get_integer(state->type, in->values.at, index));
-    return weir_bytes(number, 8);
 }
 
 /* ---- fitting ---- */
@@ -142,7 +103,7 @@ static void take_partial(struct state *state, struct weir_buf *partial)
         return;
     weir_buf_clear(&folded->pool);
     weir_buf_append(&folded->pool, partial->at + sizeof(head), partial->size - sizeof(head));
-    weir_require(preprocess_vocabulary_index(folded, state->columns)); /* it is our own */
+    weir_require(preprocess_vocabulary_index(folded, state->keys.columns)); /* it is our own */
 }
 
 static void give_partial(struct state *state, uint64_t left_out, struct weir_buf *partial)
@@ -159,12 +120,12 @@ static void fold(void *owner, const struct operator_call *call, struct weir_buf 
     uint64_t left_out = 0;
     take_partial(state, partial);
     for (size_t row = 0; row < call->rows; row++) {
-        struct elements elements = elements_of(state, call->in, row);
+        struct keys_row elements = preprocess_keys_row(&state->keys, call->in, row);
         for (size_t i = 0; i < elements.count && call->failed[row] == OPERATOR_ROW_OK; i++) {
             uint8_t number[8];
             struct vocabulary_entry entry = {
-                .column = state->columns > 1 ? (uint32_t)i : 0,
-                .key = key_of(state, call->in, elements.first + i, number),
+                .column = state->keys.columns > 1 ? (uint32_t)i : 0,
+                .key = preprocess_keys_at(&state->keys, call->in, elements.first + i, number),
                 .number = 1};
             left_out +=
                 !preprocess_vocabulary_count(&state->folded, &entry, call->partial_bytes_max);
@@ -182,7 +143,8 @@ static enum weir_status merge(void *owner, struct weir_bytes partial, struct wei
     if (partial.size >= PARTIAL_HEAD_BYTES)
         weir_buf_append(&folded->pool, partial.at + PARTIAL_HEAD_BYTES,
                         partial.size - PARTIAL_HEAD_BYTES);
-    if (partial.size < PARTIAL_HEAD_BYTES || !preprocess_vocabulary_index(folded, state->columns))
+    if (partial.size < PARTIAL_HEAD_BYTES ||
+        !preprocess_vocabulary_index(folded, state->keys.columns))
         return weir_fail(err, WEIR_INVALID, "vocab: partial fit of %zu bytes is malformed",
                          partial.size);
     state->left_out += weir_get_u64(partial.at + 8);
@@ -219,11 +181,12 @@ static enum weir_status extend(void *owner, struct weir_bytes fitted, struct wei
     if (fitted.size >= FITTED_HEAD_BYTES)
         weir_buf_append(&merged->pool, fitted.at + FITTED_HEAD_BYTES,
                         fitted.size - FITTED_HEAD_BYTES);
-    if (fitted.size < FITTED_HEAD_BYTES || !preprocess_vocabulary_index(merged, state->columns))
+    if (fitted.size < FITTED_HEAD_BYTES ||
+        !preprocess_vocabulary_index(merged, state->keys.columns))
         return weir_fail(err, WEIR_INVALID,
                          "vocab: found a vocabulary of %zu bytes to go on from, expected one for "
                          "%u columns",
-                         fitted.size, state->columns);
+                         fitted.size, state->keys.columns);
     if (!is_numbered_alike(state, merged))
         return weir_fail(err, WEIR_INVALID,
                          "vocab: the vocabulary to go on from is not numbered from %lu on, as "
@@ -328,7 +291,7 @@ static enum weir_status load(void *owner, struct weir_bytes fitted, struct weir_
     if (is_whole)
         weir_buf_append(&vocabulary->pool, fitted.at + FITTED_HEAD_BYTES,
                         fitted.size - FITTED_HEAD_BYTES);
-    is_whole = is_whole && preprocess_vocabulary_index(vocabulary, state->columns);
+    is_whole = is_whole && preprocess_vocabulary_index(vocabulary, state->keys.columns);
     for (size_t i = 0; i < preprocess_vocabulary_size(vocabulary); i++)
         is_whole = is_whole && preprocess_vocabulary_at(vocabulary, i).number <= INT32_MAX;
     if (is_whole)
@@ -336,7 +299,7 @@ static enum weir_status load(void *owner, struct weir_bytes fitted, struct weir_
     preprocess_vocabulary_clear(vocabulary);
     return weir_fail(err, WEIR_INVALID,
                      "vocab: fitted state of %zu bytes, expected a vocabulary for %u columns",
-                     fitted.size, state->columns);
+                     fitted.size, state->keys.columns);
 }
 
 /* ---- numbers ---- */
@@ -346,16 +309,17 @@ static void apply(void *owner, struct operator_call *call)
     const struct state *state = owner;
     struct column *out = &call->out[0];
     size_t last = call->rows - 1;
-    struct elements end = elements_of(state, call->in, last);
+    struct keys_row end = preprocess_keys_row(&state->keys, call->in, last);
     weir_buf_reserve(&out->values, (end.first + end.count) * sizeof(int32_t));
     int32_t *to = (int32_t *)(void *)out->values.at;
     for (size_t row = 0; row < call->rows; row++) {
-        struct elements elements = elements_of(state, call->in, row);
+        struct keys_row elements = preprocess_keys_row(&state->keys, call->in, row);
         for (size_t i = 0; i < elements.count; i++) {
             uint8_t number[8];
-            struct weir_bytes key = key_of(state, call->in, elements.first + i, number);
-            int64_t entry = preprocess_vocabulary_find(&state->fitted,
-                                                       state->columns > 1 ? (uint32_t)i : 0, key);
+            struct weir_bytes key =
+                preprocess_keys_at(&state->keys, call->in, elements.first + i, number);
+            int64_t entry = preprocess_vocabulary_find(
+                &state->fitted, state->keys.columns > 1 ? (uint32_t)i : 0, key);
             *to++ = entry == VOCABULARY_NONE
                         ? 0
                         : (int32_t)preprocess_vocabulary_at(&state->fitted, (size_t)entry).number;
