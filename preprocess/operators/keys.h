@@ -4,7 +4,7 @@
 
 #include "preprocess/operators/operator.h"
 
-/* What is to be known of a column. */
+/* A column whose elements are keys. */
 struct keys {
     enum column_kind kind;
     enum weir_dtype type;

@@ -73,7 +73,10 @@ struct operator_batch {
     size_t rows;
     const uint64_t *ids;  /* one per row; NULL: all 0 */
     const int64_t *times; /* event times, one per row; NULL: no operator reads them */
-    uint64_t seed;        /* of the job */
+    const int64_t
+        *labels; /* one per row; NULL: they are not known. Nothing but fold() may read them … */
+    uint32_t label_kind; /* … as the enum weir_label_kind says (core/wire/sample.h) */
+    uint64_t seed;       /* of the job */
     uint32_t epoch;
     bool trains; /* false: nothing is left to chance */
     /* Optional: place for the id of the row under way, to be read after a crash. */

@@ -13,6 +13,7 @@ struct options {
     struct csv_options csv;
     struct cfg_texts fields;
     struct cfg_texts coarse;
+    bool keep_empty;
     const char *as;
 };
 
@@ -24,6 +25,10 @@ static const struct cfg_key OPTIONS[] = {
     CFG_TEXTS(struct options, coarse,
               .doc = "of these the counts: numbers above 2 are called by the whole part of their "
                      "squared logarithm, so that large ones share a word with their like"),
+    CFG_BOOL(
+        struct options, keep_empty, .fallback = "false",
+        .doc =
+            "a field that holds nothing is the word NAME=, so that each record has as many words"),
     CSV_KEYS(struct options, csv),
     CFG_TEXT(struct options, as, .fallback = "words", .doc = "name of the column"),
     CFG_END,
@@ -33,6 +38,7 @@ struct state {
     struct csv_reader csv;
     struct cfg_texts fields;
     bool *is_coarse; /* per field */
+    bool keeps_empty;
 };
 
 static enum weir_status find_coarse(struct state *state, const struct cfg_texts *coarse,
@@ -55,6 +61,15 @@ static enum weir_status find_coarse(struct state *state, const struct cfg_texts 
     return WEIR_OK;
 }
 
+/* Returns how many fields are wanted: one that is named twice is one word. */
+static uint32_t words_of(const struct csv_reader *csv)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < csv->fields; i++)
+        count += csv->wanted[i] >= 0;
+    return count;
+}
+
 static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
                              struct operator_plan *ret_plan, struct weir_error *err)
 {
@@ -67,7 +82,9 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
         status = find_coarse(state, &options->coarse, err);
     if (status != WEIR_OK)
         return status;
-    return preprocess_operator_plan_output(ret_plan, options->as, COLUMN_TOKENS, 0, 0, err);
+    state->keeps_empty = options->keep_empty;
+    return preprocess_operator_plan_output(ret_plan, options->as, COLUMN_TOKENS, 0,
+                                           options->keep_empty ? words_of(&state->csv) : 0, err);
 }
 
 static void fini(void *owner)
@@ -110,7 +127,10 @@ static void read_row(void *owner, struct operator_call *call, size_t row)
     size_t values = out->values.size, spans = out->spans.size;
     struct csv_walk walk = preprocess_csv_walk_begin(&state->csv, call, row);
     while (preprocess_csv_walk_next(&state->csv, &walk, call, row)) {
-        if (!preprocess_csv_walk_is_missing(&state->csv, &walk))
+        bool is_missing = preprocess_csv_walk_is_missing(&state->csv, &walk);
+        if (is_missing)
+            walk.text.size = 0;
+        if (!is_missing || state->keeps_empty)
             add_word(state, &walk, out);
     }
     if (walk.has_failed) {

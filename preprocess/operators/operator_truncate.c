@@ -39,6 +39,8 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     *(struct state *)owner = (struct state){.length = options->length, .keep = options->keep};
     ret_plan->outputs = 1;
     ret_plan->output[0] = schema->column[ret_plan->in];
+    if (ret_plan->output[0].kind == COLUMN_TOKENS)
+        ret_plan->output[0].width = 0; /* there may be fewer */
     return WEIR_OK;
 }
 

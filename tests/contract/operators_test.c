@@ -5,6 +5,7 @@
 #include "core/base/hash.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
+#include "core/wire/sample.h"
 #include "preprocess/operators/operator.h"
 #include "tests/support/jpeg_picture.h"
 #include "tests/support/png_picture.h"
@@ -70,6 +71,7 @@ static const struct example {
     {"exec", "{program: numbers, width: 3}", COLUMN_BYTES, 0},
     {"to_ragged", "{}", COLUMN_PICTURES, WEIR_U8},
     {"boxcox", "{lambda: 0.5}", COLUMN_DENSE, WEIR_F32},
+    {"target_encode", "{folds: 2, smooth: 1}", COLUMN_BYTES, 0},
     {"calendar", "{fields: [hour, year], cyclic: month, zone: Europe/Berlin}", COLUMN_BYTES, 0},
 };
 
@@ -211,7 +213,9 @@ static void fit_on_nothing_much(struct planned *planned)
     WEIR_AUTO_BUF fitted = {0};
     uint8_t failed[2] = {0};
     draw_rows(planned, 3, 0, 2);
-    struct operator_call call = {.rows = 2, .in = &planned->in, .failed = failed};
+    const int64_t labels[2] = {0, 1};
+    const struct operator_batch batch = {.rows = 2, .labels = labels, .label_kind = WEIR_LABEL_INT};
+    struct operator_call call = {.rows = 2, .in = &planned->in, .failed = failed, .batch = &batch};
     const struct operator_fit *fit = planned->op->fit;
     if (fit->fold != NULL) {
         fit->fold(planned->state, &call, &partial);

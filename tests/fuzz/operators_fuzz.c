@@ -33,6 +33,7 @@ static const char *const CHAINS[] = {
     "[{op: tokenize_words}, {op: tokenize_hash, ngrams: 8, buckets: 2}, {op: pack, length: 3}]",
     "[{op: calendar, zone: America/New_York, unit: excel, fields: [holiday, year], cyclic: [hour], "
     "one_hot: [day_of_year], holidays: [02-29]}]",
+    "[{op: csv_words, fields: [0, 2], keep_empty: true}, {op: target_encode, folds: 2, size: 3}]",
 };
 
 static struct chain *open_chain(const char *text, struct weir_yaml **ret_document)

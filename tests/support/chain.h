@@ -48,21 +48,27 @@ static inline void test_chain_run(struct test_chain *test, const struct weir_byt
     test->failed = preprocess_chain_run(test->chain, &(struct operator_batch){.rows = count});
 }
 
-/* Fits the chain on the rows alone, and takes the result up. */
-static inline void test_chain_fit(struct test_chain *test, const struct weir_bytes *rows,
-                                  size_t count)
+/* Fits the chain on the rows of the batch alone, and takes the result up. */
+static inline void test_chain_fit_batch(struct test_chain *test, const struct weir_bytes *rows,
+                                        const struct operator_batch *batch)
 {
     struct weir_error err;
     struct chain_partial partial = {0};
     WEIR_AUTO_BUF packed = {0};
     WEIR_AUTO_BUF fitted = {0};
-    test_chain_fill(test, rows, count);
-    preprocess_chain_fold(test->chain, &(struct operator_batch){.rows = count}, &partial);
+    test_chain_fill(test, rows, batch->rows);
+    preprocess_chain_fold(test->chain, batch, &partial);
     preprocess_chain_partial_pack(&partial, &packed);
     preprocess_chain_partial_fini(&partial);
     weir_require(preprocess_chain_fit_merge(test->chain, weir_buf_view(&packed), &err) == WEIR_OK);
     weir_require(preprocess_chain_fit_finish(test->chain, &fitted, &err) == WEIR_OK);
     weir_require(preprocess_chain_fit_load(test->chain, weir_buf_view(&fitted), &err) == WEIR_OK);
+}
+
+static inline void test_chain_fit(struct test_chain *test, const struct weir_bytes *rows,
+                                  size_t count)
+{
+    test_chain_fit_batch(test, rows, &(struct operator_batch){.rows = count});
 }
 
 static inline const float *test_chain_floats(const struct test_chain *test, size_t output)
