@@ -72,6 +72,8 @@ static const struct example {
     {"to_ragged", "{}", COLUMN_PICTURES, WEIR_U8},
     {"boxcox", "{lambda: 0.5}", COLUMN_DENSE, WEIR_F32},
     {"target_encode", "{folds: 2, smooth: 1}", COLUMN_BYTES, 0},
+    {"math", "{function: signed_log1p}", COLUMN_RAGGED, WEIR_F32},
+    {"ratio", "{pairs: [[0, 1], [2, 2]]}", COLUMN_DENSE, WEIR_F32},
     {"calendar", "{fields: [hour, year], cyclic: month, zone: Europe/Berlin}", COLUMN_BYTES, 0},
 };
 

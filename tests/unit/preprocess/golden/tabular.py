@@ -110,6 +110,7 @@ def main():
         x = np.maximum(f32.astype(np.float64), 1e-3)
         y = np.log(x) if power == 0 else np.expm1(power * np.log(x)) / power
         case(f"[{fields(4)}, {{op: boxcox, lambda: {power}, floor: 1e-3}}]", lists, y)
+    functions(wide, lists, f32)
     deviation = f32.astype(float).std(axis=0)
     case(f"[{fields(4)}, {{op: standardize}}]", lists,
          (f32.astype(float) - f32.astype(float).mean(axis=0)) / deviation)
@@ -142,6 +143,28 @@ def main():
     filters()
     joined()
     vocabularies()
+
+
+def functions(wide, lists, f32):
+    """Of all sizes, of both signs, and of probabilities."""
+    x, spread, exact = f32.astype(np.float64), wide.astype(np.float64), [[float(x) for x in row] for row in wide]
+    chances = np.random.default_rng(12).uniform(-0.1, 1.1, (4, 4)).astype(np.float32)
+    inside = np.clip(chances.astype(np.float64), 0.01, 0.99)
+    for function, rows, expected in [
+            ("log, floor: 1e-3", exact, np.log(np.maximum(spread, 1e-3))), ("signed_log1p", lists, np.sign(x) * np.log1p(np.abs(x))),
+            ("exp", lists, np.exp(x)), ("sqrt", lists, np.sqrt(np.maximum(x, 0))),
+            ("square", lists, x * x), ("abs", lists, np.abs(x)), ("power, by: -0.7, floor: 1e-3", lists, np.maximum(x, 1e-3) ** -0.7),
+            ("sigmoid", lists, 1 / (1 + np.exp(-x))), ("round", lists, np.rint(x)), ("floor", lists, np.floor(x)),
+            ("ceil", lists, np.ceil(x)),
+            ("logit, floor: 0.01", [[float(p) for p in row] for row in chances], np.log(inside / (1 - inside)))]:
+        case(f"[{fields(4)}, {{op: math, function: {function}}}]", rows, np.asarray(expected).astype(np.float32))
+    rows = [[3, 4, 0, -1], [1, 0, 5, 8], [0, 0, 0, 0]]
+    numbers = np.array(rows, np.float32)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        quotients = [np.where(numbers[:, b] == 0, 7, numbers[:, a] / numbers[:, b]) for a, b in ((0, 1), (3, 2), (2, 2))]
+    case(f"[{fields(4)}, {{op: ratio, pairs: [[0, 1], [3, 2], [2, 2]], fill: 7}}]", rows,
+         np.column_stack([numbers, *quotients]))
+    payloads(f"[{fields(2)}, {{op: ratio, pairs: [[0, 1]]}}]", ["3,2", "1,0", "0,4"], [[3.0, 2.0, 1.5], 1, [0.0, 4.0, 0.0]])
 
 
 # ---- readers ----
