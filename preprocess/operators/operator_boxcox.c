@@ -4,7 +4,7 @@
 #include "preprocess/operators/numeric.h"
 #include "preprocess/operators/operator.h"
 
-#include <math.h>
+#include "core/base/number.h"
 
 struct options {
     const char *on;
@@ -46,11 +46,18 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     return WEIR_OK;
 }
 
-/* expm1() keeps the digits that x^lambda - 1 would lose near lambda 0. */
+/* e^y - 1, with the digits that it would lose near y = 0. */
+static double exp_minus_one(double y)
+{
+    static const double LN2 = 0.69314718055994530942;
+    return y < 0 ? -weir_one_minus_exp(-y) : weir_exp2(y / LN2) * weir_one_minus_exp(y);
+}
+
 static double transform(const struct state *state, double x)
 {
-    double logarithm = log(x < state->floor ? state->floor : x);
-    return state->lambda == 0 ? logarithm : expm1(state->lambda * logarithm) / state->lambda;
+    double logarithm = weir_ln(x < state->floor ? state->floor : x);
+    return state->lambda == 0 ? logarithm
+                              : exp_minus_one(state->lambda * logarithm) / state->lambda;
 }
 
 static void apply(void *owner, struct operator_call *call)
