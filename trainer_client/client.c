@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
+#include "core/wire/fitted.h"
 #include "trainer_client/client_state.h"
 
 #include <errno.h>
@@ -203,6 +204,16 @@ void weir_client_close(struct weir_client *client)
 void weir_client_info(const struct weir_client *client, struct weir_client_info *ret_info)
 {
     *ret_info = client->info; /* does not change once it is open */
+}
+
+void weir_client_label_scale(const struct weir_client *client, double *ret_mean,
+                             double *ret_deviation)
+{
+    struct weir_label_scale scale = {.deviation = 1};
+
+    (void)weir_fitted_label_scale(weir_buf_view(&client->fitted), &scale);
+    *ret_mean = scale.mean;
+    *ret_deviation = scale.deviation;
 }
 
 /* ---- the loop ---- */

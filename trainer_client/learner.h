@@ -39,7 +39,8 @@ struct learner {
     struct clip_options clip;
     const double *class_weights; /* borrowed; (classes), NULL: all alike */
     size_t class_count;
-    uint64_t seed;          /* of initial parameters */
+    struct weir_label_scale scale; /* of what it says of a label; zeroed: the label's own */
+    uint64_t seed;                 /* of initial parameters */
     float *parameters;      /* the plan's blocks, end to end; NULL until their shapes are known */
     float *optimizer_state; /* state_blocks times these; NULL: the optimizer has none */
     uint32_t state_blocks;

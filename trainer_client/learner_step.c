@@ -137,6 +137,10 @@ void trainer_learner_predict(struct learner *learner, const struct weir_batch *b
 {
     for (size_t s = 0; s < batch->samples; s++)
         learner->loss->predict(learner->outputs + s * learner->plan.width, learner->plan.width);
+    for (size_t i = 0; i < batch->samples * learner->plan.width && learner->scale.deviation > 0.0;
+         i++)
+        learner->outputs[i] =
+            (float)((double)learner->outputs[i] * learner->scale.deviation + learner->scale.mean);
 }
 
 /* ---- weights and scores ---- */
@@ -289,8 +293,10 @@ enum weir_status trainer_learner_step(struct learner *learner, const struct weir
                                       double rate, double *ret_loss, struct weir_error *err)
 {
     weigh(learner, batch);
-    struct loss_work work = {
-        .loss = learner->loss, .width = learner->plan.width, .weights = learner->weights};
+    struct loss_work work = {.loss = learner->loss,
+                             .width = learner->plan.width,
+                             .weights = learner->weights,
+                             .scale = learner->scale};
     struct phase phase = {.learner = learner, .batch = batch, .work = &work};
     enum weir_status status = forward(&phase, err);
     if (status != WEIR_OK)
@@ -315,7 +321,8 @@ enum weir_status trainer_learner_step(struct learner *learner, const struct weir
 enum weir_status trainer_learner_score(struct learner *learner, const struct weir_batch *batch,
                                        float *scores, struct weir_error *err)
 {
-    struct loss_work work = {.loss = learner->loss, .width = learner->plan.width};
+    struct loss_work work = {
+        .loss = learner->loss, .width = learner->plan.width, .scale = learner->scale};
     struct phase phase = {.learner = learner, .batch = batch, .work = &work};
     enum weir_status status = forward(&phase, err);
     if (status == WEIR_OK)

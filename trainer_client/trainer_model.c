@@ -221,6 +221,7 @@ enum weir_status trainer_check_batch(struct trainer *trainer, const struct weir_
     trainer->is_checked = true;
     if (!trainer->mode->asks)
         return WEIR_OK;
+    weir_client_label_scale(trainer->client, &learner->scale.mean, &learner->scale.deviation);
     if (!learner_has_begun(learner))
         return trainer_learner_begin(learner, batch, err);
     struct model_plan plan = learner->plan;

@@ -165,6 +165,33 @@ static enum weir_status check(const struct training *training, const struct weir
     return WEIR_OK;
 }
 
+/* True when the operator is among those of the pipeline. */
+static bool has_operator(const struct weir_yaml_node *root, const char *name)
+{
+    const struct weir_yaml_node *operators =
+        weir_yaml_get(weir_yaml_get(root, "preprocess"), "operators");
+    size_t count = operators != NULL ? weir_yaml_length(operators) : 0;
+    for (size_t i = 0; i < count; i++) {
+        if (weir_str_equal(weir_yaml_text(weir_yaml_get(weir_yaml_at(operators, i), "op")), name))
+            return true;
+    }
+    return false;
+}
+
+static enum weir_status check_scale(const struct training *training,
+                                    const struct weir_yaml_node *root, struct weir_error *err)
+{
+    const struct weir_yaml_node *section = weir_yaml_get(root, "training");
+    const struct weir_yaml_node *loss = weir_yaml_get(section, "loss");
+    if (training->model == NULL || training->loss == NULL || !training->loss->takes_classes ||
+        !has_operator(root, WEIR_FITTED_LABEL))
+        return WEIR_OK;
+    return weir_yaml_fail(loss != NULL ? loss : section, err,
+                          "training.loss: found %s, whose labels are classes, expected squared: "
+                          "preprocess.operators scale the label (" WEIR_FITTED_LABEL ")",
+                          training->loss->name);
+}
+
 static void read_section(const struct weir_yaml_node *root, struct training *training,
                          struct cfg_complaints *all)
 {
@@ -196,6 +223,7 @@ static void read_section(const struct weir_yaml_node *root, struct training *tra
     cfg_note(all, read_tells(training, &err), &err);
     cfg_note(all, read_choice(root, training, &err), &err);
     cfg_note(all, check(training, section, &err), &err);
+    cfg_note(all, check_scale(training, root, &err), &err);
     training->checkpoint_us = checkpoint.every;
 }
 

@@ -108,7 +108,7 @@ static enum weir_status plan_columns(struct chain *chain, struct chain_step *ste
         step->op->plan(step->state, step->options, &draft->schema, &step->plan, err);
     if (status != WEIR_OK)
         return status;
-    step->behind_fit = draft->behind_fit[step->plan.in];
+    step->behind_fit = !step->op->reads_no_column && draft->behind_fit[step->plan.in];
     for (size_t i = 0; i < step->plan.more_count; i++)
         step->behind_fit = step->behind_fit || draft->behind_fit[step->plan.more[i]];
     status = plan_fit(chain, step, draft, err);

@@ -1,15 +1,11 @@
 /* Fitting the operators of a chain (C16): in one pass over the set, so that a fitted operator never
- * reads what another one makes. */
+ * reads what another one makes. A partial fit is, for each of them, u64 size and what it folded. */
 #include "preprocess/operators/chain_steps.h"
 
 #include "core/base/hash.h"
+#include "core/wire/fitted.h"
 
 #include <string.h>
-
-/* Fitted state: "WEIRFIT2"; per fitted operator its name in 32 bytes, u64 size, its state;
- * XXH3-128 of all before. A partial fit: per fitted operator u64 size and what it folded. */
-enum { FIT_NAME_BYTES = 32, FIT_MAGIC_BYTES = 8 };
-static const char FIT_MAGIC[FIT_MAGIC_BYTES] = {'W', 'E', 'I', 'R', 'F', 'I', 'T', '2'};
 
 bool preprocess_chain_wants_fit(const struct chain *chain)
 {
@@ -44,10 +40,10 @@ static bool take_sized(struct weir_bytes *rest, struct weir_bytes *ret_bytes)
     return weir_take_u64(rest, &size) && weir_take(rest, size, ret_bytes);
 }
 
-static void name_of(const struct preprocess_operator *op, char name[FIT_NAME_BYTES])
+static void name_of(const struct preprocess_operator *op, char name[WEIR_FITTED_NAME_BYTES])
 {
-    memset(name, 0, FIT_NAME_BYTES);
-    memcpy(name, op->name, strnlen(op->name, FIT_NAME_BYTES - 1));
+    memset(name, 0, WEIR_FITTED_NAME_BYTES);
+    memcpy(name, op->name, strnlen(op->name, WEIR_FITTED_NAME_BYTES - 1));
 }
 
 /* ---- folding ---- */
@@ -91,7 +87,7 @@ enum weir_status preprocess_chain_fit_merge(struct chain *chain, struct weir_byt
 static enum weir_status finish_step(struct chain_step *step, struct weir_buf *fitted,
                                     struct weir_error *err)
 {
-    char name[FIT_NAME_BYTES];
+    char name[WEIR_FITTED_NAME_BYTES];
     name_of(step->op, name);
     weir_buf_append(fitted, name, sizeof(name));
     size_t place = fitted->size;
@@ -121,7 +117,7 @@ enum weir_status preprocess_chain_check_files(struct chain *chain, struct weir_e
 enum weir_status preprocess_chain_fit_finish(struct chain *chain, struct weir_buf *fitted,
                                              struct weir_error *err)
 {
-    weir_buf_append(fitted, FIT_MAGIC, sizeof(FIT_MAGIC));
+    weir_buf_append(fitted, WEIR_FITTED_MAGIC, WEIR_FITTED_MAGIC_BYTES);
     for (size_t i = 0; i < chain->steps; i++) {
         struct chain_step *step = &chain->step[i];
         enum weir_status status = WEIR_OK;
@@ -146,25 +142,24 @@ enum weir_status preprocess_chain_fit_finish(struct chain *chain, struct weir_bu
 static enum weir_status open_seal(struct weir_bytes fitted, struct weir_bytes *ret_body,
                                   struct weir_error *err)
 {
-    if (fitted.size < FIT_MAGIC_BYTES + WEIR_DIGEST_BYTES ||
-        memcmp(fitted.at, FIT_MAGIC, FIT_MAGIC_BYTES) != 0)
+    if (fitted.size < WEIR_FITTED_MAGIC_BYTES + WEIR_DIGEST_BYTES ||
+        memcmp(fitted.at, WEIR_FITTED_MAGIC, WEIR_FITTED_MAGIC_BYTES) != 0)
         return weir_fail(err, WEIR_INVALID, "found %zu bytes, expected fitted state", fitted.size);
     size_t body = fitted.size - WEIR_DIGEST_BYTES;
     struct weir_digest digest = weir_digest_of(weir_bytes(fitted.at, body));
     if (memcmp(digest.bytes, fitted.at + body, WEIR_DIGEST_BYTES) != 0)
         return weir_fail(err, WEIR_CORRUPT, "fitted state fails its checksum");
-    *ret_body = weir_bytes(fitted.at + FIT_MAGIC_BYTES, body - FIT_MAGIC_BYTES);
+    *ret_body = weir_bytes(fitted.at + WEIR_FITTED_MAGIC_BYTES, body - WEIR_FITTED_MAGIC_BYTES);
     return WEIR_OK;
 }
 
 static enum weir_status take_state(const struct chain_step *step, struct weir_bytes *rest,
                                    struct weir_bytes *ret_state, struct weir_error *err)
 {
-    char wanted[FIT_NAME_BYTES];
+    char wanted[WEIR_FITTED_NAME_BYTES];
     struct weir_bytes name;
     name_of(step->op, wanted);
-    if (!weir_take(rest, FIT_NAME_BYTES, &name) || memcmp(name.at, wanted, FIT_NAME_BYTES) != 0 ||
-        !take_sized(rest, ret_state))
+    if (!weir_fitted_take(rest, &name, ret_state) || memcmp(name.at, wanted, sizeof(wanted)) != 0)
         return weir_fail(err, WEIR_INVALID, "fitted state of other operators, expected that of %s",
                          step->op->name);
     return WEIR_OK;

@@ -228,6 +228,8 @@ struct preprocess_operator {
     /* apply() may need several calls for a batch, so that each is short: it sets call->waits. It stands
      * before all operators that fold. */
     bool may_wait;
+    /* It reads no column, and makes none: labels alone are what it is fitted on. */
+    bool reads_no_column;
     /* It reads the event times of the batch. */
     bool reads_times;
     /* A row of its output depends on the other rows of the batch: it comes last, when all rows that fail have

@@ -1,17 +1,17 @@
 /* standardize: dense numbers → f32 with mean 0 and standard deviation 1, per element, fitted on the
- * set (C16). Partial fits are Welford sums, merged in group order by the pairwise formula (Chan,
- * Golub & LeVeque, 1983): the same set gives the same state to the bit, whoever folded the groups.
+ * set (C16). Partial fits are moments (moments.h), merged in group order: the same set gives the same state to the
+ * bit, whoever folded the groups.
  * NaN stays NaN, and what is infinite stays so: neither has a part in the fit.
  *
  * Partial and merged: u64 numbers, f64 mean and f64 sum of squared deviations per element.
  * Fitted: f64 mean and f64 standard deviation per element. An element that never varies is only
  * centred, one without a number stays as it is. */
+#include "preprocess/operators/moments.h"
 #include "preprocess/operators/numeric.h"
 #include "preprocess/operators/operator.h"
 
 #include "core/base/memory.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,13 +29,6 @@ struct state {
     size_t width;
     double *fitted; /* the means, then the deviations; NULL: not yet */
     struct weir_buf merged;
-};
-
-/* One element of a partial fit. */
-struct moments {
-    uint64_t count;
-    double mean;
-    double squares;
 };
 
 static size_t partial_bytes(size_t width)
@@ -101,15 +94,6 @@ static void apply(void *owner, struct operator_call *call)
     }
 }
 
-static void add_number(struct moments *moments, double value)
-{
-    if (!isfinite(value))
-        return;
-    double delta = value - moments->mean;
-    moments->mean += delta / (double)++moments->count;
-    moments->squares += delta * (value - moments->mean);
-}
-
 static void fold(void *owner, const struct operator_call *call, struct weir_buf *partial)
 {
     const struct state *state = owner;
@@ -121,24 +105,10 @@ static void fold(void *owner, const struct operator_call *call, struct weir_buf 
     struct moments *moments = (struct moments *)(void *)partial->at;
     for (size_t i = 0; i < call->rows; i++) {
         for (size_t k = 0; call->failed[i] == OPERATOR_ROW_OK && k < state->width; k++)
-            add_number(&moments[k], preprocess_numeric_get(state->type, call->in->values.at,
-                                                           i * state->width + k));
+            preprocess_moments_add(
+                &moments[k],
+                preprocess_numeric_get(state->type, call->in->values.at, i * state->width + k));
     }
-}
-
-static void add_moments(struct moments *to, const struct moments *from)
-{
-    if (from->count == 0)
-        return;
-    if (to->count == 0) {
-        *to = *from;
-        return;
-    }
-    double total = (double)(to->count + from->count), delta = from->mean - to->mean;
-    double share = (double)from->count / total;
-    to->mean += delta * share;
-    to->squares += from->squares + delta * delta * ((double)to->count * share);
-    to->count += from->count;
 }
 
 static enum weir_status merge(void *owner, struct weir_bytes partial, struct weir_error *err)
@@ -156,7 +126,7 @@ static enum weir_status merge(void *owner, struct weir_bytes partial, struct wei
     for (size_t k = 0; k < state->width; k++) {
         struct moments from;
         memcpy(&from, partial.at + partial_bytes(k), sizeof(from));
-        add_moments(&to[k], &from);
+        preprocess_moments_merge(&to[k], &from);
     }
     return WEIR_OK;
 }
@@ -171,9 +141,7 @@ static enum weir_status finish(void *owner, struct weir_buf *fitted, struct weir
     if (count == 0)
         return weir_fail(err, WEIR_INVALID, "standardize: no number to fit on");
     for (size_t k = 0; k < state->width; k++) {
-        double deviation =
-            moments[k].count > 0 ? sqrt(moments[k].squares / (double)moments[k].count) : 0;
-        double pair[2] = {moments[k].mean, deviation > 0 ? deviation : 1};
+        double pair[2] = {moments[k].mean, preprocess_moments_deviation(&moments[k])};
         weir_buf_append(fitted, pair, sizeof(pair));
     }
     return WEIR_OK;

@@ -2,6 +2,7 @@
 works by the clocks of Berlin, not at weekends and not on holidays."""
 
 import json
+import math
 import random
 from datetime import datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
@@ -43,10 +44,12 @@ def loads():
 
 
 class LoadsLab(Lab):
-    def __init__(self, operators, pipeline=PIPELINE):
+    """Loads in megawatts, or in a smaller unit."""
+
+    def __init__(self, operators, pipeline=PIPELINE, unit=1):
         super().__init__(samples=1)
         (self.folder / "stream/part0.jsonl").unlink()
-        lines = [f"{at},{load:.3f}" for at, load in loads()]
+        lines = [f"{at},{load * unit:.3f}" for at, load in loads()]
         (self.folder / "stream/loads.csv").write_text("\n".join(["ts,load", *lines]) + "\n")
         self.pipeline.write_text(pipeline.replace("OPERATORS", operators).replace("DATA", str(self.folder / "stream")))
 
@@ -83,6 +86,41 @@ def test_a_row_that_is_not_stored_has_the_time_in_its_record_and_no_other():
         else:
             assert said == [None, None], said
         lab.remove()
+
+
+def test_a_label_is_learned_in_any_unit_and_predicted_in_its_own():
+    found, losses = [], []
+    for unit in (1, 1000):
+        lab = LoadsLab("{op: scale_label}, " + OF_EVENT, unit=unit)
+        run = lab.run().finish()
+        found.append(measured(run))
+        losses.append(run.of("training_finished")[0]["loss"])
+        said = [one["values"][0] for one in json.loads(lab.weir("predict", "--limit", "100", "--json"))["predictions"]]
+        assert 8 * unit < min(said) < max(said) < 17 * unit, said
+        lab.remove()
+    (rmse, mape), (large_rmse, large_mape) = (one.values() for one in found)
+    assert math.isclose(rmse * 1000, large_rmse, rel_tol=1e-3) and math.isclose(mape, large_mape, rel_tol=1e-3), found
+    assert math.isclose(losses[0] * 1000 ** 2, losses[1], rel_tol=1e-3), losses
+    lab = LoadsLab(OF_EVENT, unit=1000)
+    run = lab.run().finish()
+    assert measured(run)["rmse"] > 2 * large_rmse, "without it a learning rate is good for one unit"
+    lab.remove()
+
+
+def test_a_model_that_starts_from_another_keeps_its_scale():
+    lab = LoadsLab("{op: scale_label}, " + OF_EVENT, PIPELINE.replace("start_from: scratch", "start_from: previous"), unit=1000)
+    run = lab.run().finish()
+    fitted = [path.read_bytes() for path in lab.data_dir.glob("fitted/*.fitted")]
+    assert len(fitted) == len(run.of("training_finished")) > 1 and len(set(fitted)) == 1, fitted
+    lab.remove()
+
+
+def test_a_label_that_is_no_number_is_not_scaled():
+    lab = VisitsLab("[town]")
+    lab.pipeline.write_text(lab.pipeline.read_text().replace("operators:\n", "operators:\n    - {op: scale_label}\n"))
+    said = lab.weir("config", "check", str(lab.pipeline), "--json", expect=2)
+    assert "training.loss: found logistic, whose labels are classes, expected squared" in said, said
+    lab.remove()
 
 
 VISITS = """\

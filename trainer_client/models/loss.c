@@ -232,7 +232,8 @@ static enum weir_status measure_one(const struct loss_work *work, const struct w
         return weir_fail(err, WEIR_INVALID, "loss %s: sample %llu: label %g, expected %s",
                          work->loss->name, (unsigned long long)batch->ids[s], label,
                          work->loss->expected);
-    *ret_loss = work->loss->measure(outputs, work->width, label, slope);
+    double unit = trainer_loss_unit(&work->scale), scaled = (label - work->scale.mean) / unit;
+    *ret_loss = work->loss->measure(outputs, work->width, scaled, slope) * unit * unit;
     return WEIR_OK;
 }
 

@@ -4,6 +4,7 @@
 #define WEIR_TRAINER_CLIENT_MODELS_LOSS_H
 
 #include "core/base/error.h"
+#include "core/wire/fitted.h"
 
 #include <weir/client.h>
 
@@ -36,14 +37,22 @@ const struct loss *trainer_loss_find(const char *name);
 /* The label of sample `index` as a number. */
 double trainer_loss_label(const struct weir_batch *batch, size_t index);
 
-/* One batch being measured. */
+/* Returns what 1 of an output is in the units of the labels. */
+static inline double trainer_loss_unit(const struct weir_label_scale *scale)
+{
+    return scale->deviation > 0.0 ? scale->deviation : 1.0;
+}
+
+/* One batch being measured. Losses are in the units of the labels; slopes in those of the outputs, so that a learning
+ * rate is good for labels of any size. */
 struct loss_work {
     const struct loss *loss;
     uint32_t width;
     const float *outputs; /* (samples, width) */
     float *slopes;  /* (samples, width): becomes d loss / d outputs of each sample by itself */
     double *losses; /* (samples): becomes each sample's loss; NULL: not wanted */
-    const float *weights; /* (samples); NULL: those of the selection */
+    const float *weights;          /* (samples); NULL: those of the selection */
+    struct weir_label_scale scale; /* of the outputs; zeroed: they are in the labels' units */
     /* Become the sums of weight * loss and of weights; the batch's loss is weighted / weight. */
     double weighted, weight;
 };

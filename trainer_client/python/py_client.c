@@ -431,20 +431,23 @@ static PyObject *client_restarting(PyObject *self, PyObject *none)
 static PyObject *client_info(PyObject *self, PyObject *none)
 {
     struct weir_client_info info;
+    double mean, deviation;
     struct counted_client *counted = enter(self);
 
     (void)none;
     if (counted == NULL)
         return NULL;
     weir_client_info(counted->client, &info);
+    weir_client_label_scale(counted->client, &mean, &deviation);
     leave(self, counted);
     return Py_BuildValue(
-        "{s:K,s:K,s:I,s:I,s:K,s:K,s:K,s:I,s:N,s:y#}", "run", (unsigned long long)info.run,
+        "{s:K,s:K,s:I,s:I,s:K,s:K,s:K,s:I,s:N,s:y#,s:d,s:d}", "run", (unsigned long long)info.run,
         "attempt", (unsigned long long)info.attempt, "rank", info.rank, "ranks", info.ranks,
         "samples", (unsigned long long)info.samples, "epochs", (unsigned long long)info.epochs,
         "batches_per_epoch", (unsigned long long)info.batches_per_epoch, "batch_samples",
         info.batch_samples, "is_deterministic", PyBool_FromLong(info.is_deterministic), "fitted",
-        info.fitted, (Py_ssize_t)info.fitted_size);
+        info.fitted, (Py_ssize_t)info.fitted_size, "label_mean", mean, "label_deviation",
+        deviation);
 }
 
 static PyObject *client_stats(PyObject *self, PyObject *none)

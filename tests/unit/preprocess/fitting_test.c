@@ -3,6 +3,8 @@
 
 #include "core/base/memory.h"
 #include "core/base/rng.h"
+#include "core/wire/fitted.h"
+#include "core/wire/sample.h"
 #include "preprocess/plan/fit.h"
 
 #include <math.h>
@@ -193,6 +195,75 @@ static void what_is_missing_or_infinite_has_no_part_in_a_fit(void **state)
     test_chain_close(&test);
 }
 
+/* Fits on four labels, two a group. */
+static enum weir_status fit_labels(const int64_t labels[4], uint32_t kind, struct weir_bytes base,
+                                   struct weir_buf *fitted, struct weir_error *err)
+{
+    struct test_chain test = {0};
+    const struct weir_bytes rows[2] = {weir_bytes_of("ab"), weir_bytes_of("cd")};
+    test_chain_open(&test, "[{op: record_fields, dense: [0, 1, u8]}, {op: scale_label}]");
+    if (base.size > 0)
+        assert_int_equal(preprocess_chain_fit_extend(test.chain, base, err), WEIR_OK);
+    for (size_t group = 0; group < 2; group++) {
+        struct chain_partial partial = {0};
+        WEIR_AUTO_BUF packed = {0};
+        const struct operator_batch batch = {
+            .rows = 2, .labels = labels + 2 * group, .label_kind = kind};
+        test_chain_fill(&test, rows, 2);
+        preprocess_chain_fold(test.chain, &batch, &partial);
+        preprocess_chain_partial_pack(&partial, &packed);
+        preprocess_chain_partial_fini(&partial);
+        assert_int_equal(preprocess_chain_fit_merge(test.chain, weir_buf_view(&packed), err),
+                         WEIR_OK);
+    }
+    enum weir_status status = preprocess_chain_fit_finish(test.chain, fitted, err);
+    if (status == WEIR_OK)
+        assert_int_equal(preprocess_chain_fit_load(test.chain, weir_buf_view(fitted), err),
+                         WEIR_OK);
+    test_chain_close(&test);
+    return status;
+}
+
+static void the_scale_of_labels_is_their_mean_and_deviation(void **state)
+{
+    (void)state;
+    struct weir_error err;
+    struct weir_label_scale scale;
+    WEIR_AUTO_BUF first = {0};
+    WEIR_AUTO_BUF second = {0};
+    const int64_t labels[4] = {1, 2, 3, 6}, alike[4] = {5, 5, 5, 5};
+    assert_int_equal(fit_labels(labels, WEIR_LABEL_INT, weir_bytes(NULL, 0), &first, &err),
+                     WEIR_OK);
+    assert_true(weir_fitted_label_scale(weir_buf_view(&first), &scale));
+    assert_true(scale.mean == 3 && fabs(scale.deviation - sqrt(3.5)) < 1e-15);
+    assert_int_equal(fit_labels(alike, WEIR_LABEL_INT, weir_buf_view(&first), &second, &err),
+                     WEIR_OK); /* a model that starts from another one keeps its scale */
+    assert_true(weir_bytes_equal(weir_buf_view(&first), weir_buf_view(&second)));
+    weir_buf_clear(&second);
+    assert_int_equal(fit_labels(alike, WEIR_LABEL_INT, weir_bytes(NULL, 0), &second, &err),
+                     WEIR_OK);
+    assert_true(weir_fitted_label_scale(weir_buf_view(&second), &scale));
+    assert_true(scale.mean == 5 && scale.deviation == 1);
+    assert_int_equal(fit_labels(alike, WEIR_LABEL_VALUES, weir_bytes(NULL, 0), &second, &err),
+                     WEIR_INVALID);
+    assert_string_equal(err.text,
+                        "scale_label: found 0 labels that are numbers and 4 that are none, "
+                        "expected numbers alone: classes and vectors are not scaled");
+}
+
+static void fitted_state_without_a_scale_has_none(void **state)
+{
+    (void)state;
+    struct rows *rows = malloc(sizeof(*rows));
+    struct weir_label_scale scale;
+    WEIR_AUTO_BUF fitted = {0};
+    make_rows(rows);
+    fit(rows, 64, 16, &fitted);
+    for (size_t size = 0; size <= fitted.size; size++)
+        assert_false(weir_fitted_label_scale(weir_bytes(fitted.at, size), &scale));
+    free(rows);
+}
+
 static void more_numbers_than_a_message_takes_are_refused_with_their_place(void **state)
 {
     (void)state;
@@ -228,6 +299,8 @@ int main(void)
         cmocka_unit_test(fits_travel_and_stop_at_damage),
         cmocka_unit_test(several_operators_are_fitted_in_one_pass),
         cmocka_unit_test(what_is_missing_or_infinite_has_no_part_in_a_fit),
+        cmocka_unit_test(the_scale_of_labels_is_their_mean_and_deviation),
+        cmocka_unit_test(fitted_state_without_a_scale_has_none),
         cmocka_unit_test(more_numbers_than_a_message_takes_are_refused_with_their_place),
     };
     return cmocka_run_group_tests_name("fitting", tests, NULL, NULL);

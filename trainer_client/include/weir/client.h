@@ -306,6 +306,12 @@ void weir_client_close(struct weir_client *client);
 
 void weir_client_info(const struct weir_client *client, struct weir_client_info *ret_info);
 
+/** Mean and deviation of the labels of the set that the run is, or its model was, fitted on, where the
+ * operator `scale_label` is among those of the pipeline; else 0 and 1. Labels of batches are as they are:
+ * a loop that learns to say (label - mean) / deviation says output * deviation + mean. */
+void weir_client_label_scale(const struct weir_client *client, double *ret_mean,
+                             double *ret_deviation);
+
 /** Waits for the next batch, at most `timeout_ms` (negative: for ever). Batches of nothing but
  * holes are not shown.
  * @return OK with `*ret_batch`; END; TIMEOUT; LIMIT when WEIR_BATCHES_HELD_MAX are in hand or

@@ -76,6 +76,10 @@ class Info(NamedTuple):
     """Batches come in the order of their numbers."""
     fitted: bytes | None
     """Fitted state of the operators."""
+    label_mean: float
+    """Mean of the labels, where the pipeline has the operator scale_label; else 0."""
+    label_deviation: float
+    """Their deviation, likewise; else 1. Labels of batches are as they are."""
 
 
 class Holes(NamedTuple):
