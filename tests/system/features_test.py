@@ -1,14 +1,20 @@
 """Features of a table, as docs/guides/make-features.md makes them, end to end on hourly loads that nobody has measured: a mill that
 works by the clocks of Berlin, not at weekends and not on holidays."""
 
+import csv
 import json
 import math
 import random
+import re
+import subprocess
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from weirlab import Lab, assert_clean_audits, outcome, run_tests
 
+GUIDE = Path(__file__).parents[2] / "docs/guides/make-features.md"
+MODEL = "model: {name: fm, buckets: 1024}"  # it takes whatever columns there are
 BERLIN = ZoneInfo("Europe/Berlin")
 BEGIN, HOURS = datetime(2024, 3, 4, tzinfo=timezone.utc), 8 * 7 * 24  # a Monday; clocks are set forward on 31 March
 HOLIDAY = "2024-04-01"
@@ -169,6 +175,42 @@ def test_labels_do_not_leak_through_a_column_of_users_who_come_once():
         lab.remove()
     assert found["[town]"] > 0.75 and found["[user]"] < 0.6, found
     assert found["[user, town]"] > found["[town]"] - 0.02, "a model that trusted users would have lost what it knows of towns"
+
+
+def test_what_the_guide_adds_to_a_series_is_known_a_horizon_before():
+    draw = random.Random(2)
+    hours = [BEGIN + timedelta(hours=hour) for hour in range(0, 400) if hour % 37 != 5]  # with gaps
+    series = {at: round(draw.uniform(1, 9), 2) for at in hours}
+    written = [f"{at:%Y-%m-%d %H:%M:%S},{load}" for at, load in series.items()]
+    draw.shuffle(written)
+    program = GUIDE.parent / "programs/add_lags.py"
+    words = "--time ts --value load --horizon 24h --lags 24h,168h --windows 24h".split()
+    said = subprocess.run([program, *words], input="\n".join(["ts,load", *written]), check=True, capture_output=True, text=True).stdout
+    rows = list(csv.DictReader(said.splitlines()))
+    assert len(rows) == len(series)
+    for row in rows:
+        at = datetime.fromisoformat(row["ts"] + "+00:00")
+        for name, lag in (("load_24h_ago", 24), ("load_168h_ago", 168)):
+            assert row[name] == str(series.get(at - timedelta(hours=lag), "")), row
+        before = [load for when, load in series.items() if timedelta(hours=24) <= at - when < timedelta(hours=48)]
+        assert math.isclose(float(row["load_mean_24h"]), sum(before) / len(before)) if before else not row["load_mean_24h"], row
+    late = subprocess.run([program, *words, "--lags", "1h"], input="ts,load\n", capture_output=True, text=True)
+    assert late.returncode == 2 and "lag 1h is younger than the horizon" in late.stderr, late.stderr
+
+
+def test_the_operators_of_the_guide_are_right():
+    blocks = re.findall(r"^```yaml\n(.*?)^```", GUIDE.read_text(), re.S | re.M)
+    assert len(blocks) >= 7, blocks
+    lab = LoadsLab(OF_EVENT)
+    skeleton = lab.pipeline.read_text()
+    for block in blocks:
+        lines = block.removeprefix("operators:\n").split("\n")
+        operators = "\n".join("  " + line for line in lines if line.startswith("  "))
+        text = skeleton.replace("  operators: [" + OF_EVENT + "]", "  operators:\n" + operators).replace("model: linear", MODEL)
+        assert operators in text, block
+        lab.pipeline.write_text(text)
+        lab.weir("config", "check", str(lab.pipeline))
+    lab.remove()
 
 
 run_tests(globals())
