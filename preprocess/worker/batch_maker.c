@@ -2,9 +2,9 @@
 #include "preprocess/worker/batch_maker.h"
 
 #include "core/base/clock.h"
+#include "core/base/line_at.h"
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
-#include "preprocess/worker/line_at.h"
 #include "preprocess/worker/rows.h"
 
 #include <signal.h>
@@ -93,7 +93,7 @@ static void place_of(const struct batch_request *request, const struct located_s
     const char *path = request->located->files[sample->file].path;
     size_t size = strlen(path),
            left_out = size > BATCH_MAKER_PATH_MAX ? size - BATCH_MAKER_PATH_MAX : 0;
-    uint64_t line = request->tells_line ? preprocess_line_at(path, sample->offset) : 0;
+    uint64_t line = request->tells_line ? weir_line_at(path, sample->offset) : 0;
     place[0] = '\0';
     if (size > 0)
         snprintf(place, BATCH_MAKER_PLACE_MAX, " (%s %lu of %s%s)", line > 0 ? "line" : "byte",

@@ -1,5 +1,5 @@
 /* Lines of records in their files. */
-#include "preprocess/worker/line_at.h"
+#include "core/base/line_at.h"
 
 #include "core/base/attributes.h"
 #include "tests/support/temp_dir.h"
@@ -40,9 +40,9 @@ static void a_line_is_told_where_one_begins_and_only_there(void **state)
         assert_non_null(file);
         assert_int_equal(fwrite(CASES[i].text, 1, CASES[i].size, file), CASES[i].size);
         assert_int_equal(fclose(file), 0);
-        assert_int_equal(preprocess_line_at(path, CASES[i].offset), CASES[i].line);
+        assert_int_equal(weir_line_at(path, CASES[i].offset), CASES[i].line);
     }
-    assert_int_equal(preprocess_line_at("/nowhere/at/all", 7), 0);
+    assert_int_equal(weir_line_at("/nowhere/at/all", 7), 0);
     temp_dir_remove(&dir);
 }
 

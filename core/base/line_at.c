@@ -1,5 +1,5 @@
 /* Counting lines: see line_at.h. */
-#include "preprocess/worker/line_at.h"
+#include "core/base/line_at.h"
 
 #include "core/base/file.h"
 
@@ -27,7 +27,7 @@ static bool count_ends(int fd, uint64_t size, uint64_t *ret_ends)
     return last == '\n';
 }
 
-uint64_t preprocess_line_at(const char *path, uint64_t offset)
+uint64_t weir_line_at(const char *path, uint64_t offset)
 {
     uint64_t ends = 0;
     if (offset == 0 || offset > LOOKED_AT_MAX)

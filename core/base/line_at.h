@@ -1,11 +1,11 @@
 /* Numbers of lines, for people who look for a record in its file. */
-#ifndef WEIR_PREPROCESS_WORKER_LINE_AT_H
-#define WEIR_PREPROCESS_WORKER_LINE_AT_H
+#ifndef WEIR_BASE_LINE_AT_H
+#define WEIR_BASE_LINE_AT_H
 
 #include <stdint.h>
 
 /* Returns the number, from 1, of the line that begins at `offset`; 0 where none does, at the beginning (the file may
  * have no lines), in what is not text, beyond 64 MiB, and in what cannot be read. Reads the file up to there. */
-uint64_t preprocess_line_at(const char *path, uint64_t offset);
+uint64_t weir_line_at(const char *path, uint64_t offset);
 
 #endif
