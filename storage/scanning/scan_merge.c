@@ -8,8 +8,8 @@
 #include "core/base/memory.h"
 #include "storage/files/extent.h"
 #include "storage/files/scrub_intent.h"
-#include "storage/files/sidecar.h"
 #include "storage/files/source.h"
+#include "storage/scanning/said.h"
 #include "storage/scanning/scrubbed.h"
 
 #include <stdlib.h>
@@ -136,35 +136,6 @@ static enum weir_status copy_whole(struct dataset *dataset, const struct listed 
     return status;
 }
 
-/* Fields of a one-sample file from elsewhere: the manifest, or a file beside it. */
-struct said {
-    uint64_t hash;                  /* of it, to be compared with later */
-    const struct manifest_row *row; /* NULL: nothing */
-    const char *complaint;          /* why the file cannot be taken in; NULL: it can */
-    struct sidecar sidecar;         /* what `row` and `complaint` may point into */
-    struct weir_error err;
-};
-
-static void look_up(struct dataset *dataset, const char *path, struct said *said)
-{
-    const struct declaration *d = dataset->declaration;
-    const struct manifest *manifest = dataset->scan->manifest;
-
-    if (d->wants_sidecar) {
-        struct stat sidecar;
-
-        said->hash = storage_sidecar_identity(dataset, path, &sidecar); /* before it is read */
-        if (storage_sidecar_read(dataset, path, &said->sidecar, &said->err) == WEIR_OK)
-            said->row = &said->sidecar.row;
-        else
-            said->complaint = said->err.text;
-    } else if (manifest != NULL) {
-        said->row = storage_manifest_find(manifest, path);
-    }
-    if (d->wants_manifest && said->row == NULL)
-        said->complaint = "found no row in the manifest, expected one";
-}
-
 /* Leaves no copy of a file that is no sample, and nothing of one that was erased before: no mirror, no name. */
 static void drop_sample(const struct dataset *dataset, const struct intake *intake)
 {
@@ -250,12 +221,12 @@ static enum weir_status take_one_sample(struct dataset *dataset, const struct sc
     }
     if (status != WEIR_OK)
         return status;
-    look_up(dataset, listed->path, &said);
+    storage_said_of(dataset, dataset->scan->manifest, listed->path, &said);
     intake.file = storage_batch_file(dataset->scan->batch, listed->path);
     intake.file->layout = layout;
     describe(intake.file, &listed->stat, &served);
     note_sample(dataset, listed, &intake, &said);
-    storage_sidecar_fini(&said.sidecar);
+    storage_said_fini(&said);
     storage_intake_fini(&intake);
     return WEIR_OK;
 }
