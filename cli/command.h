@@ -49,6 +49,7 @@ struct cli_options {
     bool follow;
     bool output;
     bool system;
+    bool data;
     const char *with;
 };
 

@@ -157,6 +157,11 @@ static const struct weir_option EXPORT_OPTIONS[] = {
 };
 
 static const struct weir_option CHECK_OPTIONS[] = {
+    {"data", NULL,
+     "open the first records of each dataset, too, some hundred, and run everything once: formats, "
+     "times, labels, operators, model, loss, metrics; prints five samples of each as every operator "
+     "makes them, so what is in them",
+     OPTION(data)},
     {"system", NULL, "FILE is a system file: where things run, who shares what, what it costs",
      OPTION(system)},
     {"with", "FILE",
@@ -348,8 +353,9 @@ static const struct cli_command COMMANDS[] = {
      .example = "weir policies",
      .answer = cli_answer_policies, .render = cli_render_policies},
     {.words = "config check", .operands = "FILE", .operands_min = 1, .operands_max = 1,
-     .summary = "check a pipeline or system file; exit code 2 when it has mistakes",
-     .example = "weir config check config/pipelines/quickstart.yaml",
+     .summary = "check a pipeline or system file, with its data if that is wanted; all mistakes at once, "
+                "exit code 2 when there are any; needs no platform",
+     .example = "weir config check pipeline.yaml --data",
      .options = CHECK_OPTIONS, .answer = cli_answer_config_check, .render = cli_render_config_check,
      .exit_code = cli_exit_of_check},
     {.words = "config explain", .operands = "KEY|FILE", .operands_min = 1, .operands_max = 1,

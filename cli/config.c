@@ -49,33 +49,48 @@ static json_t *lines_json(const char *text)
     return lines;
 }
 
-/* Runs `orchestrator OPTION FILE --system SYSTEM` (NULL: without); anything but good and "bad file" is an error of
- * ours. */
-static enum weir_status run_orchestrator(const char *option, const char *file, const char *system,
+/* Runs the orchestrator; anything but good and "bad file" is an error of ours. */
+static enum weir_status run_orchestrator(const char *const *arguments,
                                          struct cli_program_end *ret_end, struct weir_error *err)
 {
-    const char *const arguments[] = {option, file, system != NULL ? "--system" : NULL, system,
-                                     NULL};
     enum weir_status status = cli_program_run("orchestrator", arguments, ret_end, err);
     if (status == WEIR_OK && ret_end->exit_code != 0 && ret_end->exit_code != EXIT_BAD_FILE) {
-        status = weir_fail(err, WEIR_IO, "orchestrator %s failed: %.300s", option,
+        status = weir_fail(err, WEIR_IO, "orchestrator %s failed: %.300s", arguments[0],
                            weir_buf_text(&ret_end->complaints));
         cli_program_end_fini(ret_end);
     }
     return status;
 }
 
+/* `orchestrator --check-config FILE --system SYSTEM --data`, as far as they are given. */
+static enum weir_status run_check(const struct cli_call *call, struct cli_program_end *ret_end,
+                                  struct weir_error *err)
+{
+    enum { ARGUMENTS_MAX = 6 };
+    const struct cli_options *options = &call->options;
+    const char *arguments[ARGUMENTS_MAX] = {options->system ? "--check-system" : "--check-config",
+                                            call->operands[0]};
+    size_t count = 2;
+    if (options->with != NULL) {
+        arguments[count++] = "--system";
+        arguments[count++] = options->with;
+    }
+    if (options->data)
+        arguments[count++] = "--data";
+    return run_orchestrator(arguments, ret_end, err);
+}
+
 enum weir_status cli_answer_config_check(const struct cli_call *call, json_t **ret_answer,
                                          struct weir_error *err)
 {
-    const char *option = call->options.system ? "--check-system" : "--check-config";
     struct cli_program_end end;
-    enum weir_status status =
-        run_orchestrator(option, call->operands[0], call->options.with, &end, err);
+    enum weir_status status = run_check(call, &end, err);
     if (status != WEIR_OK)
         return status;
-    *ret_answer = json_pack("{ss,sb,so}", "file", call->operands[0], "valid", end.exit_code == 0,
-                            "complaints", lines_json(weir_buf_text(&end.complaints)));
+    *ret_answer =
+        json_pack("{ss,sb,so,so*}", "file", call->operands[0], "valid", end.exit_code == 0,
+                  "complaints", lines_json(weir_buf_text(&end.complaints)), "shown",
+                  json_loadb((const char *)end.out.at, end.out.size, 0, NULL));
     cli_program_end_fini(&end);
     return *ret_answer != NULL
                ? WEIR_OK
@@ -92,7 +107,8 @@ int cli_exit_of_check(const json_t *answer)
 static enum weir_status explain_file(const char *file, json_t **ret_answer, struct weir_error *err)
 {
     struct cli_program_end end;
-    enum weir_status status = run_orchestrator("--print-config", file, NULL, &end, err);
+    const char *const arguments[] = {"--print-config", file, NULL};
+    enum weir_status status = run_orchestrator(arguments, &end, err);
     if (status != WEIR_OK)
         return status;
     if (end.exit_code == 0) {

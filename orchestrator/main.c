@@ -5,6 +5,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/service/options.h"
+#include "orchestrator/checking.h"
 #include "orchestrator/config/parse.h"
 #include "orchestrator/erasures/signing.h"
 #include "orchestrator/local.h"
@@ -30,6 +31,7 @@ struct command {
     const char *check_system;
     const char *print_config;
     const char *read_receipt;
+    bool data;
     bool describe_config;
     bool describe_states;
     bool json;
@@ -61,6 +63,9 @@ static const struct weir_option OPTIONS[] = {
     {"check-config", "FILE",
      "check a pipeline file, all sections; with --system, also what that allows",
      OPTION(check_config)},
+    {"data", NULL,
+     "with --check-config: open the first records of its datasets, too, and print samples of them",
+     OPTION(data)},
     {"check-system", "FILE", "check a system file", OPTION(check_system)},
     {"print-config", "FILE", "print its effective values", OPTION(print_config)},
     {"read-receipt", "FILE", "print what a receipt says of itself, if it is as it was signed",
@@ -95,38 +100,8 @@ static int usage(const char *text)
 
 /* ---- the pipeline file ---- */
 
-/* The sections of the other programs, and whether a model can work on what the operators make. */
-static enum weir_status check_others(const char *file, struct cfg_complaints *all)
+static int code_of(enum weir_status status)
 {
-    struct weir_error err;
-    WEIR_AUTO_FREE char *bin_dir = orchestrator_platform_own_directory();
-    WEIR_AUTO_BUF out = {0};
-    WEIR_AUTO_BUF said = {0};
-    enum weir_status status =
-        orchestrator_siblings_query(bin_dir, "--check-config", file, &out, &said, &err);
-    bool has_tensors = out.size > 0 && (status == WEIR_OK || status == WEIR_INVALID);
-    if (has_tensors) {
-        enum weir_status fit =
-            orchestrator_siblings_fit(bin_dir, file, weir_buf_text(&out), &said, &err);
-        status = status != WEIR_OK ? status : fit;
-    }
-    cfg_note_text(all, status, weir_buf_text(&said));
-    if (status != WEIR_OK && said.size == 0)
-        cfg_note(all, status, &err);
-    return status;
-}
-
-/* Everybody's sections. Of a file that is good, the complaints are remarks. */
-static int check_file(const char *file, struct weir_buf *text, struct cfg_complaints *all)
-{
-    struct weir_error err;
-    if (!cfg_note(all, weir_file_read(file, WEIR_YAML_BYTES_MAX, text, &err), &err))
-        return EXIT_USAGE;
-    orchestrator_config_complain(file, weir_buf_view(text), all);
-    enum weir_status own = all->status;
-    enum weir_status others = check_others(file, all);
-    enum weir_status status = others == WEIR_OK ? own : others;
-    cfg_complaints_sort(all, file);
     return status == WEIR_OK ? EXIT_DONE : status == WEIR_INVALID ? EXIT_USAGE : EXIT_FAILED;
 }
 
@@ -164,13 +139,17 @@ static int check_config(const struct command *command)
 {
     struct weir_error err;
     WEIR_AUTO_BUF text = {0};
+    WEIR_AUTO_BUF shown = {0};
     CFG_AUTO_COMPLAINTS complaints = {0};
-    int code = EXIT_USAGE;
+    const char *file = command->check_config;
+    enum weir_status status = WEIR_INVALID;
     bool is_alone = command->system == NULL && command->programs.count == 0;
     if (is_alone || cfg_note(&complaints, hand_on_allowed(command, &err), &err))
-        code = check_file(command->check_config, &text, &complaints);
+        status = command->data ? orchestrator_checking_data(file, &text, &shown, &complaints)
+                               : orchestrator_checking_file(file, &text, &complaints);
+    (void)fwrite(shown.at, 1, shown.size, stdout);
     (void)fputs(weir_buf_text(&complaints.lines), stderr); /* of a file that is good: remarks */
-    return code;
+    return code_of(status);
 }
 
 static int check_system(const char *file)
@@ -212,12 +191,12 @@ static int print_config(const char *file)
     CFG_AUTO_COMPLAINTS complaints = {0};
     WEIR_AUTO(orchestrator_config) config = NULL;
     WEIR_AUTO_FREE char *bin_dir = orchestrator_platform_own_directory();
-    int code = check_file(file, &text, &complaints);
-    if (code != EXIT_DONE) {
+    enum weir_status status = orchestrator_checking_file(file, &text, &complaints);
+    if (status != WEIR_OK) {
         (void)fputs(weir_buf_text(&complaints.lines), stderr);
-        return code;
+        return code_of(status);
     }
-    enum weir_status status = orchestrator_config_parse(file, weir_buf_view(&text), &config, &err);
+    status = orchestrator_config_parse(file, weir_buf_view(&text), &config, &err);
     if (status == WEIR_OK)
         status = orchestrator_config_print(config, &out, &err);
     if (status == WEIR_OK) {
@@ -345,15 +324,15 @@ static int run(const struct command *command, const char *file)
     struct weir_error err;
     WEIR_AUTO_BUF text = {0};
     CFG_AUTO_COMPLAINTS complaints = {0};
-    int code = EXIT_USAGE;
+    enum weir_status status = WEIR_INVALID;
     if (cfg_note(&complaints, hand_on_allowed(command, &err), &err))
-        code = check_file(file, &text, &complaints);
-    if (code != EXIT_DONE) {
+        status = orchestrator_checking_file(file, &text, &complaints);
+    if (status != WEIR_OK) {
         struct screen screen;
         orchestrator_screen_init(&screen, command->json);
         orchestrator_screen_fail(&screen, trimmed(&complaints));
         orchestrator_screen_end(&screen);
-        return code;
+        return code_of(status);
     }
     (void)fputs(weir_buf_text(&complaints.lines), stderr);
     return command->dry_run ? dry_run(command, file, weir_buf_view(&text))

@@ -1,6 +1,7 @@
 /* Asking the sibling programs, each through two pipes. */
 #include "orchestrator/siblings.h"
 
+#include "core/base/file.h"
 #include "core/base/memory.h"
 #include "orchestrator/processes/environment.h"
 
@@ -11,12 +12,13 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static const char *const PROGRAMS[] = {"storage", "selector", "dispatcher", "trainer"};
 
-enum { SAID_MAX = 1 << 20, STREAMS = 2, ARGUMENTS_MAX = 4 };
+enum { SAID_MAX = 16 << 20, STREAMS = 2, ARGUMENTS_MAX = 4 };
 
 struct sibling {
     pid_t pid;         /* 0: not running */
@@ -48,7 +50,8 @@ static int spawn_with(posix_spawn_file_actions_t *actions, const char *path, cha
     return problem;
 }
 
-static enum weir_status start(struct sibling *sibling, const char *path, char *const argv[],
+/* `in`: what it reads; -1: what this process does. */
+static enum weir_status start(struct sibling *sibling, const char *path, char *const argv[], int in,
                               struct weir_error *err)
 {
     int out[2] = {-1, -1}, complaints[2] = {-1, -1};
@@ -59,6 +62,8 @@ static enum weir_status start(struct sibling *sibling, const char *path, char *c
     }
     posix_spawn_file_actions_t actions;
     (void)posix_spawn_file_actions_init(&actions);
+    if (in >= 0)
+        (void)posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
     (void)posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
     (void)posix_spawn_file_actions_adddup2(&actions, complaints[1], STDERR_FILENO);
     int problem = spawn_with(&actions, path, argv, &sibling->pid);
@@ -76,15 +81,22 @@ static enum weir_status start(struct sibling *sibling, const char *path, char *c
     return WEIR_OK;
 }
 
-/* `arguments` end at the first NULL, or with the array. */
-static enum weir_status start_in(struct sibling *sibling, const char *bin_dir, const char *program,
-                                 const char *const arguments[ARGUMENTS_MAX], struct weir_error *err)
+struct query {
+    const char *bin_dir;
+    const char *const *programs;
+    size_t count;                         /* of them */
+    const char *arguments[ARGUMENTS_MAX]; /* up to the first NULL */
+    int in;                               /* as of start() */
+};
+
+static enum weir_status start_in(struct sibling *sibling, const struct query *query,
+                                 const char *program, struct weir_error *err)
 {
-    char *path = weir_format("%s/%s", bin_dir, program);
+    char *path = weir_format("%s/%s", query->bin_dir, program);
     char *argv[ARGUMENTS_MAX + 2] = {path};
-    for (size_t i = 0; i < ARGUMENTS_MAX && arguments[i] != NULL; i++)
-        argv[i + 1] = weir_strdup(arguments[i]);
-    enum weir_status status = start(sibling, path, argv, err);
+    for (size_t i = 0; i < ARGUMENTS_MAX && query->arguments[i] != NULL; i++)
+        argv[i + 1] = weir_strdup(query->arguments[i]);
+    enum weir_status status = start(sibling, path, argv, query->in, err);
     for (size_t i = 0; argv[i] != NULL; i++)
         free(argv[i]);
     return status;
@@ -143,13 +155,6 @@ static void release(struct sibling *siblings, size_t count)
     }
 }
 
-struct query {
-    const char *bin_dir;
-    const char *const *programs;
-    size_t count; /* of them */
-    const char *const *arguments;
-};
-
 /* Runs all programs at once, with the same arguments. */
 static enum weir_status run(const struct query *query, struct weir_buf *out,
                             struct weir_buf *complaints, struct weir_error *err)
@@ -159,7 +164,7 @@ static enum weir_status run(const struct query *query, struct weir_buf *out,
     for (size_t i = 0; i < query->count; i++)
         siblings[i] = (struct sibling){.from = {-1, -1}};
     for (size_t i = 0; i < query->count && status == WEIR_OK; i++)
-        status = start_in(&siblings[i], query->bin_dir, query->programs[i], query->arguments, err);
+        status = start_in(&siblings[i], query, query->programs[i], err);
     bool all_started = status == WEIR_OK;
     for (size_t i = 0; i < query->count && all_started; i++) {
         struct weir_error problem;
@@ -178,18 +183,17 @@ enum weir_status orchestrator_siblings_query(const char *bin_dir, const char *op
                                              const char *file, struct weir_buf *out,
                                              struct weir_buf *complaints, struct weir_error *err)
 {
-    const char *const arguments[ARGUMENTS_MAX] = {option, file};
-    const struct query query = {bin_dir, PROGRAMS, WEIR_COUNT(PROGRAMS), arguments};
+    const struct query query = {bin_dir, PROGRAMS, WEIR_COUNT(PROGRAMS), {option, file}, -1};
     return run(&query, out, complaints, err);
 }
 
-enum weir_status orchestrator_siblings_fit(const char *bin_dir, const char *file,
-                                           const char *tensors, struct weir_buf *complaints,
-                                           struct weir_error *err)
+enum weir_status orchestrator_siblings_look(const struct sibling_look *look, struct weir_buf *out,
+                                            struct weir_buf *complaints, struct weir_error *err)
 {
-    static const char *const TRAINER[] = {"trainer"};
-    const char *const arguments[ARGUMENTS_MAX] = {"--check-config", file, "--tensors", tensors};
-    const struct query query = {bin_dir, TRAINER, WEIR_COUNT(TRAINER), arguments};
-    WEIR_AUTO_BUF out = {0};
-    return run(&query, &out, complaints, err);
+    WEIR_AUTO_FD int in = memfd_create("found", MFD_CLOEXEC);
+    const struct query query = {
+        look->bin_dir, &look->program, 1, {"--check-config", look->file, "--found"}, in};
+    if (in < 0 || !weir_write_all(in, look->found) || lseek(in, 0, SEEK_SET) != 0)
+        return weir_fail(err, WEIR_IO, "memory for %s: %s", look->program, strerror(errno));
+    return run(&query, out, complaints, err);
 }

@@ -14,10 +14,14 @@ enum weir_status orchestrator_siblings_query(const char *bin_dir, const char *op
                                              struct weir_buf *complaints,
                                              struct weir_error *err) WEIR_MUST_USE;
 
-/* Has the trainer check the file once more, against `tensors`: what the dispatcher has printed of a file that it found
- * good. */
-enum weir_status orchestrator_siblings_fit(const char *bin_dir, const char *file,
-                                           const char *tensors, struct weir_buf *complaints,
-                                           struct weir_error *err) WEIR_MUST_USE;
+/* One program, to be asked about the file against what others have found, as JSON. */
+struct sibling_look {
+    const char *bin_dir, *program, *file;
+    struct weir_bytes found;
+};
+/* The same as above for it alone: `program --check-config file --found`. */
+enum weir_status orchestrator_siblings_look(const struct sibling_look *look, struct weir_buf *out,
+                                            struct weir_buf *complaints,
+                                            struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -1,4 +1,5 @@
 /* storage: knows where samples are, notices what came and went, hands bytes out, erases them. */
+#include "storage/preview/look.h"
 #include "storage/storage.h"
 
 static void remark(const struct weir_yaml_node *root, struct weir_buf *out)
@@ -37,6 +38,7 @@ static const struct weir_service STORAGE = {
     .close = storage_close,
     .wipe = storage_wipe,
     .check = storage_declarations_check,
+    .look = storage_look,
     .remark = remark,
     .print = print,
     .describe = storage_declarations_document,

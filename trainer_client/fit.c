@@ -125,8 +125,8 @@ static enum weir_status check_seen(const struct training *training,
     return status;
 }
 
-void trainer_fit_check(const struct weir_yaml_node *root, const struct weir_yaml_node *tensors,
-                       struct cfg_complaints *complaints)
+static void check_tensors(const struct weir_yaml_node *root, const struct weir_yaml_node *tensors,
+                          struct cfg_complaints *complaints)
 {
     struct weir_error err;
     struct training training;
@@ -146,4 +146,107 @@ void trainer_fit_check(const struct weir_yaml_node *root, const struct weir_yaml
     if (has_group && has_slices && training.model != NULL)
         cfg_note(complaints,
                  check_seen(&training, &described, weir_yaml_get(section, "model"), &err), &err);
+}
+
+/* ---- labels ---- */
+
+static const char *text_of(const struct weir_yaml_node *node, const char *key)
+{
+    const char *text = weir_yaml_text(weir_yaml_get(node, key));
+
+    return text != NULL ? text : "";
+}
+
+/* Adds the first label of a dataset that the loss does not take. */
+static void check_seen_labels(const struct training *training, const struct weir_yaml_node *labels,
+                              uint32_t width, const struct weir_yaml_node *place,
+                              struct cfg_complaints *complaints)
+{
+    const struct weir_yaml_node *seen = weir_yaml_get(labels, "seen");
+
+    for (size_t i = 0; i < weir_yaml_length(seen); i++) {
+        const struct weir_yaml_node *one = weir_yaml_at(seen, i);
+        const char *label = weir_yaml_text(weir_yaml_at(one, 0));
+
+        if (label == NULL || training->loss->accepts(strtod(label, NULL), width))
+            continue;
+        cfg_note_at(
+            complaints, WEIR_INVALID, place,
+            "training.loss: %s: found label %s of dataset '%s', expected %s, as %s takes "
+            "it: label.classes names classes, label.at_least makes two of a number, squared "
+            "learns numbers",
+            weir_yaml_text(weir_yaml_at(one, 2)), label, text_of(labels, "dataset"),
+            training->loss->expected, training->loss->name);
+        return;
+    }
+}
+
+/* One class alone teaches nothing. */
+static void check_is_varied(const struct weir_yaml_node *labels, const struct weir_yaml_node *place,
+                            struct cfg_complaints *complaints)
+{
+    const struct weir_yaml_node *seen = weir_yaml_get(labels, "seen");
+    const struct weir_yaml_node *only = weir_yaml_at(seen, 0);
+
+    if (weir_yaml_length(seen) == 1)
+        cfg_note_at(
+            complaints, WEIR_OK, place,
+            "training.loss: all labels of dataset '%s' that were looked at are the same, as "
+            "in %s: is that the label?",
+            text_of(labels, "dataset"), weir_yaml_text(weir_yaml_at(only, 2)));
+}
+
+static void check_labels(const struct training *training, const struct weir_yaml_node *labels,
+                         const struct weir_yaml_node *place, struct cfg_complaints *complaints)
+{
+    struct weir_error err;
+    uint32_t width = 0;
+    uint64_t classes = number_of(weir_yaml_get(labels, "classes"));
+    bool were_seen = weir_yaml_length(weir_yaml_get(labels, "seen")) > 0;
+    bool are_all = weir_str_equal(text_of(labels, "is_whole"), "true");
+
+    if (weir_str_equal(text_of(labels, "kind"), "none")) {
+        cfg_note_at(complaints, WEIR_INVALID, place,
+                    "training.loss: found no label in dataset '%s', expected datasets[].label: a "
+                    "built-in model learns from labels",
+                    text_of(labels, "dataset"));
+    } else if (!were_seen && !weir_str_equal(text_of(labels, "kind"), "values")) {
+        return;
+    } else if (training->loss->width((size_t)classes,
+                                     (uint32_t)number_of(weir_yaml_get(labels, "width")), &width,
+                                     &err) == WEIR_OK) {
+        check_seen_labels(training, labels, width, place, complaints);
+        check_is_varied(labels, place, complaints);
+    } else {
+        cfg_note_at(complaints, are_all || classes > 2 ? WEIR_INVALID : WEIR_OK, place,
+                    "training.loss: %s (labels of dataset '%s')", err.text,
+                    text_of(labels, "dataset"));
+    }
+}
+
+static void check_all_labels(const struct weir_yaml_node *root, const struct weir_yaml_node *labels,
+                             struct cfg_complaints *complaints)
+{
+    struct weir_error err;
+    struct training training;
+    const struct weir_yaml_node *section = weir_yaml_get(root, "training");
+    const struct weir_yaml_node *loss = weir_yaml_get(section, "loss");
+
+    if (trainer_training_read(root, &training, &err) != WEIR_OK || training.model == NULL)
+        return;
+    for (size_t i = 0; i < weir_yaml_length(labels); i++)
+        check_labels(&training, weir_yaml_at(labels, i), loss != NULL ? loss : section, complaints);
+}
+
+/* JSON is YAML. */
+void trainer_fit_look(const struct weir_look *look)
+{
+    struct weir_error err;
+    WEIR_AUTO(weir_yaml) found = NULL;
+    if (!cfg_note(look->complaints, weir_yaml_parse("--found", look->found, &found, &err), &err))
+        return;
+    const struct weir_yaml_node *tensors = weir_yaml_get(weir_yaml_root(found), "tensors");
+    if (tensors != NULL)
+        check_tensors(look->root, tensors, look->complaints);
+    check_all_labels(look->root, weir_yaml_get(weir_yaml_root(found), "labels"), look->complaints);
 }

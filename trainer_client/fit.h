@@ -2,12 +2,11 @@
 #ifndef WEIR_TRAINER_CLIENT_FIT_H
 #define WEIR_TRAINER_CLIENT_FIT_H
 
-#include "core/config/complaints.h"
-#include "core/config/yaml.h"
+#include "core/service/service.h"
 
-/* `tensors`: a list of {name, type, shape (of one sample) or ragged: true, below (of integers, if it is known)}. Adds
- * what the model cannot work on, and names of tensors that there are not. */
-void trainer_fit_check(const struct weir_yaml_node *root, const struct weir_yaml_node *tensors,
-                       struct cfg_complaints *complaints);
+/* Of what was found, `tensors`: a list of {name, type, shape (of one sample) or ragged: true, below (of integers, if it
+ * is known)}, and `labels`, as storage/preview/look.h has them; either may be missing. Adds what the model cannot work
+ * on, names of tensors that there are not, and labels that the loss does not take. */
+void trainer_fit_look(const struct weir_look *look);
 
 #endif

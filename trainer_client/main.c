@@ -23,7 +23,7 @@ static const struct weir_service TRAINER = {
     .close = trainer_close,
     .succeeded = trainer_succeeded,
     .check = trainer_training_check,
-    .fit = trainer_fit_check,
+    .look = trainer_fit_look,
     .print = print,
     .describe = trainer_training_describe,
 };

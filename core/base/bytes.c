@@ -143,19 +143,25 @@ bool weir_take_long_varint(struct weir_bytes *rest, uint64_t *ret_value)
     return false;
 }
 
-void weir_buf_printf(struct weir_buf *buf, const char *format, ...)
+void weir_buf_vprintf(struct weir_buf *buf, const char *format, va_list args)
 {
-    va_list args, again;
-    va_start(args, format);
+    va_list again;
     va_copy(again, args);
     int size = vsnprintf(NULL, 0, format, args);
-    va_end(args);
     weir_require(size >= 0);
     weir_buf_reserve(buf,
                      (size_t)size + 1); /* vsnprintf() ends with a zero, which is not counted */
     vsnprintf((char *)buf->at + buf->size, (size_t)size + 1, format, again);
-    va_end(again);
     buf->size += (size_t)size;
+    va_end(again);
+}
+
+void weir_buf_printf(struct weir_buf *buf, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    weir_buf_vprintf(buf, format, args);
+    va_end(args);
 }
 
 const char *weir_buf_text(struct weir_buf *buf)

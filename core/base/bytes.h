@@ -5,6 +5,7 @@
 
 #include "core/base/attributes.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -62,6 +63,7 @@ void weir_buf_append_f64(struct weir_buf *buf, double value);
 /* Seven bits a byte, the lowest first, all but the last byte with the highest bit set: LEB128. */
 void weir_buf_append_varint(struct weir_buf *buf, uint64_t value);
 void weir_buf_printf(struct weir_buf *buf, const char *format, ...) WEIR_PRINTF(2, 3);
+void weir_buf_vprintf(struct weir_buf *buf, const char *format, va_list args) WEIR_PRINTF(2, 0);
 /* Appends a zero byte that is not counted in size, and returns the text; valid until the next
  * append. */
 const char *weir_buf_text(struct weir_buf *buf);

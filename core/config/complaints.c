@@ -36,6 +36,30 @@ bool cfg_note(struct cfg_complaints *complaints, enum weir_status status,
     return status == WEIR_OK;
 }
 
+void cfg_note_at(struct cfg_complaints *complaints, enum weir_status status,
+                 const struct weir_yaml_node *node, const char *format, ...)
+{
+    WEIR_AUTO_BUF line = {0};
+    va_list arguments;
+
+    weir_yaml_place(node, &line);
+    va_start(arguments, format);
+    weir_buf_vprintf(&line, format, arguments);
+    va_end(arguments);
+    for (size_t i = 0; i < line.size; i++)
+        line.at[i] = line.at[i] == '\n' ? ' ' : line.at[i];
+    cfg_note_text(complaints, status, weir_buf_text(&line));
+}
+
+/* Values are quoted, or numbers. */
+size_t cfg_reason_kind(const char *reason)
+{
+    const char *found = strstr(reason, "found ");
+
+    return found != NULL ? (size_t)(found - reason) + strcspn(found, "'\"0123456789")
+                         : strlen(reason);
+}
+
 /* ---- order ---- */
 
 struct placed {

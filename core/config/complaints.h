@@ -4,6 +4,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/error.h"
+#include "core/config/yaml.h"
 
 /* Zeroed: there are none. */
 struct cfg_complaints {
@@ -16,6 +17,11 @@ bool cfg_note(struct cfg_complaints *complaints, enum weir_status status,
               const struct weir_error *err);
 /* Adds lines: remarks, if `status` is OK. */
 void cfg_note_text(struct cfg_complaints *complaints, enum weir_status status, const char *lines);
+/* Adds one line about a place, however long; a remark, if `status` is OK. */
+void cfg_note_at(struct cfg_complaints *complaints, enum weir_status status,
+                 const struct weir_yaml_node *node, const char *format, ...) WEIR_PRINTF(4, 5);
+/* Returns the size of the beginning of a reason, "found 'x', expected …", that is the same whatever was found. */
+size_t cfg_reason_kind(const char *reason);
 /* Sorts those about places in `file` by line and column; a line without one stays behind the line before it. */
 void cfg_complaints_sort(struct cfg_complaints *complaints, const char *file);
 /* Returns the status of the first one, with as many lines in `err` as have room there. */

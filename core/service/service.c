@@ -25,14 +25,15 @@ enum {
     EXIT_FAILED = 1,
     EXIT_USAGE = 2,
     SOCKET_DIR_MODE = 0700,
+    FOUND_BYTES_MAX = 16 << 20,
 };
 
 /* Everything the command line may say. */
 struct command {
     struct weir_service_options options;
     const char *check_config;
-    const char *tensors;
     const char *print_config;
+    bool found;
     bool describe_config;
     bool help;
     bool version;
@@ -50,8 +51,9 @@ static const struct weir_option OPTIONS[] = {
     {"listen", "ENDPOINT", "tcp://127.0.0.1:* for trainers, not a socket", OPTION(options.listen)},
     {"compress", "HOW", "batches: none, lz4 or zstd (worker)", OPTION(options.compress)},
     {"check-config", "FILE", "check the sections this service owns", OPTION(check_config)},
-    {"tensors", "JSON", "with --check-config: what the operators make, as the dispatcher prints it",
-     OPTION(tensors)},
+    {"found", NULL,
+     "with --check-config: against the data, and what others have found, as JSON on standard input",
+     OPTION(found)},
     {"print-config", "FILE", "print their effective values", OPTION(print_config)},
     {"describe-config", NULL, "print their reference", OPTION(describe_config)},
     {"help", NULL, "print this", OPTION(help)},
@@ -114,24 +116,37 @@ static int complain(const struct weir_service *service, const struct weir_error 
     return code;
 }
 
-/* JSON is YAML. */
-static void check_fit(const struct weir_service *service, const struct weir_yaml_node *root,
-                      const char *tensors, struct cfg_complaints *complaints)
+/* Prints what was found, whether it is good or not. */
+static int check_found(const struct weir_service *service, const struct weir_yaml_node *root,
+                       struct cfg_complaints *complaints)
 {
     struct weir_error err;
-    WEIR_AUTO(weir_yaml) facts = NULL;
-    if (cfg_note(complaints, weir_yaml_parse("--tensors", weir_bytes_of(tensors), &facts, &err),
-                 &err))
-        service->fit(root, weir_yaml_get(weir_yaml_root(facts), "tensors"), complaints);
+    WEIR_AUTO_BUF found = {0};
+    WEIR_AUTO_BUF out = {0};
+    if (service->look != NULL &&
+        cfg_note(complaints,
+                 weir_file_read_open(STDIN_FILENO, "--found", FOUND_BYTES_MAX, &found, &err), &err))
+        service->look(&(struct weir_look){root, weir_buf_view(&found), &out, complaints});
+    fwrite(out.at, 1, out.size, stdout);
+    return complaints->status == WEIR_OK ? EXIT_DONE : EXIT_USAGE;
 }
 
-static void check_sections(const struct weir_service *service, const struct command *command,
-                           const struct weir_yaml_node *root, struct cfg_complaints *complaints)
+static int check_sections(const struct weir_service *service, const struct weir_yaml_node *root,
+                          struct cfg_complaints *complaints)
 {
+    WEIR_AUTO_BUF facts = {0};
+    WEIR_AUTO_BUF remarks = {0};
     if (service->check != NULL)
         service->check(root, complaints);
-    if (service->fit != NULL && command->tensors != NULL)
-        check_fit(service, root, command->tensors, complaints);
+    if (complaints->status != WEIR_OK)
+        return EXIT_USAGE;
+    if (service->facts != NULL)
+        service->facts(root, &facts);
+    fwrite(facts.at, 1, facts.size, stdout);
+    if (service->remark != NULL)
+        service->remark(root, &remarks);
+    cfg_note_text(complaints, WEIR_OK, weir_buf_text(&remarks));
+    return EXIT_DONE;
 }
 
 static int check_config(const struct weir_service *service, const struct command *command)
@@ -139,21 +154,12 @@ static int check_config(const struct weir_service *service, const struct command
     struct weir_error err;
     WEIR_AUTO(weir_yaml) document = NULL;
     CFG_AUTO_COMPLAINTS complaints = {0};
+    int code = EXIT_USAGE;
     if (cfg_note(&complaints, weir_yaml_load(command->check_config, &document, &err), &err))
-        check_sections(service, command, weir_yaml_root(document), &complaints);
-    if (complaints.status != WEIR_OK) {
-        fputs(weir_buf_text(&complaints.lines), stderr);
-        return EXIT_USAGE;
-    }
-    WEIR_AUTO_BUF facts = {0};
-    if (service->facts != NULL)
-        service->facts(weir_yaml_root(document), &facts);
-    fwrite(facts.at, 1, facts.size, stdout);
-    WEIR_AUTO_BUF remarks = {0};
-    if (service->remark != NULL)
-        service->remark(weir_yaml_root(document), &remarks);
-    fputs(weir_buf_text(&remarks), stderr);
-    return EXIT_DONE;
+        code = (command->found ? check_found : check_sections)(service, weir_yaml_root(document),
+                                                               &complaints);
+    fputs(weir_buf_text(&complaints.lines), stderr); /* of a file that is good: remarks */
+    return code;
 }
 
 static int print_config(const struct weir_service *service, const char *file)

@@ -26,6 +26,14 @@ struct weir_service_options {
     const char *compress;   /* --compress: how a worker compresses batches; NULL: none */
 };
 
+/* A check of a pipeline file against what is there: its data, and what other programs make of it. */
+struct weir_look {
+    const struct weir_yaml_node *root;
+    struct weir_bytes found; /* JSON, by the program that was asked before */
+    struct weir_buf *out;    /* JSON, for the next one */
+    struct cfg_complaints *complaints;
+};
+
 struct weir_service {
     const char *name; /* "storage": also the default of --name and of the endpoint storage.sock */
     const char *summary;                     /* one sentence for --help */
@@ -53,9 +61,8 @@ struct weir_service {
     void (*check)(const struct weir_yaml_node *root, struct cfg_complaints *complaints);
     /* Optional. Appends what a good file means for other services, as JSON: {tensors: […]}, on standard output. */
     void (*facts)(const struct weir_yaml_node *root, struct weir_buf *out);
-    /* Optional. Checks those sections against the tensors that another service has told (`--tensors JSON`). */
-    void (*fit)(const struct weir_yaml_node *root, const struct weir_yaml_node *tensors,
-                struct cfg_complaints *complaints);
+    /* Optional. Checks those sections against what other programs have found (`--found`). */
+    void (*look)(const struct weir_look *look);
     void (*remark)(const struct weir_yaml_node *root, struct weir_buf *out);
     enum weir_status (*print)(const struct weir_yaml_node *root, struct weir_buf *out,
                               struct weir_error *err);

@@ -3,8 +3,8 @@
 
 #include "core/base/memory.h"
 #include "core/service/programs.h"
-
-#include <jansson.h>
+#include "preprocess/preview/look.h"
+#include "preprocess/preview/tensors.h"
 
 /* The operators of a file alone: the columns of its tables are those that it names. */
 struct planned {
@@ -38,40 +38,10 @@ static void check(const struct weir_yaml_node *root, struct cfg_complaints *all)
         return;
     if (cfg_note(all, plan(root, &planned, &err), &err))
         cfg_note(all, preprocess_chain_check_files(planned.chain, &err), &err);
+    else if (planned.tables != NULL)
+        (void)preprocess_chain_check(weir_yaml_get(weir_yaml_get(root, "preprocess"), "operators"),
+                                     preprocess_tables_records(planned.tables), all);
     planned_fini(&planned);
-}
-
-static json_t *shape_json(const struct column_about *about)
-{
-    json_t *shape = json_array();
-    json_array_append_new(shape,
-                          json_integer(about->shape[0] > 0 ? about->shape[0] : about->width));
-    for (size_t i = 1; i < COLUMN_SHAPE_MAX && about->shape[i] > 0; i++)
-        json_array_append_new(shape, json_integer(about->shape[i]));
-    return shape;
-}
-
-static json_t *tensor_json(const struct column_about *about)
-{
-    json_t *tensor =
-        json_pack("{ss,ss}", "name", about->name, "type", weir_dtype_name(about->type));
-    if (about->kind == COLUMN_RAGGED)
-        json_object_set_new(tensor, "ragged", json_true());
-    else
-        json_object_set_new(tensor, "shape", shape_json(about));
-    if (about->below > 0)
-        json_object_set_new(tensor, "below", json_integer((json_int_t)about->below));
-    return tensor;
-}
-
-static json_t *tensors_json(struct chain *chain)
-{
-    json_t *tensors = json_array();
-    (void)preprocess_chain_begin(chain);
-    (void)preprocess_chain_run(chain, &(const struct operator_batch){.rows = 0});
-    for (size_t i = 0; i < preprocess_chain_outputs(chain); i++)
-        json_array_append_new(tensors, tensor_json(&preprocess_chain_output(chain, i)->about));
-    return tensors;
 }
 
 static void facts(const struct weir_yaml_node *root, struct weir_buf *out)
@@ -79,7 +49,7 @@ static void facts(const struct weir_yaml_node *root, struct weir_buf *out)
     struct weir_error err;
     struct planned planned = {0};
     if (plan(root, &planned, &err) == WEIR_OK) { /* if not, check() has said so */
-        json_t *all = json_pack("{so}", "tensors", tensors_json(planned.chain));
+        json_t *all = json_pack("{so}", "tensors", preprocess_tensors_json(planned.chain, NULL));
         WEIR_AUTO_FREE char *text = json_dumps(all, 0);
         json_decref(all);
         weir_buf_append_text(out, text != NULL ? text : "");
@@ -121,6 +91,7 @@ static const struct weir_service DISPATCHER = {
     .wipe = preprocess_dispatcher_wipe,
     .check = check,
     .facts = facts,
+    .look = preprocess_look,
     .remark = remark,
     .print = preprocess_options_print,
     .describe = preprocess_options_describe,

@@ -255,9 +255,32 @@ enum weir_status preprocess_chain_new(const struct weir_yaml_node *operators,
     if (status == WEIR_OK) {
         chain->row_bytes = row_bytes_of(chain, &draft.schema);
         join_steps(chain);
+        chain->end = chain->steps;
         *ret_chain = WEIR_TAKE(chain);
     }
     return status;
+}
+
+bool preprocess_chain_check(const struct weir_yaml_node *operators,
+                            const struct operator_records *records, struct cfg_complaints *all)
+{
+    struct weir_error err;
+    WEIR_AUTO(chain) whole = NULL;
+    enum weir_status status = preprocess_chain_new(operators, records, &whole, &err);
+    WEIR_AUTO(chain) chain = weir_calloc(1, sizeof(*chain));
+    chain->payload.about = preprocess_column_about("payload", COLUMN_BYTES, 0, 0);
+    struct draft draft = {
+        .schema = {.count = 1, .column = {chain->payload.about}, .records = records}};
+    cfg_note(all, status, &err);
+    for (size_t i = 0;
+         status != WEIR_OK && i < weir_yaml_length(operators) && i < CHAIN_OPERATORS_MAX; i++) {
+        struct weir_error other;
+        bool is_planned = plan_step(chain, weir_yaml_at(operators, i), &draft, &other) == WEIR_OK;
+        bool reads = chain->steps > 0 && chain->step[chain->steps - 1].op->reads_records;
+        if (!is_planned && reads)
+            cfg_note(all, WEIR_INVALID, &other);
+    }
+    return status == WEIR_OK;
 }
 
 void preprocess_chain_free(struct chain *chain)

@@ -5,6 +5,7 @@
 #ifndef WEIR_PREPROCESS_OPERATORS_CHAIN_H
 #define WEIR_PREPROCESS_OPERATORS_CHAIN_H
 
+#include "core/config/complaints.h"
 #include "preprocess/operators/operator.h"
 
 enum {
@@ -35,6 +36,10 @@ enum weir_status preprocess_chain_new(const struct weir_yaml_node *operators,
                                       const struct operator_records *records,
                                       struct chain **ret_chain,
                                       struct weir_error *err) WEIR_MUST_USE;
+/* The same for people, without the chain: adds the first mistake, and those of all operators that read records, which
+ * do not depend on each other. Returns true when there is none. */
+bool preprocess_chain_check(const struct weir_yaml_node *operators,
+                            const struct operator_records *records, struct cfg_complaints *all);
 void preprocess_chain_free(struct chain *chain);
 WEIR_DEFINE_AUTO(chain, preprocess_chain_free)
 
@@ -85,6 +90,20 @@ const uint8_t *preprocess_chain_run(struct chain *chain, const struct operator_b
 /* True when the last preprocess_chain_run() or preprocess_chain_fold() is not over, and has made nothing: an operator
  * waits for something. Call it again, with the same rows. */
 bool preprocess_chain_waits(const struct chain *chain);
+/* From now on only the operators before place `end`, and before the first that is fitted, run: nothing leaves the
+ * chain. */
+void preprocess_chain_cut(struct chain *chain, size_t end);
+/* One operator, and its columns after the last preprocess_chain_run(): with the last row alone where operators take one
+ * row after the other. */
+struct chain_seen {
+    const char *name;
+    bool is_joined; /* the operator before has done its work */
+    const struct column_about *in;
+    const struct column *made;
+    size_t made_count;
+};
+typedef void chain_step_fn(void *owner, const struct chain_seen *seen);
+void preprocess_chain_walk(struct chain *chain, chain_step_fn *visit, void *owner);
 /* Rows that failed in the last preprocess_chain_run(), with reasons. */
 const struct operator_failures *preprocess_chain_failures(const struct chain *chain);
 /* Instead of preprocess_chain_run(): applies the operators before a fitted one, and folds the rows

@@ -121,8 +121,7 @@ struct run {
 static struct run run_from(const struct chain *chain, size_t first)
 {
     struct run run = {first, first, first + 1};
-    while (run.end < chain->steps &&
-           chain_is_run(&chain->step[run.end - 1], &chain->step[run.end])) {
+    while (run.end < chain->end && chain_is_run(&chain->step[run.end - 1], &chain->step[run.end])) {
         if (!chain->step[run.end].joined)
             run.last = run.end;
         run.end++;
@@ -226,9 +225,32 @@ const struct operator_failures *preprocess_chain_failures(const struct chain *ch
 const uint8_t *preprocess_chain_run(struct chain *chain, const struct operator_batch *batch)
 {
     start(chain, batch->rows);
-    for (size_t i = 0; i < chain->steps && !chain->waits;)
+    for (size_t i = 0; i < chain->end && !chain->waits;)
         i = run_steps(chain, i, batch);
     return chain->rows.at;
+}
+
+void preprocess_chain_cut(struct chain *chain, size_t end)
+{
+    chain->end = 0;
+    while (chain->end < end && chain->step[chain->end].op->fit == NULL)
+        chain->end++;
+}
+
+void preprocess_chain_walk(struct chain *chain, chain_step_fn *visit, void *owner)
+{
+    chain->column[0] = &chain->payload;
+    for (size_t i = 0; i < chain->end; i++) {
+        struct chain_step *step = &chain->step[i];
+        const struct chain_seen seen = {.name = step->op->name,
+                                        .is_joined = step->joined,
+                                        .in = &chain->column[step->plan.in]->about,
+                                        .made = step->own,
+                                        .made_count = step->plan.outputs};
+        visit(owner, &seen);
+        if (!step->joined)
+            advance(chain, step);
+    }
 }
 
 void preprocess_chain_fold(struct chain *chain, const struct operator_batch *batch,

@@ -29,6 +29,7 @@ struct chain_step {
 struct chain {
     struct chain_step step[CHAIN_OPERATORS_MAX];
     size_t steps;
+    size_t end;                          /* of those that run: all, if it was not cut off */
     size_t fitted;                       /* steps that want a fit … */
     size_t folding;                      /* … and those of them that want samples for it */
     const struct chain_step *classifies; /* NULL: none does */

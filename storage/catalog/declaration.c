@@ -80,25 +80,26 @@ static bool is_name(const char *name)
 }
 
 /* All of them, whatever is wrong with one, but those that depend on the source. */
-static enum weir_status read_parts(struct declaration *d, const char *path,
-                                   const struct dataset_section *section,
-                                   struct cfg_complaints *all)
+static void read_parts(struct declaration *d, const char *path,
+                       const struct dataset_section *section, struct cfg_complaints *all)
 {
     struct weir_error err;
     WEIR_AUTO_FREE char *subject = weir_format("%s.subject", path);
     WEIR_AUTO_FREE char *key = weir_format("%s.key", path);
 
     if (!cfg_note(all, storage_source_declared(d, path, section->source, &err), &err))
-        return all->status;
-    cfg_note(all, storage_time_declared(d, path, section->time, &err), &err);
-    cfg_note(all, storage_label_declared(d, path, section->label, &err), &err);
-    cfg_note(all, storage_identity_declared(d, subject, section->subject, &d->fields.subject, &err),
-             &err);
-    cfg_note(all, storage_identity_declared(d, key, section->key, &d->fields.key, &err), &err);
+        return;
+    bool has_time = cfg_note(all, storage_time_declared(d, path, section->time, &err), &err);
+    bool has_label = cfg_note(all, storage_label_declared(d, path, section->label, &err), &err);
+    bool has_subject = cfg_note(
+        all, storage_identity_declared(d, subject, section->subject, &d->fields.subject, &err),
+        &err);
+    bool has_key =
+        cfg_note(all, storage_identity_declared(d, key, section->key, &d->fields.key, &err), &err);
+    d->is_readable = has_time && has_label && has_subject && has_key;
     cfg_note(all, read_duplicates(d, path, section->duplicates, &err), &err);
     cfg_note(all, storage_holdout_declared(d, path, section->holdout, &err), &err);
     cfg_note(all, storage_erase_declared(d, path, section->source, &err), &err);
-    return all->status;
 }
 
 static bool is_any_from(const struct format_fields *fields, enum format_from from)
@@ -155,8 +156,8 @@ static void read_one(struct declaration *d, const char *path, const struct weir_
                  &err);
     if (section.source != NULL && section.time != NULL)
         read_parts(d, path, &section, &own);
-    if (own.status == WEIR_OK)
-        cfg_note(&own, check(d, path, &err), &err);
+    if (d->is_readable)
+        d->is_readable = cfg_note(&own, check(d, path, &err), &err);
     cfg_note_text(all, own.status, weir_buf_text(&own.lines));
 }
 
@@ -229,6 +230,16 @@ enum weir_status storage_declarations_read(const struct weir_yaml_node *root,
     if (complaints.status == WEIR_OK)
         check_all(root, &all, &complaints);
     return end(&all, &complaints, ret_declarations, err);
+}
+
+void storage_declarations_salvage(const struct weir_yaml_node *root,
+                                  struct declarations *ret_declarations)
+{
+    struct declarations all = {0};
+    CFG_AUTO_COMPLAINTS complaints = {0};
+
+    read_all(root, &all, &complaints);
+    *ret_declarations = all;
 }
 
 void storage_declarations_check(const struct weir_yaml_node *root,

@@ -106,6 +106,7 @@ struct declaration {
     bool is_remote;   /* … of shells: bytes stay in the bucket (storage/objects/s3_shell.h) */
     struct s3_source s3;
     enum on_erase on_erase;
+    bool is_readable;    /* source, time, label and names are good, whatever is wrong beside them */
     bool says_on_return; /* which is no part of what makes two declarations the same */
 };
 
@@ -133,6 +134,9 @@ enum weir_status storage_declarations_agree(const struct declarations *all,
                                             struct weir_error *err) WEIR_MUST_USE;
 /* Appends a line, "file:line:column: path: …", for each thing that is allowed and that a person may not have meant. */
 void storage_declarations_remark(const struct declarations *all, struct weir_buf *out);
+/* Reads what can be: those that are readable say so. */
+void storage_declarations_salvage(const struct weir_yaml_node *root,
+                                  struct declarations *ret_declarations);
 void storage_declarations_fini(struct declarations *declarations);
 
 /* Bytes that the numbers of one label take; 0 unless labels are vectors. */

@@ -255,11 +255,14 @@ static bool convert_label(struct intake *intake, const struct format_value *valu
         }
         break;
     }
-    snprintf(reason, REASON_MAX, "label: found %s, expected %s; names need classes: stream",
+    snprintf(reason, REASON_MAX, "label: found %s, expected %s; %s",
              value->kind == FORMAT_ABSENT
                  ? "none"
                  : quote(intake, storage_value_text(value, scratch), quoted),
-             is_counted ? "an integer" : "a number");
+             is_counted ? "an integer" : "a number",
+             is_counted && storage_intake_real(value, &real)
+                 ? "type: float takes numbers with a fraction"
+                 : "names need classes: stream");
     return false;
 }
 

@@ -1,0 +1,125 @@
+/* See checking.h. */
+#include "orchestrator/checking.h"
+
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "orchestrator/config/labels.h"
+#include "orchestrator/config/parse.h"
+#include "orchestrator/platform/platform.h"
+#include "orchestrator/siblings.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+
+/* A check under way. */
+struct checking {
+    const char *file;
+    const char *bin_dir;
+    struct cfg_complaints *all;
+};
+
+/* Adds what a program complains of; where it says nothing, why it could not be asked. */
+static void note(const struct checking *checking, enum weir_status status, struct weir_buf *said,
+                 const struct weir_error *err)
+{
+    cfg_note_text(checking->all, status, weir_buf_text(said));
+    if (status != WEIR_OK && said->size == 0)
+        cfg_note(checking->all, status, err);
+}
+
+static void look(const struct checking *checking, const char *program, struct weir_bytes found,
+                 struct weir_buf *out)
+{
+    struct weir_error err;
+    WEIR_AUTO_BUF said = {0};
+    const struct sibling_look asked = {checking->bin_dir, program, checking->file, found};
+    enum weir_status status = orchestrator_siblings_look(&asked, out, &said, &err);
+    note(checking, status, &said, &err);
+}
+
+/* The sections of the other programs, and whether a model can work on what the operators make. */
+static void check_others(const struct checking *checking)
+{
+    struct weir_error err;
+    WEIR_AUTO_BUF tensors = {0};
+    WEIR_AUTO_BUF out = {0};
+    WEIR_AUTO_BUF said = {0};
+    enum weir_status status = orchestrator_siblings_query(checking->bin_dir, "--check-config",
+                                                          checking->file, &tensors, &said, &err);
+    note(checking, status, &said, &err);
+    if (tensors.size > 0)
+        look(checking, "trainer", weir_buf_view(&tensors), &out);
+}
+
+/* ---- data ---- */
+
+static json_t *parsed(struct weir_buf *text)
+{
+    return json_loadb((const char *)text->at, text->size, 0, NULL);
+}
+
+static void append_json(const json_t *json, struct weir_buf *out)
+{
+    WEIR_AUTO_FREE char *text = json_dumps(json, JSON_COMPACT);
+    weir_buf_append_text(out, text != NULL ? text : "");
+}
+
+/* The model, the loss and the metrics against the tensors and labels that there are. */
+static void check_training(const struct checking *checking, struct weir_bytes text, json_t *tensors,
+                           json_t *labels)
+{
+    struct weir_error err;
+    WEIR_AUTO_BUF found = {0};
+    WEIR_AUTO_BUF out = {0};
+    WEIR_AUTO(orchestrator_config) config = NULL;
+    json_t *both = json_pack("{sO*,sO*}", "tensors", tensors, "labels", labels);
+    append_json(both, &found);
+    json_decref(both);
+    look(checking, "trainer", weir_buf_view(&found), &out);
+    if (orchestrator_config_parse(checking->file, text, &config, &err) == WEIR_OK)
+        orchestrator_config_judge(config, labels, checking->all);
+}
+
+static void check_data(const struct checking *checking, struct weir_bytes text,
+                       struct weir_buf *shown)
+{
+    WEIR_AUTO_BUF records = {0};
+    WEIR_AUTO_BUF made = {0};
+    look(checking, "storage", weir_bytes_of("{}"), &records);
+    look(checking, "dispatcher", weir_buf_view(&records), &made);
+    json_t *found = parsed(&records), *tried = parsed(&made);
+    check_training(checking, text, json_object_get(tried, "tensors"),
+                   json_object_get(found, "labels"));
+    if (shown != NULL && tried != NULL)
+        append_json(json_object_get(tried, "shown"), shown);
+    json_decref(tried);
+    json_decref(found);
+}
+
+static enum weir_status check(const char *file, struct weir_buf *text, bool with_data,
+                              struct weir_buf *shown, struct cfg_complaints *all)
+{
+    struct weir_error err;
+    WEIR_AUTO_FREE char *bin_dir = orchestrator_platform_own_directory();
+    const struct checking checking = {file, bin_dir, all};
+    if (!cfg_note(all, weir_file_read(file, WEIR_YAML_BYTES_MAX, text, &err), &err))
+        return WEIR_INVALID;
+    orchestrator_config_complain(file, weir_buf_view(text), all);
+    check_others(&checking);
+    if (with_data)
+        check_data(&checking, weir_buf_view(text), shown);
+    cfg_complaints_sort(all, file);
+    return all->status;
+}
+
+enum weir_status orchestrator_checking_file(const char *file, struct weir_buf *text,
+                                            struct cfg_complaints *all)
+{
+    return check(file, text, false, NULL, all);
+}
+
+enum weir_status orchestrator_checking_data(const char *file, struct weir_buf *text,
+                                            struct weir_buf *shown, struct cfg_complaints *all)
+{
+    return check(file, text, true, shown, all);
+}

@@ -1,0 +1,17 @@
+/* The check of a pipeline file, by all programs that read sections of it; with its data, if that is wanted. */
+#ifndef ORCHESTRATOR_CHECKING_H
+#define ORCHESTRATOR_CHECKING_H
+
+#include "core/config/complaints.h"
+
+/* Reads the file into `text`, and adds all that is wrong with it, sorted; of a file that is good, the complaints are
+ * remarks. INVALID when it has mistakes, else what kept the check from being made. */
+enum weir_status orchestrator_checking_file(const char *file, struct weir_buf *text,
+                                            struct cfg_complaints *all) WEIR_MUST_USE;
+/* The same, and opens the first records of its datasets. Appends samples to `shown` (NULL: they are not wanted), as
+ * preprocess/preview/look.h has them: an array of JSON. */
+enum weir_status orchestrator_checking_data(const char *file, struct weir_buf *text,
+                                            struct weir_buf *shown,
+                                            struct cfg_complaints *all) WEIR_MUST_USE;
+
+#endif

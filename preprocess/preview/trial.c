@@ -1,0 +1,262 @@
+/* See trial.h. */
+#include "preprocess/preview/trial.h"
+
+#include "core/base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS_MAX = OPERATOR_FAILURES_MAX, KINDS_MAX = 32 };
+
+/* Records that an operator fails on in the same way. */
+struct kind {
+    uint32_t step;
+    size_t first, count;
+    char reason[OPERATOR_REASON_MAX];
+};
+
+/* One dataset. */
+struct outcome {
+    const struct records *records;
+    struct kind kinds[KINDS_MAX];
+    size_t kind_count;
+    size_t failed, filtered;
+    size_t odd;          /* first record with a number that is none, of tensor */
+    const char *odd_one; /* NULL: there is none */
+};
+
+static void fill(struct trial *trial, const struct records *records, size_t first, size_t count)
+{
+    struct column *payload = preprocess_chain_begin(trial->chain);
+    for (size_t i = 0; i < count; i++) {
+        struct weir_bytes record = preprocess_records_bytes(records, first + i);
+        weir_buf_append(&payload->values, record.at, record.size);
+        preprocess_column_end_row(payload);
+    }
+}
+
+/* Operators that wait do so in pieces. */
+static const uint8_t *run_rows(struct trial *trial, const struct records *records, size_t first,
+                               size_t count)
+{
+    uint64_t ids[ROWS_MAX];
+    for (size_t i = 0; i < count; i++)
+        ids[i] = first + i;
+    const struct operator_batch batch = {.rows = count, .ids = ids};
+    fill(trial, records, first, count);
+    const uint8_t *flags = preprocess_chain_run(trial->chain, &batch);
+    while (preprocess_chain_waits(trial->chain))
+        flags = preprocess_chain_run(trial->chain, &batch);
+    return flags;
+}
+
+static size_t rows_from(const struct records *records, size_t first)
+{
+    size_t rest = records->count - first;
+    return rest < ROWS_MAX ? rest : ROWS_MAX;
+}
+
+/* ---- fitting ---- */
+
+static enum weir_status fold(struct trial *trial, const struct records *records, size_t first,
+                             struct weir_error *err)
+{
+    uint64_t ids[ROWS_MAX];
+    struct chain_partial partial = {0};
+    WEIR_AUTO_BUF packed = {0};
+    size_t count = rows_from(records, first);
+    for (size_t i = 0; i < count; i++)
+        ids[i] = first + i;
+    const struct operator_batch batch = {.rows = count, .ids = ids};
+    fill(trial, records, first, count);
+    do
+        preprocess_chain_fold(trial->chain, &batch, &partial);
+    while (preprocess_chain_waits(trial->chain));
+    preprocess_chain_partial_pack(&partial, &packed);
+    preprocess_chain_partial_fini(&partial);
+    return preprocess_chain_fit_merge(trial->chain, weir_buf_view(&packed), err);
+}
+
+static enum weir_status fit(struct trial *trial, const struct records *datasets, size_t count,
+                            struct weir_error *err)
+{
+    WEIR_AUTO_BUF fitted = {0};
+    enum weir_status status = WEIR_OK;
+    bool wants_samples = preprocess_chain_wants_samples(trial->chain);
+    for (size_t d = 0; d < count && wants_samples; d++)
+        for (size_t i = 0; i < datasets[d].count && status == WEIR_OK; i += ROWS_MAX)
+            status = fold(trial, &datasets[d], i, err);
+    if (status == WEIR_OK)
+        status = preprocess_chain_fit_finish(trial->chain, &fitted, err);
+    return status == WEIR_OK ? preprocess_chain_fit_load(trial->chain, weir_buf_view(&fitted), err)
+                             : status;
+}
+
+void preprocess_trial_fit(struct trial *trial, const struct records *datasets, size_t count)
+{
+    trial->is_unfit = !trial->is_cut && preprocess_chain_wants_fit(trial->chain) &&
+                      fit(trial, datasets, count, &trial->unfit) != WEIR_OK;
+    trial->is_cut = trial->is_cut || trial->is_unfit;
+    if (trial->is_unfit)
+        preprocess_chain_cut(trial->chain, preprocess_chain_operators(trial->chain));
+}
+
+void preprocess_trial_end(struct trial *trial)
+{
+    if (trial->is_unfit && trial->failed == 0)
+        cfg_note_at(trial->complaints, WEIR_INVALID, trial->operators, "preprocess.operators: %s",
+                    trial->unfit.text);
+}
+
+/* ---- what fails ---- */
+
+static void note_failure(struct outcome *outcome, size_t row,
+                         const struct operator_failure *failure)
+{
+    size_t prefix = cfg_reason_kind(failure->reason), at = 0;
+    while (at < outcome->kind_count &&
+           (outcome->kinds[at].step != failure->step ||
+            strncmp(outcome->kinds[at].reason, failure->reason, prefix) != 0))
+        at++;
+    if (at == KINDS_MAX)
+        return;
+    struct kind *kind = &outcome->kinds[at];
+    if (at == outcome->kind_count) {
+        *kind = (struct kind){.step = failure->step, .first = row};
+        memcpy(kind->reason, failure->reason, sizeof(kind->reason));
+        outcome->kind_count++;
+    }
+    kind->count++;
+}
+
+static void count_flags(struct outcome *outcome, const uint8_t *flags, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        outcome->failed += flags[i] == OPERATOR_ROW_FAILED;
+        outcome->filtered += flags[i] == OPERATOR_ROW_FILTERED;
+    }
+}
+
+static void complain(const struct trial *trial, const struct outcome *outcome,
+                     const struct kind *kind)
+{
+    const struct records *records = outcome->records;
+    bool bears = trial->on_error.action != CFG_ON_ERROR_FAIL;
+    bool is_borne = bears && outcome->failed < records->count &&
+                    (double)outcome->failed <= trial->on_error.share * (double)records->count;
+    WEIR_AUTO_FREE char *place = preprocess_records_place(records, kind->first);
+    WEIR_AUTO_FREE char *count = weir_format("%zu of %zu: ", kind->count, records->count);
+    cfg_note_at(trial->complaints, is_borne ? WEIR_OK : WEIR_INVALID,
+                weir_yaml_at(trial->operators, kind->step), "preprocess.operators: %s: %s%s: %s%s",
+                preprocess_chain_cost(trial->chain, kind->step).name, kind->count > 1 ? count : "",
+                place, kind->reason, is_borne ? " (preprocess.on_error bears as many)" : "");
+}
+
+/* ---- what is made ---- */
+
+static bool is_finite(const struct column *column, size_t index)
+{
+    float f32;
+    double f64;
+    if (column->about.type == WEIR_F32) {
+        memcpy(&f32, column->values.at + index * sizeof(f32), sizeof(f32));
+        return isfinite(f32);
+    }
+    memcpy(&f64, column->values.at + index * sizeof(f64), sizeof(f64));
+    return isfinite(f64);
+}
+
+/* The integer as a bound of those up to it; 0 for one below zero. */
+static uint64_t bound_of(const struct column *column, size_t index)
+{
+    int64_t wide;
+    int32_t narrow;
+    uint32_t plain;
+    const uint8_t *at = column->values.at + index * weir_dtype_bytes(column->about.type);
+    switch (column->about.type) {
+    case WEIR_I64:
+        memcpy(&wide, at, sizeof(wide));
+        return wide >= 0 ? (uint64_t)wide + 1 : 0;
+    case WEIR_I32:
+        memcpy(&narrow, at, sizeof(narrow));
+        return narrow >= 0 ? (uint64_t)narrow + 1 : 0;
+    case WEIR_U32:
+        memcpy(&plain, at, sizeof(plain));
+        return (uint64_t)plain + 1;
+    case WEIR_U8:
+    case WEIR_F32:
+    case WEIR_F64:
+        break;
+    }
+    return 0;
+}
+
+static void look_at(struct trial *trial, struct outcome *outcome, size_t output, size_t row,
+                    size_t record)
+{
+    const struct column *column = preprocess_chain_output(trial->chain, output);
+    bool is_dense = column->about.kind == COLUMN_DENSE;
+    size_t width = column->about.width;
+    size_t first = is_dense ? row * width : column_offsets(column)[row];
+    size_t end = is_dense ? first + width : column_offsets(column)[row + 1];
+    bool is_real = column->about.type == WEIR_F32 || column->about.type == WEIR_F64;
+    for (size_t i = first; i < end; i++) {
+        uint64_t bound = is_real ? 0 : bound_of(column, i);
+        if (is_real && !is_finite(column, i) && outcome->odd_one == NULL) {
+            outcome->odd_one = column->about.name;
+            outcome->odd = record;
+        }
+        if (bound > trial->seen[output])
+            trial->seen[output] = bound;
+    }
+}
+
+static void look_at_rows(struct trial *trial, struct outcome *outcome, const uint8_t *flags,
+                         size_t first, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; flags[i] == OPERATOR_ROW_OK && !trial->is_cut &&
+                           k < preprocess_chain_outputs(trial->chain);
+             k++)
+            look_at(trial, outcome, k, i, first + i);
+}
+
+static void complain_of_all(const struct trial *trial, const struct outcome *outcome)
+{
+    const struct records *records = outcome->records;
+    for (size_t i = 0; i < outcome->kind_count; i++)
+        complain(trial, outcome, &outcome->kinds[i]);
+    if (outcome->odd_one != NULL) {
+        WEIR_AUTO_FREE char *place = preprocess_records_place(records, outcome->odd);
+        cfg_note_at(trial->complaints, WEIR_INVALID, trial->operators,
+                    "preprocess.operators: %s: tensor '%s' holds a number that is none (infinite, "
+                    "or 0/0), from which no model learns: expected clamp or fill_missing before it",
+                    place, outcome->odd_one);
+    }
+    if (records->count > 0 && outcome->filtered == records->count)
+        cfg_note_at(trial->complaints, records->is_whole ? WEIR_INVALID : WEIR_OK, trial->operators,
+                    "preprocess.operators: all of %zu records of dataset '%s' are filtered out",
+                    records->count, json_string_value(json_object_get(records->dataset, "name")));
+}
+
+void preprocess_trial_run(struct trial *trial, const struct records *records)
+{
+    struct outcome outcome = {.records = records};
+    for (size_t first = 0; first < records->count; first += ROWS_MAX) {
+        size_t count = rows_from(records, first);
+        const uint8_t *flags = run_rows(trial, records, first, count);
+        const struct operator_failures *failures = preprocess_chain_failures(trial->chain);
+        for (size_t i = 0; i < failures->count; i++)
+            note_failure(&outcome, first + failures->of[i].row, &failures->of[i]);
+        count_flags(&outcome, flags, count);
+        look_at_rows(trial, &outcome, flags, first, count);
+    }
+    complain_of_all(trial, &outcome);
+    trial->failed += outcome.failed;
+}
+
+uint8_t preprocess_trial_run_one(struct trial *trial, const struct records *records, size_t index)
+{
+    return run_rows(trial, records, index, 1)[0];
+}

@@ -1,0 +1,17 @@
+/* The datasets of a pipeline file, looked at before there is a store. */
+#ifndef WEIR_STORAGE_LOOK_H
+#define WEIR_STORAGE_LOOK_H
+
+#include "core/service/service.h"
+
+/* Appends what was found, for preprocess, which reads the records at their places, and for who compares labels:
+ *
+ *     {"datasets": [{"name", "root", "path", "counts_lines", "is_one_sample", "gives_samples", "is_whole",
+ *                    "columns": "a\nb\n", "kind", "classes": [name, …], "files": [path, …],
+ *                    "records": [[file, offset, length, time, label], …]}],
+ *      "labels": [{"dataset", "kind", "classes", "width", "is_whole", "seen": [[label, count, place], …]}]}
+ *
+ * Times are in microseconds; a label is a number, or null where it is a vector or none. */
+void storage_look(const struct weir_look *look);
+
+#endif

@@ -1,0 +1,320 @@
+/* Reading: see preview.h. */
+#include "storage/preview/preview.h"
+
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "storage/files/expand.h"
+#include "storage/files/file_window.h"
+#include "storage/files/listing.h"
+#include "storage/files/source.h"
+#include "storage/scanning/file_job.h"
+#include "storage/scanning/said.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+const struct weir_yaml_node *storage_preview_place(const struct preview *preview, const char *key)
+{
+    const struct weir_yaml_node *node = weir_yaml_get(preview->node, key);
+
+    return node != NULL ? node : preview->node;
+}
+
+/* As the pipeline file names it, so that a person finds it from where they stand. */
+static char *name_of(const struct preview *preview, const char *path)
+{
+    WEIR_AUTO_FREE char *name = weir_format("%s/%s", preview->declared.source.path, path);
+
+    return storage_printable(name);
+}
+
+static struct dataset *make_dataset(struct preview *preview)
+{
+    struct dataset *dataset = weir_calloc(1, sizeof(*dataset));
+    char resolved[PATH_MAX];
+    const char *path = preview->declared.source.path;
+
+    dataset->number = 1;
+    dataset->name = weir_strdup(preview->declared.name);
+    dataset->declaration = &preview->declared;
+    dataset->root = weir_strdup(realpath(path, resolved) != NULL ? resolved : path);
+    storage_dataset_name_classes(dataset);
+    return dataset;
+}
+
+/* ---- columns ---- */
+
+/* Columns are looked for one by one, so that all that are missing are said. */
+static bool has_columns(const struct preview *preview, const char *path,
+                        const struct format_input *input)
+{
+    const struct declaration *d = &preview->declared;
+    bool has_all = true;
+
+    for (int i = 0; i < FORMAT_ROLES; i++) {
+        const char *role = STORAGE_FORMAT_ROLE_NAMES[i];
+        WEIR_AUTO_FREE char *name = name_of(preview, path);
+        WEIR_AUTO_BUF columns = {0};
+        struct format_fields fields = {0};
+        struct weir_error err;
+
+        fields.each[i] = d->fields.each[i];
+        if (fields.each[i].from == FORMAT_NOWHERE ||
+            d->format->columns(input, d->options, &fields, &columns, &err) == WEIR_OK)
+            continue;
+        has_all = false;
+        cfg_note_at(preview->complaints, WEIR_INVALID, storage_preview_place(preview, role),
+                    "%s.%s: %s: %s", preview->path, role, name, err.text);
+    }
+    return has_all;
+}
+
+/* Reads the names of the columns, which count whether those that are declared are among them or not. False, with a
+ * complaint, when there are none: then it is of no use to look for one after the other. */
+static bool read_columns(const struct preview *preview, const char *path,
+                         const struct format_input *input)
+{
+    static const struct format_fields NONE;
+    const struct declaration *d = &preview->declared;
+    WEIR_AUTO_BUF columns = {0};
+    struct weir_error err;
+    enum weir_status status = d->format->columns(input, d->options, &NONE, &columns, &err);
+    const char *names = weir_buf_text(&columns);
+    bool is_single = columns.size > 0 && strchr(names, '\n') == names + columns.size - 1;
+
+    if (status == WEIR_OK && memchr(input->head.at, '\n', input->head.size) == NULL &&
+        memchr(input->head.at, '\r', input->head.size) != NULL)
+        status = weir_fail(&err, WEIR_INVALID,
+                           "line 1: found lines that end with CR alone, expected a line feed");
+    else if (status == WEIR_OK && is_single && strpbrk(names, ";\t|,") != NULL)
+        status = weir_fail(&err, WEIR_INVALID,
+                           "line 1: found a single column, '%.*s', expected several: "
+                           "source.delimiter says what stands between them",
+                           (int)columns.size - 1, names);
+    if (status != WEIR_OK) {
+        WEIR_AUTO_FREE char *name = name_of(preview, path);
+
+        cfg_note_at(preview->complaints, WEIR_INVALID, storage_preview_place(preview, "source"),
+                    "%s.source: %s: %s", preview->path, name, err.text);
+    } else if (preview->dataset->columns == NULL && columns.size > 0) {
+        preview->dataset->columns = weir_strdup(names);
+    }
+    return status == WEIR_OK;
+}
+
+/* True when the file has the columns that are declared, as far as it can be read. */
+static bool check_columns(const struct preview *preview, const struct listed *listed)
+{
+    WEIR_AUTO_FD int fd = -1;
+    WEIR_AUTO_BUF head = {0};
+    struct weir_error err;
+    const struct format *format = preview->declared.format;
+    uint64_t size = (uint64_t)listed->stat.st_size;
+
+    if (format->columns == NULL ||
+        storage_source_open(preview->dataset, listed->path, &listed->stat, &fd, &err) != WEIR_OK ||
+        storage_head_read(format, fd, size, &head, &err) != WEIR_OK)
+        return true; /* which its reading will say */
+    const struct format_input input = {.head = weir_buf_view(&head), .size = size};
+
+    return read_columns(preview, listed->path, &input) &&
+           has_columns(preview, listed->path, &input);
+}
+
+/* ---- files ---- */
+
+static struct intake intake_of(struct preview *preview, const struct listed *listed)
+{
+    return (struct intake){.dataset = preview->dataset,
+                           .batch = preview->batch,
+                           .secret = &preview->secret,
+                           .erased = &preview->erased,
+                           .mtime_us = weir_mtime_us(&listed->stat),
+                           .ctime_ns = weir_ctime_ns(&listed->stat)};
+}
+
+static void refuse_file(struct preview *preview, const char *path, const char *reason)
+{
+    struct stored_file *file = storage_batch_file(preview->batch, path);
+    struct intake intake = {.dataset = preview->dataset, .batch = preview->batch, .file = file};
+
+    storage_intake_refuse_file(&intake, reason);
+}
+
+static void read_one_sample(struct preview *preview, const struct listed *listed)
+{
+    const struct declaration *d = &preview->declared;
+    struct intake intake = intake_of(preview, listed);
+    const struct format_sink sink = storage_intake_sink(&intake);
+    const struct format_input input = {.size = (uint64_t)listed->stat.st_size, .is_last = true};
+    struct format_progress progress;
+    struct weir_error err;
+    struct said said = {0};
+
+    storage_said_of(preview->dataset, preview->manifest, listed->path, &said);
+    intake.file = storage_batch_file(preview->batch, listed->path);
+    intake.file->size = input.size;
+    intake.row = said.row;
+    if (said.complaint != NULL)
+        storage_intake_refuse_file(&intake, said.complaint);
+    else if (d->format->index(&input, d->options, &d->fields, &sink, &progress, &err) != WEIR_OK)
+        storage_intake_refuse_file(&intake, err.text);
+    storage_said_fini(&said);
+    storage_intake_fini(&intake);
+}
+
+/* The first window of records, larger if not one fits. */
+static void read_records(struct preview *preview, const struct listed *listed)
+{
+    struct stored_file *file = storage_batch_file(preview->batch, listed->path);
+    struct file_job job = {.intake = intake_of(preview, listed), .is_new = true};
+    struct weir_error err;
+    enum weir_status status = WEIR_OK;
+    bool is_done = false;
+
+    storage_file_job_begin(&job, file, &listed->stat);
+    while (status == WEIR_OK && !is_done && (file->indexed == 0 || job.passed > 0))
+        status = storage_file_job_step(&job, &is_done, &err);
+    if (status != WEIR_OK)
+        storage_intake_refuse_file(&job.intake, err.text);
+    else if (!is_done)
+        storage_intake_finish(&job.intake);
+    preview->is_whole = preview->is_whole && is_done;
+    storage_file_job_end(&job);
+}
+
+static void read_file(struct preview *preview, const struct listed *listed)
+{
+    const struct dataset *dataset = preview->dataset;
+
+    preview->files++;
+    if (listed->kind == LISTED_UNREADABLE) {
+        refuse_file(preview, listed->path, listed->reason);
+    } else if (preview->declared.format->is_one_sample) {
+        read_one_sample(preview, listed);
+    } else if (preview->declared.source.import == 1 &&
+               storage_is_compressed(dataset, listed->path)) {
+        WEIR_AUTO_FREE char *name = name_of(preview, listed->path);
+
+        preview->is_whole = false;
+        cfg_note_at(preview->complaints, WEIR_OK, storage_preview_place(preview, "source"),
+                    "%s.source: %s is compressed: its records were not looked at", preview->path,
+                    name);
+    } else if (check_columns(preview, listed)) {
+        read_records(preview, listed);
+    }
+}
+
+/* ---- the source ---- */
+
+static void pass_folder(void *owner, const char *folder, int fd)
+{
+    (void)owner;
+    (void)folder;
+    (void)fd;
+}
+
+static bool has_enough(const struct preview *preview)
+{
+    return preview->files ==
+           (preview->declared.format->is_one_sample ? PREVIEW_SAMPLES_MAX : PREVIEW_FILES_MAX);
+}
+
+static enum weir_status walk(struct preview *preview, struct weir_error *err)
+{
+    struct scope scope = {0};
+    struct listed listed = {0};
+    enum weir_status status = WEIR_OK;
+
+    storage_scope_add_all(&scope);
+    storage_scope_seal(&scope);
+    struct listing *listing = storage_listing_new(preview->dataset, &scope, pass_folder, NULL);
+
+    while (status == WEIR_OK && listed.kind != LISTED_END && preview->is_whole) {
+        status = storage_listing_next(listing, &listed, err);
+        if (status != WEIR_OK || listed.kind == LISTED_NOTHING || listed.kind == LISTED_END)
+            continue;
+        if (has_enough(preview))
+            preview->is_whole = false;
+        else
+            read_file(preview, &listed);
+    }
+    storage_listing_free(listing);
+    storage_scope_fini(&scope);
+    return status;
+}
+
+static void on_refusal(void *owner, const struct format_refusal *refusal)
+{
+    struct preview *preview = owner;
+    WEIR_AUTO_FREE char *name = name_of(preview, preview->declared.source.manifest);
+
+    cfg_note_at(preview->complaints, WEIR_INVALID, storage_preview_place(preview, "source"),
+                "%s.source.manifest: %s:%llu: %s", preview->path, name,
+                (unsigned long long)refusal->record, refusal->reason);
+}
+
+static enum weir_status read_manifest(struct preview *preview, struct weir_error *err)
+{
+    const struct format_sink sink = {.owner = preview, .refuse = on_refusal};
+    const char *name = preview->declared.source.manifest;
+    WEIR_AUTO_FREE char *path = weir_format("%s/%s", preview->dataset->root, name);
+    WEIR_AUTO_BUF text = {0};
+    enum weir_status status = weir_file_read(path, MANIFEST_BYTES_MAX, &text, err);
+
+    if (status != WEIR_OK)
+        return status;
+    status = storage_manifest_read(name, weir_buf_view(&text), &preview->declared.fields, &sink,
+                                   &preview->manifest, err);
+    return status == WEIR_OK
+               ? status
+               : weir_error_wrap(err, WEIR_INVALID, "%s", preview->declared.source.path);
+}
+
+void storage_preview_read(struct preview *preview, const struct declaration *declaration)
+{
+    struct weir_error err;
+    enum weir_status status = WEIR_OK;
+
+    preview->declared = *declaration;
+    preview->declared.is_copied = false;
+    preview->is_whole = true;
+    preview->dataset = make_dataset(preview);
+    preview->batch = storage_batch_new(preview->dataset);
+    if (preview->declared.wants_manifest)
+        status = read_manifest(preview, &err);
+    if (status == WEIR_OK)
+        status = walk(preview, &err);
+    preview->is_whole = preview->is_whole && status == WEIR_OK;
+    if (status != WEIR_OK && status != WEIR_NOT_FOUND) /* a remark without data says that */
+        cfg_note_at(preview->complaints, WEIR_INVALID, storage_preview_place(preview, "source"),
+                    "%s.source: %s", preview->path, err.text);
+}
+
+void storage_preview_read_bare(struct preview *preview)
+{
+    struct declaration *d = &preview->declared;
+    CFG_AUTO_COMPLAINTS said = {0};
+    struct cfg_complaints *complaints = preview->complaints;
+    struct weir_error err;
+
+    d->fields = (struct format_fields){0};
+    d->time_from = TIME_FROM_MTIME;
+    d->label_kind = WEIR_LABEL_NONE;
+    d->wants_manifest = d->wants_sidecar = d->awaits_label = false;
+    d->updates = NULL;
+    preview->complaints = &said;
+    preview->files = 0;
+    preview->is_whole = true;
+    storage_batch_free(preview->batch);
+    preview->batch = storage_batch_new(preview->dataset);
+    weir_ignore(walk(preview, &err)); /* it has been said */
+    preview->complaints = complaints;
+}
+
+void storage_preview_fini(struct preview *preview)
+{
+    storage_batch_free(preview->batch);
+    storage_manifest_free(preview->manifest);
+    storage_dataset_free(preview->dataset);
+}

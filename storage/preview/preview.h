@@ -1,0 +1,42 @@
+/* The first records of a dataset, as a scan takes them in, for a check of a pipeline file: out of its files alone,
+ * without a store, and nothing is kept. Bounded; what was left out is known. */
+#ifndef WEIR_STORAGE_PREVIEW_H
+#define WEIR_STORAGE_PREVIEW_H
+
+#include "core/config/complaints.h"
+#include "storage/intake/batch_stage.h"
+#include "storage/intake/intake.h"
+
+enum {
+    PREVIEW_FILES_MAX = 16,     /* of many samples: of each, its first window */
+    PREVIEW_SAMPLES_MAX = 2000, /* files of one sample, whose bytes are not read */
+};
+
+struct preview {
+    const struct weir_yaml_node *node; /* of the dataset */
+    const char *path;                  /* "datasets[0]" */
+    struct declaration declared;       /* as the file says, but that nothing is copied */
+    struct dataset *dataset;
+    struct manifest *manifest;
+    struct storage_secret secret; /* zeros: no hash leaves this */
+    struct erased_names erased;   /* none */
+    struct batch *batch;          /* what was read, and refused */
+    size_t files;                 /* that were looked at */
+    bool is_whole;                /* there is nothing else */
+    struct cfg_complaints *complaints;
+};
+
+/* Reads what there is. `declaration` is good, and borrowed; mistakes that concern a whole file or its columns are added
+ * to the complaints, those of records are in the batch. */
+void storage_preview_read(struct preview *preview, const struct declaration *declaration);
+/* Reads them once more, whatever their times and labels are, for who reads nothing else of them. Says nothing. */
+void storage_preview_read_bare(struct preview *preview);
+void storage_preview_fini(struct preview *preview);
+
+/* Where `time`, `label`, … are declared; the dataset where they are not. */
+const struct weir_yaml_node *storage_preview_place(const struct preview *preview, const char *key);
+
+/* mistakes.c: adds what is wrong with the records that were read, of which a share may be unreadable. */
+void storage_preview_mistakes(const struct preview *preview, double share);
+
+#endif

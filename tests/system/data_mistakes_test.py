@@ -1,0 +1,338 @@
+"""Mistakes in data that `weir config check --data` finds before anything runs: each by one line that says where in the pipeline file,
+and in which record of which file; all of them in one round; and none in data that is good. No platform, no Postgres."""
+
+import json
+import re
+import struct
+import subprocess
+import tempfile
+import zlib
+from pathlib import Path
+
+from weirlab import binaries, run_tests
+
+HEAD = "pipeline: {name: p, mode: replay}\n"
+REST = """\
+trigger: {policy: amount, samples: 100}
+selection: {policy: new_data}
+"""
+TABLE = HEAD + """\
+datasets:
+  - name: d
+    source: {path: FOLDER, format: csv, include: "*.csv", on_erase: scrub}
+    time: {from: field, field: ts}
+    label: {field: label, classes: [good, bad]}
+    subject: {field: user}
+""" + REST + """\
+preprocess:
+  operators:
+    - {op: csv_fields, fields: [x, y], as: numbers}
+    - {op: standardize, on: numbers}
+    - {op: csv_words, fields: [kind], as: kind}
+    - {op: vocab, on: kind, as: kinds}
+  batch: {samples: 32}
+training: {model: fm, loss: logistic}
+evaluation:
+  - {name: e, on: new, strategy: slicing, every: 1 month, metrics: [accuracy]}
+"""
+LINES = HEAD + """\
+datasets:
+  - name: d
+    source: {path: FOLDER, format: jsonl, include: "*.jsonl"}
+    time: {from: field, field: ts}
+    label: {field: mark.name, classes: stream}
+    key: {field: id}
+""" + REST + """\
+preprocess:
+  operators:
+    - {op: json_text, field: text}
+    - {op: normalize_text}
+    - {op: tokenize_words}
+    - {op: vocab}
+  batch: {samples: 32}
+training: {model: text_bag, loss: softmax}
+evaluation:
+  - {name: e, on: new, strategy: slicing, every: 1 month, metrics: [accuracy]}
+"""
+PICTURES = HEAD + """\
+datasets:
+  - name: d
+    source: {path: FOLDER, format: files, include: "*.png"}
+    time: {from: mtime}
+    label: {from: folder, classes: [cat, dog]}
+""" + REST + """\
+preprocess:
+  operators:
+    - {op: decode_png}
+    - {op: resize, size: [8, 8]}
+    - {op: normalize, mean: [0, 0, 0], std: [1, 1, 1]}
+  batch: {samples: 8}
+training: {model: linear, loss: logistic}
+evaluation:
+  - {name: e, on: new, strategy: slicing, every: 1 month, metrics: [roc_auc]}
+"""
+FILES = HEAD + """\
+datasets:
+  - name: d
+    source: {path: FOLDER, format: files, include: "*.txt", manifest: labels.csv}
+    time: {from: manifest}
+    label: {from: manifest, type: float}
+""" + REST + """\
+preprocess:
+  operators:
+    - {op: tokenize_words}
+    - {op: tokenize_hash, buckets: 1000}
+  batch: {samples: 8}
+training: {model: {name: text_bag, buckets: 1000}, loss: squared}
+evaluation:
+  - {name: e, on: new, strategy: slicing, every: 1 month, metrics: [mse]}
+"""
+
+# ---- data that is good ----
+
+
+def table():
+    rows = [f"2020-01-{i % 28 + 1:02d},u{i % 7},{i}.5,{100 - i},k{i % 5},{('good', 'bad')[i % 2]}" for i in range(200)]
+    return {"a.csv": "ts,user,x,y,kind,label\n" + "\n".join(rows) + "\n"}
+
+
+def lines():
+    rows = [{"ts": 1600000000 + i, "id": i, "text": f"word{i % 9} and more", "mark": {"name": "abc"[i % 3]}} for i in range(200)]
+    return {"a.jsonl": "".join(json.dumps(row) + "\n" for row in rows)}
+
+
+def png(height, width, channels=3):
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    pixels = b"".join(b"\0" + bytes((x * y + x) % 256 for x in range(width * channels)) for y in range(height))
+    about = struct.pack(">IIBBBBB", width, height, 8, {1: 0, 3: 2}[channels], 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", about) + chunk(b"IDAT", zlib.compress(pixels)) + chunk(b"IEND", b"")
+
+
+def pictures():
+    return {f"{('cat', 'dog')[i % 2]}/{i:02d}.png": png(10 + i, 12) for i in range(20)}
+
+
+def files():
+    rows = "".join(f"{i:02d}.txt,2020-01-01T00:00:{i:02d}Z,{i}.25\n" for i in range(20))
+    return {f"{i:02d}.txt": f"some words {i}" for i in range(20)} | {"labels.csv": "path,time,label\n" + rows}
+
+
+KINDS = {"table": (TABLE, table), "lines": (LINES, lines), "pictures": (PICTURES, pictures), "files": (FILES, files)}
+
+
+def put(folder, data):
+    for path, content in data.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def check(folder, kind, file_changes, data_changes, *options):
+    """Returns the answer for a pipeline and its data, each changed."""
+    text, make = KINDS[kind]
+    data = make()
+    for change in data_changes:
+        change(data)
+    for old, new in file_changes:
+        assert text.count(old) == 1, (old, text)
+        text = text.replace(old, new)
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        put(Path(name), data)
+        pipeline = folder / "p.yaml"
+        pipeline.write_text(text.replace("FOLDER", name))
+        done = subprocess.run([binaries() / "weir", "config", "check", pipeline, "--data", "--json", *options], capture_output=True, text=True)
+    assert done.returncode in (0, 2), done
+    answer = json.loads(done.stdout)
+    assert answer["valid"] == (done.returncode == 0)
+    answer["lines"] = [line.replace(name, "DATA") for line in answer["complaints"]]
+    return answer
+
+
+# ---- changes of data ----
+
+
+def swap(path, old, new, count=-1):
+    def change(data):
+        assert old in data[path], (old, data[path][:100])
+        data[path] = data[path].replace(old, new, count)
+    return change
+
+
+def add(path, content):
+    def change(data):
+        data[path] = content
+    return change
+
+
+def each(path, function):
+    """Changes all records of a file of JSON lines."""
+    def change(data):
+        data[path] = "".join(json.dumps(function(json.loads(line))) + "\n" for line in data[path].splitlines())
+    return change
+
+
+def without(*names):
+    return lambda row: {name: value for name, value in row.items() if name not in names}
+
+
+def keep(path):
+    def change(data):
+        for other in set(data) - {path}:
+            del data[other]
+    return change
+
+
+TIME = r"datasets\[0\]\.time: "
+LABEL = r"datasets\[0\]\.label: "
+SOURCE = r"datasets\[0\]\.source: "
+OPERATORS = r"preprocess\.operators: "
+EACH = [  # kind, changes of the pipeline file, changes of the data, what the one line says after its place
+    # columns
+    ("table", [("field: label", "field: lable")], [], LABEL + r"DATA/a\.csv: line 1: found no column 'lable' among 6 \(ts, user, x, y, kind, label\)"),
+    ("table", [("field: ts", "field: when")], [], TIME + r"DATA/a\.csv: line 1: found no column 'when' among 6 \(ts, "),
+    ("table", [("field: user", "field: usr")], [], r"datasets\[0\]\.subject: DATA/a\.csv: line 1: found no column 'usr' among 6"),
+    ("table", [("[x, y]", "[x, z]")], [], OPERATORS + r"csv_fields: found field 'z', expected one of ts, user, x, y, kind, label"),
+    ("table", [("[kind]", "[knid]")], [], OPERATORS + r"csv_words: found field 'knid', expected one of ts, user, x"),
+    ("table", [], [swap("a.csv", "ts,user,x,y", "ts,user,x,x")], OPERATORS + r"csv_fields: found .*'[xy]'.*"),
+    ("table", [('"*.csv",', '"*.csv", delimiter: ";",')], [], SOURCE + r"DATA/a\.csv: line 1: found a single column, .*: source\.delimiter .*"),
+    ("table", [], [add("b.csv", "user,ts,x,y,kind,label\nu1,2020-01-01,1,2,k1,good\n")], SOURCE + r"DATA/b\.csv: line 1: found the columns .*"),
+    # records
+    ("table", [], [swap("a.csv", ",k1,", ",k1,k2,")], SOURCE + r"40 of 200: DATA/a\.csv:3: found 7 fields, expected 6 as in the header"),
+    ("table", [], [swap("a.csv", "2020-01-05", "05/01/2020")], TIME + r"7 of 200: DATA/a\.csv:6: time 'ts': found \"99/99/9999\" .*expected RFC 3339.*"),
+    ("table", [("{from: field, field: ts}", '{from: field, field: ts, pattern: "%d.%m.%Y"}')], [],
+     TIME + r"200 of 200: DATA/a\.csv:2: time 'ts': found \"9999-99-99\" .*expected \"%d\.%m\.%Y\".*"),
+    ("table", [("    subject: {field: user}\n", "")], [swap("a.csv", ",good\n", ",god\n", 9)],
+     LABEL + r"9 of 200: DATA/a\.csv:2: label: found 'god', expected one of the declared classes"),
+    ("table", [], [swap("a.csv", ",bad\n", ",\n", 9)], LABEL + r"9 of 200: DATA/a\.csv:3: label: found none, expected one of the declared classes"),
+    ("table", [(", classes: [good, bad]", "")], [], LABEL + r"200 of 200: DATA/a\.csv:2: label: found a value, expected an integer; .*"),
+    ("table", [], [swap("a.csv", "\n", "\r")], SOURCE + r"DATA/a\.csv: line 1: found lines that end with CR alone, .*"),
+    ("table", [], [add("a.csv", table()["a.csv"].encode("utf-16"))], SOURCE + r"DATA/a\.csv: line 1: found UTF-16, expected UTF-8"),
+    # operators on tables
+    ("table", [], [swap("a.csv", ".5,", ".5 kg,")], OPERATORS + r"csv_fields: 200 of 200: DATA/a\.csv:2: column 'x': found \"9\.9 aa\" .*expected a number"),
+    ("table", [], [swap("a.csv", ",7.5,", ",NA,"), swap("a.csv", ",8.5,", ",NA,"), swap("a.csv", ",9.5,", ",NA,")],
+     OPERATORS + r"csv_fields: 3 of 200: DATA/a\.csv:9: column 'x': found 'NA', expected a number: missing.*"),
+    ("table", [("on: kind, as: kinds", "on: kindd, as: kinds")], [], OPERATORS + r"vocab: .*named kindd, found .*.*"),
+    ("table", [("    - {op: csv_words", "    - {op: filter, on: numbers, element: 0, min: 1000}\n    - {op: csv_words"), ("    - {op: standardize, on: numbers}\n", "")], [],
+     OPERATORS + r"all of 200 records of dataset 'd' are filtered out"),
+    # loss, model, metrics
+    ("table", [(", classes: [good, bad]", ", classes: stream"), ("logistic", "squared")], [], r"training\.loss: .*squared.*"),
+    ("table", [("{field: label, classes: [good, bad]}", "{field: x, type: float}"), ("metrics: [accuracy]", "metrics: [mse]")], [],
+     r"training\.loss: DATA/a\.csv:2: found label 0\.5 of dataset 'd', expected 0 or 1, as logistic takes it.*"),
+    ("table", [("{field: label, classes: [good, bad]}", "{field: y}"), ("metrics: [accuracy]", "metrics: [mse]")], [],
+     r"training\.loss: DATA/a\.csv:2: found label 100 of dataset 'd', expected 0 or 1.*"),
+    ("table", [("{field: label, classes: [good, bad]}", "{field: x, type: float}"), ("logistic", "squared")], [],
+     r"evaluation\.metrics: found accuracy, which compares classes, and labels of dataset 'd' are numbers, 0\.5 for example \(DATA/a\.csv:2\).*"),
+    ("table", [("{field: label, classes: [good, bad]}", "{field: y}"), ("logistic", "softmax")], [], r"training\.loss: .*declare them with label\.classes.*"),
+    ("table", [("    label: {field: label, classes: [good, bad]}\n", "")], [], r"training\.loss: found no label in dataset 'd', .*"),
+    ("table", [("loss: logistic", "loss: logistic, group: usr")], [], r"training\.group: expected a tensor 'usr', found .*"),
+    ("table", [("loss: logistic", "loss: logistic, slices: [country]")], [], r"training\.slices: expected a tensor 'country', found .*"),
+    # lines
+    ("lines", [("field: ts", "field: time")], [], TIME + r"200 of 200: DATA/a\.jsonl:1: time 'time': found none, .*; its fields: ts, id, text, mark"),
+    ("lines", [("mark.name", "mark.nam")], [], LABEL + r"200 of 200: DATA/a\.jsonl:1: label: found none, .*; its fields: ts, id, text, mark"),
+    ("lines", [("field: id", "field: key")], [], r"datasets\[0\]\.key: DATA/a\.jsonl: found none in 200 of 200 records, .*; its fields: ts, id, text, mark"),
+    ("lines", [("field: text", "field: txt")], [], OPERATORS + r"json_text: 200 of 200: DATA/a\.jsonl:1: .*'txt'.*"),
+    ("lines", [], [swap("a.jsonl", '"text": "word1 and more"', '"text": 7')], OPERATORS + r"json_text: 23 of 200: DATA/a\.jsonl:2: field 'text': expected a string.*"),
+    ("lines", [], [swap("a.jsonl", '{"ts": 1600000007', '{"ts" 1600000007'), swap("a.jsonl", '{"ts": 1600000008', '{"ts" 1600000008'), swap("a.jsonl", '{"ts": 1600000009', '{"ts" 1600000009')],
+     SOURCE + r"3 of 200: DATA/a\.jsonl:8: .*at column \d+, expected one object a line"),
+    ("lines", [], [add("a.jsonl", "[" + ",".join(lines()["a.jsonl"].splitlines()) + "]\n")], SOURCE + r"DATA/a\.jsonl:1: .*expected one object a line"),
+    ("lines", [("loss: softmax", "loss: logistic")], [], r"training\.loss: loss logistic: 3 classes, expected 2: use softmax \(labels of dataset 'd'\)"),
+    ("lines", [("stream", "[a, b]"), ("softmax", "logistic")], [], LABEL + r"66 of 200: DATA/a\.jsonl:3: label: found 'c', expected one of the declared classes"),
+    ("lines", [], [each("a.jsonl", lambda row: row | {"mark": {"name": "a"}})], r"training\.loss: loss softmax: 1 classes, expected 2 or more.*"),
+    ("lines", [("model: text_bag", "model: {name: text_bag, buckets: 5}")], [], r"training\.model: text_bag has buckets for 5 tokens, and preprocess makes tokens up to 1[0-9].*"),
+    # pictures
+    ("pictures", [], [swap("cat/04.png", b"IDAT", b"IDOT")], OPERATORS + r"decode_png: DATA/cat/04\.png: .*"),
+    ("pictures", [], [add("dog/05.png", b"GIF89a not a png")], OPERATORS + r"decode_png: DATA/dog/05\.png: .*"),
+    ("pictures", [("[cat, dog]", "[cats, dogs]")], [], LABEL + r"20 of 20: DATA/cat/00\.png: label: found 'cat', expected one of the declared classes"),
+    ("pictures", [], [add("bird/01.png", png(10, 10))], LABEL + r"DATA/bird/01\.png: label: found 'bird', expected one of the declared classes"),
+    ("pictures", [], [add("99.png", png(10, 10))], LABEL + r"DATA/99\.png: label: found none, expected one of the declared classes"),
+    ("pictures", [], [add("cat/99.png", b"")], SOURCE + r"DATA/cat/99\.png: found an empty file, expected a sample"),
+    ("pictures", [("decode_png", "decode_jpeg")], [], OPERATORS + r"decode_jpeg: 20 of 20: DATA/cat/00\.png: .*"),
+    ("pictures", [("model: linear", "model: text_bag")], [], r"training\.model: .*ragged i32 tensor of tokens, found .*"),
+    # files with a manifest
+    ("files", [], [swap("labels.csv", "03.txt,2020", "33.txt,2020")], SOURCE + r"DATA/03\.txt: found no row in the manifest, expected one"),
+    ("files", [], [swap("labels.csv", ",3.25", ",three")], LABEL + r"DATA/03\.txt: label: found 'three', expected a number.*"),
+    ("files", [], [swap("labels.csv", "path,time,label", "path,time,lable")], r"datasets\[0\]\.source: .*label.*"),
+    ("files", [], [swap("labels.csv", "T00:00:03Z", " noon")], TIME + r"DATA/03\.txt: time: found .*expected RFC 3339.*"),
+    ("files", [("buckets: 1000}\n  batch", "buckets: 1001}\n  batch")], [], r"training\.model: text_bag has buckets for 1000 tokens, .*up to 1000.*"),
+    ("files", [("loss: squared", "loss: logistic"), ("[mse]", "[mse]")], [], r"training\.loss: DATA/00\.txt: found label 0\.25 of dataset 'd', expected 0 or 1.*"),
+]
+
+
+GOOD = [  # what a rule must not refuse, and what is shown of it
+    ("table", [], [], "standardize", "numbers -> numbers [-1."),
+    ("table", [("{field: label, classes: [good, bad]}", "{field: x, type: float}"), ("logistic", "squared"), ("[accuracy]", "[mse]")], [], "vocab", "kind -> kinds ["),
+    ("table", [("{field: label, classes: [good, bad]}", "{field: x, at_least: 50}")], [], "csv_fields", "payload -> numbers ["),
+    ("table", [], [swap("a.csv", ",7.5,", ",NA,")], "csv_words", "kind ["),
+    ("table", [('"*.csv",', '"*.csv", missing: [NA],'), ("[x, y], as", "[x, y], fill: 0, as")], [swap("a.csv", ",5.5,", ",NA,"), swap("a.csv", ",6.5,", ",NA,"), swap("a.csv", ",7.5,", ",NA,")], "csv_fields", "numbers"),
+    ("table", [], [add("b.csv", table()["a.csv"].replace("2020", "2021"))], "csv_fields", "numbers"),
+    ("lines", [], [], "tokenize_words", 'text -> words ["word0", "and", "more"] 3 words'),
+    ("lines", [("classes: stream", "classes: [a, b, c]")], [], "vocab", "words -> tokens [3, 1, 2]"),
+    ("pictures", [], [], "decode_png", "payload -> picture a picture of 1"),
+    ("files", [], [], "tokenize_hash", "words -> tokens ["),
+]
+
+
+def test_each_is_found_by_one_line_with_its_places(folder):
+    assert len(EACH) >= 50
+    wrong = []
+    for kind, file_changes, data_changes, expected in EACH:
+        answer = check(folder, kind, file_changes, data_changes)
+        line = re.escape(str(folder)) + r"/p\.yaml:\d+:\d+: " + expected + ".*"
+        if answer["valid"] or len(answer["lines"]) != 1 or not re.fullmatch(line, answer["lines"][0]):
+            wrong.append(f"{kind} {file_changes}: expected {expected}, found {answer['lines']}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_data_that_is_good_is_not_refused_and_is_shown_as_every_operator_makes_it(folder):
+    for kind, file_changes, data_changes, operator, made in GOOD:
+        answer = check(folder, kind, file_changes, data_changes)
+        assert answer["valid"], answer
+        shown = answer["shown"]
+        assert [len(dataset["samples"]) for dataset in shown] == [5], shown
+        for sample in shown[0]["samples"]:
+            assert sample["place"].startswith("/") and re.match(r"20\d\d-\d\d-\d\dT", sample["about"]), sample
+        steps = [step for sample in shown[0]["samples"] for step in sample["steps"]]
+        assert any(name == operator and made in text for name, text in steps), (operator, made, steps)
+
+
+def test_all_are_found_in_one_round_those_of_the_file_and_those_of_the_data(folder):
+    answer = check(folder, "table", [
+        ("samples: 100", "samples: many"), ("new_data", "newdata"), ("mode: replay", "mode: replayed"),
+        ("field: label", "field: lable"), ("field: ts", "field: when"), ("field: user", "field: usr"), ("[x, y]", "[x, z]"), ("[kind]", "[knid]"),
+        ("samples: 32", "samples: 0"), ("[accuracy]", "[acuracy]")], [])
+    wanted = ["pipeline.mode", "datasets[0].time", "datasets[0].label", "datasets[0].subject", "trigger.samples", "selection.policy",
+              "csv_fields: found field 'z'", "csv_words: found field 'knid'", "preprocess.batch.samples", "evaluation.metrics"]
+    assert not answer["valid"] and len(answer["lines"]) == len(wanted), answer["lines"]
+    assert [sum(one in line for line in answer["lines"]) for one in wanted] == [1] * len(wanted), answer["lines"]
+
+
+def test_records_are_tried_whatever_is_wrong_with_their_labels_and_times(folder):
+    answer = check(folder, "table", [("field: label", "field: lable"), ("field: ts}", 'field: ts, pattern: "%d.%m.%Y"}')], [swap("a.csv", ",7.5,", ",many,", 1), swap("a.csv", ".5,", ".5 kg,", 20)])
+    assert len(answer["lines"]) == 2 and "'lable'" in answer["lines"][0] and "csv_fields: 2" in answer["lines"][1], answer["lines"]
+
+
+def test_what_is_not_there_yet_is_remarked_and_not_refused(folder):
+    def empty(data):
+        data.clear()
+
+    remarks = [
+        ("table", [], [empty], r"datasets\[0\]\.source: no file in DATA matches include: \"\*\.csv\" \(yet\)"),
+        ("table", [("path: FOLDER", "path: FOLDER/not/there")], [], r"datasets\[0\]\.source\.path: .*"),
+        ("table", [("    - {op: csv_words", "    - {op: exec, program: mine, on: numbers}\n    - {op: csv_words"), ("    - {op: standardize, on: numbers}\n", "")], [],
+         r"preprocess\.operators: exec was not run, nor was what stands behind it: no system file says what 'mine' is"),
+        ("table", [("field: ts}", "field: y, unit: s}")], [], r"datasets\[0\]\.time: samples from 1969-12-31T.*`unit` says what a number counts.*"),
+        ("lines", [], [each("a.jsonl", lambda row: row if row["id"] % 100 else without("id")(row))], r"datasets\[0\]\.key: .*found none in 2 of 200 records.*"),
+        ("table", [], [swap("a.csv", ",7.5,", ",NA,")], r"preprocess\.operators: csv_fields: DATA/a\.csv:9: .*\(preprocess\.on_error bears as many\)"),
+    ]
+    for kind, file_changes, data_changes, expected in remarks:
+        answer = check(folder, kind, file_changes, data_changes)
+        assert answer["valid"] and any(re.search(expected, line) for line in answer["lines"]), (expected, answer)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        run_tests(globals(), Path(name))
+
+
+main()
