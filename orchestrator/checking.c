@@ -85,7 +85,8 @@ static void check_data(const struct checking *checking, struct weir_bytes text,
 {
     WEIR_AUTO_BUF records = {0};
     WEIR_AUTO_BUF made = {0};
-    look(checking, "storage", weir_bytes_of("{}"), &records);
+    look(checking, "storage", weir_bytes_of(shown != NULL ? "{}" : "{\"before_run\": true}"),
+         &records);
     look(checking, "dispatcher", weir_buf_view(&records), &made);
     json_t *found = parsed(&records), *tried = parsed(&made);
     check_training(checking, text, json_object_get(tried, "tensors"),

@@ -8,8 +8,9 @@
  * remarks. INVALID when it has mistakes, else what kept the check from being made. */
 enum weir_status orchestrator_checking_file(const char *file, struct weir_buf *text,
                                             struct cfg_complaints *all) WEIR_MUST_USE;
-/* The same, and opens the first records of its datasets. Appends samples to `shown` (NULL: they are not wanted), as
- * preprocess/preview/look.h has them: an array of JSON. */
+/* The same, and opens the first records of its datasets. Appends samples to `shown`, as preprocess/preview/look.h has
+ * them: an array of JSON. NULL: none, as before a run, which judges a share of bad records by all of them: those that
+ * are bad beside good ones are remarks then, and no program is run. */
 enum weir_status orchestrator_checking_data(const char *file, struct weir_buf *text,
                                             struct weir_buf *shown,
                                             struct cfg_complaints *all) WEIR_MUST_USE;

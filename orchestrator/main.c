@@ -83,7 +83,8 @@ static int print_help(void)
 {
     printf(
         "orchestrator: decides when to train, drives each run, keeps the models\n\n"
-        "usage: orchestrator run PIPELINE.yaml [OPTIONS]   runs a pipeline to its end, or goes on with it\n"
+        "usage: orchestrator run PIPELINE.yaml [OPTIONS]   runs a pipeline to its end, or goes on with it;\n"
+        "                                                  first it is checked with its first records\n"
         "       orchestrator serve [OPTIONS]               keeps the platform up for weir until SIGTERM\n\n");
     weir_options_print(OPTIONS);
     printf("\nexamples:\n  orchestrator run config/pipelines/quickstart.yaml\n"
@@ -326,7 +327,7 @@ static int run(const struct command *command, const char *file)
     CFG_AUTO_COMPLAINTS complaints = {0};
     enum weir_status status = WEIR_INVALID;
     if (cfg_note(&complaints, hand_on_allowed(command, &err), &err))
-        status = orchestrator_checking_file(file, &text, &complaints);
+        status = orchestrator_checking_data(file, &text, NULL, &complaints);
     if (status != WEIR_OK) {
         struct screen screen;
         orchestrator_screen_init(&screen, command->json);

@@ -1,7 +1,9 @@
 /* Checks across sections, by the config that was read and by the document itself. */
 #include "orchestrator/config/agreement.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct weir_yaml_node *section_of(const struct orchestrator_config *config,
                                                const char *name)
@@ -203,6 +205,35 @@ static enum weir_status check_keep(const struct orchestrator_config *config, str
                           orchestrator_metric_label(models->keep_by));
 }
 
+static enum weir_status check_start(const struct orchestrator_config *config,
+                                    struct weir_error *err)
+{
+    const struct weir_yaml_node *node = weir_yaml_get(section_of(config, "training"), "start_from");
+
+    if (config->start_from[0] != '/' || access(config->start_from, F_OK) == 0)
+        return WEIR_OK;
+    return weir_yaml_fail(node, err, "training.start_from: found %s, expected a model's file: %s",
+                          config->start_from, strerror(errno));
+}
+
+/* Without groups all samples are one. */
+static void remark_groups(const struct orchestrator_config *config,
+                          struct cfg_complaints *complaints)
+{
+    const struct weir_yaml_node *training = section_of(config, "training");
+
+    for (size_t e = 0; e < config->evaluation_count; e++) {
+        const struct orchestrator_evaluation *evaluation = &config->evaluations[e];
+        for (size_t m = 0; m < evaluation->metric_count; m++)
+            if (orchestrator_metric_of(evaluation->metrics[m])->of_groups &&
+                weir_yaml_get(training, "group") == NULL)
+                cfg_note_at(complaints, WEIR_OK, weir_yaml_at(section_of(config, "evaluation"), e),
+                            "evaluation.metrics: %s is measured group by group, and training.group "
+                            "names no tensor: all samples count as one group",
+                            orchestrator_metric_label(evaluation->metrics[m]));
+    }
+}
+
 void orchestrator_config_foresee(const struct orchestrator_config *config,
                                  struct cfg_complaints *complaints)
 {
@@ -215,4 +246,6 @@ void orchestrator_config_foresee(const struct orchestrator_config *config,
     }
     cfg_note(complaints, check_holdout(config, &err), &err);
     cfg_note(complaints, check_keep(config, &err), &err);
+    cfg_note(complaints, check_start(config, &err), &err);
+    remark_groups(config, complaints);
 }

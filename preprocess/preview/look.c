@@ -132,10 +132,12 @@ static void cut(struct trial *trial)
 {
     for (size_t i = 0; i < weir_yaml_length(trial->operators) && !trial->is_cut; i++) {
         const struct weir_yaml_node *node = weir_yaml_at(trial->operators, i);
-        if (can_run(node))
+        if (trial->is_lenient ? weir_yaml_get(node, "program") == NULL : can_run(node))
             continue;
         trial->is_cut = true;
         preprocess_chain_cut(trial->chain, i);
+        if (trial->is_lenient)
+            return; /* the run will run it */
         cfg_note_at(trial->complaints, WEIR_OK, node,
                     "preprocess.operators: exec was not run, nor was what stands behind it: no "
                     "system file says what '%s' is",
@@ -166,9 +168,11 @@ static json_t *try_chain(struct trial *trial, struct looked *looked)
 static json_t *look_at(const struct weir_look *look, const json_t *found, struct looked *looked)
 {
     struct weir_error err;
+    struct preprocess_options options;
     CFG_AUTO_COMPLAINTS told = {0}; /* by a check without data */
     const struct weir_yaml_node *section = weir_yaml_get(look->root, "preprocess");
     struct trial trial = {.operators = weir_yaml_get(section, "operators"),
+                          .is_lenient = json_is_true(json_object_get(found, "before_run")),
                           .complaints = look->complaints};
     WEIR_AUTO(preprocess_tables) tables = NULL;
     WEIR_AUTO(chain) chain = NULL;
@@ -187,6 +191,9 @@ static json_t *look_at(const struct weir_look *look, const json_t *found, struct
         return NULL;
     if (cfg_on_error_read(weir_yaml_get(section, "on_error"), &trial.on_error, &err) != WEIR_OK)
         weir_ignore(cfg_on_error_read(NULL, &trial.on_error, &err));
+    if (preprocess_options_read(look->root, &options, &err) == WEIR_OK)
+        trial.sample_bytes_max = options.batch.sample_bytes_max;
+    trial.bytes_node = weir_yaml_get(section, "batch");
     trial.chain = chain;
     return try_chain(&trial, looked);
 }

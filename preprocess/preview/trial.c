@@ -143,11 +143,13 @@ static void complain(const struct trial *trial, const struct outcome *outcome,
 {
     const struct records *records = outcome->records;
     bool bears = trial->on_error.action != CFG_ON_ERROR_FAIL;
-    bool is_borne = bears && outcome->failed < records->count &&
-                    (double)outcome->failed <= trial->on_error.share * (double)records->count;
+    bool has_good = bears && outcome->failed < records->count;
+    bool is_borne =
+        has_good && (double)outcome->failed <= trial->on_error.share * (double)records->count;
+    bool is_remark = is_borne || (has_good && trial->is_lenient);
     WEIR_AUTO_FREE char *place = preprocess_records_place(records, kind->first);
     WEIR_AUTO_FREE char *count = weir_format("%zu of %zu: ", kind->count, records->count);
-    cfg_note_at(trial->complaints, is_borne ? WEIR_OK : WEIR_INVALID,
+    cfg_note_at(trial->complaints, is_remark ? WEIR_OK : WEIR_INVALID,
                 weir_yaml_at(trial->operators, kind->step), "preprocess.operators: %s: %s%s: %s%s",
                 preprocess_chain_cost(trial->chain, kind->step).name, kind->count > 1 ? count : "",
                 place, kind->reason, is_borne ? " (preprocess.on_error bears as many)" : "");
@@ -222,9 +224,31 @@ static void look_at_rows(struct trial *trial, struct outcome *outcome, const uin
             look_at(trial, outcome, k, i, first + i);
 }
 
+/* A record that is too large is not even handed to the operators. */
+static void complain_of_size(const struct trial *trial, const struct records *records)
+{
+    size_t first = 0, count = 0;
+    for (size_t i = records->count; i-- > 0 && trial->sample_bytes_max > 0;) {
+        if (preprocess_records_bytes(records, i).size <= trial->sample_bytes_max)
+            continue;
+        first = i;
+        count++;
+    }
+    if (count == 0)
+        return;
+    WEIR_AUTO_FREE char *place = preprocess_records_place(records, first);
+    bool is_remark = count < records->count && trial->is_lenient;
+    cfg_note_at(trial->complaints, is_remark ? WEIR_OK : WEIR_INVALID, trial->bytes_node,
+                "preprocess.batch.sample_bytes_max: %zu of %zu: %s: a record of %zu bytes, "
+                "expected at most %llu",
+                count, records->count, place, preprocess_records_bytes(records, first).size,
+                (unsigned long long)trial->sample_bytes_max);
+}
+
 static void complain_of_all(const struct trial *trial, const struct outcome *outcome)
 {
     const struct records *records = outcome->records;
+    complain_of_size(trial, records);
     for (size_t i = 0; i < outcome->kind_count; i++)
         complain(trial, outcome, &outcome->kinds[i]);
     if (outcome->odd_one != NULL) {

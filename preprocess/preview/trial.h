@@ -11,8 +11,11 @@ struct trial {
     struct chain *chain;
     const struct weir_yaml_node *operators;
     struct cfg_on_error on_error;
-    bool is_cut;             /* nothing leaves the chain */
-    struct weir_error unfit; /* why they could not be fitted, if is_unfit */
+    const struct weir_yaml_node *bytes_node; /* where the next one is declared */
+    uint64_t sample_bytes_max;               /* 0: it cannot be read */
+    bool is_lenient;                         /* records that fail beside others are remarked */
+    bool is_cut;                             /* nothing leaves the chain */
+    struct weir_error unfit;                 /* why they could not be fitted, if is_unfit */
     bool is_unfit;
     size_t failed;              /* records that operators could not read */
     uint64_t seen[COLUMNS_MAX]; /* per output: bound of its integers so far */

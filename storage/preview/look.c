@@ -171,6 +171,14 @@ static const char *absence_of(const struct declaration *d)
     return NULL;
 }
 
+/* More will come. */
+static bool is_live(const struct weir_yaml_node *root)
+{
+    const struct weir_yaml_node *pipeline = weir_yaml_get(root, "pipeline");
+
+    return weir_str_equal(weir_yaml_text(weir_yaml_get(pipeline, "mode")), "live");
+}
+
 static void look_at(const struct weir_look *look, const struct declaration *d,
                     struct preview *preview, json_t *datasets, json_t *labels)
 {
@@ -182,6 +190,7 @@ static void look_at(const struct weir_look *look, const struct declaration *d,
     if (cfg_on_error_read(node, &on_error, &err) != WEIR_OK)
         weir_ignore(cfg_on_error_read(NULL, &on_error, &err)); /* which others complain of */
     storage_preview_read(preview, d);
+    preview->is_whole = preview->is_whole && !is_live(look->root);
     storage_preview_mistakes(preview, on_error.share);
     if (!d->awaits_label)
         json_array_append_new(labels, labels_json(preview));
@@ -196,6 +205,8 @@ void storage_look(const struct weir_look *look)
     struct declarations all;
     struct weir_error err;
     json_t *datasets = json_array(), *labels = json_array();
+    json_t *before = json_loadb((const char *)look->found.at, look->found.size, 0, NULL);
+    const json_t *is_before_run = json_object_get(before, "before_run");
 
     storage_declarations_salvage(look->root, &all);
     for (size_t i = 0; i < all.count; i++) {
@@ -203,6 +214,7 @@ void storage_look(const struct weir_look *look)
         WEIR_AUTO_FREE char *path = weir_format("datasets[%zu]", i);
         struct preview preview = {.node = weir_yaml_at(cfg_datasets(look->root), i),
                                   .path = path,
+                                  .is_lenient = json_is_true(is_before_run),
                                   .complaints = look->complaints};
 
         if (storage_source_check_place(d, path, d->source_node, &err) != WEIR_OK)
@@ -213,10 +225,12 @@ void storage_look(const struct weir_look *look)
         else if (d->is_readable)
             look_at(look, d, &preview, datasets, labels);
     }
-    json_t *found = json_pack("{so,so}", "datasets", datasets, "labels", labels);
+    json_t *found = json_pack("{so,so,sb}", "datasets", datasets, "labels", labels, "before_run",
+                              json_is_true(is_before_run));
     WEIR_AUTO_FREE char *text = json_dumps(found, JSON_COMPACT);
 
     json_decref(found);
+    json_decref(before);
     weir_buf_append_text(look->out, text != NULL ? text : "{}");
     storage_declarations_fini(&all);
 }

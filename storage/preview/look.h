@@ -11,7 +11,8 @@
  *                    "records": [[file, offset, length, time, label], …]}],
  *      "labels": [{"dataset", "kind", "classes", "width", "is_whole", "seen": [[label, count, place], …]}]}
  *
- * Times are in microseconds; a label is a number, or null where it is a vector or none. */
+ * Times are in microseconds; a label is a number, or null where it is a vector or none. Of what was found before this
+ * `before_run: true` is handed on: then records that are bad beside good ones are remarked, as a run judges all. */
 void storage_look(const struct weir_look *look);
 
 #endif

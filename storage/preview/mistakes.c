@@ -30,7 +30,7 @@ static const char *key_of(const char *reason)
         if (strncmp(reason, KEYS[i], size) == 0 && strchr(": ", reason[size]) != NULL)
             return KEYS[i];
     }
-    return "source";
+    return strncmp(reason, "found a name", 12) == 0 ? "time" : "source";
 }
 
 static void add_refusal(struct kind kinds[KINDS_MAX], size_t *count,
@@ -92,6 +92,7 @@ static void list_members(const struct preview *preview, const char *path, struct
 static void complain(const struct preview *preview, const struct kind *kind, uint64_t records,
                      bool is_borne)
 {
+    bool is_remark = is_borne || (preview->is_lenient && preview->batch->row_count > 0);
     WEIR_AUTO_BUF instead = {0};
     WEIR_AUTO_FREE char *count =
         weir_format("%llu of %llu: ", (unsigned long long)kind->count, (unsigned long long)records);
@@ -100,7 +101,7 @@ static void complain(const struct preview *preview, const struct kind *kind, uin
     if (strcmp(preview->declared.format->name, "jsonl") == 0 &&
         strstr(reason, "found none") != NULL)
         list_members(preview, kind->first->path, &instead);
-    cfg_note_at(preview->complaints, is_borne ? WEIR_OK : WEIR_INVALID,
+    cfg_note_at(preview->complaints, is_remark ? WEIR_OK : WEIR_INVALID,
                 storage_preview_place(preview, kind->key), "%s.%s: %s%s/%s: %s%s%s", preview->path,
                 kind->key, kind->count > 1 ? count : "", preview->declared.source.path,
                 kind->first->place, reason, weir_buf_text(&instead),
@@ -178,6 +179,11 @@ static void note_times(const struct preview *preview)
 
 static void note_empty(const struct preview *preview)
 {
+    if (preview->files > 0 && preview->is_whole && preview->batch->row_count == 0 &&
+        preview->batch->refusals.count == 0 && preview->of_files.status == WEIR_OK)
+        cfg_note_at(preview->complaints, WEIR_OK, storage_preview_place(preview, "source"),
+                    "%s.source: no record in %zu files of %s (yet)", preview->path, preview->files,
+                    preview->declared.source.path);
     if (preview->files > 0 || !preview->is_whole)
         return;
     cfg_note_at(preview->complaints, WEIR_OK, storage_preview_place(preview, "source"),

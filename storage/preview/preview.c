@@ -12,6 +12,7 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 const struct weir_yaml_node *storage_preview_place(const struct preview *preview, const char *key)
 {
@@ -45,8 +46,7 @@ static struct dataset *make_dataset(struct preview *preview)
 /* ---- columns ---- */
 
 /* Columns are looked for one by one, so that all that are missing are said. */
-static bool has_columns(const struct preview *preview, const char *path,
-                        const struct format_input *input)
+static bool has_columns(struct preview *preview, const char *path, const struct format_input *input)
 {
     const struct declaration *d = &preview->declared;
     bool has_all = true;
@@ -63,7 +63,7 @@ static bool has_columns(const struct preview *preview, const char *path,
             d->format->columns(input, d->options, &fields, &columns, &err) == WEIR_OK)
             continue;
         has_all = false;
-        cfg_note_at(preview->complaints, WEIR_INVALID, storage_preview_place(preview, role),
+        cfg_note_at(&preview->of_files, WEIR_INVALID, storage_preview_place(preview, role),
                     "%s.%s: %s: %s", preview->path, role, name, err.text);
     }
     return has_all;
@@ -71,7 +71,7 @@ static bool has_columns(const struct preview *preview, const char *path,
 
 /* Reads the names of the columns, which count whether those that are declared are among them or not. False, with a
  * complaint, when there are none: then it is of no use to look for one after the other. */
-static bool read_columns(const struct preview *preview, const char *path,
+static bool read_columns(struct preview *preview, const char *path,
                          const struct format_input *input)
 {
     static const struct format_fields NONE;
@@ -94,7 +94,7 @@ static bool read_columns(const struct preview *preview, const char *path,
     if (status != WEIR_OK) {
         WEIR_AUTO_FREE char *name = name_of(preview, path);
 
-        cfg_note_at(preview->complaints, WEIR_INVALID, storage_preview_place(preview, "source"),
+        cfg_note_at(&preview->of_files, WEIR_INVALID, storage_preview_place(preview, "source"),
                     "%s.source: %s: %s", preview->path, name, err.text);
     } else if (preview->dataset->columns == NULL && columns.size > 0) {
         preview->dataset->columns = weir_strdup(names);
@@ -103,7 +103,7 @@ static bool read_columns(const struct preview *preview, const char *path,
 }
 
 /* True when the file has the columns that are declared, as far as it can be read. */
-static bool check_columns(const struct preview *preview, const struct listed *listed)
+static bool check_columns(struct preview *preview, const struct listed *listed)
 {
     WEIR_AUTO_FD int fd = -1;
     WEIR_AUTO_BUF head = {0};
@@ -175,10 +175,9 @@ static void read_records(struct preview *preview, const struct listed *listed)
     storage_file_job_begin(&job, file, &listed->stat);
     while (status == WEIR_OK && !is_done && (file->indexed == 0 || job.passed > 0))
         status = storage_file_job_step(&job, &is_done, &err);
-    if (status != WEIR_OK)
+    if (status == WEIR_DENIED)
         storage_intake_refuse_file(&job.intake, err.text);
-    else if (!is_done)
-        storage_intake_finish(&job.intake);
+    storage_intake_finish(&job.intake);
     preview->is_whole = preview->is_whole && is_done;
     storage_file_job_end(&job);
 }
@@ -262,6 +261,9 @@ static enum weir_status read_manifest(struct preview *preview, struct weir_error
     WEIR_AUTO_BUF text = {0};
     enum weir_status status = weir_file_read(path, MANIFEST_BYTES_MAX, &text, err);
 
+    if (status == WEIR_NOT_FOUND && access(preview->dataset->root, F_OK) == 0)
+        return weir_fail(err, WEIR_INVALID, "%s/%s: is not there, expected the manifest",
+                         preview->declared.source.path, name);
     if (status != WEIR_OK)
         return status;
     status = storage_manifest_read(name, weir_buf_view(&text), &preview->declared.fields, &sink,
@@ -286,6 +288,9 @@ void storage_preview_read(struct preview *preview, const struct declaration *dec
     if (status == WEIR_OK)
         status = walk(preview, &err);
     preview->is_whole = preview->is_whole && status == WEIR_OK;
+    bool is_borne = preview->is_lenient && preview->batch->row_count > 0;
+    cfg_note_text(preview->complaints, is_borne ? WEIR_OK : preview->of_files.status,
+                  weir_buf_text(&preview->of_files.lines));
     if (status != WEIR_OK && status != WEIR_NOT_FOUND) /* a remark without data says that */
         cfg_note_at(preview->complaints, WEIR_INVALID, storage_preview_place(preview, "source"),
                     "%s.source: %s", preview->path, err.text);
@@ -294,8 +299,6 @@ void storage_preview_read(struct preview *preview, const struct declaration *dec
 void storage_preview_read_bare(struct preview *preview)
 {
     struct declaration *d = &preview->declared;
-    CFG_AUTO_COMPLAINTS said = {0};
-    struct cfg_complaints *complaints = preview->complaints;
     struct weir_error err;
 
     d->fields = (struct format_fields){0};
@@ -303,17 +306,16 @@ void storage_preview_read_bare(struct preview *preview)
     d->label_kind = WEIR_LABEL_NONE;
     d->wants_manifest = d->wants_sidecar = d->awaits_label = false;
     d->updates = NULL;
-    preview->complaints = &said;
     preview->files = 0;
     preview->is_whole = true;
     storage_batch_free(preview->batch);
     preview->batch = storage_batch_new(preview->dataset);
     weir_ignore(walk(preview, &err)); /* it has been said */
-    preview->complaints = complaints;
 }
 
 void storage_preview_fini(struct preview *preview)
 {
+    cfg_complaints_fini(&preview->of_files);
     storage_batch_free(preview->batch);
     storage_manifest_free(preview->manifest);
     storage_dataset_free(preview->dataset);

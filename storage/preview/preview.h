@@ -18,16 +18,18 @@ struct preview {
     struct declaration declared;       /* as the file says, but that nothing is copied */
     struct dataset *dataset;
     struct manifest *manifest;
-    struct storage_secret secret; /* zeros: no hash leaves this */
-    struct erased_names erased;   /* none */
-    struct batch *batch;          /* what was read, and refused */
-    size_t files;                 /* that were looked at */
-    bool is_whole;                /* there is nothing else */
+    struct storage_secret secret;   /* zeros: no hash leaves this */
+    struct erased_names erased;     /* none */
+    struct batch *batch;            /* what was read, and refused */
+    size_t files;                   /* that were looked at */
+    bool is_whole;                  /* there is nothing else */
+    bool is_lenient;                /* what is wrong beside records that are good is remarked */
+    struct cfg_complaints of_files; /* about files of which no record was read */
     struct cfg_complaints *complaints;
 };
 
-/* Reads what there is. `declaration` is good, and borrowed; mistakes that concern a whole file or its columns are added
- * to the complaints, those of records are in the batch. */
+/* Reads what there is. `declaration` is readable, and borrowed; mistakes that concern a whole file or its columns are
+ * added to the complaints, those of records are in the batch. */
 void storage_preview_read(struct preview *preview, const struct declaration *declaration);
 /* Reads them once more, whatever their times and labels are, for who reads nothing else of them. Says nothing. */
 void storage_preview_read_bare(struct preview *preview);

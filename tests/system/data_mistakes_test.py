@@ -215,7 +215,16 @@ EACH = [  # kind, changes of the pipeline file, changes of the data, what the on
     ("table", [("on: kind, as: kinds", "on: kindd, as: kinds")], [], OPERATORS + r"vocab: .*named kindd, found .*.*"),
     ("table", [("    - {op: csv_words", "    - {op: filter, on: numbers, element: 0, min: 1000}\n    - {op: csv_words"), ("    - {op: standardize, on: numbers}\n", "")], [],
      OPERATORS + r"all of 200 records of dataset 'd' are filtered out"),
+    ("table", [("{from: field, field: ts}", '{from: file_name, pattern: "%Y-%m-%d"}')], [],
+     TIME + r"200 of 200: DATA/a\.csv:2: found a name without a time, expected %Y-%m-%d"),
+    ("table", [("field: ts}", "field: kind}")], [], TIME + r"200 of 200: DATA/a\.csv:2: time 'kind': found \"a9\" .*expected RFC 3339.*"),
+    ("table", [("samples: 32", "samples: 32, sample_bytes_max: 30")], [],
+     r"preprocess\.batch\.sample_bytes_max: \d+ of 200: DATA/a\.csv:\d+: a record of 31 bytes, expected at most 30"),
     # loss, model, metrics
+    ("table", [("{field: label, classes: [good, bad]}", "{field: x}")], [],
+     LABEL + r"200 of 200: DATA/a\.csv:2: label: found a value, expected an integer; type: float takes numbers with a fraction"),
+    ("table", [("{field: label, classes: [good, bad]}", "{field: kind, at_least: 3}")], [], LABEL + r"200 of 200: DATA/a\.csv:2: label: found a value, expected a number.*"),
+    ("table", [("loss: logistic", "loss: logistic, start_from: /no/such/model")], [], r"training\.start_from: found /no/such/model, .*No such file.*"),
     ("table", [(", classes: [good, bad]", ", classes: stream"), ("logistic", "squared")], [], r"training\.loss: .*squared.*"),
     ("table", [("{field: label, classes: [good, bad]}", "{field: x, type: float}"), ("metrics: [accuracy]", "metrics: [mse]")], [],
      r"training\.loss: DATA/a\.csv:2: found label 0\.5 of dataset 'd', expected 0 or 1, as logistic takes it.*"),
@@ -240,7 +249,17 @@ EACH = [  # kind, changes of the pipeline file, changes of the data, what the on
     ("lines", [("stream", "[a, b]"), ("softmax", "logistic")], [], LABEL + r"66 of 200: DATA/a\.jsonl:3: label: found 'c', expected one of the declared classes"),
     ("lines", [], [each("a.jsonl", lambda row: row | {"mark": {"name": "a"}})], r"training\.loss: loss softmax: 1 classes, expected 2 or more.*"),
     ("lines", [("model: text_bag", "model: {name: text_bag, buckets: 5}")], [], r"training\.model: text_bag has buckets for 5 tokens, and preprocess makes tokens up to 1[0-9].*"),
+    ("lines", [("{field: mark.name, classes: stream}", "{field: vec, values: [f32, 3]}"), ("softmax", "squared"), ("[accuracy]", "[mse]")],
+     [each("a.jsonl", lambda row: row | {"vec": [1, 2]})], LABEL + r"200 of 200: DATA/a\.jsonl:1: label: found 2 numbers, expected 3"),
+    ("lines", [("{field: mark.name, classes: stream}", "{field: vec, values: [f32, 2]}"), ("[accuracy]", "[mse]")],
+     [each("a.jsonl", lambda row: row | {"vec": [1, 2]})], r"training\.loss: found 'softmax', expected squared, because labels of dataset 'd' are vectors.*"),
+    ("lines", [("{op: json_text, field: text}\n    - {op: normalize_text}\n    - {op: tokenize_words}\n    - {op: vocab}", "{op: json_fields, fields: [id, text]}"), ("text_bag", "linear")], [],
+     OPERATORS + r"json_fields: 200 of 200: DATA/a\.jsonl:1: field 'text': expected a number"),
+    ("lines", [("format: jsonl", "format: csv")], [], SOURCE + r"DATA/a\.jsonl: line 1: .*"),
+    ("lines", [], [swap("a.jsonl", '"ts": 16', '"ts": "some day", "tt": 16')], TIME + r"200 of 200: DATA/a\.jsonl:1: time 'ts': found \"aaaa aaa\" .*"),
     # pictures
+    ("pictures", [("    - {op: resize, size: [8, 8]}\n", "")], [], OPERATORS + r"normalize: column picture holds pictures of any size, .*"),
+    ("pictures", [("from: folder,", "from: folder, depth: 2,")], [], LABEL + r"20 of 20: DATA/cat/00\.png: label: found none, .*"),
     ("pictures", [], [swap("cat/04.png", b"IDAT", b"IDOT")], OPERATORS + r"decode_png: DATA/cat/04\.png: .*"),
     ("pictures", [], [add("dog/05.png", b"GIF89a not a png")], OPERATORS + r"decode_png: DATA/dog/05\.png: .*"),
     ("pictures", [("[cat, dog]", "[cats, dogs]")], [], LABEL + r"20 of 20: DATA/cat/00\.png: label: found 'cat', expected one of the declared classes"),
@@ -250,6 +269,8 @@ EACH = [  # kind, changes of the pipeline file, changes of the data, what the on
     ("pictures", [("decode_png", "decode_jpeg")], [], OPERATORS + r"decode_jpeg: 20 of 20: DATA/cat/00\.png: .*"),
     ("pictures", [("model: linear", "model: text_bag")], [], r"training\.model: .*ragged i32 tensor of tokens, found .*"),
     # files with a manifest
+    ("files", [("manifest: labels.csv", "manifest: label.csv")], [], SOURCE + r"DATA/label\.csv: is not there, expected the manifest"),
+    ("files", [("tokenize_words", "decode_jpeg")], [], OPERATORS + r"tokenize_hash: expected a tokens column, found picture \(pictures\)"),
     ("files", [], [swap("labels.csv", "03.txt,2020", "33.txt,2020")], SOURCE + r"DATA/03\.txt: found no row in the manifest, expected one"),
     ("files", [], [swap("labels.csv", ",3.25", ",three")], LABEL + r"DATA/03\.txt: label: found 'three', expected a number.*"),
     ("files", [], [swap("labels.csv", "path,time,label", "path,time,lable")], r"datasets\[0\]\.source: .*label.*"),
@@ -274,7 +295,7 @@ GOOD = [  # what a rule must not refuse, and what is shown of it
 
 
 def test_each_is_found_by_one_line_with_its_places(folder):
-    assert len(EACH) >= 50
+    assert len(EACH) >= 60
     wrong = []
     for kind, file_changes, data_changes, expected in EACH:
         answer = check(folder, kind, file_changes, data_changes)
@@ -328,6 +349,22 @@ def test_what_is_not_there_yet_is_remarked_and_not_refused(folder):
     for kind, file_changes, data_changes, expected in remarks:
         answer = check(folder, kind, file_changes, data_changes)
         assert answer["valid"] and any(re.search(expected, line) for line in answer["lines"]), (expected, answer)
+
+
+def test_a_run_says_the_same_before_it_creates_anything_and_shows_no_sample(folder):
+    put(folder / "run", table())
+    pipeline = folder / "p.yaml"
+    pipeline.write_text(TABLE.replace("FOLDER", str(folder / "run")).replace("field: label", "field: lable").replace("[x, y]", "[x, z]"))
+    done = subprocess.run([binaries() / "orchestrator", "run", pipeline, "--data-dir", folder / "store"], capture_output=True, text=True)
+    said = done.stdout + done.stderr
+    assert done.returncode == 2 and "'lable' among 6" in said and "field 'z'" in said, done
+    assert "2020-01-01" not in said and not (folder / "store").exists(), done
+
+
+def test_nothing_is_written(folder):
+    before = {*folder.rglob("*"), folder / "p.yaml"}
+    check(folder, "pictures", [], [])
+    assert {*folder.rglob("*")} == before
 
 
 def main():

@@ -91,13 +91,27 @@ def test_a_broken_line_is_quarantined_and_the_rest_is_trained_on(lab):
     assert notes["ingested"] == notes["live"] + notes["erased"] + notes["removed"] + notes["replaced"], notes
 
 
+def test_records_that_no_operator_can_read_are_refused_before_anything_is_created(lab):
+    pipeline = broken(lab, "field: text}", "field: body}")
+    run = Run(pipeline, lab.folder / "misread").finish(expect=2)
+    (error,) = [e["error"] for e in run.of("error")]
+    assert "preprocess.operators: json_text: " in error and "part0.jsonl:1: field 'body': expected a string" in error, error
+    assert not (lab.folder / "misread").exists()
+
+
 def test_a_set_that_no_operator_can_read_fails_with_what_is_wrong_with_a_sample(lab):
+    rows = [json.dumps(record) + "\n" for record in lab.records]  # by time: the first trigger has the first 200
+    unread = lab.folder / "unread"
+    unread.mkdir()
+    (unread / "early.jsonl").write_text("".join(rows[:200]).replace('"text"', '"texts"'))
+    (unread / "late.jsonl").write_text("".join(rows[200:]))
+    os.chmod(unread, 0o755)
     pipeline = lab.folder / "misread.yaml"
-    text = lab.pipeline.read_text()
-    pipeline.write_text(text.replace("field: text}", "field: body}").replace("training: {", "training: {retries: 0, "))
+    text = lab.pipeline.read_text().replace(str(lab.folder / "stream"), str(unread))
+    pipeline.write_text(text.replace("training: {", "training: {retries: 0, "))
     run = Run(pipeline, lab.folder / "misread").finish(expect=1)
     (error,) = [e["error"] for e in run.of("error")]
-    assert "nothing to train on" in error and "of one sample: json_text: field 'body': expected a string" in error, error
+    assert "nothing to train on" in error and "of one sample: json_text: field 'text': expected a string" in error, error
     assert "trainer-1" not in error, error  # the line of a log is no sentence
 
 

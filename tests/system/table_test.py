@@ -123,24 +123,24 @@ def columns_that_are_declared_are_those_of_the_header_or_an_error():
     number = next(at for at, line in enumerate(wrong.split("\n"), 1) if "columns: [" in line)
     lab = TableLab(wrong)
     lab.write_weeks()
-    run = lab.run().finish(expect=1)
+    run = lab.run().finish(expect=2)
     (error,) = [one["error"] for one in run.of("error")]
     names = HEADER.replace(",", ", ")
-    assert error == (f"job 1: {lab.pipeline}:{number}:7: preprocess.operators: csv_text: columns: declared are 9 ({names}, x), "
+    assert error == (f"{lab.pipeline}:{number}:7: preprocess.operators: csv_text: columns: declared are 9 ({names}, x), "
                      f"but records of dataset 'visits' have 8 ({names}): leave `columns` out, or name those"), error
-    assert not run.of("training_finished")
+    assert not run.has_data_dir()
     lab.remove()
 
 
 def a_name_that_no_column_has_is_told_with_those_there_are():
     lab = TableLab(guide_pipeline().replace("[age, price]", "[age, prize]"))
     lab.write_weeks()
-    (error,) = [one["error"] for one in lab.run().finish(expect=1).of("error")]
+    (error,) = [one["error"] for one in lab.run().finish(expect=2).of("error")]
     assert f"found field 'prize', expected one of {HEADER.replace(',', ', ')}, or a number from 0" in error, error
     lab.remove()
     lab = TableLab(guide_pipeline().replace("field: bought", "field: brought"))
     lab.write_weeks()
-    (error,) = [one["error"] for one in lab.run().finish(expect=1).of("error")]
+    (error,) = [one["error"] for one in lab.run().finish(expect=2).of("error")]
     assert f"found no column 'brought' among 8 ({HEADER.replace(',', ', ')}), expected it" in error, error
     lab.remove()
 

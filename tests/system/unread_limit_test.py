@@ -42,9 +42,9 @@ def run(text, limit="", fill="", epochs=1):
     return lab, lab.run()
 
 
-def error_of(text, limit=""):
+def error_of(text, limit="", expect=1):
     lab, ended = run(text, limit)
-    ended.finish(expect=1)
+    ended.finish(expect=expect)
     (error,) = [event["error"] for event in ended.of("error")]
     lab.remove()
     return error
@@ -79,11 +79,18 @@ def what_is_declared_missing_is_filled_and_no_error():
 
 
 def too_many_refused_records_stop_the_run_before_anything_is_trained():
-    error = error_of(rows(0, time="at {}"))
-    assert error.startswith(f"dataset rows: {DAYS * PER_DAY} of {DAYS * PER_DAY} records were refused, more than"), error
+    good, bad = rows(0).splitlines(), rows(0, time="at {}").splitlines()
+    half = len(good) // 2
+    error = error_of("\n".join(good[:half] + bad[half:]) + "\n")
+    assert error.startswith(f"dataset rows: {len(good) - half} of {DAYS * PER_DAY} records were refused, more than"), error
     assert "rows.csv:" in error and "time 'ts': found \"aa 9999999999\"" in error, error
-    error = error_of("ts;x;y;label\n1700006400;1;2;1\n")
-    assert "found no column 'ts' among 1" in error and "source.delimiter" in error, error
+
+
+def records_that_are_all_refused_are_told_before_anything_is_created():
+    error = error_of(rows(0, time="at {}"), expect=2)
+    assert f"datasets[0].time: {DAYS * PER_DAY} of {DAYS * PER_DAY}: " in error and "rows.csv:2: time 'ts': found \"aa 9999999999\"" in error, error
+    error = error_of("ts;x;y;label\n1700006400;1;2;1\n", expect=2)
+    assert "found a single column, 'ts;x;y;label'" in error and "source.delimiter" in error, error
 
 
 def a_replay_of_nothing_says_so():
@@ -95,4 +102,5 @@ too_many_unread_samples_stop_the_run_with_their_place()
 a_limit_that_bears_them_counts_them_everywhere()
 what_is_declared_missing_is_filled_and_no_error()
 too_many_refused_records_stop_the_run_before_anything_is_trained()
+records_that_are_all_refused_are_told_before_anything_is_created()
 a_replay_of_nothing_says_so()
