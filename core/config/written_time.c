@@ -10,6 +10,8 @@
 #include <time.h>
 
 static const int64_t US_PER_SECOND = 1000000;
+static const int64_t LEAST_YEAR_US =
+    INT64_C(-30610224000000000); /* year 1000: %Y reads the 11 of 1/1/11, too */
 static const double SERIAL_MIN = 61, SERIAL_END = 2958466; /* 1900-03-01 and 10000-01-01 */
 static const double SERIAL_OF_1970 = 25569, MS_PER_DAY = 86400000;
 
@@ -278,46 +280,60 @@ int64_t weir_written_time_ahead_us(const struct weir_written_time *written, int6
 
 /* ---- hints ---- */
 
+const char *const WEIR_WRITTEN_USUAL[] = {"%Y-%m-%d %H:%M",
+                                          "%Y-%m-%dT%H:%M",
+                                          "%d/%m/%Y",
+                                          "%m/%d/%Y",
+                                          "%d/%m/%Y %H:%M",
+                                          "%m/%d/%Y %H:%M",
+                                          "%d/%m/%Y %H:%M:%S",
+                                          "%m/%d/%Y %H:%M:%S",
+                                          "%m/%d/%Y %I:%M %p",
+                                          "%m/%d/%Y %I:%M:%S %p",
+                                          "%d/%m/%y",
+                                          "%m/%d/%y",
+                                          "%d/%m/%y %H:%M",
+                                          "%m/%d/%y %H:%M",
+                                          "%d.%m.%Y",
+                                          "%d.%m.%Y %H:%M",
+                                          "%d.%m.%Y %H:%M:%S",
+                                          "%Y/%m/%d",
+                                          "%Y/%m/%d %H:%M",
+                                          "%Y/%m/%d %H:%M:%S",
+                                          "%d-%m-%Y",
+                                          "%d-%m-%Y %H:%M",
+                                          "%d-%b-%Y",
+                                          "%b %d, %Y",
+                                          "%d %b %Y",
+                                          "%Y-%m-%d %H:%M:%S %z",
+                                          "%Y-%m-%dT%H:%M:%S%z",
+                                          "%Y%m%d",
+                                          "%Y%m%d%H%M%S",
+                                          "%a %b %d %H:%M:%S %Y",
+                                          "%a, %d %b %Y %H:%M:%S %z",
+                                          "%Y-%m",
+                                          NULL};
+
+bool weir_written_time_as(const char *pattern, struct weir_bytes text, int64_t *ret_time_us)
+{
+    struct weir_written_time written = {.pattern = {pattern_of(pattern)}, .count = 1};
+    int64_t time_us;
+    bool is_read = weir_written_time_read(&written, text, &time_us) && time_us >= LEAST_YEAR_US;
+
+    weir_written_time_fini(&written);
+    if (is_read)
+        *ret_time_us = time_us;
+    return is_read;
+}
+
 void weir_written_time_suggest(struct weir_bytes text, struct weir_buf *out)
 {
-    static const char *const USUAL[] = {"%Y-%m-%d %H:%M",
-                                        "%Y-%m-%dT%H:%M",
-                                        "%d/%m/%Y",
-                                        "%m/%d/%Y",
-                                        "%d/%m/%Y %H:%M",
-                                        "%m/%d/%Y %H:%M",
-                                        "%d/%m/%Y %H:%M:%S",
-                                        "%m/%d/%Y %H:%M:%S",
-                                        "%m/%d/%Y %I:%M %p",
-                                        "%m/%d/%Y %I:%M:%S %p",
-                                        "%d.%m.%Y",
-                                        "%d.%m.%Y %H:%M",
-                                        "%d.%m.%Y %H:%M:%S",
-                                        "%Y/%m/%d",
-                                        "%Y/%m/%d %H:%M",
-                                        "%Y/%m/%d %H:%M:%S",
-                                        "%d-%m-%Y",
-                                        "%d-%m-%Y %H:%M",
-                                        "%d-%b-%Y",
-                                        "%b %d, %Y",
-                                        "%d %b %Y",
-                                        "%Y-%m-%d %H:%M:%S %z",
-                                        "%Y-%m-%dT%H:%M:%S%z",
-                                        "%Y%m%d",
-                                        "%Y%m%d%H%M%S",
-                                        "%a %b %d %H:%M:%S %Y",
-                                        "%a, %d %b %Y %H:%M:%S %z",
-                                        "%Y-%m"};
     enum { SUGGESTED_MAX = 2 };
     size_t found = 0;
+    int64_t time_us;
 
-    for (size_t i = 0; i < WEIR_COUNT(USUAL) && found < SUGGESTED_MAX; i++) {
-        struct weir_written_time tried = {.pattern = {pattern_of(USUAL[i])}, .count = 1};
-        int64_t time_us;
-
-        if (weir_written_time_read(&tried, text, &time_us))
+    for (const char *const *pattern = WEIR_WRITTEN_USUAL; *pattern != NULL; pattern++)
+        if (found < SUGGESTED_MAX && weir_written_time_as(*pattern, text, &time_us))
             weir_buf_printf(out, "%s\"%s\"", found++ == 0 ? "; time.pattern may be " : " or ",
-                            USUAL[i]);
-        weir_written_time_fini(&tried);
-    }
+                            *pattern);
 }

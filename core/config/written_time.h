@@ -59,6 +59,10 @@ bool weir_written_time_of_real(const struct weir_written_time *written, double n
                                enum weir_time_unit unit, int64_t *ret_time_us);
 /* Returns the microseconds by which the clocks of its zone are ahead of UTC at an instant. */
 int64_t weir_written_time_ahead_us(const struct weir_written_time *written, int64_t utc_us);
+/* Patterns that people use, NULL-terminated; day first stands before month first. */
+extern const char *const WEIR_WRITTEN_USUAL[];
+/* weir_written_time_read() by one pattern, in UTC; no year before 1000. */
+bool weir_written_time_as(const char *pattern, struct weir_bytes text, int64_t *ret_time_us);
 /* Appends the patterns, out of the usual ones, that read the text, as a hint in a message; nothing if none does. */
 void weir_written_time_suggest(struct weir_bytes text, struct weir_buf *out);
 
