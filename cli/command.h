@@ -51,6 +51,7 @@ struct cli_options {
     bool system;
     bool data;
     const char *with;
+    const char *file; /* to write */
 };
 
 struct cli_command;

@@ -6,6 +6,7 @@
 #include "cli/config.h"
 #include "cli/erase_each.h"
 #include "cli/follow.h"
+#include "cli/init.h"
 #include "cli/predict_rows.h"
 #include "cli/push.h"
 #include "cli/receipts.h"
@@ -170,6 +171,16 @@ static const struct weir_option CHECK_OPTIONS[] = {
     WEIR_OPTION_END,
 };
 
+static const struct weir_option INIT_OPTIONS[] = {
+    {"from", "DATA",
+     "folder or file to look at: CSV, JSON lines, pictures or texts in folders of classes (default: none, a table "
+     "that is made up)",
+     OPTION(from)},
+    {"output", "FILE", "file to write (-o; default: called after DATA, in the working directory)",
+     OPTION(file)},
+    WEIR_OPTION_END,
+};
+
 static const struct weir_option SUBMIT_OPTIONS[] = {
     {"dry-run", NULL, "show the triggers, sample counts and cost of the pipeline; changes nothing",
      OPTION(dry_run)},
@@ -191,6 +202,11 @@ static const struct weir_option LOGS_OPTIONS[] = {
 
 // clang-format off
 static const struct cli_command COMMANDS[] = {
+    {.words = "init",
+     .summary = "look at a folder or a file, and write a commented pipeline file for it, which runs as it is",
+     .example = "weir init --from data/visits",
+     .options = INIT_OPTIONS, .answer = cli_answer_init, .render = cli_render_init,
+     .exit_code = cli_exit_of_check},
     {.words = "submit", .operands = "FILE", .operands_min = 1, .operands_max = 1,
      .summary = "hand a pipeline file to the platform, which works on it; the same file again changes nothing",
      .example = "weir submit config/pipelines/quickstart.yaml",

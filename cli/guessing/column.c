@@ -1,0 +1,253 @@
+/* Counting what values may be: see column.h. */
+#include "cli/guessing/column.h"
+
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "core/base/utf8.h"
+#include "core/config/written_time.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NUMBER_TEXT_MAX = 64, DISTINCT_TEXT_MAX = 200 };
+
+static const int64_t YEAR_1980_S = 315532800, YEAR_2100_S = 4102444800;
+
+void cli_guess_column_init(struct cli_guess_column *column, struct weir_bytes name)
+{
+    *column = (struct cli_guess_column){
+        .name = weir_strndup((const char *)name.at, name.size),
+        .marks = json_object(),
+        .distinct = json_object(),
+        .forms = UINT64_MAX,
+    };
+    weir_utf8_repair(column->name);
+}
+
+void cli_guess_column_fini(struct cli_guess_column *column)
+{
+    free(column->name);
+    json_decref(column->marks);
+    json_decref(column->distinct);
+}
+
+/* ---- counting ---- */
+
+/* Words that stand for no value in tables, as R, pandas, SQL and people write them. */
+static bool is_mark(struct weir_bytes value)
+{
+    static const char *const MARKS[] = {"NA",   "N/A",  "na",   "n/a",    "NaN",  "nan",
+                                        "NULL", "null", "None", "none",   "#N/A", "\\N",
+                                        "?",    "-",    ".",    "missing"};
+
+    for (size_t i = 0; i < WEIR_COUNT(MARKS); i++)
+        if (weir_bytes_equal(value, weir_bytes_of(MARKS[i])))
+            return true;
+    return false;
+}
+
+static bool copy_text(struct weir_bytes value, char *copy, size_t size)
+{
+    if (value.size >= size || memchr(value.at, '\0', value.size) != NULL)
+        return false;
+    memcpy(copy, value.at, value.size);
+    copy[value.size] = '\0';
+    return true;
+}
+
+/* Decimal numbers alone, as operators read them: no hexadecimal ones, no nan. */
+static bool read_number(struct weir_bytes value, double *ret_number)
+{
+    char text[NUMBER_TEXT_MAX], *end = NULL;
+
+    if (!copy_text(value, text, sizeof(text)) || text[strspn(text, "0123456789+-.eE")] != '\0')
+        return false;
+    *ret_number = strtod(text, &end);
+    return end != text && *end == '\0' && isfinite(*ret_number);
+}
+
+static void add_number(struct cli_guess_column *column, double number)
+{
+    bool is_first = column->numbers == 0;
+
+    if (is_first || number < column->least)
+        column->least = number;
+    if (is_first || number > column->greatest)
+        column->greatest = number;
+    column->steps += !is_first && number == column->newest + 1 ? 1 : 0;
+    column->newest = number;
+    column->sum += number;
+    column->squares += number * number;
+    column->integers += number == floor(number) ? 1 : 0;
+    column->numbers++;
+}
+
+static void add_words(struct cli_guess_column *column, struct weir_bytes value)
+{
+    bool inside = false;
+
+    for (size_t i = 0; i < value.size; i++) {
+        bool is_blank = isspace(value.at[i]) != 0;
+
+        column->words += !is_blank && !inside ? 1 : 0;
+        inside = !is_blank;
+    }
+}
+
+static void add_distinct(struct cli_guess_column *column, struct weir_bytes value)
+{
+    char text[DISTINCT_TEXT_MAX];
+    json_t *met;
+
+    if (!copy_text(value, text, sizeof(text))) {
+        column->long_ones++;
+        column->has_others = true;
+        return;
+    }
+    met = json_object_get(column->distinct, text);
+    if (met != NULL) {
+        json_integer_set(met, json_integer_value(met) + 1);
+    } else if (json_object_size(column->distinct) == CLI_GUESS_DISTINCT_MAX) {
+        column->filled_at = column->filled_at > 0 ? column->filled_at : column->values;
+        column->has_others = true;
+    } else if (json_object_set_new(column->distinct, text, json_integer(1)) != 0) {
+        column->has_others = true; /* no UTF-8 */
+    }
+}
+
+/* Digits without anything between them are a time only in full: 20020822, 20020822113623. */
+static bool may_be_time(struct weir_bytes value, const char *pattern)
+{
+    size_t digits = 0;
+
+    while (digits < value.size && isdigit(value.at[digits]))
+        digits++;
+    return digits < value.size || (strcmp(pattern, "%Y%m%d") == 0 && digits == 8) ||
+           (strcmp(pattern, "%Y%m%d%H%M%S") == 0 && digits == 14);
+}
+
+static bool read_time(size_t form, struct weir_bytes value, int64_t *ret_time_us)
+{
+    const char *pattern = cli_guess_form_pattern(form);
+
+    if (pattern == NULL)
+        return weir_time_parse((const char *)value.at, value.size, ret_time_us);
+    return may_be_time(value, pattern) && weir_written_time_as(pattern, value, ret_time_us);
+}
+
+static void add_time(struct cli_guess_column *column, struct weir_bytes value)
+{
+    for (size_t form = 0; column->forms >> form != 0 && form < CLI_GUESS_FORMS_MAX; form++) {
+        struct cli_guess_span *span = &column->span[form];
+        int64_t time_us;
+
+        if ((column->forms >> form & 1) == 0)
+            continue;
+        if ((form > 0 && cli_guess_form_pattern(form) == NULL) ||
+            !read_time(form, value, &time_us)) {
+            column->forms &= ~(UINT64_C(1) << form);
+            continue;
+        }
+        if (column->values == column->marked + 1)
+            *span = (struct cli_guess_span){time_us, time_us};
+        span->first_us = time_us < span->first_us ? time_us : span->first_us;
+        span->last_us = time_us > span->last_us ? time_us : span->last_us;
+    }
+}
+
+void cli_guess_column_add(struct cli_guess_column *column, struct weir_bytes value)
+{
+    double number;
+
+    value = weir_bytes_trim(value);
+    if (value.size == 0) {
+        column->empty++;
+        return;
+    }
+    column->values++;
+    add_words(column, value);
+    add_distinct(column, value);
+    if (is_mark(value)) {
+        column->marked++;
+        WEIR_AUTO_FREE char *mark = weir_strndup((const char *)value.at, value.size);
+        json_object_set_new(column->marks, mark, json_true());
+        return;
+    }
+    if (read_number(value, &number))
+        add_number(column, number);
+    add_time(column, value);
+}
+
+/* ---- what the values are ---- */
+
+const char *cli_guess_form_pattern(size_t form)
+{
+    if (form == 0)
+        return NULL;
+    for (size_t i = 0; i < form - 1; i++)
+        if (WEIR_WRITTEN_USUAL[i] == NULL)
+            return NULL;
+    return WEIR_WRITTEN_USUAL[form - 1];
+}
+
+size_t cli_guess_column_form(const struct cli_guess_column *column)
+{
+    if (column->values > column->marked)
+        for (size_t form = 0; form < CLI_GUESS_FORMS_MAX; form++)
+            if ((column->forms >> form & 1) != 0)
+                return form;
+    return CLI_GUESS_FORMS_MAX;
+}
+
+const char *cli_guess_column_unit(const struct cli_guess_column *column,
+                                  struct cli_guess_span *ret_span)
+{
+    static const struct {
+        const char *unit;
+        double per_second;
+    } UNITS[] = {{"s", 1}, {"ms", 1e3}, {"us", 1e6}, {"ns", 1e9}};
+
+    if (!cli_guess_column_is_numeric(column))
+        return NULL;
+    for (size_t i = 0; i < WEIR_COUNT(UNITS); i++) {
+        double per = UNITS[i].per_second;
+
+        if (column->least >= (double)YEAR_1980_S * per &&
+            column->greatest < (double)YEAR_2100_S * per) {
+            *ret_span = (struct cli_guess_span){(int64_t)(column->least / per * 1e6),
+                                                (int64_t)(column->greatest / per * 1e6)};
+            return UNITS[i].unit;
+        }
+    }
+    return NULL;
+}
+
+bool cli_guess_column_is_numeric(const struct cli_guess_column *column)
+{
+    return column->numbers > 0 && column->numbers + column->marked == column->values;
+}
+
+size_t cli_guess_column_distinct(const struct cli_guess_column *column)
+{
+    return column->has_others ? CLI_GUESS_DISTINCT_MAX : json_object_size(column->distinct);
+}
+
+bool cli_guess_column_is_constant(const struct cli_guess_column *column)
+{
+    return cli_guess_column_distinct(column) <= 1 && !column->has_others;
+}
+
+double cli_guess_column_mean(const struct cli_guess_column *column)
+{
+    return column->numbers > 0 ? column->sum / (double)column->numbers : 0;
+}
+
+double cli_guess_column_deviation(const struct cli_guess_column *column)
+{
+    double mean = cli_guess_column_mean(column);
+    double count = column->numbers > 0 ? (double)column->numbers : 1;
+
+    return sqrt(fmax(column->squares / count - mean * mean, 0));
+}

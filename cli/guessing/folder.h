@@ -1,0 +1,55 @@
+/* Files of a folder, divided into kinds by their names; the kind that most of the bytes are of is what the folder
+ * holds. */
+#ifndef CLI_GUESSING_FOLDER_H
+#define CLI_GUESSING_FOLDER_H
+
+#include "cli/guessing/column.h"
+#include "core/base/error.h"
+
+#include <jansson.h>
+
+enum cli_guess_kind {
+    CLI_GUESS_JPEG,
+    CLI_GUESS_PNG,
+    CLI_GUESS_TABLES,   /* CSV, by its content JSON lines after all */
+    CLI_GUESS_LINES,    /* JSON lines */
+    CLI_GUESS_TEXTS,    /* one text a file */
+    CLI_GUESS_READABLE, /* read by Weir, but not looked into here */
+    CLI_GUESS_FOREIGN,  /* not read by Weir */
+    CLI_GUESS_OTHER,
+    CLI_GUESS_KINDS
+};
+
+struct cli_guess_file {
+    char *path;         /* below the folder */
+    const char *suffix; /* from the last dot on, without .zst; in `path` */
+    uint64_t bytes;
+    enum cli_guess_kind kind;
+    bool is_compressed; /* its name ends in .zst or .zstd */
+};
+
+struct cli_guess_folder {
+    char *path; /* as it was given; of a single file its folder */
+    bool is_single;
+    struct cli_guess_file *files; /* by path */
+    size_t count, capacity;
+    enum cli_guess_kind kind; /* of the files that count */
+    size_t counted, others;   /* files of that kind, and of any other */
+    uint64_t bytes;           /* of those that count */
+    char *include;            /* pattern of their names */
+    bool is_compressed;       /* one of them is */
+    bool has_manifest;        /* a manifest.csv lies in the folder itself */
+    json_t *classes;          /* name of each folder at `depth` -> files that count in it */
+    unsigned depth; /* 1: right below; deeper where all lies in one folder, or in train and test */
+};
+
+/* Lists `path`, a folder or one file. NOT_FOUND; INVALID with what to do when nothing can be looked into. */
+enum weir_status cli_guess_folder_list(const char *path, struct cli_guess_folder *ret_folder,
+                                       struct weir_error *err) WEIR_MUST_USE;
+void cli_guess_folder_fini(struct cli_guess_folder *folder);
+
+/* Pattern that reads a day out of every name of the files that count, as time.pattern takes it, or NULL; free() it. The
+ * span is from the first day to the last. */
+char *cli_guess_folder_days(const struct cli_guess_folder *folder, struct cli_guess_span *ret_span);
+
+#endif

@@ -1,0 +1,182 @@
+/* Writing a pipeline file: what is made of the samples, and the model that learns from it. */
+#include "cli/guessing/pipeline.h"
+
+#include "core/config/yaml.h"
+
+enum { COMMONEST = 1000, TEXT_PLACES = 1024, PICTURE_SIDE = 32 };
+
+static bool is_dense(const struct cli_guess_plan *plan)
+{
+    return plan->model == CLI_GUESS_LINEAR;
+}
+
+/* A model of weights for numbers alone takes words as rows of zeros and ones. */
+static void put_dense(uint64_t places, const char *on, struct weir_buf *out)
+{
+    weir_buf_append_text(out, "    - {op: one_hot, ");
+    if (on != NULL) {
+        weir_buf_append_text(out, "on: ");
+        weir_yaml_print_text(on, out);
+        weir_buf_append_text(out, ", ");
+    }
+    weir_buf_printf(out, "classes: %lu}\n", places);
+}
+
+static void put_numbers(const struct cli_guess *guess, struct weir_buf *out)
+{
+    bool has_holes = !guess->is_whole;
+
+    if (guess->roles.used[CLI_GUESS_NUMBER] == 0)
+        return;
+    for (size_t i = 0; i < guess->table.count; i++)
+        if (guess->roles.role[i] == CLI_GUESS_NUMBER)
+            has_holes = has_holes || guess->table.columns[i].marked > 0 ||
+                        guess->table.columns[i].values < guess->table.rows;
+    weir_buf_printf(out, "    - {op: %s_fields, fields: [", guess->table.is_json ? "json" : "csv");
+    cli_guess_put_columns(guess, CLI_GUESS_NUMBER, true, out);
+    weir_buf_printf(out, "]%s}  # numbers\n    - {op: standardize}\n",
+                    has_holes ? ", fill: 0" : "");
+}
+
+static void put_csv_categories(const struct cli_guess *guess, const struct cli_guess_plan *plan,
+                               struct weir_buf *out)
+{
+    weir_buf_append_text(out, "    - {op: csv_words, fields: [");
+    cli_guess_put_columns(guess, CLI_GUESS_CATEGORY, true, out);
+    weir_buf_append_text(out, "]}  # categories\n");
+    if (is_dense(plan)) {
+        weir_buf_printf(out, "    - {op: vocab, size: %d, as: kinds}\n", COMMONEST);
+        put_dense(COMMONEST + 1, "kinds", out);
+    } else {
+        weir_buf_printf(out, "    - {op: tokenize_hash, buckets: %lu, as: kinds}\n", plan->buckets);
+    }
+}
+
+static void put_json_category(const char *name, const struct cli_guess_plan *plan,
+                              struct weir_buf *out)
+{
+    WEIR_AUTO_BUF quoted = {0};
+
+    weir_yaml_print_text(name, &quoted);
+    name = weir_buf_text(&quoted);
+    weir_buf_printf(out,
+                    "    - {op: json_text, field: %s, optional: true, as: %s}  # a category\n"
+                    "    - {op: tokenize_words, on: %s, as: %s}\n",
+                    name, name, name, name);
+    if (is_dense(plan)) {
+        weir_buf_printf(out, "    - {op: vocab, on: %s, size: %d, as: %s}\n", name, COMMONEST,
+                        name);
+        weir_buf_printf(out, "    - {op: one_hot, on: %s, classes: %d}\n", name, COMMONEST + 1);
+    } else {
+        weir_buf_printf(out, "    - {op: tokenize_hash, on: %s, buckets: %lu, as: %s}\n", name,
+                        plan->buckets, name);
+    }
+}
+
+static void put_categories(const struct cli_guess *guess, const struct cli_guess_plan *plan,
+                           struct weir_buf *out)
+{
+    if (guess->roles.used[CLI_GUESS_CATEGORY] == 0)
+        return;
+    if (!guess->table.is_json) {
+        put_csv_categories(guess, plan, out);
+        return;
+    }
+    for (size_t i = 0; i < guess->table.count; i++)
+        if (guess->roles.role[i] == CLI_GUESS_CATEGORY)
+            put_json_category(guess->table.columns[i].name, plan, out);
+}
+
+static void put_tokens(const struct cli_guess_plan *plan, struct weir_buf *out)
+{
+    weir_buf_printf(out,
+                    "    - {op: normalize_text}\n    - {op: tokenize_words}\n"
+                    "    - {op: tokenize_hash, ngrams: 2, buckets: %lu}\n",
+                    is_dense(plan) ? (uint64_t)TEXT_PLACES : plan->buckets);
+    if (is_dense(plan))
+        put_dense(TEXT_PLACES, "tokens", out);
+}
+
+static void put_texts(const struct cli_guess *guess, const struct cli_guess_plan *plan,
+                      struct weir_buf *out)
+{
+    if (guess->roles.used[CLI_GUESS_TEXT] == 0)
+        return;
+    weir_buf_printf(out, "    - {op: %s_text, field: [", guess->table.is_json ? "json" : "csv");
+    cli_guess_put_columns(guess, CLI_GUESS_TEXT, true, out);
+    weir_buf_printf(out, "]%s}  # text\n", guess->table.is_json ? ", optional: true" : "");
+    put_tokens(plan, out);
+}
+
+static void put_pictures(const struct cli_guess *guess, struct weir_buf *out)
+{
+    weir_buf_printf(
+        out,
+        "    - {op: %s}\n    - {op: resize, size: [%d, %d]}\n    - {op: flip}  # while it "
+        "trains, half of them are mirrored\n"
+        "    - {op: normalize, mean: 0.5, std: 0.25}\n    - {op: to_chw}\n",
+        guess->folder.kind == CLI_GUESS_JPEG ? "decode_jpeg" : "decode_png", PICTURE_SIDE,
+        PICTURE_SIDE);
+}
+
+/* text_bag learns from one tensor of tokens: those of the categories follow those of the text. */
+static void put_concat(const struct cli_guess *guess, const struct cli_guess_plan *plan,
+                       struct weir_buf *out)
+{
+    if (plan->model != CLI_GUESS_TEXT_BAG || !guess->is_table ||
+        guess->roles.used[CLI_GUESS_CATEGORY] == 0)
+        return;
+    weir_buf_append_text(out, "    - {op: concat, on: [tokens, ");
+    if (guess->table.is_json)
+        cli_guess_put_columns(guess, CLI_GUESS_CATEGORY, true, out);
+    else
+        weir_buf_append_text(out, "kinds");
+    weir_buf_append_text(out, "]}\n");
+}
+
+static void put_training(const struct cli_guess_plan *plan, struct weir_buf *out)
+{
+    static const char *const LOSSES[] = {[CLI_GUESS_YES_OR_NO] = "logistic",
+                                         [CLI_GUESS_CLASSES] = "softmax",
+                                         [CLI_GUESS_AMOUNT] = "squared"};
+
+    weir_buf_append_text(
+        out, "\n# docs/guides/built-in-models.md has the models; a program of your own: "
+             "docs/guides/write-a-training-loop.md\ntraining:\n  model: ");
+    if (plan->model == CLI_GUESS_LINEAR)
+        weir_buf_append_text(out, "linear\n");
+    else if (plan->model == CLI_GUESS_TEXT_BAG)
+        weir_buf_printf(out, "{name: text_bag, buckets: %lu}\n", plan->buckets);
+    else
+        weir_buf_printf(out, "{name: fm, buckets: %lu, factors: %u}\n", plan->buckets,
+                        plan->factors);
+    weir_buf_printf(out,
+                    "  loss: %s\n  epochs: %u\n  seed: 1\n  start_from: scratch\n"
+                    "  optimizer: {name: adagrad, lr: %.2g%s}\n",
+                    LOSSES[plan->task], plan->epochs, plan->rate,
+                    plan->model == CLI_GUESS_FM ? ", epsilon: 0.003" : "");
+}
+
+void cli_guess_write_learning(const struct cli_guess *guess, const struct cli_guess_plan *plan,
+                              struct weir_buf *out)
+{
+    weir_buf_append_text(out,
+                         "\n# From records to numbers; docs/guides/read-a-table.md has a picture\n"
+                         "preprocess:\n  operators:\n");
+    if (guess->is_table) {
+        put_numbers(guess, out);
+        put_categories(guess, plan, out);
+        put_texts(guess, plan, out);
+        put_concat(guess, plan, out);
+    } else if (guess->folder.kind == CLI_GUESS_TEXTS) {
+        put_tokens(plan, out);
+    } else {
+        put_pictures(guess, out);
+    }
+    weir_buf_printf(out, "  batch: {samples: %u}\n", plan->batch);
+    if (plan->unreadable > 0)
+        weir_buf_printf(out,
+                        "  on_error: {skip: %u%%}  # records without time or label were seen\n",
+                        plan->unreadable);
+    put_training(plan, out);
+}

@@ -1,0 +1,211 @@
+/* Lines for people: what was seen, what is guessed, what should be looked at. */
+#include "cli/guessing/pipeline.h"
+
+#include <strings.h>
+
+static void note(json_t *list, struct weir_buf *line)
+{
+    json_array_append_new(list, json_stringn((const char *)line->at, line->size));
+    weir_buf_clear(line);
+}
+
+static void see(const struct cli_guess *guess, json_t *list)
+{
+    static const char *const KINDS[] = {[CLI_GUESS_JPEG] = "JPEG pictures",
+                                        [CLI_GUESS_PNG] = "PNG pictures",
+                                        [CLI_GUESS_TEXTS] = "texts"};
+    WEIR_AUTO_BUF line = {0};
+    const struct cli_guess_folder *folder = &guess->folder;
+    char delimiter = guess->table.dialect.delimiter;
+
+    weir_buf_printf(&line, "%s: %zu ", folder->path, folder->counted);
+    if (!guess->is_table)
+        weir_buf_printf(&line, "%s, %zu classes %s", KINDS[folder->kind],
+                        json_object_size(folder->classes),
+                        folder->has_manifest ? "in manifest.csv" : "by folder");
+    else if (guess->table.is_json)
+        weir_buf_printf(&line, "%s of JSON lines, %s%lu records, %zu fields",
+                        folder->counted == 1 ? "file" : "files", guess->is_whole ? "" : "about ",
+                        guess->rows, guess->table.count);
+    else
+        weir_buf_printf(&line, "CSV %s, %s%lu records of %zu columns divided by %s, %s header",
+                        folder->counted == 1 ? "file" : "files", guess->is_whole ? "" : "about ",
+                        guess->rows, guess->table.count,
+                        delimiter == ','    ? "commas"
+                        : delimiter == ';'  ? "semicolons"
+                        : delimiter == '\t' ? "tabs"
+                                            : "|",
+                        guess->table.has_header ? "with a" : "without a");
+    note(list, &line);
+}
+
+/* ---- guessed ---- */
+
+static void tell_time(const struct cli_guess *guess, json_t *list)
+{
+    WEIR_AUTO_BUF line = {0};
+    const struct cli_guess_roles *roles = &guess->roles;
+
+    weir_buf_append_text(&line, "time: ");
+    if (guess->is_table && roles->time != SIZE_MAX)
+        weir_buf_printf(&line, "%s, %s%s", guess->table.columns[roles->time].name,
+                        roles->unit != NULL ? "a number since 1970 in " : "written as ",
+                        roles->unit != NULL      ? roles->unit
+                        : roles->pattern != NULL ? roles->pattern
+                                                 : "RFC 3339");
+    else if (guess->days != NULL)
+        weir_buf_printf(&line, "in the name of each file, %s", guess->days);
+    else
+        weir_buf_append_text(&line, guess->is_table ? "none, the order of the records is taken"
+                                    : guess->folder.has_manifest ? "in manifest.csv"
+                                                                 : "when each file was written");
+    if (guess->has_time) {
+        weir_buf_append_text(&line, ", ");
+        cli_guess_put_span(guess->span, &line);
+    }
+    note(list, &line);
+}
+
+static void tell_label(const struct cli_guess *guess, const struct cli_guess_plan *plan,
+                       json_t *list)
+{
+    WEIR_AUTO_BUF line = {0};
+
+    weir_buf_append_text(&line, "label: ");
+    if (guess->is_table)
+        weir_buf_printf(&line, "%s, by its %s, ", guess->table.columns[guess->roles.label].name,
+                        guess->roles.label_by_name ? "name" : "place");
+    cli_guess_put_label(guess, plan, &line);
+    note(list, &line);
+}
+
+static void tell_columns(const struct cli_guess *guess, json_t *list)
+{
+    static const struct {
+        enum cli_guess_role role;
+        const char *title;
+    } PARTS[] = {{CLI_GUESS_NUMBER, "numbers"},
+                 {CLI_GUESS_CATEGORY, "categories"},
+                 {CLI_GUESS_TEXT, "text"}};
+    WEIR_AUTO_BUF line = {0};
+
+    for (size_t i = 0; guess->is_table && i < WEIR_COUNT(PARTS); i++) {
+        if (guess->roles.used[PARTS[i].role] == 0)
+            continue;
+        weir_buf_printf(&line, "%s: ", PARTS[i].title);
+        cli_guess_put_columns(guess, PARTS[i].role, false, &line);
+        note(list, &line);
+    }
+    for (size_t i = 0; i < guess->table.count && guess->is_table; i++)
+        if (guess->roles.why[i] != NULL)
+            weir_buf_printf(&line, "%s%s (%s)", line.size == 0 ? "left out: " : ", ",
+                            guess->table.columns[i].name, guess->roles.why[i]);
+    if (line.size > 0)
+        note(list, &line);
+}
+
+static void tell_plan(const struct cli_guess_plan *plan, json_t *list)
+{
+    static const char *const MODELS[] = {
+        [CLI_GUESS_LINEAR] = "linear", [CLI_GUESS_FM] = "fm", [CLI_GUESS_TEXT_BAG] = "text_bag"};
+    WEIR_AUTO_BUF line = {0};
+
+    weir_buf_printf(&line, "model: %s, ", MODELS[plan->model]);
+    if (plan->every != NULL)
+        weir_buf_printf(&line, "trained every %s on all so far, and measured on the time after",
+                        plan->every);
+    else
+        weir_buf_printf(&line,
+                        "trained after every %lu samples, and measured on a fifth that is held out",
+                        plan->samples);
+    note(list, &line);
+}
+
+/* ---- to be looked at ---- */
+
+/* The parts of a time in columns of their own, which no declaration puts together. */
+static bool has_parts_of_time(const struct cli_guess *guess)
+{
+    static const char *const PARTS[] = {"year", "month", "day"};
+    size_t found = 0;
+
+    for (size_t i = 0; i < guess->table.count; i++)
+        for (size_t j = 0; j < WEIR_COUNT(PARTS); j++)
+            found += strcasecmp(guess->table.columns[i].name, PARTS[j]) == 0 ? 1 : 0;
+    return guess->roles.time == SIZE_MAX && found == WEIR_COUNT(PARTS);
+}
+
+static void warn_of_table(const struct cli_guess *guess, json_t *list)
+{
+    WEIR_AUTO_BUF line = {0};
+    const struct cli_guess_roles *roles = &guess->roles;
+
+    if (!roles->label_by_name) {
+        weir_buf_printf(&line,
+                        "is '%s' to be learnt? Name another column in label.field, and take that "
+                        "one out of the operators",
+                        guess->table.columns[roles->label].name);
+        note(list, &line);
+    }
+    weir_buf_append_text(
+        &line, "is any column known only once the label is? It has to leave the operators");
+    note(list, &line);
+    if (has_parts_of_time(guess)) {
+        weir_buf_append_text(&line, "the parts of a time are columns: write one column of them, "
+                                    "2024-01-31T12:00, for models that follow time");
+        note(list, &line);
+    }
+    if (roles->rival != NULL) {
+        weir_buf_printf(&line, "times may be written as %s just as well: time.pattern",
+                        roles->rival);
+        note(list, &line);
+    }
+    if (roles->subject != SIZE_MAX) {
+        weir_buf_printf(&line, "'%s' seems to name people: with subject they can be erased",
+                        guess->table.columns[roles->subject].name);
+        note(list, &line);
+    }
+    if (guess->table.lists > 0) {
+        weir_buf_append_text(&line, "lists in the records are not read");
+        note(list, &line);
+    }
+}
+
+static void warn(const struct cli_guess *guess, const struct cli_guess_plan *plan, json_t *list)
+{
+    WEIR_AUTO_BUF line = {0};
+
+    if (guess->is_table)
+        warn_of_table(guess, list);
+    if (guess->odd_files > 0) {
+        weir_buf_printf(&line,
+                        "%zu files have other columns, and will be refused: put them elsewhere, or "
+                        "name the others in source.include",
+                        guess->odd_files);
+        note(list, &line);
+    }
+    if (guess->folder.others > 0) {
+        weir_buf_printf(&line, "%zu files of other kinds are left out", guess->folder.others);
+        note(list, &line);
+    }
+    if (plan->unreadable > 0) {
+        weir_buf_printf(&line,
+                        "records without time or label were seen: preprocess.on_error bears %u %%",
+                        plan->unreadable);
+        note(list, &line);
+    }
+}
+
+json_t *cli_guess_notes(const struct cli_guess *guess)
+{
+    struct cli_guess_plan plan = cli_guess_plan_of(guess);
+    json_t *saw = json_array(), *guessed = json_array(), *look = json_array();
+
+    see(guess, saw);
+    tell_time(guess, guessed);
+    tell_label(guess, &plan, guessed);
+    tell_columns(guess, guessed);
+    tell_plan(&plan, guessed);
+    warn(guess, &plan, look);
+    return json_pack("{so,so,so}", "saw", saw, "guessed", guessed, "look", look);
+}

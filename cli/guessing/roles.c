@@ -1,0 +1,311 @@
+/* From what the values of columns are to what the columns are for: see roles.h. */
+#include "cli/guessing/roles.h"
+
+#include "core/base/memory.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+    CLASSES_MAX = 10,    /* different integers that are classes rather than amounts */
+    CATEGORIES_MAX = 32, /* different integers that are categories rather than amounts */
+    NAMED_CLASSES_MAX = 1000,
+    TEXT_WORDS = 3, /* a value of a text has so many on average */
+};
+
+/* ---- names ---- */
+
+static bool is_called(const char *name, const char *const *words)
+{
+    for (size_t i = 0; words[i] != NULL; i++)
+        if (strcasecmp(name, words[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Names that labels have; sooner ones are surer. */
+static const char *const LABEL_NAMES[] = {
+    "label",     "labels", "target",   "class",   "y",       "outcome",  "category",  "sentiment",
+    "rating",    "stars",  "churn",    "churned", "clicked", "click",    "bought",    "purchased",
+    "converted", "fraud",  "is_fraud", "spam",    "is_spam", "survived", "diagnosis", "quality",
+    "price",     "sales",  "demand",   "load",    "cnt",     NULL};
+static const char *const TIME_NAMES[] = {
+    "ts",      "time",       "timestamp", "date",      "datetime", "when",       "at", "day",
+    "created", "created_at", "unix",      "unix_time", "epoch",    "event_time", NULL};
+static const char *const SUBJECT_NAMES[] = {"user",     "user_id",     "userid",     "username",
+                                            "customer", "customer_id", "customerid", "person",
+                                            "patient",  "patient_id",  "email",      "client_id",
+                                            "visitor",  "visitor_id",  NULL};
+
+static bool ends_in(const char *name, const char *end)
+{
+    size_t size = strlen(name), tail = strlen(end);
+
+    return size > tail && strcmp(name + size - tail, end) == 0;
+}
+
+/* user_id, userId, itemID: a number that names something. */
+static bool names_something(const char *name)
+{
+    return ends_in(name, "_id") || ends_in(name, "Id") || ends_in(name, "ID") ||
+           ends_in(name, "_code") || ends_in(name, "_zip") || strcasecmp(name, "id") == 0 ||
+           strcasecmp(name, "zip") == 0;
+}
+
+static bool contains_time(const char *name)
+{
+    static const char *const PARTS[] = {"time", "date", "stamp", "unix", "epoch", "created"};
+
+    for (size_t i = 0; i < WEIR_COUNT(PARTS); i++)
+        if (strcasestr(name, PARTS[i]) != NULL)
+            return true;
+    return is_called(name, TIME_NAMES);
+}
+
+/* ---- time ---- */
+
+static bool is_time(const struct cli_guess_column *column)
+{
+    struct cli_guess_span span;
+
+    return cli_guess_column_form(column) < CLI_GUESS_FORMS_MAX ||
+           (cli_guess_column_unit(column, &span) != NULL && contains_time(column->name));
+}
+
+static void tell_time(const struct cli_guess_column *column, struct cli_guess_roles *roles)
+{
+    size_t form = cli_guess_column_form(column);
+
+    if (form == CLI_GUESS_FORMS_MAX) {
+        roles->unit = cli_guess_column_unit(column, &roles->span);
+        return;
+    }
+    roles->pattern = cli_guess_form_pattern(form);
+    roles->span = column->span[form];
+    for (size_t other = form + 1; other < CLI_GUESS_FORMS_MAX && form > 0; other++) {
+        bool reads = (column->forms >> other & 1) != 0; /* %m/%d reads what %d/%m does */
+
+        if (reads && roles->rival == NULL && roles->pattern[1] != cli_guess_form_pattern(other)[1])
+            roles->rival = cli_guess_form_pattern(other);
+    }
+}
+
+/* The first column that is called what times are, else the first one that is one. */
+static void find_time(const struct cli_guess_table *table, struct cli_guess_roles *roles)
+{
+    bool is_named = false;
+
+    roles->time = SIZE_MAX;
+    for (size_t i = 0; i < table->count; i++) {
+        bool has_name = contains_time(table->columns[i].name);
+
+        if (!is_time(&table->columns[i]) || (roles->time != SIZE_MAX && (is_named || !has_name)))
+            continue;
+        roles->time = i;
+        is_named = has_name;
+    }
+    if (roles->time == SIZE_MAX)
+        return;
+    roles->role[roles->time] = CLI_GUESS_TIME;
+    roles->why[roles->time] = NULL;
+    tell_time(&table->columns[roles->time], roles);
+}
+
+/* ---- the others ---- */
+
+static bool is_numeric(const struct cli_guess_column *column)
+{
+    return cli_guess_column_is_numeric(column) && column->quoted == 0;
+}
+
+static bool is_text(const struct cli_guess_column *column)
+{
+    return !cli_guess_column_is_numeric(column) && column->words >= TEXT_WORDS * column->values &&
+           (column->has_others || cli_guess_column_distinct(column) * 10 > column->values);
+}
+
+/* Nearly every record has another value, and it is no amount. */
+static bool is_identity(const struct cli_guess_column *column)
+{
+    size_t met = column->filled_at > 0 ? column->filled_at : column->values;
+    size_t distinct = json_object_size(column->distinct) + column->long_ones;
+
+    if (is_numeric(column) && column->steps * 10 > column->numbers * 9 && column->numbers > 2)
+        return true;
+    return column->values > 20 && distinct * 10 > met * 9 &&
+           (!is_numeric(column) || names_something(column->name));
+}
+
+static bool is_few_integers(const struct cli_guess_column *column)
+{
+    size_t distinct = cli_guess_column_distinct(column);
+
+    return column->integers == column->numbers && distinct > 2 && distinct <= CATEGORIES_MAX;
+}
+
+/* In JSON a number is read as a number, and a text as a text. */
+static const char *unreadable_in_json(const struct cli_guess_column *column)
+{
+    if (column->quoted > 0 && column->quoted < column->values)
+        return "texts and numbers";
+    return column->quoted == 0 && names_something(column->name)
+               ? "a number that names something: write it as a text"
+               : NULL;
+}
+
+static enum cli_guess_role role_of(const struct cli_guess_column *column, bool is_json,
+                                   const char **ret_why)
+{
+    *ret_why = is_json ? unreadable_in_json(column) : NULL;
+    if (*ret_why != NULL)
+        return CLI_GUESS_UNUSED;
+    if (column->values == column->marked || cli_guess_column_is_constant(column))
+        *ret_why = "always the same";
+    else if (is_time(column))
+        *ret_why = "another time";
+    else if (is_text(column))
+        return CLI_GUESS_TEXT;
+    else if (is_identity(column))
+        *ret_why = "another value in each record";
+    else if (is_numeric(column) &&
+             (is_json || (!names_something(column->name) && !is_few_integers(column))))
+        return CLI_GUESS_NUMBER;
+    else
+        return CLI_GUESS_CATEGORY;
+    return CLI_GUESS_UNUSED;
+}
+
+/* ---- label ---- */
+
+static bool is_zero_or_one(const struct cli_guess_column *column)
+{
+    return is_numeric(column) && column->marked == 0 && column->least == 0 &&
+           column->greatest == 1 && column->integers == column->numbers;
+}
+
+static bool has_few_classes(const struct cli_guess_column *column)
+{
+    size_t distinct = cli_guess_column_distinct(column);
+
+    return distinct >= 2 && distinct <= 2 * CLASSES_MAX;
+}
+
+static bool can_be_label(const struct cli_guess_column *column, enum cli_guess_role role)
+{
+    return role == CLI_GUESS_NUMBER ||
+           (role == CLI_GUESS_CATEGORY && cli_guess_column_distinct(column) <= NAMED_CLASSES_MAX);
+}
+
+/* How sure it is by its name: 0 is not at all. */
+static size_t label_rank(const char *name)
+{
+    for (size_t i = 0; LABEL_NAMES[i] != NULL; i++)
+        if (strcasecmp(name, LABEL_NAMES[i]) == 0)
+            return WEIR_COUNT(LABEL_NAMES) - i;
+    return 0;
+}
+
+static size_t label_by_name(const struct cli_guess_table *table,
+                            const struct cli_guess_roles *roles)
+{
+    size_t best = SIZE_MAX, best_rank = 0;
+
+    for (size_t i = 0; i < table->count; i++) {
+        size_t rank = label_rank(table->columns[i].name);
+
+        if (rank > best_rank && can_be_label(&table->columns[i], roles->role[i])) {
+            best = i;
+            best_rank = rank;
+        }
+    }
+    return best;
+}
+
+/* A first column of 0 and 1 that has no name, as in click logs; else the last one of few values or of numbers. */
+static size_t label_by_place(const struct cli_guess_table *table,
+                             const struct cli_guess_roles *roles)
+{
+    size_t last = SIZE_MAX, last_of_few = SIZE_MAX;
+
+    if (!table->is_json && !table->has_header && is_zero_or_one(&table->columns[0]))
+        return 0;
+    for (size_t i = 0; i < table->count; i++) {
+        if (!can_be_label(&table->columns[i], roles->role[i]))
+            continue;
+        last = i;
+        if (roles->role[i] == CLI_GUESS_NUMBER || has_few_classes(&table->columns[i]))
+            last_of_few = i;
+    }
+    return last_of_few != SIZE_MAX ? last_of_few : last;
+}
+
+static void tell_task(const struct cli_guess_column *column, struct cli_guess_roles *roles)
+{
+    size_t distinct = cli_guess_column_distinct(column);
+    bool is_number = is_numeric(column), is_whole = column->integers == column->numbers;
+
+    if (is_number && (!is_whole || distinct > CLASSES_MAX))
+        roles->task = CLI_GUESS_AMOUNT;
+    else
+        roles->task = distinct == 2 ? CLI_GUESS_YES_OR_NO : CLI_GUESS_CLASSES;
+    roles->are_named = !is_zero_or_one(column);
+}
+
+static enum weir_status find_label(const struct cli_guess_table *table,
+                                   struct cli_guess_roles *roles, struct weir_error *err)
+{
+    roles->label = label_by_name(table, roles);
+    roles->label_by_name = roles->label != SIZE_MAX;
+    if (roles->label == SIZE_MAX)
+        roles->label = label_by_place(table, roles);
+    if (roles->label == SIZE_MAX)
+        return weir_fail(err, WEIR_INVALID,
+                         "found no column that could be learnt, expected one of numbers, or of at "
+                         "most %d different values",
+                         NAMED_CLASSES_MAX);
+    roles->role[roles->label] = CLI_GUESS_LABEL;
+    tell_task(&table->columns[roles->label], roles);
+    return WEIR_OK;
+}
+
+enum weir_status cli_guess_roles_find(const struct cli_guess_table *table,
+                                      struct cli_guess_roles *ret_roles, struct weir_error *err)
+{
+    struct cli_guess_roles roles = {.subject = SIZE_MAX};
+    enum weir_status status;
+
+    roles.role = weir_calloc(table->count + 1, sizeof(*roles.role));
+    roles.why = weir_calloc(table->count + 1, sizeof(*roles.why));
+    for (size_t i = 0; i < table->count; i++) {
+        roles.role[i] = role_of(&table->columns[i], table->is_json, &roles.why[i]);
+        if (is_called(table->columns[i].name, SUBJECT_NAMES) && roles.subject == SIZE_MAX)
+            roles.subject = i;
+    }
+    find_time(table, &roles);
+    status = find_label(table, &roles, err);
+    for (size_t i = 0; i < table->count; i++)
+        roles.used[roles.role[i]]++;
+    if (status == WEIR_OK && roles.used[CLI_GUESS_NUMBER] + roles.used[CLI_GUESS_CATEGORY] +
+                                     roles.used[CLI_GUESS_TEXT] ==
+                                 0)
+        status =
+            weir_fail(err, WEIR_INVALID,
+                      "found nothing to learn '%s' from: every other column is the same in all "
+                      "records, or another in each",
+                      table->columns[roles.label].name);
+    if (status != WEIR_OK) {
+        cli_guess_roles_fini(&roles);
+        return status;
+    }
+    *ret_roles = roles;
+    return WEIR_OK;
+}
+
+void cli_guess_roles_fini(struct cli_guess_roles *roles)
+{
+    free(roles->role);
+    free(roles->why);
+    *roles = (struct cli_guess_roles){0};
+}

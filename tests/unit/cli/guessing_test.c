@@ -1,0 +1,105 @@
+/* Guessing what columns of unknown tables are: delimiter, header, times, roles. */
+#include "cli/guessing/pipeline.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct example {
+    const char *text;
+    const char *time, *label, *numbers, *categories; /* "": none */
+    const char *written;                             /* a part of the file that is written */
+};
+
+static const struct example EXAMPLES[] = {
+    {"a,b,when,y\n1.5,u,2024-01-01,0\n2.5,v,2024-01-02,1\n3.5,u,2024-01-05,1\n", "when", "y", "a",
+     "b", "time:   {from: field, field: when}"},
+    {"0;1,5;x\n1;2,5;y\n1;7,0;x\n0;1,0;y\n", "", "c1", "", "c2, c3",
+     "header: false, columns: [c1, c2, c3]"},
+    {"1\tone \"word\t2.5\n2\tother\t3.5\n5\tone \"word\t4.5\n9\tother\t8.0\n", "", "c3", "", "c1, c2",
+     "quotes: none"},
+    {"date,price\n20240131,3.5\n20240201,8.5\n20240301,9.5\n", "", "", "", "", NULL},
+    {"date,size,price\n20240131,1.5,3.5\n20240201,2.5,8.5\n20240301,9.5,9.5\n", "date", "price",
+     "size", "", "pattern: \"%Y%m%d\""},
+    {"at,size,price\n1704067200123,1.5,3.5\n1704067300123,?,8.5\n1704077200123,9.5,9.5\n", "at",
+     "price", "size", "", "unit: ms"},
+    {"at,size,price\n2024-01-01,1.5,3.5\n2024-01-02,?,8.5\n2024-03-01,9.5,9.5\n", "at", "price",
+     "size", "", "missing: [\"?\"]"},
+    {"{\"ts\": \"1/31/24\", \"a\": {\"x\": 1}, \"class\": \"u\"}\n{\"ts\": \"2/1/24\", \"a\": {\"x\": 4}, "
+     "\"class\": \"v\"}\n",
+     "ts", "class", "a.x", "", "classes: [u, v]"},
+};
+
+static const char *time_of(const struct cli_guess *guess)
+{
+    return guess->roles.time == SIZE_MAX ? "" : guess->table.columns[guess->roles.time].name;
+}
+
+static void check_columns(const struct cli_guess *guess, enum cli_guess_role role,
+                          const char *expected)
+{
+    WEIR_AUTO_BUF found = {0};
+
+    cli_guess_put_columns(guess, role, false, &found);
+    assert_string_equal(weir_buf_text(&found), expected);
+}
+
+static void check_example(const struct example *example)
+{
+    WEIR_AUTO_BUF file = {0};
+    struct cli_guess guess;
+    struct weir_error err;
+    enum weir_status status =
+        cli_guess_look_at("data/some", weir_bytes_of(example->text), &guess, &err);
+
+    if (example->written == NULL) {
+        assert_int_equal(status, WEIR_INVALID);
+        return;
+    }
+    assert_int_equal(status, WEIR_OK);
+    assert_string_equal(time_of(&guess), example->time);
+    assert_string_equal(guess.table.columns[guess.roles.label].name, example->label);
+    check_columns(&guess, CLI_GUESS_NUMBER, example->numbers);
+    check_columns(&guess, CLI_GUESS_CATEGORY, example->categories);
+    cli_guess_write(&guess, "some", "", &file);
+    if (strstr(weir_buf_text(&file), example->written) == NULL)
+        fail_msg("found no '%s' in\n%s", example->written, weir_buf_text(&file));
+    cli_guess_fini(&guess);
+}
+
+static void columns_have_the_roles_that_their_values_and_names_suggest(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(EXAMPLES); i++)
+        check_example(&EXAMPLES[i]);
+}
+
+static void what_is_no_table_is_refused_in_one_line(void **state)
+{
+    static const char *const TEXTS[] = {"", "just a line\n", "one\ntwo\nthree\n", "[{\"a\": 1}]\n",
+                                        "{\"a\":\n1}\n"};
+
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(TEXTS); i++) {
+        struct cli_guess guess;
+        struct weir_error err;
+
+        assert_int_equal(cli_guess_look_at("x", weir_bytes_of(TEXTS[i]), &guess, &err),
+                         WEIR_INVALID);
+        assert_null(strchr(err.text, '\n'));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_have_the_roles_that_their_values_and_names_suggest),
+        cmocka_unit_test(what_is_no_table_is_refused_in_one_line),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
