@@ -250,6 +250,11 @@ static const struct cli_command COMMANDS[] = {
     {.words = "status", .summary = "state of the platform and its pipelines",
      .example = "weir status",
      .topic = "status", .render = cli_render_status},
+    {.words = "datasets remove", .operands = "DATASET", .operands_min = 1, .operands_max = 1,
+     .summary = "drop a dataset that nothing depends on: samples, keys and files that Weir owns; sources that were "
+                "only read stay",
+     .example = "weir datasets remove notes",
+     .topic = "dataset_remove", .arguments = cli_arguments_feed, .render = cli_render_dataset_removed},
     {.words = "datasets", .summary = "the accounting of every dataset",
      .example = "weir datasets --json",
      .topic = "datasets", .render = cli_render_datasets},

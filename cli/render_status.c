@@ -247,3 +247,12 @@ void cli_render_datasets(const json_t *answer, struct cli_page *page)
     show_columns(datasets, page);
     show_complaints(datasets, page);
 }
+
+void cli_render_dataset_removed(const json_t *answer, struct cli_page *page)
+{
+    cli_line(
+        page,
+        "dataset %s is removed: %lld samples, with their keys and the files of them that Weir owned; "
+        "a source that was only read is as it was",
+        cli_text(answer, "dataset"), (long long)cli_number(answer, "ingested"));
+}

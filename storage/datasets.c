@@ -61,7 +61,7 @@ static enum weir_status add_dataset(struct storage *storage, struct dataset **da
 
     if (status != WEIR_OK)
         return status;
-    d->number = (uint32_t)storage->store.catalog->count + 1;
+    d->number = storage->store.catalog->last_number + 1;
     if (d->number >> (64 - WEIR_BLOCK_BITS - WEIR_ROW_BITS))
         return weir_fail(err, WEIR_LIMIT, "all %u dataset numbers are used", d->number);
     status =
@@ -135,7 +135,7 @@ static enum weir_status declare_one(struct storage *storage, const char *name,
         return status;
     if (known == NULL) {
         status = add_dataset(storage, &dataset, asked, err);
-        *ret_number = storage->store.catalog->count;
+        *ret_number = storage->store.catalog->last_number;
         if (status != WEIR_OK)
             return status;
         known = storage_catalog_at(storage->store.catalog, *ret_number);
@@ -176,6 +176,29 @@ enum weir_status storage_declare(struct storage *storage, const struct msg_datas
     }
     answer->datasets = (struct weir_u64s){numbers, count};
     storage_declarations_fini(&all);
+    return status;
+}
+
+/* ---- removing ---- */
+
+enum weir_status storage_dataset_remove(struct storage *storage,
+                                        const struct msg_dataset_remove *asked,
+                                        struct weir_error *err)
+{
+    enum weir_status status = storage_ready(&storage->store, err);
+    const struct dataset *dataset =
+        status == WEIR_OK ? storage_catalog_at(storage->store.catalog, asked->dataset) : NULL;
+
+    if (dataset != NULL) {
+        status = storage_removal_begin(storage->removal, dataset, err);
+        storage_open_files_clear(storage->from.files);
+    }
+    if (status == WEIR_OK)
+        status = storage_ready(&storage->store, err);
+    if (status == WEIR_OK &&
+        storage_removal_is_under_way(storage->removal, (uint32_t)asked->dataset))
+        return weir_fail(err, WEIR_UNAVAILABLE,
+                         "files of a removed dataset are still being unlinked");
     return status;
 }
 
@@ -247,7 +270,7 @@ static struct dataset *find_dataset(const struct storage *storage,
 {
     if (*asked->name)
         return storage_catalog_find(storage->store.catalog, asked->name);
-    return storage_catalog_at(storage->store.catalog, asked->after + 1);
+    return storage_catalog_after(storage->store.catalog, asked->after);
 }
 
 enum weir_status storage_describe(struct storage *storage, const struct msg_dataset_ask *asked,

@@ -81,6 +81,14 @@ static void on_read(void *owner, struct weir_request *request)
     weir_rpc_answer(request, status, MSG_read_is, &message, &frames, &err);
 }
 
+static void on_dataset_remove(void *owner, struct weir_request *request)
+{
+    struct weir_error err;
+    enum weir_status status = storage_dataset_remove(owner, request->message, &err);
+
+    weir_rpc_answer(request, status, MSG_dataset_removed, NULL, NULL, &err);
+}
+
 static void on_hold(void *owner, struct weir_request *request)
 {
     struct storage *storage = owner;
@@ -132,6 +140,7 @@ static void on_rows_return(void *owner, struct weir_request *request)
 
 const struct weir_rpc_handler STORAGE_HANDLERS[] = {
     WEIR_ON(dataset_declare, on_dataset_declare),
+    WEIR_ON(dataset_remove, on_dataset_remove),
     WEIR_ON(dataset_ask, on_dataset_ask),
     WEIR_ON(feed_read, on_feed_read),
     WEIR_ON(feed_end, on_feed_end),

@@ -36,6 +36,10 @@ static enum weir_status load(struct storage *storage, struct weir_error *err)
     storage_scans_free(store->catalog);
     storage_catalog_free(store->catalog);
     store->catalog = catalog;
+    status = storage_removal_settle(storage->removal, err);
+    if (status != WEIR_OK)
+        return status;
+    storage_mirrors_end_removed(storage->mirrors);
     storage_sums_reset(storage->sums);
     storage_pushes_recover(storage->pushes);
     return storage_erasure_load(&storage->eraser, err);
@@ -228,6 +232,7 @@ static void open_rooms(struct storage *storage, struct weir_rpc_server *server)
 {
     struct store *store = &storage->store;
 
+    storage->removal = storage_removal_new(store);
     storage->mirrors = storage_mirrors_new(store, on_mirrored, storage);
     storage->from = (struct gather_from){.files = storage_open_files_new(),
                                          .secret = &store->secret,
@@ -294,6 +299,7 @@ void storage_close(void *state)
 
     weir_loop_cancel(storage->store.loop, storage->forget_timer);
     weir_loop_cancel(storage->store.loop, storage->wake_timer);
+    storage_removal_free(storage->removal);
     storage_doctor_free(storage->doctor);
     storage_eraser_fini(&storage->eraser);
     storage_lent_rows_free(storage->lent);

@@ -8,6 +8,7 @@
 #include "storage/push/lent_rows.h"
 #include "storage/push/push.h"
 #include "storage/reading/late_reads.h"
+#include "storage/removal.h"
 
 struct storage {
     struct store store;
@@ -22,6 +23,7 @@ struct storage {
     struct pushes *pushes;
     struct lent_rows *lent;
     struct eraser eraser;
+    struct removal *removal;
     struct doctor *doctor; /* the newest examination; NULL: none yet */
     uint64_t forget_timer, wake_timer;
 };
@@ -40,6 +42,11 @@ void storage_wipe(void *state, const struct weir_request *request, struct msg_wi
 enum weir_status storage_declare(struct storage *storage, const struct msg_dataset_declare *asked,
                                  struct weir_arena *arena, struct msg_dataset_declared *answer,
                                  struct weir_error *err) WEIR_MUST_USE;
+/* Takes a dataset and everything of it out of the store. UNAVAILABLE, to be asked again, until the last of its files is
+ * gone; UNSUPPORTED when something depends on it. A number that is not known, or no longer, is fine. */
+enum weir_status storage_dataset_remove(struct storage *storage,
+                                        const struct msg_dataset_remove *asked,
+                                        struct weir_error *err) WEIR_MUST_USE;
 enum weir_status storage_describe(struct storage *storage, const struct msg_dataset_ask *asked,
                                   struct weir_arena *arena, struct msg_dataset_is *answer,
                                   struct weir_error *err) WEIR_MUST_USE;

@@ -330,6 +330,17 @@ enum weir_status orchestrator_config_check_program(const struct orchestrator_con
     return status;
 }
 
+bool orchestrator_config_names(const struct orchestrator_config *config, const char *dataset)
+{
+    const struct weir_yaml_node *datasets = cfg_datasets(weir_yaml_root(config->document));
+
+    for (size_t i = 0; i < weir_yaml_length(datasets); i++)
+        if (weir_str_equal(weir_yaml_text(weir_yaml_get(weir_yaml_at(datasets, i), "name")),
+                           dataset))
+            return true;
+    return false;
+}
+
 bool orchestrator_config_selects_alone(const struct orchestrator_config *config)
 {
 #define X(name) #name,

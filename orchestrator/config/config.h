@@ -60,6 +60,8 @@ void orchestrator_config_read(struct orchestrator_config *config,
  * of parsing: a recorded pipeline is loaded whatever is allowed today. */
 enum weir_status orchestrator_config_check_program(const struct orchestrator_config *config,
                                                    struct weir_error *err) WEIR_MUST_USE;
+/* True when one of its datasets, be it one of labels, is called `dataset`. */
+bool orchestrator_config_names(const struct orchestrator_config *config, const char *dataset);
 /* True when the set of a trigger depends on samples, sets and seed alone, on no model. */
 bool orchestrator_config_selects_alone(const struct orchestrator_config *config);
 void orchestrator_config_free(struct orchestrator_config *config);

@@ -52,6 +52,16 @@ enum weir_status orchestrator_pipeline_begin_new(struct pipelines *pipelines, in
     return status;
 }
 
+static enum weir_status check_datasets(const struct pipelines *pipelines,
+                                       const struct orchestrator_config *config,
+                                       struct weir_error *err)
+{
+    const char *going = pipelines->dataset_going;
+    if (going == NULL || !orchestrator_config_names(config, going))
+        return WEIR_OK;
+    return weir_fail(err, WEIR_UNAVAILABLE, "dataset '%s' is being removed: try again", going);
+}
+
 /* Number of the first line that differs; 1, 2, … */
 static size_t line_of_difference(struct weir_bytes one, struct weir_bytes other)
 {
@@ -84,6 +94,8 @@ enum weir_status orchestrator_pipeline_submit(struct pipelines *pipelines, const
     if (known != NULL)
         return WEIR_OK;
     status = orchestrator_config_check_program(config, err);
+    if (status == WEIR_OK)
+        status = check_datasets(pipelines, config, err);
     if (status != WEIR_OK)
         return status;
     int64_t id = 0;

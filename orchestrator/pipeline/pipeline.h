@@ -28,7 +28,8 @@ struct pipelines {
     struct pipeline *first;               /* newest first */
     const struct weir_yaml_node *budgets; /* of the system file; NULL: none */
     struct pipelines_precedence precedence;
-    bool are_held; /* unfinished ones stay as they are */
+    const char *dataset_going; /* that is being removed; NULL: none */
+    bool are_held;             /* unfinished ones stay as they are */
 };
 
 /* Reads all pipelines from Postgres and, unless the orchestrator holds, sets the unfinished ones going. */

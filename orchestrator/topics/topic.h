@@ -108,11 +108,12 @@ enum weir_status orchestrator_topic_receipt_load(const struct topics *topics, in
                                                  struct weir_error *err) WEIR_MUST_USE;
 
 typedef void topic_fn(struct topic_call *call);
-topic_fn orchestrator_topic_status, orchestrator_topic_datasets, orchestrator_topic_models,
-    orchestrator_topic_model, orchestrator_topic_model_promote, orchestrator_topic_model_rollback,
-    orchestrator_topic_model_export, orchestrator_topic_model_diff, orchestrator_topic_lineage,
-    orchestrator_topic_erase_request, orchestrator_topic_erase_requests,
-    orchestrator_topic_erase_plan, orchestrator_topic_erase_status, orchestrator_topic_erase_list,
+topic_fn orchestrator_topic_status, orchestrator_topic_datasets, orchestrator_topic_dataset_remove,
+    orchestrator_topic_models, orchestrator_topic_model, orchestrator_topic_model_promote,
+    orchestrator_topic_model_rollback, orchestrator_topic_model_export,
+    orchestrator_topic_model_diff, orchestrator_topic_lineage, orchestrator_topic_erase_request,
+    orchestrator_topic_erase_requests, orchestrator_topic_erase_plan,
+    orchestrator_topic_erase_status, orchestrator_topic_erase_list,
     orchestrator_topic_erase_receipt, orchestrator_topic_erase_verify, orchestrator_topic_erase_key,
     orchestrator_topic_predict, orchestrator_topic_predict_open, orchestrator_topic_predict_rows,
     orchestrator_topic_evaluate, orchestrator_topic_select, orchestrator_topic_report,

@@ -13,6 +13,7 @@ static const struct topic {
 } TOPICS[] = {
     {"status", orchestrator_topic_status},
     {"datasets", orchestrator_topic_datasets},
+    {"dataset_remove", orchestrator_topic_dataset_remove},
     {"models", orchestrator_topic_models},
     {"model_promote", orchestrator_topic_model_promote},
     {"model_rollback", orchestrator_topic_model_rollback},

@@ -43,9 +43,19 @@ struct dataset *storage_catalog_find(const struct catalog *catalog, const char *
     return NULL;
 }
 
+struct dataset *storage_catalog_after(const struct catalog *catalog, uint64_t number)
+{
+    size_t low = 0, high = catalog->count;
+
+    WEIR_BISECT(low, high, at, catalog->datasets[at]->number <= number);
+    return low < catalog->count ? catalog->datasets[low] : NULL;
+}
+
 struct dataset *storage_catalog_at(const struct catalog *catalog, uint64_t number)
 {
-    return number >= 1 && number <= catalog->count ? catalog->datasets[number - 1] : NULL;
+    struct dataset *found = number > 0 ? storage_catalog_after(catalog, number - 1) : NULL;
+
+    return found != NULL && found->number == number ? found : NULL;
 }
 
 /* A dataset and the one that has its labels, whichever is there first. */
@@ -69,7 +79,9 @@ void storage_catalog_add(struct catalog *catalog, struct dataset *dataset)
     catalog->datasets =
         weir_realloc(catalog->datasets, catalog->count + 1, sizeof(struct dataset *));
     catalog->datasets[catalog->count++] = dataset;
-    weir_require(dataset->number == catalog->count); /* given here, or checked when it was read */
+    weir_require(dataset->number >
+                 catalog->last_number); /* given here, or checked when it was read */
+    catalog->last_number = dataset->number;
     join_updates(catalog, dataset);
 }
 

@@ -133,8 +133,9 @@ struct catalog {
     const char *data_dir;
     struct key_budget *filters;    /* of all datasets' indexes */
     struct file_cache *file_cache; /* … files */
-    struct dataset **datasets;     /* by number, from 1 */
+    struct dataset **datasets;     /* in the order of their numbers, which has gaps */
     size_t count;
+    uint32_t last_number; /* of all that were ever declared */
 };
 
 struct catalog *storage_catalog_new(const char *data_dir);
@@ -147,7 +148,9 @@ WEIR_DEFINE_AUTO(catalog, storage_catalog_free)
 /* NULL when there is none. */
 struct dataset *storage_catalog_find(const struct catalog *catalog, const char *name);
 struct dataset *storage_catalog_at(const struct catalog *catalog, uint64_t number);
-/* Takes over `dataset`, whose number follows the last one's. */
+/* Of the datasets with a number above this one the first, or NULL. */
+struct dataset *storage_catalog_after(const struct catalog *catalog, uint64_t number);
+/* Takes over `dataset`, whose number is above the last one's. */
 void storage_catalog_add(struct catalog *catalog, struct dataset *dataset);
 
 /* The declaration of a dataset, and where it was read. */

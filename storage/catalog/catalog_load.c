@@ -220,11 +220,12 @@ static enum weir_status load_dataset(struct weir_db *db, struct catalog *catalog
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "dataset '%s'", weir_rows_text(rows, i, "name"));
     read_numbers(dataset, rows, i);
-    if (dataset->number != catalog->count + 1)
+    if (dataset->number <= catalog->last_number)
         return weir_fail(
             err, WEIR_CORRUPT,
-            "table dataset: '%s' has number %u, expected %zu: put the database back from a backup",
-            dataset->name, dataset->number, catalog->count + 1);
+            "table dataset: '%s' has number %u, expected one above %u: put the database back from a "
+            "backup",
+            dataset->name, dataset->number, catalog->last_number);
     status = load_classes(db, dataset, err);
     if (status == WEIR_OK)
         status = load_chunks(db, dataset, err);
@@ -244,6 +245,18 @@ static enum weir_status load_dataset(struct weir_db *db, struct catalog *catalog
     return WEIR_OK;
 }
 
+/* Numbers of datasets that were removed are not given again. */
+static enum weir_status load_last_removed(struct weir_db *db, struct catalog *catalog,
+                                          struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(db, Q_last_removed, &rows, err);
+
+    if (status == WEIR_OK && weir_rows_i64(rows, 0, "number") > catalog->last_number)
+        catalog->last_number = (uint32_t)weir_rows_i64(rows, 0, "number");
+    return status;
+}
+
 enum weir_status storage_catalog_load(struct weir_db *db, const char *data_dir,
                                       struct catalog **ret_catalog, struct weir_error *err)
 {
@@ -254,6 +267,8 @@ enum weir_status storage_catalog_load(struct weir_db *db, const char *data_dir,
     catalog->file_cache->db = db;
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
         status = load_dataset(db, catalog, rows, i, err);
+    if (status == WEIR_OK)
+        status = load_last_removed(db, catalog, err);
     if (status == WEIR_OK)
         *ret_catalog = WEIR_TAKE(catalog);
     return status;

@@ -142,6 +142,8 @@ static enum weir_status look_at(struct eraser *eraser, uint64_t id,
     if (status != WEIR_OK)
         return status;
     answer->checked++;
+    if (found.dataset == NULL) /* removed with all that was of it */
+        return WEIR_OK;
     answer->readable += found.state != WEIR_SAMPLE_ERASED;
     if (!storage_scrub_has_bytes(&found))
         return WEIR_OK;
@@ -160,8 +162,10 @@ static bool has_bucket(const struct store *store, const struct id_list *ids)
 
     for (size_t i = 0; i < ids->count; i++) {
         uint32_t number = weir_sample_dataset(ids->at[i]);
+        const struct dataset *dataset =
+            number != last ? storage_catalog_at(store->catalog, number) : NULL;
 
-        if (number != last && storage_catalog_at(store->catalog, number)->declaration->is_mirrored)
+        if (dataset != NULL && dataset->declaration->is_mirrored)
             return true;
         last = number;
     }

@@ -326,6 +326,26 @@ const char *storage_mirror_trouble(const struct mirrors *mirrors, const struct d
     return mirror != NULL ? mirror->trouble : NULL;
 }
 
+static void end(struct mirrors *mirrors, size_t i)
+{
+    free_mirror(mirrors->at[i]);
+    mirrors->at[i] = mirrors->at[--mirrors->count];
+}
+
+void storage_mirror_end(struct mirrors *mirrors, const struct dataset *dataset)
+{
+    for (size_t i = mirrors->count; i > 0; i--)
+        if (mirrors->at[i - 1]->dataset == dataset->number)
+            end(mirrors, i - 1);
+}
+
+void storage_mirrors_end_removed(struct mirrors *mirrors)
+{
+    for (size_t i = mirrors->count; i > 0; i--)
+        if (s3_mirror_dataset(mirrors->at[i - 1]) == NULL)
+            end(mirrors, i - 1);
+}
+
 struct s3_cache *storage_mirrors_cache(const struct mirrors *mirrors)
 {
     return mirrors->cache;

@@ -37,6 +37,10 @@ bool storage_mirror_rewrites(struct mirrors *mirrors, const struct dataset *data
                              const char *path);
 /* An erasure has written the object under `key`, and it is known as it is now: an older listing is not believed. */
 void storage_mirror_wrote(struct mirrors *mirrors, const struct dataset *dataset, const char *key);
+/* The dataset's mirror stops; the next scan begins another one, as the dataset is declared then. */
+void storage_mirror_end(struct mirrors *mirrors, const struct dataset *dataset);
+/* Mirrors of datasets that the catalog no longer has stop. */
+void storage_mirrors_end_removed(struct mirrors *mirrors);
 /* Why the newest pass failed, or NULL. */
 const char *storage_mirror_trouble(const struct mirrors *mirrors, const struct dataset *dataset);
 

@@ -58,22 +58,6 @@ static void free_batch(struct push_batch *batch)
 
 /* ---- answers ---- */
 
-static const char *option(const struct dataset *dataset, const char *key, const char *fallback)
-{
-    const char *text = weir_yaml_text(weir_yaml_get(dataset->declaration->source_node, key));
-
-    return text != NULL ? text : fallback;
-}
-
-void storage_push_describe(const struct dataset *dataset, struct msg_pushed *message)
-{
-    message->format = dataset->declaration->format->name;
-    message->record_bytes = strtoull(option(dataset, "record_bytes", "0"), NULL, 10);
-    message->delimiter = option(dataset, "delimiter", ",");
-    message->unquoted = weir_str_equal(option(dataset, "quotes", "double"), "none");
-    message->headless = weir_str_equal(option(dataset, "header", "true"), "false");
-}
-
 /* Takes the stored lines apart. */
 static void list_reasons(const char *text, struct weir_arena *arena, struct msg_pushed *message)
 {
@@ -500,13 +484,17 @@ static void run_round(struct pushes *pushes)
     struct store *store = pushes->tools->store;
     struct push_group group = {.tools = pushes->tools};
     struct weir_error err;
+    enum weir_status status = storage_ready(store, &err);
 
-    if (storage_ready(store, &err) != WEIR_OK) {
+    if (status == WEIR_OK)
+        group.dataset = storage_catalog_at(store->catalog, pushes->waiting.first->dataset);
+    if (status == WEIR_OK && group.dataset == NULL)
+        status = weir_fail(&err, WEIR_UNAVAILABLE, "the dataset has just been removed");
+    if (status != WEIR_OK) { /* whoever asks again is told which */
         pushes->waiting_bytes = 0;
         refuse_all(&pushes->waiting, &err);
         return;
     }
-    group.dataset = storage_catalog_at(store->catalog, pushes->waiting.first->dataset);
     group.target = target_of(pushes, group.dataset->number);
     group.batch = storage_batch_new(group.dataset);
     run_group(pushes, &group);
@@ -677,7 +665,6 @@ static enum weir_status recover(struct pushes *pushes, const struct dataset *dat
     struct push_target *target = target_of(pushes, dataset->number);
     enum weir_status status = WEIR_OK;
 
-    storage_segment_close(&target->segment);
     if (file != NULL)
         status = open_target(dataset, file, target, err);
     storage_segment_close(&target->segment);
@@ -688,6 +675,8 @@ void storage_pushes_recover(struct pushes *pushes)
 {
     const struct catalog *catalog = pushes->tools->store->catalog;
 
+    for (size_t i = 0; i < pushes->target_count; i++)
+        storage_segment_close(&pushes->targets[i].segment);
     for (size_t i = 0; i < catalog->count; i++) {
         const struct dataset *dataset = catalog->datasets[i];
         struct weir_error err;

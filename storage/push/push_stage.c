@@ -12,6 +12,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* ---- what is expected of clients ---- */
+
+static const char *option(const struct dataset *dataset, const char *key, const char *fallback)
+{
+    const char *text = weir_yaml_text(weir_yaml_get(dataset->declaration->source_node, key));
+
+    return text != NULL ? text : fallback;
+}
+
+void storage_push_describe(const struct dataset *dataset, struct msg_pushed *message)
+{
+    message->format = dataset->declaration->format->name;
+    message->record_bytes = strtoull(option(dataset, "record_bytes", "0"), NULL, 10);
+    message->delimiter = option(dataset, "delimiter", ",");
+    message->unquoted = weir_str_equal(option(dataset, "quotes", "double"), "none");
+    message->headless = weir_str_equal(option(dataset, "header", "true"), "false");
+}
+
 /* ---- the head ---- */
 
 struct first_record {
