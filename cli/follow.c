@@ -266,6 +266,13 @@ enum weir_status cli_follow_removal(struct cli_platform *platform, const struct 
     return follow_pipeline(platform, is_removed, answer, err);
 }
 
+enum weir_status cli_follow_submit(struct cli_platform *platform, const struct cli_call *call,
+                                   json_t **answer, struct weir_error *err)
+{
+    return cli_flag(*answer, "replaced") ? cli_follow_removal(platform, call, answer, err)
+                                         : WEIR_OK;
+}
+
 enum weir_status cli_follow_pause(struct cli_platform *platform, const struct cli_call *call,
                                   json_t **answer, struct weir_error *err)
 {

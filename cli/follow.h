@@ -20,5 +20,7 @@ cli_follow_fn cli_follow_export;
 cli_follow_fn cli_follow_pause;
 /* Until the pipeline is removed. */
 cli_follow_fn cli_follow_removal;
+/* The same of one that the file takes the place of. */
+cli_follow_fn cli_follow_submit;
 
 #endif

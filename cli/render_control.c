@@ -44,6 +44,13 @@ void cli_render_submit(const json_t *answer, struct cli_page *page)
         show_lines(cli_text(answer, "line"), page);
         return;
     }
+    if (json_object_get(answer, "removed") != NULL) {
+        cli_line(page,
+                 "pipeline %s had had no trigger: this file has taken the place of the one before",
+                 cli_text(answer, "pipeline"));
+        cli_pair(page, "next", "weir watch %s", cli_text(answer, "pipeline"));
+        return;
+    }
     cli_line(page, "pipeline %s %s", cli_text(answer, "pipeline"),
              cli_flag(answer, "known") ? "is known with this very file" : "is taken in");
     show_standing(answer, page);

@@ -270,11 +270,28 @@ static void on_progress(void *owner)
         orchestrator_screen_progress(local->options->screen, &progress, weir_now_ms());
 }
 
+/* A pipeline that had no trigger yet has made room for the file: what comes after it is followed from here on. */
+static bool follow_successor(struct local *local)
+{
+    struct weir_error unseen;
+    const char *name = orchestrator_pipeline_config(local->pipeline)->name;
+    struct pipeline *next = orchestrator_pipeline_by_name(&local->orch->pipelines, name);
+    if (next == NULL)
+        return false;
+    local->pipeline = next;
+    if (orchestrator_events_recall(&local->orch->context, orchestrator_pipeline_id(next),
+                                   &unseen) != WEIR_OK)
+        weir_log(WEIR_LOG_WARN, "earlier events are not shown", "because=\"%s\"", unseen.text);
+    return true;
+}
+
 /* `run` ends when its pipeline is at rest and no erasure is under way. */
 static void on_rest(void *owner)
 {
     struct local *local = owner;
     if (local->pipeline == NULL || !orchestrator_erasures_idle(local->orch->erasures))
+        return;
+    if (orchestrator_pipeline_state(local->pipeline) == PIPELINE_REMOVED && follow_successor(local))
         return;
     enum pipeline_state state = orchestrator_pipeline_state(local->pipeline);
     if (state == PIPELINE_FAILED) {
@@ -298,6 +315,11 @@ static enum weir_status submit(struct local *local, struct weir_error *err)
     if (status != WEIR_OK)
         return status;
     local->pipeline = pipeline;
+    if (orchestrator_pipeline_order(pipeline)[0] != '\0') {
+        orchestrator_screen_say(options->screen,
+                                "its pipeline had had no trigger: this file takes its place");
+        return WEIR_OK;
+    }
     if (orchestrator_pipeline_state(pipeline) == PIPELINE_FINISHED) {
         WEIR_AUTO_FREE char *text =
             weir_format("pipeline %s is finished on this data directory; this is what happened:",

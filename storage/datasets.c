@@ -1,4 +1,5 @@
 /* Declaring datasets, and how they stand. */
+#include "storage/alteration.h"
 #include "storage/catalog/table_columns.h"
 #include "storage/files/file_window.h"
 #include "storage/objects/s3_mirror.h"
@@ -80,27 +81,6 @@ static enum weir_status add_dataset(struct storage *storage, struct dataset **da
     return WEIR_OK;
 }
 
-/* The first line in which two declarations differ, for the message. */
-static void find_difference(const char *was, const char *is, char *line_was, char *line_is)
-{
-    while (*was && *is) {
-        size_t size_was = strcspn(was, "\n"), size_is = strcspn(is, "\n");
-
-        if (size_was != size_is || strncmp(was, is, size_was) != 0) {
-            const char *trimmed_was = was + strspn(was, " "), *trimmed_is = is + strspn(is, " ");
-
-            snprintf(line_was, 120, "%.*s", (int)(size_was - (size_t)(trimmed_was - was)),
-                     trimmed_was);
-            snprintf(line_is, 120, "%.*s", (int)(size_is - (size_t)(trimmed_is - is)), trimmed_is);
-            return;
-        }
-        was += size_was + (was[size_was] == '\n');
-        is += size_is + (is[size_is] == '\n');
-    }
-    snprintf(line_was, 120, "%s", *was ? "more keys" : "fewer keys");
-    snprintf(line_is, 120, "%s", *is ? "more keys" : "fewer keys");
-}
-
 /* The operator's switch, which pipelines that do not name it leave as it is. */
 static enum weir_status set_on_return(struct storage *storage, struct dataset *dataset,
                                       const struct declaration *declared, struct weir_error *err)
@@ -126,29 +106,26 @@ static enum weir_status declare_one(struct storage *storage, const char *name,
 {
     struct dataset *known = storage_catalog_find(storage->store.catalog, name);
     WEIR_AUTO(dataset) dataset = NULL;
-    char was[120], is[120];
+    enum alteration alteration = ALTERATION_NONE;
     const struct dataset_origin origin = {
         .name = name, .file = asked->file, .config = asked->config};
     enum weir_status status = storage_dataset_new(storage->store.catalog, &origin, &dataset, err);
 
+    if (status == WEIR_OK && known != NULL)
+        status = storage_alter(storage, known, dataset, asked, &alteration, err);
+    if (status == WEIR_OK && known == NULL)
+        status = add_dataset(storage, &dataset, asked, err);
     if (status != WEIR_OK)
         return status;
-    if (known == NULL) {
-        status = add_dataset(storage, &dataset, asked, err);
-        *ret_number = storage->store.catalog->last_number;
-        if (status != WEIR_OK)
-            return status;
-        known = storage_catalog_at(storage->store.catalog, *ret_number);
-        return set_on_return(storage, known, known->declaration, err);
+    if (alteration != ALTERATION_NONE) { /* both belong to a catalog that is loaded again */
+        storage_dataset_free(WEIR_TAKE(dataset));
+        status = storage_ready(&storage->store, err);
+        return status == WEIR_OK ? declare_one(storage, name, asked, ret_number, err) : status;
     }
+    known = storage_catalog_find(storage->store.catalog, name);
     *ret_number = known->number;
-    if (strcmp(known->text, dataset->text) == 0)
-        return set_on_return(storage, known, dataset->declaration, err);
-    find_difference(known->text, dataset->text, was, is);
-    return weir_yaml_fail(source_node(dataset), err,
-                          "dataset '%s' is declared with '%s' in this data directory, found '%s': "
-                          "use another name, or another data directory",
-                          name, was, is);
+    return set_on_return(storage, known,
+                         dataset != NULL ? dataset->declaration : known->declaration, err);
 }
 
 enum weir_status storage_declare(struct storage *storage, const struct msg_dataset_declare *asked,

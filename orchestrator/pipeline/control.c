@@ -19,6 +19,14 @@ static bool rests_until_resumed(const struct pipeline *pipeline)
            pipeline->state == PIPELINE_PAUSED;
 }
 
+static enum weir_status fail_state(const struct pipeline *pipeline, const char *verb,
+                                   const char *advice, struct weir_error *err)
+{
+    return weir_fail(err, WEIR_UNSUPPORTED, "pipeline %s is %s and cannot be %s: %s",
+                     pipeline->config->name, orchestrator_pipeline_state_name(pipeline->state),
+                     verb, advice);
+}
+
 /* ---- taking in ---- */
 
 enum weir_status orchestrator_pipeline_add_row(struct pipelines *pipelines, const char *file,
@@ -71,9 +79,72 @@ static size_t line_of_difference(struct weir_bytes one, struct weir_bytes other)
     return line;
 }
 
+/* Nothing of it can contradict another file. */
+static enum weir_status has_begun(const struct pipeline *pipeline, bool *ret_has_begun,
+                                  struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(pipeline->context->db, Q_pipeline_has_triggers, &rows, err, DB_I64(pipeline->id));
+    if (status == WEIR_OK)
+        *ret_has_begun = weir_rows_bool(rows, 0, "has_any");
+    return status;
+}
+
+enum weir_status orchestrator_pipeline_rerun_with(struct pipeline *pipeline, const char *file,
+                                                  struct weir_bytes text, struct weir_error *err)
+{
+    bool is_ordered =
+        pipeline->next_file != NULL && weir_bytes_equal(weir_buf_view(&pipeline->next_text), text);
+    if (orchestrator_pipeline_wants_removal(pipeline) && !is_ordered)
+        return fail_state(pipeline, "run with another file", "another order is being carried out",
+                          err);
+    enum weir_status status = DB_RUN(pipeline->context->db, Q_pipeline_rerun_with, NULL, err,
+                                     DB_I64(pipeline->id), DB_TEXT(file), DB_BYTES(text));
+    if (status != WEIR_OK)
+        return status;
+    orchestrator_pipeline_keep_next(pipeline, file, text);
+    pipeline->pending_order = PENDING_ORDER_RERUN;
+    orchestrator_pipeline_break_off(pipeline);
+    orchestrator_pipeline_begin_after(pipeline, 0);
+    return WEIR_OK;
+}
+
+static enum weir_status replace(struct pipeline *known, const char *file, struct weir_bytes text,
+                                struct weir_error *err)
+{
+    bool begun = false;
+    enum weir_status status = has_begun(known, &begun, err);
+    if (status != WEIR_OK)
+        return status;
+    if (!begun)
+        return orchestrator_pipeline_rerun_with(known, file, text, err);
+    return weir_fail(
+        err, WEIR_EXISTS,
+        "%s:%zu: pipeline %s was begun on this data directory with another file, this is the first "
+        "line that differs: give the pipeline a new name, use another --data-dir, or weir remove %s first",
+        file, line_of_difference(weir_buf_view(&known->text), text), known->config->name,
+        known->config->name);
+}
+
+static enum weir_status take_in(struct pipelines *pipelines, const char *file,
+                                struct weir_bytes text, struct orchestrator_config *config,
+                                struct weir_error *err)
+{
+    int64_t id = 0;
+    enum weir_status status =
+        orchestrator_pipeline_add_row(pipelines, file, text, config, &id, err);
+    if (status != WEIR_OK) {
+        orchestrator_config_free(config);
+        return status;
+    }
+    return orchestrator_pipeline_begin_new(pipelines, id, file, text, config, err);
+}
+
 enum weir_status orchestrator_pipeline_submit(struct pipelines *pipelines, const char *file,
                                               struct weir_bytes text,
-                                              struct pipeline **ret_pipeline, bool *ret_is_new,
+                                              struct pipeline **ret_pipeline,
+                                              enum pipeline_submitted *ret_how,
                                               struct weir_error *err)
 {
     WEIR_AUTO(orchestrator_config) config = NULL;
@@ -81,27 +152,19 @@ enum weir_status orchestrator_pipeline_submit(struct pipelines *pipelines, const
     if (status != WEIR_OK)
         return status;
     struct pipeline *known = orchestrator_pipeline_by_name(pipelines, config->name);
-    *ret_is_new = known == NULL;
-    if (known != NULL && !weir_bytes_equal(weir_buf_view(&known->text), text)) {
-        return weir_fail(
-            err, WEIR_EXISTS,
-            "%s:%zu: pipeline %s was begun on this data directory with another file, this is the first "
-            "line that differs: give the pipeline a new name, use another --data-dir, or weir remove %s first",
-            file, line_of_difference(weir_buf_view(&known->text), text), config->name,
-            config->name);
-    }
     *ret_pipeline = known;
-    if (known != NULL)
+    *ret_how = PIPELINE_KNOWN;
+    if (known != NULL && weir_bytes_equal(weir_buf_view(&known->text), text))
         return WEIR_OK;
     status = orchestrator_config_check_program(config, err);
     if (status == WEIR_OK)
         status = check_datasets(pipelines, config, err);
     if (status != WEIR_OK)
         return status;
-    int64_t id = 0;
-    status = orchestrator_pipeline_add_row(pipelines, file, text, config, &id, err);
-    if (status == WEIR_OK)
-        status = orchestrator_pipeline_begin_new(pipelines, id, file, text, WEIR_TAKE(config), err);
+    *ret_how = known != NULL ? PIPELINE_REPLACED : PIPELINE_TAKEN_IN;
+    if (known != NULL)
+        return replace(known, file, text, err);
+    status = take_in(pipelines, file, text, WEIR_TAKE(config), err);
     *ret_pipeline = pipelines->first;
     return status;
 }
@@ -110,10 +173,10 @@ enum weir_status orchestrator_pipeline_run(struct pipelines *pipelines, const ch
                                            struct weir_bytes text, struct pipeline **ret_pipeline,
                                            struct weir_error *err)
 {
-    bool is_new = false;
+    enum pipeline_submitted how = PIPELINE_KNOWN;
     enum weir_status status =
-        orchestrator_pipeline_submit(pipelines, file, text, ret_pipeline, &is_new, err);
-    if (status != WEIR_OK)
+        orchestrator_pipeline_submit(pipelines, file, text, ret_pipeline, &how, err);
+    if (status != WEIR_OK || how == PIPELINE_REPLACED)
         return status;
     struct pipeline *pipeline = *ret_pipeline;
     if (rests_until_resumed(pipeline) || pipeline->pending_order == PENDING_ORDER_PAUSE)
@@ -164,14 +227,6 @@ static enum weir_status order(struct pipeline *pipeline, enum pipeline_event eve
         return fail_busy(pipeline, err);
     pipeline->pending_order = PENDING_ORDER_NONE;
     return WEIR_OK;
-}
-
-static enum weir_status fail_state(const struct pipeline *pipeline, const char *verb,
-                                   const char *advice, struct weir_error *err)
-{
-    return weir_fail(err, WEIR_UNSUPPORTED, "pipeline %s is %s and cannot be %s: %s",
-                     pipeline->config->name, orchestrator_pipeline_state_name(pipeline->state),
-                     verb, advice);
 }
 
 /* ---- pause, stop, resume ---- */

@@ -47,10 +47,36 @@ static void on_declared(void *owner, const struct weir_reply *reply, const struc
                   on_selection_opened, pipeline);
 }
 
+static bool is_shared(const struct pipeline *pipeline, const char *dataset)
+{
+    for (const struct pipeline *at = pipeline->all->first; at != NULL; at = at->next)
+        if (at != pipeline && at->state != PIPELINE_REMOVED &&
+            orchestrator_config_names(at->config, dataset))
+            return true;
+    return false;
+}
+
+/* Datasets of its file, labels among them, that no other pipeline has. */
+static struct weir_strs list_alone(const struct pipeline *pipeline,
+                                   const char *names[ORCHESTRATOR_DATASETS_MAX])
+{
+    const struct weir_yaml_node *datasets =
+        cfg_datasets(weir_yaml_root(pipeline->config->document));
+    size_t count = 0;
+    for (size_t i = 0; i < weir_yaml_length(datasets) && i < ORCHESTRATOR_DATASETS_MAX; i++) {
+        const char *name = weir_yaml_text(weir_yaml_get(weir_yaml_at(datasets, i), "name"));
+        if (name != NULL && !is_shared(pipeline, name))
+            names[count++] = name;
+    }
+    return (struct weir_strs){.at = names, .count = count};
+}
+
 void orchestrator_pipeline_attach(struct pipeline *pipeline)
 {
+    const char *alone[ORCHESTRATOR_DATASETS_MAX];
     struct msg_dataset_declare declare = {.file = pipeline->file,
-                                          .config = weir_buf_view(&pipeline->text)};
+                                          .config = weir_buf_view(&pipeline->text),
+                                          .alone = list_alone(pipeline, alone)};
     weir_rpc_call(pipeline->context->storage, MSG_dataset_declare, &declare,
                   ORCHESTRATOR_REQUEST_MS, on_declared, pipeline);
 }

@@ -247,6 +247,8 @@ static void free_pipeline(struct pipeline *pipeline)
     weir_rows_free(pipeline->newest.rows);
     weir_buf_fini(&pipeline->trigger_saved);
     weir_buf_fini(&pipeline->text);
+    weir_buf_fini(&pipeline->next_text);
+    free(pipeline->next_file);
     orchestrator_config_free(pipeline->config);
     orchestrator_pipeline_reader_free(pipeline->reader);
     free(pipeline->file);
@@ -273,6 +275,15 @@ struct pipeline *orchestrator_pipeline_keep(struct pipelines *pipelines, int64_t
     return pipeline;
 }
 
+void orchestrator_pipeline_keep_next(struct pipeline *pipeline, const char *file,
+                                     struct weir_bytes text)
+{
+    free(pipeline->next_file);
+    pipeline->next_file = weir_strdup(file);
+    weir_buf_clear(&pipeline->next_text);
+    weir_buf_append(&pipeline->next_text, text.at, text.size);
+}
+
 static enum weir_status load_one(struct pipelines *pipelines, const struct weir_rows *rows,
                                  size_t row, struct weir_error *err)
 {
@@ -296,6 +307,9 @@ static enum weir_status load_one(struct pipelines *pipelines, const struct weir_
     }
     pipeline->pending_order =
         orchestrator_pipeline_order_from_name(weir_rows_text(rows, row, "wish"));
+    if (weir_rows_text(rows, row, "next_file")[0] != '\0')
+        orchestrator_pipeline_keep_next(pipeline, weir_rows_text(rows, row, "next_file"),
+                                        weir_rows_bytes(rows, row, "next_config"));
     status = orchestrator_pipeline_load(pipeline, err);
     bool is_through = orchestrator_pipeline_at_rest(pipeline->state) &&
                       !orchestrator_pipeline_wants_removal(pipeline);

@@ -42,12 +42,18 @@ void orchestrator_pipelines_look_again(struct pipelines *pipelines);
  * one. */
 bool orchestrator_pipelines_make_way(struct pipelines *pipelines);
 
+/* Fate of a file that was handed in. */
+enum pipeline_submitted {
+    PIPELINE_TAKEN_IN,
+    PIPELINE_KNOWN,    /* with this very file */
+    PIPELINE_REPLACED, /* it had no trigger yet: it goes, and the file is taken in after that */
+};
 /* Takes a pipeline file in, or finds the pipeline of that name as it is; a new one begins unless
- * the orchestrator holds. EXISTS when the name is taken by another file: that one's first run
- * decides. */
+ * the orchestrator holds. EXISTS when the name is taken by another file that has had triggers. */
 enum weir_status orchestrator_pipeline_submit(struct pipelines *pipelines, const char *file,
                                               struct weir_bytes text,
-                                              struct pipeline **ret_pipeline, bool *ret_is_new,
+                                              struct pipeline **ret_pipeline,
+                                              enum pipeline_submitted *ret_how,
                                               struct weir_error *err) WEIR_MUST_USE;
 /* The same, and it goes on: an unfinished one too where the orchestrator holds; a paused, stopped or failed one is
  * resumed; a finished one stays. */
@@ -68,6 +74,10 @@ enum weir_status orchestrator_pipeline_resume(struct pipeline *pipeline,
  * its file is taken in again at the end. */
 enum weir_status orchestrator_pipeline_remove(struct pipeline *pipeline, bool again,
                                               struct weir_error *err) WEIR_MUST_USE;
+/* The same, and another file takes the place of its own. */
+enum weir_status orchestrator_pipeline_rerun_with(struct pipeline *pipeline, const char *file,
+                                                  struct weir_bytes text,
+                                                  struct weir_error *err) WEIR_MUST_USE;
 /* The order that waits: "pause", "remove", "rerun" or "". */
 const char *orchestrator_pipeline_order(const struct pipeline *pipeline);
 /* Writes the name of a trigger's model to the caller's memory. */

@@ -44,6 +44,8 @@ struct pipeline {
     int64_t generation; /* of those that were taken in under its name: 1, 2, … */
     char *file;
     struct weir_buf text;
+    char *next_file; /* that a rerun is taken in with; NULL: the same */
+    struct weir_buf next_text;
     struct orchestrator_config *config;
     enum pipeline_state state;
     char *error;
@@ -118,6 +120,9 @@ enum weir_status orchestrator_pipeline_begin_new(struct pipelines *pipelines, in
 struct pipeline *orchestrator_pipeline_keep(struct pipelines *pipelines, int64_t id,
                                             const char *file, struct weir_bytes text,
                                             struct orchestrator_config *config);
+/* Remembers the file that a rerun is taken in with. */
+void orchestrator_pipeline_keep_next(struct pipeline *pipeline, const char *file,
+                                     struct weir_bytes text);
 
 /* Tells storage and selector about the pipeline, then begins the state's work. */
 void orchestrator_pipeline_attach(struct pipeline *pipeline);

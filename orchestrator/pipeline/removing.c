@@ -71,6 +71,29 @@ static enum weir_status tell(struct pipeline *pipeline,
         err);
 }
 
+/* The pipeline that a rerun begins: with the same file, or the one that was given for it. */
+struct successor {
+    const char *file;
+    struct weir_bytes text;
+};
+
+static struct successor successor_of(const struct pipeline *pipeline)
+{
+    if (pipeline->next_file == NULL)
+        return (struct successor){pipeline->file, weir_buf_view(&pipeline->text)};
+    return (struct successor){pipeline->next_file, weir_buf_view(&pipeline->next_text)};
+}
+
+static enum weir_status add_successor(struct pipeline *pipeline, struct weir_error *err)
+{
+    struct successor next = successor_of(pipeline);
+    WEIR_AUTO(orchestrator_config) config = NULL;
+    enum weir_status status = orchestrator_config_parse(next.file, next.text, &config, err);
+    return status == WEIR_OK ? orchestrator_pipeline_add_row(pipeline->all, next.file, next.text,
+                                                             config, &pipeline->successor, err)
+                             : status;
+}
+
 static enum weir_status effect_cleared(struct pipeline *pipeline, const void *what,
                                        struct weir_error *err)
 {
@@ -88,21 +111,20 @@ static enum weir_status effect_cleared(struct pipeline *pipeline, const void *wh
         status =
             DB_RUN(all->context->db, Q_pipeline_wish, NULL, err, DB_I64(pipeline->id), DB_TEXT(""));
     return status == WEIR_OK && pipeline->pending_order == PENDING_ORDER_RERUN
-               ? orchestrator_pipeline_add_row(all, pipeline->file, weir_buf_view(&pipeline->text),
-                                               pipeline->config, &pipeline->successor, err)
+               ? add_successor(pipeline, err)
                : status;
 }
 
-/* The same file again, as the row that the last edge has made has it. */
+/* As the row that the last edge has made has it. */
 static void begin_successor(struct pipeline *pipeline)
 {
     struct weir_error err;
+    struct successor next = successor_of(pipeline);
     WEIR_AUTO(orchestrator_config) config = NULL;
-    struct weir_bytes text = weir_buf_view(&pipeline->text);
-    enum weir_status status = orchestrator_config_parse(pipeline->file, text, &config, &err);
+    enum weir_status status = orchestrator_config_parse(next.file, next.text, &config, &err);
     if (status == WEIR_OK) {
-        status = orchestrator_pipeline_begin_new(pipeline->all, pipeline->successor, pipeline->file,
-                                                 text, WEIR_TAKE(config), &err);
+        status = orchestrator_pipeline_begin_new(pipeline->all, pipeline->successor, next.file,
+                                                 next.text, WEIR_TAKE(config), &err);
     }
     if (status != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "pipeline begins with the next start", "pipeline=%s because=\"%s\"",

@@ -24,7 +24,7 @@ void orchestrator_topic_submit(struct topic_call *call)
 {
     struct weir_error err;
     struct pipeline *pipeline = NULL;
-    bool is_new = false;
+    enum pipeline_submitted how = PIPELINE_KNOWN;
     const char *text = orchestrator_topic_text(call, "text", "");
     if (orchestrator_topic_flag(call, "dry_run")) {
         orchestrator_topic_dry_run(call);
@@ -32,12 +32,13 @@ void orchestrator_topic_submit(struct topic_call *call)
     }
     if (orchestrator_pipeline_submit(call->all->pipelines,
                                      orchestrator_topic_text(call, "file", "pipeline file"),
-                                     weir_bytes_of(text), &pipeline, &is_new, &err) != WEIR_OK) {
+                                     weir_bytes_of(text), &pipeline, &how, &err) != WEIR_OK) {
         orchestrator_topic_refuse(call, &err);
         return;
     }
     json_t *answer = standing_json(call, pipeline);
-    json_object_set_new(answer, "known", json_boolean(!is_new));
+    json_object_set_new(answer, "known", json_boolean(how != PIPELINE_TAKEN_IN));
+    json_object_set_new(answer, "replaced", json_boolean(how == PIPELINE_REPLACED));
     orchestrator_topic_answer(call, answer);
 }
 

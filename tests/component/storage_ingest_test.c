@@ -87,11 +87,12 @@ static void declaring_again_is_fine_and_changing_the_source_is_not(void **state)
     write_mails(2);
     assert_int_equal(storage_lab_declare(&lab, STORAGE_LAB_MAILS), WEIR_OK);
     assert_int_equal(storage_lab_declare(&lab, STORAGE_LAB_MAILS), WEIR_OK);
+    (void)storage_lab_await(&lab, "mails", 1);
     assert_int_equal(storage_lab_declare(&lab, "  - name: mails\n"
                                                "    source: {path: %s, format: files}\n"
                                                "    time: {from: mtime}\n"),
                      WEIR_INVALID);
-    assert_non_null(strstr(lab.err.text, "is declared with"));
+    assert_non_null(strstr(lab.err.text, "2 samples that were taken in with"));
 }
 
 static void a_missing_folder_is_named(void **state)

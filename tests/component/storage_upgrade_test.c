@@ -166,8 +166,8 @@ static void rows_that_cannot_be_are_refused_by_name(void **state)
     static const struct {
         const char *change, *expected;
     } CASES[] = {
-        {"UPDATE storage.dataset SET number = number + 1 WHERE number = 2",
-         "table dataset: 'notes' has number 3, expected 2"},
+        {"UPDATE storage.dataset SET number = 0 WHERE number = 2",
+         "table dataset: 'notes' has number 0, expected one above 0"},
         {"UPDATE storage.chunk SET first_row = first_row + 65530 WHERE dataset = 1",
          "table chunk: found 40 rows from row 65530"},
         {"UPDATE storage.chunk SET count = 0 WHERE dataset = 2",
