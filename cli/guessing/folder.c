@@ -238,6 +238,60 @@ static void settle(struct cli_guess_folder *folder)
     folder->include = pattern_of(folder);
 }
 
+/* ---- odd ones ---- */
+
+/* Shortens `prefix` to what the name begins with, too. */
+static void meet(char **prefix, const char *name)
+{
+    size_t same = 0;
+
+    if (*prefix == NULL)
+        *prefix = weir_strdup(name);
+    while ((*prefix)[same] != '\0' && (*prefix)[same] == name[same])
+        same++;
+    (*prefix)[same] = '\0';
+}
+
+/* What the names of the files that count and are not odd begin with, and of no odd one; NULL: nothing. */
+static char *prefix_of(const struct cli_guess_folder *folder)
+{
+    WEIR_AUTO_FREE char *prefix = NULL;
+
+    for (size_t i = 0; i < folder->count; i++)
+        if (counts(folder, &folder->files[i]) && !folder->files[i].is_odd)
+            meet(&prefix, name_of(folder->files[i].path));
+    if (prefix == NULL || *prefix == '\0' || strpbrk(prefix, "*?[\\") != NULL)
+        return NULL;
+    for (size_t i = 0; i < folder->count; i++)
+        if (folder->files[i].is_odd &&
+            strncmp(name_of(folder->files[i].path), prefix, strlen(prefix)) == 0)
+            return NULL;
+    return WEIR_TAKE(prefix);
+}
+
+bool cli_guess_folder_leave_odd(struct cli_guess_folder *folder)
+{
+    char *prefix = prefix_of(folder);
+
+    if (prefix == NULL)
+        return false;
+    for (size_t i = 0; i < folder->count; i++) {
+        struct cli_guess_file *file = &folder->files[i];
+
+        if (!file->is_odd)
+            continue;
+        file->kind = CLI_GUESS_OTHER;
+        folder->counted--;
+        folder->others++;
+        folder->bytes -= file->bytes;
+    }
+    free(folder->include);
+    folder->include = folder->counted == 1 ? prefix : weir_format("%s*", prefix);
+    if (folder->counted > 1)
+        free(prefix);
+    return true;
+}
+
 static enum weir_status fail_kind(const struct cli_guess_folder *folder, struct weir_error *err)
 {
     for (size_t i = 0; i < folder->count; i++) {
@@ -257,15 +311,16 @@ static enum weir_status fail_kind(const struct cli_guess_folder *folder, struct 
         folder->path, folder->count);
 }
 
-/* A text file alone, or texts without folders of classes, may be a table. */
+/* A text file alone, or texts without folders of classes and without tables beside them, may be a table. */
 static void reconsider_texts(struct cli_guess_folder *folder)
 {
-    bool has_classes = false;
+    bool are_texts = false;
 
     for (size_t i = 0; i < folder->count; i++)
-        has_classes = has_classes || strchr(folder->files[i].path, '/') != NULL ||
-                      is_manifest(&folder->files[i]);
-    for (size_t i = 0; i < folder->count && !has_classes; i++)
+        are_texts = are_texts || strchr(folder->files[i].path, '/') != NULL ||
+                    is_manifest(&folder->files[i]) || folder->files[i].kind == CLI_GUESS_TABLES ||
+                    folder->files[i].kind == CLI_GUESS_LINES;
+    for (size_t i = 0; i < folder->count && !are_texts; i++)
         if (folder->files[i].kind == CLI_GUESS_TEXTS || folder->is_single)
             if (folder->files[i].kind == CLI_GUESS_TEXTS ||
                 folder->files[i].kind == CLI_GUESS_OTHER)

@@ -26,6 +26,7 @@ struct cli_guess_file {
     uint64_t bytes;
     enum cli_guess_kind kind;
     bool is_compressed; /* its name ends in .zst or .zstd */
+    bool is_odd;        /* a table with other columns than the largest one has */
 };
 
 struct cli_guess_folder {
@@ -46,6 +47,9 @@ struct cli_guess_folder {
 /* Lists `path`, a folder or one file. NOT_FOUND; INVALID with what to do when nothing can be looked into. */
 enum weir_status cli_guess_folder_list(const char *path, struct cli_guess_folder *ret_folder,
                                        struct weir_error *err) WEIR_MUST_USE;
+/* Narrows the pattern to the files that are not odd, which then count alone; false where their names have nothing in
+ * common that odd ones have not. */
+bool cli_guess_folder_leave_odd(struct cli_guess_folder *folder);
 void cli_guess_folder_fini(struct cli_guess_folder *folder);
 
 /* Pattern that reads a day out of every name of the files that count, as time.pattern takes it, or NULL; free() it. The

@@ -48,7 +48,7 @@ static void read_piece(struct cli_guess *guess, struct weir_bytes piece, bool be
         guess->odd_files++;
 }
 
-static enum weir_status read_file(struct cli_guess *guess, const struct cli_guess_file *file,
+static enum weir_status read_file(struct cli_guess *guess, struct cli_guess_file *file,
                                   struct weir_error *err)
 {
     WEIR_AUTO_FREE char *path = weir_format("%s/%s", guess->folder.path, file->path);
@@ -64,16 +64,17 @@ static enum weir_status read_file(struct cli_guess *guess, const struct cli_gues
         read_piece(guess, weir_buf_view(&pieces.head), true, pieces.is_whole);
         guess->is_whole = guess->is_whole && pieces.is_whole;
     }
-    if (status == WEIR_OK && odd == guess->odd_files)
+    file->is_odd = odd < guess->odd_files;
+    if (status == WEIR_OK && !file->is_odd)
         read_piece(guess, weir_buf_view(&pieces.tail), false, true);
     cli_guess_pieces_fini(&pieces);
     return status;
 }
 
 /* The largest file first: what it is counts. */
-static const struct cli_guess_file *largest(const struct cli_guess_folder *folder)
+static struct cli_guess_file *largest(const struct cli_guess_folder *folder)
 {
-    const struct cli_guess_file *best = NULL;
+    struct cli_guess_file *best = NULL;
 
     for (size_t i = 0; i < folder->count; i++)
         if (folder->files[i].kind == folder->kind &&
@@ -84,13 +85,13 @@ static const struct cli_guess_file *largest(const struct cli_guess_folder *folde
 
 static enum weir_status read_files(struct cli_guess *guess, struct weir_error *err)
 {
-    const struct cli_guess_folder *folder = &guess->folder;
-    const struct cli_guess_file *first = largest(folder);
+    struct cli_guess_folder *folder = &guess->folder;
+    struct cli_guess_file *first = largest(folder);
     size_t step = folder->counted / FILES_READ_MAX + 1, met = 0;
     enum weir_status status = read_file(guess, first, err);
 
     for (size_t i = 0; i < folder->count && status == WEIR_OK; i++) {
-        const struct cli_guess_file *file = &folder->files[i];
+        struct cli_guess_file *file = &folder->files[i];
 
         if (file->kind != folder->kind || file == first)
             continue;
@@ -100,6 +101,8 @@ static enum weir_status read_files(struct cli_guess *guess, struct weir_error *e
         else
             guess->is_whole = false;
     }
+    if (guess->odd_files > 0 && step == 1 && cli_guess_folder_leave_odd(folder))
+        guess->odd_files = 0;
     return status;
 }
 
@@ -137,7 +140,7 @@ static enum weir_status look_at_columns(struct cli_guess *guess, const char *pat
 static enum weir_status look_at_manifest(struct cli_guess *guess, struct weir_error *err)
 {
     char path[] = "manifest.csv";
-    const struct cli_guess_file manifest = {.path = path};
+    struct cli_guess_file manifest = {.path = path};
     enum weir_status status = read_file(guess, &manifest, err);
 
     for (size_t i = 0; status == WEIR_OK && i < guess->table.count; i++) {

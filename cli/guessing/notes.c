@@ -179,13 +179,14 @@ static void warn(const struct cli_guess *guess, const struct cli_guess_plan *pla
         warn_of_table(guess, list);
     if (guess->odd_files > 0) {
         weir_buf_printf(&line,
-                        "%zu files have other columns, and will be refused: put them elsewhere, or "
-                        "name the others in source.include",
+                        "files with other columns: %zu, which will be refused: put them elsewhere, "
+                        "or name the others in source.include",
                         guess->odd_files);
         note(list, &line);
     }
     if (guess->folder.others > 0) {
-        weir_buf_printf(&line, "%zu files of other kinds are left out", guess->folder.others);
+        weir_buf_printf(&line, "files that are left out, of other kinds or with other columns: %zu",
+                        guess->folder.others);
         note(list, &line);
     }
     if (plan->unreadable > 0) {

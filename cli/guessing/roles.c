@@ -131,11 +131,11 @@ static bool is_identity(const struct cli_guess_column *column)
 {
     size_t met = column->filled_at > 0 ? column->filled_at : column->values;
     size_t distinct = json_object_size(column->distinct) + column->long_ones;
+    bool differs = distinct * 10 > met * 9; /* an hour steps, too, and comes again */
 
     if (is_numeric(column) && column->steps * 10 > column->numbers * 9 && column->numbers > 2)
-        return true;
-    return column->values > 20 && distinct * 10 > met * 9 &&
-           (!is_numeric(column) || names_something(column->name));
+        return differs;
+    return column->values > 20 && differs && (!is_numeric(column) || names_something(column->name));
 }
 
 static bool is_few_integers(const struct cli_guess_column *column)
