@@ -47,7 +47,10 @@ static bool is_beside(const struct format_field *field)
 
 bool storage_key_is_inside(const struct declaration *declaration, enum format_role role)
 {
-    return (declaration->fields.each[role].from & (FORMAT_NAMED | FORMAT_AT | FORMAT_COLUMNS)) != 0;
+    bool is_named =
+        (declaration->fields.each[role].from & (FORMAT_NAMED | FORMAT_AT | FORMAT_COLUMNS)) != 0;
+
+    return is_named && declaration->format->scrub == NULL;
 }
 
 bool storage_key_any_is_inside(const struct declaration *declaration)

@@ -22,7 +22,8 @@ WEIR_DEFINE_AUTO(key_identifier, storage_key_identifier_free)
 
 struct key_identity storage_key_identify(struct key_identifier *identifier,
                                          const struct located *found);
-/* True when the name of this role stands in the record itself: no other file, and no folder, says it. */
+/* True when the name of this role stands in the record itself: no other file, no folder, and no part of the sample
+ * beside its payload says it. */
 bool storage_key_is_inside(const struct declaration *declaration, enum format_role role);
 /* True when the record itself says a subject or a key. */
 bool storage_key_any_is_inside(const struct declaration *declaration);
