@@ -13,6 +13,8 @@ double weir_ln(double x)
     int exponent = 0;
     if (x <= 0)
         return -INFINITY;
+    if (!(x < INFINITY))
+        return x;
     double m = frexp(x, &exponent); /* exact */
     if (m < 0.70710678118654752440) {
         m *= 2;

@@ -4,7 +4,8 @@
 #ifndef WEIR_BASE_NUMBER_H
 #define WEIR_BASE_NUMBER_H
 
-/* Natural logarithm of a finite x > 0, relative error below 1e-14; -INFINITY of 0 and below. */
+/* Natural logarithm of x > 0, relative error below 1e-14; -INFINITY of 0 and below, of INFINITY and NaN what they
+ * are. */
 double weir_ln(double x);
 /* 2^x, relative error below 1e-14; 0 below -1000 and the largest number above 1000. */
 double weir_exp2(double x);

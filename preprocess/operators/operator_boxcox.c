@@ -6,6 +6,8 @@
 
 #include "core/base/number.h"
 
+#include <math.h>
+
 struct options {
     const char *on;
     const char *lambda;
@@ -46,10 +48,12 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     return WEIR_OK;
 }
 
-/* e^y - 1, with the digits that it would lose near y = 0. */
+/* e^y - 1, with the digits that it would lose near y = 0; infinite from where weir_exp2() ends. */
 static double exp_minus_one(double y)
 {
     static const double LN2 = 0.69314718055994530942;
+    if (y > 1000 * LN2)
+        return INFINITY;
     return y < 0 ? -weir_one_minus_exp(-y) : weir_exp2(y / LN2) * weir_one_minus_exp(y);
 }
 

@@ -19,6 +19,7 @@ static void the_logarithm_agrees_with_the_library(void **state)
     weir_rng_init(&rng, 11);
     assert_true(weir_ln(1) == 0);
     assert_true(isinf(weir_ln(0)) && isinf(weir_ln(-1)));
+    assert_true(weir_ln(INFINITY) == INFINITY && isnan(weir_ln(NAN)));
     for (int i = 0; i < 100000; i++) {
         double x = ldexp(1 + weir_rng_unit(&rng), (int)weir_rng_below(&rng, 2000) - 1000);
         assert_true(fabs(weir_ln(x) - log(x)) <= 2e-15 * (1 + fabs(log(x))));
