@@ -22,6 +22,23 @@ static void put_dense(uint64_t places, const char *on, struct weir_buf *out)
     weir_buf_printf(out, "classes: %lu}\n", places);
 }
 
+/* The time as the record says it, so that rows which are not stored have it, too. */
+static void put_calendar(const struct cli_guess *guess, struct weir_buf *out)
+{
+    const struct cli_guess_roles *roles = &guess->roles;
+
+    if (!cli_guess_has_calendar(guess))
+        return;
+    weir_buf_printf(out, "    - {op: %s_text, field: ", guess->table.is_json ? "json" : "csv");
+    weir_yaml_print_text(guess->table.columns[roles->time].name, out);
+    weir_buf_append_text(out, ", as: when}  # the time\n    - {op: calendar, on: when");
+    if (roles->pattern != NULL)
+        weir_buf_printf(out, ", pattern: \"%s\"", roles->pattern);
+    if (roles->unit != NULL)
+        weir_buf_printf(out, ", unit: %s", roles->unit);
+    weir_buf_append_text(out, ", one_hot: [hour_of_week], cyclic: [day_of_year]}\n");
+}
+
 static void put_numbers(const struct cli_guess *guess, struct weir_buf *out)
 {
     bool has_holes = !guess->is_whole;
@@ -164,6 +181,7 @@ void cli_guess_write_learning(const struct cli_guess *guess, const struct cli_gu
                          "\n# From records to numbers; docs/guides/read-a-table.md has a picture\n"
                          "preprocess:\n  operators:\n");
     if (guess->is_table) {
+        put_calendar(guess, out);
         put_numbers(guess, out);
         put_categories(guess, plan, out);
         put_texts(guess, plan, out);

@@ -104,6 +104,16 @@ static void tell_columns(const struct cli_guess *guess, json_t *list)
         note(list, &line);
 }
 
+static void tell_calendar(const struct cli_guess *guess, json_t *list)
+{
+    WEIR_AUTO_BUF line = {0};
+
+    if (!cli_guess_has_calendar(guess))
+        return;
+    weir_buf_append_text(&line, "of the time: the hour of the week, the day of the year");
+    note(list, &line);
+}
+
 static void tell_plan(const struct cli_guess_plan *plan, json_t *list)
 {
     static const char *const MODELS[] = {
@@ -206,6 +216,7 @@ json_t *cli_guess_notes(const struct cli_guess *guess)
     tell_time(guess, guessed);
     tell_label(guess, &plan, guessed);
     tell_columns(guess, guessed);
+    tell_calendar(guess, guessed);
     tell_plan(&plan, guessed);
     warn(guess, &plan, look);
     return json_pack("{so,so,so}", "saw", saw, "guessed", guessed, "look", look);

@@ -136,6 +136,16 @@ struct cli_guess_plan cli_guess_plan_of(const struct cli_guess *guess)
     return plan;
 }
 
+bool cli_guess_has_calendar(const struct cli_guess *guess)
+{
+    const int64_t weeks_us = INT64_C(14) * 86400 * 1000000;
+    const struct cli_guess_roles *roles = &guess->roles;
+
+    return guess->is_table && roles->time != SIZE_MAX && roles->task == CLI_GUESS_AMOUNT &&
+           guess->span.last_us - guess->span.first_us > weeks_us &&
+           (!guess->table.is_json || roles->unit == NULL); /* which is read as a number there */
+}
+
 /* ---- classes ---- */
 
 static int by_value(const void *left, const void *right)

@@ -23,6 +23,8 @@ struct cli_guess_plan {
 };
 
 struct cli_guess_plan cli_guess_plan_of(const struct cli_guess *guess);
+/* True when a model is to learn from the hour, the weekday and the season of each record. */
+bool cli_guess_has_calendar(const struct cli_guess *guess);
 /* Names of the classes in order, of a label or of folders; NULL-terminated, borrowed from `guess`. free() the list. */
 const char **cli_guess_classes(const struct cli_guess *guess);
 
