@@ -1,11 +1,11 @@
-/* standardize: dense numbers → f32 with mean 0 and standard deviation 1, per element, fitted on the
+/* standardize: dense numbers → f32 with mean 0 and standard deviation 1, or from 0 to 1, per element, fitted on the
  * set (C16). Partial fits are moments (moments.h), merged in group order: the same set gives the same state to the
  * bit, whoever folded the groups.
  * NaN stays NaN, and what is infinite stays so: neither has a part in the fit.
  *
- * Partial and merged: u64 numbers, f64 mean and f64 sum of squared deviations per element.
- * Fitted: f64 mean and f64 standard deviation per element. An element that never varies is only
- * centred, one without a number stays as it is. */
+ * Partial and merged: moments per element. Fitted: per element f64 what is taken off, the mean or the least, and f64
+ * what is divided by, the deviation or the range. An element that never varies is only centred, one without a number
+ * stays as it is. */
 #include "preprocess/operators/moments.h"
 #include "preprocess/operators/numeric.h"
 #include "preprocess/operators/operator.h"
@@ -15,19 +15,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *const UNITS[] = {"deviation", "range", NULL};
+enum { BY_DEVIATION, BY_RANGE };
+
 struct options {
     const char *on;
+    int by;
 };
 
 static const struct cfg_key OPTIONS[] = {
     CFG_TEXT(struct options, on, .doc = "column; by default the newest of dense"),
+    CFG_CHOICE(
+        struct options, by, .fallback = "deviation", .choices = UNITS,
+        .doc =
+            "deviation: mean 0, standard deviation 1; range: the least of the set is 0, the greatest 1"),
     CFG_END,
 };
 
 struct state {
     enum weir_dtype type; /* f32 or f64 */
     size_t width;
-    double *fitted; /* the means, then the deviations; NULL: not yet */
+    int by;
+    double *fitted; /* what is taken off, then what is divided by; NULL: not yet */
     struct weir_buf merged;
 };
 
@@ -52,6 +61,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
                          weir_dtype_name(about->type));
     state->type = about->type;
     state->width = about->width;
+    state->by = options->by;
     ret_plan->outputs = 1;
     ret_plan->output[0] = preprocess_column_about_as(about, WEIR_F32);
     ret_plan->partial_bytes = partial_bytes(state->width);
@@ -142,6 +152,10 @@ static enum weir_status finish(void *owner, struct weir_buf *fitted, struct weir
         return weir_fail(err, WEIR_INVALID, "standardize: no number to fit on");
     for (size_t k = 0; k < state->width; k++) {
         double pair[2] = {moments[k].mean, preprocess_moments_deviation(&moments[k])};
+        if (state->by == BY_RANGE) {
+            pair[0] = moments[k].least;
+            pair[1] = preprocess_moments_range(&moments[k]);
+        }
         weir_buf_append(fitted, pair, sizeof(pair));
     }
     return WEIR_OK;

@@ -268,7 +268,7 @@ static void more_numbers_than_a_message_takes_are_refused_with_their_place(void 
 {
     (void)state;
     static const char WIDE[] =
-        "[{op: record_fields, dense: [0, 524288, f32], sparse: [0, 500000, f32]},\n"
+        "[{op: record_fields, dense: [0, 262144, f32], sparse: [0, 250000, f32]},\n"
         " {op: standardize, on: dense}%s]";
     struct weir_error err;
     for (int i = 0; i < 2; i++) {
@@ -284,8 +284,8 @@ static void more_numbers_than_a_message_takes_are_refused_with_their_place(void 
         weir_yaml_free(document);
     }
     assert_string_equal(err.text,
-                        "test.yaml:2:2: preprocess.operators: standardize: 524288 numbers of "
-                        "column dense take 12582912 bytes to fit, expected at most 6291456: "
+                        "test.yaml:2:2: preprocess.operators: standardize: 262144 numbers of "
+                        "column dense take 10485760 bytes to fit, expected at most 6291456: "
                         "make them fewer first");
 }
 

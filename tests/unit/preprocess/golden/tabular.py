@@ -114,6 +114,8 @@ def main():
     deviation = f32.astype(float).std(axis=0)
     case(f"[{fields(4)}, {{op: standardize}}]", lists,
          (f32.astype(float) - f32.astype(float).mean(axis=0)) / deviation)
+    low, high = f32.astype(float).min(axis=0), f32.astype(float).max(axis=0)
+    case(f"[{fields(4)}, {{op: standardize, by: range}}]", lists, (f32.astype(float) - low) / (high - low))
     for borders in ([2, 5, 10], [0.5], [-20, -20, 0, 0, 33.25], sorted(some.reshape(-1)[:9])):
         borders = [float(x) for x in borders]
         probes = [[x, float(np.nextafter(np.float32(x), np.float32(np.inf))),
