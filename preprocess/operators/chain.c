@@ -39,7 +39,7 @@ static enum weir_status adopt_outputs(struct chain_step *step, struct draft *dra
     bool is_late = step->behind_fit || step->op->fit != NULL;
     weir_require(plan->outputs <= OPERATOR_OUTPUTS_MAX && plan->more_count < COLUMNS_MAX);
     for (size_t i = 0; i < plan->outputs; i++) {
-        bool is_in_place = i == 0 && !step->op->reads_records;
+        bool is_in_place = i == 0 && !step->op->reads_records && !plan->keeps;
         int place = is_in_place ? plan->in : (int)draft->schema.count;
         enum weir_status status =
             preprocess_operator_schema_replace(&draft->schema, place, &plan->output[i], err);
@@ -50,7 +50,7 @@ static enum weir_status adopt_outputs(struct chain_step *step, struct draft *dra
         draft->behind_fit[place] = is_late;
         draft->schema.is_read[place] = false;
     }
-    step->columns = draft->schema.count - plan->more_count;
+    step->columns = draft->schema.count - (plan->keeps ? 0 : plan->more_count);
     return WEIR_OK;
 }
 
@@ -60,7 +60,7 @@ static void drop_more(const struct chain_step *step, struct draft *draft)
     int places[COLUMNS_MAX];
     memcpy(places, step->plan.more, sizeof(places));
     qsort(places, step->plan.more_count, sizeof(places[0]), compare_down);
-    for (size_t i = 0; i < step->plan.more_count; i++)
+    for (size_t i = 0; i < step->plan.more_count && !step->plan.keeps; i++)
         remove_column(draft, (size_t)places[i]);
 }
 

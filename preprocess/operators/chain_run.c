@@ -16,7 +16,7 @@ static void advance(struct chain *chain, struct chain_step *step)
     const struct operator_plan *plan = &step->plan;
     for (size_t i = 0; i < plan->outputs; i++)
         chain->column[step->places[i]] = &step->own[i];
-    for (size_t i = 0; i < plan->more_count; i++)
+    for (size_t i = 0; i < plan->more_count && !plan->keeps; i++)
         chain->column[plan->more[i]] = NULL;
     for (size_t i = 0, kept = 0; kept < step->columns; i++) {
         if (chain->column[i] != NULL)

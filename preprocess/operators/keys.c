@@ -16,6 +16,28 @@ enum weir_status preprocess_keys_plan(const struct column_about *about, struct k
     return WEIR_OK;
 }
 
+enum weir_status preprocess_keys_plan_both(const struct cfg_texts *on,
+                                           const struct operator_schema *schema,
+                                           struct keys *const ret_keys[2],
+                                           struct operator_plan *plan, struct weir_error *err)
+{
+    int places[2] = {0};
+    enum weir_status status = WEIR_OK;
+    if (on->count != 2)
+        return weir_fail(err, WEIR_INVALID, "on: found %zu columns, expected 2", on->count);
+    for (size_t i = 0; i < 2 && status == WEIR_OK; i++) {
+        const char *name = weir_yaml_text(weir_yaml_at(on->node, i));
+        status = preprocess_operator_schema_pick_numbers(
+            schema, name, OPERATOR_INTEGERS | 1u << WEIR_U8, &places[i], err);
+        if (status == WEIR_OK)
+            status = preprocess_keys_plan(&schema->column[places[i]], ret_keys[i], err);
+    }
+    plan->in = places[0];
+    plan->more[plan->more_count++] = places[1];
+    plan->keeps = true;
+    return status;
+}
+
 struct keys_row preprocess_keys_row(const struct keys *keys, const struct column *in, size_t row)
 {
     if (keys->kind == COLUMN_DENSE)

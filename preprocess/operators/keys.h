@@ -15,6 +15,14 @@ struct keys {
 enum weir_status preprocess_keys_plan(const struct column_about *about, struct keys *ret_keys,
                                       struct weir_error *err) WEIR_MUST_USE;
 
+/* Chooses and describes the two columns of integers that `on` names, which the plan reads and keeps. INVALID as
+ * above, and when they are not two. */
+enum weir_status preprocess_keys_plan_both(const struct cfg_texts *on,
+                                           const struct operator_schema *schema,
+                                           struct keys *const ret_keys[2],
+                                           struct operator_plan *plan,
+                                           struct weir_error *err) WEIR_MUST_USE;
+
 /* The elements of a row are first … first + count - 1 of its column. */
 struct keys_row {
     size_t first, count;

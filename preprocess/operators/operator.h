@@ -148,11 +148,13 @@ void preprocess_operator_draw(const struct operator_call *call, size_t row, uint
 enum { OPERATOR_OUTPUTS_MAX = 2 };
 
 /* Effect of an operator on the schema: takes one column, or several, and puts one or two in the
- * place of the first; without outputs, or if it reads records, it only reads the column, which stays. */
+ * place of the first; without outputs, or if it reads records, it only reads the column, which stays. One that keeps
+ * what it reads puts its own after all columns, too. */
 struct operator_plan {
     int in; /* index of the column it reads */
     size_t more_count;
     int more[COLUMNS_MAX]; /* others that it takes away too */
+    bool keeps;            /* it takes none away */
     size_t outputs;
     struct column_about output[OPERATOR_OUTPUTS_MAX];
     size_t partial_bytes; /* fold(): size of the partial fit, if the plan alone determines it */

@@ -74,6 +74,10 @@ static const struct example {
     {"target_encode", "{folds: 2, smooth: 1}", COLUMN_BYTES, 0},
     {"math", "{function: signed_log1p}", COLUMN_RAGGED, WEIR_F32},
     {"ratio", "{pairs: [[0, 1], [2, 2]]}", COLUMN_DENSE, WEIR_F32},
+    {"modulo", "{by: 7}", COLUMN_RAGGED, WEIR_I64},
+    {"map_ids", "{from: [1, 2], to: [5, -6], other: 0}", COLUMN_RAGGED, WEIR_I64},
+    {"cartesian", "{on: [in, other], buckets: 100}", COLUMN_RAGGED, WEIR_I32},
+    {"overlap", "{on: [in, other], measures: [count, jaccard, cosine]}", COLUMN_RAGGED, WEIR_I32},
     {"calendar", "{fields: [hour, year], cyclic: month, zone: Europe/Berlin}", COLUMN_BYTES, 0},
 };
 

@@ -34,6 +34,10 @@ static const char *const CHAINS[] = {
     "[{op: calendar, zone: America/New_York, unit: excel, fields: [holiday, year], cyclic: [hour], "
     "one_hot: [day_of_year], holidays: [02-29]}]",
     "[{op: csv_words, fields: [0, 2], keep_empty: true}, {op: target_encode, folds: 2, size: 3}]",
+    "[{op: record_fields, dense: [0, 2, i32], sparse: [1, 3, i64]}, "
+    "{op: overlap, on: [dense, sparse], measures: [cosine, score_min]}, "
+    "{op: cartesian, on: [sparse, dense], buckets: 7}, {op: modulo, on: sparse, by: 3}, "
+    "{op: map_ids, on: sparse, from: [1, 2], to: [2, 0]}]",
 };
 
 static struct chain *open_chain(const char *text, struct weir_yaml **ret_document)

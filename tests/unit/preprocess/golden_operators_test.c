@@ -1,9 +1,9 @@
 /* Operators against another truth: what NumPy, Python's datetime or its integers made of the same rows
- * (golden/tabular.py writes golden/tabular.txt, golden/times.py golden/times.txt), and published algorithms written
- * down once more in Python (golden/text.py writes golden/text.txt and its vocabularies, golden/words.py
- * golden/words.txt). A case is a line `operators:` (a YAML list), lines `row:` (payloads), where
- * not all rows pass a line `flags:` (what becomes of each: OPERATOR_ROW_…), and a line named by an
- * element type: all numbers of the first tensor, of the rows that pass. */
+ * (golden/tabular.py writes golden/tabular.txt; times.py and ids.py theirs), and published algorithms written down
+ * once more in Python (golden/text.py writes golden/text.txt and its vocabularies, golden/words.py golden/words.txt).
+ * A case is a line `operators:` (a YAML list), lines `row:` (payloads), where not all rows pass a line `flags:` (what
+ * becomes of each: OPERATOR_ROW_…), and a line named by an element type: all numbers of the first tensor, or the one
+ * that a line `tensor:` before numbers, of the rows that pass. */
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "preprocess/operators/numeric.h"
@@ -26,7 +26,7 @@ enum { GOLDEN_BYTES_MAX = 1 << 20, ROWS_MAX = 64 };
 struct golden {
     struct weir_bytes operators;
     struct weir_bytes row[ROWS_MAX];
-    size_t rows;
+    size_t rows, tensor;
     struct weir_bytes flags;         /* empty: all rows pass */
     struct weir_bytes type, numbers; /* set: the case is complete */
 };
@@ -79,7 +79,7 @@ static void run(const struct golden *golden)
         test_chain_fit(&test, golden->row, golden->rows);
     test_chain_run(&test, golden->row, golden->rows);
     expect_flags(test.failed, golden, operators);
-    struct column *out = preprocess_chain_output(test.chain, 0);
+    struct column *out = preprocess_chain_output(test.chain, golden->tensor);
     preprocess_column_drop_rows(out, golden->rows, test.failed);
     assert_true(weir_bytes_equal(golden->type, weir_bytes_of(weir_dtype_name(out->about.type))));
     compare(out, golden, operators);
@@ -95,10 +95,12 @@ static void take_line(struct golden *golden, struct weir_bytes line)
     struct weir_bytes key = weir_bytes(line.at, (size_t)(colon - line.at));
     struct weir_bytes value = weir_bytes(colon + 2, line.size - key.size - 2);
     if (weir_bytes_equal(key, weir_bytes_of("operators"))) {
-        *golden = (struct golden){.operators = value};
+        *golden = (struct golden){.operators = value, .tensor = golden->tensor};
     } else if (weir_bytes_equal(key, weir_bytes_of("row"))) {
         assert_true(golden->rows < ROWS_MAX);
         golden->row[golden->rows++] = value;
+    } else if (weir_bytes_equal(key, weir_bytes_of("tensor"))) {
+        golden->tensor = (size_t)(value.at[0] - '0');
     } else if (weir_bytes_equal(key, weir_bytes_of("flags"))) {
         golden->flags = value;
     } else {
@@ -123,6 +125,7 @@ static size_t run_file(const char *path)
         if (golden.numbers.at != NULL) {
             run(&golden);
             golden.numbers.at = NULL;
+            golden.tensor = 0;
             cases++;
         }
         at += size + 1;
@@ -148,6 +151,12 @@ static void parts_of_a_time_are_those_of_python(void **state)
     assert_int_equal(run_file(GOLDEN "times.txt"), 10);
 }
 
+static void ids_are_what_python_makes_of_them(void **state)
+{
+    (void)state;
+    assert_int_equal(run_file(GOLDEN "ids.txt"), 6);
+}
+
 static void words_are_what_python_makes_of_hostile_rows(void **state)
 {
     (void)state;
@@ -162,6 +171,7 @@ int main(void)
         cmocka_unit_test(operators_agree_with_numpy),
         cmocka_unit_test(tokens_are_those_of_the_published_algorithms),
         cmocka_unit_test(parts_of_a_time_are_those_of_python),
+        cmocka_unit_test(ids_are_what_python_makes_of_them),
         cmocka_unit_test(words_are_what_python_makes_of_hostile_rows),
     };
     return cmocka_run_group_tests_name("golden operators", tests, NULL, NULL);
