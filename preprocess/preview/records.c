@@ -5,6 +5,7 @@
 #include "core/base/file.h"
 #include "core/base/line_at.h"
 #include "core/base/memory.h"
+#include "core/wire/sample.h"
 
 #include <fcntl.h>
 
@@ -90,6 +91,33 @@ struct weir_bytes preprocess_records_bytes(const struct records *records, size_t
     const size_t *ends = (const size_t *)(const void *)records->ends.at;
     size_t begin = index > 0 ? ends[index - 1] : 0;
     return weir_bytes(records->bytes.at + begin, ends[index] - begin);
+}
+
+int64_t preprocess_records_time(const struct records *records, size_t index)
+{
+    return (int64_t)number_of(records->dataset, record_of(records, index), FIELD_TIME);
+}
+
+int64_t preprocess_records_label(const struct records *records, size_t index)
+{
+    const json_t *label = field_of(records->dataset, record_of(records, index), FIELD_LABEL);
+    double real = json_number_value(label);
+    int64_t bits;
+    if (!json_is_real(label))
+        return json_integer_value(label);
+    memcpy(&bits, &real, sizeof(bits));
+    return bits;
+}
+
+uint32_t preprocess_records_label_kind(const struct records *records)
+{
+    static const char *const NAMES[] = {
+        [WEIR_LABEL_FLOAT] = "float", [WEIR_LABEL_CLASS] = "class", [WEIR_LABEL_VALUES] = "values"};
+    for (uint32_t kind = WEIR_LABEL_FLOAT; kind < WEIR_COUNT(NAMES); kind++) {
+        if (strcmp(text_of(records->dataset, "kind"), NAMES[kind]) == 0)
+            return kind;
+    }
+    return WEIR_LABEL_INT;
 }
 
 char *preprocess_records_place(const struct records *records, size_t index)

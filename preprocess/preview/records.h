@@ -27,6 +27,11 @@ void preprocess_records_read(const json_t *dataset, struct records *ret_records)
 void preprocess_records_fini(struct records *records);
 
 struct weir_bytes preprocess_records_bytes(const struct records *records, size_t index);
+/* Event time, and label with its kind, as struct operator_batch has them. Where there are no labels, as those that come
+ * later, each is the number 0. */
+int64_t preprocess_records_time(const struct records *records, size_t index);
+int64_t preprocess_records_label(const struct records *records, size_t index);
+uint32_t preprocess_records_label_kind(const struct records *records);
 /* "data/a.csv:17", in the caller's memory. */
 char *preprocess_records_place(const struct records *records, size_t index) WEIR_MUST_USE;
 /* "2002-08-22T11:36:23Z, label spam", in the caller's memory. */

@@ -26,6 +26,27 @@ struct outcome {
     const char *odd_one; /* NULL: there is none */
 };
 
+/* The things that come beside the bytes of records. */
+struct beside {
+    uint64_t ids[ROWS_MAX];
+    int64_t times[ROWS_MAX], labels[ROWS_MAX];
+};
+
+static struct operator_batch batch_of(const struct records *records, size_t first, size_t count,
+                                      struct beside *beside)
+{
+    for (size_t i = 0; i < count; i++) {
+        beside->ids[i] = first + i;
+        beside->times[i] = preprocess_records_time(records, first + i);
+        beside->labels[i] = preprocess_records_label(records, first + i);
+    }
+    return (struct operator_batch){.rows = count,
+                                   .ids = beside->ids,
+                                   .times = beside->times,
+                                   .labels = beside->labels,
+                                   .label_kind = preprocess_records_label_kind(records)};
+}
+
 static void fill(struct trial *trial, const struct records *records, size_t first, size_t count)
 {
     struct column *payload = preprocess_chain_begin(trial->chain);
@@ -40,10 +61,8 @@ static void fill(struct trial *trial, const struct records *records, size_t firs
 static const uint8_t *run_rows(struct trial *trial, const struct records *records, size_t first,
                                size_t count)
 {
-    uint64_t ids[ROWS_MAX];
-    for (size_t i = 0; i < count; i++)
-        ids[i] = first + i;
-    const struct operator_batch batch = {.rows = count, .ids = ids};
+    struct beside beside;
+    const struct operator_batch batch = batch_of(records, first, count, &beside);
     fill(trial, records, first, count);
     const uint8_t *flags = preprocess_chain_run(trial->chain, &batch);
     while (preprocess_chain_waits(trial->chain))
@@ -62,13 +81,11 @@ static size_t rows_from(const struct records *records, size_t first)
 static enum weir_status fold(struct trial *trial, const struct records *records, size_t first,
                              struct weir_error *err)
 {
-    uint64_t ids[ROWS_MAX];
+    struct beside beside;
     struct chain_partial partial = {0};
     WEIR_AUTO_BUF packed = {0};
     size_t count = rows_from(records, first);
-    for (size_t i = 0; i < count; i++)
-        ids[i] = first + i;
-    const struct operator_batch batch = {.rows = count, .ids = ids};
+    const struct operator_batch batch = batch_of(records, first, count, &beside);
     fill(trial, records, first, count);
     do
         preprocess_chain_fold(trial->chain, &batch, &partial);

@@ -198,6 +198,13 @@ def test_what_the_guide_adds_to_a_series_is_known_a_horizon_before():
     assert late.returncode == 2 and "lag 1h is younger than the horizon" in late.stderr, late.stderr
 
 
+def test_the_first_records_are_tried_with_their_times_and_labels():
+    for lab in (LoadsLab("{op: scale_label}, " + OF_EVENT), VisitsLab("[town]")):
+        said = lab.weir("config", "check", str(lab.pipeline), "--data")
+        assert "scale_label" in said or "target_encode        words -> encoded [" in said, said
+        lab.remove()
+
+
 def test_the_operators_of_the_guide_are_right():
     blocks = re.findall(r"^```yaml\n(.*?)^```", GUIDE.read_text(), re.S | re.M)
     assert len(blocks) >= 7, blocks
