@@ -95,19 +95,37 @@ static int64_t numbered(const char *name)
                                                                                         : -1;
 }
 
-static enum weir_status fail_unknown(const struct csv_reader *reader, const char *name,
+/* Tells all names that are unknown, as "field 'x'" or "fields 'x', 'y'". */
+static void print_unknown(const struct csv_reader *reader, const struct cfg_texts *wanted,
+                          struct weir_buf *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < wanted->count; i++) {
+        const char *name = weir_yaml_text(weir_yaml_at(wanted->node, i));
+        name = name != NULL ? name : "";
+        if (named(reader, name, 0) < 0 && numbered(name) < 0)
+            weir_buf_printf(out, "%s'%s'", count++ > 0 ? ", " : "", name);
+    }
+    WEIR_AUTO_FREE char *names = weir_strdup(weir_buf_text(out));
+    weir_buf_clear(out);
+    weir_buf_printf(out, "field%s %s", count > 1 ? "s" : "", names);
+}
+
+static enum weir_status fail_unknown(const struct csv_reader *reader,
+                                     const struct cfg_texts *wanted,
                                      const struct operator_records *records, struct weir_error *err)
 {
     WEIR_AUTO_BUF names = {0};
+    WEIR_AUTO_BUF unknown = {0};
     print_names(reader->names, reader->name_count, &names);
+    print_unknown(reader, wanted, &unknown);
     if (reader->name_count > 0)
-        return weir_fail(err, WEIR_INVALID,
-                         "found field '%s', expected one of %s, or a number from 0", name,
-                         weir_buf_text(&names));
+        return weir_fail(err, WEIR_INVALID, "found %s, expected one of %s, or a number from 0",
+                         weir_buf_text(&unknown), weir_buf_text(&names));
     return weir_fail(
-        err, WEIR_INVALID,
-        "found field '%s', expected one of `columns` or a number from 0 to %d%s%s%s", name,
-        WEIR_CSV_FIELDS_MAX - 1, records != NULL ? ": the columns of dataset '" : "",
+        err, WEIR_INVALID, "found %s, expected one of `columns` or a number from 0 to %d%s%s%s",
+        weir_buf_text(&unknown), WEIR_CSV_FIELDS_MAX - 1,
+        records != NULL ? ": the columns of dataset '" : "",
         records != NULL ? records->dataset : "", records != NULL ? "' are not known" : "");
 }
 
@@ -132,6 +150,7 @@ static enum weir_status check_header(const struct csv_reader *reader, const char
     return WEIR_OK;
 }
 
+/* *ret_field is negative when there is none of this name. */
 static enum weir_status find_field(const struct csv_reader *reader,
                                    const struct csv_options *options, const char *name,
                                    const struct operator_records *records, int64_t *ret_field,
@@ -142,11 +161,10 @@ static enum weir_status find_field(const struct csv_reader *reader,
     *ret_field = field >= 0 ? field : numbered(name);
     if (is_of_header)
         return check_header(reader, name, field, records, err);
-    if (*ret_field >= 0)
-        return WEIR_OK;
     bool is_awaited = options->columns.count == 0 && records != NULL && records->are_awaited;
-    *ret_field = 0;
-    return is_awaited ? WEIR_OK : fail_unknown(reader, name, records, err);
+    if (*ret_field < 0 && is_awaited)
+        *ret_field = 0;
+    return WEIR_OK;
 }
 
 static enum weir_status find_fields(struct csv_reader *reader, const struct csv_options *options,
@@ -161,6 +179,8 @@ static enum weir_status find_fields(struct csv_reader *reader, const struct csv_
         int64_t field;
         enum weir_status status =
             find_field(reader, options, name != NULL ? name : "", records, &field, err);
+        if (status == WEIR_OK && field < 0)
+            status = fail_unknown(reader, names, records, err);
         if (status != WEIR_OK)
             return status;
         reader->next[i] = reader->wanted[field];

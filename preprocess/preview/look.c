@@ -156,7 +156,7 @@ static json_t *try_chain(struct trial *trial, struct looked *looked)
         preprocess_trial_fit(trial, looked->datasets, looked->count);
     for (size_t i = 0; i < looked->count && records > 0; i++) {
         preprocess_trial_run(trial, &looked->datasets[i]);
-        if (looked->datasets[i].count > 0)
+        if (looked->datasets[i].count > 0 && !trial->is_lenient)
             json_array_append_new(shown, shown_json(trial, &looked->datasets[i]));
     }
     preprocess_trial_end(trial);

@@ -27,6 +27,8 @@ static json_t *label_json(const struct preview *preview, size_t row)
     int64_t label = preview->batch->columns[BATCH_LABEL][row];
     double real;
 
+    if (preview->declared.awaits_label)
+        return json_null();
     switch (preview->declared.label_kind) {
     case WEIR_LABEL_INT:
     case WEIR_LABEL_CLASS:

@@ -11,8 +11,9 @@
  *                    "records": [[file, offset, length, time, label], …]}],
  *      "labels": [{"dataset", "kind", "classes", "width", "is_whole", "seen": [[label, count, place], …]}]}
  *
- * Times are in microseconds; a label is a number, or null where it is a vector or none. Of what was found before this
- * `before_run: true` is handed on: then records that are bad beside good ones are remarked, as a run judges all. */
+ * Times are in microseconds; a label is a number, or null where it is a vector, none, or comes later. Of what was found
+ * before this `before_run: true` is handed on: then records that are bad beside good ones are remarked, as a run judges
+ * them all. */
 void storage_look(const struct weir_look *look);
 
 #endif

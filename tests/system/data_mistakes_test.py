@@ -193,6 +193,7 @@ EACH = [  # kind, changes of the pipeline file, changes of the data, what the on
     ("table", [("field: ts", "field: when")], [], TIME + r"DATA/a\.csv: line 1: found no column 'when' among 6 \(ts, "),
     ("table", [("field: user", "field: usr")], [], r"datasets\[0\]\.subject: DATA/a\.csv: line 1: found no column 'usr' among 6"),
     ("table", [("[x, y]", "[x, z]")], [], OPERATORS + r"csv_fields: found field 'z', expected one of ts, user, x, y, kind, label"),
+    ("table", [("[x, y]", "[z, y, xx]")], [], OPERATORS + r"csv_fields: found fields 'z', 'xx', expected one of ts, user, x, y, kind, label.*"),
     ("table", [("[kind]", "[knid]")], [], OPERATORS + r"csv_words: found field 'knid', expected one of ts, user, x"),
     ("table", [], [swap("a.csv", "ts,user,x,y", "ts,user,x,x")], OPERATORS + r"csv_fields: found .*'[xy]'.*"),
     ("table", [('"*.csv",', '"*.csv", delimiter: ";",')], [], SOURCE + r"DATA/a\.csv: line 1: found a single column, .*: source\.delimiter .*"),

@@ -66,12 +66,45 @@ static void an_error_holds_whole_lines_and_says_that_there_are_more(void **unuse
     assert_true(strlen(err.text) > 0);
 }
 
+static void a_line_about_a_place_is_one_line_however_long_and_may_be_a_remark(void **unused)
+{
+    (void)unused;
+    CFG_AUTO_COMPLAINTS complaints = {0};
+    WEIR_AUTO(weir_yaml) document = NULL;
+    struct weir_error err;
+    char value[2 * WEIR_ERROR_TEXT_MAX];
+    memset(value, 'x', sizeof(value) - 1);
+    value[sizeof(value) - 1] = '\0';
+    assert_int_equal(weir_yaml_parse("f.yaml", weir_bytes_of("a: b"), &document, &err), WEIR_OK);
+    const struct weir_yaml_node *node = weir_yaml_get(weir_yaml_root(document), "a");
+    cfg_note_at(&complaints, WEIR_OK, node, "found '%s'\nand more", value);
+    assert_int_equal(complaints.status, WEIR_OK);
+    assert_int_equal(complaints.lines.size,
+                     strlen("f.yaml:1:4: found ''\nand more\n") + strlen(value));
+    assert_int_equal(complaints.lines.at[complaints.lines.size - 10], ' ');
+    cfg_note_at(&complaints, WEIR_INVALID, node, "wrong");
+    assert_int_equal(complaints.status, WEIR_INVALID);
+}
+
+static void reasons_are_of_one_kind_up_to_the_value_that_was_found(void **unused)
+{
+    (void)unused;
+    assert_int_equal(cfg_reason_kind("column 'x': found 'NA', expected a number"),
+                     strlen("column 'x': found "));
+    assert_int_equal(cfg_reason_kind("found 7 fields, expected 6"), strlen("found "));
+    assert_int_equal(cfg_reason_kind("label: found none, expected one"),
+                     strlen("label: found none, expected one"));
+    assert_int_equal(cfg_reason_kind("it is broken"), strlen("it is broken"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_line_is_kept_once),
         cmocka_unit_test(they_are_sorted_by_place_and_those_without_one_stay_behind_their_line),
         cmocka_unit_test(an_error_holds_whole_lines_and_says_that_there_are_more),
+        cmocka_unit_test(a_line_about_a_place_is_one_line_however_long_and_may_be_a_remark),
+        cmocka_unit_test(reasons_are_of_one_kind_up_to_the_value_that_was_found),
     };
     return cmocka_run_group_tests_name("complaints", tests, NULL, NULL);
 }
