@@ -123,6 +123,7 @@ static int check_found(const struct weir_service *service, const struct weir_yam
     struct weir_error err;
     WEIR_AUTO_BUF found = {0};
     WEIR_AUTO_BUF out = {0};
+    signal(SIGPIPE, SIG_IGN); /* of programs that operators run */
     if (service->look != NULL &&
         cfg_note(complaints,
                  weir_file_read_open(STDIN_FILENO, "--found", FOUND_BYTES_MAX, &found, &err), &err))

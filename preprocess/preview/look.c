@@ -164,14 +164,26 @@ static json_t *try_chain(struct trial *trial, struct looked *looked)
                      "shown", shown);
 }
 
-/* Plans the operators on the columns that were found. NULL: they cannot be. */
-static json_t *look_at(const struct weir_look *look, const json_t *found, struct looked *looked)
+/* Limits stand as they do where they cannot be read, which others complain of. */
+static void read_limits(struct trial *trial, const struct weir_yaml_node *root)
 {
     struct weir_error err;
     struct preprocess_options options;
+    const struct weir_yaml_node *section = weir_yaml_get(root, "preprocess");
+    if (cfg_on_error_read(weir_yaml_get(section, "on_error"), &trial->on_error, &err) != WEIR_OK)
+        weir_ignore(cfg_on_error_read(NULL, &trial->on_error, &err));
+    if (preprocess_options_read(root, &options, &err) == WEIR_OK)
+        trial->sample_bytes_max = options.batch.sample_bytes_max;
+    trial->bytes_node = weir_yaml_get(section, "batch");
+}
+
+/* Plans the operators on the columns that were found, and tries them. NULL: they cannot be planned. */
+static json_t *look_at(const struct weir_look *look, const json_t *found, struct looked *looked)
+{
+    struct weir_error err;
     CFG_AUTO_COMPLAINTS told = {0}; /* by a check without data */
-    const struct weir_yaml_node *section = weir_yaml_get(look->root, "preprocess");
-    struct trial trial = {.operators = weir_yaml_get(section, "operators"),
+    struct trial trial = {.operators =
+                              weir_yaml_get(weir_yaml_get(look->root, "preprocess"), "operators"),
                           .is_lenient = json_is_true(json_object_get(found, "before_run")),
                           .complaints = look->complaints};
     WEIR_AUTO(preprocess_tables) tables = NULL;
@@ -180,20 +192,13 @@ static json_t *look_at(const struct weir_look *look, const json_t *found, struct
     bool has_columns = pack_columns(found, &columns);
     const struct weir_bytes packed = weir_buf_view(&columns);
     if (!preprocess_options_check(look->root, &told) ||
-        preprocess_tables_read(look->root, has_columns ? &packed : NULL, &tables, &err) !=
-            WEIR_OK ||
-        !preprocess_chain_check(trial.operators, preprocess_tables_records(tables),
-                                look->complaints) ||
-        !cfg_note(
-            look->complaints,
-            preprocess_chain_new(trial.operators, preprocess_tables_records(tables), &chain, &err),
-            &err))
+        preprocess_tables_read(look->root, has_columns ? &packed : NULL, &tables, &err) != WEIR_OK)
         return NULL;
-    if (cfg_on_error_read(weir_yaml_get(section, "on_error"), &trial.on_error, &err) != WEIR_OK)
-        weir_ignore(cfg_on_error_read(NULL, &trial.on_error, &err));
-    if (preprocess_options_read(look->root, &options, &err) == WEIR_OK)
-        trial.sample_bytes_max = options.batch.sample_bytes_max;
-    trial.bytes_node = weir_yaml_get(section, "batch");
+    const struct operator_records *records = preprocess_tables_records(tables);
+    if (!preprocess_chain_check(trial.operators, records, look->complaints) ||
+        preprocess_chain_new(trial.operators, records, &chain, &err) != WEIR_OK)
+        return NULL;
+    read_limits(&trial, look->root);
     trial.chain = chain;
     return try_chain(&trial, looked);
 }

@@ -163,7 +163,7 @@ static void read_one_sample(struct preview *preview, const struct listed *listed
     storage_intake_fini(&intake);
 }
 
-/* The first window of records, larger if not one fits. */
+/* The first window of records, larger if not one fits; a line that is longer still is not read to its end. */
 static void read_records(struct preview *preview, const struct listed *listed)
 {
     struct stored_file *file = storage_batch_file(preview->batch, listed->path);
@@ -173,10 +173,12 @@ static void read_records(struct preview *preview, const struct listed *listed)
     bool is_done = false;
 
     storage_file_job_begin(&job, file, &listed->stat);
-    while (status == WEIR_OK && !is_done && (file->indexed == 0 || job.passed > 0))
+    while (status == WEIR_OK && !is_done && file->indexed == 0 && job.passed == 0)
         status = storage_file_job_step(&job, &is_done, &err);
     if (status == WEIR_DENIED)
         storage_intake_refuse_file(&job.intake, err.text);
+    if (job.passed > 0)
+        storage_intake_refuse_file(&job.intake, "found a line beyond 16 MiB, expected less");
     storage_intake_finish(&job.intake);
     preview->is_whole = preview->is_whole && is_done;
     storage_file_job_end(&job);
@@ -229,34 +231,22 @@ static enum weir_status walk(struct preview *preview, struct weir_error *err)
     storage_scope_seal(&scope);
     struct listing *listing = storage_listing_new(preview->dataset, &scope, pass_folder, NULL);
 
-    while (status == WEIR_OK && listed.kind != LISTED_END && preview->is_whole) {
+    while (status == WEIR_OK && listed.kind != LISTED_END && !has_enough(preview)) {
         status = storage_listing_next(listing, &listed, err);
-        if (status != WEIR_OK || listed.kind == LISTED_NOTHING || listed.kind == LISTED_END)
-            continue;
-        if (has_enough(preview))
-            preview->is_whole = false;
-        else
+        if (status == WEIR_OK && listed.kind != LISTED_NOTHING && listed.kind != LISTED_END)
             read_file(preview, &listed);
     }
+    preview->is_whole = preview->is_whole && listed.kind == LISTED_END;
     storage_listing_free(listing);
     storage_scope_fini(&scope);
     return status;
 }
 
-static void on_refusal(void *owner, const struct format_refusal *refusal)
-{
-    struct preview *preview = owner;
-    WEIR_AUTO_FREE char *name = name_of(preview, preview->declared.source.manifest);
-
-    cfg_note_at(preview->complaints, WEIR_INVALID, storage_preview_place(preview, "source"),
-                "%s.source.manifest: %s:%llu: %s", preview->path, name,
-                (unsigned long long)refusal->record, refusal->reason);
-}
-
 static enum weir_status read_manifest(struct preview *preview, struct weir_error *err)
 {
-    const struct format_sink sink = {.owner = preview, .refuse = on_refusal};
     const char *name = preview->declared.source.manifest;
+    struct manifest_rows rows = {preview->batch, name};
+    const struct format_sink sink = storage_said_sink(&rows);
     WEIR_AUTO_FREE char *path = weir_format("%s/%s", preview->dataset->root, name);
     WEIR_AUTO_BUF text = {0};
     enum weir_status status = weir_file_read(path, MANIFEST_BYTES_MAX, &text, err);

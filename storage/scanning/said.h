@@ -3,6 +3,7 @@
 #define WEIR_STORAGE_SAID_H
 
 #include "storage/files/sidecar.h"
+#include "storage/intake/batch.h"
 
 struct said {
     uint64_t hash;                  /* of a file beside it, to be compared with later */
@@ -16,5 +17,12 @@ struct said {
 void storage_said_of(const struct dataset *dataset, const struct manifest *manifest,
                      const char *path, struct said *said);
 void storage_said_fini(struct said *said);
+
+/* Owner of the sink of a manifest's broken rows, which are refused one by one. */
+struct manifest_rows {
+    struct batch *batch;
+    const char *name; /* of the manifest */
+};
+struct format_sink storage_said_sink(struct manifest_rows *rows);
 
 #endif

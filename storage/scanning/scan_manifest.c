@@ -1,4 +1,5 @@
 /* The manifest of a dataset of one-sample files, while it is scanned. */
+#include "storage/scanning/said.h"
 #include "storage/scanning/scan_state.h"
 
 #include "core/base/file.h"
@@ -7,23 +8,13 @@
 #include <errno.h>
 #include <string.h>
 
-static void on_refusal(void *owner, const struct format_refusal *refusal)
-{
-    struct dataset *dataset = owner;
-    const char *name = dataset->declaration->source.manifest;
-    WEIR_AUTO_FREE char *place = weir_format("%s:%llu", name, (unsigned long long)refusal->record);
-
-    storage_batch_refuse(dataset->scan->batch,
-                         &(struct batch_refusal){
-                             .path = name, .place = place, .reason = refusal->reason, .count = 1});
-}
-
 static enum weir_status read_manifest(struct dataset *dataset, const char *path,
                                       struct weir_error *err)
 {
     struct scan *scan = dataset->scan;
     const char *name = dataset->declaration->source.manifest;
-    const struct format_sink sink = {.owner = dataset, .refuse = on_refusal};
+    struct manifest_rows rows = {scan->batch, name};
+    const struct format_sink sink = storage_said_sink(&rows);
     WEIR_AUTO_BUF text = {0};
     enum weir_status status = weir_file_read(path, MANIFEST_BYTES_MAX, &text, err);
 

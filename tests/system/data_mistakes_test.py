@@ -209,6 +209,8 @@ EACH = [  # kind, changes of the pipeline file, changes of the data, what the on
     ("table", [(", classes: [good, bad]", "")], [], LABEL + r"200 of 200: DATA/a\.csv:2: label: found a value, expected an integer; .*"),
     ("table", [], [swap("a.csv", "\n", "\r")], SOURCE + r"DATA/a\.csv: line 1: found lines that end with CR alone, .*"),
     ("table", [], [add("a.csv", table()["a.csv"].encode("utf-16"))], SOURCE + r"DATA/a\.csv: line 1: found UTF-16, expected UTF-8"),
+    ("table", [], [add("a.csv", table()["a.csv"] + 60000 * "2020-01-01,u,1,2,k0,good\n"), add("c.csv", table()["a.csv"].replace("label\n", "lable\n"))],
+     LABEL + r"DATA/c\.csv: line 1: found no column 'label' among 6 \(ts, user, x, y, kind, lable\).*"),
     # operators on tables
     ("table", [], [swap("a.csv", ".5,", ".5 kg,")], OPERATORS + r"csv_fields: 200 of 200: DATA/a\.csv:2: column 'x': found \"9\.9 aa\" .*expected a number"),
     ("table", [], [swap("a.csv", ",7.5,", ",NA,"), swap("a.csv", ",8.5,", ",NA,"), swap("a.csv", ",9.5,", ",NA,")],
@@ -350,6 +352,18 @@ def test_what_is_not_there_yet_is_remarked_and_not_refused(folder):
     for kind, file_changes, data_changes, expected in remarks:
         answer = check(folder, kind, file_changes, data_changes)
         assert answer["valid"] and any(re.search(expected, line) for line in answer["lines"]), (expected, answer)
+
+
+def test_a_program_of_the_system_file_is_run_and_what_it_cannot_bear_is_told(folder):
+    program = Path(__file__).parent.parent / "unit/preprocess/exec_program.py"  # makes of a row its length and its first byte
+    system = folder / "system.yaml"
+    system.write_text(f"programs: {{lengths: {{command: [/usr/bin/python3, {program}]}}}}\n")
+    lines = "    - {op: json_text, field: text}\n    - {op: normalize_text}\n    - {op: tokenize_words}\n    - {op: vocab}\n"
+    changes = [(lines, "    - {op: json_text, field: text}\n    - {op: exec, program: lengths, width: 2}\n"), ("text_bag", "linear")]
+    answer = check(folder, "lines", changes, [], "--with", system)
+    assert answer["valid"] and ["exec", "text -> text [14, 119] f32 x 2"] in answer["shown"][0]["samples"][0]["steps"], answer
+    answer = check(folder, "lines", changes, [swap("a.jsonl", "word5 and more", "!die", 3)], "--with", system)
+    assert not answer["valid"] and re.search(r"exec: 3 of 200: DATA/a\.jsonl:6: program lengths: ", answer["lines"][0]), answer
 
 
 def test_a_run_says_the_same_before_it_creates_anything_and_shows_no_sample(folder):
