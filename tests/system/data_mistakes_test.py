@@ -260,6 +260,8 @@ EACH = [  # kind, changes of the pipeline file, changes of the data, what the on
      OPERATORS + r"json_fields: 200 of 200: DATA/a\.jsonl:1: field 'text': expected a number"),
     ("lines", [("format: jsonl", "format: csv")], [], SOURCE + r"DATA/a\.jsonl: line 1: .*"),
     ("lines", [], [swap("a.jsonl", '"ts": 16', '"ts": "some day", "tt": 16')], TIME + r"200 of 200: DATA/a\.jsonl:1: time 'ts': found \"aaaa aaa\" .*"),
+    ("lines", [("{field: mark.name, classes: stream}", "{field: id}"), ("softmax", "squared")], [],
+     r"evaluation\.metrics: found accuracy, which compares classes, and labels of dataset 'd' are numbers, 2 for example \(DATA/a\.jsonl:3\).*"),
     # pictures
     ("pictures", [("    - {op: resize, size: [8, 8]}\n", "")], [], OPERATORS + r"normalize: column picture holds pictures of any size, .*"),
     ("pictures", [("from: folder,", "from: folder, depth: 2,")], [], LABEL + r"20 of 20: DATA/cat/00\.png: label: found none, .*"),
@@ -346,6 +348,8 @@ def test_what_is_not_there_yet_is_remarked_and_not_refused(folder):
         ("table", [("    - {op: csv_words", "    - {op: exec, program: mine, on: numbers}\n    - {op: csv_words"), ("    - {op: standardize, on: numbers}\n", "")], [],
          r"preprocess\.operators: exec was not run, nor was what stands behind it: no system file says what 'mine' is"),
         ("table", [("field: ts}", "field: y, unit: s}")], [], r"datasets\[0\]\.time: samples from 1969-12-31T.*`unit` says what a number counts.*"),
+        ("lines", [("{field: mark.name, classes: stream}", "{field: id}"), ("softmax", "squared"), ("[accuracy]", "[mape]")], [],
+         r"evaluation\.metrics: mape divides by the label, and that of DATA/a\.jsonl:1 of dataset 'd' is 0"),
         ("lines", [], [each("a.jsonl", lambda row: row if row["id"] % 100 else without("id")(row))], r"datasets\[0\]\.key: .*found none in 2 of 200 records.*"),
         ("table", [], [swap("a.csv", ",7.5,", ",NA,")], r"preprocess\.operators: csv_fields: DATA/a\.csv:9: .*\(preprocess\.on_error bears as many\)"),
     ]
