@@ -45,6 +45,20 @@ static struct dataset *make_dataset(struct preview *preview)
 
 /* ---- columns ---- */
 
+/* Complains of the first file that is wrong in this way. */
+static void complain_of_file(struct preview *preview, const char *path, const char *key,
+                             const char *reason)
+{
+    WEIR_AUTO_FREE char *name = name_of(preview, path);
+    WEIR_AUTO_FREE char *line = weir_format("\n%s: %s\n", key, reason);
+
+    if (strstr(weir_buf_text(&preview->told), line) != NULL)
+        return;
+    weir_buf_append_text(&preview->told, line);
+    cfg_note_at(&preview->of_files, WEIR_INVALID, storage_preview_place(preview, key),
+                "%s.%s: %s: %s", preview->path, key, name, reason);
+}
+
 /* Columns are looked for one by one, so that all that are missing are said. */
 static bool has_columns(struct preview *preview, const char *path, const struct format_input *input)
 {
@@ -53,7 +67,6 @@ static bool has_columns(struct preview *preview, const char *path, const struct 
 
     for (int i = 0; i < FORMAT_ROLES; i++) {
         const char *role = STORAGE_FORMAT_ROLE_NAMES[i];
-        WEIR_AUTO_FREE char *name = name_of(preview, path);
         WEIR_AUTO_BUF columns = {0};
         struct format_fields fields = {0};
         struct weir_error err;
@@ -63,8 +76,7 @@ static bool has_columns(struct preview *preview, const char *path, const struct 
             d->format->columns(input, d->options, &fields, &columns, &err) == WEIR_OK)
             continue;
         has_all = false;
-        cfg_note_at(&preview->of_files, WEIR_INVALID, storage_preview_place(preview, role),
-                    "%s.%s: %s: %s", preview->path, role, name, err.text);
+        complain_of_file(preview, path, role, err.text);
     }
     return has_all;
 }
@@ -91,14 +103,10 @@ static bool read_columns(struct preview *preview, const char *path,
                            "line 1: found a single column, '%.*s', expected several: "
                            "source.delimiter says what stands between them",
                            (int)columns.size - 1, names);
-    if (status != WEIR_OK) {
-        WEIR_AUTO_FREE char *name = name_of(preview, path);
-
-        cfg_note_at(&preview->of_files, WEIR_INVALID, storage_preview_place(preview, "source"),
-                    "%s.source: %s: %s", preview->path, name, err.text);
-    } else if (preview->dataset->columns == NULL && columns.size > 0) {
+    if (status != WEIR_OK)
+        complain_of_file(preview, path, "source", err.text);
+    else if (preview->dataset->columns == NULL && columns.size > 0)
         preview->dataset->columns = weir_strdup(names);
-    }
     return status == WEIR_OK;
 }
 
@@ -305,6 +313,7 @@ void storage_preview_read_bare(struct preview *preview)
 
 void storage_preview_fini(struct preview *preview)
 {
+    weir_buf_fini(&preview->told);
     cfg_complaints_fini(&preview->of_files);
     storage_batch_free(preview->batch);
     storage_manifest_free(preview->manifest);

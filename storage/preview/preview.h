@@ -24,6 +24,7 @@ struct preview {
     size_t files;                   /* that were looked at */
     bool is_whole;                  /* there is nothing else */
     bool is_lenient;                /* what is wrong beside records that are good is remarked */
+    struct weir_buf told;           /* of files, each once: many are wrong in the same way */
     struct cfg_complaints of_files; /* about files of which no record was read */
     struct cfg_complaints *complaints;
 };

@@ -190,6 +190,8 @@ OPERATORS = r"preprocess\.operators: "
 EACH = [  # kind, changes of the pipeline file, changes of the data, what the one line says after its place
     # columns
     ("table", [("field: label", "field: lable")], [], LABEL + r"DATA/a\.csv: line 1: found no column 'lable' among 6 \(ts, user, x, y, kind, label\)"),
+    ("table", [("field: label", "field: lable")], [add(f"{i}.csv", table()["a.csv"]) for i in range(9)],
+     LABEL + r"DATA/0\.csv: line 1: found no column 'lable' among 6 \(ts, user, x, y, kind, label\).*"),
     ("table", [("field: ts", "field: when")], [], TIME + r"DATA/a\.csv: line 1: found no column 'when' among 6 \(ts, "),
     ("table", [("field: user", "field: usr")], [], r"datasets\[0\]\.subject: DATA/a\.csv: line 1: found no column 'usr' among 6"),
     ("table", [("[x, y]", "[x, z]")], [], OPERATORS + r"csv_fields: found field 'z', expected one of ts, user, x, y, kind, label"),
