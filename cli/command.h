@@ -35,6 +35,7 @@ struct cli_options {
     bool drop_refused;
     bool deep;
     bool dry_run;
+    bool rerun;
     bool all;
     const char *erasure;
     const char *pipeline;

@@ -187,6 +187,15 @@ static const struct weir_option SUBMIT_OPTIONS[] = {
     WEIR_OPTION_END,
 };
 
+static const struct weir_option APPLY_OPTIONS[] = {
+    {"dry-run", NULL, "show the differences, and when each would take effect; changes nothing",
+     OPTION(dry_run)},
+    {"rerun", NULL,
+     "begin again from the first sample with the file; the models of the earlier run stay",
+     OPTION(rerun)},
+    WEIR_OPTION_END,
+};
+
 static const struct weir_option PAUSE_OPTIONS[] = {
     {"wait", NULL, "until it is paused: the trigger under way is finished first", OPTION(wait)},
     WEIR_OPTION_END,
@@ -212,6 +221,11 @@ static const struct cli_command COMMANDS[] = {
      .example = "weir submit config/pipelines/quickstart.yaml",
      .options = SUBMIT_OPTIONS, .topic = "submit", .arguments = cli_arguments_submit, .follow = cli_follow_submit,
      .render = cli_render_submit},
+    {.words = "apply", .operands = "FILE", .operands_min = 1, .operands_max = 1,
+     .summary = "give a pipeline another file, between two triggers; models, lineage and position stay",
+     .example = "weir apply config/pipelines/quickstart.yaml --dry-run",
+     .options = APPLY_OPTIONS, .topic = "apply", .arguments = cli_arguments_submit, .follow = cli_follow_apply,
+     .render = cli_render_apply},
     {.words = "list", .summary = "every pipeline and its state",
      .example = "weir list",
      .topic = "list", .render = cli_render_list},

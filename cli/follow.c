@@ -266,6 +266,29 @@ enum weir_status cli_follow_removal(struct cli_platform *platform, const struct 
     return follow_pipeline(platform, is_removed, answer, err);
 }
 
+/* Or is not before the trigger under way is through. */
+static bool is_taken(const json_t *answer)
+{
+    static const char *const OF_A_TRIGGER[] = {"MEASURING", "SELECTING", "SCORING",   "HOLDING",
+                                               "TRAINING",  "STORING",   "EVALUATING"};
+    bool is_waiting = strcmp(cli_text(answer, "wish"), "apply") == 0;
+    for (size_t i = 0; i < WEIR_COUNT(OF_A_TRIGGER); i++)
+        is_waiting = is_waiting && strcmp(cli_text(answer, "state"), OF_A_TRIGGER[i]) != 0;
+    return !is_waiting;
+}
+
+enum weir_status cli_follow_apply(struct cli_platform *platform, const struct cli_call *call,
+                                  json_t **answer, struct weir_error *err)
+{
+    json_t *first = json_incref(*answer);
+    bool again = strcmp(cli_text(first, "done"), "rerun") == 0;
+    enum weir_status status = again ? cli_follow_removal(platform, call, answer, err)
+                                    : follow_pipeline(platform, is_taken, answer, err);
+    json_object_update_missing(*answer, first);
+    json_decref(first);
+    return status;
+}
+
 enum weir_status cli_follow_submit(struct cli_platform *platform, const struct cli_call *call,
                                    json_t **answer, struct weir_error *err)
 {

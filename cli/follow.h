@@ -20,6 +20,8 @@ cli_follow_fn cli_follow_export;
 cli_follow_fn cli_follow_pause;
 /* Until the pipeline is removed. */
 cli_follow_fn cli_follow_removal;
+/* The same with --rerun; else until the file is taken, unless a trigger is under way. */
+cli_follow_fn cli_follow_apply;
 /* The same of one that the file takes the place of. */
 cli_follow_fn cli_follow_submit;
 

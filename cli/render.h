@@ -5,8 +5,8 @@
 #include "cli/command.h"
 
 cli_render_fn cli_render_status, cli_render_datasets, cli_render_dataset_removed;
-cli_render_fn cli_render_submit, cli_render_list, cli_render_nothing, cli_render_order,
-    cli_render_removed;
+cli_render_fn cli_render_submit, cli_render_apply, cli_render_list, cli_render_nothing,
+    cli_render_order, cli_render_removed;
 cli_render_fn cli_render_models, cli_render_model, cli_render_promoted, cli_render_lineage,
     cli_render_exported, cli_render_diff;
 cli_render_fn cli_render_erase_accepted, cli_render_erase_plan, cli_render_erasure,

@@ -56,6 +56,39 @@ void cli_render_submit(const json_t *answer, struct cli_page *page)
     show_standing(answer, page);
 }
 
+static void show_difference(const json_t *difference, struct cli_page *page)
+{
+    const json_t *was = json_object_get(difference, "was"), *is = json_object_get(difference, "is");
+    cli_line(page, "  %s: %s -> %s: %s%s", cli_text(difference, "path"),
+             json_is_string(was) ? json_string_value(was) : "nothing",
+             json_is_string(is) ? json_string_value(is) : "nothing",
+             strcmp(cli_text(difference, "effect"), "rerun") == 0 ? "needs a rerun: " : "",
+             cli_text(difference, "text"));
+}
+
+static const char *what_is_done(const json_t *answer)
+{
+    const char *done = cli_text(answer, "done");
+    if (strcmp(done, "rerun") == 0)
+        return "it begins again with the file: weir watch shows how";
+    if (strcmp(done, "applied") != 0)
+        return "nothing was changed";
+    return strcmp(cli_text(answer, "wish"), "apply") == 0
+               ? "the file is taken once the trigger under way is through"
+               : "the file is taken";
+}
+
+void cli_render_apply(const json_t *answer, struct cli_page *page)
+{
+    const json_t *differences = json_object_get(answer, "differences");
+    size_t count = json_array_size(differences);
+    cli_line(page, "pipeline %s: %zu difference%s%s", cli_text(answer, "pipeline"), count,
+             count == 1 ? "" : "s", count == 0 ? " that mean anything" : "");
+    for (size_t i = 0; i < count; i++)
+        show_difference(json_array_get(differences, i), page);
+    cli_line(page, "%s", what_is_done(answer));
+}
+
 void cli_render_order(const json_t *answer, struct cli_page *page)
 {
     cli_line(page, "pipeline %s", cli_text(answer, "pipeline"));

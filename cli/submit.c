@@ -31,6 +31,8 @@ json_t *cli_arguments_submit(const struct cli_call *call, struct weir_error *err
     json_t *arguments = json_pack("{ss,ss%}", "file", file, "text", text.at, text.size);
     if (arguments != NULL && call->options.dry_run)
         json_object_set_new(arguments, "dry_run", json_true());
+    if (arguments != NULL && call->options.rerun)
+        json_object_set_new(arguments, "rerun", json_true());
     if (arguments == NULL)
         weir_ignore(weir_fail(err, WEIR_INVALID, "%s: expected in UTF-8", file));
     return arguments;

@@ -157,8 +157,9 @@ static enum weir_status train(struct erasure_batch *batch, const struct weir_row
     struct erasures *all = batch->all;
     int64_t pipeline = weir_rows_i64(models, row, "pipeline");
     int64_t number = weir_rows_i64(models, row, "trigger");
-    const struct pipeline_outline outline =
-        orchestrator_pipeline_outline(orchestrator_pipeline_by_id(all->pipelines, pipeline));
+    const struct pipeline_outline outline = orchestrator_outline_at(
+        orchestrator_pipeline_outline(orchestrator_pipeline_by_id(all->pipelines, pipeline)),
+        number);
     WEIR_AUTO_FREE char *base = NULL;
     WEIR_AUTO(weir_rows) trigger = NULL;
     enum weir_status status = find_base(batch, weir_rows_text(models, row, "model"),

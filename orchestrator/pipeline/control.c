@@ -27,6 +27,12 @@ static enum weir_status fail_state(const struct pipeline *pipeline, const char *
                      verb, advice);
 }
 
+static bool may_take(const struct pipeline *pipeline, enum pipeline_event event)
+{
+    enum pipeline_state to;
+    return orchestrator_pipeline_next_state(pipeline->state, event, &to);
+}
+
 /* ---- taking in ---- */
 
 enum weir_status orchestrator_pipeline_add_row(struct pipelines *pipelines, const char *file,
@@ -91,6 +97,19 @@ static enum weir_status has_begun(const struct pipeline *pipeline, bool *ret_has
     return status;
 }
 
+static enum weir_status order_with(struct pipeline *pipeline, enum pending_order pending_order,
+                                   const char *file, struct weir_bytes text, struct weir_error *err)
+{
+    enum weir_status status =
+        DB_RUN(pipeline->context->db, Q_pipeline_wish_with, NULL, err, DB_I64(pipeline->id),
+               DB_TEXT(PENDING_ORDERS[pending_order]), DB_TEXT(file), DB_BYTES(text));
+    if (status != WEIR_OK)
+        return status;
+    orchestrator_pipeline_keep_next(pipeline, file, text);
+    pipeline->pending_order = pending_order;
+    return WEIR_OK;
+}
+
 enum weir_status orchestrator_pipeline_rerun_with(struct pipeline *pipeline, const char *file,
                                                   struct weir_bytes text, struct weir_error *err)
 {
@@ -99,15 +118,26 @@ enum weir_status orchestrator_pipeline_rerun_with(struct pipeline *pipeline, con
     if (orchestrator_pipeline_wants_removal(pipeline) && !is_ordered)
         return fail_state(pipeline, "run with another file", "another order is being carried out",
                           err);
-    enum weir_status status = DB_RUN(pipeline->context->db, Q_pipeline_rerun_with, NULL, err,
-                                     DB_I64(pipeline->id), DB_TEXT(file), DB_BYTES(text));
+    enum weir_status status = order_with(pipeline, PENDING_ORDER_RERUN, file, text, err);
     if (status != WEIR_OK)
         return status;
-    orchestrator_pipeline_keep_next(pipeline, file, text);
-    pipeline->pending_order = PENDING_ORDER_RERUN;
     orchestrator_pipeline_break_off(pipeline);
     orchestrator_pipeline_begin_after(pipeline, 0);
     return WEIR_OK;
+}
+
+enum weir_status orchestrator_pipeline_apply(struct pipeline *pipeline, const char *file,
+                                             struct weir_bytes text, struct weir_error *err)
+{
+    if (orchestrator_pipeline_wants_removal(pipeline))
+        return fail_state(pipeline, "given another file", "another order is being carried out",
+                          err);
+    enum weir_status status = order_with(pipeline, PENDING_ORDER_APPLY, file, text, err);
+    if (status == WEIR_OK && may_take(pipeline, PIPELINE_ON_APPLIED)) {
+        orchestrator_pipeline_break_off(pipeline);
+        orchestrator_pipeline_begin_after(pipeline, 0);
+    }
+    return status;
 }
 
 static enum weir_status replace(struct pipeline *known, const char *file, struct weir_bytes text,
@@ -122,9 +152,8 @@ static enum weir_status replace(struct pipeline *known, const char *file, struct
     return weir_fail(
         err, WEIR_EXISTS,
         "%s:%zu: pipeline %s was begun on this data directory with another file, this is the first "
-        "line that differs: give the pipeline a new name, use another --data-dir, or weir remove %s first",
-        file, line_of_difference(weir_buf_view(&known->text), text), known->config->name,
-        known->config->name);
+        "line that differs: weir apply %s changes it where it stands, or give the pipeline a new name",
+        file, line_of_difference(weir_buf_view(&known->text), text), known->config->name, file);
 }
 
 static enum weir_status take_in(struct pipelines *pipelines, const char *file,
@@ -231,12 +260,6 @@ static enum weir_status order(struct pipeline *pipeline, enum pipeline_event eve
 
 /* ---- pause, stop, resume ---- */
 
-static bool may_take(const struct pipeline *pipeline, enum pipeline_event event)
-{
-    enum pipeline_state to;
-    return orchestrator_pipeline_next_state(pipeline->state, event, &to);
-}
-
 bool orchestrator_pipeline_grant_order(struct pipeline *pipeline)
 {
     if (pipeline->pending_order == PENDING_ORDER_PAUSE && may_take(pipeline, PIPELINE_ON_PAUSED)) {
@@ -246,6 +269,8 @@ bool orchestrator_pipeline_grant_order(struct pipeline *pipeline)
             pipeline->pending_order = PENDING_ORDER_NONE;
         return true;
     }
+    if (pipeline->pending_order == PENDING_ORDER_APPLY && may_take(pipeline, PIPELINE_ON_APPLIED))
+        return orchestrator_pipeline_take_file(pipeline);
     if (orchestrator_pipeline_wants_removal(pipeline) && may_take(pipeline, PIPELINE_ON_REMOVED)) {
         (void)orchestrator_pipeline_advance(pipeline, PIPELINE_ON_REMOVED, effect_announced,
                                             "pipeline_removing");

@@ -44,6 +44,13 @@ static const struct transition TRANSITIONS[] = {
     /* The way back begins by telling storage and selector again; READING finds the trigger that was not finished. */
     {FROM_FAILED | FROM_STOPPED | FROM_PAUSED, PIPELINE_ON_RESUMED, PIPELINE_DECLARING},
 
+    /* Another file waits for the trigger under way, too. Storage and selector are told when the pipeline goes on. */
+    {FROM_DECLARING | FROM_SCANNING | FROM_READING | FROM_CLOSING, PIPELINE_ON_APPLIED, PIPELINE_DECLARING},
+    {FROM_FINISHED, PIPELINE_ON_APPLIED, PIPELINE_FINISHED},
+    {FROM_PAUSED,   PIPELINE_ON_APPLIED, PIPELINE_PAUSED},
+    {FROM_STOPPED,  PIPELINE_ON_APPLIED, PIPELINE_STOPPED},
+    {FROM_FAILED,   PIPELINE_ON_APPLIED, PIPELINE_FAILED},
+
     {FROM_AT_WORK, PIPELINE_ON_FAILED, PIPELINE_FAILED},
     /* A pause waits for the trigger under way. */
     {FROM_DECLARING | FROM_SCANNING | FROM_READING | FROM_CLOSING, PIPELINE_ON_PAUSED, PIPELINE_PAUSED},

@@ -33,7 +33,7 @@
     X(TRIGGERED) X(SKIPPED) X(SEALED) X(SCORES_NEEDED)                                  \
     X(SCORED) X(HOLDOUT_MODEL_NEEDED) X(HOLDOUT_MODEL_READY) X(TRAINED)                 \
     X(STORED) X(EVALUATED) X(EXHAUSTED) X(CLOSED)                                       \
-    X(PAUSED) X(STOPPED) X(FAILED) X(RESUMED)                                           \
+    X(PAUSED) X(STOPPED) X(FAILED) X(RESUMED) X(APPLIED)                                \
     X(REMOVED) X(CLEARED)
 // clang-format on
 

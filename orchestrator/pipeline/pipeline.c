@@ -151,6 +151,8 @@ static enum weir_status take_edge(struct pipeline *pipeline, enum pipeline_event
                          pipeline->config->name, orchestrator_pipeline_state_name(pipeline->state),
                          orchestrator_pipeline_event_name(event));
     }
+    if (event == PIPELINE_ON_APPLIED && edge->to == pipeline->state)
+        edge->error = pipeline->error; /* it rests as before */
     if (fault_at("pipeline.edge", event))
         return weir_fail(err, WEIR_UNAVAILABLE, "fault pipeline.edge");
     enum weir_status status =
@@ -164,8 +166,9 @@ static enum weir_status take_edge(struct pipeline *pipeline, enum pipeline_event
         if (orchestrator_pipeline_is_ahead(pipeline))
             orchestrator_pipeline_look_no_further(pipeline);
         pipeline->state = edge->to;
+        char *error = weir_strdup(edge->error);
         free(pipeline->error);
-        pipeline->error = weir_strdup(edge->error);
+        pipeline->error = error;
         if (orchestrator_pipeline_at_rest(pipeline->state))
             orchestrator_warm_end(pipeline->all->runs->warm, pipeline->id, "its pipeline rests");
         orchestrator_pipeline_begin_after(pipeline, 0);
@@ -250,6 +253,7 @@ static void free_pipeline(struct pipeline *pipeline)
     weir_buf_fini(&pipeline->next_text);
     free(pipeline->next_file);
     orchestrator_config_free(pipeline->config);
+    orchestrator_pipeline_free_editions(pipeline);
     orchestrator_pipeline_reader_free(pipeline->reader);
     free(pipeline->file);
     free(pipeline->error);
@@ -311,8 +315,10 @@ static enum weir_status load_one(struct pipelines *pipelines, const struct weir_
         orchestrator_pipeline_keep_next(pipeline, weir_rows_text(rows, row, "next_file"),
                                         weir_rows_bytes(rows, row, "next_config"));
     status = orchestrator_pipeline_load(pipeline, err);
+    if (status == WEIR_OK)
+        status = orchestrator_pipeline_load_editions(pipeline, err);
     bool is_through = orchestrator_pipeline_at_rest(pipeline->state) &&
-                      !orchestrator_pipeline_wants_removal(pipeline);
+                      pipeline->pending_order == PENDING_ORDER_NONE;
     if (status == WEIR_OK && !is_held(pipeline) && !is_through)
         orchestrator_pipeline_begin_after(pipeline, 0);
     return status;
@@ -433,6 +439,7 @@ struct pipeline_outline orchestrator_pipeline_outline(const struct pipeline *pip
 {
     return (struct pipeline_outline){
         .id = pipeline->id,
+        .before = orchestrator_pipeline_before(pipeline),
         .config = pipeline->config,
         .file = pipeline->file,
         .text = weir_buf_view(&pipeline->text),

@@ -78,7 +78,12 @@ enum weir_status orchestrator_pipeline_remove(struct pipeline *pipeline, bool ag
 enum weir_status orchestrator_pipeline_rerun_with(struct pipeline *pipeline, const char *file,
                                                   struct weir_bytes text,
                                                   struct weir_error *err) WEIR_MUST_USE;
-/* The order that waits: "pause", "remove", "rerun" or "". */
+/* Another file takes the place of its own between two triggers: models, lineage and position stay, and models are
+ * used with the file that they were made with. A trigger that a pipeline at rest has not finished begins again. */
+enum weir_status orchestrator_pipeline_apply(struct pipeline *pipeline, const char *file,
+                                             struct weir_bytes text,
+                                             struct weir_error *err) WEIR_MUST_USE;
+/* The order that waits: "pause", "apply", "remove", "rerun" or "". */
 const char *orchestrator_pipeline_order(const struct pipeline *pipeline);
 /* Writes the name of a trigger's model to the caller's memory. */
 char *orchestrator_pipeline_model_name(const struct pipeline *pipeline,

@@ -7,12 +7,14 @@
 #include "orchestrator/triggers/trigger.h"
 
 struct reader;
+struct kept_edition;
 
 /* Order that waits, in the pipeline's row; while it is REMOVING, what follows. */
 // clang-format off
 #define PENDING_ORDER_LIST(X)                                 \
     X(NONE,   "")                                             \
     X(PAUSE,  "pause")  /* once no trigger is under way */    \
+    X(APPLY,  "apply")  /* the same */                        \
     X(REMOVE, "remove") /* once no erasure works on models */ \
     X(RERUN,  "rerun")  /* the same, and taken in again */
 // clang-format on
@@ -44,7 +46,8 @@ struct pipeline {
     int64_t generation; /* of those that were taken in under its name: 1, 2, … */
     char *file;
     struct weir_buf text;
-    char *next_file; /* that a rerun is taken in with; NULL: the same */
+    struct kept_edition *editions; /* files that it had; newest first; NULL: none */
+    char *next_file; /* that is applied, or that a rerun is taken in with; NULL: none */
     struct weir_buf next_text;
     struct orchestrator_config *config;
     enum pipeline_state state;
@@ -101,6 +104,18 @@ enum { PIPELINE_READERS = 2 };
 void orchestrator_pipeline_end_feed(struct pipeline *pipeline, weir_rpc_done_fn *done);
 /* Takes the edge that a pending order asks for, where that is allowed now. True: it was taken, or has to wait. */
 bool orchestrator_pipeline_grant_order(struct pipeline *pipeline);
+/* The same of an order to apply another file (applying.c). */
+bool orchestrator_pipeline_take_file(struct pipeline *pipeline);
+/* Reads the files that the pipeline had. */
+enum weir_status orchestrator_pipeline_load_editions(struct pipeline *pipeline,
+                                                     struct weir_error *err) WEIR_MUST_USE;
+const struct pipeline_edition *orchestrator_pipeline_before(const struct pipeline *pipeline);
+void orchestrator_pipeline_free_editions(struct pipeline *pipeline);
+/* Closes the jobs of runs that are not done, and removes their files. */
+enum weir_status orchestrator_pipeline_drop_runs(const struct pipeline *pipeline,
+                                                 struct weir_error *err) WEIR_MUST_USE;
+/* True when no trigger of its is under way, as `newest` has been loaded. */
+bool orchestrator_pipeline_is_through(const struct pipeline *pipeline);
 /* True while an erasure works on models, so that no trigger begins and no model is dropped. */
 bool orchestrator_pipeline_erasure_claims(const struct pipeline *pipeline);
 bool orchestrator_pipeline_wants_removal(const struct pipeline *pipeline);
@@ -120,7 +135,7 @@ enum weir_status orchestrator_pipeline_begin_new(struct pipelines *pipelines, in
 struct pipeline *orchestrator_pipeline_keep(struct pipelines *pipelines, int64_t id,
                                             const char *file, struct weir_bytes text,
                                             struct orchestrator_config *config);
-/* Remembers the file that a rerun is taken in with. */
+/* Remembers the file of an order. */
 void orchestrator_pipeline_keep_next(struct pipeline *pipeline, const char *file,
                                      struct weir_bytes text);
 

@@ -10,8 +10,9 @@
 
 enum { HELD_BACK_MS = 5000 }; /* between two looks at whether the next day has come */
 
-static bool is_through(const struct trigger_row *trigger)
+bool orchestrator_pipeline_is_through(const struct pipeline *pipeline)
 {
+    const struct trigger_row *trigger = &pipeline->newest;
     return trigger->number == 0 || strcmp(trigger->state, "done") == 0 ||
            strcmp(trigger->state, "skipped") == 0;
 }
@@ -67,7 +68,7 @@ void orchestrator_pipeline_read(struct pipeline *pipeline)
     enum weir_status status = orchestrator_pipeline_load(pipeline, &err);
     if (status == WEIR_OK)
         status = orchestrator_pipeline_load_newest(pipeline, &err);
-    bool through = status == WEIR_OK && is_through(&pipeline->newest);
+    bool through = status == WEIR_OK && orchestrator_pipeline_is_through(pipeline);
     bool held = false;
     if (through)
         status = check_budgets(pipeline, &held, &err);

@@ -79,7 +79,7 @@ struct successor {
 
 static struct successor successor_of(const struct pipeline *pipeline)
 {
-    if (pipeline->next_file == NULL)
+    if (pipeline->next_file == NULL) /* the same file */
         return (struct successor){pipeline->file, weir_buf_view(&pipeline->text)};
     return (struct successor){pipeline->next_file, weir_buf_view(&pipeline->next_text)};
 }
@@ -168,7 +168,8 @@ static void on_forgotten(void *owner, const struct weir_reply *reply, const stru
 }
 
 /* Nobody will finish them. */
-static enum weir_status drop_runs(const struct pipeline *pipeline, struct weir_error *err)
+enum weir_status orchestrator_pipeline_drop_runs(const struct pipeline *pipeline,
+                                                 struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     struct pipelines *all = pipeline->all;
@@ -186,7 +187,7 @@ static enum weir_status drop_runs(const struct pipeline *pipeline, struct weir_e
 void orchestrator_pipeline_clear(struct pipeline *pipeline)
 {
     struct weir_error err;
-    enum weir_status status = drop_runs(pipeline, &err);
+    enum weir_status status = orchestrator_pipeline_drop_runs(pipeline, &err);
     if (status != WEIR_OK) {
         orchestrator_pipeline_trouble(pipeline, status, &err);
         return;

@@ -113,11 +113,33 @@ static void draw_token(struct run *run)
     weir_digest_text(&drawn, run->token);
 }
 
+/* A run that trains uses the file of its trigger; any other that of the trigger that made its model (C16). */
+static enum weir_status find_outline(const struct runs *runs, const struct run_wanted *wanted,
+                                     struct pipeline_outline *ret_outline, struct weir_error *err)
+{
+    bool is_used = strcmp(wanted->mode, "train") != 0 && wanted->base_model != NULL;
+    int64_t trigger = is_used ? 0 : wanted->trigger;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = WEIR_OK;
+    if (is_used && wanted->pipeline.before != NULL)
+        status = DB_RUN(runs->context->db, Q_model_trigger, &rows, err, DB_TEXT(wanted->base_model),
+                        DB_I64(wanted->pipeline.id));
+    if (status == WEIR_OK && rows != NULL && weir_rows_count(rows) > 0)
+        trigger = weir_rows_i64(rows, 0, "trigger");
+    if (status == WEIR_OK)
+        *ret_outline =
+            trigger > 0 ? orchestrator_outline_at(wanted->pipeline, trigger) : wanted->pipeline;
+    return status;
+}
+
 enum weir_status orchestrator_run_start(struct runs *runs, const struct run_wanted *wanted,
                                         run_done_fn *done, void *owner, struct weir_error *err)
 {
     int64_t number = 0;
-    enum weir_status status = find_or_add(runs, wanted, &number, err);
+    struct pipeline_outline outline;
+    enum weir_status status = find_outline(runs, wanted, &outline, err);
+    if (status == WEIR_OK)
+        status = find_or_add(runs, wanted, &number, err);
     if (status == WEIR_OK)
         status = DB_RUN(runs->context->db, Q_run_reopen, NULL, err, DB_I64(number));
     if (status != WEIR_OK)
@@ -142,7 +164,7 @@ enum weir_status orchestrator_run_start(struct runs *runs, const struct run_want
         return weir_fail(err, WEIR_UNAVAILABLE, "run %lld is in work for somebody else",
                          (long long)number);
     }
-    run->outline = wanted->pipeline;
+    run->outline = outline;
     run->done = done;
     run->owner = owner;
     return WEIR_OK;

@@ -192,6 +192,12 @@ static void pipeline_paused(const json_t *event, struct weir_buf *out)
                     text_of(event, "pipeline"), text_of(event, "pipeline"));
 }
 
+static void file_applied(const json_t *event, struct weir_buf *out)
+{
+    weir_buf_printf(out, "pipeline %s has taken %s after trigger %lld", text_of(event, "pipeline"),
+                    text_of(event, "file"), number_of(event, "after_trigger"));
+}
+
 static void pipeline_stopped(const json_t *event, struct weir_buf *out)
 {
     weir_buf_printf(out, "pipeline %s is stopped; weir resume %s goes on",
@@ -278,6 +284,7 @@ static const struct {
     {"pipeline_finished", pipeline_finished},
     {"pipeline_paused", pipeline_paused},
     {"pipeline_stopped", pipeline_stopped},
+    {"file_applied", file_applied},
     {"pipeline_resumed", pipeline_resumed},
     {"pipeline_removed", pipeline_removed},
     {"dry_run", dry_run},

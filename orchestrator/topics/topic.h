@@ -72,7 +72,6 @@ enum weir_status orchestrator_topic_interval(const struct topic_call *call, int6
 enum weir_status orchestrator_topic_choose_model(const struct topic_call *call,
                                                  const struct pipeline *pipeline, char **ret_model,
                                                  struct weir_error *err) WEIR_MUST_USE;
-
 struct id_blocks;
 /* {"samples", "models", "milliseconds"}: which models have seen one of `ids`. */
 enum weir_status orchestrator_topic_lineage_json(const struct topic_call *call,
@@ -120,9 +119,9 @@ topic_fn orchestrator_topic_status, orchestrator_topic_datasets, orchestrator_to
     orchestrator_topic_events, orchestrator_topic_output, orchestrator_topic_stop,
     orchestrator_topic_push, orchestrator_topic_doctor, orchestrator_topic_feed_list,
     orchestrator_topic_feed_forget, orchestrator_topic_sets, orchestrator_topic_workers;
-topic_fn orchestrator_topic_submit, orchestrator_topic_list, orchestrator_topic_standing,
-    orchestrator_topic_pause, orchestrator_topic_resume, orchestrator_topic_remove,
-    orchestrator_topic_rerun;
+topic_fn orchestrator_topic_submit, orchestrator_topic_apply, orchestrator_topic_list,
+    orchestrator_topic_standing, orchestrator_topic_pause, orchestrator_topic_resume,
+    orchestrator_topic_remove, orchestrator_topic_rerun;
 
 /* orchestrator_topic_submit() with `dry_run`. */
 void orchestrator_topic_dry_run(struct topic_call *call);

@@ -38,6 +38,7 @@ static const struct topic {
     {"events", orchestrator_topic_events},
     {"output", orchestrator_topic_output},
     {"submit", orchestrator_topic_submit},
+    {"apply", orchestrator_topic_apply},
     {"list", orchestrator_topic_list},
     {"standing", orchestrator_topic_standing},
     {"pause", orchestrator_topic_pause},

@@ -73,6 +73,10 @@ static void give_order(struct pipeline *pipeline, enum pipeline_event event)
         weir_require(orchestrator_pipeline_stop(pipeline, &err) == WEIR_OK);
     else if (event == PIPELINE_ON_REMOVED)
         weir_require(orchestrator_pipeline_remove(pipeline, true, &err) == WEIR_OK);
+    else if (event == PIPELINE_ON_APPLIED) /* the same once more: it is no less of an edge */
+        weir_require(orchestrator_pipeline_apply(pipeline, "stage.yaml",
+                                                 orchestrator_pipeline_outline(pipeline).text,
+                                                 &err) == WEIR_OK);
     else
         orchestrator_pipeline_trouble(
             pipeline, weir_fail(&err, WEIR_INTERNAL, "something does not pass"), &err);
@@ -299,6 +303,28 @@ static void a_pipeline_that_fails_anywhere_makes_the_same(void **state)
     die_at_orders_and_go_on(*state, PIPELINE_ON_FAILED);
 }
 
+static void a_pipeline_that_takes_a_file_anywhere_makes_the_same(void **state)
+{
+    static const enum pipeline_event RESTS[] = {PIPELINE_ON_STOPPED, PIPELINE_ON_FAILED,
+                                                PIPELINE_ON_PAUSED};
+    struct play *play = *state;
+    char outcome[OUTCOME_MAX];
+    enum pipeline_state rest = PIPELINE_READING;
+    play->stage.chooses = true;
+    (void)expect(play, EVERYTHING, outcome);
+    die_at_orders(play, PIPELINE_ON_APPLIED);
+    for (size_t i = 0; i < WEIR_COUNT(RESTS); i++) {
+        die_at_order(play, PIPELINE_READING, RESTS[i]);
+        assert_true(orchestrator_pipeline_next_state(PIPELINE_READING, RESTS[i], &rest));
+        die_at_order(play, rest, PIPELINE_ON_APPLIED);
+    }
+    assert_false(dies(play, ""));
+    assert_string_equal(play->outcome, outcome);
+    die_at_order(play, PIPELINE_FINISHED, PIPELINE_ON_APPLIED);
+    assert_false(dies(play, ""));
+    assert_string_equal(play->outcome, outcome);
+}
+
 static void a_pipeline_that_is_run_again_from_anywhere_makes_the_same(void **state)
 {
     static const enum pipeline_event RESTS[] = {PIPELINE_ON_STOPPED, PIPELINE_ON_FAILED,
@@ -372,6 +398,7 @@ int main(void)
         cmocka_unit_test(a_pipeline_that_is_stopped_anywhere_makes_the_same),
         cmocka_unit_test(a_pipeline_that_is_paused_anywhere_makes_the_same),
         cmocka_unit_test(a_pipeline_that_fails_anywhere_makes_the_same),
+        cmocka_unit_test(a_pipeline_that_takes_a_file_anywhere_makes_the_same),
         cmocka_unit_test(a_pipeline_that_is_run_again_from_anywhere_makes_the_same),
         cmocka_unit_test(every_edge_of_the_table_was_among_them),
     };
