@@ -91,8 +91,11 @@ void cli_render_apply(const json_t *answer, struct cli_page *page)
 
 void cli_render_order(const json_t *answer, struct cli_page *page)
 {
+    const json_t *again = json_object_get(answer, "again");
     cli_line(page, "pipeline %s", cli_text(answer, "pipeline"));
     show_standing(answer, page);
+    for (size_t i = 0; i < json_array_size(again); i++)
+        cli_pair(page, "may stop again", "%s", json_string_value(json_array_get(again, i)));
 }
 
 static void show_models(struct cli_page *page, const char *what, const json_t *models)

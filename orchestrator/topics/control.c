@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-static json_t *standing_json(const struct topic_call *call, const struct pipeline *pipeline)
+json_t *orchestrator_topic_standing_json(const struct topic_call *call,
+                                         const struct pipeline *pipeline)
 {
     const struct orchestrator_config *config = orchestrator_pipeline_config(pipeline);
     enum pipeline_state state = orchestrator_pipeline_state(pipeline);
@@ -36,7 +37,7 @@ void orchestrator_topic_submit(struct topic_call *call)
         orchestrator_topic_refuse(call, &err);
         return;
     }
-    json_t *answer = standing_json(call, pipeline);
+    json_t *answer = orchestrator_topic_standing_json(call, pipeline);
     json_object_set_new(answer, "known", json_boolean(how != PIPELINE_TAKEN_IN));
     json_object_set_new(answer, "replaced", json_boolean(how == PIPELINE_REPLACED));
     orchestrator_topic_answer(call, answer);
@@ -48,7 +49,7 @@ void orchestrator_topic_list(struct topic_call *call)
     for (const struct pipeline *pipeline = call->all->pipelines->first; pipeline != NULL;
          pipeline = orchestrator_pipeline_next(pipeline)) {
         if (orchestrator_pipeline_state(pipeline) != PIPELINE_REMOVED)
-            json_array_append_new(pipelines, standing_json(call, pipeline));
+            json_array_append_new(pipelines, orchestrator_topic_standing_json(call, pipeline));
     }
     orchestrator_topic_answer(call, JSON_FIELDS(JSON_NEW("pipelines", pipelines),
                                                 JSON_FLAG("held", call->all->pipelines->are_held)));
@@ -59,7 +60,7 @@ static void answer_order(struct topic_call *call, const struct pipeline *pipelin
                          enum weir_status status, const struct weir_error *err)
 {
     if (status == WEIR_OK)
-        orchestrator_topic_answer(call, standing_json(call, pipeline));
+        orchestrator_topic_answer(call, orchestrator_topic_standing_json(call, pipeline));
     else
         orchestrator_topic_refuse(call, err);
 }
@@ -82,11 +83,6 @@ void orchestrator_topic_pause(struct topic_call *call)
 void orchestrator_topic_stop(struct topic_call *call)
 {
     give_order(call, orchestrator_pipeline_stop);
-}
-
-void orchestrator_topic_resume(struct topic_call *call)
-{
-    give_order(call, orchestrator_pipeline_resume);
 }
 
 static enum weir_status remove_for_good(struct pipeline *pipeline, struct weir_error *err)
@@ -125,7 +121,7 @@ void orchestrator_topic_standing(struct topic_call *call)
         orchestrator_topic_refuse(call, &err);
         return;
     }
-    json_t *answer = standing_json(call, pipeline);
+    json_t *answer = orchestrator_topic_standing_json(call, pipeline);
     if (weir_rows_count(rows) > 0)
         json_object_set_new(answer, "removed",
                             orchestrator_json_of(weir_rows_text(rows, 0, "json")));

@@ -72,6 +72,10 @@ enum weir_status orchestrator_topic_interval(const struct topic_call *call, int6
 enum weir_status orchestrator_topic_choose_model(const struct topic_call *call,
                                                  const struct pipeline *pipeline, char **ret_model,
                                                  struct weir_error *err) WEIR_MUST_USE;
+/* How a pipeline stands, as orders answer it. */
+json_t *orchestrator_topic_standing_json(const struct topic_call *call,
+                                         const struct pipeline *pipeline);
+
 struct id_blocks;
 /* {"samples", "models", "milliseconds"}: which models have seen one of `ids`. */
 enum weir_status orchestrator_topic_lineage_json(const struct topic_call *call,

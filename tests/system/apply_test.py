@@ -154,10 +154,13 @@ def test_a_failed_training_is_put_right_by_another_file(lab):
     lab.weir("apply", str(broken))
     push(lab, 0, 100)
     assert lab.ask("watch", "lab").returncode == 1
+    said = lab.weir("resume", "lab")
+    assert "may stop again" in said and "/nowhere" in said and "its file is the same since then" in said, said
+    assert lab.ask("watch", "lab").returncode == 1
     lab.weir("apply", str(lab.pipeline))
     page = lab.weir("list")
     assert "FAILED" in page and "/nowhere" in page, page
-    lab.weir("resume", "lab")
+    assert answer(lab, "resume", "lab")["again"] == []
     await_event(lab, "model_stored", trigger=6)
 
 

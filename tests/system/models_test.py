@@ -229,6 +229,15 @@ def a_budget_that_is_spent_holds_back():
         found = {b["of"]: (b["over"], b["then"]) for b in status["budgets"]}
         assert found == {"pipeline": (True, "hold"), "system": (False, "hold"), "all": (True, "warn")}, status
         assert status["cost"]["gpu_seconds"] == 0 and "0.0 of 1.0 GPU s" in lab.weir("status"), status
+    with served(lab):
+        (why,) = json.loads(lab.weir("resume", "lab", "--json"))["again"]
+        assert why.startswith("budget, of its file (weir apply) is spent:") and "it stops before the next trigger" in why, why
+        lab.weir("watch", "lab")
+        lab.pipeline.write_text(lab.pipeline.read_text().replace("cpu_seconds: 0.001,", "cpu_seconds: 1000,"))
+        lab.weir("apply", str(lab.pipeline))
+        assert json.loads(lab.weir("resume", "lab", "--json"))["again"] == []
+        lab.weir("watch", "lab")
+        assert len(stored(lab)) == 3, stored(lab)
     lab.remove()
 
 
