@@ -52,7 +52,8 @@ struct cli_options {
     bool system;
     bool data;
     const char *with;
-    const char *file; /* to write */
+    const char *file; /* to write; or a folder */
+    bool check;
 };
 
 struct cli_command;

@@ -6,6 +6,7 @@
 #include "cli/config.h"
 #include "cli/erase_each.h"
 #include "cli/follow.h"
+#include "cli/import.h"
 #include "cli/init.h"
 #include "cli/predict_rows.h"
 #include "cli/push.h"
@@ -181,6 +182,14 @@ static const struct weir_option INIT_OPTIONS[] = {
     WEIR_OPTION_END,
 };
 
+static const struct weir_option IMPORT_OPTIONS[] = {
+    {"check", NULL, "only say what maps; write nothing", OPTION(check)},
+    {"output", "DIR",
+     "folder that NAME.yaml is written to, for each NAME.yml (-o; default: the working directory)",
+     OPTION(file)},
+    WEIR_OPTION_END,
+};
+
 static const struct weir_option SUBMIT_OPTIONS[] = {
     {"dry-run", NULL, "show the triggers, sample counts and cost of the pipeline; changes nothing",
      OPTION(dry_run)},
@@ -216,6 +225,12 @@ static const struct cli_command COMMANDS[] = {
      .example = "weir init --from data/visits",
      .options = INIT_OPTIONS, .answer = cli_answer_init, .render = cli_render_init,
      .exit_code = cli_exit_of_check},
+    {.words = "import modyn", .operands = "FILE…", .operands_min = 1, .operands_max = SIZE_MAX,
+     .summary = "pipeline files of Modyn, in either dialect, as pipeline files of Weir; says of each key whether it "
+                "maps, maps with a difference, or has no equivalent; runs no code; exit code 1 when a file is none",
+     .example = "weir import modyn pipelines/*.yml modyn_config.yaml -o imported",
+     .options = IMPORT_OPTIONS, .answer = cli_answer_import_modyn, .render = cli_render_import,
+     .exit_code = cli_exit_of_import},
     {.words = "submit", .operands = "FILE", .operands_min = 1, .operands_max = 1,
      .summary = "hand a pipeline file to the platform, which works on it; the same file again changes nothing",
      .example = "weir submit config/pipelines/quickstart.yaml",

@@ -4,6 +4,7 @@
 #include "cli/answer.h"
 #include "cli/program.h"
 #include "cli/reference.h"
+#include "core/base/memory.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -95,6 +96,15 @@ enum weir_status cli_answer_config_check(const struct cli_call *call, json_t **r
     return *ret_answer != NULL
                ? WEIR_OK
                : weir_fail(err, WEIR_INVALID, "config check: the file's name is no UTF-8");
+}
+
+enum weir_status cli_config_check(const char *file, json_t **ret_answer, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *operand = weir_strdup(file);
+    char *operands[] = {operand};
+    const struct cli_call call = {.operands = operands, .operand_count = 1};
+
+    return cli_answer_config_check(&call, ret_answer, err);
 }
 
 int cli_exit_of_check(const json_t *answer)

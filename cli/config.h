@@ -4,6 +4,10 @@
 
 #include "cli/command.h"
 
+/* Answers as `weir config check FILE` does: file, valid, complaints. */
+enum weir_status cli_config_check(const char *file, json_t **ret_answer,
+                                  struct weir_error *err) WEIR_MUST_USE;
+
 cli_answer_fn cli_answer_policies, cli_answer_config_check, cli_answer_config_explain;
 /* CLI_EXIT_USAGE for a file with mistakes. */
 cli_exit_fn cli_exit_of_check;

@@ -4,16 +4,13 @@
 #include "cli/answer.h"
 #include "cli/config.h"
 #include "cli/guessing/pipeline.h"
-#include "core/base/file.h"
+#include "cli/new_file.h"
 #include "core/base/memory.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { NAME_MAX_BYTES = 40 };
@@ -64,19 +61,6 @@ static char *data_dir_beside(const struct cli_guess_folder *folder)
 
 /* ---- the file ---- */
 
-static enum weir_status write_new(const char *path, struct weir_bytes text, struct weir_error *err)
-{
-    WEIR_AUTO_FD int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-
-    if (fd < 0 && errno == EEXIST)
-        return weir_fail(
-            err, WEIR_EXISTS,
-            "%s: there is such a file, which is not overwritten: name another one with -o", path);
-    if (fd < 0 || !weir_write_all(fd, text))
-        return weir_fail(err, WEIR_IO, "%s: %s", path, strerror(errno));
-    return WEIR_OK;
-}
-
 static char *head_of(const char *from, const char *file)
 {
     return from == NULL
@@ -89,19 +73,6 @@ static char *head_of(const char *from, const char *file)
                      "# Written by weir init --from %s: much of it is guessed.\n# Then: weir config check "
                      "%s, orchestrator run %s\n",
                      from, file, file);
-}
-
-static enum weir_status check(const char *file, json_t *answer, struct weir_error *err)
-{
-    WEIR_AUTO_FREE char *operand = weir_strdup(file);
-    char *operands[] = {operand};
-    const struct cli_call call = {.operands = operands, .operand_count = 1};
-    json_t *checked = NULL;
-    enum weir_status status = cli_answer_config_check(&call, &checked, err);
-
-    json_object_update(answer, checked);
-    json_decref(checked);
-    return status;
 }
 
 static json_t *next_command(const struct cli_guess *guess, const char *file)
@@ -121,15 +92,17 @@ static enum weir_status write_for(const struct cli_guess *guess, const struct cl
         call->options.file != NULL ? weir_strdup(call->options.file) : weir_format("%s.yaml", name);
     WEIR_AUTO_FREE char *head = head_of(from, file);
     WEIR_AUTO_BUF text = {0};
-    json_t *answer;
+    json_t *answer, *checked = NULL;
     enum weir_status status;
 
     cli_guess_write(guess, name, head, &text);
-    status = write_new(file, weir_buf_view(&text), err);
+    status = cli_new_file(file, weir_buf_view(&text), err);
     if (status != WEIR_OK)
         return status;
     answer = from != NULL ? cli_guess_notes(guess) : json_object();
-    status = check(file, answer, err);
+    status = cli_config_check(file, &checked, err);
+    json_object_update(answer, checked);
+    json_decref(checked);
     json_object_set_new(answer, "next", next_command(guess, file));
     if (status == WEIR_OK)
         *ret_answer = answer;

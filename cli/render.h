@@ -11,7 +11,7 @@ cli_render_fn cli_render_models, cli_render_model, cli_render_promoted, cli_rend
     cli_render_exported, cli_render_diff;
 cli_render_fn cli_render_erase_accepted, cli_render_erase_plan, cli_render_erasure,
     cli_render_erasures, cli_render_receipt, cli_render_erase_key, cli_render_erase_verify;
-cli_render_fn cli_render_init, cli_render_policies, cli_render_config_check,
+cli_render_fn cli_render_init, cli_render_import, cli_render_policies, cli_render_config_check,
     cli_render_config_explain;
 cli_render_fn cli_render_select, cli_render_predict, cli_render_evaluate, cli_render_report,
     cli_render_push, cli_render_doctor, cli_render_feed, cli_render_feed_forgotten, cli_render_sets,

@@ -1,0 +1,163 @@
+/* On which samples to train. */
+#include "cli/modyn/write.h"
+
+#include <string.h>
+
+/* Options of a strategy, which the old dialect keeps under config. */
+static const struct weir_yaml_node *options_of(const struct cli_modyn_pipeline *pipeline)
+{
+    const struct weir_yaml_node *config = weir_yaml_get(pipeline->selection, "config");
+
+    return config != NULL ? config : pipeline->selection;
+}
+
+static double share_of(const struct weir_yaml_node *config)
+{
+    return cli_modyn_number(config, "ratio", 100) / cli_modyn_number(config, "ratio_max", 100);
+}
+
+static void put_presampling(const struct weir_yaml_node *config, struct weir_buf *out)
+{
+    static const struct {
+        const char *begin, *policy;
+    } POLICIES[] = {{"RandomNoReplacement", "random_without_replacement"},
+                    {"Random", "random"},
+                    {"LabelBalanced", "label_balanced"},
+                    {"TriggerBalanced", "trigger_balanced"}};
+    const char *strategy = cli_modyn_text(config, "strategy", "No"), *policy = "new_data";
+
+    for (size_t i = WEIR_COUNT(POLICIES); i > 0; i--)
+        if (strncmp(strategy, POLICIES[i - 1].begin, strlen(POLICIES[i - 1].begin)) == 0)
+            policy = POLICIES[i - 1].policy;
+    weir_buf_printf(out, "policy: %s", policy);
+    if (share_of(config) < 1)
+        weir_buf_printf(out, ", ratio: %g", share_of(config));
+    if (cli_modyn_is_true(config, "force_column_balancing", false))
+        weir_buf_append_text(out, ", equal: true");
+}
+
+static const char *method_of(const struct weir_yaml_node *config)
+{
+    static const struct {
+        const char *begin, *method;
+    } METHODS[] = {{"Loss", "loss"},
+                   {"GradNorm", "grad_norm"},
+                   {"Uncertainty", "uncertainty"},
+                   {"RS2", "rs2"},
+                   {"RHOLoss", "rho_loss"},
+                   {"KcenterGreedy", "k_center"},
+                   {"GradMatch", "grad_match"},
+                   {"Craig", "craig"},
+                   {"Submodular", "submodular"}};
+    const char *strategy = cli_modyn_text(config, "strategy", "No");
+
+    for (size_t i = 0; i < WEIR_COUNT(METHODS); i++)
+        if (strncmp(strategy, METHODS[i].begin, strlen(METHODS[i].begin)) == 0)
+            return METHODS[i].method;
+    return NULL;
+}
+
+/* LeastConfidence as least_confidence. */
+static void put_snake(const char *text, struct weir_buf *out)
+{
+    for (const char *at = text; *at != '\0'; at++) {
+        if (*at >= 'A' && *at <= 'Z')
+            weir_buf_printf(out, "%s%c", at > text ? "_" : "", *at - 'A' + 'a');
+        else
+            weir_buf_append(out, at, 1);
+    }
+}
+
+static void put_named(const struct weir_yaml_node *config, const char *path, const char *key,
+                      struct weir_buf *out)
+{
+    const char *text = cli_modyn_text(config, path, NULL);
+
+    if (text == NULL)
+        return;
+    weir_buf_printf(out, ", %s: ", key);
+    put_snake(text, out);
+}
+
+static void put_score(const struct weir_yaml_node *config, const char *method, struct weir_buf *out)
+{
+    weir_buf_printf(out, "{method: %s", method);
+    put_named(config, "score_metric", "metric", out);
+    put_named(config, "submodular_function", "function", out);
+    put_named(config, "holdout_set_strategy", "holdout", out);
+    if (cli_modyn_text(config, "holdout_set_ratio", NULL) != NULL &&
+        strcmp(cli_modyn_text(config, "holdout_set_strategy", ""), "Twin") != 0)
+        weir_buf_printf(out, ", share: %g",
+                        cli_modyn_number(config, "holdout_set_ratio", 10) /
+                            cli_modyn_number(config, "holdout_set_ratio_max", 100));
+    if (cli_modyn_is_true(config, "balance", false))
+        weir_buf_append_text(out, ", balance: true");
+    if (cli_modyn_is_true(config, "with_replacement", false))
+        weir_buf_append_text(out, ", with_replacement: true");
+    weir_buf_append_text(out, "}");
+}
+
+static bool can_choose_in_batch(const char *method)
+{
+    return strcmp(method, "loss") == 0 || strcmp(method, "grad_norm") == 0 ||
+           strcmp(method, "uncertainty") == 0;
+}
+
+static void put_coreset(const struct weir_yaml_node *options, struct weir_buf *out)
+{
+    const struct weir_yaml_node *presampling = weir_yaml_get(options, "presampling_config");
+    const struct weir_yaml_node *downsampling = weir_yaml_get(options, "downsampling_config");
+    const char *method = method_of(downsampling);
+
+    if (method == NULL) {
+        put_presampling(presampling, out);
+    } else if (!cli_modyn_is_true(downsampling, "sample_then_batch", false) &&
+               can_choose_in_batch(method)) {
+        put_presampling(presampling, out);
+        weir_buf_printf(out, ", batch_then_sample: {score: %s, ratio: %g", method,
+                        share_of(downsampling));
+        put_named(downsampling, "score_metric", "metric", out);
+        weir_buf_append_text(out, "}");
+    } else {
+        weir_buf_append_text(out, "policy: coreset, presample: {");
+        put_presampling(presampling, out);
+        weir_buf_printf(out, "}, ratio: %g, score: ", share_of(downsampling));
+        put_score(downsampling, method, out);
+    }
+}
+
+static void put_tail(const struct weir_yaml_node *options, struct weir_buf *out)
+{
+    const struct weir_yaml_node *tail = weir_yaml_get(options, "tail_triggers");
+    bool resets = cli_modyn_is_true(options, "reset_after_trigger", true);
+    const char *all = resets && tail == NULL ? "0" : "all";
+
+    weir_buf_printf(out, ", tail_triggers: %s",
+                    tail != NULL && weir_yaml_text(tail) != NULL ? weir_yaml_text(tail) : all);
+}
+
+void cli_modyn_write_selection(const struct cli_modyn_pipeline *pipeline, struct weir_buf *out)
+{
+    const struct weir_yaml_node *options = options_of(pipeline);
+    const char *name = cli_modyn_text(pipeline->selection, "name", "");
+    double limit = cli_modyn_number(options, "limit", -1);
+
+    weir_buf_append_text(out, "{");
+    if (strcmp(name, "FreshnessSamplingStrategy") == 0) {
+        weir_buf_printf(out, "policy: freshness, unused_ratio: %g",
+                        cli_modyn_number(options, "unused_data_ratio", 50) / 100);
+    } else if (strcmp(name, "CoresetStrategy") == 0) {
+        put_coreset(options, out);
+    } else {
+        weir_buf_append_text(out, "policy: new_data");
+        if (strcmp(cli_modyn_text(options, "limit_reset", "lastX"), "sampleUAR") == 0)
+            weir_buf_append_text(out, ", keep: random");
+    }
+    put_tail(options, out);
+    if (limit >= 1)
+        weir_buf_printf(out, ", limit: %.0f", limit);
+    if (cli_modyn_number(options, "warmup_triggers", 0) >= 1)
+        weir_buf_printf(out, ", warmup_triggers: %.0f",
+                        cli_modyn_number(options, "warmup_triggers", 0));
+    weir_buf_append_text(out, ", seed: 1}");
+}
