@@ -70,8 +70,8 @@ def stamp(seconds, form):
     return time.strftime(form, time.gmtime(BEGIN + seconds))
 
 
-def test_a_table_of_times_numbers_categories_and_text():
-    lab = Lab()
+def write_visits(lab, folder):
+    """Those of docs/guides/begin-with-a-folder.md."""
     for month in range(3):
         rows = ["id;when;temperature;kind;remark;verdict"]
         for day in range(200):
@@ -81,7 +81,12 @@ def test_a_table_of_times_numbers_categories_and_text():
             remark = lab.draw.choice(["came; in a hurry", "stayed for long", "never came again"]) + f" on {number}"
             temperature = "n/a" if number % 40 == 7 else f"{hot:.1f}"
             rows.append(f'{number};{stamp(number * DAY / 6, "%d/%m/%Y %H:%M")};{temperature};{kind};"{remark}";{verdict}')
-        lab.write(f"visits/month{month}.csv", "\n".join(rows) + "\n")
+        lab.write(f"{folder}/month{month}.csv", "\n".join(rows) + "\n")
+
+
+def test_a_table_of_times_numbers_categories_and_text():
+    lab = Lab()
+    write_visits(lab, "visits")
     lab.write("visits/notes.xlsx", b"\0" * 50)
     said, run = lab.init_and_run("visits")
     assert said["saw"] == ["visits: 3 CSV files, 600 records of 6 columns divided by semicolons, with a header"], said

@@ -1,0 +1,171 @@
+"""What README and the guides show as printed is printed: each situation is made, and the block of the page is looked for in what the
+programs say, numbers apart (… stands for anything). No block is left out: one that is neither shown here nor a drawing fails."""
+
+import json
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import import_modyn_test
+import init_test
+from weirlab import DEADLINE_S, Lab, binaries, child, everyone_may_enter, run_tests, served
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/guides/*.md"))]
+ELSEWHERE = ("my.yaml:",)                        # tests/tree/docs_test.py
+NOT_PRINTED = ("│", "chosen, factors = ", "do {")  # drawings, code
+TABLE = """\
+pipeline: {name: NAME, mode: replay}
+datasets:
+  - name: NAME
+    source: {path: data, format: csv, settle: 0ms}
+    time:   {from: field, field: ts}
+    label:  {field: label}
+trigger:   {policy: amount, samples: 300}
+selection: {policy: new_data}
+preprocess:
+  operators:
+    - {op: csv_fields, fields: [x]}
+training:  {model: linear, loss: logistic}
+"""
+
+
+def printed_blocks(page):
+    """The blocks without a language that a page shows as printed."""
+    shown, block = [], None
+    for line in page.read_text().splitlines():
+        if block is None and line.startswith("```"):
+            language, block = line[3:], []
+        elif block is not None and line.startswith("```"):
+            text = "\n".join(block)
+            if not language and not text.startswith(ELSEWHERE) and not any(mark in text for mark in NOT_PRINTED):
+                shown.append(text)
+            block = None
+        elif block is not None:
+            block.append(line)
+    return shown
+
+
+def one_line(text):
+    return " ".join(text.split())
+
+
+def expected(block):
+    """What a block says, as an expression: blanks and numbers apart."""
+    parts = re.split(r"(…|\.\.\.|\d[\d.,]*)", one_line(block))
+    return "".join(".*" if part in ("…", "...") else r"\d[\d.,]*" if part[:1].isdigit() else re.escape(part) for part in parts)
+
+
+def check(page, beginning, said):
+    (block,) = [block for block in printed_blocks(ROOT / "docs/guides" / page) if block.startswith(beginning)]
+    SHOWN.add(block)
+    wanted = re.sub(r"^\$ .*\n", "", block)
+    assert re.search(expected(wanted), one_line(said)), f"{page} shows\n{wanted}\nbut this was printed:\n{said}"
+
+
+SHOWN = set()
+
+
+class Table:
+    """A working directory with a table below data/, and a run of a pipeline on it."""
+
+    def __init__(self, name, pipeline, **files):
+        self.lab = Lab(samples=1)
+        shutil.rmtree(self.lab.folder / "stream")
+        self.lab.data_dir = self.lab.folder / "platform"
+        (self.lab.folder / "data").mkdir()
+        everyone_may_enter(self.lab.folder / "data")
+        self.file = f"{name}.yaml"
+        (self.lab.folder / self.file).write_text(pipeline.replace("NAME", name))
+        for file, text in files.items():
+            (self.lab.folder / "data" / f"{file}.csv").write_text(text)
+
+    def run(self):
+        """All that is printed, and what weir datasets says afterwards."""
+        done = child.run([binaries() / "orchestrator", "run", self.file, "--data-dir", self.lab.data_dir], cwd=self.lab.folder,
+                         capture_output=True, text=True, timeout=DEADLINE_S)
+        said = done.stdout + done.stderr + self.lab.ask("datasets").stdout
+        self.lab.remove()
+        return said.replace(str(self.lab.folder), "/home/me")
+
+
+def test_what_weir_init_says():
+    lab = init_test.Lab()
+    init_test.write_visits(lab, "data/visits")
+    done = child.run([binaries() / "weir", "init", "--from", "data/visits"], cwd=lab.folder, capture_output=True, text=True)
+    check("begin-with-a-folder.md", "saw ", done.stdout)
+    lab.remove()
+
+
+def test_what_weir_import_says():
+    lab = init_test.Lab()
+    lab.write("mine.yml", import_modyn_test.filled(import_modyn_test.OLD).replace("batch_size: 512\n  amp", "batch_size: 65536\n  amp"))
+    done = child.run([binaries() / "weir", "import", "modyn", "--check", "mine.yml"], cwd=lab.folder, capture_output=True, text=True)
+    (block,) = printed_blocks(ROOT / "docs/guides/coming-from-modyn.md")
+    said = [one_line(line) for line in done.stdout.splitlines()]
+    for line in block.splitlines():
+        assert one_line(line) in said, (line, done.stdout)
+    SHOWN.add(block)
+    lab.remove()
+
+
+def test_columns_that_are_declared_wrongly():
+    rows = "ts,user,text,label\n" + "".join(f"{1_700_000_000 + n},u{n % 5},{n % 7},{n % 2}\n" for n in range(400))
+    declared = TABLE.replace("fields: [x]", "columns: [ts, user, text, label, x], fields: [text]")
+    check("read-a-table.md", "job 1:", Table("visits", declared, a=rows).run())
+
+
+def test_a_file_with_its_columns_in_another_order():
+    rows = "ts,user,text,label\n" + "".join(f"{1_700_000_000 + n},u{n % 5},{n % 7},{n % 2}\n" for n in range(400))
+    other = "ts,text,user,label\n1700000500,3,u1,0\n"
+    check("read-a-table.md", "b.csv:", Table("visits", TABLE.replace("[x]", "[text]"), a=rows, b=other).run())
+
+
+def test_a_time_that_no_pattern_reads():
+    rows = "ts,x,label\n" + "".join(f"{1 + n % 28:02}.05.2024 10:20,{n},{n % 2}\n" for n in range(4)) + "03/05/2024 10:20,1,0\n"
+    pattern = TABLE.replace("field: ts}", 'field: ts, pattern: "%d.%m.%Y %H:%M"}')
+    check("read-times.md", "loads.csv:6:", Table("loads", pattern, loads=rows).run())
+
+
+def test_samples_that_cannot_be_read():
+    rows = "ts,x,label\n" + "".join(f"{1_700_000_000 + n},{'NA' if n % 5 > 1 else n},{n % 2}\n" for n in range(400))
+    check("unread-samples.md", "pipeline na failed:", Table("na", TABLE, a=rows).run())
+
+
+def test_shares_that_follow_the_losses():
+    lab = Lab(every=500, samples=1500)
+    for part in (lab.folder / "stream").iterdir():
+        part.write_text(part.read_text().replace('"label": "work"', '"label": "ham"'))
+    text = lab.pipeline.read_text().replace("[work, spam]", "[ham, spam]").replace("name: lab,", "name: mixture,").replace(
+        "{policy: random, ratio: 0.8,", "{policy: mixture, over: labels, shares: {ham: 1, spam: 1}, change: loss, ratio: 0.8,")
+    lab.pipeline.write_text(text.replace("{model: text_bag,", "{model: text_bag, report_losses: true,"))
+    lab.run().finish()
+    check("choose-by-loss.md", "shares of mixture", lab.weir("sets"))
+    lab.remove()
+
+
+def test_a_rehearsal():
+    lab = Lab(every=500, samples=1500)
+    lab.pipeline.write_text(lab.pipeline.read_text().replace("name: lab,", "name: clicks,"))
+    lab.run().finish()
+    with served(lab):
+        check("control-pipelines.md", "$ weir submit", lab.weir("submit", str(lab.pipeline), "--dry-run"))
+    lab.remove()
+
+
+def zz_every_block_is_shown_here():
+    left = {block for page in PAGES for block in printed_blocks(page)} - SHOWN
+    assert not left, json.dumps(sorted(left), indent=1, ensure_ascii=False)
+
+
+def main():
+    os.environ.pop("WEIR_FAULTS", None)
+    run_tests(globals())
+    zz_every_block_is_shown_here()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
