@@ -171,7 +171,9 @@ static void put_training(const struct cli_guess_plan *plan, struct weir_buf *out
                     "  loss: %s\n  epochs: %u\n  seed: 1\n  start_from: scratch\n"
                     "  optimizer: {name: adagrad, lr: %.2g%s}\n",
                     LOSSES[plan->task], plan->epochs, plan->rate,
-                    plan->model == CLI_GUESS_FM ? ", epsilon: 0.003" : "");
+                    plan->model != CLI_GUESS_FM      ? ""
+                    : plan->task == CLI_GUESS_AMOUNT ? ", epsilon: 0.003, weight_decay: 0.003"
+                                                     : ", epsilon: 0.003");
 }
 
 void cli_guess_write_learning(const struct cli_guess *guess, const struct cli_guess_plan *plan,

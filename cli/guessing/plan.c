@@ -60,10 +60,10 @@ static enum cli_guess_model model_for(const struct cli_guess *guess, enum cli_gu
                                                                    : CLI_GUESS_FM;
 }
 
-/* Factors learn single samples by heart when they see them often. */
-static unsigned epochs_for(uint64_t rows, enum cli_guess_model model)
+/* Factors learn single samples by heart when they see them often, unless weights decay. */
+static unsigned epochs_for(uint64_t rows, const struct cli_guess_plan *plan)
 {
-    if (model == CLI_GUESS_FM && rows < 10 * PLENTY)
+    if (plan->model == CLI_GUESS_FM && plan->task != CLI_GUESS_AMOUNT && rows < 10 * PLENTY)
         return rows < PLENTY ? 3 : 2;
     return rows < PLENTY / 20 ? 10 : rows < PLENTY ? 5 : rows < 10 * PLENTY ? 2 : 1;
 }
@@ -128,7 +128,7 @@ struct cli_guess_plan cli_guess_plan_of(const struct cli_guess *guess)
 
     plan_label(guess, &plan);
     plan.model = model_for(guess, plan.task);
-    plan.epochs = epochs_for(guess->rows, plan.model);
+    plan.epochs = epochs_for(guess->rows, &plan);
     plan.factors = plan.outputs > 10 ? 2 : 8;
     plan.buckets = buckets_for(guess, plan.outputs, plan.model == CLI_GUESS_FM ? plan.factors : 0);
     if (plan.task == CLI_GUESS_AMOUNT)

@@ -17,7 +17,7 @@ from weirlab import Lab as Platform
 
 DATA = Path(os.environ.get("WEIR_TEST_DATA", ""))
 REAL = ["bank-marketing", "metro-traffic", "bike-sharing", "movielens-latest-small", "huffpost-10k", "ett", "noaa-weather", "criteo-80k",
-        "prsa-beijing", "driving-sim"]
+        "prsa-beijing"]
 BEGIN, DAY = 1_704_067_200, 86400  # 2024-01-01
 
 
