@@ -252,7 +252,8 @@ static void meet(char **prefix, const char *name)
     (*prefix)[same] = '\0';
 }
 
-/* What the names of the files that count and are not odd begin with, and of no odd one; NULL: nothing. */
+/* Returns the beginning that the names of all files that count and are not odd have in common, and no odd one has; or
+ * NULL. */
 static char *prefix_of(const struct cli_guess_folder *folder)
 {
     WEIR_AUTO_FREE char *prefix = NULL;

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -56,16 +57,19 @@ def whole(block):
     """The option that checks a block, and the file that it is shown of."""
     for shown, real in STANDS_FOR.items():
         block = block.replace(shown, real)
-    if block.startswith("    - "):
+    if block.startswith(("    - ", "  - {op")):
         block = "preprocess:\n  operators:\n" + block
     elif block.startswith("  "):
         block = "training:\n  model: text_bag\n" + block
     found = sections(block)
+    if operators := found.pop("operators", None):
+        found["preprocess"] = "preprocess:\n" + textwrap.indent(operators, "  ")
     if set(found) <= SYSTEM:
         return "--check-system", block
     if found.get("training", "").startswith("training:\n") and not re.search(r"\b(model|program):", found["training"]):
         found["training"] += "  model: text_bag\n"
-    rest = sections(PIPELINE.replace("jsonl", "csv") if "op: csv_" in block else PIPELINE)
+    pipeline = PIPELINE.replace("jsonl", "csv") if "op: csv_" in block else PIPELINE
+    rest = sections(pipeline.replace(", classes: [ham, spam]", ", type: float") if "op: scale_label" in block else pipeline)
     if "preprocess" in found and "operators:" not in block:
         found["preprocess"] = rest["preprocess"] + found["preprocess"].removeprefix("preprocess:\n")
     elif "preprocess" in found and "training" not in found:  # of whatever tensors the operators make
