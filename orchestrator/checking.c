@@ -9,13 +9,17 @@
 #include "orchestrator/siblings.h"
 
 #include <jansson.h>
+#include <libgen.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* A check under way. */
 struct checking {
     const char *file;
     const char *bin_dir;
     struct cfg_complaints *all;
+    const struct orchestrator_identity *identity; /* of who opens data; NULL: who we are */
 };
 
 /* Adds what a program complains of; where it says nothing, why it could not be asked. */
@@ -32,7 +36,8 @@ static void look(const struct checking *checking, const char *program, struct we
 {
     struct weir_error err;
     WEIR_AUTO_BUF said = {0};
-    const struct sibling_look asked = {checking->bin_dir, program, checking->file, found};
+    const struct sibling_look asked = {checking->bin_dir, program, checking->file, found,
+                                       checking->identity};
     enum weir_status status = orchestrator_siblings_look(&asked, out, &said, &err);
     note(checking, status, &said, &err);
 }
@@ -97,30 +102,74 @@ static void check_data(const struct checking *checking, struct weir_bytes text,
     json_decref(found);
 }
 
-static enum weir_status check(const char *file, struct weir_buf *text, bool with_data,
-                              struct weir_buf *shown, struct cfg_complaints *all)
+/* The folder that a data directory lies in, or would, as far as there is one; in the caller's memory. */
+static char *folder_of(const char *data_dir)
+{
+    WEIR_AUTO_FREE char *path = weir_strdup(data_dir != NULL ? data_dir : "/");
+    char *folder = dirname(path);
+    while (access(folder, F_OK) != 0)
+        folder = dirname(folder);
+    char *resolved = realpath(folder, NULL);
+    return resolved != NULL ? resolved : weir_strdup("/");
+}
+
+/* As root, data is opened as the user that a platform in `data_dir` becomes, if it does (decision 003). */
+static bool drops(const struct checking *checking, const char *data_dir,
+                  struct orchestrator_identity *ret_identity)
 {
     struct weir_error err;
+    struct stat found = {.st_uid = 0};
+    WEIR_AUTO_FREE char *above = folder_of(data_dir);
+    WEIR_AUTO_FREE char *program = weir_format("%s/storage", checking->bin_dir);
+    const struct orchestrator_reach paths[] = {
+        {above, X_OK}, {checking->bin_dir, R_OK | X_OK}, {program, X_OK}, {checking->file, R_OK}};
+    if (data_dir != NULL)
+        (void)stat(data_dir, &found); /* it may not be there yet */
+    return geteuid() == 0 &&
+           orchestrator_identity_choose(NULL, found.st_uid, ret_identity, &err) == WEIR_OK &&
+           orchestrator_identity_unreachable(ret_identity, paths, WEIR_COUNT(paths)) < 0;
+}
+
+/* How far a check goes. */
+enum extent { WITHOUT_DATA, WITH_DATA, BEFORE_RUN };
+
+static enum weir_status check(struct checking *checking, enum extent extent, const char *data_dir,
+                              struct weir_buf *text, struct weir_buf *shown)
+{
+    struct weir_error err;
+    struct orchestrator_identity identity;
     WEIR_AUTO_FREE char *bin_dir = orchestrator_platform_own_directory();
-    const struct checking checking = {file, bin_dir, all};
-    if (!cfg_note(all, weir_file_read(file, WEIR_YAML_BYTES_MAX, text, &err), &err))
+    checking->bin_dir = bin_dir;
+    if (!cfg_note(checking->all, weir_file_read(checking->file, WEIR_YAML_BYTES_MAX, text, &err),
+                  &err))
         return WEIR_INVALID;
-    orchestrator_config_complain(file, weir_buf_view(text), all);
-    check_others(&checking);
-    if (with_data)
-        check_data(&checking, weir_buf_view(text), shown);
-    cfg_complaints_sort(all, file);
-    return all->status;
+    orchestrator_config_complain(checking->file, weir_buf_view(text), checking->all);
+    check_others(checking);
+    if (extent != WITHOUT_DATA) {
+        checking->identity = drops(checking, data_dir, &identity) ? &identity : NULL;
+        check_data(checking, weir_buf_view(text), extent == BEFORE_RUN ? NULL : shown);
+    }
+    cfg_complaints_sort(checking->all, checking->file);
+    return checking->all->status;
 }
 
 enum weir_status orchestrator_checking_file(const char *file, struct weir_buf *text,
                                             struct cfg_complaints *all)
 {
-    return check(file, text, false, NULL, all);
+    struct checking checking = {.file = file, .all = all};
+    return check(&checking, WITHOUT_DATA, NULL, text, NULL);
 }
 
 enum weir_status orchestrator_checking_data(const char *file, struct weir_buf *text,
                                             struct weir_buf *shown, struct cfg_complaints *all)
 {
-    return check(file, text, true, shown, all);
+    struct checking checking = {.file = file, .all = all};
+    return check(&checking, WITH_DATA, NULL, text, shown);
+}
+
+enum weir_status orchestrator_checking_run(const char *file, const char *data_dir,
+                                           struct weir_buf *text, struct cfg_complaints *all)
+{
+    struct checking checking = {.file = file, .all = all};
+    return check(&checking, BEFORE_RUN, data_dir, text, NULL);
 }

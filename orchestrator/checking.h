@@ -9,10 +9,14 @@
 enum weir_status orchestrator_checking_file(const char *file, struct weir_buf *text,
                                             struct cfg_complaints *all) WEIR_MUST_USE;
 /* The same, and opens the first records of its datasets. Appends samples to `shown`, as preprocess/preview/look.h has
- * them: an array of JSON. NULL: none, as before a run, which judges a share of bad records by all of them: those that
- * are bad beside good ones are remarks then, and no program is run. */
+ * them: an array of JSON. */
 enum weir_status orchestrator_checking_data(const char *file, struct weir_buf *text,
                                             struct weir_buf *shown,
                                             struct cfg_complaints *all) WEIR_MUST_USE;
+/* The same before a run in `data_dir`, which judges a share of bad records by all of them: those that are bad beside
+ * good ones are remarks, and no program is run. */
+enum weir_status orchestrator_checking_run(const char *file, const char *data_dir,
+                                           struct weir_buf *text,
+                                           struct cfg_complaints *all) WEIR_MUST_USE;
 
 #endif

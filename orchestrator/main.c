@@ -327,7 +327,7 @@ static int run(const struct command *command, const char *file)
     CFG_AUTO_COMPLAINTS complaints = {0};
     enum weir_status status = WEIR_INVALID;
     if (cfg_note(&complaints, hand_on_allowed(command, &err), &err))
-        status = orchestrator_checking_data(file, &text, NULL, &complaints);
+        status = orchestrator_checking_run(file, command->data_dir, &text, &complaints);
     if (status != WEIR_OK) {
         struct screen screen;
         orchestrator_screen_init(&screen, command->json);

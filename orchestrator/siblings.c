@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -34,25 +33,48 @@ static void close_end(int *fd)
     }
 }
 
-static int spawn_with(posix_spawn_file_actions_t *actions, const char *path, char *const argv[],
-                      pid_t *ret_pid)
+/* In the child: async-signal-safe. */
+static _Noreturn void become(const struct orchestrator_identity *identity, const int ends[3],
+                             const char *path, char *const argv[], char *const env[])
 {
-    posix_spawnattr_t attributes;
     sigset_t none;
     (void)sigemptyset(&none);
-    (void)posix_spawnattr_init(&attributes);
-    (void)posix_spawnattr_setsigmask(&attributes, &none);
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    for (int i = 0; i < 3; i++)
+        if (ends[i] >= 0)
+            (void)dup2(ends[i], i);
+    if (identity == NULL || orchestrator_identity_become(identity) == 0)
+        (void)execve(path, argv, env);
+    _exit(EXIT_FAILURE);
+}
+
+/* Returns 0 or an errno. */
+static int spawn(const struct orchestrator_identity *identity, const int ends[3],
+                 char *const argv[], pid_t *ret_pid)
+{
+    if (access(argv[0], X_OK) != 0)
+        return errno;
     char **env = orchestrator_environment_apart(NULL);
-    int problem = posix_spawn(ret_pid, path, actions, &attributes, argv, env);
+    pid_t pid = fork();
+    if (pid == 0)
+        become(identity, ends, argv[0], argv, env);
+    int problem = pid < 0 ? errno : 0;
     orchestrator_environment_free(env);
-    (void)posix_spawnattr_destroy(&attributes);
+    *ret_pid = problem == 0 ? pid : 0;
     return problem;
 }
 
-/* `in`: what it reads; -1: what this process does. */
-static enum weir_status start(struct sibling *sibling, const char *path, char *const argv[], int in,
-                              struct weir_error *err)
+struct query {
+    const char *bin_dir;
+    const char *const *programs;
+    size_t count;                                 /* of them */
+    const char *arguments[ARGUMENTS_MAX];         /* up to the first NULL */
+    int in;                                       /* what they read; -1: what this process does */
+    const struct orchestrator_identity *identity; /* NULL: they run as this process */
+};
+
+static enum weir_status start(struct sibling *sibling, const struct query *query,
+                              char *const argv[], struct weir_error *err)
 {
     int out[2] = {-1, -1}, complaints[2] = {-1, -1};
     if (pipe2(out, O_CLOEXEC) != 0 || pipe2(complaints, O_CLOEXEC) != 0) {
@@ -60,34 +82,18 @@ static enum weir_status start(struct sibling *sibling, const char *path, char *c
         close_end(&out[1]);
         return weir_fail(err, WEIR_IO, "pipe: %s", strerror(errno));
     }
-    posix_spawn_file_actions_t actions;
-    (void)posix_spawn_file_actions_init(&actions);
-    if (in >= 0)
-        (void)posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
-    (void)posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
-    (void)posix_spawn_file_actions_adddup2(&actions, complaints[1], STDERR_FILENO);
-    int problem = spawn_with(&actions, path, argv, &sibling->pid);
-    (void)posix_spawn_file_actions_destroy(&actions);
+    int problem =
+        spawn(query->identity, (int[]){query->in, out[1], complaints[1]}, argv, &sibling->pid);
     close_end(&out[1]);
     close_end(&complaints[1]);
     sibling->from[0] = out[0];
     sibling->from[1] = complaints[0];
-    if (problem != 0) {
-        sibling->pid = 0;
+    if (problem != 0)
         return weir_fail(err, problem == ENOENT ? WEIR_NOT_FOUND : WEIR_IO,
-                         "%s: cannot be run: %s; it belongs beside the orchestrator", path,
+                         "%s: cannot be run: %s; it belongs beside the orchestrator", argv[0],
                          strerror(problem));
-    }
     return WEIR_OK;
 }
-
-struct query {
-    const char *bin_dir;
-    const char *const *programs;
-    size_t count;                         /* of them */
-    const char *arguments[ARGUMENTS_MAX]; /* up to the first NULL */
-    int in;                               /* as of start() */
-};
 
 static enum weir_status start_in(struct sibling *sibling, const struct query *query,
                                  const char *program, struct weir_error *err)
@@ -96,7 +102,7 @@ static enum weir_status start_in(struct sibling *sibling, const struct query *qu
     char *argv[ARGUMENTS_MAX + 2] = {path};
     for (size_t i = 0; i < ARGUMENTS_MAX && query->arguments[i] != NULL; i++)
         argv[i + 1] = weir_strdup(query->arguments[i]);
-    enum weir_status status = start(sibling, path, argv, query->in, err);
+    enum weir_status status = start(sibling, query, argv, err);
     for (size_t i = 0; argv[i] != NULL; i++)
         free(argv[i]);
     return status;
@@ -183,7 +189,7 @@ enum weir_status orchestrator_siblings_query(const char *bin_dir, const char *op
                                              const char *file, struct weir_buf *out,
                                              struct weir_buf *complaints, struct weir_error *err)
 {
-    const struct query query = {bin_dir, PROGRAMS, WEIR_COUNT(PROGRAMS), {option, file}, -1};
+    const struct query query = {bin_dir, PROGRAMS, WEIR_COUNT(PROGRAMS), {option, file}, -1, NULL};
     return run(&query, out, complaints, err);
 }
 
@@ -192,7 +198,8 @@ enum weir_status orchestrator_siblings_look(const struct sibling_look *look, str
 {
     WEIR_AUTO_FD int in = memfd_create("found", MFD_CLOEXEC);
     const struct query query = {
-        look->bin_dir, &look->program, 1, {"--check-config", look->file, "--found"}, in};
+        look->bin_dir, &look->program, 1, {"--check-config", look->file, "--found"}, in,
+        look->identity};
     if (in < 0 || !weir_write_all(in, look->found) || lseek(in, 0, SEEK_SET) != 0)
         return weir_fail(err, WEIR_IO, "memory for %s: %s", look->program, strerror(errno));
     return run(&query, out, complaints, err);

@@ -5,6 +5,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/error.h"
+#include "orchestrator/processes/identity.h"
 
 /* Runs `PROGRAM OPTION [FILE]` for each of them, all at once. What they print is appended to `out` in a fixed order,
  * what they complain of to `complaints`. INVALID when one of them refuses the file, IO or NOT_FOUND when one cannot be
@@ -18,6 +19,7 @@ enum weir_status orchestrator_siblings_query(const char *bin_dir, const char *op
 struct sibling_look {
     const char *bin_dir, *program, *file;
     struct weir_bytes found;
+    const struct orchestrator_identity *identity; /* who it runs as; NULL: as this process */
 };
 /* The same as above for it alone: `program --check-config file --found`. */
 enum weir_status orchestrator_siblings_look(const struct sibling_look *look, struct weir_buf *out,

@@ -10,6 +10,7 @@
 #include "storage/scanning/file_job.h"
 #include "storage/scanning/said.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -289,7 +290,9 @@ void storage_preview_read(struct preview *preview, const struct declaration *dec
     bool is_borne = preview->is_lenient && preview->batch->row_count > 0;
     cfg_note_text(preview->complaints, is_borne ? WEIR_OK : preview->of_files.status,
                   weir_buf_text(&preview->of_files.lines));
-    if (status != WEIR_OK && status != WEIR_NOT_FOUND) /* a remark without data says that */
+    bool is_absent =
+        status == WEIR_NOT_FOUND && access(preview->dataset->root, F_OK) != 0 && errno == ENOENT;
+    if (status != WEIR_OK && !is_absent) /* which a remark without data says */
         cfg_note_at(preview->complaints, WEIR_INVALID, storage_preview_place(preview, "source"),
                     "%s.source: %s", preview->path, err.text);
 }

@@ -2,6 +2,7 @@
 and in which record of which file; all of them in one round; and none in data that is good. No platform, no Postgres."""
 
 import json
+import os
 import re
 import struct
 import subprocess
@@ -370,6 +371,22 @@ def test_a_program_of_the_system_file_is_run_and_what_it_cannot_bear_is_told(fol
     assert answer["valid"] and ["exec", "text -> text [14, 119] f32 x 2"] in answer["shown"][0]["samples"][0]["steps"], answer
     answer = check(folder, "lines", changes, [swap("a.jsonl", "word5 and more", "!die", 3)], "--with", system)
     assert not answer["valid"] and re.search(r"exec: 3 of 200: DATA/a\.jsonl:6: program lengths: ", answer["lines"][0]), answer
+
+
+def test_started_as_root_it_reads_as_the_user_that_a_platform_becomes(folder):
+    with tempfile.TemporaryDirectory() as name:
+        open_to_all = Path(name)
+        open_to_all.chmod(0o755)
+        put(open_to_all / "files", table())
+        (open_to_all / "files" / "a.csv").chmod(0o600)
+        pipeline = open_to_all / "p.yaml"
+        pipeline.write_text(TABLE.replace("FOLDER", str(open_to_all / "files")))
+        done = subprocess.run([binaries() / "weir", "config", "check", pipeline, "--data"], capture_output=True, text=True)
+        is_reached = all(path.stat().st_mode & 1 for place in (binaries().resolve(), open_to_all) for path in (place, *place.parents))
+        if os.geteuid() == 0 and is_reached:
+            assert done.returncode == 2 and "a.csv: cannot be read: Permission denied" in done.stderr, done
+        else:
+            assert done.returncode == 0, done
 
 
 def test_a_run_says_the_same_before_it_creates_anything_and_shows_no_sample(folder):
