@@ -5,6 +5,7 @@
 #include "preprocess/operators/number.h"
 
 #include "core/base/memory.h"
+#include "core/base/number.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -101,7 +102,7 @@ static bool put_coarse(struct weir_bytes text, struct weir_buf *out)
     double number;
     if (!preprocess_number_read(text, &number) || number <= 2)
         return false;
-    double logarithm = log(number);
+    double logarithm = weir_ln(number);
     weir_buf_printf(out, "~%.0f", floor(logarithm * logarithm));
     return true;
 }
