@@ -52,6 +52,8 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 static double exp_minus_one(double y)
 {
     static const double LN2 = 0.69314718055994530942;
+    if (isnan(y))
+        return y; /* weir_exp2() takes numbers */
     if (y > 1000 * LN2)
         return INFINITY;
     return y < 0 ? -weir_one_minus_exp(-y) : weir_exp2(y / LN2) * weir_one_minus_exp(y);

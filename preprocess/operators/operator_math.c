@@ -1,5 +1,6 @@
 /* math: a function of each number of dense or ragged floats: logarithms, roots, powers, roundings. From additions,
- * multiplications and divisions alone, so that every host computes the same (core/base/number.h). NaN stays NaN. */
+ * multiplications and divisions alone, so that every host computes the same (core/base/number.h). NaN stays NaN; what
+ * is infinite counts as the largest number. */
 #include "preprocess/operators/numeric.h"
 #include "preprocess/operators/operator.h"
 
@@ -90,7 +91,7 @@ static const struct cfg_key OPTIONS[] = {
         .doc =
             "log and logit are natural; signed_log1p keeps the sign; sqrt of what is below 0 is 0; round to "
             "even"),
-    CFG_F64(struct options, by, .fallback = "2", .doc = "exponent of power"),
+    CFG_F64(struct options, by, .fallback = "2", .min = -64, .max = 64, .doc = "exponent of power"),
     CFG_F64(struct options, floor, .fallback = "1e-6", .min = 1e-300, .max = 0.5,
             .doc = "least number for log and power; of logit the distance from 0 and 1"),
     CFG_END,
