@@ -4,6 +4,8 @@
 #include "orchestrator/pipeline/spending.h"
 #include "orchestrator/topics/topic.h"
 
+#include <string.h>
+
 static void add(json_t *reasons, const char *text)
 {
     json_array_append_new(reasons, json_string(text));
@@ -11,8 +13,7 @@ static void add(json_t *reasons, const char *text)
 
 static const char *place_of(const struct pipeline_spending *spending)
 {
-    return spending->of[0] == 'p' ? "budget, of its file (weir apply)"
-                                  : "budgets, of the system file";
+    return strcmp(spending->of, "pipeline") == 0 ? "its file" : "the system file";
 }
 
 static void add_budget(const struct topic_call *call, const struct pipeline_spending *spending,
@@ -25,7 +26,8 @@ static void add_budget(const struct topic_call *call, const struct pipeline_spen
     WEIR_AUTO_BUF text = {0};
     if (!spending->over || budget->then != BUDGET_HOLD)
         return;
-    weir_buf_printf(&text, "%s is spent%s:", place_of(spending), is_of_day ? " for today" : "");
+    weir_buf_printf(&text, "the budget of %s is spent%s:", place_of(spending),
+                    is_of_day ? " for today" : "");
     if (budget->cpu_seconds > 0)
         weir_buf_printf(&text, " %.3g of %.3g CPU seconds", cpu_seconds, budget->cpu_seconds);
     if (budget->gpu_seconds > 0)

@@ -231,7 +231,7 @@ def a_budget_that_is_spent_holds_back():
         assert status["cost"]["gpu_seconds"] == 0 and "0.0 of 1.0 GPU s" in lab.weir("status"), status
     with served(lab):
         (why,) = json.loads(lab.weir("resume", "lab", "--json"))["again"]
-        assert why.startswith("budget, of its file (weir apply) is spent:") and "it stops before the next trigger" in why, why
+        assert why.startswith("the budget of its file is spent:") and "it stops before the next trigger" in why, why
         lab.weir("watch", "lab")
         lab.pipeline.write_text(lab.pipeline.read_text().replace("cpu_seconds: 0.001,", "cpu_seconds: 1000,"))
         lab.weir("apply", str(lab.pipeline))
