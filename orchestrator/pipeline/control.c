@@ -85,7 +85,15 @@ static size_t line_of_difference(struct weir_bytes one, struct weir_bytes other)
     return line;
 }
 
-/* Nothing of it can contradict another file. */
+/* True when it is the pipeline's, or will be after the trigger under way. */
+static bool has_file(const struct pipeline *pipeline, struct weir_bytes text)
+{
+    return weir_bytes_equal(weir_buf_view(&pipeline->text), text) ||
+           (pipeline->pending_order == PENDING_ORDER_APPLY &&
+            weir_bytes_equal(weir_buf_view(&pipeline->next_text), text));
+}
+
+/* Tells whether it has had a trigger: until then nothing of it can contradict another file. */
 static enum weir_status has_begun(const struct pipeline *pipeline, bool *ret_has_begun,
                                   struct weir_error *err)
 {
@@ -132,6 +140,9 @@ enum weir_status orchestrator_pipeline_apply(struct pipeline *pipeline, const ch
     if (orchestrator_pipeline_wants_removal(pipeline))
         return fail_state(pipeline, "given another file", "another order is being carried out",
                           err);
+    if (pipeline->pending_order == PENDING_ORDER_PAUSE)
+        return fail_state(pipeline, "given another file",
+                          "it is about to be paused, try again then", err);
     enum weir_status status = order_with(pipeline, PENDING_ORDER_APPLY, file, text, err);
     if (status == WEIR_OK && may_take(pipeline, PIPELINE_ON_APPLIED)) {
         orchestrator_pipeline_break_off(pipeline);
@@ -183,7 +194,7 @@ enum weir_status orchestrator_pipeline_submit(struct pipelines *pipelines, const
     struct pipeline *known = orchestrator_pipeline_by_name(pipelines, config->name);
     *ret_pipeline = known;
     *ret_how = PIPELINE_KNOWN;
-    if (known != NULL && weir_bytes_equal(weir_buf_view(&known->text), text))
+    if (known != NULL && has_file(known, text))
         return WEIR_OK;
     status = orchestrator_config_check_program(config, err);
     if (status == WEIR_OK)
@@ -234,11 +245,18 @@ static enum weir_status write_order(struct pipeline *pipeline, enum pending_orde
                   DB_TEXT(PENDING_ORDERS[pending_order]));
 }
 
+/* A file that waits is taken whatever comes before it. */
+static enum pending_order order_after(const struct pipeline *pipeline)
+{
+    return pipeline->pending_order == PENDING_ORDER_APPLY ? PENDING_ORDER_APPLY
+                                                          : PENDING_ORDER_NONE;
+}
+
 /* The pending order, if there was one, is carried out. */
 static enum weir_status effect_granted(struct pipeline *pipeline, const void *what,
                                        struct weir_error *err)
 {
-    enum weir_status status = write_order(pipeline, PENDING_ORDER_NONE, err);
+    enum weir_status status = write_order(pipeline, order_after(pipeline), err);
     return status == WEIR_OK ? effect_announced(pipeline, what, err) : status;
 }
 
@@ -254,7 +272,7 @@ static enum weir_status order(struct pipeline *pipeline, enum pipeline_event eve
     orchestrator_pipeline_break_off(pipeline);
     if (!orchestrator_pipeline_advance(pipeline, event, effect_granted, announced))
         return fail_busy(pipeline, err);
-    pipeline->pending_order = PENDING_ORDER_NONE;
+    pipeline->pending_order = order_after(pipeline);
     return WEIR_OK;
 }
 
@@ -288,6 +306,9 @@ enum weir_status orchestrator_pipeline_pause(struct pipeline *pipeline, struct w
         return fail_state(pipeline, "paused", "nothing of it is under way", err);
     if (may_take(pipeline, PIPELINE_ON_PAUSED))
         return order(pipeline, PIPELINE_ON_PAUSED, "pipeline_paused", err);
+    if (pipeline->pending_order == PENDING_ORDER_APPLY)
+        return fail_state(pipeline, "paused", "another file waits for its trigger, try again then",
+                          err);
     enum weir_status status = write_order(pipeline, PENDING_ORDER_PAUSE, err);
     if (status == WEIR_OK)
         pipeline->pending_order = PENDING_ORDER_PAUSE;
@@ -312,12 +333,15 @@ enum weir_status orchestrator_pipeline_resume(struct pipeline *pipeline, struct 
         return fail_state(pipeline, "resumed", "weir rerun begins it again from its first sample",
                           err);
     if (rests_until_resumed(pipeline)) {
+        if (pipeline->pending_order == PENDING_ORDER_APPLY)
+            (void)orchestrator_pipeline_take_file(
+                pipeline); /* else it would wait for the trigger */
         pipeline->attached = false;
         return order(pipeline, PIPELINE_ON_RESUMED, "pipeline_resumed", err);
     }
-    enum weir_status status = pipeline->pending_order == PENDING_ORDER_NONE
-                                  ? WEIR_OK
-                                  : write_order(pipeline, PENDING_ORDER_NONE, err);
+    if (pipeline->pending_order != PENDING_ORDER_PAUSE)
+        return WEIR_OK;
+    enum weir_status status = write_order(pipeline, PENDING_ORDER_NONE, err);
     if (status == WEIR_OK)
         pipeline->pending_order = PENDING_ORDER_NONE;
     return status;

@@ -28,8 +28,13 @@ static char *name_of(const struct pipeline *pipeline, const struct probe *probe)
 {
     WEIR_AUTO(weir_hasher) hasher = weir_hasher_new();
     char digest[WEIR_DIGEST_TEXT_MAX];
+    WEIR_AUTO_BUF operators = {0};
     if (probe->model != NULL)
         weir_hasher_add(hasher, probe->model, strlen(probe->model));
+    else /* what samples are like without a model: another file may have other operators */
+        weir_yaml_print(weir_yaml_get(weir_yaml_root(pipeline->config->document), "preprocess"),
+                        &operators);
+    weir_hasher_add(hasher, operators.at, operators.size);
     weir_hasher_add(hasher, probe->request.reference.at,
                     probe->request.reference.count * sizeof(*probe->request.reference.at));
     const struct weir_digest whole = weir_hasher_digest(hasher);
