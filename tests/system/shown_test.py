@@ -14,7 +14,9 @@ from weirlab import DEADLINE_S, Lab, binaries, child, everyone_may_enter, run_te
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/guides/*.md"))]
-ELSEWHERE = ("my.yaml:",)                        # tests/tree/docs_test.py
+ELSEWHERE = ("my.yaml:",                         # tests/tree/docs_test.py
+             "$ weir apply clicks.yaml",         # apply_test.py
+             "$ weir datasets remove notes", "pipeline lab2 failed:")  # dataset_alter_test.py
 NOT_PRINTED = ("│", "chosen, factors = ", "do {")  # drawings, code
 TABLE = """\
 pipeline: {name: NAME, mode: replay}
@@ -114,13 +116,23 @@ def test_what_weir_import_says():
 def test_columns_that_are_declared_wrongly():
     rows = "ts,user,text,label\n" + "".join(f"{1_700_000_000 + n},u{n % 5},{n % 7},{n % 2}\n" for n in range(400))
     declared = TABLE.replace("fields: [x]", "columns: [ts, user, text, label, x], fields: [text]")
-    check("read-a-table.md", "job 1:", Table("visits", declared, a=rows).run())
+    check("read-a-table.md", "visits.yaml:11:7:", Table("visits", declared, a=rows).run())
 
 
 def test_a_file_with_its_columns_in_another_order():
     rows = "ts,user,text,label\n" + "".join(f"{1_700_000_000 + n},u{n % 5},{n % 7},{n % 2}\n" for n in range(400))
     other = "ts,text,user,label\n1700000500,3,u1,0\n"
     check("read-a-table.md", "b.csv:", Table("visits", TABLE.replace("[x]", "[text]"), a=rows, b=other).run())
+
+
+def test_what_a_check_of_data_shows():
+    rows = "ts,user,x,amount,kind,label\n" + "".join(
+        f"2020-{1 + n // 28 % 12:02}-{1 + n % 28:02},u{n},{n % 9}.5,{100 - n % 11},k0,{['good', 'bad'][n % 2]}\n" for n in range(200))
+    pipeline = TABLE.replace("field: label}", "field: label, classes: [good, bad]}").replace("[x]}", "[x, amount], as: numbers}\n    - {op: standardize}")
+    table = Table("d", pipeline, a=rows)
+    done = child.run([binaries() / "weir", "config", "check", "d.yaml", "--data"], cwd=table.lab.folder, capture_output=True, text=True)
+    check("check-the-data.md", "d: 200 records", done.stdout + done.stderr)
+    table.lab.remove()
 
 
 def test_a_time_that_no_pattern_reads():
