@@ -98,11 +98,12 @@ enum weir_status cli_answer_config_check(const struct cli_call *call, json_t **r
                : weir_fail(err, WEIR_INVALID, "config check: the file's name is no UTF-8");
 }
 
-enum weir_status cli_config_check(const char *file, json_t **ret_answer, struct weir_error *err)
+enum weir_status cli_config_check(const char *file, bool data, json_t **ret_answer,
+                                  struct weir_error *err)
 {
     WEIR_AUTO_FREE char *operand = weir_strdup(file);
     char *operands[] = {operand};
-    const struct cli_call call = {.operands = operands, .operand_count = 1};
+    const struct cli_call call = {.operands = operands, .operand_count = 1, .options.data = data};
 
     return cli_answer_config_check(&call, ret_answer, err);
 }

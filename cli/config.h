@@ -4,8 +4,8 @@
 
 #include "cli/command.h"
 
-/* Answers as `weir config check FILE` does: file, valid, complaints. */
-enum weir_status cli_config_check(const char *file, json_t **ret_answer,
+/* Answers as `weir config check FILE` does, with --data where `data`: file, valid, complaints. */
+enum weir_status cli_config_check(const char *file, bool data, json_t **ret_answer,
                                   struct weir_error *err) WEIR_MUST_USE;
 
 cli_answer_fn cli_answer_policies, cli_answer_config_check, cli_answer_config_explain;

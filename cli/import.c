@@ -56,7 +56,7 @@ static enum weir_status write_and_check(const struct cli_modyn_pipeline *pipelin
     cli_modyn_write(pipeline, &text);
     status = cli_new_file(target, weir_buf_view(&text), err);
     if (status == WEIR_OK)
-        status = cli_config_check(target, &checked, err);
+        status = cli_config_check(target, false, &checked, err);
     if (status != WEIR_OK)
         return status;
     json_object_set_new(answer, "written", json_string(target));

@@ -100,7 +100,8 @@ static enum weir_status write_for(const struct cli_guess *guess, const struct cl
     if (status != WEIR_OK)
         return status;
     answer = from != NULL ? cli_guess_notes(guess) : json_object();
-    status = cli_config_check(file, &checked, err);
+    status = cli_config_check(file, from != NULL, &checked, err);
+    json_object_del(checked, "shown");
     json_object_update(answer, checked);
     json_decref(checked);
     json_object_set_new(answer, "next", next_command(guess, file));

@@ -78,8 +78,6 @@ static void add_number(struct cli_guess_column *column, double number)
         column->greatest = number;
     column->steps += !is_first && number == column->newest + 1 ? 1 : 0;
     column->newest = number;
-    column->sum += number;
-    column->squares += number * number;
     column->integers += number == floor(number) ? 1 : 0;
     column->numbers++;
 }
@@ -237,17 +235,4 @@ size_t cli_guess_column_distinct(const struct cli_guess_column *column)
 bool cli_guess_column_is_constant(const struct cli_guess_column *column)
 {
     return cli_guess_column_distinct(column) <= 1 && !column->has_others;
-}
-
-double cli_guess_column_mean(const struct cli_guess_column *column)
-{
-    return column->numbers > 0 ? column->sum / (double)column->numbers : 0;
-}
-
-double cli_guess_column_deviation(const struct cli_guess_column *column)
-{
-    double mean = cli_guess_column_mean(column);
-    double count = column->numbers > 0 ? (double)column->numbers : 1;
-
-    return sqrt(fmax(column->squares / count - mean * mean, 0));
 }

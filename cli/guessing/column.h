@@ -20,18 +20,18 @@ struct cli_guess_column {
     size_t empty;  /* fields that hold nothing, null */
     size_t
         marked; /* of the values: NA and its like, which stand for nothing in a column of numbers */
-    json_t *marks;                                /* those words */
-    size_t quoted;                                /* of the values: texts in JSON */
-    size_t numbers;                               /* of the values */
-    size_t integers;                              /* of the numbers */
-    size_t words;                                 /* of all values, divided by blanks */
-    double least, greatest, sum, squares, newest; /* of the numbers */
-    size_t steps;     /* numbers that are one more than the number before */
-    json_t *distinct; /* text -> times met; no more than CLI_GUESS_DISTINCT_MAX */
-    bool has_others;  /* values beyond those of `distinct` */
-    size_t filled_at; /* number of values when `distinct` was full; 0: it is not */
-    size_t long_ones; /* values too long for `distinct` */
-    uint64_t forms;   /* bit f: form f has read all values that are not marked */
+    json_t *marks;                  /* those words */
+    size_t quoted;                  /* of the values: texts in JSON */
+    size_t numbers;                 /* of the values */
+    size_t integers;                /* of the numbers */
+    size_t words;                   /* of all values, divided by blanks */
+    double least, greatest, newest; /* of the numbers */
+    size_t steps;                   /* numbers that are one more than the number before */
+    json_t *distinct;               /* text -> times met; no more than CLI_GUESS_DISTINCT_MAX */
+    bool has_others;                /* values beyond those of `distinct` */
+    size_t filled_at;               /* number of values when `distinct` was full; 0: it is not */
+    size_t long_ones;               /* values too long for `distinct` */
+    uint64_t forms;                 /* bit f: form f has read all values that are not marked */
     struct cli_guess_span span[CLI_GUESS_FORMS_MAX];
 };
 
@@ -54,7 +54,5 @@ bool cli_guess_column_is_numeric(const struct cli_guess_column *column);
 bool cli_guess_column_is_constant(const struct cli_guess_column *column);
 /* Number of different values; CLI_GUESS_DISTINCT_MAX when there are more. */
 size_t cli_guess_column_distinct(const struct cli_guess_column *column);
-double cli_guess_column_mean(const struct cli_guess_column *column);
-double cli_guess_column_deviation(const struct cli_guess_column *column);
 
 #endif

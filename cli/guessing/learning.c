@@ -3,24 +3,7 @@
 
 #include "core/config/yaml.h"
 
-enum { COMMONEST = 1000, TEXT_PLACES = 1024, PICTURE_SIDE = 32 };
-
-static bool is_dense(const struct cli_guess_plan *plan)
-{
-    return plan->model == CLI_GUESS_LINEAR;
-}
-
-/* A model of weights for numbers alone takes words as rows of zeros and ones. */
-static void put_dense(uint64_t places, const char *on, struct weir_buf *out)
-{
-    weir_buf_append_text(out, "    - {op: one_hot, ");
-    if (on != NULL) {
-        weir_buf_append_text(out, "on: ");
-        weir_yaml_print_text(on, out);
-        weir_buf_append_text(out, ", ");
-    }
-    weir_buf_printf(out, "classes: %lu}\n", places);
-}
+enum { PICTURE_SIDE = 32 };
 
 /* The time as the record says it, so that rows which are not stored have it, too. */
 static void put_calendar(const struct cli_guess *guess, struct weir_buf *out)
@@ -61,12 +44,7 @@ static void put_csv_categories(const struct cli_guess *guess, const struct cli_g
     weir_buf_append_text(out, "    - {op: csv_words, fields: [");
     cli_guess_put_columns(guess, CLI_GUESS_CATEGORY, true, out);
     weir_buf_append_text(out, "]}  # categories\n");
-    if (is_dense(plan)) {
-        weir_buf_printf(out, "    - {op: vocab, size: %d, as: kinds}\n", COMMONEST);
-        put_dense(COMMONEST + 1, "kinds", out);
-    } else {
-        weir_buf_printf(out, "    - {op: tokenize_hash, buckets: %lu, as: kinds}\n", plan->buckets);
-    }
+    weir_buf_printf(out, "    - {op: tokenize_hash, buckets: %lu, as: kinds}\n", plan->buckets);
 }
 
 static void put_json_category(const char *name, const struct cli_guess_plan *plan,
@@ -80,14 +58,8 @@ static void put_json_category(const char *name, const struct cli_guess_plan *pla
                     "    - {op: json_text, field: %s, optional: true, as: %s}  # a category\n"
                     "    - {op: tokenize_words, on: %s, as: %s}\n",
                     name, name, name, name);
-    if (is_dense(plan)) {
-        weir_buf_printf(out, "    - {op: vocab, on: %s, size: %d, as: %s}\n", name, COMMONEST,
-                        name);
-        weir_buf_printf(out, "    - {op: one_hot, on: %s, classes: %d}\n", name, COMMONEST + 1);
-    } else {
-        weir_buf_printf(out, "    - {op: tokenize_hash, on: %s, buckets: %lu, as: %s}\n", name,
-                        plan->buckets, name);
-    }
+    weir_buf_printf(out, "    - {op: tokenize_hash, on: %s, buckets: %lu, as: %s}\n", name,
+                    plan->buckets, name);
 }
 
 static void put_categories(const struct cli_guess *guess, const struct cli_guess_plan *plan,
@@ -109,9 +81,7 @@ static void put_tokens(const struct cli_guess_plan *plan, struct weir_buf *out)
     weir_buf_printf(out,
                     "    - {op: normalize_text}\n    - {op: tokenize_words}\n"
                     "    - {op: tokenize_hash, ngrams: 2, buckets: %lu}\n",
-                    is_dense(plan) ? (uint64_t)TEXT_PLACES : plan->buckets);
-    if (is_dense(plan))
-        put_dense(TEXT_PLACES, "tokens", out);
+                    plan->buckets);
 }
 
 static void put_texts(const struct cli_guess *guess, const struct cli_guess_plan *plan,
@@ -182,6 +152,9 @@ void cli_guess_write_learning(const struct cli_guess *guess, const struct cli_gu
     weir_buf_append_text(out,
                          "\n# From records to numbers; docs/guides/read-a-table.md has a picture\n"
                          "preprocess:\n  operators:\n");
+    if (plan->task == CLI_GUESS_AMOUNT)
+        weir_buf_append_text(
+            out, "    - {op: scale_label}  # learnt in deviations, predicted as it is\n");
     if (guess->is_table) {
         put_calendar(guess, out);
         put_numbers(guess, out);

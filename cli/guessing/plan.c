@@ -37,27 +37,17 @@ static const struct cli_guess_column *label_of(const struct cli_guess *guess)
     return guess->is_table ? &guess->table.columns[guess->roles.label] : NULL;
 }
 
-/* Adagrad moves each weight by about the rate: it has to reach amounts as large as the label's. */
-static double rate_for(const struct cli_guess_column *label)
-{
-    double reach = fmax(cli_guess_column_deviation(label), fabs(cli_guess_column_mean(label)) / 5);
-
-    return reach > 0 ? 0.1 * reach : 0.1;
-}
-
 static enum cli_guess_model model_for(const struct cli_guess *guess, enum cli_guess_task task)
 {
     const size_t *used = guess->roles.used;
-    const struct cli_guess_column *label = label_of(guess);
 
     if (!guess->is_table)
         return guess->folder.kind == CLI_GUESS_TEXTS ? CLI_GUESS_TEXT_BAG : CLI_GUESS_LINEAR;
     if (used[CLI_GUESS_CATEGORY] + used[CLI_GUESS_TEXT] == 0)
         return CLI_GUESS_LINEAR;
-    if (task == CLI_GUESS_AMOUNT)
-        return rate_for(label) <= 0.3 ? CLI_GUESS_FM : CLI_GUESS_LINEAR;
-    return used[CLI_GUESS_NUMBER] == 0 && used[CLI_GUESS_TEXT] > 0 ? CLI_GUESS_TEXT_BAG
-                                                                   : CLI_GUESS_FM;
+    return used[CLI_GUESS_NUMBER] == 0 && used[CLI_GUESS_TEXT] > 0 && task != CLI_GUESS_AMOUNT
+               ? CLI_GUESS_TEXT_BAG
+               : CLI_GUESS_FM;
 }
 
 /* Factors learn single samples by heart when they see them often, unless weights decay. */
@@ -131,8 +121,6 @@ struct cli_guess_plan cli_guess_plan_of(const struct cli_guess *guess)
     plan.epochs = epochs_for(guess->rows, &plan);
     plan.factors = plan.outputs > 10 ? 2 : 8;
     plan.buckets = buckets_for(guess, plan.outputs, plan.model == CLI_GUESS_FM ? plan.factors : 0);
-    if (plan.task == CLI_GUESS_AMOUNT)
-        plan.rate = rate_for(label_of(guess));
     return plan;
 }
 
