@@ -196,7 +196,7 @@ static void look_at(const struct weir_look *look, const struct declaration *d,
     storage_preview_mistakes(preview, on_error.share);
     if (!d->awaits_label)
         json_array_append_new(labels, labels_json(preview));
-    if (preview->batch->row_count == 0)
+    if (preview->batch->row_count == 0 && preview->passed_over == 0)
         storage_preview_read_bare(preview);
     json_array_append_new(datasets, dataset_json(preview, d));
     storage_preview_fini(preview);

@@ -92,7 +92,7 @@ static void list_members(const struct preview *preview, const char *path, struct
 static void complain(const struct preview *preview, const struct kind *kind, uint64_t records,
                      bool is_borne)
 {
-    bool is_remark = is_borne || (preview->is_lenient && preview->batch->row_count > 0);
+    bool is_remark = is_borne || storage_preview_bears(preview);
     WEIR_AUTO_BUF instead = {0};
     WEIR_AUTO_FREE char *count =
         weir_format("%llu of %llu: ", (unsigned long long)kind->count, (unsigned long long)records);

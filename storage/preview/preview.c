@@ -207,6 +207,7 @@ static void read_file(struct preview *preview, const struct listed *listed)
         WEIR_AUTO_FREE char *name = name_of(preview, listed->path);
 
         preview->is_whole = false;
+        preview->passed_over++;
         cfg_note_at(preview->complaints, WEIR_OK, storage_preview_place(preview, "source"),
                     "%s.source: %s is compressed: its records were not looked at", preview->path,
                     name);
@@ -287,14 +288,19 @@ void storage_preview_read(struct preview *preview, const struct declaration *dec
     if (status == WEIR_OK)
         status = walk(preview, &err);
     preview->is_whole = preview->is_whole && status == WEIR_OK;
-    bool is_borne = preview->is_lenient && preview->batch->row_count > 0;
-    cfg_note_text(preview->complaints, is_borne ? WEIR_OK : preview->of_files.status,
+    cfg_note_text(preview->complaints,
+                  storage_preview_bears(preview) ? WEIR_OK : preview->of_files.status,
                   weir_buf_text(&preview->of_files.lines));
     bool is_absent =
         status == WEIR_NOT_FOUND && access(preview->dataset->root, F_OK) != 0 && errno == ENOENT;
     if (status != WEIR_OK && !is_absent) /* which a remark without data says */
         cfg_note_at(preview->complaints, WEIR_INVALID, storage_preview_place(preview, "source"),
                     "%s.source: %s", preview->path, err.text);
+}
+
+bool storage_preview_bears(const struct preview *preview)
+{
+    return preview->is_lenient && (preview->batch->row_count > 0 || preview->passed_over > 0);
 }
 
 void storage_preview_read_bare(struct preview *preview)

@@ -22,6 +22,7 @@ struct preview {
     struct erased_names erased;     /* none */
     struct batch *batch;            /* what was read, and refused */
     size_t files;                   /* that were looked at */
+    size_t passed_over;             /* of them, whose records cannot be looked at */
     bool is_whole;                  /* there is nothing else */
     bool is_lenient;                /* what is wrong beside records that are good is remarked */
     struct weir_buf told;           /* of files, each once: many are wrong in the same way */
@@ -34,6 +35,8 @@ struct preview {
 void storage_preview_read(struct preview *preview, const struct declaration *declaration);
 /* Reads them once more, whatever their times and labels are, for who reads nothing else of them. Says nothing. */
 void storage_preview_read_bare(struct preview *preview);
+/* True when a run may go on in spite of what was refused: other records are good, or were passed over. */
+bool storage_preview_bears(const struct preview *preview);
 void storage_preview_fini(struct preview *preview);
 
 /* Where `time`, `label`, … are declared; the dataset where they are not. */
