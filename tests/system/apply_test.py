@@ -150,16 +150,20 @@ def test_a_trigger_under_way_ends_with_the_file_it_began_with(lab):
 
 def test_a_failed_training_is_put_right_by_another_file(lab):
     """The set of its trigger stays; the training begins anew."""
-    broken = changed(lab, "broken", ("start_from: scratch", "start_from: /nowhere/a.weirmodel"))
+    start = lab.folder / "gone.weirmodel"
+    start.write_bytes(b"there when the file is looked at, and gone when the training begins")
+    start.chmod(0o644)
+    broken = changed(lab, "broken", ("start_from: scratch", f"start_from: {start}"))
     lab.weir("apply", str(broken))
+    start.unlink()
     push(lab, 0, 100)
     assert lab.ask("watch", "lab").returncode == 1
     said = lab.weir("resume", "lab")
-    assert "may stop again" in said and "/nowhere" in said and "its file is the same since then" in said, said
+    assert "may stop again" in said and "gone.weirmodel" in said and "its file is the same since then" in said, said
     assert lab.ask("watch", "lab").returncode == 1
     lab.weir("apply", str(lab.pipeline))
     page = lab.weir("list")
-    assert "FAILED" in page and "/nowhere" in page, page
+    assert "FAILED" in page and "gone.weirmodel" in page, page
     assert answer(lab, "resume", "lab")["again"] == []
     await_event(lab, "model_stored", trigger=6)
 
