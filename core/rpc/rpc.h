@@ -95,7 +95,7 @@ void weir_rpc_reply(struct weir_rpc_server *server, const struct weir_route *rou
                     enum weir_message type, const void *message, struct weir_frames *frames);
 void weir_rpc_refuse(struct weir_rpc_server *server, const struct weir_route *route,
                      const struct weir_error *err);
-/* Replies when `status` is OK, else refuses with `err`. `frames` are consumed. */
+/* Replies when `status` is OK, else refuses with `err`. `frames` are consumed; NULL: there are none. */
 void weir_rpc_answer(const struct weir_request *request, enum weir_status status,
                      enum weir_message type, const void *message, struct weir_frames *frames,
                      const struct weir_error *err);

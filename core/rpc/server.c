@@ -110,7 +110,8 @@ void weir_rpc_answer(const struct weir_request *request, enum weir_status status
         weir_rpc_reply(request->server, &request->route, type, message, frames);
         return;
     }
-    weir_frames_clear(frames);
+    if (frames != NULL)
+        weir_frames_clear(frames);
     weir_rpc_refuse(request->server, &request->route, err);
 }
 
