@@ -164,6 +164,26 @@ static void it_is_not_in_force_before_the_holder_has_answered(void **state)
     assert_int_equal(erasure.holders_expired, 0);
 }
 
+static void a_dataset_that_an_open_erasure_looks_into_is_not_removed(void **state)
+{
+    const struct msg_dataset_remove removal = {.dataset = 1};
+
+    (void)state;
+    declare_mails();
+    (void)hold(7, 0);
+    (void)storage_lab_erase(&lab, "u1", ANNA, "tombstoned");
+    assert_int_equal(
+        storage_lab_request(&lab, MSG_dataset_remove, &removal, MSG_dataset_removed, NULL),
+        WEIR_UNSUPPORTED);
+    assert_non_null(strstr(lab.err.text, "dataset 'mails' cannot be removed: erasure 1 is open"));
+    (void)hold(7, 1);
+    (void)storage_lab_await_erasure(&lab, 1, "verified");
+    assert_int_equal(
+        storage_lab_request(&lab, MSG_dataset_remove, &removal, MSG_dataset_removed, NULL),
+        WEIR_OK);
+    assert_int_equal(storage_lab_await_erasure(&lab, 1, "verified").samples, 2);
+}
+
 static void write_clicks(void)
 {
     storage_lab_write(
@@ -419,6 +439,7 @@ int main(void)
         CASE(nothing_clear_of_a_subject_reaches_postgres),
         CASE(the_same_request_again_is_the_same_erasure),
         CASE(it_is_not_in_force_before_the_holder_has_answered),
+        CASE(a_dataset_that_an_open_erasure_looks_into_is_not_removed),
         CASE(a_reference_is_scrubbed_in_place_and_its_other_lines_stay),
         CASE(a_file_of_any_age_is_scrubbed_and_keeps_its_time),
         CASE(a_replaced_source_does_not_bring_an_erased_line_back),
