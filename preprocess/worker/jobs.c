@@ -74,6 +74,7 @@ static void on_described(void *owner, const struct weir_reply *reply, const stru
         return;
     }
     const struct msg_job_described *about = reply->message;
+    bool is_news = !job->open || job->fitting != about->fitting;
     close_job(job);
     if (open_plan(about, &job->plan, &reason) != WEIR_OK) {
         note_problem(job, reason.text);
@@ -83,6 +84,8 @@ static void on_described(void *owner, const struct weir_reply *reply, const stru
     job->problems = 0;
     job->problem[0] = '\0';
     job->fitting = about->fitting;
+    if (is_news) /* a worker that has fitted it makes batches of it next */
+        job->retry_ms = 0;
     job->worker->prepare(job->worker);
 }
 
