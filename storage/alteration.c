@@ -11,12 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* They say when something is looked at, or what is done to it later. */
-static const char *const CHANGEABLE[] = {
-    "source.on_erase", "source.settle",       "source.segment_bytes",
-    "source.s3.every", "source.s3.transfers", "source.s3.credentials",
-};
-
 /* A dataset beside its new declaration. */
 struct comparison {
     struct storage *storage;
@@ -26,19 +20,11 @@ struct comparison {
     struct weir_buf was, is;
 };
 
-static bool may_change(const char *path)
-{
-    for (size_t i = 0; i < WEIR_COUNT(CHANGEABLE); i++)
-        if (strcmp(CHANGEABLE[i], path) == 0)
-            return true;
-    return false;
-}
-
 static void on_difference(void *owner, const struct cfg_difference *difference)
 {
     struct comparison *comparison = owner;
 
-    if (comparison->path != NULL || may_change(difference->path))
+    if (comparison->path != NULL || cfg_dataset_may_change(difference->path))
         return;
     comparison->path = weir_strdup(difference->path);
     weir_yaml_print(difference->was, &comparison->was);

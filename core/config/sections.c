@@ -29,6 +29,19 @@ const struct weir_yaml_node *cfg_datasets(const struct weir_yaml_node *root)
     return datasets != NULL ? datasets : weir_yaml_get(root, "dataset");
 }
 
+bool cfg_dataset_may_change(const char *path)
+{
+    static const char *const KEYS[] = {
+        "source.on_erase", "source.on_return",    "source.settle",         "source.segment_bytes",
+        "source.s3.every", "source.s3.transfers", "source.s3.credentials",
+    };
+
+    for (size_t i = 0; i < WEIR_COUNT(KEYS); i++)
+        if (strcmp(KEYS[i], path) == 0)
+            return true;
+    return false;
+}
+
 /* ---- batch_then_sample ---- */
 
 static const char *const IN_BATCH_SCORES[] = {"loss", "grad_norm", "uncertainty", NULL};

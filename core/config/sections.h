@@ -29,6 +29,9 @@ void cfg_on_error_print(const struct cfg_on_error *on_error, struct weir_buf *ou
 
 /* Returns the list of a pipeline file's datasets, by whichever name it has; NULL: there is none. */
 const struct weir_yaml_node *cfg_datasets(const struct weir_yaml_node *root);
+/* True of a key of a dataset, such as `source.settle`, that says when something is looked at, or what is done to it
+ * later: it may change while there are samples. */
+bool cfg_dataset_may_change(const char *path);
 
 /* `selection.batch_then_sample`: the part of each batch that a step of training learns from. */
 enum cfg_in_batch_score { CFG_IN_BATCH_LOSS, CFG_IN_BATCH_GRAD_NORM, CFG_IN_BATCH_UNCERTAINTY };

@@ -62,18 +62,12 @@ static const struct rule *find_rule(const char *path)
 
 /* ---- datasets, which storage judges by their samples ---- */
 
+/* `path` is "datasets[0].source.settle". */
 static bool is_storage_taking(const char *path)
 {
-    static const char *const KEYS[] = {".source.settle",        ".source.on_erase",
-                                       ".source.on_return",     ".source.segment_bytes",
-                                       ".source.s3.every",      ".source.s3.transfers",
-                                       ".source.s3.credentials"};
+    const char *key = strchr(path, '.');
 
-    for (size_t i = 0; i < WEIR_COUNT(KEYS); i++)
-        if (strlen(path) > strlen(KEYS[i]) &&
-            strcmp(path + strlen(path) - strlen(KEYS[i]), KEYS[i]) == 0)
-            return true;
-    return false;
+    return key != NULL && cfg_dataset_may_change(key + 1);
 }
 
 struct changes {
