@@ -111,7 +111,8 @@ static enum weir_status walk(struct cli_guess_folder *folder, struct weir_error 
             add_file(folder, entry->fts_path + skip, (uint64_t)entry->fts_statp->st_size);
     }
     (void)fts_close(tree);
-    qsort(folder->files, folder->count, sizeof(*folder->files), by_path);
+    if (folder->count > 0)
+        qsort(folder->files, folder->count, sizeof(*folder->files), by_path);
     return status;
 }
 
