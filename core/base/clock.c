@@ -3,6 +3,7 @@
 #include "core/base/clock.h"
 
 #include "core/base/error.h"
+#include "core/base/number.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,12 +13,6 @@ enum { DAYS_PER_ERA = 146097, YEARS_PER_ERA = 400, DAYS_FROM_0000_03_01_TO_1970 
 
 static const int64_t US_PER_SECOND = 1000000;
 static const int64_t US_PER_DAY = 86400 * (int64_t)1000000;
-
-struct date {
-    int64_t year;
-    int month; /* 1 … 12 */
-    int day;   /* 1 … 31 */
-};
 
 static int64_t read_clock_ns(clockid_t clock)
 {
@@ -51,23 +46,17 @@ int64_t weir_cpu_thread_ns(void)
     return read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-static int64_t divide_down(int64_t value, int64_t by)
-{
-    return value / by - (value % by < 0);
-}
-
-/* Remainder of divide_down(), in [0, by). Not value - quotient * by, which may overflow. */
+/* Remainder of weir_divide_down(), in [0, by). Not value - quotient * by, which may overflow. */
 static int64_t remainder_of(int64_t value, int64_t by)
 {
     int64_t rest = value % by;
     return rest < 0 ? rest + by : rest;
 }
 
-/* Days since 1970-01-01. */
-static int64_t days_of(struct date date)
+int64_t weir_days_of(struct weir_date date)
 {
     int64_t year = date.year - (date.month <= 2); /* years begin in March */
-    int64_t era = divide_down(year, YEARS_PER_ERA);
+    int64_t era = weir_divide_down(year, YEARS_PER_ERA);
     int64_t year_of_era = year - era * YEARS_PER_ERA;
     int64_t month = date.month + (date.month > 2 ? -3 : 9);
     int64_t day_of_year =
@@ -76,18 +65,18 @@ static int64_t days_of(struct date date)
     return era * DAYS_PER_ERA + day_of_era - DAYS_FROM_0000_03_01_TO_1970;
 }
 
-static struct date date_of(int64_t days)
+struct weir_date weir_date_of(int64_t days)
 {
     days += DAYS_FROM_0000_03_01_TO_1970;
-    int64_t era = divide_down(days, DAYS_PER_ERA);
+    int64_t era = weir_divide_down(days, DAYS_PER_ERA);
     int64_t day_of_era = days - era * DAYS_PER_ERA;
     int64_t year_of_era =
         (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
     int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     int64_t month = (5 * day_of_year + 2) / 153;
-    struct date date = {.year = era * YEARS_PER_ERA + year_of_era,
-                        .month = (int)(month < 10 ? month + 3 : month - 9),
-                        .day = (int)(day_of_year - (153 * month + 2) / 5 + 1)};
+    struct weir_date date = {.year = era * YEARS_PER_ERA + year_of_era,
+                             .month = (int)(month < 10 ? month + 3 : month - 9),
+                             .day = (int)(day_of_year - (153 * month + 2) / 5 + 1)};
     date.year += date.month <= 2;
     return date;
 }
@@ -105,10 +94,10 @@ static int days_in_month(int64_t year, int month)
 
 void weir_time_format(int64_t time_us, char *text)
 {
-    int64_t days = divide_down(time_us, US_PER_DAY);
+    int64_t days = weir_divide_down(time_us, US_PER_DAY);
     int64_t us = remainder_of(time_us, US_PER_DAY);
     int64_t seconds = us / US_PER_SECOND;
-    struct date date = date_of(days);
+    struct weir_date date = weir_date_of(days);
     int size = snprintf(text, WEIR_TIME_TEXT_MAX, "%s%04lld-%02d-%02dT%02d:%02d:%02d",
                         date.year < 0 ? "-" : "",
                         (long long)(date.year < 0 ? -date.year : date.year), date.month, date.day,
@@ -150,7 +139,7 @@ static bool read_any(struct cursor *in, const char *characters)
     return true;
 }
 
-static bool read_date(struct cursor *in, struct date *ret_date)
+static bool read_date(struct cursor *in, struct weir_date *ret_date)
 {
     int year;
     if (!read_number(in, 4, 0, 9999, &year) || !read_any(in, "-") ||
@@ -201,7 +190,7 @@ static bool read_zone(struct cursor *in, int64_t *ret_us)
 bool weir_time_parse_zoned(const char *text, size_t size, int64_t *ret_time_us, bool *ret_is_zoned)
 {
     struct cursor in = {.at = text, .end = text + size};
-    struct date date = {0};
+    struct weir_date date = {0};
     int64_t clock_us = 0, zone_us = 0;
     bool is_zoned = false;
 
@@ -216,7 +205,7 @@ bool weir_time_parse_zoned(const char *text, size_t size, int64_t *ret_time_us, 
     }
     if (in.at != in.end)
         return false;
-    *ret_time_us = days_of(date) * US_PER_DAY + clock_us - zone_us;
+    *ret_time_us = weir_days_of(date) * US_PER_DAY + clock_us - zone_us;
     *ret_is_zoned = is_zoned;
     return true;
 }
@@ -229,21 +218,21 @@ bool weir_time_parse(const char *text, size_t size, int64_t *ret_time_us)
 
 int64_t weir_time_add_months(int64_t time_us, int64_t months)
 {
-    int64_t days = divide_down(time_us, US_PER_DAY);
+    int64_t days = weir_divide_down(time_us, US_PER_DAY);
     int64_t us = remainder_of(time_us, US_PER_DAY);
-    struct date date = date_of(days);
+    struct weir_date date = weir_date_of(days);
     int64_t end = months < 0 ? INT64_MIN : INT64_MAX; /* of time, as far as 64 bits reach */
     int64_t month;
     if (__builtin_add_overflow(date.year * 12 + date.month - 1, months, &month) ||
         month > INT64_MAX / 40 || month < INT64_MIN / 40)
         return end;
-    date.year = divide_down(month, 12);
+    date.year = weir_divide_down(month, 12);
     date.month = (int)(month - date.year * 12) + 1;
     int last = days_in_month(date.year, date.month);
     if (date.day > last)
         date.day = last;
     int64_t result;
-    days = days_of(date);
+    days = weir_days_of(date);
     if (days < 0) /* the first day of 64 bits begins before them: build it from its end */
         days++, us -= US_PER_DAY;
     if (__builtin_mul_overflow(days, US_PER_DAY, &result) ||

@@ -26,4 +26,14 @@ bool weir_time_parse_zoned(const char *text, size_t size, int64_t *ret_time_us, 
  * bits. */
 int64_t weir_time_add_months(int64_t time_us, int64_t months);
 
+/* A day of the proleptic Gregorian calendar. */
+struct weir_date {
+    int64_t year;
+    int month; /* 1 … 12 */
+    int day;   /* 1 … 31 */
+};
+/* Days since 1970-01-01, and back (Howard Hinnant, chrono-Compatible Low-Level Date Algorithms). */
+int64_t weir_days_of(struct weir_date date);
+struct weir_date weir_date_of(int64_t days);
+
 #endif

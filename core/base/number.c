@@ -52,6 +52,11 @@ double weir_one_minus_exp(double x)
     return x < 0.5 ? -exp_minus_one(-x) : 1 - weir_exp2(-x / LN2);
 }
 
+int64_t weir_divide_down(int64_t value, int64_t by)
+{
+    return value / by - (value % by < 0);
+}
+
 int weir_order_u64(const void *left, const void *right)
 {
     uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;

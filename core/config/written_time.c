@@ -3,6 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
+#include "core/base/number.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -235,19 +236,13 @@ static const struct {
              [WEIR_TIME_US] = {1, 1},
              [WEIR_TIME_NS] = {1, 1000}};
 
-/* Rounds down, before 1970 too. */
-static int64_t divide(int64_t number, int64_t by)
-{
-    return number / by - (number % by < 0);
-}
-
 bool weir_written_time_of_integer(int64_t number, enum weir_time_unit unit, int64_t *ret_time_us)
 {
     if (unit == WEIR_TIME_SERIAL_DAYS)
         return false;
     bool is_over = __builtin_mul_overflow(number, UNITS[unit].times, ret_time_us);
 
-    *ret_time_us = divide(*ret_time_us, UNITS[unit].over);
+    *ret_time_us = weir_divide_down(*ret_time_us, UNITS[unit].over);
     return !is_over;
 }
 

@@ -1,7 +1,9 @@
 /* Parts of a local time, and their places on a circle. */
 #include "preprocess/operators/calendar.h"
 
+#include "core/base/clock.h"
 #include "core/base/memory.h"
+#include "core/base/number.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,37 +14,21 @@ static const int64_t US_PER_MINUTE = 60000000, MINUTES_PER_DAY = 1440;
 
 /* ---- breaking down ---- */
 
-static int64_t divide(int64_t number, int64_t by)
+static void take_date(int64_t days, struct calendar_time *time)
 {
-    return number / by - (number % by < 0);
-}
-
-static bool is_leap(int32_t year)
-{
-    return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-}
-
-/* Years begin in March here, so that a leap day is the last of its year. */
-static void take_date(int64_t days_since_1970, struct calendar_time *time)
-{
-    static const int64_t DAYS_PER_ERA = 146097, DAYS_TO_1970 = 719468;
-    static const int16_t BEFORE[MONTHS] = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334};
-    int64_t days = days_since_1970 + DAYS_TO_1970, era = divide(days, DAYS_PER_ERA);
-    int32_t of_era = (int32_t)(days - era * DAYS_PER_ERA);
-    int32_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-    int32_t of_year = of_era - (365 * year + year / 4 - year / 100);
-    int32_t month = (5 * of_year + 2) / 153;
-    time->day = of_year - (153 * month + 2) / 5 + 1;
-    time->month = month < 10 ? month + 3 : month - 9;
-    time->year = (int32_t)(era * 400) + year + (time->month <= 2);
-    time->day_of_year =
-        BEFORE[time->month - 1] + time->day + (time->month > 2 && is_leap(time->year));
+    struct weir_date date = weir_date_of(days);
+    const struct weir_date new_year = {.year = date.year, .month = 1, .day = 1};
+    time->year = (int32_t)date.year;
+    time->month = date.month;
+    time->day = date.day;
+    time->day_of_year = (int32_t)(days - weir_days_of(new_year)) + 1;
 }
 
 bool preprocess_calendar_break_down(int64_t local_us, struct calendar_time *ret_time)
 {
     static const int64_t DAYS_MAX = (int64_t)YEAR_MAX * 365;
-    int64_t minutes = divide(local_us, US_PER_MINUTE), days = divide(minutes, MINUTES_PER_DAY);
+    int64_t minutes = weir_divide_down(local_us, US_PER_MINUTE),
+            days = weir_divide_down(minutes, MINUTES_PER_DAY);
     int32_t of_day = (int32_t)(minutes - days * MINUTES_PER_DAY);
     int64_t since_monday = (days + 3) % WEEKDAYS; /* 1 January 1970 was a Thursday */
     if (days > DAYS_MAX || days < -DAYS_MAX)

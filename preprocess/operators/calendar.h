@@ -35,7 +35,7 @@ const struct calendar_part *preprocess_calendar_part(const char *name);
 void preprocess_calendar_names(struct weir_buf *out);
 
 /* Breaks down microseconds since 1970 on local clocks, in years -32767 to 32767 of the proleptic Gregorian calendar;
- * false for others (Howard Hinnant, chrono-Compatible Low-Level Date Algorithms, civil_from_days). */
+ * false for others. */
 bool preprocess_calendar_break_down(int64_t local_us, struct calendar_time *ret_time);
 
 /* Reads a list of dates, "2024-12-25", or "12-25" for each year. INVALID with place and expectation. */

@@ -2,6 +2,7 @@
  * wherever that stands: in a record, in the name of a file, beside it. */
 #include "preprocess/operators/operator.h"
 
+#include "core/base/number.h"
 #include "core/wire/sample.h"
 
 enum unit { SECONDS, MILLISECONDS, MICROSECONDS };
@@ -36,11 +37,6 @@ static bool is_timeless(const struct operator_call *call, size_t row)
            (call->ids != NULL && weir_sample_dataset(call->ids[row]) == WEIR_DATASET_LENT);
 }
 
-static int64_t divide(int64_t number, int64_t by)
-{
-    return number / by - (number % by < 0);
-}
-
 static void apply(void *owner, struct operator_call *call)
 {
     int64_t unit_us = *(const int64_t *)owner;
@@ -49,7 +45,7 @@ static void apply(void *owner, struct operator_call *call)
     values->size = call->rows * sizeof(int64_t);
     int64_t *to = (int64_t *)(void *)values->at;
     for (size_t row = 0; row < call->rows; row++) {
-        to[row] = is_timeless(call, row) ? 0 : divide(call->batch->times[row], unit_us);
+        to[row] = is_timeless(call, row) ? 0 : weir_divide_down(call->batch->times[row], unit_us);
         if (is_timeless(call, row))
             preprocess_operator_fail_row(call, row,
                                          "found a row that is not stored, which has no event time, "
