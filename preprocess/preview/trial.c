@@ -2,6 +2,7 @@
 #include "preprocess/preview/trial.h"
 
 #include "core/base/memory.h"
+#include "preprocess/operators/numeric.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -174,41 +175,16 @@ static void complain(const struct trial *trial, const struct outcome *outcome,
 
 /* ---- what is made ---- */
 
-static bool is_finite(const struct column *column, size_t index)
-{
-    float f32;
-    double f64;
-    if (column->about.type == WEIR_F32) {
-        memcpy(&f32, column->values.at + index * sizeof(f32), sizeof(f32));
-        return isfinite(f32);
-    }
-    memcpy(&f64, column->values.at + index * sizeof(f64), sizeof(f64));
-    return isfinite(f64);
-}
-
-/* The integer as a bound of those up to it; 0 for one below zero. */
+/* The integer as a bound of those up to it; 0 for one below zero, and for bytes. */
 static uint64_t bound_of(const struct column *column, size_t index)
 {
-    int64_t wide;
-    int32_t narrow;
-    uint32_t plain;
-    const uint8_t *at = column->values.at + index * weir_dtype_bytes(column->about.type);
-    switch (column->about.type) {
-    case WEIR_I64:
-        memcpy(&wide, at, sizeof(wide));
-        return wide >= 0 ? (uint64_t)wide + 1 : 0;
-    case WEIR_I32:
-        memcpy(&narrow, at, sizeof(narrow));
-        return narrow >= 0 ? (uint64_t)narrow + 1 : 0;
-    case WEIR_U32:
-        memcpy(&plain, at, sizeof(plain));
-        return (uint64_t)plain + 1;
-    case WEIR_U8:
-    case WEIR_F32:
-    case WEIR_F64:
-        break;
-    }
-    return 0;
+    int64_t number = preprocess_numeric_get_integer(column->about.type, column->values.at, index);
+    return column->about.type == WEIR_U8 || number < 0 ? 0 : (uint64_t)number + 1;
+}
+
+static bool is_finite(const struct column *column, size_t index)
+{
+    return isfinite(preprocess_numeric_get(column->about.type, column->values.at, index));
 }
 
 static void look_at(struct trial *trial, struct outcome *outcome, size_t output, size_t row,
