@@ -181,18 +181,23 @@ static void check_seen_labels(const struct training *training, const struct weir
     }
 }
 
-/* One class alone teaches nothing. */
+/* True when every label of the dataset was looked at. */
+static bool are_all_seen(const struct weir_yaml_node *labels)
+{
+    return weir_str_equal(text_of(labels, "is_whole"), "true");
+}
+
+/* One class alone teaches nothing; but folders of classes are looked at one after the other, and not to the end. */
 static void check_is_varied(const struct weir_yaml_node *labels, const struct weir_yaml_node *place,
                             struct cfg_complaints *complaints)
 {
     const struct weir_yaml_node *seen = weir_yaml_get(labels, "seen");
     const struct weir_yaml_node *only = weir_yaml_at(seen, 0);
 
-    if (weir_yaml_length(seen) == 1)
+    if (are_all_seen(labels) && weir_yaml_length(seen) == 1)
         cfg_note_at(
             complaints, WEIR_OK, place,
-            "training.loss: all labels of dataset '%s' that were looked at are the same, as "
-            "in %s: is that the label?",
+            "training.loss: all labels of dataset '%s' are the same, as in %s: is that the label?",
             text_of(labels, "dataset"), weir_yaml_text(weir_yaml_at(only, 2)));
 }
 
@@ -203,7 +208,6 @@ static void check_labels(const struct training *training, const struct weir_yaml
     uint32_t width = 0;
     uint64_t classes = number_of(weir_yaml_get(labels, "classes"));
     bool were_seen = weir_yaml_length(weir_yaml_get(labels, "seen")) > 0;
-    bool are_all = weir_str_equal(text_of(labels, "is_whole"), "true");
 
     if (weir_str_equal(text_of(labels, "kind"), "none")) {
         cfg_note_at(complaints, WEIR_INVALID, place,
@@ -218,7 +222,7 @@ static void check_labels(const struct training *training, const struct weir_yaml
         check_seen_labels(training, labels, width, place, complaints);
         check_is_varied(labels, place, complaints);
     } else {
-        cfg_note_at(complaints, are_all || classes > 2 ? WEIR_INVALID : WEIR_OK, place,
+        cfg_note_at(complaints, are_all_seen(labels) || classes > 2 ? WEIR_INVALID : WEIR_OK, place,
                     "training.loss: %s (labels of dataset '%s')", err.text,
                     text_of(labels, "dataset"));
     }
