@@ -46,7 +46,7 @@ static char *name_from(const char *path)
     return weir_strdup("mine");
 }
 
-/* Where the default data directory would lie in the source, which Weir refuses: one beside the source; else NULL. */
+/* Returns a data directory beside the source if the default one would lie in it, which Weir refuses; else NULL. */
 static char *data_dir_beside(const struct cli_guess_folder *folder)
 {
     WEIR_AUTO_FREE char *source = realpath(folder->path, NULL);

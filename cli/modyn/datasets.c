@@ -1,4 +1,4 @@
-/* Where the data are and how records become tensors. */
+/* Datasets, and the operators that make tensors of their records. */
 #include "cli/modyn/snippets.h"
 #include "cli/modyn/write.h"
 

@@ -13,7 +13,7 @@
  *   all of a process       WEIR_INFLOW_MAX, and WEIR_INFLOW_SMALL more for each connection: small ones are never cut
  *                          for what others do
  *
- * Where the hook is not linked (the client library, most tests), nothing is charged. Called by ZeroMQ's threads and the
+ * Nothing is charged without the hook: in the client library, and in most tests. Called by ZeroMQ's threads and the
  * loop's; process-wide. For core/rpc alone. */
 #ifndef WEIR_RPC_INFLOW_H
 #define WEIR_RPC_INFLOW_H

@@ -39,7 +39,7 @@ void storage_preview_read_bare(struct preview *preview);
 bool storage_preview_bears(const struct preview *preview);
 void storage_preview_fini(struct preview *preview);
 
-/* Where `time`, `label`, … are declared; the dataset where they are not. */
+/* Returns the place of `time`, `label`, … in the file; that of the dataset if they are not declared. */
 const struct weir_yaml_node *storage_preview_place(const struct preview *preview, const char *key);
 
 /* mistakes.c: adds what is wrong with the records that were read, of which a share may be unreadable. */
