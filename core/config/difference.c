@@ -13,7 +13,7 @@ struct comparison {
 static void compare(const struct comparison *comparison, const char *path,
                     const struct weir_yaml_node *was, const struct weir_yaml_node *is);
 
-static bool are_equal(const struct weir_yaml_node *was, const struct weir_yaml_node *is)
+bool cfg_are_equal(const struct weir_yaml_node *was, const struct weir_yaml_node *is)
 {
     WEIR_AUTO_BUF one = {0};
     WEIR_AUTO_BUF other = {0};
@@ -94,7 +94,7 @@ static void compare_named(const struct comparison *comparison, const char *path,
 static void compare(const struct comparison *comparison, const char *path,
                     const struct weir_yaml_node *was, const struct weir_yaml_node *is)
 {
-    if (are_equal(was, is))
+    if (cfg_are_equal(was, is))
         return;
     if (weir_yaml_is_mapping(was) && weir_yaml_is_mapping(is))
         compare_mappings(comparison, path, was, is);

@@ -10,6 +10,9 @@ struct cfg_difference {
     const struct weir_yaml_node *was, *is; /* NULL: it is not there */
 };
 
+/* True when both are absent, or the same values in the same form. */
+bool cfg_are_equal(const struct weir_yaml_node *was, const struct weir_yaml_node *is);
+
 typedef void cfg_difference_fn(void *owner, const struct cfg_difference *difference);
 
 /* Calls `on_difference` for each of them; `path` is where both values stand, "" at the top. */

@@ -4,6 +4,7 @@
 #include "core/base/hash.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/config/difference.h"
 #include "orchestrator/config/parse.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/pipeline/pipeline_state.h"
@@ -93,15 +94,6 @@ struct application {
     bool is_policy_new;
 };
 
-static bool is_policy_new(const struct pipeline *pipeline, const struct orchestrator_config *next)
-{
-    WEIR_AUTO_BUF was = {0};
-    WEIR_AUTO_BUF is = {0};
-    weir_yaml_print(pipeline->config->trigger, &was);
-    weir_yaml_print(next->trigger, &is);
-    return !weir_bytes_equal(weir_buf_view(&was), weir_buf_view(&is));
-}
-
 static enum weir_status tell(const struct pipeline *pipeline, const struct application *application,
                              struct weir_error *err)
 {
@@ -162,7 +154,7 @@ static enum weir_status prepare(struct pipeline *pipeline, const struct orchestr
     *ret_application = (struct application){
         .until = is_through ? pipeline->newest.number : pipeline->newest.number - 1,
         .drops_runs = is_at_rest && !is_through,
-        .is_policy_new = is_policy_new(pipeline, next),
+        .is_policy_new = !cfg_are_equal(pipeline->config->trigger, next->trigger),
     };
     return status;
 }
