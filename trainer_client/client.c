@@ -209,11 +209,11 @@ void weir_client_info(const struct weir_client *client, struct weir_client_info 
 void weir_client_label_scale(const struct weir_client *client, double *ret_mean,
                              double *ret_deviation)
 {
-    struct weir_label_scale scale = {.deviation = 1};
+    struct weir_label_scale scale;
+    bool is_scaled = weir_fitted_label_scale(weir_buf_view(&client->fitted), &scale);
 
-    (void)weir_fitted_label_scale(weir_buf_view(&client->fitted), &scale);
-    *ret_mean = scale.mean;
-    *ret_deviation = scale.deviation;
+    *ret_mean = is_scaled ? scale.mean : 0;
+    *ret_deviation = is_scaled ? scale.deviation : 1;
 }
 
 /* ---- the loop ---- */

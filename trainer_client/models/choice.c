@@ -39,7 +39,7 @@ void trainer_choose(const struct cfg_batch_then_sample *options, const struct ch
     size_t count = trainer_choice_count(options, input->samples);
     for (size_t n = 0; n < count; n++) {
         size_t sample = runners[n].position;
-        double weight = weir_race_weight(input->score[sample], total, input->samples);
-        factors[sample] = is_drawn ? (float)weight : 1.0f;
+        factors[sample] =
+            is_drawn ? (float)weir_race_weight(input->score[sample], total, input->samples) : 1.0f;
     }
 }
