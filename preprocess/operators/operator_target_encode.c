@@ -193,11 +193,8 @@ static enum weir_status load(void *owner, struct weir_bytes fitted, struct weir_
     size_t count = preprocess_vocabulary_size(&sums->categories), stride = sums->folds + 1;
     free(state->encodings);
     state->encodings = weir_calloc((count + 1) * stride, sizeof(float));
-    for (size_t i = 0; i < count; i++) {
-        struct vocabulary_entry entry = preprocess_vocabulary_at(&sums->categories, i);
-        encode(state, preprocess_target_sums_find(sums, entry.column, entry.key),
-               state->encodings + i * stride);
-    }
+    for (size_t i = 0; i < count; i++)
+        encode(state, preprocess_target_sums_at(sums, i), state->encodings + i * stride);
     encode(state, NULL, state->encodings + count * stride);
     return WEIR_OK;
 }

@@ -34,7 +34,7 @@ static size_t stride(const struct target_sums *sums)
     return sums->folds * sizeof(struct target_sum);
 }
 
-static struct target_sum *sums_at(const struct target_sums *sums, size_t entry)
+struct target_sum *preprocess_target_sums_at(const struct target_sums *sums, size_t entry)
 {
     return (struct target_sum *)(void *)(sums->sums.at + entry * stride(sums));
 }
@@ -43,7 +43,7 @@ struct target_sum *preprocess_target_sums_find(const struct target_sums *sums, u
                                                struct weir_bytes category)
 {
     int64_t entry = preprocess_vocabulary_find(&sums->categories, column, category);
-    return entry != VOCABULARY_NONE ? sums_at(sums, (size_t)entry) : NULL;
+    return entry != VOCABULARY_NONE ? preprocess_target_sums_at(sums, (size_t)entry) : NULL;
 }
 
 struct target_sum *preprocess_target_sums_of(struct target_sums *sums, uint32_t column,
@@ -60,7 +60,7 @@ struct target_sum *preprocess_target_sums_of(struct target_sums *sums, uint32_t 
     weir_buf_reserve(&sums->sums, stride(sums));
     memset(sums->sums.at + sums->sums.size, 0, stride(sums));
     sums->sums.size = bytes;
-    return sums_at(sums, preprocess_vocabulary_size(&sums->categories) - 1);
+    return preprocess_target_sums_at(sums, preprocess_vocabulary_size(&sums->categories) - 1);
 }
 
 /* ---- merging ---- */
@@ -92,9 +92,9 @@ void preprocess_target_sums_add(struct target_sums *sums, const struct target_su
         struct vocabulary_entry entry = preprocess_vocabulary_at(&other->categories, i);
         struct target_sum *to = preprocess_target_sums_of(sums, entry.column, entry.key, bytes_max);
         if (to != NULL)
-            add_folds(sums, to, sums_at(other, i));
+            add_folds(sums, to, preprocess_target_sums_at(other, i));
         else
-            sums->left_out += count_of(other, sums_at(other, i));
+            sums->left_out += count_of(other, preprocess_target_sums_at(other, i));
     }
 }
 
@@ -120,14 +120,14 @@ void preprocess_target_sums_keep(struct target_sums *sums, size_t size)
     struct target_sums kept = {.folds = sums->folds, .columns = sums->columns};
     WEIR_AUTO_FREE struct candidate *candidates = weir_calloc(count, sizeof(*candidates));
     for (size_t i = 0; i < count; i++)
-        candidates[i] = (struct candidate){count_of(sums, sums_at(sums, i)), i};
+        candidates[i] = (struct candidate){count_of(sums, preprocess_target_sums_at(sums, i)), i};
     qsort(candidates, count, sizeof(*candidates), compare_commonest);
     for (size_t i = 0; i < size; i++) {
         struct vocabulary_entry entry =
             preprocess_vocabulary_at(&sums->categories, candidates[i].entry);
         struct target_sum *to = preprocess_target_sums_of(&kept, entry.column, entry.key, SIZE_MAX);
         weir_require(to != NULL);
-        memcpy(to, sums_at(sums, candidates[i].entry), stride(sums));
+        memcpy(to, preprocess_target_sums_at(sums, candidates[i].entry), stride(sums));
     }
     for (size_t i = size; i < count; i++)
         sums->left_out += candidates[i].count;

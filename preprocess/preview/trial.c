@@ -195,7 +195,7 @@ static void look_at(struct trial *trial, struct outcome *outcome, size_t output,
     size_t width = column->about.width;
     size_t first = is_dense ? row * width : column_offsets(column)[row];
     size_t end = is_dense ? first + width : column_offsets(column)[row + 1];
-    bool is_real = column->about.type == WEIR_F32 || column->about.type == WEIR_F64;
+    bool is_real = (OPERATOR_FLOATS & 1u << column->about.type) != 0;
     for (size_t i = first; i < end; i++) {
         uint64_t bound = is_real ? 0 : bound_of(column, i);
         if (is_real && !is_finite(column, i) && outcome->odd_one == NULL) {

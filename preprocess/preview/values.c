@@ -2,6 +2,8 @@
 #include "preprocess/preview/values.h"
 
 #include "core/base/utf8.h"
+#include "preprocess/operators/numeric.h"
+#include "preprocess/operators/operator.h"
 
 #include <inttypes.h>
 
@@ -43,46 +45,23 @@ static void put_bytes(struct weir_bytes bytes, struct weir_buf *out)
     weir_buf_append_text(out, bytes.size > BYTES_SHOWN ? " …" : "");
 }
 
-static void put_number(enum weir_dtype type, const uint8_t *at, struct weir_buf *out)
+static void put_number(const struct column *column, size_t index, struct weir_buf *out)
 {
-    union {
-        float f32;
-        double f64;
-        int32_t i32;
-        int64_t i64;
-        uint32_t u32;
-    } number;
-    memcpy(&number, at, weir_dtype_bytes(type));
-    switch (type) {
-    case WEIR_U8:
-        weir_buf_printf(out, "%u", at[0]);
-        break;
-    case WEIR_I32:
-        weir_buf_printf(out, "%" PRId32, number.i32);
-        break;
-    case WEIR_U32:
-        weir_buf_printf(out, "%" PRIu32, number.u32);
-        break;
-    case WEIR_I64:
-        weir_buf_printf(out, "%" PRId64, number.i64);
-        break;
-    case WEIR_F32:
-        weir_buf_printf(out, "%.6g", (double)number.f32);
-        break;
-    case WEIR_F64:
-        weir_buf_printf(out, "%.6g", number.f64);
-        break;
-    }
+    enum weir_dtype type = column->about.type;
+    const uint8_t *values = column->values.at;
+    if ((OPERATOR_FLOATS & 1u << type) != 0)
+        weir_buf_printf(out, "%.6g", preprocess_numeric_get(type, values, index));
+    else
+        weir_buf_printf(out, "%" PRId64, preprocess_numeric_get_integer(type, values, index));
 }
 
 static void put_numbers(const struct column *column, size_t first, size_t count,
                         struct weir_buf *out)
 {
-    size_t bytes = weir_dtype_bytes(column->about.type);
     weir_buf_append_text(out, "[");
     for (size_t i = 0; i < count && i < NUMBERS_SHOWN; i++) {
         weir_buf_append_text(out, i > 0 ? ", " : "");
-        put_number(column->about.type, column->values.at + (first + i) * bytes, out);
+        put_number(column, first + i, out);
     }
     weir_buf_printf(out, "%s] %s x %zu", count > NUMBERS_SHOWN ? ", …" : "",
                     weir_dtype_name(column->about.type), count);
