@@ -36,11 +36,10 @@ static void check(const struct weir_yaml_node *root, struct cfg_complaints *all)
     struct planned planned = {0};
     if (!preprocess_options_check(root, all))
         return;
-    if (cfg_note(all, plan(root, &planned, &err), &err))
+    if (cfg_note(all, preprocess_tables_read(root, NULL, &planned.tables, &err), &err) &&
+        preprocess_chain_check(weir_yaml_get(weir_yaml_get(root, "preprocess"), "operators"),
+                               preprocess_tables_records(planned.tables), &planned.chain, all))
         cfg_note(all, preprocess_chain_check_files(planned.chain, &err), &err);
-    else if (planned.tables != NULL)
-        (void)preprocess_chain_check(weir_yaml_get(weir_yaml_get(root, "preprocess"), "operators"),
-                                     preprocess_tables_records(planned.tables), all);
     planned_fini(&planned);
 }
 

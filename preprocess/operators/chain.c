@@ -39,7 +39,8 @@ static enum weir_status adopt_outputs(struct chain_step *step, struct draft *dra
     bool is_late = step->behind_fit || step->op->fit != NULL;
     weir_require(plan->outputs <= OPERATOR_OUTPUTS_MAX && plan->more_count < COLUMNS_MAX);
     for (size_t i = 0; i < plan->outputs; i++) {
-        bool is_in_place = i == 0 && !step->op->reads_records && !plan->keeps;
+        bool is_in_place =
+            i == 0 && !step->op->reads_records && !step->op->reads_no_column && !plan->keeps;
         int place = is_in_place ? plan->in : (int)draft->schema.count;
         enum weir_status status =
             preprocess_operator_schema_replace(&draft->schema, place, &plan->output[i], err);
@@ -89,11 +90,11 @@ static enum weir_status plan_fit(struct chain *chain, struct chain_step *step,
 /* The payload is left where it lies as long as all who read it can bear that. */
 static void note_reading(struct chain *chain, const struct chain_step *step, struct draft *draft)
 {
+    if (step->op->reads_no_column)
+        return;
     if (step->plan.in == 0 && !draft->is_used)
         chain->copies_payload = chain->copies_payload || !step->op->in_place;
-    if (step->op->reads_times) { /* and nothing of the record */
-        return;
-    } else if (step->op->reads_records) {
+    if (step->op->reads_records) {
         draft->schema.is_read[step->plan.in] = true;
     } else if (step->plan.in == 0 && step->plan.outputs > 0) {
         draft->is_used = true;
@@ -262,25 +263,24 @@ enum weir_status preprocess_chain_new(const struct weir_yaml_node *operators,
 }
 
 bool preprocess_chain_check(const struct weir_yaml_node *operators,
-                            const struct operator_records *records, struct cfg_complaints *all)
+                            const struct operator_records *records, struct chain **ret_chain,
+                            struct cfg_complaints *all)
 {
     struct weir_error err;
-    WEIR_AUTO(chain) whole = NULL;
-    enum weir_status status = preprocess_chain_new(operators, records, &whole, &err);
+    if (cfg_note(all, preprocess_chain_new(operators, records, ret_chain, &err), &err))
+        return true;
     WEIR_AUTO(chain) chain = weir_calloc(1, sizeof(*chain));
     chain->payload.about = preprocess_column_about("payload", COLUMN_BYTES, 0, 0);
     struct draft draft = {
         .schema = {.count = 1, .column = {chain->payload.about}, .records = records}};
-    cfg_note(all, status, &err);
-    for (size_t i = 0;
-         status != WEIR_OK && i < weir_yaml_length(operators) && i < CHAIN_OPERATORS_MAX; i++) {
-        struct weir_error other;
-        bool is_planned = plan_step(chain, weir_yaml_at(operators, i), &draft, &other) == WEIR_OK;
-        bool reads = chain->steps > 0 && chain->step[chain->steps - 1].op->reads_records;
-        if (!is_planned && reads)
-            cfg_note(all, WEIR_INVALID, &other);
+    for (size_t i = 0; i < weir_yaml_length(operators) && i < CHAIN_OPERATORS_MAX; i++) {
+        bool is_planned = plan_step(chain, weir_yaml_at(operators, i), &draft, &err) == WEIR_OK;
+        const struct preprocess_operator *op =
+            chain->steps > 0 ? chain->step[chain->steps - 1].op : NULL;
+        if (!is_planned && op != NULL && (op->reads_records || op->reads_no_column))
+            cfg_note(all, WEIR_INVALID, &err);
     }
-    return status == WEIR_OK;
+    return false;
 }
 
 void preprocess_chain_free(struct chain *chain)

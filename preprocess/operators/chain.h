@@ -36,10 +36,11 @@ enum weir_status preprocess_chain_new(const struct weir_yaml_node *operators,
                                       const struct operator_records *records,
                                       struct chain **ret_chain,
                                       struct weir_error *err) WEIR_MUST_USE;
-/* The same for people, without the chain: adds the first mistake, and those of all operators that read records, which
- * do not depend on each other. Returns true when there is none. */
+/* The same for people: adds the first mistake, and those of all operators that read records, which do not depend on
+ * each other. Returns true, and the chain, when there is none. */
 bool preprocess_chain_check(const struct weir_yaml_node *operators,
-                            const struct operator_records *records, struct cfg_complaints *all);
+                            const struct operator_records *records, struct chain **ret_chain,
+                            struct cfg_complaints *all);
 void preprocess_chain_free(struct chain *chain);
 WEIR_DEFINE_AUTO(chain, preprocess_chain_free)
 

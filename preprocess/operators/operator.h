@@ -230,7 +230,7 @@ struct preprocess_operator {
     /* apply() may need several calls for a batch, so that each is short: it sets call->waits. It stands
      * before all operators that fold. */
     bool may_wait;
-    /* It reads no column, and makes none: labels alone are what it is fitted on. */
+    /* It reads no column, but what comes beside the samples: their labels, or their event times. */
     bool reads_no_column;
     /* It reads the event times of the batch. */
     bool reads_times;

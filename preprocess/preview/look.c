@@ -194,9 +194,8 @@ static json_t *look_at(const struct weir_look *look, const json_t *found, struct
     if (!preprocess_options_check(look->root, &told) ||
         preprocess_tables_read(look->root, has_columns ? &packed : NULL, &tables, &err) != WEIR_OK)
         return NULL;
-    const struct operator_records *records = preprocess_tables_records(tables);
-    if (!preprocess_chain_check(trial.operators, records, look->complaints) ||
-        preprocess_chain_new(trial.operators, records, &chain, &err) != WEIR_OK)
+    if (!preprocess_chain_check(trial.operators, preprocess_tables_records(tables), &chain,
+                                look->complaints))
         return NULL;
     read_limits(&trial, look->root);
     trial.chain = chain;

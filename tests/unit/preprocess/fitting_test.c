@@ -289,6 +289,23 @@ static void more_numbers_than_a_message_takes_are_refused_with_their_place(void 
                         "make them fewer first");
 }
 
+static void an_event_time_can_be_fitted_whatever_became_of_the_record(void **state)
+{
+    (void)state;
+    struct weir_error err;
+    WEIR_AUTO(weir_yaml) document = NULL;
+    WEIR_AUTO(chain) chain = NULL;
+    assert_int_equal(weir_yaml_parse("test.yaml",
+                                     weir_bytes_of("[{op: vocab}, {op: event_time},\n"
+                                                   " {op: cast, on: time, to: f32},\n"
+                                                   " {op: standardize, on: time}]"),
+                                     &document, &err),
+                     WEIR_OK);
+    enum weir_status status = preprocess_chain_new(weir_yaml_root(document), NULL, &chain, &err);
+    assert_string_equal(status == WEIR_OK ? "" : err.text, "");
+    assert_true(preprocess_chain_reads_times(chain));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +319,7 @@ int main(void)
         cmocka_unit_test(the_scale_of_labels_is_their_mean_and_deviation),
         cmocka_unit_test(fitted_state_without_a_scale_has_none),
         cmocka_unit_test(more_numbers_than_a_message_takes_are_refused_with_their_place),
+        cmocka_unit_test(an_event_time_can_be_fitted_whatever_became_of_the_record),
     };
     return cmocka_run_group_tests_name("fitting", tests, NULL, NULL);
 }

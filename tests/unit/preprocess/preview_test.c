@@ -96,6 +96,7 @@ static void operators_that_read_records_are_all_checked_in_one_round(void **stat
         .dataset = "d", .dialect = {.delimiter = ","}, .columns = NAMES, .column_count = 2};
     CFG_AUTO_COMPLAINTS all = {0};
     WEIR_AUTO(weir_yaml) document = NULL;
+    WEIR_AUTO(chain) chain = NULL;
     struct weir_error err;
     (void)state;
     assert_int_equal(weir_yaml_parse("p.yaml",
@@ -105,7 +106,8 @@ static void operators_that_read_records_are_all_checked_in_one_round(void **stat
                                                    "- {op: csv_words, fields: [u], as: c}\n"),
                                      &document, &err),
                      WEIR_OK);
-    assert_false(preprocess_chain_check(weir_yaml_root(document), &records, &all));
+    assert_false(preprocess_chain_check(weir_yaml_root(document), &records, &chain, &all));
+    assert_null(chain);
     const char *said = weir_buf_text(&all.lines);
     assert_non_null(strstr(said, "p.yaml:1:3: preprocess.operators: csv_fields: found field 'z'"));
     assert_non_null(
