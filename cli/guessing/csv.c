@@ -75,7 +75,7 @@ static size_t find_dialect(struct weir_bytes head, struct weir_csv_record *recor
 {
     static const char DELIMITERS[] = ",;\t|";
     struct weir_csv_dialect best = WEIR_CSV_COMMAS, unquoted;
-    size_t most = 0;
+    size_t most = 0, broken;
 
     for (const char *delimiter = DELIMITERS; *delimiter != '\0'; delimiter++) {
         for (int quotes = 1; quotes >= 0; quotes--) {
@@ -89,10 +89,9 @@ static size_t find_dialect(struct weir_bytes head, struct weir_csv_record *recor
         }
     }
     unquoted = (struct weir_csv_dialect){.delimiter = best.delimiter, .is_unquoted = true};
+    broken = best.is_unquoted ? 0 : broken_under(best, head, most, record);
     *ret_dialect =
-        broken_under(unquoted, head, most, record) < broken_under(best, head, most, record)
-            ? unquoted
-            : best;
+        broken > 0 && broken_under(unquoted, head, most, record) < broken ? unquoted : best;
     return most;
 }
 

@@ -123,7 +123,8 @@ static bool is_manifest(const struct cli_guess_file *file)
     return strcmp(file->path, "manifest.csv") == 0;
 }
 
-static bool counts(const struct cli_guess_folder *folder, const struct cli_guess_file *file)
+bool cli_guess_folder_counts(const struct cli_guess_folder *folder,
+                             const struct cli_guess_file *file)
 {
     return file->kind == folder->kind && !is_manifest(file);
 }
@@ -164,7 +165,7 @@ static json_t *classes_at(const struct cli_guess_folder *folder, unsigned depth)
     for (size_t i = 0; i < folder->count; i++) {
         const char *name = folder_at(folder->files[i].path, depth, &size);
 
-        if (name == NULL || !counts(folder, &folder->files[i]))
+        if (name == NULL || !cli_guess_folder_counts(folder, &folder->files[i]))
             continue;
         WEIR_AUTO_FREE char *class = weir_strndup(name, size);
         json_int_t before = json_integer_value(json_object_get(classes, class));
@@ -207,7 +208,7 @@ static char *pattern_of(const struct cli_guess_folder *folder)
     for (size_t i = 0; i < folder->count; i++) {
         const struct cli_guess_file *file = &folder->files[i];
 
-        if (!counts(folder, file))
+        if (!cli_guess_folder_counts(folder, file))
             continue;
         first = first != NULL ? first : file;
         differ = differ || strcmp(file->suffix, first->suffix) != 0;
@@ -227,7 +228,7 @@ static void settle(struct cli_guess_folder *folder)
         const struct cli_guess_file *file = &folder->files[i];
 
         folder->has_manifest = folder->has_manifest || is_manifest(file);
-        if (!counts(folder, file)) {
+        if (!cli_guess_folder_counts(folder, file)) {
             folder->others += is_manifest(file) ? 0 : 1;
             continue;
         }
@@ -260,7 +261,7 @@ static char *prefix_of(const struct cli_guess_folder *folder)
     WEIR_AUTO_FREE char *prefix = NULL;
 
     for (size_t i = 0; i < folder->count; i++)
-        if (counts(folder, &folder->files[i]) && !folder->files[i].is_odd)
+        if (cli_guess_folder_counts(folder, &folder->files[i]) && !folder->files[i].is_odd)
             meet(&prefix, name_of(folder->files[i].path));
     if (prefix == NULL || *prefix == '\0' || strpbrk(prefix, "*?[\\") != NULL)
         return NULL;
@@ -404,7 +405,7 @@ static char *days_by(const struct cli_guess_folder *folder, const char *pattern,
         const char *name = name_of(folder->files[i].path), *day;
         int64_t time_us;
 
-        if (!counts(folder, &folder->files[i]))
+        if (!cli_guess_folder_counts(folder, &folder->files[i]))
             continue;
         day = find_day(name, pattern, size, &time_us);
         if (day == NULL || (prefix != NULL &&

@@ -47,6 +47,9 @@ struct cli_guess_folder {
 /* Lists `path`, a folder or one file. NOT_FOUND; INVALID with what to do when nothing can be looked into. */
 enum weir_status cli_guess_folder_list(const char *path, struct cli_guess_folder *ret_folder,
                                        struct weir_error *err) WEIR_MUST_USE;
+/* True of a file that the folder is about: of its kind, and not the manifest. */
+bool cli_guess_folder_counts(const struct cli_guess_folder *folder,
+                             const struct cli_guess_file *file);
 /* Narrows the pattern to the files that are not odd, which then count alone; false where their names have nothing in
  * common that odd ones have not. */
 bool cli_guess_folder_leave_odd(struct cli_guess_folder *folder);

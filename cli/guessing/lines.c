@@ -1,6 +1,7 @@
 /* Tables of JSON lines: every member that is a text, a number, true or false is a column. */
 #include "cli/guessing/table.h"
 
+#include "core/base/lines.h"
 #include "core/base/memory.h"
 
 #include <stdlib.h>
@@ -66,12 +67,11 @@ void cli_guess_lines_read(struct cli_guess_table *table, struct weir_bytes piece
 {
     table->is_json = true;
     while (piece.size > 0) {
-        const uint8_t *end = memchr(piece.at, '\n', piece.size);
-        size_t size = end != NULL ? (size_t)(end - piece.at) + 1 : piece.size;
+        size_t whole = weir_line(piece), size = whole > 0 ? whole : piece.size;
         struct weir_bytes line = weir_bytes_trim(weir_bytes(piece.at, size));
         json_t *record;
 
-        if (end == NULL && !is_last)
+        if (whole == 0 && !is_last)
             break;
         piece = weir_bytes(piece.at + size, piece.size - size);
         if (line.size == 0)

@@ -2,6 +2,7 @@
 #include "cli/guessing/look.h"
 
 #include "cli/guessing/pieces.h"
+#include "core/base/lines.h"
 #include "core/base/memory.h"
 
 #include <stdlib.h>
@@ -58,10 +59,12 @@ static enum weir_status read_file(struct cli_guess *guess, struct cli_guess_file
 
     if (status != WEIR_OK)
         return status;
+    size_t mark = weir_text_mark(weir_buf_view(&pieces.head));
+    const struct weir_bytes head = weir_bytes(pieces.head.at + mark, pieces.head.size - mark);
     if (guess->table.count == 0)
-        status = begin(guess, weir_buf_view(&pieces.head), path, err);
+        status = begin(guess, head, path, err);
     if (status == WEIR_OK) {
-        read_piece(guess, weir_buf_view(&pieces.head), true, pieces.is_whole);
+        read_piece(guess, head, true, pieces.is_whole);
         guess->is_whole = guess->is_whole && pieces.is_whole;
     }
     file->is_odd = odd < guess->odd_files;
@@ -77,7 +80,7 @@ static struct cli_guess_file *largest(const struct cli_guess_folder *folder)
     struct cli_guess_file *best = NULL;
 
     for (size_t i = 0; i < folder->count; i++)
-        if (folder->files[i].kind == folder->kind &&
+        if (cli_guess_folder_counts(folder, &folder->files[i]) &&
             (best == NULL || folder->files[i].bytes > best->bytes))
             best = &folder->files[i];
     return best;
@@ -93,7 +96,7 @@ static enum weir_status read_files(struct cli_guess *guess, struct weir_error *e
     for (size_t i = 0; i < folder->count && status == WEIR_OK; i++) {
         struct cli_guess_file *file = &folder->files[i];
 
-        if (file->kind != folder->kind || file == first)
+        if (!cli_guess_folder_counts(folder, file) || file == first)
             continue;
         if ((met++ % step == 0 || met + 1 == folder->counted) &&
             guess->table.bytes < BYTES_READ_MAX)

@@ -2,6 +2,7 @@
 #include "cli/guessing/pieces.h"
 
 #include "core/base/file.h"
+#include "core/base/lines.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,8 +46,7 @@ static enum weir_status decompress(struct weir_bytes packed, const char *path,
 
 static void drop_first_line(struct weir_buf *tail)
 {
-    const uint8_t *end = memchr(tail->at, '\n', tail->size);
-    size_t size = end != NULL ? (size_t)(end - tail->at) + 1 : tail->size;
+    size_t line = weir_line(weir_buf_view(tail)), size = line > 0 ? line : tail->size;
 
     memmove(tail->at, tail->at + size, tail->size - size);
     tail->size -= size;

@@ -105,8 +105,9 @@ def test_files_that_lie_beside_a_table_are_left_out():
     lab = Lab()
     for month in range(2):
         rows = [f"{month * 200 + n},{n % 24},{n % 7},{n % 7 * 3 + n % 2}" for n in range(200)]
-        lab.write(f"loads/load-{month}.csv", "\n".join(["number,hour,day,load", *rows]) + "\n")
+        lab.write(f"loads/load-{month}.csv", "\ufeff" + "\n".join(["number,hour,day,load", *rows]) + "\n")  # as spreadsheets begin
     lab.write("loads/places.csv", "place,town\n1,Bath\n2,Wells\n")
+    lab.write("loads/manifest.csv", "path,label\nelsewhere.txt,1\n")
     lab.write("loads/README.txt", "source: a friend, who has more of it\n")
     said, _ = lab.init_and_run("loads")
     assert said["saw"] == ["loads: 2 CSV files, 400 records of 4 columns divided by commas, with a header"], said
