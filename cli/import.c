@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GAPS = 1 << CLI_MODYN_CHOOSE | 1 << CLI_MODYN_LACKS };
-
 /* Documents of all files; system files are those without a pipeline, with datasets. */
 struct import {
     struct weir_yaml **documents; /* by operand; NULL: broken */
@@ -99,7 +97,7 @@ static enum weir_status import_file(const struct import *import, size_t index,
 
 /* ---- all files ---- */
 
-static enum weir_status load(const struct cli_call *call, struct import *import, json_t *files)
+static void load(const struct cli_call *call, struct import *import, json_t *files)
 {
     struct weir_error err;
 
@@ -114,7 +112,6 @@ static enum weir_status load(const struct cli_call *call, struct import *import,
         }
         json_array_append_new(files, answer);
     }
-    return WEIR_OK;
 }
 
 static const char *result_of(const json_t *answer)
@@ -155,7 +152,7 @@ enum weir_status cli_answer_import_modyn(const struct cli_call *call, json_t **r
     if (call->options.file != NULL && !call->options.check)
         status = weir_make_directories(call->options.file, 0755, err);
     if (status == WEIR_OK)
-        status = load(call, &import, files);
+        load(call, &import, files);
     for (size_t i = 0; i < call->operand_count && status == WEIR_OK; i++) {
         json_t *answer = json_array_get(files, i);
 

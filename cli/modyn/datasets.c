@@ -19,7 +19,7 @@ static bool is_parsed_as(const struct cli_modyn_pipeline *pipeline, const char *
     return strcmp(cli_modyn_snippet(parser_of(pipeline)), form) == 0;
 }
 
-unsigned cli_modyn_label_bytes(const struct cli_modyn_pipeline *pipeline)
+static unsigned label_bytes(const struct cli_modyn_pipeline *pipeline)
 {
     double bytes =
         cli_modyn_number(pipeline->dataset, "file_wrapper_config.label_size", LABEL_BYTES);
@@ -36,10 +36,10 @@ static unsigned categories_of(const struct cli_modyn_pipeline *pipeline)
                                                         : CATEGORIES;
 }
 
-unsigned cli_modyn_record_bytes(const struct cli_modyn_pipeline *pipeline)
+static unsigned record_bytes(const struct cli_modyn_pipeline *pipeline)
 {
     double said = cli_modyn_number(pipeline->dataset, "file_wrapper_config.record_size", 0);
-    unsigned label = cli_modyn_label_bytes(pipeline), numbers, offset;
+    unsigned label = label_bytes(pipeline), numbers, offset;
 
     if (said >= 1 && said <= 1 << 24)
         return (unsigned)said;
@@ -88,7 +88,7 @@ static void put_format(const struct cli_modyn_pipeline *pipeline, struct weir_bu
     weir_yaml_print_text(include, out);
     if (is_binary(pipeline))
         weir_buf_printf(
-            out, ", record_bytes: %u, byte_order: %s", cli_modyn_record_bytes(pipeline),
+            out, ", record_bytes: %u, byte_order: %s", record_bytes(pipeline),
             strcmp(cli_modyn_text(config, "byteorder", "little"), "big") == 0 ? "big" : "little");
     if (is_csv(pipeline) && cli_modyn_text(config, "separator", NULL) != NULL) {
         weir_buf_append_text(out, ", delimiter: ");
@@ -101,8 +101,7 @@ static void put_format(const struct cli_modyn_pipeline *pipeline, struct weir_bu
 static void put_label(const struct cli_modyn_pipeline *pipeline, struct weir_buf *out)
 {
     if (is_binary(pipeline))
-        weir_buf_printf(out, "    label:  {offset: 0, type: i%u}\n",
-                        8 * cli_modyn_label_bytes(pipeline));
+        weir_buf_printf(out, "    label:  {offset: 0, type: i%u}\n", 8 * label_bytes(pipeline));
     else if (is_csv(pipeline))
         weir_buf_printf(out, "    label:  {field: \"%.0f\"}\n",
                         cli_modyn_number(pipeline->dataset, "file_wrapper_config.label_index", 0) +
@@ -132,8 +131,8 @@ void cli_modyn_write_datasets(const struct cli_modyn_pipeline *pipeline, struct 
 
 static void put_record(const struct cli_modyn_pipeline *pipeline, struct weir_buf *out)
 {
-    unsigned label = cli_modyn_label_bytes(pipeline), numbers = 13, offset = 52;
-    unsigned bytes = cli_modyn_record_bytes(pipeline);
+    unsigned label = label_bytes(pipeline), numbers = 13, offset = 52;
+    unsigned bytes = record_bytes(pipeline);
 
     if (cli_modyn_snippet_record(parser_of(pipeline), &numbers, &offset) && bytes > label + offset)
         weir_buf_printf(out,
@@ -213,8 +212,7 @@ void cli_modyn_write_operators(const struct cli_modyn_pipeline *pipeline, struct
         put_record(pipeline, out);
     } else if (is_parsed_as(pipeline, "floats")) {
         weir_buf_printf(out, "    - {op: record_fields, dense: [%u, %u, f32]}\n",
-                        cli_modyn_label_bytes(pipeline),
-                        cli_modyn_snippet_floats(parser_of(pipeline)));
+                        label_bytes(pipeline), cli_modyn_snippet_floats(parser_of(pipeline)));
     } else if (is_parsed_as(pipeline, "picture")) {
         weir_buf_printf(out, "    - {op: %s}\n",
                         strcmp(extension_of(pipeline), ".png") == 0 ? "decode_png" : "decode_jpeg");

@@ -47,8 +47,3 @@ const struct cli_modyn_key *cli_modyn_key_find(const char *key, const char *valu
             best = &KEYS[i];
     return best;
 }
-
-const struct cli_modyn_key *cli_modyn_key_at(size_t index)
-{
-    return index < WEIR_COUNT(KEYS) ? &KEYS[index] : NULL;
-}

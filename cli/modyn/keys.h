@@ -15,7 +15,5 @@ struct cli_modyn_key {
 
 /* Returns the row for a key and value, or NULL: no key of Modyn's. */
 const struct cli_modyn_key *cli_modyn_key_find(const char *key, const char *value);
-/* The row at an index, or NULL after the last. */
-const struct cli_modyn_key *cli_modyn_key_at(size_t index);
 
 #endif

@@ -51,7 +51,8 @@ static char *word_of(const char *text, bool lower)
     return name;
 }
 
-char *cli_modyn_name(const struct cli_modyn_pipeline *pipeline)
+/* Letters, digits, - and _; free() it. */
+static char *name_of(const struct cli_modyn_pipeline *pipeline)
 {
     return word_of(cli_modyn_text(pipeline->root, "pipeline.name", "modyn"), false);
 }
@@ -123,7 +124,7 @@ static void put_models(const struct cli_modyn_pipeline *pipeline, struct weir_bu
 
 void cli_modyn_write(const struct cli_modyn_pipeline *pipeline, struct weir_buf *out)
 {
-    WEIR_AUTO_FREE char *name = cli_modyn_name(pipeline);
+    WEIR_AUTO_FREE char *name = name_of(pipeline);
     const char *description = cli_modyn_text(pipeline->root, "pipeline.description", "");
 
     weir_buf_printf(out,

@@ -4,8 +4,6 @@
 
 #include "cli/modyn/explain.h"
 
-/* Name of the pipeline: letters, digits, - and _. free() it. */
-char *cli_modyn_name(const struct cli_modyn_pipeline *pipeline);
 /* Appends the whole file. */
 void cli_modyn_write(const struct cli_modyn_pipeline *pipeline, struct weir_buf *out);
 
@@ -23,8 +21,5 @@ bool cli_modyn_is_true(const struct weir_yaml_node *node, const char *path, bool
 double cli_modyn_number(const struct weir_yaml_node *node, const char *path, double fallback);
 /* 52w as it is, 1y as "1 year". free() it. */
 char *cli_modyn_period(const char *text);
-/* Bytes of the label at the beginning of a record; bytes of the whole record, or 0. */
-unsigned cli_modyn_label_bytes(const struct cli_modyn_pipeline *pipeline);
-unsigned cli_modyn_record_bytes(const struct cli_modyn_pipeline *pipeline);
 
 #endif
