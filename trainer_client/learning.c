@@ -2,6 +2,7 @@
 #include "trainer_client/learning.h"
 
 #include "core/base/memory.h"
+#include "core/config/sections.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,7 +113,7 @@ enum weir_status trainer_learning_class_weights(const struct weir_yaml_node *nod
 static bool list_declared(const struct weir_yaml_node *root, const char **names, size_t max,
                           size_t *count)
 {
-    const struct weir_yaml_node *datasets = weir_yaml_get(root, "datasets");
+    const struct weir_yaml_node *datasets = cfg_datasets(root);
     for (size_t d = 0; d < weir_yaml_length(datasets); d++) {
         const struct weir_yaml_node *label = weir_yaml_get(weir_yaml_at(datasets, d), "label");
         const struct weir_yaml_node *classes = weir_yaml_get(label, "classes");
