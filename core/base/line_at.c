@@ -2,9 +2,9 @@
 #include "core/base/line_at.h"
 
 #include "core/base/file.h"
+#include "core/base/memory.h"
 
 #include <fcntl.h>
-#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,4 +34,12 @@ uint64_t weir_line_at(const char *path, uint64_t offset)
         return 0;
     WEIR_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     return fd >= 0 && count_ends(fd, offset, &ends) ? ends + 1 : 0;
+}
+
+char *weir_record_place(const char *name, const char *path, uint64_t offset, bool counts_lines)
+{
+    if (!counts_lines)
+        return weir_format("%s: byte %llu", name, (unsigned long long)offset);
+    uint64_t line = weir_line_at(path, offset);
+    return weir_format("%s:%llu", name, (unsigned long long)(line > 0 ? line : 1));
 }

@@ -55,6 +55,8 @@ enum weir_label_kind {
     WEIR_LABEL_CLASS = 3,  /* index into the dataset's class names, in order of first appearance */
     WEIR_LABEL_VALUES = 4, /* 0: the label is a vector, whose numbers travel beside it */
 };
+/* "none", "int", …, NULL-terminated, in their order. */
+extern const char *const WEIR_LABEL_KIND_NAMES[];
 
 /* Kinds of rows in the change feed (C4). Wire numbers: append only. */
 enum weir_change_kind {

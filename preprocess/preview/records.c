@@ -111,10 +111,8 @@ int64_t preprocess_records_label(const struct records *records, size_t index)
 
 uint32_t preprocess_records_label_kind(const struct records *records)
 {
-    static const char *const NAMES[] = {
-        [WEIR_LABEL_FLOAT] = "float", [WEIR_LABEL_CLASS] = "class", [WEIR_LABEL_VALUES] = "values"};
-    for (uint32_t kind = WEIR_LABEL_FLOAT; kind < WEIR_COUNT(NAMES); kind++) {
-        if (strcmp(text_of(records->dataset, "kind"), NAMES[kind]) == 0)
+    for (uint32_t kind = WEIR_LABEL_FLOAT; WEIR_LABEL_KIND_NAMES[kind] != NULL; kind++) {
+        if (strcmp(text_of(records->dataset, "kind"), WEIR_LABEL_KIND_NAMES[kind]) == 0)
             return kind;
     }
     return WEIR_LABEL_INT;
@@ -129,10 +127,8 @@ char *preprocess_records_place(const struct records *records, size_t index)
     WEIR_AUTO_FREE char *whole = weir_format("%s/%s", text_of(dataset, "root"), file);
     if (flag_of(dataset, "is_one_sample"))
         return weir_format("%s/%s", path, file);
-    if (!flag_of(dataset, "counts_lines"))
-        return weir_format("%s/%s: byte %llu", path, file, (unsigned long long)offset);
-    uint64_t line = weir_line_at(whole, offset);
-    return weir_format("%s/%s:%llu", path, file, (unsigned long long)(line > 0 ? line : 1));
+    WEIR_AUTO_FREE char *name = weir_format("%s/%s", path, file);
+    return weir_record_place(name, whole, offset, flag_of(dataset, "counts_lines"));
 }
 
 char *preprocess_records_about(const struct records *records, size_t index)

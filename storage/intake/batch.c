@@ -167,6 +167,21 @@ void storage_batch_room(struct batch *batch, size_t count, int64_t *ret_columns[
         ret_columns[i] = batch->columns[i] + batch->row_count;
 }
 
+const struct batch_segment *storage_batch_segment(const struct batch *batch, uint64_t row)
+{
+    size_t low = 0, high = batch->segments.count;
+
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (batch->segments.at[middle].first > row)
+            high = middle;
+        else
+            low = middle;
+    }
+    return &batch->segments.at[low];
+}
+
 void storage_batch_add_rows(struct batch *batch, struct stored_file *file, size_t count)
 {
     size_t last = batch->segments.count;

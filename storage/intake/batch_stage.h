@@ -76,6 +76,8 @@ struct batch {
 void storage_batch_room(struct batch *batch, size_t count, int64_t *ret_columns[BATCH_COLUMNS]);
 /* `count` samples of `file`, whose columns are filled. */
 void storage_batch_add_rows(struct batch *batch, struct stored_file *file, size_t count);
+/* Returns the segment that a row, which is there, lies in. */
+const struct batch_segment *storage_batch_segment(const struct batch *batch, uint64_t row);
 /* The files of the batch are committed. */
 void storage_batch_keep_files(struct batch *batch);
 void storage_batch_clear(struct batch *batch);

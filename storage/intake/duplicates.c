@@ -209,27 +209,12 @@ static enum weir_status blank_gone(const struct batch *batch, const bool *gone,
 
 /* ---- their names ---- */
 
-static const struct batch_segment *segment_of(const struct batch *batch, uint64_t row)
-{
-    size_t low = 0, high = batch->segments.count;
-
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-
-        if (batch->segments.at[middle].first > row)
-            high = middle;
-        else
-            low = middle;
-    }
-    return &batch->segments.at[low];
-}
-
 static void note_names(struct batch *batch, const struct sorted_run_entry *entries, size_t count,
                        const bool *gone)
 {
     for (size_t i = 0; i < count; i++) {
         if (gone[entries[i].id])
-            storage_batch_refused_name(batch, segment_of(batch, entries[i].id)->file,
+            storage_batch_refused_name(batch, storage_batch_segment(batch, entries[i].id)->file,
                                        entries[i].hash);
     }
 }

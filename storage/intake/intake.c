@@ -96,7 +96,7 @@ static void stage_count(struct intake *intake, const char *reason, uint64_t *cou
 
 void storage_intake_finish(struct intake *intake)
 {
-    stage_count(intake, "more like these", &intake->refused_more, false);
+    stage_count(intake, STORAGE_MORE_LIKE_THESE, &intake->refused_more, false);
     stage_count(intake, "erased before", &intake->blocked, true);
 }
 

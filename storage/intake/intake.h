@@ -52,6 +52,9 @@ bool storage_intake_file_time(struct intake *intake, int64_t *ret_time_us);
  * filled, when there is no time: it names the field, and shows the form of the value alone, for the value may be a
  * person's. */
 enum { INTAKE_REASON_MAX = 256 };
+/* The reason that counts refusals beyond those that are listed. */
+#define STORAGE_MORE_LIKE_THESE "more like these"
+
 bool storage_intake_time(struct intake *intake, const struct format_value *value, uint64_t record,
                          int64_t *ret_time_us, char reason[INTAKE_REASON_MAX]);
 /* intake_records.c: what the sink does with records that come all at once. */

@@ -16,12 +16,6 @@ enum {
     LABELS_MAX = 64,           /* different ones */
 };
 
-static const char *const KINDS[] = {[WEIR_LABEL_NONE] = "none",
-                                    [WEIR_LABEL_INT] = "int",
-                                    [WEIR_LABEL_FLOAT] = "float",
-                                    [WEIR_LABEL_CLASS] = "class",
-                                    [WEIR_LABEL_VALUES] = "values"};
-
 static json_t *label_json(const struct preview *preview, size_t row)
 {
     int64_t label = preview->batch->columns[BATCH_LABEL][row];
@@ -90,34 +84,24 @@ static json_t *dataset_json(const struct preview *preview, const struct declarat
                      preview->declared.format->is_one_sample, "gives_samples", d->updates == NULL,
                      "is_whole", preview->is_whole, "columns",
                      dataset->columns != NULL ? dataset->columns : "", "kind",
-                     KINDS[preview->declared.label_kind], "classes", classes, "files", files,
-                     "records", records);
+                     WEIR_LABEL_KIND_NAMES[preview->declared.label_kind], "classes", classes,
+                     "files", files, "records", records);
 }
 
 /* ---- labels ---- */
 
-static const struct batch_segment *segment_of(const struct batch *batch, size_t row)
-{
-    size_t at = 0;
-
-    while (row >= batch->segments.at[at].first + batch->segments.at[at].count)
-        at++;
-    return &batch->segments.at[at];
-}
-
 static json_t *place_of(const struct preview *preview, size_t row)
 {
     const struct batch *batch = preview->batch;
-    const char *path = segment_of(batch, row)->file->path;
-    uint64_t offset = (uint64_t)batch->columns[BATCH_OFFSET][row];
+    const struct format *format = preview->declared.format;
+    const char *path = storage_batch_segment(batch, row)->file->path;
     WEIR_AUTO_FREE char *name = weir_format("%s/%s", preview->declared.source.path, path);
     WEIR_AUTO_FREE char *file = weir_format("%s/%s", preview->dataset->root, path);
-    uint64_t line = preview->declared.format->counts_lines ? weir_line_at(file, offset) : 0;
     WEIR_AUTO_FREE char *place =
-        preview->declared.format->is_one_sample ? weir_strdup(name)
-        : preview->declared.format->counts_lines
-            ? weir_format("%s:%llu", name, (unsigned long long)(line > 0 ? line : 1))
-            : weir_format("%s: byte %llu", name, (unsigned long long)offset);
+        format->is_one_sample
+            ? weir_strdup(name)
+            : weir_record_place(name, file, (uint64_t)batch->columns[BATCH_OFFSET][row],
+                                format->counts_lines);
 
     return text_json(place);
 }
@@ -156,8 +140,9 @@ static json_t *labels_json(const struct preview *preview)
                      d->label_kind == WEIR_LABEL_CLASS;
 
     return json_pack("{ss,ss,sI,sI,sb,so}", "dataset", preview->dataset->name, "kind",
-                     KINDS[d->label_kind], "classes", (json_int_t)preview->dataset->class_count,
-                     "width", (json_int_t)d->label_width, "is_whole", preview->is_whole, "seen",
+                     WEIR_LABEL_KIND_NAMES[d->label_kind], "classes",
+                     (json_int_t)preview->dataset->class_count, "width", (json_int_t)d->label_width,
+                     "is_whole", preview->is_whole, "seen",
                      is_single ? seen_json(preview) : json_array());
 }
 

@@ -53,7 +53,7 @@ static void add_refusal(struct kind kinds[KINDS_MAX], size_t *count,
     kinds[at].count += refusal->count;
 }
 
-/* "more like these" counts on behind those that are listed, of whatever kind: most are of the commonest. */
+/* STORAGE_MORE_LIKE_THESE counts on behind those that are listed, of whatever kind: most are of the commonest. */
 static void add_count(struct kind kinds[KINDS_MAX], size_t count, uint64_t more)
 {
     size_t commonest = 0;
@@ -119,7 +119,7 @@ static void note_refused(const struct preview *preview, double share)
         const struct staged_refusal *refusal = &batch->refusals.at[i];
 
         refused += refusal->count;
-        if (strcmp(refusal->reason, "more like these") == 0)
+        if (strcmp(refusal->reason, STORAGE_MORE_LIKE_THESE) == 0)
             more += refusal->count;
         else
             add_refusal(kinds, &count, refusal);
