@@ -1,7 +1,7 @@
 /* Least confidence, entropy and margin of one prediction. */
 #include "core/base/doubt.h"
 
-#include "core/base/number.h"
+#include "core/base/elementary.h"
 
 const char *const WEIR_DOUBT_NAMES[] = {"least_confidence", "entropy", "margin", NULL};
 

@@ -1,7 +1,7 @@
 /* Arrivals in a race, and the weights of who was drawn. */
 #include "core/base/race.h"
 
-#include "core/base/number.h"
+#include "core/base/elementary.h"
 
 #include <float.h>
 

@@ -2,7 +2,7 @@
  * more than chance allows (Bifet & Gavaldà, Learning from Time-Changing Data with Adaptive Windowing, SDM 2007,
  * (3.1) for ε and §4 for the histogram: five buckets at most of 1, 2, 4, … values, so 2^30 values take a few
  * hundred numbers). */
-#include "core/base/number.h"
+#include "core/base/elementary.h"
 #include "orchestrator/drift/detector.h"
 
 #include <math.h>

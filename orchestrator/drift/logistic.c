@@ -1,8 +1,8 @@
 /* Newton's steps by conjugate gradients: see logistic.h. */
 #include "orchestrator/drift/logistic.h"
 
+#include "core/base/elementary.h"
 #include "core/base/memory.h"
-#include "core/base/number.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ struct fit {
 
 static double chance(double score)
 {
-    double power = weir_exp2(-fabs(score) / weir_ln(2));
+    double power = weir_exp(-fabs(score));
     return score >= 0 ? 1 / (1 + power) : power / (1 + power);
 }
 
@@ -66,7 +66,7 @@ static double loss_at(const struct fit *fit, const double *weights)
         double score =
             orchestrator_logistic_score(rows->values + i * rows->width, rows->width, weights);
         double against = rows->labels[i] ? -score : score;
-        sum += fmax(against, 0) + weir_ln(1 + weir_exp2(-fabs(score) / weir_ln(2)));
+        sum += fmax(against, 0) + weir_ln1p(weir_exp(-fabs(score)));
     }
     return sum;
 }

@@ -4,6 +4,7 @@
  * kernels and G the overlap of the centers, θ = (G + ridge)⁻¹ h and the distance is 2 h θ - θ G θ,
  * less the factor (π σ²)^(width / 2) that both have: it is no number when features are many.
  * Memory: 100 doubles a row. */
+#include "core/base/elementary.h"
 #include "core/base/memory.h"
 #include "core/base/number.h"
 #include "orchestrator/drift/pairs.h"
@@ -30,7 +31,7 @@ static const struct cfg_key OPTIONS[] = {
 struct lsdd {
     struct drift_pairs pairs;
     size_t centers;
-    double exponent;  /* of two, by square */
+    double exponent;  /* of e, by square */
     double *kernel;   /* (rows, centers) */
     double *overlap;  /* G, (centers, centers) */
     double *lower;    /* of G + ridge, by Cholesky */
@@ -57,11 +58,11 @@ static void fill(struct lsdd *lsdd)
     for (size_t c = 0; c < lsdd->centers; c++) {
         for (size_t i = 0; i < lsdd->pairs.count; i++)
             lsdd->kernel[i * lsdd->centers + c] =
-                weir_exp2(lsdd->exponent * square_between(&lsdd->pairs, i, center_at(lsdd, c)));
+                weir_exp(lsdd->exponent * square_between(&lsdd->pairs, i, center_at(lsdd, c)));
         for (size_t d = 0; d < lsdd->centers; d++)
             lsdd->overlap[c * lsdd->centers + d] =
-                weir_exp2(lsdd->exponent / 2 *
-                          square_between(&lsdd->pairs, center_at(lsdd, c), center_at(lsdd, d)));
+                weir_exp(lsdd->exponent / 2 *
+                         square_between(&lsdd->pairs, center_at(lsdd, c), center_at(lsdd, d)));
     }
 }
 
@@ -130,7 +131,7 @@ static void open_lsdd(struct lsdd *lsdd, const struct drift_input *input)
     size_t rows = lsdd->pairs.count;
     lsdd->centers = rows < CENTERS_MAX ? rows : CENTERS_MAX;
     double median = (double)orchestrator_pairs_median(&lsdd->pairs);
-    lsdd->exponent = median > 0 ? -1 / (median * weir_ln(2)) : 0;
+    lsdd->exponent = median > 0 ? -1 / median : 0;
     lsdd->kernel = weir_calloc(rows * lsdd->centers, sizeof(*lsdd->kernel));
     lsdd->overlap = weir_calloc(lsdd->centers * lsdd->centers, sizeof(*lsdd->overlap));
     lsdd->lower = weir_calloc(lsdd->centers * lsdd->centers, sizeof(*lsdd->lower));

@@ -1,5 +1,5 @@
 /* hellinger, jensen_shannon, kullback_leibler, psi, chi_square: distances between the counts of bins. */
-#include "core/base/number.h"
+#include "core/base/elementary.h"
 #include "orchestrator/drift/bins.h"
 #include "orchestrator/drift/distributions.h"
 

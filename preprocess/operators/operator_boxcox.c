@@ -4,9 +4,7 @@
 #include "preprocess/operators/numeric.h"
 #include "preprocess/operators/operator.h"
 
-#include "core/base/number.h"
-
-#include <math.h>
+#include "core/base/elementary.h"
 
 struct options {
     const char *on;
@@ -48,22 +46,10 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     return WEIR_OK;
 }
 
-/* e^y - 1, with the digits that it would lose near y = 0; infinite from where weir_exp2() ends. */
-static double exp_minus_one(double y)
-{
-    static const double LN2 = 0.69314718055994530942;
-    if (isnan(y))
-        return y; /* weir_exp2() takes numbers */
-    if (y > 1000 * LN2)
-        return INFINITY;
-    return y < 0 ? -weir_one_minus_exp(-y) : weir_exp2(y / LN2) * weir_one_minus_exp(y);
-}
-
 static double transform(const struct state *state, double x)
 {
     double logarithm = weir_ln(x < state->floor ? state->floor : x);
-    return state->lambda == 0 ? logarithm
-                              : exp_minus_one(state->lambda * logarithm) / state->lambda;
+    return state->lambda == 0 ? logarithm : weir_expm1(state->lambda * logarithm) / state->lambda;
 }
 
 static void apply(void *owner, struct operator_call *call)

@@ -4,8 +4,8 @@
 #include "preprocess/operators/csv.h"
 #include "preprocess/operators/number.h"
 
+#include "core/base/elementary.h"
 #include "core/base/memory.h"
-#include "core/base/number.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,15 +1,12 @@
-/* math: a function of each number of dense or ragged floats: logarithms, roots, powers, roundings. From additions,
- * multiplications and divisions alone, so that every host computes the same (core/base/number.h). NaN stays NaN; what
+/* math: a function of each number of dense or ragged floats: logarithms, roots, powers, roundings. NaN stays NaN; what
  * is infinite counts as the largest number. */
 #include "preprocess/operators/numeric.h"
 #include "preprocess/operators/operator.h"
 
-#include "core/base/number.h"
+#include "core/base/elementary.h"
 
 #include <float.h>
 #include <math.h>
-
-static const double LN2 = 0.69314718055994530942;
 
 /* The numbers that options give a function. */
 struct given {
@@ -19,18 +16,6 @@ struct given {
 static double at_least(double x, double least)
 {
     return x < least ? least : x;
-}
-
-static double exp_of(double x)
-{
-    return weir_exp2(x / LN2);
-}
-
-/* ln(1 + x) for x >= 0, by ln u + (x - (u - 1)) / u with u = 1 + x, which gives back what u has lost of x. */
-static double log1p_of(double x)
-{
-    double u = 1 + x;
-    return weir_ln(u) + (x - (u - 1)) / u;
 }
 
 static double logit_of(double p, double floor)
@@ -43,13 +28,13 @@ static double logit_of(double p, double floor)
 // clang-format off
 #define FUNCTIONS(X)                                                   \
     X(log, weir_ln(at_least(x, given->floor)))                         \
-    X(signed_log1p, copysign(log1p_of(fabs(x)), x))                    \
-    X(exp, exp_of(x))                                                  \
+    X(signed_log1p, copysign(weir_ln1p(fabs(x)), x))                    \
+    X(exp, weir_exp(x))                                                  \
     X(sqrt, sqrt(at_least(x, 0)))                                      \
     X(square, x * x)                                                   \
     X(abs, fabs(x))                                                    \
-    X(power, weir_exp2(given->by * weir_ln(at_least(x, given->floor)) / LN2)) \
-    X(sigmoid, 1 / (1 + exp_of(-x)))                                   \
+    X(power, weir_pow(at_least(x, given->floor), given->by)) \
+    X(sigmoid, 1 / (1 + weir_exp(-x)))                                   \
     X(logit, logit_of(x, given->floor))                                \
     X(round, rint(x))                                                  \
     X(floor, floor(x))                                                 \

@@ -7,6 +7,7 @@
  * Importance weights undo the preference in the mean: 1 / P(chosen | the others' times), the rank
  * conditioning of Cohen & Kaplan 2007, with which a weighted sum over the set estimates the sum over
  * all candidates without bias. */
+#include "core/base/elementary.h"
 #include "core/base/memory.h"
 #include "core/base/number.h"
 #include "selector/policies/least.h"
@@ -75,7 +76,7 @@ static double waiting(double age, struct weir_rng *rng)
 /* The chance to wait less than the first that was not chosen. */
 static float weight_of(double age, double bound)
 {
-    double chance = weir_one_minus_exp(weir_exp2(bound - age));
+    double chance = -weir_expm1(-weir_exp2(bound - age));
     return chance * FLT_MAX > 1 ? (float)(1 / chance) : FLT_MAX;
 }
 

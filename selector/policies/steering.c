@@ -1,11 +1,10 @@
 /* One step of multiplicative weights. */
 #include "selector/policies/steering.h"
 
-#include "core/base/number.h"
+#include "core/base/elementary.h"
 
 #include <math.h>
 
-static const double LOG2_E = 0x1.71547652b82fep+0;
 enum { EXPONENT_MAX = 30 }; /* of e: nothing that follows can overflow or vanish */
 
 static void normalise(double *shares, size_t count)
@@ -54,7 +53,7 @@ void selector_steer(const struct selection_steering *rule, const struct selectio
     for (size_t c = 0; c < count; c++) {
         double step = losses->counts[c] > 0 ? rule->rate * (mean_of(losses, c) - level) : 0;
         step = fmax(-EXPONENT_MAX, fmin(EXPONENT_MAX, step));
-        shares[c] *= weir_exp2(step * LOG2_E);
+        shares[c] *= weir_exp(step);
     }
     normalise(shares, count);
     for (size_t c = 0; c < count; c++)

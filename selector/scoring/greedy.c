@@ -1,6 +1,7 @@
 /* The four ways to be greedy: see greedy.h. */
 #include "selector/scoring/greedy.h"
 
+#include "core/base/elementary.h"
 #include "core/base/heap.h"
 #include "core/base/memory.h"
 #include "core/base/number.h"

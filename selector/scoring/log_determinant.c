@@ -1,8 +1,8 @@
 /* Log determinant by the rest that S leaves of every sample: see log_determinant.h. */
 #include "selector/scoring/log_determinant.h"
 
+#include "core/base/elementary.h"
 #include "core/base/memory.h"
-#include "core/base/number.h"
 
 #include <stdlib.h>
 
