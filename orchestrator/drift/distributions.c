@@ -1,6 +1,7 @@
 /* Series, continued fractions and recursions behind p-values. */
 #include "orchestrator/drift/distributions.h"
 
+#include "core/base/elementary.h"
 #include "core/base/memory.h"
 
 #include <math.h>
@@ -19,11 +20,11 @@ double orchestrator_kolmogorov_tail(double x)
         return 1;
     if (x < 0.8) { /* here the other form of the same function converges, not the alternating one */
         for (int k = 1; k < 60; k += 2)
-            sum += exp(-k * k * PI * PI / (8 * x * x));
+            sum += weir_exp(-k * k * PI * PI / (8 * x * x));
         return fmax(0, 1 - sqrt(2 * PI) / x * sum);
     }
     for (int k = 1; k < 60; k++)
-        sum += (k % 2 == 1 ? 2 : -2) * exp(-2.0 * k * k * x * x);
+        sum += (k % 2 == 1 ? 2 : -2) * weir_exp(-2.0 * k * k * x * x);
     return fmin(fmax(sum, 0), 1);
 }
 
@@ -49,6 +50,11 @@ double orchestrator_smirnov_tail(size_t m, size_t n, double found)
 
 /* ---- Cramér and von Mises ---- */
 
+static double cosh_of(double t)
+{
+    return (weir_exp(t) + weir_exp(-t)) / 2;
+}
+
 /* e^x K_1/4(x) for x > 0, by the trapezoidal rule on ∫ exp(-x (cosh t - 1)) cosh(t / 4) dt over t >= 0, which
  * converges as fast as its step shrinks. */
 static double scaled_bessel(double x)
@@ -57,7 +63,7 @@ static double scaled_bessel(double x)
     double sum = 0.5;
     for (int i = 1; i < 4000; i++) {
         double t = i * step;
-        double term = exp(-x * (cosh(t) - 1)) * cosh(t / 4);
+        double term = weir_exp(-x * (cosh_of(t) - 1)) * cosh_of(t / 4);
         sum += term;
         if (term < CLOSE * sum)
             break;
@@ -74,7 +80,7 @@ double orchestrator_cramer_tail(double x)
     for (int k = 0; k < 200; k++) {
         double width = 4 * k + 1;
         double y = width * width / (16 * x);
-        double term = ratio * sqrt(width) * exp(-2 * y) * scaled_bessel(y);
+        double term = ratio * sqrt(width) * weir_exp(-2 * y) * scaled_bessel(y);
         sum += term;
         if (term < CLOSE)
             break;
@@ -85,6 +91,26 @@ double orchestrator_cramer_tail(double x)
 
 /* ---- chi-square and normal ---- */
 
+/* ln Γ(a) for a > 0: Stirling's series (Abramowitz & Stegun, 6.1.41) from 12 on, below by Γ(a) = Γ(a + 1) / a. */
+static double ln_gamma(double a)
+{
+    const double half_ln_circle = 0.91893853320467274178; /* ln(2 π) / 2 */
+    double product = 1;
+    for (; a < 12; a++)
+        product *= a;
+    double z = 1 / (a * a);
+    double rest =
+        1.0 / 12 -
+        z * (1.0 / 360 - z * (1.0 / 1260 - z * (1.0 / 1680 - z * (1.0 / 1188 - z * 691 / 360360))));
+    return (a - 0.5) * weir_ln(a) - a + half_ln_circle + rest / a - weir_ln(product);
+}
+
+/* x^a e^-x / Γ(a). */
+static double gamma_weight(double a, double x)
+{
+    return weir_exp(a * weir_ln(x) - x - ln_gamma(a));
+}
+
 /* P(a, x) by its series, for x < a + 1. */
 static double gamma_below(double a, double x)
 {
@@ -94,7 +120,7 @@ static double gamma_below(double a, double x)
         term *= x / (a + k);
         sum += term;
     }
-    return sum * exp(a * log(x) - x - lgamma(a));
+    return sum * gamma_weight(a, x);
 }
 
 /* Q(a, x) by its continued fraction (Lentz), for x >= a + 1. */
@@ -116,7 +142,7 @@ static double gamma_above(double a, double x)
         if (fabs(c * d - 1) < CLOSE * 10)
             break;
     }
-    return fraction * exp(a * log(x) - x - lgamma(a));
+    return fraction * gamma_weight(a, x);
 }
 
 double orchestrator_chi_square_tail(double x, double degrees)
@@ -130,5 +156,6 @@ double orchestrator_chi_square_tail(double x, double degrees)
 
 double orchestrator_normal_tail(double x)
 {
-    return erfc(x / sqrt(2)) / 2;
+    double both = orchestrator_chi_square_tail(x * x, 1);
+    return x > 0 ? both / 2 : 1 - both / 2;
 }

@@ -4,6 +4,7 @@
  * Groups of one sample, without a relevant one, or with a label below 0 have none. */
 #include "orchestrator/metrics/grouped.h"
 
+#include "core/base/elementary.h"
 #include "core/base/memory.h"
 
 #include <math.h>
@@ -19,11 +20,13 @@ static const struct cfg_key OPTIONS[] = {
     CFG_END,
 };
 
+static const double LN2 = 0.69314718055994530942;
+
 static double worth(size_t from, size_t to)
 {
     double sum = 0;
     for (size_t place = from; place < to; place++)
-        sum += 1 / log2((double)place + 2);
+        sum += LN2 / weir_ln((double)place + 2);
     return sum;
 }
 

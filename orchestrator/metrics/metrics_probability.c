@@ -1,5 +1,5 @@
 /* log_loss, perplexity, brier: how good the probabilities of a classifier are. */
-#include "core/base/number.h"
+#include "core/base/elementary.h"
 #include "orchestrator/metrics/classes.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ static double log_loss(const struct metric_input *input)
 /* The number of classes, all alike, among which one would have to guess to do as badly. */
 static double perplexity(const struct metric_input *input)
 {
-    return exp(log_loss(input));
+    return weir_exp(log_loss(input));
 }
 
 /* Brier 1950: of the positive class alone when there are two and the model gives one, else summed over the classes. */

@@ -2,6 +2,7 @@
 #include "trainer_client/models/loss.h"
 
 #include "core/base/bytes.h"
+#include "core/base/elementary.h"
 
 #include <math.h>
 #include <string.h>
@@ -30,14 +31,14 @@ static double measure_logistic(const float *outputs, uint32_t width, double labe
     (void)width;
     double output = outputs[0];
     double sign = label > 0.5 ? -output : output; /* loss = log(1 + exp(sign)), without overflow */
-    slope[0] = (float)(1.0 / (1.0 + exp(-output)) - label);
-    return (sign > 0.0 ? sign : 0.0) + log1p(exp(-fabs(sign)));
+    slope[0] = (float)(1.0 / (1.0 + weir_exp(-output)) - label);
+    return (sign > 0.0 ? sign : 0.0) + weir_ln1p(weir_exp(-fabs(sign)));
 }
 
 static void predict_logistic(float *outputs, uint32_t width)
 {
     (void)width;
-    outputs[0] = (float)(1.0 / (1.0 + exp(-(double)outputs[0])));
+    outputs[0] = (float)(1.0 / (1.0 + weir_exp(-(double)outputs[0])));
 }
 
 /* ---- softmax: -log p(label), p = exp(output) / sum ---- */
@@ -67,10 +68,10 @@ static double normalise(const float *outputs, uint32_t width, float *to)
     for (uint32_t k = 1; k < width; k++)
         highest = outputs[k] > highest ? (double)outputs[k] : highest;
     for (uint32_t k = 0; k < width; k++)
-        sum += exp((double)outputs[k] - highest);
-    double total = highest + log(sum);
+        sum += weir_exp((double)outputs[k] - highest);
+    double total = highest + weir_ln(sum);
     for (uint32_t k = 0; k < width; k++)
-        to[k] = (float)exp((double)outputs[k] - total);
+        to[k] = (float)weir_exp((double)outputs[k] - total);
     return total;
 }
 

@@ -7,6 +7,7 @@
  *
  * Rows of the blocks: dense numbers, hashed categories; of `linear` also the constant. Scratch:
  * where each sample's features begin, the sums of factors, the features. */
+#include "core/base/elementary.h"
 #include "core/base/rng.h"
 #include "trainer_client/models/model.h"
 #include "trainer_client/models/tensors.h"
@@ -109,7 +110,7 @@ static enum weir_status plan_fm(struct model_plan *plan, const struct weir_batch
 static float draw_normal(struct weir_rng *rng)
 {
     double u = 1.0 - weir_rng_unit(rng), v = weir_rng_unit(rng);
-    return (float)(sqrt(-2.0 * log(u)) * cos(2.0 * 3.14159265358979323846 * v));
+    return (float)(sqrt(-2.0 * weir_ln(u)) * weir_cospi(2.0 * v));
 }
 
 static void init_fm(const struct model_plan *plan, struct weir_rng *rng, float *parameters)

@@ -3,6 +3,7 @@
  * ragged i32 tensor. Scratch of a batch: where each sample's entries begin, the entries (row and
  * value, in the order in which tokens first occur), and one counter per bucket that is zero between
  * samples. It learns no embedding: embed() gives its input, folded. */
+#include "core/base/elementary.h"
 #include "core/base/rng.h"
 #include "trainer_client/models/model.h"
 #include "trainer_client/models/tensors.h"
@@ -100,7 +101,7 @@ static float weigh(int counting, uint32_t count)
 {
     if (counting == COUNT_BINARY)
         return 1.0f;
-    return counting == COUNT_LINEAR ? (float)count : 1.0f + logf((float)count);
+    return counting == COUNT_LINEAR ? (float)count : 1.0f + (float)weir_ln(count);
 }
 
 /* Turns one sample's tokens into `entries`; returns how many. Tokens are below `buckets`. */

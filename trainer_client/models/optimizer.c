@@ -3,6 +3,8 @@
  * 1), adamw (Loshchilov, Hutter 2019, algorithm 2). */
 #include "trainer_client/models/optimizer.h"
 
+#include "core/base/elementary.h"
+
 #include <math.h>
 
 // clang-format off
@@ -150,8 +152,8 @@ struct optimizer_step trainer_optimizer_step(const struct optimizer_options *opt
     return (struct optimizer_step){
         .options = options,
         .lr = lr,
-        .bias1 = 1.0 - pow(options->beta1, (double)number),
-        .bias2_root = (float)sqrt(1.0 - pow(options->beta2, (double)number)),
+        .bias1 = 1.0 - weir_pow(options->beta1, (double)number),
+        .bias2_root = (float)sqrt(1.0 - weir_pow(options->beta2, (double)number)),
     };
 }
 

@@ -3,6 +3,8 @@
  * 1 / warmup in warmup - 1 units. */
 #include "trainer_client/models/schedule.h"
 
+#include "core/base/elementary.h"
+
 #include <math.h>
 
 static const char *const UNITS[] = {"batch", "epoch", NULL};
@@ -49,13 +51,13 @@ static double factor_constant(const struct schedule_options *options, double don
 static double factor_step(const struct schedule_options *options, double done, double total)
 {
     (void)total;
-    return pow(options->factor, floor(done / (double)options->every));
+    return weir_pow(options->factor, floor(done / (double)options->every));
 }
 
 static double factor_cosine(const struct schedule_options *options, double done, double total)
 {
     double share = done < total ? done / total : 1.0;
-    return options->floor + (1.0 - options->floor) * (1.0 + cos(M_PI * share)) / 2.0;
+    return options->floor + (1.0 - options->floor) * (1.0 + weir_cospi(share)) / 2.0;
 }
 
 static const struct cfg_plugin *const ALL[] = {

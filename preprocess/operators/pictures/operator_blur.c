@@ -2,7 +2,7 @@
  * they mean in torchvision; beyond its edge a picture is continued by its mirror image. */
 #include "preprocess/operators/pictures/picture.h"
 
-#include <math.h>
+#include "core/base/elementary.h"
 
 enum { KERNEL_MAX = 63 };
 
@@ -63,7 +63,7 @@ static void fill_kernel(size_t taps, double sigma, float *kernel)
     double weights[KERNEL_MAX], sum = 0, middle = (double)(taps - 1) / 2;
     for (size_t k = 0; k < taps; k++) {
         double away = ((double)k - middle) / sigma;
-        weights[k] = exp(-away * away / 2);
+        weights[k] = weir_exp(-away * away / 2);
         sum += weights[k];
     }
     for (size_t k = 0; k < taps; k++)

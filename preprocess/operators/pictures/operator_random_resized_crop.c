@@ -4,6 +4,8 @@
  * always the largest part of that aspect ratio in the middle. */
 #include "preprocess/operators/pictures/flip.h"
 
+#include "core/base/elementary.h"
+
 #include <math.h>
 
 enum { TRIES = 10 };
@@ -50,7 +52,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
         status = preprocess_picture_read_range(&ratio, &ratios, err);
     if (status != WEIR_OK)
         return status;
-    state->log_ratio = (struct picture_range){log(ratios.least), log(ratios.most)};
+    state->log_ratio = (struct picture_range){weir_ln(ratios.least), weir_ln(ratios.most)};
     ret_plan->outputs = 1;
     return preprocess_picture_dense(&schema->column[ret_plan->in], state->size[0], state->size[1],
                                     &ret_plan->output[0], err);
@@ -66,10 +68,10 @@ static struct picture_window middle(const struct state *state, uint32_t height, 
 {
     double ratio = (double)width / height;
     uint32_t part_width = width, part_height = height;
-    if (ratio < exp(state->log_ratio.least))
-        part_height = (uint32_t)nearbyint(width / exp(state->log_ratio.least));
-    else if (ratio > exp(state->log_ratio.most))
-        part_width = (uint32_t)nearbyint(height * exp(state->log_ratio.most));
+    if (ratio < weir_exp(state->log_ratio.least))
+        part_height = (uint32_t)nearbyint(width / weir_exp(state->log_ratio.least));
+    else if (ratio > weir_exp(state->log_ratio.most))
+        part_width = (uint32_t)nearbyint(height * weir_exp(state->log_ratio.most));
     part_height = part_height > 0 ? part_height : 1;
     part_width = part_width > 0 ? part_width : 1;
     return (struct picture_window){.top = (height - part_height) / 2,
@@ -83,7 +85,7 @@ static struct picture_window any(const struct state *state, struct weir_rng *rng
 {
     for (int i = 0; i < TRIES; i++) {
         double area = (double)height * width * preprocess_picture_draw(rng, state->scale);
-        double ratio = exp(preprocess_picture_draw(rng, state->log_ratio));
+        double ratio = weir_exp(preprocess_picture_draw(rng, state->log_ratio));
         double part_width = nearbyint(sqrt(area * ratio));
         double part_height = nearbyint(sqrt(area / ratio));
         if (part_width < 1 || part_width > width || part_height < 1 || part_height > height)
