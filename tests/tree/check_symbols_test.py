@@ -1,0 +1,54 @@
+"""tools/check_symbols on a copy of the libraries, with one more file in one of them.
+
+Usage: check_symbols_test.py NM COMPILER LIBRARY_DIR
+"""
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+NM, COMPILER, LIBRARIES = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]).resolve()
+del sys.argv[1:4]
+
+
+class CheckSymbols(unittest.TestCase):
+    def check(self, source):
+        """Adds a compiled source to the library of the selector; returns what the check printed after it failed."""
+        with tempfile.TemporaryDirectory(prefix="weir-symbols-") as name:
+            folder = pathlib.Path(name)
+            for library in LIBRARIES.glob("lib*.*"):
+                (folder / library.name).symlink_to(library)
+            (folder / "libselector_lib.a").unlink()
+            shutil.copy(LIBRARIES / "libselector_lib.a", folder)
+            (folder / "added.c").write_text(source)
+            subprocess.run([COMPILER, "-O2", "-c", "added.c"], cwd=folder, check=True)
+            subprocess.run(["ar", "q", "libselector_lib.a", "added.o"], cwd=folder, check=True)
+            done = subprocess.run([ROOT / "tools/check_symbols", NM, folder], capture_output=True, text=True, check=False)
+            return done.returncode, done.stdout
+
+    def refused(self, source, line):
+        code, printed = self.check(source)
+        self.assertEqual(code, 1, printed)
+        self.assertIn(line, printed.splitlines())
+
+    def test_functions_that_the_c_library_rounds_as_it_likes_are_refused(self):
+        for call in ("exp(x)", "log1p(x)", "powf(x, 3)", "tgammal(x)"):
+            name = call.split("(")[0]
+            self.refused(f"#include <math.h>\ndouble selector_added(double x) {{ return (double){call}; }}",
+                         f"libselector_lib.a: added.o: calls {name}(): use core/base/elementary.h")
+
+    def test_functions_that_are_exact_or_rounded_as_the_standard_says_pass(self):
+        code, printed = self.check("#include <math.h>\ndouble selector_added(double x) "
+                                   "{ return floor(sqrt(x)) + rint(x) + fmax(x, 1) + ldexp(x, 3); }")
+        self.assertEqual(code, 0, printed)
+
+    def test_names_without_the_prefix_of_the_service_are_refused(self):
+        self.refused("int added(void) { return 1; }",
+                     "libselector_lib.a: added.o: added: make it static, or begin it with selector_")
+
+
+if __name__ == "__main__":
+    unittest.main()
