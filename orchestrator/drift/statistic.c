@@ -19,16 +19,6 @@ double orchestrator_drift_correct(enum drift_correction correction, double *p_va
     return fmin(least, 1);
 }
 
-/* Logarithms and roots may differ in their last bits from one machine to the next; what is decided by must not. */
-static double steady(double value)
-{
-    int exponent = 0;
-    if (!isfinite(value))
-        return value;
-    double mantissa = frexp(value, &exponent);
-    return ldexp(nearbyint(ldexp(mantissa, 40)), exponent - 40);
-}
-
 /* ---- feature by feature ---- */
 
 static double number_at(const struct drift_window *window, size_t width, size_t row, size_t feature)
@@ -91,10 +81,9 @@ static bool measure_features(const struct drift_request *asked, const struct dri
     }
     if (score->features == 0)
         return false;
-    score->distance = steady(sum / (double)score->features);
+    score->distance = sum / (double)score->features;
     if (input->p_value && asked->statistic->has_p_value)
-        score->p_value =
-            steady(orchestrator_drift_correct(asked->correction, p_values, score->features));
+        score->p_value = orchestrator_drift_correct(asked->correction, p_values, score->features);
     return true;
 }
 
@@ -141,8 +130,8 @@ static bool measure_at_once(const struct drift_request *asked, const struct drif
     if (whole.reference.count == 0 || whole.current.count == 0 ||
         !asked->statistic->measure(asked->options, &whole, &found))
         return false;
-    *score = (struct drift_score){
-        .distance = steady(found.distance), .p_value = steady(found.p_value), .features = 1};
+    *score =
+        (struct drift_score){.distance = found.distance, .p_value = found.p_value, .features = 1};
     return true;
 }
 
