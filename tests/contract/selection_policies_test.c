@@ -4,7 +4,7 @@
  * A new policy is tested by being in the registry; one with a required option needs a row in EXAMPLES.
  *
  * With arguments (POLICY OPTIONS TARGET SEEDS COLUMNS: options as YAML; a file of i64: ids, times, labels, triggers and
- * past of all candidates) the program prints the places of what is chosen with each seed, a line a seed;
+ * past of all candidates) the program prints place:weight of what is chosen with each seed, a line a seed;
  * selection_scipy_test.py says how likely each choice is. */
 #include "core/base/file.h"
 #include "core/base/hash.h"
@@ -352,7 +352,7 @@ static int choose_from_file(char **argv)
         pool.pipeline_seed = seed;
         run(selector_policy_find(argv[1]), &pool, seed, &output);
         for (size_t i = 0; i < output.count; i++)
-            printf("%zu ", chosen[i]);
+            printf("%zu:%.9g ", chosen[i], output.weights != NULL ? (double)weights[i] : 1);
         printf("\n");
     }
     return 0;

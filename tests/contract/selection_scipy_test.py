@@ -36,7 +36,7 @@ class Weir:
         np.array([columns.get(name, np.zeros(count)) for name in names], "<i8").tofile(self.file)
         printed = subprocess.run([self.policies, policy, options, str(target), str(seeds), self.file],
                                  check=True, capture_output=True, text=True).stdout
-        return [tuple(map(int, line.split())) for line in printed.splitlines()]
+        return [tuple(int(word.split(":")[0]) for word in line.split()) for line in printed.splitlines()]
 
     def choose(self, method, options, rows, target, seeds=1):
         """(places in the order they were chosen, weights) for each seed."""
