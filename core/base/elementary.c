@@ -63,19 +63,24 @@ static struct pair product_of(double a, double b)
     return (struct pair){product, rest};
 }
 
+/* c[0] + c[1] z + … + c[5] z^5, in pairs that do not wait for each other (Estrin 1960). */
+static double polynomial(const double c[6], double z)
+{
+    double w = z * z;
+    return c[0] + c[1] * z + w * (c[2] + c[3] * z + w * (c[4] + c[5] * z));
+}
+
 /* ---- exponentials ---- */
 
-/* e^r - 1 - r for |r| <= ln 2 / 2: r^2 / 2! + r^3 / 3! + ...; even and odd terms are summed side by side. */
+/* e^r - 1 - r for |r| <= ln 2 / 2: r^2 / 2! + r^3 / 3! + ... */
 static double exp_rest(double r)
 {
+    static const double EVEN[] = {1.0 / 2,     1.0 / 24,      1.0 / 720,
+                                  1.0 / 40320, 1.0 / 3628800, 1.0 / 479001600};
+    static const double ODD[] = {1.0 / 6,      1.0 / 120,      1.0 / 5040,
+                                 1.0 / 362880, 1.0 / 39916800, 1.0 / 6227020800};
     double z = r * r;
-    double even =
-        1.0 / 2 +
-        z * (1.0 / 24 + z * (1.0 / 720 + z * (1.0 / 40320 + z * (1.0 / 3628800 + z / 479001600))));
-    double odd = 1.0 / 6 +
-                 z * (1.0 / 120 + z * (1.0 / 5040 +
-                                       z * (1.0 / 362880 + z * (1.0 / 39916800 + z / 6227020800))));
-    return z * even + z * r * odd;
+    return z * polynomial(EVEN, z) + z * r * polynomial(ODD, z);
 }
 
 /* 2^k e^(high + low). */
@@ -133,13 +138,13 @@ static double split(double x, double *ret_k)
     return from_bits(bits - ((uint64_t)k << 52));
 }
 
-/* 2 artanh(s) / s - 2 = 2 (z / 3 + z^2 / 5 + ...), z = s^2 < 0.0295; every second term is summed apart. */
+/* 2 artanh(s) / s - 2 = 2 (z / 3 + z^2 / 5 + ...), z = s^2 < 0.0295; every second term by itself. */
 static double artanh_rest(double z)
 {
+    static const double FIRST[] = {2.0 / 3, 2.0 / 7, 2.0 / 11, 2.0 / 15, 2.0 / 19, 2.0 / 23};
+    static const double SECOND[] = {2.0 / 5, 2.0 / 9, 2.0 / 13, 2.0 / 17, 2.0 / 21, 2.0 / 25};
     double w = z * z;
-    double odd = 2.0 / 3 + w * (2.0 / 7 + w * (2.0 / 11 + w * (2.0 / 15 + w * (2.0 / 19))));
-    double even = 2.0 / 5 + w * (2.0 / 9 + w * (2.0 / 13 + w * (2.0 / 17 + w * (2.0 / 21))));
-    return z * odd + w * even;
+    return z * polynomial(FIRST, w) + w * polynomial(SECOND, w);
 }
 
 /* k ln 2 + ln(1 + f) + low: with s = f / (2 + f), ln(1 + f) = 2 artanh(s), and 2 s = f - s f. */

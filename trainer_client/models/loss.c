@@ -29,10 +29,10 @@ static bool accepts_binary(double label, uint32_t width)
 static double measure_logistic(const float *outputs, uint32_t width, double label, float *slope)
 {
     (void)width;
-    double output = outputs[0];
+    double output = outputs[0], odds = weir_exp(-fabs(output)); /* of the less probable class */
     double sign = label > 0.5 ? -output : output; /* loss = log(1 + exp(sign)), without overflow */
-    slope[0] = (float)(1.0 / (1.0 + weir_exp(-output)) - label);
-    return (sign > 0.0 ? sign : 0.0) + weir_ln1p(weir_exp(-fabs(sign)));
+    slope[0] = (float)((output < 0.0 ? odds : 1.0) / (1.0 + odds) - label);
+    return (sign > 0.0 ? sign : 0.0) + weir_ln1p(odds);
 }
 
 static void predict_logistic(float *outputs, uint32_t width)
@@ -67,12 +67,14 @@ static double normalise(const float *outputs, uint32_t width, float *to)
     double highest = outputs[0], sum = 0.0;
     for (uint32_t k = 1; k < width; k++)
         highest = outputs[k] > highest ? (double)outputs[k] : highest;
+    for (uint32_t k = 0; k < width; k++) {
+        double share = weir_exp((double)outputs[k] - highest);
+        sum += share;
+        to[k] = (float)share;
+    }
     for (uint32_t k = 0; k < width; k++)
-        sum += weir_exp((double)outputs[k] - highest);
-    double total = highest + weir_ln(sum);
-    for (uint32_t k = 0; k < width; k++)
-        to[k] = (float)weir_exp((double)outputs[k] - total);
-    return total;
+        to[k] = (float)(to[k] / sum);
+    return highest + weir_ln(sum);
 }
 
 static double measure_softmax(const float *outputs, uint32_t width, double label, float *slope)

@@ -99,7 +99,7 @@ static size_t text_bag_scratch_bytes(const struct model_plan *plan, const struct
 
 static float weigh(int counting, uint32_t count)
 {
-    if (counting == COUNT_BINARY)
+    if (counting == COUNT_BINARY || count == 1)
         return 1.0f;
     return counting == COUNT_LINEAR ? (float)count : 1.0f + (float)weir_ln(count);
 }
