@@ -12,13 +12,26 @@ void trainer_lending_fini(struct lending *lending)
     *lending = (struct lending){.window_bytes = lending->window_bytes, .workers = lending->workers};
 }
 
+/* Loans that are too small would stay with their workers, unclaimed, until they are over. */
+static void withdraw_small(struct lending *lending)
+{
+    for (size_t i = 0; i < LENDING_SLOTS_MAX; i++) {
+        struct lending_slot *slot = &lending->slots[i];
+        if (slot->state == LENDING_LENT && slot->size < lending->size &&
+            weir_segment_withdraw(slot->segment))
+            slot->state = LENDING_IDLE;
+    }
+}
+
 /* Batches of one job differ a little: an eighth more than the largest yet. */
 void trainer_lending_saw(struct lending *lending, size_t bytes)
 {
     size_t wanted = (bytes + bytes / 8 + GRAIN - 1) / GRAIN * GRAIN;
-    if (bytes >= WEIR_LENT_BATCH_BYTES_MIN && wanted > lending->size &&
-        wanted <= WEIR_SEGMENT_BYTES_MAX)
-        lending->size = wanted;
+    if (bytes < WEIR_LENT_BATCH_BYTES_MIN || wanted <= lending->size ||
+        wanted > WEIR_SEGMENT_BYTES_MAX)
+        return;
+    lending->size = wanted;
+    withdraw_small(lending);
 }
 
 /* True when one more slot may be taken. */

@@ -5,7 +5,8 @@
  *
  * Rules
  *   1. Nothing is lent before a batch of WEIR_LENT_BATCH_BYTES_MIN is expected or has come in frames: its size
- *      is what a slot has room for. A larger one later makes slots larger.
+ *      is what a slot has room for. A larger one later makes slots larger, and loans of
+ *      smaller ones that nobody has claimed are withdrawn.
  *   2. A slot is idle, lent to one worker, or held by one batch. All slots but one have at most the
  *      client's window together, and LENDING_SLOTS_MAX is their number.
  *   3. Every credit names all loans of its worker, so it may be lost. A worker claims a loan, writes one

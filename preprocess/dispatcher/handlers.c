@@ -315,8 +315,8 @@ static void on_client_open(void *state, struct weir_request *request)
               .superseded = opened.superseded,
               .reload = opened.reload,
               .batches = opened.batches,
-              .batch_bytes = preprocess_chain_row_bytes(entry->plan.chain) *
-                             geometry->batch_samples / geometry->ranks,
+              .batch_bytes = preprocess_plan_row_bytes(&entry->plan) * geometry->batch_samples /
+                             geometry->ranks,
           });
 }
 

@@ -206,6 +206,12 @@ static void arrange(const struct preprocess_plan *plan, uint64_t group, size_t c
         indices[i] = before[places[i]];
 }
 
+uint64_t preprocess_plan_row_bytes(const struct preprocess_plan *plan)
+{
+    return sizeof(uint64_t) + sizeof(int64_t) + sizeof(float) +
+           preprocess_chain_row_bytes(plan->chain);
+}
+
 void preprocess_plan_group(const struct preprocess_plan *plan, uint64_t group,
                            uint64_t *ret_indices)
 {

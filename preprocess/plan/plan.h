@@ -49,6 +49,8 @@ void preprocess_plan_close(struct preprocess_plan *plan); /* zeroed is fine */
 enum weir_status preprocess_plan_fitted(struct preprocess_plan *plan, struct weir_bytes fitted,
                                         struct weir_error *err) WEIR_MUST_USE;
 
+/* Bytes of a sample in a batch that are known before it is made: id, label, weight, and the dense numbers. */
+uint64_t preprocess_plan_row_bytes(const struct preprocess_plan *plan);
 /* Index in the set of each sample of a group, batch after batch, as they are delivered. The caller
  * works out their number (geometry.h). */
 void preprocess_plan_group(const struct preprocess_plan *plan, uint64_t group,

@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-enum { ROW_BYTES = sizeof(uint64_t) + sizeof(int64_t) + sizeof(float) /* id, label, weight */ };
-
 /* ---- memory of consumers ---- */
 
 /* Claims a loan with room for a batch of `bytes`; false when there is none. It stays listed, for it may be given
@@ -43,8 +41,8 @@ static void claim_early(struct worker *worker, const struct worker_make *what,
     const struct located *located = request->located;
     size_t samples;
     (void)preprocess_located_batch(located, request->plan, request->batch, &samples);
-    uint64_t bytes = samples * (preprocess_chain_row_bytes(request->plan->chain) + ROW_BYTES +
-                                located->label_width * sizeof(float));
+    uint64_t bytes =
+        samples * (preprocess_plan_row_bytes(request->plan) + located->label_width * sizeof(float));
     int consumer = preprocess_flow_would_send(&worker->flow, what, bytes, weir_now_ms());
     if (consumer >= 0)
         (void)claim(worker, (size_t)consumer, bytes, request->loan);

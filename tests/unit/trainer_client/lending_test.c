@@ -191,10 +191,12 @@ static void larger_batches_make_larger_slots(void **state)
     struct weir_loan loan;
     trainer_lending_saw(&fixture->lending, MANY);
     give_credit(fixture, &worker, 0);
+    struct worker before = worker;
     trainer_lending_saw(&fixture->lending, 2 * MANY);
-    trainer_lending_leave(&fixture->lending, 0);
+    assert_true(trainer_lending_due(&fixture->lending, 0));
     give_credit(fixture, &worker, 1);
     assert_in_range(worker.count, 1, 3);
+    assert_false(write_batch(fixture, &before, 0)); /* that loan is over */
     assert_true(weir_loan_claim(fixture->borrowed, loan_of(&worker, 0), &loan));
     assert_in_range(loan.size, 2 * MANY, 3 * MANY);
     weir_loan_end(&loan, false);
