@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -82,6 +83,8 @@ enum weir_status rig_start(const char *directory, unsigned workers, struct rig *
     enum weir_status status = start(rig, workers, err);
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "the platform for the benchmark");
+    /* The platform closes its process to others; this one is a trainer too, whose memory workers write to. */
+    (void)prctl(PR_SET_DUMPABLE, 1);
     *ret_rig = WEIR_TAKE(rig);
     return WEIR_OK;
 }

@@ -64,9 +64,9 @@ enum weir_status prepare_uneven(void *state, struct weir_error *err);
 enum weir_status prepare_slow(void *state, struct weir_error *err);
 /* Lets workers that are started from now on run the program in which samples of prepare_slow() take their time. */
 void slow_samples_allow(void);
-bench_side_fn clicks_exact, clicks_at_most_once, clicks_relaxed, clicks_here, clicks_map,
-    clicks_vectorised, lines_there, lines_torch, uneven_drawn, uneven_alike, filled_drawn,
-    filled_alike, slow_uneven, slow_ordered, slow_even;
+bench_side_fn clicks_by_cpu, clicks_a_cpu_second, clicks_exact, clicks_at_most_once, clicks_relaxed,
+    clicks_here, clicks_map, clicks_vectorised, lines_there, lines_torch, uneven_drawn,
+    uneven_alike, filled_drawn, filled_alike, slow_uneven, slow_ordered, slow_even;
 /* figures_limit.c */
 enum weir_status prepare_limit(void *state, struct weir_error *err);
 bench_side_fn clicks_limit;

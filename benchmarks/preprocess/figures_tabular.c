@@ -17,6 +17,7 @@ enum {
     FEW = 4000,
     FEW_BATCH = 4,
     THREADS = BENCH_WORKERS,
+    CLICK_CPU_NS = 120, /* of workers and client together, a record */
 };
 
 static const char SOURCE[] = "    source: {path: %s, %s, import: reference, settle: 0s}\n"
@@ -286,6 +287,29 @@ enum weir_status prepare_slow(void *state, struct weir_error *err)
 enum weir_status clicks_exact(void *state, double *ret_rate, struct weir_error *err)
 {
     return deliver(state, CLICKS_EXACT, ret_rate, err);
+}
+
+static int64_t cpu_of_both_ends(const struct preprocess_bench *bench)
+{
+    return rig_workers_cpu_ns(bench->rig, BENCH_WORKERS) + weir_cpu_ns();
+}
+
+enum weir_status clicks_by_cpu(void *state, double *ret_rate, struct weir_error *err)
+{
+    struct preprocess_bench *bench = state;
+    int64_t before_ns = cpu_of_both_ends(bench);
+    enum weir_status status = deliver(bench, CLICKS_EXACT, ret_rate, err);
+    *ret_rate = (double)bench->tabular[CLICKS_EXACT].samples * 1e9 /
+                (double)(cpu_of_both_ends(bench) - before_ns);
+    return status;
+}
+
+enum weir_status clicks_a_cpu_second(void *state, double *ret_rate, struct weir_error *err)
+{
+    (void)state;
+    (void)err;
+    *ret_rate = 1e9 / CLICK_CPU_NS;
+    return WEIR_OK;
 }
 
 enum weir_status clicks_at_most_once(void *state, double *ret_rate, struct weir_error *err)
