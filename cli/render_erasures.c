@@ -174,16 +174,63 @@ static void show_memory(const json_t *memory, struct cli_page *page)
     }
 }
 
+/* Receipts before version 3 call the records files, and do not count files. */
+static void show_scrubbed(const json_t *storage, struct cli_page *page)
+{
+    WEIR_AUTO_BUF bytes = {0};
+    long long records = (long long)cli_number(storage, "records_scrubbed");
+    long long files = (long long)cli_number(storage, "files_scrubbed");
+    cli_put_bytes(&bytes, cli_real(storage, "bytes_scrubbed"));
+    if (json_object_get(storage, "records_scrubbed") == NULL)
+        cli_pair(page, "scrubbed", "%lld record%s, %s", files, files == 1 ? "" : "s",
+                 weir_buf_text(&bytes));
+    else
+        cli_pair(page, "scrubbed", "%lld record%s in %lld file%s, %s", records,
+                 records == 1 ? "" : "s", files, files == 1 ? "" : "s", weir_buf_text(&bytes));
+}
+
+/* "28 records, 1 files", as the receipt has it. */
+static void put_held(struct weir_buf *out, const json_t *place)
+{
+    const char *kind;
+    json_t *count;
+    json_object_foreach(json_object_get(place, "held"), kind, count)
+    {
+        weir_buf_append_text(out, out->size > 0 ? ", " : "");
+        cli_put_count(out, cli_number_of(count));
+        weir_buf_printf(out, " %s", kind);
+    }
+    if (out->size == 0)
+        weir_buf_append_text(out, "-");
+}
+
+static void put_gone(struct weir_buf *out, const json_t *place)
+{
+    bool held_any = json_object_size(json_object_get(place, "held")) > 0;
+    weir_buf_append_text(out, !cli_flag(place, "gone") ? "NOT gone"
+                              : held_any               ? "gone"
+                                                       : "nothing found");
+}
+
+static void show_places(const json_t *places, struct cli_page *page)
+{
+    static const struct cli_column COLUMNS[] = {
+        {"place", CLI_TEXT, .key = "place"},     {"files", CLI_COUNT, .key = "files"},
+        {"searched", CLI_BYTES, .key = "bytes"}, {"held of them", CLI_TEXT, .put = put_held},
+        {"now", CLI_TEXT, .put = put_gone},
+    };
+    if (json_array_size(places) > 0)
+        weir_buf_append_text(page->out, "\n");
+    cli_show_table(page, places, COLUMNS, WEIR_COUNT(COLUMNS));
+}
+
 static void show_storage(const json_t *storage, struct cli_page *page)
 {
-    WEIR_AUTO_BUF scrubbed = {0};
     WEIR_AUTO_BUF searched = {0};
     const json_t *dropped = json_object_get(storage, "dropped");
     const json_t *outside = json_object_get(storage, "outside_reach");
-    cli_put_bytes(&scrubbed, cli_real(storage, "bytes_scrubbed"));
     cli_put_bytes(&searched, cli_real(storage, "bytes_searched"));
-    cli_pair(page, "scrubbed", "%lld records, %s", (long long)cli_number(storage, "files_scrubbed"),
-             weir_buf_text(&scrubbed));
+    show_scrubbed(storage, page);
     if (cli_number(storage, "objects_cleaned") > 0)
         cli_pair(page, "in buckets", "%lld objects deleted or rewritten, with all versions",
                  (long long)cli_number(storage, "objects_cleaned"));
@@ -217,6 +264,7 @@ void cli_render_receipt(const json_t *answer, struct cli_page *page)
              previous[0] == '\0' ? "none: the first of its chain" : previous);
     cli_pair(page, "hash", "%s", cli_text(answer, "hash"));
     cli_pair_text(page, "signed by", cli_text(answer, "public_key"));
+    show_places(json_object_get(answer, "places"), page);
     show_models(json_object_get(answer, "models"), page);
 }
 

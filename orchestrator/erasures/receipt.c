@@ -5,6 +5,7 @@
 #include "core/wire/sample.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/erasures/erasure_state.h"
+#include "orchestrator/erasures/places.h"
 #include "orchestrator/erasures/wiping.h"
 #include "orchestrator/models/lineage.h"
 
@@ -116,7 +117,8 @@ static json_t *lines_json(const char *text)
 
 static json_t *storage_json(const struct msg_erase_reports *reports, size_t at)
 {
-    return JSON_FIELDS(JSON_NUMBER("files_scrubbed", reports->files_scrubbed.at[at]),
+    return JSON_FIELDS(JSON_NUMBER("records_scrubbed", reports->records_scrubbed.at[at]),
+                       JSON_NUMBER("files_scrubbed", reports->files_scrubbed.at[at]),
                        JSON_NUMBER("bytes_scrubbed", reports->bytes_scrubbed.at[at]),
                        JSON_NUMBER("objects_cleaned", reports->objects_cleaned.at[at]),
                        JSON_NUMBER("bytes_searched", reports->bytes_searched.at[at]),
@@ -125,6 +127,44 @@ static json_t *storage_json(const struct msg_erase_reports *reports, size_t at)
                        JSON_NUMBER("holders_expired", reports->holders_expired.at[at]),
                        JSON_NEW("dropped", lines_json(reports->dropped.at[at])),
                        JSON_NEW("outside_reach", lines_json(reports->remarks.at[at])));
+}
+
+/* An object of what there was; empty where there was none. */
+static json_t *held(const char *kind, int64_t count)
+{
+    return count > 0 ? JSON_FIELDS(JSON_NUMBER(kind, count)) : json_object();
+}
+
+static bool keeps_any(const json_t *models)
+{
+    for (size_t i = 0; i < json_array_size(models); i++) {
+        const json_t *action = json_object_get(json_array_get(models, i), "action");
+        if (strcmp(json_string_value(action), "keep") == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Models, runs and scores are those of the batch, as everywhere in the receipt; none where there was no sample. */
+static json_t *places_json(const struct erasure_context *context, const struct weir_rows *rows,
+                           size_t row, const struct msg_erase_reports *reports, size_t at)
+{
+    int64_t share = reports->samples.at[at] > 0;
+    json_t *files = held("records", (int64_t)reports->records_scrubbed.at[at]);
+    json_t *there = json_object();
+    json_object_update_new(files, held("files", (int64_t)reports->files_scrubbed.at[at]));
+    json_object_set_new(there, "storage", files);
+    json_object_set_new(there, "postgres", held("samples", (int64_t)reports->samples.at[at]));
+    json_object_set_new(there, "scores",
+                        held("samples", share * weir_rows_i64(rows, row, "scores_purged")));
+    json_object_set_new(there, "models",
+                        held("models", share * (int64_t)json_array_size(context->models)));
+    json_object_set_new(there, "runs",
+                        held("directories", share * weir_rows_i64(rows, row, "purged_files")));
+    json_t *places = orchestrator_places_json(reports->places.at[at], there,
+                                              keeps_any(context->models) ? "models" : NULL);
+    json_decref(there);
+    return places;
 }
 
 /* The first ones. */
@@ -165,13 +205,14 @@ json_t *orchestrator_erasure_receipt_json(const struct erasure_context *context,
                                           const struct id_blocks *ids)
 {
     json_t *body = JSON_FIELDS(
-        JSON_NUMBER("version", 2), JSON_NUMBER("erasure", weir_rows_i64(rows, row, "number")),
+        JSON_NUMBER("version", 3), JSON_NUMBER("erasure", weir_rows_i64(rows, row, "number")),
         JSON_TEXT("reference", weir_rows_text(rows, row, "reference")),
         JSON_TEXT("dataset", weir_rows_text(rows, row, "dataset")),
         JSON_NUMBER("epoch", reports->epochs.at[report]),
         JSON_NUMBER("samples", reports->samples.at[report]), JSON_NEW("ids", ids_json(ids)),
         JSON_NEW("timeline", timeline_json(rows, row, reports, report)),
         JSON_NEW("storage", storage_json(reports, report)),
+        JSON_NEW("places", places_json(context, rows, row, reports, report)),
         JSON_NEW("memory", json_incref(context->memory)),
         JSON_NEW("batch", JSON_FIELDS(JSON_NUMBER("first_erasure", context->batch),
                                       JSON_NUMBER("erasures", context->size))),

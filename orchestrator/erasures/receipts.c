@@ -148,10 +148,11 @@ static bool is_about(const struct msg_erase_reports *reports, const struct weir_
         reports->erasures.count == count && reports->epochs.count == count &&
         reports->samples.count == count && reports->accepted_us.count == count &&
         reports->in_force_us.count == count && reports->scrubbed_us.count == count &&
-        reports->verified_us.count == count && reports->files_scrubbed.count == count &&
-        reports->bytes_scrubbed.count == count && reports->objects_cleaned.count == count &&
-        reports->bytes_searched.count == count && reports->found.count == count &&
-        reports->remarks.count == count && reports->dropped.count == count &&
+        reports->verified_us.count == count && reports->records_scrubbed.count == count &&
+        reports->files_scrubbed.count == count && reports->bytes_scrubbed.count == count &&
+        reports->objects_cleaned.count == count && reports->bytes_searched.count == count &&
+        reports->found.count == count && reports->remarks.count == count &&
+        reports->dropped.count == count && reports->places.count == count &&
         reports->holders_answered.count == count && reports->holders_expired.count == count;
     for (size_t i = 0; is_whole && i < count; i++)
         is_whole = reports->erasures.at[i] == (uint64_t)weir_rows_i64(due, i, "number");

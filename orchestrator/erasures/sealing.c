@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "core/db/errand.h"
 #include "core/db/table_lock.h"
+#include "orchestrator/erasures/places.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static const struct {
     bool is_sealed;
 } TABLES[] = {
 #define TABLE(schema, name, holds, is_sealed, purge) {#schema, #name, is_sealed},
-#define FILES(pattern, holds, purge)
+#define FILES(pattern, place, holds, purge)
 #define UNNAMED(process, name, holds, purge)
 #include "orchestrator/erasures/holders.def"
 #undef TABLE
@@ -131,11 +132,13 @@ static void finish(struct seal *seal)
     WEIR_AUTO_FREE uint64_t *numbers = weir_calloc(count + 1, sizeof(*numbers));
     const char *remark = is_ours(seal) ? LOG_REMAINS : NOT_OURS;
     bool has_remark = !is_ours(seal) || seal->log_remains;
+    WEIR_AUTO_FREE char *places = orchestrator_places_searched(is_ours(seal));
     for (size_t i = 0; i < count; i++)
         numbers[i] = (uint64_t)weir_rows_i64(seal->erasures, i, "number");
     const struct msg_erase_search search = {.erasures = {numbers, count},
                                             .remarks = {&remark, has_remark},
-                                            .cluster = is_ours(seal) ? seal->all->cluster : ""};
+                                            .cluster = is_ours(seal) ? seal->all->cluster : "",
+                                            .places = places};
     weir_log(WEIR_LOG_INFO, "erasures sealed", "erasures=%zu cycles=%u", count, seal->cycles);
     weir_rpc_call(seal->all->context->storage, MSG_erase_search, &search, ORCHESTRATOR_REQUEST_MS,
                   on_searching, seal);

@@ -20,8 +20,10 @@ static void drop_list(struct id_list *list)
 
 void storage_page_fini(struct erase_page *page)
 {
-    for (size_t i = 0; i < page->row_count; i++)
+    for (size_t i = 0; i < page->row_count; i++) {
         storage_fingerprints_fini(&page->rows[i].prints);
+        free(page->rows[i].touched.at);
+    }
     free(page->rows);
     free(page->row_of);
     drop_list(&page->ids);
@@ -48,6 +50,19 @@ static size_t place_of(const struct erase_page *page, uint64_t id)
 struct page_row *storage_page_row(const struct erase_page *page, uint64_t id)
 {
     return &page->rows[page->row_of[place_of(page, id)]];
+}
+
+/* A file number is far below 2^44. */
+void storage_page_row_scrubbed(struct page_row *row, const struct dataset *dataset, uint64_t file,
+                               uint64_t length)
+{
+    bool is_alone = dataset->declaration->format->is_one_sample;
+
+    row->records++;
+    row->bytes += length;
+    row->files += is_alone;
+    if (!is_alone)
+        storage_id_list_add(&row->touched, (uint64_t)dataset->number << 44 | file);
 }
 
 /* ---- loading ---- */
@@ -239,24 +254,42 @@ enum weir_status storage_page_store_read(struct store *store, struct erase_page 
     return status;
 }
 
+static void add_touched(struct pieces *touched, struct id_list *files)
+{
+    WEIR_AUTO_BUF packed = {0};
+
+    storage_id_list_sort(files);
+    storage_id_list_pack(files, &packed);
+    storage_pieces_add(touched, weir_buf_view(&packed));
+}
+
 enum weir_status storage_page_store_step(struct store *store, const struct erase_page *page,
                                          enum page_step step, struct weir_error *err)
 {
-    struct id_list columns[4] = {{0}};
+    struct id_list columns[5] = {{0}};
+    struct pieces touched = {0};
     enum weir_status status = WEIR_OK;
 
     for (size_t i = 0; i < page->row_count; i++) {
-        const struct page_row *row = &page->rows[i];
-        const uint64_t values[] = {row->request->number, row->number, row->files, row->bytes};
+        struct page_row *row = &page->rows[i];
+        const uint64_t values[] = {row->request->number, row->number, row->records, row->files,
+                                   row->bytes};
 
-        for (size_t c = 0; c < WEIR_COUNT(columns) && !(row->is_stuck && step > PAGE_READ); c++)
+        if (row->is_stuck && step > PAGE_READ)
+            continue;
+        for (size_t c = 0; c < WEIR_COUNT(columns); c++)
             storage_id_list_add(&columns[c], values[c]);
+        add_touched(&touched, &row->touched);
     }
     if (columns[0].count > 0)
         status = DB_RUN(
             store->db, Q_erasure_step, NULL, err, DB_I64(step),
-            DB_I64S(columns[0].at, columns[0].count), DB_I64S(columns[1].at, columns[1].count),
-            DB_I64S(columns[2].at, columns[2].count), DB_I64S(columns[3].at, columns[3].count));
+            DB_BYTES(weir_buf_view(&touched.bytes)), DB_I64S(columns[0].at, columns[0].count),
+            DB_I64S(columns[1].at, columns[1].count), DB_I64S(columns[2].at, columns[2].count),
+            DB_I64S(columns[3].at, columns[3].count), DB_I64S(columns[4].at, columns[4].count),
+            DB_I64S(touched.at.at, touched.at.count),
+            DB_I64S(touched.sizes.at, touched.sizes.count));
+    storage_pieces_fini(&touched);
     for (size_t c = 0; c < WEIR_COUNT(columns); c++)
         free(columns[c].at);
     return status;

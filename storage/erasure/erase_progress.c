@@ -160,6 +160,7 @@ enum weir_status storage_erase_reports(struct store *store,
         .in_force_us = i64s(rows, "in_force_us", arena),
         .scrubbed_us = i64s(rows, "scrubbed_us", arena),
         .verified_us = i64s(rows, "verified_us", arena),
+        .records_scrubbed = u64s(rows, "records_scrubbed", arena),
         .files_scrubbed = u64s(rows, "files_scrubbed", arena),
         .bytes_scrubbed = u64s(rows, "bytes_scrubbed", arena),
         .objects_cleaned = u64s(rows, "objects_cleaned", arena),
@@ -169,6 +170,7 @@ enum weir_status storage_erase_reports(struct store *store,
         .holders_answered = u64s(rows, "holders_answered", arena),
         .holders_expired = u64s(rows, "holders_expired", arena),
         .dropped = strs(rows, "dropped", arena),
+        .places = strs(rows, "places", arena),
     };
     return WEIR_OK;
 }

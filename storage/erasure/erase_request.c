@@ -434,6 +434,7 @@ enum weir_status storage_erase_describe(struct eraser *eraser, const struct msg_
         .in_force_us = weir_rows_i64(rows, 0, "in_force_us"),
         .scrubbed_us = weir_rows_i64(rows, 0, "scrubbed_us"),
         .verified_us = weir_rows_i64(rows, 0, "verified_us"),
+        .records_scrubbed = (uint64_t)weir_rows_i64(rows, 0, "records_scrubbed"),
         .files_scrubbed = (uint64_t)weir_rows_i64(rows, 0, "files_scrubbed"),
         .bytes_scrubbed = (uint64_t)weir_rows_i64(rows, 0, "bytes_scrubbed"),
         .bytes_searched = (uint64_t)weir_rows_i64(rows, 0, "bytes_searched"),

@@ -32,6 +32,7 @@ struct eraser {
     size_t epoch_ids;          /* ids that one epoch erases at most; fewer in tests */
     struct erasures *erasures; /* erasures that are not verified yet; NULL: not loaded */
     char *cluster; /* folder of Postgres, searched for them; NULL: it is not Weir's own */
+    char *places;  /* searched apart, one a line; NULL: not announced */
     struct accepts *accepts;
     struct pending_writes *pending; /* what erasures still have to do in buckets */
     struct erase_check {

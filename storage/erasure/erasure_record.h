@@ -71,8 +71,10 @@ struct page_row {
     uint64_t number; /* its page */
     enum page_step step;
     struct fingerprints prints;
-    bool is_stuck; /* a file stood in the way of some of it */
-    uint64_t files, bytes;
+    bool is_stuck;           /* a file stood in the way of some of it */
+    uint64_t records, bytes; /* overwritten, or removed with their file */
+    uint64_t files;          /* records that were files of their own */
+    struct id_list touched;  /* the files of the others, with repetitions */
 };
 
 /* Progress of this start with it. */
@@ -347,6 +349,9 @@ enum weir_status storage_page_next(struct store *store, struct erasure_record *e
 void storage_page_rewind(struct erasure_record *erasure);
 /* The row that a sample of the page is of. */
 struct page_row *storage_page_row(const struct erase_page *page, uint64_t id);
+/* Counts a record of `length` bytes, of this file of the dataset, that is overwritten or removed. */
+void storage_page_row_scrubbed(struct page_row *row, const struct dataset *dataset, uint64_t file,
+                               uint64_t length);
 
 /* Inside the caller's transaction: fingerprints, what could not be read, and the step. */
 enum weir_status storage_page_store_read(struct store *store, struct erase_page *page,

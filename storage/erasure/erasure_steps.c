@@ -695,4 +695,5 @@ void storage_eraser_fini(struct eraser *eraser)
     storage_id_fetch_fini(&eraser->check.fetch);
     free_erasing(eraser->erasures);
     free(eraser->cluster);
+    free(eraser->places);
 }

@@ -487,8 +487,7 @@ static enum weir_status unlink_sample(struct erasure_record *erasure, const stru
     } else if (unlinkat(folder, name, 0) < 0) {
         return storage_scrub_stuck(erasure, path, "unlinked", err);
     }
-    row->files++;
-    row->bytes += found->length;
+    storage_page_row_scrubbed(row, found->dataset, storage_file_number(found->file), found->length);
     return sync_later(erasure, path, err);
 }
 

@@ -128,8 +128,8 @@ static void account(const struct erasure_record *erasure, struct stored_file *fi
     for (size_t i = 0; i < target->count; i++) {
         struct page_row *row = storage_page_row(&erasure->page, target->records[i].id);
 
-        row->files++;
-        row->bytes += target->records[i].extent.at.length;
+        storage_page_row_scrubbed(row, target->dataset, target->file,
+                                  target->records[i].extent.at.length);
     }
     if (d->is_copied || d->format->is_one_sample)
         return;

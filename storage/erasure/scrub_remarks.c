@@ -56,8 +56,7 @@ void storage_scrub_remark_missing(struct erasure_record *erasure, const struct l
         storage_scrub_remark_gone(erasure, found, id);
         return;
     }
-    row->files++;
-    row->bytes += found->length;
+    storage_page_row_scrubbed(row, found->dataset, storage_file_number(found->file), found->length);
     remark = weir_format("dataset '%s': files were removed after the erasure had read them, by a "
                          "try of it that was cut short or by somebody else; they are counted",
                          found->dataset->name);

@@ -77,6 +77,8 @@ void storage_erase_search(struct eraser *eraser, const struct msg_erase_search *
 
     free(eraser->cluster);
     eraser->cluster = *asked->cluster ? weir_strdup(asked->cluster) : NULL;
+    free(eraser->places);
+    eraser->places = weir_strdup(asked->places);
     for (size_t i = 0; erasures != NULL && i < erasures->count; i++) {
         if (erasures->at[i]->state == WEIR_ERASURE_SCRUBBED && !erasures->at[i]->is_sealed)
             seal(erasures->at[i], asked);

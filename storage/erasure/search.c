@@ -33,11 +33,12 @@ struct paths {
 struct search {
     struct eraser *eraser;
     struct matcher *matcher;
-    struct paths folders; /* that are still to be gone through */
-    DIR *directory;       /* being gone through; NULL: none */
-    char *below;          /* … its path; "" is the data directory */
-    char *path;           /* of the file being read; NULL: none */
-    int fd;               /* … or -1 */
+    struct paths folders;   /* that are still to be gone through */
+    DIR *directory;         /* being gone through; NULL: none */
+    char *below;            /* … its path; "" is the data directory */
+    char *path;             /* of the file being read; NULL: none */
+    int fd;                 /* … or -1 */
+    struct searched *place; /* … that it is in */
     uint8_t *piece;
     struct search_result result;
     struct search_finds finds;
@@ -337,6 +338,9 @@ static void open_file(struct search *search)
         return;
     }
     storage_matcher_reset(search->matcher);
+    search->place =
+        storage_search_place(&search->result.places, search->eraser->places, search->path);
+    search->place->files++;
     search->status = identify(search, search->path, search->err);
 }
 
@@ -382,6 +386,7 @@ static bool read_piece(struct search *search)
         return false;
     storage_matcher_feed(search->matcher, weir_bytes(search->piece, (size_t)got), on_match, search);
     search->result.bytes += (uint64_t)got;
+    search->place->bytes += (uint64_t)got;
     return true;
 }
 

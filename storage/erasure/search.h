@@ -8,17 +8,19 @@
 #include "storage/erasure/eraser.h"
 #include "storage/erasure/fingerprint.h"
 #include "storage/erasure/search_finds.h"
+#include "storage/erasure/search_places.h"
 
 struct search_result {
     uint64_t bytes;  /* looked at */
     uint64_t found;  /* places of text that nobody shares */
     uint64_t shared; /* places inside live samples, and of text that others share */
     uint64_t unread; /* files and folders, in whole or in part */
+    struct search_places places;
 };
 
 struct search;
 
-/* For at most `prints` fingerprints, which are added before the first step. storage->cluster is searched as well. */
+/* For at most `prints` fingerprints, which are added before the first step. eraser->cluster is searched as well. */
 struct search *storage_search_new(struct eraser *eraser, size_t prints);
 void storage_search_free(struct search *search);
 /* A few milliseconds: makes it ready for fingerprints; true when it is. */

@@ -158,8 +158,10 @@ static void end_round(struct erasure_record *erasure)
 {
     struct search_result result = storage_search_result(erasure->search);
 
-    if (erasure->result.bytes == 0) /* every round looks at the same */
+    if (erasure->result.bytes == 0) { /* every round looks at the same */
         erasure->result.bytes = result.bytes;
+        erasure->result.places = result.places;
+    }
     if (erasure->attempt.trouble == NULL)
         erasure->attempt.trouble = storage_search_trouble(erasure->search);
     erasure->attempt.unread += result.unread;
@@ -367,6 +369,7 @@ enum weir_status storage_move_verified(struct eraser *eraser, struct erasure_rec
 {
     struct pieces remarks = {0};
     struct id_list left = {0};
+    WEIR_AUTO_BUF places = {0};
     enum weir_status status = finish_all(eraser->store, erasure, numbers, err);
 
     for (size_t i = 0; i < numbers->count; i++) {
@@ -375,13 +378,14 @@ enum weir_status storage_move_verified(struct eraser *eraser, struct erasure_rec
         storage_id_list_add(&left, request->left);
         storage_pieces_add(&remarks, weir_buf_view(&request->remarks));
     }
+    storage_search_places_print(&erasure->result.places, eraser->places, &places);
     if (status == WEIR_OK)
         status =
             DB_RUN(eraser->store->db, Q_erasures_verified, NULL, err, DB_I64(weir_now_wall_us()),
                    DB_I64(erasure->result.bytes), DB_BYTES(weir_buf_view(&remarks.bytes)),
                    DB_I64S(numbers->at, numbers->count), DB_I64S(left.at, left.count),
                    DB_I64S(remarks.at.at, remarks.at.count),
-                   DB_I64S(remarks.sizes.at, remarks.sizes.count));
+                   DB_I64S(remarks.sizes.at, remarks.sizes.count), DB_TEXT(weir_buf_text(&places)));
     for (size_t i = 0; status == WEIR_OK && i < numbers->count; i++)
         storage_id_list_add(&eraser->erasures->spent, numbers->at[i]);
     storage_pieces_fini(&remarks);

@@ -96,6 +96,7 @@ void stage_on_erase_reports_ask(void *owner, struct weir_request *request)
                                        .in_force_us = then,
                                        .scrubbed_us = then,
                                        .verified_us = then,
+                                       .records_scrubbed = none,
                                        .files_scrubbed = none,
                                        .bytes_scrubbed = none,
                                        .objects_cleaned = none,
@@ -104,7 +105,8 @@ void stage_on_erase_reports_ask(void *owner, struct weir_request *request)
                                        .remarks = {remarks, count},
                                        .holders_answered = none,
                                        .holders_expired = none,
-                                       .dropped = {remarks, count}};
+                                       .dropped = {remarks, count},
+                                       .places = {remarks, count}};
     weir_rpc_reply(request->server, &request->route, MSG_erase_reports, &answer, NULL);
 }
 

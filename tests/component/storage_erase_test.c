@@ -67,6 +67,7 @@ static void an_erased_mail_is_gone_and_stays_out(void **state)
     assert_int_equal(erasure.samples, 2);
     assert_int_equal(erasure.epoch, 1);
     assert_int_equal(erasure.found, 0);
+    assert_int_equal(erasure.records_scrubbed, 2);
     assert_int_equal(erasure.files_scrubbed, 2);
     assert_true(erasure.bytes_searched > 0);
     assert_true(erasure.accepted_us <= erasure.in_force_us);

@@ -447,11 +447,12 @@ void storage_lab_seal(struct storage_lab *lab)
 
     weir_require(storage_lab_request(lab, MSG_erase_scrubbed_ask, NULL, MSG_erase_scrubbed,
                                      &scrubbed) == WEIR_OK);
-    weir_require(storage_lab_request(lab, MSG_erase_search,
-                                     &(struct msg_erase_search){
-                                         .erasures = scrubbed.erasures,
-                                         .cluster = lab->cluster != NULL ? lab->cluster : ""},
-                                     MSG_erase_search_noted, &noted) == WEIR_OK);
+    weir_require(storage_lab_request(
+                     lab, MSG_erase_search,
+                     &(struct msg_erase_search){.erasures = scrubbed.erasures,
+                                                .cluster = lab->cluster != NULL ? lab->cluster : "",
+                                                .places = "storage\npostgres"},
+                     MSG_erase_search_noted, &noted) == WEIR_OK);
 }
 
 struct msg_erase_is storage_lab_await_erasure(struct storage_lab *lab, uint64_t number,

@@ -85,8 +85,9 @@ static void seal_all(struct storage_inside *inside)
     struct msg_erase_scrubbed scrubbed;
 
     storage_erase_scrubbed(&inside->storage->eraser, inside->arena, &scrubbed);
-    storage_erase_search(&inside->storage->eraser,
-                         &(struct msg_erase_search){.erasures = scrubbed.erasures, .cluster = ""});
+    storage_erase_search(
+        &inside->storage->eraser,
+        &(struct msg_erase_search){.erasures = scrubbed.erasures, .cluster = "", .places = ""});
 }
 
 static size_t rank(const char *state)
@@ -159,6 +160,8 @@ static void pages_are_all_of_the_erasure(void **state)
     check_pages(inside);
     check_grant(inside, 7);
     assert_int_equal(page(inside, 0).found, 0);
+    assert_int_equal(page(inside, 0).records_scrubbed, MINE);
+    assert_int_equal(page(inside, 0).files_scrubbed, 1); /* whatever pages it is on */
     assert_int_equal(storage_erase_check(&inside->storage->eraser,
                                          &(struct msg_erase_check){.erasure = 1}, &checked, &err),
                      WEIR_OK);

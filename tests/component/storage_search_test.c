@@ -121,6 +121,34 @@ static void words_in_a_row_keep_an_erasure_from_being_verified(void **state)
     weir_test_postgres_sql(&lab.postgres, "ALTER SYSTEM RESET wal_recycle");
 }
 
+static void how_much_of_each_place_was_searched_is_kept(void **state)
+{
+    unsigned long long files[3] = {0}, bytes[3] = {0};
+    struct msg_erase_reports reports;
+    struct weir_error err;
+    uint64_t erasure;
+
+    (void)state;
+    own_postgres();
+    declare_clicks();
+    assert_int_equal(weir_file_write_atomic(storage_lab_path(&lab, "data/left.txt"),
+                                            weir_bytes_of("nobody's"), &err),
+                     WEIR_OK);
+    erasure = erase_anna("");
+    (void)storage_lab_await_erasure(&lab, erasure, "verified");
+    assert_int_equal(storage_lab_request(&lab, MSG_erase_reports_ask,
+                                         &(struct msg_erase_reports_ask){.erasures = {&erasure, 1}},
+                                         MSG_erase_reports, &reports),
+                     WEIR_OK);
+    assert_int_equal(sscanf(reports.places.at[0],
+                            "%llu %llu storage\n%llu %llu postgres\n%llu %llu", &files[0],
+                            &bytes[0], &files[1], &bytes[1], &files[2], &bytes[2]),
+                     6);
+    for (size_t i = 0; i < WEIR_COUNT(files); i++)
+        assert_true(files[i] > 0 && bytes[i] > 0);
+    assert_int_equal(bytes[0] + bytes[1] + bytes[2], reports.bytes_searched.at[0]);
+}
+
 static void a_cluster_that_cannot_be_looked_at_is_unread(void **state)
 {
     uint64_t erasure;
@@ -349,6 +377,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORAGE_CASE(&lab, words_in_a_row_keep_an_erasure_from_being_verified),
+        STORAGE_CASE(&lab, how_much_of_each_place_was_searched_is_kept),
         STORAGE_CASE(&lab, a_cluster_that_cannot_be_looked_at_is_unread),
         STORAGE_CASE(&lab, folders_that_only_look_like_the_cluster_are_searched),
         STORAGE_CASE(&lab, classes_and_references_are_shared_text),

@@ -12,6 +12,9 @@ from pathlib import Path
 from weirlab import DEADLINE_S, PIPELINE, Lab, assert_clean_audits, served
 
 
+OLD_RECEIPT = Path(__file__).resolve().parent.parent / "data/receipts/version_2.json"
+
+
 def owned_bytes(data_dir):
     """Every byte of every file Weir owns (Postgres and its log of changes too: they hold no payload)."""
     for path in data_dir.rglob("*"):
@@ -117,6 +120,7 @@ def planned_and_erased(lab, person, texts, names):
     names.unlink()
     assert answer["samples"] == len(texts), answer
     receipt = json.loads(lab.weir("erase", "receipt", str(answer["erasure"]), "--json"))
+    assert_says_where(lab, texts, models, receipt)
     print("erased", answer["samples"], "samples;", "receipt", receipt["erasure"])
     return models, receipt
 
@@ -138,6 +142,21 @@ def assert_gone(lab, person, texts, models, receipt):
     assert second["previous"] and second["previous"] == receipt["hash"], (receipt, second)
     print("chain holds; nobody is found a second time")
     return second
+
+
+def assert_says_where(lab, texts, models, receipt):
+    """Records and files apart, every kind of place by its name, what of the person was in it and that it is gone."""
+    files = [part for part in (lab.folder / "stream").iterdir() if any(text in part.read_text() for text in texts)]
+    storage, places = receipt["storage"], {place["place"]: place for place in receipt["places"]}
+    assert (storage["records_scrubbed"], storage["files_scrubbed"]) == (len(texts), len(files)), storage
+    assert places["files of samples"]["held"] == {"records": len(texts), "files": len(files)}, places
+    assert places["database"]["held"] == {"samples": len(texts)} and places["database"]["files"] > 100, places
+    assert places["models"]["held"] == {"models": len(models)}, places
+    assert places["files of samples"]["files"] >= 3 and places["sealed sets of samples"]["bytes"] > 0, places
+    assert all(place["gone"] for place in places.values()) and "logs" in places, places
+    assert sum(place["bytes"] for place in places.values()) == storage["bytes_searched"], receipt
+    told = lab.weir("erase", "receipt", str(receipt["erasure"]))
+    assert f"{len(texts)} records in {len(files)} file" in told and "files of samples" in told and "NOT gone" not in told, told
 
 
 def digest_of(receipt):
@@ -186,6 +205,10 @@ def signed_for_whoever_was_given_them(lab, first, second):
         Path(given[0]).write_text(json.dumps(first | change))
         assert told(*given, "--key", key, expect=1) == {(0, "receipt"): "wrong", (two, "receipt"): "fine",
                                                         (two, "signature"): "fine", (two, "chain"): "note"}, change
+    before = json.loads(OLD_RECEIPT.read_text())
+    assert before["version"] == 2
+    fine = {(before["erasure"], check): "fine" for check in ("receipt", "signature", "chain")}
+    assert told(str(OLD_RECEIPT), "--key", before["public_key"]) == fine, "receipts of an older Weir hold"
     assert not nowhere["data_dir"].exists()
 
 

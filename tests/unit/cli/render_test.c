@@ -349,6 +349,40 @@ static void what_is_overdue_has_its_own_exit_code(void **state)
     }
 }
 
+static void a_receipt_says_records_and_files_apart_and_where_they_were(void **state)
+{
+    WEIR_AUTO_BUF out = {0};
+    (void)state;
+    render(
+        cli_render_receipt,
+        "{\"version\":3,\"erasure\":7,\"samples\":28,\"storage\":{\"records_scrubbed\":28,"
+        "\"files_scrubbed\":1,\"bytes_scrubbed\":4704},\"places\":["
+        "{\"place\":\"files of samples\",\"files\":12,\"bytes\":1200000,"
+        "\"held\":{\"records\":28,\"files\":1},\"gone\":true},"
+        "{\"place\":\"logs\",\"files\":3,\"bytes\":10,\"held\":{},\"gone\":true},"
+        "{\"place\":\"models\",\"files\":3,\"bytes\":10,\"held\":{\"models\":2},\"gone\":false}]}",
+        &out);
+    const char *text = weir_buf_text(&out);
+    assert_non_null(strstr(text, "scrubbed          28 records in 1 file, 4.7 kB\n"));
+    assert_non_null(strstr(text, "files of samples     12    1.2 MB  28 records, 1 files  gone\n"));
+    assert_non_null(
+        strstr(text, "logs                  3      10 B  -                    nothing found\n"));
+    assert_non_null(
+        strstr(text, "models                3      10 B  2 models             NOT gone\n"));
+}
+
+static void a_receipt_from_before_says_its_records(void **state)
+{
+    WEIR_AUTO_BUF out = {0};
+    (void)state;
+    render(cli_render_receipt,
+           "{\"version\":2,\"erasure\":7,\"samples\":28,\"storage\":{\"files_scrubbed\":28,"
+           "\"bytes_scrubbed\":4704}}",
+           &out);
+    assert_non_null(strstr(weir_buf_text(&out), "scrubbed          28 records, 4.7 kB\n"));
+    assert_null(strstr(weir_buf_text(&out), "\nplace"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -368,6 +402,8 @@ int main(void)
         cmocka_unit_test(lineage_answers_both_questions),
         cmocka_unit_test(no_page_relies_on_what_an_answer_holds),
         cmocka_unit_test(what_is_overdue_has_its_own_exit_code),
+        cmocka_unit_test(a_receipt_says_records_and_files_apart_and_where_they_were),
+        cmocka_unit_test(a_receipt_from_before_says_its_records),
     };
     return cmocka_run_group_tests_name("cli render", tests, NULL, NULL);
 }
