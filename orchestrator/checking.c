@@ -9,9 +9,7 @@
 #include "orchestrator/siblings.h"
 
 #include <jansson.h>
-#include <libgen.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* A check under way. */
@@ -102,38 +100,24 @@ static void check_data(const struct checking *checking, struct weir_bytes text,
     json_decref(found);
 }
 
-/* The folder that a data directory lies in, or would, as far as there is one; in the caller's memory. */
-static char *folder_of(const char *data_dir)
-{
-    WEIR_AUTO_FREE char *path = weir_strdup(data_dir != NULL ? data_dir : "/");
-    char *folder = dirname(path);
-    while (access(folder, F_OK) != 0)
-        folder = dirname(folder);
-    char *resolved = realpath(folder, NULL);
-    return resolved != NULL ? resolved : weir_strdup("/");
-}
-
-/* As root, data is opened as the user that a platform in `data_dir` becomes, if it does (decision 003). */
-static bool drops(const struct checking *checking, const char *data_dir,
+/* As root, data is opened as the user that a platform of `place` becomes, if it does (decision 003). */
+static bool drops(const struct checking *checking, struct orchestrator_datadir_options place,
                   struct orchestrator_identity *ret_identity)
 {
     struct weir_error err;
-    struct stat found = {.st_uid = 0};
-    WEIR_AUTO_FREE char *above = folder_of(data_dir);
-    WEIR_AUTO_FREE char *program = weir_format("%s/storage", checking->bin_dir);
-    const struct orchestrator_reach paths[] = {
-        {above, X_OK}, {checking->bin_dir, R_OK | X_OK}, {program, X_OK}, {checking->file, R_OK}};
-    if (data_dir != NULL)
-        (void)stat(data_dir, &found); /* it may not be there yet */
+    WEIR_AUTO_FREE char *missed = NULL;
+    const struct orchestrator_reach file = {checking->file, R_OK};
+    place.bin_dir = checking->bin_dir;
     return geteuid() == 0 &&
-           orchestrator_identity_choose(NULL, found.st_uid, ret_identity, &err) == WEIR_OK &&
-           orchestrator_identity_unreachable(ret_identity, paths, WEIR_COUNT(paths)) < 0;
+           orchestrator_datadir_user(&place, ret_identity, &missed, &err) == WEIR_OK &&
+           missed == NULL && orchestrator_identity_unreachable(ret_identity, &file, 1) < 0;
 }
 
 /* How far a check goes. */
 enum extent { WITHOUT_DATA, WITH_DATA, BEFORE_RUN };
 
-static enum weir_status check(struct checking *checking, enum extent extent, const char *data_dir,
+static enum weir_status check(struct checking *checking, enum extent extent,
+                              const struct orchestrator_datadir_options *place,
                               struct weir_buf *text, struct weir_buf *shown)
 {
     struct weir_error err;
@@ -146,7 +130,7 @@ static enum weir_status check(struct checking *checking, enum extent extent, con
     orchestrator_config_complain(checking->file, weir_buf_view(text), checking->all);
     check_others(checking);
     if (extent != WITHOUT_DATA) {
-        checking->identity = drops(checking, data_dir, &identity) ? &identity : NULL;
+        checking->identity = drops(checking, *place, &identity) ? &identity : NULL;
         check_data(checking, weir_buf_view(text), extent == BEFORE_RUN ? NULL : shown);
     }
     cfg_complaints_sort(checking->all, checking->file);
@@ -160,16 +144,19 @@ enum weir_status orchestrator_checking_file(const char *file, struct weir_buf *t
     return check(&checking, WITHOUT_DATA, NULL, text, NULL);
 }
 
-enum weir_status orchestrator_checking_data(const char *file, struct weir_buf *text,
-                                            struct weir_buf *shown, struct cfg_complaints *all)
+enum weir_status orchestrator_checking_data(const char *file, const char *user,
+                                            struct weir_buf *text, struct weir_buf *shown,
+                                            struct cfg_complaints *all)
 {
+    const struct orchestrator_datadir_options nowhere = {.path = "/", .user = user};
     struct checking checking = {.file = file, .all = all};
-    return check(&checking, WITH_DATA, NULL, text, shown);
+    return check(&checking, WITH_DATA, &nowhere, text, shown);
 }
 
-enum weir_status orchestrator_checking_run(const char *file, const char *data_dir,
+enum weir_status orchestrator_checking_run(const char *file,
+                                           const struct orchestrator_datadir_options *place,
                                            struct weir_buf *text, struct cfg_complaints *all)
 {
     struct checking checking = {.file = file, .all = all};
-    return check(&checking, BEFORE_RUN, data_dir, text, NULL);
+    return check(&checking, BEFORE_RUN, place, text, NULL);
 }

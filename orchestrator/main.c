@@ -124,15 +124,14 @@ static enum weir_status load_system(const struct command *command,
 }
 
 /* Those that are started from now on know which programs, folders and credentials of the user are allowed. */
-static enum weir_status hand_on_allowed(const struct command *command, struct weir_error *err)
+static enum weir_status hand_on_allowed(const struct command *command,
+                                        struct orchestrator_system *ret_system,
+                                        struct weir_error *err)
 {
-    struct orchestrator_system system;
-    enum weir_status status = load_system(command, &system, err);
-    if (status != WEIR_OK)
-        return status;
-    orchestrator_system_hand_on(&system);
-    orchestrator_system_fini(&system);
-    return WEIR_OK;
+    enum weir_status status = load_system(command, ret_system, err);
+    if (status == WEIR_OK)
+        orchestrator_system_hand_on(ret_system);
+    return status;
 }
 
 /* Alone it may name any program, folder and credential. */
@@ -143,11 +142,14 @@ static int check_config(const struct command *command)
     WEIR_AUTO_BUF shown = {0};
     CFG_AUTO_COMPLAINTS complaints = {0};
     const char *file = command->check_config;
+    struct orchestrator_system system = {.user = NULL};
     enum weir_status status = WEIR_INVALID;
     bool is_alone = command->system == NULL && command->programs.count == 0;
-    if (is_alone || cfg_note(&complaints, hand_on_allowed(command, &err), &err))
-        status = command->data ? orchestrator_checking_data(file, &text, &shown, &complaints)
-                               : orchestrator_checking_file(file, &text, &complaints);
+    if (is_alone || cfg_note(&complaints, hand_on_allowed(command, &system, &err), &err))
+        status = command->data
+                     ? orchestrator_checking_data(file, system.user, &text, &shown, &complaints)
+                     : orchestrator_checking_file(file, &text, &complaints);
+    orchestrator_system_fini(&system);
     (void)fwrite(shown.at, 1, shown.size, stdout);
     (void)fputs(weir_buf_text(&complaints.lines), stderr); /* of a file that is good: remarks */
     return code_of(status);
@@ -325,9 +327,14 @@ static int run(const struct command *command, const char *file)
     struct weir_error err;
     WEIR_AUTO_BUF text = {0};
     CFG_AUTO_COMPLAINTS complaints = {0};
+    struct orchestrator_system system = {.user = NULL};
     enum weir_status status = WEIR_INVALID;
-    if (cfg_note(&complaints, hand_on_allowed(command, &err), &err))
-        status = orchestrator_checking_run(file, command->data_dir, &text, &complaints);
+    if (cfg_note(&complaints, hand_on_allowed(command, &system, &err), &err)) {
+        const struct orchestrator_datadir_options place = {.path = command->data_dir,
+                                                           .user = system.user};
+        status = orchestrator_checking_run(file, &place, &text, &complaints);
+    }
+    orchestrator_system_fini(&system);
     if (status != WEIR_OK) {
         struct screen screen;
         orchestrator_screen_init(&screen, command->json);

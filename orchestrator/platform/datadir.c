@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,25 +154,39 @@ static enum weir_status write_lock(const struct orchestrator_datadir *datadir,
     return WEIR_OK;
 }
 
-static bool can_drop(const struct orchestrator_datadir *datadir, const char *bin_dir)
+/* The folder around the data directory, as far as there is one; in the caller's memory. */
+static char *folder_around(const char *path)
 {
-    WEIR_AUTO_FREE char *parent = weir_format("%s/..", datadir->path);
-    char *resolved = realpath(parent, NULL);
-    WEIR_AUTO_FREE char *above = resolved != NULL ? resolved : weir_strdup("/");
-    WEIR_AUTO_FREE char *program = weir_format("%s/storage", bin_dir != NULL ? bin_dir : "");
+    WEIR_AUTO_FREE char *around = weir_format("%s/..", path);
+    char *folder = around;
+    while (access(folder, F_OK) != 0)
+        folder = dirname(folder);
+    char *resolved = realpath(folder, NULL);
+    return resolved != NULL ? resolved : weir_strdup("/");
+}
+
+enum weir_status orchestrator_datadir_user(const struct orchestrator_datadir_options *options,
+                                           struct orchestrator_identity *ret_identity,
+                                           char **ret_missed, struct weir_error *err)
+{
+    struct stat found = {.st_uid = 0};
+    const char *bin_dir = options->bin_dir != NULL ? options->bin_dir : "";
+    WEIR_AUTO_FREE char *around = folder_around(options->path);
+    WEIR_AUTO_FREE char *program = weir_format("%s/storage", bin_dir);
     const struct orchestrator_reach paths[] = {
-        {above, X_OK},
-        {bin_dir != NULL ? bin_dir : "/", R_OK | X_OK},
+        {around, X_OK},
+        {*bin_dir != '\0' ? bin_dir : "/", R_OK | X_OK},
         {program, X_OK}, /* may be a link to where only root may go */
     };
     size_t count = WEIR_COUNT(paths) - (access(program, X_OK) != 0);
-    int missed = orchestrator_identity_unreachable(&datadir->identity, paths, count);
-    if (missed < 0)
-        return true;
-    weir_log(WEIR_LOG_WARN,
-             "Weir stays root except for Postgres: the unprivileged user cannot reach this path",
-             "user=%s path=%s", datadir->identity.name, paths[missed].path);
-    return false;
+    (void)stat(options->path, &found); /* it may not be there yet */
+    enum weir_status status =
+        orchestrator_identity_choose(options->user, found.st_uid, ret_identity, err);
+    if (status != WEIR_OK)
+        return status;
+    int missed = orchestrator_identity_unreachable(ret_identity, paths, count);
+    *ret_missed = missed < 0 ? NULL : weir_strdup(paths[missed].path);
+    return WEIR_OK;
 }
 
 /* As root: hands the directory to its user and becomes that user. */
@@ -179,16 +194,20 @@ static enum weir_status become_owner(struct orchestrator_datadir *datadir,
                                      const struct orchestrator_datadir_options *options,
                                      struct weir_error *err)
 {
-    struct stat found;
-    if (fstatat(AT_FDCWD, datadir->path, &found, 0) != 0)
-        return weir_fail(err, WEIR_IO, "data directory %s: %s", datadir->path, strerror(errno));
-    enum weir_status status =
-        orchestrator_identity_choose(options->user, found.st_uid, &datadir->identity, err);
+    const struct orchestrator_datadir_options made = {datadir->path, options->user,
+                                                      options->bin_dir};
+    WEIR_AUTO_FREE char *missed = NULL;
+    enum weir_status status = orchestrator_datadir_user(&made, &datadir->identity, &missed, err);
     if (status != WEIR_OK)
         return status;
-    datadir->cluster_drops = !can_drop(datadir, options->bin_dir);
-    if (datadir->cluster_drops)
+    datadir->cluster_drops = missed != NULL;
+    if (missed != NULL) {
+        weir_log(
+            WEIR_LOG_WARN,
+            "Weir stays root except for Postgres: the unprivileged user cannot reach this path",
+            "user=%s path=%s", datadir->identity.name, missed);
         return WEIR_OK;
+    }
     if (fchown(datadir->lock_fd, datadir->identity.uid, datadir->identity.gid) != 0)
         return weir_fail(err, WEIR_IO, "data directory %s: cannot give its lock to user %s: %s",
                          datadir->path, datadir->identity.name, strerror(errno));

@@ -47,6 +47,13 @@ enum weir_status orchestrator_datadir_open(const struct orchestrator_datadir_opt
 void orchestrator_datadir_close(struct orchestrator_datadir *datadir);
 WEIR_DEFINE_AUTO(orchestrator_datadir, orchestrator_datadir_close)
 
+/* As root: the user that a platform of these options becomes, whose directory it is, or would be. *ret_missed is what
+ * that user cannot reach, so that all but Postgres stay root; NULL: nothing. free() it. Errors as
+ * orchestrator_identity_choose(). */
+enum weir_status orchestrator_datadir_user(const struct orchestrator_datadir_options *options,
+                                           struct orchestrator_identity *ret_identity,
+                                           char **ret_missed, struct weir_error *err) WEIR_MUST_USE;
+
 /* PATH/NAME in caller's memory. */
 char *orchestrator_datadir_file(const struct orchestrator_datadir *datadir,
                                 const char *name) WEIR_MUST_USE;

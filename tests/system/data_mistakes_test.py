@@ -3,6 +3,7 @@ and in which record of which file; all of them in one round; and none in data th
 
 import json
 import os
+import pwd
 import re
 import struct
 import subprocess
@@ -383,10 +384,21 @@ def test_started_as_root_it_reads_as_the_user_that_a_platform_becomes(folder):
         pipeline.write_text(TABLE.replace("FOLDER", str(open_to_all / "files")))
         done = subprocess.run([binaries() / "weir", "config", "check", pipeline, "--data"], capture_output=True, text=True)
         is_reached = all(path.stat().st_mode & 1 for place in (binaries().resolve(), open_to_all) for path in (place, *place.parents))
-        if os.geteuid() == 0 and is_reached:
-            assert done.returncode == 2 and "a.csv: cannot be read: Permission denied" in done.stderr, done
-        else:
+        if os.geteuid() != 0 or not is_reached:
             assert done.returncode == 0, done
+            return
+        assert done.returncode == 2 and "a.csv: cannot be read: Permission denied" in done.stderr, done
+        other = pwd.getpwnam("nobody")
+        os.chown(open_to_all / "files" / "a.csv", other.pw_uid, other.pw_gid)
+        system = open_to_all / "system.yaml"
+        system.write_text("user: nobody\n")
+        pipeline.write_text(pipeline.read_text().replace("field: label", "field: lable"))
+        for command in (["weir", "config", "check", pipeline, "--data", "--with", system],
+                        ["orchestrator", "run", pipeline, "--system", system, "--data-dir", open_to_all / "store"]):
+            done = subprocess.run([binaries() / command[0], *command[1:]], capture_output=True, text=True)
+            said = done.stdout + done.stderr
+            assert done.returncode == 2 and "'lable' among 6" in said and "Permission denied" not in said, done
+        assert not (open_to_all / "store").exists()
 
 
 def test_a_run_says_the_same_before_it_creates_anything_and_shows_no_sample(folder):
