@@ -40,18 +40,14 @@ static void look(const struct checking *checking, const char *program, struct we
     note(checking, status, &said, &err);
 }
 
-/* The sections of the other programs, and whether a model can work on what the operators make. */
-static void check_others(const struct checking *checking)
+/* The sections of all programs but the trainer; appends the tensors that the operators would make. */
+static void check_others(const struct checking *checking, struct weir_buf *tensors)
 {
     struct weir_error err;
-    WEIR_AUTO_BUF tensors = {0};
-    WEIR_AUTO_BUF out = {0};
     WEIR_AUTO_BUF said = {0};
-    enum weir_status status = orchestrator_siblings_query(checking->bin_dir, "--check-config",
-                                                          checking->file, &tensors, &said, &err);
+    enum weir_status status =
+        orchestrator_siblings_check(checking->bin_dir, checking->file, tensors, &said, &err);
     note(checking, status, &said, &err);
-    if (tensors.size > 0)
-        look(checking, "trainer", weir_buf_view(&tensors), &out);
 }
 
 /* ---- data ---- */
@@ -83,19 +79,22 @@ static void check_training(const struct checking *checking, struct weir_bytes te
         orchestrator_config_judge(config, labels, checking->all);
 }
 
+/* `planned` are the tensors that the operators would make, for where none could be made. */
 static void check_data(const struct checking *checking, struct weir_bytes text,
-                       struct weir_buf *shown)
+                       struct weir_buf *planned, struct weir_buf *shown)
 {
     WEIR_AUTO_BUF records = {0};
     WEIR_AUTO_BUF made = {0};
     look(checking, "storage", weir_bytes_of(shown != NULL ? "{}" : "{\"before_run\": true}"),
          &records);
     look(checking, "dispatcher", weir_buf_view(&records), &made);
-    json_t *found = parsed(&records), *tried = parsed(&made);
-    check_training(checking, text, json_object_get(tried, "tensors"),
+    json_t *found = parsed(&records), *tried = parsed(&made), *plan = parsed(planned);
+    json_t *tensors = json_object_get(tried, "tensors");
+    check_training(checking, text, tensors != NULL ? tensors : json_object_get(plan, "tensors"),
                    json_object_get(found, "labels"));
     if (shown != NULL && tried != NULL)
         append_json(json_object_get(tried, "shown"), shown);
+    json_decref(plan);
     json_decref(tried);
     json_decref(found);
 }
@@ -122,16 +121,20 @@ static enum weir_status check(struct checking *checking, enum extent extent,
 {
     struct weir_error err;
     struct orchestrator_identity identity;
+    WEIR_AUTO_BUF tensors = {0};
+    WEIR_AUTO_BUF out = {0};
     WEIR_AUTO_FREE char *bin_dir = orchestrator_platform_own_directory();
     checking->bin_dir = bin_dir;
     if (!cfg_note(checking->all, weir_file_read(checking->file, WEIR_YAML_BYTES_MAX, text, &err),
                   &err))
         return WEIR_INVALID;
     orchestrator_config_complain(checking->file, weir_buf_view(text), checking->all);
-    check_others(checking);
+    check_others(checking, &tensors);
     if (extent != WITHOUT_DATA) {
         checking->identity = drops(checking, *place, &identity) ? &identity : NULL;
-        check_data(checking, weir_buf_view(text), extent == BEFORE_RUN ? NULL : shown);
+        check_data(checking, weir_buf_view(text), &tensors, extent == BEFORE_RUN ? NULL : shown);
+    } else {
+        look(checking, "trainer", weir_buf_view(&tensors), &out);
     }
     cfg_complaints_sort(checking->all, checking->file);
     return checking->all->status;

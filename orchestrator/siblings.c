@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* The trainer is last: it is checked with what the others have found. */
 static const char *const PROGRAMS[] = {"storage", "selector", "dispatcher", "trainer"};
 
 enum { SAID_MAX = 16 << 20, STREAMS = 2, ARGUMENTS_MAX = 4 };
@@ -190,6 +191,15 @@ enum weir_status orchestrator_siblings_query(const char *bin_dir, const char *op
                                              struct weir_buf *complaints, struct weir_error *err)
 {
     const struct query query = {bin_dir, PROGRAMS, WEIR_COUNT(PROGRAMS), {option, file}, -1, NULL};
+    return run(&query, out, complaints, err);
+}
+
+enum weir_status orchestrator_siblings_check(const char *bin_dir, const char *file,
+                                             struct weir_buf *out, struct weir_buf *complaints,
+                                             struct weir_error *err)
+{
+    const struct query query = {
+        bin_dir, PROGRAMS, WEIR_COUNT(PROGRAMS) - 1, {"--check-config", file}, -1, NULL};
     return run(&query, out, complaints, err);
 }
 

@@ -14,6 +14,10 @@ enum weir_status orchestrator_siblings_query(const char *bin_dir, const char *op
                                              const char *file, struct weir_buf *out,
                                              struct weir_buf *complaints,
                                              struct weir_error *err) WEIR_MUST_USE;
+/* `PROGRAM --check-config FILE` in the same way, of all but the trainer, which orchestrator_siblings_look() asks. */
+enum weir_status orchestrator_siblings_check(const char *bin_dir, const char *file,
+                                             struct weir_buf *out, struct weir_buf *complaints,
+                                             struct weir_error *err) WEIR_MUST_USE;
 
 /* One program, to be asked about the file against what others have found, as JSON. */
 struct sibling_look {

@@ -135,7 +135,7 @@ static void check_tensors(const struct weir_yaml_node *root, const struct weir_y
 
     describe(tensors, &described);
     if (trainer_training_read(root, &training, &err) != WEIR_OK)
-        return; /* which a check without tensors has said */
+        return; /* which has been said */
     const struct groups_wanted group = {.group = training.tells.group};
     struct groups_wanted slices = training.tells;
     slices.group = "";
@@ -247,6 +247,9 @@ void trainer_fit_look(const struct weir_look *look)
 {
     struct weir_error err;
     WEIR_AUTO(weir_yaml) found = NULL;
+    trainer_training_check(look->root, look->complaints);
+    if (look->found.size == 0)
+        return;
     if (!cfg_note(look->complaints, weir_yaml_parse("--found", look->found, &found, &err), &err))
         return;
     const struct weir_yaml_node *tensors = weir_yaml_get(weir_yaml_root(found), "tensors");
