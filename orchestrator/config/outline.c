@@ -12,7 +12,7 @@ struct pipeline_outline orchestrator_outline_at(struct pipeline_outline outline,
     if (found == NULL)
         return outline;
     outline.file = found->file;
-    outline.text = found->text;
+    outline.text = weir_buf_view(&found->text);
     outline.config = found->config;
     return outline;
 }

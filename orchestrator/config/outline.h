@@ -8,11 +8,11 @@
 
 /* A file that the pipeline had before another one was applied. */
 struct pipeline_edition {
-    const struct pipeline_edition *before; /* NULL: it was the first */
-    int64_t until; /* the newest trigger that was made with it; 0: none was */
-    const char *file;
-    struct weir_bytes text;
-    const struct orchestrator_config *config;
+    struct pipeline_edition *before; /* NULL: it was the first */
+    int64_t until;                   /* the newest trigger that was made with it; 0: none was */
+    char *file;
+    struct weir_buf text;
+    struct orchestrator_config *config;
 };
 
 struct pipeline_outline {

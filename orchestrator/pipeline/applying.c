@@ -13,37 +13,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* An edition, and what it names. */
-struct kept_edition {
-    struct kept_edition *before;
-    struct pipeline_edition as;
-    char *file;
-    struct weir_buf text;
-    struct orchestrator_config *config;
-};
-
 /* ---- files that it had ---- */
 
-const struct pipeline_edition *orchestrator_pipeline_before(const struct pipeline *pipeline)
+/* Takes over what the edition names. */
+static void keep_edition(struct pipeline *pipeline, struct pipeline_edition edition)
 {
-    return pipeline->editions != NULL ? &pipeline->editions->as : NULL;
-}
-
-/* Takes over what is given. */
-static void keep_edition(struct pipeline *pipeline, int64_t until, char *file, struct weir_buf text,
-                         struct orchestrator_config *config)
-{
-    struct kept_edition *kept = weir_calloc(1, sizeof(*kept));
-    kept->file = file;
-    kept->text = text;
-    kept->config = config;
-    kept->before = pipeline->editions;
-    kept->as = (struct pipeline_edition){.before = orchestrator_pipeline_before(pipeline),
-                                         .until = until,
-                                         .file = file,
-                                         .text = weir_buf_view(&kept->text),
-                                         .config = config};
-    pipeline->editions = kept;
+    edition.before = pipeline->editions;
+    pipeline->editions = weir_calloc(1, sizeof(edition));
+    *pipeline->editions = edition;
 }
 
 static enum weir_status load_edition(struct pipeline *pipeline, const struct weir_rows *rows,
@@ -57,8 +34,12 @@ static enum weir_status load_edition(struct pipeline *pipeline, const struct wei
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "earlier file of pipeline %s", pipeline->config->name);
     weir_buf_append(&copy, text.at, text.size);
-    keep_edition(pipeline, weir_rows_i64(rows, row, "until_trigger"), weir_strdup(file), copy,
-                 config);
+    keep_edition(pipeline, (struct pipeline_edition){
+                               .until = weir_rows_i64(rows, row, "until_trigger"),
+                               .file = weir_strdup(file),
+                               .text = copy,
+                               .config = config,
+                           });
     return WEIR_OK;
 }
 
@@ -76,12 +57,12 @@ enum weir_status orchestrator_pipeline_load_editions(struct pipeline *pipeline,
 void orchestrator_pipeline_free_editions(struct pipeline *pipeline)
 {
     while (pipeline->editions != NULL) {
-        struct kept_edition *kept = pipeline->editions;
-        pipeline->editions = kept->before;
-        free(kept->file);
-        weir_buf_fini(&kept->text);
-        orchestrator_config_free(kept->config);
-        free(kept);
+        struct pipeline_edition *edition = pipeline->editions;
+        pipeline->editions = edition->before;
+        free(edition->file);
+        weir_buf_fini(&edition->text);
+        orchestrator_config_free(edition->config);
+        free(edition);
     }
 }
 
@@ -130,7 +111,10 @@ static enum weir_status effect_applied(struct pipeline *pipeline, const void *wh
 /* In memory as the edge has written it. Evaluations that are under way may still look at the file before. */
 static void take_over(struct pipeline *pipeline, int64_t until, struct orchestrator_config *config)
 {
-    keep_edition(pipeline, until, pipeline->file, pipeline->text, pipeline->config);
+    keep_edition(pipeline, (struct pipeline_edition){.until = until,
+                                                     .file = pipeline->file,
+                                                     .text = pipeline->text,
+                                                     .config = pipeline->config});
     pipeline->file = WEIR_TAKE(pipeline->next_file);
     pipeline->text = pipeline->next_text;
     pipeline->next_text = (struct weir_buf){0};

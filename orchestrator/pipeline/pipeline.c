@@ -439,7 +439,7 @@ struct pipeline_outline orchestrator_pipeline_outline(const struct pipeline *pip
 {
     return (struct pipeline_outline){
         .id = pipeline->id,
-        .before = orchestrator_pipeline_before(pipeline),
+        .before = pipeline->editions,
         .config = pipeline->config,
         .file = pipeline->file,
         .text = weir_buf_view(&pipeline->text),

@@ -7,7 +7,6 @@
 #include "orchestrator/triggers/trigger.h"
 
 struct reader;
-struct kept_edition;
 
 /* Order that waits, in the pipeline's row; while it is REMOVING, what follows. */
 // clang-format off
@@ -46,7 +45,7 @@ struct pipeline {
     int64_t generation; /* of those that were taken in under its name: 1, 2, … */
     char *file;
     struct weir_buf text;
-    struct kept_edition *editions; /* files that it had; newest first; NULL: none */
+    struct pipeline_edition *editions; /* files that it had; newest first; NULL: none */
     char *next_file; /* that is applied, or that a rerun is taken in with; NULL: none */
     struct weir_buf next_text;
     struct orchestrator_config *config;
@@ -109,7 +108,6 @@ bool orchestrator_pipeline_take_file(struct pipeline *pipeline);
 /* Reads the files that the pipeline had. */
 enum weir_status orchestrator_pipeline_load_editions(struct pipeline *pipeline,
                                                      struct weir_error *err) WEIR_MUST_USE;
-const struct pipeline_edition *orchestrator_pipeline_before(const struct pipeline *pipeline);
 void orchestrator_pipeline_free_editions(struct pipeline *pipeline);
 /* Closes the jobs of runs that are not done, and removes their files. */
 enum weir_status orchestrator_pipeline_drop_runs(const struct pipeline *pipeline,
