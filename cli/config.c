@@ -63,9 +63,25 @@ static enum weir_status run_orchestrator(const char *const *arguments,
     return status;
 }
 
-/* `orchestrator --check-config FILE --system SYSTEM --data`, as far as they are given. */
-static enum weir_status run_check(const struct cli_call *call, struct cli_program_end *ret_end,
-                                  struct weir_error *err)
+/* `arguments`: `--check-config FILE …` or `--check-system FILE`, ended by NULL. */
+static enum weir_status check(const char *const *arguments, json_t **ret_answer,
+                              struct weir_error *err)
+{
+    struct cli_program_end end;
+    enum weir_status status = run_orchestrator(arguments, &end, err);
+    if (status != WEIR_OK)
+        return status;
+    *ret_answer = json_pack("{ss,sb,so,so*}", "file", arguments[1], "valid", end.exit_code == 0,
+                            "complaints", lines_json(weir_buf_text(&end.complaints)), "shown",
+                            json_loadb((const char *)end.out.at, end.out.size, 0, NULL));
+    cli_program_end_fini(&end);
+    return *ret_answer != NULL
+               ? WEIR_OK
+               : weir_fail(err, WEIR_INVALID, "config check: the file's name is no UTF-8");
+}
+
+enum weir_status cli_answer_config_check(const struct cli_call *call, json_t **ret_answer,
+                                         struct weir_error *err)
 {
     enum { ARGUMENTS_MAX = 6 };
     const struct cli_options *options = &call->options;
@@ -78,34 +94,15 @@ static enum weir_status run_check(const struct cli_call *call, struct cli_progra
     }
     if (options->data)
         arguments[count++] = "--data";
-    return run_orchestrator(arguments, ret_end, err);
-}
-
-enum weir_status cli_answer_config_check(const struct cli_call *call, json_t **ret_answer,
-                                         struct weir_error *err)
-{
-    struct cli_program_end end;
-    enum weir_status status = run_check(call, &end, err);
-    if (status != WEIR_OK)
-        return status;
-    *ret_answer =
-        json_pack("{ss,sb,so,so*}", "file", call->operands[0], "valid", end.exit_code == 0,
-                  "complaints", lines_json(weir_buf_text(&end.complaints)), "shown",
-                  json_loadb((const char *)end.out.at, end.out.size, 0, NULL));
-    cli_program_end_fini(&end);
-    return *ret_answer != NULL
-               ? WEIR_OK
-               : weir_fail(err, WEIR_INVALID, "config check: the file's name is no UTF-8");
+    return check(arguments, ret_answer, err);
 }
 
 enum weir_status cli_config_check(const char *file, bool data, json_t **ret_answer,
                                   struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *operand = weir_strdup(file);
-    char *operands[] = {operand};
-    const struct cli_call call = {.operands = operands, .operand_count = 1, .options.data = data};
+    const char *const arguments[] = {"--check-config", file, data ? "--data" : NULL, NULL};
 
-    return cli_answer_config_check(&call, ret_answer, err);
+    return check(arguments, ret_answer, err);
 }
 
 int cli_exit_of_check(const json_t *answer)
