@@ -154,16 +154,6 @@ static bool send_bytes(void *socket, const void *at, size_t size, bool more)
     return rc >= 0;
 }
 
-static void send_frames(void *socket, struct weir_frames *frames)
-{
-    for (size_t i = 0; i < frames->count; i++) {
-        int more = i + 1 < frames->count ? ZMQ_SNDMORE : 0;
-        while (zmq_msg_send(&frames->frame[i], socket, ZMQ_DONTWAIT | more) < 0 && errno == EINTR)
-            ;
-    }
-    weir_frames_clear(frames);
-}
-
 static bool send_frame(void *socket, zmq_msg_t *frame, bool more)
 {
     int flags = ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0);
@@ -172,6 +162,13 @@ static bool send_frame(void *socket, zmq_msg_t *frame, bool more)
         rc = zmq_msg_send(frame, socket, flags);
     while (rc < 0 && errno == EINTR);
     return rc >= 0;
+}
+
+static void send_frames(void *socket, struct weir_frames *frames)
+{
+    for (size_t i = 0; i < frames->count; i++)
+        (void)send_frame(socket, &frames->frame[i], i + 1 < frames->count);
+    weir_frames_clear(frames);
 }
 
 bool weir_parts_send(void *socket, const struct weir_parcel *parcel)
