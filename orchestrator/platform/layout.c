@@ -48,20 +48,12 @@ static bool has(const char *directory, const char *name)
     return access(path, F_OK) == 0;
 }
 
-static bool has_mark(const char *directory)
+static size_t count_there(const char *directory, const char *const *names, size_t count)
 {
-    for (size_t i = 0; i < WEIR_COUNT(MARKS); i++)
-        if (has(directory, MARKS[i]))
-            return true;
-    return false;
-}
-
-static bool has_all_folders(const char *directory)
-{
-    for (size_t i = 0; i < WEIR_COUNT(FOLDERS); i++)
-        if (!has(directory, FOLDERS[i]))
-            return false;
-    return true;
+    size_t there = 0;
+    for (size_t i = 0; i < count; i++)
+        there += has(directory, names[i]);
+    return there;
 }
 
 static void note(struct found *found, const char *name)
@@ -92,13 +84,15 @@ static enum weir_status look(const char *directory, struct found *found, struct 
 static bool is_begun(const char *directory, const struct found *found)
 {
     return !found->is_strange &&
-           (has(directory, ORCHESTRATOR_LAYOUT_LOCK) || has_all_folders(directory));
+           (has(directory, ORCHESTRATOR_LAYOUT_LOCK) ||
+            count_there(directory, FOLDERS, WEIR_COUNT(FOLDERS)) == WEIR_COUNT(FOLDERS));
 }
 
 enum weir_status orchestrator_layout_check(const char *directory, struct weir_error *err)
 {
     struct found found = {.count = 0};
-    enum weir_status status = has_mark(directory) ? WEIR_OK : look(directory, &found, err);
+    bool is_marked = count_there(directory, MARKS, WEIR_COUNT(MARKS)) > 0;
+    enum weir_status status = is_marked ? WEIR_OK : look(directory, &found, err);
 
     if (status == WEIR_OK && found.count > 0 && !is_begun(directory, &found))
         status =
