@@ -236,6 +236,12 @@ static const struct {
              [WEIR_TIME_US] = {1, 1},
              [WEIR_TIME_NS] = {1, 1000}};
 
+int64_t weir_time_unit_us(enum weir_time_unit unit)
+{
+    weir_require(unit <= WEIR_TIME_US);
+    return UNITS[unit].times;
+}
+
 bool weir_written_time_of_integer(int64_t number, enum weir_time_unit unit, int64_t *ret_time_us)
 {
     if (unit == WEIR_TIME_SERIAL_DAYS)

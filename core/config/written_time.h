@@ -20,6 +20,8 @@ enum weir_time_unit {
     WEIR_TIME_SERIAL_DAYS
 };
 extern const char *const WEIR_TIME_UNITS[]; /* their names, NULL-terminated */
+/* Microseconds in a unit that is none shorter. */
+int64_t weir_time_unit_us(enum weir_time_unit unit);
 
 /* A pattern, cut in two where it says %f: strptime() knows no fractions of a second. */
 struct weir_written_pattern {

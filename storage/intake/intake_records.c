@@ -3,9 +3,6 @@
 #include "storage/intake/batch_stage.h"
 #include "storage/intake/intake.h"
 
-static const int64_t UNIT_US[] = {
-    [WEIR_TIME_SECONDS] = 1000000, [WEIR_TIME_MS] = 1000, [WEIR_TIME_US] = 1};
-
 static bool is_plain(const struct declaration *d)
 {
     return d->fields.each[FORMAT_SUBJECT].from == FORMAT_NOWHERE &&
@@ -37,7 +34,7 @@ static bool take_times(struct intake *intake, const struct format_records *recor
 
     if (d->time_from == TIME_FROM_FIELD)
         return storage_format_column_integers(&d->fields.each[FORMAT_TIME], records, times) &&
-               scale(times, records->count, UNIT_US[d->time_unit]);
+               scale(times, records->count, weir_time_unit_us(d->time_unit));
     if (!storage_intake_file_time(intake, &time))
         return false;
     fill(times, records->count, time);
