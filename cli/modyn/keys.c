@@ -30,6 +30,16 @@ static bool matches(const char *pattern, const char *key)
     return *key == '\0';
 }
 
+/* A strategy is named, or its class is. */
+static bool is_value(const char *wanted, const char *value)
+{
+    size_t size = strlen(wanted);
+
+    return strncmp(value, wanted, size) == 0 &&
+           (value[size] == '\0' || strcmp(value + size, "PresamplingStrategy") == 0 ||
+            strcmp(value + size, "DownsamplingStrategy") == 0);
+}
+
 static bool is_better(const struct cli_modyn_key *row, const struct cli_modyn_key *best)
 {
     if (best == NULL || strlen(row->key) != strlen(best->key))
@@ -42,8 +52,16 @@ const struct cli_modyn_key *cli_modyn_key_find(const char *key, const char *valu
     const struct cli_modyn_key *best = NULL;
 
     for (size_t i = 0; i < WEIR_COUNT(KEYS); i++)
-        if ((KEYS[i].value[0] == '\0' || strcmp(KEYS[i].value, value) == 0) &&
+        if ((KEYS[i].value[0] == '\0' || is_value(KEYS[i].value, value)) &&
             matches(KEYS[i].key, key) && is_better(&KEYS[i], best))
             best = &KEYS[i];
     return best;
+}
+
+const char *cli_modyn_name(const char *key, const char *value)
+{
+    const struct cli_modyn_key *row = cli_modyn_key_find(key, value);
+    const char *name = row != NULL ? strstr(row->weir, ": ") : NULL;
+
+    return name != NULL ? name + strlen(": ") : NULL;
 }

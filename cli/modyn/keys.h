@@ -15,5 +15,7 @@ struct cli_modyn_key {
 
 /* Returns the row for a key and value, or NULL: no key of Modyn's. */
 const struct cli_modyn_key *cli_modyn_key_find(const char *key, const char *value);
+/* Returns the name that Weir has for a value of the key, which its row ends in; NULL: there is none. */
+const char *cli_modyn_name(const char *key, const char *value);
 
 #endif

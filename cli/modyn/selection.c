@@ -1,4 +1,5 @@
 /* On which samples to train. */
+#include "cli/modyn/keys.h"
 #include "cli/modyn/write.h"
 
 #include <string.h>
@@ -18,18 +19,10 @@ static double share_of(const struct weir_yaml_node *config)
 
 static void put_presampling(const struct weir_yaml_node *config, struct weir_buf *out)
 {
-    static const struct {
-        const char *begin, *policy;
-    } POLICIES[] = {{"RandomNoReplacement", "random_without_replacement"},
-                    {"Random", "random"},
-                    {"LabelBalanced", "label_balanced"},
-                    {"TriggerBalanced", "trigger_balanced"}};
-    const char *strategy = cli_modyn_text(config, "strategy", "No"), *policy = "new_data";
+    const char *policy = cli_modyn_name("selection_strategy.presampling_config.strategy",
+                                        cli_modyn_text(config, "strategy", "No"));
 
-    for (size_t i = WEIR_COUNT(POLICIES); i > 0; i--)
-        if (strncmp(strategy, POLICIES[i - 1].begin, strlen(POLICIES[i - 1].begin)) == 0)
-            policy = POLICIES[i - 1].policy;
-    weir_buf_printf(out, "policy: %s", policy);
+    weir_buf_printf(out, "policy: %s", policy != NULL ? policy : "new_data");
     if (share_of(config) < 1)
         weir_buf_printf(out, ", ratio: %g", share_of(config));
     if (cli_modyn_is_true(config, "force_column_balancing", false))
@@ -38,23 +31,8 @@ static void put_presampling(const struct weir_yaml_node *config, struct weir_buf
 
 static const char *method_of(const struct weir_yaml_node *config)
 {
-    static const struct {
-        const char *begin, *method;
-    } METHODS[] = {{"Loss", "loss"},
-                   {"GradNorm", "grad_norm"},
-                   {"Uncertainty", "uncertainty"},
-                   {"RS2", "rs2"},
-                   {"RHOLoss", "rho_loss"},
-                   {"KcenterGreedy", "k_center"},
-                   {"GradMatch", "grad_match"},
-                   {"Craig", "craig"},
-                   {"Submodular", "submodular"}};
-    const char *strategy = cli_modyn_text(config, "strategy", "No");
-
-    for (size_t i = 0; i < WEIR_COUNT(METHODS); i++)
-        if (strncmp(strategy, METHODS[i].begin, strlen(METHODS[i].begin)) == 0)
-            return METHODS[i].method;
-    return NULL;
+    return cli_modyn_name("selection_strategy.downsampling_config.strategy",
+                          cli_modyn_text(config, "strategy", "No"));
 }
 
 /* LeastConfidence as least_confidence. */

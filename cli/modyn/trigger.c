@@ -1,4 +1,5 @@
 /* When to train. */
+#include "cli/modyn/keys.h"
 #include "cli/modyn/write.h"
 
 #include "core/base/memory.h"
@@ -52,19 +53,10 @@ static void put_criterion(const struct weir_yaml_node *criterion, bool is_area,
 
 static void put_statistic(const struct weir_yaml_node *metric, struct weir_buf *out)
 {
-    static const struct {
-        const char *id, *name;
-    } STATISTICS[] = {{"AlibiDetectMmdDriftMetric", "mmd"},
-                      {"AlibiDetectKSDriftMetric", "ks"},
-                      {"AlibiDetectCVMDriftMetric", "cvm"},
-                      {"EvidentlyModelDriftMetric", "classifier"},
-                      {"EvidentlyHellingerDistanceDriftMetric", "hellinger"},
-                      {"EvidentlyRatioDriftMetric", "wasserstein"}};
-    const char *id = cli_modyn_text(metric, "id", ""), *name = "mmd";
+    const char *name = cli_modyn_name("trigger.metrics.any.id", cli_modyn_text(metric, "id", ""));
 
-    for (size_t i = 0; i < WEIR_COUNT(STATISTICS); i++)
-        if (strcmp(STATISTICS[i].id, id) == 0)
-            name = STATISTICS[i].name;
+    if (name == NULL)
+        name = "mmd";
     weir_buf_printf(out, "{name: %s", name);
     if (cli_modyn_number(metric, "num_permutations", 0) >= 1)
         weir_buf_printf(out, ", permutations: %.0f",
