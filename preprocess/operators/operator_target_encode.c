@@ -171,15 +171,6 @@ static enum weir_status finish(void *owner, struct weir_buf *fitted, struct weir
     return WEIR_OK;
 }
 
-static void encode(const struct state *state, const struct target_sum *category, float *to)
-{
-    for (uint32_t fold = 0; fold < state->options.folds; fold++)
-        to[fold] = (float)preprocess_target_encoding(&state->fitted, category, fold,
-                                                     state->options.smooth);
-    to[state->options.folds] = (float)preprocess_target_encoding(
-        &state->fitted, category, TARGET_FOLDS_MAX, state->options.smooth);
-}
-
 static enum weir_status load(void *owner, struct weir_bytes fitted, struct weir_error *err)
 {
     struct state *state = owner;
@@ -193,9 +184,7 @@ static enum weir_status load(void *owner, struct weir_bytes fitted, struct weir_
     size_t count = preprocess_vocabulary_size(&sums->categories), stride = sums->folds + 1;
     free(state->encodings);
     state->encodings = weir_calloc((count + 1) * stride, sizeof(float));
-    for (size_t i = 0; i < count; i++)
-        encode(state, preprocess_target_sums_at(sums, i), state->encodings + i * stride);
-    encode(state, NULL, state->encodings + count * stride);
+    preprocess_target_encodings(sums, state->options.smooth, state->encodings);
     return WEIR_OK;
 }
 

@@ -174,24 +174,43 @@ bool preprocess_target_sums_take(struct target_sums *sums, struct weir_bytes byt
 
 /* ---- encoding ---- */
 
-static struct target_sum total(const struct target_sums *sums, const struct target_sum *folds,
-                               uint32_t without)
+static struct target_sum plus(struct target_sum a, struct target_sum b)
 {
-    struct target_sum total = {0};
-    for (uint32_t fold = 0; fold < sums->folds && folds != NULL; fold++) {
-        if (fold != without)
-            total =
-                (struct target_sum){total.sum + folds[fold].sum, total.count + folds[fold].count};
-    }
-    return total;
+    return (struct target_sum){a.sum + b.sum, a.count + b.count};
 }
 
-double preprocess_target_encoding(const struct target_sums *sums, const struct target_sum *category,
-                                  uint32_t without, double smooth)
+/* Sums of all folds but each, then of all: those before it and those after it, since a difference would lose digits. */
+static void leave_out(uint32_t folds, const struct target_sum *of, struct target_sum *to)
 {
-    struct target_sum all = total(sums, sums->all, without);
-    struct target_sum of = total(sums, category, without);
+    struct target_sum before = {0}, after = {0};
+    for (uint32_t fold = 0; fold < folds; fold++) {
+        to[fold] = before;
+        before = plus(before, of[fold]);
+    }
+    to[folds] = before;
+    for (uint32_t fold = folds; fold-- > 0;) {
+        to[fold] = plus(to[fold], after);
+        after = plus(after, of[fold]);
+    }
+}
+
+static double encoding(struct target_sum of, struct target_sum all, double smooth)
+{
     double mean = all.count > 0 ? all.sum / (double)all.count : 0;
     double weight = (double)of.count + smooth;
     return of.count > 0 ? (of.sum + smooth * mean) / weight : mean;
+}
+
+void preprocess_target_encodings(const struct target_sums *sums, double smooth, float *to)
+{
+    struct target_sum all[TARGET_FOLDS_MAX + 1], of[TARGET_FOLDS_MAX + 1];
+    size_t count = preprocess_vocabulary_size(&sums->categories), width = sums->folds + 1;
+    leave_out(sums->folds, sums->all, all);
+    for (size_t i = 0; i <= count; i++) {
+        memset(of, 0, sizeof(of));
+        if (i < count)
+            leave_out(sums->folds, preprocess_target_sums_at(sums, i), of);
+        for (size_t fold = 0; fold < width; fold++)
+            to[i * width + fold] = (float)encoding(of[fold], all[fold], smooth);
+    }
 }

@@ -50,12 +50,11 @@ void preprocess_target_sums_pack(const struct target_sums *sums, struct weir_buf
 /* Takes them from there. False, and empty, when the bytes are not whole sums of as many folds and columns. */
 bool preprocess_target_sums_take(struct target_sums *sums, struct weir_bytes bytes);
 
-/* Returns the encoding of a category by all folds but `without` (TARGET_FOLDS_MAX: by all): its mean label, drawn to
- * that of all samples by as much as `smooth` samples of it weigh. With n samples of sum s and the mean m of all,
+/* Writes the encodings of each category, and in the last row those of one that nothing is known of: (categories + 1,
+ * folds + 1), by all folds without each, then by all. An encoding is the category's mean label, drawn to that of all
+ * samples by as much as `smooth` samples of it weigh. With n samples of sum s and the mean m of all,
  * (s + smooth * m) / (n + smooth): Micci-Barreca (2001), A preprocessing scheme for high-cardinality categorical
- * attributes, by his empirical Bayes estimate, whose weight is n / (n + smooth). NULL is a category that nothing is
- * known of. */
-double preprocess_target_encoding(const struct target_sums *sums, const struct target_sum *category,
-                                  uint32_t without, double smooth);
+ * attributes, by his empirical Bayes estimate, whose weight is n / (n + smooth). */
+void preprocess_target_encodings(const struct target_sums *sums, double smooth, float *to);
 
 #endif

@@ -169,12 +169,15 @@ static void what_has_no_room_is_encoded_as_what_was_never_seen(void **state)
     assert_null(preprocess_target_sums_of(&sums, 0, weir_bytes_of("b"), 64));
     sums.all[0] = (struct target_sum){.sum = 6, .count = 3};
     sums.all[1] = (struct target_sum){.sum = 2, .count = 1};
-    const struct target_sum *none = preprocess_target_sums_find(&sums, 0, weir_bytes_of("b"));
-    assert_true(preprocess_target_encoding(&sums, none, TARGET_FOLDS_MAX, 0) == 2);
+    float to[2][3]; /* of a, and of none: without the first fold, without the second, by both */
     struct target_sum *a = preprocess_target_sums_of(&sums, 0, weir_bytes_of("a"), 64);
     a[0] = (struct target_sum){.sum = 9, .count = 1};
-    assert_true(preprocess_target_encoding(&sums, a, 0, 1) == 2); /* no other fold knows it */
-    assert_true(preprocess_target_encoding(&sums, a, TARGET_FOLDS_MAX, 1) == (9 + 2) / 2.0);
+    preprocess_target_encodings(&sums, 1, &to[0][0]);
+    assert_true(to[0][0] == 2); /* no other fold knows it */
+    assert_true(to[0][1] == (9 + 2) / 2.0F);
+    assert_true(to[0][2] == (9 + 2) / 2.0F);
+    for (size_t fold = 0; fold < 3; fold++)
+        assert_true(to[1][fold] == 2);
     preprocess_target_sums_fini(&sums);
 }
 
