@@ -63,9 +63,13 @@ static void note_reason(struct dispatcher_entry *entry, const char *reason)
 {
     if (reason[0] == '\0')
         return;
-    if (entry->reason == NULL)
+    bool fails =
+        entry->plan.options.on_error.action == CFG_ON_ERROR_FAIL && entry->failure[0] == '\0';
+    if (entry->reason == NULL || fails) {
+        free(entry->reason);
         entry->reason = weir_strdup(reason);
-    if (entry->plan.options.on_error.action == CFG_ON_ERROR_FAIL && entry->failure[0] == '\0') {
+    }
+    if (fails) {
         snprintf(entry->failure, sizeof(entry->failure), "%s", reason);
         entry->may_be_mended = true;
     }

@@ -130,6 +130,13 @@ static struct weir_tally tally_of(const struct dispatcher_entry *entry, uint32_t
     return sum;
 }
 
+const char *preprocess_entry_reason(const struct dispatcher_entry *entry)
+{
+    if (entry->reason != NULL)
+        return entry->reason;
+    return entry->failures.count > 0 ? entry->failures.of[0].reason : "";
+}
+
 /* Returns how many may have failed by now: the share of each epoch that has begun. */
 static uint64_t failures_borne(const struct dispatcher_entry *entry, const struct weir_tally *tally)
 {
@@ -152,13 +159,14 @@ static enum weir_status bear(void *owner, uint32_t rank, const struct weir_tally
     if (tally.failed <= failures_borne(entry, &tally))
         return WEIR_OK;
     WEIR_AUTO_BUF limit = {0};
+    const char *reason = preprocess_entry_reason(entry);
     cfg_on_error_print(&entry->plan.options.on_error, &limit);
     snprintf(
         entry->failure, sizeof(entry->failure),
         "%lu of the first %lu samples cannot be read, more than preprocess.on_error: %s bears: "
         "%.300s",
         tally.failed, preprocess_accounted(&tally), weir_buf_text(&limit),
-        entry->reason != NULL ? entry->reason : "no reason was reported");
+        *reason != '\0' ? reason : "no reason was reported");
     entry->may_be_mended = true;
     return weir_fail(err, WEIR_INVALID, "job %lu: %s", entry->number, entry->failure);
 }

@@ -44,10 +44,10 @@ struct dispatcher_entry {
     int64_t silent_stored_ms; /* as it is stored */
     bool closing;             /* to be closed as soon as everything is stored */
     bool has_expected;
-    uint64_t expected;                 /* fingerprint of the whole delivery */
-    struct preprocess_sum sum;         /* that it is made of … */
-    uint64_t sum_seats_taken;          /* … as of record.seats_taken */
-    char *reason;                      /* why a sample failed, of the first; NULL: none did */
+    uint64_t expected;         /* fingerprint of the whole delivery */
+    struct preprocess_sum sum; /* that it is made of … */
+    uint64_t sum_seats_taken;  /* … as of record.seats_taken */
+    char *reason; /* as a worker gave it; NULL: none since this start (preprocess_entry_reason()) */
     struct failures failures;          /* the first samples that did */
     char failure[WEIR_ERROR_TEXT_MAX]; /* why nothing will ever be delivered; "": it may be */
     bool may_be_mended;                /* by whoever opens the job again: it is that of a file */
@@ -89,6 +89,8 @@ enum weir_status preprocess_entry_plan(struct dispatcher_entry *entry,
  * after it. True when entry->expected is it. */
 bool preprocess_entry_expect(struct dispatcher_entry *entry);
 
+/* Returns why a sample failed, of the first that did; "": none is known to have. */
+const char *preprocess_entry_reason(const struct dispatcher_entry *entry);
 /* Returns the number of samples that failed, as the consumers have reported. */
 uint64_t preprocess_entry_failed(const struct dispatcher_entry *entry);
 

@@ -19,14 +19,12 @@ static void reply(struct weir_request *request, enum weir_message type, const vo
 
 /* ---- orchestrator ---- */
 
-/* Forgets the failure: opening a job again may have mended its cause. */
+/* Forgets the failure: opening a job again may have mended its cause. The reason stays: samples that have failed count
+ * in the next attempt too, whose consumer may come before a worker gives it again. */
 static void forgive(struct dispatcher_entry *entry)
 {
-    if (entry->may_be_mended) {
+    if (entry->may_be_mended)
         entry->failure[0] = '\0';
-        free(entry->reason);
-        entry->reason = NULL;
-    }
     entry->may_be_mended = false;
 }
 
@@ -151,7 +149,7 @@ static void on_job_ask(void *state, struct weir_request *request)
             .replayed = audit.replayed,
             .attempts = audit.attempts,
             .fitted = weir_buf_view(&entry->fitted),
-            .reason = entry->reason,
+            .reason = preprocess_entry_reason(entry),
             .delivery = preprocess_delivery_name(entry->plan.delivery),
             .kept = audit.kept,
         };

@@ -128,7 +128,7 @@ static void describe_jobs(const struct dispatcher *dispatcher, struct weir_arena
         const struct dispatcher_entry *entry = dispatcher->entries[i];
         struct dispatcher_cost total = preprocess_entry_total(entry);
         failed[i] = preprocess_entry_failed(entry);
-        reasons[i] = entry->reason != NULL ? entry->reason : "";
+        reasons[i] = preprocess_entry_reason(entry);
         read_ns[i] = total.read_ns;
         read[i] = total.bytes_read;
         jobs[i] = entry->number;

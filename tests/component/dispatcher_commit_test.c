@@ -239,7 +239,8 @@ static void fail_sample(struct stage *stage, uint64_t job)
 {
     uint64_t bytes = 0, operators = 1, failures = 1, id = STAGE_FIRST_ID;
     int64_t ns = 0;
-    const char *none = "", *reason = "found canary-word, expected a number";
+    const char *reason = "found canary-word, expected a number";
+    const char *whole = "sample 9 cannot be read: found canary-word, expected a number";
     const struct msg_worker_beat beat = {.worker = "worker-1",
                                          .session = 1,
                                          .endpoint = "ipc:///nowhere",
@@ -250,7 +251,7 @@ static void fail_sample(struct stage *stage, uint64_t job)
                                          .stat_operators = {&operators, 1},
                                          .stat_operator_ns = {&ns, 1},
                                          .stat_operator_bytes = {&bytes, 1},
-                                         .stat_reasons = {&none, 1},
+                                         .stat_reasons = {&whole, 1},
                                          .stat_failures = {&failures, 1},
                                          .failed_ids = {&id, 1},
                                          .failed_reasons = {&reason, 1}};
@@ -360,6 +361,31 @@ static void only_the_current_attempt_can_fail_its_job(void **state)
     stage_end(&stage);
 }
 
+/* A consumer that returns with samples that failed may report them before a worker gives the reason again. */
+static void a_limit_that_is_passed_again_still_says_why(void **state)
+{
+    struct stage stage;
+    (void)state;
+    stage_begin(&stage, &postgres, SAMPLES);
+    test_clock_start(&stage.clock, stage.loop);
+    stage_host(&stage);
+    (void)open_job(&stage, 1);
+    fail_sample(&stage, 1);
+    for (int i = 0; i < 3; i++) {
+        uint64_t attempt = open_job(&stage, 1);
+        assert_int_equal(commit_of_failures(&stage, attempt, 1, SAMPLES / 2), WEIR_INVALID);
+        struct stage_heard heard = stage_hear(&stage, MSG_job_ask, &(struct msg_job_ask){.job = 1});
+        assert_non_null(strstr(heard.error, i < 2 ? " bears: sample 9 cannot be read: found"
+                                                  : " bears: found canary-word"));
+        if (i == 1) { /* the third time it is another process */
+            stage_unhost(&stage);
+            stage_host(&stage);
+        }
+    }
+    stage_unhost(&stage);
+    stage_end(&stage);
+}
+
 /* ---- consumers of other runs ---- */
 
 static enum weir_status open_with_token(struct stage *stage, const char *token)
@@ -420,6 +446,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_is_stored_does_not_grow_with_the_workers_that_have_died),
         cmocka_unit_test(a_purge_leaves_no_words_of_jobs_that_are_over),
         cmocka_unit_test(only_the_current_attempt_can_fail_its_job),
+        cmocka_unit_test(a_limit_that_is_passed_again_still_says_why),
         cmocka_unit_test(a_consumer_without_the_token_of_its_run_is_refused),
     };
     if (argc == 3 && strcmp(argv[1], "--deaths") == 0)

@@ -141,6 +141,8 @@ static void on_heard(void *owner, const struct weir_reply *reply, const struct w
     struct stage_heard *heard = owner;
     heard->done = true;
     heard->status = err != NULL ? err->status : WEIR_OK;
+    if (err != NULL)
+        (void)snprintf(heard->error, sizeof(heard->error), "%s", err->text);
     if (reply != NULL && reply->type == MSG_client_opened)
         heard->opened = *(const struct msg_client_opened *)reply->message;
     if (reply != NULL && reply->type == MSG_job_is)

@@ -42,7 +42,8 @@ void stage_unhost(struct stage *stage);
 struct stage_heard {
     bool done;
     enum weir_status status;
-    char job_state[16];              /* of job_is */
+    char job_state[16]; /* of job_is */
+    char error[WEIR_ERROR_TEXT_MAX];
     struct msg_client_opened opened; /* without what it points to */
 };
 /* Asks, and is told later; `heard` must outlive that. */
