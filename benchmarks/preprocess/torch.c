@@ -24,6 +24,14 @@ enum weir_status torch_run(const char *command, double *ret_rate, struct weir_er
     return WEIR_OK;
 }
 
+bool torch_is_there(struct weir_error *err)
+{
+    double one;
+
+    return torch_run("/usr/bin/python3 -c 'import torch; print(1)' 2>/dev/null", &one, err) ==
+           WEIR_OK;
+}
+
 enum weir_status torch_choose(const char *script, const char *arguments, char **ret_command,
                               struct weir_error *err)
 {

@@ -4,6 +4,10 @@
 
 #include "core/base/error.h"
 
+#include <stdbool.h>
+
+/* False, and why, when PyTorch is not installed. */
+bool torch_is_there(struct weir_error *err);
 /* Runs "SCRIPT ARGUMENTS WORKERS" with every sensible number of workers and returns the command of the
  * fastest, to be freed. UNAVAILABLE when PyTorch is not installed. */
 enum weir_status torch_choose(const char *script, const char *arguments, char **ret_command,

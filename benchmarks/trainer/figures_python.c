@@ -86,6 +86,8 @@ enum weir_status prepare_loop(void *state, struct weir_error *err)
 {
     struct trainer_bench *bench = state;
 
+    if (!torch_is_there(err))
+        return WEIR_UNAVAILABLE;
     if (bench->loop_us > 0)
         return WEIR_OK;
     return trainer_run(bench, WEIR_HANDING_LOOP, "loop", &bench->loop_us, err);
