@@ -192,6 +192,7 @@ void weir_client_close(struct weir_client *client)
     weir_buf_fini(&client->done.model);
     weir_buf_fini(&client->done.metrics);
     weir_buf_fini(&client->fitted);
+    trainer_elements_fini(&client->elements);
     weir_buf_fini(&client->state);
     free(client->dispatcher_endpoint);
     free(client->storage_endpoint);
@@ -204,6 +205,12 @@ void weir_client_close(struct weir_client *client)
 void weir_client_info(const struct weir_client *client, struct weir_client_info *ret_info)
 {
     *ret_info = client->info; /* does not change once it is open */
+}
+
+const char *weir_client_element_name(const struct weir_client *client, const char *tensor,
+                                     uint64_t index)
+{
+    return trainer_elements_name(&client->elements, tensor, index); /* nor do these */
 }
 
 void weir_client_label_scale(const struct weir_client *client, double *ret_mean,

@@ -10,6 +10,7 @@
 #include "trainer_client/batch.h"
 #include "trainer_client/collector.h"
 #include "trainer_client/delivery.h"
+#include "trainer_client/elements.h"
 #include "trainer_client/held.h"
 #include "trainer_client/lending.h"
 #include "trainer_client/metrics.h"
@@ -58,6 +59,7 @@ struct weir_client {
     struct lending lending;
     struct weir_client_info info;
     struct weir_buf fitted, state;
+    struct elements elements;
     bool closing, opened, failed, stop_ordered;
     struct weir_error failure;
     struct weir_error commit_error; /* of the newest commit, when it was refused */

@@ -2,8 +2,10 @@
 #include "trainer_client/collector.h"
 
 #include "core/base/memory.h"
+#include "core/base/utf8.h"
 #include "core/wire/outputs.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +71,17 @@ void trainer_collector_add(struct collector *collector, const struct weir_batch 
                                           .label_kind = (uint8_t)batch->label_type});
 }
 
+void trainer_collector_name(struct collector *collector, const char *const *names)
+{
+    weir_buf_clear(&collector->names);
+    for (uint32_t i = 0; i < collector->width; i++) {
+        char name[WEIR_OUTPUT_NAME_MAX + 1];
+        (void)snprintf(name, sizeof(name), "%s", names[i]);
+        weir_utf8_repair(name);
+        weir_buf_append(&collector->names, name, strlen(name) + 1);
+    }
+}
+
 struct place {
     uint64_t id;
     size_t index; /* in the collector */
@@ -131,7 +144,8 @@ enum weir_status trainer_collector_write(const struct collector *collector, cons
                                    .count = count,
                                    .width = width,
                                    .label_width = collector->label_width,
-                                   .label_kind = collector->label_kind};
+                                   .label_kind = collector->label_kind,
+                                   .names = weir_buf_view(&collector->names)};
     return weir_outputs_write(path, &outputs, err);
 }
 
@@ -159,5 +173,6 @@ void trainer_collector_fini(struct collector *collector)
     free(collector->slices);
     free(collector->label_values);
     free(collector->values);
+    weir_buf_fini(&collector->names);
     *collector = (struct collector){0};
 }

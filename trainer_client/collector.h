@@ -3,6 +3,7 @@
 #ifndef WEIR_TRAINER_CLIENT_COLLECTOR_H
 #define WEIR_TRAINER_CLIENT_COLLECTOR_H
 
+#include "core/base/bytes.h"
 #include "core/base/error.h"
 
 #include <weir/client.h>
@@ -21,11 +22,15 @@ struct collector {
         *batch_groups; /* of the batch that is added next, borrowed; NULL: there are none */
     const int64_t *batch_slices; /* the same, of `slice_columns` */
     uint8_t label_kind;          /* enum weir_label_kind, which the client's label types are */
+    struct weir_buf
+        names; /* of the floats, `width` texts each ended by a NUL; empty: they have none */
 };
 
 /* `values` (samples, width) of the batch's samples. */
 void trainer_collector_add(struct collector *collector, const struct weir_batch *batch,
                            const float *values);
+/* Takes `width` names, cut to WEIR_OUTPUT_NAME_MAX bytes, in the place of earlier ones. */
+void trainer_collector_name(struct collector *collector, const char *const *names);
 /* Writes the outputs; of a sample that came twice, because work was done again, the last one. */
 enum weir_status trainer_collector_write(const struct collector *collector, const char *path,
                                          struct weir_error *err) WEIR_MUST_USE;

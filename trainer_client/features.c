@@ -61,6 +61,47 @@ enum weir_status trainer_features_width(const struct weir_batch *batch, uint32_t
     return WEIR_OK;
 }
 
+/* "[3]", or "[0,5,2]" where a sample has several dimensions. */
+static void print_place(const struct weir_tensor *tensor, uint64_t index, struct weir_buf *out)
+{
+    uint64_t stride = inner_of(tensor);
+    for (uint32_t i = 1; i < tensor->rank; i++) {
+        stride /= tensor->shape[i];
+        weir_buf_printf(out, "%s%llu", i == 1 ? "[" : ",", (unsigned long long)(index / stride));
+        index %= stride;
+    }
+    weir_buf_append_text(out, tensor->rank > 1 ? "]" : "");
+}
+
+static void print_name(const struct weir_tensor *tensor, uint64_t index,
+                       const struct weir_client *client, struct weir_buf *out)
+{
+    const char *element = weir_client_element_name(client, tensor->name, index);
+    weir_buf_printf(out, "%s", tensor->name);
+    if (tensor->offsets != NULL)
+        weir_buf_printf(out, " in bucket %llu", (unsigned long long)index);
+    else if (inner_of(tensor) > 1)
+        print_place(tensor, index, out);
+    if (element != NULL)
+        weir_buf_printf(out, " \"%s\"", element);
+}
+
+const char *const *trainer_features_names(const struct weir_batch *batch,
+                                          const struct weir_client *client,
+                                          struct weir_arena *arena)
+{
+    const char **names = weir_arena_alloc(arena, FEATURES_MAX * sizeof(*names));
+    size_t at = 0;
+    for (size_t i = 0; i < batch->tensor_count; i++) {
+        for (uint64_t k = 0; k < width_of(&batch->tensors[i]); k++) {
+            WEIR_AUTO_BUF name = {0};
+            print_name(&batch->tensors[i], k, client, &name);
+            names[at++] = weir_arena_strndup(arena, weir_buf_text(&name), name.size);
+        }
+    }
+    return names;
+}
+
 static void take_dense(const struct weir_tensor *tensor, size_t sample, float *out)
 {
     size_t inner = inner_of(tensor);

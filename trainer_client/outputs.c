@@ -115,6 +115,23 @@ enum weir_client_status weir_client_output(struct weir_client *client,
     return WEIR_CLIENT_OK;
 }
 
+enum weir_client_status weir_client_output_names(struct weir_client *client, uint32_t width,
+                                                 const char *const *names,
+                                                 struct weir_client_error *ret_error)
+{
+    struct weir_error err;
+    struct collector *collector = &client->collector;
+
+    if (width == 0 || (collector->width != 0 && collector->width != width)) {
+        weir_ignore(weir_fail(&err, WEIR_INVALID, "outputs: found %u names, expected %u", width,
+                              collector->width != 0 ? collector->width : 1));
+        return trainer_client_give(&err, ret_error);
+    }
+    collector->width = width;
+    trainer_collector_name(collector, names);
+    return WEIR_CLIENT_OK;
+}
+
 /* ---- files ---- */
 
 enum weir_status trainer_client_save_reported(struct weir_client *client, struct weir_error *err)

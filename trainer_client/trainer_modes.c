@@ -134,6 +134,17 @@ static uint32_t width_unknown(const struct trainer *trainer)
     return 0;
 }
 
+static enum weir_status name_features(struct trainer *trainer, const struct weir_batch *batch,
+                                      uint32_t width, struct weir_error *err)
+{
+    struct weir_client_error error;
+    WEIR_AUTO(weir_arena) arena = weir_arena_new();
+    const char *const *names = trainer_features_names(batch, trainer->client, arena);
+    if (weir_client_output_names(trainer->client, width, names, &error) == WEIR_CLIENT_OK)
+        return WEIR_OK;
+    return weir_fail(err, (enum weir_status)error.status, "%s", error.text);
+}
+
 static enum weir_status take_features(struct trainer *trainer, const struct weir_batch *batch,
                                       struct weir_error *err)
 {
@@ -142,6 +153,8 @@ static enum weir_status take_features(struct trainer *trainer, const struct weir
     if (status == WEIR_OK && trainer->width != 0 && width != trainer->width)
         status = weir_fail(err, WEIR_INVALID, "a batch has %u numbers per sample, the first had %u",
                            width, trainer->width);
+    if (status == WEIR_OK && trainer->width == 0)
+        status = name_features(trainer, batch, width, err);
     if (status != WEIR_OK)
         return status;
     trainer->width = width;

@@ -14,6 +14,7 @@ enum {
     LABEL_KIND_AT = 20,
     COLUMNS_AT = 21, /* bit 0: groups; above: how many columns of slices */
     LABEL_WIDTH_AT = 22,
+    NAMES_AT = 48,
 };
 
 static const char MAGIC[] = {'W', 'E', 'I', 'R', 'O', 'U', 'T', '1'};
@@ -44,6 +45,7 @@ enum weir_status weir_outputs_write(const char *path, const struct weir_outputs 
         weir_bytes(outputs->values, values * sizeof(*outputs->values)),
         weir_bytes(outputs->label_values,
                    count * outputs->label_width * sizeof(*outputs->label_values)),
+        outputs->names,
     };
     struct weir_digest digest = digest_of(pieces + 1, WEIR_COUNT(pieces) - 1);
     memcpy(header, MAGIC, sizeof(MAGIC));
@@ -55,6 +57,7 @@ enum weir_status weir_outputs_write(const char *path, const struct weir_outputs 
     header[LABEL_WIDTH_AT] = (uint8_t)outputs->label_width;
     header[LABEL_WIDTH_AT + 1] = (uint8_t)(outputs->label_width >> 8);
     memcpy(header + DIGEST_AT, digest.bytes, sizeof(digest.bytes));
+    weir_put_u64(header + NAMES_AT, outputs->names.size);
     weir_put_u64(header + CHECKED_BYTES, weir_hash64(weir_bytes(header, CHECKED_BYTES), 0));
     return weir_file_write_pieces(path, pieces, WEIR_COUNT(pieces), err);
 }
@@ -83,6 +86,19 @@ static void place(struct weir_outputs *outputs, const uint8_t *at, bool has_grou
         outputs->label_width > 0 ? outputs->values + count * outputs->width : NULL;
 }
 
+/* Takes the names off the end of `body`. False: they are not `width` texts. */
+static bool take_names(struct weir_outputs *outputs, uint64_t size, struct weir_bytes *body)
+{
+    size_t ends = 0;
+    if (size > body->size)
+        return false;
+    body->size -= size;
+    outputs->names = weir_bytes(body->at + body->size, size);
+    for (size_t i = 0; i < size; i++)
+        ends += outputs->names.at[i] == '\0';
+    return size == 0 || (ends == outputs->width && outputs->names.at[size - 1] == '\0');
+}
+
 /* Fills `outputs` from its mapped file. */
 static enum weir_status check(struct weir_outputs *outputs, struct weir_error *err)
 {
@@ -91,7 +107,7 @@ static enum weir_status check(struct weir_outputs *outputs, struct weir_error *e
         return weir_fail(err, WEIR_CORRUPT, "expected outputs of version 1");
     if (weir_get_u64(at + CHECKED_BYTES) != weir_hash64(weir_bytes(at, CHECKED_BYTES), 0))
         return weir_fail(err, WEIR_CORRUPT, "the header fails its checksum");
-    if ((weir_get_u64(at + 48) | weir_get_u64(at + 56)) != 0)
+    if (weir_get_u64(at + 56) != 0)
         return weir_fail(err, WEIR_CORRUPT, "the header's padding is not zero");
     uint64_t count = weir_get_u64(at + 8);
     bool has_groups = (at[COLUMNS_AT] & 1) != 0;
@@ -106,11 +122,14 @@ static enum weir_status check(struct weir_outputs *outputs, struct weir_error *e
                          outputs->label_kind, outputs->label_width);
     size_t row = row_bytes(outputs, has_groups);
     struct weir_bytes body = {at + HEADER_BYTES, outputs->map_bytes - HEADER_BYTES};
+    const struct weir_bytes whole = body;
+    if (!take_names(outputs, weir_get_u64(at + NAMES_AT), &body))
+        return weir_fail(err, WEIR_CORRUPT, "expected %zu names of values", outputs->width);
     if (body.size % row != 0 || body.size / row != count)
         return weir_fail(err, WEIR_CORRUPT,
                          "%zu bytes behind the header, expected %llu samples of %zu", body.size,
                          (unsigned long long)count, row);
-    struct weir_digest digest = digest_of(&body, 1);
+    struct weir_digest digest = digest_of(&whole, 1);
     if (memcmp(digest.bytes, at + DIGEST_AT, sizeof(digest.bytes)) != 0)
         return weir_fail(err, WEIR_CORRUPT, "the values fail their checksum");
     outputs->count = count;

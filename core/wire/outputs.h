@@ -4,10 +4,12 @@
  *     0   8 bytes "WEIROUT1"     8  u64 count     16  u32 width     20  u8 weir_label_kind
  *    21   u8 1: groups are there, + 2 * slice columns
  *    22   u16 numbers of a label that is a vector, else 0
- *    24   XXH3-128 of everything after byte 64   40  XXH3-64 of the 40 bytes before   48  zeros
+ *    24   XXH3-128 of everything after byte 64   40  XXH3-64 of the 40 bytes before
+ *    48   u64 bytes of the names below, else 0    56  zeros
  *    64   u64[count] ids, i64[count] labels, i64[count] groups if there,
  *         i64[count * slice columns], f32[count * width] values,
- *         f32[count * numbers] labels that are vectors
+ *         f32[count * numbers] labels that are vectors,
+ *         names of the values, `width` texts in UTF-8, each ended by a NUL
  */
 #ifndef WEIR_WIRE_OUTPUTS_H
 #define WEIR_WIRE_OUTPUTS_H
@@ -28,9 +30,10 @@ struct weir_outputs {
     size_t count;
     size_t width;
     size_t label_width;
-    size_t slice_columns; /* at most WEIR_OUTPUTS_SLICES_MAX */
-    uint8_t label_kind;   /* enum weir_label_kind; NONE reads as INT */
-    void *map;            /* private */
+    size_t slice_columns;    /* at most WEIR_OUTPUTS_SLICES_MAX */
+    uint8_t label_kind;      /* enum weir_label_kind; NONE reads as INT */
+    struct weir_bytes names; /* of the values, `width` texts each ended by a NUL; empty: none */
+    void *map;               /* private */
     size_t map_bytes;
 };
 

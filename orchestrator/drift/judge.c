@@ -163,6 +163,23 @@ void orchestrator_judge_measure(const struct drift_judge *judge, const struct dr
     }
 }
 
+const struct drift_statistic *orchestrator_judge_moved(const struct drift_judge *judge,
+                                                       const struct drift_input *input,
+                                                       struct drift_moved *ret_moved,
+                                                       size_t *ret_count)
+{
+    struct drift_request by = {.statistic = orchestrator_drift_find("ks")}; /* it has no options */
+    for (size_t i = 0; i < judge->count; i++) {
+        const struct member *member = &judge->members[i];
+        if (member->statistic->measure_feature == NULL)
+            continue;
+        by = (struct drift_request){.statistic = member->statistic, .options = member->options};
+        break;
+    }
+    *ret_count = orchestrator_drift_measure_each(&by, input, ret_moved);
+    return by.statistic;
+}
+
 static struct criterion_value value_of(const struct drift_finding *finding)
 {
     return (struct criterion_value){.value = finding->distance, .p_value = finding->p_value};

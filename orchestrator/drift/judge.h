@@ -54,6 +54,13 @@ void orchestrator_judge_decide(struct drift_judge *judge, struct drift_findings 
 /* Warm-up: the criteria remember, nothing fires. */
 void orchestrator_judge_learn(struct drift_judge *judge, const struct drift_findings *findings);
 
+/* The features, farthest first, as orchestrator_drift_measure_each(): by the first of the statistics that goes feature
+ * by feature, by ks where none does. Returns that statistic. */
+const struct drift_statistic *orchestrator_judge_moved(const struct drift_judge *judge,
+                                                       const struct drift_input *input,
+                                                       struct drift_moved *ret_moved,
+                                                       size_t *ret_count);
+
 /* "mmd 0.131 >= 0.1, ks p 0.2 (limit 0.05): 1 of 1 needed votes". */
 void orchestrator_judge_explain(const struct drift_judge *judge,
                                 const struct drift_findings *findings, struct weir_buf *out);

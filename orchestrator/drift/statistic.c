@@ -87,6 +87,54 @@ static bool measure_features(const struct drift_request *asked, const struct dri
     return true;
 }
 
+static double mean_of(const double *column, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += column[i];
+    return count > 0 ? sum / (double)count : (double)NAN;
+}
+
+static struct drift_moved moved_of(const struct drift_input *input, size_t index,
+                                   const struct drift_feature *feature, double distance)
+{
+    return (struct drift_moved){
+        .feature = index,
+        .distance = distance,
+        .reference_mean = mean_of(feature->reference, feature->reference_count),
+        .current_mean = mean_of(feature->current, feature->current_count),
+        .reference_missing = (double)feature->reference_missing / (double)input->reference.count,
+        .current_missing = (double)feature->current_missing / (double)input->current.count,
+    };
+}
+
+static int compare_moved(const void *a, const void *b)
+{
+    const struct drift_moved *left = a, *right = b;
+    if (left->distance != right->distance)
+        return left->distance > right->distance ? -1 : 1;
+    return left->feature < right->feature ? -1 : 1;
+}
+
+size_t orchestrator_drift_measure_each(const struct drift_request *asked,
+                                       const struct drift_input *input,
+                                       struct drift_moved *ret_moved)
+{
+    size_t count = 0;
+    if (input->reference.count == 0 || input->current.count == 0)
+        return 0;
+    WEIR_AUTO_FREE double *columns =
+        weir_calloc(input->reference.count + input->current.count, sizeof(*columns));
+    for (size_t i = 0; i < input->width; i++) {
+        struct drift_feature feature = take_feature(input, i, columns);
+        struct drift_distance found = {.p_value = NAN};
+        if (asked->statistic->measure_feature(asked->options, &feature, &found))
+            ret_moved[count++] = moved_of(input, i, &feature, found.distance);
+    }
+    qsort(ret_moved, count, sizeof(*ret_moved), compare_moved);
+    return count;
+}
+
 /* ---- all features at once ---- */
 
 static bool is_whole(const float *row, size_t width)

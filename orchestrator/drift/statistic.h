@@ -88,6 +88,20 @@ struct drift_request {
 bool orchestrator_drift_measure(const struct drift_request *asked, const struct drift_input *input,
                                 struct drift_score *ret_score);
 
+/* A feature in both windows. */
+struct drift_moved {
+    size_t feature; /* from 0 */
+    double distance;
+    double reference_mean, current_mean;       /* of its finite numbers; NaN: there are none */
+    double reference_missing, current_missing; /* share of the samples */
+};
+
+/* Measures each feature by itself with a statistic that goes feature by feature; farthest first, those at the same
+ * distance in their order. Returns the number of those that have a distance; `ret_moved` has room for all. */
+size_t orchestrator_drift_measure_each(const struct drift_request *asked,
+                                       const struct drift_input *input,
+                                       struct drift_moved *ret_moved);
+
 CFG_REGISTRY(orchestrator_drift, struct drift_statistic, ORCHESTRATOR_DRIFT_STATISTICS)
 
 #endif

@@ -6,6 +6,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/number.h"
+#include "core/base/utf8.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -145,6 +146,7 @@ static void found_fini(struct probe_found *found)
     free((void *)(uintptr_t)found->outputs.labels);
     free((void *)(uintptr_t)found->outputs.values);
     free((void *)(uintptr_t)found->outputs.label_values);
+    free((void *)(uintptr_t)found->outputs.names.at);
 }
 
 void orchestrator_pipeline_probe_free(struct probe *probe)
@@ -170,6 +172,17 @@ static void *pick_column(const void *column, size_t bytes, const size_t *rows, s
     for (size_t i = 0; i < count; i++)
         memcpy(picked + i * bytes, (const uint8_t *)column + rows[i] * bytes, bytes);
     return picked;
+}
+
+/* A copy in which every text is UTF-8: a program may have said them. */
+static struct weir_bytes copy_names(struct weir_bytes names)
+{
+    char *copy = weir_calloc(names.size + 1, 1);
+    if (names.size > 0)
+        memcpy(copy, names.at, names.size);
+    for (size_t at = 0; at < names.size; at += strlen(copy + at) + 1)
+        weir_utf8_repair(copy + at);
+    return weir_bytes(copy, names.size);
 }
 
 /* The rows of `outputs` whose samples are among `ids`; both ascend. */
@@ -198,6 +211,7 @@ static void pick(const struct weir_outputs *outputs, struct weir_u64s ids,
         .width = outputs->width,
         .label_width = outputs->label_width,
         .label_kind = outputs->label_kind,
+        .names = copy_names(outputs->names),
     };
     orchestrator_metric_given_open(&ret_found->outputs, &ret_found->given);
 }
@@ -221,13 +235,15 @@ enum weir_status orchestrator_pipeline_probe_take(struct pipeline *pipeline, str
 static struct trigger_points points_of(const struct probe_found *found)
 {
     const struct metric_input *input = &found->given.input;
-    return (struct trigger_points){.ids = found->outputs.ids,
-                                   .labels = input->labels,
-                                   .values = input->values,
-                                   .count = input->count,
-                                   .width = input->width,
-                                   .numbers = input->numbers,
-                                   .label_width = input->label_width};
+    return (struct trigger_points){
+        .ids = found->outputs.ids,
+        .labels = input->labels,
+        .values = input->values,
+        .names = found->outputs.names.size > 0 ? (const char *)found->outputs.names.at : NULL,
+        .count = input->count,
+        .width = input->width,
+        .numbers = input->numbers,
+        .label_width = input->label_width};
 }
 
 struct trigger_measured orchestrator_pipeline_probe_measured(const struct probe *probe)

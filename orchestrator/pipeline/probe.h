@@ -10,7 +10,7 @@
 
 /* The findings of a window. */
 struct probe_found {
-    struct weir_outputs outputs; /* their columns are owned */
+    struct weir_outputs outputs; /* their columns and names are owned */
     struct metric_given given;   /* the same, as metrics read it */
 };
 

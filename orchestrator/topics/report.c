@@ -7,7 +7,16 @@
 #include "orchestrator/runs/run.h"
 #include "orchestrator/topics/topic.h"
 
-enum { CHECKS_SHOWN = 100 };
+enum { CHECKS_SHOWN = 100, MOVED_SHOWN = 5 };
+
+json_t *orchestrator_topic_decision(const char *text)
+{
+    json_t *decision = orchestrator_json_of(text);
+    json_t *moved = json_object_get(decision, "moved");
+    while (json_array_size(moved) > MOVED_SHOWN)
+        json_array_remove(moved, json_array_size(moved) - 1);
+    return decision;
+}
 
 static void add_training(json_t *row, const struct weir_rows *rows, size_t i)
 {
@@ -33,7 +42,7 @@ enum weir_status orchestrator_topic_add_checks(struct topics *topics, int64_t pi
     enum weir_status status =
         DB_RUN(topics->context->db, Q_decision_newest, &rows, err, DB_I64(pipeline), DB_I64(most));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        json_t *decision = orchestrator_json_of(weir_rows_text(rows, i, "json"));
+        json_t *decision = orchestrator_topic_decision(weir_rows_text(rows, i, "json"));
         int64_t trigger = weir_rows_i64(rows, i, "trigger");
         if (trigger > 0)
             json_object_set_new(decision, "trigger", json_integer(trigger));
@@ -81,7 +90,7 @@ static enum weir_status add_row(struct topics *topics, int64_t pipeline,
                               JSON_TEXT("digest", weir_rows_text(rows, i, "set_digest")));
     if (!weir_rows_is_null(rows, i, "decision")) {
         json_object_set_new(row, "decision",
-                            orchestrator_json_of(weir_rows_text(rows, i, "decision")));
+                            orchestrator_topic_decision(weir_rows_text(rows, i, "decision")));
     }
     json_object_set_new(row, "costs", json_object());
     json_object_set_new(row, "timeline", orchestrator_pipeline_timeline_json(rows, i));

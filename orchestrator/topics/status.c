@@ -52,7 +52,7 @@ static enum weir_status add_fired(struct topics *topics, int64_t pipeline, json_
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         bool checked = !weir_rows_is_null(rows, i, "json");
         json_t *decision =
-            checked ? orchestrator_json_of(weir_rows_text(rows, i, "json")) : json_null();
+            checked ? orchestrator_topic_decision(weir_rows_text(rows, i, "json")) : json_null();
         json_array_append_new(
             fired, JSON_FIELDS(JSON_NUMBER("trigger", weir_rows_i64(rows, i, "number")),
                                JSON_TEXT("state", weir_rows_text(rows, i, "state")),

@@ -85,6 +85,8 @@ enum weir_status orchestrator_topic_lineage_json(const struct topic_call *call,
 enum weir_status orchestrator_topic_ancestors_json(const struct topic_call *call, const char *model,
                                                    json_t *ancestors,
                                                    struct weir_error *err) WEIR_MUST_USE;
+/* A decision as it was kept, of the features that have moved only the first: the event has all (report.c). */
+json_t *orchestrator_topic_decision(const char *text);
 /* Appends the newest decisions of the trigger policy of a pipeline (report.c), at most `most`, oldest first. */
 enum weir_status orchestrator_topic_add_checks(struct topics *topics, int64_t pipeline,
                                                int64_t most, json_t *checks,

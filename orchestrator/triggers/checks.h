@@ -27,7 +27,7 @@ struct trigger_checks_options {
                .doc = "the trigger policy that decides during the warm-up")
 // clang-format on
 
-enum { TRIGGER_WHY_MAX = 512 };
+enum { TRIGGER_WHY_MAX = 2048 };
 
 struct trigger_checks {
     uint64_t samples; /* 0: by time */

@@ -49,6 +49,8 @@ struct trigger_points {
     const uint64_t *ids;
     const int64_t *labels;
     const float *values; /* (count, width) */
+    const char *
+        names; /* of the values, `width` texts in UTF-8 each ended by a NUL; NULL: they have none */
     size_t count, width;
     const double *numbers; /* (count, label_width): as in struct metric_input */
     size_t label_width;

@@ -7,11 +7,10 @@
 #include "orchestrator/triggers/trigger.h"
 
 #include "core/base/memory.h"
-#include "orchestrator/drift/judge.h"
+#include "core/base/utf8.h"
 #include "orchestrator/triggers/checks.h"
+#include "orchestrator/triggers/drift_told.h"
 #include "orchestrator/triggers/window.h"
-#include "orchestrator/values/json_number.h"
-#include "orchestrator/values/json_object.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -278,47 +277,43 @@ static void measure_labels(const struct drift *drift, struct drift_findings *fin
     orchestrator_judge_measure(drift->judge, &input, findings);
 }
 
-static void measure_points(const struct drift *drift, const struct trigger_measured *measured,
-                           struct drift_findings *findings)
+static struct drift_input input_of(const struct drift *drift,
+                                   const struct trigger_measured *measured)
 {
     const struct trigger_points *reference = &measured->reference;
     const struct trigger_points *current = &measured->current;
     bool alike = reference->width == current->width; /* not if one of them is empty */
-    const struct drift_input input = {
+    return (struct drift_input){
         .reference = {.count = alike ? reference->count : 0, .values = reference->values},
         .current = {.count = alike ? current->count : 0, .values = current->values},
         .width = current->width,
         .seed = drift->options->seed,
     };
+}
+
+static void measure_points(const struct drift *drift, const struct trigger_measured *measured,
+                           struct drift_findings *findings)
+{
+    const struct drift_input input = input_of(drift, measured);
     orchestrator_judge_measure(drift->judge, &input, findings);
 }
 
-static void tell(const struct drift *drift, const struct drift_findings *findings, json_t *decision)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < findings->count; i++) {
-        const struct drift_finding *found = &findings->of[i];
-        json_array_append_new(
-            list,
-            JSON_FIELDS(JSON_TEXT("statistic", orchestrator_judge_statistic(drift->judge, i)->name),
-                        JSON_NEW("distance", orchestrator_json_number(found->distance)),
-                        JSON_NEW("p_value", orchestrator_json_number(found->p_value)),
-                        JSON_NEW("limit", orchestrator_json_number(found->limit)),
-                        JSON_TEXT("limit_of", found->by_p_value ? "p_value" : "distance"),
-                        JSON_FLAG("verdict", found->fires)));
-    }
-    json_object_set_new(decision, "statistics", list);
-    json_object_set_new(decision, "votes", json_integer((json_int_t)findings->votes));
-    json_object_set_new(decision, "needed", json_integer((json_int_t)findings->needed));
-}
-
-/* A sentence into why. */
-static void explain_findings(struct drift *drift, const struct drift_findings *findings)
+/* Says what was found: a sentence into why, numbers into the decision. */
+static void tell(struct drift *drift, const struct trigger_measured *measured,
+                 const struct drift_findings *findings, json_t *decision)
 {
     WEIR_AUTO_BUF text = {0};
-    weir_buf_printf(&text, "drift of %s: ", ON[drift->options->on]);
+    const char *on = ON[drift->options->on];
+    weir_buf_printf(&text, "drift of %s: ", on);
     orchestrator_judge_explain(drift->judge, findings, &text);
+    orchestrator_drift_tell(drift->judge, findings, decision);
+    if (findings->fires && drift->options->on != ON_LABELS) {
+        const struct drift_input input = input_of(drift, measured);
+        orchestrator_drift_tell_moved(drift->judge, &input, measured->current.names, on, decision,
+                                      &text);
+    }
     (void)snprintf(drift->checks.why, sizeof(drift->checks.why), "%s", weir_buf_text(&text));
+    weir_utf8_repair(drift->checks.why); /* if it was cut */
 }
 
 /* True: the windows are too far apart. */
@@ -333,8 +328,7 @@ static bool compare(struct drift *drift, const struct trigger_measured *measured
         orchestrator_judge_learn(drift->judge, &findings);
     else
         orchestrator_judge_decide(drift->judge, &findings);
-    tell(drift, &findings, decision);
-    explain_findings(drift, &findings);
+    tell(drift, measured, &findings, decision);
     return findings.fires;
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "preprocess/plan/elements.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -292,30 +293,31 @@ static void on_client_open(void *state, struct weir_request *request)
     WEIR_AUTO_BUF begun = {0};
     if (opened.begun != NULL)
         weir_position_pack(opened.begun, &begun);
-    reply(request, MSG_client_opened,
-          &(struct msg_client_opened){
-              .attempt = opened.attempt,
-              .newest = opened.newest,
-              .fence = opened.fence,
-              .samples = geometry->samples,
-              .epochs = geometry->epochs,
-              .batches_per_epoch = geometry->batches_per_epoch,
-              .batch_samples = geometry->batch_samples,
-              .group_batches = geometry->group_batches,
-              .deterministic = batch->order == PREPROCESS_DETERMINISTIC,
-              .workers = preprocess_dispatcher_endpoints(dispatcher, entry->number, request->arena),
-              .fitted = weir_buf_view(&entry->fitted),
-              .last_dropped = geometry->last == PREPROCESS_LAST_DROP,
-              .ranks = geometry->ranks,
-              .delivery = entry->plan.delivery,
-              .position = weir_buf_view(&begun),
-              .joined = opened.joined,
-              .superseded = opened.superseded,
-              .reload = opened.reload,
-              .batches = opened.batches,
-              .batch_bytes = preprocess_plan_row_bytes(&entry->plan) * geometry->batch_samples /
-                             geometry->ranks,
-          });
+    struct msg_client_opened message = {
+        .attempt = opened.attempt,
+        .newest = opened.newest,
+        .fence = opened.fence,
+        .samples = geometry->samples,
+        .epochs = geometry->epochs,
+        .batches_per_epoch = geometry->batches_per_epoch,
+        .batch_samples = geometry->batch_samples,
+        .group_batches = geometry->group_batches,
+        .deterministic = batch->order == PREPROCESS_DETERMINISTIC,
+        .workers = preprocess_dispatcher_endpoints(dispatcher, entry->number, request->arena),
+        .fitted = weir_buf_view(&entry->fitted),
+        .last_dropped = geometry->last == PREPROCESS_LAST_DROP,
+        .ranks = geometry->ranks,
+        .delivery = entry->plan.delivery,
+        .position = weir_buf_view(&begun),
+        .joined = opened.joined,
+        .superseded = opened.superseded,
+        .reload = opened.reload,
+        .batches = opened.batches,
+        .batch_bytes =
+            preprocess_plan_row_bytes(&entry->plan) * geometry->batch_samples / geometry->ranks,
+    };
+    preprocess_elements_tell(entry->plan.chain, request->arena, &message);
+    reply(request, MSG_client_opened, &message);
 }
 
 static void on_client_beat(void *state, struct weir_request *request)

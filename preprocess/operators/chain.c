@@ -234,6 +234,22 @@ static uint64_t row_bytes_of(const struct chain *chain, const struct operator_sc
     return bytes;
 }
 
+static struct chain *chain_empty(void)
+{
+    struct chain *chain = weir_calloc(1, sizeof(*chain));
+    chain->arena = weir_arena_new();
+    chain->payload.about = preprocess_column_about("payload", COLUMN_BYTES, 0, 0);
+    return chain;
+}
+
+static struct draft draft_of(const struct chain *chain, const struct operator_records *records)
+{
+    return (struct draft){.schema = {.count = 1,
+                                     .column = {chain->payload.about},
+                                     .records = records,
+                                     .arena = chain->arena}};
+}
+
 enum weir_status preprocess_chain_new(const struct weir_yaml_node *operators,
                                       const struct operator_records *records,
                                       struct chain **ret_chain, struct weir_error *err)
@@ -242,10 +258,8 @@ enum weir_status preprocess_chain_new(const struct weir_yaml_node *operators,
     if (count == 0 || count > CHAIN_OPERATORS_MAX)
         return weir_yaml_fail(operators, err, "preprocess.operators: found %zu, expected 1 to %d",
                               count, CHAIN_OPERATORS_MAX);
-    WEIR_AUTO(chain) chain = weir_calloc(1, sizeof(*chain));
-    chain->payload.about = preprocess_column_about("payload", COLUMN_BYTES, 0, 0);
-    struct draft draft = {
-        .schema = {.count = 1, .column = {chain->payload.about}, .records = records}};
+    WEIR_AUTO(chain) chain = chain_empty();
+    struct draft draft = draft_of(chain, records);
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < count && status == WEIR_OK; i++)
         status = plan_step(chain, weir_yaml_at(operators, i), &draft, err);
@@ -269,10 +283,8 @@ bool preprocess_chain_check(const struct weir_yaml_node *operators,
     struct weir_error err;
     if (cfg_note(all, preprocess_chain_new(operators, records, ret_chain, &err), &err))
         return true;
-    WEIR_AUTO(chain) chain = weir_calloc(1, sizeof(*chain));
-    chain->payload.about = preprocess_column_about("payload", COLUMN_BYTES, 0, 0);
-    struct draft draft = {
-        .schema = {.count = 1, .column = {chain->payload.about}, .records = records}};
+    WEIR_AUTO(chain) chain = chain_empty();
+    struct draft draft = draft_of(chain, records);
     for (size_t i = 0; i < weir_yaml_length(operators) && i < CHAIN_OPERATORS_MAX; i++) {
         bool is_planned = plan_step(chain, weir_yaml_at(operators, i), &draft, &err) == WEIR_OK;
         const struct preprocess_operator *op =
@@ -298,6 +310,7 @@ void preprocess_chain_free(struct chain *chain)
         free(step->state);
     }
     preprocess_column_fini(&chain->payload);
+    weir_arena_free(chain->arena);
     weir_buf_fini(&chain->rows);
     free(chain);
 }

@@ -35,6 +35,7 @@ struct chain {
     const struct chain_step *classifies; /* NULL: none does */
     struct column payload;
     struct column *column[COLUMNS_MAX]; /* of the batch, as far as it has come */
+    struct weir_arena *arena;           /* names of elements */
     size_t columns;                     /* that leave the chain … */
     size_t leaving[COLUMNS_MAX];        /* … and where they are in `column` */
     bool copies_payload;                /* it cannot be left where it lies */

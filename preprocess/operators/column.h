@@ -16,6 +16,7 @@
 #include "core/wire/tensor.h"
 
 enum { COLUMNS_MAX = 16, COLUMN_NAME_MAX = 32, COLUMN_WIDTH_MAX = 1 << 20, COLUMN_SHAPE_MAX = 3 };
+enum { COLUMN_ELEMENTS_MAX = 4096 /* that have names, of a job */ };
 enum { COLUMN_CACHE_LINE = 64, COLUMN_AHEAD = 8 /* rows that are had come */ };
 
 enum column_kind {
@@ -37,6 +38,8 @@ struct column_about {
     uint32_t
         shape[COLUMN_SHAPE_MAX]; /* DENSE: of a row, its product is `width`; zeroed: a vector */
     uint64_t below;              /* bound of its integers, which are not negative; 0: not known */
+    const char *const *
+        elements; /* DENSE: `width` names of its numbers, NULL where one has none; NULL: none has. The chain's */
 };
 
 struct column {

@@ -255,6 +255,20 @@ void preprocess_csv_reader_fini(struct csv_reader *reader)
     weir_buf_fini(&reader->text);
 }
 
+const char *const *preprocess_csv_reader_elements(const struct csv_reader *reader,
+                                                  const struct cfg_texts *fields,
+                                                  struct weir_arena *arena)
+{
+    const char **elements = weir_arena_alloc(arena, fields->count * sizeof(*elements));
+    for (size_t field = 0; field < reader->fields; field++) {
+        bool is_named = field < reader->name_count && reader->names[field][0] != '\0';
+        for (int32_t i = reader->wanted[field]; i >= 0; i = reader->next[i])
+            elements[i] = is_named ? reader->names[field]
+                                   : weir_yaml_text(weir_yaml_at(fields->node, (size_t)i));
+    }
+    return elements;
+}
+
 void preprocess_csv_reader_field(const struct csv_reader *reader, size_t field,
                                  char name[CSV_FIELD_NAME_MAX])
 {

@@ -57,6 +57,10 @@ enum weir_status preprocess_csv_reader_open(struct csv_reader *reader,
                                             struct operator_plan *plan,
                                             struct weir_error *err) WEIR_MUST_USE;
 void preprocess_csv_reader_fini(struct csv_reader *reader);
+/* Names of the fields that `fields` are, in their order, as names of elements. */
+const char *const *preprocess_csv_reader_elements(const struct csv_reader *reader,
+                                                  const struct cfg_texts *fields,
+                                                  struct weir_arena *arena);
 enum { CSV_FIELD_NAME_MAX = 64 };
 /* Writes what reasons call a field: "column 'age'", or "field 3" where it has no name. */
 void preprocess_csv_reader_field(const struct csv_reader *reader, size_t field,

@@ -40,7 +40,8 @@ struct operator_schema {
     bool is_read
         [COLUMNS_MAX]; /* a reader has left it: only readers take it without being told its name */
     const struct operator_records
-        *records; /* column 0 is these; NULL: it is not, or nothing is known */
+        *records;             /* column 0 is these; NULL: it is not, or nothing is known */
+    struct weir_arena *arena; /* of names of elements (column.h): lives as long as the chain */
 };
 
 /* Index of the column `name`, or -1. */

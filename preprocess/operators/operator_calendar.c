@@ -147,6 +147,24 @@ static enum weir_status plan_input(struct state *state, const struct options *op
     return WEIR_OK;
 }
 
+/* "hour", "hour sine" and "hour cosine", "hour = 7". */
+static const char *const *name_elements(const struct state *state, struct weir_arena *arena)
+{
+    const char **elements = weir_arena_alloc(arena, state->width * sizeof(*elements));
+    size_t at = 0;
+    for (size_t i = 0; i < state->count; i++) {
+        const struct told *told = &state->told[i];
+        const char *part = told->part->name;
+        for (size_t k = 0; k < width_of(told); k++)
+            elements[at++] =
+                told->form == AS_NUMBER ? part
+                : told->form == AS_CYCLE
+                    ? weir_arena_format(arena, "%s %s", part, k == 0 ? "sine" : "cosine")
+                    : weir_arena_format(arena, "%s = %d", part, told->part->first + (int)k);
+    }
+    return elements;
+}
+
 static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
                              struct operator_plan *ret_plan, struct weir_error *err)
 {
@@ -163,8 +181,10 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
         status = plan_all_parts(state, options, err);
     if (status != WEIR_OK)
         return status;
-    return preprocess_operator_plan_output(ret_plan, options->as, COLUMN_DENSE, WEIR_F32,
-                                           (uint32_t)state->width, err);
+    status = preprocess_operator_plan_output(ret_plan, options->as, COLUMN_DENSE, WEIR_F32,
+                                             (uint32_t)state->width, err);
+    ret_plan->output[0].elements = name_elements(state, schema->arena);
+    return status;
 }
 
 static void fini(void *owner)

@@ -1,6 +1,8 @@
 /* concat: several tensors of one type → one, row by row end to end in the order they are named. */
 #include "preprocess/operators/operator.h"
 
+#include "core/base/memory.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -50,6 +52,23 @@ static enum weir_status plan_column(const struct cfg_texts *names, size_t index,
                : weir_fail(err, WEIR_LIMIT, "more than %d elements", COLUMN_WIDTH_MAX);
 }
 
+/* Names of the numbers of all columns, one after the other; a column of one number is named itself. */
+static const char *const *join_elements(const struct operator_schema *schema,
+                                        const struct operator_plan *plan)
+{
+    const char **elements =
+        weir_arena_alloc(schema->arena, plan->output[0].width * sizeof(*elements));
+    size_t at = 0;
+    for (size_t k = 0; k <= plan->more_count; k++) {
+        const struct column_about *about = &schema->column[k == 0 ? plan->in : plan->more[k - 1]];
+        for (size_t i = 0; i < about->width; i++)
+            elements[at++] = about->elements != NULL ? about->elements[i]
+                             : about->width == 1     ? about->name
+                                                     : NULL;
+    }
+    return elements;
+}
+
 static enum weir_status plan(void *state, const void *given, const struct operator_schema *schema,
                              struct operator_plan *ret_plan, struct weir_error *err)
 {
@@ -69,6 +88,9 @@ static enum weir_status plan(void *state, const void *given, const struct operat
         ret_plan->output[0] =
             preprocess_column_about(options->as, ret_plan->output[0].kind, ret_plan->output[0].type,
                                     ret_plan->output[0].width);
+    if (status == WEIR_OK && ret_plan->output[0].kind == COLUMN_DENSE &&
+        ret_plan->output[0].width <= COLUMN_ELEMENTS_MAX)
+        ret_plan->output[0].elements = join_elements(schema, ret_plan);
     return status;
 }
 

@@ -43,8 +43,11 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
         return weir_yaml_fail(options->csv.missing.node, err,
                               "missing: found no fill beside it, expected fill: nan, or a number");
     state->width = options->fields.count;
-    return preprocess_operator_plan_output(ret_plan, options->as, COLUMN_DENSE, WEIR_F32,
-                                           (uint32_t)state->width, err);
+    status = preprocess_operator_plan_output(ret_plan, options->as, COLUMN_DENSE, WEIR_F32,
+                                             (uint32_t)state->width, err);
+    ret_plan->output[0].elements =
+        preprocess_csv_reader_elements(&state->csv, &options->fields, schema->arena);
+    return status;
 }
 
 static void fini(void *owner)

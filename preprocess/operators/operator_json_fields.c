@@ -38,9 +38,10 @@ static const char *name_at(const struct weir_yaml_node *names, size_t index)
     return weir_yaml_text(weir_yaml_at(names, index));
 }
 
-static enum weir_status plan_names(struct state *state, struct weir_error *err)
+static enum weir_status plan_names(struct state *state, struct weir_arena *arena,
+                                   const char *const **ret_names, struct weir_error *err)
 {
-    WEIR_AUTO_FREE const char **names = weir_calloc(state->width, sizeof(*names));
+    const char **names = weir_arena_alloc(arena, state->width * sizeof(*names));
     for (size_t i = 0; i < state->width; i++) {
         names[i] = name_at(state->names, i);
         if (names[i] == NULL || names[i][0] == '\0')
@@ -48,6 +49,7 @@ static enum weir_status plan_names(struct state *state, struct weir_error *err)
                                   "expected the name of a field");
     }
     state->json = weir_json_new(names, state->width);
+    *ret_names = names;
     return WEIR_OK;
 }
 
@@ -62,13 +64,15 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
                          VALUE_FIELDS_MAX);
     state->names = options->fields.node;
     state->width = count;
+    const char *const *names = NULL;
     enum weir_status status = preprocess_number_fill_option(options->fill, &state->fill, err);
     if (status == WEIR_OK)
-        status = plan_names(state, err);
+        status = plan_names(state, schema->arena, &names, err);
     if (status != WEIR_OK)
         return status;
     status = preprocess_operator_plan_output(ret_plan, options->as, COLUMN_DENSE, WEIR_F32,
                                              (uint32_t)count, err);
+    ret_plan->output[0].elements = names;
     if (status != WEIR_OK)
         return status;
     return preprocess_operator_schema_pick_record(schema, options->on, &ret_plan->in, err);

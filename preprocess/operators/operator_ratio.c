@@ -67,6 +67,24 @@ static enum weir_status read_pairs(struct state *state, const struct weir_yaml_n
     return WEIR_OK;
 }
 
+/* Names of the numbers that were there, and of the quotients: "a / b", if all that were there have names. */
+static const char *const *name_elements(const struct state *state, const struct column_about *about,
+                                        struct weir_arena *arena)
+{
+    size_t count = state->width + state->count;
+    const char **elements = weir_arena_alloc(arena, count * sizeof(*elements));
+    if (about->elements == NULL)
+        return NULL;
+    memcpy(elements, about->elements, state->width * sizeof(*elements));
+    for (size_t i = 0; i < state->count; i++) {
+        const char *above = elements[state->pairs[i].above],
+                   *below = elements[state->pairs[i].below];
+        if (above != NULL && below != NULL)
+            elements[state->width + i] = weir_arena_format(arena, "%s / %s", above, below);
+    }
+    return elements;
+}
+
 static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
                              struct operator_plan *ret_plan, struct weir_error *err)
 {
@@ -88,8 +106,10 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
         status = weir_fail(err, WEIR_LIMIT, "more than %d elements", COLUMN_WIDTH_MAX);
     if (status != WEIR_OK)
         return status;
-    return preprocess_operator_plan_output(ret_plan, about->name, COLUMN_DENSE, WEIR_F32,
-                                           (uint32_t)(state->width + state->count), err);
+    status = preprocess_operator_plan_output(ret_plan, about->name, COLUMN_DENSE, WEIR_F32,
+                                             (uint32_t)(state->width + state->count), err);
+    ret_plan->output[0].elements = name_elements(state, about, schema->arena);
+    return status;
 }
 
 static void fini(void *owner)

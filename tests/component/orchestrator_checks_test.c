@@ -75,9 +75,13 @@ static void a_change_is_noticed_and_told_with_its_reason(void **state)
     assert_int_equal(stage_reported(stage, "\"event\":\"trigger_fired\""), 2);
     assert_int_equal(stage_reported(stage, "drift: nothing to compare with yet"),
                      2); /* and as its reason */
-    assert_int_equal(
-        stage_reported(stage, "\"reason\":\"drift of embeddings: ks 1 >= 0.9\",\"samples_new\":60"),
-        1);
+    assert_int_equal(stage_reported(stage,
+                                    "\"reason\":\"drift of embeddings: ks 1 >= 0.9; farthest "
+                                    "by ks: warmth 1 (mean 0."),
+                     1);
+    assert_int_equal(stage_reported(stage, "\"moved\":[{\"feature\":\"warmth\",\"distance\":1.0"),
+                     1);
+    assert_int_equal(stage_reported(stage, "\"samples_new\":60,\"until\""), 1);
     assert_int_equal(stage_reported(stage, "\"event\":\"trigger_considered\""), 8);
 }
 

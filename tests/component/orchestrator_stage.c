@@ -425,8 +425,12 @@ static void write_outputs(struct stage *stage, const struct weir_sample_set *set
         values[count++] = say(order->mode, row);
     }
     stage->measured += count;
-    struct weir_outputs outputs = {
-        .ids = ids, .labels = labels, .values = values, .count = count, .width = 1};
+    struct weir_outputs outputs = {.ids = ids,
+                                   .labels = labels,
+                                   .values = values,
+                                   .count = count,
+                                   .width = 1,
+                                   .names = weir_bytes("warmth", sizeof("warmth"))};
     weir_require(weir_outputs_write(path, &outputs, &err) == WEIR_OK);
 }
 

@@ -89,6 +89,7 @@ struct planned {
     const struct preprocess_operator *op;
     struct weir_yaml *document;
     void *options, *state;
+    struct weir_arena *arena;
     struct operator_plan plan;
     struct column in, out[OPERATOR_OUTPUTS_MAX];
 };
@@ -242,7 +243,9 @@ static void plan(struct planned *planned, size_t index)
         planned->in.about = DENSE_PICTURES;
     struct column_about other = planned->in.about;
     snprintf(other.name, sizeof(other.name), "other");
-    struct operator_schema schema = {.count = 2, .column = {other, planned->in.about}};
+    planned->arena = weir_arena_new();
+    struct operator_schema schema = {
+        .count = 2, .column = {other, planned->in.about}, .arena = planned->arena};
     planned->options = weir_calloc(1, planned->op->options_size);
     planned->state = weir_calloc(1, planned->op->state_size + 1);
     struct weir_bytes text = weir_bytes_of(example.yaml);
@@ -271,6 +274,7 @@ static void end(struct planned *planned)
     for (size_t i = 0; i < OPERATOR_OUTPUTS_MAX; i++)
         preprocess_column_fini(&planned->out[i]);
     weir_yaml_free(planned->document);
+    weir_arena_free(planned->arena);
 }
 
 /* Rows first … first + rows - 1 of a batch: each has its number as id. Operators that take several

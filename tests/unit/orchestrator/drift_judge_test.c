@@ -211,6 +211,42 @@ static void as_many_votes_fire_as_are_needed(void **state)
     }
 }
 
+/* Of three features the second is 0 to 3, then 2 to 5: half of each window lies outside the other. The third is not
+ * there in half of the newer rows, the first stays as it was. */
+static void features_are_listed_by_how_far_they_have_moved(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *yaml, *by;
+        double distance; /* of the second */
+    } ROWS[] = {
+        {"{statistics: [{name: mmd, criterion: {policy: threshold, value: 1}}]}", "ks", 0.5},
+        {"{statistics: [{name: mmd, criterion: {policy: threshold, value: 1}}, {name: wasserstein, unit: none, "
+         "criterion: {policy: threshold, value: 1}}, ks]}",
+         "wasserstein", 2},
+    };
+    static const float REFERENCE[] = {7, 0, 1, 7, 1, 1, 7, 2, 1, 7, 3, 1};
+    const float current[] = {7, 2, NAN, 7, 3, 1, 7, 4, NAN, 7, 5, 1};
+    const struct drift_input input = {
+        .reference = {4, REFERENCE, NULL}, .current = {4, current, NULL}, .width = 3};
+    for (size_t i = 0; i < WEIR_COUNT(ROWS); i++) {
+        WEIR_AUTO(weir_yaml) document = parse(ROWS[i].yaml);
+        WEIR_AUTO(drift_judge) judge = NULL;
+        struct weir_error err;
+        struct drift_moved moved[3];
+        size_t count = 0;
+        assert_int_equal(open_judge(document, false, &judge, &err), WEIR_OK);
+        const struct drift_statistic *by = orchestrator_judge_moved(judge, &input, moved, &count);
+        assert_string_equal(by->name, ROWS[i].by);
+        assert_int_equal(count, 3);
+        assert_int_equal(moved[0].feature, 1);
+        assert_true(moved[0].distance == ROWS[i].distance);
+        assert_true(moved[0].reference_mean == 1.5 && moved[0].current_mean == 3.5);
+        assert_true(moved[1].feature == 0 && moved[2].feature == 2 && moved[2].distance == 0);
+        assert_true(moved[2].reference_missing == 0 && moved[2].current_missing == 0.5);
+    }
+}
+
 static void a_judge_goes_on_from_its_saved_state(void **state)
 {
     (void)state;
@@ -272,6 +308,7 @@ int main(void)
         cmocka_unit_test(what_is_no_number_neither_fires_nor_is_remembered),
         cmocka_unit_test(a_saved_state_that_cannot_be_is_refused),
         cmocka_unit_test(as_many_votes_fire_as_are_needed),
+        cmocka_unit_test(features_are_listed_by_how_far_they_have_moved),
         cmocka_unit_test(a_judge_goes_on_from_its_saved_state),
         cmocka_unit_test(mistakes_name_their_place),
     };

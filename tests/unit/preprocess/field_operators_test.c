@@ -88,6 +88,40 @@ static void records_give_numbers_or_a_reason(void **state)
     }
 }
 
+/* Names of the numbers of the first tensor. */
+static const struct {
+    const char *operators, *names; /* each followed by a bar */
+} NAMED[] = {
+    {"[{op: csv_fields, columns: [ts, temp, wind], fields: [wind, 1]}]", "wind|temp|"},
+    {"[{op: csv_fields, fields: [2, 0]}]", "2|0|"},
+    {"[{op: json_fields, fields: [a, b.c]}, {op: standardize}, {op: cast, to: f64}]", "a|b.c|"},
+    {"[{op: csv_fields, columns: [a, b], fields: [a, b]}, {op: ratio, pairs: [[1, 0]]}]",
+     "a|b|b / a|"},
+    {"[{op: event_time}, {op: calendar, fields: [year], cyclic: [hour], one_hot: [quarter]}]",
+     "year|hour sine|hour cosine|quarter = 1|quarter = 2|quarter = 3|quarter = 4|"},
+    {"[{op: csv_fields, columns: [a, b], fields: [a, b], as: x}, {op: csv_fields, columns: [a, b], "
+     "fields: [b], as: y}, {op: concat, on: [y, x]}]",
+     "b|a|b|"},
+    {"[{op: record_fields, dense: [0, 2, f32]}]", "none"},
+};
+
+static void numbers_of_a_tensor_have_the_names_of_their_fields(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(NAMED); i++) {
+        struct test_chain test = {0};
+        WEIR_AUTO_BUF names = {0};
+        test_chain_open(&test, NAMED[i].operators);
+        (void)preprocess_chain_begin(test.chain);
+        const struct column_about *about = &preprocess_chain_output(test.chain, 0)->about;
+        for (size_t k = 0; k < about->width && about->elements != NULL; k++)
+            weir_buf_printf(&names, "%s|", about->elements[k]);
+        weir_buf_append_text(&names, about->elements == NULL ? "none" : "");
+        assert_string_equal(weir_buf_text(&names), NAMED[i].names);
+        test_chain_close(&test);
+    }
+}
+
 /* Readers leave the record to each other; it does not leave the chain. */
 static const struct {
     const char *operators, *record, *expected; /* NAME=VALUE, … of all tensors */
@@ -345,6 +379,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_give_numbers_or_a_reason),
+        cmocka_unit_test(numbers_of_a_tensor_have_the_names_of_their_fields),
         cmocka_unit_test(several_operators_read_one_record),
         cmocka_unit_test(a_record_lies_where_it_is_if_all_its_readers_can_bear_that),
         cmocka_unit_test(reasons_never_quote_a_record),

@@ -98,6 +98,32 @@ static void a_tensor_that_says_groups_goes_to_the_outputs_instead_of_the_model(v
     trainer_groups_fini(&groups);
 }
 
+/* "é" takes two bytes, and the cut goes through one. */
+static void names_of_numbers_are_cut_between_two_characters(void **unused)
+{
+    (void)unused;
+    struct temp_dir dir;
+    struct weir_error err;
+    struct weir_outputs outputs;
+    struct collector collector = {.width = 2};
+    char name[WEIR_OUTPUT_NAME_MAX + 2] = {0};
+    memset(name, 'x', WEIR_OUTPUT_NAME_MAX - 1);
+    strcat(name, "\u00e9");
+    temp_dir_make(&dir);
+    trainer_collector_name(&collector, (const char *const[]){"of one before", "of another"});
+    trainer_collector_name(&collector, (const char *const[]){"temp", name});
+    assert_int_equal(trainer_collector_write(&collector, temp_path(&dir, "o"), &err), WEIR_OK);
+    assert_int_equal(weir_outputs_open(temp_path(&dir, "o"), &outputs, &err), WEIR_OK);
+    assert_string_equal((const char *)outputs.names.at, "temp");
+    const char *second = (const char *)outputs.names.at + strlen("temp") + 1;
+    name[WEIR_OUTPUT_NAME_MAX - 1] = '?';
+    name[WEIR_OUTPUT_NAME_MAX] = '\0';
+    assert_string_equal(second, name);
+    weir_outputs_close(&outputs);
+    trainer_collector_fini(&collector);
+    temp_dir_remove(&dir);
+}
+
 static void no_outputs_are_a_file_as_well(void **unused)
 {
     (void)unused;
@@ -120,6 +146,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outputs_are_sorted_by_id),
         cmocka_unit_test(a_tensor_that_says_groups_goes_to_the_outputs_instead_of_the_model),
+        cmocka_unit_test(names_of_numbers_are_cut_between_two_characters),
         cmocka_unit_test(no_outputs_are_a_file_as_well),
     };
     return cmocka_run_group_tests_name("outputs", tests, NULL, NULL);

@@ -89,6 +89,35 @@ static void groups_and_labels_that_are_vectors_come_along(void **state)
     assert_int_equal(weir_outputs_open(temp_path(&dir, "o"), &outputs, &err), WEIR_CORRUPT);
 }
 
+static void names_of_values_come_along_if_there_is_one_for_each(void **state)
+{
+    (void)state;
+    struct weir_error err;
+    struct weir_outputs outputs;
+    static const struct {
+        struct weir_bytes names;
+        enum weir_status status;
+    } ROWS[] = {
+        {{(const uint8_t *)"a\0b c", 6}, WEIR_OK},
+        {{NULL, 0}, WEIR_OK},
+        {{(const uint8_t *)"\0", 2}, WEIR_OK},
+        {{(const uint8_t *)"a\0b", 3}, WEIR_CORRUPT},
+        {{(const uint8_t *)"a\0b\0c", 6}, WEIR_CORRUPT},
+        {{(const uint8_t *)"a", 2}, WEIR_CORRUPT},
+    };
+    for (size_t i = 0; i < WEIR_COUNT(ROWS); i++) {
+        struct weir_outputs named = OUTPUTS;
+        named.names = ROWS[i].names;
+        assert_int_equal(weir_outputs_write(temp_path(&dir, "o"), &named, &err), WEIR_OK);
+        assert_int_equal(weir_outputs_open(temp_path(&dir, "o"), &outputs, &err), ROWS[i].status);
+        if (ROWS[i].status != WEIR_OK)
+            continue;
+        assert_true(weir_bytes_equal(outputs.names, ROWS[i].names));
+        assert_memory_equal(outputs.values, VALUES, sizeof(VALUES));
+        weir_outputs_close(&outputs);
+    }
+}
+
 static void no_samples_and_no_values_are_fine(void **state)
 {
     (void)state;
@@ -141,6 +170,7 @@ int main(void)
         TEST(what_was_written_is_mapped),
         TEST(a_link_to_outputs_is_not_opened),
         TEST(groups_and_labels_that_are_vectors_come_along),
+        TEST(names_of_values_come_along_if_there_is_one_for_each),
         TEST(no_samples_and_no_values_are_fine),
         TEST(every_changed_byte_and_every_other_length_is_noticed),
         TEST(a_missing_file_is_not_found),

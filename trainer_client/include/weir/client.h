@@ -172,6 +172,7 @@ enum weir_label_type {
 #define WEIR_BATCHES_HELD_MAX       64   /**< batches a loop may have in hand at the same time */
 #define WEIR_METRIC_NAME_MAX        63   /**< bytes */
 #define WEIR_METRICS_MAX            64   /**< names that a run may use */
+#define WEIR_OUTPUT_NAME_MAX        127  /**< bytes */
 #define WEIR_BATCHES_UNCONSUMED_MAX 1024 /**< batches that may be handed out and not consumed */
 
 /** Work of a run: what to make of which batches, and the directory to write in. Made by weir_client_task(). */
@@ -306,6 +307,12 @@ void weir_client_close(struct weir_client *client);
 
 void weir_client_info(const struct weir_client *client, struct weir_client_info *ret_info);
 
+/** Name of number `index`, counted along a row, of a dense tensor, where the operators know one: the column of the
+ * table or the field of the record that it is. Lives with the client.
+ * @return NULL when there is no such number, or it has no name. */
+const char *weir_client_element_name(const struct weir_client *client, const char *tensor,
+                                     uint64_t index);
+
 /** Mean and deviation of the labels of the set that the run is, or its model was, fitted on, where the
  * operator `scale_label` is among those of the pipeline; else 0 and 1. Labels of batches are as they are:
  * a loop that learns to say (label - mean) / deviation says output * deviation + mean. */
@@ -340,6 +347,13 @@ enum weir_client_status weir_client_output(struct weir_client *client,
                                            const struct weir_batch *batch, enum weir_output kind,
                                            uint32_t width, const float *values,
                                            struct weir_client_error *ret_error);
+
+/** Names the numbers that weir_client_output() says of each sample: what a trigger of drift calls them when it tells
+ * which of them have moved. Names are UTF-8; longer ones than WEIR_OUTPUT_NAME_MAX bytes are cut off.
+ * @return INVALID when there are not as many as an earlier weir_client_output() had numbers. */
+enum weir_client_status weir_client_output_names(struct weir_client *client, uint32_t width,
+                                                 const char *const *names,
+                                                 struct weir_client_error *ret_error);
 
 /** Says how the run goes, in a number of any name: `weir status` shows the newest value of each, the event
  * training_finished the last. Sent in the background. "loss" is what people are shown first; how many samples are
