@@ -69,11 +69,36 @@ const struct detector_kind *orchestrator_detector_kind(const struct detector *de
     return detector->kind;
 }
 
-enum detector_verdict orchestrator_detector_take(struct detector *detector, double value)
+enum detector_verdict orchestrator_detector_take(struct detector *detector, double value,
+                                                 struct detector_seen *ret_seen)
 {
+    struct detector_seen seen = {.base = NAN, .found = NAN, .limit = NAN, .warning = NAN};
     if (!isfinite(value))
         return DETECTOR_STABLE;
-    return detector->kind->take(detector->options, detector->state, value);
+    enum detector_verdict verdict =
+        detector->kind->take(detector->options, detector->state, value, &seen);
+    if (ret_seen != NULL && !isnan(seen.found))
+        *ret_seen = seen;
+    return verdict;
+}
+
+void orchestrator_detector_explain(const struct detector_kind *kind, enum detector_verdict verdict,
+                                   const struct detector_seen *seen, struct weir_buf *out)
+{
+    weir_buf_printf(out, "%s: ", kind->name);
+    if (seen->values == 0) {
+        weir_buf_append_text(out, "too few values to compare");
+        return;
+    }
+    weir_buf_printf(out, "%s %.4g", kind->found, seen->found);
+    if (verdict == DETECTOR_CHANGE)
+        weir_buf_printf(out, " %c %.4g (", kind->below ? '<' : '>', seen->limit);
+    else
+        weir_buf_printf(out, " (limit %.4g, ", seen->limit);
+    weir_buf_printf(out, "%s %.4g", kind->base, seen->base);
+    if (!isnan(seen->warning))
+        weir_buf_printf(out, ", warning at %.4g", seen->warning);
+    weir_buf_printf(out, ", %llu values)", (unsigned long long)seen->values);
 }
 
 void orchestrator_detector_forget(struct detector *detector)

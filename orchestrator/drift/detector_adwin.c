@@ -107,56 +107,76 @@ static void add(struct adwin *adwin, double value)
     compress(adwin);
 }
 
-/* More than chance allows. */
-static bool differ(const struct adwin *adwin, double delta, double older, double older_sum)
+/* A cut of the window: `base` is the mean of the older part, `found` that of the newer one less it, `limit` what chance
+ * allows. False: a part is too small. */
+static bool look_at(const struct adwin *adwin, double delta, double older, double older_sum,
+                    struct detector_seen *ret_cut)
 {
     double n = (double)adwin->count;
     double newer = n - older;
     if (older < PART_MIN || newer < PART_MIN)
         return false;
-    double apart = fabs(older_sum / older - (adwin->sum - older_sum) / newer);
     double inverse = 1 / older + 1 / newer;
     double doubt = weir_ln(2 * weir_ln(n) / delta);
     double variance = adwin->squares / n;
-    return apart > sqrt(2 * inverse * variance * doubt) + 2.0 / 3 * inverse * doubt;
+    *ret_cut = (struct detector_seen){
+        .values = adwin->count,
+        .base = older_sum / older,
+        .found = (adwin->sum - older_sum) / newer - older_sum / older,
+        .limit = sqrt(2 * inverse * variance * doubt) + 2.0 / 3 * inverse * doubt,
+        .warning = NAN,
+    };
+    return true;
 }
 
-/* Returns true when the window can be cut; `*ret_rose`: its newer part is the larger one. */
-static bool can_cut(const struct adwin *adwin, double delta, bool *ret_rose)
+/* Returns true when the window can be cut; `*ret_cut` is where, or else where it has risen most. */
+static bool can_cut(const struct adwin *adwin, double delta, struct detector_seen *ret_cut)
 {
+    struct detector_seen cut;
     double older = 0, sum = 0;
     for (size_t r = oldest_row(adwin) + 1; r-- > 0;) {
         for (size_t b = adwin->rows[r].count; b-- > 0;) {
             older += ldexp(1, (int)r);
             sum += adwin->rows[r].sums[b];
-            if (!differ(adwin, delta, older, sum))
+            if (!look_at(adwin, delta, older, sum, &cut))
                 continue;
-            *ret_rose = sum / older < (adwin->sum - sum) / ((double)adwin->count - older);
-            return true;
+            bool is_apart = fabs(cut.found) > cut.limit;
+            if (is_apart || isnan(ret_cut->found) ||
+                cut.found - cut.limit > ret_cut->found - ret_cut->limit)
+                *ret_cut = cut;
+            if (is_apart)
+                return true;
         }
     }
     return false;
 }
 
-static enum detector_verdict take(const void *options, void *state, double value)
+static enum detector_verdict take(const void *options, void *state, double value,
+                                  struct detector_seen *ret_seen)
 {
     const struct adwin_options *limits = options;
     struct adwin *adwin = state;
     bool changed = false;
-    bool rose = false;
     add(adwin, value);
     if (++adwin->ticks % limits->every != 0)
         return DETECTOR_STABLE;
-    while (can_cut(adwin, limits->delta, &rose)) {
-        changed = changed || rose;
+    struct detector_seen cut = *ret_seen;
+    while (can_cut(adwin, limits->delta, &cut)) {
+        if (!changed)
+            *ret_seen = cut;
+        changed = changed || cut.found > 0;
         drop_oldest(adwin);
     }
+    if (isnan(ret_seen->found))
+        *ret_seen = cut;
     return changed ? DETECTOR_CHANGE : DETECTOR_STABLE;
 }
 
 const struct detector_kind orchestrator_detector_adwin = {
     .name = "adwin",
     .summary = "the mean of a window that adapts itself has risen; a fall only shortens the window",
+    .found = "rise of the mean",
+    .base = "from",
     .options = OPTIONS,
     .options_size = sizeof(struct adwin_options),
     .words = words,

@@ -32,7 +32,8 @@ static size_t words(const void *options)
     return sizeof(struct ddm) / 8;
 }
 
-static enum detector_verdict take(const void *options, void *state, double value)
+static enum detector_verdict take(const void *options, void *state, double value,
+                                  struct detector_seen *ret_seen)
 {
     const struct ddm_options *limits = options;
     struct ddm *ddm = state;
@@ -48,17 +49,25 @@ static enum detector_verdict take(const void *options, void *state, double value
         ddm->lowest_rate = rate;
         ddm->lowest_deviation = deviation;
     }
-    double warning = ddm->lowest_rate + limits->warning * ddm->lowest_deviation;
-    if (rate + deviation > ddm->lowest_rate + limits->change * ddm->lowest_deviation) {
+    *ret_seen = (struct detector_seen){
+        .values = ddm->count,
+        .base = ddm->lowest_rate,
+        .found = rate + deviation,
+        .limit = ddm->lowest_rate + limits->change * ddm->lowest_deviation,
+        .warning = ddm->lowest_rate + limits->warning * ddm->lowest_deviation,
+    };
+    if (ret_seen->found > ret_seen->limit) {
         memset(ddm, 0, sizeof(*ddm));
         return DETECTOR_CHANGE;
     }
-    return rate + deviation > warning ? DETECTOR_WARNING : DETECTOR_STABLE;
+    return ret_seen->found > ret_seen->warning ? DETECTOR_WARNING : DETECTOR_STABLE;
 }
 
 const struct detector_kind orchestrator_detector_ddm = {
     .name = "ddm",
     .summary = "the error rate has risen some deviations above its lowest",
+    .found = "error rate plus deviation",
+    .base = "lowest rate",
     .options = OPTIONS,
     .options_size = sizeof(struct ddm_options),
     .words = words,

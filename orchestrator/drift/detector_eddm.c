@@ -33,7 +33,8 @@ static size_t words(const void *options)
     return sizeof(struct eddm) / 8;
 }
 
-static enum detector_verdict take(const void *options, void *state, double value)
+static enum detector_verdict take(const void *options, void *state, double value,
+                                  struct detector_seen *ret_seen)
 {
     const struct eddm_options *limits = options;
     struct eddm *eddm = state;
@@ -50,16 +51,26 @@ static enum detector_verdict take(const void *options, void *state, double value
     eddm->most = fmax(eddm->most, reach);
     if (eddm->errors < limits->least)
         return DETECTOR_STABLE;
-    if (reach < limits->change * eddm->most) {
+    *ret_seen = (struct detector_seen){
+        .values = eddm->count,
+        .base = eddm->most,
+        .found = reach,
+        .limit = limits->change * eddm->most,
+        .warning = limits->warning * eddm->most,
+    };
+    if (reach < ret_seen->limit) {
         memset(eddm, 0, sizeof(*eddm));
         return DETECTOR_CHANGE;
     }
-    return reach < limits->warning * eddm->most ? DETECTOR_WARNING : DETECTOR_STABLE;
+    return reach < ret_seen->warning ? DETECTOR_WARNING : DETECTOR_STABLE;
 }
 
 const struct detector_kind orchestrator_detector_eddm = {
     .name = "eddm",
     .summary = "errors follow each other more closely than they did",
+    .found = "values between errors plus two deviations",
+    .base = "most so far",
+    .below = true,
     .options = OPTIONS,
     .options_size = sizeof(struct eddm_options),
     .words = words,

@@ -81,7 +81,8 @@ static size_t largest_gap(const double *a, const double *b, size_t count)
     return largest;
 }
 
-static bool differ(const struct kswin_options *limits, const struct kswin *kswin)
+static bool differ(const struct kswin_options *limits, const struct kswin *kswin,
+                   struct detector_seen *ret_seen)
 {
     double newest[NEWEST_MAX], drawn[NEWEST_MAX];
     size_t count = limits->newest;
@@ -90,11 +91,19 @@ static bool differ(const struct kswin_options *limits, const struct kswin *kswin
     draw(kswin, limits->seed, from, count, drawn);
     qsort(newest, count, sizeof(*newest), weir_order_doubles);
     qsort(drawn, count, sizeof(*drawn), weir_order_doubles);
-    double gap = (double)(largest_gap(newest, drawn, count) * count);
-    return orchestrator_smirnov_tail(count, count, gap) < limits->alpha;
+    size_t gap = largest_gap(newest, drawn, count);
+    *ret_seen = (struct detector_seen){
+        .values = kswin->count,
+        .base = (double)gap / (double)count,
+        .found = orchestrator_smirnov_tail(count, count, (double)(gap * count)),
+        .limit = limits->alpha,
+        .warning = NAN,
+    };
+    return ret_seen->found < ret_seen->limit;
 }
 
-static enum detector_verdict take(const void *options, void *state, double value)
+static enum detector_verdict take(const void *options, void *state, double value,
+                                  struct detector_seen *ret_seen)
 {
     const struct kswin_options *limits = options;
     struct kswin *kswin = state;
@@ -104,7 +113,7 @@ static enum detector_verdict take(const void *options, void *state, double value
     }
     kswin->values[kswin->count++] = value;
     kswin->taken++;
-    if (kswin->count < limits->window || !differ(limits, kswin))
+    if (kswin->count < limits->window || !differ(limits, kswin, ret_seen))
         return DETECTOR_STABLE;
     memmove(kswin->values, kswin->values + kswin->count - limits->newest,
             limits->newest * sizeof(*kswin->values));
@@ -115,6 +124,9 @@ static enum detector_verdict take(const void *options, void *state, double value
 const struct detector_kind orchestrator_detector_kswin = {
     .name = "kswin",
     .summary = "the newest values are distributed otherwise than those before",
+    .found = "p-value",
+    .base = "largest gap",
+    .below = true,
     .options = OPTIONS,
     .options_size = sizeof(struct kswin_options),
     .complaint = complaint,

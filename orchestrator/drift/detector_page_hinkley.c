@@ -33,7 +33,8 @@ static size_t words(const void *options)
     return sizeof(struct page_hinkley) / 8;
 }
 
-static enum detector_verdict take(const void *options, void *state, double value)
+static enum detector_verdict take(const void *options, void *state, double value,
+                                  struct detector_seen *ret_seen)
 {
     const struct page_hinkley_options *limits = options;
     struct page_hinkley *page = state;
@@ -41,7 +42,16 @@ static enum detector_verdict take(const void *options, void *state, double value
     page->mean += (value - page->mean) / (double)page->count;
     page->sum = limits->keep * page->sum + (value - page->mean - limits->tolerance);
     page->lowest = fmin(page->lowest, page->sum);
-    if (page->count < limits->least || page->sum - page->lowest <= limits->limit)
+    if (page->count < limits->least)
+        return DETECTOR_STABLE;
+    *ret_seen = (struct detector_seen){
+        .values = page->count,
+        .base = page->mean,
+        .found = page->sum - page->lowest,
+        .limit = limits->limit,
+        .warning = NAN,
+    };
+    if (ret_seen->found <= ret_seen->limit)
         return DETECTOR_STABLE;
     memset(page, 0, sizeof(*page));
     return DETECTOR_CHANGE;
@@ -50,6 +60,8 @@ static enum detector_verdict take(const void *options, void *state, double value
 const struct detector_kind orchestrator_detector_page_hinkley = {
     .name = "page_hinkley",
     .summary = "values have long been above their mean, summed up",
+    .found = "sum above the mean",
+    .base = "mean",
     .options = OPTIONS,
     .options_size = sizeof(struct page_hinkley_options),
     .words = words,

@@ -5,6 +5,7 @@
 
 #include "orchestrator/metrics/classes.h"
 #include "orchestrator/triggers/points.h"
+#include "orchestrator/values/json_number.h"
 #include "orchestrator/values/json_object.h"
 
 #include <stdlib.h>
@@ -34,9 +35,11 @@ void orchestrator_mistakes_fini(struct mistakes *mistakes)
         orchestrator_detector_close(mistakes->detectors[i]);
 }
 
-/* The worst that the detector says while it takes them: a change stays one, though it then begins again. */
+/* The worst that the detector says while it takes them, with the numbers of it: a change stays one, though it then
+ * begins again. */
 static enum detector_verdict follow(struct detector *detector, const struct metric_input *input,
-                                    const uint64_t *ids, const struct window *window)
+                                    const uint64_t *ids, const struct window *window,
+                                    struct detector_seen *ret_seen)
 {
     enum detector_verdict worst = DETECTOR_STABLE;
     for (size_t i = 0; i < window->count; i++) {
@@ -44,28 +47,45 @@ static enum detector_verdict follow(struct detector *detector, const struct metr
             bsearch(&window->at[i].id, ids, input->count, sizeof(*ids), weir_order_u64);
         if (found == NULL)
             continue;
+        struct detector_seen seen = *ret_seen;
         size_t row = (size_t)(found - ids);
         bool wrong = orchestrator_class_said(input, row) != input->labels[row];
-        enum detector_verdict verdict = orchestrator_detector_take(detector, wrong ? 1 : 0);
+        enum detector_verdict verdict = orchestrator_detector_take(detector, wrong ? 1 : 0, &seen);
+        *ret_seen = verdict >= worst ? seen : *ret_seen;
         worst = verdict > worst ? verdict : worst;
     }
     return worst;
 }
 
-const char *orchestrator_mistakes_take(struct mistakes *mistakes,
-                                       const struct trigger_points *points,
-                                       const struct window *window, json_t *ret_detectors)
+static json_t *said_json(const struct detector_kind *kind, enum detector_verdict verdict,
+                         const struct detector_seen *seen)
 {
     static const char *const VERDICTS[] = {"stable", "warning", "change"};
+    return JSON_FIELDS(JSON_TEXT("detector", kind->name), JSON_TEXT("verdict", VERDICTS[verdict]),
+                       JSON_TEXT("compares", kind->found),
+                       JSON_NEW("found", orchestrator_json_number(seen->found)),
+                       JSON_NEW("limit", orchestrator_json_number(seen->limit)),
+                       JSON_NEW("warning", orchestrator_json_number(seen->warning)),
+                       JSON_TEXT("with", kind->base),
+                       JSON_NEW("base", orchestrator_json_number(seen->base)),
+                       JSON_NUMBER("values", seen->values));
+}
+
+bool orchestrator_mistakes_take(struct mistakes *mistakes, const struct trigger_points *points,
+                                const struct window *window, json_t *ret_detectors,
+                                struct weir_buf *ret_text)
+{
     const struct metric_input input = orchestrator_trigger_points_input(points);
-    const char *changed = NULL;
+    bool changed = false;
     for (size_t i = 0; i < mistakes->count; i++) {
-        const char *name = orchestrator_detector_kind(mistakes->detectors[i])->name;
-        enum detector_verdict verdict = follow(mistakes->detectors[i], &input, points->ids, window);
-        json_array_append_new(ret_detectors, JSON_FIELDS(JSON_TEXT("detector", name),
-                                                         JSON_TEXT("verdict", VERDICTS[verdict])));
-        if (verdict == DETECTOR_CHANGE && changed == NULL)
-            changed = name;
+        const struct detector_kind *kind = orchestrator_detector_kind(mistakes->detectors[i]);
+        struct detector_seen seen = {.base = NAN, .found = NAN, .limit = NAN, .warning = NAN};
+        enum detector_verdict verdict =
+            follow(mistakes->detectors[i], &input, points->ids, window, &seen);
+        json_array_append_new(ret_detectors, said_json(kind, verdict, &seen));
+        weir_buf_append_text(ret_text, i > 0 ? ", " : "");
+        orchestrator_detector_explain(kind, verdict, &seen, ret_text);
+        changed = changed || verdict == DETECTOR_CHANGE;
     }
     return changed;
 }

@@ -20,10 +20,11 @@ enum weir_status orchestrator_mistakes_init(struct mistakes *mistakes,
                                             struct weir_error *err) WEIR_MUST_USE;
 void orchestrator_mistakes_fini(struct mistakes *mistakes);
 /* Takes what was predicted (in order of id) in the order in which `window` has the samples. `ret_detectors` gets what
- * each detector says: an array of {"detector", "verdict"}. The name of the first that says change; NULL: none. */
-const char *orchestrator_mistakes_take(struct mistakes *mistakes,
-                                       const struct trigger_points *points,
-                                       const struct window *window, json_t *ret_detectors);
+ * each detector says, an array of {"detector", "verdict"} and its numbers, and `ret_text` the same in words. True: one
+ * of them says change. */
+bool orchestrator_mistakes_take(struct mistakes *mistakes, const struct trigger_points *points,
+                                const struct window *window, json_t *ret_detectors,
+                                struct weir_buf *ret_text);
 /* Another model: its mistakes are others. */
 void orchestrator_mistakes_forget(struct mistakes *mistakes);
 

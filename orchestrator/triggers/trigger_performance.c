@@ -267,32 +267,33 @@ static bool count_avoidable(struct performance *performance, const struct trigge
     return fires;
 }
 
-/* True: the model has begun to make more mistakes. */
+/* True: the model has begun to make more mistakes. `ret_text`: what each detector compared. */
 static bool follow_mistakes(struct performance *performance, const struct trigger_points *points,
-                            json_t *decision)
+                            json_t *decision, struct weir_buf *ret_text)
 {
     if (performance->mistakes.count == 0)
         return false;
     json_t *list = json_array();
-    const char *changed =
-        orchestrator_mistakes_take(&performance->mistakes, points, &performance->fresh, list);
+    bool changed = orchestrator_mistakes_take(&performance->mistakes, points, &performance->fresh,
+                                              list, ret_text);
     json_object_set_new(decision, "detectors", list);
-    if (changed != NULL && performance->checks.why[0] == '\0') {
+    if (changed && performance->checks.why[0] == '\0') {
         (void)snprintf(performance->checks.why, sizeof(performance->checks.why),
-                       "the model's mistakes have changed (%s)", changed);
+                       "the model's mistakes have changed");
     }
-    return changed != NULL;
+    return changed;
 }
 
 static bool judge(struct performance *performance, const struct trigger_points *points,
                   json_t *decision)
 {
+    WEIR_AUTO_BUF detectors = {0};
     double value = measure(performance->asked, points);
     performance->checks.why[0] = '\0';
     json_object_set_new(decision, "value", orchestrator_json_number(value));
     json_object_set_new(decision, "predicted", json_integer((json_int_t)points->count));
     bool fires = judge_metric(performance, value, decision);
-    fires |= follow_mistakes(performance, points, decision);
+    fires |= follow_mistakes(performance, points, decision, &detectors);
     fires |= count_avoidable(performance, points, decision);
     if (!fires && isnan(value)) {
         (void)snprintf(performance->checks.why, sizeof(performance->checks.why),
@@ -301,6 +302,10 @@ static bool judge(struct performance *performance, const struct trigger_points *
         (void)snprintf(performance->checks.why, sizeof(performance->checks.why), "%s %.6g",
                        performance->metric->name, value);
     }
+    size_t told = strlen(performance->checks.why);
+    if (detectors.size > 0)
+        (void)snprintf(performance->checks.why + told, sizeof(performance->checks.why) - told,
+                       "; %s", weir_buf_text(&detectors));
     return fires;
 }
 

@@ -60,7 +60,7 @@ static void watch(const char *yaml, double later, size_t save_every, struct weir
     weir_rng_init(&rng, 8);
     for (size_t i = 0; i < VALUES; i++) {
         enum detector_verdict verdict =
-            orchestrator_detector_take(detector, value_at(&rng, i, later));
+            orchestrator_detector_take(detector, value_at(&rng, i, later), NULL);
         weir_buf_printf(out, "%d", (int)verdict);
         if (save_every != 0 && i % save_every == 0) {
             WEIR_AUTO_BUF saved = {0};
@@ -141,14 +141,64 @@ static void a_short_saved_state_is_refused_and_forgetting_begins_anew(void **sta
         struct weir_error err;
         orchestrator_detector_save(detector, &fresh);
         for (size_t i = 0; i < 50; i++)
-            (void)orchestrator_detector_take(detector, (double)(i % 3 == 0));
-        assert_int_equal(orchestrator_detector_take(detector, NAN), DETECTOR_STABLE);
+            (void)orchestrator_detector_take(detector, (double)(i % 3 == 0), NULL);
+        assert_int_equal(orchestrator_detector_take(detector, NAN, NULL), DETECTOR_STABLE);
         orchestrator_detector_forget(detector);
         orchestrator_detector_save(detector, &used);
         assert_true(weir_bytes_equal(weir_buf_view(&fresh), weir_buf_view(&used)));
         struct weir_bytes cut = weir_bytes(used.at, used.size - 1);
         assert_int_equal(orchestrator_detector_restore(detector, &cut, &err), WEIR_INVALID);
     }
+}
+
+/* A change is one because of the numbers that are told with it. */
+static void a_verdict_comes_with_what_was_compared(void **state)
+{
+    (void)state;
+    for (size_t e = 0; e < WEIR_COUNT(EXAMPLES); e++) {
+        WEIR_AUTO(weir_yaml) document = parse(EXAMPLES[e].yaml);
+        WEIR_AUTO(detector) detector = open_detector(document);
+        const struct detector_kind *kind = orchestrator_detector_kind(detector);
+        size_t changes = 0;
+        struct weir_rng rng;
+        weir_rng_init(&rng, 8);
+        for (size_t i = 0; i < VALUES; i++) {
+            struct detector_seen seen = {.values = 0};
+            double value = value_at(&rng, i, 0.6);
+            enum detector_verdict verdict = orchestrator_detector_take(detector, value, &seen);
+            if (seen.values == 0) {
+                assert_int_equal(verdict, DETECTOR_STABLE);
+                continue;
+            }
+            bool is_beyond = kind->below ? seen.found < seen.limit : seen.found > seen.limit;
+            if (is_beyond != (verdict == DETECTOR_CHANGE))
+                fail_msg("%s: verdict %d of %g, limit %g", kind->name, (int)verdict, seen.found,
+                         seen.limit);
+            assert_true(seen.values <= i + 1);
+            changes += is_beyond;
+        }
+        assert_true(changes > 0);
+    }
+}
+
+static void a_verdict_is_told_in_words(void **state)
+{
+    (void)state;
+    WEIR_AUTO(weir_yaml) document = parse("{policy: ddm, least: 10}");
+    WEIR_AUTO(detector) detector = open_detector(document);
+    const struct detector_kind *kind = orchestrator_detector_kind(detector);
+    struct detector_seen seen = {.values = 0};
+    enum detector_verdict verdict = DETECTOR_STABLE;
+    WEIR_AUTO_BUF before = {0}, text = {0};
+    orchestrator_detector_explain(kind, verdict, &seen, &before);
+    assert_string_equal(weir_buf_text(&before), "ddm: too few values to compare");
+    for (size_t i = 0; i < 10 || verdict != DETECTOR_CHANGE; i++)
+        verdict = orchestrator_detector_take(detector, i == 5 || i >= 10, &seen);
+    orchestrator_detector_explain(kind, verdict, &seen, &text);
+    /* Lowest after ten: 0.1 + sqrt(0.09 / 10). After 13: 4 / 13 + sqrt(36 / 169 / 13). */
+    assert_string_equal(
+        weir_buf_text(&text),
+        "ddm: error rate plus deviation 0.4357 > 0.3846 (lowest rate 0.1, warning at 0.2897, 13 values)");
 }
 
 static void mistakes_name_their_place(void **state)
@@ -181,7 +231,7 @@ static int print_verdicts(const char *yaml)
     WEIR_AUTO(detector) detector = open_detector(document);
     double value = 0;
     while (scanf("%lf", &value) == 1)
-        putchar('0' + (int)orchestrator_detector_take(detector, value));
+        putchar('0' + (int)orchestrator_detector_take(detector, value, NULL));
     putchar('\n');
     return 0;
 }
@@ -194,6 +244,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(better_is_no_change_to_detectors_of_errors),
         cmocka_unit_test(a_saved_state_goes_on_where_it_was),
         cmocka_unit_test(a_short_saved_state_is_refused_and_forgetting_begins_anew),
+        cmocka_unit_test(a_verdict_comes_with_what_was_compared),
+        cmocka_unit_test(a_verdict_is_told_in_words),
         cmocka_unit_test(mistakes_name_their_place),
     };
     if (argc > 1)

@@ -1,5 +1,5 @@
-"""Drift says which features have moved and by how much, by the names that the table gives them: half-way through a
-stream of weather it becomes ten degrees warmer."""
+"""Triggers say why, with names and numbers: half-way through a stream of weather it becomes ten degrees warmer, and from
+then on it rains when it is warm, not when it is cold."""
 
 import json
 import random
@@ -14,26 +14,28 @@ datasets:
     source: {path: DATA, format: csv, include: "*.csv", settle: 0ms}
     time:   {from: field, field: ts}
     label:  {field: rain, classes: ["no", "yes"]}
-trigger:   {policy: drift, on: ON, samples: 100, reference: 100, current: 100, statistics: [STATISTIC]}
+trigger:   {TRIGGER}
 selection: {policy: new_data}
 preprocess:
   operators: [OPERATORS]
   batch: {samples: 16}
-training: {model: MODEL, epochs: 1, start_from: scratch}
+training: {model: MODEL, start_from: scratch}
 """
+DRIFT = "policy: drift, on: {}, samples: 100, reference: 100, current: 100, statistics: [{{name: {}, criterion: {{policy: threshold, value: {}}}}}]"
 TABLE = "{op: csv_fields, fields: [damp, 1, wind], as: air}, {op: event_time}, {op: calendar, cyclic: [hour]}"
 
 
 class WeatherLab(Lab):
-    def __init__(self, statistic, on="features", operators=TABLE, model="{name: fm, buckets: 64}"):
+    def __init__(self, trigger, operators=TABLE, model="{name: fm, buckets: 64}, epochs: 1"):
         super().__init__(samples=1)
         (self.folder / "stream/part0.jsonl").unlink()
         draw, lines = random.Random(7), ["ts,temp,damp,wind,rain"]
         for hour in range(SAMPLES):
             warm = draw.gauss(12, 3) + (WARMER if hour >= CHANGE else 0)
-            lines.append(f"{1700000000 + 3600 * hour},{warm:.1f},{draw.random():.3f},{draw.gauss(5, 1):.2f},{draw.choice(['no', 'yes'])}")
+            rain = "yes" if (warm > 22) == (hour >= CHANGE) and (hour >= CHANGE or warm < 12) else "no"
+            lines.append(f"{1700000000 + 3600 * hour},{warm:.1f},{draw.random():.3f},{draw.gauss(5, 1):.2f},{rain}")
         (self.folder / "stream/weather.csv").write_text("\n".join(lines) + "\n")
-        words = {"DATA": str(self.folder / "stream"), "STATISTIC": statistic, "ON": on, "OPERATORS": operators, "MODEL": model}
+        words = {"DATA": str(self.folder / "stream"), "TRIGGER": trigger, "OPERATORS": operators, "MODEL": model}
         text = PIPELINE
         for word, value in words.items():
             text = text.replace(word, value)
@@ -61,7 +63,7 @@ def assert_warmer(fired, by):
 
 
 def test_a_statistic_that_goes_feature_by_feature_names_those_that_moved():
-    lab = WeatherLab("{name: ks, criterion: {policy: threshold, value: 0.2}}")
+    lab = WeatherLab(DRIFT.format("features", "ks", 0.2))
     fired = fired_by_the_change(lab)
     print(fired["reason"], flush=True)
     moved = assert_warmer(fired, "ks")
@@ -75,17 +77,30 @@ def test_a_statistic_that_goes_feature_by_feature_names_those_that_moved():
 
 
 def test_a_statistic_of_all_features_at_once_is_explained_by_ks():
-    lab = WeatherLab("{name: mmd, criterion: {policy: threshold, value: 0.05}}", operators=TABLE.split(", {op: event_time}")[0])
+    lab = WeatherLab(DRIFT.format("features", "mmd", 0.05), operators=TABLE.split(", {op: event_time}")[0])
     fired = fired_by_the_change(lab)
     assert fired["decision"]["moved"][0]["feature"] == 'air[1] "temp"' and fired["decision"]["moved_by"] == "ks", fired
     lab.remove()
 
 
 def test_numbers_of_an_embedding_are_counted():
-    lab = WeatherLab("{name: ks, criterion: {policy: threshold, value: 0.2}}", on="embeddings",
-                     operators="{op: csv_fields, fields: [temp, damp]}", model="linear")
+    lab = WeatherLab(DRIFT.format("embeddings", "ks", 0.2),
+                     operators="{op: csv_fields, fields: [temp, damp]}", model="linear, epochs: 1")
     fired = fired_by_the_change(lab)
     assert fired["decision"]["moved"][0]["feature"].startswith("embeddings["), fired
+    lab.remove()
+
+
+def test_detectors_say_what_they_compared():
+    lab = WeatherLab("policy: performance, samples: 50, detectors: [{policy: ddm}, {policy: kswin}]",
+                     operators="{op: csv_fields, fields: [temp]}, {op: standardize}", model="linear, epochs: 20")
+    fired = fired_by_the_change(lab)
+    said = {row["detector"]: row for row in fired["decision"]["detectors"]}
+    assert set(said) == {"ddm", "kswin"} and any(row["verdict"] == "change" for row in said.values()), fired
+    ddm = said["ddm"]
+    assert ddm["compares"] == "error rate plus deviation" and ddm["with"] == "lowest rate", ddm
+    assert (ddm["found"] > ddm["limit"]) == (ddm["verdict"] == "change") and ddm["base"] <= ddm["warning"] <= ddm["limit"], ddm
+    assert f"the model's mistakes have changed; ddm: error rate plus deviation {ddm['found']:.4g}" in fired["reason"], fired
     lab.remove()
 
 
