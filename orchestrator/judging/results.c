@@ -4,11 +4,13 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/wire/outputs.h"
+#include "orchestrator/config/classes.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/metrics/given.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct measured {
     const struct evaluation_result *result;
@@ -24,7 +26,7 @@ struct measured {
 struct one_result {
     const struct measured *measured;
     const struct metric_result *found;
-    const char *metric; /* with its slice: "accuracy[label=3]" */
+    const char *metric; /* with its slice: "accuracy[label=cat]" */
 };
 
 static enum weir_status measure(const struct evaluation_result *result, struct measured *measured,
@@ -109,6 +111,20 @@ static enum weir_status keep_one(struct context *context, const struct one_resul
                                   event_of(one), err);
 }
 
+/* "accuracy(by=label)[label=cat]", or with the number of the class where the file does not name it. */
+static char *name_of(const struct measured *measured, const char *label,
+                     const struct metric_result *found)
+{
+    if (found->slice_of == NULL)
+        return weir_strdup(label);
+    const char *name =
+        strcmp(found->slice_of, "label") == 0
+            ? orchestrator_config_class_name(measured->result->pipeline->config, found->slice)
+            : NULL;
+    return name != NULL ? weir_format("%s[label=%s]", label, name)
+                        : weir_format("%s[%s=%" PRId64 "]", label, found->slice_of, found->slice);
+}
+
 static enum weir_status keep_metric(struct context *context, const struct measured *measured,
                                     size_t index, struct weir_error *err)
 {
@@ -116,10 +132,7 @@ static enum weir_status keep_metric(struct context *context, const struct measur
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < measured->metrics[index].count && status == WEIR_OK; i++) {
         const struct metric_result *found = &measured->metrics[index].results[i];
-        WEIR_AUTO_FREE char *name =
-            found->slice_of == NULL
-                ? weir_strdup(label)
-                : weir_format("%s[%s=%" PRId64 "]", label, found->slice_of, found->slice);
+        WEIR_AUTO_FREE char *name = name_of(measured, label, found);
         status = keep_one(context, &(struct one_result){measured, found, name}, err);
     }
     return status;

@@ -8,5 +8,9 @@
  * empty: labels are numbers. Consumes `json` and the call. */
 void orchestrator_topic_answer_with_classes(struct topic_call *call, const char *dataset,
                                             json_t *json);
+/* Answers with `json`, in which metrics of a class (`accuracy[label=3]`) have its name instead of its number
+ * where it came with the samples, so that storage alone knows it. Consumes `json` and the call. */
+void orchestrator_topic_answer_naming_classes(struct topic_call *call, const char *dataset,
+                                              json_t *json);
 
 #endif

@@ -4,7 +4,7 @@
 #include "orchestrator/context/events.h"
 #include "orchestrator/judging/evaluator.h"
 #include "orchestrator/pipeline/pipeline.h"
-#include "orchestrator/topics/topic.h"
+#include "orchestrator/topics/classes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,10 +68,11 @@ static void on_done(void *owner, const struct weir_error *err)
         orchestrator_topic_refuse(call, &problem);
         return;
     }
-    orchestrator_topic_answer(
-        call, JSON_FIELDS(JSON_TEXT("pipeline", orchestrator_pipeline_config(call->pipeline)->name),
-                          JSON_NUMBER("tasks", json_array_size(call->collected)),
-                          JSON_NEW("evaluations", list)));
+    orchestrator_topic_answer_naming_classes(
+        call, orchestrator_pipeline_config(call->pipeline)->datasets[0],
+        JSON_FIELDS(JSON_TEXT("pipeline", orchestrator_pipeline_config(call->pipeline)->name),
+                    JSON_NUMBER("tasks", json_array_size(call->collected)),
+                    JSON_NEW("evaluations", list)));
 }
 
 static enum weir_status check_names(const struct topic_call *call, struct weir_error *err)

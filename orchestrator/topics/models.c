@@ -5,7 +5,7 @@
 #include "orchestrator/models/lineage.h"
 #include "orchestrator/models/store.h"
 #include "orchestrator/pipeline/pipeline.h"
-#include "orchestrator/topics/topic.h"
+#include "orchestrator/topics/classes.h"
 
 #include <stdlib.h>
 
@@ -62,6 +62,17 @@ static enum weir_status model_json(struct topics *topics, const struct stored_mo
     return WEIR_OK;
 }
 
+/* Answers about models of the pipeline of that number; 0: of any. Consumes `json` and the call. */
+static void answer_models(struct topic_call *call, int64_t number, json_t *json)
+{
+    const struct pipeline *pipeline = orchestrator_pipeline_by_id(call->all->pipelines, number);
+    if (pipeline == NULL)
+        orchestrator_topic_answer(call, json);
+    else
+        orchestrator_topic_answer_naming_classes(
+            call, orchestrator_pipeline_config(pipeline)->datasets[0], json);
+}
+
 void orchestrator_topic_models(struct topic_call *call)
 {
     struct topics *topics = call->all;
@@ -89,7 +100,7 @@ void orchestrator_topic_models(struct topic_call *call)
         orchestrator_topic_refuse(call, &err);
         return;
     }
-    orchestrator_topic_answer(call, JSON_FIELDS(JSON_NEW("models", models)));
+    answer_models(call, pipeline, JSON_FIELDS(JSON_NEW("models", models)));
 }
 
 void orchestrator_topic_model(struct topic_call *call)
@@ -101,11 +112,12 @@ void orchestrator_topic_model(struct topic_call *call)
         call->context, orchestrator_topic_text(call, "model", ""), &model, &err);
     if (status == WEIR_OK)
         status = model_json(call->all, &model, &json, &err);
+    int64_t pipeline = model.pipeline;
     orchestrator_model_fini(&model);
     if (status != WEIR_OK)
         orchestrator_topic_refuse(call, &err);
     else
-        orchestrator_topic_answer(call, json);
+        answer_models(call, pipeline, json);
 }
 
 /* ---- lineage ---- */

@@ -5,7 +5,7 @@
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/pipeline/timeline.h"
 #include "orchestrator/runs/run.h"
-#include "orchestrator/topics/topic.h"
+#include "orchestrator/topics/classes.h"
 
 enum { CHECKS_SHOWN = 100, MOVED_SHOWN = 5 };
 
@@ -163,9 +163,10 @@ void orchestrator_topic_report(struct topic_call *call)
         orchestrator_topic_refuse(call, &err);
         return;
     }
-    orchestrator_topic_answer(
-        call, JSON_FIELDS(JSON_TEXT("pipeline", orchestrator_pipeline_config(pipeline)->name),
-                          JSON_TEXT("state", orchestrator_pipeline_state_name(
-                                                 orchestrator_pipeline_state(pipeline))),
-                          JSON_NEW("triggers", report), JSON_NEW("checks", checks)));
+    orchestrator_topic_answer_naming_classes(
+        call, orchestrator_pipeline_config(pipeline)->datasets[0],
+        JSON_FIELDS(JSON_TEXT("pipeline", orchestrator_pipeline_config(pipeline)->name),
+                    JSON_TEXT("state", orchestrator_pipeline_state_name(
+                                           orchestrator_pipeline_state(pipeline))),
+                    JSON_NEW("triggers", report), JSON_NEW("checks", checks)));
 }

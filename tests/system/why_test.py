@@ -4,7 +4,7 @@ then on it rains when it is warm, not when it is cold."""
 import json
 import random
 
-from weirlab import Lab, run_tests
+from weirlab import Lab, run_tests, served
 
 SAMPLES, CHANGE, WARMER = 400, 200, 10
 PIPELINE = """\
@@ -20,6 +20,7 @@ preprocess:
   operators: [OPERATORS]
   batch: {samples: 16}
 training: {model: MODEL, start_from: scratch}
+evaluation: [{name: ahead, strategy: slicing, every: 1d, when: after_pipeline, metrics: [{name: accuracy, by: label}]}]
 """
 DRIFT = "policy: drift, on: {}, samples: 100, reference: 100, current: 100, statistics: [{{name: {}, criterion: {{policy: threshold, value: {}}}}}]"
 TABLE = "{op: csv_fields, fields: [damp, 1, wind], as: air}, {op: event_time}, {op: calendar, cyclic: [hour]}"
@@ -102,6 +103,34 @@ def test_detectors_say_what_they_compared():
     assert (ddm["found"] > ddm["limit"]) == (ddm["verdict"] == "change") and ddm["base"] <= ddm["warning"] <= ddm["limit"], ddm
     assert f"the model's mistakes have changed; ddm: error rate plus deviation {ddm['found']:.4g}" in fired["reason"], fired
     lab.remove()
+
+
+def shown_metrics(lab, *words):
+    """Each place where an answer names a metric."""
+    def metrics(value):
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
+        own = [value["metric"]] if isinstance(value, dict) and "metric" in value else []
+        return own + [metric for one in inner for metric in metrics(one)]
+    return set(metrics(json.loads(lab.weir(*words, "--json"))))
+
+
+def test_metrics_of_a_class_have_its_name():
+    for declared, names in (('["no", "yes"]', ("no", "yes")), ('["1", "0"]', ("1", "0")), ("stream", ("no", "yes"))):
+        named = {"accuracy(by=label)"} | {f"accuracy(by=label)[label={name}]" for name in names}
+        lab = WeatherLab("policy: amount, samples: 150", operators="{op: csv_fields, fields: [temp]}", model="linear, epochs: 1")
+        lab.pipeline.write_text(lab.pipeline.read_text().replace('["no", "yes"]', declared))
+        table = lab.folder / "stream/weather.csv"
+        table.write_text(table.read_text().replace(",no\n", f",{names[0]}\n").replace(",yes\n", f",{names[1]}\n"))
+        told = {event["metric"] for event in lab.run().finish().of("evaluation")}
+        if declared == "stream":  # a name that came with a sample may be a person's, and is kept by storage alone
+            assert told == {"accuracy(by=label)", "accuracy(by=label)[label=0]", "accuracy(by=label)[label=1]"}, told
+        else:
+            assert told == named, told
+        with served(lab):
+            for words in (("report",), ("models", "show", "weather-1"), ("models", "list", "--pipeline", "weather"), ("evaluate", "weather")):
+                assert shown_metrics(lab, *words) == named, (declared, words)
+            assert f"accuracy(by=label)[label={names[1]}]" in lab.weir("report")
+        lab.remove()
 
 
 run_tests(globals())
