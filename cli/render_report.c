@@ -52,19 +52,69 @@ static const char *title_of(const char *metric)
     return strcmp(metric, "roc_auc") == 0 ? "ROC-AUC" : metric;
 }
 
-/* Returns the model's score on the first interval after it. RFC 3339 times in UTC sort as texts. */
-static json_t *first_value(const json_t *row, const struct metrics *metrics, size_t metric)
+/* True: it begins before the model's newest sample. RFC 3339 times in UTC sort as texts. */
+static bool is_partly_old(const json_t *row, const json_t *evaluation)
+{
+    return strcmp(cli_text(evaluation, "from"), cli_text(row, "until")) < 0;
+}
+
+/* True when `one` is rather shown than `other`: it is news to the model, or comes first. */
+static bool is_before(const json_t *row, const json_t *one, const json_t *other)
+{
+    bool is_old = is_partly_old(row, one), other_is = is_partly_old(row, other);
+    return is_old != other_is ? other_is
+                              : strcmp(cli_text(one, "from"), cli_text(other, "from")) < 0;
+}
+
+/* Returns the evaluation of the model whose interval is the first after it, or the first of all where none is after
+ * it; NULL: it was not measured. */
+static json_t *shown_evaluation(const json_t *row, const struct metrics *metrics)
 {
     const json_t *evaluations = json_object_get(row, "evaluations");
-    const json_t *first = NULL;
+    json_t *shown = NULL;
+    for (size_t i = 0; i < json_array_size(evaluations); i++) {
+        json_t *one = json_array_get(evaluations, i);
+        if (strcmp(cli_text(one, "name"), metrics->evaluation) == 0 &&
+            (shown == NULL || is_before(row, one, shown)))
+            shown = one;
+    }
+    return shown;
+}
+
+/* Returns what a metric says on the interval that `shown` is of. */
+static json_t *shown_value(const json_t *row, const json_t *shown, const char *metric)
+{
+    const json_t *evaluations = json_object_get(row, "evaluations");
     for (size_t i = 0; i < json_array_size(evaluations); i++) {
         const json_t *one = json_array_get(evaluations, i);
-        bool wanted = strcmp(cli_text(one, "metric"), metrics->names[metric]) == 0 &&
-                      strcmp(cli_text(one, "name"), metrics->evaluation) == 0;
-        if (wanted && (first == NULL || strcmp(cli_text(one, "from"), cli_text(first, "from")) < 0))
-            first = one;
+        if (strcmp(cli_text(one, "metric"), metric) == 0 &&
+            strcmp(cli_text(one, "name"), cli_text(shown, "name")) == 0 &&
+            strcmp(cli_text(one, "from"), cli_text(shown, "from")) == 0 &&
+            strcmp(cli_text(one, "to"), cli_text(shown, "to")) == 0)
+            return json_object_get(one, "value");
     }
-    return json_object_get(first, "value");
+    return NULL;
+}
+
+/* "2002-08-22", or with the time of day where it is not midnight. */
+static void put_moment(struct weir_buf *out, const char *time)
+{
+    enum { DATE = 10, MINUTE = 16 };
+    bool is_midnight = strcmp(time + strnlen(time, DATE), "T00:00:00Z") == 0;
+    weir_buf_printf(out, "%.*s", is_midnight ? DATE : MINUTE, time);
+}
+
+static void put_interval(struct weir_buf *out, const json_t *row)
+{
+    const json_t *shown = json_object_get(row, "shown");
+    if (shown == NULL) {
+        weir_buf_append_text(out, "-");
+        return;
+    }
+    put_moment(out, cli_text(shown, "from"));
+    weir_buf_append_text(out, " to ");
+    put_moment(out, cli_text(shown, "to"));
+    weir_buf_append_text(out, is_partly_old(row, shown) ? ", begins before its newest sample" : "");
 }
 
 static void put_value(struct weir_buf *out, const json_t *value)
@@ -86,11 +136,39 @@ static void put_trigger(struct weir_buf *out, const json_t *row)
                     was_replaced(row) ? "*" : "");
 }
 
+/* Returns what comes after the first part of a reason; "": it has no other. */
+static const char *details_of(const char *reason)
+{
+    const char *details = strstr(reason, "; ");
+    return details != NULL ? details : "";
+}
+
+static void put_first_part(struct weir_buf *out, const char *reason)
+{
+    weir_buf_printf(out, "%.*s", (int)(strlen(reason) - strlen(details_of(reason))), reason);
+}
+
 static void put_why(struct weir_buf *out, const json_t *row)
 {
     const char *skipped = cli_text(row, "skipped");
-    weir_buf_printf(out, "%s%s%s", cli_text(row, "reason"),
-                    skipped[0] == '\0' ? "" : "; skipped: ", skipped);
+    put_first_part(out, cli_text(row, "reason"));
+    weir_buf_printf(out, "%s%s", skipped[0] == '\0' ? "" : "; skipped: ", skipped);
+}
+
+static void put_because(struct weir_buf *out, const json_t *row)
+{
+    put_first_part(out, cli_text(row, "because"));
+}
+
+/* Shows the reasons that do not fit the table. */
+static void show_details(const json_t *triggers, struct cli_page *page)
+{
+    for (size_t i = 0; i < json_array_size(triggers); i++) {
+        const json_t *row = json_array_get(triggers, i);
+        const char *reason = cli_text(row, "reason");
+        if (details_of(reason)[0] != '\0')
+            cli_line(page, "trigger %lld: %s", (long long)cli_number(row, "trigger"), reason);
+    }
 }
 
 static void put_stall(struct weir_buf *out, const json_t *fraction)
@@ -107,8 +185,10 @@ static json_t *rows_of(const json_t *triggers, const struct metrics *metrics)
     json_t *rows = json_array();
     for (size_t i = 0; i < json_array_size(triggers); i++) {
         json_t *row = json_copy(json_array_get(triggers, i));
+        json_t *shown = metrics->count > 0 ? shown_evaluation(row, metrics) : NULL;
+        json_object_set(row, "shown", shown);
         for (size_t j = 0; j < metrics->count; j++)
-            json_object_set(row, metrics->names[j], first_value(row, metrics, j));
+            json_object_set(row, metrics->names[j], shown_value(row, shown, metrics->names[j]));
         json_array_append_new(rows, row);
     }
     return rows;
@@ -133,6 +213,8 @@ static void show_triggers(const json_t *triggers, const struct metrics *metrics,
     for (size_t i = 0; i < metrics->count; i++)
         columns[count++] = (struct cli_column){title_of(metrics->names[i]), CLI_NUMBER,
                                                .key = metrics->names[i], .put = put_value};
+    if (metrics->count > 0)
+        columns[count++] = (struct cli_column){"measured on", CLI_TEXT, .put = put_interval};
     columns[count++] = COST;
     cli_show_table(page, rows, columns, count);
     json_decref(rows);
@@ -146,7 +228,7 @@ static void show_checks(const json_t *checks, struct cli_page *page)
         {"at", CLI_TEXT, .key = "at"},
         {"new", CLI_COUNT, .key = "samples_new"},
         {"trigger", CLI_NUMBER, .key = "trigger", .absent = "-"},
-        {"because", CLI_TEXT, .key = "because"},
+        {"because", CLI_TEXT, .put = put_because},
     };
     size_t count = json_array_size(checks);
     json_t *newest = json_array();
@@ -186,11 +268,13 @@ void cli_render_report(const json_t *answer, struct cli_page *page)
              json_array_size(triggers));
     show_triggers(triggers, &metrics, page);
     if (metrics.count > 0)
-        cli_line(page, "%s: each model on the samples that came after it", metrics.evaluation);
+        cli_line(page, "%s: each model on the first interval after its newest sample",
+                 metrics.evaluation);
     if (replaced)
         cli_line(page, "* retrained after an erasure; measured is the model it replaces");
     for (size_t i = 0; i < json_array_size(triggers); i++)
         show_failures(json_array_get(triggers, i), page);
+    show_details(triggers, page);
     show_checks(json_object_get(answer, "checks"), page);
 }
 

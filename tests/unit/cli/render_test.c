@@ -35,30 +35,49 @@ static void a_report_is_the_table_people_compare_triggers_by(void **state)
     assert_page(
         cli_render_report,
         "{\"pipeline\":\"quickstart\",\"triggers\":["
-        "{\"trigger\":1,\"reason\":\"500 new samples\",\"selected\":400,\"seconds\":1.5,"
+        "{\"trigger\":1,\"until\":\"2002-07-09T12:30:00Z\",\"reason\":\"500 new samples\","
+        "\"selected\":400,\"seconds\":1.5,"
         "\"samples_per_second\":800.4,\"stall_fraction\":0.125,\"cost\":{\"cpu_seconds\":2.5,"
         "\"money\":0},\"timeline\":{\"seconds\":1.75,\"hidden_seconds\":0.5},\"evaluations\":["
-        "{\"name\":\"next_month\",\"from\":\"2002-09-01T00:00:00Z\",\"metric\":\"accuracy\","
-        "\"value\":0.9},"
-        "{\"name\":\"next_month\",\"from\":\"2002-08-01T00:00:00Z\",\"metric\":\"accuracy\","
-        "\"value\":0.95},"
-        "{\"name\":\"next_month\",\"from\":\"2002-08-01T00:00:00Z\",\"metric\":\"roc_auc\","
-        "\"value\":\"undefined\"}]},"
+        "{\"name\":\"next_month\",\"from\":\"2002-07-01T00:00:00Z\",\"to\":\"2002-08-01T00:00:00Z\","
+        "\"metric\":\"accuracy\",\"value\":0.99},"
+        "{\"name\":\"next_month\",\"from\":\"2002-09-01T00:00:00Z\",\"to\":\"2002-10-01T00:00:00Z\","
+        "\"metric\":\"accuracy\",\"value\":0.9},"
+        "{\"name\":\"next_month\",\"from\":\"2002-08-01T00:00:00Z\",\"to\":\"2002-09-01T00:00:00Z\","
+        "\"metric\":\"accuracy\",\"value\":0.95},"
+        "{\"name\":\"next_month\",\"from\":\"2002-08-01T00:00:00Z\",\"to\":\"2002-09-01T00:00:00Z\","
+        "\"metric\":\"roc_auc\",\"value\":\"undefined\"}]},"
         "{\"trigger\":2,\"reason\":\"1 month\",\"selected\":0,\"skipped\":\"no candidates\"},"
-        "{\"trigger\":3,\"reason\":\"1 month\",\"selected\":1200,\"seconds\":2,"
+        "{\"trigger\":3,\"reason\":\"1 month; and more\",\"selected\":1200,\"seconds\":2,"
         "\"samples_per_second\":1800,\"stall_fraction\":0,\"evaluations_of\":\"quickstart-3\","
         "\"cost\":{\"cpu_seconds\":1,\"money\":0.25,\"currency\":\"EUR\"},\"evaluations\":[]}]}",
         "pipeline quickstart, 3 triggers\n"
         "trigger  why                              selected  seconds  samples/s  stall %  to model  hidden    ROC-AUC"
-        "  accuracy        cost\n"
+        "  accuracy  measured on                     cost\n"
         "      1  500 new samples                       400     1.50        800       12      1.75    0.50  undefined"
-        "    0.9500  2.50 CPU s\n"
+        "    0.9500  2002-08-01 to 2002-09-01  2.50 CPU s\n"
         "      2  1 month; skipped: no candidates         0        -          -        -         -       -          -"
-        "         -           -\n"
+        "         -  -                                  -\n"
         "     3*  1 month                             1,200     2.00       1800        0         -       -          -"
-        "         -  0.2500 EUR\n"
-        "next_month: each model on the samples that came after it\n"
-        "* retrained after an erasure; measured is the model it replaces\n");
+        "         -  -                         0.2500 EUR\n"
+        "next_month: each model on the first interval after its newest sample\n"
+        "* retrained after an erasure; measured is the model it replaces\n"
+        "trigger 3: 1 month; and more\n");
+}
+
+/* A model that is measured on nothing newer shows what there is, and says so. */
+static void a_report_says_that_an_interval_is_not_news_to_the_model(void **state)
+{
+    (void)state;
+    WEIR_AUTO_BUF out = {0};
+    render(
+        cli_render_report,
+        "{\"pipeline\":\"p\",\"triggers\":[{\"trigger\":1,\"until\":\"2002-07-09T12:30:00Z\",\"evaluations\":["
+        "{\"name\":\"day\",\"from\":\"2002-07-09T06:00:00Z\",\"to\":\"2002-07-10T00:00:00Z\","
+        "\"metric\":\"rmse\",\"value\":2}]}]}",
+        &out);
+    assert_non_null(strstr(weir_buf_text(&out),
+                           "  2002-07-09T06:00 to 2002-07-10, begins before its newest sample  "));
 }
 
 static void a_report_lists_samples_that_failed_and_says_how_many_more(void **state)
@@ -387,6 +406,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_report_is_the_table_people_compare_triggers_by),
+        cmocka_unit_test(a_report_says_that_an_interval_is_not_news_to_the_model),
         cmocka_unit_test(a_report_lists_samples_that_failed_and_says_how_many_more),
         cmocka_unit_test(a_status_shows_a_loss_that_is_no_number),
         cmocka_unit_test(a_status_says_how_long_the_newest_model_took),
