@@ -1,4 +1,5 @@
 /* storage: knows where samples are, notices what came and went, hands bytes out, erases them. */
+#include "core/config/sections.h"
 #include "storage/preview/look.h"
 #include "storage/storage.h"
 
@@ -22,8 +23,14 @@ static enum weir_status print(const struct weir_yaml_node *root, struct weir_buf
     if (status != WEIR_OK)
         return status;
     weir_buf_append_text(out, "datasets:\n");
-    for (size_t i = 0; i < all.count; i++)
+    for (size_t i = 0; i < all.count; i++) {
         storage_declaration_print(&all.at[i], NULL, out);
+        if (all.at[i].uses != CFG_USE_ALL) {
+            weir_buf_append_text(out, "    use: ");
+            cfg_use_print(all.at[i].uses, out);
+            weir_buf_append_text(out, "\n");
+        }
+    }
     storage_declarations_fini(&all);
     return WEIR_OK;
 }

@@ -29,6 +29,50 @@ const struct weir_yaml_node *cfg_datasets(const struct weir_yaml_node *root)
     return datasets != NULL ? datasets : weir_yaml_get(root, "dataset");
 }
 
+static const char *const USES[] = {"trigger", "selection", "evaluation", NULL};
+
+static unsigned use_of(const char *word)
+{
+    for (unsigned i = 0; USES[i] != NULL; i++)
+        if (word != NULL && strcmp(USES[i], word) == 0)
+            return 1U << i;
+    return 0;
+}
+
+enum weir_status cfg_use_read(const struct weir_yaml_node *node, const char *path,
+                              unsigned *ret_uses, struct weir_error *err)
+{
+    unsigned uses = 0;
+    *ret_uses = CFG_USE_ALL;
+    for (size_t i = 0; i < weir_yaml_length(node); i++) {
+        const struct weir_yaml_node *word = weir_yaml_at(node, i);
+        unsigned use = use_of(weir_yaml_text(word));
+        if (use == 0)
+            return cfg_unknown(word, path, "use", USES, err);
+        uses |= use;
+    }
+    if (node != NULL && uses == 0)
+        return weir_yaml_fail(node, err,
+                              "%s: found an empty list, expected trigger, selection, evaluation, "
+                              "or several of these",
+                              path);
+    if (node != NULL)
+        *ret_uses = uses;
+    return WEIR_OK;
+}
+
+void cfg_use_print(unsigned uses, struct weir_buf *out)
+{
+    const char *between = "[";
+    for (unsigned i = 0; USES[i] != NULL; i++) {
+        if ((uses & 1U << i) == 0)
+            continue;
+        weir_buf_printf(out, "%s%s", between, USES[i]);
+        between = ", ";
+    }
+    weir_buf_append_text(out, "]");
+}
+
 bool cfg_dataset_may_change(const char *path)
 {
     static const char *const KEYS[] = {
@@ -39,7 +83,12 @@ bool cfg_dataset_may_change(const char *path)
     for (size_t i = 0; i < WEIR_COUNT(KEYS); i++)
         if (strcmp(KEYS[i], path) == 0)
             return true;
-    return false;
+    return cfg_dataset_is_use(path);
+}
+
+bool cfg_dataset_is_use(const char *path)
+{
+    return strncmp(path, "use", 3) == 0 && (path[3] == '\0' || path[3] == '[');
 }
 
 /* ---- batch_then_sample ---- */

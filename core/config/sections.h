@@ -12,6 +12,25 @@ struct cfg_holdout {
 };
 extern const struct cfg_key CFG_HOLDOUT_KEYS[];
 
+/* `use` of a dataset: the parts of its pipeline that take its samples. */
+enum cfg_use {
+    CFG_USE_TRIGGER = 1,   /* the trigger policy sees them */
+    CFG_USE_SELECTION = 2, /* training sets are chosen from them */
+    CFG_USE_EVALUATION =
+        4, /* evaluations measure on them; without the others, only those that name the dataset */
+    CFG_USE_ALL = 7
+};
+#define CFG_USE_DOC                                                                              \
+    "parts of the pipeline that take its samples: trigger, selection, evaluation, or a list of " \
+    "these; by default all. With evaluation alone they are measured on by the evaluations that " \
+    "name the dataset (`on`)"
+/* Reads a word or a list; `node` NULL: all. `path` is "datasets[0].use". INVALID with place, and the nearest word; then
+ * it is all, so that nothing else is said of it. */
+enum weir_status cfg_use_read(const struct weir_yaml_node *node, const char *path,
+                              unsigned *ret_uses, struct weir_error *err) WEIR_MUST_USE;
+/* Appends "[trigger, selection]". */
+void cfg_use_print(unsigned uses, struct weir_buf *out);
+
 /* `preprocess.on_error`: what becomes of a sample that cannot be read, and how many such samples are borne. */
 enum cfg_on_error_action { CFG_ON_ERROR_SKIP, CFG_ON_ERROR_FAIL, CFG_ON_ERROR_RETRY };
 struct cfg_on_error {
@@ -32,6 +51,8 @@ const struct weir_yaml_node *cfg_datasets(const struct weir_yaml_node *root);
 /* True of a key of a dataset, such as `source.settle`, that says when something is looked at, or what is done to it
  * later: it may change while there are samples. */
 bool cfg_dataset_may_change(const char *path);
+/* True of `use` and of a word of its list. */
+bool cfg_dataset_is_use(const char *path);
 
 /* `selection.batch_then_sample`: the part of each batch that a step of training learns from. */
 enum cfg_in_batch_score { CFG_IN_BATCH_LOSS, CFG_IN_BATCH_GRAD_NORM, CFG_IN_BATCH_UNCERTAINTY };

@@ -70,6 +70,13 @@ static bool is_storage_taking(const char *path)
     return key != NULL && cfg_dataset_may_change(key + 1);
 }
 
+static bool is_use(const char *path)
+{
+    const char *key = strchr(path, '.');
+
+    return key != NULL && cfg_dataset_is_use(key + 1);
+}
+
 struct changes {
     const struct orchestrator_config *is;
     config_change_fn *on_change;
@@ -80,6 +87,14 @@ static void on_dataset(void *owner, const struct cfg_difference *difference)
 {
     const struct changes *changes = owner;
     bool is_taken = is_storage_taking(difference->path);
+    if (is_use(difference->path)) {
+        changes->on_change(changes->owner, &(struct config_change){
+                                               .difference = difference,
+                                               .effect = CONFIG_EFFECT_NEXT_TRIGGER,
+                                               .text = "from the next trigger on; sealed sets stay",
+                                           });
+        return;
+    }
 
     changes->on_change(changes->owner,
                        &(struct config_change){

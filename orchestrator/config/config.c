@@ -118,6 +118,38 @@ static enum weir_status read_pipeline(struct orchestrator_config *config,
     return check_name(weir_yaml_get(node, "name"), section.name, "pipeline.name", err);
 }
 
+static enum weir_status read_dataset(struct orchestrator_config *config, size_t index,
+                                     const struct weir_yaml_node *dataset, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *path = weir_format("datasets[%zu].use", index);
+    const char *name = weir_yaml_text(weir_yaml_get(dataset, "name"));
+    if (weir_yaml_get(dataset, "updates") != NULL)
+        return WEIR_OK; /* it holds labels, which storage joins to their samples */
+    if (name == NULL)
+        return weir_yaml_fail(dataset, err, "datasets.name: expected a name, found nothing");
+    config->datasets[config->dataset_count] = name;
+    return cfg_use_read(weir_yaml_get(dataset, "use"), path, &config->uses[config->dataset_count++],
+                        err);
+}
+
+/* A pipeline of which nothing triggers, or nothing is selected, never trains. */
+static enum weir_status check_uses(const struct orchestrator_config *config,
+                                   const struct weir_yaml_node *node, struct weir_error *err)
+{
+    unsigned uses = 0;
+    for (size_t i = 0; i < config->dataset_count; i++)
+        uses |= config->uses[i];
+    if ((uses & CFG_USE_TRIGGER) == 0)
+        return weir_yaml_fail(node, err,
+                              "datasets: no `use` has trigger in it: expected one dataset at least "
+                              "whose samples the trigger counts");
+    if ((uses & CFG_USE_SELECTION) == 0)
+        return weir_yaml_fail(node, err,
+                              "datasets: no `use` has selection in it: expected one dataset at "
+                              "least that models are trained on");
+    return WEIR_OK;
+}
+
 static enum weir_status read_datasets(struct orchestrator_config *config,
                                       const struct weir_yaml_node *root,
                                       const struct weir_yaml_node *node, struct weir_error *err)
@@ -129,15 +161,31 @@ static enum weir_status read_datasets(struct orchestrator_config *config,
                               ORCHESTRATOR_DATASETS_MAX, count);
     }
     for (size_t i = 0; i < count; i++) {
-        const struct weir_yaml_node *dataset = weir_yaml_at(node, i);
-        const char *name = weir_yaml_text(weir_yaml_get(dataset, "name"));
-        if (weir_yaml_get(dataset, "updates") != NULL)
-            continue; /* it holds labels, which storage joins to their samples */
-        if (name == NULL)
-            return weir_yaml_fail(dataset, err, "datasets.name: expected a name, found nothing");
-        config->datasets[config->dataset_count++] = name;
+        enum weir_status status = read_dataset(config, i, weir_yaml_at(node, i), err);
+        if (status != WEIR_OK)
+            return status;
     }
-    return WEIR_OK;
+    return check_uses(config, node, err);
+}
+
+bool orchestrator_config_measures(const struct orchestrator_config *config, size_t index,
+                                  const char *named)
+{
+    if (named != NULL)
+        return strcmp(config->datasets[index], named) == 0;
+    return (config->uses[index] & CFG_USE_EVALUATION) != 0 &&
+           config->uses[index] != CFG_USE_EVALUATION;
+}
+
+static enum weir_status check_measured(const struct orchestrator_config *config, size_t index,
+                                       const struct weir_yaml_node *on, struct weir_error *err)
+{
+    if ((config->uses[index] & CFG_USE_EVALUATION) != 0)
+        return WEIR_OK;
+    return weir_yaml_fail(on, err,
+                          "evaluation.on: dataset '%s' has a `use` without evaluation: expected it "
+                          "there, or another dataset",
+                          config->datasets[index]);
 }
 
 static enum weir_status check_on(const struct orchestrator_config *config,
@@ -147,7 +195,7 @@ static enum weir_status check_on(const struct orchestrator_config *config,
     const char *names[ORCHESTRATOR_DATASETS_MAX + 3] = {"new", "holdout"};
     for (size_t i = 0; i < config->dataset_count; i++) {
         if (weir_str_equal(config->datasets[i], evaluation->dataset))
-            return WEIR_OK;
+            return check_measured(config, i, weir_yaml_get(node, "on"), err);
         names[2 + i] = config->datasets[i];
     }
     if (evaluation->dataset == NULL)

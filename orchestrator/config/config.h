@@ -26,6 +26,7 @@ struct orchestrator_config {
     const char *name;
     int mode; /* enum orchestrator_mode */
     const char *datasets[ORCHESTRATOR_DATASETS_MAX];
+    unsigned uses[ORCHESTRATOR_DATASETS_MAX]; /* of each: enum cfg_use */
     size_t dataset_count;
     const struct weir_yaml_node *trigger;
     struct orchestrator_evaluation evaluations[ORCHESTRATOR_EVALUATIONS_MAX];
@@ -62,6 +63,9 @@ enum weir_status orchestrator_config_check_program(const struct orchestrator_con
                                                    struct weir_error *err) WEIR_MUST_USE;
 /* True when one of its datasets, be it one of labels, is called `dataset`. */
 bool orchestrator_config_names(const struct orchestrator_config *config, const char *dataset);
+/* True when an evaluation measures on samples of the dataset of that index; NULL for `named`: one that names none. */
+bool orchestrator_config_measures(const struct orchestrator_config *config, size_t index,
+                                  const char *named);
 /* True when the set of a trigger depends on samples, sets and seed alone, on no model. */
 bool orchestrator_config_selects_alone(const struct orchestrator_config *config);
 void orchestrator_config_free(struct orchestrator_config *config);

@@ -167,14 +167,14 @@ static enum weir_status is_done(const struct evaluator *evaluator,
     return status;
 }
 
-/* Feed positions by dataset; those of the other datasets are before the first change. */
+/* Feed positions by dataset; those of datasets that the evaluation does not measure on are before the first change. */
 static struct weir_u64s positions_of(const struct pipeline_outline *pipeline, const char *dataset,
                                      uint64_t room[ORCHESTRATOR_DATASETS_MAX])
 {
     struct weir_u64s positions = pipeline->positions;
     for (size_t i = 0; i < positions.count; i++) {
-        bool is_wanted = dataset == NULL || strcmp(pipeline->config->datasets[i], dataset) == 0;
-        room[i] = is_wanted ? positions.at[i] : 0;
+        bool is_measured = orchestrator_config_measures(pipeline->config, i, dataset);
+        room[i] = is_measured ? positions.at[i] : 0;
     }
     return (struct weir_u64s){.at = room, .count = positions.count};
 }

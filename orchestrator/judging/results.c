@@ -68,6 +68,15 @@ static void add_unread(json_t *event, json_t *audit)
     json_object_set(event, "filtered", json_object_get(audit, "filtered"));
 }
 
+/* The first dataset of an evaluation that names none. */
+static const char *first_measured(const struct orchestrator_config *config)
+{
+    size_t first = 0;
+    while (first + 1 < config->dataset_count && !orchestrator_config_measures(config, first, NULL))
+        first++;
+    return config->datasets[first];
+}
+
 static json_t *event_of(const struct one_result *one)
 {
     const struct evaluation_task *task = one->measured->result->task;
@@ -77,7 +86,7 @@ static json_t *event_of(const struct one_result *one)
     json_t *event = JSON_FIELDS(
         JSON_TEXT("pipeline", config->name), JSON_TEXT("model", task->model),
         JSON_TEXT("name", one->measured->evaluation->name),
-        JSON_TEXT("dataset", dataset == NULL ? config->datasets[0] : dataset),
+        JSON_TEXT("dataset", dataset == NULL ? first_measured(config) : dataset),
         JSON_NEW("interval",
                  JSON_FIELDS(JSON_TIME("from", task->from_time), JSON_TIME("to", task->to_time))),
         JSON_TEXT("metric", one->metric),

@@ -149,6 +149,12 @@ static bool is_whole(const struct msg_feed_is *feed)
     return feed->kinds.count == count && feed->firsts.count == count && feed->counts.count == count;
 }
 
+/* The policy sees nothing of the dataset: its changes are passed all at once. */
+static bool is_unseen(const struct pipeline *pipeline)
+{
+    return (pipeline->config->uses[pipeline->reader->asked] & CFG_USE_TRIGGER) == 0;
+}
+
 static void on_feed(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct pipeline *pipeline = owner;
@@ -163,7 +169,7 @@ static void on_feed(void *owner, const struct weir_reply *reply, const struct we
         return;
     }
     const struct msg_feed_is *feed = reply->message;
-    reader->missed = feed->erased;
+    reader->missed = is_unseen(pipeline) ? 0 : feed->erased;
     reader->snapshot = false;
     if (!is_whole(feed) || feed->sequences.count == 0) {
         if (feed->passed > pipeline->positions[reader->asked])
@@ -172,7 +178,9 @@ static void on_feed(void *owner, const struct weir_reply *reply, const struct we
             next_dataset(pipeline);
         return;
     }
-    if (feed->kinds.at[0] == WEIR_CHANGE_ADDED)
+    if (is_unseen(pipeline))
+        rows_done(pipeline, feed->sequences.at[feed->sequences.count - 1], false);
+    else if (feed->kinds.at[0] == WEIR_CHANGE_ADDED)
         request_added(pipeline, feed);
     else if (feed->kinds.at[0] == WEIR_CHANGE_ERASED)
         take_erased(pipeline, feed);

@@ -7,17 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct reader *orchestrator_pipeline_reader_behind(struct trigger *policy, size_t datasets,
+struct reader *orchestrator_pipeline_reader_behind(struct trigger *policy,
+                                                   const struct orchestrator_config *config,
                                                    int64_t time, uint64_t id)
 {
     struct reader *reader = weir_calloc(1, sizeof(*reader));
     reader->policy = policy;
-    reader->page_count = datasets;
+    reader->page_count = config->dataset_count;
     reader->last_time = time;
     reader->last_id = id;
     for (size_t i = 0; i < reader->page_count; i++) {
         reader->pages[i].after_time = reader->last_time;
         reader->pages[i].after_id = reader->last_id;
+        reader->pages[i].end = (config->uses[i] & CFG_USE_TRIGGER) == 0;
     }
     return reader;
 }
@@ -29,7 +31,7 @@ struct reader *orchestrator_pipeline_reader_new(struct pipeline *pipeline, struc
         return NULL;
     bool pends = pipeline->pending > 0;
     struct reader *reader = orchestrator_pipeline_reader_behind(
-        policy, pipeline->dataset_count, pends ? pipeline->pending_time : pipeline->after_time,
+        policy, pipeline->config, pends ? pipeline->pending_time : pipeline->after_time,
         (uint64_t)(pends ? pipeline->pending_id : pipeline->after_id));
     reader->samples_new = pipeline->pending;
     reader->arrived_us = pipeline->pending_us;

@@ -39,8 +39,10 @@ struct reader {
 };
 
 struct reader *orchestrator_pipeline_reader_new(struct pipeline *pipeline, struct weir_error *err);
-/* One of so many datasets that begins after (time, id); takes the policy over. */
-struct reader *orchestrator_pipeline_reader_behind(struct trigger *policy, size_t datasets,
+/* One of the file's datasets that begins after (time, id); takes the policy over. Of those that do not trigger there is
+ * nothing to read. */
+struct reader *orchestrator_pipeline_reader_behind(struct trigger *policy,
+                                                   const struct orchestrator_config *config,
                                                    int64_t time, uint64_t id);
 /* pipeline->reader goes: what it held is committed. */
 void orchestrator_pipeline_reader_drop(struct pipeline *pipeline);

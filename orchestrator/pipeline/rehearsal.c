@@ -145,6 +145,28 @@ static void check(struct rehearsal *rehearsal)
         fire(rehearsal);
 }
 
+/* Returns the first dataset that is selected from and not walked over; NULL: there is none. */
+static const char *unseen_dataset(const struct orchestrator_config *config)
+{
+    for (size_t i = 0; i < config->dataset_count; i++)
+        if ((config->uses[i] & (CFG_USE_TRIGGER | CFG_USE_SELECTION)) == CFG_USE_SELECTION)
+            return config->datasets[i];
+    return NULL;
+}
+
+/* Why the numbers are not those of a run; "": they are. */
+static char *why_inexact(const struct rehearsal *rehearsal)
+{
+    const char *unseen = unseen_dataset(rehearsal->config);
+    if (rehearsal->unanswered > 0)
+        return weir_strdup("the policy measures samples by a run, or counts what trainings take: "
+                           "what it would fire by that is not known before, and left out");
+    return unseen == NULL ? weir_strdup("")
+                          : weir_format("dataset %s is selected from, and the trigger does not see "
+                                        "it (use): what it adds to the sets is left out",
+                                        unseen);
+}
+
 static void finish(struct rehearsal *rehearsal)
 {
     struct weir_error err;
@@ -154,7 +176,7 @@ static void finish(struct rehearsal *rehearsal)
         fail(rehearsal, &err);
         return;
     }
-    bool exact = rehearsal->unanswered == 0;
+    WEIR_AUTO_FREE char *why = why_inexact(rehearsal);
     json_t *json = JSON_FIELDS(
         JSON_TEXT("event", "dry_run"), JSON_TEXT("pipeline", config->name),
         JSON_TEXT("mode", config->mode == MODE_LIVE ? "live" : "replay"),
@@ -164,14 +186,8 @@ static void finish(struct rehearsal *rehearsal)
         JSON_NEW("triggers", json_incref(rehearsal->triggers)),
         JSON_NUMBER("left_over", rehearsal->reader->samples_new),
         JSON_NUMBER("selected_at_most", rehearsal->selected), JSON_NUMBER("epochs", config->epochs),
-        JSON_FLAG("exact", exact), JSON_NUMBER("checks", rehearsal->checks),
-        JSON_TEXT(
-            "why",
-            exact
-                ? ""
-                : "the policy measures samples by a run, or counts what trainings take: what it would "
-                  "fire by that is not known before, and left out"),
-        JSON_NEW("cost", cost));
+        JSON_FLAG("exact", why[0] == '\0'), JSON_NUMBER("checks", rehearsal->checks),
+        JSON_TEXT("why", why), JSON_NEW("cost", cost));
     rehearsal->done(rehearsal->owner, json, NULL);
 }
 
@@ -312,8 +328,8 @@ enum weir_status orchestrator_rehearse(struct context *context, const char *file
     rehearsal->file = weir_strdup(file);
     weir_buf_append(&rehearsal->text, text.at, text.size);
     rehearsal->declares = declares;
-    rehearsal->reader = orchestrator_pipeline_reader_behind(policy, config->dataset_count,
-                                                            -INT64_MAX, 0); /* all there are */
+    rehearsal->reader =
+        orchestrator_pipeline_reader_behind(policy, config, -INT64_MAX, 0); /* all there are */
     orchestrator_set_sizes_read(weir_yaml_get(weir_yaml_root(config->document), "selection"),
                                 &rehearsal->sizes);
     rehearsal->scanned = json_array();

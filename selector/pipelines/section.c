@@ -64,11 +64,15 @@ struct dataset_names {
     const char *name;
     const struct weir_yaml_node *label;
     const struct weir_yaml_node *holdout;
+    const struct weir_yaml_node *use;
+    const char *updates;
 };
 static const struct cfg_key DATASET_KEYS[] = {
     CFG_TEXT(struct dataset_names, name, .doc = "name of the dataset"),
     CFG_NODE(struct dataset_names, label, .doc = "place of the label"),
     CFG_NODE(struct dataset_names, holdout, .doc = "samples that are kept from all training"),
+    CFG_NODE(struct dataset_names, use, .doc = CFG_USE_DOC),
+    CFG_TEXT(struct dataset_names, updates, .doc = "dataset that its labels are of"),
     CFG_END,
 };
 
@@ -170,6 +174,16 @@ static enum weir_status read_holdout(const struct dataset_names *dataset, size_t
     return WEIR_OK;
 }
 
+static enum weir_status read_use(const struct dataset_names *dataset, size_t index,
+                                 bool *ret_is_selected, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *path = weir_format("datasets[%zu].use", index);
+    unsigned uses = 0;
+    enum weir_status status = cfg_use_read(dataset->use, path, &uses, err);
+    *ret_is_selected = (uses & CFG_USE_SELECTION) != 0;
+    return status;
+}
+
 static bool has_label(const struct dataset_names *dataset)
 {
     return dataset->label != NULL && !weir_str_equal(weir_yaml_text(dataset->label), "none");
@@ -182,17 +196,27 @@ static enum weir_status read_datasets(const struct weir_yaml_node *root,
     section->dataset_names =
         weir_calloc(weir_yaml_length(datasets) + 1, sizeof(*section->dataset_names));
     section->holdouts = weir_calloc(weir_yaml_length(datasets) + 1, sizeof(*section->holdouts));
+    section->are_selected =
+        weir_calloc(weir_yaml_length(datasets) + 1, sizeof(*section->are_selected));
     for (size_t i = 0; i < weir_yaml_length(datasets); i++) {
         const struct weir_yaml_node *node = weir_yaml_at(datasets, i);
         struct dataset_names dataset = {0};
         enum weir_status status =
             cfg_read(DATASET_KEYS, CFG_OPEN, node, "datasets", NULL, &dataset, err);
+        size_t index = section->dataset_count; /* as they are followed: without those of labels */
+        if (status == WEIR_OK && dataset.updates != NULL) {
+            read_classes(dataset.label, section);
+            continue;
+        }
         if (status == WEIR_OK)
-            status = read_holdout(&dataset, i, &section->holdouts[i], err);
+            status = read_holdout(&dataset, i, &section->holdouts[index], err);
+        if (status == WEIR_OK)
+            status = read_use(&dataset, i, &section->are_selected[index], err);
         if (status != WEIR_OK)
             return status;
-        section->dataset_names[section->dataset_count++] = dataset.name != NULL ? dataset.name : "";
-        if (!has_label(&dataset) && section->unlabelled == NULL)
+        bool is_selectable = section->are_selected[index] && dataset.name != NULL;
+        section->dataset_names[section->dataset_count++] = is_selectable ? dataset.name : "";
+        if (section->are_selected[index] && !has_label(&dataset) && section->unlabelled == NULL)
             section->unlabelled = dataset.name != NULL ? dataset.name : "";
         if (weir_yaml_get(dataset.label, "values") != NULL && section->vectors == NULL)
             section->vectors = dataset.name != NULL ? dataset.name : "";
@@ -341,6 +365,7 @@ void selector_section_free(struct selector_section *section)
     free(section->classes);
     free(section->dataset_names);
     free(section->holdouts);
+    free(section->are_selected);
     free(section->memory);
     free(section);
 }

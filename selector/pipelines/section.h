@@ -22,8 +22,9 @@ struct selector_section {
     int64_t keep_us;      /* time that sets of no trigger stay after they were last asked for */
     const char **classes; /* declared class names, in order; NULL: none declared */
     size_t class_count;
-    const char **dataset_names;        /* in the order of the file */
+    const char **dataset_names; /* in the order of the file; "": nothing is selected from it */
     struct selector_holdout *holdouts; /* the same */
+    bool *are_selected;                /* the same: training sets are chosen from its samples */
     struct selector_holdout withheld;  /* samples that the policy never chooses */
     size_t dataset_count;
     const char *unlabelled;             /* the first dataset that declares no label, or NULL */

@@ -126,12 +126,21 @@ static bool gather_block(struct selector_task *task, size_t index)
     return true;
 }
 
+/* True when training sets are not chosen from it, and one is being chosen. */
+static bool is_left_out(const struct selector_task *task, size_t index)
+{
+    const struct selector_section *section = task->pipeline->section;
+    return is_training(task) && index < section->dataset_count && !section->are_selected[index];
+}
+
 void selector_step_gather(struct selector_task *task)
 {
     const struct selector_pipeline *pipeline = task->pipeline;
     for (; task->dataset < pipeline->dataset_count; task->dataset++, task->block = 0) {
         size_t index = pipeline->ascending[task->dataset];
-        size_t blocks = selector_pool_blocks(&pipeline->pool, pipeline->datasets[index]);
+        size_t blocks = is_left_out(task, index)
+                            ? 0
+                            : selector_pool_blocks(&pipeline->pool, pipeline->datasets[index]);
         for (; task->block < blocks; task->block++)
             if (!gather_block(task, index))
                 return;

@@ -21,6 +21,7 @@ struct dataset_section {
     const struct weir_yaml_node *key;
     const struct weir_yaml_node *duplicates;
     const struct weir_yaml_node *holdout;
+    const struct weir_yaml_node *use;
     const char *updates;
 };
 
@@ -41,6 +42,7 @@ static const struct cfg_key DATASET[] = {
     CFG_NODE(struct dataset_section, duplicates, .doc = "treatment of samples of one key"),
     CFG_NODE(struct dataset_section, holdout,
              .doc = "a share of the samples that no training set ever holds"),
+    CFG_NODE(struct dataset_section, use, .doc = CFG_USE_DOC),
     CFG_TEXT(struct dataset_section, updates,
              .doc =
                  "name of another dataset: each row here is the label of its samples of that key"),
@@ -154,6 +156,8 @@ static void read_one(struct declaration *d, const char *path, const struct weir_
                                 "%s.name: found '%s', expected at most %d letters, digits, _ - .",
                                 path, d->name, STORAGE_NAME_MAX),
                  &err);
+    WEIR_AUTO_FREE char *use = weir_format("%s.use", path);
+    cfg_note(&own, cfg_use_read(section.use, use, &d->uses, &err), &err);
     if (section.source != NULL && section.time != NULL)
         read_parts(d, path, &section, &own);
     if (d->is_readable)

@@ -91,6 +91,8 @@ static void samples_that_are_there_keep_their_declaration_but_for_how_they_are_l
     (void)state;
     EXPECT("datasets.label.field rerun\n", "field: label", "field: stars");
     EXPECT("datasets.source.settle now\n", "format: jsonl", "format: jsonl, settle: 1s");
+    EXPECT("datasets.use next_trigger\n", "format: jsonl}",
+           "format: jsonl}, use: [trigger, selection]");
     EXPECT("", "dataset: {name: notes, source", "datasets: {name: notes, source");
 }
 

@@ -135,6 +135,16 @@ static void a_connection_to_postgres_that_cannot_be_understood_is_not_quoted(voi
 
 #define REST "datasets: [{name: a}]\nselection: {}\npreprocess: {}\ntraining: {}\n"
 
+static void expect_refused(const char *yaml, const char *expected)
+{
+    WEIR_AUTO(orchestrator_config) config = NULL;
+    struct weir_error err = {0};
+    assert_int_equal(orchestrator_config_parse("t.yaml", weir_bytes_of(yaml), &config, &err),
+                     WEIR_INVALID);
+    if (strstr(err.text, expected) == NULL)
+        fail_msg("expected %s in: %s", expected, err.text);
+}
+
 static void mistakes_name_their_place(void **state)
 {
     (void)state;
@@ -179,14 +189,61 @@ static void mistakes_name_their_place(void **state)
         {"pipeline: {name: a}\ntrigger: {policy: amount, samples: 1}\nselection: {}\npreprocess: {}\ntraining: {}\n",
          "1 to 64 datasets"},
     };
-    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++)
+        expect_refused(CASES[i].yaml, CASES[i].expected);
+}
+
+#define USES(first, second)                                                       \
+    "pipeline: {name: a}\ntrigger: {policy: amount, samples: 1}\nselection: {}\n" \
+    "preprocess: {}\ntraining: {}\ndatasets:\n  - {name: a, use: " first "}\n"    \
+    "  - {name: b, use: " second "}\n"
+
+static void a_use_that_cannot_be_is_refused_by_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *yaml, *expected;
+    } CASES[] = {
+        {USES("[trigger, selection]", "evalution"),
+         "t.yaml:8:20: datasets[1].use: unknown use 'evalution' (did you mean evaluation?)"},
+        {USES("[trigger, slection]", "evaluation"), "did you mean selection?"},
+        {USES("[]", "evaluation"), "t.yaml:7:20: datasets[0].use: found an empty list"},
+        {USES("selection", "evaluation"), "no `use` has trigger in it"},
+        {USES("trigger", "evaluation"), "no `use` has selection in it"},
+        {USES("[trigger, selection]",
+              "evaluation") "evaluation: {name: e, on: a, every: 1d, metrics: accuracy}\n",
+         "t.yaml:9:27: evaluation.on: dataset 'a' has a `use` without evaluation"},
+    };
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++)
+        expect_refused(CASES[i].yaml, CASES[i].expected);
+}
+
+/* An evaluation that names no dataset measures on the stream, not on what is there for evaluations alone. */
+static void datasets_are_used_as_they_say(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *use;
+        bool named, unnamed;
+    } ROWS[] = {
+        {"evaluation", true, false},
+        {"[evaluation, selection]", true, true},
+        {"[trigger, selection]", true, false},
+        {"[evaluation, trigger, selection]", true, true},
+    };
+    for (size_t i = 0; i < WEIR_COUNT(ROWS); i++) {
         WEIR_AUTO(orchestrator_config) config = NULL;
         struct weir_error err = {0};
-        assert_int_equal(
-            orchestrator_config_parse("t.yaml", weir_bytes_of(CASES[i].yaml), &config, &err),
-            WEIR_INVALID);
-        if (strstr(err.text, CASES[i].expected) == NULL)
-            fail_msg("expected %s in: %s", CASES[i].expected, err.text);
+        WEIR_AUTO_FREE char *text = weir_format(
+            "pipeline: {name: a}\ntrigger: {policy: amount, samples: 1}\nselection: {}\n"
+            "preprocess: {}\ntraining: {}\ndatasets: [{name: a}, {name: b, use: %s}]\n",
+            ROWS[i].use);
+        assert_int_equal(orchestrator_config_parse("t.yaml", weir_bytes_of(text), &config, &err),
+                         WEIR_OK);
+        assert_true(orchestrator_config_measures(config, 0, NULL));
+        assert_false(orchestrator_config_measures(config, 0, "b"));
+        assert_true(orchestrator_config_measures(config, 1, "b") == ROWS[i].named);
+        assert_true(orchestrator_config_measures(config, 1, NULL) == ROWS[i].unnamed);
     }
 }
 
@@ -198,6 +255,8 @@ int main(void)
         cmocka_unit_test(batches_over_tcp_stay_on_the_host),
         cmocka_unit_test(a_connection_to_postgres_that_cannot_be_understood_is_not_quoted),
         cmocka_unit_test(mistakes_name_their_place),
+        cmocka_unit_test(a_use_that_cannot_be_is_refused_by_line),
+        cmocka_unit_test(datasets_are_used_as_they_say),
     };
     return cmocka_run_group_tests_name("config", tests, NULL, NULL);
 }
