@@ -3,6 +3,7 @@
 
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
+#include "orchestrator/config/classes.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/models/blocks.h"
 
@@ -123,9 +124,12 @@ bool orchestrator_pipeline_decide(struct pipeline *pipeline,
                                   const struct run_result *run)
 {
     struct reader *reader = pipeline->reader;
+    WEIR_AUTO_FREE const char **names = NULL;
+    struct trigger_measured known = *measured;
+    known.classes = orchestrator_config_class_names(pipeline->config, &names);
     json_decref(reader->decision);
     reader->decision = json_object();
-    bool fires = orchestrator_trigger_measured(reader->policy, measured, reader->decision);
+    bool fires = orchestrator_trigger_measured(reader->policy, &known, reader->decision);
     if (run != NULL)
         add_cost(pipeline, run, reader->decision);
     if (fires)

@@ -2,6 +2,7 @@
 #ifndef ORCHESTRATOR_TRIGGERS_DRIFT_TOLD_H
 #define ORCHESTRATOR_TRIGGERS_DRIFT_TOLD_H
 
+#include "core/wire/values.h"
 #include "orchestrator/drift/judge.h"
 
 #include <jansson.h>
@@ -20,5 +21,9 @@ void orchestrator_drift_tell(const struct drift_judge *judge, const struct drift
 void orchestrator_drift_tell_moved(const struct drift_judge *judge, const struct drift_input *input,
                                    const char *names, const char *on, json_t *decision,
                                    struct weir_buf *text);
+/* The same of classes, by how much their share has changed: `; farthest by share: cat 10 % -> 40 %, …`. `names` are
+ * those of the first classes; of others it tells the number. */
+void orchestrator_drift_tell_classes(const struct drift_input *input, const struct weir_strs *names,
+                                     json_t *decision, struct weir_buf *text);
 
 #endif

@@ -59,6 +59,8 @@ struct trigger_points {
 struct trigger_measured {
     bool has_model; /* false: there was none to ask, nothing is known */
     struct trigger_points reference, current;
+    struct weir_strs
+        classes; /* names of the classes of labels, by number, as far as the file declares them */
 };
 
 /* Functions of a policy that has samples measured. All are required. */

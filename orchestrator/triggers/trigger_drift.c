@@ -9,6 +9,7 @@
 #include "core/base/memory.h"
 #include "core/base/utf8.h"
 #include "orchestrator/triggers/checks.h"
+#include "orchestrator/triggers/drift_labels.h"
 #include "orchestrator/triggers/drift_told.h"
 #include "orchestrator/triggers/window.h"
 
@@ -22,8 +23,8 @@ static const enum trigger_subject SUBJECT_ON[] = {
     [ON_FEATURES] = TRIGGER_FEATURES,
     [ON_EMBEDDINGS] = TRIGGER_EMBEDDINGS,
 };
-enum drift_labels { LABELS_CLASSES, LABELS_INTEGERS, LABELS_REALS };
-static const char *const LABELS[] = {"classes", "integers", "reals", NULL};
+static const char *const LABELS[] = {
+    [LABELS_CLASSES] = "classes", [LABELS_INTEGERS] = "integers", [LABELS_REALS] = "reals", NULL};
 enum drift_after { AFTER_RESET, AFTER_SLIDE };
 static const char *const AFTER[] = {"reset", "slide", NULL};
 
@@ -240,45 +241,7 @@ static void request(void *state, struct trigger_request *ret_request)
     ret_request->current = draw(drift, 1, &drift->current);
 }
 
-/* Labels as numbers; the caller frees. */
-static float *numbers_of(const struct drift *drift, const struct window *window)
-{
-    float *numbers = weir_calloc(window->count + 1, sizeof(*numbers));
-    for (size_t i = 0; i < window->count; i++) {
-        double real = (double)window->at[i].label;
-        if (drift->options->labels == LABELS_REALS)
-            memcpy(&real, &window->at[i].label, sizeof(real));
-        numbers[i] = (float)real;
-    }
-    return numbers;
-}
-
-static int64_t *labels_of(const struct window *window)
-{
-    int64_t *labels = weir_calloc(window->count + 1, sizeof(*labels));
-    for (size_t i = 0; i < window->count; i++)
-        labels[i] = window->at[i].label;
-    return labels;
-}
-
-static void measure_labels(const struct drift *drift, struct drift_findings *findings)
-{
-    bool classes = drift->options->labels == LABELS_CLASSES;
-    WEIR_AUTO_FREE int64_t *reference = classes ? labels_of(&drift->reference) : NULL;
-    WEIR_AUTO_FREE int64_t *current = classes ? labels_of(&drift->current) : NULL;
-    WEIR_AUTO_FREE float *old = classes ? NULL : numbers_of(drift, &drift->reference);
-    WEIR_AUTO_FREE float *new = classes ? NULL : numbers_of(drift, &drift->current);
-    const struct drift_input input = {
-        .reference = {.count = drift->reference.count, .values = old, .labels = reference},
-        .current = {.count = drift->current.count, .values = new, .labels = current},
-        .width = 1,
-        .seed = drift->options->seed,
-    };
-    orchestrator_judge_measure(drift->judge, &input, findings);
-}
-
-static struct drift_input input_of(const struct drift *drift,
-                                   const struct trigger_measured *measured)
+static struct drift_input input_of(const struct trigger_measured *measured)
 {
     const struct trigger_points *reference = &measured->reference;
     const struct trigger_points *current = &measured->current;
@@ -287,31 +250,24 @@ static struct drift_input input_of(const struct drift *drift,
         .reference = {.count = alike ? reference->count : 0, .values = reference->values},
         .current = {.count = alike ? current->count : 0, .values = current->values},
         .width = current->width,
-        .seed = drift->options->seed,
     };
-}
-
-static void measure_points(const struct drift *drift, const struct trigger_measured *measured,
-                           struct drift_findings *findings)
-{
-    const struct drift_input input = input_of(drift, measured);
-    orchestrator_judge_measure(drift->judge, &input, findings);
 }
 
 /* Says what was found: a sentence into why, numbers into the decision. */
 static void tell(struct drift *drift, const struct trigger_measured *measured,
-                 const struct drift_findings *findings, json_t *decision)
+                 const struct drift_input *input, const struct drift_findings *findings,
+                 json_t *decision)
 {
     WEIR_AUTO_BUF text = {0};
     const char *on = ON[drift->options->on];
+    const char *names = drift->options->on == ON_LABELS ? "label" : measured->current.names;
     weir_buf_printf(&text, "drift of %s: ", on);
     orchestrator_judge_explain(drift->judge, findings, &text);
     orchestrator_drift_tell(drift->judge, findings, decision);
-    if (findings->fires && drift->options->on != ON_LABELS) {
-        const struct drift_input input = input_of(drift, measured);
-        orchestrator_drift_tell_moved(drift->judge, &input, measured->current.names, on, decision,
-                                      &text);
-    }
+    if (findings->fires && input->reference.labels != NULL)
+        orchestrator_drift_tell_classes(input, &measured->classes, decision, &text);
+    else if (findings->fires)
+        orchestrator_drift_tell_moved(drift->judge, input, names, on, decision, &text);
     (void)snprintf(drift->checks.why, sizeof(drift->checks.why), "%s", weir_buf_text(&text));
     weir_utf8_repair(drift->checks.why); /* if it was cut */
 }
@@ -320,15 +276,20 @@ static void tell(struct drift *drift, const struct trigger_measured *measured,
 static bool compare(struct drift *drift, const struct trigger_measured *measured, json_t *decision)
 {
     struct drift_findings findings = {0};
-    if (drift->options->on == ON_LABELS)
-        measure_labels(drift, &findings);
-    else
-        measure_points(drift, measured, &findings);
+    struct drift_labels labels = {0};
+    struct drift_input input = drift->options->on == ON_LABELS
+                                   ? orchestrator_drift_labels_open(
+                                         &labels, (enum drift_labels_kind)drift->options->labels,
+                                         &drift->reference, &drift->current)
+                                   : input_of(measured);
+    input.seed = drift->options->seed;
+    orchestrator_judge_measure(drift->judge, &input, &findings);
     if (orchestrator_trigger_checks_warm_up(&drift->checks))
         orchestrator_judge_learn(drift->judge, &findings);
     else
         orchestrator_judge_decide(drift->judge, &findings);
-    tell(drift, measured, &findings, decision);
+    tell(drift, measured, &input, &findings, decision);
+    orchestrator_drift_labels_fini(&labels);
     return findings.fires;
 }
 

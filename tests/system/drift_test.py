@@ -64,6 +64,9 @@ def assert_noticed(name, events):
         at.append(taken)
     assert at[0] == CHECK, (name, at)
     assert len(at) >= 2 and CHANGE < at[1] <= CHANGE + 2 * CHECK, (name, at)
+    if name == "inputs":  # both say of what: the class that has become rare, and the buckets of words
+        assert "psi" in fired[1]["reason"] and "; farthest by share: work " in fired[1]["reason"], fired[1]
+        assert "mmd" in fired[1]["reason"] and "; farthest by ks: tokens in bucket " in fired[1]["reason"], fired[1]
     for decision, trigger in decisions(events).values():
         assert decision["verdict"] or trigger is None, decision
         assert decision["because"] and decision["current"]["samples"] <= CHECK, decision

@@ -202,7 +202,8 @@ static void a_handful_of_samples_is_not_compared(void **state)
                         "window has come;"
                         "4:fires drift: nothing to compare with yet;"
                         "5:waits drift of labels: hellinger 0 (limit 0.5);"
-                        "6:fires drift of labels: hellinger 0.7071 >= 0.5;"
+                        "6:fires drift of labels: hellinger 0.7071 >= 0.5; "
+                        "farthest by share: class 0 100 % -> 25 %, class 1 0 % -> 75 %;"
                         "7:waits drift: nothing to compare with until a quarter of the current "
                         "window has come;");
     done(&fixture);
@@ -242,9 +243,11 @@ static void a_drift_that_an_older_weir_saved_goes_on(void **state)
     assert_int_equal(bytes.size, 0);
     pass_month(newer.trigger, 3, 40, 1, &out);
     pass_month(newer.trigger, 4, 1, 1, &out);
-    assert_string_equal(weir_buf_text(&out), "2:fires drift: nothing to compare with yet;"
-                                             "3:waits drift of labels: hellinger 0 (limit 0.5);"
-                                             "4:fires drift of labels: hellinger 1 >= 0.5;");
+    assert_string_equal(weir_buf_text(&out),
+                        "2:fires drift: nothing to compare with yet;"
+                        "3:waits drift of labels: hellinger 0 (limit 0.5);"
+                        "4:fires drift of labels: hellinger 1 >= 0.5; farthest by "
+                        "share: class 0 100 % -> 0 %, class 1 0 % -> 100 %;");
     done(&older);
     done(&newer);
 }
