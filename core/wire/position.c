@@ -1,29 +1,43 @@
 /* The position of a consumer and the tally that travels with it, as bytes and as bits.
  *
- *     tally:     0  u32 version 1    4  u64 delivered, filtered, failed, erased, gone, fingerprint
- *               52  end
- *     position:  0  the tally       52  u64 oldest    60  u32 size of the bits
- *               64  bits, trailing zeros dropped
+ *     tally:     0  u32 version      4  u64 delivered, filtered, failed, erased, gone, fingerprint
+ *               52  version 1: end; version 2, where batch digests are kept: u64 count, their sum
+ *     position:  0  the tally       then  u64 oldest, u32 size of the bits, bits, trailing zeros dropped
  */
 #include "core/wire/position.h"
 
 #include "core/base/rng.h"
 
 #include <assert.h>
+#include <string.h>
 
 enum {
     VERSION = 1,
+    VERSION_WITH_DIGESTS = 2,
     TALLY_BYTES = 52,
-    POSITION_HEAD_BYTES = 64,
+    DIGESTS_BYTES = 8 + WEIR_DIGEST_BYTES,
+    OLDEST_AND_SIZE_BYTES = 12,
     AHEAD_BYTES_MAX = WEIR_AHEAD_MAX / 8,
 };
-static_assert(POSITION_HEAD_BYTES + AHEAD_BYTES_MAX <= WEIR_POSITION_BYTES_MAX,
+static_assert(TALLY_BYTES + DIGESTS_BYTES + OLDEST_AND_SIZE_BYTES + AHEAD_BYTES_MAX <=
+                  WEIR_POSITION_BYTES_MAX,
               "fits a checkpoint");
 
 uint64_t weir_fingerprint(uint64_t id, uint64_t epoch)
 {
     /* The constant keeps epoch 0 from leaving ids as they are: weir_mix64(0) is 0. */
     return weir_mix64(id ^ weir_mix64(epoch + 0x9e3779b97f4a7c15u));
+}
+
+void weir_digest_sum_add(struct weir_digest_sum *to, const struct weir_digest_sum *more)
+{
+    unsigned carry = 0;
+
+    to->count += more->count;
+    for (size_t i = WEIR_DIGEST_BYTES; i-- > 0; carry >>= 8) {
+        carry += (unsigned)to->digest.bytes[i] + more->digest.bytes[i];
+        to->digest.bytes[i] = (uint8_t)carry;
+    }
 }
 
 void weir_position_fini(struct weir_position *position)
@@ -47,20 +61,27 @@ void weir_tally_add(struct weir_tally *to, const struct weir_tally *more)
     to->erased += more->erased;
     to->gone += more->gone;
     to->fingerprint += more->fingerprint;
+    weir_digest_sum_add(&to->digests, &more->digests);
 }
 
 void weir_tally_pack(const struct weir_tally *tally, struct weir_buf *out)
 {
-    weir_buf_append_u32(out, VERSION);
+    bool has_digests = tally->digests.count > 0;
+    weir_buf_append_u32(out, has_digests ? VERSION_WITH_DIGESTS : VERSION);
     weir_buf_append_u64(out, tally->delivered);
     weir_buf_append_u64(out, tally->filtered);
     weir_buf_append_u64(out, tally->failed);
     weir_buf_append_u64(out, tally->erased);
     weir_buf_append_u64(out, tally->gone);
     weir_buf_append_u64(out, tally->fingerprint);
+    if (!has_digests)
+        return;
+    weir_buf_append_u64(out, tally->digests.count);
+    weir_buf_append(out, tally->digests.digest.bytes, WEIR_DIGEST_BYTES);
 }
 
-static void read_tally(const uint8_t *at, struct weir_tally *ret_tally)
+/* `size` bytes as check_tally() gives them. */
+static void read_tally(const uint8_t *at, size_t size, struct weir_tally *ret_tally)
 {
     *ret_tally = (struct weir_tally){
         .delivered = weir_get_u64(at + 4),
@@ -70,13 +91,28 @@ static void read_tally(const uint8_t *at, struct weir_tally *ret_tally)
         .gone = weir_get_u64(at + 36),
         .fingerprint = weir_get_u64(at + 44),
     };
+    if (size == TALLY_BYTES)
+        return;
+    ret_tally->digests.count = weir_get_u64(at + TALLY_BYTES);
+    memcpy(ret_tally->digests.digest.bytes, at + TALLY_BYTES + 8, WEIR_DIGEST_BYTES);
 }
 
-static enum weir_status check_version(const uint8_t *at, const char *what, struct weir_error *err)
+/* Bytes of the tally that `bytes` begin with, by its version. */
+static enum weir_status check_tally(struct weir_bytes bytes, const char *what, size_t *ret_size,
+                                    struct weir_error *err)
 {
-    uint32_t version = weir_get_u32(at);
-    if (version != VERSION)
-        return weir_fail(err, WEIR_INVALID, "%s: version %u, expected %d", what, version, VERSION);
+    uint32_t version = bytes.size < TALLY_BYTES ? 0 : weir_get_u32(bytes.at);
+    size_t size = version == VERSION_WITH_DIGESTS ? TALLY_BYTES + DIGESTS_BYTES : TALLY_BYTES;
+
+    if (bytes.size < size)
+        return weir_fail(err, WEIR_INVALID, "%s: %zu bytes, expected at least %zu", what,
+                         bytes.size, size);
+    if (version != VERSION && version != VERSION_WITH_DIGESTS)
+        return weir_fail(err, WEIR_INVALID, "%s: version %u, expected %d or %d", what, version,
+                         VERSION, VERSION_WITH_DIGESTS);
+    if (version == VERSION_WITH_DIGESTS && weir_get_u64(bytes.at + TALLY_BYTES) == 0)
+        return weir_fail(err, WEIR_INVALID, "%s: version %u without a digest", what, version);
+    *ret_size = size;
     return WEIR_OK;
 }
 
@@ -87,12 +123,12 @@ enum weir_status weir_tally_unpack(struct weir_bytes bytes, struct weir_tally *r
         *ret_tally = (struct weir_tally){0};
         return WEIR_OK;
     }
-    if (bytes.size != TALLY_BYTES)
-        return weir_fail(err, WEIR_INVALID, "tally: %zu bytes, expected %d", bytes.size,
-                         TALLY_BYTES);
-    enum weir_status status = check_version(bytes.at, "tally", err);
+    size_t size = 0;
+    enum weir_status status = check_tally(bytes, "tally", &size, err);
+    if (status == WEIR_OK && bytes.size != size)
+        status = weir_fail(err, WEIR_INVALID, "tally: %zu bytes, expected %zu", bytes.size, size);
     if (status == WEIR_OK)
-        read_tally(bytes.at, ret_tally);
+        read_tally(bytes.at, size, ret_tally);
     return status;
 }
 
@@ -115,25 +151,27 @@ enum weir_status weir_position_unpack(struct weir_bytes bytes, struct weir_posit
         weir_position_fini(ret_position);
         return WEIR_OK;
     }
-    if (bytes.size < POSITION_HEAD_BYTES)
-        return weir_fail(err, WEIR_INVALID, "position: %zu bytes, expected at least %d", bytes.size,
-                         POSITION_HEAD_BYTES);
-    enum weir_status status = check_version(bytes.at, "position", err);
+    size_t tally = 0;
+    enum weir_status status = check_tally(bytes, "position", &tally, err);
     if (status != WEIR_OK)
         return status;
-    struct weir_bytes bits = {bytes.at + POSITION_HEAD_BYTES, weir_get_u32(bytes.at + 60)};
-    if (bits.size > AHEAD_BYTES_MAX || bits.size != bytes.size - POSITION_HEAD_BYTES)
+    size_t head = tally + OLDEST_AND_SIZE_BYTES;
+    if (bytes.size < head)
+        return weir_fail(err, WEIR_INVALID, "position: %zu bytes, expected at least %zu",
+                         bytes.size, head);
+    struct weir_bytes bits = {bytes.at + head, weir_get_u32(bytes.at + head - sizeof(uint32_t))};
+    if (bits.size > AHEAD_BYTES_MAX || bits.size != bytes.size - head)
         return weir_fail(err, WEIR_INVALID,
                          "position: %zu bytes of bits in %zu bytes, expected at most %d", bits.size,
                          bytes.size, AHEAD_BYTES_MAX);
     if (bits.size > 0 && ((bits.at[0] & 1) != 0 || bits.at[bits.size - 1] == 0))
         return weir_fail(err, WEIR_INVALID,
                          "position: the oldest batch is marked as consumed, or bits end in zeros");
-    uint64_t oldest = weir_get_u64(bytes.at + 52);
+    uint64_t oldest = weir_get_u64(bytes.at + tally);
     if (oldest > UINT64_MAX - WEIR_AHEAD_MAX)
         return weir_fail(err, WEIR_INVALID, "position: batch number %llu is out of range",
                          (unsigned long long)oldest);
-    read_tally(bytes.at, &ret_position->tally);
+    read_tally(bytes.at, tally, &ret_position->tally);
     ret_position->oldest = oldest;
     weir_bits_unpack(&ret_position->ahead, bits);
     return WEIR_OK;

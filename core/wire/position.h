@@ -6,10 +6,19 @@
 
 #include "core/base/bits.h"
 #include "core/base/error.h"
+#include "core/base/hash.h"
 
 enum {
     WEIR_POSITION_BYTES_MAX = 4096,
     WEIR_AHEAD_MAX = 4096, /* batches a consumer may run ahead of its oldest unfinished one */
+};
+
+/* Batch digests, combined: their sum as 128-bit numbers (big-endian, modulo 2^128). A digest is of a batch number among
+ * other things, so equal sums of equally many mean equal batches in whatever order, but for one chance in 2^128. After
+ * M. Bellare and D. Micciancio, "A New Paradigm for Collision-Free Hashing" (1997), AdHash; not against forgers. */
+struct weir_digest_sum {
+    uint64_t count; /* 0: none were kept */
+    struct weir_digest digest;
 };
 
 /* Sums over consumed batches. `fingerprint` adds weir_fingerprint(id, epoch) of every sample,
@@ -22,6 +31,7 @@ struct weir_tally {
     uint64_t erased;
     uint64_t gone;
     uint64_t fingerprint; /* modulo 2^64 */
+    struct weir_digest_sum digests;
 };
 
 struct weir_position {
@@ -32,6 +42,8 @@ struct weir_position {
 
 /* A word per (sample, epoch); equal sums mean equal multisets but for one chance in 2^64. */
 uint64_t weir_fingerprint(uint64_t id, uint64_t epoch);
+
+void weir_digest_sum_add(struct weir_digest_sum *to, const struct weir_digest_sum *more);
 
 void weir_position_fini(struct weir_position *position);
 void weir_position_copy(struct weir_position *to, const struct weir_position *from);

@@ -174,9 +174,10 @@ static void malformed_positions_are_refused(void **state)
         size_t size; /* 0: all 66 */
         const char *complaint;
     } CASES[] = {
-        {0, 2, 0, "version 2, expected 1"},
+        {0, 3, 0, "version 3, expected 1 or 2"},
+        {0, 2, 0, "66 bytes, expected at least 76"},
         {SIZE_MAX, 0, 63, "63 bytes, expected at least 64"},
-        {SIZE_MAX, 0, 1, "1 bytes, expected at least 64"},
+        {SIZE_MAX, 0, 1, "1 bytes, expected at least 52"},
         {SIZE_MAX, 0, 65, "bytes of bits"},
         {60, 1, 0, "bytes of bits"},
         {61, 4, 0, "bytes of bits"},
@@ -222,11 +223,42 @@ static void a_tally_is_packed_alone_as_well(void **state)
     assert_int_equal(weir_tally_unpack(weir_buf_view(&packed), &back, &err), WEIR_OK);
     assert_memory_equal(&back, &example.tally, sizeof(back));
     assert_int_equal(weir_tally_unpack(weir_bytes(packed.at, 51), &back, &err), WEIR_INVALID);
-    assert_string_equal(err.text, "tally: 51 bytes, expected 52");
+    assert_string_equal(err.text, "tally: 51 bytes, expected at least 52");
     packed.at[1] = 1;
     assert_int_equal(weir_tally_unpack(weir_buf_view(&packed), &back, &err), WEIR_INVALID);
-    assert_string_equal(err.text, "tally: version 257, expected 1");
+    assert_string_equal(err.text, "tally: version 257, expected 1 or 2");
     weir_position_fini(&example);
+}
+
+static void digests_are_packed_where_they_are_kept(void **state)
+{
+    (void)state;
+    struct weir_error err;
+    struct weir_position from = an_example(), back = {0};
+    WEIR_AUTO_BUF packed = {0};
+    from.tally.digests = (struct weir_digest_sum){.count = 7, .digest = {.bytes = {1, [15] = 2}}};
+    weir_position_pack(&from, &packed);
+    assert_int_equal(packed.size, 66 + 24);
+    assert_int_equal(weir_position_unpack(weir_buf_view(&packed), &back, &err), WEIR_OK);
+    assert_memory_equal(&back.tally, &from.tally, sizeof(back.tally));
+    assert_int_equal(back.oldest, from.oldest);
+    assert_true(weir_bits_population(&back.ahead) == weir_bits_population(&from.ahead));
+    packed.at[52] = 0;
+    assert_int_equal(weir_position_unpack(weir_buf_view(&packed), &back, &err), WEIR_INVALID);
+    assert_string_equal(err.text, "position: version 2 without a digest");
+    weir_position_fini(&from);
+    weir_position_fini(&back);
+}
+
+static void digests_are_added_as_numbers_of_128_bits(void **state)
+{
+    (void)state;
+    struct weir_digest_sum sum = {.count = 2, .digest = {.bytes = {[0] = 0xff, [15] = 0xff}}};
+    const struct weir_digest_sum more = {.count = 1, .digest = {.bytes = {[0] = 1, [15] = 1}}};
+    const struct weir_digest expected = {.bytes = {[14] = 1}};
+    weir_digest_sum_add(&sum, &more);
+    assert_int_equal(sum.count, 3);
+    assert_memory_equal(&sum.digest, &expected, sizeof(expected));
 }
 
 static void the_union_holds_what_either_holds(void **state)
@@ -284,6 +316,8 @@ int main(void)
         cmocka_unit_test(malformed_positions_are_refused),
         cmocka_unit_test(a_position_that_would_wrap_around_is_refused),
         cmocka_unit_test(a_tally_is_packed_alone_as_well),
+        cmocka_unit_test(digests_are_packed_where_they_are_kept),
+        cmocka_unit_test(digests_are_added_as_numbers_of_128_bits),
     };
     return cmocka_run_group_tests_name("position", tests, NULL, NULL);
 }
