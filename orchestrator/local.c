@@ -374,6 +374,7 @@ static enum weir_status open_orchestrator(struct local *local, struct weir_error
         .sharing = options->system->sharing,
         .budgets = options->system->budgets,
         .hold = options->hold,
+        .digests = options->digests,
         .new_receipt_key = &local->new_receipt_key,
     };
     enum weir_status status = orchestrator_open(local->loop, &opening, &local->orch, err);

@@ -15,6 +15,7 @@ struct local_options {
     struct screen *screen;
     unsigned workers;
     bool hold;
+    bool digests;
     bool dry_run;         /* of the pipeline file */
     bool new_receipt_key; /* sign with another key from now on */
 };

@@ -36,6 +36,7 @@ struct command {
     bool describe_states;
     bool json;
     bool hold;
+    bool digests;
     bool dry_run;
     bool new_receipt_key;
     bool help;
@@ -56,6 +57,9 @@ static const struct weir_option OPTIONS[] = {
      "run: what the pipeline would trigger, train on and cost; looks at the data in a folder of its own",
      OPTION(dry_run)},
     {"hold", NULL, "serve: leave unfinished pipelines as they are", OPTION(hold)},
+    {"digests", NULL,
+     "keep a digest of each batch of every run, as training.digests does: the audit tells their sum",
+     OPTION(digests)},
     {"new-receipt-key", NULL,
      "sign receipts with another key from now on: once, when receipt.key is lost or was read by others",
      OPTION(new_receipt_key)},
@@ -276,6 +280,7 @@ static int work(const struct command *command, const char *file, struct weir_byt
         .screen = &screen,
         .hold = command->hold || command->dry_run,
         .dry_run = command->dry_run,
+        .digests = command->digests,
         .new_receipt_key = command->new_receipt_key,
     };
     if (load_system(command, &system, &err) != WEIR_OK) {

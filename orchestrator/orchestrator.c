@@ -67,6 +67,7 @@ static void furnish(struct orchestrator *orch, const struct orchestrator_options
         .context = &orch->context,
         .trainers = options->trainers,
         .sharing = options->sharing,
+        .keep_digests = options->digests,
         .arbiter = orchestrator_arbiter_new(options->sharing.trainers, options->sharing.gpus),
         .watch = orchestrator_run_watch_new(orch->context.loop, &orch->runs.trainers),
         .warm = orchestrator_warm_new(&orch->runs),

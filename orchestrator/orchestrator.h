@@ -20,7 +20,8 @@ struct orchestrator_options {
     struct orchestrator_clock clock;
     struct orchestrator_sharing sharing;
     const struct weir_yaml_node *budgets; /* of the system file; NULL: none */
-    bool hold; /* leave unfinished pipelines as they are; erasures go on */
+    bool hold;    /* leave unfinished pipelines as they are; erasures go on */
+    bool digests; /* keep those of all batches */
     struct receipt_key_order *new_receipt_key; /* NULL: none */
 };
 

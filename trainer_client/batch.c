@@ -23,6 +23,11 @@ static_assert((int)WEIR_LABELS_NONE == (int)WEIR_LABEL_NONE &&
                   (int)WEIR_LABELS_CLASS == (int)WEIR_LABEL_CLASS &&
                   (int)WEIR_LABELS_VALUES == (int)WEIR_LABEL_VALUES,
               "label types of client.h are the label kinds of the wire");
+static_assert((int)WEIR_HOLE_ERASED == (int)WEIR_SAMPLE_ERASED &&
+                  (int)WEIR_HOLE_GONE == (int)WEIR_SAMPLE_GONE &&
+                  (int)WEIR_HOLE_FILTERED == (int)WEIR_SAMPLE_FILTERED &&
+                  (int)WEIR_HOLE_FAILED == (int)WEIR_SAMPLE_FAILED,
+              "reasons of holes of client.h are the sample states of the wire");
 
 static size_t rounded(size_t size)
 {
@@ -352,6 +357,8 @@ enum weir_status trainer_batch_lay_out(const struct msg_batch *message,
     batch->shown.number = message->batch;
     batch->shown.samples = message->samples;
     batch->shown.holes = message->hole_states.count;
+    batch->shown.hole_ids = batch->lent.holes;
+    batch->shown.hole_kinds = batch->lent.hole_states;
     batch->shown.ids = batch->lent.ids;
     batch->shown.labels = carve_frame(&at, frames, WEIR_BATCH_LABELS);
     batch->shown.label_type = (enum weir_label_type)message->label_kind;

@@ -12,8 +12,9 @@
 struct batch {
     struct weir_batch shown; /* first, so that what the loop returns is this */
     struct delivery_batch lent;
-    struct weir_client *client; /* whose it is; set by the client */
-    struct groups groups;       /* what hidden tensors tell of its samples */
+    struct weir_client *client;        /* whose it is; set by the client */
+    struct groups groups;              /* what hidden tensors tell of its samples */
+    char digest[WEIR_DIGEST_TEXT_MAX]; /* where one is kept */
     int slot; /* of the memory lent, where its tensors are; -1: they are its own */
 };
 

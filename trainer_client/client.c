@@ -6,6 +6,7 @@
 #include "core/base/rng.h"
 #include "core/wire/fitted.h"
 #include "trainer_client/client_state.h"
+#include "trainer_client/digest.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -86,6 +87,7 @@ static enum weir_status configure(struct weir_client *client,
                                                       : trainer_options_token());
     client->open_timeout_ms = trainer_options_timeout_ms(options);
     client->task = options->task;
+    client->keeps_digests = trainer_options_digests(options);
     if (client->task != NULL && !trainer_client_learns(client) && client->begun_samples > 0)
         return weir_fail(err, WEIR_INVALID,
                          "mode %s begins at the beginning: what was said of the batches in "
@@ -300,6 +302,18 @@ static enum weir_status hide_tensors(struct weir_client *client, struct batch *b
     return status;
 }
 
+/* The batch is the loop's: until it is consumed, nobody else looks at its digest. */
+static void keep_digest(struct weir_client *client, struct batch *batch)
+{
+    int64_t begun_ns = weir_now_ns();
+
+    batch->lent.digests =
+        (struct weir_digest_sum){.count = 1, .digest = trainer_digest_of(&batch->shown)};
+    weir_digest_text(&batch->lent.digests.digest, batch->digest);
+    batch->shown.digest = batch->digest;
+    client->stats.digest_ns += weir_now_ns() - begun_ns;
+}
+
 /* Waits for a change, or until it is time to ask for totals again. False when `end_ms` has passed. */
 static bool wait_for_batch(struct weir_client *client, int64_t end_ms)
 {
@@ -342,6 +356,8 @@ enum weir_client_status weir_client_next(struct weir_client *client, int64_t tim
     status = hide_tensors(client, batch, &err);
     if (status != WEIR_OK)
         return trainer_client_give(&err, ret_error);
+    if (client->keeps_digests)
+        keep_digest(client, batch);
     *ret_batch = &batch->shown;
     return WEIR_CLIENT_OK;
 }
@@ -418,6 +434,10 @@ void weir_client_stats(struct weir_client *client, struct weir_client_stats *ret
     *ret_stats = client->stats;
     ret_stats->waiting = trainer_delivery_waiting(client->delivery);
     ret_stats->common = trainer_delivery_common(client->delivery);
+    const struct weir_digest_sum *digests =
+        &trainer_delivery_position(client->delivery)->tally.digests;
+    ret_stats->digests = digests->count;
+    weir_digest_text(&digests->digest, ret_stats->digest);
     pthread_mutex_unlock(&client->mutex);
 }
 

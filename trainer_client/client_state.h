@@ -46,6 +46,7 @@ struct weir_client {
     bool is_running;                     /* the thread was started */
     const struct weir_client_task *task; /* NULL: the loop has none */
     uint64_t begun_samples;              /* delivered, in the state that the loop came with */
+    bool keeps_digests;
 
     /* The loop's own. */
     struct collector collector; /* of what weir_client_output() says */

@@ -223,7 +223,7 @@ static struct weir_tally tally_of(const struct delivery *delivery,
         [WEIR_SAMPLE_FILTERED] = offsetof(struct weir_tally, filtered),
         [WEIR_SAMPLE_FAILED] = offsetof(struct weir_tally, failed),
     };
-    struct weir_tally tally = {.delivered = batch->samples};
+    struct weir_tally tally = {.delivered = batch->samples, .digests = batch->digests};
     uint64_t epoch = trainer_delivery_epoch_of(delivery, batch->number);
 
     for (size_t i = 0; i < batch->samples; i++)

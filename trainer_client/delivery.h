@@ -73,8 +73,9 @@ struct delivery_batch {
     const uint64_t *holes;       /* `hole_count` of them */
     const uint32_t *hole_states; /* a weir_sample_state each */
     size_t samples, hole_count;
-    double weight;          /* of its samples, added up */
-    uint64_t total_samples; /* these two: over all ranks; set by trainer_delivery_next() */
+    double weight;                  /* of its samples, added up */
+    struct weir_digest_sum digests; /* its own, if the rim keeps one while the loop has it */
+    uint64_t total_samples;         /* these two: over all ranks; set by trainer_delivery_next() */
     double total_weight;
     uint32_t worker; /* slot of the worker it came from */
     uint64_t charge; /* private: bytes to take when it is done with */

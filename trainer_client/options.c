@@ -94,6 +94,13 @@ enum weir_status trainer_options_rank(const struct weir_client_options *options,
     return status;
 }
 
+bool trainer_options_digests(const struct weir_client_options *options)
+{
+    bool is_tasked = options->task != NULL && options->task->digests != 0;
+
+    return options->digests != 0 || is_tasked || or_environment(NULL, "WEIR_DIGESTS") != NULL;
+}
+
 char *trainer_options_endpoint(const struct weir_client_options *options, const char *given,
                                const char *name)
 {

@@ -15,6 +15,8 @@ enum weir_status trainer_options_run(const struct weir_client_options *options, 
 /* The options, else WEIR_RANK and WEIR_RANKS, else 0 of 1. INVALID. */
 enum weir_status trainer_options_rank(const struct weir_client_options *options, uint32_t *ret_rank,
                                       uint32_t *ret_ranks, struct weir_error *err) WEIR_MUST_USE;
+/* The option, else what the task has, else whether WEIR_DIGESTS is set. */
+bool trainer_options_digests(const struct weir_client_options *options);
 /* `given`, or NAME.sock in the socket directory, or NULL. The caller frees it. */
 char *trainer_options_endpoint(const struct weir_client_options *options, const char *given,
                                const char *name);

@@ -71,6 +71,7 @@ static struct task *keep(const struct msg_run_is *message)
         .label_type = (enum weir_label_type)message->label_kind,
         .outputs = message->outputs,
         .reports = message->reports,
+        .digests = message->digests,
         .class_count = message->classes.count,
         .classes = copy_names(task, message->classes),
         .batch_then_sample =

@@ -83,6 +83,7 @@ struct cfg_training {
     int64_t patience, keep_warm;
     uint64_t gpus, ranks;
     bool report_losses;
+    bool digests;
 };
 extern const struct cfg_key CFG_TRAINING_KEYS[];
 
@@ -114,7 +115,10 @@ enum { CFG_GPUS_MAX = 64, CFG_RANKS_MAX = 64 };
                       "built-in models: 1"),                                                                        \
     CFG_KEY_AS("report_losses", CFG_KIND_BOOL, bool, owner, in report_losses, .fallback = "false",                  \
                .doc = "keep what each sample cost in the last epoch: a coreset by loss or grad_norm then scores "   \
-                      "only what the newest model was not trained on")
+                      "only what the newest model was not trained on"),                                                \
+    CFG_KEY_AS("digests", CFG_KIND_BOOL, bool, owner, in digests, .fallback = "false",                              \
+               .doc = "keep a digest of each batch: the audit of a run then tells their sum, which is the same "    \
+                      "whoever made the batches; nothing is computed otherwise")
 // clang-format on
 
 #endif

@@ -305,6 +305,7 @@ static enum weir_status read_training(struct orchestrator_config *config,
     config->program = training.program;
     config->program_options = training.options;
     config->reports = training.shared.report_losses;
+    config->digests = training.shared.digests;
     config->group = training.group;
     config->slices = training.slices;
     return check_gpus(config, node, err);

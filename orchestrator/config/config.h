@@ -48,6 +48,7 @@ struct orchestrator_config {
     const char *program;                          /* training.program; "": a built-in model */
     const struct weir_yaml_node *program_options; /* NULL: none */
     bool reports;                                 /* training.report_losses */
+    bool digests;                                 /* training.digests */
     struct cfg_batch_then_sample in_batch;        /* selection.batch_then_sample */
     struct cfg_on_error on_error;                 /* preprocess.on_error */
     const char *group;                            /* training.group */

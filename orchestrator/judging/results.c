@@ -66,6 +66,8 @@ static void add_unread(json_t *event, json_t *audit)
 {
     json_object_set(event, "failed", json_object_get(audit, "failed"));
     json_object_set(event, "filtered", json_object_get(audit, "filtered"));
+    (void)json_object_set(event, "digests", json_object_get(audit, "digests")); /* where kept */
+    (void)json_object_set(event, "digest", json_object_get(audit, "digest"));
 }
 
 /* The first dataset of an evaluation that names none. */

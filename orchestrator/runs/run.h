@@ -40,6 +40,7 @@ struct runs {
     bool (*is_at_trigger)(void *pipelines, int64_t pipeline);
     void *pipelines;
     LIST_HEAD(, run) all;
+    bool keep_digests;       /* of all batches, whatever pipelines say */
     bool are_held;           /* an erasure purges what runs left behind: none begins */
     unsigned trainers_alive; /* processes, those included that were asked to stop */
 };

@@ -24,6 +24,19 @@ static void append_failures(const struct msg_job_is *job, struct weir_buf *out)
     json_decref(list);
 }
 
+/* Nothing when none were kept. */
+static void append_digest(const struct msg_job_is *job, struct weir_buf *out)
+{
+    struct weir_digest digest;
+    char text[WEIR_DIGEST_TEXT_MAX];
+
+    if (job->digests == 0 || job->digest.size != sizeof(digest.bytes))
+        return;
+    memcpy(digest.bytes, job->digest.at, sizeof(digest.bytes));
+    weir_digest_text(&digest, text);
+    weir_buf_printf(out, ",\"digests\":%" PRIu64 ",\"digest\":\"%s\"", job->digests, text);
+}
+
 static enum weir_status record_audit(struct run *run, const struct msg_job_is *job,
                                      struct weir_error *err)
 {
@@ -35,6 +48,7 @@ static enum weir_status record_audit(struct run *run, const struct msg_job_is *j
                     ",\"delivery\":\"%s\"",
                     job->set, job->delivered, job->filtered, job->failed, job->erased, job->gone,
                     job->lost, job->duplicated, job->replayed, job->delivery);
+    append_digest(job, &audit);
     append_failures(job, &audit);
     weir_buf_append_text(&audit, "}");
     if (!job->kept) {

@@ -56,6 +56,7 @@ void orchestrator_run_tell(const struct run *run, struct weir_rpc_server *server
         .group = run->outline.config->group,
         .slices = slices_of(run, slices),
         .reports = run->outline.config->reports,
+        .digests = run->outline.config->digests || run->runs->keep_digests,
         .options = weir_buf_text(&options),
         .token = run->token,
         .batch_then_sample = weir_buf_text(&in_batch),

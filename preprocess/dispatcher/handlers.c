@@ -153,6 +153,8 @@ static void on_job_ask(void *state, struct weir_request *request)
             .reason = preprocess_entry_reason(entry),
             .delivery = preprocess_delivery_name(entry->plan.delivery),
             .kept = audit.kept,
+            .digests = audit.tally.digests.count,
+            .digest = weir_bytes(audit.tally.digests.digest.bytes, WEIR_DIGEST_BYTES),
         };
         add_costs(entry, request->arena, &answer);
         preprocess_failures_list(&entry->failures, request->arena, &answer.failed_ids,

@@ -42,7 +42,7 @@ def build_by_line(line, prefix, folder):
 
 def is_linked_dynamically(program):
     listing = subprocess.run(["readelf", "-d", program], check=True, capture_output=True, text=True).stdout
-    return re.search(r"NEEDED.*libweir_client\.so\.2", listing) is not None
+    return re.search(r"NEEDED.*libweir_client\.so\.3", listing) is not None
 
 
 def assert_refuses(program, prefix):

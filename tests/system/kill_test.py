@@ -1,12 +1,13 @@
-"""kill -9 of any one process, ten times in one run each: the same sets, the same models, nothing lost or doubled."""
+"""kill -9 of any one process, ten times in one run each: the same sets, batches and models, nothing lost or doubled."""
 
 import random
 import sys
 import threading
 
-from weirlab import Lab, assert_clean_audits, outcome
+from weirlab import PIPELINE, Lab, assert_clean_audits, outcome
 
 KILLS = 10
+DIGESTED = PIPELINE.replace("epochs: {epochs},", "epochs: {epochs}, digests: true,")
 VICTIMS = ["worker-1", "dispatcher", "selector", "storage", "trainer", "postgres", "orchestrator"]
 
 
@@ -48,8 +49,10 @@ def main():
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     kills = int(sys.argv[3]) if len(sys.argv) > 3 else KILLS
     # where a trainer dies matters in the middle of a training: those are longer, and fewer
-    lab = Lab(samples=3000, every=1000, epochs=40) if victims == ["trainer"] else Lab(samples=3000, every=250, epochs=4)
+    lengths = {"every": 1000, "epochs": 40} if victims == ["trainer"] else {"every": 250, "epochs": 4}
+    lab = Lab(samples=3000, pipeline=DIGESTED, **lengths)
     expected = outcome(lab.run(lab.folder / "undisturbed").finish().events)
+    assert all("batches" in of for of in expected.values()), expected
     for victim in victims:
         draw = random.Random(f"{seed} {victim}")
         done = runs = 0
@@ -64,7 +67,7 @@ def main():
             done += hit
             assert outcome(events) == expected, f"{victim}, seed {seed}: {outcome(events)}\nexpected {expected}"
             assert_clean_audits(events)
-        print(f"{victim}: {done} kills in {runs} runs, {len(expected)} triggers each: same sets and models, audit 0/0",
+        print(f"{victim}: {done} kills in {runs} runs, {len(expected)} triggers each: same sets, batches and models, audit 0/0",
               flush=True)
     lab.remove()
 

@@ -123,6 +123,34 @@ def test_batches_have_the_same_bytes_as_in_c():
     lab.remove()
 
 
+def assert_digests(lab):
+    """Each batch has the digest that the page has a reader compute: see digests.py. Returns the samples that were filtered."""
+    (text,) = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/reference/batch-digest.md").read_text(), re.S | re.M)
+    (lab.programs / "digest_page.py").write_text(text)
+    run = Run(lab.pipeline, lab.folder / "digests", lab.script("digests.py"), "--digests").finish()
+    assert_clean_audits(run.events)
+    (audit,), (stored,) = [e["audit"] for e in run.of("training_finished")], run.of("model_stored")
+    holes, *found = (run.data_dir / stored["file"]).read_text().split()
+    assert audit["digests"] == len(found) > 1, audit
+    assert int(audit["digest"], 16) == sum(int(one, 16) for one in found) % 2**128, audit
+    return int(holes)
+
+
+def test_digests_are_what_their_page_says():
+    text = re.sub(r"evaluation: .*\n", "", OURS.replace("    - {{op: normalize_text}}", "    - {{op: filter, min: 60}}\n    - {{op: normalize_text}}"))
+    lab = PythonLab(samples=300, every=300, epochs=2, pipeline=text)  # ragged words, labels of classes, holes
+    assert assert_digests(lab) > 0
+    lab.remove()
+    lab = PythonLab(samples=1, every=200, epochs=2, pipeline=VECTORS)  # dense numbers, labels of vectors
+    write_points(lab, 200)
+    assert assert_digests(lab) == 0
+    lab.remove()
+    lab = PythonLab(samples=1, every=200, epochs=1, pipeline=re.sub("    label: .*\n", "", VECTORS))  # no labels
+    write_points(lab, 200)
+    assert assert_digests(lab) == 0
+    lab.remove()
+
+
 def check_rows(lab, *words):
     """The bytes of every record of the file are what a program was shown under its id, once in each epoch."""
     run = Run(lab.pipeline, lab.folder / f"rows{len(words)}", lab.system(sys.executable, lab.programs / "rows.py", *words,

@@ -129,9 +129,10 @@ def test_a_rank_that_fails_is_named_and_the_others_are_ended():
 
 
 def test_kills_of_ranks_dispatcher_and_orchestrator_change_nothing(seed=1, kills=KILLS):
-    lab = lab_of_ranks()
+    lab = lab_of_ranks(pipeline=WITH_RANKS.replace("seed: 1}}", "seed: 1, digests: true}}"))
     system = lab.script("ranks.py", modes=SYSTEM)
     expected = outcome(Run(lab.pipeline, lab.folder / "undisturbed", system).finish().events)
+    assert all("batches" in of for of in expected.values()), expected
     draw = random.Random(seed)
     everybody = [str(rank) for rank in range(RANKS)] * 2 + ["dispatcher", "orchestrator"]
     hits, rounds = [], 0
@@ -141,7 +142,7 @@ def test_kills_of_ranks_dispatcher_and_orchestrator_change_nothing(seed=1, kills
         assert outcome(events) == expected, f"seed {seed}, round {rounds}, kills {struck}: {outcome(events)}\nexpected {expected}"
         assert_clean_audits(events)
         hits += struck
-    print(f"seed {seed}: {len(hits)} kills in {rounds} runs ({', '.join(hits)}): same models, audit 0/0", flush=True)
+    print(f"seed {seed}: {len(hits)} kills in {rounds} runs ({', '.join(hits)}): same batches and models, audit 0/0", flush=True)
     lab.remove()
 
 

@@ -470,12 +470,15 @@ def logs(data_dir, lines=15):
 
 
 def outcome(events):
-    """Returns the results that must not depend on crashes: per trigger the reason, the digest and the model's checksum."""
+    """Returns the results that must not depend on crashes: per trigger the reason, the digest of its set, that of all batches
+    where they are kept, and the model's checksum."""
     found = {}
     for event in events:
         if event["event"] in ("trigger_fired", "selection_sealed", "model_stored"):
             keys = ("reason", "digest", "samples", "checksum")
             found.setdefault(event["trigger"], {}).update({k: event[k] for k in keys if k in event})
+        if "digests" in event.get("audit", {}):
+            found.setdefault(event["trigger"], {})["batches"] = event["audit"]["digests"], event["audit"]["digest"]
     return found
 
 

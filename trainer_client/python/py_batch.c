@@ -114,18 +114,22 @@ static Py_ssize_t batch_length(PyObject *self)
 
 /* ---- arrays ---- */
 
-/* A column with an element a sample. */
+static PyObject *list(PyObject *self, const char *name, enum weir_tensor_type type, size_t count,
+                      const void *data)
+{
+    struct py_array array = {
+        .name = name, .type = type, .rank = 1, .shape = {(int64_t)count}, .data = data};
+
+    return trainer_python_tensor_new((struct py_batch *)self, &array, NULL);
+}
+
+/* An element a sample. */
 static PyObject *column(PyObject *self, const char *name, enum weir_tensor_type type,
                         const void *data)
 {
-    struct py_batch *batch = (struct py_batch *)self;
-    struct py_array array = {.name = name,
-                             .type = type,
-                             .rank = 1,
-                             .shape = {(int64_t)batch->counted->batch->samples},
-                             .data = data};
+    const struct py_batch *batch = (struct py_batch *)self;
 
-    return trainer_python_tensor_new(batch, &array, NULL);
+    return list(self, name, type, batch->counted->batch->samples, data);
 }
 
 static PyObject *get_ids(PyObject *self, void *closure)
@@ -142,6 +146,35 @@ static PyObject *get_weights(PyObject *self, void *closure)
 
     (void)closure;
     return batch != NULL ? column(self, "weights", WEIR_TENSOR_F32, batch->weights) : NULL;
+}
+
+static PyObject *get_hole_ids(PyObject *self, void *closure)
+{
+    const struct weir_batch *batch = shown(self);
+
+    (void)closure;
+    return batch != NULL ? list(self, "hole_ids", WEIR_TENSOR_I64, batch->holes, batch->hole_ids)
+                         : NULL;
+}
+
+static PyObject *get_hole_kinds(PyObject *self, void *closure)
+{
+    const struct weir_batch *batch = shown(self);
+
+    (void)closure;
+    return batch != NULL
+               ? list(self, "hole_kinds", WEIR_TENSOR_U32, batch->holes, batch->hole_kinds)
+               : NULL;
+}
+
+static PyObject *get_digest(PyObject *self, void *closure)
+{
+    const struct weir_batch *batch = shown(self);
+
+    (void)closure;
+    if (batch == NULL)
+        return NULL;
+    return batch->digest != NULL ? PyUnicode_FromString(batch->digest) : Py_NewRef(Py_None);
 }
 
 static PyObject *vectors(PyObject *self, const struct weir_batch *batch)
@@ -253,6 +286,11 @@ static PyGetSetDef ATTRIBUTES[] = {
      NULL},
     {"weights", get_weights, NULL, "Weights of the selection, float32; 1 when it gave none.", NULL},
     {"tensors", get_tensors, NULL, "The tensors by name: a new dict each time.", NULL},
+    {"hole_ids", get_hole_ids, NULL, "Ids of the samples that are not there, int64.", NULL},
+    {"hole_kinds", get_hole_kinds, NULL,
+     "Why each of them is not, uint32: 1 erased, 2 gone, 3 filtered, 4 failed.", NULL},
+    {"digest", get_digest, NULL,
+     "Digest of all of this but the global numbers, in hexadecimal. None: not asked for.", NULL},
     {"released", get_released, NULL, "True after release().", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

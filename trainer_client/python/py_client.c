@@ -461,11 +461,13 @@ static PyObject *client_stats(PyObject *self, PyObject *none)
     weir_client_stats(counted->client, &stats);
     leave(self, counted);
     return Py_BuildValue(
-        "{s:K,s:K,s:K,s:L,s:L,s:K,s:K,s:K}", "batches", (unsigned long long)stats.batches,
-        "samples", (unsigned long long)stats.samples, "bytes", (unsigned long long)stats.bytes,
-        "wait_ns", (long long)stats.wait_ns, "busy_ns", (long long)stats.busy_ns, "waiting",
-        (unsigned long long)stats.waiting, "refused", (unsigned long long)stats.refused, "common",
-        (unsigned long long)stats.common);
+        "{s:K,s:K,s:K,s:L,s:L,s:K,s:K,s:K,s:K,s:s,s:L}", "batches",
+        (unsigned long long)stats.batches, "samples", (unsigned long long)stats.samples, "bytes",
+        (unsigned long long)stats.bytes, "wait_ns", (long long)stats.wait_ns, "busy_ns",
+        (long long)stats.busy_ns, "waiting", (unsigned long long)stats.waiting, "refused",
+        (unsigned long long)stats.refused, "common", (unsigned long long)stats.common, "digests",
+        (unsigned long long)stats.digests, "digest", stats.digest, "digest_ns",
+        (long long)stats.digest_ns);
 }
 
 static PyObject *client_holes(PyObject *self, PyObject *none)

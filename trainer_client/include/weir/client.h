@@ -77,7 +77,7 @@ extern "C" {
 #endif
 
 /** Version of this interface: raised when an existing program would have to change. */
-#define WEIR_CLIENT_VERSION 2
+#define WEIR_CLIENT_VERSION 3
 
 /** Outcome of a call. Everything but OK and END comes with a text in struct weir_client_error. */
 enum weir_client_status {
@@ -122,12 +122,14 @@ struct weir_client_options {
     uint32_t rank;            /**< which consumer of the run this is, from 0 */
     uint32_t ranks; /**< how many there are; 0: the variables WEIR_RANK and WEIR_RANKS, else 1 */
     const struct weir_client_task
-        *task; /**< what `run` and `session` are taken from, until weir_client_close(); NULL: the
+        *task;   /**< what `run` and `session` are taken from, until weir_client_close(); NULL: the
                   loop hands nothing over, and ends with a commit that is final */
+    int digests; /**< nonzero: keep a digest of each batch, see weir_batch.digest; 0: as the task
+                    has it, or where the variable WEIR_DIGESTS is set and not empty */
 };
-#define WEIR_CLIENT_OPTIONS_INIT                                                     \
-    {                                                                                \
-        WEIR_CLIENT_VERSION, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, NULL \
+#define WEIR_CLIENT_OPTIONS_INIT                                                        \
+    {                                                                                   \
+        WEIR_CLIENT_VERSION, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, NULL, 0 \
     }
 
 /** An open run. */
@@ -198,6 +200,7 @@ struct weir_client_task {
                           "ratio": 0.5, "metric": "least_confidence"}: the part of each batch that a
                           training is to learn from; what it leaves out is consumed all the same;
                           "null": it learns from all */
+    int digests;           /**< nonzero: a digest of each batch is kept, see weir_batch.digest */
 };
 
 /** Output of a sample, by what the mode asks for. */
@@ -207,6 +210,14 @@ enum weir_output {
         2, /**< score, and train where the task says so: loss, norm of its gradient */
     WEIR_OUTPUT_GRADIENTS = 3, /**< gradient: of the loss by the outputs of the model */
     WEIR_OUTPUT_EMBEDDINGS = 4 /**< embed, features: where the sample lies */
+};
+
+/** Reason of a hole. */
+enum weir_hole {
+    WEIR_HOLE_ERASED = 1,   /**< by an erasure */
+    WEIR_HOLE_GONE = 2,     /**< the file vanished or changed */
+    WEIR_HOLE_FILTERED = 3, /**< an operator dropped the sample */
+    WEIR_HOLE_FAILED = 4    /**< an operator could not read the sample */
 };
 
 /** One tensor of a batch, row-major. The first dimension is the sample.
@@ -246,6 +257,11 @@ struct weir_batch {
     uint64_t
         global_samples;   /**< live samples of this batch over all ranks: all `samples`, added up */
     double global_weight; /**< their weights, added up; the same bits on every rank */
+    const uint64_t *hole_ids;   /**< `holes` of them, in no particular order */
+    const uint32_t *hole_kinds; /**< of each, an enum weir_hole */
+    const char *digest;         /**< of everything above but global_samples and global_weight, 32
+                           hexadecimal digits: an XXH3-128 that depends neither on who made the batch nor
+                           on how it came (docs/reference/batch-digest.md); NULL: not asked for */
 };
 
 /** Work of a loop since weir_client_open(). */
@@ -258,6 +274,10 @@ struct weir_client_stats {
     uint64_t waiting; /**< batches ready now */
     uint64_t refused; /**< arrivals that were copies, outdated or erased */
     uint64_t common;  /**< batches in the newest state that all ranks have committed */
+    uint64_t digests; /**< in the state that weir_client_state() returns: batches with one */
+    char digest[33];  /**< of all these together, whatever their order: their sum as numbers, modulo
+                         2^128, 32 hexadecimal digits; equal for equal batches */
+    int64_t digest_ns; /**< spent on digests, within busy_ns */
 };
 
 /** Samples of the run that are in the state weir_client_state() returns without having been delivered, by reason,

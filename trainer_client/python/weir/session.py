@@ -106,6 +106,12 @@ class Stats(NamedTuple):
     refused: int
     common: int
     """Batches in the newest state that all ranks have committed."""
+    digests: int
+    """Batches in state() that have a digest."""
+    digest: str
+    """Of all these together: the sum of their digests as numbers, modulo 2**128, in hexadecimal."""
+    digest_ns: int
+    """Spent on digests, within busy_ns."""
 
 
 def task(*, run: int = 0, socket_dir: str | None = None, timeout: float = 60.0) -> Task:
