@@ -103,13 +103,13 @@ struct cost {
 static enum weir_status deliver(struct preprocess_bench *bench, struct cost *ret_cost,
                                 struct weir_error *err)
 {
-    struct tally tally;
+    struct workload_run run = {.job = ++bench->jobs};
     int64_t before_ns = rig_workers_cpu_ns(bench->rig, BENCH_WORKERS);
-    enum weir_status status = workload_run_there(&bench->picture_batches, bench->rig, ++bench->jobs,
-                                                 &tally, &ret_cost->seconds, err);
+    enum weir_status status = workload_run_there(&bench->picture_batches, bench->rig, &run, err);
+    ret_cost->seconds = run.seconds;
     ret_cost->cpu_seconds =
         (double)(rig_workers_cpu_ns(bench->rig, BENCH_WORKERS) - before_ns) / 1e9;
-    return status == WEIR_OK ? workload_check(&bench->picture_batches, &tally, err) : status;
+    return status == WEIR_OK ? workload_check(&bench->picture_batches, &run.tally, err) : status;
 }
 
 enum weir_status pictures_by_worker_cpu(void *state, double *ret_rate, struct weir_error *err)

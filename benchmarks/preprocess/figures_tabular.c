@@ -114,11 +114,11 @@ static enum weir_status need(struct preprocess_bench *bench, enum tabular_worklo
 static enum weir_status run_job(struct preprocess_bench *bench, enum tabular_workload which,
                                 struct tally *ret_tally, double *ret_rate, struct weir_error *err)
 {
-    double seconds = 0;
+    struct workload_run run = {.job = ++bench->jobs};
     struct workload *workload = &bench->tabular[which];
-    enum weir_status status =
-        workload_run_there(workload, bench->rig, ++bench->jobs, ret_tally, &seconds, err);
-    *ret_rate = (double)workload->samples / seconds;
+    enum weir_status status = workload_run_there(workload, bench->rig, &run, err);
+    *ret_tally = run.tally;
+    *ret_rate = (double)workload->samples / run.seconds;
     return status == WEIR_OK ? workload_check(workload, ret_tally, err) : status;
 }
 

@@ -9,19 +9,11 @@
 enum { WORKERS = 2, RECORDS = 1000000, TEXTS = 200000 };
 
 /* Datasets: the first %s is a directory. */
-#define RECORDS_SOURCE                                                                           \
-    "    source: {path: %s, format: binary, record_bytes: 160, import: reference, settle: 0s}\n" \
-    "    time: {from: file_name, pattern: \"day_%%Y-%%m-%%d\"}\n"                                \
-    "    label: {offset: 0, type: i32}\n"
 #define TEXTS_SOURCE                                                         \
     "    source: {path: %s, format: jsonl, import: reference, settle: 0s}\n" \
     "    time: {from: file_name, pattern: \"day_%%Y-%%m-%%d\"}\n"            \
     "    label: {field: label}\n"
 
-static const char RECORDS_PREPROCESS[] =
-    "  operators:\n"
-    "    - {op: record_fields, dense: [4, 13, f32], sparse: [56, 26, i32]}\n"
-    "  batch: {samples: 4096, last: short, shuffle: full, order: deterministic}\n";
 static const char TEXTS_PREPROCESS[] =
     "  operators:\n"
     "    - {op: json_text, field: text}\n"
@@ -88,10 +80,8 @@ static enum weir_status prepare_record_batches(void *state, struct weir_error *e
     enum weir_status status = need_records(slice, err);
     if (status != WEIR_OK)
         return status;
-    WEIR_AUTO_FREE char *source = weir_format(RECORDS_SOURCE, slice->records.directory);
     slice->record_batches.corpus = &slice->records;
-    return workload_prepare(&slice->record_batches, slice->rig, "records", source,
-                            RECORDS_PREPROCESS, err);
+    return workload_prepare_records(&slice->record_batches, slice->rig, err);
 }
 
 static enum weir_status prepare_text_batches(void *state, struct weir_error *err)
@@ -110,12 +100,10 @@ static enum weir_status prepare_text_batches(void *state, struct weir_error *err
 static enum weir_status there(struct slice *slice, struct workload *workload, double *ret_rate,
                               struct weir_error *err)
 {
-    struct tally tally;
-    double seconds = 0;
-    enum weir_status status =
-        workload_run_there(workload, slice->rig, ++slice->jobs, &tally, &seconds, err);
-    *ret_rate = (double)workload->samples / seconds;
-    return status == WEIR_OK ? workload_check(workload, &tally, err) : status;
+    struct workload_run run = {.job = ++slice->jobs};
+    enum weir_status status = workload_run_there(workload, slice->rig, &run, err);
+    *ret_rate = (double)workload->samples / run.seconds;
+    return status == WEIR_OK ? workload_check(workload, &run.tally, err) : status;
 }
 
 static enum weir_status here(struct workload *workload, double *ret_rate, struct weir_error *err)
@@ -172,7 +160,7 @@ static enum weir_status ingest(void *state, double *ret_rate, struct weir_error 
 {
     struct slice *slice = state;
     WEIR_AUTO_FREE char *name = weir_format("ingested-%llu", (unsigned long long)++slice->datasets);
-    WEIR_AUTO_FREE char *source = weir_format(RECORDS_SOURCE, slice->records.directory);
+    WEIR_AUTO_FREE char *source = weir_format(WORKLOAD_RECORDS, slice->records.directory);
     WEIR_AUTO_FREE char *config =
         weir_format("pipeline: {name: %s}\ndatasets:\n  - name: %s\n%s", name, name, source);
     enum weir_status status = table_settle(slice->table, err);

@@ -46,18 +46,35 @@ static void consume(const struct weir_batch *batch, struct tally *tally)
     tally_end(tally);
 }
 
-static enum weir_status take_batches(struct weir_client *client, struct tally *tally,
-                                     struct weir_error *err)
+static double seconds_since(int64_t started_ns)
+{
+    return (double)(weir_now_ns() - started_ns) / 1e9;
+}
+
+static enum weir_status take_batches(struct weir_client *client, struct workload_run *run,
+                                     int64_t started_ns, struct weir_error *err)
 {
     struct weir_client_error failure;
     struct weir_batch *batch;
     enum weir_client_status status;
     while ((status = weir_client_next(client, PATIENCE_MS, &batch, &failure)) == WEIR_CLIENT_OK) {
-        consume(batch, tally);
+        if (run->tally.batches == 0)
+            run->first_s = seconds_since(started_ns);
+        consume(batch, &run->tally);
         weir_client_consumed(client, batch->number, NULL);
         weir_batch_release(batch);
     }
+    run->seconds = seconds_since(started_ns);
     return status == WEIR_CLIENT_END ? WEIR_OK : translate(&failure, err);
+}
+
+static void take_stats(struct weir_client *client, struct workload_run *run)
+{
+    struct weir_client_stats stats;
+
+    weir_client_stats(client, &stats);
+    run->digest_ns = stats.digest_ns;
+    run->batch_bytes = stats.bytes;
 }
 
 /* States that the model is made, so that the dispatcher closes its books. */
@@ -86,29 +103,29 @@ static enum weir_status audit(struct rig *rig, uint64_t job, struct weir_error *
     return status;
 }
 
-enum weir_status workload_run_there(const struct workload *workload, struct rig *rig, uint64_t job,
-                                    struct tally *ret_tally, double *ret_seconds,
-                                    struct weir_error *err)
+enum weir_status workload_run_there(const struct workload *workload, struct rig *rig,
+                                    struct workload_run *run, struct weir_error *err)
 {
     struct weir_client_options options = WEIR_CLIENT_OPTIONS_INIT;
-    options.run = job;
+    options.run = run->job;
     options.socket_dir = rig_socket_dir(rig);
+    options.digests = run->keep_digests;
     struct weir_client *client = NULL;
     struct weir_client_error failure;
-    *ret_tally = (struct tally){0};
     int64_t started = weir_now_ns();
-    enum weir_status status = open_job(workload, rig, job, err);
+    enum weir_status status = open_job(workload, rig, run->job, err);
     if (status != WEIR_OK)
         return status;
     if (weir_client_open(&options, &client, &failure) != WEIR_CLIENT_OK)
         return translate(&failure, err);
-    status = take_batches(client, ret_tally, err);
-    *ret_seconds = (double)(weir_now_ns() - started) / 1e9;
+    status = take_batches(client, run, started, err);
     if (status == WEIR_OK)
         status = commit(client, err);
-    weir_client_close(client);
     if (status == WEIR_OK)
-        status = audit(rig, job, err);
-    rig_tell(rig, RIG_DISPATCHER, MSG_job_close, &(struct msg_job_close){.job = job});
+        status = audit(rig, run->job, err);
+    run->audited_s = seconds_since(started);
+    take_stats(client, run);
+    weir_client_close(client);
+    rig_tell(rig, RIG_DISPATCHER, MSG_job_close, &(struct msg_job_close){.job = run->job});
     return status;
 }

@@ -77,6 +77,19 @@ enum weir_status workload_prepare(struct workload *workload, struct rig *rig, co
     return status == WEIR_OK ? seal(workload, rig, name, ids, err) : status;
 }
 
+enum weir_status workload_prepare_records(struct workload *workload, struct rig *rig,
+                                          struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *source = weir_format(WORKLOAD_RECORDS, workload->corpus->directory);
+
+    return workload_prepare(
+        workload, rig, "records", source,
+        "  operators:\n"
+        "    - {op: record_fields, dense: [4, 13, f32], sparse: [56, 26, i32]}\n"
+        "  batch: {samples: 4096, last: short, shuffle: full, order: deterministic}\n",
+        err);
+}
+
 void workload_fini(struct workload *workload)
 {
     free(workload->config);

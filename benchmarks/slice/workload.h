@@ -13,6 +13,12 @@ enum {
     WORKLOAD_SEED = 1,
 };
 
+/* A dataset of records (corpus_make_records()) in the directory `%s`. */
+#define WORKLOAD_RECORDS                                                                         \
+    "    source: {path: %s, format: binary, record_bytes: 160, import: reference, settle: 0s}\n" \
+    "    time: {from: file_name, pattern: \"day_%%Y-%%m-%%d\"}\n"                                \
+    "    label: {offset: 0, type: i32}\n"
+
 struct workload {
     const struct corpus *corpus; /* borrowed */
     char *config;                /* the pipeline file */
@@ -29,6 +35,9 @@ struct workload {
 enum weir_status workload_prepare(struct workload *workload, struct rig *rig, const char *name,
                                   const char *dataset, const char *preprocess,
                                   struct weir_error *err) WEIR_MUST_USE;
+/* The same of a corpus of records, as dataset "records", in batches of 4096. */
+enum weir_status workload_prepare_records(struct workload *workload, struct rig *rig,
+                                          struct weir_error *err) WEIR_MUST_USE;
 void workload_fini(struct workload *workload); /* zeroed is fine */
 
 /* Makes every batch in this thread, in a loop. */
@@ -41,10 +50,20 @@ struct workload_share {
 /* Makes those; shares may be made by several threads at once. */
 enum weir_status workload_run_share(const struct workload *workload, struct workload_share share,
                                     struct tally *ret_tally, struct weir_error *err) WEIR_MUST_USE;
-/* Has the platform make them, and takes them with the client library; as job number `job`. */
-enum weir_status workload_run_there(const struct workload *workload, struct rig *rig, uint64_t job,
-                                    struct tally *ret_tally, double *ret_seconds,
-                                    struct weir_error *err) WEIR_MUST_USE;
+/* One job of the platform's. Seconds are from `job_open`. */
+struct workload_run {
+    uint64_t job;      /* its number; these two are set by the caller */
+    bool keep_digests; /* of its batches */
+    struct tally tally;
+    double first_s;       /* when the loop had its first batch … */
+    double seconds;       /* … released its last one … */
+    double audited_s;     /* … and the audit was known */
+    int64_t digest_ns;    /* spent on digests … */
+    uint64_t batch_bytes; /* … of batches of so many bytes */
+};
+/* Has the platform make them, and takes them with the client library. */
+enum weir_status workload_run_there(const struct workload *workload, struct rig *rig,
+                                    struct workload_run *run, struct weir_error *err) WEIR_MUST_USE;
 /* Fails unless a side made every batch, and the same as all runs before. */
 enum weir_status workload_check(struct workload *workload, const struct tally *tally,
                                 struct weir_error *err) WEIR_MUST_USE;

@@ -1,0 +1,164 @@
+/* bench_plan: what it takes to make the same batches better, and to prove that they are the same (C15, C18): both ends
+ * of a job, and digests. Jobs are those of `slice.batches.records`. */
+#include "benchmarks/harness.h"
+#include "benchmarks/slice/workload.h"
+
+#include "core/base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RECORDS = 1000000, WORKERS = 2 };
+static const double ENDS_S_MAX = 0.015;
+
+struct plan {
+    double scale;
+    struct rig *rig;
+    struct corpus corpus;
+    struct workload workload;
+    uint64_t jobs; /* opened so far */
+};
+
+static void close_plan(void *state)
+{
+    struct plan *plan = state;
+    if (plan == NULL)
+        return;
+    workload_fini(&plan->workload);
+    corpus_fini(&plan->corpus);
+    rig_stop(plan->rig);
+    free(plan);
+}
+
+static enum weir_status open_plan(const char *directory, double scale, void **ret_state,
+                                  struct weir_error *err)
+{
+    struct plan *plan = weir_calloc(1, sizeof(*plan));
+    WEIR_AUTO_FREE char *records = weir_format("%s/records", directory);
+    enum weir_status status = rig_start(directory, WORKERS, &plan->rig, err);
+    if (status == WEIR_OK)
+        status = corpus_make_records(records, (size_t)(RECORDS * scale), &plan->corpus, err);
+    plan->workload.corpus = &plan->corpus;
+    if (status == WEIR_OK)
+        status = workload_prepare_records(&plan->workload, plan->rig, err);
+    if (status != WEIR_OK) {
+        close_plan(plan);
+        return status;
+    }
+    *ret_state = plan;
+    return WEIR_OK;
+}
+
+static enum weir_status run(struct plan *plan, bool keep_digests, struct workload_run *ret_run,
+                            struct weir_error *err)
+{
+    *ret_run = (struct workload_run){.job = ++plan->jobs, .keep_digests = keep_digests};
+    enum weir_status status = workload_run_there(&plan->workload, plan->rig, ret_run, err);
+    return status == WEIR_OK ? workload_check(&plan->workload, &ret_run->tally, err) : status;
+}
+
+/* ---- both ends of a job ---- */
+
+static enum weir_status ends(void *state, double *ret_rate, struct weir_error *err)
+{
+    struct workload_run of;
+    enum weir_status status = run(state, false, &of, err);
+    *ret_rate = 1 / (of.first_s + of.audited_s - of.seconds);
+    return status;
+}
+
+static enum weir_status start(void *state, double *ret_rate, struct weir_error *err)
+{
+    struct workload_run of;
+    enum weir_status status = run(state, false, &of, err);
+    *ret_rate = 1 / of.first_s;
+    return status;
+}
+
+static enum weir_status end(void *state, double *ret_rate, struct weir_error *err)
+{
+    struct workload_run of;
+    enum weir_status status = run(state, false, &of, err);
+    *ret_rate = 1 / (of.audited_s - of.seconds);
+    return status;
+}
+
+static enum weir_status allowed(void *state, double *ret_rate, struct weir_error *err)
+{
+    (void)state, (void)err;
+    *ret_rate = 1 / ENDS_S_MAX;
+    return WEIR_OK;
+}
+
+/* ---- digests ---- */
+
+static enum weir_status with_digests(void *state, double *ret_rate, struct weir_error *err)
+{
+    struct plan *plan = state;
+    struct workload_run of;
+    enum weir_status status = run(plan, true, &of, err);
+    *ret_rate = (double)plan->workload.samples / of.seconds;
+    return status;
+}
+
+static enum weir_status without_digests(void *state, double *ret_rate, struct weir_error *err)
+{
+    struct plan *plan = state;
+    struct workload_run of;
+    enum weir_status status = run(plan, false, &of, err);
+    *ret_rate = (double)plan->workload.samples / of.seconds;
+    return status;
+}
+
+static enum weir_status digested_bytes(void *state, double *ret_rate, struct weir_error *err)
+{
+    struct workload_run of;
+    enum weir_status status = run(state, true, &of, err);
+    *ret_rate = (double)of.batch_bytes * 1e9 / (double)of.digest_ns;
+    return status;
+}
+
+/* As many bytes as a batch has, again and again. */
+static enum weir_status copied_bytes(void *state, double *ret_rate, struct weir_error *err)
+{
+    enum { SIZE = 768 << 10, COPIES = 1000 };
+    (void)state, (void)err;
+    WEIR_AUTO_FREE char *from = weir_calloc(1, SIZE), *to = weir_calloc(1, SIZE);
+    int64_t begun_ns = weir_now_ns();
+    for (size_t i = 0; i < COPIES; i++) {
+        memcpy(to, from, SIZE);
+        __asm__ volatile("" ::"r"(to) : "memory"); /* each of them counts */
+    }
+    *ret_rate = (double)SIZE * COPIES * 1e9 / (double)(weir_now_ns() - begun_ns);
+    return WEIR_OK;
+}
+
+// clang-format off
+static const struct bench_figure FIGURES[] = {
+    {.name = "plan.ends",
+     .against = "15 ms, from job_open to the first batch and from the last batch to the audit, together",
+     .unit = "1/s", .bar = 1, .ours = ends, .theirs = allowed},
+    {.name = "plan.ends.start", .against = "15 ms, from job_open to the first batch",
+     .unit = "1/s", .ours = start, .theirs = allowed},
+    {.name = "plan.ends.end", .against = "15 ms, from the last batch to the audit",
+     .unit = "1/s", .ours = end, .theirs = allowed},
+    {.name = "plan.digests", .against = "the same job without digests",
+     .unit = "samples/s", .ours = with_digests, .theirs = without_digests},
+    {.name = "plan.digests.bytes", .against = "memcpy() of as many bytes at a time",
+     .unit = "bytes/s", .ours = digested_bytes, .theirs = copied_bytes},
+};
+// clang-format on
+
+static const struct bench PLAN = {
+    .name = "plan",
+    .summary = "what it takes to make the same batches better, and to prove it",
+    .figures = FIGURES,
+    .figure_count = WEIR_COUNT(FIGURES),
+    .open = open_plan,
+    .close = close_plan,
+};
+
+int main(int argc, char **argv)
+{
+    return bench_main(&PLAN, argc, argv);
+}
