@@ -226,8 +226,7 @@ static struct weir_tally tally_of(const struct delivery *delivery,
     struct weir_tally tally = {.delivered = batch->samples, .digests = batch->digests};
     uint64_t epoch = trainer_delivery_epoch_of(delivery, batch->number);
 
-    for (size_t i = 0; i < batch->samples; i++)
-        tally.fingerprint += weir_fingerprint(batch->ids[i], epoch);
+    tally.fingerprint = weir_fingerprints(batch->ids, batch->samples, epoch);
     for (size_t i = 0; i < batch->hole_count; i++) {
         uint32_t state = batch->hole_states[i];
         /* An unknown state, of a newer worker, or "live" for a hole: nothing was delivered. */

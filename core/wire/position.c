@@ -23,10 +23,19 @@ static_assert(TALLY_BYTES + DIGESTS_BYTES + OLDEST_AND_SIZE_BYTES + AHEAD_BYTES_
                   WEIR_POSITION_BYTES_MAX,
               "fits a checkpoint");
 
-uint64_t weir_fingerprint(uint64_t id, uint64_t epoch)
+uint64_t weir_fingerprints(const uint64_t *ids, size_t count, uint64_t epoch)
 {
     /* The constant keeps epoch 0 from leaving ids as they are: weir_mix64(0) is 0. */
-    return weir_mix64(id ^ weir_mix64(epoch + 0x9e3779b97f4a7c15u));
+    uint64_t mixed = weir_mix64(epoch + 0x9e3779b97f4a7c15u), sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum += weir_mix64(ids[i] ^ mixed);
+    return sum;
+}
+
+uint64_t weir_fingerprint(uint64_t id, uint64_t epoch)
+{
+    return weir_fingerprints(&id, 1, epoch);
 }
 
 void weir_digest_sum_add(struct weir_digest_sum *to, const struct weir_digest_sum *more)

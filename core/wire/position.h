@@ -42,6 +42,8 @@ struct weir_position {
 
 /* A word per (sample, epoch); equal sums mean equal multisets but for one chance in 2^64. */
 uint64_t weir_fingerprint(uint64_t id, uint64_t epoch);
+/* The sum over ids, modulo 2^64. */
+uint64_t weir_fingerprints(const uint64_t *ids, size_t count, uint64_t epoch);
 
 void weir_digest_sum_add(struct weir_digest_sum *to, const struct weir_digest_sum *more);
 

@@ -42,8 +42,11 @@ static bool add_whole(struct preprocess_sum *sum, const struct preprocess_plan *
     const uint32_t *part = parts->count > 0 ? parts->indices + sum->epoch * parts->samples : NULL;
     uint64_t end = sum->at + least(*budget, plan->geometry.samples - sum->at);
     *budget -= end - sum->at;
-    for (; sum->at < end; sum->at++)
-        sum->value += of_index(plan, sum->epoch, part != NULL ? part[sum->at] : sum->at);
+    if (part == NULL)
+        sum->value += weir_fingerprints(plan->set.ids + sum->at, end - sum->at, sum->epoch);
+    for (uint64_t i = sum->at; part != NULL && i < end; i++)
+        sum->value += of_index(plan, sum->epoch, part[i]);
+    sum->at = end;
     if (sum->at < plan->geometry.samples)
         return false;
     sum->value += correction(plan, sum->epoch);
