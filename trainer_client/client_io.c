@@ -125,7 +125,7 @@ static void arrive(struct worker_peer *worker, struct batch *batch)
     lock(client);
     batch->shown.epoch = trainer_delivery_epoch_of(client->delivery, batch->shown.number);
     if (batch->slot < 0)
-        trainer_lending_saw(&client->lending, batch->lent.bytes);
+        trainer_lending_missed(&client->lending, batch->lent.bytes);
     if (trainer_delivery_arrive(client->delivery, &batch->lent) != DELIVERY_ACCEPTED) {
         client->stats.refused++;
         trainer_client_free_batch(batch);
@@ -215,13 +215,14 @@ static void set_workers(struct weir_client *client, struct weir_strs endpoints)
     client->lending.workers = endpoints.count;
 }
 
+/* Memory is not taken while the loop waits: it would wait for that, too. */
 static void give_credit(struct weir_client *client, int64_t now_ms)
 {
     for (uint32_t i = 0; i < DELIVERY_WORKERS_MAX; i++) {
         struct msg_credit credit;
         if (client->workers[i].peer == NULL ||
             !(trainer_delivery_credit_due(client->delivery, i, now_ms) ||
-              trainer_lending_due(&client->lending, i)))
+              (!client->is_waiting && trainer_lending_due(&client->lending, i))))
             continue;
         trainer_delivery_credit(client->delivery, i, now_ms, &credit);
         credit.loans = trainer_lending_to(&client->lending, i, now_ms);

@@ -34,13 +34,19 @@ void trainer_lending_saw(struct lending *lending, size_t bytes)
     withdraw_small(lending);
 }
 
+void trainer_lending_missed(struct lending *lending, size_t bytes)
+{
+    trainer_lending_saw(lending, bytes);
+    lending->missed += bytes >= WEIR_LENT_BATCH_BYTES_MIN;
+}
+
 /* True when one more slot may be taken. */
 static bool has_room(const struct lending *lending)
 {
     size_t taken = 0;
     for (size_t i = 0; i < LENDING_SLOTS_MAX; i++)
         taken += lending->slots[i].segment != NULL ? lending->slots[i].size : 0;
-    return lending->size > 0 && taken < lending->window_bytes;
+    return lending->missed > 0 && lending->size > 0 && taken < lending->window_bytes;
 }
 
 static bool make_slot(struct lending *lending, struct lending_slot *slot)
@@ -51,6 +57,7 @@ static bool make_slot(struct lending *lending, struct lending_slot *slot)
         return false;
     slot->segment = weir_segment_new(lending->size);
     slot->size = lending->size;
+    lending->missed--;
     return true;
 }
 

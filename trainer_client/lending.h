@@ -4,9 +4,10 @@
  * Owned by: struct weir_client, under its mutex.
  *
  * Rules
- *   1. Nothing is lent before a batch of WEIR_LENT_BATCH_BYTES_MIN is expected or has come in frames: its size
- *      is what a slot has room for. A larger one later makes slots larger, and loans of
- *      smaller ones that nobody has claimed are withdrawn.
+ *   1. Nothing is lent before a batch of WEIR_LENT_BATCH_BYTES_MIN has come in frames. The largest that came, or
+ *      is expected, is what a slot has room for: a larger one later makes slots larger, and loans of smaller ones
+ *      that nobody has claimed are withdrawn. Each that came in frames is reason for one slot: to take memory
+ *      costs as much as to copy what is written there, and the first batch is not to wait for it.
  *   2. A slot is idle, lent to one worker, or held by one batch. All slots but one have at most the
  *      client's window together, and LENDING_SLOTS_MAX is their number.
  *   3. Every credit names all loans of its worker, so it may be lost. A worker claims a loan, writes one
@@ -48,13 +49,16 @@ struct lending {
     size_t window_bytes;
     size_t workers; /* that share the slots; 0 is 1 */
     size_t size;    /* a slot's; 0: nothing is lent */
+    size_t missed;  /* batches that came in frames, for want of a slot */
     struct lending_slot slots[LENDING_SLOTS_MAX];
     uint8_t named[WEIR_BATCH_LOANS_MAX * WEIR_LOAN_BYTES];
 };
 
 void trainer_lending_fini(struct lending *lending);
-/* A batch of so many bytes came in frames, or will come. */
+/* A batch of so many bytes will come. */
 void trainer_lending_saw(struct lending *lending, size_t bytes);
+/* One came in frames. */
+void trainer_lending_missed(struct lending *lending, size_t bytes);
 /* The worker has few loans left, and there are more. */
 bool trainer_lending_due(const struct lending *lending, uint32_t worker);
 /* All loans of the worker end to end, for its next credit; borrowed until the next call. */

@@ -54,6 +54,13 @@ static void give_credit(struct fixture *fixture, struct worker *worker, int64_t 
         memcpy(worker->loans, loans.at, loans.size);
 }
 
+/* So many batches of that size come in frames. */
+static void miss(struct fixture *fixture, size_t batches, size_t bytes)
+{
+    for (size_t i = 0; i < batches; i++)
+        trainer_lending_missed(&fixture->lending, bytes);
+}
+
 static struct weir_bytes loan_of(const struct worker *worker, size_t i)
 {
     return weir_bytes(worker->loans[i], WEIR_LOAN_BYTES);
@@ -75,17 +82,34 @@ static int take(struct fixture *fixture, const struct worker *worker, size_t i)
                                 &bytes);
 }
 
-static void nothing_is_lent_before_a_large_batch_was_seen(void **state)
+static void nothing_is_lent_before_a_large_batch_has_come_in_frames(void **state)
 {
     struct fixture *fixture = *state;
     struct worker worker = {.number = 3};
     give_credit(fixture, &worker, 0);
     assert_int_equal(worker.count, 0);
-    trainer_lending_saw(&fixture->lending, WEIR_LENT_BATCH_BYTES_MIN - 1);
-    trainer_lending_saw(&fixture->lending, WEIR_SEGMENT_BYTES_MAX);
+    miss(fixture, 4, WEIR_LENT_BATCH_BYTES_MIN - 1);
+    miss(fixture, 1, WEIR_SEGMENT_BYTES_MAX);
     give_credit(fixture, &worker, 0);
     assert_int_equal(worker.count, 0);
     trainer_lending_saw(&fixture->lending, MANY);
+    give_credit(fixture, &worker, 0);
+    assert_int_equal(worker.count, 1);
+}
+
+static void each_batch_that_came_in_frames_is_reason_for_one_slot(void **state)
+{
+    struct fixture *fixture = *state;
+    struct worker worker = {.number = 3};
+    trainer_lending_saw(&fixture->lending, MANY);
+    give_credit(fixture, &worker, 0);
+    assert_int_equal(worker.count, 0);
+    assert_false(trainer_lending_due(&fixture->lending, worker.number));
+    miss(fixture, 1, MANY);
+    assert_true(trainer_lending_due(&fixture->lending, worker.number));
+    give_credit(fixture, &worker, 0);
+    assert_int_equal(worker.count, 1);
+    miss(fixture, 4, MANY);
     give_credit(fixture, &worker, 0);
     assert_int_equal(worker.count, 4);
     struct worker other = {.number = 4};
@@ -97,7 +121,7 @@ static void a_slot_goes_round_under_ever_new_loans(void **state)
 {
     struct fixture *fixture = *state;
     struct worker worker = {.number = 0}, before;
-    trainer_lending_saw(&fixture->lending, MANY);
+    miss(fixture, 4, MANY);
     give_credit(fixture, &worker, 0);
     assert_int_equal(take(fixture, &worker, 0), -1); /* nothing is written yet */
     assert_true(write_batch(fixture, &worker, 0));
@@ -124,7 +148,7 @@ static void what_brings_nothing_is_lent_to_others(void **state)
 {
     struct fixture *fixture = *state;
     struct worker idle = {.number = 0}, busy = {.number = 1};
-    trainer_lending_saw(&fixture->lending, MANY);
+    miss(fixture, 4, MANY);
     give_credit(fixture, &idle, 0);
     assert_true(write_batch(fixture, &idle, 0)); /* and the message is lost */
     give_credit(fixture, &busy, LENDING_MS - 1);
@@ -142,7 +166,7 @@ static void a_worker_that_leaves_gives_everything_back(void **state)
     struct fixture *fixture = *state;
     struct worker gone = {.number = 0}, next = {.number = 1};
     struct weir_loan loan;
-    trainer_lending_saw(&fixture->lending, MANY);
+    miss(fixture, 4, MANY);
     give_credit(fixture, &gone, 0);
     assert_true(weir_loan_claim(fixture->borrowed, loan_of(&gone, 0), &loan)); /* killed here */
     trainer_lending_leave(&fixture->lending, gone.number);
@@ -159,7 +183,7 @@ static void few_slots_are_shared_by_all_workers(void **state)
     struct fixture *fixture = *state;
     struct worker first = {.number = 0}, second = {.number = 1};
     fixture->lending.workers = 2;
-    trainer_lending_saw(&fixture->lending, MANY);
+    miss(fixture, 4, MANY);
     give_credit(fixture, &first, 0);
     assert_int_equal(first.count, 2);
     assert_false(trainer_lending_due(&fixture->lending, first.number));
@@ -173,7 +197,7 @@ static void no_more_memory_is_taken_than_a_worker_needs_soon(void **state)
     struct fixture *fixture = *state;
     struct worker worker = {.number = 0};
     fixture->lending.window_bytes = (size_t)200 * MANY;
-    trainer_lending_saw(&fixture->lending, (size_t)20 * MANY);
+    miss(fixture, 4, (size_t)20 * MANY);
     give_credit(fixture, &worker, 0);
     assert_int_equal(worker.count, 2);
     assert_false(trainer_lending_due(&fixture->lending, worker.number));
@@ -189,10 +213,10 @@ static void larger_batches_make_larger_slots(void **state)
     struct fixture *fixture = *state;
     struct worker worker = {.number = 0};
     struct weir_loan loan;
-    trainer_lending_saw(&fixture->lending, MANY);
+    miss(fixture, 4, MANY);
     give_credit(fixture, &worker, 0);
     struct worker before = worker;
-    trainer_lending_saw(&fixture->lending, 2 * MANY);
+    miss(fixture, 2, 2 * MANY);
     assert_true(trainer_lending_due(&fixture->lending, 0));
     give_credit(fixture, &worker, 1);
     assert_in_range(worker.count, 1, 3);
@@ -207,7 +231,8 @@ static void larger_batches_make_larger_slots(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(nothing_is_lent_before_a_large_batch_was_seen),
+        CASE(nothing_is_lent_before_a_large_batch_has_come_in_frames),
+        CASE(each_batch_that_came_in_frames_is_reason_for_one_slot),
         CASE(a_slot_goes_round_under_ever_new_loans),
         CASE(what_brings_nothing_is_lent_to_others),
         CASE(a_worker_that_leaves_gives_everything_back),
