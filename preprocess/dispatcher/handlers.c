@@ -293,6 +293,8 @@ static void on_client_open(void *state, struct weir_request *request)
     const struct preprocess_geometry *geometry = &entry->plan.geometry;
     const struct preprocess_batch *batch = &entry->plan.options.batch;
     WEIR_AUTO_BUF begun = {0};
+    if (opened.attempt != 0) /* they have leases by the time that its credit comes */
+        preprocess_dispatcher_hint(dispatcher, entry->number);
     if (opened.begun != NULL)
         weir_position_pack(opened.begun, &begun);
     struct msg_client_opened message = {
