@@ -95,7 +95,8 @@ struct worker {
     struct batch_maker *batch_maker;
     enum weir_compression compression; /* of batches on their way */
     uint64_t timer;
-    bool pumping; /* `pump` is due in the next round */
+    bool pumping;   /* `pump` is due in the next round */
+    bool preparing; /* preprocess_worker_prepare() is */
     /* Functions of files above that files below call; set by worker.c. */
     void (*pump)(void *worker);             /* pump.h */
     void (*prepare)(struct worker *worker); /* tasks.h */

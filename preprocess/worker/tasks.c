@@ -45,6 +45,21 @@ static int64_t patience_ms(const struct worker_task *task)
     return (int64_t)WORKER_REQUEST_MS << (task->waits < WAITS_MAX ? task->waits : WAITS_MAX);
 }
 
+static void prepare_again(void *owner)
+{
+    struct worker *worker = owner;
+    worker->preparing = false;
+    preprocess_worker_prepare(worker);
+}
+
+/* Has the other leases wait for what is due before, such as the first batch of the one that is ready. */
+static void prepare_soon(struct worker *worker)
+{
+    if (!worker->preparing)
+        weir_loop_soon(worker->loop, prepare_again, worker);
+    worker->preparing = true;
+}
+
 /* The answer is in, or it was none: then it is asked for again a little later. */
 static void answered(struct worker_task *task, enum weir_status status,
                      const struct weir_error *err)
@@ -53,7 +68,7 @@ static void answered(struct worker_task *task, enum weir_status status,
     if (status == WEIR_OK) {
         task->waits = 0;
         request_next(task->worker, task);
-        preprocess_worker_prepare(task->worker); /* it may be another's turn */
+        prepare_soon(task->worker); /* it may be another's turn */
         return;
     }
     task->waits += err->status == WEIR_TIMEOUT;
@@ -221,7 +236,7 @@ static bool is_unlocated(const struct worker_task *task)
 static bool must_wait(struct worker *worker, const struct worker_task *task, uint64_t group)
 {
     int64_t now_ms = weir_loop_now_ms(worker->loop);
-    for (size_t i = 0; i < WORKER_LEASES_MAX && is_unlocated(task); i++) {
+    for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
         const struct worker_task *other = &worker->tasks[i];
         const struct worker_lease *lease = &worker->flow.leases[i];
         if (other == task || lease->fence == 0 || lease->fence != other->fence ||
@@ -238,7 +253,7 @@ static void request_next(struct worker *worker, struct worker_task *task)
 {
     struct worker_lease *lease = preprocess_flow_lease(&worker->flow, task->fence);
     if (task->is_requesting || lease == NULL || weir_loop_now_ms(worker->loop) < task->retry_ms ||
-        must_wait(worker, task, lease->group))
+        (is_unlocated(task) && must_wait(worker, task, lease->group)))
         return;
     task->is_requesting = request_storage(worker, task);
     if (task->is_requesting)
@@ -300,7 +315,7 @@ static void prepare(struct worker *worker, const struct worker_lease *lease)
     if (job == NULL || lease->batches.count > 0)
         return;
     if (!task->begun) {
-        if (!is_sensible(lease, &job->plan))
+        if (!is_sensible(lease, &job->plan) || must_wait(worker, task, lease->group))
             return;
         preprocess_located_begin(&task->located, &job->plan, lease->group,
                                  lease->attempt == 0 ? LOCATED_WHOLE : lease->rank);
@@ -313,10 +328,15 @@ void preprocess_worker_prepare(struct worker *worker)
 {
     for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
         const struct worker_lease *lease = &worker->flow.leases[i];
+        bool was_ready = lease->batches.count > 0;
         if (lease->fence != 0)
             prepare(worker, lease);
         else if (worker->tasks[i].fence != 0)
             reset(worker, &worker->tasks[i]);
+        if (!was_ready && lease->batches.count > 0) {
+            prepare_soon(worker);
+            return;
+        }
     }
 }
 
