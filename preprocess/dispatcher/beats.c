@@ -247,6 +247,7 @@ void preprocess_dispatcher_on_worker_beat(void *state, struct weir_request *requ
         .wipe = dispatcher->wipe,
     };
     weir_rpc_reply(request->server, &request->route, MSG_worker_orders, &answer, NULL);
+    preprocess_dispatcher_expect_ahead(dispatcher);
 }
 
 void preprocess_dispatcher_on_worker_leave(void *state, struct weir_request *request)

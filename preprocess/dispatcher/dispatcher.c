@@ -102,8 +102,6 @@ enum weir_status preprocess_dispatcher_expect(struct dispatcher *dispatcher,
                                               struct dispatcher_entry *entry,
                                               struct weir_error *err)
 {
-    bool had_expected = entry->has_expected;
-    uint64_t before = entry->expected;
     if (!entry->job.record.final)
         return WEIR_OK;
     if (!preprocess_entry_expect(entry)) {
@@ -111,11 +109,21 @@ enum weir_status preprocess_dispatcher_expect(struct dispatcher *dispatcher,
         return weir_fail(err, WEIR_UNAVAILABLE, "job %lu: its audit is being worked out",
                          entry->number);
     }
-    if (had_expected && entry->expected == before)
+    if (entry->is_expected_stored)
         return WEIR_OK;
     enum weir_status status = preprocess_store_expect(dispatcher->db, entry, err);
-    entry->has_expected = status == WEIR_OK;
+    entry->is_expected_stored = status == WEIR_OK;
     return status;
+}
+
+void preprocess_dispatcher_expect_ahead(struct dispatcher *dispatcher)
+{
+    for (size_t i = 0; i < dispatcher->entry_count; i++) {
+        if (!preprocess_entry_may_expect(dispatcher->entries[i]))
+            continue;
+        (void)preprocess_entry_expect(dispatcher->entries[i]);
+        return;
+    }
 }
 
 static enum weir_status close_job(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
@@ -251,6 +259,7 @@ static void on_timer(void *state)
     int64_t passed_ms = now_ms - dispatcher->looked_ms;
     dispatcher->looked_ms = now_ms;
     preprocess_pool_look(&dispatcher->pool, now_ms);
+    preprocess_dispatcher_expect_ahead(dispatcher);
     for (size_t i = 0; i < dispatcher->entry_count; i++) {
         struct dispatcher_entry *entry = dispatcher->entries[i];
         if (now_ms - dispatcher->opened_ms >= POOL_FORGET_MS)

@@ -87,6 +87,8 @@ void preprocess_dispatcher_add(struct dispatcher *dispatcher, struct dispatcher_
 enum weir_status preprocess_dispatcher_expect(struct dispatcher *dispatcher,
                                               struct dispatcher_entry *entry,
                                               struct weir_error *err) WEIR_MUST_USE;
+/* Works out a piece of it for a job that is under way, so that its end need not wait. */
+void preprocess_dispatcher_expect_ahead(struct dispatcher *dispatcher);
 /* The job's pipeline shares the workers otherwise from now on. */
 enum weir_status preprocess_dispatcher_change_quota(struct dispatcher *dispatcher,
                                                     struct dispatcher_entry *entry,

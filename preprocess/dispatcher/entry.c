@@ -231,9 +231,17 @@ bool preprocess_entry_expect(struct dispatcher_entry *entry)
     const struct weir_position *begun = skips ? &record->seats[0].begun : NULL;
     if (!preprocess_sum_step(&entry->sum, &entry->plan, begun, EXPECT_PIECE))
         return false;
-    entry->expected = entry->sum.value + (skips ? begun_fingerprint(entry) : 0);
+    uint64_t expected = entry->sum.value + (skips ? begun_fingerprint(entry) : 0);
+    entry->is_expected_stored &= entry->has_expected && entry->expected == expected;
+    entry->expected = expected;
     entry->has_expected = true;
     return true;
+}
+
+bool preprocess_entry_may_expect(const struct dispatcher_entry *entry)
+{
+    return !entry->has_expected && entry->plan.delivery != WEIR_AT_MOST_ONCE &&
+           entry->job.record.seats[0].reported.tally.delivered > 0;
 }
 
 static enum weir_status merge_next(struct dispatcher_entry *entry, struct weir_error *err)

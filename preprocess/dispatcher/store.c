@@ -80,7 +80,7 @@ static struct dispatcher_entry *read_entry(const struct weir_rows *rows, const c
     entry->closed = weir_rows_bool(rows, 0, "closed");
     entry->silent_ms = entry->silent_stored_ms = weir_rows_i64(rows, 0, "silent_ms");
     entry->abandoned = weir_rows_bool(rows, 0, "abandoned");
-    entry->has_expected = !weir_rows_is_null(rows, 0, "expected");
+    entry->has_expected = entry->is_expected_stored = !weir_rows_is_null(rows, 0, "expected");
     if (entry->has_expected)
         entry->expected = (uint64_t)weir_rows_i64(rows, 0, "expected");
     return entry;
