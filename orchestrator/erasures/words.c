@@ -1,5 +1,6 @@
 /* Words of people in rows of the orchestrator's: fitted state of runs, and texts that may quote a record. A reason for
- * which a sample failed goes with the sample; an error may quote anything, so it goes with every erasure. */
+ * which a sample failed goes with the sample; an error may quote anything, so it goes with every erasure, and so do
+ * digests of batches: of one small batch, they would tell whether somebody's record was that. */
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
 #include "orchestrator/context/events.h"
@@ -28,12 +29,20 @@ static void drop_reasons(json_t *failures, const struct id_blocks *ids)
     }
 }
 
+static void drop_digest(json_t *of)
+{
+    if (json_object_get(of, "digests") != NULL)
+        json_object_del(of, "digest");
+}
+
 /* `text`, an audit or an event, without what it may quote; free() it. */
 static char *without_words(const char *text, const struct id_blocks *ids)
 {
     json_t *whole = orchestrator_json_of(text);
     drop_reasons(json_object_get(whole, "failures"), ids);
     drop_reasons(json_object_get(json_object_get(whole, "audit"), "failures"), ids);
+    drop_digest(whole);
+    drop_digest(json_object_get(whole, "audit"));
     if (json_is_string(json_object_get(whole, "error")))
         json_object_set_new(whole, "error", json_string(DROPPED));
     char *left = json_dumps(whole, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));

@@ -428,6 +428,8 @@ static enum weir_status purge(struct weir_db *db, uint64_t upto, struct msg_jobs
     if (status == WEIR_OK)
         status = DB_RUN(db, Q_purge_failures, &reasons, err, DB_I64(upto));
     if (status == WEIR_OK)
+        status = DB_RUN(db, Q_purge_digests, NULL, err, DB_I64(upto));
+    if (status == WEIR_OK)
         status = DB_RUN(db, Q_purge_abandoned, NULL, err, DB_I64(upto));
     if (status != WEIR_OK)
         return status;

@@ -6,7 +6,7 @@ import re
 import struct
 import threading
 
-from weirlab import Lab, Run, TrainerHunt, assert_clean_audits, run_tests
+from weirlab import Lab, Run, TrainerHunt, assert_clean_audits, run_tests, served
 
 LARGE = """\
 pipeline: {{name: lab, mode: replay}}
@@ -91,6 +91,20 @@ def test_where_bytes_lie_and_how_they_travel_is_not_in_a_digest():
     assert digests(Run(lab.pipeline, lab.folder / "tcp", system).finish()) == expected
     lab.pipeline.write_text(text)
     assert "digests" not in Run(lab.pipeline, lab.folder / "unasked").finish().of("training_finished")[0]["audit"]
+    lab.remove()
+
+
+def test_an_erasure_drops_what_was_told_of_batches():
+    lab = Lab(samples=300, every=100, epochs=1)
+    run = Run(lab.pipeline, lab.data_dir, None, "--digests").finish()
+    told = [audit["digest"] for audit in (e["audit"] for e in run.of("training_finished"))]
+    told += {e["digest"] for e in run.of("evaluation") if "digest" in e}
+    assert len(told) > 3, run.events
+    with served(lab):
+        lab.weir("erase", "request", "--subject", lab.records[10]["user"], "--wait")
+    files = [path for path in lab.data_dir.rglob("*") if path.is_file() and not path.is_symlink()]
+    kept = [(path, one) for path in files for one in told if one.encode() in (content := path.read_bytes()) or bytes.fromhex(one) in content]
+    assert not kept, kept
     lab.remove()
 
 
