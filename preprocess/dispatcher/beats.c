@@ -161,6 +161,8 @@ static void visit_job(struct dispatcher *dispatcher, struct dispatcher_entry *en
     struct dispatcher_held held[DISPATCHER_LEASES_MAX];
     leasing->visit.held = held;
     leasing->visit.held_count = held_of(beat, entry->number, held);
+    for (size_t i = 0; i < leasing->visit.held_count; i++)
+        entry->is_at_work |= held[i].sent && !entry->job.fitting;
     /* An attempt that is not durable yet gets nothing new. */
     if (entry->job.unsaved)
         preprocess_dispatcher_flush(dispatcher);

@@ -240,8 +240,7 @@ bool preprocess_entry_expect(struct dispatcher_entry *entry)
 
 bool preprocess_entry_may_expect(const struct dispatcher_entry *entry)
 {
-    return !entry->has_expected && entry->plan.delivery != WEIR_AT_MOST_ONCE &&
-           entry->job.record.seats[0].reported.tally.delivered > 0;
+    return !entry->has_expected && entry->plan.delivery != WEIR_AT_MOST_ONCE && entry->is_at_work;
 }
 
 static enum weir_status merge_next(struct dispatcher_entry *entry, struct weir_error *err)

@@ -43,6 +43,7 @@ struct dispatcher_entry {
     int64_t silent_ms;        /* time since anybody asked for it */
     int64_t silent_stored_ms; /* as it is stored */
     bool closing;             /* to be closed as soon as everything is stored */
+    bool is_at_work;          /* a worker has sent a group of it */
     bool has_expected, is_expected_stored;
     uint64_t expected;         /* fingerprint of the whole delivery */
     struct preprocess_sum sum; /* that it is made of … */
@@ -88,7 +89,7 @@ enum weir_status preprocess_entry_plan(struct dispatcher_entry *entry,
  * final: of the whole delivery; in at_most_once, of the state that the attempt began from and everything
  * after it. True when entry->expected is it. */
 bool preprocess_entry_expect(struct dispatcher_entry *entry);
-/* True when a piece of it may be worked out in advance: its loop is at work, and nothing that comes changes it. */
+/* True when a piece of it may be worked out in advance: the job is at work, and nothing that comes changes it. */
 bool preprocess_entry_may_expect(const struct dispatcher_entry *entry);
 
 /* Returns why a sample failed, of the first that did; "": none is known to have. */

@@ -364,9 +364,11 @@ static void on_client_commit(void *state, struct weir_request *request)
     if (reply.committed.final) {
         weir_log(WEIR_LOG_INFO, "job finished", "job=%lu attempts=%lu replayed=%lu", entry->number,
                  entry->job.record.attempt, entry->job.record.replayed);
-        preprocess_dispatcher_settle(dispatcher); /* its audit will be asked for */
+        (void)preprocess_entry_expect(entry); /* its audit will be asked for: stored at once … */
     }
     preprocess_dispatcher_reply(dispatcher, entry, &reply);
+    if (reply.committed.final)
+        preprocess_dispatcher_settle(dispatcher); /* … or when it is worked out */
 }
 
 const struct weir_rpc_handler PREPROCESS_DISPATCHER_HANDLERS[] = {

@@ -250,6 +250,8 @@ static enum weir_status save_record(struct weir_db *db, const struct dispatcher_
                DB_BOOL(record->final));
     for (uint32_t rank = 0; rank < entry->ranks && status == WEIR_OK; rank++)
         status = save_seat(db, entry, rank, err);
+    if (status == WEIR_OK && entry->has_expected && !entry->is_expected_stored)
+        status = preprocess_store_expect(db, entry, err);
     return status;
 }
 
@@ -286,8 +288,10 @@ enum weir_status preprocess_store_save(struct weir_db *db, struct dispatcher_ent
     else
         weir_db_rollback(db);
     for (size_t i = 0; i < count && status == WEIR_OK; i++) {
-        if (entries[i]->job.unsaved)
-            entries[i]->job.unsaved = entries[i]->job.report_unsaved = false;
+        if (!entries[i]->job.unsaved)
+            continue;
+        entries[i]->job.unsaved = entries[i]->job.report_unsaved = false;
+        entries[i]->is_expected_stored = entries[i]->has_expected;
     }
     return status;
 }
