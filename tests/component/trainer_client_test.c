@@ -21,6 +21,7 @@ struct fixture {
     struct temp_dir dir;
     struct platform *platform;
     struct weir_client *client;
+    int keep_digests;
 };
 
 static void start(struct fixture *fixture, struct platform_script script)
@@ -47,6 +48,7 @@ static enum weir_client_status open_at(struct fixture *fixture, const void *stat
     options.state = state;
     options.state_size = size;
     options.open_timeout_ms = TEST_PATIENCE_MS;
+    options.digests = fixture->keep_digests;
     return weir_client_open(&options, &fixture->client, error);
 }
 
@@ -226,6 +228,63 @@ static void a_returning_loop_gets_what_its_state_lacks(void **unused)
     take_rest(&fixture, seen);
     for (uint64_t id = 1; id <= 40; id++)
         assert_int_equal(seen[id], id <= 14 ? 0 : 1);
+    end(&fixture);
+}
+
+/* All of a run, which is left after `leave` batches that no state contains, and gone on with; 0: it is not. */
+static void run_digested(struct platform_script script, int leave, struct weir_client_stats *stats)
+{
+    struct fixture fixture;
+    unsigned seen[41] = {0};
+    uint8_t saved[4096];
+    const void *state = NULL;
+    size_t size = 0;
+    start(&fixture, script);
+    fixture.keep_digests = 1;
+    open_client(&fixture);
+    for (int i = 0; i < 5; i++)
+        consume_batch(fixture.client, next(&fixture));
+    (void)weir_client_state(fixture.client, &state, &size, NULL);
+    memcpy(saved, state, size);
+    for (int i = 0; i < leave; i++)
+        consume_batch(fixture.client, next(&fixture));
+    if (leave > 0) {
+        struct weir_client_error error;
+        weir_client_close(fixture.client);
+        assert_int_equal(open_at(&fixture, saved, size, &error), WEIR_CLIENT_OK);
+    }
+    take_rest(&fixture, seen);
+    weir_client_stats(fixture.client, stats);
+    end(&fixture);
+}
+
+static void digests_are_of_the_batches_that_a_state_contains(void **unused)
+{
+    (void)unused;
+    const struct platform_script script = {.samples = 40},
+                                 relaxed = {.samples = 40, .relaxed = true};
+    struct weir_client_stats whole, resumed, disordered;
+    run_digested(script, 0, &whole);
+    run_digested(script, 3, &resumed);
+    run_digested(relaxed, 2, &disordered);
+    assert_int_equal(whole.digests, 20);
+    assert_true(resumed.digests == 20 && disordered.digests == 20);
+    assert_string_equal(resumed.digest, whole.digest);
+    assert_string_equal(disordered.digest, whole.digest);
+}
+
+static void batches_have_no_digest_where_none_is_asked_for(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    struct weir_client_stats stats;
+    start(&fixture, (struct platform_script){.samples = 4});
+    open_client(&fixture);
+    struct weir_batch *batch = next(&fixture);
+    assert_null(batch->digest);
+    consume_batch(fixture.client, batch);
+    weir_client_stats(fixture.client, &stats);
+    assert_true(stats.digests == 0 && stats.digest_ns == 0);
     end(&fixture);
 }
 
@@ -423,6 +482,8 @@ int main(void)
         cmocka_unit_test(copies_and_disorder_on_the_way_do_not_show),
         cmocka_unit_test(batches_of_holes_are_not_shown),
         cmocka_unit_test(a_returning_loop_gets_what_its_state_lacks),
+        cmocka_unit_test(digests_are_of_the_batches_that_a_state_contains),
+        cmocka_unit_test(batches_have_no_digest_where_none_is_asked_for),
         cmocka_unit_test(an_erased_sample_in_a_waiting_batch_is_never_shown),
         cmocka_unit_test(an_epoch_waits_for_the_loop_to_let_go),
         cmocka_unit_test(nothing_is_shown_without_a_use_lease),

@@ -18,6 +18,9 @@ static void a_fingerprint_depends_on_the_sample_and_the_epoch(void **state)
     assert_true(weir_fingerprint(5, 3) == weir_mix64(5 ^ weir_mix64(3 + 0x9e3779b97f4a7c15)));
     assert_true(weir_fingerprint(0, 0) != 0);
     assert_true(weir_fingerprint(1, 0) != weir_fingerprint(0, 1));
+    static const uint64_t IDS[] = {7, 1, 9};
+    assert_true(weir_fingerprints(IDS, 3, 4) ==
+                weir_fingerprint(7, 4) + weir_fingerprint(1, 4) + weir_fingerprint(9, 4));
     assert_true(weir_fingerprint(1, 0) + weir_fingerprint(2, 1) !=
                 weir_fingerprint(1, 1) + weir_fingerprint(2, 0));
 }
