@@ -92,22 +92,23 @@ static enum weir_status allowed(void *state, double *ret_rate, struct weir_error
 
 /* ---- digests ---- */
 
-static enum weir_status with_digests(void *state, double *ret_rate, struct weir_error *err)
+static enum weir_status deliver(struct plan *plan, bool keep_digests, double *ret_rate,
+                                struct weir_error *err)
 {
-    struct plan *plan = state;
     struct workload_run of;
-    enum weir_status status = run(plan, true, &of, err);
+    enum weir_status status = run(plan, keep_digests, &of, err);
     *ret_rate = (double)plan->workload.samples / of.seconds;
     return status;
 }
 
+static enum weir_status with_digests(void *state, double *ret_rate, struct weir_error *err)
+{
+    return deliver(state, true, ret_rate, err);
+}
+
 static enum weir_status without_digests(void *state, double *ret_rate, struct weir_error *err)
 {
-    struct plan *plan = state;
-    struct workload_run of;
-    enum weir_status status = run(plan, false, &of, err);
-    *ret_rate = (double)plan->workload.samples / of.seconds;
-    return status;
+    return deliver(state, false, ret_rate, err);
 }
 
 static enum weir_status digested_bytes(void *state, double *ret_rate, struct weir_error *err)
