@@ -8,14 +8,7 @@
 
 /* ---- planning ---- */
 
-/* The schema while a chain is planned. */
-struct draft {
-    struct operator_schema schema;
-    bool behind_fit[COLUMNS_MAX]; /* exists only once operators are fitted */
-    bool is_used;                 /* the payload has become something else */
-};
-
-static void remove_column(struct draft *draft, size_t index)
+static void remove_column(struct chain_draft *draft, size_t index)
 {
     size_t behind = --draft->schema.count - index;
     memmove(&draft->schema.column[index], &draft->schema.column[index + 1],
@@ -24,6 +17,7 @@ static void remove_column(struct draft *draft, size_t index)
             behind * sizeof(draft->behind_fit[0]));
     memmove(&draft->schema.is_read[index], &draft->schema.is_read[index + 1],
             behind * sizeof(draft->schema.is_read[0]));
+    memmove(&draft->slot[index], &draft->slot[index + 1], behind * sizeof(draft->slot[0]));
 }
 
 /* From the highest down, so that those still to come keep their places. */
@@ -32,7 +26,7 @@ static int compare_down(const void *a, const void *b)
     return *(const int *)b - *(const int *)a;
 }
 
-static enum weir_status adopt_outputs(struct chain_step *step, struct draft *draft,
+static enum weir_status adopt_outputs(struct chain_step *step, struct chain_draft *draft,
                                       struct weir_error *err)
 {
     struct operator_plan *plan = &step->plan;
@@ -46,8 +40,11 @@ static enum weir_status adopt_outputs(struct chain_step *step, struct draft *dra
             preprocess_operator_schema_replace(&draft->schema, place, &plan->output[i], err);
         if (status != WEIR_OK)
             return status;
+        if (!is_in_place)
+            draft->slot[place] = draft->source != NULL ? step->makes[i] : (uint8_t)draft->slots++;
         step->own[i].about = plan->output[i];
         step->places[i] = place;
+        step->makes[i] = draft->slot[place];
         draft->behind_fit[place] = is_late;
         draft->schema.is_read[place] = false;
     }
@@ -56,7 +53,7 @@ static enum weir_status adopt_outputs(struct chain_step *step, struct draft *dra
 }
 
 /* The columns that it takes away besides its first. */
-static void drop_more(const struct chain_step *step, struct draft *draft)
+static void drop_more(const struct chain_step *step, struct chain_draft *draft)
 {
     int places[COLUMNS_MAX];
     memcpy(places, step->plan.more, sizeof(places));
@@ -66,7 +63,7 @@ static void drop_more(const struct chain_step *step, struct draft *draft)
 }
 
 static enum weir_status plan_fit(struct chain *chain, struct chain_step *step,
-                                 const struct draft *draft, struct weir_error *err)
+                                 const struct chain_draft *draft, struct weir_error *err)
 {
     if (step->op->fit == NULL)
         return WEIR_OK;
@@ -88,7 +85,8 @@ static enum weir_status plan_fit(struct chain *chain, struct chain_step *step,
 }
 
 /* The payload is left where it lies as long as all who read it can bear that. */
-static void note_reading(struct chain *chain, const struct chain_step *step, struct draft *draft)
+static void note_reading(struct chain *chain, const struct chain_step *step,
+                         struct chain_draft *draft)
 {
     if (step->op->reads_no_column)
         return;
@@ -102,11 +100,27 @@ static void note_reading(struct chain *chain, const struct chain_step *step, str
     }
 }
 
+/* Notes the slots that a step reads: the same ones in any order. */
+static enum weir_status note_slots(struct chain_step *step, const struct chain_draft *draft,
+                                   struct weir_error *err)
+{
+    const struct operator_plan *plan = &step->plan;
+    uint8_t reads[COLUMNS_MAX] = {step->op->reads_no_column ? 0 : draft->slot[plan->in]};
+    for (size_t i = 0; i < plan->more_count; i++)
+        reads[i + 1] = draft->slot[plan->more[i]];
+    if (draft->source != NULL && memcmp(reads, step->reads, sizeof(reads)) != 0)
+        return weir_fail(err, WEIR_INVALID, "reads other columns there");
+    memcpy(step->reads, reads, sizeof(reads));
+    return WEIR_OK;
+}
+
 static enum weir_status plan_columns(struct chain *chain, struct chain_step *step,
-                                     struct draft *draft, struct weir_error *err)
+                                     struct chain_draft *draft, struct weir_error *err)
 {
     enum weir_status status =
         step->op->plan(step->state, step->options, &draft->schema, &step->plan, err);
+    if (status == WEIR_OK)
+        status = note_slots(step, draft, err);
     if (status != WEIR_OK)
         return status;
     step->behind_fit = !step->op->reads_no_column && draft->behind_fit[step->plan.in];
@@ -119,6 +133,7 @@ static enum weir_status plan_columns(struct chain *chain, struct chain_step *ste
     status = adopt_outputs(step, draft, err);
     if (status == WEIR_OK)
         drop_more(step, draft);
+    memcpy(step->slots, draft->slot, sizeof(step->slots));
     return status;
 }
 
@@ -134,10 +149,28 @@ static enum weir_status check_place(const struct chain *chain, const struct prep
     return WEIR_OK;
 }
 
-static enum weir_status plan_step(struct chain *chain, const struct weir_yaml_node *node,
-                                  struct draft *draft, struct weir_error *err)
+/* Has an operator that runs in another place read the column that it reads as written. */
+static void direct(struct chain_step *step, const struct chain_draft *draft)
+{
+    const struct chain *source = draft->source;
+    const struct chain_step *as_written = &source->step[source->running[step->written]];
+    const struct cfg_key *key = step->op->options;
+    memcpy(step->reads, as_written->reads, sizeof(step->reads));
+    memcpy(step->makes, as_written->makes, sizeof(step->makes));
+    int place = chain_find_slot(draft->slot, draft->schema.count, step->reads[0]);
+    while (key->name != NULL && !(weir_str_equal(key->name, "on") && key->kind == CFG_KIND_TEXT))
+        key++;
+    if (key->name == NULL || place < 0 || step->op->reads_no_column)
+        return;
+    memcpy(step->on, draft->schema.column[place].name, sizeof(step->on));
+    *(const char **)(void *)((char *)step->options + key->offset) = step->on;
+}
+
+enum weir_status chain_plan_step(struct chain *chain, size_t written, struct chain_draft *draft,
+                                 struct weir_error *err)
 {
     struct chain_step *step = &chain->step[chain->steps];
+    const struct weir_yaml_node *node = weir_yaml_at(chain->operators, written);
     struct cfg_opened opened = {0};
     struct weir_error reason;
     enum weir_status status =
@@ -148,7 +181,10 @@ static enum weir_status plan_step(struct chain *chain, const struct weir_yaml_no
     status = check_place(chain, step->op, &reason);
     step->options = opened.options;
     step->state = weir_calloc(1, step->op->state_size + 1);
-    chain->steps++;
+    step->written = written;
+    chain->running[written] = (uint8_t)chain->steps++;
+    if (draft->source != NULL)
+        direct(step, draft);
     if (status == WEIR_OK)
         status = plan_columns(chain, step, draft, &reason);
     if (status != WEIR_OK)
@@ -158,13 +194,14 @@ static enum weir_status plan_step(struct chain *chain, const struct weir_yaml_no
 }
 
 /* True when nothing of the sample is wanted but its event time. */
-static bool is_timed_alone(const struct chain *chain, const struct draft *draft, size_t column)
+static bool is_timed_alone(const struct chain *chain, const struct chain_draft *draft,
+                           size_t column)
 {
     return column == 0 && !draft->is_used && preprocess_chain_reads_times(chain);
 }
 
 /* Chooses the columns that leave: all that are numbers, and no record that was read. */
-static enum weir_status plan_end(struct chain *chain, const struct draft *draft,
+static enum weir_status plan_end(struct chain *chain, const struct chain_draft *draft,
                                  const struct weir_yaml_node *operators, struct weir_error *err)
 {
     for (size_t i = 0; i < draft->schema.count; i++) {
@@ -214,7 +251,7 @@ static void join_steps(struct chain *chain)
             continue;
         for (size_t k = i + 1; k < chain->steps; k++) {
             struct chain_step *next = &chain->step[k];
-            const struct operator_next about = {next->op, next->state, (uint32_t)k};
+            const struct operator_next about = {next->op, next->state, (uint32_t)next->written};
             if (!chain_is_run(step, next) ||
                 !fusion->join(step->state, &about, &step->own[0].about))
                 break;
@@ -223,31 +260,60 @@ static void join_steps(struct chain *chain)
     }
 }
 
-static uint64_t row_bytes_of(const struct chain *chain, const struct operator_schema *schema)
+static uint64_t row_bytes_of(const struct chain *chain)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < chain->columns; i++) {
-        const struct column_about *about = &schema->column[chain->leaving[i]];
+        const struct column_about *about = &chain->about[i];
         if (about->kind == COLUMN_DENSE)
             bytes += about->width * weir_dtype_bytes(about->type);
     }
     return bytes;
 }
 
-static struct chain *chain_empty(void)
+/* Marks the columns that are read later, or leave. */
+static void find_wanted(struct chain *chain)
+{
+    bool wanted[CHAIN_SLOTS_MAX] = {false};
+    for (size_t i = 0; i < chain->columns; i++)
+        wanted[chain->step[chain->steps - 1].slots[chain->leaving[i]]] = true;
+    for (size_t i = chain->steps; i-- > 0;) {
+        struct chain_step *step = &chain->step[i];
+        for (size_t k = 0; k < step->columns; k++)
+            step->is_wanted[k] = wanted[step->slots[k]];
+        for (size_t k = 0; k <= step->plan.more_count; k++)
+            wanted[step->reads[k]] = true;
+    }
+}
+
+void chain_end(struct chain *chain, const struct chain_draft *draft)
+{
+    for (size_t i = 0; i < chain->columns; i++)
+        chain->about[i] = draft->schema.column[chain->leaving[i]];
+    chain->row_bytes = row_bytes_of(chain);
+    chain->end = chain->steps;
+    find_wanted(chain);
+    join_steps(chain);
+}
+
+struct chain *chain_make(const struct weir_yaml_node *operators,
+                         const struct operator_records *records)
 {
     struct chain *chain = weir_calloc(1, sizeof(*chain));
+    chain->operators = operators;
+    chain->records = records;
     chain->arena = weir_arena_new();
     chain->payload.about = preprocess_column_about("payload", COLUMN_BYTES, 0, 0);
     return chain;
 }
 
-static struct draft draft_of(const struct chain *chain, const struct operator_records *records)
+struct chain_draft chain_draft_of(const struct chain *chain)
 {
-    return (struct draft){.schema = {.count = 1,
-                                     .column = {chain->payload.about},
-                                     .records = records,
-                                     .arena = chain->arena}};
+    return (struct chain_draft){.schema = {.count = 1,
+                                           .column = {chain->payload.about},
+                                           .records = chain->records,
+                                           .arena = chain->arena},
+                                .slots = 1};
 }
 
 enum weir_status preprocess_chain_new(const struct weir_yaml_node *operators,
@@ -258,19 +324,17 @@ enum weir_status preprocess_chain_new(const struct weir_yaml_node *operators,
     if (count == 0 || count > CHAIN_OPERATORS_MAX)
         return weir_yaml_fail(operators, err, "preprocess.operators: found %zu, expected 1 to %d",
                               count, CHAIN_OPERATORS_MAX);
-    WEIR_AUTO(chain) chain = chain_empty();
-    struct draft draft = draft_of(chain, records);
+    WEIR_AUTO(chain) chain = chain_make(operators, records);
+    struct chain_draft draft = chain_draft_of(chain);
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < count && status == WEIR_OK; i++)
-        status = plan_step(chain, weir_yaml_at(operators, i), &draft, err);
+        status = chain_plan_step(chain, i, &draft, err);
     if (status == WEIR_OK)
         status = check_partials(chain, operators, err);
     if (status == WEIR_OK)
         status = plan_end(chain, &draft, operators, err);
     if (status == WEIR_OK) {
-        chain->row_bytes = row_bytes_of(chain, &draft.schema);
-        join_steps(chain);
-        chain->end = chain->steps;
+        chain_end(chain, &draft);
         *ret_chain = WEIR_TAKE(chain);
     }
     return status;
@@ -283,10 +347,10 @@ bool preprocess_chain_check(const struct weir_yaml_node *operators,
     struct weir_error err;
     if (cfg_note(all, preprocess_chain_new(operators, records, ret_chain, &err), &err))
         return true;
-    WEIR_AUTO(chain) chain = chain_empty();
-    struct draft draft = draft_of(chain, records);
+    WEIR_AUTO(chain) chain = chain_make(operators, records);
+    struct chain_draft draft = chain_draft_of(chain);
     for (size_t i = 0; i < weir_yaml_length(operators) && i < CHAIN_OPERATORS_MAX; i++) {
-        bool is_planned = plan_step(chain, weir_yaml_at(operators, i), &draft, &err) == WEIR_OK;
+        bool is_planned = chain_plan_step(chain, i, &draft, &err) == WEIR_OK;
         const struct preprocess_operator *op =
             chain->steps > 0 ? chain->step[chain->steps - 1].op : NULL;
         if (!is_planned && op != NULL && (op->reads_records || op->reads_no_column))
@@ -311,7 +375,8 @@ void preprocess_chain_free(struct chain *chain)
     }
     preprocess_column_fini(&chain->payload);
     weir_arena_free(chain->arena);
-    weir_buf_fini(&chain->rows);
+    weir_buf_fini(&chain->flags);
+    chain_rows_fini(&chain->rows);
     free(chain);
 }
 
@@ -344,9 +409,9 @@ size_t preprocess_chain_operators(const struct chain *chain)
     return chain->steps;
 }
 
-struct chain_cost preprocess_chain_cost(const struct chain *chain, size_t index)
+struct chain_cost preprocess_chain_cost(const struct chain *chain, size_t written)
 {
-    const struct chain_step *step = &chain->step[index];
+    const struct chain_step *step = &chain->step[chain->running[written]];
     return (struct chain_cost){
         .name = step->op->name,
         .spent_ns = step->spent_ns,

@@ -6,6 +6,7 @@
 #define WEIR_PREPROCESS_OPERATORS_CHAIN_H
 
 #include "core/config/complaints.h"
+#include "preprocess/operators/algebra.h"
 #include "preprocess/operators/operator.h"
 
 enum {
@@ -86,7 +87,8 @@ bool preprocess_chain_reads_times(const struct chain *chain);
 /* The empty payload column: append bytes and call preprocess_column_end_row() for each row. */
 struct column *preprocess_chain_begin(struct chain *chain);
 /* Applies every operator to the rows of payload. Flags (one per row, valid until the next call) say
- * what has become of each row (OPERATOR_ROW_…); all rows are still in the output columns. */
+ * what has become of each row (OPERATOR_ROW_…). All rows are still in the output columns; if the batch drops rows,
+ * those that are OK. */
 const uint8_t *preprocess_chain_run(struct chain *chain, const struct operator_batch *batch);
 /* True when the last preprocess_chain_run() or preprocess_chain_fold() is not over, and has made nothing: an operator
  * waits for something. Call it again, with the same rows. */
@@ -121,6 +123,20 @@ struct column *preprocess_chain_output(struct chain *chain, size_t index);
 uint64_t preprocess_chain_row_bytes(const struct chain *chain);
 
 size_t preprocess_chain_operators(const struct chain *chain);
-struct chain_cost preprocess_chain_cost(const struct chain *chain, size_t index);
+/* Of the operator at place `written` of the pipeline file. */
+struct chain_cost preprocess_chain_cost(const struct chain *chain, size_t written);
+
+/* ---- order (DESIGN §16, C18) ---- */
+
+/* Facts about the operator at place `written`, from which follows what may change places with it. */
+struct algebra_facts preprocess_chain_facts(const struct chain *chain, size_t written);
+/* Places, as written, of the operators in the order in which they run. */
+void preprocess_chain_order(const struct chain *chain, uint8_t ret_order[CHAIN_OPERATORS_MAX]);
+/* Plans the operators of `chain` in another order: `order[i]` is the place, as written, of the one that
+ * runs as number i. Chance, failures and costs go by places as written. INVALID when operators would read other
+ * columns there, or make others. `chain` is free to go afterwards. */
+enum weir_status preprocess_chain_reorder(const struct chain *chain, const uint8_t *order,
+                                          struct chain **ret_chain,
+                                          struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -47,8 +47,9 @@ struct column *preprocess_chain_begin(struct chain *chain)
 }
 
 /* Counts the rows that a step has given up, and keeps the newest reason. */
-static void tally(struct chain_step *step, const struct operator_call *call)
+static void tally(struct chain *chain, struct chain_step *step, const struct operator_call *call)
 {
+    chain->rows.marked += call->failures + call->filtered;
     if (call->failures > 0)
         memcpy(step->reason, call->reason, sizeof(step->reason));
     step->failed += call->failures;
@@ -56,18 +57,18 @@ static void tally(struct chain_step *step, const struct operator_call *call)
     step->warnings += call->warnings;
 }
 
-static struct operator_call call_of(struct chain *chain, size_t index,
-                                    const struct operator_batch *batch)
+static struct operator_call call_of(struct chain *chain, struct chain_step *step)
 {
-    struct chain_step *step = &chain->step[index];
+    struct chain_rows *rows = &chain->rows;
     return (struct operator_call){
-        .rows = batch->rows,
+        .rows = rows->batch.rows,
         .in = chain->column[step->plan.in],
         .out = step->own,
-        .failed = chain->rows.at,
-        .batch = batch,
-        .ids = batch->ids,
-        .step = (uint32_t)index,
+        .failed = rows->flags.at,
+        .batch = &rows->batch,
+        .ids = rows->batch.ids,
+        .origins = rows->are_fewer ? (const uint32_t *)(const void *)rows->origins.at : NULL,
+        .step = (uint32_t)step->written,
         .list = &chain->failures,
     };
 }
@@ -79,13 +80,11 @@ static int64_t spent_ns(const struct chain_step *step)
 }
 
 /* Runs a step, or folds the rows into `partial` instead. */
-static void run_step(struct chain *chain, size_t index, const struct operator_batch *batch,
-                     struct weir_buf *partial)
+static void run_step(struct chain *chain, struct chain_step *step, struct weir_buf *partial)
 {
-    struct chain_step *step = &chain->step[index];
     int64_t before_ns = spent_ns(step);
     const struct column *more[COLUMNS_MAX];
-    struct operator_call call = call_of(chain, index, batch);
+    struct operator_call call = call_of(chain, step);
     call.more = more;
     call.more_count = step->plan.more_count;
     for (size_t i = 0; i < step->plan.outputs; i++)
@@ -98,14 +97,14 @@ static void run_step(struct chain *chain, size_t index, const struct operator_ba
     if (partial != NULL) {
         call.partial_bytes_max = chain_partial_bytes_max(chain);
         step->op->fit->fold(step->state, &call, partial);
-    } else if (batch->rows > 0) {
+    } else if (call.rows > 0) {
         step->op->apply(step->state, &call);
     }
     chain->waits = call.waits;
     step->spent_ns += spent_ns(step) - before_ns;
     if (call.waits)
         return;
-    tally(step, &call);
+    tally(chain, step, &call);
     step->taken += taken;
     for (size_t i = 0; i < step->plan.outputs; i++)
         step->bytes += preprocess_column_bytes(&step->own[i]);
@@ -130,19 +129,18 @@ static struct run run_from(const struct chain *chain, size_t first)
 }
 
 /* Applies one step to one row, and returns what it made. */
-static const struct column *run_row_step(struct chain *chain, struct operator_call call)
+static const struct column *run_row_step(struct chain *chain, struct chain_step *step,
+                                         struct operator_call call)
 {
-    struct chain_step *step = &chain->step[call.step];
     size_t before = preprocess_column_bytes(call.out);
     step->op->apply(step->state, &call);
-    tally(step, &call);
+    tally(chain, step, &call);
     step->bytes += preprocess_column_bytes(call.out) - before;
     return call.out;
 }
 
 /* Applies the steps of a run to one row: columns between two steps hold that row only. */
-static void run_row(struct chain *chain, const struct run *run, const struct operator_batch *batch,
-                    size_t row)
+static void run_row(struct chain *chain, const struct run *run, size_t row)
 {
     struct column in = preprocess_column_view(chain->column[chain->step[run->first].plan.in], row);
     const struct column *from = &in;
@@ -151,17 +149,17 @@ static void run_row(struct chain *chain, const struct run *run, const struct ope
         struct chain_step *step = &chain->step[i];
         if (step->joined)
             continue;
-        struct operator_call call = call_of(chain, i, batch);
+        struct operator_call call = call_of(chain, step);
         call.rows = 1;
         call.in = from;
         call.first = row;
         call.failed += row;
-        call.ids = batch->ids != NULL ? batch->ids + row : NULL;
+        call.ids = call.ids != NULL ? call.ids + row : NULL;
         if (i != run->first) /* which reads all rows, one by one: run_steps() */
             step->taken += preprocess_column_bytes(from);
         if (i != run->last)
             preprocess_column_begin(call.out);
-        from = run_row_step(chain, call);
+        from = run_row_step(chain, step, call);
         int64_t after_ns = weir_cpu_thread_ns();
         step->spent_ns += after_ns - before_ns;
         before_ns = after_ns;
@@ -177,12 +175,13 @@ static void begin_rows(struct column *column, size_t rows)
 }
 
 /* Runs the step, and those that belong to its run; returns the one after. */
-static size_t run_steps(struct chain *chain, size_t first, const struct operator_batch *batch)
+static size_t run_steps(struct chain *chain, size_t first)
 {
     struct run run = run_from(chain, first);
     struct chain_step *last = &chain->step[run.last];
+    const struct operator_batch *batch = &chain->rows.batch;
     if (run.first == run.last) {
-        run_step(chain, first, batch, NULL);
+        run_step(chain, last, NULL);
     } else {
         chain->step[first].taken +=
             preprocess_column_bytes(chain->column[chain->step[first].plan.in]);
@@ -191,22 +190,21 @@ static size_t run_steps(struct chain *chain, size_t first, const struct operator
     for (size_t row = 0; row < batch->rows && run.first != run.last; row++) {
         if (batch->under_way != NULL && batch->ids != NULL)
             *batch->under_way = batch->ids[row];
-        run_row(chain, &run, batch, row);
+        run_row(chain, &run, row);
     }
     if (batch->under_way != NULL)
         *batch->under_way = 0;
     advance(chain, last);
+    if (!chain->waits)
+        chain_rows_drop(chain, &chain->step[run.end - 1], run.end == chain->end);
     return run.end;
 }
 
 /* ---- batches ---- */
 
-static void start(struct chain *chain, size_t rows)
+static void start(struct chain *chain, const struct operator_batch *batch)
 {
-    weir_buf_clear(&chain->rows);
-    weir_buf_reserve(&chain->rows, rows + 1);
-    memset(chain->rows.at, OPERATOR_ROW_OK, rows);
-    chain->rows.size = rows;
+    chain_rows_begin(chain, batch);
     chain->column[0] = &chain->payload;
     chain->failures.count = 0;
     chain->waits = false;
@@ -224,10 +222,11 @@ const struct operator_failures *preprocess_chain_failures(const struct chain *ch
 
 const uint8_t *preprocess_chain_run(struct chain *chain, const struct operator_batch *batch)
 {
-    start(chain, batch->rows);
+    start(chain, batch);
     for (size_t i = 0; i < chain->end && !chain->waits;)
-        i = run_steps(chain, i, batch);
-    return chain->rows.at;
+        i = run_steps(chain, i);
+    chain_rows_end(chain);
+    return chain->flags.at;
 }
 
 void preprocess_chain_cut(struct chain *chain, size_t end)
@@ -257,16 +256,17 @@ void preprocess_chain_fold(struct chain *chain, const struct operator_batch *bat
                            struct chain_partial *partial)
 {
     partial->count = 0;
-    start(chain, batch->rows);
+    start(chain, batch);
+    chain->rows.batch.drops = false; /* columns behind a fit are not there */
     for (size_t i = 0; i < chain->steps && partial->count < chain->folding && !chain->waits;) {
         struct chain_step *step = &chain->step[i];
         bool folds = operator_folds(step->op);
         if (!folds && !step->behind_fit) {
-            i = run_steps(chain, i, batch);
+            i = run_steps(chain, i);
             continue;
         }
         if (!step->behind_fit)
-            run_step(chain, i, batch, &partial->of[partial->count]);
+            run_step(chain, step, &partial->of[partial->count]);
         partial->count += folds;
         advance(chain, step);
         i++;

@@ -1,21 +1,31 @@
-/* The inside of a chain, for chain.c, which plans it, chain_run.c, which runs it, and
- * chain_fit.c, which fits it. */
+/* The inside of a chain, for chain.c, which plans it, chain_order.c, which plans it in another order, chain_run.c,
+ * which runs it, chain_rows.c, which lets rows go, and chain_fit.c, which fits it. */
 #ifndef WEIR_PREPROCESS_OPERATORS_CHAIN_STEPS_H
 #define WEIR_PREPROCESS_OPERATORS_CHAIN_STEPS_H
 
 #include "preprocess/operators/chain.h"
 
+/* A column keeps its slot as long as operators put others in its place: so the slots that an operator reads are the
+ * same wherever it runs. */
+enum { CHAIN_SLOTS_MAX = 1 + CHAIN_OPERATORS_MAX * OPERATOR_OUTPUTS_MAX };
+
 /* One operator at its place. */
 struct chain_step {
     const struct preprocess_operator *op;
+    size_t written; /* place in the pipeline file */
     void *options;
     void *state;
     struct operator_plan plan;
     struct column own[OPERATOR_OUTPUTS_MAX];
     int places[OPERATOR_OUTPUTS_MAX]; /* of its outputs among the columns */
-    size_t columns;                   /* there are once it has run */
-    bool behind_fit;                  /* it reads output of a fitted operator, or of one after it */
-    bool joined;                      /* a step before does its work */
+    size_t columns;                   /* there are once it has run … */
+    uint8_t slots[COLUMNS_MAX];       /* … their slots … */
+    bool is_wanted[COLUMNS_MAX];      /* … and those that are read later, or leave the chain */
+    uint8_t reads[COLUMNS_MAX];       /* slots: `in`, then `more` */
+    uint8_t makes[OPERATOR_OUTPUTS_MAX];
+    char on[COLUMN_NAME_MAX]; /* name of the column that it is told to read in another order */
+    bool behind_fit;          /* it reads output of a fitted operator, or of one after it */
+    bool joined;              /* a step before does its work */
     int64_t spent_ns;
     uint64_t taken; /* bytes */
     uint64_t bytes;
@@ -26,23 +36,38 @@ struct chain_step {
     struct weir_buf inherited; /* given state as it was for the model that training starts from */
 };
 
+/* The rows of a batch that are left, once others were let go. */
+struct chain_rows {
+    struct weir_buf flags;   /* what has become of each */
+    struct weir_buf origins; /* u32: the number that each had … */
+    bool are_fewer;          /* … if some were let go */
+    struct weir_buf ids, times, labels;
+    struct operator_batch batch;
+    size_t marked; /* of them, by now */
+};
+
 struct chain {
+    const struct weir_yaml_node *operators;
+    const struct operator_records *records;
     struct chain_step step[CHAIN_OPERATORS_MAX];
+    uint8_t running[CHAIN_OPERATORS_MAX]; /* index in `step` of each operator, as written */
     size_t steps;
     size_t end;                          /* of those that run: all, if it was not cut off */
     size_t fitted;                       /* steps that want a fit … */
     size_t folding;                      /* … and those of them that want samples for it */
     const struct chain_step *classifies; /* NULL: none does */
     struct column payload;
-    struct column *column[COLUMNS_MAX]; /* of the batch, as far as it has come */
-    struct weir_arena *arena;           /* names of elements */
-    size_t columns;                     /* that leave the chain … */
-    size_t leaving[COLUMNS_MAX];        /* … and where they are in `column` */
-    bool copies_payload;                /* it cannot be left where it lies */
-    uint64_t row_bytes;                 /* of those of them that are dense */
-    struct operator_failures failures;  /* of the newest batch */
-    struct weir_buf rows;               /* what has become of each */
-    bool waits;                         /* an operator needs the batch once more */
+    struct column *column[COLUMNS_MAX];     /* of the batch, as far as it has come */
+    struct weir_arena *arena;               /* names of elements */
+    size_t columns;                         /* that leave the chain … */
+    size_t leaving[COLUMNS_MAX];            /* … where they are in `column` … */
+    struct column_about about[COLUMNS_MAX]; /* … and what they are */
+    bool copies_payload;                    /* it cannot be left where it lies */
+    uint64_t row_bytes;                     /* of those of them that are dense */
+    struct operator_failures failures;      /* of the newest batch */
+    struct weir_buf flags;                  /* what has become of each of its rows */
+    struct chain_rows rows;
+    bool waits; /* an operator needs the batch once more */
 };
 
 /* Maximum bytes of one operator's partial fit: an equal part for each. */
@@ -63,5 +88,42 @@ static inline bool chain_is_run(const struct chain_step *step, const struct chai
     return step->op->by_row && next->op->by_row && step->plan.outputs == 1 &&
            next->plan.in == step->places[0];
 }
+
+/* The schema while a chain is planned. */
+struct chain_draft {
+    struct operator_schema schema;
+    bool behind_fit[COLUMNS_MAX]; /* exists only once operators are fitted */
+    uint8_t slot[COLUMNS_MAX];
+    size_t slots;               /* that are given */
+    bool is_used;               /* the payload has become something else */
+    const struct chain *source; /* the chain as written, when another order is planned */
+};
+
+struct chain_draft chain_draft_of(const struct chain *chain);
+/* An empty chain. Free with preprocess_chain_free(). */
+struct chain *chain_make(const struct weir_yaml_node *operators,
+                         const struct operator_records *records);
+/* Plans the operator at place `written` next. */
+enum weir_status chain_plan_step(struct chain *chain, size_t written, struct chain_draft *draft,
+                                 struct weir_error *err) WEIR_MUST_USE;
+/* Ends planning once it is known which columns leave. */
+void chain_end(struct chain *chain, const struct chain_draft *draft);
+/* Returns the place of a column that the step reads or has made, by slot; -1: it is gone. */
+static inline int chain_find_slot(const uint8_t *slots, size_t count, uint8_t slot)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (slots[i] == slot)
+            return (int)i;
+    }
+    return -1;
+}
+
+/* All rows of a batch are here; `flags` of the chain are theirs. */
+void chain_rows_begin(struct chain *chain, const struct operator_batch *batch);
+/* Lets rows that are marked go from the columns that are wanted after a step, if that pays. */
+void chain_rows_drop(struct chain *chain, const struct chain_step *step, bool is_last);
+/* Tells chain->flags what has become of the rows that are left. */
+void chain_rows_end(struct chain *chain);
+void chain_rows_fini(struct chain_rows *rows);
 
 #endif

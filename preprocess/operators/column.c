@@ -130,6 +130,35 @@ static void drop_dense_rows(struct column *column, size_t rows, const uint8_t *f
     column->values.size = (size_t)(to - column->values.at);
 }
 
+/* Rows that lie elsewhere stay there. */
+static void drop_places(struct column *column, size_t rows, const uint8_t *flags)
+{
+    const uint8_t **places = (const uint8_t **)(void *)column->places.at;
+    uint32_t *offsets = (uint32_t *)(void *)column->offsets.at;
+    size_t kept = 0;
+    for (size_t i = 0, start = 0; i < rows; i++) {
+        uint32_t stop = offsets[i + 1], size = stop - (uint32_t)start;
+        if (flags[i] == 0) {
+            places[kept++] = places[i];
+            offsets[kept] = offsets[kept - 1] + size;
+        }
+        start = stop;
+    }
+    column->places.size = kept * sizeof(*places);
+    column->offsets.size = (kept + 1) * sizeof(uint32_t);
+}
+
+static void drop_pictures(struct column *column, size_t rows, const uint8_t *flags)
+{
+    struct picture_place *places = (struct picture_place *)(void *)column->pictures.at;
+    size_t kept = 0;
+    for (size_t i = 0; i < rows; i++) {
+        if (flags[i] == 0)
+            places[kept++] = places[i];
+    }
+    column->pictures.size = kept * sizeof(*places);
+}
+
 static void drop_counted_rows(struct column *column, size_t rows, const uint8_t *flags)
 {
     struct weir_buf *buf = counted(column);
@@ -155,8 +184,12 @@ void preprocess_column_drop_rows(struct column *column, size_t rows, const uint8
         return;
     if (column->about.kind == COLUMN_DENSE)
         drop_dense_rows(column, rows, flags);
+    else if (column->places.size > 0)
+        drop_places(column, rows, flags);
     else
         drop_counted_rows(column, rows, flags);
+    if (column->about.kind == COLUMN_PICTURES)
+        drop_pictures(column, rows, flags);
 }
 
 size_t preprocess_column_bytes(const struct column *column)

@@ -80,18 +80,20 @@ struct operator_batch {
     uint64_t seed;       /* of the job */
     uint32_t epoch;
     bool trains; /* false: nothing is left to chance */
+    bool
+        drops; /* rows that are marked leave the columns, as soon as that saves work and at the end */
     /* Optional: place for the id of the row under way, to be read after a crash. */
     volatile uint64_t *under_way;
 };
 
 enum { OPERATOR_FAILURES_MAX = 32 };
 
-/* The first rows of a batch that have failed, with reasons. */
+/* The first rows of a batch that have failed, by row, with reasons: the same in whatever order operators run. */
 struct operator_failures {
     size_t count;
     struct operator_failure {
         size_t row;
-        uint32_t step;
+        uint32_t step; /* place of the operator, as written */
         char reason[OPERATOR_REASON_MAX];
     } of[OPERATOR_FAILURES_MAX];
 };
@@ -105,11 +107,13 @@ struct operator_call {
     struct column *out; /* the operator's own columns, one per output, empty */
     uint8_t *failed;    /* OPERATOR_ROW_… of each row, over all operators */
     const struct operator_batch *batch;
-    const uint64_t *ids;              /* one per row of this call, or NULL */
-    size_t first;                     /* row of the batch that is row 0 of this call */
+    const uint64_t *ids; /* one per row of this call, or NULL */
+    size_t first;        /* row of the batch that is row 0 of this call */
+    const uint32_t
+        *origins; /* what number each row of the batch had before others left; NULL: none has */
     size_t partial_bytes_max;         /* fold(): maximum size of the partial fit */
     struct operator_failures *list;   /* NULL: not wanted */
-    uint32_t step;                    /* the operator's place in the chain */
+    uint32_t step;                    /* the operator's place in the chain, as written */
     uint64_t failures;                /* rows this call has marked as failed */
     uint64_t warnings;                /* rows it could read, with something odd about them */
     char reason[OPERATOR_REASON_MAX]; /* of the newest */
@@ -148,6 +152,25 @@ void preprocess_operator_draw(const struct operator_call *call, size_t row, uint
 
 enum { OPERATOR_OUTPUTS_MAX = 2 };
 
+/* Behaviour of an operator, from which follows what may change places with it (algebra.h). One that declares nothing
+ * may fail rows, and stays where it was written among those that touch the same column. An element is a number, a
+ * pixel, or a character. */
+enum operator_trait {
+    OPERATOR_TOTAL = 1 << 0, /* marks no row, and warns about none */
+    OPERATOR_DROPS = 1 << 1, /* marks rows as filtered alone, and warns about none */
+    OPERATOR_ELEMENTWISE =
+        1 << 2, /* makes each element of the one in the same place, and of nothing else; a
+                                      * character in as many bytes */
+    OPERATOR_SELECTS =
+        1 << 3, /* keeps elements of a row as they are; which, only their number and sizes say */
+    OPERATOR_WIDENS = 1 << 4, /* puts each number into a type in which it is the same number */
+    OPERATOR_TESTS_LENGTHS = 1 << 5, /* reads how long rows are, and no more */
+    OPERATOR_TESTS_NUMBERS = 1 << 6, /* reads elements as doubles, and changes none */
+    OPERATOR_RESAMPLES = 1 << 7,     /* makes each pixel a weighted mean of pixels near its place */
+    OPERATOR_NEARLY_ELEMENTWISE =
+        1 << 8, /* … but for what it sums over a picture, or for their places in it */
+};
+
 /* Effect of an operator on the schema: takes one column, or several, and puts one or two in the
  * place of the first; without outputs, or if it reads records, it only reads the column, which stays. One that keeps
  * what it reads puts its own after all columns, too. */
@@ -159,6 +182,7 @@ struct operator_plan {
     size_t outputs;
     struct column_about output[OPERATOR_OUTPUTS_MAX];
     size_t partial_bytes; /* fold(): size of the partial fit, if the plan alone determines it */
+    unsigned traits;      /* those that it has with these options, besides those of the table */
 };
 
 /* Plans a single output with the name that the option `as` gave. INVALID when that is no name of a column. */
@@ -238,6 +262,7 @@ struct preprocess_operator {
     /* A row of its output depends on the other rows of the batch: it comes last, when all rows that fail have
      * failed. */
     bool by_batch;
+    unsigned traits; /* enum operator_trait, whatever its options */
 
     /* Required. Chooses the column it reads and describes those it makes; keeps in `state` what
      * apply() needs. `options` lives as long as the state. */

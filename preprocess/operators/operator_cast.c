@@ -23,6 +23,18 @@ struct state {
     enum weir_dtype from, to;
 };
 
+/* True when every number of the one type is one of the other, as a double too. */
+static bool widens(enum weir_dtype from, enum weir_dtype to)
+{
+    static const unsigned WIDER[] = {
+        [WEIR_U8] = OPERATOR_NUMBERS,
+        [WEIR_I32] = 1 << WEIR_I64 | 1 << WEIR_F64,
+        [WEIR_U32] = 1 << WEIR_I64 | 1 << WEIR_F64,
+        [WEIR_F32] = 1 << WEIR_F64,
+    };
+    return from < WEIR_COUNT(WIDER) && (WIDER[from] & 1u << to) != 0;
+}
+
 static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
                              struct operator_plan *ret_plan, struct weir_error *err)
 {
@@ -35,6 +47,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     const struct column_about *about = &schema->column[ret_plan->in];
     state->from = about->type;
     state->to = (enum weir_dtype)(options->to + 1); /* TYPES is in the order of WEIR_DTYPE_LIST */
+    ret_plan->traits = widens(state->from, state->to) ? OPERATOR_WIDENS : 0;
     ret_plan->outputs = 1;
     ret_plan->output[0] = preprocess_column_about_as(about, state->to);
     return WEIR_OK;
@@ -58,6 +71,7 @@ const struct preprocess_operator preprocess_operator_cast = {
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
+    .traits = OPERATOR_TOTAL | OPERATOR_ELEMENTWISE,
     .plan = plan,
     .apply = apply,
 };

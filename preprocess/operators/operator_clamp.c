@@ -42,6 +42,8 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
         return status;
     ret_plan->outputs = 1;
     ret_plan->output[0] = schema->column[ret_plan->in];
+    if (min >= (double)ret_plan->output[0].below || max < 0)
+        ret_plan->output[0].below = 0;
     state->type = ret_plan->output[0].type;
     bool is_float = (OPERATOR_FLOATS & 1 << state->type) != 0;
     preprocess_numeric_put(state->type, &state->min, 0, is_float ? min : ceil(min));
@@ -83,6 +85,7 @@ const struct preprocess_operator preprocess_operator_clamp = {
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
+    .traits = OPERATOR_TOTAL | OPERATOR_ELEMENTWISE,
     .plan = plan,
     .apply = apply,
 };

@@ -136,6 +136,7 @@ const struct preprocess_operator preprocess_operator_concat = {
     .summary = "several tensors end to end in one",
     .options = OPTIONS,
     .options_size = sizeof(struct options),
+    .traits = OPERATOR_TOTAL,
     .plan = plan,
     .apply = apply,
 };

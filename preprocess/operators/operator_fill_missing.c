@@ -48,6 +48,9 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
                                                 &state->missing, err);
     else if (status == WEIR_OK)
         preprocess_numeric_put(state->type, &state->missing, 0, NAN);
+    double value = preprocess_numeric_get(state->type, &state->value, 0);
+    if (value < 0 || value >= (double)ret_plan->output[0].below)
+        ret_plan->output[0].below = 0;
     return status;
 }
 
@@ -84,6 +87,7 @@ const struct preprocess_operator preprocess_operator_fill_missing = {
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
+    .traits = OPERATOR_TOTAL | OPERATOR_ELEMENTWISE,
     .plan = plan,
     .apply = apply,
 };

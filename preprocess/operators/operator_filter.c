@@ -32,11 +32,13 @@ struct state {
 };
 
 static enum weir_status plan_element(struct state *state, const char *text,
-                                     const struct column_about *about, struct weir_error *err)
+                                     const struct column_about *about, unsigned *ret_traits,
+                                     struct weir_error *err)
 {
     double element = 0;
     bool is_dense = about->kind == COLUMN_DENSE;
     state->end = is_dense ? about->width : 1;
+    *ret_traits = is_dense ? OPERATOR_TESTS_NUMBERS : OPERATOR_TESTS_LENGTHS;
     if (text == NULL)
         return WEIR_OK;
     if (!is_dense || !preprocess_number_read(weir_bytes_of(text), &element) || element < 0 ||
@@ -66,7 +68,8 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     if (status == WEIR_OK && state->min > state->max)
         status = weir_fail(err, WEIR_INVALID, "min %g is above max %g", state->min, state->max);
     if (status == WEIR_OK)
-        status = plan_element(state, options->element, &schema->column[ret_plan->in], err);
+        status = plan_element(state, options->element, &schema->column[ret_plan->in],
+                              &ret_plan->traits, err);
     return status;
 }
 
@@ -101,6 +104,7 @@ const struct preprocess_operator preprocess_operator_filter = {
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
+    .traits = OPERATOR_DROPS,
     .plan = plan,
     .apply = apply,
 };

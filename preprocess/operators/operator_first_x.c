@@ -38,6 +38,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     ret_plan->output[0] =
         preprocess_column_about(about->name, about->kind, about->type,
                                 about->kind == COLUMN_DENSE ? (uint32_t)state->count : 0);
+    ret_plan->output[0].below = about->below;
     return WEIR_OK;
 }
 
@@ -71,6 +72,7 @@ const struct preprocess_operator preprocess_operator_first_x = {
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
+    .traits = OPERATOR_TOTAL | OPERATOR_SELECTS,
     .plan = plan,
     .apply = apply,
 };

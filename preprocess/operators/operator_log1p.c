@@ -72,6 +72,7 @@ const struct preprocess_operator preprocess_operator_log1p = {
     .summary = "ln(1 + x) of dense numbers, negative ones as 0",
     .options = OPTIONS,
     .options_size = sizeof(struct options),
+    .traits = OPERATOR_TOTAL | OPERATOR_ELEMENTWISE,
     .plan = plan,
     .apply = apply,
 };

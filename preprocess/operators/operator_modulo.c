@@ -55,6 +55,7 @@ const struct preprocess_operator preprocess_operator_modulo = {
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
+    .traits = OPERATOR_TOTAL | OPERATOR_ELEMENTWISE,
     .plan = plan,
     .apply = apply,
 };

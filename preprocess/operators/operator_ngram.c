@@ -94,6 +94,7 @@ const struct preprocess_operator preprocess_operator_ngram = {
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
+    .traits = OPERATOR_TOTAL,
     .plan = plan,
     .apply = apply,
 };

@@ -101,6 +101,7 @@ const struct preprocess_operator preprocess_operator_normalize_text = {
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
+    .traits = OPERATOR_TOTAL,
     .plan = plan,
     .apply = apply,
 };

@@ -135,6 +135,7 @@ const struct preprocess_operator preprocess_operator_scale_label = {
     .fit = &FIT,
     .in_place = true,
     .reads_no_column = true,
+    .traits = OPERATOR_TOTAL,
     .plan = plan,
     .apply = apply,
 };

@@ -193,6 +193,7 @@ const struct preprocess_operator preprocess_operator_standardize = {
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
     .fit = &FIT,
+    .traits = OPERATOR_TOTAL,
     .plan = plan,
     .apply = apply,
     .fini = fini,

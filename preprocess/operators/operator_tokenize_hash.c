@@ -179,6 +179,7 @@ const struct preprocess_operator preprocess_operator_tokenize_hash = {
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
+    .traits = OPERATOR_TOTAL,
     .plan = plan,
     .apply = apply,
     .fini = fini,

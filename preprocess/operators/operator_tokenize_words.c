@@ -242,6 +242,7 @@ const struct preprocess_operator preprocess_operator_tokenize_words = {
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
+    .traits = OPERATOR_TOTAL,
     .plan = plan,
     .apply = apply,
     .in_place = true,

@@ -99,6 +99,7 @@ const struct preprocess_operator preprocess_operator_truncate = {
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
+    .traits = OPERATOR_TOTAL | OPERATOR_SELECTS,
     .plan = plan,
     .apply = apply,
 };

@@ -16,7 +16,7 @@
     X(decode_png) X(grayscale) X(color_jitter) X(blur)           \
     X(to_ragged) X(calendar) X(event_time) X(target_encode) \
     X(math) X(ratio) X(scale_label)                             \
-    X(modulo) X(map_ids) X(cartesian) X(overlap)
+    X(modulo) X(map_ids) X(cartesian) X(overlap) X(lower_case)
 // clang-format on
 
 #define X(name) extern const struct preprocess_operator preprocess_operator_##name;

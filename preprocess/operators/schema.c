@@ -162,6 +162,22 @@ void preprocess_operator_draw(const struct operator_call *call, size_t row, uint
     weir_rng_init(ret_rng, weir_mix64(call->batch->seed + weir_mix64(id + draw)));
 }
 
+/* Keeps the list in the order of rows; the last one makes room for those before it. */
+static void list_failure(struct operator_call *call, size_t row)
+{
+    struct operator_failures *list = call->list;
+    size_t origin = call->origins != NULL ? call->origins[row] : row, at = list->count;
+    while (at > 0 && list->of[at - 1].row > origin)
+        at--;
+    if (at == OPERATOR_FAILURES_MAX)
+        return;
+    list->count += list->count < OPERATOR_FAILURES_MAX;
+    memmove(&list->of[at + 1], &list->of[at], (list->count - at - 1) * sizeof(list->of[0]));
+    list->of[at].row = origin;
+    list->of[at].step = call->step;
+    memcpy(list->of[at].reason, call->reason, sizeof(call->reason));
+}
+
 void preprocess_operator_fail_row(struct operator_call *call, size_t row, const char *format, ...)
 {
     if (call->failed[row] != OPERATOR_ROW_OK)
@@ -172,12 +188,8 @@ void preprocess_operator_fail_row(struct operator_call *call, size_t row, const 
     va_end(args);
     call->failed[row] = OPERATOR_ROW_FAILED;
     call->failures++;
-    if (call->list == NULL || call->list->count == OPERATOR_FAILURES_MAX)
-        return;
-    struct operator_failure *failure = &call->list->of[call->list->count++];
-    failure->row = call->first + row;
-    failure->step = call->step;
-    memcpy(failure->reason, call->reason, sizeof(failure->reason));
+    if (call->list != NULL)
+        list_failure(call, call->first + row);
 }
 
 void preprocess_operator_filter_row(struct operator_call *call, size_t row)

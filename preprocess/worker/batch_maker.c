@@ -420,17 +420,14 @@ static bool all_are_ok(const uint8_t *flags, size_t rows)
     return i == rows;
 }
 
-/* Rows that an operator could not read, or dropped, leave all columns and become holes. */
+/* Rows that an operator could not read, or dropped, have left the columns and become holes. */
 static void drop_rows(struct batch_maker *maker, const struct batch_request *request,
                       const uint8_t *flags)
 {
-    struct chain *chain = request->plan->chain;
     maker->drops = !all_are_ok(flags, maker->rows.count);
     if (!maker->drops)
         return;
     keep_reasons(maker, request);
-    for (size_t i = 0; i < preprocess_chain_outputs(chain); i++)
-        preprocess_column_drop_rows(preprocess_chain_output(chain, i), maker->rows.count, flags);
     preprocess_rows_drop(&maker->rows, flags);
 }
 
@@ -521,6 +518,7 @@ static struct operator_batch about_batch(struct batch_maker *maker,
         .seed = request->plan->seed,
         .epoch = preprocess_epoch_of(&request->plan->geometry, request->batch),
         .trains = request->plan->trains,
+        .drops = true,
         .under_way =
             maker->crashes != NULL ? preprocess_crashes_watch(maker->crashes, request->job) : NULL,
     };

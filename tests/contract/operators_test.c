@@ -40,6 +40,7 @@ static const struct example {
     {"cast", "{to: i64}", COLUMN_DENSE, WEIR_F32},
     {"standardize", "{}", COLUMN_DENSE, WEIR_F32},
     {"log1p", "{}", COLUMN_DENSE, WEIR_F32},
+    {"lower_case", "{}", COLUMN_TEXT, 0},
     {"hash_mod", "{buckets: 50}", COLUMN_DENSE, WEIR_I32},
     {"grayscale", "{}", COLUMN_PICTURES, WEIR_U8},
     {"color_jitter", "{brightness: 1, contrast: [0, 3], saturation: 2, hue: 0.5}", COLUMN_PICTURES,
@@ -315,6 +316,12 @@ static void apply(struct planned *planned, size_t first, size_t rows, uint8_t *f
         counts[flags[row]]++;
     assert_int_equal(call.failures, counts[OPERATOR_ROW_FAILED]);
     assert_int_equal(call.filtered, counts[OPERATOR_ROW_FILTERED]);
+    unsigned traits = planned->op->traits | planned->plan.traits;
+    if ((traits & OPERATOR_TOTAL) != 0 && counts[OPERATOR_ROW_OK] + call.warnings != rows)
+        fail_msg("%s: has marked a row, or warned, though it declares to be total",
+                 planned->op->name);
+    if ((traits & OPERATOR_DROPS) != 0 && call.failures + call.warnings > 0)
+        fail_msg("%s: has failed a row, though it declares to drop alone", planned->op->name);
 }
 
 static struct weir_bytes spanned(const struct column *column, uint32_t first, uint32_t end)
@@ -468,6 +475,100 @@ static void a_row_that_is_read_in_place_may_lie_anywhere(void **state)
     assert_true(found > 0);
 }
 
+/* ---- traits ---- */
+
+/* Size in bytes of an element: a number, a pixel, or a byte of a text. */
+static size_t element_of(const struct column *column)
+{
+    const struct column_about *about = &column->about;
+    size_t channels = about->kind == COLUMN_PICTURES ? about->width : about->shape[2];
+    bool is_number = about->kind == COLUMN_DENSE || about->kind == COLUMN_RAGGED;
+    return (is_number ? weir_dtype_bytes(about->type) : 1) * (channels > 0 ? channels : 1);
+}
+
+/* Puts every element of `in` whose number is odd in the place of those of `other`. */
+static void mix(const struct column *other, struct column *in)
+{
+    size_t size = element_of(in);
+    for (size_t i = 1; i < in->values.size / size; i += 2)
+        memcpy(in->values.at + i * size, other->values.at + i * size, size);
+}
+
+/* Three columns of the same rows: the elements of the third are those of the first and of the second in turns. So is
+ * what an element-wise operator makes of them. */
+static bool is_elementwise(struct planned planned[3])
+{
+    uint8_t flags[ROWS] = {0};
+    for (size_t i = 0; i < 3; i++) {
+        draw_rows(&planned[i], 79, 0, ROWS);
+        if (planned[i].in.about.kind == COLUMN_TEXT) /* a byte is a character then */
+            for (size_t at = 0; at < planned[i].in.values.size; at++)
+                planned[i].in.values.at[at] &= 0x7f;
+    }
+    for (size_t i = 0; i < planned[0].in.values.size; i++)
+        planned[1].in.values.at[i] ^= (uint8_t)(i % 3);
+    memcpy(planned[2].in.values.at, planned[0].in.values.at, planned[0].in.values.size);
+    mix(&planned[1].in, &planned[2].in);
+    for (size_t i = 0; i < 3; i++)
+        apply(&planned[i], 0, ROWS, flags);
+    if (planned[0].out[0].values.size / element_of(&planned[0].out[0]) !=
+        planned[0].in.values.size / element_of(&planned[0].in))
+        return false;
+    mix(&planned[1].out[0], &planned[0].out[0]);
+    return weir_bytes_equal(weir_buf_view(&planned[0].out[0].values),
+                            weir_buf_view(&planned[2].out[0].values));
+}
+
+static void what_declares_to_be_elementwise_is_so(void **state)
+{
+    (void)state;
+    size_t found = 0;
+    for (size_t i = 0; i < operator_count(); i++) {
+        struct planned planned[3];
+        if ((operator_at(i)->traits & OPERATOR_ELEMENTWISE) == 0)
+            continue;
+        found++;
+        for (size_t k = 0; k < 3; k++)
+            plan(&planned[k], i);
+        if (!is_elementwise(planned))
+            fail_msg("%s: an element depends on others", operator_at(i)->name);
+        for (size_t k = 0; k < 3; k++)
+            end(&planned[k]);
+    }
+    assert_true(found > 5);
+}
+
+/* Each number is the sum of all before it in its column. */
+static void lie(void *state, struct operator_call *call)
+{
+    (void)state;
+    size_t count = preprocess_column_begin_like(&call->out[0], call->in);
+    float sum = 0;
+    for (size_t i = 0; i < count; i++)
+        ((float *)(void *)call->out[0].values.at)[i] = sum +=
+            ((const float *)(const void *)call->in->values.at)[i];
+}
+
+static void a_declaration_that_lies_is_found(void **state)
+{
+    (void)state;
+    struct preprocess_operator liar = {0};
+    struct planned planned[3];
+    for (size_t k = 0; k < 3; k++) {
+        for (size_t i = 0; i < operator_count(); i++) {
+            if (strcmp(operator_at(i)->name, "log1p") != 0)
+                continue;
+            plan(&planned[k], i);
+            liar = *operator_at(i);
+        }
+        liar.apply = lie;
+        planned[k].op = &liar;
+    }
+    assert_false(is_elementwise(planned));
+    for (size_t k = 0; k < 3; k++)
+        end(&planned[k]);
+}
+
 int main(void)
 {
     (void)signal(SIGPIPE, SIG_IGN); /* as every service does */
@@ -480,6 +581,8 @@ int main(void)
         cmocka_unit_test(every_row_has_a_result_or_is_a_counted_hole),
         cmocka_unit_test(a_row_does_not_depend_on_its_batch),
         cmocka_unit_test(a_row_that_is_read_in_place_may_lie_anywhere),
+        cmocka_unit_test(what_declares_to_be_elementwise_is_so),
+        cmocka_unit_test(a_declaration_that_lies_is_found),
     };
     return cmocka_run_group_tests_name("operators", tests, NULL, NULL);
 }

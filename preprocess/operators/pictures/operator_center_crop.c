@@ -85,6 +85,7 @@ const struct preprocess_operator preprocess_operator_center_crop = {
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
     .fusion = &FUSION,
+    .traits = OPERATOR_TOTAL,
     .plan = plan,
     .apply = apply,
     .by_row = true,

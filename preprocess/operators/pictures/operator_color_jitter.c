@@ -194,6 +194,7 @@ const struct preprocess_operator preprocess_operator_color_jitter = {
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
+    .traits = OPERATOR_NEARLY_ELEMENTWISE,
     .plan = plan,
     .apply = apply,
     .by_row = true,

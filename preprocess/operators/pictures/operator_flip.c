@@ -80,6 +80,7 @@ const struct preprocess_operator preprocess_operator_flip = {
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
+    .traits = OPERATOR_NEARLY_ELEMENTWISE,
     .plan = plan,
     .apply = apply,
     .by_row = true,

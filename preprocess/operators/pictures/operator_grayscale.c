@@ -47,6 +47,7 @@ const struct preprocess_operator preprocess_operator_grayscale = {
     .summary = "pictures without their colours, one channel",
     .options = OPTIONS,
     .options_size = sizeof(struct options),
+    .traits = OPERATOR_TOTAL | OPERATOR_ELEMENTWISE,
     .plan = plan,
     .apply = apply,
     .by_row = true,

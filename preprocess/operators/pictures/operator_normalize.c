@@ -138,6 +138,7 @@ const struct preprocess_operator preprocess_operator_normalize = {
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
     .fusion = &FUSION,
+    .traits = OPERATOR_TOTAL | OPERATOR_ELEMENTWISE,
     .plan = plan,
     .apply = apply,
     .by_row = true,

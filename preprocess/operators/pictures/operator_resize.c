@@ -101,6 +101,7 @@ const struct preprocess_operator preprocess_operator_resize = {
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
     .fusion = &FUSION,
+    .traits = OPERATOR_RESAMPLES,
     .plan = plan,
     .apply = apply,
     .by_row = true,

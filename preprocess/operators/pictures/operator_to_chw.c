@@ -96,6 +96,7 @@ const struct preprocess_operator preprocess_operator_to_chw = {
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
+    .traits = OPERATOR_TOTAL,
     .plan = plan,
     .apply = apply,
     .by_row = true,

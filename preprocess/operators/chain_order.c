@@ -1,0 +1,102 @@
+/* The operators of a chain in another order than they were written in. */
+#include "preprocess/operators/chain_steps.h"
+
+#include "core/base/memory.h"
+
+#include <limits.h>
+#include <string.h>
+
+/* A chain with more columns than there are bits is left as it is. */
+static uint64_t bits_of(const uint8_t *slots, size_t count, unsigned *kinds)
+{
+    uint64_t bits = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (slots[i] < CHAR_BIT * sizeof(bits))
+            bits |= UINT64_C(1) << slots[i];
+        else
+            *kinds |= ALGEBRA_BARRIER;
+    }
+    return bits;
+}
+
+struct algebra_facts preprocess_chain_facts(const struct chain *chain, size_t written)
+{
+    const struct chain_step *step = &chain->step[chain->running[written]];
+    const struct preprocess_operator *op = step->op;
+    const struct operator_plan *plan = &step->plan;
+    struct algebra_facts facts = {.traits = op->traits | plan->traits};
+    if (op->by_batch || op->may_wait)
+        facts.kinds |= ALGEBRA_BARRIER;
+    if (op->fit != NULL)
+        facts.kinds |= ALGEBRA_FITTED;
+    if (operator_folds(op))
+        facts.kinds |= ALGEBRA_FOLDS;
+    facts.makes = bits_of(step->makes, plan->outputs, &facts.kinds);
+    if (op->reads_no_column)
+        return facts;
+    facts.reads = bits_of(step->reads, plan->more_count + 1, &facts.kinds);
+    if (!plan->keeps)
+        facts.ends = bits_of(step->reads + 1, plan->more_count, &facts.kinds);
+    facts.is_simple = plan->more_count == 0 && (facts.makes | facts.reads) == facts.reads;
+    return facts;
+}
+
+void preprocess_chain_order(const struct chain *chain, uint8_t ret_order[CHAIN_OPERATORS_MAX])
+{
+    for (size_t i = 0; i < chain->steps; i++)
+        ret_order[i] = (uint8_t)chain->step[i].written;
+}
+
+static bool is_permutation(const struct chain *chain, const uint8_t *order)
+{
+    bool is_there[CHAIN_OPERATORS_MAX] = {false};
+    for (size_t i = 0; i < chain->steps; i++) {
+        if (order[i] >= chain->steps || is_there[order[i]])
+            return false;
+        is_there[order[i]] = true;
+    }
+    return true;
+}
+
+static bool is_same(const struct column_about *one, const struct column_about *other)
+{
+    return weir_str_equal(one->name, other->name) && one->kind == other->kind &&
+           one->type == other->type && one->width == other->width && one->below == other->below &&
+           memcmp(one->shape, other->shape, sizeof(one->shape)) == 0;
+}
+
+/* The columns that leave, in the order in which they leave the source. */
+static enum weir_status plan_end(struct chain *chain, const struct chain_draft *draft,
+                                 struct weir_error *err)
+{
+    const struct chain *source = draft->source;
+    const struct chain_step *last = &source->step[source->steps - 1];
+    for (size_t i = 0; i < source->columns; i++) {
+        size_t leaving = source->leaving[i];
+        int place = chain_find_slot(draft->slot, draft->schema.count, last->slots[leaving]);
+        if (place < 0 || !is_same(&draft->schema.column[place], &source->about[i]))
+            return weir_fail(err, WEIR_INVALID, "tensor %s would be another one",
+                             source->about[i].name);
+        chain->leaving[chain->columns++] = (size_t)place;
+    }
+    return WEIR_OK;
+}
+
+enum weir_status preprocess_chain_reorder(const struct chain *chain, const uint8_t *order,
+                                          struct chain **ret_chain, struct weir_error *err)
+{
+    weir_require(is_permutation(chain, order));
+    WEIR_AUTO(chain) other = chain_make(chain->operators, chain->records);
+    struct chain_draft draft = chain_draft_of(other);
+    draft.source = chain;
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; i < chain->steps && status == WEIR_OK; i++)
+        status = chain_plan_step(other, order[i], &draft, err);
+    if (status == WEIR_OK)
+        status = plan_end(other, &draft, err);
+    if (status == WEIR_OK) {
+        chain_end(other, &draft);
+        *ret_chain = WEIR_TAKE(other);
+    }
+    return status;
+}

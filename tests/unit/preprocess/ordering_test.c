@@ -1,0 +1,401 @@
+/* Every legal order of a chain makes the same batches, holes, failures and fits as the one that was written; and the
+ * cheapest of them is found. */
+#include "preprocess/plan/ordering.h"
+#include "tests/support/chain.h"
+
+#include "core/base/rng.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { CHAINS = 1500, ORDERS_MAX = 24, ROWS = 40, TEXT_MAX = 160, STEPS_MAX = 12, BRANCHES = 3 };
+
+/* ---- random chains ---- */
+
+static const char *const ON_TEXT[] = {
+    "{op: lower_case, on: t}",
+    "{op: truncate, on: t, length: 9}",
+    "{op: truncate, on: t, length: 14, keep: last}",
+    "{op: filter, on: t, min: 3}",
+};
+static const char *const ON_RAGGED[] = {
+    "{op: truncate, on: t, length: 2}",    "{op: first_x, on: t, count: 3}",
+    "{op: filter, on: t, min: 1, max: 3}", "{op: clamp, on: t, min: 5, max: 60}",
+    "{op: modulo, on: t, by: 50}",         "{op: map_ids, on: t, from: [5], to: [7]}",
+    "{op: cast, on: t, to: i64}",
+};
+static const char *const ON_DENSE[] = {
+    "op: cast, to: f64",          "op: clamp, min: -1, max: 9", "op: filter, max: 8",
+    "op: fill_missing, value: 3", "op: math, function: square",
+};
+
+/* A column from the record to a tensor: operators that keep their order among each other. */
+struct branch {
+    char step[STEPS_MAX][TEXT_MAX];
+    size_t count, taken;
+};
+
+static void add(struct branch *branch, const char *format, ...) WEIR_PRINTF(2, 3);
+static void add(struct branch *branch, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(branch->step[branch->count++], TEXT_MAX, format, args);
+    va_end(args);
+}
+
+static void draw_text(struct weir_rng *rng, struct branch *branch)
+{
+    add(branch, "{op: csv_text, field: 1, as: t}");
+    add(branch, "{op: normalize_text, on: t, lower: false, as: t}");
+    for (size_t left = weir_rng_below(rng, 4); left > 0; left--)
+        add(branch, "%s", ON_TEXT[weir_rng_below(rng, WEIR_COUNT(ON_TEXT))]);
+    add(branch, "{op: tokenize_words, on: t, as: t}");
+    if (weir_rng_below(rng, 3) == 0)
+        add(branch, "{op: vocab, on: t, size: 20, as: t}");
+    else
+        add(branch, "{op: tokenize_hash, on: t, buckets: 100, as: t}");
+    for (size_t left = weir_rng_below(rng, 4); left > 0; left--)
+        add(branch, "%s", ON_RAGGED[weir_rng_below(rng, WEIR_COUNT(ON_RAGGED))]);
+}
+
+static void draw_dense(struct weir_rng *rng, struct branch *branch, const char *name)
+{
+    const char *fields = weir_rng_below(rng, 2) == 0 ? "[0]" : "[2, 3]";
+    add(branch, "{op: csv_fields, fields: %s, as: %s%s}", fields, name,
+        weir_rng_below(rng, 2) == 0 ? ", fill: nan" : "");
+    if (weir_rng_below(rng, 3) == 0)
+        add(branch, "{op: standardize, on: %s}", name);
+    for (size_t left = weir_rng_below(rng, 4); left > 0; left--)
+        add(branch, "{%s, on: %s}", ON_DENSE[weir_rng_below(rng, WEIR_COUNT(ON_DENSE))], name);
+}
+
+/* Three columns whose operators are shuffled together. */
+static void draw_chain(struct weir_rng *rng, struct weir_buf *yaml)
+{
+    struct branch branches[BRANCHES] = {0};
+    size_t left = 0;
+    draw_text(rng, &branches[0]);
+    draw_dense(rng, &branches[1], "a");
+    draw_dense(rng, &branches[2], "b");
+    for (size_t i = 0; i < BRANCHES; i++)
+        left += branches[i].count;
+    weir_buf_append_text(yaml, "[");
+    while (left > 0) {
+        struct branch *branch = &branches[weir_rng_below(rng, BRANCHES)];
+        if (branch->taken == branch->count)
+            continue;
+        weir_buf_printf(yaml, "%s%s", branch->step[branch->taken++], --left > 0 ? ",\n " : "]");
+    }
+}
+
+/* ---- rows ---- */
+
+struct rows {
+    char text[ROWS][TEXT_MAX];
+    struct weir_bytes bytes[ROWS];
+    uint64_t ids[ROWS];
+};
+
+static void draw_rows(struct weir_rng *rng, struct rows *rows)
+{
+    static const char *const WORDS[] = {"Weir", "ÄRGER", "of", "x", "rIVers", "déjà"};
+    static const char *const NUMBERS[] = {"1", "7.5", "-3", "", "100", "word"};
+    for (size_t i = 0; i < ROWS; i++) {
+        char text[TEXT_MAX] = "";
+        for (size_t words = weir_rng_below(rng, 6); words > 0; words--)
+            snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s ",
+                     WORDS[weir_rng_below(rng, WEIR_COUNT(WORDS))]);
+        const char *number[3];
+        for (size_t k = 0; k < WEIR_COUNT(number); k++)
+            number[k] =
+                NUMBERS[weir_rng_below(rng, WEIR_COUNT(NUMBERS) + 20) % WEIR_COUNT(NUMBERS)];
+        snprintf(rows->text[i], TEXT_MAX, weir_rng_below(rng, 15) > 0 ? "%s,%s,%s,%s" : "%s,%s",
+                 number[0], text, number[1], number[2]);
+        rows->bytes[i] = weir_bytes_of(rows->text[i]);
+        rows->ids[i] = 1000 + i;
+    }
+}
+
+/* ---- the judge ---- */
+
+/* Everything that a chain makes of a batch. */
+struct made {
+    struct weir_buf flags, tensors, failures, fitted;
+};
+
+static void made_fini(struct made *made)
+{
+    weir_buf_fini(&made->flags);
+    weir_buf_fini(&made->tensors);
+    weir_buf_fini(&made->failures);
+    weir_buf_fini(&made->fitted);
+}
+
+static void fill(struct chain *chain, const struct rows *rows)
+{
+    struct column *payload = preprocess_chain_begin(chain);
+    for (size_t i = 0; i < ROWS; i++) {
+        weir_buf_append(&payload->values, rows->bytes[i].at, rows->bytes[i].size);
+        preprocess_column_end_row(payload);
+    }
+}
+
+/* False when there is nothing to fit on, as `fitted` says then. */
+static bool fit(struct chain *chain, const struct rows *rows, const struct operator_batch *batch,
+                struct weir_buf *fitted)
+{
+    struct weir_error err;
+    struct chain_partial partial = {0};
+    WEIR_AUTO_BUF packed = {0};
+    fill(chain, rows);
+    if (preprocess_chain_wants_samples(chain)) {
+        preprocess_chain_fold(chain, batch, &partial);
+        preprocess_chain_partial_pack(&partial, &packed);
+        assert_int_equal(preprocess_chain_fit_merge(chain, weir_buf_view(&packed), &err), WEIR_OK);
+    }
+    preprocess_chain_partial_fini(&partial);
+    if (preprocess_chain_fit_finish(chain, fitted, &err) != WEIR_OK) {
+        weir_buf_clear(fitted);
+        weir_buf_append_text(fitted, err.text);
+        return false;
+    }
+    assert_int_equal(preprocess_chain_fit_load(chain, weir_buf_view(fitted), &err), WEIR_OK);
+    return true;
+}
+
+static void keep_tensors(struct chain *chain, const uint8_t *flags, bool drops,
+                         struct weir_buf *out)
+{
+    for (size_t i = 0; i < preprocess_chain_outputs(chain); i++) {
+        struct column *column = preprocess_chain_output(chain, i);
+        if (!drops)
+            preprocess_column_drop_rows(column, ROWS, flags);
+        preprocess_column_about_print(&column->about, out);
+        weir_buf_append_u64(out, column->about.below);
+        for (size_t k = 0; column->about.elements != NULL && k < column->about.width; k++)
+            weir_buf_printf(out, "%s,",
+                            column->about.elements[k] != NULL ? column->about.elements[k] : "");
+        weir_buf_append(out, column->values.at, column->values.size);
+        weir_buf_append(out, column->offsets.at, column->offsets.size);
+    }
+}
+
+static void make(struct chain *chain, const struct rows *rows, bool drops, struct made *made)
+{
+    const struct operator_batch batch = {
+        .rows = ROWS, .ids = rows->ids, .seed = 3, .trains = true, .drops = drops};
+    if (!fit(chain, rows, &batch, &made->fitted))
+        return;
+    fill(chain, rows);
+    const uint8_t *flags = preprocess_chain_run(chain, &batch);
+    weir_buf_append(&made->flags, flags, ROWS);
+    keep_tensors(chain, flags, drops, &made->tensors);
+    const struct operator_failures *failures = preprocess_chain_failures(chain);
+    for (size_t i = 0; i < failures->count; i++)
+        weir_buf_printf(&made->failures, "%zu %u %s\n", failures->of[i].row, failures->of[i].step,
+                        failures->of[i].reason);
+}
+
+static bool are_equal(const struct made *one, const struct made *other)
+{
+    return weir_bytes_equal(weir_buf_view(&one->flags), weir_buf_view(&other->flags)) &&
+           weir_bytes_equal(weir_buf_view(&one->tensors), weir_buf_view(&other->tensors)) &&
+           weir_bytes_equal(weir_buf_view(&one->failures), weir_buf_view(&other->failures)) &&
+           weir_bytes_equal(weir_buf_view(&one->fitted), weir_buf_view(&other->fitted));
+}
+
+/* ---- tests ---- */
+
+struct trial {
+    struct test_chain test;
+    const struct rows *rows;
+    struct made written;
+    const char *yaml;
+    size_t orders, planned;
+};
+
+static bool try_order(void *owner, const uint8_t *order)
+{
+    struct trial *trial = owner;
+    struct weir_error err;
+    WEIR_AUTO(chain) other = NULL;
+    struct made made = {0};
+    trial->orders++;
+    if (preprocess_chain_reorder(trial->test.chain, order, &other, &err) != WEIR_OK)
+        fail_msg("%s: %s", trial->yaml, err.text);
+    make(other, trial->rows, true, &made);
+    if (!are_equal(&made, &trial->written)) {
+        for (size_t i = 0; i < preprocess_chain_operators(other); i++)
+            print_error("%u ", order[i]);
+        fail_msg("another batch by this order of %s\n%s---\n%s", trial->yaml,
+                 weir_buf_text(&trial->written.failures), weir_buf_text(&made.failures));
+    }
+    made_fini(&made);
+    return trial->orders < ORDERS_MAX;
+}
+
+static void every_legal_order_makes_the_same(void **state)
+{
+    (void)state;
+    size_t orders = 0;
+    for (uint64_t seed = 0; seed < CHAINS; seed++) {
+        struct weir_rng rng;
+        WEIR_AUTO_BUF yaml = {0};
+        struct rows rows;
+        struct ordering ordering;
+        weir_rng_init(&rng, seed);
+        draw_chain(&rng, &yaml);
+        draw_rows(&rng, &rows);
+        struct trial trial = {.rows = &rows, .yaml = weir_buf_text(&yaml)};
+        test_chain_open(&trial.test, trial.yaml);
+        make(trial.test.chain, &rows, false, &trial.written);
+        preprocess_ordering_begin(&ordering, trial.test.chain, ALGEBRA_EXACTLY);
+        preprocess_ordering_visit(&ordering, try_order, &trial);
+        orders += trial.orders;
+        made_fini(&trial.written);
+        test_chain_close(&trial.test);
+    }
+    assert_true(orders > 5 * (size_t)CHAINS); /* there was something to try */
+}
+
+static void operators_that_do_not_commute_make_another_batch(void **state)
+{
+    (void)state;
+    static const char YAML[] = "[{op: csv_fields, fields: [0], as: a, fill: nan},"
+                               " {op: clamp, on: a, min: 0, max: 5}, {op: filter, on: a, max: 6}]";
+    static const uint8_t OTHER[] = {0, 2, 1};
+    struct weir_rng rng;
+    struct rows rows;
+    struct ordering ordering;
+    struct trial trial = {.rows = &rows};
+    struct made made = {0};
+    struct weir_error err;
+    WEIR_AUTO(chain) other = NULL;
+    weir_rng_init(&rng, 1);
+    draw_rows(&rng, &rows);
+    test_chain_open(&trial.test, YAML);
+    make(trial.test.chain, &rows, true, &trial.written);
+    preprocess_ordering_begin(&ordering, trial.test.chain, ALGEBRA_EXACTLY);
+    assert_true(ordering.after[2][1]);
+    assert_int_equal(preprocess_chain_reorder(trial.test.chain, OTHER, &other, &err), WEIR_OK);
+    make(other, &rows, true, &made);
+    assert_false(are_equal(&made, &trial.written));
+    made_fini(&made);
+    made_fini(&trial.written);
+    test_chain_close(&trial.test);
+}
+
+/* ---- the cheapest ---- */
+
+struct cheapest {
+    const struct ordering *ordering;
+    const struct ordering_cost *costs;
+    double ns;
+    size_t seen;
+};
+
+static bool note_cheaper(void *owner, const uint8_t *order)
+{
+    struct cheapest *cheapest = owner;
+    double ns = preprocess_ordering_estimate(cheapest->ordering, cheapest->costs, order);
+    cheapest->ns = ns < cheapest->ns ? ns : cheapest->ns;
+    return ++cheapest->seen < 100000;
+}
+
+static void draw_costs(struct weir_rng *rng, size_t count, struct ordering_cost *costs)
+{
+    for (size_t i = 0; i < count; i++) {
+        double taken = 1 + 1e5 * weir_rng_unit(rng);
+        costs[i] = (struct ordering_cost){.ns = 1e6 * weir_rng_unit(rng),
+                                          .taken = taken,
+                                          .made = taken * 2 * weir_rng_unit(rng),
+                                          .rows = 1000,
+                                          .kept = 1000};
+        costs[i].kept -= weir_rng_below(rng, 2) == 0 ? 900 * weir_rng_unit(rng) : 0;
+    }
+}
+
+static void the_cheapest_of_all_orders_is_found(void **state)
+{
+    (void)state;
+    size_t moved = 0;
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        struct weir_rng rng;
+        WEIR_AUTO_BUF yaml = {0};
+        struct test_chain test;
+        struct ordering ordering;
+        struct ordering_cost costs[CHAIN_OPERATORS_MAX] = {0};
+        struct ordering_choice choice;
+        weir_rng_init(&rng, seed);
+        draw_chain(&rng, &yaml);
+        test_chain_open(&test, weir_buf_text(&yaml));
+        preprocess_ordering_begin(&ordering, test.chain, ALGEBRA_EXACTLY);
+        draw_costs(&rng, ordering.count, costs);
+        preprocess_ordering_choose(&ordering, costs, &choice);
+        struct cheapest cheapest = {&ordering, costs, choice.present_ns, 0};
+        preprocess_ordering_visit(&ordering, note_cheaper, &cheapest);
+        double found = preprocess_ordering_estimate(&ordering, costs, choice.order);
+        assert_true(found <= choice.present_ns * (1 + 1e-9));
+        if (choice.is_best)
+            assert_true(found <= cheapest.ns * (1 + 1e-6));
+        moved += memcmp(choice.order, ordering.order, ordering.count) != 0;
+        test_chain_close(&test);
+    }
+    assert_true(moved > 100);
+}
+
+static void expect_order(const char *yaml, const struct ordering_cost *costs,
+                         const uint8_t *expected)
+{
+    struct test_chain test;
+    struct ordering ordering;
+    struct ordering_choice choice;
+    test_chain_open(&test, yaml);
+    preprocess_ordering_begin(&ordering, test.chain, ALGEBRA_EXACTLY);
+    preprocess_ordering_choose(&ordering, costs, &choice);
+    assert_memory_equal(choice.order, expected, ordering.count);
+    test_chain_close(&test);
+}
+
+static void what_makes_less_comes_first_where_it_may(void **state)
+{
+    (void)state;
+    /* ns, bytes in, bytes out, rows in, rows out */
+    static const struct ordering_cost TEXT[] = {{100, 1000, 1000, 10, 10},
+                                                {900, 1000, 1000, 10, 10},
+                                                {10, 1000, 100, 10, 10},
+                                                {50, 100, 100, 10, 10},
+                                                {50, 100, 100, 10, 10}};
+    expect_order(
+        "[{op: normalize_text, lower: false}, {op: lower_case}, {op: truncate, length: 10},"
+        " {op: tokenize_words}, {op: tokenize_hash, buckets: 9}]",
+        TEXT, (const uint8_t[]){0, 2, 1, 3, 4});
+    static const struct ordering_cost FILTERED[] = {
+        {100, 1000, 400, 10, 10}, {900, 400, 800, 10, 10}, {10, 800, 0, 10, 2}};
+    expect_order("[{op: csv_fields, fields: [0]}, {op: cast, to: f64}, {op: filter, max: 3}]",
+                 FILTERED, (const uint8_t[]){0, 2, 1});
+    static const struct ordering_cost ROUNDED[] = {{100, 1000, 400, 10, 10},
+                                                   {50, 400, 400, 10, 10},
+                                                   {900, 400, 400, 10, 10},
+                                                   {10, 400, 0, 10, 2}};
+    expect_order("[{op: csv_fields, fields: [0]}, {op: cast, to: i64}, {op: cast, to: f32},"
+                 " {op: filter, max: 3}]",
+                 ROUNDED, (const uint8_t[]){0, 1, 2, 3}); /* f32 does not hold all of i64 */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_legal_order_makes_the_same),
+        cmocka_unit_test(operators_that_do_not_commute_make_another_batch),
+        cmocka_unit_test(the_cheapest_of_all_orders_is_found),
+        cmocka_unit_test(what_makes_less_comes_first_where_it_may),
+    };
+    return cmocka_run_group_tests_name("ordering", tests, NULL, NULL);
+}
