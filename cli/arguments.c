@@ -46,7 +46,8 @@ json_t *cli_arguments_pipeline(const struct cli_call *call, struct weir_error *e
 json_t *cli_arguments_named(const struct cli_call *call, struct weir_error *err)
 {
     json_t *arguments = json_object();
-    return finish(arguments, set_text(arguments, "pipeline", call->operands[0]), err);
+    const char *name = call->operand_count > 0 ? call->operands[0] : NULL;
+    return finish(arguments, set_text(arguments, "pipeline", name), err);
 }
 
 /* Selecting for real is what triggers do. */

@@ -2,6 +2,7 @@
 #include "orchestrator/runs/run_state.h"
 
 #include "core/base/memory.h"
+#include "orchestrator/context/events.h"
 #include "orchestrator/values/json_object.h"
 
 #include <inttypes.h>
@@ -37,9 +38,25 @@ static void append_digest(const struct msg_job_is *job, struct weir_buf *out)
     weir_buf_printf(out, ",\"digests\":%" PRIu64 ",\"digest\":\"%s\"", job->digests, text);
 }
 
-static enum weir_status record_audit(struct run *run, const struct msg_job_is *job,
-                                     struct weir_error *err)
+/* Puts the event of a run in which the order of the operators has changed. */
+static enum weir_status put_plan_changed(const struct run *run, const struct msg_job_is *job,
+                                         struct weir_error *err)
 {
+    if (job->plan_state[0] == '\0')
+        return WEIR_OK;
+    WEIR_AUTO_FREE char *key = weir_format("plan_changed/%" PRId64, run->number);
+    return orchestrator_event_put(
+        run->context, &(struct event_about){run->pipeline, 0, key, "plan_changed"},
+        JSON_FIELDS(JSON_NUMBER("run", run->number), JSON_TEXT("state", job->plan_state),
+                    JSON_NEW("order", orchestrator_json_texts(job->plan_order)),
+                    JSON_DOUBLE("promised", job->plan_promised)),
+        err);
+}
+
+static enum weir_status effect_audited(void *subject, const void *what, struct weir_error *err)
+{
+    const struct run *run = subject;
+    const struct msg_job_is *job = what;
     WEIR_AUTO_BUF audit = {0};
     weir_buf_printf(&audit,
                     "{\"set\":%" PRIu64 ",\"delivered\":%" PRIu64 ",\"filtered\":%" PRIu64
@@ -51,16 +68,24 @@ static enum weir_status record_audit(struct run *run, const struct msg_job_is *j
     append_digest(job, &audit);
     append_failures(job, &audit);
     weir_buf_append_text(&audit, "}");
+    enum weir_status status = put_plan_changed(run, job, err);
+    if (status != WEIR_OK)
+        return status;
+    return DB_RUN(run->context->db, Q_run_audited, NULL, err, DB_I64(run->number),
+                  DB_TEXT(weir_buf_text(&audit)), DB_I64(job->worker_cpu_ns),
+                  DB_I64(job->bytes_read), DB_I64(job->bytes_sent));
+}
+
+static enum weir_status record_audit(struct run *run, const struct msg_job_is *job,
+                                     struct weir_error *err)
+{
     if (!job->kept) {
         return weir_fail(err, WEIR_INTERNAL,
                          "run %" PRId64 ": %" PRIu64 " samples lost, %" PRIu64
                          " delivered twice, which %s does not allow",
                          run->number, job->lost, job->duplicated, job->delivery);
     }
-    enum weir_status status =
-        DB_RUN(run->context->db, Q_run_audited, NULL, err, DB_I64(run->number),
-               DB_TEXT(weir_buf_text(&audit)), DB_I64(job->worker_cpu_ns), DB_I64(job->bytes_read),
-               DB_I64(job->bytes_sent));
+    enum weir_status status = orchestrator_commit(run->context, effect_audited, run, job, err);
     return status == WEIR_OK ? orchestrator_run_load(run, err) : status;
 }
 

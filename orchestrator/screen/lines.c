@@ -102,6 +102,15 @@ static void training_finished(const json_t *event, struct weir_buf *out)
     put_unread(json_object_get(event, "audit"), number_of(event, "samples"), out);
 }
 
+static void plan_changed(const json_t *event, struct weir_buf *out)
+{
+    const json_t *order = json_object_get(event, "order");
+    weir_buf_printf(out, "  operators run in another order (%s):", text_of(event, "state"));
+    for (size_t i = 0; i < json_array_size(order); i++)
+        weir_buf_printf(out, "%s %s", i > 0 ? "," : "",
+                        json_string_value(json_array_get(order, i)));
+}
+
 static void model_stored(const json_t *event, struct weir_buf *out)
 {
     const char *parent = text_of(event, "parent");
@@ -275,6 +284,7 @@ static const struct {
     {"scoring_finished", scoring_finished},
     {"holdout_finished", holdout_finished},
     {"training_finished", training_finished},
+    {"plan_changed", plan_changed},
     {"model_stored", model_stored},
     {"model_dropped", model_dropped},
     {"model_promoted", model_promoted},

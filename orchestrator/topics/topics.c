@@ -52,6 +52,7 @@ static const struct topic {
     {"feed_forget", orchestrator_topic_feed_forget},
     {"sets", orchestrator_topic_sets},
     {"workers", orchestrator_topic_workers},
+    {"plan", orchestrator_topic_plan},
 };
 
 static void drop(struct topic_call *call)

@@ -34,10 +34,11 @@ static enum weir_status check(const struct msg_worker_beat *beat, struct weir_er
 
 /* ---- what it has spent ---- */
 
-static void note_cost(struct dispatcher_entry *entry, const struct msg_worker_beat *beat,
-                      size_t row, size_t first_operator)
+static void note_cost(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
+                      const struct msg_worker_beat *beat, size_t row, size_t first_operator)
 {
     struct dispatcher_cost *cost = preprocess_entry_cost(entry, beat->session);
+    const struct dispatcher_cost before = *cost;
     size_t operators = preprocess_chain_operators(entry->plan.chain);
     if (beat->stat_operators.at[row] < operators)
         operators = beat->stat_operators.at[row];
@@ -56,7 +57,14 @@ static void note_cost(struct dispatcher_entry *entry, const struct msg_worker_be
         cost->operator_bytes[i] = beat->stat_operator_bytes.at[first_operator + i];
         if (first_operator + i < beat->stat_operator_taken.count)
             cost->operator_taken[i] = beat->stat_operator_taken.at[first_operator + i];
+        if (first_operator + i < beat->stat_operator_rows.count &&
+            first_operator + i < beat->stat_operator_kept.count) {
+            cost->operator_rows[i] = beat->stat_operator_rows.at[first_operator + i];
+            cost->operator_kept[i] = beat->stat_operator_kept.at[first_operator + i];
+        }
     }
+    preprocess_plans_note(&dispatcher->plans, entry, &before, cost,
+                          weir_loop_now_ms(dispatcher->loop));
 }
 
 static void note_reason(struct dispatcher_entry *entry, const char *reason)
@@ -91,7 +99,7 @@ static void note_costs(struct dispatcher *dispatcher, const struct msg_worker_be
         struct dispatcher_entry *entry =
             preprocess_dispatcher_in_memory(dispatcher, beat->stat_jobs.at[i]);
         if (entry != NULL) {
-            note_cost(entry, beat, i, first_operator);
+            note_cost(dispatcher, entry, beat, i, first_operator);
             note_reason(entry, beat->stat_reasons.at[i]);
             for (size_t k = first_failure; k < first_failure + failures; k++)
                 preprocess_failures_note(&entry->failures, beat->failed_ids.at[k],
@@ -155,6 +163,18 @@ static void list_leases(const struct dispatcher_entry *entry, const struct dispa
     }
 }
 
+/* Tells the worker which order the operators of a job have by now. */
+static void list_plan(struct dispatcher *dispatcher, const struct dispatcher_entry *entry)
+{
+    struct dispatcher_orders *orders = &dispatcher->orders;
+    if (orders->planned == DISPATCHER_ORDERS_MAX)
+        return;
+    const struct planning *planning =
+        preprocess_plans_of(&dispatcher->plans, entry, weir_loop_now_ms(dispatcher->loop));
+    orders->planned_jobs[orders->planned] = entry->number;
+    orders->plan_changes[orders->planned++] = planning->changes;
+}
+
 static void visit_job(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
                       const struct msg_worker_beat *beat, struct leasing *leasing)
 {
@@ -199,8 +219,12 @@ static void lease_jobs(struct dispatcher *dispatcher, const struct dispatcher_vi
         visit_job(dispatcher, entry, beat, &leasing);
     }
     preprocess_leasing_give(&leasing);
-    for (size_t i = 0; i < leasing.count; i++)
+    for (size_t i = 0; i < leasing.count; i++) {
+        size_t before = dispatcher->orders.count;
         list_leases(entries[i], visit, &dispatcher->orders);
+        if (dispatcher->orders.count > before)
+            list_plan(dispatcher, entries[i]);
+    }
     dispatcher->rotation++;
 }
 
@@ -225,7 +249,7 @@ void preprocess_dispatcher_on_worker_beat(void *state, struct weir_request *requ
                                      .lease_ms =
                                          preprocess_pool_lease_ms(pool, DISPATCHER_LEASE_MS)};
     struct dispatcher_orders *orders = &dispatcher->orders;
-    orders->count = 0;
+    orders->count = orders->planned = 0;
     if (slot >= 0) {
         struct pool_worker *worker = &pool->worker[slot];
         worker->leases = (uint32_t)beat->jobs.count;
@@ -247,6 +271,8 @@ void preprocess_dispatcher_on_worker_beat(void *state, struct weir_request *requ
         .ranks = {orders->ranks, orders->count},
         .beat_ms = (uint32_t)preprocess_pool_beat_ms(pool),
         .wipe = dispatcher->wipe,
+        .planned_jobs = {orders->planned_jobs, orders->planned},
+        .plan_changes = {orders->plan_changes, orders->planned},
     };
     weir_rpc_reply(request->server, &request->route, MSG_worker_orders, &answer, NULL);
     preprocess_dispatcher_expect_ahead(dispatcher);

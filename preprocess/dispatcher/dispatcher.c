@@ -39,6 +39,8 @@ void preprocess_dispatcher_add(struct dispatcher *dispatcher, struct dispatcher_
                                        sizeof(struct dispatcher_entry *));
     dispatcher->entries[dispatcher->entry_count++] = entry;
     entry->account = preprocess_shares_join(&dispatcher->shares, &entry->quota);
+    entry->plan_changes =
+        preprocess_plans_of(&dispatcher->plans, entry, weir_loop_now_ms(dispatcher->loop))->changes;
 }
 
 void preprocess_dispatcher_let_go(struct dispatcher_entry *entry)
@@ -289,6 +291,7 @@ enum weir_status preprocess_dispatcher_open(const struct weir_service_options *o
     uint64_t incarnation = 0;
     enum weir_status status =
         preprocess_store_open(options->postgres, &dispatcher->db, &incarnation, err);
+    dispatcher->plans.db = dispatcher->db;
     dispatcher->fences.newest = incarnation << 32;
     if (status == WEIR_OK)
         status = load_open_jobs(dispatcher, err);

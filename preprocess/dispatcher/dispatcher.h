@@ -6,6 +6,7 @@
 #include "core/service/service.h"
 #include "preprocess/dispatcher/entry.h"
 #include "preprocess/dispatcher/leasing.h"
+#include "preprocess/dispatcher/plans.h"
 #include "preprocess/dispatcher/pool.h"
 #include "preprocess/dispatcher/store.h"
 
@@ -39,6 +40,9 @@ struct dispatcher_orders {
     uint64_t fences[DISPATCHER_ORDERS_MAX];
     uint64_t sessions[DISPATCHER_ORDERS_MAX];
     uint32_t ranks[DISPATCHER_ORDERS_MAX];
+    size_t planned;
+    uint64_t planned_jobs[DISPATCHER_ORDERS_MAX];
+    uint32_t plan_changes[DISPATCHER_ORDERS_MAX];
 };
 
 struct dispatcher {
@@ -49,6 +53,7 @@ struct dispatcher {
     struct dispatcher_fences fences;
     struct pool pool;
     struct shares shares;
+    struct plans plans;
     struct dispatcher_entry **entries; /* jobs in use, not closed */
     size_t entry_count;
     size_t rotation; /* index of the job that is asked first when a worker wants work */

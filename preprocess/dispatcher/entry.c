@@ -171,6 +171,17 @@ static enum weir_status bear(void *owner, uint32_t rank, const struct weir_tally
     return weir_fail(err, WEIR_INVALID, "job %lu: %s", entry->number, entry->failure);
 }
 
+/* Jobs of the same operators on records of the same form, all of which train or none, share what is measured. */
+static struct weir_digest plan_key_of(const struct dispatcher_entry *entry)
+{
+    WEIR_AUTO(weir_hasher) hasher = weir_hasher_new();
+    uint8_t trains = entry->plan.trains;
+    weir_hasher_add(hasher, entry->config.at, entry->config.size);
+    weir_hasher_add(hasher, entry->tables.at, entry->tables.size);
+    weir_hasher_add(hasher, &trains, sizeof(trains));
+    return weir_hasher_digest(hasher);
+}
+
 enum weir_status preprocess_entry_plan(struct dispatcher_entry *entry,
                                        struct dispatcher_fences *fences,
                                        const struct dispatcher_record *record,
@@ -190,6 +201,7 @@ enum weir_status preprocess_entry_plan(struct dispatcher_entry *entry,
     enum weir_status status = preprocess_plan_open(&form, &entry->plan, err);
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "job %lu", entry->number);
+    entry->plan_key = plan_key_of(entry);
     status = take_fit(entry, err);
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "job %lu", entry->number);
@@ -315,6 +327,8 @@ static void add_cost(struct dispatcher_cost *total, const struct dispatcher_cost
         total->operator_ns[k] += cost->operator_ns[k];
         total->operator_bytes[k] += cost->operator_bytes[k];
         total->operator_taken[k] += cost->operator_taken[k];
+        total->operator_rows[k] += cost->operator_rows[k];
+        total->operator_kept[k] += cost->operator_kept[k];
     }
 }
 

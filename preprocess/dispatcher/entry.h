@@ -21,7 +21,9 @@ struct dispatcher_cost {
     int64_t operator_ns[CHAIN_OPERATORS_MAX];
     uint64_t operator_bytes[CHAIN_OPERATORS_MAX];
     uint64_t operator_taken[CHAIN_OPERATORS_MAX]; /* not stored: workers tell it again */
-    int64_t read_ns, queued_ns;                   /* not stored: they say what is slow now */
+    uint64_t operator_rows[CHAIN_OPERATORS_MAX];  /* not stored: plans are made anew */
+    uint64_t operator_kept[CHAIN_OPERATORS_MAX];
+    int64_t read_ns, queued_ns; /* not stored: they say what is slow now */
     bool unsaved;
 };
 
@@ -57,6 +59,8 @@ struct dispatcher_entry {
     size_t crew_count; /* … of so many slots */
 
     struct preprocess_plan plan;
+    struct weir_digest plan_key; /* of the plan that it shares with others (plans.h) … */
+    uint32_t plan_changes;       /* … and how often that had changed when the job began */
     struct dispatcher_job job;
     struct weir_buf
         *partials; /* waiting until theirs is the lowest: index group % capacity of a rank */

@@ -117,6 +117,24 @@ static void add_costs(const struct dispatcher_entry *entry, struct weir_arena *a
         weir_arena_copy(arena, total.operator_bytes, count * sizeof(uint64_t)), count};
 }
 
+/* Says which order the operators have by now, if it is another one than when the job began. */
+static void add_plan(struct dispatcher *dispatcher, const struct dispatcher_entry *entry,
+                     struct weir_arena *arena, struct msg_job_is *answer)
+{
+    struct msg_plan_is plan;
+    int64_t now_ms = weir_loop_now_ms(dispatcher->loop);
+    if (entry->closed ||
+        preprocess_plans_of(&dispatcher->plans, entry, now_ms)->changes == entry->plan_changes)
+        return;
+    preprocess_plans_show(&dispatcher->plans, entry, now_ms, arena, &plan);
+    const char **names = weir_arena_alloc(arena, (plan.order.count + 1) * sizeof(*names));
+    for (size_t i = 0; i < plan.order.count; i++)
+        names[i] = plan.operators.at[plan.order.at[i]];
+    answer->plan_state = plan.state;
+    answer->plan_order = (struct weir_strs){names, plan.order.count};
+    answer->plan_promised = plan.promised;
+}
+
 static const char *state_name(const struct dispatcher_entry *entry)
 {
     if (entry->closed)
@@ -157,6 +175,7 @@ static void on_job_ask(void *state, struct weir_request *request)
             .digest = weir_bytes(audit.tally.digests.digest.bytes, WEIR_DIGEST_BYTES),
         };
         add_costs(entry, request->arena, &answer);
+        add_plan(dispatcher, entry, request->arena, &answer);
         preprocess_failures_list(&entry->failures, request->arena, &answer.failed_ids,
                                  &answer.failed_reasons);
         reply(request, MSG_job_is, &answer);
@@ -207,6 +226,17 @@ static void look_at_problem(struct dispatcher_entry *entry)
     entry->may_be_mended = true;
 }
 
+/* Returns how often the order of the operators has changed, and the order. */
+static uint32_t order_of(struct dispatcher *dispatcher, const struct dispatcher_entry *entry,
+                         uint32_t ret_order[CHAIN_OPERATORS_MAX])
+{
+    const struct planning *planning =
+        preprocess_plans_of(&dispatcher->plans, entry, weir_loop_now_ms(dispatcher->loop));
+    for (size_t i = 0; i < CHAIN_OPERATORS_MAX; i++)
+        ret_order[i] = planning->order[i];
+    return planning->changes;
+}
+
 static void on_job_describe(void *state, struct weir_request *request)
 {
     const struct msg_job_describe *ask = request->message;
@@ -218,6 +248,9 @@ static void on_job_describe(void *state, struct weir_request *request)
     }
     if (ask->problem[0] != '\0')
         look_at_problem(entry);
+    uint32_t order[CHAIN_OPERATORS_MAX];
+    uint32_t changes = order_of(state, entry, order);
+    size_t operators = changes > 0 ? preprocess_chain_operators(entry->plan.chain) : 0;
     reply(request, MSG_job_described,
           &(struct msg_job_described){.job = entry->number,
                                       .file = entry->file,
@@ -231,7 +264,26 @@ static void on_job_describe(void *state, struct weir_request *request)
                                       .group_batches = entry->plan.geometry.group_batches,
                                       .fitting = entry->job.fitting,
                                       .ranks = entry->ranks,
-                                      .tables = weir_buf_view(&entry->tables)});
+                                      .tables = weir_buf_view(&entry->tables),
+                                      .order = {order, operators},
+                                      .plan_changes = changes});
+    preprocess_dispatcher_let_go(entry);
+}
+
+static void on_plan_ask(void *state, struct weir_request *request)
+{
+    struct dispatcher *dispatcher = state;
+    const struct msg_plan_ask *ask = request->message;
+    struct dispatcher_entry *entry = NULL;
+    struct msg_plan_is answer;
+    struct weir_error err;
+    if (preprocess_dispatcher_find(dispatcher, ask->job, &entry, &err) != WEIR_OK) {
+        refuse(request, &err);
+        return;
+    }
+    preprocess_plans_show(&dispatcher->plans, entry, weir_loop_now_ms(dispatcher->loop),
+                          request->arena, &answer);
+    reply(request, MSG_plan_is, &answer);
     preprocess_dispatcher_let_go(entry);
 }
 
@@ -377,6 +429,7 @@ const struct weir_rpc_handler PREPROCESS_DISPATCHER_HANDLERS[] = {
     WEIR_ON(job_close, on_job_close),
     WEIR_ON(jobs_purge, on_jobs_purge),
     WEIR_ON(workers_ask, preprocess_dispatcher_on_workers_ask),
+    WEIR_ON(plan_ask, on_plan_ask),
     WEIR_ON(worker_beat, preprocess_dispatcher_on_worker_beat),
     WEIR_ON(worker_leave, preprocess_dispatcher_on_worker_leave),
     WEIR_ON(job_describe, on_job_describe),

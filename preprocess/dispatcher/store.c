@@ -1,5 +1,6 @@
 /* Jobs in Postgres. */
 #include "preprocess/dispatcher/store.h"
+#include "preprocess/plan/planning.h"
 
 #include "core/base/memory.h"
 #include "core/base/path.h"
@@ -139,6 +140,54 @@ static void read_words(struct weir_bytes bytes, void *words)
                       : CHAIN_OPERATORS_MAX * sizeof(uint64_t);
     if (size > 0)
         memcpy(words, bytes.at, size);
+}
+
+/* Copies bytes that are as large as what they are to fill. */
+static bool read_whole(struct weir_bytes bytes, void *to, size_t size)
+{
+    if (bytes.size == size)
+        memcpy(to, bytes.at, size);
+    return bytes.size == size;
+}
+
+enum weir_status preprocess_store_plan_load(struct weir_db *db, const struct weir_digest *key,
+                                            size_t operators, struct planning *planning,
+                                            struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    struct planning found = *planning;
+    enum weir_status status =
+        DB_RUN(db, Q_plan_find, &rows, err, DB_BYTES(weir_bytes(key->bytes, sizeof(key->bytes))));
+    if (status != WEIR_OK || weir_rows_count(rows) == 0)
+        return status;
+    size_t size = operators * sizeof(struct ordering_cost);
+    bool fits =
+        read_whole(weir_rows_bytes(rows, 0, "running"), found.order, operators) &&
+        read_whole(weir_rows_bytes(rows, 0, "choice"), &found.choice, sizeof(found.choice)) &&
+        read_whole(weir_rows_bytes(rows, 0, "costs"), found.costs, size) &&
+        read_whole(weir_rows_bytes(rows, 0, "before"), found.before, size);
+    int64_t state = weir_rows_i64(rows, 0, "state");
+    found.changes = (uint32_t)weir_rows_i64(rows, 0, "changes");
+    found.state = (enum planning_state)state;
+    if (fits && state >= PLANNING_MEASURING && state < PLANNING_FIXED)
+        *planning = found;
+    return WEIR_OK;
+}
+
+enum weir_status preprocess_store_plan_save(struct weir_db *db, const struct weir_digest *key,
+                                            size_t operators, const struct planning *planning,
+                                            struct weir_error *err)
+{
+    enum { PLANS_STORED_MAX = 1000 };
+    size_t size = operators * sizeof(struct ordering_cost);
+    enum weir_status status = DB_RUN(
+        db, Q_plan_save, NULL, err, DB_BYTES(weir_bytes(key->bytes, sizeof(key->bytes))),
+        DB_I64(planning->state), DB_I64(planning->changes),
+        DB_BYTES(weir_bytes(planning->order, operators)),
+        DB_BYTES(weir_bytes(&planning->choice, sizeof(planning->choice))),
+        DB_BYTES(weir_bytes(planning->costs, size)), DB_BYTES(weir_bytes(planning->before, size)));
+    return status == WEIR_OK ? DB_RUN(db, Q_plans_bound, NULL, err, DB_I64(PLANS_STORED_MAX))
+                             : status;
 }
 
 static enum weir_status load_costs(struct weir_db *db, struct dispatcher_entry *entry,

@@ -418,6 +418,7 @@ struct chain_cost preprocess_chain_cost(const struct chain *chain, size_t writte
         .programs_ns = step->op->programs_ns != NULL ? step->op->programs_ns(step->state) : 0,
         .taken = step->taken,
         .bytes = step->bytes,
+        .rows = step->rows,
         .failed = step->failed,
         .filtered = step->filtered,
         .warnings = step->warnings,

@@ -85,7 +85,9 @@ static enum weir_status plan_end(struct chain *chain, const struct chain_draft *
 enum weir_status preprocess_chain_reorder(const struct chain *chain, const uint8_t *order,
                                           struct chain **ret_chain, struct weir_error *err)
 {
-    weir_require(is_permutation(chain, order));
+    if (!is_permutation(chain, order))
+        return weir_fail(err, WEIR_INVALID, "expected each of %zu operators once in the order",
+                         chain->steps);
     WEIR_AUTO(chain) other = chain_make(chain->operators, chain->records);
     struct chain_draft draft = chain_draft_of(other);
     draft.source = chain;

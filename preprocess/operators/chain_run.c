@@ -50,6 +50,7 @@ struct column *preprocess_chain_begin(struct chain *chain)
 static void tally(struct chain *chain, struct chain_step *step, const struct operator_call *call)
 {
     chain->rows.marked += call->failures + call->filtered;
+    step->rows += call->rows;
     if (call->failures > 0)
         memcpy(step->reason, call->reason, sizeof(step->reason));
     step->failed += call->failures;

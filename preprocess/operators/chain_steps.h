@@ -27,6 +27,7 @@ struct chain_step {
     bool behind_fit;          /* it reads output of a fitted operator, or of one after it */
     bool joined;              /* a step before does its work */
     int64_t spent_ns;
+    uint64_t rows;
     uint64_t taken; /* bytes */
     uint64_t bytes;
     uint64_t failed;

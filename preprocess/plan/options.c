@@ -35,6 +35,20 @@ static const struct cfg_key BATCH[] = {
     CFG_END,
 };
 
+static const char *const OPERATOR_ORDER[] = {"auto", "as_written", "approximate", NULL};
+
+static const struct cfg_key PLAN[] = {
+    CFG_CHOICE(struct preprocess_planned, order, .fallback = "auto", .choices = OPERATOR_ORDER,
+               .doc =
+                   "order of the operators. auto: the cheapest, by what was measured, that makes "
+                   "the same batches; approximate: those that make pictures smaller come first "
+                   "too, which changes pixels a little"),
+    CFG_F64(struct preprocess_planned, tolerance, .fallback = "0.05", .max = 1,
+            .doc = "approximate: root mean square of the differences it may make in a tensor, as a "
+                   "share of that of its numbers' deviations; checked on records before a run"),
+    CFG_END,
+};
+
 static const struct cfg_key SECTION[] = {
     CFG_NODE(struct preprocess_options, operators, .required = true,
              .doc = "list of operators, each `op: NAME` and its options"),
@@ -42,6 +56,10 @@ static const struct cfg_key SECTION[] = {
      .kind = CFG_KIND_NODE,
      .offset = CFG_OFFSET(const struct weir_yaml_node *, struct preprocess_options, batch_node),
      .doc = "division of the samples into batches: see below"},
+    {.name = "plan",
+     .kind = CFG_KIND_NODE,
+     .offset = CFG_OFFSET(const struct weir_yaml_node *, struct preprocess_options, plan_node),
+     .doc = "what Weir may change about how batches are made: see below"},
     CFG_U64(struct preprocess_options, workers, .fallback = "0", .max = PREPROCESS_WORKERS_MAX,
             .doc = "worker processes; 0: as the system has"),
     {.name = "on_error",
@@ -63,6 +81,10 @@ static void read_section(const struct weir_yaml_node *root, struct preprocess_op
     cfg_note(all,
              cfg_read(BATCH, CFG_CLOSED, options->batch_node, "preprocess.batch", NULL,
                       &options->batch, &err),
+             &err);
+    cfg_note(all,
+             cfg_read(PLAN, CFG_CLOSED, options->plan_node, "preprocess.plan", NULL, &options->plan,
+                      &err),
              &err);
     cfg_note(all, cfg_on_error_read(options->on_error_node, &options->on_error, &err), &err);
     if (options->batch.shuffle == PREPROCESS_SHUFFLE_WINDOWED && options->batch.window == 0)
@@ -138,6 +160,8 @@ enum weir_status preprocess_options_print(const struct weir_yaml_node *root, str
         status = print_operator(weir_yaml_at(options.operators, i), out, err);
     weir_buf_append_text(out, "  batch:\n");
     cfg_print(BATCH, &options.batch, 4, out);
+    weir_buf_append_text(out, "  plan:\n");
+    cfg_print(PLAN, &options.plan, 4, out);
     weir_buf_printf(out, "  workers: %lu\n  on_error: ", options.workers);
     cfg_on_error_print(&options.on_error, out);
     weir_buf_append_text(out, "\n");
@@ -150,5 +174,7 @@ void preprocess_options_describe(struct weir_buf *out)
     cfg_document(SECTION, out);
     weir_buf_append_text(out, "\n### preprocess.batch\n\n");
     cfg_document(BATCH, out);
+    weir_buf_append_text(out, "\n### preprocess.plan\n\n");
+    cfg_document(PLAN, out);
     cfg_registry_document(&PREPROCESS_OPERATORS, "### op", out);
 }

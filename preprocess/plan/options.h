@@ -24,10 +24,23 @@ struct preprocess_batch {
     uint64_t sample_bytes_max;
 };
 
+/* `preprocess.plan`: what may be changed about how a batch is made (C18). */
+enum preprocess_order_of_operators {
+    PREPROCESS_AUTO,
+    PREPROCESS_AS_WRITTEN,
+    PREPROCESS_APPROXIMATE
+};
+struct preprocess_planned {
+    int order; /* enum preprocess_order_of_operators */
+    double tolerance;
+};
+
 struct preprocess_options {
     const struct weir_yaml_node *operators;
     const struct weir_yaml_node *batch_node; /* private: read into `batch` */
     struct preprocess_batch batch;
+    const struct weir_yaml_node *plan_node; /* private: read into `plan` */
+    struct preprocess_planned plan;
     uint64_t workers;                           /* 0: as the system has */
     const struct weir_yaml_node *on_error_node; /* private: read into `on_error` */
     struct cfg_on_error on_error;

@@ -130,6 +130,25 @@ enum weir_status preprocess_plan_open(const struct preprocess_order_form *form,
     return WEIR_OK;
 }
 
+enum weir_status preprocess_plan_reorder(const struct preprocess_plan *plan, struct weir_u32s order,
+                                         struct chain **ret_chain, struct weir_error *err)
+{
+    uint8_t places[CHAIN_OPERATORS_MAX];
+    size_t count = preprocess_chain_operators(plan->chain);
+    if (order.count != count)
+        return weir_fail(err, WEIR_INVALID, "found an order of %zu operators, expected %zu",
+                         order.count, count);
+    for (size_t i = 0; i < count; i++)
+        places[i] = (uint8_t)(order.at[i] < count ? order.at[i] : count);
+    return preprocess_chain_reorder(plan->chain, places, ret_chain, err);
+}
+
+void preprocess_plan_use(struct preprocess_plan *plan, struct chain *chain)
+{
+    preprocess_chain_free(plan->chain);
+    plan->chain = chain;
+}
+
 void preprocess_plan_close(struct preprocess_plan *plan)
 {
     preprocess_chain_free(plan->chain);

@@ -45,6 +45,12 @@ enum weir_status preprocess_plan_open(const struct preprocess_order_form *form,
                                       struct weir_error *err) WEIR_MUST_USE;
 void preprocess_plan_close(struct preprocess_plan *plan); /* zeroed is fine */
 
+/* Plans the operators in another order: places as written. INVALID when they cannot run so. */
+enum weir_status preprocess_plan_reorder(const struct preprocess_plan *plan, struct weir_u32s order,
+                                         struct chain **ret_chain,
+                                         struct weir_error *err) WEIR_MUST_USE;
+/* Has `chain`, which becomes the plan's, make its batches from now on. */
+void preprocess_plan_use(struct preprocess_plan *plan, struct chain *chain);
 /* Takes up the fitted state of the operators: preprocess_chain_fit_load(), and the length classes of a training. */
 enum weir_status preprocess_plan_fitted(struct preprocess_plan *plan, struct weir_bytes fitted,
                                         struct weir_error *err) WEIR_MUST_USE;

@@ -35,6 +35,7 @@ static void on_orders(void *owner, const struct weir_reply *reply, const struct 
     worker->wipe = orders->wipe;
     worker->pause_ms = orders->beat_ms < orders->lease_ms / 2 ? orders->beat_ms : 0;
     preprocess_flow_orders(&worker->flow, orders, worker->beat_ms);
+    preprocess_worker_jobs_planned(worker, orders);
     preprocess_worker_free_discarded(worker);
     preprocess_worker_prepare(worker);
     preprocess_worker_pump_soon(worker);
@@ -79,7 +80,7 @@ struct costs {
     int64_t *cpu_ns, *read_ns, *queued_ns;
     const char **reason;
     int64_t *operator_ns;
-    uint64_t *operator_taken, *operator_bytes;
+    uint64_t *operator_taken, *operator_bytes, *operator_rows, *operator_kept;
     uint64_t *failed_id;
     const char **failed_reason;
 };
@@ -101,6 +102,8 @@ static struct costs costs_with_room(struct weir_arena *arena)
         .operator_ns = weir_arena_alloc(arena, operators),
         .operator_taken = weir_arena_alloc(arena, operators),
         .operator_bytes = weir_arena_alloc(arena, operators),
+        .operator_rows = weir_arena_alloc(arena, operators),
+        .operator_kept = weir_arena_alloc(arena, operators),
         .failed_id = weir_arena_alloc(arena, failures),
         .failed_reason = weir_arena_alloc(arena, failures),
     };
@@ -118,6 +121,8 @@ static void add_operators(const struct worker_job *job, struct costs *costs)
         costs->operator_ns[at] = spent.ns;
         costs->operator_taken[at] = spent.taken;
         costs->operator_bytes[at] = spent.bytes;
+        costs->operator_rows[at] = spent.rows;
+        costs->operator_kept[at] = spent.kept;
     }
 }
 
@@ -164,6 +169,8 @@ static void add_costs(const struct worker *worker, struct weir_arena *arena,
     beat->stat_operator_ns = (struct weir_i64s){costs.operator_ns, costs.operators};
     beat->stat_operator_taken = (struct weir_u64s){costs.operator_taken, costs.operators};
     beat->stat_operator_bytes = (struct weir_u64s){costs.operator_bytes, costs.operators};
+    beat->stat_operator_rows = (struct weir_u64s){costs.operator_rows, costs.operators};
+    beat->stat_operator_kept = (struct weir_u64s){costs.operator_kept, costs.operators};
     beat->stat_failures = (struct weir_u64s){costs.failures_of, costs.jobs};
     beat->failed_ids = (struct weir_u64s){costs.failed_id, costs.failures};
     beat->failed_reasons = (struct weir_strs){costs.failed_reason, costs.failures};

@@ -12,15 +12,22 @@ struct worker_spent preprocess_worker_job_spent(const struct worker_job *job, si
     return (struct worker_spent){.ns = before->ns + cost.spent_ns,
                                  .programs_ns = before->programs_ns + cost.programs_ns,
                                  .taken = before->taken + cost.taken,
-                                 .bytes = before->bytes + cost.bytes};
+                                 .bytes = before->bytes + cost.bytes,
+                                 .rows = before->rows + cost.rows,
+                                 .kept = before->kept + cost.rows - cost.failed - cost.filtered};
+}
+
+static void keep_costs(struct worker_job *job)
+{
+    for (size_t i = 0; job->open && i < preprocess_chain_operators(job->plan.chain); i++)
+        job->operators[i] = preprocess_worker_job_spent(job, i);
 }
 
 /* Closes the plan but keeps its costs, which are still reported when the plan is made again: after a fit, or when the
  * job comes back. */
 static void close_job(struct worker_job *job)
 {
-    for (size_t i = 0; job->open && i < preprocess_chain_operators(job->plan.chain); i++)
-        job->operators[i] = preprocess_worker_job_spent(job, i);
+    keep_costs(job);
     preprocess_plan_close(&job->plan);
     job->open = false;
 }
@@ -41,9 +48,15 @@ static enum weir_status open_plan(const struct msg_job_described *about,
         .ranks = about->ranks,
     };
     enum weir_status status = preprocess_plan_open(&form, ret_plan, err);
-    if (status != WEIR_OK || about->fitting)
+    if (status != WEIR_OK)
         return status;
-    status = preprocess_plan_fitted(ret_plan, about->fitted, err);
+    struct chain *chain = NULL;
+    if (about->order.count > 0)
+        status = preprocess_plan_reorder(ret_plan, about->order, &chain, err);
+    if (chain != NULL)
+        preprocess_plan_use(ret_plan, chain);
+    if (status == WEIR_OK && !about->fitting)
+        status = preprocess_plan_fitted(ret_plan, about->fitted, err);
     if (status != WEIR_OK)
         preprocess_plan_close(ret_plan);
     return status;
@@ -62,6 +75,28 @@ static void note_problem(struct worker_job *job, const char *problem)
     snprintf(job->problem, sizeof(job->problem), "%s", problem);
 }
 
+/* Takes up another order of the operators of a job that is open, and can go on. A plan that cannot is made anew. */
+static bool take_order(struct worker_job *job, const struct msg_job_described *about)
+{
+    struct weir_error err;
+    WEIR_AUTO(chain) chain = NULL;
+    if (!job->open || job->fitting != about->fitting || about->order.count == 0)
+        return false;
+    enum weir_status status = preprocess_plan_reorder(&job->plan, about->order, &chain, &err);
+    if (status == WEIR_OK && !job->fitting)
+        status = preprocess_chain_fit_load(chain, about->fitted, &err);
+    if (status != WEIR_OK) {
+        weir_log(WEIR_LOG_WARN, "order not taken up, planning anew", "job=%lu reason=\"%s\"",
+                 job->number, err.text);
+        return false;
+    }
+    keep_costs(job);
+    preprocess_plan_use(&job->plan, WEIR_TAKE(chain));
+    job->plan_changes = about->plan_changes;
+    job->is_replanned = false;
+    return true;
+}
+
 static void on_described(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct worker_job *job = owner;
@@ -74,6 +109,10 @@ static void on_described(void *owner, const struct weir_reply *reply, const stru
         return;
     }
     const struct msg_job_described *about = reply->message;
+    if (take_order(job, about)) {
+        job->worker->prepare(job->worker);
+        return;
+    }
     bool is_news = !job->open || job->fitting != about->fitting;
     close_job(job);
     if (open_plan(about, &job->plan, &reason) != WEIR_OK) {
@@ -81,6 +120,8 @@ static void on_described(void *owner, const struct weir_reply *reply, const stru
         return;
     }
     job->open = true;
+    job->plan_changes = about->plan_changes;
+    job->is_replanned = false;
     job->problems = 0;
     job->problem[0] = '\0';
     job->fitting = about->fitting;
@@ -139,8 +180,8 @@ struct worker_job *preprocess_worker_job_for(struct worker *worker,
     if (job == NULL)
         return NULL;
     job->used_ms = weir_loop_now_ms(worker->loop);
-    bool folds = lease->attempt == 0;
-    if (job->open && job->fitting == folds)
+    bool folds = lease->attempt == 0, is_good = job->open && job->fitting == folds;
+    if (is_good && !job->is_replanned)
         return job;
     if (!job->is_requesting && job->used_ms >= job->retry_ms) {
         job->is_requesting = true;
@@ -148,7 +189,18 @@ struct worker_job *preprocess_worker_job_for(struct worker *worker,
                       &(struct msg_job_describe){.job = lease->job, .problem = job->problem},
                       WORKER_REQUEST_MS, on_described, job);
     }
-    return NULL;
+    return is_good ? job : NULL;
+}
+
+void preprocess_worker_jobs_planned(struct worker *worker, const struct msg_worker_orders *orders)
+{
+    for (size_t i = 0; i < orders->planned_jobs.count && i < orders->plan_changes.count; i++) {
+        for (size_t k = 0; k < WORKER_JOBS_MAX; k++) {
+            struct worker_job *job = &worker->jobs[k];
+            if (job->open && job->number == orders->planned_jobs.at[i])
+                job->is_replanned = job->plan_changes != orders->plan_changes.at[i];
+        }
+    }
 }
 
 void preprocess_worker_jobs_expire(struct worker *worker, int64_t now_ms)

@@ -9,6 +9,8 @@ struct worker_job *preprocess_worker_job_for(struct worker *worker,
                                              const struct worker_lease *lease);
 /* Returns the slot of a job, or one that it takes from a job that is no longer worked on; NULL: every job is. */
 struct worker_job *preprocess_worker_job_slot(struct worker *worker, uint64_t number);
+/* Takes in which jobs have operators that run in another order by now. */
+void preprocess_worker_jobs_planned(struct worker *worker, const struct msg_worker_orders *orders);
 /* Returns the cost of an operator of an open job in this session. */
 struct worker_spent preprocess_worker_job_spent(const struct worker_job *job, size_t operator);
 void preprocess_worker_jobs_expire(struct worker *worker, int64_t now_ms);

@@ -28,6 +28,7 @@ enum {
 struct worker_spent {
     int64_t ns, programs_ns; /* as in struct chain_cost */
     uint64_t taken, bytes;
+    uint64_t rows, kept;
 };
 
 /* A job as the worker knows it. */
@@ -37,6 +38,8 @@ struct worker_job {
     bool open;          /* `plan` is there */
     bool fitting;       /* as described: it can fold, but not make */
     struct preprocess_plan plan;
+    uint32_t plan_changes; /* of the order of its operators, as described … */
+    bool is_replanned;     /* … and it has changed since */
     int64_t used_ms;
     int64_t retry_ms; /* not asked before */
     /* cumulative for this session */

@@ -1,0 +1,56 @@
+/* weir plan: the order in which the operators of a pipeline run, and the costs it was chosen by. */
+#include "cli/answer.h"
+#include "cli/render.h"
+
+#include <string.h>
+
+enum { PERCENT = 100 };
+
+static const struct {
+    const char *state, *text;
+} STATES[] = {
+    {"measuring", "the operators run as they are written, and are measured"},
+    {"trying", "a cheaper order runs, and is measured"},
+    {"changed", "a cheaper order runs"},
+    {"as written", "the operators run as they are written: no legal order promises to save 5 %"},
+    {"reverted", "another order was tried and was no cheaper: they run as they are written again"},
+    {"fixed", "the operators run as they are written: plan.order says as_written"},
+};
+
+static const char *text_of(const char *state)
+{
+    for (size_t i = 0; i < WEIR_COUNT(STATES); i++) {
+        if (strcmp(STATES[i].state, state) == 0)
+            return STATES[i].text;
+    }
+    return state;
+}
+
+static void put_percent(struct weir_buf *out, const json_t *share)
+{
+    weir_buf_printf(out, "%.1f %%", PERCENT * json_number_value(share));
+}
+
+void cli_render_plan(const json_t *answer, struct cli_page *page)
+{
+    static const struct cli_column COLUMNS[] = {
+        {"operator", CLI_TEXT, .key = "operator"},
+        {"moved up", CLI_FLAG, .key = "moved"},
+        {"CPU s", CLI_HUNDREDTHS, .key = "cpu_seconds"},
+        {"rows", CLI_COUNT, .key = "rows"},
+        {"in", CLI_BYTES, .key = "bytes_in"},
+        {"out", CLI_BYTES, .key = "bytes_out"},
+        {"ns / byte", CLI_HUNDREDTHS, .key = "ns_per_byte", .absent = "-"},
+        {"kept", CLI_NUMBER, .key = "share_kept", .absent = "-", .put = put_percent},
+    };
+    cli_line(page, "pipeline %s, run %lld: %s", cli_text(answer, "pipeline"),
+             (long long)cli_number(answer, "run"), text_of(cli_text(answer, "state")));
+    cli_show_table(page, json_object_get(answer, "operators"), COLUMNS, WEIR_COUNT(COLUMNS));
+    if (cli_number(answer, "tried") > 0)
+        cli_line(page, "%lld beginnings of orders were looked at%s: the best promises %.1f %% less",
+                 (long long)cli_number(answer, "tried"),
+                 json_is_true(json_object_get(answer, "all_orders")) ? ", all there are" : "",
+                 PERCENT * cli_real(answer, "promised"));
+    if (cli_real(answer, "saved") != 0)
+        cli_line(page, "measured since: %.1f %% less", PERCENT * cli_real(answer, "saved"));
+}

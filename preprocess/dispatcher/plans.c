@@ -1,0 +1,151 @@
+/* See plans.h. */
+#include "preprocess/dispatcher/plans.h"
+#include "preprocess/dispatcher/store.h"
+
+#include "core/base/log.h"
+
+#include <string.h>
+
+static struct plans_row *row_of(struct plans *plans, const struct weir_digest *key)
+{
+    struct plans_row *oldest = &plans->row[0];
+    for (size_t i = 0; i < plans->count; i++) {
+        struct plans_row *row = &plans->row[i];
+        if (memcmp(&row->key, key, sizeof(*key)) == 0)
+            return row;
+        oldest = row->used_ms < oldest->used_ms ? row : oldest;
+    }
+    struct plans_row *row = plans->count < PLANS_MAX ? &plans->row[plans->count++] : oldest;
+    *row = (struct plans_row){.used_ms = -1};
+    return row;
+}
+
+/* A plan is no more than advice: without the stored one it is measured anew. */
+static void take_up(const struct plans *plans, const struct dispatcher_entry *entry,
+                    struct planning *planning)
+{
+    struct weir_error err;
+    size_t operators = preprocess_chain_operators(entry->plan.chain);
+    if (preprocess_store_plan_load(plans->db, &entry->plan_key, operators, planning, &err) !=
+        WEIR_OK)
+        weir_log(WEIR_LOG_WARN, "plan not taken up, measuring anew", "job=%lu reason=\"%s\"",
+                 entry->number, err.text);
+}
+
+static void save(const struct plans *plans, const struct dispatcher_entry *entry,
+                 const struct planning *planning)
+{
+    struct weir_error err;
+    size_t operators = preprocess_chain_operators(entry->plan.chain);
+    if (preprocess_store_plan_save(plans->db, &entry->plan_key, operators, planning, &err) !=
+        WEIR_OK)
+        weir_log(WEIR_LOG_WARN, "plan not stored", "job=%lu reason=\"%s\"", entry->number,
+                 err.text);
+}
+
+struct planning *preprocess_plans_of(struct plans *plans, const struct dispatcher_entry *entry,
+                                     int64_t now_ms)
+{
+    struct plans_row *row = row_of(plans, &entry->plan_key);
+    if (row->used_ms < 0) {
+        bool is_fixed = entry->plan.options.plan.order == PREPROCESS_AS_WRITTEN;
+        row->key = entry->plan_key;
+        preprocess_planning_begin(&row->planning, entry->plan.chain, is_fixed);
+        if (!is_fixed)
+            take_up(plans, entry, &row->planning);
+    }
+    row->used_ms = now_ms;
+    return &row->planning;
+}
+
+static void log_change(const struct dispatcher_entry *entry, const struct planning *planning)
+{
+    WEIR_AUTO_BUF names = {0};
+    for (size_t i = 0; i < preprocess_chain_operators(entry->plan.chain); i++)
+        weir_buf_printf(&names, "%s%s", i > 0 ? " " : "",
+                        preprocess_chain_cost(entry->plan.chain, planning->order[i]).name);
+    weir_log(WEIR_LOG_INFO, "order of operators changed", "job=%lu state=\"%s\" order=\"%s\"",
+             entry->number, preprocess_planning_state_name(planning->state), weir_buf_text(&names));
+}
+
+void preprocess_plans_note(struct plans *plans, const struct dispatcher_entry *entry,
+                           const struct dispatcher_cost *before, const struct dispatcher_cost *now,
+                           int64_t now_ms)
+{
+    struct ordering_cost costs[CHAIN_OPERATORS_MAX];
+    for (size_t i = 0; i < preprocess_chain_operators(entry->plan.chain); i++) {
+        if (before->operator_rows[i] == 0 && before->operator_ns[i] > 0)
+            return; /* of before this dispatcher: rows were not kept */
+        costs[i] = (struct ordering_cost){
+            .ns = (double)(now->operator_ns[i] - before->operator_ns[i]),
+            .taken = (double)(now->operator_taken[i] - before->operator_taken[i]),
+            .made = (double)(now->operator_bytes[i] - before->operator_bytes[i]),
+            .rows = (double)(now->operator_rows[i] - before->operator_rows[i]),
+            .kept = (double)(now->operator_kept[i] - before->operator_kept[i]),
+        };
+    }
+    struct planning *planning = preprocess_plans_of(plans, entry, now_ms);
+    enum planning_state state = planning->state;
+    if (preprocess_planning_add(planning, entry->plan.chain, costs, now_ms))
+        log_change(entry, planning);
+    if (planning->state != state)
+        save(plans, entry, planning);
+}
+
+/* ---- for people ---- */
+
+/* A column of one member of the costs. */
+static struct weir_u64s column(struct weir_arena *arena, const struct ordering_cost *costs,
+                               size_t count, size_t member)
+{
+    uint64_t *at = weir_arena_alloc(arena, (count + 1) * sizeof(*at));
+    for (size_t i = 0; i < count; i++)
+        at[i] = (uint64_t) * (const double *)(const void *)((const char *)&costs[i] + member);
+    return (struct weir_u64s){at, count};
+}
+
+static struct weir_u32s places(struct weir_arena *arena, const uint8_t *order, size_t count)
+{
+    uint32_t *at = weir_arena_alloc(arena, (count + 1) * sizeof(*at));
+    for (size_t i = 0; i < count; i++)
+        at[i] = order[i];
+    return (struct weir_u32s){at, count};
+}
+
+static double share_saved(double before, double after)
+{
+    return before > 0 && after > 0 ? 1 - after / before : 0;
+}
+
+void preprocess_plans_show(struct plans *plans, const struct dispatcher_entry *entry,
+                           int64_t now_ms, struct weir_arena *arena, struct msg_plan_is *answer)
+{
+    const struct planning *planning = preprocess_plans_of(plans, entry, now_ms);
+    const struct chain *chain = entry->plan.chain;
+    const struct ordering_choice *choice = &planning->choice;
+    size_t count = preprocess_chain_operators(chain);
+    bool has_changed = planning->changes > 0;
+    const struct ordering_cost *costs = has_changed ? planning->before : planning->costs;
+    const char **names = weir_arena_alloc(arena, (count + 1) * sizeof(*names));
+    uint8_t written[CHAIN_OPERATORS_MAX];
+    preprocess_chain_order(chain, written);
+    for (size_t i = 0; i < count; i++)
+        names[i] = preprocess_chain_cost(chain, i).name;
+    *answer = (struct msg_plan_is){
+        .state = preprocess_planning_state_name(planning->state),
+        .operators = {names, count},
+        .order = places(arena, planning->order, count),
+        .written = places(arena, written, count),
+        .ns = column(arena, costs, count, offsetof(struct ordering_cost, ns)),
+        .taken = column(arena, costs, count, offsetof(struct ordering_cost, taken)),
+        .made = column(arena, costs, count, offsetof(struct ordering_cost, made)),
+        .rows = column(arena, costs, count, offsetof(struct ordering_cost, rows)),
+        .kept = column(arena, costs, count, offsetof(struct ordering_cost, kept)),
+        .promised = share_saved(choice->present_ns, choice->best_ns),
+        .tried = choice->tried,
+        .is_best = choice->is_best,
+    };
+    if (planning->state == PLANNING_CHANGED || planning->state == PLANNING_TRYING)
+        answer->saved = share_saved(preprocess_planning_row_ns(planning->before, chain),
+                                    preprocess_planning_row_ns(planning->costs, chain));
+}

@@ -1,0 +1,32 @@
+/* The plans of jobs (DESIGN §16): the jobs of all triggers of a pipeline file share one, so that what the first of them
+ * has measured serves the next, after a restart too. Owned by struct dispatcher. */
+#ifndef WEIR_PREPROCESS_DISPATCHER_PLANS_H
+#define WEIR_PREPROCESS_DISPATCHER_PLANS_H
+
+#include "preprocess/dispatcher/entry.h"
+#include "preprocess/plan/planning.h"
+
+enum { PLANS_MAX = 64 /* the one that was used longest ago makes room */ };
+
+struct plans {
+    struct weir_db *db;
+    size_t count;
+    struct plans_row {
+        struct weir_digest key;
+        int64_t used_ms;
+        struct planning planning;
+    } row[PLANS_MAX];
+};
+
+/* Returns the plan of a job, begun if there was none. It may make room for another one at the next call. */
+struct planning *preprocess_plans_of(struct plans *plans, const struct dispatcher_entry *entry,
+                                     int64_t now_ms);
+/* Takes in what the operators of a job have cost in a worker's session: cumulative, before and now. */
+void preprocess_plans_note(struct plans *plans, const struct dispatcher_entry *entry,
+                           const struct dispatcher_cost *before, const struct dispatcher_cost *now,
+                           int64_t now_ms);
+/* Says all that is known of it; columns in the arena. */
+void preprocess_plans_show(struct plans *plans, const struct dispatcher_entry *entry,
+                           int64_t now_ms, struct weir_arena *arena, struct msg_plan_is *answer);
+
+#endif
