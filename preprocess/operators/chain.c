@@ -166,8 +166,8 @@ static void direct(struct chain_step *step, const struct chain_draft *draft)
     *(const char **)(void *)((char *)step->options + key->offset) = step->on;
 }
 
-enum weir_status chain_plan_step(struct chain *chain, size_t written, struct chain_draft *draft,
-                                 struct weir_error *err)
+enum weir_status preprocess_chain_plan_step(struct chain *chain, size_t written,
+                                            struct chain_draft *draft, struct weir_error *err)
 {
     struct chain_step *step = &chain->step[chain->steps];
     const struct weir_yaml_node *node = weir_yaml_at(chain->operators, written);
@@ -241,8 +241,19 @@ static enum weir_status check_partials(const struct chain *chain,
     return WEIR_OK;
 }
 
+/* True when an operator may know who reads its output: in an exact order only if it does in the source, for pixels may
+ * depend on it. */
+static bool may_tell(const struct chain_step *step, const struct chain_step *next,
+                     const struct chain_draft *draft)
+{
+    const struct chain *source = draft->source;
+    return chain_is_run(step, next) &&
+           (source == NULL || draft->law < ALGEBRA_EXACTLY ||
+            source->step[source->running[next->written]].told == step->written + 1);
+}
+
 /* Tells operators who reads their output; some then do the work of both. */
-static void join_steps(struct chain *chain)
+static void join_steps(struct chain *chain, const struct chain_draft *draft)
 {
     for (size_t i = 0; i < chain->steps; i++) {
         struct chain_step *step = &chain->step[i];
@@ -252,10 +263,12 @@ static void join_steps(struct chain *chain)
         for (size_t k = i + 1; k < chain->steps; k++) {
             struct chain_step *next = &chain->step[k];
             const struct operator_next about = {next->op, next->state, (uint32_t)next->written};
-            if (!chain_is_run(step, next) ||
-                !fusion->join(step->state, &about, &step->own[0].about))
+            if (!may_tell(step, next, draft))
                 break;
-            next->joined = true;
+            next->told = (uint8_t)(step->written + 1);
+            next->joined = fusion->join(step->state, &about, &step->own[0].about);
+            if (!next->joined)
+                break;
         }
     }
 }
@@ -286,18 +299,18 @@ static void find_wanted(struct chain *chain)
     }
 }
 
-void chain_end(struct chain *chain, const struct chain_draft *draft)
+void preprocess_chain_end(struct chain *chain, const struct chain_draft *draft)
 {
     for (size_t i = 0; i < chain->columns; i++)
         chain->about[i] = draft->schema.column[chain->leaving[i]];
     chain->row_bytes = row_bytes_of(chain);
     chain->end = chain->steps;
     find_wanted(chain);
-    join_steps(chain);
+    join_steps(chain, draft);
 }
 
-struct chain *chain_make(const struct weir_yaml_node *operators,
-                         const struct operator_records *records)
+struct chain *preprocess_chain_make(const struct weir_yaml_node *operators,
+                                    const struct operator_records *records)
 {
     struct chain *chain = weir_calloc(1, sizeof(*chain));
     chain->operators = operators;
@@ -307,7 +320,7 @@ struct chain *chain_make(const struct weir_yaml_node *operators,
     return chain;
 }
 
-struct chain_draft chain_draft_of(const struct chain *chain)
+struct chain_draft preprocess_chain_draft_of(const struct chain *chain)
 {
     return (struct chain_draft){.schema = {.count = 1,
                                            .column = {chain->payload.about},
@@ -324,17 +337,17 @@ enum weir_status preprocess_chain_new(const struct weir_yaml_node *operators,
     if (count == 0 || count > CHAIN_OPERATORS_MAX)
         return weir_yaml_fail(operators, err, "preprocess.operators: found %zu, expected 1 to %d",
                               count, CHAIN_OPERATORS_MAX);
-    WEIR_AUTO(chain) chain = chain_make(operators, records);
-    struct chain_draft draft = chain_draft_of(chain);
+    WEIR_AUTO(chain) chain = preprocess_chain_make(operators, records);
+    struct chain_draft draft = preprocess_chain_draft_of(chain);
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < count && status == WEIR_OK; i++)
-        status = chain_plan_step(chain, i, &draft, err);
+        status = preprocess_chain_plan_step(chain, i, &draft, err);
     if (status == WEIR_OK)
         status = check_partials(chain, operators, err);
     if (status == WEIR_OK)
         status = plan_end(chain, &draft, operators, err);
     if (status == WEIR_OK) {
-        chain_end(chain, &draft);
+        preprocess_chain_end(chain, &draft);
         *ret_chain = WEIR_TAKE(chain);
     }
     return status;
@@ -347,10 +360,10 @@ bool preprocess_chain_check(const struct weir_yaml_node *operators,
     struct weir_error err;
     if (cfg_note(all, preprocess_chain_new(operators, records, ret_chain, &err), &err))
         return true;
-    WEIR_AUTO(chain) chain = chain_make(operators, records);
-    struct chain_draft draft = chain_draft_of(chain);
+    WEIR_AUTO(chain) chain = preprocess_chain_make(operators, records);
+    struct chain_draft draft = preprocess_chain_draft_of(chain);
     for (size_t i = 0; i < weir_yaml_length(operators) && i < CHAIN_OPERATORS_MAX; i++) {
-        bool is_planned = chain_plan_step(chain, i, &draft, &err) == WEIR_OK;
+        bool is_planned = preprocess_chain_plan_step(chain, i, &draft, &err) == WEIR_OK;
         const struct preprocess_operator *op =
             chain->steps > 0 ? chain->step[chain->steps - 1].op : NULL;
         if (!is_planned && op != NULL && (op->reads_records || op->reads_no_column))
@@ -376,7 +389,7 @@ void preprocess_chain_free(struct chain *chain)
     preprocess_column_fini(&chain->payload);
     weir_arena_free(chain->arena);
     weir_buf_fini(&chain->flags);
-    chain_rows_fini(&chain->rows);
+    preprocess_chain_rows_fini(&chain->rows);
     free(chain);
 }
 

@@ -134,10 +134,11 @@ struct algebra_facts preprocess_chain_facts(const struct chain *chain, size_t wr
 /* Places, as written, of the operators in the order in which they run. */
 void preprocess_chain_order(const struct chain *chain, uint8_t ret_order[CHAIN_OPERATORS_MAX]);
 /* Plans the operators of `chain` in another order: `order[i]` is the place, as written, of the one that
- * runs as number i. Chance, failures and costs go by places as written. INVALID when operators would read other
- * columns there, or make others. `chain` is free to go afterwards. */
+ * runs as number i. Chance, failures and costs go by places as written. By the exact law operators know no more of
+ * each other than in `chain` (struct operator_fusion). INVALID when operators would read other columns there, or make
+ * others. `chain` is free to go afterwards. */
 enum weir_status preprocess_chain_reorder(const struct chain *chain, const uint8_t *order,
-                                          struct chain **ret_chain,
+                                          enum algebra_law law, struct chain **ret_chain,
                                           struct weir_error *err) WEIR_MUST_USE;
 
 #endif

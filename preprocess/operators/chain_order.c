@@ -29,6 +29,8 @@ struct algebra_facts preprocess_chain_facts(const struct chain *chain, size_t wr
         facts.kinds |= ALGEBRA_BARRIER;
     if (op->fit != NULL)
         facts.kinds |= ALGEBRA_FITTED;
+    if (step->told != 0)
+        facts.kinds |= ALGEBRA_BOUND;
     if (operator_folds(op))
         facts.kinds |= ALGEBRA_FOLDS;
     facts.makes = bits_of(step->makes, plan->outputs, &facts.kinds);
@@ -83,21 +85,23 @@ static enum weir_status plan_end(struct chain *chain, const struct chain_draft *
 }
 
 enum weir_status preprocess_chain_reorder(const struct chain *chain, const uint8_t *order,
-                                          struct chain **ret_chain, struct weir_error *err)
+                                          enum algebra_law law, struct chain **ret_chain,
+                                          struct weir_error *err)
 {
     if (!is_permutation(chain, order))
         return weir_fail(err, WEIR_INVALID, "expected each of %zu operators once in the order",
                          chain->steps);
-    WEIR_AUTO(chain) other = chain_make(chain->operators, chain->records);
-    struct chain_draft draft = chain_draft_of(other);
+    WEIR_AUTO(chain) other = preprocess_chain_make(chain->operators, chain->records);
+    struct chain_draft draft = preprocess_chain_draft_of(other);
     draft.source = chain;
+    draft.law = law;
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < chain->steps && status == WEIR_OK; i++)
-        status = chain_plan_step(other, order[i], &draft, err);
+        status = preprocess_chain_plan_step(other, order[i], &draft, err);
     if (status == WEIR_OK)
         status = plan_end(other, &draft, err);
     if (status == WEIR_OK) {
-        chain_end(other, &draft);
+        preprocess_chain_end(other, &draft);
         *ret_chain = WEIR_TAKE(other);
     }
     return status;

@@ -5,7 +5,7 @@
 
 enum { PAYS_FROM = 16 /* one row in so many is marked: then it costs less to move the others */ };
 
-void chain_rows_begin(struct chain *chain, const struct operator_batch *batch)
+void preprocess_chain_rows_begin(struct chain *chain, const struct operator_batch *batch)
 {
     struct chain_rows *rows = &chain->rows;
     weir_buf_clear(&rows->flags);
@@ -55,7 +55,7 @@ static void let_go(struct chain *chain, const struct chain_step *step)
         if (step->is_wanted[i])
             preprocess_column_drop_rows(chain->column[i], batch->rows, rows->flags.at);
     }
-    chain_rows_end(chain);
+    preprocess_chain_rows_end(chain);
     if (!rows->are_fewer)
         begin_origins(rows);
     keep(rows, rows->origins.at, sizeof(uint32_t), &rows->origins);
@@ -68,7 +68,7 @@ static void let_go(struct chain *chain, const struct chain_step *step)
     rows->marked = 0;
 }
 
-void chain_rows_drop(struct chain *chain, const struct chain_step *step, bool is_last)
+void preprocess_chain_rows_drop(struct chain *chain, const struct chain_step *step, bool is_last)
 {
     const struct chain_rows *rows = &chain->rows;
     bool pays = rows->marked * PAYS_FROM >= rows->batch.rows || is_last;
@@ -76,7 +76,7 @@ void chain_rows_drop(struct chain *chain, const struct chain_step *step, bool is
         let_go(chain, step);
 }
 
-void chain_rows_end(struct chain *chain)
+void preprocess_chain_rows_end(struct chain *chain)
 {
     const struct chain_rows *rows = &chain->rows;
     const uint32_t *origins = (const uint32_t *)(const void *)rows->origins.at;
@@ -88,7 +88,7 @@ void chain_rows_end(struct chain *chain)
         chain->flags.at[origins[i]] = rows->flags.at[i];
 }
 
-void chain_rows_fini(struct chain_rows *rows)
+void preprocess_chain_rows_fini(struct chain_rows *rows)
 {
     weir_buf_fini(&rows->flags);
     weir_buf_fini(&rows->origins);

@@ -197,7 +197,7 @@ static size_t run_steps(struct chain *chain, size_t first)
         *batch->under_way = 0;
     advance(chain, last);
     if (!chain->waits)
-        chain_rows_drop(chain, &chain->step[run.end - 1], run.end == chain->end);
+        preprocess_chain_rows_drop(chain, &chain->step[run.end - 1], run.end == chain->end);
     return run.end;
 }
 
@@ -205,7 +205,7 @@ static size_t run_steps(struct chain *chain, size_t first)
 
 static void start(struct chain *chain, const struct operator_batch *batch)
 {
-    chain_rows_begin(chain, batch);
+    preprocess_chain_rows_begin(chain, batch);
     chain->column[0] = &chain->payload;
     chain->failures.count = 0;
     chain->waits = false;
@@ -226,7 +226,7 @@ const uint8_t *preprocess_chain_run(struct chain *chain, const struct operator_b
     start(chain, batch);
     for (size_t i = 0; i < chain->end && !chain->waits;)
         i = run_steps(chain, i);
-    chain_rows_end(chain);
+    preprocess_chain_rows_end(chain);
     return chain->flags.at;
 }
 

@@ -25,7 +25,9 @@ struct chain_step {
     uint8_t makes[OPERATOR_OUTPUTS_MAX];
     char on[COLUMN_NAME_MAX]; /* name of the column that it is told to read in another order */
     bool behind_fit;          /* it reads output of a fitted operator, or of one after it */
-    bool joined;              /* a step before does its work */
+    bool joined;              /* a step before does its work … */
+    uint8_t
+        told; /* … or knows of it, at any rate: the place of that step, as written, and one; 0: none */
     int64_t spent_ns;
     uint64_t rows;
     uint64_t taken; /* bytes */
@@ -97,18 +99,20 @@ struct chain_draft {
     uint8_t slot[COLUMNS_MAX];
     size_t slots;               /* that are given */
     bool is_used;               /* the payload has become something else */
-    const struct chain *source; /* the chain as written, when another order is planned */
+    const struct chain *source; /* the chain as it is, when another order is planned … */
+    enum algebra_law law;       /* … by this law */
 };
 
-struct chain_draft chain_draft_of(const struct chain *chain);
+struct chain_draft preprocess_chain_draft_of(const struct chain *chain);
 /* An empty chain. Free with preprocess_chain_free(). */
-struct chain *chain_make(const struct weir_yaml_node *operators,
-                         const struct operator_records *records);
+struct chain *preprocess_chain_make(const struct weir_yaml_node *operators,
+                                    const struct operator_records *records);
 /* Plans the operator at place `written` next. */
-enum weir_status chain_plan_step(struct chain *chain, size_t written, struct chain_draft *draft,
-                                 struct weir_error *err) WEIR_MUST_USE;
+enum weir_status preprocess_chain_plan_step(struct chain *chain, size_t written,
+                                            struct chain_draft *draft,
+                                            struct weir_error *err) WEIR_MUST_USE;
 /* Ends planning once it is known which columns leave. */
-void chain_end(struct chain *chain, const struct chain_draft *draft);
+void preprocess_chain_end(struct chain *chain, const struct chain_draft *draft);
 /* Returns the place of a column that the step reads or has made, by slot; -1: it is gone. */
 static inline int chain_find_slot(const uint8_t *slots, size_t count, uint8_t slot)
 {
@@ -120,11 +124,11 @@ static inline int chain_find_slot(const uint8_t *slots, size_t count, uint8_t sl
 }
 
 /* All rows of a batch are here; `flags` of the chain are theirs. */
-void chain_rows_begin(struct chain *chain, const struct operator_batch *batch);
+void preprocess_chain_rows_begin(struct chain *chain, const struct operator_batch *batch);
 /* Lets rows that are marked go from the columns that are wanted after a step, if that pays. */
-void chain_rows_drop(struct chain *chain, const struct chain_step *step, bool is_last);
+void preprocess_chain_rows_drop(struct chain *chain, const struct chain_step *step, bool is_last);
 /* Tells chain->flags what has become of the rows that are left. */
-void chain_rows_end(struct chain *chain);
-void chain_rows_fini(struct chain_rows *rows);
+void preprocess_chain_rows_end(struct chain *chain);
+void preprocess_chain_rows_fini(struct chain_rows *rows);
 
 #endif

@@ -43,7 +43,7 @@ static const struct cfg_key PLAN[] = {
                    "order of the operators. auto: the cheapest, by what was measured, that makes "
                    "the same batches; approximate: those that make pictures smaller come first "
                    "too, which changes pixels a little"),
-    CFG_F64(struct preprocess_planned, tolerance, .fallback = "0.05", .max = 1,
+    CFG_F64(struct preprocess_planned, tolerance, .fallback = "0.1", .max = 1,
             .doc = "approximate: root mean square of the differences it may make in a tensor, as a "
                    "share of that of its numbers' deviations; checked on records before a run"),
     CFG_END,

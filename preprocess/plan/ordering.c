@@ -5,6 +5,20 @@
 
 enum { SLOTS = 64, TRIES_MAX = 200000 /* beginnings of orders: some 10 ms */ };
 
+/* Operators that work together stay together, but in an approximate order. */
+static void bind(struct ordering *ordering, enum algebra_law law)
+{
+    memset(ordering->next, -1, sizeof(ordering->next));
+    memset(ordering->last, -1, sizeof(ordering->last));
+    for (size_t i = 1; i < ordering->count && law == ALGEBRA_EXACTLY; i++) {
+        uint8_t op = ordering->order[i], last = ordering->order[i - 1];
+        if ((ordering->facts[op].kinds & ALGEBRA_BOUND) == 0)
+            continue;
+        ordering->next[last] = (int8_t)op;
+        ordering->last[op] = (int8_t)last;
+    }
+}
+
 void preprocess_ordering_begin(struct ordering *ordering, const struct chain *chain,
                                enum algebra_law law)
 {
@@ -19,6 +33,7 @@ void preprocess_ordering_begin(struct ordering *ordering, const struct chain *ch
                 preprocess_algebra_commute(&ordering->facts[early], &ordering->facts[late]) < law;
         }
     }
+    bind(ordering, law);
 }
 
 /* ---- all of them ---- */
@@ -32,8 +47,14 @@ struct walk {
     bool is_in[CHAIN_OPERATORS_MAX];
 };
 
-static bool is_ready(const struct ordering *ordering, const bool *is_in, size_t op)
+/* True when the operator may come next, behind those that are in, of which `last` is the last; NULL: there is none. */
+static bool is_ready(const struct ordering *ordering, const bool *is_in, const uint8_t *last,
+                     size_t op)
 {
+    if (last != NULL && ordering->next[*last] >= 0 && ordering->next[*last] != (int8_t)op)
+        return false;
+    if (ordering->last[op] >= 0 && (last == NULL || ordering->last[op] != (int8_t)*last))
+        return false;
     for (size_t i = 0; i < ordering->count; i++) {
         if (ordering->after[op][i] && !is_in[i])
             return false;
@@ -48,7 +69,7 @@ static bool walk_on(struct walk *walk, size_t at)
         return walk->visit(walk->owner, walk->order);
     for (size_t i = 0; i < ordering->count; i++) {
         uint8_t op = ordering->order[i];
-        if (!is_ready(ordering, walk->is_in, op))
+        if (!is_ready(ordering, walk->is_in, at > 0 ? &walk->order[at - 1] : NULL, op))
             continue;
         walk->order[at] = op;
         walk->is_in[op] = true;
@@ -165,7 +186,7 @@ static void search_on(struct search *search, size_t at, const struct flow *flow)
     }
     for (size_t i = 0; i < ordering->count && search->choice->tried < TRIES_MAX; i++) {
         uint8_t op = ordering->order[i];
-        if (!is_ready(ordering, search->is_in, op))
+        if (!is_ready(ordering, search->is_in, at > 0 ? &search->order[at - 1] : NULL, op))
             continue;
         struct flow next = *flow;
         flow_through(&next, &ordering->facts[op], &search->costs[op]);
@@ -188,7 +209,9 @@ static void bubble(const struct ordering *ordering, const struct ordering_cost *
         is_better = false;
         for (size_t i = 1; i < ordering->count; i++) {
             uint8_t early = order[i - 1], late = order[i];
-            if (ordering->after[late][early])
+            bool are_bound = ordering->last[early] >= 0 || ordering->next[early] >= 0 ||
+                             ordering->next[late] >= 0;
+            if (ordering->after[late][early] || are_bound)
                 continue;
             order[i - 1] = late;
             order[i] = early;
@@ -241,4 +264,17 @@ void preprocess_ordering_shrink_first(const struct ordering *ordering,
         }
         ret_order[to] = op;
     }
+}
+
+enum weir_status preprocess_ordering_nearly(const struct chain *chain, struct chain **ret_chain,
+                                            struct weir_error *err)
+{
+    struct ordering ordering;
+    uint8_t order[CHAIN_OPERATORS_MAX];
+    preprocess_ordering_begin(&ordering, chain, ALGEBRA_NEARLY);
+    preprocess_ordering_shrink_first(&ordering, order);
+    *ret_chain = NULL;
+    if (memcmp(order, ordering.order, ordering.count) == 0)
+        return WEIR_OK;
+    return preprocess_chain_reorder(chain, order, ALGEBRA_NEARLY, ret_chain, err);
 }

@@ -1,7 +1,8 @@
-/* The order in which the operators of a job run (DESIGN §16, C18). Two that do not commute keep their relative order;
- * all orders of which that is true are legal, and make the same batches. Of them the cheapest is chosen by what the
- * operators have cost so far: nanoseconds per byte, what a byte becomes, and which share of rows stays (Hellerstein &
- * Stonebraker, "Predicate Migration", SIGMOD 1993, rank filters in the same way). Pure. */
+/* The order in which the operators of a job run (DESIGN §16, C18). Two that do not commute keep their relative order,
+ * and two that work together stay together; all orders of which that is true are legal, and make the same batches. Of
+ * them the cheapest is chosen by what the operators have cost so far: nanoseconds per byte, what a byte becomes, and
+ * which share of rows stays (Hellerstein & Stonebraker, "Predicate Migration", SIGMOD 1993, rank filters in the same
+ * way). Pure. */
 #ifndef WEIR_PREPROCESS_PLAN_ORDERING_H
 #define WEIR_PREPROCESS_PLAN_ORDERING_H
 
@@ -18,6 +19,9 @@ struct ordering {
         facts[CHAIN_OPERATORS_MAX]; /* by place as written, like all below but `order` */
     bool after[CHAIN_OPERATORS_MAX][CHAIN_OPERATORS_MAX]; /* [i][j]: i runs after j */
     uint8_t order[CHAIN_OPERATORS_MAX];                   /* the present one */
+    int8_t
+        next[CHAIN_OPERATORS_MAX]; /* the operator that has to come directly behind it; -1: any */
+    int8_t last[CHAIN_OPERATORS_MAX]; /* … before it */
     size_t count;
 };
 
@@ -48,5 +52,8 @@ void preprocess_ordering_choose(const struct ordering *ordering, const struct or
  * measurement, so that every process and every run that `order: approximate` is asked of has the same one. */
 void preprocess_ordering_shrink_first(const struct ordering *ordering,
                                       uint8_t ret_order[CHAIN_OPERATORS_MAX]);
+/* The chain in that order, of all that are nearly legal; NULL when it would be the same. */
+enum weir_status preprocess_ordering_nearly(const struct chain *chain, struct chain **ret_chain,
+                                            struct weir_error *err) WEIR_MUST_USE;
 
 #endif

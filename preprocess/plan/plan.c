@@ -5,6 +5,7 @@
 #include "core/base/rng.h"
 #include "core/wire/position.h"
 #include "preprocess/order/buckets.h"
+#include "preprocess/plan/ordering.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,19 @@ static enum weir_status check_batch(const struct preprocess_options *options,
                      PREPROCESS_BATCH_BYTES_MAX);
 }
 
+/* Plans the operators in the approximate order: the same one in every process. */
+static enum weir_status order_nearly(struct preprocess_plan *plan, struct weir_error *err)
+{
+    struct chain *other = NULL;
+    struct weir_error reason;
+    if (preprocess_ordering_nearly(plan->chain, &other, &reason) != WEIR_OK)
+        return weir_yaml_fail(plan->options.plan_node, err,
+                              "preprocess.plan.order: approximate: %s", reason.text);
+    if (other != NULL)
+        preprocess_plan_use(plan, other);
+    return WEIR_OK;
+}
+
 enum weir_status preprocess_plan_open(const struct preprocess_order_form *form,
                                       struct preprocess_plan *ret_plan, struct weir_error *err)
 {
@@ -115,6 +129,8 @@ enum weir_status preprocess_plan_open(const struct preprocess_order_form *form,
     if (status == WEIR_OK)
         status = preprocess_chain_new(plan.options.operators,
                                       preprocess_tables_records(plan.tables), &plan.chain, err);
+    if (status == WEIR_OK && plan.options.plan.order == PREPROCESS_APPROXIMATE)
+        status = order_nearly(&plan, err);
     if (status == WEIR_OK)
         status = check_batch(&plan.options, plan.chain, err);
     if (status == WEIR_OK)
@@ -140,7 +156,7 @@ enum weir_status preprocess_plan_reorder(const struct preprocess_plan *plan, str
                          order.count, count);
     for (size_t i = 0; i < count; i++)
         places[i] = (uint8_t)(order.at[i] < count ? order.at[i] : count);
-    return preprocess_chain_reorder(plan->chain, places, ret_chain, err);
+    return preprocess_chain_reorder(plan->chain, places, ALGEBRA_EXACTLY, ret_chain, err);
 }
 
 void preprocess_plan_use(struct preprocess_plan *plan, struct chain *chain)

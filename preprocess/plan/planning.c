@@ -40,7 +40,7 @@ static bool is_possible(const struct chain *chain, const uint8_t *order)
 {
     struct weir_error err;
     WEIR_AUTO(chain) other = NULL;
-    return preprocess_chain_reorder(chain, order, &other, &err) == WEIR_OK;
+    return preprocess_chain_reorder(chain, order, ALGEBRA_EXACTLY, &other, &err) == WEIR_OK;
 }
 
 static bool decide(struct planning *planning, const struct chain *chain, int64_t now_ms)

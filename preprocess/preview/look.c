@@ -5,6 +5,7 @@
 #include "core/service/programs.h"
 #include "preprocess/plan/options.h"
 #include "preprocess/plan/tables.h"
+#include "preprocess/preview/nearly.h"
 #include "preprocess/preview/tensors.h"
 #include "preprocess/preview/trial.h"
 #include "preprocess/preview/values.h"
@@ -177,6 +178,16 @@ static void read_limits(struct trial *trial, const struct weir_yaml_node *root)
     trial->bytes_node = weir_yaml_get(section, "batch");
 }
 
+static void check_order(const struct trial *trial, const struct weir_yaml_node *root,
+                        const struct looked *looked)
+{
+    struct weir_error err;
+    struct preprocess_options options;
+    if (preprocess_options_read(root, &options, &err) == WEIR_OK) /* others complain */
+        preprocess_nearly_check(trial, &options.plan, options.plan_node, looked->datasets,
+                                looked->count);
+}
+
 /* Plans the operators on the columns that were found, and tries them. NULL: they cannot be planned. */
 static json_t *look_at(const struct weir_look *look, const json_t *found, struct looked *looked)
 {
@@ -199,7 +210,9 @@ static json_t *look_at(const struct weir_look *look, const json_t *found, struct
         return NULL;
     read_limits(&trial, look->root);
     trial.chain = chain;
-    return try_chain(&trial, looked);
+    json_t *all = try_chain(&trial, looked);
+    check_order(&trial, look->root, looked);
+    return all;
 }
 
 void preprocess_look(const struct weir_look *look)

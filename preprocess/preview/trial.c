@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_MAX = OPERATOR_FAILURES_MAX, KINDS_MAX = 32 };
+enum { KINDS_MAX = 32 };
 
 /* Records that an operator fails on in the same way. */
 struct kind {
@@ -29,12 +29,12 @@ struct outcome {
 
 /* The things that come beside the bytes of records. */
 struct beside {
-    uint64_t ids[ROWS_MAX];
-    int64_t times[ROWS_MAX], labels[ROWS_MAX];
+    uint64_t ids[TRIAL_ROWS_MAX];
+    int64_t times[TRIAL_ROWS_MAX], labels[TRIAL_ROWS_MAX];
 };
 
-static struct operator_batch batch_of(const struct records *records, size_t first, size_t count,
-                                      struct beside *beside)
+static struct operator_batch batch_of(const struct trial *trial, const struct records *records,
+                                      size_t first, size_t count, struct beside *beside)
 {
     for (size_t i = 0; i < count; i++) {
         beside->ids[i] = first + i;
@@ -45,7 +45,8 @@ static struct operator_batch batch_of(const struct records *records, size_t firs
                                    .ids = beside->ids,
                                    .times = beside->times,
                                    .labels = beside->labels,
-                                   .label_kind = preprocess_records_label_kind(records)};
+                                   .label_kind = preprocess_records_label_kind(records),
+                                   .trains = trial->trains};
 }
 
 static void fill(struct trial *trial, const struct records *records, size_t first, size_t count)
@@ -59,11 +60,11 @@ static void fill(struct trial *trial, const struct records *records, size_t firs
 }
 
 /* Operators that wait do so in pieces. */
-static const uint8_t *run_rows(struct trial *trial, const struct records *records, size_t first,
-                               size_t count)
+const uint8_t *preprocess_trial_run_rows(struct trial *trial, const struct records *records,
+                                         size_t first, size_t count)
 {
     struct beside beside;
-    const struct operator_batch batch = batch_of(records, first, count, &beside);
+    const struct operator_batch batch = batch_of(trial, records, first, count, &beside);
     fill(trial, records, first, count);
     const uint8_t *flags = preprocess_chain_run(trial->chain, &batch);
     while (preprocess_chain_waits(trial->chain))
@@ -74,7 +75,7 @@ static const uint8_t *run_rows(struct trial *trial, const struct records *record
 static size_t rows_from(const struct records *records, size_t first)
 {
     size_t rest = records->count - first;
-    return rest < ROWS_MAX ? rest : ROWS_MAX;
+    return rest < TRIAL_ROWS_MAX ? rest : TRIAL_ROWS_MAX;
 }
 
 /* ---- fitting ---- */
@@ -86,7 +87,7 @@ static enum weir_status fold(struct trial *trial, const struct records *records,
     struct chain_partial partial = {0};
     WEIR_AUTO_BUF packed = {0};
     size_t count = rows_from(records, first);
-    const struct operator_batch batch = batch_of(records, first, count, &beside);
+    const struct operator_batch batch = batch_of(trial, records, first, count, &beside);
     fill(trial, records, first, count);
     do
         preprocess_chain_fold(trial->chain, &batch, &partial);
@@ -103,7 +104,7 @@ static enum weir_status fit(struct trial *trial, const struct records *datasets,
     enum weir_status status = WEIR_OK;
     bool wants_samples = preprocess_chain_wants_samples(trial->chain);
     for (size_t d = 0; d < count && wants_samples; d++)
-        for (size_t i = 0; i < datasets[d].count && status == WEIR_OK; i += ROWS_MAX)
+        for (size_t i = 0; i < datasets[d].count && status == WEIR_OK; i += TRIAL_ROWS_MAX)
             status = fold(trial, &datasets[d], i, err);
     if (status == WEIR_OK)
         status = preprocess_chain_fit_finish(trial->chain, &fitted, err);
@@ -260,9 +261,9 @@ static void complain_of_all(const struct trial *trial, const struct outcome *out
 void preprocess_trial_run(struct trial *trial, const struct records *records)
 {
     struct outcome outcome = {.records = records};
-    for (size_t first = 0; first < records->count; first += ROWS_MAX) {
+    for (size_t first = 0; first < records->count; first += TRIAL_ROWS_MAX) {
         size_t count = rows_from(records, first);
-        const uint8_t *flags = run_rows(trial, records, first, count);
+        const uint8_t *flags = preprocess_trial_run_rows(trial, records, first, count);
         const struct operator_failures *failures = preprocess_chain_failures(trial->chain);
         for (size_t i = 0; i < failures->count; i++)
             note_failure(&outcome, first + failures->of[i].row, &failures->of[i]);
@@ -275,5 +276,5 @@ void preprocess_trial_run(struct trial *trial, const struct records *records)
 
 uint8_t preprocess_trial_run_one(struct trial *trial, const struct records *records, size_t index)
 {
-    return run_rows(trial, records, index, 1)[0];
+    return preprocess_trial_run_rows(trial, records, index, 1)[0];
 }

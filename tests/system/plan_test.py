@@ -2,9 +2,11 @@
 whoever dies meanwhile. What was measured and chosen is told."""
 
 import json
+import os
 import random
+import subprocess
 
-from weirlab import Lab, Run, assert_clean_audits, outcome, run_tests
+from weirlab import Lab, Run, assert_clean_audits, binaries, outcome, run_tests
 
 ROWS, EVERY = 24000, 6000
 PIPELINE = """\
@@ -29,6 +31,27 @@ preprocess:
   batch: {{samples: 256}}
   plan: {{order: ORDER}}
 training: {{model: text_bag, epochs: {epochs}, seed: 1}}
+"""
+
+PICTURES = """\
+pipeline: {{name: pictures, mode: replay}}
+datasets:
+  - name: pictures
+    source: {{path: {data}, format: files, include: "*.jpg", import: reference}}
+    time:   {{from: mtime}}
+    label:  {{from: folder, classes: stream}}
+trigger:   {{policy: amount, samples: {every}}}
+selection: {{policy: new_data}}
+preprocess:
+  operators:
+    - {{op: decode_jpeg}}
+    - {{op: color_jitter, brightness: 0.2, contrast: 0.2}}
+    - {{op: flip}}
+    - {{op: resize, size: [32, 32]}}
+    - {{op: normalize}}
+  batch: {{samples: 8}}
+  plan: PLAN
+training: {{model: linear, loss: logistic, epochs: {epochs}, seed: 1}}
 """
 
 
@@ -87,6 +110,39 @@ def test_a_cheaper_order_makes_the_same_models():
     assert outcome(again.events)[1] == outcome(changed.events)[1]
     written.remove()
     chosen.remove()
+
+
+def pictures_by(plan):
+    lab = Lab(every=40, epochs=3, pipeline=PICTURES.replace("PLAN", plan))
+    for path in lab.folder.glob("stream/*"):
+        path.unlink()
+    subprocess.run([binaries().parent / "tests/bin/make_pictures", lab.folder / "stream", "80"], check=True)
+    for i, path in enumerate(sorted(lab.folder.glob("stream/*/*"), key=lambda path: path.name)):
+        os.utime(path, (1_000_000_000 + i,) * 2)
+    return lab
+
+
+def checksums(run):
+    return [event["checksum"] for event in run.of("model_stored")]
+
+
+def test_an_approximate_order_is_the_same_everywhere_and_bound_by_a_tolerance():
+    written, nearly = pictures_by("{{order: as_written}}"), pictures_by("{{order: approximate, tolerance: 1}}")
+    as_written, approximate = run_through(written), run_through(nearly)
+    assert checksums(as_written) != checksums(approximate)
+    order = [one["operator"] for one in json.loads(nearly.weir("plan", "pictures", "--json"))["operators"]]
+    assert order[:2] == ["decode_jpeg", "resize"], order
+    again = pictures_by("{{order: approximate, tolerance: 1}}")
+    run = Run(again.pipeline, again.data_dir)
+    run.wait_until(lambda: any(e["event"] == "training_finished" for e in run.events))
+    run.kill("worker-1")
+    assert checksums(run.finish()) == checksums(approximate)
+    strict = pictures_by("{{order: approximate, tolerance: 0.0001}}")
+    refused = Run(strict.pipeline, strict.data_dir).finish(expect=2)
+    said = "".join(refused.stderr)
+    assert "approximate changes tensor 'picture' by" in said and "expected at most 0.01 %" in said, said
+    for lab in (written, nearly, again, strict):
+        lab.remove()
 
 
 if __name__ == "__main__":

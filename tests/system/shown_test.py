@@ -10,6 +10,7 @@ from pathlib import Path
 
 import import_modyn_test
 import init_test
+import plan_test
 from weirlab import DEADLINE_S, Lab, binaries, child, everyone_may_enter, run_tests, served
 
 ROOT = Path(__file__).parents[2]
@@ -165,6 +166,16 @@ def test_a_rehearsal():
     with served(lab):
         check("control-pipelines.md", "$ weir submit", lab.weir("submit", str(lab.pipeline), "--dry-run"))
     lab.remove()
+
+
+def test_an_order_of_operators():
+    chosen, strict = plan_test.lab_of("auto"), plan_test.pictures_by("{{order: approximate, tolerance: 0.0001}}")
+    plan_test.run_through(chosen)
+    check("order-of-operators.md", "pipeline planned, run", chosen.weir("plan"))
+    refused = strict.run().finish(expect=2)
+    check("order-of-operators.md", "…: preprocess.plan.order", "".join(refused.stderr))
+    chosen.remove()
+    strict.remove()
 
 
 def zz_every_block_is_shown_here():
