@@ -32,6 +32,7 @@ struct command {
     const char *print_config;
     const char *read_receipt;
     bool data;
+    bool before_run;
     bool describe_config;
     bool describe_states;
     bool json;
@@ -70,6 +71,9 @@ static const struct weir_option OPTIONS[] = {
     {"data", NULL,
      "with --check-config: open the first records of its datasets, too, and print samples of them",
      OPTION(data)},
+    {"before-run", NULL,
+     "with --check-config: open the first records, too, as `run` does first in --data-dir",
+     OPTION(before_run)},
     {"check-system", "FILE", "check a system file", OPTION(check_system)},
     {"print-config", "FILE", "print its effective values", OPTION(print_config)},
     {"read-receipt", "FILE", "print what a receipt says of itself, if it is as it was signed",
@@ -149,10 +153,17 @@ static int check_config(const struct command *command)
     struct orchestrator_system system = {.user = NULL};
     enum weir_status status = WEIR_INVALID;
     bool is_alone = command->system == NULL && command->programs.count == 0;
-    if (is_alone || cfg_note(&complaints, hand_on_allowed(command, &system, &err), &err))
-        status = command->data
-                     ? orchestrator_checking_data(file, system.user, &text, &shown, &complaints)
-                     : orchestrator_checking_file(file, &text, &complaints);
+    if (!is_alone && !cfg_note(&complaints, hand_on_allowed(command, &system, &err), &err))
+        status = WEIR_INVALID;
+    else if (command->before_run)
+        status = orchestrator_checking_run(
+            file,
+            &(struct orchestrator_datadir_options){.path = command->data_dir, .user = system.user},
+            &text, &complaints);
+    else if (command->data)
+        status = orchestrator_checking_data(file, system.user, &text, &shown, &complaints);
+    else
+        status = orchestrator_checking_file(file, &text, &complaints);
     orchestrator_system_fini(&system);
     (void)fwrite(shown.at, 1, shown.size, stdout);
     (void)fputs(weir_buf_text(&complaints.lines), stderr); /* of a file that is good: remarks */

@@ -57,12 +57,16 @@ def png(number, side=40):
     return png_header(side, side) + png_chunk(b"IDAT", zlib.compress(rows)) + png_chunk(b"IEND", b"")
 
 
-def write_pictures(lab):
-    subprocess.run([binaries().parent / "tests/bin/make_pictures", lab.folder / "jpg", str(PICTURES)], check=True)
+def write_png(folder):
     for number in range(PICTURES):
-        path = lab.folder / "png" / ("dark", "light")[number % 2] / f"{number:04}.png"
+        path = folder / ("dark", "light")[number % 2] / f"{number:04}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(png(number))
+
+
+def write_pictures(lab):
+    subprocess.run([binaries().parent / "tests/bin/make_pictures", lab.folder / "jpg", str(PICTURES)], check=True)
+    write_png(lab.folder / "png")
 
 
 def cut_off(picture):
@@ -191,14 +195,17 @@ def check_retry(lab):
 
 
 def check_fail(lab):
-    """The first one that is met ends the run, for one trainer; when it is mended, the run goes on."""
+    """The first one that is met ends the run, for one trainer; when it is mended, the run goes on. It went bad after the
+    file was submitted, which looks at the data, and before anybody served the platform."""
     folder = lab.folder / "failing" / "png"
-    folder.mkdir(parents=True)
-    for number in range(PICTURES):
-        (folder / "dark").mkdir(exist_ok=True)
-        (folder / "dark" / f"{number:04}.png").write_bytes(png(number))
-    (bad, *_) = spoil(folder, [cut_off])
+    write_png(folder)
     submit(lab, "fails", folder, "fail")
+    (bad, *_) = spoil(folder, [cut_off])
+    with served(lab):
+        assert_ends_and_goes_on(lab, bad)
+
+
+def assert_ends_and_goes_on(lab, bad):
     told = events(lab, "fails", expect=1)
     (error,) = [event["error"] for event in told if event["event"] == "error"]
     expected = rf"job \d+: sample \d+ \(byte 0 of {re.escape(str(bad))}\) cannot be read: decode_png: the file is cut off"
@@ -220,7 +227,7 @@ def main():
     with served(lab):
         check_skip(lab, gate)
         check_retry(lab)
-        check_fail(lab)
+    check_fail(lab)
     lab.remove()
 
 

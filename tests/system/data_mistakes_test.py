@@ -411,6 +411,16 @@ def test_a_run_says_the_same_before_it_creates_anything_and_shows_no_sample(fold
     assert "2020-01-01" not in said and not (folder / "store").exists(), done
 
 
+def test_what_is_submitted_is_looked_at_as_before_a_run(folder):
+    put(folder / "submitted", table())
+    pipeline = folder / "submitted.yaml"
+    pipeline.write_text(TABLE.replace("FOLDER", str(folder / "submitted")).replace("field: label", "field: lable"))
+    done = subprocess.run([binaries() / "weir", "--data-dir", folder / "nobody", "submit", pipeline], capture_output=True, text=True)
+    said = done.stdout + done.stderr
+    assert done.returncode == 2 and "'lable' among 6" in said and "not submitted" in said, done
+    assert "2020-01-01" not in said and not (folder / "nobody").exists(), done
+
+
 def test_nothing_is_written(folder):
     before = {*folder.rglob("*"), folder / "p.yaml"}
     check(folder, "pictures", [], [])
