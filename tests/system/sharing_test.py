@@ -21,6 +21,13 @@ def submit_all(lab):
         lab.weir("submit", str(file))
 
 
+def await_first_model(lab):
+    watcher = lab.begin("watch", "many-0", "--json", stdout=subprocess.PIPE)
+    assert any(json.loads(line)["event"] == "model_stored" for line in watcher.stdout)
+    watcher.kill()
+    watcher.communicate(timeout=DEADLINE_S)
+
+
 def finish(lab):
     """The events of all, by name, once all have come to their ends."""
     watchers = {f"many-{n}": lab.begin("watch", f"many-{n}", "--json", stdout=subprocess.PIPE) for n in range(PIPELINES)}
@@ -72,8 +79,10 @@ def main():
     lab = Lab(samples=EVERY * TRIGGERS, every=EVERY, epochs=1)
     system = lab.folder / "system.yaml"
     system.write_text(f"trainers: 2\nworkers: 2\nquotas: {{{LONG}: {{share: 0.5, workers: 1}}}}\n")
+    with served(lab, "--hold", "--system", str(system)):  # so that all begin at once
+        submit_all(lab)
     server = serve(lab, "--system", str(system))
-    submit_all(lab)
+    await_first_model(lab)
     server.kill()
     server.communicate(timeout=DEADLINE_S)
     died_at = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
