@@ -1,5 +1,6 @@
 """What README and the guides show as printed is printed: each situation is made, and the block of the page is looked for in what the
-programs say, numbers apart (… stands for anything). No block is left out: one that is neither shown here nor a drawing fails."""
+programs say, numbers apart (… stands for anything). No block is left out, whether between fences or indented: one that is neither
+shown here, nor of commands, nor a drawing fails. So does a message in running text that no program has."""
 
 import json
 import os
@@ -11,7 +12,9 @@ from pathlib import Path
 import import_modyn_test
 import init_test
 import plan_test
-from weirlab import DEADLINE_S, Lab, binaries, child, everyone_may_enter, run_tests, served
+import refused_test
+import why_test
+from weirlab import DEADLINE_S, PIPELINE, Lab, await_sums, binaries, child, everyone_may_enter, run_tests, served
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/guides/*.md"))]
@@ -19,6 +22,12 @@ ELSEWHERE = ("my.yaml:",                         # tests/tree/docs_test.py
              "$ weir apply clicks.yaml",         # apply_test.py
              "$ weir datasets remove notes", "pipeline lab2 failed:")  # dataset_alter_test.py
 NOT_PRINTED = ("│", "chosen, factors = ", "do {")  # drawings, code
+COMMAND = re.compile(r"(weir|tail|orchestrator) ")
+MESSAGE = re.compile(r"\b(expected|found|cannot|is missing|is not|are not) \S")  # of running text, between backquotes
+MESSAGES = {"loss: expected one of each of 64 samples, found (): use reduction='none'": "trainer_client/python/weir/torch.py",
+            "loss: found (64, 64), every output with every label": "trainer_client/python/weir/torch.py",
+            "a worker of a DataLoader cannot use the session: num_workers=0": "trainer_client/python/weir/torch.py"}
+OF_OTHERS = ("Found dtype Long but expected Float", "expected scalar type Long but found Float", "mat1 and mat2 shapes cannot be multiplied")  # PyTorch's
 TABLE = """\
 pipeline: {name: NAME, mode: replay}
 datasets:
@@ -35,9 +44,22 @@ training:  {model: linear, loss: logistic}
 """
 
 
+def indented_blocks(page):
+    """The indented blocks that are not of commands alone."""
+    found, block, before = [], [], ""
+    for line in [*re.sub(r"^```.*?^```$", "```", page.read_text(), flags=re.S | re.M).splitlines(), ""]:
+        if line.startswith("    ") and (block or not before):
+            block.append(line[4:])
+        elif block:
+            found.append("\n".join(block))
+            block = []
+        before = line
+    return [text for text in found if not all(COMMAND.match(line) for line in text.splitlines())]
+
+
 def printed_blocks(page):
     """The blocks without a language that a page shows as printed."""
-    shown, block = [], None
+    shown, block = indented_blocks(page), None
     for line in page.read_text().splitlines():
         if block is None and line.startswith("```"):
             language, block = line[3:], []
@@ -176,6 +198,79 @@ def test_an_order_of_operators():
     check("order-of-operators.md", "…: preprocess.plan.order", "".join(refused.stderr))
     chosen.remove()
     strict.remove()
+
+
+def test_why_triggers_fire_and_do_not():
+    lab = why_test.WeatherLab(why_test.DRIFT.format("features", "ks", 0.2))
+    fired = why_test.fired_by_the_change(lab)["reason"]
+    check("when-to-train.md", "drift of features:", fired)
+    check("when-to-train.md", "$ weir status", lab.weir("status"))
+    lab.remove()
+    lab = why_test.detecting_lab()
+    check("when-to-train.md", "the model's mistakes", why_test.fired_by_the_change(lab)["reason"])
+    lab.remove()
+
+
+def test_what_was_refused_and_is_dropped():
+    lab = refused_test.lab_with(refused_test.REFERRED)
+    (lab.folder / f"stream/{refused_test.PERSON}.jsonl").unlink()
+    lab.run().finish()
+    for path in [lab.folder / "stream", *(lab.folder / "stream").iterdir()]:
+        os.chown(path, lab.data_dir.stat().st_uid, -1)  # whom Weir runs as
+    with served(lab):
+        told = refused_test.ask(lab, "--subject", refused_test.PERSON)
+        check("drop-refused-records.md", "dataset 'notes': 4 refused records still", "\n".join(told["outside_reach"]))
+        told = refused_test.ask(lab, "--drop-refused", "--dataset", "notes")
+        check("drop-refused-records.md", "dataset 'notes': 4 refused records and", "\n".join(told["dropped"]))
+    lab.remove()
+
+
+def test_a_bit_that_flips():
+    lab = Lab(samples=300, every=300, epochs=1)
+    lab.run().finish()
+    with served(lab):
+        await_sums(lab)
+        path = lab.data_dir / "storage/notes/part0.jsonl"
+        found, data = path.stat(), bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 1
+        path.write_bytes(data)
+        os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
+        check("examine-the-store.md", "wrong  notes", lab.ask("doctor", "--deep").stdout)
+    lab.remove()
+
+
+def test_a_key_that_is_missing():
+    lab = Lab(samples=300, every=300, epochs=1)
+    lab.run().finish()
+    said = []
+    for name, command in (("secret", lab.command("status")), ("receipt.key", [binaries() / "orchestrator", "serve", "--data-dir", lab.data_dir])):
+        key = (lab.data_dir / name).rename(lab.folder / name)
+        done = child.run(command, capture_output=True, text=True, timeout=DEADLINE_S)
+        said.append(done.stdout + done.stderr)
+        key.rename(lab.data_dir / name)
+    check("keep-the-keys.md", "weir: storage stops", "\n".join(said).replace(str(lab.data_dir), "DATA"))
+    lab.remove()
+
+
+def test_rows_that_are_predicted():
+    lab = Lab(samples=300, every=300, epochs=1, pipeline=PIPELINE.replace("    subject: {{field: user}}\n", "    key: {{field: id}}\n"))
+    for part in (lab.folder / "stream").iterdir():
+        records = [json.loads(line) for line in part.read_text().splitlines()]
+        part.write_text("".join(json.dumps(record | {"id": record["text"].split("#")[1]}) + "\n" for record in records))
+    lab.run().finish()
+    done = lab.ask("predict", input='{"id": "n17", "text": "winner prize money"}\nnonsense\n')
+    check("predict-rows.md", '{"id":"n17"', done.stdout)
+    lab.remove()
+
+
+def test_messages_in_running_text_are_those_of_a_program():
+    text = "\n".join(re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.S | re.M) for page in PAGES)
+    spans = {one_line(span) for span in re.findall(r"`([^`]+)`", text)}
+    found = {span for span in spans if MESSAGE.search(span) and span not in OF_OTHERS}
+    assert found == set(MESSAGES), found ^ set(MESSAGES)
+    for message, program in MESSAGES.items():  # shapes and numbers apart
+        for part in re.split(r"\(.*?\)|\d+", message):
+            assert part in (ROOT / program).read_text(), (message, part, program)
 
 
 def zz_every_block_is_shown_here():

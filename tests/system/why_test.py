@@ -92,9 +92,13 @@ def test_numbers_of_an_embedding_are_counted():
     lab.remove()
 
 
+def detecting_lab(detectors="{policy: ddm}"):
+    return WeatherLab(f"policy: performance, samples: 50, detectors: [{detectors}]",
+                      operators="{op: csv_fields, fields: [temp]}, {op: standardize}", model="linear, epochs: 20")
+
+
 def test_detectors_say_what_they_compared():
-    lab = WeatherLab("policy: performance, samples: 50, detectors: [{policy: ddm}, {policy: kswin}]",
-                     operators="{op: csv_fields, fields: [temp]}, {op: standardize}", model="linear, epochs: 20")
+    lab = detecting_lab("{policy: ddm}, {policy: kswin}")
     fired = fired_by_the_change(lab)
     said = {row["detector"]: row for row in fired["decision"]["detectors"]}
     assert set(said) == {"ddm", "kswin"} and any(row["verdict"] == "change" for row in said.values()), fired
@@ -133,4 +137,5 @@ def test_metrics_of_a_class_have_its_name():
         lab.remove()
 
 
-run_tests(globals())
+if __name__ == "__main__":
+    run_tests(globals())
