@@ -159,7 +159,8 @@ enum weir_status storage_dataset_store(struct weir_db *db, const struct dataset 
         DB_I64(dataset->next_row), DB_I64(dataset->sequence), DB_I64(a->ingested), DB_I64(a->live),
         DB_I64(a->erased), DB_I64(a->removed), DB_I64(a->replaced), DB_I64(a->quarantined),
         DB_I64(a->duplicate), DB_I64(a->blocked), DB_I64(a->bytes), DB_I64(sequence_before),
-        DB_I64(a->returned), DB_BOOL(dataset->declaration->is_copied));
+        DB_I64(a->returned), DB_BOOL(dataset->declaration->is_copied),
+        DB_TEXT(dataset->columns != NULL ? dataset->columns : ""));
 
     if (status == WEIR_OK && weir_rows_count(rows) != 1)
         return weir_fail(err, WEIR_UNAVAILABLE, "dataset '%s' has moved on in Postgres",

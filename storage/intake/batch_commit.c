@@ -308,18 +308,6 @@ static enum weir_status write_groups(const struct commit *c)
     return status;
 }
 
-static enum weir_status write_columns(const struct commit *c)
-{
-    struct dataset *dataset = c->dataset;
-    enum weir_status status = WEIR_OK;
-
-    if (dataset->columns_are_staged)
-        status = DB_RUN(c->db, Q_dataset_columns, NULL, c->err, DB_I64(dataset->number),
-                        DB_TEXT(dataset->columns));
-    dataset->columns_are_staged = false;
-    return status;
-}
-
 static enum weir_status write_classes(const struct commit *c)
 {
     struct dataset *dataset = c->dataset;
@@ -416,8 +404,6 @@ static enum weir_status write_all(const struct commit *c)
     if (status == WEIR_OK)
         status = write_groups(c);
     if (status == WEIR_OK)
-        status = write_columns(c);
-    if (status == WEIR_OK)
         status = write_classes(c);
     if (status == WEIR_OK)
         status = write_refusals(c);
@@ -495,6 +481,7 @@ enum weir_status storage_batch_commit(struct batch *batch, struct weir_db *db,
         storage_batch_keep_files(batch);
     if (status == WEIR_OK)
         note_fresh(batch);
+    batch->dataset->columns_are_staged = false;
     storage_batch_clear(batch);
     return status;
 }
