@@ -96,8 +96,9 @@ static enum weir_status begin(struct delivery *delivery, const struct msg_client
 }
 
 /* Not yet: there is a newer attempt, the others have not come, or the state does not fit theirs. */
-static enum weir_status go_on_asking(struct delivery *delivery,
-                                     const struct msg_client_opened *opened, struct weir_error *err)
+static enum weir_status go_on_requesting(struct delivery *delivery,
+                                         const struct msg_client_opened *opened,
+                                         struct weir_error *err)
 {
     if (opened->superseded) {
         delivery->superseded = true;
@@ -126,7 +127,7 @@ enum weir_status trainer_delivery_opened(struct delivery *delivery,
     if (delivery->open || delivery_is_over(delivery) || opened->newest < delivery->after)
         return WEIR_OK;
     return opened->attempt != 0 ? begin(delivery, opened, err)
-                                : go_on_asking(delivery, opened, err);
+                                : go_on_requesting(delivery, opened, err);
 }
 
 bool trainer_delivery_is_open(const struct delivery *delivery)

@@ -231,8 +231,8 @@ enum weir_client_status weir_client_task(const struct weir_client_options *optio
 /* ---- the next one ---- */
 
 /* A request that is not answered yet stays with the task before. */
-static enum weir_status ask_next(const struct weir_client_options *options,
-                                 const struct task *finished, struct weir_error *err)
+static enum weir_status request_next(const struct weir_client_options *options,
+                                     const struct task *finished, struct weir_error *err)
 {
     const struct msg_run_next message = {.run = finished->shown.run,
                                          .session = finished->shown.session};
@@ -259,7 +259,7 @@ static enum weir_status take_next(const struct weir_client_options *options, int
         return weir_fail(err, WEIR_INVALID,
                          "next task: expected weir_client_options.task, the one that is finished");
     const struct task *finished = task_of_shown(options->task);
-    status = ask_next(options, finished, err);
+    status = request_next(options, finished, err);
     if (status == WEIR_OK)
         status = await(*finished->next, timeout_ms, err);
     if (status == WEIR_TIMEOUT)

@@ -1,4 +1,4 @@
-/* The built-in trainer's life: ask, open, work, finish, and ask for what comes next. */
+/* The built-in trainer's life: request a task, open, work, finish, and request the next one. */
 #include "trainer_client/trainer.h"
 
 #include "core/base/clock.h"
@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 enum {
-    ASK_MS = 60000, /* how long the orchestrator may be away at the start */
+    TASK_MS = 60000, /* how long the orchestrator may be away at the start */
     OPEN_MS = 60000,
-    ASK_SLICE_MS = 500,
+    TASK_SLICE_MS = 500,
     NEXT_SLICE_MS = 200, /* how late a signal may be heard by one that has nothing to do */
     SLICE_MS = 20,       /* waiting in one round of the loop: signals are looked at in between */
     FINAL_MS = 30000,    /* for the last commit and its record, before it is tried again */
@@ -151,7 +151,7 @@ static enum weir_status work(struct trainer *trainer, struct weir_error *err)
     return status;
 }
 
-/* ---- asking ---- */
+/* ---- requesting a task ---- */
 
 static enum weir_status open_client(struct trainer *trainer, struct weir_error *err)
 {
@@ -197,8 +197,8 @@ static enum weir_status begin(struct trainer *trainer, struct weir_client_task *
     return WEIR_OK;
 }
 
-/* Asks for the task for a short while; the orchestrator may be away for longer. */
-static enum weir_status ask(struct trainer *trainer, struct weir_error *err)
+/* Requests the task for a short while; the orchestrator may be away for longer. */
+static enum weir_status request_task(struct trainer *trainer, struct weir_error *err)
 {
     struct weir_client_options options = WEIR_CLIENT_OPTIONS_INIT;
     struct weir_client_task *task = NULL;
@@ -206,15 +206,15 @@ static enum weir_status ask(struct trainer *trainer, struct weir_error *err)
     options.run = trainer->run;
     options.session = trainer->session;
     options.socket_dir = trainer->socket_dir;
-    options.open_timeout_ms = ASK_SLICE_MS;
+    options.open_timeout_ms = TASK_SLICE_MS;
     enum weir_client_status status = weir_client_task(&options, &task, &error);
-    if (status == WEIR_CLIENT_UNAVAILABLE && weir_now_ms() < trainer->ask_end_ms)
+    if (status == WEIR_CLIENT_UNAVAILABLE && weir_now_ms() < trainer->task_end_ms)
         return WEIR_OK;
     return status == WEIR_CLIENT_OK ? begin(trainer, task, err) : from_client(&error, err);
 }
 
 /* Whatever keeps it from another task, it has done its own. */
-static enum weir_status ask_next(struct trainer *trainer, struct weir_error *err)
+static enum weir_status request_next(struct trainer *trainer, struct weir_error *err)
 {
     struct weir_client_options options = WEIR_CLIENT_OPTIONS_INIT;
     struct weir_client_task *task = NULL;
@@ -238,9 +238,9 @@ static enum weir_status ask_next(struct trainer *trainer, struct weir_error *err
 static enum weir_status do_round(struct trainer *trainer, struct weir_error *err)
 {
     if (trainer->finished != NULL)
-        return ask_next(trainer, err);
+        return request_next(trainer, err);
     if (trainer->client == NULL)
-        return ask(trainer, err);
+        return request_task(trainer, err);
     if (!weir_client_stopping(trainer->client))
         return work(trainer, err);
     weir_log(WEIR_LOG_INFO, "stopping", "run=%llu by=orchestrator",
@@ -287,7 +287,7 @@ enum weir_status trainer_open(const struct weir_service_options *options, struct
     trainer->run = run;
     trainer->session = weir_random_u64();
     *ret_state = trainer;
-    trainer->ask_end_ms = weir_now_ms() + ASK_MS;
+    trainer->task_end_ms = weir_now_ms() + TASK_MS;
     weir_loop_soon(loop, on_round, trainer);
     return WEIR_OK;
 }

@@ -1,5 +1,5 @@
 /* The built-in trainer: runs one after the other, each from its task to the end, a piece per round of the loop, by the
- * calls of weir/client.h alone. Its life is a circle: asking -> working -> finished -> asking for the next one; dying
+ * calls of weir/client.h alone. Its life is a circle: requesting -> working -> finished -> requesting; dying
  * anywhere costs what was done since the newest checkpoint, and the next session goes on from there. */
 #ifndef WEIR_TRAINER_CLIENT_TRAINER_H
 #define WEIR_TRAINER_CLIENT_TRAINER_H
@@ -15,7 +15,7 @@ struct trainer {
     struct weir_loop *loop;
     const char *socket_dir;
     uint64_t run, session;
-    int64_t ask_end_ms; /* when the orchestrator has been away for too long */
+    int64_t task_end_ms; /* when the orchestrator has been away for too long */
     struct weir_client_task
         *finished; /* that the next one is asked for after; NULL: one is at work */
 

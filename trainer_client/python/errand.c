@@ -39,14 +39,14 @@ static void copy_options(struct errand *errand, const struct weir_client_options
 
 /* ---- the calls ---- */
 
-static enum weir_client_status ask(struct errand *errand)
+static enum weir_client_status request_task(struct errand *errand)
 {
-    return weir_client_task(&errand->options, &errand->asked, &errand->error);
+    return weir_client_task(&errand->options, &errand->task, &errand->error);
 }
 
-static enum weir_client_status ask_next(struct errand *errand)
+static enum weir_client_status request_next(struct errand *errand)
 {
-    return weir_client_next_task(&errand->options, -1, &errand->asked, &errand->error);
+    return weir_client_next_task(&errand->options, -1, &errand->task, &errand->error);
 }
 
 static enum weir_client_status open_run(struct errand *errand)
@@ -61,18 +61,18 @@ static enum weir_client_status finish(struct errand *errand)
     return weir_client_finish(errand->client->client, &result, -1, &errand->error);
 }
 
-struct errand *trainer_python_errand_ask(const struct weir_client_options *options)
+struct errand *trainer_python_errand_task(const struct weir_client_options *options)
 {
-    struct errand *errand = make(ask);
+    struct errand *errand = make(request_task);
 
     copy_options(errand, options);
     return errand;
 }
 
-struct errand *trainer_python_errand_ask_next(const struct weir_client_options *options,
-                                              struct counted_task *finished)
+struct errand *trainer_python_errand_next_task(const struct weir_client_options *options,
+                                               struct counted_task *finished)
 {
-    struct errand *errand = make(ask_next);
+    struct errand *errand = make(request_next);
 
     copy_options(errand, options);
     errand->finished = trainer_python_task_hold(finished);
@@ -156,7 +156,7 @@ void trainer_python_errand_drop(struct errand *errand)
     if (atomic_fetch_sub(&errand->holders, 1) != 1)
         return;
     trainer_python_client_drop(errand->client);
-    weir_client_task_free(errand->asked);
+    weir_client_task_free(errand->task);
     if (errand->finished != NULL)
         trainer_python_task_drop(errand->finished);
     free(errand->socket_dir);

@@ -18,9 +18,9 @@ struct errand {
     enum weir_client_status (*call)(struct errand *errand);
     struct weir_client_options options;
     char *socket_dir, *state;
-    struct counted_client *client;  /* that is opened, or finished */
-    struct counted_task *finished;  /* that the next one is asked for after */
-    struct weir_client_task *asked; /* NULL: not answered, or taken by the caller */
+    struct counted_client *client; /* that is opened, or finished */
+    struct counted_task *finished; /* that the next one is asked for after */
+    struct weir_client_task *task; /* NULL: not answered, or taken by the caller */
     char *model;
     double loss;
     enum weir_client_status status;
@@ -28,10 +28,10 @@ struct errand {
 };
 
 /* weir_client_task() of these options. */
-struct errand *trainer_python_errand_ask(const struct weir_client_options *options);
+struct errand *trainer_python_errand_task(const struct weir_client_options *options);
 /* weir_client_next_task() after `finished`, waiting for ever. */
-struct errand *trainer_python_errand_ask_next(const struct weir_client_options *options,
-                                              struct counted_task *finished);
+struct errand *trainer_python_errand_next_task(const struct weir_client_options *options,
+                                               struct counted_task *finished);
 /* weir_client_open() of these options and the task of `client`, into it. */
 struct errand *trainer_python_errand_open(const struct weir_client_options *options,
                                           struct counted_client *client);

@@ -53,9 +53,9 @@ static PyObject *describe_task(const struct weir_client_task *task, PyObject *ca
 /* Takes the task that the errand has brought. */
 static PyObject *give_task(struct errand *errand)
 {
-    struct counted_task *counted = trainer_python_task_new(errand->asked);
+    struct counted_task *counted = trainer_python_task_new(errand->task);
 
-    errand->asked = NULL;
+    errand->task = NULL;
     PyObject *capsule = PyCapsule_New(counted, TASK_CAPSULE, drop_task);
     PyObject *described = capsule != NULL ? describe_task(counted->task, capsule) : NULL;
     if (capsule == NULL)
@@ -64,17 +64,17 @@ static PyObject *give_task(struct errand *errand)
     return described;
 }
 
-PyObject *trainer_python_ask(PyObject *module, PyObject *arguments)
+PyObject *trainer_python_request_task(PyObject *module, PyObject *arguments)
 {
     struct weir_client_options options = WEIR_CLIENT_OPTIONS_INIT;
     unsigned long long run = 0, session = 0;
 
-    if (!PyArg_ParseTuple(arguments, "KKzI:ask", &run, &session, &options.socket_dir,
+    if (!PyArg_ParseTuple(arguments, "KKzI:request_task", &run, &session, &options.socket_dir,
                           &options.open_timeout_ms))
         return NULL;
     options.run = run;
     options.session = session;
-    struct errand *errand = trainer_python_errand_ask(&options);
+    struct errand *errand = trainer_python_errand_task(&options);
     PyObject *described = NULL;
     if (trainer_python_errand_run(PyModule_GetState(module), errand) == PY_WAIT_OK)
         described = give_task(errand);
@@ -82,17 +82,17 @@ PyObject *trainer_python_ask(PyObject *module, PyObject *arguments)
     return described;
 }
 
-PyObject *trainer_python_ask_next(PyObject *module, PyObject *arguments)
+PyObject *trainer_python_request_next(PyObject *module, PyObject *arguments)
 {
     struct weir_client_options options = WEIR_CLIENT_OPTIONS_INIT;
     PyObject *capsule, *described = NULL;
 
-    if (!PyArg_ParseTuple(arguments, "Oz:ask_next", &capsule, &options.socket_dir))
+    if (!PyArg_ParseTuple(arguments, "Oz:request_next", &capsule, &options.socket_dir))
         return NULL;
     struct counted_task *finished = PyCapsule_GetPointer(capsule, TASK_CAPSULE);
     if (finished == NULL)
         return NULL;
-    struct errand *errand = trainer_python_errand_ask_next(&options, finished);
+    struct errand *errand = trainer_python_errand_next_task(&options, finished);
     enum py_wait waited = trainer_python_errand_run(PyModule_GetState(module), errand);
     if (waited == PY_WAIT_OK)
         described = give_task(errand);

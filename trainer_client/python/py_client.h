@@ -6,10 +6,10 @@
 
 extern PyType_Spec trainer_python_client_spec;
 
-/* ask(run, session, socket_dir, timeout_ms) of the module. */
-PyObject *trainer_python_ask(PyObject *module, PyObject *arguments);
-/* ask_next(capsule, socket_dir) of the module: None when nothing is left to do. */
-PyObject *trainer_python_ask_next(PyObject *module, PyObject *arguments);
+/* request_task(run, session, socket_dir, timeout_ms) of the module. */
+PyObject *trainer_python_request_task(PyObject *module, PyObject *arguments);
+/* request_next(capsule, socket_dir) of the module: None when nothing is left to do. */
+PyObject *trainer_python_request_next(PyObject *module, PyObject *arguments);
 /* state_batches(state) of the module. */
 PyObject *trainer_python_state_batches(PyObject *module, PyObject *state);
 

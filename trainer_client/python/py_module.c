@@ -53,10 +53,10 @@ static int clear(PyObject *module)
 }
 
 static PyMethodDef FUNCTIONS[] = {
-    {"ask", trainer_python_ask, METH_VARARGS,
-     "ask($module, run, session, socket_dir, timeout_ms, /)\n--\n\nweir_client_task(), as a dict."},
-    {"ask_next", trainer_python_ask_next, METH_VARARGS,
-     "ask_next($module, capsule, socket_dir, /)\n--\n\nweir_client_next_task(), as a dict; None: all is done."},
+    {"request_task", trainer_python_request_task, METH_VARARGS,
+     "request_task($module, run, session, socket_dir, timeout_ms, /)\n--\n\nweir_client_task(), as a dict."},
+    {"request_next", trainer_python_request_next, METH_VARARGS,
+     "request_next($module, capsule, socket_dir, /)\n--\n\nweir_client_next_task(), as a dict; None: all is done."},
     {"state_batches", trainer_python_state_batches, METH_O,
      "state_batches($module, state, /)\n--\n\nReturn the number of batches that a state contains; 0: it is none."},
     {NULL, NULL, 0, NULL},

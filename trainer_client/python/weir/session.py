@@ -119,7 +119,7 @@ def task(*, run: int = 0, socket_dir: str | None = None, timeout: float = 60.0) 
 
     `run` and `socket_dir` are the environment's, WEIR_RUN and WEIR_SOCKET_DIR, unless given.
     """
-    return _described(_weir.ask(run, secrets.randbits(63) + 1, socket_dir, max(1, int(timeout * 1000))))
+    return _described(_weir.request_task(run, secrets.randbits(63) + 1, socket_dir, max(1, int(timeout * 1000))))
 
 
 def tasks(*, run: int = 0, socket_dir: str | None = None, timeout: float = 60.0) -> Iterator[Task]:
@@ -131,7 +131,7 @@ def tasks(*, run: int = 0, socket_dir: str | None = None, timeout: float = 60.0)
     current: Task | None = task(run=run, socket_dir=socket_dir, timeout=timeout)
     while current is not None:
         yield current
-        answer = _weir.ask_next(current.capsule, socket_dir)
+        answer = _weir.request_next(current.capsule, socket_dir)
         current = _described(answer) if answer is not None else None
 
 
@@ -141,7 +141,7 @@ def _described(answer: dict[str, Any]) -> Task:
     return Task(**answer)
 
 
-_ask = task  # Session() has a parameter of that name
+_request_task = task  # Session() has a parameter of that name
 
 
 def state_batches(state: bytes) -> int:
@@ -193,7 +193,7 @@ class Session:
         socket_dir: str | None = None,
         timeout: float = 60.0,
     ) -> None:
-        self.task = task if task is not None else _ask(socket_dir=socket_dir, timeout=timeout)
+        self.task = task if task is not None else _request_task(socket_dir=socket_dir, timeout=timeout)
         self.accumulate = accumulate
         self._pending: list[int] = []  # numbers of the batches that are not consumed
         self._ahead: _weir.Batch | None = None  # the first batch of an epoch that has not begun
