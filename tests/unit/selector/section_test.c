@@ -50,6 +50,31 @@ static void a_section_is_read_with_its_defaults(void **state)
     }
 }
 
+/* In the order of the datasets that samples are selected from: those of labels are none. */
+static void datasets_are_followed_without_those_of_labels(void **state)
+{
+    (void)state;
+    WEIR_AUTO(weir_yaml) document = NULL;
+    WEIR_AUTO(selector_section) section = NULL;
+    struct weir_error err = {0};
+    static const char FILE_TEXT[] =
+        "datasets:\n"
+        "  - {name: verdicts, updates: mails, label: {field: y, classes: [ham, spam]}}\n"
+        "  - {name: tests, use: evaluation}\n"
+        "  - {name: mails, label: {from: updates}, holdout: {share: 0.5}, use: [trigger, selection]}\n"
+        "selection: {policy: mixture, tail_triggers: all, shares: {mails: 1}}\n";
+    if (read(FILE_TEXT, &document, &section, &err) != WEIR_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(section->dataset_count, 2);
+    assert_false(section->are_selected[0]);
+    assert_true(section->are_selected[1]);
+    assert_string_equal(section->dataset_names[0], ""); /* no share of it can be asked for */
+    assert_string_equal(section->dataset_names[1], "mails");
+    assert_true(section->holdouts[0].bound == 0 && section->holdouts[1].bound > 0);
+    assert_int_equal(section->class_count, 2);
+    assert_null(section->unlabelled); /* nor is a label missing that nobody learns */
+}
+
 static void declared_classes_are_known_by_their_number(void **state)
 {
     (void)state;
@@ -221,6 +246,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_section_is_read_with_its_defaults),
+        cmocka_unit_test(datasets_are_followed_without_those_of_labels),
         cmocka_unit_test(declared_classes_are_known_by_their_number),
         cmocka_unit_test(the_shipped_coreset_is_what_it_says),
         cmocka_unit_test(mistakes_are_placed_and_explained),
