@@ -12,6 +12,7 @@ import sys
 import threading
 from pathlib import Path
 
+import why_test
 from weirlab import (DEADLINE_S, PIPELINE, SKIPPED, Lab, Run, assert_clean_audits, binaries, child, everyone_may_enter, outcome,
                      run_tests, served, victims)
 
@@ -34,6 +35,10 @@ preprocess:
   batch: {{samples: 16, last: short, shuffle: full, order: deterministic, delivery: exactly_once}}
 training: {{program: loop, epochs: {epochs}, seed: 1}}
 """
+NAMED = why_test.PIPELINE.replace("{", "{{").replace("}", "}}").replace("DATA", "{data}").replace(
+    "OPERATORS", "{{op: csv_fields, fields: [damp, temp, wind], as: air}}").replace("TRIGGER", why_test.DRIFT.format(
+        "embeddings", "ks", 0.2).replace("{", "{{").replace("}", "}}")).replace("model: MODEL, start_from: scratch", "program: loop, epochs: 1")
+NAMED = NAMED[:NAMED.index("evaluation:")]
 MODES = "modes: [train, evaluate, predict]"
 
 try:
@@ -184,6 +189,16 @@ def test_outputs_may_have_any_layout():
         predictions = json.loads(lab.weir("predict", "--limit", "100", "--json"))["predictions"]
     said_of = {p["id"] & 0xFFFF: [numpy.float32(value) for value in p["values"]] for p in predictions}
     assert said_of == {i: [numpy.float32(i), numpy.float32(1 / (i + 1))] for i in range(100)}, said_of
+    lab.remove()
+
+
+def test_numbers_have_names_in_both_directions():
+    lab = PythonLab(samples=1, pipeline=NAMED)
+    (lab.folder / "stream/part0.jsonl").unlink()
+    why_test.write_weather(lab.folder / "stream/weather.csv")
+    run = Run(lab.pipeline, lab.data_dir, lab.script("named.py", modes="modes: [train, embed]")).finish()
+    reason = run.of("trigger_fired")[1]["reason"]
+    assert re.search(r"drift of embeddings: ks [.\d]+ >= 0.2; farthest by ks: temp [.\d]+ \(mean 1\d[.\d]* -> 2\d", reason), reason
     lab.remove()
 
 

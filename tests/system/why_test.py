@@ -26,16 +26,20 @@ DRIFT = "policy: drift, on: {}, samples: 100, reference: 100, current: 100, stat
 TABLE = "{op: csv_fields, fields: [damp, 1, wind], as: air}, {op: event_time}, {op: calendar, cyclic: [hour]}"
 
 
+def write_weather(path):
+    draw, lines = random.Random(7), ["ts,temp,damp,wind,rain"]
+    for hour in range(SAMPLES):
+        warm = draw.gauss(12, 3) + (WARMER if hour >= CHANGE else 0)
+        rain = "yes" if (warm > 22) == (hour >= CHANGE) and (hour >= CHANGE or warm < 12) else "no"
+        lines.append(f"{1700000000 + 3600 * hour},{warm:.1f},{draw.random():.3f},{draw.gauss(5, 1):.2f},{rain}")
+    path.write_text("\n".join(lines) + "\n")
+
+
 class WeatherLab(Lab):
     def __init__(self, trigger, operators=TABLE, model="{name: fm, buckets: 64}, epochs: 1"):
         super().__init__(samples=1)
         (self.folder / "stream/part0.jsonl").unlink()
-        draw, lines = random.Random(7), ["ts,temp,damp,wind,rain"]
-        for hour in range(SAMPLES):
-            warm = draw.gauss(12, 3) + (WARMER if hour >= CHANGE else 0)
-            rain = "yes" if (warm > 22) == (hour >= CHANGE) and (hour >= CHANGE or warm < 12) else "no"
-            lines.append(f"{1700000000 + 3600 * hour},{warm:.1f},{draw.random():.3f},{draw.gauss(5, 1):.2f},{rain}")
-        (self.folder / "stream/weather.csv").write_text("\n".join(lines) + "\n")
+        write_weather(self.folder / "stream/weather.csv")
         words = {"DATA": str(self.folder / "stream"), "TRIGGER": trigger, "OPERATORS": operators, "MODEL": model}
         text = PIPELINE
         for word, value in words.items():

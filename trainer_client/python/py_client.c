@@ -317,6 +317,59 @@ static PyObject *client_output(PyObject *self, PyObject *arguments)
     return said;
 }
 
+/* The texts of a tuple, borrowed from it; the caller frees. NULL with an exception: one is no text. */
+static const char **texts_of(PyObject *tuple, Py_ssize_t count)
+{
+    const char **texts = PyMem_Calloc((size_t)count + 1, sizeof(*texts));
+
+    if (texts == NULL)
+        return (const char **)PyErr_NoMemory();
+    for (Py_ssize_t i = 0; i < count; i++) {
+        texts[i] = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(tuple, i), NULL);
+        if (texts[i] == NULL) {
+            PyMem_Free(texts);
+            return NULL;
+        }
+    }
+    return texts;
+}
+
+static PyObject *client_output_names(PyObject *self, PyObject *arguments)
+{
+    struct weir_client_error error;
+    PyObject *tuple;
+
+    if (!PyArg_ParseTuple(arguments, "O!:output_names", &PyTuple_Type, &tuple))
+        return NULL;
+    Py_ssize_t count = PyTuple_Size(tuple);
+    const char **names = texts_of(tuple, count);
+    struct counted_client *counted = names != NULL ? enter(self) : NULL;
+    if (counted == NULL) {
+        PyMem_Free(names);
+        return NULL;
+    }
+    enum weir_client_status status =
+        weir_client_output_names(counted->client, (uint32_t)count, names, &error);
+    leave(self, counted);
+    PyMem_Free(names);
+    return outcome(self, status, &error);
+}
+
+static PyObject *client_element_name(PyObject *self, PyObject *arguments)
+{
+    const char *tensor;
+    unsigned long long index;
+
+    if (!PyArg_ParseTuple(arguments, "sK:element_name", &tensor, &index))
+        return NULL;
+    struct counted_client *counted = enter(self);
+    if (counted == NULL)
+        return NULL;
+    PyObject *name = Py_BuildValue("z", weir_client_element_name(counted->client, tensor, index));
+    leave(self, counted);
+    return name;
+}
+
 /* ---- state and end ---- */
 
 static PyObject *client_state(PyObject *self, PyObject *none)
@@ -495,6 +548,10 @@ static PyMethodDef METHODS[] = {
      "consumed($self, number, /)\n--\n\nweir_client_consumed()."},
     {"output", client_output, METH_VARARGS,
      "output($self, batch, kind, values, /)\n--\n\nweir_client_output()."},
+    {"output_names", client_output_names, METH_VARARGS,
+     "output_names($self, names, /)\n--\n\nweir_client_output_names()."},
+    {"element_name", client_element_name, METH_VARARGS,
+     "element_name($self, tensor, index, /)\n--\n\nweir_client_element_name()."},
     {"state", client_state, METH_NOARGS, "state($self, /)\n--\n\nweir_client_state()."},
     {"commit", client_commit, METH_VARARGS,
      "commit($self, state, timeout_ms, /)\n--\n\nweir_client_commit()."},

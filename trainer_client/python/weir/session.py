@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -302,6 +302,17 @@ class Session:
         if kind not in KINDS:
             raise _weir.Invalid(f"outputs: expected {', '.join(KINDS)}, found '{kind}'")
         self._client.output(batch, KINDS[kind], _rows(values) if isinstance(values, (list, tuple)) else values)
+
+    def name_outputs(self, names: Iterable[str]) -> None:
+        """Name the numbers of output(): what a trigger of drift calls those that have moved."""
+        self._client.output_names(tuple(names))
+
+    def element_name(self, tensor: str, index: int) -> str | None:
+        """Return the name of a number of a dense tensor, the column of the table or the field of the record that it is.
+
+        None where the operators know none.
+        """
+        return self._client.element_name(tensor, index)
 
     def metric(self, name: str, value: float) -> None:
         """Say how the run goes, in a number of any name; `loss` is what people are shown first."""
