@@ -248,10 +248,16 @@ static void show_storage(const json_t *storage, struct cli_page *page)
 void cli_render_receipt(const json_t *answer, struct cli_page *page)
 {
     const json_t *timeline = json_object_get(answer, "timeline");
+    const json_t *datasets = json_object_get(answer, "datasets");
     const char *previous = cli_text(answer, "previous");
     cli_pair(page, "receipt of", "erasure %lld, %lld samples",
              (long long)cli_number(answer, "erasure"), (long long)cli_number(answer, "samples"));
     cli_pair_text(page, "reference", cli_text(answer, "reference"));
+    for (size_t i = 0; i < json_array_size(datasets); i++) {
+        const json_t *one = json_array_get(datasets, i);
+        cli_pair(page, "found in", "dataset '%s': %lld samples", cli_text(one, "dataset"),
+                 (long long)cli_number(one, "samples"));
+    }
     cli_pair_time(page, "accepted", cli_text(timeline, "accepted"));
     cli_pair_time(page, "in force", cli_text(timeline, "in_force"));
     cli_pair_time(page, "scrubbed", cli_text(timeline, "scrubbed"));

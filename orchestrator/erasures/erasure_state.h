@@ -154,6 +154,7 @@ void orchestrator_erasure_write_receipts(struct erasure_batch *batch);
 /* receipt.c: what the receipts of a batch have in common. */
 struct erasure_context {
     json_t *models, *influenced, *unmeasured, *memory; /* owned */
+    struct weir_rows *datasets;                        /* owned: numbers and names */
     int64_t batch, size;                               /* its number; how many erasures it is of */
 };
 enum weir_status orchestrator_erasure_context_load(const struct erasure_batch *batch,

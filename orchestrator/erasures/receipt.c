@@ -2,6 +2,7 @@
  * form a chain: each names the hash of the one before it, and its own hash covers that name. What became of models is
  * told of the batch that the erasure was in: they were replaced once for all of it. */
 #include "core/base/clock.h"
+#include "core/base/memory.h"
 #include "core/wire/sample.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/erasures/erasure_state.h"
@@ -74,6 +75,7 @@ enum weir_status orchestrator_erasure_context_load(const struct erasure_batch *b
     WEIR_AUTO(weir_rows) models = NULL;
     WEIR_AUTO(weir_rows) unmeasured = NULL;
     WEIR_AUTO(weir_rows) size = NULL;
+    WEIR_AUTO(weir_rows) datasets = NULL;
     struct weir_db *db = batch->context->db;
     json_t *influenced = NULL;
     enum weir_status status = DB_RUN(db, Q_erasure_models, &models, err, DB_I64(batch->number));
@@ -82,10 +84,13 @@ enum weir_status orchestrator_erasure_context_load(const struct erasure_batch *b
     if (status == WEIR_OK)
         status = DB_RUN(db, Q_erasure_batch_size, &size, err, DB_I64(batch->number));
     if (status == WEIR_OK)
+        status = DB_RUN(db, Q_dataset_names, &datasets, err);
+    if (status == WEIR_OK)
         status = influenced_json(batch, &influenced, err);
     if (status == WEIR_OK)
         *ret_context =
             (struct erasure_context){.models = models_json(models),
+                                     .datasets = WEIR_TAKE(datasets),
                                      .influenced = influenced,
                                      .unmeasured = unmeasured_json(unmeasured),
                                      .memory = orchestrator_wiping_json(batch->all->wiping),
@@ -100,6 +105,7 @@ void orchestrator_erasure_context_fini(struct erasure_context *context)
     json_decref(context->influenced);
     json_decref(context->unmeasured);
     json_decref(context->memory);
+    weir_rows_free(context->datasets);
 }
 
 /* ---- one ---- */
@@ -182,6 +188,37 @@ static json_t *ids_json(const struct id_blocks *blocks)
     return ids;
 }
 
+/* The name that pipelines have for a dataset; in the caller's memory. */
+static char *name_of(const struct weir_rows *datasets, int64_t number)
+{
+    for (size_t i = 0; i < weir_rows_count(datasets); i++)
+        if (weir_rows_i64(datasets, i, "dataset") == number)
+            return weir_strdup(weir_rows_text(datasets, i, "name"));
+    return weir_format("%lld", (long long)number);
+}
+
+static uint32_t dataset_of(const struct id_block *block)
+{
+    return weir_sample_dataset((uint64_t)block->block * WEIR_BLOCK_ROWS);
+}
+
+/* How many of the samples each dataset had. Blocks ascend. */
+static json_t *datasets_json(const struct erasure_context *context, const struct id_blocks *blocks)
+{
+    json_t *datasets = json_array();
+    for (size_t i = 0, samples = 0; i < blocks->count; i++) {
+        uint32_t number = dataset_of(&blocks->at[i]);
+        samples += weir_bits_population(&blocks->at[i].rows);
+        if (i + 1 < blocks->count && dataset_of(&blocks->at[i + 1]) == number)
+            continue;
+        WEIR_AUTO_FREE char *name = name_of(context->datasets, number);
+        json_array_append_new(
+            datasets, JSON_FIELDS(JSON_TEXT("dataset", name), JSON_NUMBER("samples", samples)));
+        samples = 0;
+    }
+    return datasets;
+}
+
 static json_t *timeline_json(const struct weir_rows *rows, size_t row,
                              const struct msg_erase_reports *reports, size_t at)
 {
@@ -210,6 +247,7 @@ json_t *orchestrator_erasure_receipt_json(const struct erasure_context *context,
         JSON_TEXT("dataset", weir_rows_text(rows, row, "dataset")),
         JSON_NUMBER("epoch", reports->epochs.at[report]),
         JSON_NUMBER("samples", reports->samples.at[report]), JSON_NEW("ids", ids_json(ids)),
+        JSON_NEW("datasets", datasets_json(context, ids)),
         JSON_NEW("timeline", timeline_json(rows, row, reports, report)),
         JSON_NEW("storage", storage_json(reports, report)),
         JSON_NEW("places", places_json(context, rows, row, reports, report)),

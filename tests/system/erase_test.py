@@ -150,6 +150,7 @@ def assert_says_where(lab, texts, models, receipt):
     storage, places = receipt["storage"], {place["place"]: place for place in receipt["places"]}
     assert (storage["records_scrubbed"], storage["files_scrubbed"]) == (len(texts), len(files)), storage
     assert places["files of samples"]["held"] == {"records": len(texts), "files": len(files)}, places
+    assert receipt["datasets"] == [{"dataset": "notes", "samples": len(texts)}], receipt["datasets"]
     assert places["database"]["held"] == {"samples": len(texts)} and places["database"]["files"] > 100, places
     assert places["models"]["held"] == {"models": len(models)}, places
     assert places["files of samples"]["files"] >= 3 and places["sealed sets of samples"]["bytes"] > 0, places

@@ -374,7 +374,8 @@ static void a_receipt_says_records_and_files_apart_and_where_they_were(void **st
     (void)state;
     render(
         cli_render_receipt,
-        "{\"version\":3,\"erasure\":7,\"samples\":28,\"storage\":{\"records_scrubbed\":28,"
+        "{\"version\":3,\"erasure\":7,\"samples\":28,"
+        "\"datasets\":[{\"dataset\":\"clicks\",\"samples\":28}],\"storage\":{\"records_scrubbed\":28,"
         "\"files_scrubbed\":1,\"bytes_scrubbed\":4704},\"places\":["
         "{\"place\":\"files of samples\",\"files\":12,\"bytes\":1200000,"
         "\"held\":{\"records\":28,\"files\":1},\"gone\":true},"
@@ -382,6 +383,7 @@ static void a_receipt_says_records_and_files_apart_and_where_they_were(void **st
         "{\"place\":\"models\",\"files\":3,\"bytes\":10,\"held\":{\"models\":2},\"gone\":false}]}",
         &out);
     const char *text = weir_buf_text(&out);
+    assert_non_null(strstr(text, "found in          dataset 'clicks': 28 samples\n"));
     assert_non_null(strstr(text, "scrubbed          28 records in 1 file, 4.7 kB\n"));
     assert_non_null(strstr(text, "files of samples     12    1.2 MB  28 records, 1 files  gone\n"));
     assert_non_null(
