@@ -106,16 +106,16 @@ static void read_tally(const uint8_t *at, size_t size, struct weir_tally *ret_ta
     memcpy(ret_tally->digests.digest.bytes, at + TALLY_BYTES + 8, WEIR_DIGEST_BYTES);
 }
 
-/* Bytes of the tally that `bytes` begin with, by its version. */
-static enum weir_status check_tally(struct weir_bytes bytes, const char *what, size_t *ret_size,
-                                    struct weir_error *err)
+/* Bytes of the tally that `bytes` begin with, by its version; `more` bytes at least follow it. */
+static enum weir_status check_tally(struct weir_bytes bytes, const char *what, size_t more,
+                                    size_t *ret_size, struct weir_error *err)
 {
     uint32_t version = bytes.size < TALLY_BYTES ? 0 : weir_get_u32(bytes.at);
     size_t size = version == VERSION_WITH_DIGESTS ? TALLY_BYTES + DIGESTS_BYTES : TALLY_BYTES;
 
-    if (bytes.size < size)
+    if (bytes.size < size + more)
         return weir_fail(err, WEIR_INVALID, "%s: %zu bytes, expected at least %zu", what,
-                         bytes.size, size);
+                         bytes.size, size + more);
     if (version != VERSION && version != VERSION_WITH_DIGESTS)
         return weir_fail(err, WEIR_INVALID, "%s: version %u, expected %d or %d", what, version,
                          VERSION, VERSION_WITH_DIGESTS);
@@ -133,7 +133,7 @@ enum weir_status weir_tally_unpack(struct weir_bytes bytes, struct weir_tally *r
         return WEIR_OK;
     }
     size_t size = 0;
-    enum weir_status status = check_tally(bytes, "tally", &size, err);
+    enum weir_status status = check_tally(bytes, "tally", 0, &size, err);
     if (status == WEIR_OK && bytes.size != size)
         status = weir_fail(err, WEIR_INVALID, "tally: %zu bytes, expected %zu", bytes.size, size);
     if (status == WEIR_OK)
@@ -161,13 +161,10 @@ enum weir_status weir_position_unpack(struct weir_bytes bytes, struct weir_posit
         return WEIR_OK;
     }
     size_t tally = 0;
-    enum weir_status status = check_tally(bytes, "position", &tally, err);
+    enum weir_status status = check_tally(bytes, "position", OLDEST_AND_SIZE_BYTES, &tally, err);
     if (status != WEIR_OK)
         return status;
     size_t head = tally + OLDEST_AND_SIZE_BYTES;
-    if (bytes.size < head)
-        return weir_fail(err, WEIR_INVALID, "position: %zu bytes, expected at least %zu",
-                         bytes.size, head);
     struct weir_bytes bits = {bytes.at + head, weir_get_u32(bytes.at + head - sizeof(uint32_t))};
     if (bits.size > AHEAD_BYTES_MAX || bits.size != bytes.size - head)
         return weir_fail(err, WEIR_INVALID,

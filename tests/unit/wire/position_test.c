@@ -178,9 +178,9 @@ static void malformed_positions_are_refused(void **state)
         const char *complaint;
     } CASES[] = {
         {0, 3, 0, "version 3, expected 1 or 2"},
-        {0, 2, 0, "66 bytes, expected at least 76"},
+        {0, 2, 0, "66 bytes, expected at least 88"},
         {SIZE_MAX, 0, 63, "63 bytes, expected at least 64"},
-        {SIZE_MAX, 0, 1, "1 bytes, expected at least 52"},
+        {SIZE_MAX, 0, 1, "1 bytes, expected at least 64"},
         {SIZE_MAX, 0, 65, "bytes of bits"},
         {60, 1, 0, "bytes of bits"},
         {61, 4, 0, "bytes of bits"},
