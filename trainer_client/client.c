@@ -135,6 +135,18 @@ static enum weir_status wait_until_open(struct weir_client *client, struct weir_
     return failed ? err->status : WEIR_OK;
 }
 
+static enum weir_status open_digests(struct weir_client *client, struct weir_error *err)
+{
+    if (!client->keeps_digests || client->task == NULL)
+        return WEIR_OK;
+    WEIR_AUTO_FREE char *path = weir_format("%s/digests-%u", client->task->directory, client->rank);
+    pthread_mutex_lock(&client->mutex);
+    enum weir_status status = trainer_digest_list_open(
+        &client->digests, path, trainer_delivery_position(client->delivery), err);
+    pthread_mutex_unlock(&client->mutex);
+    return status;
+}
+
 enum weir_client_status weir_client_open(const struct weir_client_options *options,
                                          struct weir_client **ret_client,
                                          struct weir_client_error *ret_error)
@@ -151,6 +163,8 @@ enum weir_client_status weir_client_open(const struct weir_client_options *optio
         status = start_thread(client, &err);
     if (status == WEIR_OK)
         status = wait_until_open(client, &err);
+    if (status == WEIR_OK)
+        status = open_digests(client, &err);
     if (status != WEIR_OK) {
         uint64_t wanted = client->delivery != NULL ? trainer_delivery_wanted(client->delivery) : 0;
         weir_client_close(client);
@@ -191,6 +205,7 @@ void weir_client_close(struct weir_client *client)
     pthread_cond_destroy(&client->changed);
     pthread_mutex_destroy(&client->mutex);
     trainer_collector_fini(&client->collector);
+    trainer_digest_list_close(&client->digests);
     weir_buf_fini(&client->done.model);
     weir_buf_fini(&client->done.metrics);
     weir_buf_fini(&client->fitted);
@@ -311,6 +326,7 @@ static void keep_digest(struct weir_client *client, struct batch *batch)
         (struct weir_digest_sum){.count = 1, .digest = trainer_digest_of(&batch->shown)};
     weir_digest_text(&batch->lent.digests.digest, batch->digest);
     batch->shown.digest = batch->digest;
+    trainer_digest_list_add(&client->digests, &batch->shown);
     client->stats.digest_ns += weir_now_ns() - begun_ns;
 }
 
@@ -459,7 +475,8 @@ enum weir_client_status weir_client_state(struct weir_client *client, const void
 {
     struct weir_error err;
 
-    if (trainer_client_save_reported(client, &err) != WEIR_OK)
+    if (trainer_client_save_reported(client, &err) != WEIR_OK ||
+        trainer_digest_list_flush(&client->digests, &err) != WEIR_OK)
         return trainer_client_give(&err, ret_error);
     pthread_mutex_lock(&client->mutex);
     weir_buf_clear(&client->state);

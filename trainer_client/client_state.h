@@ -10,6 +10,7 @@
 #include "trainer_client/batch.h"
 #include "trainer_client/collector.h"
 #include "trainer_client/delivery.h"
+#include "trainer_client/digest_list.h"
 #include "trainer_client/elements.h"
 #include "trainer_client/held.h"
 #include "trainer_client/lending.h"
@@ -52,6 +53,7 @@ struct weir_client {
     struct collector collector; /* of what weir_client_output() says */
     uint64_t outputs;           /* samples that it was said of */
     uint64_t output_epoch;
+    struct digest_list digests; /* of a loop with a task */
 
     pthread_mutex_t mutex;
     pthread_cond_t changed;

@@ -1,8 +1,8 @@
 /* PURGING: no run begins, and once none is under way (an earlier batch may be measuring its models), everything below
  * runs/ is left over from one: checkpoints, optimizer state, what a model said of each sample. All of it goes, and a
- * training that was not through begins again when its pipeline goes on. So do what is kept of the reference windows of
- * triggers, what the dispatcher keeps of jobs, the scores that the selector keeps of the samples, and words of people
- * in rows. */
+ * training that was not through begins again when its pipeline goes on. So do lists of batch digests, what is kept of
+ * the reference windows of triggers, what the dispatcher keeps of jobs, the scores that the selector keeps of the
+ * samples, and words of people in rows. */
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
@@ -17,28 +17,29 @@
 #include <string.h>
 #include <unistd.h>
 
-static enum weir_status remove_runs(const struct context *context, int64_t *ret_removed,
-                                    struct weir_error *err)
+/* Removes everything in a folder of the data directory. */
+static enum weir_status empty(const struct context *context, const char *folder,
+                              int64_t *ret_removed, struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *runs = orchestrator_path(context, "runs", ".");
-    DIR *directory = opendir(runs);
+    WEIR_AUTO_FREE char *whole = orchestrator_path(context, folder, ".");
+    DIR *directory = opendir(whole);
     if (directory == NULL) {
         return errno == ENOENT
                    ? WEIR_OK
-                   : weir_fail(err, WEIR_IO, "%s: cannot be read: %s", runs, strerror(errno));
+                   : weir_fail(err, WEIR_IO, "%s: cannot be read: %s", whole, strerror(errno));
     }
     enum weir_status status = WEIR_OK;
     const struct dirent *entry = NULL;
     while (status == WEIR_OK && (entry = readdir(directory)) != NULL) {
         if (entry->d_name[0] == '.')
             continue;
-        WEIR_AUTO_FREE char *path = orchestrator_path(context, "runs", entry->d_name);
+        WEIR_AUTO_FREE char *path = orchestrator_path(context, folder, entry->d_name);
         status = weir_remove_tree(path, err);
         (*ret_removed)++;
     }
     if (status == WEIR_OK &&
         fsync(dirfd(directory)) != 0) /* a power cut must not bring them back */
-        status = weir_fail(err, WEIR_IO, "%s: fsync: %s", runs, strerror(errno));
+        status = weir_fail(err, WEIR_IO, "%s: fsync: %s", whole, strerror(errno));
     (void)closedir(directory);
     return status;
 }
@@ -131,7 +132,9 @@ void orchestrator_erasure_purge(struct erasure_batch *batch)
         return;
     }
     batch->purged = 0;
-    enum weir_status status = remove_runs(batch->context, &batch->purged, &err);
+    enum weir_status status = empty(batch->context, "runs", &batch->purged, &err);
+    if (status == WEIR_OK)
+        status = empty(batch->context, RUN_DIGESTS_FOLDER, &batch->purged, &err);
     if (status == WEIR_OK)
         status = orchestrator_probes_purge(batch->context, &batch->purged, &err);
     if (status == WEIR_OK)

@@ -25,6 +25,9 @@ enum {
 /* Purposes of runs that somebody at a command line waits for begin so: nobody takes them up again. */
 #define ORCHESTRATOR_RUN_PREDICTS "predict/"
 
+/* Of the data directory: lists of batch digests, see run_digests.c. */
+#define RUN_DIGESTS_FOLDER "digests"
+
 struct run;
 struct warm_trainers;
 

@@ -109,6 +109,7 @@ static void on_job_is(void *owner, const struct weir_reply *reply, const struct 
         orchestrator_run_schedule(run, ORCHESTRATOR_POLL_MS, audit_step);
         return;
     }
+    orchestrator_run_keep_digests(run); /* of one that was recorded by a process that died */
     enum weir_status status = record_audit(run, job, &problem);
     if (status != WEIR_OK) {
         orchestrator_run_trouble(run, status, &problem);

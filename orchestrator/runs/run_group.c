@@ -156,6 +156,7 @@ void orchestrator_run_settle(struct run *run)
     if (status == WEIR_OK) {
         run->trained = true;
         orchestrator_run_part(run);
+        orchestrator_run_keep_digests(run);
         orchestrator_warm_finished(run->runs->warm, run);
         orchestrator_run_watch_leaves(run->runs->watch, run->number);
     }

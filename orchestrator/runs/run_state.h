@@ -101,6 +101,9 @@ void orchestrator_run_result_of(const struct run *run, struct run_result *ret_re
 /* Values that a model of this run predicts per sample. */
 uint32_t orchestrator_run_outputs(const struct run *run);
 
+/* Keeps the lists that its trainers have left in its folder, once; what is missing is not kept. */
+void orchestrator_run_keep_digests(const struct run *run);
+
 /* ---- warm.c ---- */
 
 /* A process was started for the run. */

@@ -36,6 +36,18 @@ def digests(run):
     return [(audit["digests"], audit["digest"]) for audit in audits]
 
 
+def listed(run):
+    """Of each training its list, sorted, which adds up to what the audit says."""
+    lists = []
+    for event in sorted(run.of("training_finished"), key=lambda e: e["trigger"]):
+        lines = (run.data_dir / f"digests/{event['run']}-0").read_text().splitlines()
+        found = sorted((int(number), int(epoch), digest) for epoch, number, digest in map(str.split, lines))
+        assert [number for number, _, _ in found] == list(range(event["audit"]["digests"])), found[:9]
+        assert sum(int(digest, 16) for *_, digest in found) % 2**128 == int(event["audit"]["digest"], 16), event
+        lists.append(found)
+    return lists
+
+
 def in_order(lab, order):
     path = lab.folder / f"{order}.yaml"
     path.write_text(lab.pipeline.read_text().replace("order: deterministic", f"order: {order}"))
@@ -71,6 +83,7 @@ def test_kills_change_no_digest():
         assert_clean_audits(run.events)
         assert hunt.killed, "no trainer was killed behind a checkpoint"
         assert digests(run) == digests(expected), (digests(run), digests(expected))
+        assert listed(run) == listed(expected), "the lists, batch by batch"
         assert len(set(digests(run))) == 2, digests(run)
     lab.remove()
 
@@ -90,7 +103,8 @@ def test_where_bytes_lie_and_how_they_travel_is_not_in_a_digest():
     system.write_text('batches: {listen: "tcp://127.0.0.1:*", compress: lz4}\n')
     assert digests(Run(lab.pipeline, lab.folder / "tcp", system).finish()) == expected
     lab.pipeline.write_text(text)
-    assert "digests" not in Run(lab.pipeline, lab.folder / "unasked").finish().of("training_finished")[0]["audit"]
+    unasked = Run(lab.pipeline, lab.folder / "unasked").finish()
+    assert "digests" not in unasked.of("training_finished")[0]["audit"] and not (unasked.data_dir / "digests").exists()
     lab.remove()
 
 
@@ -100,11 +114,13 @@ def test_an_erasure_drops_what_was_told_of_batches():
     told = [audit["digest"] for audit in (e["audit"] for e in run.of("training_finished"))]
     told += {e["digest"] for e in run.of("evaluation") if "digest" in e}
     assert len(told) > 3, run.events
+    assert listed(run) and any((lab.data_dir / "digests").iterdir()), "lists that are to go"
     with served(lab):
         lab.weir("erase", "request", "--subject", lab.records[10]["user"], "--wait")
     files = [path for path in lab.data_dir.rglob("*") if path.is_file() and not path.is_symlink()]
     kept = [(path, one) for path in files for one in told if one.encode() in (content := path.read_bytes()) or bytes.fromhex(one) in content]
     assert not kept, kept
+    assert not any((lab.data_dir / "digests").iterdir()), "lists"
     lab.remove()
 
 

@@ -141,6 +141,9 @@ def test_kills_of_ranks_dispatcher_and_orchestrator_change_nothing(seed=1, kills
         struck, events = stormy_run(lab, system, lab.folder / f"storm-{rounds}", everybody, draw, kills - len(hits))
         assert outcome(events) == expected, f"seed {seed}, round {rounds}, kills {struck}: {outcome(events)}\nexpected {expected}"
         assert_clean_audits(events)
+        lists = {path.name: path.read_text() for path in (lab.folder / f"storm-{rounds}/digests").iterdir()}
+        assert all(len(set(lists[f"{e['run']}-{rank}"] for rank in range(RANKS))) == RANKS
+                   for e in events if e["event"] == "training_finished"), lists.keys()
         hits += struck
     print(f"seed {seed}: {len(hits)} kills in {rounds} runs ({', '.join(hits)}): same batches and models, audit 0/0", flush=True)
     lab.remove()
