@@ -11,7 +11,11 @@
 #include <string.h>
 #include <sys/queue.h>
 
-enum { BLOCKS_MAX = 65536, RUN = 64 /* samples that are found together */ };
+enum {
+    BLOCKS_MAX = 65536,
+    RUN = 64,     /* samples that are found together */
+    RECENT = 256, /* blocks that are found without a search */
+};
 #define NO_FILE UINT32_MAX
 
 /* The columns of a chunk, in the order of located_chunks. */
@@ -57,8 +61,9 @@ struct dataset {
 struct layouts {
     size_t bytes_max, bytes;
     uint64_t lease;
-    int64_t full_until_ms;       /* nothing is bought before, for there is no room */
-    struct weir_index by_number; /* of the blocks */
+    int64_t full_until_ms;        /* nothing is bought before, for there is no room */
+    struct weir_index by_number;  /* of the blocks */
+    struct block *recent[RECENT]; /* by the low bits of their numbers */
     struct block **blocks;
     size_t block_count, block_capacity;
     struct chunk **chunks;
@@ -83,9 +88,9 @@ size_t preprocess_layouts_bytes(const struct layouts *layouts)
 
 /* ---- blocks and datasets ---- */
 
-static struct block *block_of(struct layouts *layouts, uint64_t id)
+static struct block *search_block(struct layouts *layouts, uint64_t number)
 {
-    uint64_t number = id >> WEIR_ROW_BITS, hash = weir_mix64(number);
+    uint64_t hash = weir_mix64(number);
     struct weir_index_search search = weir_index_search(&layouts->by_number, hash);
     uint32_t at;
     while (weir_index_next(&search, &at))
@@ -98,6 +103,15 @@ static struct block *block_of(struct layouts *layouts, uint64_t id)
     weir_index_add(&layouts->by_number, hash, (uint32_t)layouts->block_count);
     layouts->blocks[layouts->block_count++] = block;
     return block;
+}
+
+static struct block *block_of(struct layouts *layouts, uint64_t id)
+{
+    uint64_t number = id >> WEIR_ROW_BITS;
+    struct block **recent = &layouts->recent[number % RECENT];
+    if (*recent == NULL || (*recent)->number != number)
+        *recent = search_block(layouts, number);
+    return *recent;
 }
 
 static void free_chunk(struct chunk *chunk)
@@ -138,6 +152,7 @@ void preprocess_layouts_clear(struct layouts *layouts)
     for (size_t i = 0; i < layouts->block_count; i++)
         free(layouts->blocks[i]);
     weir_index_clear(&layouts->by_number);
+    memset(layouts->recent, 0, sizeof(layouts->recent));
     layouts->block_count = layouts->due_count = 0;
 }
 
@@ -286,8 +301,7 @@ void preprocess_layouts_fill(struct layouts *layouts, struct located *located, i
         preprocess_layouts_clear(layouts);
     forget_due(layouts);
     layouts->lease++;
-    preprocess_located_forget(located);
-    located->unknown_count = 0;
+    preprocess_located_clear(located);
     for (uint32_t i = 0; i < located->count; i++) {
         struct located_sample *sample = &located->samples[i];
         const struct found *here = &found[i % RUN];

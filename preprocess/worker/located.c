@@ -41,21 +41,30 @@ static void set_down(struct located *located, const struct preprocess_plan *plan
     }
 }
 
+static void make_room(struct located *located, size_t room)
+{
+    if (room <= located->room)
+        return;
+    preprocess_located_fini(located);
+    located->room = room;
+    located->samples = weir_realloc(NULL, room, sizeof(*located->samples));
+    located->indices = weir_realloc(NULL, room, sizeof(*located->indices));
+    located->unknown = weir_realloc(NULL, room, sizeof(*located->unknown));
+}
+
 void preprocess_located_begin(struct located *located, const struct preprocess_plan *plan,
                               uint64_t group, uint32_t rank)
 {
     struct preprocess_range batches = preprocess_group(&plan->geometry, group);
     size_t batch_samples = plan->geometry.batch_samples;
-    *located = (struct located){.rank = rank};
-    size_t room = positions_in(located, plan, batches.first, batches.count);
-    WEIR_AUTO_FREE uint64_t *indices = weir_calloc(batches.count * batch_samples, sizeof(*indices));
-    preprocess_plan_group(plan, group, indices);
-    located->samples = weir_realloc(NULL, room + 1, sizeof(*located->samples));
-    located->unknown = weir_realloc(NULL, room + 1, sizeof(*located->unknown));
+    preprocess_located_end(located);
+    make_room(located, batches.count * batch_samples);
+    located->rank = rank;
+    preprocess_plan_group(plan, group, located->indices);
     if (preprocess_chain_reads_times(plan->chain))
-        located->times = weir_realloc(NULL, room + 1, sizeof(*located->times));
+        located->times = weir_realloc(NULL, located->room + 1, sizeof(*located->times));
     for (uint64_t i = 0; i < batches.count; i++)
-        set_down(located, plan, batches.first + i, indices + i * batch_samples);
+        set_down(located, plan, batches.first + i, located->indices + i * batch_samples);
     preprocess_located_forget(located);
 }
 
@@ -68,20 +77,35 @@ static void forget_files(struct located *located)
     located->file_count = located->file_capacity = 0;
 }
 
-void preprocess_located_fini(struct located *located)
+void preprocess_located_end(struct located *located)
 {
     forget_files(located);
-    free(located->samples);
-    free(located->unknown);
     free(located->values);
     free(located->times);
+    *located = (struct located){.samples = located->samples,
+                                .indices = located->indices,
+                                .unknown = located->unknown,
+                                .room = located->room};
+}
+
+void preprocess_located_fini(struct located *located)
+{
+    preprocess_located_end(located);
+    free(located->samples);
+    free(located->indices);
+    free(located->unknown);
     *located = (struct located){0};
+}
+
+void preprocess_located_clear(struct located *located)
+{
+    forget_files(located);
+    located->known = located->unknown_count = 0;
 }
 
 void preprocess_located_forget(struct located *located)
 {
-    forget_files(located);
-    located->known = 0;
+    preprocess_located_clear(located);
     located->unknown_count = located->count;
     for (uint32_t i = 0; i < located->count; i++)
         located->unknown[i] = i;

@@ -31,6 +31,8 @@ struct located {
     struct located_sample *samples; /* in the order of positions, from the group's first */
     uint32_t rank;                  /* of the slices; or LOCATED_WHOLE */
     size_t count;
+    uint64_t *indices; /* of them in the set */
+    size_t room;       /* of each of these arrays, which stay from lease to lease */
     uint32_t *unknown; /* those of `samples` that storage is asked for one by one, … */
     size_t unknown_count;
     size_t known;             /* … of which this many, from the first, are filled in */
@@ -43,9 +45,11 @@ struct located {
     unsigned tries;
 };
 
-/* Lists the samples of the group that are in the slices of `rank`, all unknown. */
+/* Lists the samples of the group that are in the slices of `rank`, all unknown; nothing of the lease before is left. */
 void preprocess_located_begin(struct located *located, const struct preprocess_plan *plan,
                               uint64_t group, uint32_t rank);
+/* Drops the lease, and keeps memory for the next one; zeroed is fine. */
+void preprocess_located_end(struct located *located);
 void preprocess_located_fini(struct located *located); /* zeroed is fine */
 /* Ids to ask for next; 0: everything is known. */
 size_t preprocess_located_wanted(const struct located *located, uint64_t ids[LOCATE_IDS_MAX]);
@@ -58,6 +62,8 @@ const float *preprocess_located_values(const struct located *located,
                                        const struct located_sample *sample);
 /* Forgets where they are: all are unknown. */
 void preprocess_located_forget(struct located *located);
+/* The same, and none of them is to be asked for. */
+void preprocess_located_clear(struct located *located);
 /* The same, because storage's answer has proved stale. */
 void preprocess_located_again(struct located *located);
 /* Returns the index of this file for `samples`; the file is copied unless it is one of the newest. */

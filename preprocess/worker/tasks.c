@@ -19,10 +19,10 @@ static void reset(struct worker *worker, struct worker_task *task)
 {
     if (task->is_requesting)
         forget(worker, task);
-    preprocess_located_fini(&task->located);
+    preprocess_located_end(&task->located);
     preprocess_fetched_fini(&task->fetched);
     preprocess_chain_partial_fini(&task->partial);
-    *task = (struct worker_task){.worker = worker};
+    *task = (struct worker_task){.worker = worker, .located = task->located};
 }
 
 struct worker_task *preprocess_worker_task_of(struct worker *worker,
@@ -337,6 +337,14 @@ void preprocess_worker_prepare(struct worker *worker)
             prepare_soon(worker);
             return;
         }
+    }
+}
+
+void preprocess_worker_tasks_wipe(struct worker *worker)
+{
+    for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
+        if (worker->tasks[i].fence == 0)
+            preprocess_located_fini(&worker->tasks[i].located);
     }
 }
 

@@ -14,6 +14,8 @@ void preprocess_worker_fetch(struct worker *worker, struct worker_task *task, ui
 void preprocess_worker_locate_again(struct worker *worker, struct worker_task *task);
 /* Drops what storage read, of every lease. */
 void preprocess_worker_tasks_drop_fetched(struct worker *worker);
+/* Releases memory that is kept for leases to come. */
+void preprocess_worker_tasks_wipe(struct worker *worker);
 void preprocess_worker_tasks_close(struct worker *worker);
 
 #endif
