@@ -263,6 +263,18 @@ def test_rows_that_are_predicted():
     lab.remove()
 
 
+def test_the_receipt_of_a_person():
+    lab = Lab(samples=400, every=200, epochs=1)
+    lab.run().finish()
+    with served(lab):
+        check("erase-a-person.md", "weir: no sample", lab.ask("erase", "request", "--subject", "nobody@example.org").stderr)
+        lab.weir("erase", "request", "--subject", lab.records[10]["user"], "--wait")
+        told = lab.weir("erase", "receipt", "1")
+    check("erase-a-person.md", "receipt of ", told)
+    check("erase-a-person.md", "place ", told)
+    lab.remove()
+
+
 def test_messages_in_running_text_are_those_of_a_program():
     text = "\n".join(re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.S | re.M) for page in PAGES)
     spans = {one_line(span) for span in re.findall(r"`([^`]+)`", text)}
