@@ -323,6 +323,11 @@ static const struct cli_command COMMANDS[] = {
      .summary = "time that each worker has spent on each operator, and the stage that trainers wait for",
      .example = "weir workers",
      .topic = "workers", .render = cli_render_workers},
+    {.words = "plan verify", .operands = "FILE", .operands_min = 1, .operands_max = 1,
+     .summary = "run the operators of a pipeline file in the orders that a plan may choose, on records of its data, "
+                "and compare what they make; needs no platform",
+     .example = "weir plan verify pipeline.yaml",
+     .answer = cli_answer_plan_verify, .render = cli_render_plan_verify, .exit_code = cli_exit_of_check},
     {.words = "plan", .operands = "[PIPELINE]", .operands_max = 1,
      .summary = "the order in which the operators of a pipeline run, why, and what it saves",
      .example = "weir plan quickstart",

@@ -105,6 +105,12 @@ enum weir_status cli_config_check(const char *file, bool data, json_t **ret_answ
     return check(arguments, ret_answer, err);
 }
 
+enum weir_status cli_answer_plan_verify(const struct cli_call *call, json_t **ret_answer,
+                                        struct weir_error *err)
+{
+    return cli_config_check(call->operands[0], true, ret_answer, err);
+}
+
 int cli_exit_of_check(const json_t *answer)
 {
     return cli_flag(answer, "valid") ? CLI_EXIT_DONE : CLI_EXIT_USAGE;

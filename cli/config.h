@@ -8,7 +8,8 @@
 enum weir_status cli_config_check(const char *file, bool data, json_t **ret_answer,
                                   struct weir_error *err) WEIR_MUST_USE;
 
-cli_answer_fn cli_answer_policies, cli_answer_config_check, cli_answer_config_explain;
+cli_answer_fn cli_answer_policies, cli_answer_config_check, cli_answer_config_explain,
+    cli_answer_plan_verify;
 /* CLI_EXIT_USAGE for a file with mistakes. */
 cli_exit_fn cli_exit_of_check;
 

@@ -31,6 +31,25 @@ static void put_percent(struct weir_buf *out, const json_t *share)
     weir_buf_printf(out, "%.1f %%", PERCENT * json_number_value(share));
 }
 
+void cli_render_plan_verify(const json_t *answer, struct cli_page *page)
+{
+    const json_t *complaints = json_object_get(answer, "complaints");
+    for (size_t i = 0; i < json_array_size(complaints); i++)
+        cli_line(page, "%s", json_string_value(json_array_get(complaints, i)));
+    const json_t *shown = json_array_get(json_object_get(answer, "shown"), 0);
+    long long tried = (long long)cli_number(shown, "orders");
+    if (cli_flag(answer, "valid") && tried > 0)
+        cli_line(page,
+                 "%s: the operators may run in other orders too: %lld of them were tried on the "
+                 "records, and made the same batches",
+                 cli_text(answer, "file"), tried);
+    else if (cli_flag(answer, "valid"))
+        cli_line(page,
+                 "%s: the operators run as they are written: nothing else is legal, or plan.order "
+                 "says so",
+                 cli_text(answer, "file"));
+}
+
 void cli_render_plan(const json_t *answer, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {

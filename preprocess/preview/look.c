@@ -6,6 +6,7 @@
 #include "preprocess/plan/options.h"
 #include "preprocess/plan/tables.h"
 #include "preprocess/preview/nearly.h"
+#include "preprocess/preview/orders.h"
 #include "preprocess/preview/tensors.h"
 #include "preprocess/preview/trial.h"
 #include "preprocess/preview/values.h"
@@ -178,14 +179,21 @@ static void read_limits(struct trial *trial, const struct weir_yaml_node *root)
     trial->bytes_node = weir_yaml_get(section, "batch");
 }
 
-static void check_order(const struct trial *trial, const struct weir_yaml_node *root,
-                        const struct looked *looked)
+/* Checks the orders that operators may run in, and adds to each dataset that is shown how many were tried. */
+static void check_orders(const struct trial *trial, const struct weir_yaml_node *root,
+                         const struct looked *looked, json_t *shown)
 {
     struct weir_error err;
     struct preprocess_options options;
-    if (preprocess_options_read(root, &options, &err) == WEIR_OK) /* others complain */
-        preprocess_nearly_check(trial, &options.plan, options.plan_node, looked->datasets,
-                                looked->count);
+    if (preprocess_options_read(root, &options, &err) != WEIR_OK) /* others complain */
+        return;
+    preprocess_nearly_check(trial, &options.plan, options.plan_node, looked->datasets,
+                            looked->count);
+    size_t tried = json_array_size(shown) > 0 && options.plan.order != PREPROCESS_AS_WRITTEN
+                       ? preprocess_orders_check(trial, looked->datasets, looked->count)
+                       : 0;
+    for (size_t i = 0; i < json_array_size(shown); i++)
+        json_object_set_new(json_array_get(shown, i), "orders", json_integer((json_int_t)tried));
 }
 
 /* Plans the operators on the columns that were found, and tries them. NULL: they cannot be planned. */
@@ -211,7 +219,7 @@ static json_t *look_at(const struct weir_look *look, const json_t *found, struct
     read_limits(&trial, look->root);
     trial.chain = chain;
     json_t *all = try_chain(&trial, looked);
-    check_order(&trial, look->root, looked);
+    check_orders(&trial, look->root, looked, json_object_get(all, "shown"));
     return all;
 }
 

@@ -194,6 +194,7 @@ def test_an_order_of_operators():
     chosen, strict = plan_test.lab_of("auto"), plan_test.pictures_by("{{order: approximate, tolerance: 0.0001}}")
     plan_test.run_through(chosen)
     check("order-of-operators.md", "pipeline planned, run", chosen.weir("plan"))
+    check("order-of-operators.md", "pipeline.yaml: the operators may run", chosen.weir("plan", "verify", chosen.pipeline).replace(str(chosen.pipeline), "pipeline.yaml"))
     refused = strict.run().finish(expect=2)
     check("order-of-operators.md", "…: preprocess.plan.order", "".join(refused.stderr))
     chosen.remove()
