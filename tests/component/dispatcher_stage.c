@@ -9,7 +9,11 @@
 
 #include <cmocka.h>
 
-enum { ASK_MS = 50, REQUEST_MAX_MS = 60000 };
+enum {
+    ASK_MS = 50,
+    REQUEST_MAX_MS = 60000,
+    STAGE_SAMPLE_BYTES = 8 + 8 + 4 + 4, /* id, label, weight, a */
+};
 
 static const char CONFIG[] = "preprocess:\n"
                              "  operators: [{op: json_fields, fields: [a]}]\n"
@@ -212,6 +216,7 @@ uint64_t stage_take_place(struct stage *stage, uint64_t job, uint64_t session,
                                           .after = opened.newest};
         stage_request(stage, MSG_client_open, &message, MSG_client_opened, &opened);
     } while (opened.attempt == 0);
+    assert_int_equal(opened.batch_bytes, STAGE_SAMPLE_BYTES);
     return opened.attempt;
 }
 
