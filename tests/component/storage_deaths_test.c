@@ -244,7 +244,8 @@ static void deaths_at_every_commit_change_nothing(void **state)
 
 /* ---- an older Weir ---- */
 
-/* Undoes migrations 041, 097 and 181: all ids, and all fingerprints with what could not be read, in one value each. */
+/* Undoes migrations 041, 097, 181 and 182: all ids, and all fingerprints with what could not be read, in one value
+ * each. */
 static const char OLDER[] =
     "SET search_path = storage;"
     "ALTER TABLE erasure ADD COLUMN ids bytea NOT NULL DEFAULT '',"
@@ -258,9 +259,9 @@ static const char OLDER[] =
     "DROP INDEX erasure_open; DROP TABLE erasure_ids; DROP TABLE erasure_prints; DROP TABLE erasure_unread;"
     "ALTER TABLE erasure DROP COLUMN samples, DROP COLUMN pages;"
     "CREATE INDEX epoch_of_erasure ON epoch (erasure);"
-    "DROP TABLE search; ALTER TABLE erasure DROP COLUMN search, DROP COLUMN files_scrubbed;"
+    "DROP TABLE search; DROP TABLE erasure_file; ALTER TABLE erasure DROP COLUMN search, DROP COLUMN files_scrubbed;"
     "ALTER TABLE erasure RENAME COLUMN records_scrubbed TO files_scrubbed;"
-    "DELETE FROM migration WHERE number IN (41, 97, 181);";
+    "DELETE FROM migration WHERE number IN (41, 97, 181, 182);";
 
 /* Dies at its nth commit, and is that of an older Weir then. False when it was through before. */
 static bool leave_to_an_older_weir(int commit)
