@@ -94,14 +94,28 @@ void preprocess_plans_note(struct plans *plans, const struct dispatcher_entry *e
 
 /* ---- for people ---- */
 
-/* A column of one member of the costs. */
-static struct weir_u64s column(struct weir_arena *arena, const struct ordering_cost *costs,
-                               size_t count, size_t member)
+static uint64_t *words(struct weir_arena *arena, size_t count)
 {
-    uint64_t *at = weir_arena_alloc(arena, (count + 1) * sizeof(*at));
-    for (size_t i = 0; i < count; i++)
-        at[i] = (uint64_t) * (const double *)(const void *)((const char *)&costs[i] + member);
-    return (struct weir_u64s){at, count};
+    return weir_arena_alloc(arena, (count + 1) * sizeof(uint64_t));
+}
+
+static void add_costs(const struct ordering_cost *costs, size_t count, struct weir_arena *arena,
+                      struct msg_plan_is *answer)
+{
+    uint64_t *ns = words(arena, count), *taken = words(arena, count), *made = words(arena, count);
+    uint64_t *rows = words(arena, count), *kept = words(arena, count);
+    for (size_t i = 0; i < count; i++) {
+        ns[i] = (uint64_t)costs[i].ns;
+        taken[i] = (uint64_t)costs[i].taken;
+        made[i] = (uint64_t)costs[i].made;
+        rows[i] = (uint64_t)costs[i].rows;
+        kept[i] = (uint64_t)costs[i].kept;
+    }
+    answer->ns = (struct weir_u64s){ns, count};
+    answer->taken = (struct weir_u64s){taken, count};
+    answer->made = (struct weir_u64s){made, count};
+    answer->rows = (struct weir_u64s){rows, count};
+    answer->kept = (struct weir_u64s){kept, count};
 }
 
 static struct weir_u32s places(struct weir_arena *arena, const uint8_t *order, size_t count)
@@ -124,8 +138,6 @@ void preprocess_plans_show(struct plans *plans, const struct dispatcher_entry *e
     const struct chain *chain = entry->plan.chain;
     const struct ordering_choice *choice = &planning->choice;
     size_t count = preprocess_chain_operators(chain);
-    bool has_changed = planning->changes > 0;
-    const struct ordering_cost *costs = has_changed ? planning->before : planning->costs;
     const char **names = weir_arena_alloc(arena, (count + 1) * sizeof(*names));
     uint8_t written[CHAIN_OPERATORS_MAX];
     preprocess_chain_order(chain, written);
@@ -136,15 +148,11 @@ void preprocess_plans_show(struct plans *plans, const struct dispatcher_entry *e
         .operators = {names, count},
         .order = places(arena, planning->order, count),
         .written = places(arena, written, count),
-        .ns = column(arena, costs, count, offsetof(struct ordering_cost, ns)),
-        .taken = column(arena, costs, count, offsetof(struct ordering_cost, taken)),
-        .made = column(arena, costs, count, offsetof(struct ordering_cost, made)),
-        .rows = column(arena, costs, count, offsetof(struct ordering_cost, rows)),
-        .kept = column(arena, costs, count, offsetof(struct ordering_cost, kept)),
         .promised = share_saved(choice->present_ns, choice->best_ns),
         .tried = choice->tried,
         .is_best = choice->is_best,
     };
+    add_costs(planning->changes > 0 ? planning->before : planning->costs, count, arena, answer);
     if (planning->state == PLANNING_CHANGED || planning->state == PLANNING_TRYING)
         answer->saved = share_saved(preprocess_planning_row_ns(planning->before, chain),
                                     preprocess_planning_row_ns(planning->costs, chain));

@@ -169,6 +169,8 @@ enum weir_status preprocess_store_plan_load(struct weir_db *db, const struct wei
     int64_t state = weir_rows_i64(rows, 0, "state");
     found.changes = (uint32_t)weir_rows_i64(rows, 0, "changes");
     found.state = (enum planning_state)state;
+    for (size_t i = 0; i < operators; i++)
+        fits = fits && found.order[i] < operators;
     if (fits && state >= PLANNING_MEASURING && state < PLANNING_FIXED)
         *planning = found;
     return WEIR_OK;
