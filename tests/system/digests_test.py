@@ -57,7 +57,7 @@ def in_order(lab, order):
 def test_any_number_of_workers_makes_the_same_batches_in_either_order():
     lab = without_evaluation(Lab(samples=1200, every=600, epochs=3))
     seen = set()
-    for order, workers in (("deterministic", 1), ("deterministic", 3), ("relaxed", 1), ("relaxed", 2), ("relaxed", 3)):
+    for order, workers in (("deterministic", 1), ("deterministic", 3), ("relaxed", 2)):
         run = Run(in_order(lab, order), lab.folder / f"{order}{workers}", None, "--digests", "--workers", str(workers)).finish()
         assert_clean_audits(run.events)
         seen.add(tuple(digests(run)))
@@ -74,8 +74,8 @@ def kill_workers(run, kills, draw):
 
 def test_kills_change_no_digest():
     lab = without_evaluation(Lab(samples=2000, every=1000, epochs=30))
+    expected = Run(lab.pipeline, lab.folder / "undisturbed", None, "--digests").finish()
     for order in ("deterministic", "relaxed"):
-        expected = Run(in_order(lab, order), lab.folder / f"{order}-undisturbed", None, "--digests").finish()
         run = Run(in_order(lab, order), lab.folder / f"{order}-killed", None, "--digests")
         hunt = TrainerHunt(run, [e["run"] for e in expected.of("training_finished")], behind="checkpoint")
         kill_workers(run, 6, random.Random(order))
