@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { CHAINS = 1500, ORDERS_MAX = 24, ROWS = 40, TEXT_MAX = 160, STEPS_MAX = 12, BRANCHES = 3 };
+enum { ORDERS_MAX = 24, ROWS = 40, TEXT_MAX = 160, STEPS_MAX = 12, BRANCHES = 3 };
 
 /* ---- random chains ---- */
 
@@ -217,6 +217,8 @@ static bool are_equal(const struct made *one, const struct made *other)
 
 /* ---- tests ---- */
 
+static uint64_t chains = 500;
+
 struct trial {
     struct test_chain test;
     const struct rows *rows;
@@ -250,7 +252,7 @@ static void every_legal_order_makes_the_same(void **state)
 {
     (void)state;
     size_t orders = 0;
-    for (uint64_t seed = 0; seed < CHAINS; seed++) {
+    for (uint64_t seed = 0; seed < chains; seed++) {
         struct weir_rng rng;
         WEIR_AUTO_BUF yaml = {0};
         struct rows rows;
@@ -267,7 +269,7 @@ static void every_legal_order_makes_the_same(void **state)
         made_fini(&trial.written);
         test_chain_close(&trial.test);
     }
-    assert_true(orders > 5 * (size_t)CHAINS); /* there was something to try */
+    assert_true(orders > 5 * chains); /* there was something to try */
 }
 
 /* ---- pictures ---- */
@@ -463,8 +465,11 @@ static void what_makes_less_comes_first_where_it_may(void **state)
                  ROUNDED, (const uint8_t[]){0, 1, 2, 3}); /* f32 does not hold all of i64 */
 }
 
-int main(void)
+/* --chains N: so many random chains. */
+int main(int argc, char **argv)
 {
+    if (argc == 3 && strcmp(argv[1], "--chains") == 0)
+        chains = strtoull(argv[2], NULL, 10);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_legal_order_makes_the_same),
         cmocka_unit_test(pictures_keep_their_pixels_in_every_legal_order),
