@@ -37,17 +37,22 @@ void cli_render_plan_verify(const json_t *answer, struct cli_page *page)
     for (size_t i = 0; i < json_array_size(complaints); i++)
         cli_line(page, "%s", json_string_value(json_array_get(complaints, i)));
     const json_t *shown = json_array_get(json_object_get(answer, "shown"), 0);
+    const char *file = cli_text(answer, "file");
     long long tried = (long long)cli_number(shown, "orders");
-    if (cli_flag(answer, "valid") && tried > 0)
+    if (!cli_flag(answer, "valid"))
+        return;
+    if (shown == NULL)
+        cli_line(page, "%s: nothing was compared: there are no records yet", file);
+    else if (tried > 0)
         cli_line(page,
                  "%s: the operators may run in other orders too: %lld of them were tried on the "
                  "records, and made the same batches",
-                 cli_text(answer, "file"), tried);
-    else if (cli_flag(answer, "valid"))
+                 file, tried);
+    else
         cli_line(page,
-                 "%s: the operators run as they are written: nothing else is legal, or plan.order "
-                 "says so",
-                 cli_text(answer, "file"));
+                 "%s: the operators run as they are written: no other order is legal, or "
+                 "plan.order says so",
+                 file);
 }
 
 void cli_render_plan(const json_t *answer, struct cli_page *page)
