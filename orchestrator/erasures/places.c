@@ -91,7 +91,7 @@ static const char *add_line(json_t *places, const char *line)
     return folder + size + (folder[size] == '\n');
 }
 
-/* Where the place was not searched, nothing shows that it is gone. */
+/* Nothing shows that it is gone from a place that was not searched. */
 static void add_held(json_t *places, const char *folder, json_t *counts, bool stays)
 {
     const char *name = place_of(folder, strlen(folder));

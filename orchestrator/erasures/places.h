@@ -1,5 +1,5 @@
-/* Where an erasure has looked: the files of holders.def, by names that a person understands, with how much of them was
- * searched, what of the samples each held, and that it is gone. */
+/* Places that an erasure has searched: the files of holders.def, by names that a person understands, with how much of
+ * them was searched, what of the samples each held, and that it is gone. */
 #ifndef WEIR_ORCHESTRATOR_ERASURES_PLACES_H
 #define WEIR_ORCHESTRATOR_ERASURES_PLACES_H
 

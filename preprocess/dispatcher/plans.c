@@ -61,9 +61,7 @@ struct planning *preprocess_plans_of(struct plans *plans, const struct dispatche
 static void log_change(const struct dispatcher_entry *entry, const struct planning *planning)
 {
     WEIR_AUTO_BUF names = {0};
-    for (size_t i = 0; i < preprocess_chain_operators(entry->plan.chain); i++)
-        weir_buf_printf(&names, "%s%s", i > 0 ? " " : "",
-                        preprocess_chain_cost(entry->plan.chain, planning->order[i]).name);
+    preprocess_chain_print_order(entry->plan.chain, planning->order, " ", &names);
     weir_log(WEIR_LOG_INFO, "order of operators changed", "job=%lu state=\"%s\" order=\"%s\"",
              entry->number, preprocess_planning_state_name(planning->state), weir_buf_text(&names));
 }

@@ -404,6 +404,12 @@ struct column *preprocess_chain_output(struct chain *chain, size_t index)
     return chain->column[chain->leaving[index]];
 }
 
+const struct column_about *preprocess_chain_output_about(const struct chain *chain, size_t index)
+{
+    weir_require(index < chain->columns);
+    return &chain->about[index];
+}
+
 uint64_t preprocess_chain_row_bytes(const struct chain *chain)
 {
     return chain->row_bytes;

@@ -118,6 +118,8 @@ void preprocess_chain_fold(struct chain *chain, const struct operator_batch *bat
 /* The tensors that leave the chain. Their values may be taken away after a run; between preprocess_chain_begin() and
  * the run they may be lent memory (weir_buf_lend), which they are then made in. */
 size_t preprocess_chain_outputs(const struct chain *chain);
+/* Description of one, known before there is a batch. */
+const struct column_about *preprocess_chain_output_about(const struct chain *chain, size_t index);
 struct column *preprocess_chain_output(struct chain *chain, size_t index);
 
 /* Bytes of a row of all dense outputs together. */
@@ -133,6 +135,9 @@ struct chain_cost preprocess_chain_cost(const struct chain *chain, size_t writte
 struct algebra_facts preprocess_chain_facts(const struct chain *chain, size_t written);
 /* Places, as written, of the operators in the order in which they run. */
 void preprocess_chain_order(const struct chain *chain, uint8_t ret_order[CHAIN_OPERATORS_MAX]);
+/* Appends the names of the operators in an order. */
+void preprocess_chain_print_order(const struct chain *chain, const uint8_t *order,
+                                  const char *between, struct weir_buf *out);
 /* Plans the operators of `chain` in another order: `order[i]` is the place, as written, of the one that
  * runs as number i. Chance, failures and costs go by places as written. By the exact law operators know no more of
  * each other than in `chain` (struct operator_fusion). INVALID when operators would read other columns there, or make

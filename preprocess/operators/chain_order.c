@@ -49,6 +49,14 @@ void preprocess_chain_order(const struct chain *chain, uint8_t ret_order[CHAIN_O
         ret_order[i] = (uint8_t)chain->step[i].written;
 }
 
+void preprocess_chain_print_order(const struct chain *chain, const uint8_t *order,
+                                  const char *between, struct weir_buf *out)
+{
+    for (size_t i = 0; i < chain->steps; i++)
+        weir_buf_printf(out, "%s%s", i > 0 ? between : "",
+                        chain->step[chain->running[order[i]]].op->name);
+}
+
 static bool is_permutation(const struct chain *chain, const uint8_t *order)
 {
     bool is_there[CHAIN_OPERATORS_MAX] = {false};

@@ -117,11 +117,9 @@ void preprocess_nearly_check(const struct trial *trial, const struct preprocess_
     if (comparison.nearly.is_cut)
         return; /* as the order as written, of which the trial complains */
     for (size_t i = 0; i < count; i++) {
-        for (size_t first = 0; first < datasets[i].count; first += TRIAL_ROWS_MAX) {
-            size_t rest = datasets[i].count - first;
+        for (size_t first = 0; first < datasets[i].count; first += TRIAL_ROWS_MAX)
             compare_rows(&comparison, &datasets[i], first,
-                         rest < TRIAL_ROWS_MAX ? rest : TRIAL_ROWS_MAX);
-        }
+                         preprocess_trial_rows_from(&datasets[i], first));
     }
     complain(&comparison, planned, node);
 }

@@ -33,7 +33,7 @@ static void add_tensors(struct chain *chain, const uint8_t *flags, size_t rows,
 static void add_rows(struct trial *trial, const struct records *records, size_t first,
                      struct weir_hasher *hasher)
 {
-    size_t rest = records->count - first, rows = rest < TRIAL_ROWS_MAX ? rest : TRIAL_ROWS_MAX;
+    size_t rows = preprocess_trial_rows_from(records, first);
     const uint8_t *flags = preprocess_trial_run_rows(trial, records, first, rows);
     const struct operator_failures *failures = preprocess_chain_failures(trial->chain);
     weir_hasher_add(hasher, flags, rows);
@@ -61,10 +61,7 @@ static struct weir_digest digest_of(const struct check *check, struct chain *cha
 static void complain(const struct check *check, const uint8_t *order)
 {
     WEIR_AUTO_BUF names = {0};
-    const struct chain *chain = check->trial->chain;
-    for (size_t i = 0; i < preprocess_chain_operators(chain); i++)
-        weir_buf_printf(&names, "%s%s", i > 0 ? ", " : "",
-                        preprocess_chain_cost(chain, order[i]).name);
+    preprocess_chain_print_order(check->trial->chain, order, ", ", &names);
     cfg_note_at(
         check->trial->complaints, WEIR_INVALID, check->trial->operators,
         "preprocess.operators: in the order %s they make other batches, which is a mistake of "

@@ -72,7 +72,7 @@ const uint8_t *preprocess_trial_run_rows(struct trial *trial, const struct recor
     return flags;
 }
 
-static size_t rows_from(const struct records *records, size_t first)
+size_t preprocess_trial_rows_from(const struct records *records, size_t first)
 {
     size_t rest = records->count - first;
     return rest < TRIAL_ROWS_MAX ? rest : TRIAL_ROWS_MAX;
@@ -86,7 +86,7 @@ static enum weir_status fold(struct trial *trial, const struct records *records,
     struct beside beside;
     struct chain_partial partial = {0};
     WEIR_AUTO_BUF packed = {0};
-    size_t count = rows_from(records, first);
+    size_t count = preprocess_trial_rows_from(records, first);
     const struct operator_batch batch = batch_of(trial, records, first, count, &beside);
     fill(trial, records, first, count);
     do
@@ -262,7 +262,7 @@ void preprocess_trial_run(struct trial *trial, const struct records *records)
 {
     struct outcome outcome = {.records = records};
     for (size_t first = 0; first < records->count; first += TRIAL_ROWS_MAX) {
-        size_t count = rows_from(records, first);
+        size_t count = preprocess_trial_rows_from(records, first);
         const uint8_t *flags = preprocess_trial_run_rows(trial, records, first, count);
         const struct operator_failures *failures = preprocess_chain_failures(trial->chain);
         for (size_t i = 0; i < failures->count; i++)

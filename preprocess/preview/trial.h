@@ -28,6 +28,8 @@ struct trial {
 /* Fits the operators on the records of all datasets. Where that fails those that are fitted, and all behind them, do
  * not run; preprocess_trial_end() complains of it if nothing else is wrong with the records. */
 void preprocess_trial_fit(struct trial *trial, const struct records *datasets, size_t count);
+/* Returns the number of records from `first` on that are run at once. */
+size_t preprocess_trial_rows_from(const struct records *records, size_t first);
 /* Applies them to some of a dataset's, at most TRIAL_ROWS_MAX; returns what has become of each. All are in the output
  * columns. */
 const uint8_t *preprocess_trial_run_rows(struct trial *trial, const struct records *records,
