@@ -4,7 +4,8 @@ import json
 import os
 import subprocess
 
-from weirlab import DEADLINE_S, Lab, assert_clean_audits, binaries, child, everyone_may_write, outcome, serve, served
+from weirlab import (DEADLINE_S, Lab, assert_clean_audits, binaries, child, everyone_may_write, hold_workers, outcome,
+                     serve, served)
 
 
 def answer(lab, *words, expect=0):
@@ -24,6 +25,7 @@ def watched(watcher, expect=0):
 
 def test_a_watcher_is_told_everything_once_though_the_platform_dies(lab, expected):
     server = serve(lab)
+    hold_workers(lab.data_dir)  # nothing is trained before the platform dies
     taken = answer(lab, "submit", str(lab.pipeline))
     assert taken["pipeline"] == "lab" and not taken["known"], taken
     watcher = watching(lab, "watch", "lab")

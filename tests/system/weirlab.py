@@ -251,6 +251,14 @@ def kill_all(pids):
     return hit
 
 
+def hold_workers(data_dir):
+    """Stops those that are there until they are killed: what is asked of them waits."""
+    workers = victims(data_dir, "worker")
+    assert workers, "no worker is there yet"
+    for pid in workers:
+        os.kill(pid, signal.SIGSTOP)
+
+
 class Run:
     """One `orchestrator run --json`: its events, its processes, its end."""
 
