@@ -267,6 +267,17 @@ static double add_up(const float *weights, size_t samples)
     return sum;
 }
 
+/* Returns the elements of the longest row, or `least` when none has more; `offsets` NULL: it has no rows. */
+static uint64_t longest_row(const uint32_t *offsets, size_t samples, uint64_t least)
+{
+    uint64_t longest = least;
+    for (size_t i = 0; i < samples && offsets != NULL; i++) {
+        uint32_t length = offsets[i + 1] - offsets[i];
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
 /* The data of the tensor that the cursor has passed, in the block; NULL when it is not what it was compressed from. */
 static void *carve_data(uint8_t **at, const struct cursor *cursor)
 {
@@ -295,6 +306,8 @@ static bool fill_tensors(struct batch *batch, const struct msg_batch *message,
         memcpy(tensors[i].shape, cursor.shape, cursor.rank * sizeof(*cursor.shape));
         if (message->ragged.at[i] != 0)
             tensors[i].offsets = carve(at, cursor.offsets.at, cursor.offsets.size);
+        batch->lent.longest =
+            longest_row(tensors[i].offsets, message->samples, batch->lent.longest);
         tensors[i].data = is_lent(message) ? cursor.data.at : carve_data(at, &cursor);
         if (tensors[i].data == NULL && cursor.bytes > 0)
             return false;

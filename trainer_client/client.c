@@ -369,6 +369,7 @@ enum weir_client_status weir_client_next(struct weir_client *client, int64_t tim
     struct batch *batch = batch_of_lent(lent);
     batch->shown.global_samples = lent->total_samples;
     batch->shown.global_weight = lent->total_weight;
+    batch->shown.global_longest = lent->total_longest;
     status = hide_tensors(client, batch, &err);
     if (status != WEIR_OK)
         return trainer_client_give(&err, ret_error);

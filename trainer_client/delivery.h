@@ -75,8 +75,10 @@ struct delivery_batch {
     size_t samples, hole_count;
     double weight;                  /* of its samples, added up */
     struct weir_digest_sum digests; /* its own, if the rim keeps one while the loop has it */
-    uint64_t total_samples;         /* these two: over all ranks; set by trainer_delivery_next() */
+    uint64_t longest;               /* elements of the longest row of its ragged tensors */
+    uint64_t total_samples; /* these three: over all ranks; set by trainer_delivery_next() */
     double total_weight;
+    uint64_t total_longest;
     uint32_t worker; /* slot of the worker it came from */
     uint64_t charge; /* private: bytes to take when it is done with */
     void *payload;   /* the rim's own */

@@ -30,9 +30,10 @@ struct group_fence {
  * double. */
 struct totals {
     uint64_t first, turn, known, end;
-    uint64_t samples[WEIR_ANNOUNCED_MAX], weights[WEIR_ANNOUNCED_MAX];
-    uint64_t total_samples[WEIR_ANNOUNCED_MAX], total_weights[WEIR_ANNOUNCED_MAX];
-    uint64_t listed[2][WEIR_ANNOUNCED_MAX]; /* in the newest beat: samples, weights */
+    struct slice_totals {
+        uint64_t samples, weight, longest;
+    } slice[WEIR_ANNOUNCED_MAX], total[WEIR_ANNOUNCED_MAX];
+    uint64_t listed[3][WEIR_ANNOUNCED_MAX]; /* in the newest beat: samples, weights, longest */
 };
 
 enum { RETIRED_MAX = 8 };

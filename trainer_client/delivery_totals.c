@@ -55,8 +55,9 @@ static void announce_next(struct delivery *delivery)
     const struct delivery_batch *batch = delivery_slot(delivery, totals->end)->batch;
     bool is_left = !is_consumed(delivery, totals->end);
     double weight = is_left ? batch->weight : 0.0;
-    totals->samples[at] = is_left ? batch->samples : 0;
-    memcpy(&totals->weights[at], &weight, sizeof(weight));
+    totals->slice[at] = (struct slice_totals){.samples = is_left ? batch->samples : 0,
+                                              .longest = is_left ? batch->longest : 0};
+    memcpy(&totals->slice[at].weight, &weight, sizeof(weight));
     totals->end++;
 }
 
@@ -67,11 +68,15 @@ static void list(struct totals *totals, struct msg_client_beat *beat)
     size_t count = kept < WEIR_ANNOUNCED_MAX ? kept : WEIR_ANNOUNCED_MAX;
     beat->announced = totals->end - count;
     for (size_t i = 0; i < count; i++) {
-        totals->listed[0][i] = totals->samples[(beat->announced + i) % WEIR_ANNOUNCED_MAX];
-        totals->listed[1][i] = totals->weights[(beat->announced + i) % WEIR_ANNOUNCED_MAX];
+        const struct slice_totals *slice =
+            &totals->slice[(beat->announced + i) % WEIR_ANNOUNCED_MAX];
+        totals->listed[0][i] = slice->samples;
+        totals->listed[1][i] = slice->weight;
+        totals->listed[2][i] = slice->longest;
     }
     beat->announced_samples = (struct weir_u64s){totals->listed[0], count};
     beat->announced_weights = (struct weir_u64s){totals->listed[1], count};
+    beat->announced_longest = (struct weir_u64s){totals->listed[2], count};
 }
 
 void trainer_delivery_announce(struct delivery *delivery, int64_t now_ms,
@@ -91,14 +96,17 @@ void trainer_delivery_take_totals(struct delivery *delivery, const struct msg_cl
 {
     struct totals *totals = &delivery->totals;
     size_t count = orders->total_samples.count;
-    if (count > WEIR_TOTALS_MAX || orders->total_weights.count != count)
+    if (count > WEIR_TOTALS_MAX || orders->total_weights.count != count ||
+        orders->total_longest.count != count)
         return;
     for (size_t i = 0; i < count; i++) {
         uint64_t number = orders->totals + i;
         if (number != totals->known || number >= totals->end)
             continue;
-        totals->total_samples[number % WEIR_ANNOUNCED_MAX] = orders->total_samples.at[i];
-        totals->total_weights[number % WEIR_ANNOUNCED_MAX] = orders->total_weights.at[i];
+        totals->total[number % WEIR_ANNOUNCED_MAX] =
+            (struct slice_totals){.samples = orders->total_samples.at[i],
+                                  .weight = orders->total_weights.at[i],
+                                  .longest = orders->total_longest.at[i]};
         totals->known++;
     }
 }
@@ -106,15 +114,17 @@ void trainer_delivery_take_totals(struct delivery *delivery, const struct msg_cl
 bool trainer_delivery_fill_totals(const struct delivery *delivery, struct delivery_batch *batch)
 {
     const struct totals *totals = &delivery->totals;
-    size_t at = batch->number % WEIR_ANNOUNCED_MAX;
+    const struct slice_totals *total = &totals->total[batch->number % WEIR_ANNOUNCED_MAX];
     batch->total_samples = batch->samples;
     batch->total_weight = batch->weight;
+    batch->total_longest = batch->longest;
     if (delivery->ranks == 1)
         return true;
     if (batch->number >= totals->known)
         return false;
-    batch->total_samples = totals->total_samples[at];
-    memcpy(&batch->total_weight, &totals->total_weights[at], sizeof(batch->total_weight));
+    batch->total_samples = total->samples;
+    memcpy(&batch->total_weight, &total->weight, sizeof(batch->total_weight));
+    batch->total_longest = total->longest;
     return true;
 }
 

@@ -16,7 +16,8 @@ bool preprocess_slices_are_sensible(const struct msg_client_beat *beat, uint64_t
     size_t count = beat->announced_samples.count;
 
     return count <= WEIR_ANNOUNCED_MAX && beat->announced_weights.count == count &&
-           beat->announced <= batches && count <= batches - beat->announced;
+           beat->announced_longest.count == count && beat->announced <= batches &&
+           count <= batches - beat->announced;
 }
 
 void preprocess_slices_take(struct dispatcher_slices *slices, const struct msg_client_beat *beat)
@@ -31,23 +32,28 @@ void preprocess_slices_take(struct dispatcher_slices *slices, const struct msg_c
         size_t at = (beat->announced + i) % WEIR_ANNOUNCED_MAX;
         slices->samples[at] = beat->announced_samples.at[i];
         slices->weights[at] = double_of(beat->announced_weights.at[i]);
+        slices->longest[at] = beat->announced_longest.at[i];
     }
     slices->end = beat->announced + count;
 }
 
-static void add_up(const struct dispatcher_slices *const slices[], uint32_t ranks, uint64_t batch,
-                   uint64_t *ret_samples, uint64_t *ret_weight)
+/* Of the batch at index `i` of the totals. */
+static void add_up(const struct dispatcher_slices *const slices[], uint32_t ranks,
+                   struct dispatcher_totals *totals, size_t i)
 {
+    uint64_t batch = totals->first + i;
     size_t at = batch % WEIR_ANNOUNCED_MAX;
     double weight = 0.0;
 
-    *ret_samples = 0;
-    for (uint32_t i = 0; i < ranks; i++) {
-        bool is_announced = batch >= slices[i]->first;
-        *ret_samples += is_announced ? slices[i]->samples[at] : 0;
-        weight += is_announced ? slices[i]->weights[at] : 0.0;
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        if (batch < slices[rank]->first)
+            continue;
+        totals->samples[i] += slices[rank]->samples[at];
+        weight += slices[rank]->weights[at];
+        if (slices[rank]->longest[at] > totals->longest[i])
+            totals->longest[i] = slices[rank]->longest[at];
     }
-    memcpy(ret_weight, &weight, sizeof(weight));
+    memcpy(&totals->weights[i], &weight, sizeof(weight));
 }
 
 struct dispatcher_totals preprocess_totals(const struct dispatcher_slices *const slices[],
@@ -61,7 +67,7 @@ struct dispatcher_totals preprocess_totals(const struct dispatcher_slices *const
     totals.first = end > WEIR_TOTALS_MAX ? end - WEIR_TOTALS_MAX : 0;
     totals.count = end - totals.first;
     for (size_t i = 0; i < totals.count; i++)
-        add_up(slices, ranks, totals.first + i, &totals.samples[i], &totals.weights[i]);
+        add_up(slices, ranks, &totals, i);
     return totals;
 }
 
@@ -71,4 +77,5 @@ void preprocess_totals_show(const struct dispatcher_totals *totals,
     orders->totals = totals->first;
     orders->total_samples = (struct weir_u64s){totals->samples, totals->count};
     orders->total_weights = (struct weir_u64s){totals->weights, totals->count};
+    orders->total_longest = (struct weir_u64s){totals->longest, totals->count};
 }

@@ -11,6 +11,7 @@ struct dispatcher_slices {
     uint64_t first, end;
     uint64_t samples[WEIR_ANNOUNCED_MAX];
     double weights[WEIR_ANNOUNCED_MAX];
+    uint64_t longest[WEIR_ANNOUNCED_MAX];
 };
 
 /* Batches first … first + count - 1, each at its index. */
@@ -19,6 +20,7 @@ struct dispatcher_totals {
     size_t count;
     uint64_t samples[WEIR_TOTALS_MAX];
     uint64_t weights[WEIR_TOTALS_MAX]; /* the bits of a double */
+    uint64_t longest[WEIR_TOTALS_MAX]; /* of all ranks: not added up */
 };
 
 /* Takes what a beat announces; preprocess_slices_are_sensible() has accepted it. */

@@ -75,7 +75,7 @@ struct lab {
     struct lab_disk disk[LAB_RANKS_MAX];
     uint8_t handed[LAB_RANKS_MAX][LAB_BATCHES_MAX]; /* to a loop, in all its lives */
     struct lab_share {
-        uint64_t attempt, samples, total_samples;
+        uint64_t attempt, samples, longest, total_samples, total_longest;
         double total_weight;
     } share[LAB_RANKS_MAX]
            [LAB_BATCHES_MAX]; /* of each rank in a batch, when it was last handed out */

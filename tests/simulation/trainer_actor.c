@@ -220,17 +220,23 @@ static void check_totals(struct trainer_actor *actor, const struct delivery_batc
 {
     struct lab *lab = actor->lab;
     struct lab_share *mine = &lab->share[actor->rank][batch->number];
-    uint64_t samples = 0;
-    *mine = (struct lab_share){batch->attempt, batch->samples, batch->total_samples,
-                               batch->total_weight};
+    uint64_t samples = 0, longest = 0;
+    *mine = (struct lab_share){.attempt = batch->attempt,
+                               .samples = batch->samples,
+                               .longest = batch->longest,
+                               .total_samples = batch->total_samples,
+                               .total_longest = batch->total_longest,
+                               .total_weight = batch->total_weight};
     for (uint32_t rank = 0; rank < lab->plan.geometry.ranks; rank++) {
         const struct lab_share *share = &lab->share[rank][batch->number];
         if (share->attempt != batch->attempt)
             return;
         samples += share->samples;
+        longest = share->longest > longest ? share->longest : longest;
         lab_check(lab,
                   share->total_samples == batch->total_samples &&
-                      share->total_weight == batch->total_weight,
+                      share->total_weight == batch->total_weight &&
+                      share->total_longest == batch->total_longest,
                   "batch %llu: ranks %u and %u were told other totals",
                   (unsigned long long)batch->number, rank, actor->rank);
     }
@@ -239,6 +245,10 @@ static void check_totals(struct trainer_actor *actor, const struct delivery_batc
         "batch %llu of attempt %llu: %llu samples are handed out, its total is %llu of weight %g",
         (unsigned long long)batch->number, (unsigned long long)batch->attempt,
         (unsigned long long)samples, (unsigned long long)batch->total_samples, batch->total_weight);
+    lab_check(lab, longest == batch->total_longest,
+              "batch %llu: the longest row of its slices is %llu, all were told %llu",
+              (unsigned long long)batch->number, (unsigned long long)longest,
+              (unsigned long long)batch->total_longest);
 }
 
 static void check_handed_out(struct trainer_actor *actor, const struct delivery_batch *batch)
@@ -448,6 +458,7 @@ static void on_batch(struct trainer_actor *actor, size_t from, const struct msg_
         .hole_count = hole_count,
         .worker = (uint32_t)(world_actor_of(from) - lab_first_worker(&actor->lab->plan)),
         .payload = kept};
+    batch->longest = batch->samples > 0 ? batch->ids[0] : 0; /* differs between slices */
     if (trainer_delivery_arrive(actor->delivery, batch) != DELIVERY_ACCEPTED)
         free_batch(batch);
     sweep(actor);

@@ -17,6 +17,9 @@ SYSTEM = "modes: [train, evaluate], ranks: 4"
 WITH_RANKS = OURS.replace("program: loop,", f"program: loop, ranks: {RANKS},").replace("samples: 8,", "samples: 17,")
 
 
+IN_CLASSES = WITH_RANKS.replace("    - {{op: tokenize_hash", "    - {{op: bucket_by_length}}\n    - {{op: tokenize_hash")
+
+
 def lab_of_ranks(**options):
     return PythonLab(**{"samples": 600, "every": 300, "epochs": 6, "pipeline": WITH_RANKS, **options})
 
@@ -129,7 +132,7 @@ def test_a_rank_that_fails_is_named_and_the_others_are_ended():
 
 
 def test_kills_of_ranks_dispatcher_and_orchestrator_change_nothing(seed=1, kills=KILLS):
-    lab = lab_of_ranks(pipeline=WITH_RANKS.replace("seed: 1}}", "seed: 1, digests: true}}"))
+    lab = lab_of_ranks(pipeline=IN_CLASSES.replace("seed: 1}}", "seed: 1, digests: true}}"))
     system = lab.script("ranks.py", modes=SYSTEM)
     expected = outcome(Run(lab.pipeline, lab.folder / "undisturbed", system).finish().events)
     assert all("batches" in of for of in expected.values()), expected

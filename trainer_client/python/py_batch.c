@@ -99,6 +99,14 @@ static PyObject *get_global_weight(PyObject *self, void *closure)
     return batch != NULL ? PyFloat_FromDouble(batch->global_weight) : NULL;
 }
 
+static PyObject *get_global_longest(PyObject *self, void *closure)
+{
+    const struct weir_batch *batch = shown(self);
+
+    (void)closure;
+    return batch != NULL ? PyLong_FromUnsignedLongLong(batch->global_longest) : NULL;
+}
+
 static PyObject *get_released(PyObject *self, void *closure)
 {
     (void)closure;
@@ -279,6 +287,8 @@ static PyGetSetDef ATTRIBUTES[] = {
      "Live samples of this batch over all ranks: `samples` of each, added up.", NULL},
     {"global_weight", get_global_weight, NULL,
      "Weights of this batch over all ranks, added up; the same on each.", NULL},
+    {"global_longest", get_global_longest, NULL,
+     "Elements of the longest row of its ragged tensors over all ranks; 0 without any.", NULL},
     {"ids", get_ids, NULL, "Ids of the samples, int64.", NULL},
     {"labels", get_labels, NULL,
      "Labels: int64 (a number, or an index into Task.classes), float64, or float32 vectors.\n"

@@ -45,16 +45,17 @@ class Others:
             found += more
         return found
 
-    def add(self, samples, weight):
-        """Returns what all ranks say, added up in their order."""
-        mine = struct.pack("<Qd16x", samples, weight)
+    def add(self, samples, weight, longest):
+        """Returns what all ranks say, added up in their order, and the longest row of all."""
+        mine = struct.pack("<QdQ8x", samples, weight, longest)
         if RANK > 0:
             self.sockets[0].sendall(mine)
-            return struct.unpack("<Qd16x", self.read(self.sockets[0]))
-        said = [struct.unpack("<Qd16x", one) for one in [mine] + [self.read(self.sockets[rank]) for rank in range(1, RANKS)]]
-        total = (sum(samples for samples, _ in said), sum(weight for _, weight in said))
+            return struct.unpack("<QdQ8x", self.read(self.sockets[0]))
+        said = [struct.unpack("<QdQ8x", one) for one in [mine] + [self.read(self.sockets[rank]) for rank in range(1, RANKS)]]
+        of_each = list(zip(*said))
+        total = (sum(of_each[0]), sum(of_each[1]), max(of_each[2]))
         for peer in self.sockets.values():
-            peer.sendall(struct.pack("<Qd16x", *total))
+            peer.sendall(struct.pack("<QdQ8x", *total))
         return total
 
     def mix(self, mine):
@@ -101,13 +102,18 @@ def open_session(task):
             most = restart.batches
 
 
+def longest_row(batch):
+    offsets = [list(memoryview(tensor.offsets)) for tensor in batch.tensors.values() if tensor.offsets is not None]
+    return max((end - begin for each in offsets for begin, end in zip(each, each[1:])), default=0)
+
+
 def train(task, others):
     session, weights, samples = open_session(task)
     with session:
         for batch in session:
             ids = bytes(memoryview(batch.ids).cast("B"))
-            total = others.add(len(batch), math.fsum(memoryview(batch.weights)))
-            assert total == (batch.global_samples, batch.global_weight), (total, batch.global_samples, batch.global_weight)
+            total = others.add(len(batch), math.fsum(memoryview(batch.weights)), longest_row(batch))
+            assert total == (batch.global_samples, batch.global_weight, batch.global_longest), (total, batch.number)
             if task.reports and len(batch):
                 session.output(batch, "scores", [[float(batch.number), float(RANK)]] * len(batch))
             weights = others.mix(hashlib.sha256(weights + struct.pack("<QQ", batch.number, len(batch)) + ids).digest())

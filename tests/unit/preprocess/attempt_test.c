@@ -163,7 +163,8 @@ static void a_beat_that_speaks_of_batches_beyond_the_last_is_refused(void **unus
         {.oldest = batches + 1},
         {.announced = batches,
          .announced_samples = {&batches, 1},
-         .announced_weights = {&batches, 1}},
+         .announced_weights = {&batches, 1},
+         .announced_longest = {&batches, 1}},
         {.announced_samples = {&batches, 1}},
     };
     for (size_t i = 0; i < WEIR_COUNT(BEATS); i++) {

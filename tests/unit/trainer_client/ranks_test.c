@@ -103,11 +103,11 @@ static size_t beat(struct fixture *fixture, bool is_answered)
     return count;
 }
 
-/* The other rank has announced a slice of 3 samples of weight 1 for each batch that this one has. */
+/* The other rank has announced a slice of 3 samples of weight 1, with a row of 7, for each batch that this one has. */
 static void settle(struct fixture *fixture, int64_t now_ms)
 {
     struct msg_client_beat message;
-    uint64_t samples[WEIR_ANNOUNCED_MAX], weights[WEIR_ANNOUNCED_MAX];
+    uint64_t samples[WEIR_ANNOUNCED_MAX], weights[WEIR_ANNOUNCED_MAX], longest[WEIR_ANNOUNCED_MAX];
     trainer_delivery_beat(fixture->delivery, now_ms, &message);
     size_t count = message.announced_samples.count, first = 0;
     for (size_t i = 0; i < count; i++) {
@@ -116,6 +116,7 @@ static void settle(struct fixture *fixture, int64_t now_ms)
         weight += 3.0;
         samples[i] = message.announced_samples.at[i] + 3;
         memcpy(&weights[i], &weight, sizeof(weight));
+        longest[i] = message.announced_longest.at[i] > 7 ? message.announced_longest.at[i] : 7;
     }
     first = count > WEIR_TOTALS_MAX ? count - WEIR_TOTALS_MAX : 0;
     trainer_delivery_ordered(
@@ -123,7 +124,8 @@ static void settle(struct fixture *fixture, int64_t now_ms)
         &(struct msg_client_orders){.number = message.number,
                                     .totals = message.announced + first,
                                     .total_samples = {samples + first, count - first},
-                                    .total_weights = {weights + first, count - first}});
+                                    .total_weights = {weights + first, count - first},
+                                    .total_longest = {longest + first, count - first}});
 }
 
 /* ---- opening ---- */
@@ -296,6 +298,7 @@ static void a_batch_of_several_ranks_waits_for_its_totals(void **unused)
     assert_int_equal(next(&fixture, &batch), DELIVERY_BATCH);
     assert_int_equal(batch->total_samples, 5);
     assert_true(batch->total_weight == 4.0);
+    assert_int_equal(batch->total_longest, 7);
     end(&fixture);
 }
 

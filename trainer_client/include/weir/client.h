@@ -37,7 +37,8 @@
  * Ranks. A run may have several consumers, one per rank: each opens with its `rank` and gets its
  * slice of every batch, and all get equally many (one of nothing but holes is shown too: samples is
  * 0 then), in number order. global_samples and global_weight of a batch are exact on every rank, holes and
- * all, so that the sum over ranks of weight times loss, divided by global_weight, is the batch's mean.
+ * all, so that the sum over ranks of weight times loss, divided by global_weight, is the batch's mean; and
+ * global_longest is how wide each makes its rectangle of ragged rows, if all are to be alike.
  * weir_client_open() waits until all ranks have come. They save their states at the same
  * step, that is, when each has consumed equally many batches; a step is committed when every rank has
  * committed it, and weir_client_finish(), which each of them calls, waits for the others: the model is rank 0's.
@@ -259,9 +260,12 @@ struct weir_batch {
     double global_weight; /**< their weights, added up; the same bits on every rank */
     const uint64_t *hole_ids;   /**< `holes` of them, in no particular order */
     const uint32_t *hole_kinds; /**< of each, an enum weir_hole */
-    const char *digest;         /**< of everything above but global_samples and global_weight, 32
+    const char *digest;         /**< of everything above but the totals over ranks, 32
                            hexadecimal digits: an XXH3-128 that depends neither on who made the batch nor
                            on how it came (docs/reference/batch-digest.md); NULL: not asked for */
+    uint64_t
+        global_longest; /**< elements of the longest row of its ragged tensors over all ranks, 0 when there are
+                                none: as wide as a rectangle must be that is alike on every rank */
 };
 
 /** Work of a loop since weir_client_open(). */

@@ -36,6 +36,16 @@ class Batch(NamedTuple):
     global_samples: int = 0
     """Of the batch over all ranks, of which this is a slice."""
     global_weight: float = 0.0
+    global_longest: int = 0
+    """Elements of the longest row of a ragged tensor, over all ranks."""
+
+    def padded(self, name: str, value: float = 0) -> torch.Tensor:
+        """Return a ragged tensor as a rectangle filled up with `value`: samples, by the longest row of all ranks."""
+        values, lengths = self.tensors[name], self.offsets[name].diff()
+        rectangle = values.new_full((len(lengths), self.global_longest, *values.shape[1:]), value)
+        is_there = torch.arange(self.global_longest, device=lengths.device) < lengths.unsqueeze(1)
+        rectangle[is_there] = values
+        return rectangle
 
 
 def as_tensor(tensor: weir.Tensor) -> torch.Tensor:
@@ -72,6 +82,7 @@ def as_batch(batch: weir.Batch, device: torch.device | str | None = None) -> Bat
         {name: moved(offsets) for name, tensor in tensors.items() if (offsets := tensor.offsets) is not None},
         batch.global_samples,
         batch.global_weight,
+        batch.global_longest,
     )
 
 
