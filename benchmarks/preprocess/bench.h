@@ -8,6 +8,7 @@
 #include "benchmarks/slice/workload.h"
 
 enum {
+    BENCH_RANK_SAMPLES = 32, /* of a step, for each rank */
     BENCH_WORKERS = 2,
     BENCH_PICTURES = 2000,
     BENCH_PICTURE_EPOCHS = 4, /* in one job: so that its start is little of it */
@@ -21,6 +22,9 @@ enum tabular_workload {
     NGRAM_LINES,
     UNEVEN_DRAWN, /* lines of very different lengths, as the order has them … */
     UNEVEN_ALIKE, /* … and in batches of like length */
+    FOUR_RANKS,   /* the same in batches for so many ranks … */
+    EIGHT_RANKS,
+    EACH_ALONE,   /* … and for one of them */
     SLOW_UNEVEN,  /* samples some of which take much longer … */
     SLOW_ORDERED, /* … in deterministic order */
     SLOW_EVEN,    /* … and as many that share the same time equally */
@@ -62,6 +66,9 @@ enum weir_status prepare_clicks_vectorised(void *state, struct weir_error *err);
 enum weir_status prepare_lines(void *state, struct weir_error *err);
 enum weir_status prepare_uneven(void *state, struct weir_error *err);
 enum weir_status prepare_slow(void *state, struct weir_error *err);
+/* Makes the workload once, and what it needs. */
+enum weir_status tabular_need(struct preprocess_bench *bench, enum tabular_workload which,
+                              struct weir_error *err);
 /* Lets workers that are started from now on run the program in which samples of prepare_slow() take their time. */
 void slow_samples_allow(void);
 bench_side_fn clicks_by_cpu, clicks_a_cpu_second, clicks_exact, clicks_at_most_once, clicks_relaxed,
@@ -71,6 +78,10 @@ bench_side_fn clicks_by_cpu, clicks_a_cpu_second, clicks_exact, clicks_at_most_o
 enum weir_status prepare_limit(void *state, struct weir_error *err);
 bench_side_fn clicks_limit;
 void limit_fini(struct preprocess_bench *bench);
+
+/* figures_ranks.c */
+enum weir_status prepare_ranks(void *state, struct weir_error *err);
+bench_side_fn four_ranks, four_alone, eight_ranks, eight_alone;
 
 /* figures_leases.c */
 bench_side_fn leases_one, leases_hundred, leases_many, leases_wanted, beats_many, beats_allowed,

@@ -35,6 +35,9 @@ static const char UNEVEN_AS_DRAWN[] = "{op: tokenize_words}, " UNEVEN_HASHES;
 static const char UNEVEN_OF_LIKE_LENGTH[] =
     "{op: tokenize_words}, {op: bucket_by_length, borders: [13, 18, 25, 35, 48, 66, 100, 150]}, " UNEVEN_HASHES;
 
+static const char IN_TWELVE_CLASSES[] =
+    "{op: tokenize_words}, {op: bucket_by_length, classes: 12}, " UNEVEN_HASHES;
+
 static const struct {
     const char *name;
     size_t samples;
@@ -70,6 +73,12 @@ static const struct workload_spec SPECS[TABULAR_WORKLOADS] = {
                       "group: 64"},
     [UNEVEN_ALIKE] = {"uneven_alike", CORPUS_UNEVEN, LINE_FORMAT, "", UNEVEN_OF_LIKE_LENGTH,
                       UNEVEN_BATCH, "group: 64"},
+    [FOUR_RANKS] = {"four_ranks", CORPUS_UNEVEN, LINE_FORMAT, "", IN_TWELVE_CLASSES,
+                    4 * BENCH_RANK_SAMPLES, "group: 64"},
+    [EIGHT_RANKS] = {"eight_ranks", CORPUS_UNEVEN, LINE_FORMAT, "", IN_TWELVE_CLASSES,
+                     8 * BENCH_RANK_SAMPLES, "group: 64"},
+    [EACH_ALONE] = {"each_alone", CORPUS_UNEVEN, LINE_FORMAT, "", IN_TWELVE_CLASSES,
+                    BENCH_RANK_SAMPLES, "group: 64"},
     [SLOW_UNEVEN] = {"slow_uneven", CORPUS_FEW, LINE_FORMAT, "", "{op: exec, program: uneven}",
                      FEW_BATCH, "order: relaxed"},
     [SLOW_ORDERED] = {"slow_ordered", CORPUS_FEW, LINE_FORMAT, "", "{op: exec, program: uneven}",
@@ -91,8 +100,8 @@ static enum weir_status need_corpus(struct preprocess_bench *bench, enum tabular
     return CORPORA[kind].make(directory, samples, corpus, err);
 }
 
-static enum weir_status need(struct preprocess_bench *bench, enum tabular_workload which,
-                             struct weir_error *err)
+enum weir_status tabular_need(struct preprocess_bench *bench, enum tabular_workload which,
+                              struct weir_error *err)
 {
     const struct workload_spec *spec = &SPECS[which];
     struct workload *workload = &bench->tabular[which];
@@ -212,26 +221,26 @@ static enum weir_status choose(struct preprocess_bench *bench, enum tabular_scri
 
 enum weir_status prepare_clicks(void *state, struct weir_error *err)
 {
-    return need(state, CLICKS_EXACT, err);
+    return tabular_need(state, CLICKS_EXACT, err);
 }
 
 enum weir_status prepare_at_most_once(void *state, struct weir_error *err)
 {
-    enum weir_status status = need(state, CLICKS_EXACT, err);
-    return status == WEIR_OK ? need(state, CLICKS_AT_MOST_ONCE, err) : status;
+    enum weir_status status = tabular_need(state, CLICKS_EXACT, err);
+    return status == WEIR_OK ? tabular_need(state, CLICKS_AT_MOST_ONCE, err) : status;
 }
 
 enum weir_status prepare_relaxed(void *state, struct weir_error *err)
 {
-    enum weir_status status = need(state, CLICKS_EXACT, err);
-    return status == WEIR_OK ? need(state, CLICKS_RELAXED, err) : status;
+    enum weir_status status = tabular_need(state, CLICKS_EXACT, err);
+    return status == WEIR_OK ? tabular_need(state, CLICKS_RELAXED, err) : status;
 }
 
 static enum weir_status prepare_clicks_script(struct preprocess_bench *bench,
                                               enum tabular_script which, const char *style,
                                               struct weir_error *err)
 {
-    enum weir_status status = need(bench, CLICKS_EXACT, err);
+    enum weir_status status = tabular_need(bench, CLICKS_EXACT, err);
     if (status != WEIR_OK)
         return status;
     WEIR_AUTO_FREE char *arguments =
@@ -252,7 +261,7 @@ enum weir_status prepare_clicks_vectorised(void *state, struct weir_error *err)
 enum weir_status prepare_lines(void *state, struct weir_error *err)
 {
     struct preprocess_bench *bench = state;
-    enum weir_status status = need(bench, NGRAM_LINES, err);
+    enum weir_status status = tabular_need(bench, NGRAM_LINES, err);
     if (status != WEIR_OK)
         return status;
     WEIR_AUTO_FREE char *arguments =
@@ -262,8 +271,8 @@ enum weir_status prepare_lines(void *state, struct weir_error *err)
 
 enum weir_status prepare_uneven(void *state, struct weir_error *err)
 {
-    enum weir_status status = need(state, UNEVEN_DRAWN, err);
-    return status == WEIR_OK ? need(state, UNEVEN_ALIKE, err) : status;
+    enum weir_status status = tabular_need(state, UNEVEN_DRAWN, err);
+    return status == WEIR_OK ? tabular_need(state, UNEVEN_ALIKE, err) : status;
 }
 
 void slow_samples_allow(void)
@@ -278,10 +287,10 @@ void slow_samples_allow(void)
 
 enum weir_status prepare_slow(void *state, struct weir_error *err)
 {
-    enum weir_status status = need(state, SLOW_UNEVEN, err);
+    enum weir_status status = tabular_need(state, SLOW_UNEVEN, err);
     if (status == WEIR_OK)
-        status = need(state, SLOW_ORDERED, err);
-    return status == WEIR_OK ? need(state, SLOW_EVEN, err) : status;
+        status = tabular_need(state, SLOW_ORDERED, err);
+    return status == WEIR_OK ? tabular_need(state, SLOW_EVEN, err) : status;
 }
 
 enum weir_status clicks_exact(void *state, double *ret_rate, struct weir_error *err)

@@ -6,18 +6,19 @@
 
 enum { PATIENCE_MS = 60000 };
 
-static enum weir_status open_job(const struct workload *workload, struct rig *rig, uint64_t job,
-                                 struct weir_error *err)
+enum weir_status workload_open(const struct workload *workload, struct rig *rig,
+                               const struct workload_job *job, struct weir_error *err)
 {
     struct msg_job_opened opened;
     const struct msg_job_open open = {
-        .job = job,
+        .job = job->number,
         .file = "bench.yaml",
         .config = weir_bytes_of(workload->config),
         .set_path = workload->set_path,
         .set_digest = workload->set_digest,
         .epochs = workload->epochs,
-        .seed = WORKLOAD_SEED,
+        .seed = job->seed,
+        .ranks = job->ranks,
         .mode = "train",
     };
     const struct rig_question question = {RIG_DISPATCHER, MSG_job_open, &open, MSG_job_opened};
@@ -113,7 +114,8 @@ enum weir_status workload_run_there(const struct workload *workload, struct rig 
     struct weir_client *client = NULL;
     struct weir_client_error failure;
     int64_t started = weir_now_ns();
-    enum weir_status status = open_job(workload, rig, run->job, err);
+    enum weir_status status = workload_open(
+        workload, rig, &(struct workload_job){.number = run->job, .seed = WORKLOAD_SEED}, err);
     if (status != WEIR_OK)
         return status;
     if (weir_client_open(&options, &client, &failure) != WEIR_CLIENT_OK)

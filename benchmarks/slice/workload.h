@@ -50,6 +50,14 @@ struct workload_share {
 /* Makes those; shares may be made by several threads at once. */
 enum weir_status workload_run_share(const struct workload *workload, struct workload_share share,
                                     struct tally *ret_tally, struct weir_error *err) WEIR_MUST_USE;
+struct workload_job {
+    uint64_t number, seed;
+    uint32_t ranks; /* 0: one */
+};
+/* Opens a job over the set at the dispatcher. */
+enum weir_status workload_open(const struct workload *workload, struct rig *rig,
+                               const struct workload_job *job,
+                               struct weir_error *err) WEIR_MUST_USE;
 /* One job of the platform's. Seconds are from `job_open`. */
 struct workload_run {
     uint64_t job;      /* its number; these two are set by the caller */

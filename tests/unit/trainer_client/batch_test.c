@@ -90,6 +90,7 @@ static void what_fits_is_taken_whole(void **unused)
     assert_true(((const float *)dense->data)[5] == 6.0f);
     assert_int_equal(dense->shape[1], 3);
     assert_int_equal(ragged->offsets[2], 3);
+    assert_int_equal(batch->lent.longest, 2);
     assert_int_equal(((const int32_t *)ragged->data)[2], 9);
     assert_ptr_equal(batch_of_lent(&batch->lent), batch);
     free(batch);
