@@ -50,6 +50,15 @@ json_t *cli_arguments_named(const struct cli_call *call, struct weir_error *err)
     return finish(arguments, set_text(arguments, "pipeline", name), err);
 }
 
+/* A word of digits alone is the number of a run. */
+json_t *cli_arguments_plan(const struct cli_call *call, struct weir_error *err)
+{
+    int64_t run;
+    if (call->operand_count == 0 || !read_number(call->operands[0], INT64_MAX, &run))
+        return cli_arguments_named(call, err);
+    return json_pack("{s:I}", "run", (json_int_t)run);
+}
+
 /* Selecting for real is what triggers do. */
 json_t *cli_arguments_select(const struct cli_call *call, struct weir_error *err)
 {

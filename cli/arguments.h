@@ -11,6 +11,7 @@ cli_arguments_fn cli_arguments_pipeline, cli_arguments_model, cli_arguments_expo
     cli_arguments_feed;
 
 cli_arguments_fn cli_arguments_named; /* the pipeline that is the operand */
+cli_arguments_fn cli_arguments_plan;  /* … or one of its runs */
 
 /* A random UUID, as JSON text. */
 json_t *cli_draw_uuid(void);

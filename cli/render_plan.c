@@ -2,29 +2,7 @@
 #include "cli/answer.h"
 #include "cli/render.h"
 
-#include <string.h>
-
 enum { PERCENT = 100 };
-
-static const struct {
-    const char *state, *text;
-} STATES[] = {
-    {"measuring", "the operators run as they are written, and are measured"},
-    {"trying", "a cheaper order runs, and is measured"},
-    {"changed", "a cheaper order runs"},
-    {"as written", "the operators run as they are written: no legal order promises to save 5 %"},
-    {"reverted", "another order was tried and was no cheaper: they run as they are written again"},
-    {"fixed", "the operators run as they are written: plan.order says as_written"},
-};
-
-static const char *text_of(const char *state)
-{
-    for (size_t i = 0; i < WEIR_COUNT(STATES); i++) {
-        if (strcmp(STATES[i].state, state) == 0)
-            return STATES[i].text;
-    }
-    return state;
-}
 
 static void put_percent(struct weir_buf *out, const json_t *share)
 {
@@ -68,7 +46,7 @@ void cli_render_plan(const json_t *answer, struct cli_page *page)
         {"kept", CLI_NUMBER, .key = "share_kept", .absent = "-", .put = put_percent},
     };
     cli_line(page, "pipeline %s, run %lld: %s", cli_text(answer, "pipeline"),
-             (long long)cli_number(answer, "run"), text_of(cli_text(answer, "state")));
+             (long long)cli_number(answer, "run"), cli_text(answer, "why"));
     cli_show_table(page, json_object_get(answer, "operators"), COLUMNS, WEIR_COUNT(COLUMNS));
     if (cli_number(answer, "tried") > 0)
         cli_line(page, "%lld beginnings of orders were looked at%s: the best promises %.1f %% less",

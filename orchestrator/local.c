@@ -375,6 +375,7 @@ static enum weir_status open_orchestrator(struct local *local, struct weir_error
         .budgets = options->system->budgets,
         .hold = options->hold,
         .digests = options->digests,
+        .explain = options->explain,
         .new_receipt_key = &local->new_receipt_key,
     };
     enum weir_status status = orchestrator_open(local->loop, &opening, &local->orch, err);

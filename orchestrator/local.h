@@ -16,6 +16,7 @@ struct local_options {
     unsigned workers;
     bool hold;
     bool digests;
+    bool explain;
     bool dry_run;         /* of the pipeline file */
     bool new_receipt_key; /* sign with another key from now on */
 };

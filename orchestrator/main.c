@@ -38,6 +38,7 @@ struct command {
     bool json;
     bool hold;
     bool digests;
+    bool explain;
     bool dry_run;
     bool new_receipt_key;
     bool help;
@@ -61,6 +62,9 @@ static const struct weir_option OPTIONS[] = {
     {"digests", NULL,
      "keep a digest of each batch of every run, as training.digests does: the audit tells their sum",
      OPTION(digests)},
+    {"explain", NULL,
+     "tell after each training what ran, why, and what else was looked at, as `weir plan` does",
+     OPTION(explain)},
     {"new-receipt-key", NULL,
      "sign receipts with another key from now on: once, when receipt.key is lost or was read by others",
      OPTION(new_receipt_key)},
@@ -292,6 +296,7 @@ static int work(const struct command *command, const char *file, struct weir_byt
         .hold = command->hold || command->dry_run,
         .dry_run = command->dry_run,
         .digests = command->digests,
+        .explain = command->explain,
         .new_receipt_key = command->new_receipt_key,
     };
     if (load_system(command, &system, &err) != WEIR_OK) {

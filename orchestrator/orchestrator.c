@@ -68,6 +68,7 @@ static void furnish(struct orchestrator *orch, const struct orchestrator_options
         .trainers = options->trainers,
         .sharing = options->sharing,
         .keep_digests = options->digests,
+        .explains = options->explain,
         .arbiter = orchestrator_arbiter_new(options->sharing.trainers, options->sharing.gpus),
         .watch = orchestrator_run_watch_new(orch->context.loop, &orch->runs.trainers),
         .warm = orchestrator_warm_new(&orch->runs),

@@ -22,6 +22,7 @@ struct orchestrator_options {
     const struct weir_yaml_node *budgets; /* of the system file; NULL: none */
     bool hold;    /* leave unfinished pipelines as they are; erasures go on */
     bool digests; /* keep those of all batches */
+    bool explain; /* tell the plan of each training */
     struct receipt_key_order *new_receipt_key; /* NULL: none */
 };
 

@@ -44,6 +44,7 @@ struct runs {
     void *pipelines;
     LIST_HEAD(, run) all;
     bool keep_digests;       /* of all batches, whatever pipelines say */
+    bool explains;           /* an event tells the plan of each training */
     bool are_held;           /* an erasure purges what runs left behind: none begins */
     unsigned trainers_alive; /* processes, those included that were asked to stop */
 };

@@ -115,6 +115,14 @@ static void on_job_is(void *owner, const struct weir_reply *reply, const struct 
         orchestrator_run_trouble(run, status, &problem);
         return;
     }
+    if (run->runs->explains && strcmp(run->mode, "train") == 0)
+        orchestrator_run_explain(run);
+    else
+        orchestrator_run_close(run);
+}
+
+void orchestrator_run_close(struct run *run)
+{
     weir_rpc_send(run->context->dispatcher, MSG_job_close,
                   &(struct msg_job_close){.job = (uint64_t)run->number});
     orchestrator_run_end(run, NULL);

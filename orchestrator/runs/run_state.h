@@ -59,6 +59,10 @@ struct run {
 /* Steps, each begun again from the front after trouble that may pass. */
 void orchestrator_run_begin(void *owner);
 void orchestrator_run_audit(struct run *run);
+/* Tells its plan, then closes it. */
+void orchestrator_run_explain(struct run *run);
+/* Ends it with its result, and its job. */
+void orchestrator_run_close(struct run *run);
 /* The run is over: with its result, or with `err`; its owner is called, and it is freed. */
 void orchestrator_run_end(struct run *run, const struct weir_error *err);
 /* A step's reaction to an error: the run begins again, or is over. */

@@ -111,6 +111,23 @@ static void plan_changed(const json_t *event, struct weir_buf *out)
                         json_string_value(json_array_get(order, i)));
 }
 
+static void plan(const json_t *event, struct weir_buf *out)
+{
+    const json_t *operators = json_object_get(event, "operators");
+    weir_buf_printf(out, "  plan of run %lld: %s", number_of(event, "run"), text_of(event, "why"));
+    if (number_of(event, "tried") > 0)
+        weir_buf_printf(
+            out, "; %lld beginnings of orders were looked at, the best promises %.1f %% less",
+            number_of(event, "tried"), 100 * real_of(event, "promised"));
+    for (size_t i = 0; i < json_array_size(operators); i++) {
+        const json_t *of = json_array_get(operators, i);
+        weir_buf_printf(out, "\n    %-24s %8.3f s, %.1f ns a byte, %.1f %% kept%s",
+                        text_of(of, "operator"), real_of(of, "cpu_seconds"),
+                        real_of(of, "ns_per_byte"), 100 * real_of(of, "share_kept"),
+                        json_is_true(json_object_get(of, "moved")) ? ", moved up" : "");
+    }
+}
+
 static void model_stored(const json_t *event, struct weir_buf *out)
 {
     const char *parent = text_of(event, "parent");
@@ -285,6 +302,7 @@ static const struct {
     {"holdout_finished", holdout_finished},
     {"training_finished", training_finished},
     {"plan_changed", plan_changed},
+    {"plan", plan},
     {"model_stored", model_stored},
     {"model_dropped", model_dropped},
     {"model_promoted", model_promoted},

@@ -2,63 +2,7 @@
 #include "orchestrator/topics/topic.h"
 
 #include "core/base/memory.h"
-#include "orchestrator/values/json_object.h"
-
-#define NS_PER_SECOND 1e9
-
-static bool is_whole(const struct msg_plan_is *plan)
-{
-    size_t count = plan->operators.count;
-    for (size_t i = 0; i < plan->order.count; i++) {
-        if (plan->order.at[i] >= count)
-            return false;
-    }
-    return plan->order.count == count && plan->written.count == count && plan->ns.count == count &&
-           plan->taken.count == count && plan->made.count == count && plan->rows.count == count &&
-           plan->kept.count == count;
-}
-
-/* Place at which an operator would run before anything was measured. */
-static size_t place_before(const struct msg_plan_is *plan, uint32_t operator)
-{
-    size_t place = 0;
-    while (place < plan->written.count && plan->written.at[place] != operator)
-        place++;
-    return place;
-}
-
-/* True when it runs before one that it would have run after. */
-static bool has_moved_up(const struct msg_plan_is *plan, size_t place)
-{
-    size_t before = place_before(plan, plan->order.at[place]);
-    for (size_t i = place + 1; i < plan->order.count; i++) {
-        if (place_before(plan, plan->order.at[i]) < before)
-            return true;
-    }
-    return false;
-}
-
-static json_t *operators_json(const struct msg_plan_is *plan)
-{
-    json_t *operators = json_array();
-    for (size_t i = 0; i < plan->order.count; i++) {
-        uint32_t at = plan->order.at[i];
-        double taken = (double)plan->taken.at[at], rows = (double)plan->rows.at[at];
-        json_array_append_new(
-            operators,
-            JSON_FIELDS(
-                JSON_TEXT("operator", plan->operators.at[at]), JSON_NUMBER("written", at),
-                JSON_FLAG("moved", has_moved_up(plan, i)),
-                JSON_DOUBLE("cpu_seconds", (double)plan->ns.at[at] / NS_PER_SECOND),
-                JSON_NUMBER("rows", plan->rows.at[at]), JSON_NUMBER("bytes_in", plan->taken.at[at]),
-                JSON_NUMBER("bytes_out", plan->made.at[at]),
-                JSON_NEW("ns_per_byte",
-                         taken > 0 ? json_real((double)plan->ns.at[at] / taken) : json_null()),
-                JSON_NEW("share_kept",
-                         rows > 0 ? json_real((double)plan->kept.at[at] / rows) : json_null())));
-    }
-    return operators;
-}
+#include "orchestrator/values/plan_json.h"
 
 static void on_plan(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
@@ -67,38 +11,65 @@ static void on_plan(void *owner, const struct weir_reply *reply, const struct we
         orchestrator_topic_refuse(call, err);
         return;
     }
-    const struct msg_plan_is *plan = reply->message;
-    if (!is_whole(plan)) {
+    json_t *plan = orchestrator_plan_json(call->text, call->number, reply->message);
+    if (plan == NULL)
         topic_fail(call, WEIR_INTERNAL, "the dispatcher sent no good plan");
-        return;
+    else
+        orchestrator_topic_answer(call, plan);
+}
+
+/* The run that was asked for, or the newest training of the pipeline. */
+static enum weir_status find_run(const struct topic_call *call, const struct pipeline *pipeline,
+                                 int64_t *ret_run, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    *ret_run = orchestrator_topic_number(call, "run", 0);
+    if (*ret_run > 0)
+        return WEIR_OK;
+    enum weir_status status = DB_RUN(call->context->db, Q_run_newest_training, &rows, err,
+                                     DB_I64(orchestrator_pipeline_id(pipeline)));
+    if (status != WEIR_OK)
+        return status;
+    if (weir_rows_count(rows) == 0)
+        return weir_fail(err, WEIR_NOT_FOUND, "pipeline '%s' has not trained yet: it has no plan",
+                         orchestrator_pipeline_config(pipeline)->name);
+    *ret_run = weir_rows_i64(rows, 0, "number");
+    return WEIR_OK;
+}
+
+/* The pipeline that was asked for, or whose run was; NULL: refused already. */
+static struct pipeline *find_pipeline(struct topic_call *call)
+{
+    struct weir_error err;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    int64_t run = orchestrator_topic_number(call, "run", 0);
+    struct pipeline *pipeline = NULL;
+    if (run <= 0)
+        return orchestrator_topic_pipeline(call);
+    if (DB_RUN(call->context->db, Q_run_get, &rows, &err, DB_I64(run)) != WEIR_OK) {
+        orchestrator_topic_refuse(call, &err);
+        return NULL;
     }
-    orchestrator_topic_answer(
-        call, JSON_FIELDS(JSON_TEXT("pipeline", call->text), JSON_NUMBER("run", call->number),
-                          JSON_TEXT("state", plan->state), JSON_DOUBLE("promised", plan->promised),
-                          JSON_DOUBLE("saved", plan->saved), JSON_NUMBER("tried", plan->tried),
-                          JSON_FLAG("all_orders", plan->is_best),
-                          JSON_NEW("operators", operators_json(plan))));
+    if (weir_rows_count(rows) > 0)
+        pipeline =
+            orchestrator_pipeline_by_id(call->all->pipelines, weir_rows_i64(rows, 0, "pipeline"));
+    if (pipeline == NULL)
+        topic_fail(call, WEIR_NOT_FOUND, "run %lld: there is none; see weir report",
+                   (long long)run);
+    return pipeline;
 }
 
 void orchestrator_topic_plan(struct topic_call *call)
 {
     struct weir_error err;
-    WEIR_AUTO(weir_rows) rows = NULL;
-    struct pipeline *pipeline = orchestrator_topic_pipeline(call);
+    struct pipeline *pipeline = find_pipeline(call);
     if (pipeline == NULL)
         return;
-    const char *name = orchestrator_pipeline_config(pipeline)->name;
-    if (DB_RUN(call->context->db, Q_run_newest_training, &rows, &err,
-               DB_I64(orchestrator_pipeline_id(pipeline))) != WEIR_OK) {
+    if (find_run(call, pipeline, &call->number, &err) != WEIR_OK) {
         orchestrator_topic_refuse(call, &err);
         return;
     }
-    if (weir_rows_count(rows) == 0) {
-        topic_fail(call, WEIR_NOT_FOUND, "pipeline '%s' has not trained yet: it has no plan", name);
-        return;
-    }
-    call->text = weir_strdup(name);
-    call->number = weir_rows_i64(rows, 0, "number");
+    call->text = weir_strdup(orchestrator_pipeline_config(pipeline)->name);
     weir_rpc_call(call->context->dispatcher, MSG_plan_ask,
                   &(struct msg_plan_ask){.job = (uint64_t)call->number}, ORCHESTRATOR_REQUEST_MS,
                   on_plan, call);

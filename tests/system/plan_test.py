@@ -71,8 +71,8 @@ def lab_of(order):
     return lab
 
 
-def run_through(lab, deaths=False):
-    run = Run(lab.pipeline, lab.data_dir)
+def run_through(lab, *options, deaths=False):
+    run = Run(lab.pipeline, lab.data_dir, None, *options)
     if deaths:
         run.wait_until(lambda: any(e["event"] == "training_finished" for e in run.events))
         run.kill("worker-1")
@@ -94,7 +94,7 @@ def plan_of(lab):
 
 def test_a_cheaper_order_makes_the_same_models():
     written, chosen = lab_of("as_written"), lab_of("auto")
-    as_written = run_through(written)
+    as_written = run_through(written, "--explain")
     changed = run_through(chosen, deaths=True)
     assert outcome(as_written.events) == outcome(changed.events)
     assert digests(as_written) == digests(changed) and len(digests(changed)) == ROWS // EVERY, digests(changed)
@@ -110,6 +110,12 @@ def test_a_cheaper_order_makes_the_same_models():
     assert fixed["state"] == "fixed" and not any(one["moved"] for one in fixed["operators"]), fixed
     page = written.weir("plan")
     assert "plan.order says as_written" in page, page
+    told = as_written.of("plan")
+    assert [one["run"] for one in told] == [one["run"] for one in as_written.of("training_finished")], told
+    again = json.loads(written.weir("plan", str(told[0]["run"]), "--json"))
+    assert again["run"] == told[0]["run"] and again["why"] == told[0]["why"] == fixed["why"], again
+    assert [one["operator"] for one in told[0]["operators"]] == [one["operator"] for one in fixed["operators"]], told
+    assert "plan of run" in written.weir("logs", "planned") and written.ask("plan", "9999").returncode == 1
     # what was measured is known to the next platform: it begins in the order that was chosen
     chosen.weir("rerun", "planned")
     again = run_through(chosen)

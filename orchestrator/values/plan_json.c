@@ -1,0 +1,94 @@
+/* See plan_json.h. */
+#include "orchestrator/values/plan_json.h"
+
+#include "core/base/memory.h"
+#include "orchestrator/values/json_object.h"
+
+#include <string.h>
+
+#define NS_PER_SECOND 1e9
+
+static bool is_whole(const struct msg_plan_is *plan)
+{
+    size_t count = plan->operators.count;
+    for (size_t i = 0; i < plan->order.count; i++) {
+        if (plan->order.at[i] >= count)
+            return false;
+    }
+    return plan->order.count == count && plan->written.count == count && plan->ns.count == count &&
+           plan->taken.count == count && plan->made.count == count && plan->rows.count == count &&
+           plan->kept.count == count;
+}
+
+/* Place at which an operator would run before anything was measured. */
+static size_t place_before(const struct msg_plan_is *plan, uint32_t operator)
+{
+    size_t place = 0;
+    while (place < plan->written.count && plan->written.at[place] != operator)
+        place++;
+    return place;
+}
+
+/* True when it runs before one that it would have run after. */
+static bool has_moved_up(const struct msg_plan_is *plan, size_t place)
+{
+    size_t before = place_before(plan, plan->order.at[place]);
+    for (size_t i = place + 1; i < plan->order.count; i++) {
+        if (place_before(plan, plan->order.at[i]) < before)
+            return true;
+    }
+    return false;
+}
+
+static json_t *operators_json(const struct msg_plan_is *plan)
+{
+    json_t *operators = json_array();
+    for (size_t i = 0; i < plan->order.count; i++) {
+        uint32_t at = plan->order.at[i];
+        double taken = (double)plan->taken.at[at], rows = (double)plan->rows.at[at];
+        json_array_append_new(
+            operators,
+            JSON_FIELDS(
+                JSON_TEXT("operator", plan->operators.at[at]), JSON_NUMBER("written", at),
+                JSON_FLAG("moved", has_moved_up(plan, i)),
+                JSON_DOUBLE("cpu_seconds", (double)plan->ns.at[at] / NS_PER_SECOND),
+                JSON_NUMBER("rows", plan->rows.at[at]), JSON_NUMBER("bytes_in", plan->taken.at[at]),
+                JSON_NUMBER("bytes_out", plan->made.at[at]),
+                JSON_NEW("ns_per_byte",
+                         taken > 0 ? json_real((double)plan->ns.at[at] / taken) : json_null()),
+                JSON_NEW("share_kept",
+                         rows > 0 ? json_real((double)plan->kept.at[at] / rows) : json_null())));
+    }
+    return operators;
+}
+
+static const struct {
+    const char *state, *why;
+} STATES[] = {
+    {"measuring", "the operators run as they are written, and are measured"},
+    {"trying", "a cheaper order runs, and is measured"},
+    {"changed", "a cheaper order runs"},
+    {"as written", "the operators run as they are written: no legal order promises to save 5 %"},
+    {"reverted", "another order was tried and was no cheaper: they run as they are written again"},
+    {"fixed", "the operators run as they are written: plan.order says as_written"},
+};
+
+static const char *why(const char *state)
+{
+    for (size_t i = 0; i < WEIR_COUNT(STATES); i++) {
+        if (strcmp(STATES[i].state, state) == 0)
+            return STATES[i].why;
+    }
+    return state;
+}
+
+json_t *orchestrator_plan_json(const char *pipeline, int64_t run, const struct msg_plan_is *plan)
+{
+    if (!is_whole(plan))
+        return NULL;
+    return JSON_FIELDS(JSON_TEXT("pipeline", pipeline), JSON_NUMBER("run", run),
+                       JSON_TEXT("state", plan->state), JSON_TEXT("why", why(plan->state)),
+                       JSON_DOUBLE("promised", plan->promised), JSON_DOUBLE("saved", plan->saved),
+                       JSON_NUMBER("tried", plan->tried), JSON_FLAG("all_orders", plan->is_best),
+                       JSON_NEW("operators", operators_json(plan)));
+}
