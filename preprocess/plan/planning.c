@@ -5,8 +5,10 @@
 
 void preprocess_planning_begin(struct planning *planning, const struct chain *chain, bool is_fixed)
 {
-    *planning = (struct planning){.state = is_fixed ? PLANNING_FIXED : PLANNING_MEASURING};
+    *planning = (struct planning){.state = is_fixed ? PLANNING_FIXED : PLANNING_MEASURING,
+                                  .review_ns = PLANNING_REVIEW_NS};
     preprocess_chain_order(chain, planning->order);
+    preprocess_chain_order(chain, planning->previous);
 }
 
 static double spent_ns(const struct ordering_cost *costs, size_t count)
@@ -19,17 +21,19 @@ static double spent_ns(const struct ordering_cost *costs, size_t count)
 
 double preprocess_planning_row_ns(const struct ordering_cost *costs, const struct chain *chain)
 {
-    uint8_t order[CHAIN_OPERATORS_MAX];
-    preprocess_chain_order(chain, order);
-    double rows = costs[order[0]].rows;
-    return rows > 0 ? spent_ns(costs, preprocess_chain_operators(chain)) / rows : 0;
+    size_t count = preprocess_chain_operators(chain);
+    double rows = 0; /* that came to the first of them, in whatever order */
+    for (size_t i = 0; i < count; i++)
+        rows = costs[i].rows > rows ? costs[i].rows : rows;
+    return rows > 0 ? spent_ns(costs, count) / rows : 0;
 }
 
-static void change(struct planning *planning, const struct chain *chain, const uint8_t *order,
-                   int64_t now_ms)
+static void change(struct planning *planning, const uint8_t *order, int64_t now_ms)
 {
-    memcpy(planning->order, order, preprocess_chain_operators(chain));
-    memcpy(planning->before, planning->costs, sizeof(planning->before));
+    uint8_t former[CHAIN_OPERATORS_MAX];
+    memcpy(former, planning->order, sizeof(former));
+    memcpy(planning->order, order, sizeof(planning->order));
+    memcpy(planning->previous, former, sizeof(former));
     memset(planning->costs, 0, sizeof(planning->costs));
     planning->changes++;
     planning->changed_ms = now_ms;
@@ -43,19 +47,42 @@ static bool is_possible(const struct chain *chain, const uint8_t *order)
     return preprocess_chain_reorder(chain, order, ALGEBRA_EXACTLY, &other, &err) == WEIR_OK;
 }
 
-static bool decide(struct planning *planning, const struct chain *chain, int64_t now_ms)
+static struct ordering_choice choose(const struct planning *planning, const struct chain *chain)
 {
     struct ordering ordering;
-    const struct ordering_choice *choice = &planning->choice;
+    struct ordering_choice choice;
     preprocess_ordering_begin(&ordering, chain, ALGEBRA_EXACTLY);
-    preprocess_ordering_choose(&ordering, planning->costs, &planning->choice);
-    planning->state = PLANNING_WRITTEN;
+    memcpy(ordering.order, planning->order, sizeof(ordering.order));
+    preprocess_ordering_choose(&ordering, planning->costs, &choice);
+    return choice;
+}
+
+/* Tries the best order if it promises enough. */
+static bool try_best(struct planning *planning, const struct chain *chain,
+                     const struct ordering_choice *choice, int64_t now_ms)
+{
     if (choice->best_ns > choice->present_ns * (1 - PLANNING_GAIN) ||
         !is_possible(chain, choice->order))
         return false;
     planning->state = PLANNING_TRYING;
-    change(planning, chain, choice->order, now_ms);
+    planning->choice = *choice;
+    memcpy(planning->before, planning->costs, sizeof(planning->before));
+    change(planning, choice->order, now_ms);
     return true;
+}
+
+static bool decide(struct planning *planning, const struct chain *chain, int64_t now_ms)
+{
+    planning->choice = choose(planning, chain);
+    planning->state = PLANNING_WRITTEN;
+    return try_best(planning, chain, &planning->choice, now_ms);
+}
+
+static void be_patient(struct planning *planning)
+{
+    planning->review_ns *= 2;
+    if (planning->review_ns > PLANNING_REVIEW_NS_MAX)
+        planning->review_ns = PLANNING_REVIEW_NS_MAX;
 }
 
 static bool verify(struct planning *planning, const struct chain *chain, int64_t now_ms)
@@ -63,12 +90,40 @@ static bool verify(struct planning *planning, const struct chain *chain, int64_t
     double before = preprocess_planning_row_ns(planning->before, chain);
     double after = preprocess_planning_row_ns(planning->costs, chain);
     uint8_t written[CHAIN_OPERATORS_MAX];
-    planning->state = after < before ? PLANNING_CHANGED : PLANNING_REVERTED;
-    if (after < before)
+    planning->state = PLANNING_CHANGED;
+    if (after < before) {
+        planning->review_ns = PLANNING_REVIEW_NS;
         return false;
+    }
     preprocess_chain_order(chain, written);
-    change(planning, chain, written, now_ms);
+    change(planning, planning->previous, now_ms);
+    if (memcmp(planning->order, written, preprocess_chain_operators(chain)) == 0)
+        planning->state = PLANNING_REVERTED;
+    be_patient(planning);
     return true;
+}
+
+/* Halves the weight of all that was measured so far. */
+static void fade(struct planning *planning, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct ordering_cost *cost = &planning->costs[i];
+        *cost = (struct ordering_cost){cost->ns / 2, cost->taken / 2, cost->made / 2,
+                                       cost->rows / 2, cost->kept / 2};
+    }
+}
+
+static bool review(struct planning *planning, const struct chain *chain, int64_t now_ms)
+{
+    size_t count = preprocess_chain_operators(chain);
+    if (spent_ns(planning->costs, count) < planning->review_ns)
+        return false;
+    struct ordering_choice choice = choose(planning, chain);
+    if (try_best(planning, chain, &choice, now_ms))
+        return true;
+    fade(planning, count);
+    be_patient(planning);
+    return false;
 }
 
 bool preprocess_planning_add(struct planning *planning, const struct chain *chain,
@@ -84,13 +139,13 @@ bool preprocess_planning_add(struct planning *planning, const struct chain *chai
         planning->costs[i].rows += costs[i].rows;
         planning->costs[i].kept += costs[i].kept;
     }
-    if (spent_ns(planning->costs, count) < PLANNING_MEASURE_NS)
+    if (planning->state == PLANNING_FIXED || spent_ns(planning->costs, count) < PLANNING_MEASURE_NS)
         return false;
     if (planning->state == PLANNING_MEASURING)
         return decide(planning, chain, now_ms);
     if (planning->state == PLANNING_TRYING)
         return verify(planning, chain, now_ms);
-    return false;
+    return review(planning, chain, now_ms);
 }
 
 const char *preprocess_planning_state_name(enum planning_state state)

@@ -1,6 +1,6 @@
 /* The choice of an order while jobs run (DESIGN §16, C18): first the operators are measured as they run, then the
- * cheapest legal order is tried if it promises enough, and it stays if it was cheaper in truth. Pure: time is handed
- * in. */
+ * cheapest legal order is tried if it promises enough, and it stays if it was cheaper in truth. A settled order is
+ * looked at again from time to time, by what operators have cost lately: data drift. Pure: time is handed in. */
 #ifndef WEIR_PREPROCESS_PLAN_PLANNING_H
 #define WEIR_PREPROCESS_PLAN_PLANNING_H
 
@@ -11,26 +11,31 @@ enum {
     PLANNING_SETTLE_MS = 1000,       /* after a change: until all workers have taken it up */
 };
 #define PLANNING_GAIN 0.05 /* share of the cost that a change has to save */
+/* Operators' time after which a settled order is looked at again: twice as long each time that nothing came of it. */
+#define PLANNING_REVIEW_NS     2e10
+#define PLANNING_REVIEW_NS_MAX 1.28e12
 
 enum planning_state {
     PLANNING_MEASURING,
     PLANNING_TRYING,   /* the best order runs, and is measured */
     PLANNING_CHANGED,  /* it stays */
     PLANNING_WRITTEN,  /* nothing promised enough */
-    PLANNING_REVERTED, /* it was tried, and no cheaper */
+    PLANNING_REVERTED, /* it was tried, and no cheaper: the written one runs again */
     PLANNING_FIXED,    /* nobody is to choose */
 };
 
 /* Zeroed and begun: nothing is measured yet. */
 struct planning {
     enum planning_state state;
-    uint32_t changes;                   /* of the order so far: workers compare it */
-    uint8_t order[CHAIN_OPERATORS_MAX]; /* that runs */
-    struct ordering_choice choice;      /* all but MEASURING and FIXED */
-    struct ordering_cost
-        costs[CHAIN_OPERATORS_MAX]; /* since the order changed, by place as written */
-    struct ordering_cost
-        before[CHAIN_OPERATORS_MAX]; /* … and those that the choice was made from */
+    uint32_t changes;                      /* of the order so far: workers compare it */
+    uint8_t order[CHAIN_OPERATORS_MAX];    /* that runs */
+    uint8_t previous[CHAIN_OPERATORS_MAX]; /* that ran before: if TRYING fails it runs again */
+    struct ordering_choice choice;         /* all but MEASURING and FIXED */
+    /* By place as written: since the order changed, those of long ago counting less … */
+    struct ordering_cost costs[CHAIN_OPERATORS_MAX];
+    /* … and those that the choice was made from. */
+    struct ordering_cost before[CHAIN_OPERATORS_MAX];
+    double review_ns; /* of operators' time in `costs`, when it is looked at again */
     int64_t changed_ms;
 };
 

@@ -126,6 +126,84 @@ static void what_promises_too_little_stays_as_written(void **state)
     test_chain_close(&trial.test);
 }
 
+/* Adds `costs` until the plan has been looked at again; returns true when the order has changed. */
+static bool go_on(struct trial *trial, const struct ordering_cost *costs)
+{
+    double before = trial->planning.review_ns;
+    bool has_changed = false;
+    while (!has_changed && trial->planning.review_ns == before)
+        has_changed = add(trial, costs);
+    return has_changed;
+}
+
+static void what_is_settled_is_looked_at_again_when_data_drift(void **state)
+{
+    (void)state;
+    struct trial trial;
+    struct ordering_cost costs[CHAIN_OPERATORS_MAX], later[CHAIN_OPERATORS_MAX];
+    begin(&trial, false);
+    measure(0.8, costs);
+    costs[0].ns *= 1000; /* reading the record is all that counts … */
+    assert_false(add(&trial, costs));
+    assert_int_equal(trial.planning.state, PLANNING_WRITTEN);
+    assert_false(go_on(&trial, costs));
+    assert_true(trial.planning.review_ns == 2 * PLANNING_REVIEW_NS);
+    measure(0.8, later); /* … and no longer does */
+    while (!go_on(&trial, later))
+        assert_int_equal(trial.planning.state, PLANNING_WRITTEN);
+    assert_int_equal(trial.planning.state, PLANNING_TRYING);
+    expect_order(&trial, 0, 2, 1);
+    test_chain_close(&trial.test);
+}
+
+/* Two filters, each behind a cast of another column: at first the second one keeps all. */
+static const char TWICE[] =
+    "[{op: csv_fields, fields: [0], as: a}, {op: csv_fields, fields: [1], as: b},"
+    " {op: csv_fields, fields: [2], as: c}, {op: csv_fields, fields: [3], as: d},"
+    " {op: cast, on: c, to: f64}, {op: filter, on: a, max: 3},"
+    " {op: cast, on: d, to: f64}, {op: filter, on: b, max: 3}]";
+
+static void measure_twice(double second_keeps, double rows,
+                          struct ordering_cost costs[CHAIN_OPERATORS_MAX])
+{
+    const double ns = PLANNING_MEASURE_NS;
+    memset(costs, 0, CHAIN_OPERATORS_MAX * sizeof(*costs));
+    for (size_t i = 0; i < 4; i++)
+        costs[i] = (struct ordering_cost){ns * 0.02, 1e6, 4e5, rows, rows};
+    costs[4] = costs[6] = (struct ordering_cost){ns * 0.4, 4e5, 8e5, rows, rows};
+    costs[5] = (struct ordering_cost){ns * 0.1, 4e5, 0, rows, rows * 0.2};
+    costs[7] = (struct ordering_cost){ns * 0.1, 4e5, 0, rows, rows * second_keeps};
+}
+
+static void a_trial_that_fails_gives_back_the_order_that_ran_before(void **state)
+{
+    (void)state;
+    static const uint8_t CHANGED[] = {0, 1, 2, 3, 5, 4, 6, 7}, TRIED[] = {0, 1, 2, 3, 7, 5, 4, 6};
+    struct trial trial = {.now_ms = 1};
+    struct planning *planning = &trial.planning;
+    struct ordering_cost costs[CHAIN_OPERATORS_MAX];
+    test_chain_open(&trial.test, TWICE);
+    preprocess_planning_begin(planning, trial.test.chain, false);
+    measure_twice(1, 1e5, costs);
+    assert_true(add(&trial, costs));
+    assert_memory_equal(planning->order, CHANGED, sizeof(CHANGED));
+    trial.now_ms += PLANNING_SETTLE_MS;
+    measure_twice(1, 3e5, costs);
+    assert_false(add(&trial, costs));
+    assert_int_equal(planning->state, PLANNING_CHANGED);
+    measure_twice(0.1, 3e5, costs);
+    while (!add(&trial, costs))
+        assert_int_equal(planning->state, PLANNING_CHANGED);
+    assert_memory_equal(planning->order, TRIED, sizeof(TRIED));
+    trial.now_ms += PLANNING_SETTLE_MS;
+    measure_twice(0.1, 1e5, costs); /* dearer than it was */
+    assert_true(add(&trial, costs));
+    assert_int_equal(planning->state, PLANNING_CHANGED);
+    assert_memory_equal(planning->order, CHANGED, sizeof(CHANGED));
+    assert_true(planning->review_ns == 2 * PLANNING_REVIEW_NS);
+    test_chain_close(&trial.test);
+}
+
 static void nothing_is_chosen_where_the_order_is_fixed(void **state)
 {
     (void)state;
@@ -146,6 +224,8 @@ int main(void)
         cmocka_unit_test(an_order_that_was_no_cheaper_is_given_up),
         cmocka_unit_test(what_was_spent_before_workers_took_it_up_does_not_count),
         cmocka_unit_test(what_promises_too_little_stays_as_written),
+        cmocka_unit_test(what_is_settled_is_looked_at_again_when_data_drift),
+        cmocka_unit_test(a_trial_that_fails_gives_back_the_order_that_ran_before),
         cmocka_unit_test(nothing_is_chosen_where_the_order_is_fixed),
     };
     return cmocka_run_group_tests_name("planning", tests, NULL, NULL);
