@@ -57,7 +57,6 @@ struct weir_bytes preprocess_keys_at(const struct keys *keys, const struct colum
         struct weir_span span = column_spans(in)[index];
         return weir_bytes(in->values.at + span.start, span.size);
     }
-    weir_put_u64(number,
-                 (uint64_t)preprocess_numeric_get_integer(keys->type, in->values.at, index));
+    weir_put_u64(number, (uint64_t)weir_element_get_integer(keys->type, in->values.at, index));
     return weir_bytes(number, 8);
 }

@@ -13,6 +13,7 @@
 #include "core/base/rng.h"
 #include "core/config/csv.h"
 #include "core/config/plugin.h"
+#include "core/wire/tensor_step.h"
 #include "preprocess/operators/column.h"
 
 enum { OPERATOR_REASON_MAX = 160 };
@@ -270,6 +271,9 @@ struct preprocess_operator {
                              struct operator_plan *ret_plan, struct weir_error *err);
     /* Required. Fills call->out with one row per row of call->in, or marks rows. */
     void (*apply)(void *state, struct operator_call *call);
+    /* Optional. Returns what apply() does as a step that the consumer of a batch can take instead; NULL: it cannot. An
+     * operator that has one is TOTAL. The step belongs to the state. */
+    const struct weir_tensor_step *(*step)(const void *state);
     /* Optional. Returns the CPU time that processes of its own have used so far. */
     int64_t (*programs_ns)(const void *state);
     /* Optional. Releases what plan(), apply() and fit->load() acquired; not the state itself. */

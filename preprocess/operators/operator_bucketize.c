@@ -100,7 +100,7 @@ static void apply(void *owner, struct operator_call *call)
     size_t count = preprocess_column_begin_like(&call->out[0], call->in);
     int32_t *to = (int32_t *)(void *)call->out[0].values.at;
     for (size_t i = 0; i < count; i++)
-        to[i] = bucket_of(state, preprocess_numeric_get(state->type, call->in->values.at, i));
+        to[i] = bucket_of(state, weir_element_get(state->type, call->in->values.at, i));
 }
 
 const struct preprocess_operator preprocess_operator_bucketize = {

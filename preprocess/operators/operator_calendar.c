@@ -212,7 +212,7 @@ static bool read_time(const struct state *state, const struct column *in, size_t
 {
     if (in->about.kind != COLUMN_DENSE)
         return read_text(state, column_row(in, row), ret_time_us);
-    int64_t number = preprocess_numeric_get_integer(in->about.type, in->values.at, row);
+    int64_t number = weir_element_get_integer(in->about.type, in->values.at, row);
     return state->unit == WEIR_TIME_SERIAL_DAYS
                ? weir_written_time_of_real(&state->written, (double)number, state->unit,
                                            ret_time_us)

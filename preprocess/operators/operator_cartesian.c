@@ -50,7 +50,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 
 static uint64_t join(uint64_t hash, const struct keys *keys, const struct column *in, size_t i)
 {
-    int64_t id = preprocess_numeric_get_integer(keys->type, in->values.at, i);
+    int64_t id = weir_element_get_integer(keys->type, in->values.at, i);
     return sigrid_join(hash, sigrid_mix((uint64_t)id));
 }
 

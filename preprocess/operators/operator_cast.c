@@ -1,10 +1,7 @@
 /* cast: the elements of a dense or ragged tensor in another type. Numbers that the new type cannot
  * hold become the nearest that it can; NaN becomes 0 in integers. All goes through double: 64-bit integers
  * beyond 2^53 are rounded. */
-#include "preprocess/operators/numeric.h"
-#include "preprocess/operators/operator.h"
-
-#include <string.h>
+#include "preprocess/operators/tensor_maker.h"
 
 struct options {
     const char *on;
@@ -17,10 +14,6 @@ static const struct cfg_key OPTIONS[] = {
     CFG_TEXT(struct options, on, .doc = "column; by default the newest of dense or ragged"),
     CFG_CHOICE(struct options, to, .required = true, .choices = TYPES, .doc = "the new type"),
     CFG_END,
-};
-
-struct state {
-    enum weir_dtype from, to;
 };
 
 /* True when every number of the one type is one of the other, as a double too. */
@@ -38,31 +31,17 @@ static bool widens(enum weir_dtype from, enum weir_dtype to)
 static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
                              struct operator_plan *ret_plan, struct weir_error *err)
 {
-    struct state *state = owner;
+    struct tensor_maker *maker = owner;
     const struct options *options = given;
     enum weir_status status = preprocess_operator_schema_pick_numbers(
         schema, options->on, OPERATOR_NUMBERS, &ret_plan->in, err);
     if (status != WEIR_OK)
         return status;
     const struct column_about *about = &schema->column[ret_plan->in];
-    state->from = about->type;
-    state->to = (enum weir_dtype)(options->to + 1); /* TYPES is in the order of WEIR_DTYPE_LIST */
-    ret_plan->traits = widens(state->from, state->to) ? OPERATOR_WIDENS : 0;
-    ret_plan->outputs = 1;
-    ret_plan->output[0] = preprocess_column_about_as(about, state->to);
-    return WEIR_OK;
-}
-
-static void apply(void *owner, struct operator_call *call)
-{
-    const struct state *state = owner;
-    size_t count = preprocess_column_begin_like(&call->out[0], call->in);
-    const void *from = call->in->values.at;
-    void *to = call->out[0].values.at;
-    if (state->from == state->to && count > 0)
-        memcpy(to, from, call->in->values.size);
-    for (size_t i = 0; i < count && state->from != state->to; i++)
-        preprocess_numeric_put(state->to, to, i, preprocess_numeric_get(state->from, from, i));
+    enum weir_dtype to = (enum weir_dtype)(options->to + 1); /* TYPES is as WEIR_DTYPE_LIST */
+    maker->step = (struct weir_tensor_step){.kind = WEIR_STEP_CAST, .type = to};
+    ret_plan->traits = widens(about->type, to) ? OPERATOR_WIDENS : 0;
+    return preprocess_tensor_maker_plan(maker, about, ret_plan, err);
 }
 
 const struct preprocess_operator preprocess_operator_cast = {
@@ -70,8 +49,9 @@ const struct preprocess_operator preprocess_operator_cast = {
     .summary = "a tensor in another element type",
     .options = OPTIONS,
     .options_size = sizeof(struct options),
-    .state_size = sizeof(struct state),
+    .state_size = sizeof(struct tensor_maker),
     .traits = OPERATOR_TOTAL | OPERATOR_ELEMENTWISE,
     .plan = plan,
-    .apply = apply,
+    .apply = preprocess_tensor_maker_apply,
+    .step = preprocess_tensor_maker_step,
 };

@@ -46,8 +46,8 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
         ret_plan->output[0].below = 0;
     state->type = ret_plan->output[0].type;
     bool is_float = (OPERATOR_FLOATS & 1 << state->type) != 0;
-    preprocess_numeric_put(state->type, &state->min, 0, is_float ? min : ceil(min));
-    preprocess_numeric_put(state->type, &state->max, 0, is_float ? max : floor(max));
+    weir_element_put(state->type, &state->min, 0, is_float ? min : ceil(min));
+    weir_element_put(state->type, &state->max, 0, is_float ? max : floor(max));
     return WEIR_OK;
 }
 
@@ -64,14 +64,14 @@ typedef void clamp(const struct state *state, const void *values, size_t count, 
             to[i] = low > max ? max : low;                                              \
         }                                                                               \
     }
-NUMERIC_TYPES(X)
+WEIR_ELEMENT_TYPES(X)
 #undef X
 
 static void apply(void *owner, struct operator_call *call)
 {
     static clamp *const CLAMPS[] = {
 #define X(name, ctype) [WEIR_##name] = clamp_##name,
-        NUMERIC_TYPES(X)
+        WEIR_ELEMENT_TYPES(X)
 #undef X
     };
     const struct state *state = owner;

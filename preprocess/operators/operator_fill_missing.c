@@ -47,8 +47,8 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
         status = preprocess_numeric_read_option(state->type, "missing", options->missing,
                                                 &state->missing, err);
     else if (status == WEIR_OK)
-        preprocess_numeric_put(state->type, &state->missing, 0, NAN);
-    double value = preprocess_numeric_get(state->type, &state->value, 0);
+        weir_element_put(state->type, &state->missing, 0, NAN);
+    double value = weir_element_get(state->type, &state->value, 0);
     if (value < 0 || value >= (double)ret_plan->output[0].below)
         ret_plan->output[0].below = 0;
     return status;
@@ -66,14 +66,14 @@ typedef void fill(const struct state *state, const void *values, size_t count, v
         for (size_t i = 0; i < count; i++)                                                    \
             to[i] = from[i] == missing || !(from[i] == from[i]) ? value : from[i];            \
     }
-NUMERIC_TYPES(X)
+WEIR_ELEMENT_TYPES(X)
 #undef X
 
 static void apply(void *owner, struct operator_call *call)
 {
     static fill *const FILLS[] = {
 #define X(name, ctype) [WEIR_##name] = fill_##name,
-        NUMERIC_TYPES(X)
+        WEIR_ELEMENT_TYPES(X)
 #undef X
     };
     const struct state *state = owner;

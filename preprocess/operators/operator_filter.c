@@ -81,8 +81,7 @@ static bool is_inside(const struct state *state, const struct column *in, size_t
         return length >= state->min && length <= state->max;
     }
     for (size_t i = state->first; i < state->end; i++) {
-        double value =
-            preprocess_numeric_get(in->about.type, in->values.at, row * in->about.width + i);
+        double value = weir_element_get(in->about.type, in->values.at, row * in->about.width + i);
         if (!(value >= state->min && value <= state->max))
             return false;
     }

@@ -57,8 +57,8 @@ static void apply(void *owner, struct operator_call *call)
         return;
     }
     for (size_t i = 0; i < count; i++)
-        to[i] = (int32_t)sigrid_hash(&state->sigrid,
-                                     preprocess_numeric_get_integer(state->type, from, i));
+        to[i] =
+            (int32_t)sigrid_hash(&state->sigrid, weir_element_get_integer(state->type, from, i));
 }
 
 const struct preprocess_operator preprocess_operator_hash_mod = {

@@ -55,7 +55,7 @@ static enum weir_status read_id(enum weir_dtype type, const char *option, const 
         return status;
     if (!preprocess_number_read(weir_bytes_of(text), &value) || fabs(value) > 0x1p53)
         return weir_fail(err, WEIR_INVALID, "%s: found %s, expected at most 2^53", option, text);
-    *ret_id = preprocess_numeric_get_integer(type, &number, 0);
+    *ret_id = weir_element_get_integer(type, &number, 0);
     return WEIR_OK;
 }
 
@@ -118,15 +118,15 @@ static void apply(void *owner, struct operator_call *call)
     size_t count = preprocess_column_begin_like(&call->out[0], call->in);
     for (size_t i = 0; i < count; i++) {
         const uint8_t *in = call->in->values.at + i * unit;
-        const struct entry key = {.from = preprocess_numeric_get_integer(state->type, in, 0)};
+        const struct entry key = {.from = weir_element_get_integer(state->type, in, 0)};
         const struct entry *found =
             bsearch(&key, state->entries, state->count, sizeof(key), compare);
         uint8_t *to = call->out[0].values.at + i * unit;
         if (found == NULL && !state->has_other)
             memcpy(to, in, unit); /* a double would not hold all of them */
         else
-            preprocess_numeric_put(state->type, to, 0,
-                                   (double)(found != NULL ? found->to : state->other));
+            weir_element_put(state->type, to, 0,
+                             (double)(found != NULL ? found->to : state->other));
     }
 }
 

@@ -116,8 +116,8 @@ static void apply(void *owner, struct operator_call *call)
     const struct state *state = owner;
     size_t count = preprocess_column_begin_like(&call->out[0], call->in);
     for (size_t i = 0; i < count; i++) {
-        double x = preprocess_numeric_get(state->type, call->in->values.at, i);
-        preprocess_numeric_put(state->type, call->out[0].values.at, i, value_of(state, x));
+        double x = weir_element_get(state->type, call->in->values.at, i);
+        weir_element_put(state->type, call->out[0].values.at, i, value_of(state, x));
     }
 }
 

@@ -42,10 +42,9 @@ static void apply(void *owner, struct operator_call *call)
     const struct state *state = owner;
     size_t count = preprocess_column_begin_like(&call->out[0], call->in);
     for (size_t i = 0; i < count; i++) {
-        int64_t rest =
-            preprocess_numeric_get_integer(state->type, call->in->values.at, i) % state->by;
-        preprocess_numeric_put(state->type, call->out[0].values.at, i,
-                               (double)(rest < 0 ? rest + state->by : rest));
+        int64_t rest = weir_element_get_integer(state->type, call->in->values.at, i) % state->by;
+        weir_element_put(state->type, call->out[0].values.at, i,
+                         (double)(rest < 0 ? rest + state->by : rest));
     }
 }
 

@@ -56,8 +56,8 @@ static int32_t hash_run(const struct state *state, const void *ids, size_t first
 {
     uint64_t hash = state->sigrid.salt;
     for (size_t i = first; i < first + state->n; i++)
-        hash = sigrid_join(
-            hash, sigrid_mix((uint64_t)preprocess_numeric_get_integer(state->type, ids, i)));
+        hash =
+            sigrid_join(hash, sigrid_mix((uint64_t)weir_element_get_integer(state->type, ids, i)));
     return (int32_t)sigrid_bucket(&state->sigrid, hash);
 }
 

@@ -1,10 +1,8 @@
 /* one_hot: numbers in [0, classes) → dense f32. Each number of a dense row has `classes` places of its
  * own, 1 at the number and 0 elsewhere; a ragged row has `classes` places in all, 1 at each number it
  * holds. */
-#include "preprocess/operators/numeric.h"
-#include "preprocess/operators/operator.h"
-
-#include <string.h>
+#include "core/wire/element.h"
+#include "preprocess/operators/tensor_maker.h"
 
 static const char *const UNKNOWN[] = {"zeros", "fail", NULL};
 enum { UNKNOWN_ZEROS, UNKNOWN_FAIL };
@@ -25,9 +23,7 @@ static const struct cfg_key OPTIONS[] = {
 };
 
 struct state {
-    enum weir_dtype type;
-    uint64_t classes;
-    size_t width; /* of a row that comes out */
+    struct tensor_maker maker;
     int unknown;
 };
 
@@ -45,46 +41,43 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     if (numbers * options->classes > COLUMN_WIDTH_MAX)
         return weir_fail(err, WEIR_LIMIT, "%lu numbers of %lu classes, expected at most %d places",
                          numbers, options->classes, COLUMN_WIDTH_MAX);
-    *state = (struct state){.type = about->type,
-                            .classes = options->classes,
-                            .width = numbers * options->classes,
-                            .unknown = options->unknown};
-    ret_plan->outputs = 1;
-    ret_plan->output[0] =
-        preprocess_column_about(about->name, COLUMN_DENSE, WEIR_F32, (uint32_t)state->width);
-    return WEIR_OK;
+    state->unknown = options->unknown;
+    state->maker.step =
+        (struct weir_tensor_step){.kind = WEIR_STEP_ONE_HOT, .count = (uint32_t)options->classes};
+    ret_plan->traits = options->unknown == UNKNOWN_ZEROS ? OPERATOR_TOTAL : 0;
+    return preprocess_tensor_maker_plan(&state->maker, about, ret_plan, err);
 }
 
-/* Sets the places of numbers first … end - 1; `stride` places lie between those of two numbers. */
-static void set_row(const struct state *state, struct operator_call *call, size_t row, size_t first,
-                    size_t end)
+/* Fails a row that holds a number outside. */
+static void check_row(const struct state *state, struct operator_call *call, size_t row,
+                      size_t first, size_t end)
 {
-    float *places = (float *)(void *)call->out[0].values.at + row * state->width;
-    size_t stride = call->in->about.kind == COLUMN_DENSE ? state->classes : 0;
-    for (size_t i = first; i < end; i++, places += stride) {
-        int64_t number = preprocess_numeric_get_integer(state->type, call->in->values.at, i);
-        if (number >= 0 && (uint64_t)number < state->classes)
-            places[number] = 1;
-        else if (state->unknown == UNKNOWN_FAIL)
-            preprocess_operator_fail_row(call, row, "found number %ld, expected 0 to %lu", number,
-                                         state->classes - 1);
+    uint32_t classes = state->maker.step.count;
+    for (size_t i = first; i < end; i++) {
+        int64_t number = weir_element_get_integer(call->in->about.type, call->in->values.at, i);
+        if (number < 0 || number >= (int64_t)classes)
+            preprocess_operator_fail_row(call, row, "found number %ld, expected 0 to %u", number,
+                                         classes - 1);
     }
 }
 
 static void apply(void *owner, struct operator_call *call)
 {
-    const struct state *state = owner;
-    struct weir_buf *values = &call->out[0].values;
-    size_t bytes = call->rows * state->width * sizeof(float), width = call->in->about.width;
+    struct state *state = owner;
+    size_t width = call->in->about.width;
     const uint32_t *offsets = column_offsets(call->in);
-    weir_buf_reserve(values, bytes);
-    memset(values->at, 0, bytes);
-    values->size = bytes;
-    for (size_t i = 0; i < call->rows; i++) {
+    for (size_t i = 0; i < call->rows && state->unknown == UNKNOWN_FAIL; i++) {
         bool is_dense = call->in->about.kind == COLUMN_DENSE;
-        set_row(state, call, i, is_dense ? i * width : offsets[i],
-                is_dense ? (i + 1) * width : offsets[i + 1]);
+        check_row(state, call, i, is_dense ? i * width : offsets[i],
+                  is_dense ? (i + 1) * width : offsets[i + 1]);
     }
+    preprocess_tensor_maker_apply(&state->maker, call);
+}
+
+static const struct weir_tensor_step *step(const void *owner)
+{
+    const struct state *state = owner;
+    return state->unknown == UNKNOWN_ZEROS ? &state->maker.step : NULL;
 }
 
 const struct preprocess_operator preprocess_operator_one_hot = {
@@ -95,4 +88,5 @@ const struct preprocess_operator preprocess_operator_one_hot = {
     .state_size = sizeof(struct state),
     .plan = plan,
     .apply = apply,
+    .step = step,
 };

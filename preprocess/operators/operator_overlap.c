@@ -191,10 +191,9 @@ static bool gather(struct state *state, const struct operator_call *call, size_t
     state->left[side] = ids.count;
     for (size_t i = 0; i < ids.count && scores.count == ids.count; i++) {
         double score = scored == NULL ? 1
-                                      : preprocess_numeric_get(state->score_type[side],
-                                                               scored->values.at, scores.first + i);
-        heap[i].id =
-            preprocess_numeric_get_integer(state->side[side].type, in->values.at, ids.first + i);
+                                      : weir_element_get(state->score_type[side], scored->values.at,
+                                                         scores.first + i);
+        heap[i].id = weir_element_get_integer(state->side[side].type, in->values.at, ids.first + i);
         heap[i].score = score;
         weir_heap_rise(&ORDER, heap, i, NULL);
     }

@@ -1,7 +1,7 @@
 /* pad: a ragged tensor → a dense one: short rows are filled up, long ones lose their end. With
  * `lengths`, a second tensor NAME_length says how many numbers of each row were there. */
 #include "preprocess/operators/numeric.h"
-#include "preprocess/operators/operator.h"
+#include "preprocess/operators/tensor_maker.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,12 +29,22 @@ static const struct cfg_key OPTIONS[] = {
 };
 
 struct state {
-    enum weir_dtype type;
-    size_t length;
-    union numeric value;
-    int side;
+    struct tensor_maker maker;
     bool lengths;
 };
+
+static enum weir_status plan_step(const struct options *options, enum weir_dtype type,
+                                  struct weir_tensor_step *ret_step, struct weir_error *err)
+{
+    union numeric value = {0};
+    enum weir_status status =
+        preprocess_numeric_read_option(type, "value", options->value, &value, err);
+    *ret_step = (struct weir_tensor_step){.kind = WEIR_STEP_PAD,
+                                          .count = (uint32_t)options->length,
+                                          .option = options->side == AT_START};
+    memcpy(&ret_step->value, &value, sizeof(value));
+    return status;
+}
 
 static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
                              struct operator_plan *ret_plan, struct weir_error *err)
@@ -46,50 +56,35 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     if (status != WEIR_OK)
         return status;
     const struct column_about *about = &schema->column[ret_plan->in];
-    *state = (struct state){.type = about->type,
-                            .length = options->length,
-                            .side = options->side,
-                            .lengths = options->lengths};
+    state->lengths = options->lengths;
+    status = plan_step(options, about->type, &state->maker.step, err);
+    if (status == WEIR_OK)
+        status = preprocess_tensor_maker_plan(&state->maker, about, ret_plan, err);
     char name[COLUMN_NAME_MAX];
     snprintf(name, sizeof(name), "%.20s_length", about->name);
-    ret_plan->outputs = options->lengths ? 2 : 1;
-    ret_plan->output[0] =
-        preprocess_column_about(about->name, COLUMN_DENSE, about->type, (uint32_t)options->length);
     ret_plan->output[1] = preprocess_column_about(name, COLUMN_DENSE, WEIR_I32, 1);
-    return preprocess_numeric_read_option(state->type, "value", options->value, &state->value, err);
-}
-
-static void fill(const struct state *state, uint8_t *to, size_t count)
-{
-    size_t unit = weir_dtype_bytes(state->type);
-    for (size_t i = 0; i < count; i++)
-        memcpy(to + i * unit, &state->value, unit);
-}
-
-static void pad_row(const struct state *state, struct weir_bytes row, uint8_t *to)
-{
-    size_t unit = weir_dtype_bytes(state->type), count = row.size / unit;
-    size_t missing = state->length - count;
-    fill(state, state->side == AT_START ? to : to + row.size, missing);
-    memcpy(state->side == AT_START ? to + missing * unit : to, row.at, row.size);
+    ret_plan->outputs += options->lengths;
+    return status;
 }
 
 static void apply(void *owner, struct operator_call *call)
 {
-    const struct state *state = owner;
+    struct state *state = owner;
     const uint32_t *offsets = column_offsets(call->in);
-    struct weir_buf *values = &call->out[0].values;
-    size_t unit = weir_dtype_bytes(state->type), row_bytes = state->length * unit;
-    weir_buf_reserve(values, call->rows * row_bytes);
-    for (size_t i = 0; i < call->rows; i++) {
+    size_t length = state->maker.step.count;
+    preprocess_tensor_maker_apply(&state->maker, call);
+    for (size_t i = 0; i < call->rows && state->lengths; i++) {
         size_t count = offsets[i + 1] - offsets[i];
-        count = count < state->length ? count : state->length;
-        pad_row(state, weir_bytes(call->in->values.at + offsets[i] * unit, count * unit),
-                values->at + i * row_bytes);
-        if (state->lengths)
-            weir_buf_append(&call->out[1].values, &(int32_t){(int32_t)count}, sizeof(int32_t));
+        int32_t kept = (int32_t)(count < length ? count : length);
+        weir_buf_append(&call->out[1].values, &kept, sizeof(kept));
     }
-    values->size = call->rows * row_bytes;
+}
+
+/* The consumer makes one tensor of one other: lengths would be a second. */
+static const struct weir_tensor_step *step(const void *owner)
+{
+    const struct state *state = owner;
+    return state->lengths ? NULL : &state->maker.step;
 }
 
 const struct preprocess_operator preprocess_operator_pad = {
@@ -101,4 +96,5 @@ const struct preprocess_operator preprocess_operator_pad = {
     .traits = OPERATOR_TOTAL,
     .plan = plan,
     .apply = apply,
+    .step = step,
 };

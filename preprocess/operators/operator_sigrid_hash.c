@@ -49,8 +49,8 @@ static void apply(void *owner, struct operator_call *call)
     size_t count = preprocess_column_begin_like(&call->out[0], call->in);
     int64_t *to = (int64_t *)(void *)call->out[0].values.at;
     for (size_t i = 0; i < count; i++)
-        to[i] = (int64_t)sigrid_hash(
-            &state->sigrid, preprocess_numeric_get_integer(state->type, call->in->values.at, i));
+        to[i] = (int64_t)sigrid_hash(&state->sigrid,
+                                     weir_element_get_integer(state->type, call->in->values.at, i));
 }
 
 const struct preprocess_operator preprocess_operator_sigrid_hash = {

@@ -115,9 +115,8 @@ static void fold(void *owner, const struct operator_call *call, struct weir_buf 
     struct moments *moments = (struct moments *)(void *)partial->at;
     for (size_t i = 0; i < call->rows; i++) {
         for (size_t k = 0; call->failed[i] == OPERATOR_ROW_OK && k < state->width; k++)
-            preprocess_moments_add(
-                &moments[k],
-                preprocess_numeric_get(state->type, call->in->values.at, i * state->width + k));
+            preprocess_moments_add(&moments[k], weir_element_get(state->type, call->in->values.at,
+                                                                 i * state->width + k));
     }
 }
 

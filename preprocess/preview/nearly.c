@@ -41,8 +41,8 @@ static bool add_row(struct compared *compared, const struct column *one, const s
     if (count != end_of(other, row) - other_first)
         return false;
     for (size_t i = 0; i < count; i++) {
-        double a = preprocess_numeric_get(one->about.type, one->values.at, first + i);
-        double b = preprocess_numeric_get(other->about.type, other->values.at, other_first + i);
+        double a = weir_element_get(one->about.type, one->values.at, first + i);
+        double b = weir_element_get(other->about.type, other->values.at, other_first + i);
         compared->differences += (a - b) * (a - b);
         compared->sum += a;
         compared->squares += a * a;

@@ -179,13 +179,13 @@ static void complain(const struct trial *trial, const struct outcome *outcome,
 /* The integer as a bound of those up to it; 0 for one below zero, and for bytes. */
 static uint64_t bound_of(const struct column *column, size_t index)
 {
-    int64_t number = preprocess_numeric_get_integer(column->about.type, column->values.at, index);
+    int64_t number = weir_element_get_integer(column->about.type, column->values.at, index);
     return column->about.type == WEIR_U8 || number < 0 ? 0 : (uint64_t)number + 1;
 }
 
 static bool is_finite(const struct column *column, size_t index)
 {
-    return isfinite(preprocess_numeric_get(column->about.type, column->values.at, index));
+    return isfinite(weir_element_get(column->about.type, column->values.at, index));
 }
 
 static void look_at(struct trial *trial, struct outcome *outcome, size_t output, size_t row,

@@ -50,9 +50,9 @@ static void put_number(const struct column *column, size_t index, struct weir_bu
     enum weir_dtype type = column->about.type;
     const uint8_t *values = column->values.at;
     if ((OPERATOR_FLOATS & 1u << type) != 0)
-        weir_buf_printf(out, "%.6g", preprocess_numeric_get(type, values, index));
+        weir_buf_printf(out, "%.6g", weir_element_get(type, values, index));
     else
-        weir_buf_printf(out, "%" PRId64, preprocess_numeric_get_integer(type, values, index));
+        weir_buf_printf(out, "%" PRId64, weir_element_get_integer(type, values, index));
 }
 
 static void put_numbers(const struct column *column, size_t first, size_t count,

@@ -45,16 +45,14 @@ static void compare(const struct column *out, const struct golden *golden, const
     char *end = NULL;
     size_t unit = weir_dtype_bytes(out->about.type), count = out->values.size / unit;
     for (size_t i = 0; i < count; i++, at = end) {
-        bool is_same = out->about.type == WEIR_I64
-                           ? preprocess_numeric_get_integer(WEIR_I64, out->values.at, i) ==
-                                 strtoll(at, &end, 10)
-                           : is_near(preprocess_numeric_get(out->about.type, out->values.at, i),
-                                     strtod(at, &end));
+        bool is_same =
+            out->about.type == WEIR_I64
+                ? weir_element_get_integer(WEIR_I64, out->values.at, i) == strtoll(at, &end, 10)
+                : is_near(weir_element_get(out->about.type, out->values.at, i), strtod(at, &end));
         assert_ptr_not_equal(at, end);
         if (!is_same)
             fail_msg("%s: number %zu is %.9g, expected %.*s", operators, i,
-                     preprocess_numeric_get(out->about.type, out->values.at, i), (int)(end - at),
-                     at);
+                     weir_element_get(out->about.type, out->values.at, i), (int)(end - at), at);
     }
     assert_int_equal(strspn(at, " "), strlen(at));
 }

@@ -1,0 +1,70 @@
+/* See tensor_maker.h. */
+#include "preprocess/operators/tensor_maker.h"
+
+#include <assert.h>
+
+static_assert((int)COLUMN_SHAPE_MAX == (int)WEIR_TENSOR_ROW_RANK_MAX,
+              "a row of a column has a form");
+
+static struct weir_tensor_form form_of(const struct column_about *about)
+{
+    struct weir_tensor_form form = {.type = about->type, .is_ragged = about->kind == COLUMN_RAGGED};
+    if (about->kind == COLUMN_DENSE && about->shape[0] == 0)
+        form.shape[form.rank++] = about->width;
+    for (size_t i = 0; i < COLUMN_SHAPE_MAX && about->shape[0] != 0; i++)
+        form.shape[form.rank++] = about->shape[i];
+    return form;
+}
+
+/* The column that a step makes of another one. Where each number stays one, it keeps its name and bound. */
+static struct column_about made_of(const struct column_about *about,
+                                   const struct tensor_maker *maker)
+{
+    const struct weir_tensor_form *made = &maker->made;
+    enum column_kind kind = made->is_ragged ? COLUMN_RAGGED : COLUMN_DENSE;
+    uint32_t width = made->is_ragged ? about->width : (uint32_t)weir_tensor_form_elements(made);
+    struct column_about other = *about;
+    if (kind != about->kind || width != about->width)
+        other = preprocess_column_about(about->name, kind, made->type, width);
+    other.type = made->type;
+    for (size_t i = 0; i < made->rank && made->rank > 1; i++)
+        other.shape[i] = (uint32_t)made->shape[i];
+    return other;
+}
+
+enum weir_status preprocess_tensor_maker_plan(struct tensor_maker *maker,
+                                              const struct column_about *about,
+                                              struct operator_plan *plan, struct weir_error *err)
+{
+    maker->taken = maker->made = form_of(about);
+    enum weir_status status = weir_tensor_step_form(&maker->step, &maker->made, err);
+    if (status != WEIR_OK)
+        return weir_error_wrap(err, status, "column %s", about->name);
+    plan->outputs = 1;
+    plan->output[0] = made_of(about, maker);
+    return WEIR_OK;
+}
+
+void preprocess_tensor_maker_apply(void *owner, struct operator_call *call)
+{
+    const struct tensor_maker *maker = owner;
+    const struct weir_tensor_rows rows = {
+        .count = call->rows,
+        .values = call->in->values.at,
+        .offsets = maker->taken.is_ragged ? column_offsets(call->in) : NULL,
+    };
+    size_t bytes = weir_tensor_rows_bytes(&maker->made, &rows);
+    struct weir_buf *values = &call->out[0].values, *offsets = &call->out[0].offsets;
+    weir_buf_reserve(values, bytes);
+    weir_tensor_step_take(&maker->step, &maker->taken, &rows, values->at + values->size);
+    values->size += bytes;
+    if (!maker->made.is_ragged)
+        return;
+    weir_buf_clear(offsets);
+    weir_buf_append(offsets, call->in->offsets.at, call->in->offsets.size);
+}
+
+const struct weir_tensor_step *preprocess_tensor_maker_step(const void *owner)
+{
+    return &((const struct tensor_maker *)owner)->step;
+}
