@@ -252,15 +252,16 @@ static bool may_tell(const struct chain_step *step, const struct chain_step *nex
             source->step[source->running[next->written]].told == step->written + 1);
 }
 
-/* Tells operators who reads their output; some then do the work of both. */
+/* Tells operators who reads their output; some then do the work of both, but not of what is left to the consumer. */
 static void join_steps(struct chain *chain, const struct chain_draft *draft)
 {
+    size_t cut = chain->steps - chain->sunk;
     for (size_t i = 0; i < chain->steps; i++) {
         struct chain_step *step = &chain->step[i];
         const struct operator_fusion *fusion = step->op->fusion;
         if (step->joined || fusion == NULL || fusion->join == NULL)
             continue;
-        for (size_t k = i + 1; k < chain->steps; k++) {
+        for (size_t k = i + 1; k < (i < cut ? cut : chain->steps); k++) {
             struct chain_step *next = &chain->step[k];
             const struct operator_next about = {next->op, next->state, (uint32_t)next->written};
             if (!may_tell(step, next, draft))
@@ -299,14 +300,31 @@ static void find_wanted(struct chain *chain)
     }
 }
 
+/* Notes what is left to the consumer. */
+static void leave_steps(struct chain *chain)
+{
+    for (size_t i = chain->steps - chain->sunk; i < chain->steps; i++) {
+        const struct chain_step *step = &chain->step[i];
+        uint32_t tensor = 0;
+        while (tensor < chain->columns && chain->leaving[tensor] != (size_t)step->places[0])
+            tensor++;
+        if (step->joined)
+            continue;
+        weir_require(tensor < chain->columns);
+        chain->left.of[chain->left.count] = *step->op->step(step->state);
+        chain->left.of[chain->left.count++].tensor = tensor;
+    }
+}
+
 void preprocess_chain_end(struct chain *chain, const struct chain_draft *draft)
 {
     for (size_t i = 0; i < chain->columns; i++)
         chain->about[i] = draft->schema.column[chain->leaving[i]];
     chain->row_bytes = row_bytes_of(chain);
-    chain->end = chain->steps;
+    chain->end = chain->steps - chain->sunk;
     find_wanted(chain);
     join_steps(chain, draft);
+    leave_steps(chain);
 }
 
 struct chain *preprocess_chain_make(const struct weir_yaml_node *operators,

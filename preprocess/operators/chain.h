@@ -146,4 +146,19 @@ enum weir_status preprocess_chain_reorder(const struct chain *chain, const uint8
                                           enum algebra_law law, struct chain **ret_chain,
                                           struct weir_error *err) WEIR_MUST_USE;
 
+/* ---- place (DESIGN §16, C18) ---- */
+
+/* Number of operators at the end of an order that the consumer of the batches can take: total, row by row, each of one
+ * tensor. */
+size_t preprocess_chain_sinkable(const struct chain *chain, const uint8_t *order);
+/* Plans the operators of `chain` in the order that it has, but for the last `count` of them: what leaves is made by
+ * those before. What is known of it before there is a batch (preprocess_chain_output_about(),
+ * preprocess_chain_row_bytes()) stays what the consumer makes of it. INVALID when they are more than sinkable.
+ * `chain` is free to go afterwards. */
+enum weir_status preprocess_chain_sink(const struct chain *chain, size_t count,
+                                       struct chain **ret_chain,
+                                       struct weir_error *err) WEIR_MUST_USE;
+/* Returns the steps that are left to the consumer. */
+const struct weir_tensor_steps *preprocess_chain_left(const struct chain *chain);
+
 #endif

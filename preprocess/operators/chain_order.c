@@ -1,10 +1,13 @@
-/* The operators of a chain in another order than they were written in. */
+/* The operators of a chain in another order than they were written in, and without the last of them. */
 #include "preprocess/operators/chain_steps.h"
 
 #include "core/base/memory.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <string.h>
+
+static_assert((int)CHAIN_OPERATORS_MAX <= (int)WEIR_TENSOR_STEPS_MAX, "each may be a step");
 
 /* A chain with more columns than there are bits is left as it is. */
 static uint64_t bits_of(const uint8_t *slots, size_t count, unsigned *kinds)
@@ -92,19 +95,16 @@ static enum weir_status plan_end(struct chain *chain, const struct chain_draft *
     return WEIR_OK;
 }
 
-enum weir_status preprocess_chain_reorder(const struct chain *chain, const uint8_t *order,
-                                          enum algebra_law law, struct chain **ret_chain,
-                                          struct weir_error *err)
+/* Plans the operators once more, as `draft` says. */
+static enum weir_status plan_again(struct chain_draft draft, const uint8_t *order, size_t sunk,
+                                   struct chain **ret_chain, struct weir_error *err)
 {
-    if (!is_permutation(chain, order))
-        return weir_fail(err, WEIR_INVALID, "expected each of %zu operators once in the order",
-                         chain->steps);
-    WEIR_AUTO(chain) other = preprocess_chain_make(chain->operators, chain->records);
-    struct chain_draft draft = preprocess_chain_draft_of(other);
-    draft.source = chain;
-    draft.law = law;
+    const struct chain *source = draft.source;
+    WEIR_AUTO(chain) other = preprocess_chain_make(source->operators, source->records);
     enum weir_status status = WEIR_OK;
-    for (size_t i = 0; i < chain->steps && status == WEIR_OK; i++)
+    draft.schema.arena = other->arena;
+    other->sunk = sunk;
+    for (size_t i = 0; i < source->steps && status == WEIR_OK; i++)
         status = preprocess_chain_plan_step(other, order[i], &draft, err);
     if (status == WEIR_OK)
         status = plan_end(other, &draft, err);
@@ -113,4 +113,58 @@ enum weir_status preprocess_chain_reorder(const struct chain *chain, const uint8
         *ret_chain = WEIR_TAKE(other);
     }
     return status;
+}
+
+static struct chain_draft draft_from(const struct chain *source, enum algebra_law law)
+{
+    struct chain_draft draft = preprocess_chain_draft_of(source);
+    draft.source = source;
+    draft.law = law;
+    return draft;
+}
+
+enum weir_status preprocess_chain_reorder(const struct chain *chain, const uint8_t *order,
+                                          enum algebra_law law, struct chain **ret_chain,
+                                          struct weir_error *err)
+{
+    if (!is_permutation(chain, order))
+        return weir_fail(err, WEIR_INVALID, "expected each of %zu operators once in the order",
+                         chain->steps);
+    return plan_again(draft_from(chain, law), order, 0, ret_chain, err);
+}
+
+/* ---- place ---- */
+
+/* True for an operator that makes one tensor of one other, by a step. */
+static bool can_sink(const struct chain *chain, size_t written)
+{
+    const struct chain_step *step = &chain->step[chain->running[written]];
+    struct algebra_facts facts = preprocess_chain_facts(chain, written);
+    return facts.is_simple && (facts.traits & OPERATOR_TOTAL) != 0 && step->op->step != NULL &&
+           step->op->step(step->state) != NULL;
+}
+
+size_t preprocess_chain_sinkable(const struct chain *chain, const uint8_t *order)
+{
+    size_t count = 0;
+    while (count < chain->steps && can_sink(chain, order[chain->steps - count - 1]))
+        count++;
+    return count;
+}
+
+enum weir_status preprocess_chain_sink(const struct chain *chain, size_t count,
+                                       struct chain **ret_chain, struct weir_error *err)
+{
+    uint8_t order[CHAIN_OPERATORS_MAX];
+    preprocess_chain_order(chain, order);
+    size_t most = preprocess_chain_sinkable(chain, order);
+    if (count > most)
+        return weir_fail(err, WEIR_INVALID,
+                         "%zu operators are left to the consumer, at most %zu can be", count, most);
+    return plan_again(draft_from(chain, ALGEBRA_EXACTLY), order, count, ret_chain, err);
+}
+
+const struct weir_tensor_steps *preprocess_chain_left(const struct chain *chain)
+{
+    return &chain->left;
 }

@@ -28,7 +28,7 @@ static void advance(struct chain *chain, struct chain_step *step)
 static void find_outputs(struct chain *chain)
 {
     chain->column[0] = &chain->payload;
-    for (size_t i = 0; i < chain->steps; i++) {
+    for (size_t i = 0; i < chain->steps - chain->sunk; i++) {
         if (!chain->step[i].joined)
             advance(chain, &chain->step[i]);
     }

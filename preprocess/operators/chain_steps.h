@@ -56,6 +56,8 @@ struct chain {
     uint8_t running[CHAIN_OPERATORS_MAX]; /* index in `step` of each operator, as written */
     size_t steps;
     size_t end;                          /* of those that run: all, if it was not cut off */
+    size_t sunk;                         /* the last of them, which the consumer takes … */
+    struct weir_tensor_steps left;       /* … by these steps */
     size_t fitted;                       /* steps that want a fit … */
     size_t folding;                      /* … and those of them that want samples for it */
     const struct chain_step *classifies; /* NULL: none does */

@@ -3,8 +3,11 @@
 
 #include "core/base/error.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
+
+static_assert((int)COLUMN_SHAPE_MAX == (int)WEIR_TENSOR_ROW_RANK_MAX, "a row has a form");
 
 const char *preprocess_column_kind_name(enum column_kind kind)
 {
@@ -38,6 +41,16 @@ struct column_about preprocess_column_about_as(const struct column_about *about,
     struct column_about other = *about;
     other.type = type;
     return other;
+}
+
+struct weir_tensor_form preprocess_column_form(const struct column_about *about)
+{
+    struct weir_tensor_form form = {.type = about->type, .is_ragged = about->kind == COLUMN_RAGGED};
+    if (about->kind == COLUMN_DENSE && about->shape[0] == 0)
+        form.shape[form.rank++] = about->width;
+    for (size_t i = 0; i < COLUMN_SHAPE_MAX && about->shape[0] != 0; i++)
+        form.shape[form.rank++] = about->shape[i];
+    return form;
 }
 
 /* Size in bytes of what offsets count. */

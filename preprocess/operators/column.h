@@ -13,7 +13,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/hash.h"
-#include "core/wire/tensor.h"
+#include "core/wire/tensor_step.h"
 
 enum { COLUMNS_MAX = 16, COLUMN_NAME_MAX = 32, COLUMN_WIDTH_MAX = 1 << 20, COLUMN_SHAPE_MAX = 3 };
 enum { COLUMN_ELEMENTS_MAX = 4096 /* that have names, of a job */ };
@@ -68,6 +68,9 @@ struct column_about preprocess_column_about(const char *name, enum column_kind k
 /* The same rows, number for number, in another type: they keep their shape. */
 struct column_about preprocess_column_about_as(const struct column_about *about,
                                                enum weir_dtype type);
+
+/* The form of the rows of a column of numbers. */
+struct weir_tensor_form preprocess_column_form(const struct column_about *about);
 
 /* Empties the column, keeping its memory; ragged kinds get their first offset. */
 void preprocess_column_begin(struct column *column);

@@ -13,7 +13,6 @@
 #include "core/base/rng.h"
 #include "core/config/csv.h"
 #include "core/config/plugin.h"
-#include "core/wire/tensor_step.h"
 #include "preprocess/operators/column.h"
 
 enum { OPERATOR_REASON_MAX = 160 };

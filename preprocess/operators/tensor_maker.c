@@ -1,21 +1,6 @@
 /* See tensor_maker.h. */
 #include "preprocess/operators/tensor_maker.h"
 
-#include <assert.h>
-
-static_assert((int)COLUMN_SHAPE_MAX == (int)WEIR_TENSOR_ROW_RANK_MAX,
-              "a row of a column has a form");
-
-static struct weir_tensor_form form_of(const struct column_about *about)
-{
-    struct weir_tensor_form form = {.type = about->type, .is_ragged = about->kind == COLUMN_RAGGED};
-    if (about->kind == COLUMN_DENSE && about->shape[0] == 0)
-        form.shape[form.rank++] = about->width;
-    for (size_t i = 0; i < COLUMN_SHAPE_MAX && about->shape[0] != 0; i++)
-        form.shape[form.rank++] = about->shape[i];
-    return form;
-}
-
 /* The column that a step makes of another one. Where each number stays one, it keeps its name and bound. */
 static struct column_about made_of(const struct column_about *about,
                                    const struct tensor_maker *maker)
@@ -36,7 +21,7 @@ enum weir_status preprocess_tensor_maker_plan(struct tensor_maker *maker,
                                               const struct column_about *about,
                                               struct operator_plan *plan, struct weir_error *err)
 {
-    maker->taken = maker->made = form_of(about);
+    maker->taken = maker->made = preprocess_column_form(about);
     enum weir_status status = weir_tensor_step_form(&maker->step, &maker->made, err);
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "column %s", about->name);
