@@ -2,12 +2,13 @@
  * that really came before it is used as a size or an index. */
 #include "trainer_client/batch.h"
 
+#include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/rpc/rpc.h"
 #include "core/wire/compression.h"
 #include "core/wire/delivery.h"
 #include "core/wire/sample.h"
-#include "core/wire/tensor.h"
+#include "trainer_client/batch_steps.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -138,7 +139,44 @@ struct cursor {
     size_t bytes;                    /* of its data, expanded */
     const uint64_t *shape;
     uint32_t rank;
+    const struct weir_tensor_steps *steps;
+    bool is_finished; /* it is as it came … */
+    struct batch_finish finish;
+    uint64_t bytes_max; /* … else it may become as many bytes as are left */
 };
+
+/* Works out what is to be made of a tensor that a worker has not finished. */
+static enum weir_status cursor_finish(struct cursor *cursor, uint64_t elements,
+                                      struct weir_error *err)
+{
+    struct weir_tensor_form *came = &cursor->finish.came;
+    bool is_ragged = cursor->message->ragged.at[cursor->tensor] != 0;
+    uint32_t rank = cursor->rank - 1;
+    cursor->is_finished = weir_tensor_steps_of(cursor->steps, (uint32_t)cursor->tensor) == 0;
+    if (cursor->is_finished)
+        return WEIR_OK;
+    if (rank > WEIR_TENSOR_ROW_RANK_MAX || (is_ragged && rank > 0))
+        return weir_fail(err, WEIR_INVALID, "rank %u, expected no more where steps are left",
+                         cursor->rank);
+    *came = (struct weir_tensor_form){
+        .type = (enum weir_dtype)cursor->message->types.at[cursor->tensor],
+        .is_ragged = is_ragged,
+        .rank = rank};
+    memcpy(came->shape, cursor->shape + 1, rank * sizeof(*came->shape));
+    cursor->finish.rows = cursor->message->samples;
+    cursor->finish.elements = elements;
+    enum weir_status status = trainer_batch_steps_plan(cursor->steps, (uint32_t)cursor->tensor,
+                                                       cursor->bytes_max, &cursor->finish, err);
+    if (status == WEIR_OK)
+        cursor->bytes_max -= cursor->finish.made_bytes;
+    return status;
+}
+
+/* Bytes of the tensor as the loop is shown it. */
+static size_t shown_bytes(const struct cursor *cursor)
+{
+    return cursor->is_finished ? cursor->bytes : cursor->finish.made_bytes;
+}
 
 static enum weir_status cursor_check(struct cursor *cursor, struct weir_error *err)
 {
@@ -171,7 +209,7 @@ static enum weir_status cursor_check(struct cursor *cursor, struct weir_error *e
     if (!row_elements(cursor->shape, cursor->rank, &bytes) ||
         __builtin_mul_overflow(bytes, rows * element, &bytes) || bytes != cursor->bytes)
         return weir_fail(err, WEIR_INVALID, "%zu bytes do not fit its shape", cursor->bytes);
-    return WEIR_OK;
+    return cursor_finish(cursor, rows, err);
 }
 
 static enum weir_status cursor_next(struct cursor *cursor, struct weir_error *err)
@@ -206,11 +244,24 @@ static enum weir_status measure_values(const struct msg_batch *message,
                            message->label_width, found, expected);
 }
 
+/* Before the first tensor; what is made of those that are not finished is no more than a socket would have taken. */
+static struct cursor cursor_begin(const struct msg_batch *message, const struct weir_frames *frames,
+                                  const struct weir_tensor_steps *steps)
+{
+    return (struct cursor){.message = message,
+                           .frames = frames,
+                           .frame = WEIR_BATCH_TENSORS,
+                           .steps = steps,
+                           .bytes_max = WEIR_RPC_MESSAGE_MAX};
+}
+
 /* Checks all tensors and counts the bytes that they and their names take. */
 static enum weir_status measure(const struct msg_batch *message, const struct weir_frames *frames,
-                                size_t *ret_bytes, struct weir_error *err)
+                                const struct weir_tensor_steps *steps, size_t *ret_bytes,
+                                struct weir_error *err)
 {
-    struct cursor cursor = {.message = message, .frames = frames, .frame = WEIR_BATCH_TENSORS};
+    struct cursor cursor = cursor_begin(message, frames, steps);
+    uint64_t made = 0;
     size_t bytes =
         rounded(sizeof(struct batch)) + rounded(message->names.count * sizeof(struct weir_tensor));
     while (cursor.tensor < message->names.count) {
@@ -219,8 +270,12 @@ static enum weir_status measure(const struct msg_batch *message, const struct we
             return status;
         bytes += rounded(strlen(message->names.at[cursor.tensor - 1]) + 1);
         bytes += rounded(cursor.offsets.size);
-        bytes += is_lent(message) ? 0 : rounded(cursor.bytes);
+        bytes += is_lent(message) ? 0 : rounded(shown_bytes(&cursor));
+        made += cursor.is_finished ? 0 : cursor.finish.made_bytes;
     }
+    if (made > message->bytes)
+        return weir_fail(err, WEIR_INVALID, "its steps make %llu bytes, expected at most %llu",
+                         (unsigned long long)made, (unsigned long long)message->bytes);
     enum weir_status status = measure_values(message, frames, &cursor.frame, &bytes, err);
     if (status != WEIR_OK)
         return status;
@@ -288,29 +343,73 @@ static void *carve_data(uint8_t **at, const struct cursor *cursor)
     return weir_expand(message->compression, cursor->data, data, cursor->bytes) ? data : NULL;
 }
 
-/* False when a compressed tensor is broken. */
-static bool fill_tensors(struct batch *batch, const struct msg_batch *message,
-                         const struct weir_frames *frames, uint8_t **at)
+/* The same of a tensor with steps left. `*steps_ns` grows by the CPU time that they take. */
+static void *carve_made(uint8_t **at, const struct cursor *cursor, const uint32_t *offsets,
+                        int64_t *steps_ns)
 {
+    const struct msg_batch *message = cursor->message;
+    const void *values = cursor->data.at;
+    WEIR_AUTO_FREE char *expanded = NULL;
+    if (is_compressed(message, cursor->frame - 1)) {
+        values = expanded = weir_realloc(NULL, cursor->bytes + 1, 1);
+        if (!weir_expand(message->compression, cursor->data, expanded, cursor->bytes))
+            return NULL;
+    }
+    int64_t begun_ns = weir_cpu_thread_ns();
+    void *made = carve(at, NULL, cursor->finish.made_bytes);
+    trainer_batch_steps_take(cursor->steps, (uint32_t)cursor->tensor - 1, &cursor->finish, values,
+                             offsets, made);
+    *steps_ns += weir_cpu_thread_ns() - begun_ns;
+    return made;
+}
+
+/* Describes the tensor that the cursor has passed as it came, or was made. */
+static struct weir_tensor tensor_of(const struct cursor *cursor)
+{
+    const struct weir_tensor_form *made = &cursor->finish.made;
+    struct weir_tensor tensor = {
+        .type = (enum weir_tensor_type)cursor->message->types.at[cursor->tensor - 1],
+        .rank = cursor->rank,
+        .bytes = shown_bytes(cursor),
+    };
+    memcpy(tensor.shape, cursor->shape, cursor->rank * sizeof(*cursor->shape));
+    if (cursor->is_finished)
+        return tensor;
+    tensor.type = (enum weir_tensor_type)made->type;
+    tensor.rank = made->rank + 1;
+    memcpy(tensor.shape + 1, made->shape, made->rank * sizeof(*made->shape));
+    return tensor;
+}
+
+/* Lays out the data of the tensor that the cursor has passed. False when it is compressed and broken. */
+static bool fill_data(const struct cursor *cursor, struct batch *batch, struct weir_tensor *tensor,
+                      uint8_t **at)
+{
+    const uint32_t *offsets = NULL;
+    if (cursor->offsets.at != NULL)
+        offsets = carve(at, cursor->offsets.at, cursor->offsets.size);
+    if (cursor->is_finished)
+        tensor->data = is_lent(cursor->message) ? cursor->data.at : carve_data(at, cursor);
+    else
+        tensor->data = carve_made(at, cursor, offsets, &batch->steps_ns);
+    tensor->offsets = cursor->is_finished || cursor->finish.made.is_ragged ? offsets : NULL;
+    return tensor->data != NULL || tensor->bytes == 0;
+}
+
+/* False when a compressed tensor is broken. */
+static bool fill_tensors(struct batch *batch, struct cursor cursor, uint8_t **at)
+{
+    const struct msg_batch *message = cursor.message;
     struct weir_tensor *tensors = carve(at, NULL, message->names.count * sizeof(*tensors));
-    struct cursor cursor = {.message = message, .frames = frames, .frame = WEIR_BATCH_TENSORS};
     for (size_t i = 0; i < message->names.count; i++) {
         weir_ignore(cursor_next(&cursor, NULL)); /* measure() has seen it succeed */
         const char *name = message->names.at[i];
-        tensors[i] = (struct weir_tensor){
-            .name = carve(at, name, strlen(name) + 1),
-            .type = (enum weir_tensor_type)message->types.at[i],
-            .rank = cursor.rank,
-            .bytes = cursor.bytes,
-        };
-        memcpy(tensors[i].shape, cursor.shape, cursor.rank * sizeof(*cursor.shape));
-        if (message->ragged.at[i] != 0)
-            tensors[i].offsets = carve(at, cursor.offsets.at, cursor.offsets.size);
+        tensors[i] = tensor_of(&cursor);
+        tensors[i].name = carve(at, name, strlen(name) + 1);
+        if (!fill_data(&cursor, batch, &tensors[i], at))
+            return false;
         batch->lent.longest =
             longest_row(tensors[i].offsets, message->samples, batch->lent.longest);
-        tensors[i].data = is_lent(message) ? cursor.data.at : carve_data(at, &cursor);
-        if (tensors[i].data == NULL && cursor.bytes > 0)
-            return false;
     }
     batch->shown.tensors = tensors;
     batch->shown.tensor_count = message->names.count;
@@ -351,11 +450,16 @@ enum weir_status trainer_batch_lay_out(const struct msg_batch *message,
                                        struct weir_error *err)
 {
     size_t bytes = 0;
+    struct weir_tensor_steps steps;
     enum weir_status status = check_compressed(message, frames, err);
     if (status == WEIR_OK)
         status = check_columns(message, frames, err);
     if (status == WEIR_OK)
-        status = measure(message, frames, &bytes, err);
+        status = weir_tensor_steps_read(message->steps, message->names.count, &steps, err);
+    if (status == WEIR_OK && steps.count > 0 && is_lent(message))
+        status = weir_fail(err, WEIR_INVALID, "steps are left of what lies in lent memory");
+    if (status == WEIR_OK)
+        status = measure(message, frames, &steps, &bytes, err);
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "batch %llu", (unsigned long long)message->batch);
     struct batch *batch = weir_aligned_alloc(bytes);
@@ -377,7 +481,7 @@ enum weir_status trainer_batch_lay_out(const struct msg_batch *message,
     batch->shown.label_type = (enum weir_label_type)message->label_kind;
     batch->shown.weights = carve_weights(&at, frames, message->samples);
     batch->lent.weight = add_up(batch->shown.weights, message->samples);
-    if (!fill_tensors(batch, message, frames, &at)) {
+    if (!fill_tensors(batch, cursor_begin(message, frames, &steps), &at)) {
         free(batch);
         return weir_fail(err, WEIR_INVALID, "batch %llu: a compressed tensor is broken",
                          (unsigned long long)message->batch);

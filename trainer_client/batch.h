@@ -15,16 +15,17 @@ struct batch {
     struct weir_client *client;        /* whose it is; set by the client */
     struct groups groups;              /* what hidden tensors tell of its samples */
     char digest[WEIR_DIGEST_TEXT_MAX]; /* where one is kept */
+    int64_t steps_ns;                  /* CPU time of what a worker has left to this end */
     int slot; /* of the memory lent, where its tensors are; -1: they are its own */
 };
 
 /* True when that frame of the message holds offsets of a ragged tensor, which are used as indices. */
 bool trainer_batch_frame_is_offsets(const struct msg_batch *message, size_t frame);
 
-/* Copies everything out of `message` and `frames`; with a loan the values of tensors stay in the frames, which are
- * views of it, but for offsets, which must be copies: nothing that others may write to is used as a size or an
- * index. INVALID, naming the tensor, when sizes, shapes or offsets do not fit each other, or a compressed tensor is
- * broken. `*ret_batch` is one allocation: free(). */
+/* Copies everything out of `message` and `frames`, and finishes tensors of which steps are left; with a loan the values
+ * of tensors stay in the frames, which are views of it, but for offsets, which must be copies: nothing that others may
+ * write to is used as a size or an index. INVALID, naming the tensor, when sizes, shapes, offsets or steps do not fit
+ * each other, or a compressed tensor is broken. `*ret_batch` is one allocation: free(). */
 enum weir_status trainer_batch_lay_out(const struct msg_batch *message,
                                        const struct weir_frames *frames, struct batch **ret_batch,
                                        struct weir_error *err) WEIR_MUST_USE;

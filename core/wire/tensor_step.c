@@ -21,6 +21,12 @@ uint64_t weir_tensor_form_elements(const struct weir_tensor_form *form)
     return elements;
 }
 
+uint64_t weir_tensor_form_bytes(const struct weir_tensor_form *form, size_t rows, uint64_t elements)
+{
+    uint64_t count = form->is_ragged ? elements : rows * weir_tensor_form_elements(form);
+    return count * weir_dtype_bytes(form->type);
+}
+
 static bool is_picture(const struct weir_tensor_form *form)
 {
     return !form->is_ragged && form->rank == WEIR_TENSOR_ROW_RANK_MAX &&
@@ -123,12 +129,6 @@ static void cast(enum weir_dtype from, enum weir_dtype to, const void *values, s
 #undef PAIR_OF
 }
 
-static size_t elements_of(const struct weir_tensor_form *form, const struct weir_tensor_rows *rows)
-{
-    return form->is_ragged ? rows->offsets[rows->count] - rows->offsets[0]
-                           : rows->count * weir_tensor_form_elements(form);
-}
-
 static const uint8_t *first_of(const struct weir_tensor_form *form,
                                const struct weir_tensor_rows *rows)
 {
@@ -139,12 +139,13 @@ static const uint8_t *first_of(const struct weir_tensor_form *form,
 static void take_cast(const struct weir_tensor_step *step, const struct weir_tensor_form *form,
                       const struct weir_tensor_rows *rows, void *to)
 {
-    size_t count = elements_of(form, rows);
+    size_t unit = weir_dtype_bytes(form->type);
+    size_t bytes = weir_tensor_form_bytes(form, rows->count, weir_tensor_rows_elements(rows));
     const uint8_t *from = first_of(form, rows);
     if (step->type != form->type)
-        cast(form->type, (enum weir_dtype)step->type, from, count, to);
-    else if (count > 0)
-        memcpy(to, from, count * weir_dtype_bytes(form->type));
+        cast(form->type, (enum weir_dtype)step->type, from, bytes / unit, to);
+    else if (bytes > 0)
+        memcpy(to, from, bytes);
 }
 
 /* Sets the places of numbers first … end - 1; `stride` places lie between those of two numbers. */
@@ -291,16 +292,11 @@ void weir_tensor_step_take(const struct weir_tensor_step *step, const struct wei
 
 /* ---- one after the other ---- */
 
-uint64_t weir_tensor_rows_bytes(const struct weir_tensor_form *form,
-                                const struct weir_tensor_rows *rows)
-{
-    return elements_of(form, rows) * weir_dtype_bytes(form->type);
-}
-
 void weir_tensor_steps_take(const struct weir_tensor_steps *steps, uint32_t tensor,
                             struct weir_tensor_form form, struct weir_tensor_rows rows, void *to)
 {
     void *between = NULL;
+    uint64_t elements = weir_tensor_rows_elements(&rows);
     for (size_t i = 0, left = weir_tensor_steps_of(steps, tensor); left > 0; i++) {
         const struct weir_tensor_step *step = &steps->of[i];
         if (step->tensor != tensor)
@@ -309,7 +305,9 @@ void weir_tensor_steps_take(const struct weir_tensor_steps *steps, uint32_t tens
         bool is_taken = become(step, &next);
         weir_require(is_taken);
         void *made =
-            --left > 0 ? weir_realloc(NULL, weir_tensor_rows_bytes(&next, &rows) + 1, 1) : to;
+            --left > 0
+                ? weir_realloc(NULL, weir_tensor_form_bytes(&next, rows.count, elements) + 1, 1)
+                : to;
         weir_tensor_step_take(step, &form, &rows, made);
         free(between);
         between = made != to ? made : NULL;

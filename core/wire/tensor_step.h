@@ -51,6 +51,9 @@ struct weir_tensor_form {
 
 /* Elements of a dense row. */
 uint64_t weir_tensor_form_elements(const struct weir_tensor_form *form);
+/* Bytes of rows of a form, which hold `elements` together if they are ragged. */
+uint64_t weir_tensor_form_bytes(const struct weir_tensor_form *form, size_t rows,
+                                uint64_t elements);
 /* Turns the form of what a step takes into that of what it makes. INVALID when it takes no such tensor. */
 enum weir_status weir_tensor_step_form(const struct weir_tensor_step *step,
                                        struct weir_tensor_form *form,
@@ -62,13 +65,14 @@ struct weir_tensor_rows {
     const void *values;
     const uint32_t *offsets;
 };
+/* Elements that some rows hold together if they are ragged. */
+static inline uint64_t weir_tensor_rows_elements(const struct weir_tensor_rows *rows)
+{
+    return rows->offsets != NULL ? rows->offsets[rows->count] - rows->offsets[0] : 0;
+}
 /* Makes rows of the form that weir_tensor_step_form() gives, end to end in `to`. `form`: of `rows`, which it takes. */
 void weir_tensor_step_take(const struct weir_tensor_step *step, const struct weir_tensor_form *form,
                            const struct weir_tensor_rows *rows, void *to);
-/* Bytes of the elements of some rows. */
-uint64_t weir_tensor_rows_bytes(const struct weir_tensor_form *form,
-                                const struct weir_tensor_rows *rows);
-
 /* The steps of a batch, in the order in which they are taken. */
 struct weir_tensor_steps {
     size_t count;

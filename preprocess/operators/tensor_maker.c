@@ -38,7 +38,8 @@ void preprocess_tensor_maker_apply(void *owner, struct operator_call *call)
         .values = call->in->values.at,
         .offsets = maker->taken.is_ragged ? column_offsets(call->in) : NULL,
     };
-    size_t bytes = weir_tensor_rows_bytes(&maker->made, &rows);
+    size_t bytes =
+        weir_tensor_form_bytes(&maker->made, rows.count, weir_tensor_rows_elements(&rows));
     struct weir_buf *values = &call->out[0].values, *offsets = &call->out[0].offsets;
     weir_buf_reserve(values, bytes);
     weir_tensor_step_take(&maker->step, &maker->taken, &rows, values->at + values->size);

@@ -37,12 +37,19 @@ static const struct cfg_key BATCH[] = {
 
 static const char *const OPERATOR_ORDER[] = {"auto", "as_written", "approximate", NULL};
 
+static const char *const OPERATOR_PLACE[] = {"auto", "pool", "host", NULL};
+
 static const struct cfg_key PLAN[] = {
     CFG_CHOICE(struct preprocess_planned, order, .fallback = "auto", .choices = OPERATOR_ORDER,
                .doc =
                    "order of the operators. auto: the cheapest, by what was measured, that makes "
                    "the same batches; approximate: those that make pictures smaller come first "
                    "too, which changes pixels a little"),
+    CFG_CHOICE(struct preprocess_planned, place, .fallback = "auto", .choices = OPERATOR_PLACE,
+               .doc = "place of the last operators that make tensors larger (cast, one_hot, pad, "
+                      "normalize, to_chw). pool: in workers; host: in the trainer, by the client "
+                      "library; auto: there where batches come over TCP or compressed, and the "
+                      "bytes that it saves cost more, by what was measured"),
     CFG_F64(struct preprocess_planned, tolerance, .fallback = "0.1", .max = 1,
             .doc = "approximate: root mean square of the differences it may make in a tensor, as a "
                    "share of that of its numbers' deviations; checked on records before a run"),

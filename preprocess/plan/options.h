@@ -30,8 +30,10 @@ enum preprocess_order_of_operators {
     PREPROCESS_AS_WRITTEN,
     PREPROCESS_APPROXIMATE
 };
+enum preprocess_place_of_operators { PREPROCESS_PLACE_AUTO, PREPROCESS_POOL, PREPROCESS_HOST };
 struct preprocess_planned {
     int order; /* enum preprocess_order_of_operators */
+    int place; /* enum preprocess_place_of_operators */
     double tolerance;
 };
 

@@ -47,7 +47,37 @@ void preprocess_batch_free(struct worker_batch *batch)
     weir_frames_clear(&batch->frames);
     weir_loan_end(&batch->loan.memory, false);
     free(batch->hole_states);
+    free(batch->left);
     free(batch);
+}
+
+/* ---- steps that are left ---- */
+
+/* The form that a column has once its consumer has taken its steps. */
+static struct weir_tensor_form finished(const struct worker_batch *batch, uint32_t tensor)
+{
+    struct weir_tensor_form form = preprocess_column_form(&batch->tensor[tensor]);
+    for (size_t i = 0; i < batch->left->count; i++) {
+        if (batch->left->of[i].tensor == tensor)
+            weir_ignore(weir_tensor_step_form(&batch->left->of[i], &form, NULL)); /* as planned */
+    }
+    return form;
+}
+
+void preprocess_batch_leave_steps(struct worker_batch *batch, const struct weir_tensor_steps *steps)
+{
+    size_t frame = WEIR_BATCH_TENSORS;
+    batch->left = weir_calloc(1, sizeof(*batch->left));
+    *batch->left = *steps;
+    for (uint32_t i = 0; i < batch->tensors; i++) {
+        struct weir_tensor_form form = finished(batch, i);
+        bool is_ragged = batch->tensor[i].kind == COLUMN_RAGGED;
+        size_t offsets = is_ragged ? weir_frames_at(&batch->frames, frame++).size : 0;
+        size_t values = weir_frames_at(&batch->frames, frame++).size;
+        size_t elements = values / weir_dtype_bytes(batch->tensor[i].type);
+        batch->bytes += weir_tensor_form_bytes(&form, batch->samples, elements);
+        batch->bytes -= values + (form.is_ragged ? 0 : offsets);
+    }
 }
 
 /* ---- in lent memory ---- */

@@ -19,7 +19,7 @@ struct batch_loan {
 /* The frames of `batch` and the fields of its message. */
 struct worker_batch {
     struct weir_frames frames;
-    uint64_t bytes; /* of all frames */
+    uint64_t bytes; /* of all frames, finished */
     size_t samples;
     size_t holes;
     size_t failed;   /* of the holes */
@@ -31,6 +31,7 @@ struct worker_batch {
     struct column_about tensor[COLUMNS_MAX];
     enum weir_compression compression;       /* of those frames that are; NONE: none is */
     uint64_t expanded[WEIR_WIRE_FRAMES_MAX]; /* bytes they were compressed from; 0: it is not */
+    struct weir_tensor_steps *left;          /* to its consumer; NULL: none */
     struct batch_loan loan;                  /* given back when the batch is freed */
     uint64_t in_loan;                        /* bit i: frame i lies there */
 };
@@ -40,6 +41,10 @@ void preprocess_batch_give(struct worker_batch *batch, void *bytes, size_t size)
 /* Takes the buffers out of a column: nothing is copied between operator and socket. Values that were lent memory are in
  * the loan that the batch has. */
 void preprocess_batch_give_tensor(struct worker_batch *batch, struct column *column);
+/* Leaves the last steps of making its tensors, all of which it has, to its consumer: `bytes` are those that it holds
+ * then. */
+void preprocess_batch_leave_steps(struct worker_batch *batch,
+                                  const struct weir_tensor_steps *steps);
 void preprocess_batch_free(struct worker_batch *batch);
 /* Returns the distance from a frame of `size` bytes to the next one in lent memory. */
 static inline size_t worker_batch_step(size_t size)

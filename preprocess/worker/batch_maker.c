@@ -602,6 +602,8 @@ enum weir_status preprocess_batch_maker_make(struct batch_maker *maker,
     give_rows(batch, &maker->rows);
     for (size_t i = 0; i < preprocess_chain_outputs(chain); i++)
         preprocess_batch_give_tensor(batch, preprocess_chain_output(chain, i));
+    if (preprocess_chain_left(chain)->count > 0)
+        preprocess_batch_leave_steps(batch, preprocess_chain_left(chain));
     give_values(batch, maker, request);
     if (maker->drops && batch->in_loan != 0)
         preprocess_batch_leave_loan(batch);

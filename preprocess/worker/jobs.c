@@ -32,7 +32,41 @@ static void close_job(struct worker_job *job)
     job->open = false;
 }
 
-static enum weir_status open_plan(const struct msg_job_described *about,
+/* Returns how many operators of a chain are left to trainers. Memory that they lend holds finished tensors: so, unless
+ * the file asks for it, none where batches are written there. */
+static size_t sunk_of(const struct worker *worker, const struct preprocess_plan *plan,
+                      const struct chain *chain, const struct msg_job_described *about)
+{
+    uint8_t order[CHAIN_OPERATORS_MAX];
+    preprocess_chain_order(chain, order);
+    if (about->fitting || plan->options.plan.place == PREPROCESS_POOL)
+        return 0;
+    if (plan->options.plan.place == PREPROCESS_HOST)
+        return preprocess_chain_sinkable(chain, order);
+    return preprocess_worker_uses_sockets(worker) ? about->sunk : 0;
+}
+
+/* Plans the operators as the dispatcher says; NULL: as they are. */
+static enum weir_status take_plan(const struct worker *worker, const struct preprocess_plan *plan,
+                                  const struct msg_job_described *about, struct chain **ret_chain,
+                                  struct weir_error *err)
+{
+    WEIR_AUTO(chain) ordered = NULL;
+    enum weir_status status = WEIR_OK;
+    if (about->order.count > 0)
+        status = preprocess_plan_reorder(plan, about->order, &ordered, err);
+    if (status != WEIR_OK)
+        return status;
+    const struct chain *chain = ordered != NULL ? ordered : plan->chain;
+    size_t sunk = sunk_of(worker, plan, chain, about);
+    if (sunk > 0)
+        return preprocess_chain_sink(chain, sunk, ret_chain, err);
+    *ret_chain = WEIR_TAKE(ordered);
+    return WEIR_OK;
+}
+
+static enum weir_status open_plan(const struct worker *worker,
+                                  const struct msg_job_described *about,
                                   struct preprocess_plan *ret_plan, struct weir_error *err)
 {
     struct preprocess_order_form form = {
@@ -51,8 +85,7 @@ static enum weir_status open_plan(const struct msg_job_described *about,
     if (status != WEIR_OK)
         return status;
     struct chain *chain = NULL;
-    if (about->order.count > 0)
-        status = preprocess_plan_reorder(ret_plan, about->order, &chain, err);
+    status = take_plan(worker, ret_plan, about, &chain, err);
     if (chain != NULL)
         preprocess_plan_use(ret_plan, chain);
     if (status == WEIR_OK && !about->fitting)
@@ -82,7 +115,7 @@ static bool take_order(struct worker_job *job, const struct msg_job_described *a
     WEIR_AUTO(chain) chain = NULL;
     if (!job->open || job->fitting != about->fitting || about->order.count == 0)
         return false;
-    enum weir_status status = preprocess_plan_reorder(&job->plan, about->order, &chain, &err);
+    enum weir_status status = take_plan(job->worker, &job->plan, about, &chain, &err);
     if (status == WEIR_OK && !job->fitting)
         status = preprocess_chain_fit_load(chain, about->fitted, &err);
     if (status != WEIR_OK) {
@@ -115,7 +148,7 @@ static void on_described(void *owner, const struct weir_reply *reply, const stru
     }
     bool is_news = !job->open || job->fitting != about->fitting;
     close_job(job);
-    if (open_plan(about, &job->plan, &reason) != WEIR_OK) {
+    if (open_plan(job->worker, about, &job->plan, &reason) != WEIR_OK) {
         note_problem(job, reason.text);
         return;
     }

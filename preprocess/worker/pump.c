@@ -40,6 +40,8 @@ static void claim_early(struct worker *worker, const struct worker_make *what,
 {
     const struct located *located = request->located;
     size_t samples;
+    if (preprocess_chain_left(request->plan->chain)->count > 0)
+        return; /* what is not finished is not the consumer's yet */
     (void)preprocess_located_batch(located, request->plan, request->batch, &samples);
     uint64_t bytes =
         samples * (preprocess_plan_row_bytes(request->plan) + located->label_width * sizeof(float));
@@ -229,6 +231,8 @@ static void describe_tensors(const struct worker_batch *batch, struct weir_arena
     message->ranks = (struct weir_u32s){ranks, batch->tensors};
     message->shape = (struct weir_u64s){shape, dimensions};
     message->ragged = (struct weir_u32s){ragged, batch->tensors};
+    if (batch->left != NULL)
+        message->steps = weir_tensor_steps_words(batch->left);
     message->compression = batch->compression;
     if (batch->compression != WEIR_COMPRESSION_NONE)
         message->expanded = (struct weir_u64s){batch->expanded, batch->frames.count};
@@ -242,7 +246,7 @@ static bool lend_out(struct worker *worker, const struct worker_send *send,
     struct batch_loan *loan = &batch->loan;
     uint64_t *written = weir_arena_alloc(arena, WEIR_WIRE_FRAMES_MAX * sizeof(*written));
     bool is_written = false;
-    while (!is_written &&
+    while (batch->left == NULL && !is_written &&
            (loan->memory.at != NULL || claim(worker, send->consumer, batch->bytes, loan)))
         is_written = preprocess_batch_write(batch, written);
     if (is_written) {

@@ -10,6 +10,8 @@
 #include "preprocess/worker/layouts.h"
 #include "preprocess/worker/located.h"
 
+#include <string.h>
+
 enum {
     WORKER_TICK_MS = 20,
     WORKER_BEAT_MS = 300,
@@ -116,6 +118,13 @@ struct worker {
 
     uint64_t wipe, wiped; /* newest that was asked for, and obeyed */
 };
+
+/* True when its batches leave for other hosts, or are compressed: and not when trainers lend memory for them. */
+static inline bool preprocess_worker_uses_sockets(const struct worker *worker)
+{
+    return worker->compression != WEIR_COMPRESSION_NONE ||
+           strncmp(weir_rpc_address(worker->server), "tcp:", strlen("tcp:")) == 0;
+}
 
 /* Has the pump run in the next round. */
 static inline void preprocess_worker_pump_soon(struct worker *worker)

@@ -178,12 +178,14 @@ static void take_steps(const struct chain *chain, uint32_t tensor, size_t rows,
     const struct column_about *about = preprocess_chain_output_about(chain, tensor);
     struct weir_tensor_form made = preprocess_column_form(about);
     const struct weir_tensor_rows taken = {rows, column->values.at, column_offsets(column)};
+    const uint64_t elements =
+        column->about.kind == COLUMN_RAGGED ? weir_tensor_rows_elements(&taken) : 0;
     struct weir_buf values = {0};
     if (weir_tensor_steps_of(left, tensor) == 0)
         return;
-    weir_buf_reserve(&values, weir_tensor_rows_bytes(&made, &taken) + 1);
+    weir_buf_reserve(&values, weir_tensor_form_bytes(&made, rows, elements) + 1);
     weir_tensor_steps_take(left, tensor, preprocess_column_form(&column->about), taken, values.at);
-    values.size = weir_tensor_rows_bytes(&made, &taken);
+    values.size = weir_tensor_form_bytes(&made, rows, elements);
     weir_buf_fini(&column->values);
     column->values = values;
     column->offsets.size = made.is_ragged ? column->offsets.size : 0;

@@ -1,7 +1,7 @@
 /* Laying out received batches: what fits is taken whole, what does not is refused by name. */
 #include "core/wire/compression.h"
 #include "core/wire/sample.h"
-#include "core/wire/tensor.h"
+#include "core/wire/tensor_step.h"
 #include "trainer_client/batch.h"
 
 #include <setjmp.h>
@@ -359,6 +359,84 @@ static void what_does_not_fit_is_refused_with_its_number(void **unused)
     }
 }
 
+/* The letter, of which the steps that follow are left. */
+static enum weir_status lay_out_with(const struct weir_tensor_steps *steps, struct letter *letter,
+                                     struct batch **ret_batch, struct weir_error *err)
+{
+    letter->message.steps = weir_tensor_steps_words(steps);
+    return trainer_batch_lay_out(&letter->message, &letter->frames, ret_batch, err);
+}
+
+static void steps_that_are_left_are_taken_on_arrival(void **unused)
+{
+    (void)unused;
+    static const struct weir_tensor_steps STEPS = {
+        3,
+        {{.tensor = 1, .kind = WEIR_STEP_PAD, .count = 2, .value = 5},
+         {.tensor = 0, .kind = WEIR_STEP_CAST, .type = WEIR_F64},
+         {.tensor = 1, .kind = WEIR_STEP_CAST, .type = WEIR_F32}}};
+    const double doubles[] = {1, 2, 3, 4, 5, 6};
+    const float padded[] = {7, 5, 8, 9};
+    struct letter letter;
+    struct batch *batch = NULL;
+    struct weir_error err;
+    write_letter(&letter);
+    letter.message.bytes = sizeof(doubles) + sizeof(padded);
+    assert_int_equal(lay_out_with(&STEPS, &letter, &batch, &err), WEIR_OK);
+    weir_frames_clear(&letter.frames);
+    const struct weir_tensor *dense = &batch->shown.tensors[0], *pad = &batch->shown.tensors[1];
+    assert_int_equal(dense->type, WEIR_TENSOR_F64);
+    assert_int_equal(dense->bytes, sizeof(doubles));
+    assert_memory_equal(dense->data, doubles, sizeof(doubles));
+    assert_int_equal((uintptr_t)dense->data % WEIR_BATCH_ALIGNMENT, 0);
+    assert_null(pad->offsets);
+    assert_int_equal(pad->type, WEIR_TENSOR_F32);
+    assert_int_equal(pad->rank, 2);
+    assert_int_equal(pad->shape[0], 2);
+    assert_int_equal(pad->shape[1], 2);
+    assert_memory_equal(pad->data, padded, sizeof(padded));
+    free(batch);
+}
+
+static void steps_that_nobody_could_take_are_refused(void **unused)
+{
+    (void)unused;
+    static const struct {
+        struct weir_tensor_step step;
+        const char *says;
+    } CASES[] = {
+        {{.tensor = 2, .kind = WEIR_STEP_CAST, .type = WEIR_F64}, "a step takes tensor 2 of 2"},
+        {{.tensor = 0, .kind = 77}, "tensor 'dense': step 77 does not take dense rows"},
+        {{.tensor = 0, .kind = WEIR_STEP_PAD, .count = 2}, "tensor 'dense': step 3"},
+        {{.tensor = 0, .kind = WEIR_STEP_NORMALIZE}, "tensor 'dense': step 4"},
+        {{.tensor = 1, .kind = WEIR_STEP_ONE_HOT, .count = UINT32_MAX}, "tensor 'ragged': step 2"},
+        {{.tensor = 1, .kind = WEIR_STEP_ONE_HOT, .count = 1 << 24},
+         "its steps make 134217728 bytes"},
+        {{.tensor = 0, .kind = WEIR_STEP_CAST, .type = WEIR_F64}, "its steps make 48 bytes"},
+    };
+    struct letter letter;
+    struct batch *batch = NULL;
+    struct weir_error err;
+    write_letter(&letter);
+    letter.message.bytes = 47;
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        const struct weir_tensor_steps steps = {1, {CASES[i].step}};
+        assert_int_equal(lay_out_with(&steps, &letter, &batch, &err), WEIR_INVALID);
+        assert_non_null(strstr(err.text, CASES[i].says));
+    }
+    const struct weir_tensor_steps steps = {1, {{.kind = WEIR_STEP_CAST, .type = WEIR_F32}}};
+    letter.message.loan = weir_bytes("a loan", 6);
+    assert_int_equal(lay_out_with(&steps, &letter, &batch, &err), WEIR_INVALID);
+    assert_non_null(strstr(err.text, "steps are left of what lies in lent memory"));
+    letter.message.loan = weir_bytes(NULL, 0);
+    letter.message.bytes = 48;
+    letter.message.steps.count--;
+    assert_int_equal(trainer_batch_lay_out(&letter.message, &letter.frames, &batch, &err),
+                     WEIR_INVALID);
+    assert_non_null(strstr(err.text, "steps of 13 words"));
+    weir_frames_clear(&letter.frames);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -369,6 +447,8 @@ int main(void)
         cmocka_unit_test(what_is_compressed_badly_is_refused),
         cmocka_unit_test(absent_weights_are_ones),
         cmocka_unit_test(what_does_not_fit_is_refused_with_its_number),
+        cmocka_unit_test(steps_that_are_left_are_taken_on_arrival),
+        cmocka_unit_test(steps_that_nobody_could_take_are_refused),
     };
     return cmocka_run_group_tests_name("batch", tests, NULL, NULL);
 }

@@ -38,12 +38,12 @@ static void rows_of_one_length_and_of_places(void **unused)
     int32_t padded[6];
     float hot[9];
     assert_int_equal(weir_tensor_step_form(&pad, &made, NULL), WEIR_OK);
-    assert_int_equal(weir_tensor_rows_bytes(&made, &rows), sizeof(padded));
+    assert_int_equal(weir_tensor_form_bytes(&made, 3, 4), sizeof(padded));
     weir_tensor_step_take(&pad, &RAGGED, &rows, padded);
     assert_memory_equal(padded, ((int32_t[]){-1, 7, -1, -1, 1, 2}), sizeof(padded));
     made = RAGGED;
     assert_int_equal(weir_tensor_step_form(&places, &made, NULL), WEIR_OK);
-    assert_int_equal(weir_tensor_rows_bytes(&made, &rows), sizeof(hot));
+    assert_int_equal(weir_tensor_form_bytes(&made, 3, 4), sizeof(hot));
     weir_tensor_step_take(&places, &RAGGED, &rows, hot);
     assert_memory_equal(hot, ((float[]){0, 0, 0, 0, 0, 0, 0, 1, 1}), sizeof(hot));
 }
