@@ -1,9 +1,8 @@
 """A pipeline that takes another file: what the difference means, what stays, and that no death comes between."""
 
 import json
-import os
 
-from weirlab import DEADLINE_S, Lab, query, run_tests, serve, served
+from weirlab import DEADLINE_S, Lab, faulty, query, run_tests, serve, served
 
 LIVE = """\
 pipeline: {{name: lab, mode: live}}
@@ -183,13 +182,12 @@ def test_a_death_before_and_after_the_edge_leaves_one_file_or_the_other(lab):
         before = models(lab)
     for point, was, lr in (("pipeline.edge.APPLIED", "0.01", "0.02"), ("pipeline.edged.APPLIED", "0.02", "0.03")):
         file = changed(lab, f"lr-{lr}", (f"lr: {was}", f"lr: {lr}"))
-        os.environ["WEIR_FAULTS"] = f"{point}=!1"
-        server = serve(lab)
-        waiting = lab.begin("apply", str(file))
-        server.communicate(timeout=DEADLINE_S)
-        waiting.kill()
-        waiting.wait(DEADLINE_S)
-        del os.environ["WEIR_FAULTS"]
+        with faulty(f"{point}=!1"):
+            server = serve(lab)
+            waiting = lab.begin("apply", str(file))
+            server.communicate(timeout=DEADLINE_S)
+            waiting.kill()
+            waiting.wait(DEADLINE_S)
         assert server.returncode < 0, server.returncode
         with served(lab):
             await_event(lab, "file_applied", file=str(file))

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from unverified_test import assert_unverified, first_erased, waited_for
-from weirlab import PIPELINE, Lab, run_tests, served
+from weirlab import PIPELINE, Lab, faulty, run_tests, served
 
 REFERRED = PIPELINE.replace("retrain_now", "keep").replace("import: copy", "import: reference")
 
@@ -63,8 +63,7 @@ def test_a_file_that_changed_before_it_was_overwritten_is_named_until_nothing_of
     referred = Referred("3s")
     lab, part = referred.lab, referred.sources / "part0.jsonl"
     lines = part.read_text().splitlines(keepends=True)
-    os.environ["WEIR_FAULTS"] = "storage.scans.first=1"  # the request does not wait for a scan
-    with served(lab):
+    with faulty("storage.scans.first=1"), served(lab):  # the request does not wait for a scan
         part.write_text("".join([json.dumps(dict(lab.records[0], user="nobody", text="new")) + "\n", *lines]))
         first_erased(part, lab, referred.person)
         assert_unverified(lab, part)
@@ -74,7 +73,6 @@ def test_a_file_that_changed_before_it_was_overwritten_is_named_until_nothing_of
         done = waited_for(lab, lambda told: told.returncode == 0)
         assert "FINISHED" in done.stdout and not referred.held(), done.stdout
         assert "everything holds" in lab.weir("erase", "verify", "1")
-    del os.environ["WEIR_FAULTS"]
     lab.remove()
 
 

@@ -7,7 +7,7 @@ import sys
 import threading
 
 from python_test import OURS, PythonLab, said
-from weirlab import DEADLINE_S, Run, logs, run_tests, serve
+from weirlab import DEADLINE_S, Run, await_force, logs, run_tests, serve
 
 LOG_BYTES_MAX = (16 << 20) + (1 << 16)  # of a log, and of what was set aside of it
 BEGIN = "import ctypes, os, sys, time, weir\nsession = weir.Session()\n"
@@ -116,16 +116,6 @@ def in_the_midst(lab, *words):
             return server, midst.parent, midst.read_text().split()
         threading.Event().wait(0.01)  # nothing else tells
     raise AssertionError(logs(lab.data_dir))
-
-
-def await_force(lab, erasure):
-    """Until no batch anywhere may hold what was erased."""
-    for _ in range(10 * DEADLINE_S):
-        status = json.loads(lab.weir("erase", "status", str(erasure), "--json"))
-        if status["state"] not in ("ACCEPTED", "TOMBSTONED"):
-            return
-        threading.Event().wait(0.1)  # nothing else tells
-    raise AssertionError(status)
 
 
 def seen(lab):

@@ -4,8 +4,8 @@ import json
 import os
 import subprocess
 
-from weirlab import (DEADLINE_S, Lab, assert_clean_audits, binaries, child, everyone_may_write, hold_workers, outcome,
-                     serve, served)
+from weirlab import (DEADLINE_S, Lab, assert_clean_audits, binaries, child, everyone_may_write, outcome, serve,
+                     served, stopped, victims)
 
 
 def answer(lab, *words, expect=0):
@@ -25,14 +25,14 @@ def watched(watcher, expect=0):
 
 def test_a_watcher_is_told_everything_once_though_the_platform_dies(lab, expected):
     server = serve(lab)
-    hold_workers(lab.data_dir)  # nothing is trained before the platform dies
-    taken = answer(lab, "submit", str(lab.pipeline))
-    assert taken["pipeline"] == "lab" and not taken["known"], taken
-    watcher = watching(lab, "watch", "lab")
-    first = watcher.stdout.readline()
-    assert json.loads(first)["event"] == "dataset_scanned", first
-    server.kill()
-    server.communicate(timeout=DEADLINE_S)
+    with stopped(victims(lab.data_dir, "worker")):  # nothing is trained before the platform dies
+        taken = answer(lab, "submit", str(lab.pipeline))
+        assert taken["pipeline"] == "lab" and not taken["known"], taken
+        watcher = watching(lab, "watch", "lab")
+        first = watcher.stdout.readline()
+        assert json.loads(first)["event"] == "dataset_scanned", first
+        server.kill()
+        server.communicate(timeout=DEADLINE_S)
     assert "nobody serves" in watcher.stderr.readline()
     with served(lab):
         told = [json.loads(first), *watched(watcher)]

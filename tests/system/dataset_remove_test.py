@@ -2,10 +2,10 @@
 
 import hashlib
 import json
-import os
 import threading
 
-from weirlab import DEADLINE_S, Lab, assert_clean_audits, kill_all, outcome, query, run_tests, serve, served, victims
+from weirlab import (DEADLINE_S, Lab, assert_clean_audits, faulty, kill_all, outcome, query, run_tests, serve, served, starts,
+                     victims)
 
 TABLES = """SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid WHERE a.attname = 'dataset'
     AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relnamespace = 'storage'::regnamespace
@@ -58,11 +58,6 @@ def test_a_dataset_stays_while_something_depends_on_it(lab):
         assert datasets(lab)["notes"]["ingested"] == len(lab.records)
 
 
-def starts(lab):
-    """How often storage has come up."""
-    return (lab.data_dir / "log" / "storage.log").read_text().count('"ready"')
-
-
 def await_count(what, count):
     for _ in range(5 * DEADLINE_S):
         if what() >= count:
@@ -78,12 +73,11 @@ def kill_platform(lab, server):
 
 
 def test_a_death_before_the_database_knows_leaves_the_dataset_whole(lab):
-    os.environ["WEIR_FAULTS"] = "removal.aside=!1"
-    server, before = serve(lab), starts(lab)
-    waiting = lab.begin("datasets", "remove", "notes")
-    await_count(lambda: starts(lab), before + 1)
-    kill_platform(lab, server)
-    del os.environ["WEIR_FAULTS"]
+    with faulty("removal.aside=!1"):
+        server, before = serve(lab), starts(lab.data_dir, "storage")
+        waiting = lab.begin("datasets", "remove", "notes")
+        await_count(lambda: starts(lab.data_dir, "storage"), before + 1)
+        kill_platform(lab, server)
     waiting.kill()
     waiting.wait(DEADLINE_S)
     with served(lab):
@@ -93,12 +87,10 @@ def test_a_death_before_the_database_knows_leaves_the_dataset_whole(lab):
 
 def test_a_death_after_it_knows_completes_the_removal(lab):
     before = sources(lab)
-    os.environ["WEIR_FAULTS"] = "removal.forgotten=!1"
-    with served(lab):
+    with faulty("removal.forgotten=!1"), served(lab):
         assert left_in_tables(lab, 1) and partitions(lab)
         said = lab.weir("datasets", "remove", "notes")
         assert f"dataset notes is removed: {len(lab.records)} samples" in said, said
-        del os.environ["WEIR_FAULTS"]
         assert not datasets(lab) and not own_files(lab) and not partitions(lab), (datasets(lab), own_files(lab))
         assert not left_in_tables(lab, 1)
         assert "no dataset yet" in lab.weir("datasets") and "there is none" in refused(lab, "datasets", "remove", "notes")

@@ -15,11 +15,11 @@ def pause(seconds):
     threading.Event().wait(seconds)  # where in the training the next kill falls: random, and no condition to wait for
 
 
-def killed_run(lab, data_dir, draw):
+def killed_run(lab, data_dir, draw, pause_s):
     """Runs to the end; the trainer is killed up to KILLS times, each time some way behind a checkpoint."""
     run, kills, seen = lab.run(data_dir), 0, None
     while kills < KILLS and run.process.poll() is None:
-        pause(draw.uniform(0.02, 0.2))
+        pause(draw.uniform(0.1, 1) * pause_s)
         if run.checkpoint() != seen and run.kill("trainer"):
             kills, seen = kills + 1, run.checkpoint()
     return kills, run.finish()
@@ -75,7 +75,7 @@ def main():
         lab.pipeline.write_text(text.replace("delivery: exactly_once", f"delivery: {mode}"))
         kills = 0
         while kills == 0:  # all trainings may fit between two kills
-            kills, run = killed_run(lab, lab.folder / f"{mode}-{random.random()}", random.Random(mode))
+            kills, run = killed_run(lab, lab.folder / f"{mode}-{random.random()}", random.Random(mode), undisturbed.pause_s())
         audits = [event["audit"] for event in run.of("training_finished")]
         assert len(audits) == len(undisturbed.of("training_finished"))
         for audit in audits:

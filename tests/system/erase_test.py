@@ -9,7 +9,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from weirlab import DEADLINE_S, PIPELINE, Lab, assert_clean_audits, served
+from weirlab import DEADLINE_S, PIPELINE, Lab, assert_clean_audits, await_force, served, stopped
 
 
 OLD_RECEIPT = Path(__file__).resolve().parent.parent / "data/receipts/version_2.json"
@@ -59,8 +59,10 @@ def erased_while_workers_know_where_it_is():
     while run.checkpoint() is None:
         assert run.process.poll() is None, "it was trained before it could be disturbed"
         threading.Event().wait(0.01)  # between two looks
-    lab.weir("erase", "request", "--subject", lab.records[10]["user"])
-    run.kill("storage")
+    with stopped(run.victims("trainer")):  # so that it is not done before the erasure is in force
+        lab.weir("erase", "request", "--subject", lab.records[10]["user"])
+        run.kill("storage")
+        await_force(lab, 1)
     (trained,) = run.finish().of("training_finished")
     assert_clean_audits(run.events)
     count = sum(r["user"] == lab.records[10]["user"] for r in lab.records)

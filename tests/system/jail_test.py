@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from weirlab import PIPELINE, Lab, Run, assert_clean_audits, everyone_may_enter, logs, run_tests, with_trainer
+from weirlab import PIPELINE, Lab, Run, assert_clean_audits, everyone_may_enter, faulty, logs, run_tests, with_trainer
 
 # Tries everything that a program of the user has no business with; writes what it got.
 HOSTILE = r'''
@@ -125,9 +125,8 @@ def test_a_trainer_reaches_nothing_but_its_run_and_what_serves_it():
 def test_what_a_kernel_lacks_is_said_and_the_rest_of_the_jail_holds():
     if not landlock():
         return
-    os.environ["WEIR_FAULTS"] = "jail.hide=1,jail.signals=1"
-    said, got = hostile_run()
-    del os.environ["WEIR_FAULTS"]
+    with faulty("jail.hide=1,jail.signals=1"):
+        said, got = hostile_run()
     assert REACHES_ALL in said["orchestrator"] and SIGNALS in said["orchestrator"], said
     more = {name for name in got - ALLOWED if "run/" not in name}
     assert more == {"reach postgres"}, sorted(more)

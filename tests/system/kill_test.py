@@ -15,11 +15,11 @@ def pause(seconds):
     threading.Event().wait(seconds)  # where in the run the next kill falls: random, and no condition to wait for
 
 
-def killed_trainers(lab, data_dir, draw, kills):
+def killed_trainers(lab, data_dir, draw, kills, pause_s):
     """Runs to the end; trainers die at work, each some way behind a checkpoint of its own."""
     done, run, behind = 0, lab.run(data_dir), None
     while run.process.poll() is None:
-        pause(draw.uniform(0.02, 0.2))
+        pause(draw.uniform(0.1, 1) * pause_s)
         if done < kills and run.checkpoint() != behind and run.kill("trainer"):
             done, behind = done + 1, run.checkpoint()
     return done, run.finish().events
@@ -51,7 +51,8 @@ def main():
     # where a trainer dies matters in the middle of a training: those are longer, and fewer
     lengths = {"every": 1000, "epochs": 40} if victims == ["trainer"] else {"every": 250, "epochs": 4}
     lab = Lab(samples=3000, pipeline=DIGESTED, **lengths)
-    expected = outcome(lab.run(lab.folder / "undisturbed").finish().events)
+    undisturbed = lab.run(lab.folder / "undisturbed").finish()
+    expected = outcome(undisturbed.events)
     assert all("batches" in of for of in expected.values()), expected
     for victim in victims:
         draw = random.Random(f"{seed} {victim}")
@@ -60,7 +61,7 @@ def main():
             runs += 1
             data_dir = lab.folder / f"{victim}-{runs}"
             if victim == "trainer":
-                hit, events = killed_trainers(lab, data_dir, draw, kills - done)
+                hit, events = killed_trainers(lab, data_dir, draw, kills - done, undisturbed.pause_s())
             else:
                 hit, events = killed_run(lab, data_dir, victim, draw, kills - done)
             assert hit, f"{victim}: never found alive"

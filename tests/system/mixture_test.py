@@ -11,7 +11,7 @@ BY_LOSS = ("{{policy: mixture, over: labels, shares: {{work: 1, spam: 1}}, chang
 MIXED = PIPELINE.replace("{{policy: random, ratio: 0.8, tail_triggers: all, seed: 7}}", BY_LOSS)
 MIXED = MIXED.replace(PIPELINE[PIPELINE.index("evaluation:"):PIPELINE.index("deletion:")], "evaluation: []\n")
 MIXED = MIXED.replace("seed: 1, start", "seed: 1, report_losses: true, start")
-MIXED = MIXED.replace("every: 100ms", "every: 1ms")
+MIXED = MIXED.replace("every: 10ms", "every: 1ms")
 assert "every: 1ms" in MIXED and "change: loss" in MIXED and "report_losses" in MIXED and "evaluation: []" in MIXED
 
 

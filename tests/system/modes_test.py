@@ -5,7 +5,7 @@ import json
 import re
 
 from loop_test import MODES, OURS, build, declare
-from weirlab import Lab, Run, run_tests, served
+from weirlab import Lab, Run, faulty, run_tests, served
 
 TRAINS = "modes: [train]"
 AMOUNT = "trigger:   {{policy: amount, samples: {every}}}"
@@ -81,13 +81,17 @@ def test_a_platform_refuses_it_when_it_is_handed_in():
     lab.remove()
 
 
+def dies_with_its_first_model(begin):
+    """A run that ends while a model is to be measured, and another one to be trained."""
+    with faulty("pipeline.edged.STORED=!1"):
+        run = begin().finish(expect=None)
+    assert run.process.returncode < 0 and not run.of("pipeline_finished"), run.events
+
+
 def test_a_run_that_misses_a_mode_has_failed():
     lab = Lab(samples=400, every=200, epochs=1, pipeline=OURS)
     system = build(lab)
-    run = Run(lab.pipeline, lab.data_dir, system)
-    run.wait_until(lambda: run.of("model_stored"))
-    run.kill("orchestrator")
-    run.finish(expect=None)
+    dies_with_its_first_model(lambda: Run(lab.pipeline, lab.data_dir, system))
     program = re.search(r"command: \[(.*?)\]", system.read_text()).group(1)
     with served(lab, "--system", str(declare(lab, program, TRAINS))):
         assert lab.ask("watch", "lab").returncode == 1
@@ -104,10 +108,7 @@ def test_a_program_of_the_command_line_is_there_for_one_run():
     given = f"--program=loop={re.search(r'command: .(.*?).,', build(lab).read_text()).group(1)}"
     refused = Run(lab.pipeline, lab.data_dir, None, "--program", "loop=nothing at all").finish(expect=2)
     assert "--program loop: nothing is no program that can be run" in "".join(refused.stderr), refused.stderr
-    run = Run(lab.pipeline, lab.data_dir, None, given)
-    run.wait_until(lambda: run.of("model_stored"))
-    run.kill("orchestrator")
-    run.finish(expect=None)
+    dies_with_its_first_model(lambda: Run(lab.pipeline, lab.data_dir, None, given))
     with served(lab):
         assert lab.ask("watch", "lab").returncode == 1
         (status,) = json.loads(lab.weir("status", "--json"))["pipelines"]

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 
-from weirlab import PIPELINE, Lab, assert_clean_audits, await_dataset, outcome, push, run_tests, served, stop, with_trainer
+from weirlab import PIPELINE, Lab, assert_clean_audits, await_dataset, outcome, push, run_tests, served, stop, stopped, victims, with_trainer
 
 ALONE = "budget: {{cpu_seconds: 1000000}}\n"  # a budget waits for what each training costs: nothing is ahead
 LONG = re.sub(r"evaluation: .*\n", "", PIPELINE)
@@ -101,14 +101,17 @@ def held(pipeline=LONG):
     lab.remove()
 
 
-def disturbed(disturb):
-    """A replay that is disturbed once the second trigger has fired while the first one trains."""
+def disturbed(order_it, see):
+    """A replay that is disturbed once the second trigger has fired while the first one trains; its training is not over before
+    the order has come."""
     with held() as (lab, folder), served(lab):
         lab.weir("submit", str(lab.pipeline))
         watcher = lab.begin("watch", "lab", "--json", stdout=subprocess.PIPE)
         next(line for line in watcher.stdout if (json.loads(line)["event"], json.loads(line).get("trigger")) == ("trigger_fired", 2))
-        (folder / "go").touch()
-        disturb(lab)
+        with stopped(victims(lab.data_dir, "worker")):
+            (folder / "go").touch()
+            order_it(lab)
+        see(lab)
         watcher.kill()
         watcher.wait()
         lab.weir("watch", "lab")
@@ -119,22 +122,17 @@ def disturbed(disturb):
         return outcome(told)
 
 
-def paused(lab):
+def see_it_paused(lab):
     lab.weir("pause", "lab", "--wait")
     (stands,) = json.loads(lab.weir("list", "--json"))["pipelines"]
     assert stands["state"] == "PAUSED", stands
     lab.weir("resume", "lab")
 
 
-def stopped(lab):
-    lab.weir("stop", "lab")
-    lab.weir("resume", "lab")
-
-
 def test_a_pause_and_a_stop_change_nothing():
     expected = replayed(LONG)[0]
-    assert disturbed(paused) == expected
-    assert disturbed(stopped) == expected
+    assert disturbed(lambda lab: lab.weir("pause", "lab"), see_it_paused) == expected
+    assert disturbed(lambda lab: lab.weir("stop", "lab"), lambda lab: lab.weir("resume", "lab")) == expected
 
 
 def test_a_training_that_fails_with_one_ahead_is_tried_again():
@@ -152,13 +150,13 @@ def test_a_training_that_fails_with_one_ahead_is_tried_again():
         assert outcome(run.events) == expected, (outcome(run.events), expected)
 
 
-def erased(lab):
-    done = json.loads(lab.weir("erase", "request", "--subject", "person3@example.org", "--wait", "--json"))
+def see_it_erased(lab):
+    done = json.loads(lab.weir("erase", "status", "1", "--wait", "--json"))
     assert done["state"] == "FINISHED" and done["models_replaced"], done
 
 
 def test_an_erasure_goes_on_with_the_trigger_that_is_ahead():
-    made = disturbed(erased)  # what is left of the last 300 makes no trigger
+    made = disturbed(lambda lab: lab.weir("erase", "request", "--subject", "person3@example.org"), see_it_erased)  # what is left of the last 300 makes no trigger
     assert len(made) == 4 and all("checksum" in model for model in made.values()), made
 
 

@@ -1,6 +1,7 @@
 """Rows that are not stored: `weir predict` says of them what it says of the same samples once stored, in the order of the input; and
 nothing of them is left, also when somebody is killed over them."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -8,7 +9,7 @@ import threading
 import time
 from pathlib import Path
 
-from weirlab import DEADLINE_S, PIPELINE, Lab, kill, run_tests, serve, served
+from weirlab import DEADLINE_S, PIPELINE, Lab, kill, run_tests, serve, served, stopped, victims
 
 WITH_KEYS = (PIPELINE.replace("preprocess:\n", "preprocess:\n  on_error: skip\n")
              .replace("    subject: {{field: user}}\n", "    subject: {{field: user}}\n    key:     {{field: note}}\n"))
@@ -149,7 +150,7 @@ def test_files_are_rows_where_a_file_is_a_sample():
 
 
 class Asker:
-    """`weir predict -` whose input stays open: one piece is through, and another one on its way."""
+    """`weir predict -` whose input stays open: one piece is through, and another one on its way until the workers go on."""
 
     ROWS = 500
 
@@ -158,6 +159,8 @@ class Asker:
         self.process = lab.begin("predict", "-", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self.write()
         self.read()
+        self.held = contextlib.ExitStack()
+        self.held.enter_context(stopped(victims(lab.data_dir, "worker")))
         self.write()
         wait_until(lambda: runs_of(lab))
 
@@ -165,6 +168,9 @@ class Asker:
         for i in range(self.ROWS):
             self.process.stdin.write(json.dumps({"text": f"{CANARY} hello", "note": f"{CANARY}-{i}"}) + "\n")
         self.process.stdin.flush()
+
+    def go_on(self):
+        self.held.close()
 
     def read(self):
         for i in range(self.ROWS):
@@ -196,13 +202,16 @@ def test_who_is_killed_leaves_nothing_of_the_rows():
     with served(lab):
         asker = Asker(lab)
         asker.kill()
+        asker.go_on()
         wait_until(lambda: not runs_of(lab))  # the run ends by itself
         asker = Asker(lab)
-        kill(lab.data_dir, "trainer")
+        assert kill(lab.data_dir, "trainer")
+        asker.go_on()
         asker.read()  # another one has made it
         asker.kill()
         asker = Asker(lab)
-        kill(lab.data_dir, "storage")
+        assert kill(lab.data_dir, "storage")
+        asker.go_on()
         lines = asker.process.communicate()[0].splitlines()
         assert all(json.loads(line)["values"] is not None for line in lines), lines  # lost rows are no answer
         assert len(lines) in (0, Asker.ROWS) and asker.process.returncode == (0 if lines else 1), asker.process.returncode
@@ -212,6 +221,7 @@ def test_who_is_killed_leaves_nothing_of_the_rows():
     asker = Asker(lab)
     server.kill()
     server.communicate()
+    asker.go_on()
     asker.kill()
     with served(lab):
         assert_nothing_is_left(lab)

@@ -3,14 +3,13 @@ others; the bucket keeps what nobody ordered to be written there, and is not ask
 
 import io
 import json
-import os
 import re
 import subprocess
 import sys
 import tarfile
 
 from s3_test import LETTERS, PIPELINE, Bucket, Store
-from weirlab import query, run_tests
+from weirlab import faulty, query, run_tests
 
 KEYED = PIPELINE.replace("subject: {{field: user}}",
                          "subject: {{field: user}}\n  key:     {{field: id}}\n  duplicates: {{keep: first}}")
@@ -128,9 +127,8 @@ def test_duplicates_of_an_erased_sample_leave_the_mirror_with_it():
 def test_a_death_while_refused_records_are_overwritten_only_repeats_it():
     for fault in ("storage.drop.overwrite=!2", "storage.drop.store=!2"):
         store = shared()
-        os.environ["WEIR_FAULTS"] = fault
-        lab = mirrored_lab(store)
-        del os.environ["WEIR_FAULTS"]
+        with faulty(fault):
+            lab = mirrored_lab(store)
         told = erase(lab, "--subject", "clara")
         assert holders(lab) == [], holders(lab)
         assert remark(told, "the object 'day/b.jsonl'"), told

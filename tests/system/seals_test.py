@@ -1,6 +1,5 @@
 """What a platform cannot do without: the secret of its hashes and the key of its receipts. And forged receipts."""
 
-import contextlib
 import fcntl
 import hashlib
 import json
@@ -9,7 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from weirlab import Lab, served
+from weirlab import Lab, faulty, served
 
 LOST = {"secret": "no data subject, key or erased record of this store can be found",
         "receipt.key": "start once with --new-receipt-key"}
@@ -202,24 +201,14 @@ def renewed_once_it_is_lost(lab, verifier, key, one):
 def stopped_between_the_key_and_its_check():
     """kill -9 after a key was drawn and before anything was recorded of it: the next start takes that key."""
     lab = SealedLab(samples=100, every=100, epochs=1)
-    os.environ["WEIR_FAULTS"] = "key_file.drawn=!1"
-    killed = lab.run().finish(expect=None)
-    assert killed.process.returncode == -9, killed.process.returncode
-    drawn = (lab.data_dir / "receipt.key.new").read_bytes()
-    lab.run().finish()
-    del os.environ["WEIR_FAULTS"]
+    with faulty("key_file.drawn=!1"):
+        killed = lab.run().finish(expect=None)
+        assert killed.process.returncode == -9, killed.process.returncode
+        drawn = (lab.data_dir / "receipt.key.new").read_bytes()
+        lab.run().finish()
     assert (lab.data_dir / "receipt.key").read_bytes() == drawn
     assert not (lab.data_dir / "receipt.key.new").exists() and not (lab.data_dir / "secret.new").exists()
     lab.remove()
-
-
-@contextlib.contextmanager
-def faulty(faults):
-    os.environ["WEIR_FAULTS"] = faults
-    try:
-        yield
-    finally:
-        del os.environ["WEIR_FAULTS"]
 
 
 def drawn_once_however_often_the_start_is_tried():

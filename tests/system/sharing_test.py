@@ -16,7 +16,7 @@ def submit_all(lab):
     for number in range(PIPELINES):
         name = f"many-{number}"
         file = lab.folder / f"{name}.yaml"
-        epochs = "epochs: 40" if name == LONG else "epochs: 1"
+        epochs = "epochs: 400" if name == LONG else "epochs: 1"
         file.write_text(text.replace("name: lab,", f"name: {name},").replace("epochs: 1", epochs))
         lab.weir("submit", str(file))
 

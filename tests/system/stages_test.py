@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 
-from weirlab import DEADLINE_S, Lab, served, victims
+from weirlab import DEADLINE_S, Lab, served, signal_all, victims
 
 SAMPLES = 2000
 SLEEPER = """\
@@ -49,8 +49,7 @@ class Slowed:
         self.thread.start()
 
     def _tell(self, what):
-        for pid in victims(self.lab.data_dir, self.name):
-            os.kill(pid, what)
+        signal_all(victims(self.lab.data_dir, self.name), what)
 
     def _slow(self):
         while not self.over.wait(0.05):

@@ -11,8 +11,8 @@ import socket
 import struct
 import threading
 
-from strangers_test import READY_NULL, SYSTEM, command, frame, greeting, ports
-from weirlab import Lab, Run, assert_clean_audits, outcome
+from strangers_test import READY_NULL, SYSTEM, command, frame, greeting, poll, ports
+from weirlab import Lab, Run, assert_clean_audits, outcome, stopped
 
 EACH = 1000
 WORKERS = ("worker-1", "worker-2")
@@ -138,8 +138,12 @@ def main():
     assert run.wait_until(lambda: run.of("trigger_fired"))
     port = ports(run)["worker-1"]
     crowds = [Crowd(local(run), AT_STORAGE), Crowd(lambda: socket.create_connection(("127.0.0.1", port), 1), AT_WORKERS)]
-    assert run.wait_until(lambda: len(run.of("training_finished")) >= 5), run.stderr
-    after, held = peaks(run), descriptors(run)
+    assert poll(run, lambda: run.victims("trainer")), run.stderr
+    with stopped(run.victims("trainer")):  # all is trained among them
+        poll(run, lambda: all(crowd.most > EACH / 2 for crowd in crowds))
+    assert run.wait_until(lambda: len(run.of("training_finished")) >= 4), run.stderr
+    with stopped(run.victims("trainer")):  # nobody leaves
+        after, held = peaks(run), descriptors(run)
     assert json.loads(lab.weir("datasets", "--json"))
     run.finish()
     for crowd in crowds:

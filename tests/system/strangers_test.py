@@ -10,7 +10,7 @@ import struct
 import threading
 import time
 
-from weirlab import DEADLINE_S, Lab, Run, assert_clean_audits, outcome
+from weirlab import DEADLINE_S, Lab, Run, assert_clean_audits, outcome, stopped
 
 SYSTEM = 'batches: {listen: "tcp://127.0.0.1:*"}\n'
 READY = re.compile(r'ready" worker-\d+ tcp://127\.0\.0\.1:(\d+)|tcp://127\.0\.0\.1:(\d+)')
@@ -163,7 +163,11 @@ def poll(run, what):
 
 
 def disturb(run, strangers):
-    """Deaths in the middle of training: of each worker, whose port goes to a stranger, and of the trainer."""
+    """Every attack while a trainer has begun; deaths in the middle of training: of each worker, whose port goes to a stranger, and
+    of the trainer."""
+    assert poll(run, lambda: run.victims("trainer")), run.stderr
+    with stopped(run.victims("trainer")):
+        poll(run, lambda: all(strangers.done.values()))
     for worker in ("worker-1", "worker-2"):
         finished = len(run.of("training_finished"))
         if not poll(run, run.checkpoint):

@@ -107,7 +107,7 @@ preprocess:
     - {{op: tokenize_hash, ngrams: 2, buckets: 4096}}
   batch: {{samples: 8, last: short, shuffle: full, order: deterministic, delivery: exactly_once}}
 training: {{model: text_bag, loss: logistic, epochs: {epochs}, seed: 1, start_from: previous,
-           optimizer: {{name: adagrad, lr: 0.1}}, checkpoint: {{every: 100ms}}}}
+           optimizer: {{name: adagrad, lr: 0.1}}, checkpoint: {{every: 10ms}}}}
 evaluation: [{{name: next_month, on: new, strategy: slicing, every: 1 month, metrics: [roc_auc, accuracy]}}]
 deletion:  {{policy: retrain_now}}
 """
@@ -143,11 +143,10 @@ class Lab:
 
     def run_through_deaths(self, faults):
         """The run that ended well, begun again as often as a fault ended the platform, and how often that was."""
-        os.environ["WEIR_FAULTS"] = faults
-        run, deaths = self.run().finish(expect=None), 0
-        while run.process.returncode < 0:
-            run, deaths = self.run().finish(expect=None), deaths + 1
-        del os.environ["WEIR_FAULTS"]
+        with faulty(faults):
+            run, deaths = self.run().finish(expect=None), 0
+            while run.process.returncode < 0:
+                run, deaths = self.run().finish(expect=None), deaths + 1
         assert run.process.returncode == 0, "".join(run.stderr)
         assert_clean_audits(run.events)
         return run, deaths
@@ -251,12 +250,36 @@ def kill_all(pids):
     return hit
 
 
-def hold_workers(data_dir):
-    """Stops those that are there until they are killed: what is asked of them waits."""
-    workers = victims(data_dir, "worker")
-    assert workers, "no worker is there yet"
-    for pid in workers:
-        os.kill(pid, signal.SIGSTOP)
+def signal_all(pids, number):
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+@contextlib.contextmanager
+def stopped(pids):
+    """These processes stand still meanwhile: what is asked of them waits."""
+    assert pids, "nobody is there"
+    signal_all(pids, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        signal_all(pids, signal.SIGCONT)
+
+
+@contextlib.contextmanager
+def faulty(faults):
+    """Processes that start meanwhile fail or die at these points (core/base/fault.h)."""
+    os.environ["WEIR_FAULTS"] = faults
+    try:
+        yield
+    finally:
+        del os.environ["WEIR_FAULTS"]
+
+
+def starts(data_dir, name):
+    """How often the service has come up."""
+    return (data_dir / "log" / f"{name}.log").read_text().count('"ready"')
 
 
 class Run:
@@ -264,7 +287,7 @@ class Run:
 
     def __init__(self, pipeline, data_dir, system=None, *options):
         self.data_dir = Path(data_dir)
-        self.events, self.changed = [], threading.Condition()
+        self.events, self.over, self.changed = [], False, threading.Condition()
         self.process = child.start(
             [binaries() / "orchestrator", "run", str(pipeline), "--data-dir", str(data_dir), "--json",
              *(["--system", str(system)] if system else []), *options],
@@ -281,6 +304,7 @@ class Run:
                 self.changed.notify_all()
         self.process.wait()  # whoever waits for an event or the end learns of both
         with self.changed:
+            self.over = True
             self.changed.notify_all()
 
     def _read_errors(self):
@@ -293,14 +317,14 @@ class Run:
     def wait_until(self, what):
         """Until `what` holds of the events that have come, or the run has ended. Whether it holds."""
         with self.changed:
-            self.changed.wait_for(lambda: what() or self.process.poll() is not None, DEADLINE_S)
+            self.changed.wait_for(lambda: what() or self.over, DEADLINE_S)
             return what()
 
     def wait_for(self, count):
         """Until `count` events have come, or the run has ended. True while it runs."""
         with self.changed:
-            self.changed.wait_for(lambda: len(self.events) >= count or self.process.poll() is not None, DEADLINE_S)
-            return self.process.poll() is None
+            self.changed.wait_for(lambda: len(self.events) >= count or self.over, DEADLINE_S)
+            return not self.over
 
     def finish(self, expect=0, deadline_s=DEADLINE_S):
         code = self.process.wait(deadline_s)
@@ -319,6 +343,10 @@ class Run:
 
     def victims(self, name):
         return victims(self.data_dir, name)
+
+    def pause_s(self):
+        """Pauses between kills of trainers that are short enough to fall into trainings like this run's."""
+        return min(0.2, min(event["seconds"] for event in self.of("training_finished")) / 2)
 
     def checkpoint(self):
         """The newest one of any training, as what tells it from others."""
@@ -343,6 +371,16 @@ def await_dataset(run, lab, name):
                 return
         threading.Event().wait(0.2)  # nothing else tells that a data directory has come up
     raise AssertionError(f"the run ended: {''.join(run.stderr[-20:])}")
+
+
+def await_force(lab, erasure):
+    """Until no batch anywhere may hold what was erased."""
+    for _ in range(10 * DEADLINE_S):
+        status = json.loads(lab.weir("erase", "status", str(erasure), "--json"))
+        if status["state"] not in ("ACCEPTED", "TOMBSTONED"):
+            return
+        threading.Event().wait(0.1)  # nothing else tells
+    raise AssertionError(status)
 
 
 def stop(run):
