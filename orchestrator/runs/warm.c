@@ -297,8 +297,8 @@ static bool tell_again(const struct runs *runs, const struct msg_run_next *messa
     struct run *run;
 
     LIST_FOREACH (run, &runs->all, link) {
-        if (run->followed == (int64_t)message->run &&
-            run->group.members[0].session == message->session && !run->trained) {
+        if (run->followed == (int64_t)message->run && !run->trained &&
+            orchestrator_group_member(&run->group, 0, message->session) != NULL) {
             orchestrator_run_tell(run, request->server, &request->route);
             return true;
         }
