@@ -183,8 +183,8 @@ enum weir_status rig_scan(struct rig *rig, const char *config, const char *name,
                                                 .config = weir_bytes_of(config)};
     const struct rig_question first = {RIG_STORAGE, MSG_dataset_declare, &declare,
                                        MSG_dataset_declared};
-    const struct msg_dataset_ask ask = {.name = name};
-    const struct rig_question then = {RIG_STORAGE, MSG_dataset_ask, &ask, MSG_dataset_is};
+    const struct msg_dataset_request ask = {.name = name};
+    const struct rig_question then = {RIG_STORAGE, MSG_dataset_request, &ask, MSG_dataset_is};
     struct msg_dataset_declared declared;
     struct msg_dataset_is dataset = {0};
     enum weir_status status = rig_request(rig, &first, &declared, err);

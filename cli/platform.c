@@ -201,9 +201,9 @@ enum weir_status cli_platform_request(struct cli_platform *platform, const char 
                                       struct weir_error *err)
 {
     char *text = arguments == NULL ? NULL : json_dumps(arguments, JSON_COMPACT);
-    struct msg_ask ask = {.topic = topic, .arguments = text == NULL ? "{}" : text};
+    struct msg_command ask = {.topic = topic, .arguments = text == NULL ? "{}" : text};
     struct query query = {.err = err};
-    weir_rpc_call(platform->peer, MSG_ask, &ask, REQUEST_MS, on_reply, &query);
+    weir_rpc_call(platform->peer, MSG_command, &ask, REQUEST_MS, on_reply, &query);
     free(text);
     enum weir_status status = wait_for(platform, &query);
     weir_rpc_peer_renew(platform->peer); /* both ends forget what was asked: it may name somebody */

@@ -14,7 +14,7 @@ static void on_health(void *owner, struct weir_request *request)
     weir_rpc_reply(request->server, &request->route, MSG_health_is, &answer, NULL);
 }
 
-static void on_run_ask(void *owner, struct weir_request *request)
+static void on_run_request(void *owner, struct weir_request *request)
 {
     struct orchestrator *orch = owner;
     orchestrator_run_assign(&orch->runs, request);
@@ -38,7 +38,7 @@ static void on_run_next(void *owner, struct weir_request *request)
     orchestrator_run_next(&orch->runs, request);
 }
 
-static void on_ask(void *owner, struct weir_request *request)
+static void on_command(void *owner, struct weir_request *request)
 {
     struct orchestrator *orch = owner;
     orchestrator_topics_answer(&orch->topics, request);
@@ -46,10 +46,10 @@ static void on_ask(void *owner, struct weir_request *request)
 
 const struct weir_rpc_handler ORCHESTRATOR_HANDLERS[] = {
     WEIR_ON(health, on_health),
-    WEIR_ON(run_ask, on_run_ask),
+    WEIR_ON(run_request, on_run_request),
     WEIR_ON(run_beat, on_run_beat),
     WEIR_ON(run_done, on_run_done),
     WEIR_ON(run_next, on_run_next),
-    WEIR_ON(ask, on_ask),
+    WEIR_ON(command, on_command),
     {MSG_none, NULL},
 };

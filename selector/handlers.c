@@ -119,7 +119,7 @@ static void on_selection_forget(void *owner, struct weir_request *request)
 }
 
 /* Reads alone: answered at once, between two steps of a task. */
-WEIR_ANSWERED(struct selector, sets_ask, sets_are,
+WEIR_ANSWERED(struct selector, sets_request, sets_are,
               selector_inventory(owner, asked->pipeline, arena, answer, err))
 
 /* Goes on with the examination of this session; another session begins again. */
@@ -152,7 +152,7 @@ const struct weir_rpc_handler SELECTOR_HANDLERS[] = {
     WEIR_ON(scores_take, on_scores_take),
     WEIR_ON(scores_purge, on_scores_purge),
     WEIR_ON(set_read, on_set_read),
-    WEIR_ON(sets_ask, on_sets_ask),
+    WEIR_ON(sets_request, on_sets_request),
     WEIR_ON(owned_examine, on_owned_examine),
     {MSG_none, NULL},
 };

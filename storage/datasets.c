@@ -243,14 +243,14 @@ static const char *columns_of(struct dataset *dataset)
 }
 
 static struct dataset *find_dataset(const struct storage *storage,
-                                    const struct msg_dataset_ask *asked)
+                                    const struct msg_dataset_request *asked)
 {
     if (*asked->name)
         return storage_catalog_find(storage->store.catalog, asked->name);
     return storage_catalog_after(storage->store.catalog, asked->after);
 }
 
-enum weir_status storage_describe(struct storage *storage, const struct msg_dataset_ask *asked,
+enum weir_status storage_describe(struct storage *storage, const struct msg_dataset_request *asked,
                                   struct weir_arena *arena, struct msg_dataset_is *answer,
                                   struct weir_error *err)
 {

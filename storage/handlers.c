@@ -7,7 +7,7 @@
 
 /* ---- answers that are computed ---- */
 
-static enum weir_status examine(struct storage *storage, const struct msg_doctor_ask *asked,
+static enum weir_status examine(struct storage *storage, const struct msg_doctor_request *asked,
                                 struct weir_arena *arena, struct msg_doctor_is *answer,
                                 struct weir_error *err)
 {
@@ -32,11 +32,11 @@ static enum weir_status locate(struct storage *storage, const struct msg_locate 
 
 // clang-format off
 ANSWERED(dataset_declare, dataset_declared, storage_declare(owner, asked, arena, answer, err))
-ANSWERED(dataset_ask, dataset_is, storage_describe(owner, asked, arena, answer, err))
+ANSWERED(dataset_request, dataset_is, storage_describe(owner, asked, arena, answer, err))
 
 ANSWERED(feed_read, feed_is, storage_feed_read(STORE, asked, arena, answer, err))
 ANSWERED(feed_end, feed_ended, storage_feed_end(STORE, asked, answer, err))
-ANSWERED(feed_ask, feed_readers, storage_feed_describe(STORE, asked, arena, answer, err))
+ANSWERED(feed_request, feed_readers, storage_feed_describe(STORE, asked, arena, answer, err))
 ANSWERED(replay_read, replay_is, storage_replay_read(owner->replays, asked, arena, answer, err))
 
 ANSWERED(columns_read, columns_is, storage_columns_read(STORE, asked, arena, answer, err))
@@ -45,20 +45,20 @@ ANSWERED(locate, located, locate(owner, asked, arena, answer, err))
 ANSWERED(locate_chunks, located_chunks,
          storage_locate_chunks(&owner->serving, asked, arena, answer, frames, err))
 
-ANSWERED(erase_ask, erase_is, storage_erase_describe(ERASER, asked, arena, answer, err))
-ANSWERED(erase_progress_ask, erase_progress,
+ANSWERED(erase_request, erase_is, storage_erase_describe(ERASER, asked, arena, answer, err))
+ANSWERED(erase_progress_request, erase_progress,
          storage_erase_progress(STORE, asked, arena, answer, err))
-ANSWERED(erase_samples_ask, erase_samples, storage_erase_samples(STORE, asked, arena, answer, err))
-ANSWERED(erase_reports_ask, erase_reports, storage_erase_reports(STORE, asked, arena, answer, err))
+ANSWERED(erase_samples_request, erase_samples, storage_erase_samples(STORE, asked, arena, answer, err))
+ANSWERED(erase_reports_request, erase_reports, storage_erase_reports(STORE, asked, arena, answer, err))
 ANSWERED(erase_check, erase_checked, storage_erase_check(ERASER, asked, answer, err))
-ANSWERED(erase_troubles_ask, erase_troubles, storage_erasure_troubles(ERASER, arena, answer, err))
-ANSWERED(erase_scrubbed_ask, erase_scrubbed,
+ANSWERED(erase_troubles_request, erase_troubles, storage_erasure_troubles(ERASER, arena, answer, err))
+ANSWERED(erase_scrubbed_request, erase_scrubbed,
          (storage_erase_scrubbed(ERASER, arena, answer), WEIR_OK))
 ANSWERED(find, found, storage_erase_find(STORE, asked, arena, answer, err))
 
 ANSWERED(rows_lend, rows_lent, storage_rows_lend(owner->lent, weir_request, answer, err))
 
-ANSWERED(doctor_ask, doctor_is, examine(owner, asked, arena, answer, err))
+ANSWERED(doctor_request, doctor_is, examine(owner, asked, arena, answer, err))
 // clang-format on
 
 /* ---- others ---- */
@@ -141,11 +141,11 @@ static void on_rows_return(void *owner, struct weir_request *request)
 const struct weir_rpc_handler STORAGE_HANDLERS[] = {
     WEIR_ON(dataset_declare, on_dataset_declare),
     WEIR_ON(dataset_remove, on_dataset_remove),
-    WEIR_ON(dataset_ask, on_dataset_ask),
+    WEIR_ON(dataset_request, on_dataset_request),
     WEIR_ON(feed_read, on_feed_read),
     WEIR_ON(feed_end, on_feed_end),
-    WEIR_ON(feed_ask, on_feed_ask),
-    WEIR_ON(doctor_ask, on_doctor_ask),
+    WEIR_ON(feed_request, on_feed_request),
+    WEIR_ON(doctor_request, on_doctor_request),
     WEIR_ON(columns_read, on_columns_read),
     WEIR_ON(replay_read, on_replay_read),
     WEIR_ON(locate, on_locate),
@@ -155,13 +155,13 @@ const struct weir_rpc_handler STORAGE_HANDLERS[] = {
     WEIR_ON(hold, on_hold),
     WEIR_ON(hold_end, on_hold_end),
     WEIR_ON(erase_accept, on_erase_accept),
-    WEIR_ON(erase_ask, on_erase_ask),
-    WEIR_ON(erase_progress_ask, on_erase_progress_ask),
-    WEIR_ON(erase_samples_ask, on_erase_samples_ask),
-    WEIR_ON(erase_reports_ask, on_erase_reports_ask),
+    WEIR_ON(erase_request, on_erase_request),
+    WEIR_ON(erase_progress_request, on_erase_progress_request),
+    WEIR_ON(erase_samples_request, on_erase_samples_request),
+    WEIR_ON(erase_reports_request, on_erase_reports_request),
     WEIR_ON(erase_check, on_erase_check),
-    WEIR_ON(erase_troubles_ask, on_erase_troubles_ask),
-    WEIR_ON(erase_scrubbed_ask, on_erase_scrubbed_ask),
+    WEIR_ON(erase_troubles_request, on_erase_troubles_request),
+    WEIR_ON(erase_scrubbed_request, on_erase_scrubbed_request),
     WEIR_ON(erase_search, on_erase_search),
     WEIR_ON(push, on_push),
     WEIR_ON(find, on_find),

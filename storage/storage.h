@@ -47,7 +47,7 @@ enum weir_status storage_declare(struct storage *storage, const struct msg_datas
 enum weir_status storage_dataset_remove(struct storage *storage,
                                         const struct msg_dataset_remove *asked,
                                         struct weir_error *err) WEIR_MUST_USE;
-enum weir_status storage_describe(struct storage *storage, const struct msg_dataset_ask *asked,
+enum weir_status storage_describe(struct storage *storage, const struct msg_dataset_request *asked,
                                   struct weir_arena *arena, struct msg_dataset_is *answer,
                                   struct weir_error *err) WEIR_MUST_USE;
 

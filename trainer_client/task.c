@@ -195,7 +195,8 @@ static enum weir_status take_answer(const struct weir_client_options *options,
 static enum weir_status take_task(const struct weir_client_options *options, struct task **ret_task,
                                   struct weir_error *err)
 {
-    struct msg_run_ask message = {.session = options->session, .token = trainer_options_token()};
+    struct msg_run_request message = {.session = options->session,
+                                      .token = trainer_options_token()};
     WEIR_AUTO(task_request) request = NULL;
     uint32_t ranks = 1;
     enum weir_status status = trainer_options_run(options, &message.run, err);
@@ -208,8 +209,8 @@ static enum weir_status take_task(const struct weir_client_options *options, str
         return status;
     if (message.session == 0)
         message.session = weir_random_u64();
-    weir_rpc_call(request->orchestrator, MSG_run_ask, &message, trainer_options_timeout_ms(options),
-                  on_answer, request);
+    weir_rpc_call(request->orchestrator, MSG_run_request, &message,
+                  trainer_options_timeout_ms(options), on_answer, request);
     status = await(request, -1, err);
     return status == WEIR_OK ? take_answer(options, request, message.session, ret_task, err)
                              : status;

@@ -92,7 +92,8 @@ enum weir_status people_register(struct erasure_bench *bench, const struct peopl
 /* Nobody else holds samples here, and Postgres is not looked at: what is overwritten is searched for at once. */
 static enum weir_status seal_all(struct erasure_bench *bench, struct weir_error *err)
 {
-    const struct rig_question ask = {RIG_STORAGE, MSG_erase_scrubbed_ask, NULL, MSG_erase_scrubbed};
+    const struct rig_question ask = {RIG_STORAGE, MSG_erase_scrubbed_request, NULL,
+                                     MSG_erase_scrubbed};
     struct msg_erase_scrubbed scrubbed;
     struct msg_erase_search_noted noted;
     enum weir_status status = rig_request(bench->rig, &ask, &scrubbed, err);
@@ -113,8 +114,8 @@ static enum weir_status seal_all(struct erasure_bench *bench, struct weir_error 
 static enum weir_status count_verified(struct erasure_bench *bench, const struct weir_u64s *numbers,
                                        size_t *ret_count, struct weir_error *err)
 {
-    const struct msg_erase_reports_ask ask = {.erasures = *numbers};
-    const struct rig_question question = {RIG_STORAGE, MSG_erase_reports_ask, &ask,
+    const struct msg_erase_reports_request ask = {.erasures = *numbers};
+    const struct rig_question question = {RIG_STORAGE, MSG_erase_reports_request, &ask,
                                           MSG_erase_reports};
     struct msg_erase_reports reported;
     enum weir_status status = rig_request(bench->rig, &question, &reported, err);

@@ -118,7 +118,7 @@ static int64_t restart_ms(struct crowd *crowd)
     bool is_up = false;
     int64_t begun_ms = weir_now_ms();
     (void)kill(rig_pid(crowd->rig, RIG_DISPATCHER), SIGKILL);
-    weir_rpc_call(rig_peer(crowd->rig, RIG_DISPATCHER), MSG_workers_ask, NULL, RESTART_MS_MAX,
+    weir_rpc_call(rig_peer(crowd->rig, RIG_DISPATCHER), MSG_workers_request, NULL, RESTART_MS_MAX,
                   on_answer, &is_up);
     while (!is_up && weir_now_ms() - begun_ms < RESTART_MS_MAX)
         rig_step(crowd->rig);

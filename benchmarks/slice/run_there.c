@@ -93,8 +93,8 @@ static enum weir_status commit(struct weir_client *client, struct weir_error *er
 static enum weir_status audit(struct rig *rig, uint64_t job, struct weir_error *err)
 {
     struct msg_job_is is;
-    const struct msg_job_ask ask = {.job = job};
-    const struct rig_question question = {RIG_DISPATCHER, MSG_job_ask, &ask, MSG_job_is};
+    const struct msg_job_request ask = {.job = job};
+    const struct rig_question question = {RIG_DISPATCHER, MSG_job_request, &ask, MSG_job_is};
     enum weir_status status = rig_request(rig, &question, &is, err);
     if (status == WEIR_OK && (is.lost > 0 || is.duplicated > 0 || is.delivered != is.set))
         status = weir_fail(err, WEIR_INTERNAL,

@@ -94,8 +94,8 @@ enum weir_status twelve_bytes(void *state, double *ret_rate, struct weir_error *
 static enum weir_status watch_memory(struct storage_bench *bench, const char *name, size_t samples,
                                      struct weir_error *err)
 {
-    const struct msg_dataset_ask ask = {.name = name};
-    const struct rig_question question = {RIG_STORAGE, MSG_dataset_ask, &ask, MSG_dataset_is};
+    const struct msg_dataset_request ask = {.name = name};
+    const struct rig_question question = {RIG_STORAGE, MSG_dataset_request, &ask, MSG_dataset_is};
     struct msg_dataset_is dataset = {.scanned = false};
     struct weight_memory memory = {0};
     enum weir_status status = WEIR_OK;

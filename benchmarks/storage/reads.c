@@ -113,8 +113,8 @@ static enum weir_status open_files(struct picks *picks, bool keeps_open, struct 
 enum weir_status picks_make(struct rig *rig, const char *dataset, size_t count, bool keeps_open,
                             struct picks *ret_picks, struct weir_error *err)
 {
-    const struct msg_dataset_ask ask = {.name = dataset};
-    const struct rig_question question = {RIG_STORAGE, MSG_dataset_ask, &ask, MSG_dataset_is};
+    const struct msg_dataset_request ask = {.name = dataset};
+    const struct rig_question question = {RIG_STORAGE, MSG_dataset_request, &ask, MSG_dataset_is};
     struct msg_dataset_is is;
     struct ranges ranges = {.samples = 0};
     struct weir_rng rng;

@@ -157,9 +157,9 @@ static void request_samples(struct erasures *erasures)
     WEIR_AUTO_FREE uint64_t *numbers = weir_calloc(count, sizeof(*numbers));
     for (size_t i = 0; i < count; i++)
         numbers[i] = (uint64_t)erasures->progress.arrived[i].number;
-    const struct msg_erase_samples_ask request = {.erasures = {numbers, count},
-                                                  .after = erasures->progress.ids_cursor};
-    weir_rpc_call(erasures->context->storage, MSG_erase_samples_ask, &request,
+    const struct msg_erase_samples_request request = {.erasures = {numbers, count},
+                                                      .after = erasures->progress.ids_cursor};
+    weir_rpc_call(erasures->context->storage, MSG_erase_samples_request, &request,
                   ORCHESTRATOR_REQUEST_MS, on_samples, erasures);
 }
 
@@ -299,11 +299,11 @@ static void request_progress(void *owner)
         erasures->progress.behind = cursor;
         erasures->progress.repeat_ms = now_ms + REPEAT_MS;
     }
-    const struct msg_erase_progress_ask request = {.after = erasures->progress.cursor,
-                                                   .first = erasures->progress.first};
+    const struct msg_erase_progress_request request = {.after = erasures->progress.cursor,
+                                                       .first = erasures->progress.first};
     erasures->progress.timer = 0;
     erasures->progress.is_requesting = true;
-    weir_rpc_call(erasures->context->storage, MSG_erase_progress_ask, &request,
+    weir_rpc_call(erasures->context->storage, MSG_erase_progress_request, &request,
                   ORCHESTRATOR_REQUEST_MS, on_progress, erasures);
 }
 

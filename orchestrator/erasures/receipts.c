@@ -202,11 +202,11 @@ static void on_reports(void *owner, const struct weir_reply *reply, const struct
 
 static void request_reports(struct erasure_batch *batch)
 {
-    const struct msg_erase_reports_ask request = {
+    const struct msg_erase_reports_request request = {
         .erasures = {(const uint64_t *)group_of(batch), group_size(batch)}};
     batch->due.is_requesting = true;
-    weir_rpc_call(batch->context->storage, MSG_erase_reports_ask, &request, ORCHESTRATOR_REQUEST_MS,
-                  on_reports, batch);
+    weir_rpc_call(batch->context->storage, MSG_erase_reports_request, &request,
+                  ORCHESTRATOR_REQUEST_MS, on_reports, batch);
 }
 
 /* Nothing reads what was erased once storage has verified it: memory is clean once it was wiped after that. */

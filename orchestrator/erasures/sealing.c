@@ -407,6 +407,6 @@ void orchestrator_sealing_look(struct sealing *sealing)
         return;
     sealing->seal = weir_calloc(1, sizeof(*sealing->seal));
     sealing->seal->all = sealing;
-    weir_rpc_call(sealing->context->storage, MSG_erase_scrubbed_ask, NULL, ORCHESTRATOR_REQUEST_MS,
-                  on_scrubbed, sealing->seal);
+    weir_rpc_call(sealing->context->storage, MSG_erase_scrubbed_request, NULL,
+                  ORCHESTRATOR_REQUEST_MS, on_scrubbed, sealing->seal);
 }

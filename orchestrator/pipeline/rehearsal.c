@@ -284,9 +284,9 @@ static void request_next(struct rehearsal *rehearsal)
         walk(rehearsal);
         return;
     }
-    struct msg_dataset_ask request = {.name = config->datasets[rehearsal->asking]};
-    weir_rpc_call(rehearsal->context->storage, MSG_dataset_ask, &request, ORCHESTRATOR_REQUEST_MS,
-                  on_dataset, rehearsal);
+    struct msg_dataset_request request = {.name = config->datasets[rehearsal->asking]};
+    weir_rpc_call(rehearsal->context->storage, MSG_dataset_request, &request,
+                  ORCHESTRATOR_REQUEST_MS, on_dataset, rehearsal);
 }
 
 static void on_declared(void *owner, const struct weir_reply *reply, const struct weir_error *err)

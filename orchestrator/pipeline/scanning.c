@@ -106,9 +106,9 @@ static void request_next(struct pipeline *pipeline)
         orchestrator_pipeline_advance(pipeline, PIPELINE_ON_SCANNED, NULL, NULL);
         return;
     }
-    struct msg_dataset_ask request = {.name = pipeline->config->datasets[pipeline->asking]};
-    weir_rpc_call(pipeline->context->storage, MSG_dataset_ask, &request, ORCHESTRATOR_REQUEST_MS,
-                  on_dataset, pipeline);
+    struct msg_dataset_request request = {.name = pipeline->config->datasets[pipeline->asking]};
+    weir_rpc_call(pipeline->context->storage, MSG_dataset_request, &request,
+                  ORCHESTRATOR_REQUEST_MS, on_dataset, pipeline);
 }
 
 void orchestrator_pipeline_scan(struct pipeline *pipeline)

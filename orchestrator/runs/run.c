@@ -286,9 +286,9 @@ static void judge(struct run *run)
     } else if (ended->by_signal && !run->is_over) {
         try_again(run);
     } else {
-        weir_rpc_call(run->context->dispatcher, MSG_job_ask,
-                      &(struct msg_job_ask){.job = (uint64_t)run->number}, ORCHESTRATOR_REQUEST_MS,
-                      on_failed_job, run);
+        weir_rpc_call(run->context->dispatcher, MSG_job_request,
+                      &(struct msg_job_request){.job = (uint64_t)run->number},
+                      ORCHESTRATOR_REQUEST_MS, on_failed_job, run);
     }
 }
 
@@ -443,8 +443,9 @@ static void on_dataset(void *owner, const struct weir_reply *reply, const struct
 
 static void request_dataset(struct run *run)
 {
-    const struct msg_dataset_ask request = {.name = run->outline.config->datasets[run->described]};
-    weir_rpc_call(run->context->storage, MSG_dataset_ask, &request, ORCHESTRATOR_REQUEST_MS,
+    const struct msg_dataset_request request = {.name =
+                                                    run->outline.config->datasets[run->described]};
+    weir_rpc_call(run->context->storage, MSG_dataset_request, &request, ORCHESTRATOR_REQUEST_MS,
                   on_dataset, run);
 }
 

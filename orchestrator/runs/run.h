@@ -118,7 +118,7 @@ struct run_progress {
 bool orchestrator_run_progress(const struct runs *runs, int64_t pipeline,
                                struct run_progress *ret_progress);
 
-/* Messages of trainers: answers run_ask, run_beat, run_done, and, at once or later, run_next. */
+/* Messages of trainers: answers run_request, run_beat, run_done, and, at once or later, run_next. */
 void orchestrator_run_assign(struct runs *runs, struct weir_request *request);
 void orchestrator_run_beats(struct runs *runs, struct weir_request *request);
 void orchestrator_run_finished(struct runs *runs, struct weir_request *request);

@@ -132,7 +132,7 @@ void orchestrator_run_audit(struct run *run)
 {
     weir_loop_cancel(run->context->loop, run->timer); /* of a step that the result has overtaken */
     run->timer = 0;
-    struct msg_job_ask request = {.job = (uint64_t)run->number};
-    weir_rpc_call(run->context->dispatcher, MSG_job_ask, &request, ORCHESTRATOR_REQUEST_MS,
+    struct msg_job_request request = {.job = (uint64_t)run->number};
+    weir_rpc_call(run->context->dispatcher, MSG_job_request, &request, ORCHESTRATOR_REQUEST_MS,
                   on_job_is, run);
 }

@@ -1,4 +1,4 @@
-/* Messages of trainers: run_ask, run_beat, run_done. Each may come twice, and from a trainer
+/* Messages of trainers: run_request, run_beat, run_done. Each may come twice, and from a trainer
  * whose run is over. */
 #include "orchestrator/runs/run_state.h"
 
@@ -66,7 +66,7 @@ void orchestrator_run_tell(const struct run *run, struct weir_rpc_server *server
 
 void orchestrator_run_assign(struct runs *runs, struct weir_request *request)
 {
-    const struct msg_run_ask *message = request->message;
+    const struct msg_run_request *message = request->message;
     struct run *run = orchestrator_run_find(runs, (int64_t)message->run);
     struct weir_error err;
     if (run == NULL || run->trained || run->row == NULL) {

@@ -37,7 +37,7 @@ static void on_plan(void *owner, const struct weir_reply *reply, const struct we
 
 void orchestrator_run_explain(struct run *run)
 {
-    weir_rpc_call(run->context->dispatcher, MSG_plan_ask,
-                  &(struct msg_plan_ask){.job = (uint64_t)run->number}, ORCHESTRATOR_REQUEST_MS,
+    weir_rpc_call(run->context->dispatcher, MSG_plan_request,
+                  &(struct msg_plan_request){.job = (uint64_t)run->number}, ORCHESTRATOR_REQUEST_MS,
                   on_plan, run);
 }

@@ -22,9 +22,9 @@ static void on_dataset(void *owner, const struct weir_reply *reply, const struct
 void orchestrator_topic_answer_with_classes(struct topic_call *call, const char *dataset,
                                             json_t *json)
 {
-    const struct msg_dataset_ask request = {.name = dataset};
+    const struct msg_dataset_request request = {.name = dataset};
     call->collected = json;
-    weir_rpc_call(call->context->storage, MSG_dataset_ask, &request, ORCHESTRATOR_REQUEST_MS,
+    weir_rpc_call(call->context->storage, MSG_dataset_request, &request, ORCHESTRATOR_REQUEST_MS,
                   on_dataset, call);
 }
 
@@ -77,13 +77,13 @@ static void on_names(void *owner, const struct weir_reply *reply, const struct w
 void orchestrator_topic_answer_naming_classes(struct topic_call *call, const char *dataset,
                                               json_t *json)
 {
-    const struct msg_dataset_ask request = {.name = dataset};
+    const struct msg_dataset_request request = {.name = dataset};
     if (name_classes(json, &(struct weir_strs){0}) == 0) {
         orchestrator_topic_answer(call, json);
         return;
     }
     json_decref(call->collected);
     call->collected = json;
-    weir_rpc_call(call->context->storage, MSG_dataset_ask, &request, ORCHESTRATOR_REQUEST_MS,
+    weir_rpc_call(call->context->storage, MSG_dataset_request, &request, ORCHESTRATOR_REQUEST_MS,
                   on_names, call);
 }

@@ -135,11 +135,12 @@ static void on_found(void *owner, const struct weir_reply *reply, const struct w
 
 void orchestrator_topic_dataset_remove(struct topic_call *call)
 {
-    const struct msg_dataset_ask request = {.name = orchestrator_topic_text(call, "dataset", "")};
+    const struct msg_dataset_request request = {.name =
+                                                    orchestrator_topic_text(call, "dataset", "")};
     if (request.name[0] == '\0') {
         topic_fail(call, WEIR_INVALID, "dataset_remove: expected a dataset");
         return;
     }
-    weir_rpc_call(call->context->storage, MSG_dataset_ask, &request, ORCHESTRATOR_REQUEST_MS,
+    weir_rpc_call(call->context->storage, MSG_dataset_request, &request, ORCHESTRATOR_REQUEST_MS,
                   on_found, call);
 }

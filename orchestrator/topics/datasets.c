@@ -59,8 +59,8 @@ static void on_dataset(void *owner, const struct weir_reply *reply, const struct
 
 static void request_next(struct topic_call *call, uint64_t after)
 {
-    struct msg_dataset_ask request = {.name = "", .after = after};
-    weir_rpc_call(call->context->storage, MSG_dataset_ask, &request, ORCHESTRATOR_REQUEST_MS,
+    struct msg_dataset_request request = {.name = "", .after = after};
+    weir_rpc_call(call->context->storage, MSG_dataset_request, &request, ORCHESTRATOR_REQUEST_MS,
                   on_dataset, call);
 }
 

@@ -253,10 +253,10 @@ static void on_examined(void *owner, const struct weir_reply *reply, const struc
 
 void orchestrator_topic_doctor(struct topic_call *call)
 {
-    struct msg_doctor_ask request = {
+    struct msg_doctor_request request = {
         .session = (uint64_t)orchestrator_topic_number(call, "session", 1),
         .deep = orchestrator_topic_flag(call, "deep"),
     };
-    weir_rpc_call(call->context->storage, MSG_doctor_ask, &request, ORCHESTRATOR_REQUEST_MS,
+    weir_rpc_call(call->context->storage, MSG_doctor_request, &request, ORCHESTRATOR_REQUEST_MS,
                   on_examined, call);
 }

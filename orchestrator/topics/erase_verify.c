@@ -436,10 +436,10 @@ static void on_troubles(void *owner, const struct weir_reply *reply, const struc
 
 void orchestrator_topic_erase_verify(struct topic_call *call)
 {
-    static const struct msg_erase_troubles_ask REQUEST;
+    static const struct msg_erase_troubles_request REQUEST;
     call->collected =
         JSON_FIELDS(JSON_NEW("findings", json_array()), JSON_NEW("pending", json_array()),
                     JSON_NEW("unverified", json_object()));
-    weir_rpc_call(call->context->storage, MSG_erase_troubles_ask, &REQUEST, ORCHESTRATOR_REQUEST_MS,
-                  on_troubles, call);
+    weir_rpc_call(call->context->storage, MSG_erase_troubles_request, &REQUEST,
+                  ORCHESTRATOR_REQUEST_MS, on_troubles, call);
 }

@@ -198,10 +198,10 @@ static void on_erase_is(void *owner, const struct weir_reply *reply, const struc
 
 void orchestrator_topic_erase_status(struct topic_call *call)
 {
-    const struct msg_erase_ask request = {
+    const struct msg_erase_request request = {
         .erasure = (uint64_t)orchestrator_topic_number(call, "erasure", 0)};
-    weir_rpc_call(call->context->storage, MSG_erase_ask, &request, STORAGE_REQUEST_MS, on_erase_is,
-                  call);
+    weir_rpc_call(call->context->storage, MSG_erase_request, &request, STORAGE_REQUEST_MS,
+                  on_erase_is, call);
 }
 
 /* ---- erase_list ---- */
@@ -256,8 +256,8 @@ static void on_troubles(void *owner, const struct weir_reply *reply, const struc
 
 void orchestrator_topic_erase_list(struct topic_call *call)
 {
-    static const struct msg_erase_troubles_ask REQUEST;
-    weir_rpc_call(call->context->storage, MSG_erase_troubles_ask, &REQUEST, STORAGE_REQUEST_MS,
+    static const struct msg_erase_troubles_request REQUEST;
+    weir_rpc_call(call->context->storage, MSG_erase_troubles_request, &REQUEST, STORAGE_REQUEST_MS,
                   on_troubles, call);
 }
 

@@ -53,8 +53,9 @@ static void on_readers(void *owner, const struct weir_reply *reply, const struct
 
 void orchestrator_topic_feed_list(struct topic_call *call)
 {
-    const struct msg_feed_ask request = {.dataset = orchestrator_topic_text(call, "dataset", "")};
-    weir_rpc_call(call->context->storage, MSG_feed_ask, &request, ORCHESTRATOR_REQUEST_MS,
+    const struct msg_feed_request request = {.dataset =
+                                                 orchestrator_topic_text(call, "dataset", "")};
+    weir_rpc_call(call->context->storage, MSG_feed_request, &request, ORCHESTRATOR_REQUEST_MS,
                   on_readers, call);
 }
 

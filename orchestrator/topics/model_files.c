@@ -166,8 +166,8 @@ static enum weir_status request_dataset(struct topic_call *call, struct weir_err
         status = weir_fail(err, WEIR_NOT_FOUND, "model_export: its pipeline has no dataset");
     if (status != WEIR_OK)
         return status;
-    const struct msg_dataset_ask request = {.name = weir_rows_text(rows, 0, "name")};
-    weir_rpc_call(call->context->storage, MSG_dataset_ask, &request, ORCHESTRATOR_REQUEST_MS,
+    const struct msg_dataset_request request = {.name = weir_rows_text(rows, 0, "name")};
+    weir_rpc_call(call->context->storage, MSG_dataset_request, &request, ORCHESTRATOR_REQUEST_MS,
                   on_dataset, call);
     return WEIR_OK;
 }

@@ -70,7 +70,7 @@ void orchestrator_topic_plan(struct topic_call *call)
         return;
     }
     call->text = weir_strdup(orchestrator_pipeline_config(pipeline)->name);
-    weir_rpc_call(call->context->dispatcher, MSG_plan_ask,
-                  &(struct msg_plan_ask){.job = (uint64_t)call->number}, ORCHESTRATOR_REQUEST_MS,
-                  on_plan, call);
+    weir_rpc_call(call->context->dispatcher, MSG_plan_request,
+                  &(struct msg_plan_request){.job = (uint64_t)call->number},
+                  ORCHESTRATOR_REQUEST_MS, on_plan, call);
 }

@@ -80,9 +80,10 @@ static void on_sets(void *owner, const struct weir_reply *reply, const struct we
 
 void orchestrator_topic_sets(struct topic_call *call)
 {
-    const struct msg_sets_ask asked = {.pipeline = orchestrator_topic_text(call, "pipeline", "")};
+    const struct msg_sets_request asked = {.pipeline =
+                                               orchestrator_topic_text(call, "pipeline", "")};
     if (asked.pipeline[0] != '\0' && orchestrator_topic_pipeline(call) == NULL)
         return;
-    weir_rpc_call(call->context->selector, MSG_sets_ask, &asked, ORCHESTRATOR_REQUEST_MS, on_sets,
-                  call);
+    weir_rpc_call(call->context->selector, MSG_sets_request, &asked, ORCHESTRATOR_REQUEST_MS,
+                  on_sets, call);
 }

@@ -164,7 +164,7 @@ static bool is_under_way(const struct topics *topics, const struct weir_route *r
 
 void orchestrator_topics_answer(struct topics *topics, struct weir_request *request)
 {
-    const struct msg_ask *message = request->message;
+    const struct msg_command *message = request->message;
     struct weir_error err;
     if (is_under_way(topics, &request->route))
         return;

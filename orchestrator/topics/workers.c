@@ -175,6 +175,6 @@ static void on_workers(void *owner, const struct weir_reply *reply, const struct
 
 void orchestrator_topic_workers(struct topic_call *call)
 {
-    weir_rpc_call(call->context->dispatcher, MSG_workers_ask, NULL, ORCHESTRATOR_REQUEST_MS,
+    weir_rpc_call(call->context->dispatcher, MSG_workers_request, NULL, ORCHESTRATOR_REQUEST_MS,
                   on_workers, call);
 }

@@ -132,6 +132,6 @@ void preprocess_dispatcher_flush(struct dispatcher *dispatcher);
 extern const struct weir_rpc_handler PREPROCESS_DISPATCHER_HANDLERS[];
 void preprocess_dispatcher_on_worker_beat(void *state, struct weir_request *request);
 void preprocess_dispatcher_on_worker_leave(void *state, struct weir_request *request);
-void preprocess_dispatcher_on_workers_ask(void *state, struct weir_request *request);
+void preprocess_dispatcher_on_workers_request(void *state, struct weir_request *request);
 
 #endif

@@ -142,10 +142,10 @@ static const char *state_name(const struct dispatcher_entry *entry)
     return entry->job.record.final ? "finished" : "open";
 }
 
-static void on_job_ask(void *state, struct weir_request *request)
+static void on_job_request(void *state, struct weir_request *request)
 {
     struct dispatcher *dispatcher = state;
-    const struct msg_job_ask *ask = request->message;
+    const struct msg_job_request *ask = request->message;
     struct dispatcher_entry *entry = NULL;
     struct weir_error err;
     enum weir_status status = preprocess_dispatcher_find(dispatcher, ask->job, &entry, &err);
@@ -270,10 +270,10 @@ static void on_job_describe(void *state, struct weir_request *request)
     preprocess_dispatcher_let_go(entry);
 }
 
-static void on_plan_ask(void *state, struct weir_request *request)
+static void on_plan_request(void *state, struct weir_request *request)
 {
     struct dispatcher *dispatcher = state;
-    const struct msg_plan_ask *ask = request->message;
+    const struct msg_plan_request *ask = request->message;
     struct dispatcher_entry *entry = NULL;
     struct msg_plan_is answer;
     struct weir_error err;
@@ -425,11 +425,11 @@ static void on_client_commit(void *state, struct weir_request *request)
 
 const struct weir_rpc_handler PREPROCESS_DISPATCHER_HANDLERS[] = {
     WEIR_ON(job_open, on_job_open),
-    WEIR_ON(job_ask, on_job_ask),
+    WEIR_ON(job_request, on_job_request),
     WEIR_ON(job_close, on_job_close),
     WEIR_ON(jobs_purge, on_jobs_purge),
-    WEIR_ON(workers_ask, preprocess_dispatcher_on_workers_ask),
-    WEIR_ON(plan_ask, on_plan_ask),
+    WEIR_ON(workers_request, preprocess_dispatcher_on_workers_request),
+    WEIR_ON(plan_request, on_plan_request),
     WEIR_ON(worker_beat, preprocess_dispatcher_on_worker_beat),
     WEIR_ON(worker_leave, preprocess_dispatcher_on_worker_leave),
     WEIR_ON(job_describe, on_job_describe),

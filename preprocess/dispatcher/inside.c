@@ -173,7 +173,7 @@ static void describe_pipelines(const struct shares *shares, struct weir_arena *a
     answer->pipeline_cpu_ns = (struct weir_i64s){cpu_ns, count};
 }
 
-void preprocess_dispatcher_on_workers_ask(void *state, struct weir_request *request)
+void preprocess_dispatcher_on_workers_request(void *state, struct weir_request *request)
 {
     const struct dispatcher *dispatcher = state;
     const struct pool_worker **workers;

@@ -213,7 +213,7 @@ bool storage_doctor_step(struct doctor *doctor)
     return !doctor->is_done;
 }
 
-static struct doctor *begin(const struct examined *examined, const struct msg_doctor_ask *asked)
+static struct doctor *begin(const struct examined *examined, const struct msg_doctor_request *asked)
 {
     struct doctor *doctor = weir_calloc(1, sizeof(*doctor));
 
@@ -264,8 +264,9 @@ static void fill(const struct doctor *doctor, struct weir_arena *arena,
 }
 
 enum weir_status storage_doctor_report(struct doctor **newest, const struct examined *examined,
-                                       const struct msg_doctor_ask *asked, struct weir_arena *arena,
-                                       struct msg_doctor_is *answer, struct weir_error *err)
+                                       const struct msg_doctor_request *asked,
+                                       struct weir_arena *arena, struct msg_doctor_is *answer,
+                                       struct weir_error *err)
 {
     struct doctor *doctor = *newest;
     enum weir_status status = storage_ready(examined->store, err);

@@ -27,8 +27,8 @@ bool storage_doctor_step(struct doctor *doctor);
 /* Begins an examination in place of *newest (NULL: none), unless that is of the same session; fills the answer with
  * what it has found. */
 enum weir_status storage_doctor_report(struct doctor **newest, const struct examined *examined,
-                                       const struct msg_doctor_ask *asked, struct weir_arena *arena,
-                                       struct msg_doctor_is *answer,
+                                       const struct msg_doctor_request *asked,
+                                       struct weir_arena *arena, struct msg_doctor_is *answer,
                                        struct weir_error *err) WEIR_MUST_USE;
 
 #endif

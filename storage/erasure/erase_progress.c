@@ -67,7 +67,7 @@ static enum weir_status check_count(const char *message, size_t count, struct we
 /* ---- answers ---- */
 
 enum weir_status storage_erase_progress(struct store *store,
-                                        const struct msg_erase_progress_ask *asked,
+                                        const struct msg_erase_progress_request *asked,
                                         struct weir_arena *arena, struct msg_erase_progress *answer,
                                         struct weir_error *err)
 {
@@ -116,12 +116,12 @@ static void join_ids(const struct weir_rows *rows, struct weir_arena *arena,
 }
 
 enum weir_status storage_erase_samples(struct store *store,
-                                       const struct msg_erase_samples_ask *asked,
+                                       const struct msg_erase_samples_request *asked,
                                        struct weir_arena *arena, struct msg_erase_samples *answer,
                                        struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = check_count("erase_samples_ask", asked->erasures.count, err);
+    enum weir_status status = check_count("erase_samples_request", asked->erasures.count, err);
     size_t count;
 
     if (status == WEIR_OK)
@@ -139,12 +139,12 @@ enum weir_status storage_erase_samples(struct store *store,
 }
 
 enum weir_status storage_erase_reports(struct store *store,
-                                       const struct msg_erase_reports_ask *asked,
+                                       const struct msg_erase_reports_request *asked,
                                        struct weir_arena *arena, struct msg_erase_reports *answer,
                                        struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = check_count("erase_reports_ask", asked->erasures.count, err);
+    enum weir_status status = check_count("erase_reports_request", asked->erasures.count, err);
 
     if (status == WEIR_OK)
         status = DB_RUN(store->db, Q_erasures_report, &rows, err,

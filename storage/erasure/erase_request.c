@@ -390,7 +390,7 @@ static struct weir_strs split_lines(const char *text, struct weir_arena *arena)
     return (struct weir_strs){lines, count};
 }
 
-static enum weir_status read_page(struct store *store, const struct msg_erase_ask *asked,
+static enum weir_status read_page(struct store *store, const struct msg_erase_request *asked,
                                   struct weir_arena *arena, struct msg_erase_is *answer,
                                   struct weir_error *err)
 {
@@ -413,7 +413,8 @@ static enum weir_status read_page(struct store *store, const struct msg_erase_as
     return WEIR_OK;
 }
 
-enum weir_status storage_erase_describe(struct eraser *eraser, const struct msg_erase_ask *asked,
+enum weir_status storage_erase_describe(struct eraser *eraser,
+                                        const struct msg_erase_request *asked,
                                         struct weir_arena *arena, struct msg_erase_is *answer,
                                         struct weir_error *err)
 {

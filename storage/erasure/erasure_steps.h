@@ -53,21 +53,22 @@ enum weir_status storage_erase_accept_all(struct eraser *eraser,
 enum weir_status storage_erase_accept(struct eraser *eraser, const struct msg_erase_accept *asked,
                                       struct weir_arena *arena, struct msg_erase_accepted *answer,
                                       struct weir_error *err) WEIR_MUST_USE;
-enum weir_status storage_erase_describe(struct eraser *eraser, const struct msg_erase_ask *asked,
+enum weir_status storage_erase_describe(struct eraser *eraser,
+                                        const struct msg_erase_request *asked,
                                         struct weir_arena *arena, struct msg_erase_is *answer,
                                         struct weir_error *err) WEIR_MUST_USE;
 /* Erasures that have moved on since; the samples of those in force; what was done for them. LIMIT when more
  * are named than one answer holds. */
 enum weir_status storage_erase_progress(struct store *store,
-                                        const struct msg_erase_progress_ask *asked,
+                                        const struct msg_erase_progress_request *asked,
                                         struct weir_arena *arena, struct msg_erase_progress *answer,
                                         struct weir_error *err) WEIR_MUST_USE;
 enum weir_status storage_erase_samples(struct store *store,
-                                       const struct msg_erase_samples_ask *asked,
+                                       const struct msg_erase_samples_request *asked,
                                        struct weir_arena *arena, struct msg_erase_samples *answer,
                                        struct weir_error *err) WEIR_MUST_USE;
 enum weir_status storage_erase_reports(struct store *store,
-                                       const struct msg_erase_reports_ask *asked,
+                                       const struct msg_erase_reports_request *asked,
                                        struct weir_arena *arena, struct msg_erase_reports *answer,
                                        struct weir_error *err) WEIR_MUST_USE;
 /* sealing.c: erasures that wait for the orchestrator's seal, and those that it has sealed. */

@@ -14,7 +14,7 @@ enum weir_status storage_feed_forget(struct store *store, struct weir_error *err
 enum weir_status storage_feed_end(struct store *store, const struct msg_feed_end *asked,
                                   struct msg_feed_ended *answer,
                                   struct weir_error *err) WEIR_MUST_USE;
-enum weir_status storage_feed_describe(struct store *store, const struct msg_feed_ask *asked,
+enum weir_status storage_feed_describe(struct store *store, const struct msg_feed_request *asked,
                                        struct weir_arena *arena, struct msg_feed_readers *answer,
                                        struct weir_error *err) WEIR_MUST_USE;
 

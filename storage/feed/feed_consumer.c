@@ -136,7 +136,7 @@ static void fill_readers(const struct weir_rows *rows, int64_t ahead_us, struct 
     answer->expires_us = (struct weir_i64s){expires_us, count};
 }
 
-enum weir_status storage_feed_describe(struct store *store, const struct msg_feed_ask *asked,
+enum weir_status storage_feed_describe(struct store *store, const struct msg_feed_request *asked,
                                        struct weir_arena *arena, struct msg_feed_readers *answer,
                                        struct weir_error *err)
 {

@@ -294,10 +294,11 @@ static void a_purge_leaves_no_words_of_jobs_that_are_over(void **state)
     struct msg_job_open again = stage_job(&stage, ABANDONED);
     assert_int_equal(stage_hear(&stage, MSG_job_open, &again).status, WEIR_OK);
     assert_string_equal(
-        stage_hear(&stage, MSG_job_ask, &(struct msg_job_ask){.job = ABANDONED}).job_state,
+        stage_hear(&stage, MSG_job_request, &(struct msg_job_request){.job = ABANDONED}).job_state,
         "closed"); /* it cannot go on without its fitted state */
     assert_string_equal(
-        stage_hear(&stage, MSG_job_ask, &(struct msg_job_ask){.job = LATER}).job_state, "open");
+        stage_hear(&stage, MSG_job_request, &(struct msg_job_request){.job = LATER}).job_state,
+        "open");
     stage_unhost(&stage);
     stage_end(&stage);
 }
@@ -335,7 +336,7 @@ static enum weir_status commit_of_failures(struct stage *stage, uint64_t attempt
 
 static enum weir_status health_of_job(struct stage *stage)
 {
-    return stage_hear(stage, MSG_job_ask, &(struct msg_job_ask){.job = 1}).status;
+    return stage_hear(stage, MSG_job_request, &(struct msg_job_request){.job = 1}).status;
 }
 
 static void only_the_current_attempt_can_fail_its_job(void **state)
@@ -374,7 +375,8 @@ static void a_limit_that_is_passed_again_still_says_why(void **state)
     for (int i = 0; i < 3; i++) {
         uint64_t attempt = open_job(&stage, 1);
         assert_int_equal(commit_of_failures(&stage, attempt, 1, SAMPLES / 2), WEIR_INVALID);
-        struct stage_heard heard = stage_hear(&stage, MSG_job_ask, &(struct msg_job_ask){.job = 1});
+        struct stage_heard heard =
+            stage_hear(&stage, MSG_job_request, &(struct msg_job_request){.job = 1});
         assert_non_null(strstr(heard.error, i < 2 ? " bears: sample 9 cannot be read: found"
                                                   : " bears: found canary-word"));
         if (i == 1) { /* the third time it is another process */

@@ -185,7 +185,7 @@ struct msg_job_open stage_job(const struct stage *stage, uint64_t job)
 struct msg_job_is stage_audit(struct stage *stage, uint64_t job)
 {
     struct msg_job_is is;
-    stage_request(stage, MSG_job_ask, &(struct msg_job_ask){.job = job}, MSG_job_is, &is);
+    stage_request(stage, MSG_job_request, &(struct msg_job_request){.job = job}, MSG_job_is, &is);
     return is;
 }
 

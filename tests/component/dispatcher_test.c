@@ -51,7 +51,7 @@ static const char READS_FEW_ROWS[] =
 static void assert_shares(struct stage *stage, uint32_t leases)
 {
     struct msg_workers_are pool;
-    stage_request(stage, MSG_workers_ask, NULL, MSG_workers_are, &pool);
+    stage_request(stage, MSG_workers_request, NULL, MSG_workers_are, &pool);
     assert_int_equal(pool.pipelines.count, 1);
     assert_int_equal(pool.pipelines.at[0], 9);
     assert_int_equal(pool.pipeline_shares.at[0], 2500);
@@ -138,7 +138,7 @@ static void a_million_groups_survive_kill_9(void **state)
 
 static struct stage_heard hear_of(struct stage *stage)
 {
-    return stage_hear(stage, MSG_job_ask, &(struct msg_job_ask){.job = JOB});
+    return stage_hear(stage, MSG_job_request, &(struct msg_job_request){.job = JOB});
 }
 
 static void pass(struct stage *stage, int64_t hours)

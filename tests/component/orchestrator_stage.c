@@ -121,11 +121,11 @@ static void on_columns_read(void *owner, struct weir_request *request)
 
 static const struct weir_rpc_handler STORAGE[] = {
     WEIR_ON(dataset_declare, on_declare),
-    WEIR_ON(dataset_ask, on_dataset),
+    WEIR_ON(dataset_request, on_dataset),
     WEIR_ON(replay_read, on_replay),
-    WEIR_ON(erase_progress_ask, stage_on_erase_progress_ask),
-    WEIR_ON(erase_samples_ask, stage_on_erase_samples_ask),
-    WEIR_ON(erase_reports_ask, stage_on_erase_reports_ask),
+    WEIR_ON(erase_progress_request, stage_on_erase_progress_request),
+    WEIR_ON(erase_samples_request, stage_on_erase_samples_request),
+    WEIR_ON(erase_reports_request, stage_on_erase_reports_request),
     WEIR_ON(feed_read, on_feed_read),
     WEIR_ON(columns_read, on_columns_read),
     {MSG_none, NULL}};
@@ -321,10 +321,10 @@ static size_t erased_of(const struct stage *stage, const struct weir_sample_set 
     return erased;
 }
 
-static void on_job_ask(void *owner, struct weir_request *request)
+static void on_job_request(void *owner, struct weir_request *request)
 {
     struct stage *stage = owner;
-    const struct msg_job_ask *ask = request->message;
+    const struct msg_job_request *ask = request->message;
     const struct stage_job *job = find_job(stage, ask->job);
     struct weir_sample_set set = {0};
     struct weir_error err;
@@ -354,7 +354,7 @@ static void on_jobs_purge(void *owner, struct weir_request *request)
 }
 
 static const struct weir_rpc_handler DISPATCHER[] = {WEIR_ON(job_open, on_job_open),
-                                                     WEIR_ON(job_ask, on_job_ask),
+                                                     WEIR_ON(job_request, on_job_request),
                                                      WEIR_ON(job_close, on_job_close),
                                                      WEIR_ON(jobs_purge, on_jobs_purge),
                                                      {MSG_none, NULL}};
@@ -491,12 +491,12 @@ static enum weir_status start_trainer(void *owner, const struct orchestrator_tra
         weir_rpc_connect(stage->loop, endpoint, NULL, trainer, &trainer->peer, err);
     weir_require(status == WEIR_OK);
     stage->trainers_started++;
-    struct msg_run_ask ask = {
+    struct msg_run_request ask = {
         .run = (uint64_t)wanted->run, .session = ~trainer->session, .token = "a stranger's"};
-    weir_rpc_call(trainer->peer, MSG_run_ask, &ask, TEST_PATIENCE_MS, on_stranger, stage);
+    weir_rpc_call(trainer->peer, MSG_run_request, &ask, TEST_PATIENCE_MS, on_stranger, stage);
     ask.session = trainer->session;
     ask.token = wanted->token;
-    weir_rpc_call(trainer->peer, MSG_run_ask, &ask, TEST_PATIENCE_MS, on_order, trainer);
+    weir_rpc_call(trainer->peer, MSG_run_request, &ask, TEST_PATIENCE_MS, on_order, trainer);
     return WEIR_OK;
 }
 

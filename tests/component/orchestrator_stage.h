@@ -95,9 +95,9 @@ void stage_begin_again(struct stage *stage);
 struct pipeline *stage_submit(struct stage *stage, const char *yaml);
 /* Submits `yaml` and runs until it rests; returns the state. */
 /* Handlers of storage: orchestrator_stage_erasures.c. */
-void stage_on_erase_progress_ask(void *owner, struct weir_request *request);
-void stage_on_erase_samples_ask(void *owner, struct weir_request *request);
-void stage_on_erase_reports_ask(void *owner, struct weir_request *request);
+void stage_on_erase_progress_request(void *owner, struct weir_request *request);
+void stage_on_erase_samples_request(void *owner, struct weir_request *request);
+void stage_on_erase_reports_request(void *owner, struct weir_request *request);
 
 /* The orchestrator takes in an erasure that storage has accepted. */
 void stage_accept(struct stage *stage, int64_t number, const char *reference);

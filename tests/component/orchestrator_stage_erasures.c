@@ -18,10 +18,10 @@ static size_t erased_ids(const struct stage *stage, uint64_t erasure, uint64_t *
 
 /* Each erasure moves when it is accepted, when it is in force, which for those that are verified is all the rest as
  * well, and as often again as a test says. */
-void stage_on_erase_progress_ask(void *owner, struct weir_request *request)
+void stage_on_erase_progress_request(void *owner, struct weir_request *request)
 {
     struct stage *stage = owner;
-    const struct msg_erase_progress_ask *ask = request->message;
+    const struct msg_erase_progress_request *ask = request->message;
     uint64_t moves = (stage->in_force ? 2 + stage->moves : 1) * stage->erasures;
     uint64_t ids[STAGE_SAMPLES], at = ask->after + 1, number = 0, epoch = 1, none = 0;
     stage->followed = ask->after > stage->followed ? ask->after : stage->followed;
@@ -48,10 +48,10 @@ void stage_on_erase_progress_ask(void *owner, struct weir_request *request)
 }
 
 /* Pages are as small as can be, so that there are several. The stage moves on one erasure at a time. */
-void stage_on_erase_samples_ask(void *owner, struct weir_request *request)
+void stage_on_erase_samples_request(void *owner, struct weir_request *request)
 {
     const struct stage *stage = owner;
-    const struct msg_erase_samples_ask *ask = request->message;
+    const struct msg_erase_samples_request *ask = request->message;
     uint64_t ids[STAGE_SAMPLES], number = ask->erasures.at[0];
     size_t count = erased_ids(stage, number, ids), first = ask->after * PAGE_IDS;
     uint64_t some = first >= count ? 0 : count - first < PAGE_IDS ? count - first : PAGE_IDS;
@@ -63,11 +63,11 @@ void stage_on_erase_samples_ask(void *owner, struct weir_request *request)
     weir_rpc_reply(request->server, &request->route, MSG_erase_samples, &answer, NULL);
 }
 
-void stage_on_erase_reports_ask(void *owner, struct weir_request *request)
+void stage_on_erase_reports_request(void *owner, struct weir_request *request)
 {
     enum { ERASURES_MAX = 16 };
     struct stage *stage = owner;
-    const struct msg_erase_reports_ask *ask = request->message;
+    const struct msg_erase_reports_request *ask = request->message;
     size_t count = ask->erasures.count;
     uint64_t ids[STAGE_SAMPLES], samples[ERASURES_MAX], zeros[ERASURES_MAX] = {0};
     uint32_t states[ERASURES_MAX];

@@ -341,10 +341,10 @@ static struct msg_job_is ask(struct lab *lab, uint64_t job, struct weir_arena *a
     struct weir_error err = {0};
     struct msg_job_is answer;
     enum weir_status status =
-        weir_rpc_request(lab->peer, MSG_job_ask, &(struct msg_job_ask){.job = job},
+        weir_rpc_request(lab->peer, MSG_job_request, &(struct msg_job_request){.job = job},
                          TEST_PATIENCE_MS, MSG_job_is, arena, &answer, &err);
     if (status != WEIR_OK)
-        fprintf(stderr, "job_ask: %s\n", err.text);
+        fprintf(stderr, "job_request: %s\n", err.text);
     weir_require(status == WEIR_OK);
     return answer;
 }
@@ -398,7 +398,7 @@ static void request_pool(struct lab *lab, struct weir_arena *arena,
                          struct msg_workers_are *ret_pool)
 {
     struct weir_error err;
-    weir_require(weir_rpc_request(lab->peer, MSG_workers_ask, NULL, TEST_PATIENCE_MS,
+    weir_require(weir_rpc_request(lab->peer, MSG_workers_request, NULL, TEST_PATIENCE_MS,
                                   MSG_workers_are, arena, ret_pool, &err) == WEIR_OK);
 }
 

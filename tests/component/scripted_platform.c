@@ -328,7 +328,7 @@ static void tell_task(const struct platform *platform, struct weir_request *requ
     weir_rpc_reply(request->server, &request->route, MSG_run_is, &answer, NULL);
 }
 
-static void on_run_ask(void *owner, struct weir_request *request)
+static void on_run_request(void *owner, struct weir_request *request)
 {
     tell_task(owner, request, 5);
 }
@@ -375,7 +375,7 @@ static const struct weir_rpc_handler DISPATCHER[] = {WEIR_ON(client_open, on_ope
 static const struct weir_rpc_handler WORKER[] = {WEIR_ON(credit, on_credit), {MSG_none, NULL}};
 static const struct weir_rpc_handler STORAGE[] = {
     WEIR_ON(hold, on_hold), WEIR_ON(hold_end, on_hold_end), {MSG_none, NULL}};
-static const struct weir_rpc_handler ORCHESTRATOR[] = {WEIR_ON(run_ask, on_run_ask),
+static const struct weir_rpc_handler ORCHESTRATOR[] = {WEIR_ON(run_request, on_run_request),
                                                        WEIR_ON(run_beat, on_run_beat),
                                                        WEIR_ON(run_done, on_run_done),
                                                        WEIR_ON(run_next, on_run_next),

@@ -155,10 +155,10 @@ static void how_far_a_choice_is_can_be_asked(void **state)
     struct fixture *fixture = *state;
     struct waiting waiting;
     struct reported reported = {0};
-    const struct msg_sets_ask asked = {.pipeline = "long"};
+    const struct msg_sets_request asked = {.pipeline = "long"};
     lab_change(fixture, WEIR_CHANGE_ADDED, 0, CANDIDATES);
     begin_long(fixture, "long", &waiting);
-    weir_rpc_call(fixture->peer, MSG_sets_ask, &asked, TEST_PATIENCE_MS, on_sets, &reported);
+    weir_rpc_call(fixture->peer, MSG_sets_request, &asked, TEST_PATIENCE_MS, on_sets, &reported);
     test_loop_until(fixture->loop, &reported.answered);
     assert_string_equal(reported.pipeline, "long");
     assert_int_equal(reported.trigger, 1);

@@ -64,9 +64,9 @@ static uint64_t digest_ids(uint64_t pages)
     for (uint64_t page = 1; page <= pages; page++) {
         struct msg_erase_is is;
 
-        assert_int_equal(storage_lab_request(&lab, MSG_erase_ask,
-                                             &(struct msg_erase_ask){erasure, page}, MSG_erase_is,
-                                             &is),
+        assert_int_equal(storage_lab_request(&lab, MSG_erase_request,
+                                             &(struct msg_erase_request){erasure, page},
+                                             MSG_erase_is, &is),
                          WEIR_OK);
         for (size_t i = 0; i < is.ids.count; i++)
             digest = weir_mix64(digest ^ is.ids.at[i]) + page;
@@ -155,7 +155,7 @@ static int commits_of_a_start(void)
         storage_lab_kill(&lab);
         restart_dying(commit, false);
         while (!storage_lab_has_died(&lab)) {
-            if (request_shortly(MSG_dataset_ask, &(struct msg_dataset_ask){.name = "lines"},
+            if (request_shortly(MSG_dataset_request, &(struct msg_dataset_request){.name = "lines"},
                                 MSG_dataset_is, &is))
                 return commit - 1;
         }
@@ -184,12 +184,12 @@ static bool go_on(void)
         if (!is_accepted) /* it is still starting */
             continue;
         erasure = accepted.erasure; /* what died has used numbers up */
-        if (request_shortly(MSG_erase_scrubbed_ask, NULL, MSG_erase_scrubbed, &scrubbed) &&
+        if (request_shortly(MSG_erase_scrubbed_request, NULL, MSG_erase_scrubbed, &scrubbed) &&
             scrubbed.erasures.count > 0)
             (void)request_shortly(MSG_erase_search,
                                   &(struct msg_erase_search){.erasures = scrubbed.erasures},
                                   MSG_erase_search_noted, &noted);
-        (void)request_shortly(MSG_erase_ask, &(struct msg_erase_ask){.erasure = erasure},
+        (void)request_shortly(MSG_erase_request, &(struct msg_erase_request){.erasure = erasure},
                               MSG_erase_is, &is);
     }
     return true;

@@ -341,7 +341,7 @@ static void who_was_away_is_told_how_many_of_its_samples_were_erased(void **stat
     await_sequence(fixture, 5);
     (void)read_feed(fixture, "here", 5);
     assert_int_equal(storage_feed_describe(&fixture->storage->store,
-                                           &(struct msg_feed_ask){.dataset = "lines"},
+                                           &(struct msg_feed_request){.dataset = "lines"},
                                            fixture->arena, &readers, &err),
                      WEIR_OK);
     assert_int_equal(readers.head, 5);
@@ -495,7 +495,7 @@ static bool is_consumer(struct storage_inside *fixture, const char *name)
 
     assert_int_equal(storage_feed_describe(
                          &storage->store,
-                         &(struct msg_feed_ask){
+                         &(struct msg_feed_request){
                              .dataset = storage->store.catalog->datasets[0]->declaration->name},
                          arena, &readers, &err),
                      WEIR_OK);

@@ -334,11 +334,12 @@ void storage_lab_must_declare(struct storage_lab *lab, const char *yaml)
 struct msg_dataset_is storage_lab_dataset(struct storage_lab *lab, const char *name)
 {
     struct msg_dataset_is answer;
-    enum weir_status status = storage_lab_request(
-        lab, MSG_dataset_ask, &(struct msg_dataset_ask){.name = name}, MSG_dataset_is, &answer);
+    enum weir_status status =
+        storage_lab_request(lab, MSG_dataset_request, &(struct msg_dataset_request){.name = name},
+                            MSG_dataset_is, &answer);
 
     if (status != WEIR_OK)
-        fprintf(stderr, "dataset_ask: %s\n", lab->err.text);
+        fprintf(stderr, "dataset_request: %s\n", lab->err.text);
     weir_require(status == WEIR_OK);
     return answer;
 }
@@ -445,7 +446,7 @@ void storage_lab_seal(struct storage_lab *lab)
     struct msg_erase_scrubbed scrubbed;
     struct msg_erase_search_noted noted;
 
-    weir_require(storage_lab_request(lab, MSG_erase_scrubbed_ask, NULL, MSG_erase_scrubbed,
+    weir_require(storage_lab_request(lab, MSG_erase_scrubbed_request, NULL, MSG_erase_scrubbed,
                                      &scrubbed) == WEIR_OK);
     weir_require(storage_lab_request(
                      lab, MSG_erase_search,
@@ -467,8 +468,8 @@ struct msg_erase_is storage_lab_await_erasure(struct storage_lab *lab, uint64_t 
         weir_loop_step(lab->loop, ROUND_MS);
         if (strcmp(state, "verified") == 0)
             storage_lab_seal(lab);
-        weir_require(storage_lab_request(lab, MSG_erase_ask,
-                                         &(struct msg_erase_ask){.erasure = number, .page = 1},
+        weir_require(storage_lab_request(lab, MSG_erase_request,
+                                         &(struct msg_erase_request){.erasure = number, .page = 1},
                                          MSG_erase_is, &answer) == WEIR_OK);
     }
     return answer;
@@ -488,11 +489,11 @@ struct msg_erase_is storage_lab_erase(struct storage_lab *lab, const char *uuid,
 
 struct msg_doctor_is storage_lab_examine(struct storage_lab *lab, bool deep)
 {
-    const struct msg_doctor_ask ask = {.session = weir_random_u64(), .deep = deep};
+    const struct msg_doctor_request ask = {.session = weir_random_u64(), .deep = deep};
     struct msg_doctor_is answer = {.done = false};
 
     while (!answer.done) {
-        weir_require(storage_lab_request(lab, MSG_doctor_ask, &ask, MSG_doctor_is, &answer) ==
+        weir_require(storage_lab_request(lab, MSG_doctor_request, &ask, MSG_doctor_is, &answer) ==
                      WEIR_OK);
         weir_loop_step(lab->loop, 1);
     }

@@ -72,10 +72,11 @@ static struct msg_erase_is page(struct storage_inside *inside, uint64_t number)
     struct msg_erase_is answer;
     struct weir_error err;
 
-    assert_int_equal(storage_erase_describe(&inside->storage->eraser,
-                                            &(struct msg_erase_ask){.erasure = 1, .page = number},
-                                            inside->arena, &answer, &err),
-                     WEIR_OK);
+    assert_int_equal(
+        storage_erase_describe(&inside->storage->eraser,
+                               &(struct msg_erase_request){.erasure = 1, .page = number},
+                               inside->arena, &answer, &err),
+        WEIR_OK);
     return answer;
 }
 
@@ -288,7 +289,7 @@ static void many_requests_cost_one_epoch_and_each_has_its_own_sample(void **stat
             seal_all(inside);
             weir_loop_step(inside->loop, TEST_STEP_MS);
             assert_int_equal(storage_erase_describe(&inside->storage->eraser,
-                                                    &(struct msg_erase_ask){number, 1},
+                                                    &(struct msg_erase_request){number, 1},
                                                     inside->arena, &answer, &err),
                              WEIR_OK);
         }

@@ -65,7 +65,7 @@ static const char *await_trouble(uint64_t erasure)
         storage_lab_seal(&lab);
         weir_loop_step(lab.loop, 10);
         assert_int_equal(
-            storage_lab_request(&lab, MSG_erase_troubles_ask, NULL, MSG_erase_troubles, &is),
+            storage_lab_request(&lab, MSG_erase_troubles_request, NULL, MSG_erase_troubles, &is),
             WEIR_OK);
         for (size_t i = 0; i < is.erasures.count; i++) {
             if (is.erasures.at[i] == erasure)
@@ -136,10 +136,11 @@ static void how_much_of_each_place_was_searched_is_kept(void **state)
                      WEIR_OK);
     erasure = erase_anna("");
     (void)storage_lab_await_erasure(&lab, erasure, "verified");
-    assert_int_equal(storage_lab_request(&lab, MSG_erase_reports_ask,
-                                         &(struct msg_erase_reports_ask){.erasures = {&erasure, 1}},
-                                         MSG_erase_reports, &reports),
-                     WEIR_OK);
+    assert_int_equal(
+        storage_lab_request(&lab, MSG_erase_reports_request,
+                            &(struct msg_erase_reports_request){.erasures = {&erasure, 1}},
+                            MSG_erase_reports, &reports),
+        WEIR_OK);
     assert_int_equal(sscanf(reports.places.at[0],
                             "%llu %llu storage\n%llu %llu postgres\n%llu %llu", &files[0],
                             &bytes[0], &files[1], &bytes[1], &files[2], &bytes[2]),

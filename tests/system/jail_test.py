@@ -78,7 +78,7 @@ exec {real} "$@"
 
 # All that a trainer may send, by who serves it.
 OWN = {"storage": {"hold", "hold_end"}, "dispatcher": {"client_open", "client_beat", "client_commit"},
-       "orchestrator": {"run_ask", "run_beat", "run_done", "run_next"}, "worker-1": {"credit"}, "worker-2": {"credit"}}
+       "orchestrator": {"run_request", "run_beat", "run_done", "run_next"}, "worker-1": {"credit"}, "worker-2": {"credit"}}
 ALLOWED = {f"reach run/trainer/{name}.sock" for name in OWN} | {
     f"send {message} to run/trainer/{name}.sock" for name, messages in OWN.items() for message in messages}
 REACHES_ALL = "trainers can reach all sockets of the platform"

@@ -55,9 +55,9 @@ static void try_run(struct rival *rival)
     struct msg_run_orders orders;
     for (int i = 0; i < 2; i++) {
         uint64_t session = i == 0 ? rival->session : 0;
-        struct msg_run_ask ask = {.run = rival->run, .session = session, .token = rival->token};
-        if (try(rival, peer, MSG_run_ask, &ask, MSG_run_is, &task))
-            printf("run_ask: told of %s\n", task.pipeline);
+        struct msg_run_request ask = {.run = rival->run, .session = session, .token = rival->token};
+        if (try(rival, peer, MSG_run_request, &ask, MSG_run_is, &task))
+            printf("run_request: told of %s\n", task.pipeline);
         struct msg_run_beat beat = {.run = rival->run, .session = session, .samples = 1u << 30};
         if (try(rival, peer, MSG_run_beat, &beat, MSG_run_orders, &orders))
             printf("run_beat: %s\n", orders.stop ? "stop" : "go on");

@@ -17,7 +17,7 @@ ALONE = re.sub(r"evaluation: .*\n", "", OURS.replace("program: loop", "program: 
 REFUSED = "does not have the token of this run|does not have its token"
 # What comes of each message that a trainer may send, said of another run in an invented session, and in none.
 HARMLESS = {
-    "run_ask": f"refused: .*({REFUSED})",
+    "run_request": f"refused: .*({REFUSED})",
     "run_beat": "stop",
     "run_done": r"refused: .*is done by a later trainer",
     "run_next": "job 0",

@@ -34,8 +34,8 @@ extern const size_t STORAGE_MIGRATIONS_count;
 
 int main(void)
 {
-    bool is_answer = weir_message_answers(MSG_added_is, MSG_added_ask);
-    printf("%s: %s\\n", weir_message_info(MSG_added_ask)->name, is_answer ? "answered" : "not answered");
+    bool is_answer = weir_message_answers(MSG_added_is, MSG_added_request);
+    printf("%s: %s\\n", weir_message_info(MSG_added_request)->name, is_answer ? "answered" : "not answered");
     printf("%s: %s\\n", weir_status_name(WEIR_ADDED), weir_status_text(WEIR_ADDED));
     printf("%s: %s\\n", STORAGE_QUERIES[Q_added].name, STORAGE_QUERIES[Q_added].sql);
     printf("%s\\n", STORAGE_MIGRATIONS[STORAGE_MIGRATIONS_count - 1].name);
@@ -137,14 +137,14 @@ class Contributing(unittest.TestCase):
         """A message with its answer, a status and a statement: rows at the end of the lists that the table names."""
         (messages,), (answers, *_) = cls.rows["a message"]
         end = "// clang-format on"
-        cls.edit(messages, lambda text: text.replace(end, """MESSAGE(added_ask, 0x01fe, PLATFORM, "any -> storage: a test")
+        cls.edit(messages, lambda text: text.replace(end, """MESSAGE(added_request, 0x01fe, PLATFORM, "any -> storage: a test")
     FIELD(u64, number, "any")
-END(added_ask)
+END(added_request)
 MESSAGE(added_is, 0x01ff, PLATFORM, "storage -> any: the same")
     FIELD(u64, number, "as asked")
 END(added_is)
 """ + end))
-        cls.edit(answers, lambda text: text + "ANSWER(added_ask, added_is)\n")
+        cls.edit(answers, lambda text: text + "ANSWER(added_request, added_is)\n")
         last = re.compile(r'( X\(\w+, +\d+, +"[^"]*"\))\n// clang-format on')
         cls.edit(cls.rows["a status"][0][0], lambda text: last.sub(r'\1 \\\n    X(ADDED, 99, "added by a test")\n' + end, text))
         (statements,), _ = cls.rows["a statement"]
@@ -264,7 +264,7 @@ void orchestrator_topic_added(struct topic_call *call)
         new = [*(self.objects[path] for path in ("core/base/status.c", "core/wire/wire.c", "storage/sql/queries.c")),
                self.build / "lists.o", self.build / "migrations.o"]
         run(["cc", *new, *libraries, "-lmsgpackc", "-lxxhash", "-lm", "-o", made])
-        self.assertEqual(run([made]), "added_ask: answered\nADDED: added by a test\nadded: SELECT 1 AS one\n999_added\n")
+        self.assertEqual(run([made]), "added_request: answered\nADDED: added by a test\nadded: SELECT 1 AS one\n999_added\n")
 
 
 if __name__ == "__main__":

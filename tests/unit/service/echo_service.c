@@ -17,16 +17,16 @@ static const struct cfg_key KEYS[] = {
     CFG_END,
 };
 
-static void on_ask(void *state, struct weir_request *request)
+static void on_command(void *state, struct weir_request *request)
 {
     struct echo *echo = state;
-    const struct msg_ask *ask = request->message;
+    const struct msg_command *ask = request->message;
     struct msg_answer answer = {.json = ask->arguments};
     echo->asked++;
     weir_rpc_reply(request->server, &request->route, MSG_answer, &answer, NULL);
 }
 
-static const struct weir_rpc_handler HANDLERS[] = {WEIR_ON(ask, on_ask), {MSG_none, NULL}};
+static const struct weir_rpc_handler HANDLERS[] = {WEIR_ON(command, on_command), {MSG_none, NULL}};
 
 static enum weir_status open_echo(const struct weir_service_options *options,
                                   struct weir_loop *loop, struct weir_rpc_server *server,

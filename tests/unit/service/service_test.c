@@ -136,7 +136,7 @@ static void a_service_answers_health_by_itself_and_others_by_its_table(void **st
     struct weir_error err;
     struct msg_health_is health = {0};
     struct msg_answer answer = {0};
-    struct msg_ask ask = {.topic = "t", .arguments = "{\"a\": 1}"};
+    struct msg_command ask = {.topic = "t", .arguments = "{\"a\": 1}"};
     start_serving(fixture, "echo-2");
     open_client(&client, fixture->sockets, "echo-2");
     assert_int_equal(weir_rpc_request(client.peer, MSG_health, &health, ANSWER_MS, MSG_health_is,
@@ -145,11 +145,11 @@ static void a_service_answers_health_by_itself_and_others_by_its_table(void **st
     assert_string_equal(health.name, "echo-2");
     assert_true(health.session != 0);
     assert_true(health.up_ms >= 0 && health.cpu_ns > 0);
-    assert_int_equal(weir_rpc_request(client.peer, MSG_ask, &ask, ANSWER_MS, MSG_answer,
+    assert_int_equal(weir_rpc_request(client.peer, MSG_command, &ask, ANSWER_MS, MSG_answer,
                                       client.arena, &answer, &err),
                      WEIR_OK);
     assert_string_equal(answer.json, "{\"a\": 1}");
-    assert_int_equal(weir_rpc_request(client.peer, MSG_workers_ask, &ask, ANSWER_MS, MSG_answer,
+    assert_int_equal(weir_rpc_request(client.peer, MSG_workers_request, &ask, ANSWER_MS, MSG_answer,
                                       client.arena, &answer, &err),
                      WEIR_UNSUPPORTED);
     assert_int_equal(weir_rpc_request(client.peer, MSG_health, &ask, ANSWER_MS, MSG_answer,
