@@ -69,6 +69,9 @@ struct cli_call {
 
 /* The arguments of the topic as a JSON object, or NULL with INVALID in `err`. */
 typedef json_t *cli_arguments_fn(const struct cli_call *call, struct weir_error *err);
+/* After a refusal: true when the person wants it all the same, as `arguments` say then. */
+typedef bool cli_insist_fn(const struct cli_call *call, const struct weir_error *err,
+                           json_t *arguments);
 /* Goes on asking from the first answer to the last, telling on stderr how it goes; replaces `*answer`. */
 typedef enum weir_status cli_follow_fn(struct cli_platform *platform, const struct cli_call *call,
                                        json_t **answer, struct weir_error *err);
@@ -89,6 +92,7 @@ struct cli_command {
     const struct weir_option *options; /* besides the common ones; NULL: none */
     const char *topic;                 /* what the orchestrator is asked */
     cli_arguments_fn *arguments;       /* of the topic; NULL: none */
+    cli_insist_fn *insist;             /* optional, after the topic's refusal */
     cli_follow_fn *follow;             /* optional, after the topic's answer */
     cli_answer_fn *answer;
     bool (*by_itself)(const struct cli_call *call);

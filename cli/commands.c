@@ -8,6 +8,7 @@
 #include "cli/follow.h"
 #include "cli/import.h"
 #include "cli/init.h"
+#include "cli/insist.h"
 #include "cli/predict_rows.h"
 #include "cli/push.h"
 #include "cli/receipts.h"
@@ -65,7 +66,8 @@ static const struct weir_option REQUEST_OPTIONS[] = {
     {"each", NULL, "every subject, key and id is an erasure of its own, with its own receipt",
      OPTION(each)},
     {"allow-none", NULL,
-     "goes on when no sample has any of these names, and makes a receipt that says so (default: refused)",
+     "goes on when no sample has any of these names, and makes a receipt that says so (default: asks on a "
+     "terminal, else refuses)",
      OPTION(allow_none)},
     {"drop-refused", NULL,
      "also overwrites refused records and duplicates, which are no samples, in copies, mirrors of buckets and "
@@ -376,7 +378,8 @@ static const struct cli_command COMMANDS[] = {
     {.words = "erase request", .summary = "erase samples: from every batch, file and model",
      .example = "weir erase request --subject someone@example.org --wait",
      .options = REQUEST_OPTIONS, .topic = "erase_request", .arguments = cli_arguments_erase_request,
-     .follow = cli_follow_erasure, .answer = cli_answer_erase_each, .by_itself = cli_erases_each,
+     .insist = cli_insist_on_none, .follow = cli_follow_erasure,
+     .answer = cli_answer_erase_each, .by_itself = cli_erases_each,
      .render = cli_render_erase_accepted, .exit_code = cli_exit_of_erasure},
     {.words = "erase plan", .summary = "samples, bytes and models that an erasure would concern; changes nothing",
      .example = "weir erase plan --subject someone@example.org",

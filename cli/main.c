@@ -45,7 +45,17 @@ static enum weir_status open_and_request(const struct cli_call *call, const json
     return status == WEIR_OK ? request_topic(call, arguments, platform, ret_answer, err) : status;
 }
 
-/* Returns the exit code; 0 with `*ret_answer`. Every request may be sent again: its arguments stay the same. */
+/* Every request may be sent again: its arguments stay the same. */
+static enum weir_status request_until_served(const struct cli_call *call, const json_t *arguments,
+                                             json_t **ret_answer, struct weir_error *err)
+{
+    enum weir_status status = WEIR_STALE;
+    for (int tries = 0; tries < TRIES_MAX && status == WEIR_STALE; tries++)
+        status = open_and_request(call, arguments, ret_answer, err);
+    return status;
+}
+
+/* Returns the exit code; 0 with `*ret_answer`. */
 static int answer_by_platform(const struct cli_call *call, json_t **ret_answer)
 {
     struct weir_error err;
@@ -55,9 +65,10 @@ static int answer_by_platform(const struct cli_call *call, json_t **ret_answer)
         if (arguments == NULL)
             return complain(&err, CLI_EXIT_USAGE);
     }
-    enum weir_status status = WEIR_STALE;
-    for (int tries = 0; tries < TRIES_MAX && status == WEIR_STALE; tries++)
-        status = open_and_request(call, arguments, ret_answer, &err);
+    enum weir_status status = request_until_served(call, arguments, ret_answer, &err);
+    if (status != WEIR_OK && call->command->insist != NULL &&
+        call->command->insist(call, &err, arguments))
+        status = request_until_served(call, arguments, ret_answer, &err);
     json_decref(arguments);
     return status == WEIR_OK ? CLI_EXIT_DONE : complain(&err, exit_code_of(status));
 }

@@ -50,7 +50,7 @@ static enum weir_status check_names(const struct store *store, const struct requ
     if (names + asked->ids->count == 0 && !asked->is_enough)
         return weir_fail(err, WEIR_INVALID, "erasure: found no subject, no key and no id");
     if (*asked->dataset && dataset == NULL)
-        return weir_fail(err, WEIR_NOT_FOUND, "no dataset '%.80s': `weir datasets` lists them",
+        return weir_fail(err, WEIR_INVALID, "no dataset '%.80s': `weir datasets` lists them",
                          asked->dataset);
     *ret_dataset = dataset != NULL ? dataset->number : 0;
     return WEIR_OK;

@@ -1,9 +1,12 @@
 """A person asks to be forgotten: no batch, no file, no model keeps them, and the receipt says so."""
 
+import contextlib
 import hashlib
 import json
 import os
+import pty
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -71,6 +74,49 @@ def erased_while_workers_know_where_it_is():
     lab.remove()
 
 
+def erasures(lab):
+    return json.loads(lab.weir("erase", "list", "--json"))["erasures"]
+
+
+def answered_on_a_terminal(lab, answer, *options):
+    """A request that matches nothing, made by a person who types `answer` (None: Ctrl-C): its exit code and all that was shown."""
+    ours, its = pty.openpty()
+    request = lab.begin("erase", "request", "--subject", "nobody@example.org", *options, stdin=its, stdout=its, stderr=its)
+    os.close(its)
+    shown = b""
+    while b"[y/N]" not in shown and (some := read_terminal(ours)):
+        shown += some
+    request.send_signal(signal.SIGINT) if answer is None else os.write(ours, answer)
+    while some := read_terminal(ours):
+        shown += some
+    os.close(ours)
+    return request.wait(timeout=DEADLINE_S), shown.decode()
+
+
+def read_terminal(terminal):
+    with contextlib.suppress(OSError):  # EIO: nobody has it open any more
+        return os.read(terminal, 4096)
+    return b""
+
+
+def asked_on_a_terminal(lab):
+    """Who sits there is asked, and creates nothing by anything but a yes; a script is not asked."""
+    before = erasures(lab)
+    for no in (b"n\n", b"\n", b"\x04", None):
+        code, shown = answered_on_a_terminal(lab, no)
+        assert code != 0 and "go on" in shown, (no, code, shown)
+    code, shown = answered_on_a_terminal(lab, b"", "--dataset", "noets")
+    assert code == 2 and "no dataset 'noets'" in shown and "[y/N]" not in shown, (code, shown)
+    code, shown = answered_on_a_terminal(lab, b"", "--json")
+    assert code == 1 and "--allow-none" in shown and "[y/N]" not in shown, (code, shown)
+    assert erasures(lab) == before, "nothing was created"
+    code, shown = answered_on_a_terminal(lab, b"y\n", "--wait")
+    assert code == 0 and "FINISHED" in shown, (code, shown)
+    (erasure,) = (one for one in erasures(lab) if one not in before)
+    assert erasure["samples"] == 0, erasure
+    print("asked:", next(line for line in shown.splitlines() if "[y/N]" in line))
+
+
 def misspelt(lab, person):
     """A name that nobody has is refused, alone or among many, unless it is meant."""
     done = lab.ask("erase", "request", "--subject", person + "x", "--wait")
@@ -80,7 +126,7 @@ def misspelt(lab, person):
     answer = json.loads(lab.weir("erase", "request", "--csv", str(names), "--each", "--json", expect=1))
     assert answer["accepted"] == 0, answer
     assert [(r["kind"], r["place"], r["line"]) for r in answer["refused"]] == [("subject", 1, 2), ("subject", 2, 4)], answer
-    assert json.loads(lab.weir("erase", "list", "--json"))["erasures"] == [], "nothing was created"
+    assert erasures(lab) == [], "nothing was created"
     names.unlink()
 
 
@@ -103,6 +149,7 @@ def main():
     with served(lab):
         second = assert_gone(lab, person, texts, models, receipt)
         verified_again_and_again(lab, receipt, second)
+        asked_on_a_terminal(lab)
     for path, content in owned_bytes(lab.data_dir):
         assert hashlib.sha256(content).digest() not in tainted, f"{path} is a model that had seen the person"
     lab.remove()
@@ -115,7 +162,7 @@ def planned_and_erased(lab, person, texts, names):
     plan = json.loads(lab.weir("erase", "plan", "--subject", person, "--json"))
     assert plan["samples"] == len(texts) and plan["bytes"] > sum(len(t) for t in texts), plan
     assert {m["model"] for m in plan["models"] if m["live"]} == {m["model"] for m in models}, plan
-    assert json.loads(lab.weir("erase", "list", "--json"))["erasures"] == [], "a plan changes nothing"
+    assert erasures(lab) == [], "a plan changes nothing"
 
     misspelt(lab, person)
     answer = json.loads(lab.weir("erase", "request", "--csv", str(names), "--wait", "--json"))
