@@ -6,6 +6,7 @@
 #include "orchestrator/config/labels.h"
 #include "orchestrator/config/parse.h"
 #include "orchestrator/platform/platform.h"
+#include "orchestrator/scratch_dir.h"
 #include "orchestrator/siblings.h"
 
 #include <jansson.h>
@@ -79,16 +80,45 @@ static void check_training(const struct checking *checking, struct weir_bytes te
         orchestrator_config_judge(config, labels, checking->all);
 }
 
+/* A folder for what storage copies of the data, which both who looks at it can use; NULL: none can be made. */
+static char *make_scratch(const struct checking *checking, int *ret_lock)
+{
+    struct weir_error err;
+    char *path = NULL;
+    if (orchestrator_scratch_dir_make(&path, &err) != WEIR_OK)
+        return NULL;
+    *ret_lock = orchestrator_scratch_dir_lock(path);
+    if (checking->identity != NULL)
+        (void)!chown(path, checking->identity->uid, checking->identity->gid);
+    return path;
+}
+
+/* The records that storage finds, and what the operators make of them; both NULL where nothing was found. */
+static void look_at_records(const struct checking *checking, bool is_before_run, json_t **ret_found,
+                            json_t **ret_tried)
+{
+    WEIR_AUTO_FD int lock = -1;
+    WEIR_AUTO_FREE char *scratch = make_scratch(checking, &lock);
+    WEIR_AUTO_BUF asked = {0};
+    WEIR_AUTO_BUF records = {0};
+    WEIR_AUTO_BUF made = {0};
+    json_t *about = json_pack("{sb,ss*}", "before_run", is_before_run, "scratch", scratch);
+    append_json(about, &asked);
+    json_decref(about);
+    look(checking, "storage", weir_buf_view(&asked), &records);
+    look(checking, "dispatcher", weir_buf_view(&records), &made);
+    if (scratch != NULL)
+        orchestrator_scratch_dir_remove(scratch);
+    *ret_found = parsed(&records);
+    *ret_tried = parsed(&made);
+}
+
 /* `planned` are the tensors that the operators would make, for where none could be made. */
 static void check_data(const struct checking *checking, struct weir_bytes text,
                        struct weir_buf *planned, struct weir_buf *shown)
 {
-    WEIR_AUTO_BUF records = {0};
-    WEIR_AUTO_BUF made = {0};
-    look(checking, "storage", weir_bytes_of(shown != NULL ? "{}" : "{\"before_run\": true}"),
-         &records);
-    look(checking, "dispatcher", weir_buf_view(&records), &made);
-    json_t *found = parsed(&records), *tried = parsed(&made), *plan = parsed(planned);
+    json_t *found = NULL, *tried = NULL, *plan = parsed(planned);
+    look_at_records(checking, shown == NULL, &found, &tried);
     json_t *tensors = json_object_get(tried, "tensors");
     check_training(checking, text, tensors != NULL ? tensors : json_object_get(plan, "tensors"),
                    json_object_get(found, "labels"));

@@ -329,8 +329,7 @@ static int dry_run(const struct command *command, const char *file, struct weir_
     }
     scratch.data_dir = data_dir;
     int code = work(&scratch, file, text);
-    if (weir_remove_tree(data_dir, &err) != WEIR_OK)
-        (void)fprintf(stderr, "orchestrator: %s\n", err.text);
+    orchestrator_scratch_dir_remove(data_dir);
     return code;
 }
 

@@ -1,4 +1,4 @@
-/* Data directories of dry runs: see scratch_dir.h. */
+/* See scratch_dir.h. */
 #include "orchestrator/scratch_dir.h"
 
 #include "core/base/file.h"
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char PREFIX[] = "weir-dry-run-";
+static const char PREFIX[] = "weir-scratch-";
 enum { YOUNG_S = 60 /* made, and not locked yet */ };
 
 static const char *root(void)
@@ -28,11 +28,27 @@ enum weir_status orchestrator_scratch_dir_make(char **ret_path, struct weir_erro
     WEIR_AUTO_FREE char *path = weir_format("%s/%sXXXXXX", root(), PREFIX);
     if (mkdtemp(path) == NULL)
         return weir_fail(err, WEIR_IO,
-                         "%s: cannot be made for the dry run: %s: set TMPDIR to a directory that "
+                         "%s: cannot be made: %s: set TMPDIR to a directory that "
                          "can be written to",
                          path, strerror(errno));
     *ret_path = WEIR_TAKE(path);
     return WEIR_OK;
+}
+
+int orchestrator_scratch_dir_lock(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0)
+        (void)flock(fd, LOCK_EX | LOCK_NB);
+    return fd;
+}
+
+void orchestrator_scratch_dir_remove(const char *path)
+{
+    struct weir_error err;
+    if (weir_remove_tree(path, &err) != WEIR_OK)
+        weir_log(WEIR_LOG_WARN, "what a dry run or a check has copied stays", "error=\"%s\"",
+                 err.text);
 }
 
 /* A platform locks its data directory for as long as it lives. */
@@ -53,9 +69,7 @@ void orchestrator_scratch_dir_sweep(int64_t now_us)
             !is_left_behind(dirfd(folder), entry->d_name, now_us / 1000000))
             continue;
         WEIR_AUTO_FREE char *path = weir_format("%s/%s", root(), entry->d_name);
-        struct weir_error err;
-        if (weir_remove_tree(path, &err) != WEIR_OK)
-            weir_log(WEIR_LOG_WARN, "what a killed dry run left stays", "error=\"%s\"", err.text);
+        orchestrator_scratch_dir_remove(path);
     }
     if (folder != NULL)
         (void)closedir(folder);

@@ -26,6 +26,16 @@ struct sibling {
     struct weir_buf said[STREAMS];
 };
 
+struct query {
+    const char *bin_dir;
+    const char *const *programs;
+    size_t count;                                 /* of them */
+    const char *arguments[ARGUMENTS_MAX];         /* up to the first NULL */
+    int in;                                       /* what they read; -1: what this process does */
+    const struct orchestrator_identity *identity; /* NULL: they run as this process */
+    bool asks_buckets;                            /* so it is given credentials of object stores */
+};
+
 static void close_end(int *fd)
 {
     if (*fd >= 0) {
@@ -50,29 +60,19 @@ static _Noreturn void become(const struct orchestrator_identity *identity, const
 }
 
 /* Returns 0 or an errno. */
-static int spawn(const struct orchestrator_identity *identity, const int ends[3],
-                 char *const argv[], pid_t *ret_pid)
+static int spawn(const struct query *query, const int ends[3], char *const argv[], pid_t *ret_pid)
 {
     if (access(argv[0], X_OK) != 0)
         return errno;
-    char **env = orchestrator_environment_apart(NULL);
+    char **env = query->asks_buckets ? NULL : orchestrator_environment_apart(NULL);
     pid_t pid = fork();
     if (pid == 0)
-        become(identity, ends, argv[0], argv, env);
+        become(query->identity, ends, argv[0], argv, env == NULL ? environ : env);
     int problem = pid < 0 ? errno : 0;
     orchestrator_environment_free(env);
     *ret_pid = problem == 0 ? pid : 0;
     return problem;
 }
-
-struct query {
-    const char *bin_dir;
-    const char *const *programs;
-    size_t count;                                 /* of them */
-    const char *arguments[ARGUMENTS_MAX];         /* up to the first NULL */
-    int in;                                       /* what they read; -1: what this process does */
-    const struct orchestrator_identity *identity; /* NULL: they run as this process */
-};
 
 static enum weir_status start(struct sibling *sibling, const struct query *query,
                               char *const argv[], struct weir_error *err)
@@ -83,8 +83,7 @@ static enum weir_status start(struct sibling *sibling, const struct query *query
         close_end(&out[1]);
         return weir_fail(err, WEIR_IO, "pipe: %s", strerror(errno));
     }
-    int problem =
-        spawn(query->identity, (int[]){query->in, out[1], complaints[1]}, argv, &sibling->pid);
+    int problem = spawn(query, (int[]){query->in, out[1], complaints[1]}, argv, &sibling->pid);
     close_end(&out[1]);
     close_end(&complaints[1]);
     sibling->from[0] = out[0];
@@ -190,7 +189,8 @@ enum weir_status orchestrator_siblings_query(const char *bin_dir, const char *op
                                              const char *file, struct weir_buf *out,
                                              struct weir_buf *complaints, struct weir_error *err)
 {
-    const struct query query = {bin_dir, PROGRAMS, WEIR_COUNT(PROGRAMS), {option, file}, -1, NULL};
+    const struct query query = {bin_dir, PROGRAMS, WEIR_COUNT(PROGRAMS), {option, file}, -1,
+                                NULL,    false};
     return run(&query, out, complaints, err);
 }
 
@@ -199,7 +199,7 @@ enum weir_status orchestrator_siblings_check(const char *bin_dir, const char *fi
                                              struct weir_error *err)
 {
     const struct query query = {
-        bin_dir, PROGRAMS, WEIR_COUNT(PROGRAMS) - 1, {"--check-config", file}, -1, NULL};
+        bin_dir, PROGRAMS, WEIR_COUNT(PROGRAMS) - 1, {"--check-config", file}, -1, NULL, false};
     return run(&query, out, complaints, err);
 }
 
@@ -207,9 +207,13 @@ enum weir_status orchestrator_siblings_look(const struct sibling_look *look, str
                                             struct weir_buf *complaints, struct weir_error *err)
 {
     WEIR_AUTO_FD int in = memfd_create("found", MFD_CLOEXEC);
-    const struct query query = {
-        look->bin_dir, &look->program, 1, {"--check-config", look->file, "--found"}, in,
-        look->identity};
+    const struct query query = {.bin_dir = look->bin_dir,
+                                .programs = &look->program,
+                                .count = 1,
+                                .arguments = {"--check-config", look->file, "--found"},
+                                .in = in,
+                                .identity = look->identity,
+                                .asks_buckets = strcmp(look->program, "storage") == 0};
     if (in < 0 || !weir_write_all(in, look->found) || lseek(in, 0, SEEK_SET) != 0)
         return weir_fail(err, WEIR_IO, "memory for %s: %s", look->program, strerror(errno));
     return run(&query, out, complaints, err);

@@ -19,6 +19,8 @@ struct weir_credentials {
     const char *key_id_env, *secret_env; /* names of environment variables */
 };
 
+/* Those of the user, as where there is no system file, for who has been handed none on. */
+void weir_credentials_use_own(void);
 /* Checks the section `credentials` (NULL: none) of the system file. INVALID with file:line:column. */
 enum weir_status weir_credentials_check(const struct weir_yaml_node *credentials,
                                         struct weir_error *err) WEIR_MUST_USE;

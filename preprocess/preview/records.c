@@ -10,6 +10,7 @@
 #include <fcntl.h>
 
 enum { FIELD_FILE, FIELD_OFFSET, FIELD_LENGTH, FIELD_TIME, FIELD_LABEL };
+enum { FILE_FOLDER, FILE_PATH };
 
 static const char *text_of(const json_t *dataset, const char *key)
 {
@@ -32,20 +33,21 @@ static uint64_t number_of(const json_t *dataset, size_t record, size_t field)
     return (uint64_t)json_integer_value(field_of(dataset, record, field));
 }
 
-static const char *file_of(const json_t *dataset, size_t record)
+static const char *file_of(const json_t *dataset, size_t record, size_t part)
 {
     const json_t *files = json_object_get(dataset, "files");
-    const char *file =
-        json_string_value(json_array_get(files, number_of(dataset, record, FIELD_FILE)));
-    return file != NULL ? file : "";
+    const json_t *file = json_array_get(files, number_of(dataset, record, FIELD_FILE));
+    const char *text = json_string_value(json_array_get(file, part));
+    return text != NULL ? text : "";
 }
 
 /* Appends the record. False where it cannot be read, or is too much. */
 static bool read_one(const json_t *dataset, size_t record, struct weir_buf *out)
 {
     uint64_t length = number_of(dataset, record, FIELD_LENGTH);
-    WEIR_AUTO_FD int fd = weir_open_beneath(text_of(dataset, "root"), file_of(dataset, record),
-                                            O_RDONLY | O_NONBLOCK);
+    WEIR_AUTO_FD int fd =
+        weir_open_beneath(file_of(dataset, record, FILE_FOLDER),
+                          file_of(dataset, record, FILE_PATH), O_RDONLY | O_NONBLOCK);
     if (fd < 0 || length > RECORDS_BYTES_MAX - out->size)
         return false;
     weir_buf_reserve(out, length + 1);
@@ -123,8 +125,8 @@ char *preprocess_records_place(const struct records *records, size_t index)
     const json_t *dataset = records->dataset;
     size_t record = record_of(records, index);
     uint64_t offset = number_of(dataset, record, FIELD_OFFSET);
-    const char *path = text_of(dataset, "path"), *file = file_of(dataset, record);
-    WEIR_AUTO_FREE char *whole = weir_format("%s/%s", text_of(dataset, "root"), file);
+    const char *path = text_of(dataset, "path"), *file = file_of(dataset, record, FILE_PATH);
+    WEIR_AUTO_FREE char *whole = weir_format("%s/%s", file_of(dataset, record, FILE_FOLDER), file);
     if (flag_of(dataset, "is_one_sample"))
         return weir_format("%s/%s", path, file);
     WEIR_AUTO_FREE char *name = weir_format("%s/%s", path, file);

@@ -18,20 +18,7 @@
 
 const char *storage_s3_mirror_name(const struct mirror *mirror, const char *key)
 {
-    size_t prefix = strlen(mirror->remote.prefix);
-    const char *name = key + prefix;
-
-    if (strncmp(key, mirror->remote.prefix, prefix) != 0 || !*name)
-        return NULL;
-    for (const char *part = name; part != NULL;
-         part = strchr(part, '/') != NULL ? strchr(part, '/') + 1 : NULL) {
-        size_t size = strcspn(part, "/");
-
-        if (size == 0 || size > NAME_MAX || strncmp(part, ".", size) == 0 ||
-            strncmp(part, "..", size > 2 ? size : 2) == 0)
-            return NULL;
-    }
-    return name;
+    return storage_s3_remote_name(&mirror->remote, key);
 }
 
 char *storage_s3_mirror_path(const struct mirror *mirror, const char *key)

@@ -6,6 +6,7 @@
 #include "core/service/credentials.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +121,24 @@ void storage_s3_remote_close(struct s3_remote *remote)
         sodium_memzero(remote->credentials.secret, strlen(remote->credentials.secret));
     free(remote->credentials.secret);
     *remote = (struct s3_remote){0};
+}
+
+const char *storage_s3_remote_name(const struct s3_remote *remote, const char *key)
+{
+    size_t prefix = strlen(remote->prefix);
+    const char *name = key + prefix;
+
+    if (strncmp(key, remote->prefix, prefix) != 0 || !*name)
+        return NULL;
+    for (const char *part = name; part != NULL;
+         part = strchr(part, '/') != NULL ? strchr(part, '/') + 1 : NULL) {
+        size_t size = strcspn(part, "/");
+
+        if (size == 0 || size > NAME_MAX || strncmp(part, ".", size) == 0 ||
+            strncmp(part, "..", size > 2 ? size : 2) == 0)
+            return NULL;
+    }
+    return name;
 }
 
 /* ---- requests ---- */

@@ -22,6 +22,8 @@ enum weir_status storage_s3_remote_open(const struct s3_source *source,
                                         struct s3_remote *ret_remote,
                                         struct weir_error *err) WEIR_MUST_USE;
 void storage_s3_remote_close(struct s3_remote *remote);
+/* Returns the path of the file that stands for `key`, a part of it; NULL: no file can have it. */
+const char *storage_s3_remote_name(const struct s3_remote *remote, const char *key);
 
 enum { S3_HEADERS_MAX = 8 + S3_ALSO_MAX };
 

@@ -57,7 +57,10 @@ static void add_records(const struct preview *preview, json_t *files, json_t *re
         size_t room = max - json_array_size(records);
         size_t count = segment->count < RECORDS_OF_FILE_MAX ? segment->count : RECORDS_OF_FILE_MAX;
 
-        json_array_append_new(files, text_json(segment->file->path));
+        json_array_append_new(
+            files,
+            json_pack("[o,o]", text_json(storage_preview_folder(preview, segment->file->path)),
+                      text_json(segment->file->path)));
         for (size_t i = 0; i < count && i < room; i++) {
             size_t row = segment->first + i;
 
@@ -78,9 +81,9 @@ static json_t *dataset_json(const struct preview *preview, const struct declarat
     add_records(preview, files, records);
     for (size_t i = 0; i < dataset->class_count; i++)
         json_array_append_new(classes, text_json(dataset->classes[i]));
-    return json_pack("{ss,so,so,sb,sb,sb,sb,ss,ss,so,so,so}", "name", dataset->name, "root",
-                     text_json(dataset->root), "path", text_json(preview->declared.source.path),
-                     "counts_lines", preview->declared.format->counts_lines, "is_one_sample",
+    return json_pack("{ss,so,sb,sb,sb,sb,ss,ss,so,so,so}", "name", dataset->name, "path",
+                     text_json(preview->declared.source.path), "counts_lines",
+                     preview->declared.format->counts_lines, "is_one_sample",
                      preview->declared.format->is_one_sample, "gives_samples", d->updates == NULL,
                      "is_whole", preview->is_whole, "columns",
                      dataset->columns != NULL ? dataset->columns : "", "kind",
@@ -96,7 +99,7 @@ static json_t *place_of(const struct preview *preview, size_t row)
     const struct format *format = preview->declared.format;
     const char *path = storage_batch_segment(batch, row)->file->path;
     WEIR_AUTO_FREE char *name = weir_format("%s/%s", preview->declared.source.path, path);
-    WEIR_AUTO_FREE char *file = weir_format("%s/%s", preview->dataset->root, path);
+    WEIR_AUTO_FREE char *file = weir_format("%s/%s", storage_preview_folder(preview, path), path);
     WEIR_AUTO_FREE char *place =
         format->is_one_sample
             ? weir_strdup(name)
@@ -149,12 +152,12 @@ static json_t *labels_json(const struct preview *preview)
 /* ---- datasets ---- */
 
 /* Returns why a source cannot be looked at; NULL: it can. */
-static const char *absence_of(const struct declaration *d)
+static const char *absence_of(const struct declaration *d, bool has_scratch)
 {
     if (d->is_pushed)
-        return "samples are pushed: there is none to look at";
-    if (d->is_remote || d->is_mirrored)
-        return "a bucket was not looked at";
+        return "samples are pushed: none was looked at, as those that have come are in the store";
+    if (d->is_mirrored && !has_scratch)
+        return "a bucket was not looked at: there is no folder for beginnings of its objects";
     return NULL;
 }
 
@@ -194,21 +197,25 @@ void storage_look(const struct weir_look *look)
     json_t *datasets = json_array(), *labels = json_array();
     json_t *before = json_loadb((const char *)look->found.at, look->found.size, 0, NULL);
     const json_t *is_before_run = json_object_get(before, "before_run");
+    const char *scratch = json_string_value(json_object_get(before, "scratch"));
 
     storage_declarations_salvage(look->root, &all);
     for (size_t i = 0; i < all.count; i++) {
         const struct declaration *d = &all.at[i];
         WEIR_AUTO_FREE char *path = weir_format("datasets[%zu]", i);
-        struct preview preview = {.node = weir_yaml_at(cfg_datasets(look->root), i),
+        WEIR_AUTO_FREE char *folder = scratch != NULL ? weir_format("%s/%zu", scratch, i) : NULL;
+        struct preview preview = {.scratch = folder,
+                                  .node = weir_yaml_at(cfg_datasets(look->root), i),
                                   .path = path,
                                   .is_lenient = json_is_true(is_before_run),
                                   .complaints = look->complaints};
 
         if (storage_source_check_place(d, path, d->source_node, &err) != WEIR_OK)
             continue; /* which a check without data says */
-        if (d->is_readable && absence_of(d) != NULL)
-            cfg_note_at(look->complaints, WEIR_OK, d->source_node, "%s.source: %s", path,
-                        absence_of(d));
+        const char *absence = absence_of(d, scratch != NULL);
+
+        if (d->is_readable && absence != NULL)
+            cfg_note_at(look->complaints, WEIR_OK, d->source_node, "%s.source: %s", path, absence);
         else if (d->is_readable)
             look_at(look, d, &preview, datasets, labels);
     }

@@ -6,14 +6,14 @@
 
 /* Appends what was found, for preprocess, which reads the records at their places, and for who compares labels:
  *
- *     {"datasets": [{"name", "root", "path", "counts_lines", "is_one_sample", "gives_samples", "is_whole",
- *                    "columns": "a\nb\n", "kind", "classes": [name, …], "files": [path, …],
+ *     {"datasets": [{"name", "path", "counts_lines", "is_one_sample", "gives_samples", "is_whole",
+ *                    "columns": "a\nb\n", "kind", "classes": [name, …], "files": [[folder, path], …],
  *                    "records": [[file, offset, length, time, label], …]}],
  *      "labels": [{"dataset", "kind", "classes", "width", "is_whole", "seen": [[label, count, place], …]}]}
  *
  * Times are in microseconds; a label is a number, or null where it is a vector, none, or comes later. Of what was found
  * before this `before_run: true` is handed on: then records that are bad beside good ones are remarked, as a run judges
- * them all. */
+ * them all. `scratch` names a folder, which outlives this, for the beginnings of what cannot be read where it is. */
 void storage_look(const struct weir_look *look);
 
 #endif

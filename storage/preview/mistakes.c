@@ -70,7 +70,8 @@ static void add_count(struct kind kinds[KINDS_MAX], size_t count, uint64_t more)
 static void list_members(const struct preview *preview, const char *path, struct weir_buf *out)
 {
     WEIR_AUTO_FREE char *head = weir_calloc(1, FORMAT_HEAD_MAX);
-    WEIR_AUTO_FD int fd = weir_open_beneath(preview->dataset->root, path, O_RDONLY | O_NONBLOCK);
+    WEIR_AUTO_FD int fd =
+        weir_open_beneath(storage_preview_folder(preview, path), path, O_RDONLY | O_NONBLOCK);
     ssize_t size = fd >= 0 ? weir_read_at(fd, head, FORMAT_HEAD_MAX, 0) : 0;
     json_t *record = json_loadb(head, size > 0 ? (size_t)size : 0, JSON_DISABLE_EOF_CHECK, NULL);
     const char *name;

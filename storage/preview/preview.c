@@ -7,10 +7,12 @@
 #include "storage/files/file_window.h"
 #include "storage/files/listing.h"
 #include "storage/files/source.h"
+#include "storage/preview/beginning.h"
 #include "storage/scanning/file_job.h"
 #include "storage/scanning/said.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -30,16 +32,19 @@ static char *name_of(const struct preview *preview, const char *path)
     return storage_printable(name);
 }
 
+/* Of a bucket all that is at hand is the copies. */
 static struct dataset *make_dataset(struct preview *preview)
 {
     struct dataset *dataset = weir_calloc(1, sizeof(*dataset));
     char resolved[PATH_MAX];
-    const char *path = preview->declared.source.path;
+    const char *path =
+        preview->declared.is_mirrored ? preview->scratch : preview->declared.source.path;
 
     dataset->number = 1;
     dataset->name = weir_strdup(preview->declared.name);
     dataset->declaration = &preview->declared;
     dataset->root = weir_strdup(realpath(path, resolved) != NULL ? resolved : path);
+    dataset->copies = preview->scratch != NULL ? weir_strdup(preview->scratch) : NULL;
     storage_dataset_name_classes(dataset);
     return dataset;
 }
@@ -111,6 +116,15 @@ static bool read_columns(struct preview *preview, const char *path,
     return status == WEIR_OK;
 }
 
+static enum weir_status open_listed(const struct preview *preview, const struct listed *listed,
+                                    int *ret_fd, struct weir_error *err)
+{
+    if (!preview->declared.is_copied)
+        return storage_source_open(preview->dataset, listed->path, &listed->stat, ret_fd, err);
+    *ret_fd = weir_open_beneath(preview->dataset->copies, listed->path, O_RDONLY);
+    return *ret_fd >= 0 ? WEIR_OK : weir_fail(err, WEIR_IO, "%s", strerror(errno));
+}
+
 /* True when the file has the columns that are declared, as far as it can be read. */
 static bool check_columns(struct preview *preview, const struct listed *listed)
 {
@@ -120,8 +134,7 @@ static bool check_columns(struct preview *preview, const struct listed *listed)
     const struct format *format = preview->declared.format;
     uint64_t size = (uint64_t)listed->stat.st_size;
 
-    if (format->columns == NULL ||
-        storage_source_open(preview->dataset, listed->path, &listed->stat, &fd, &err) != WEIR_OK ||
+    if (format->columns == NULL || open_listed(preview, listed, &fd, &err) != WEIR_OK ||
         storage_head_read(format, fd, size, &head, &err) != WEIR_OK)
         return true; /* which its reading will say */
     const struct format_input input = {.head = weir_buf_view(&head), .size = size};
@@ -172,45 +185,125 @@ static void read_one_sample(struct preview *preview, const struct listed *listed
     storage_intake_fini(&intake);
 }
 
-/* The first window of records, larger if not one fits; a line that is longer still is not read to its end. */
+static void pass_over(struct preview *preview, const char *path, const char *why)
+{
+    WEIR_AUTO_FREE char *name = name_of(preview, path);
+
+    preview->is_whole = false;
+    preview->passed_over++;
+    cfg_note_at(preview->complaints, WEIR_OK, storage_preview_place(preview, "source"),
+                "%s.source: %s: its records were not looked at: %s", preview->path, name, why);
+}
+
+/* The bytes that are there of a copy of a beginning; 0: all of the file is. */
+static size_t cut_of(const struct preview *preview, const struct listed *listed)
+{
+    WEIR_AUTO_FREE char *path = weir_format("%s/%s", preview->dataset->copies, listed->path);
+    struct stat found = {.st_size = 0};
+
+    (void)stat(path, &found);
+    return found.st_size < listed->stat.st_size ? (size_t)found.st_size : 0;
+}
+
+/* The first window of records, larger if not one fits; a line that is longer still is not read to its end. A copy has
+ * no more than the first window. */
 static void read_records(struct preview *preview, const struct listed *listed)
 {
     struct stored_file *file = storage_batch_file(preview->batch, listed->path);
     struct file_job job = {.intake = intake_of(preview, listed), .is_new = true};
     struct weir_error err;
     enum weir_status status = WEIR_OK;
-    bool is_done = false;
+    bool is_copy = preview->declared.is_copied, is_done = false;
+    uint64_t size = (uint64_t)listed->stat.st_size;
+    uint64_t cut = is_copy ? cut_of(preview, listed) : 0;
 
+    file->size = size;
     storage_file_job_begin(&job, file, &listed->stat);
-    while (status == WEIR_OK && !is_done && file->indexed == 0 && job.passed == 0)
+    job.is_copied = true;
+    job.intake.blanks = INTAKE_BLANKS_NOTHING;
+    if (cut > 0)
+        job.window_bytes = cut;
+    while (status == WEIR_OK && !is_done && file->indexed == 0 && job.passed == 0 &&
+           (cut == 0 || job.window_bytes == cut))
         status = storage_file_job_step(&job, &is_done, &err);
     if (status == WEIR_DENIED)
         storage_intake_refuse_file(&job.intake, err.text);
-    if (job.passed > 0)
+    if (is_copy && !is_done && file->indexed == 0)
+        pass_over(preview, listed->path, "its first 1 MiB hold no whole record");
+    else if (job.passed > 0)
         storage_intake_refuse_file(&job.intake, "found a line beyond 16 MiB, expected less");
     storage_intake_finish(&job.intake);
     preview->is_whole = preview->is_whole && is_done;
     storage_file_job_end(&job);
 }
 
+bool storage_preview_expands(const struct preview *preview, const char *path)
+{
+    return preview->declared.source.import == 1 && storage_is_compressed(preview->dataset, path);
+}
+
+const char *storage_preview_folder(const struct preview *preview, const char *path)
+{
+    return preview->bucket != NULL || storage_preview_expands(preview, path)
+               ? preview->dataset->copies
+               : preview->dataset->root;
+}
+
+static void read_copied_records(struct preview *preview, const struct listed *listed)
+{
+    preview->declared.is_copied = true;
+    if (check_columns(preview, listed))
+        read_records(preview, listed);
+    preview->declared.is_copied = false;
+}
+
+static void read_compressed(struct preview *preview, const struct listed *listed)
+{
+    WEIR_AUTO_FD int fd = -1;
+    struct weir_error err;
+    struct listed expanded = *listed;
+    uint64_t size = 0;
+
+    if (preview->scratch == NULL) {
+        pass_over(preview, listed->path,
+                  "it is compressed, and there is no folder to expand it in");
+        return;
+    }
+    WEIR_AUTO_FREE char *copy = weir_format("%s/%s", preview->dataset->copies, listed->path);
+    enum weir_status status =
+        storage_source_open(preview->dataset, listed->path, &listed->stat, &fd, &err);
+
+    if (status == WEIR_OK)
+        status = storage_beginning_expand(fd, (uint64_t)listed->stat.st_size, copy, &size, &err);
+    expanded.stat.st_size = (off_t)size;
+    if (status == WEIR_OK)
+        read_copied_records(preview, &expanded);
+    else if (status == WEIR_INVALID || status == WEIR_DENIED)
+        refuse_file(preview, listed->path, err.text);
+    else
+        pass_over(preview, listed->path, err.text);
+}
+
+void storage_preview_read_copy(struct preview *preview, const struct listed *listed)
+{
+    preview->files++;
+    if (listed->kind == LISTED_UNREADABLE)
+        refuse_file(preview, listed->path, listed->reason);
+    else if (preview->declared.format->is_one_sample)
+        read_one_sample(preview, listed);
+    else
+        read_copied_records(preview, listed);
+}
+
 static void read_file(struct preview *preview, const struct listed *listed)
 {
-    const struct dataset *dataset = preview->dataset;
-
     preview->files++;
     if (listed->kind == LISTED_UNREADABLE) {
         refuse_file(preview, listed->path, listed->reason);
     } else if (preview->declared.format->is_one_sample) {
         read_one_sample(preview, listed);
-    } else if (preview->declared.source.import == 1 &&
-               storage_is_compressed(dataset, listed->path)) {
-        WEIR_AUTO_FREE char *name = name_of(preview, listed->path);
-
-        preview->is_whole = false;
-        preview->passed_over++;
-        cfg_note_at(preview->complaints, WEIR_OK, storage_preview_place(preview, "source"),
-                    "%s.source: %s is compressed: its records were not looked at", preview->path,
-                    name);
+    } else if (storage_preview_expands(preview, listed->path)) {
+        read_compressed(preview, listed);
     } else if (check_columns(preview, listed)) {
         read_records(preview, listed);
     }
@@ -231,7 +324,7 @@ static bool has_enough(const struct preview *preview)
            (preview->declared.format->is_one_sample ? PREVIEW_SAMPLES_MAX : PREVIEW_FILES_MAX);
 }
 
-static enum weir_status walk(struct preview *preview, struct weir_error *err)
+static enum weir_status walk_folder(struct preview *preview, struct weir_error *err)
 {
     struct scope scope = {0};
     struct listed listed = {0};
@@ -250,6 +343,12 @@ static enum weir_status walk(struct preview *preview, struct weir_error *err)
     storage_listing_free(listing);
     storage_scope_fini(&scope);
     return status;
+}
+
+static enum weir_status walk(struct preview *preview, struct weir_error *err)
+{
+    return preview->bucket != NULL ? storage_preview_objects_walk(preview, err)
+                                   : walk_folder(preview, err);
 }
 
 static enum weir_status read_manifest(struct preview *preview, struct weir_error *err)
@@ -279,11 +378,15 @@ void storage_preview_read(struct preview *preview, const struct declaration *dec
     enum weir_status status = WEIR_OK;
 
     preview->declared = *declaration;
-    preview->declared.is_copied = false;
+    preview->declared.is_copied = preview->declared.is_remote = false;
     preview->is_whole = true;
     preview->dataset = make_dataset(preview);
     preview->batch = storage_batch_new(preview->dataset);
-    if (preview->declared.wants_manifest)
+    if (preview->declared.is_mirrored)
+        status = storage_preview_objects_open(preview, &err);
+    if (status == WEIR_OK && preview->bucket != NULL && preview->declared.wants_manifest)
+        status = storage_preview_objects_manifest(preview, &err);
+    if (status == WEIR_OK && preview->declared.wants_manifest)
         status = read_manifest(preview, &err);
     if (status == WEIR_OK)
         status = walk(preview, &err);
@@ -291,11 +394,15 @@ void storage_preview_read(struct preview *preview, const struct declaration *dec
     cfg_note_text(preview->complaints,
                   storage_preview_bears(preview) ? WEIR_OK : preview->of_files.status,
                   weir_buf_text(&preview->of_files.lines));
-    bool is_absent =
-        status == WEIR_NOT_FOUND && access(preview->dataset->root, F_OK) != 0 && errno == ENOENT;
-    if (status != WEIR_OK && !is_absent) /* which a remark without data says */
-        cfg_note_at(preview->complaints, WEIR_INVALID, storage_preview_place(preview, "source"),
-                    "%s.source: %s", preview->path, err.text);
+    bool is_absent = !preview->declared.is_mirrored && status == WEIR_NOT_FOUND &&
+                     access(preview->dataset->root, F_OK) != 0 && errno == ENOENT;
+    bool is_out_of_reach = preview->declared.is_mirrored && status != WEIR_INVALID;
+    if (status == WEIR_OK || is_absent) /* which a remark without data says */
+        return;
+    preview->passed_over += is_out_of_reach;
+    cfg_note_at(preview->complaints, is_out_of_reach ? WEIR_OK : WEIR_INVALID,
+                storage_preview_place(preview, "source"), "%s.source: %s%s", preview->path,
+                is_out_of_reach ? "the bucket was not looked at: " : "", err.text);
 }
 
 bool storage_preview_bears(const struct preview *preview)
@@ -327,4 +434,5 @@ void storage_preview_fini(struct preview *preview)
     storage_batch_free(preview->batch);
     storage_manifest_free(preview->manifest);
     storage_dataset_free(preview->dataset);
+    storage_preview_objects_close(preview);
 }

@@ -1,21 +1,30 @@
-/* The first records of a dataset, as a scan takes them in, for a check of a pipeline file: out of its files alone,
- * without a store, and nothing is kept. Bounded; what was left out is known. */
+/* The first records of a dataset, as a scan takes them in, for a check of a pipeline file: out of its files or objects
+ * alone, without a store, and nothing is kept. Bounded; what was left out is known. */
 #ifndef WEIR_STORAGE_PREVIEW_H
 #define WEIR_STORAGE_PREVIEW_H
 
 #include "core/config/complaints.h"
+#include "storage/files/listing.h"
 #include "storage/intake/batch_stage.h"
 #include "storage/intake/intake.h"
+#include "storage/objects/s3_list.h"
 
 enum {
     PREVIEW_FILES_MAX = 16,     /* of many samples: of each, its first window */
     PREVIEW_SAMPLES_MAX = 2000, /* files of one sample, whose bytes are not read */
 };
 
+struct bucket;
+
 struct preview {
     const struct weir_yaml_node *node; /* of the dataset */
     const char *path;                  /* "datasets[0]" */
-    struct declaration declared;       /* as the file says, but that nothing is copied */
+    const char *
+        scratch; /* folder for beginnings of what cannot be read where it is; NULL: there is none */
+    struct declaration declared; /* as the file says, but that nothing is copied */
+    struct bucket *bucket;       /* NULL: the source is a folder */
+    const struct s3_page *page;  /* of its objects */
+    char *place;                 /* what people call it */
     struct dataset *dataset;
     struct manifest *manifest;
     struct storage_secret secret;   /* zeros: no hash leaves this */
@@ -39,8 +48,27 @@ void storage_preview_read_bare(struct preview *preview);
 bool storage_preview_bears(const struct preview *preview);
 void storage_preview_fini(struct preview *preview);
 
+/* Reads a file whose beginning is in the scratch folder, as objects.c puts it there. */
+void storage_preview_read_copy(struct preview *preview, const struct listed *listed);
+/* True for a file that a copy holds expanded. */
+bool storage_preview_expands(const struct preview *preview, const char *path);
+/* Returns the folder that the file, or the beginning of it, was read in. */
+const char *storage_preview_folder(const struct preview *preview, const char *path);
+
 /* Returns the place of `time`, `label`, … in the file; that of the dataset if they are not declared. */
 const struct weir_yaml_node *storage_preview_place(const struct preview *preview, const char *key);
+
+/* objects.c: opens the bucket and lists it. UNAVAILABLE and NOT_FOUND: it cannot be looked at from here; INVALID: it
+ * answers that it is wrong. The same of the two below. */
+enum weir_status storage_preview_objects_open(struct preview *preview,
+                                              struct weir_error *err) WEIR_MUST_USE;
+/* Fetches the manifest to where it is looked for, unless the bucket has none. */
+enum weir_status storage_preview_objects_manifest(struct preview *preview,
+                                                  struct weir_error *err) WEIR_MUST_USE;
+/* Fetches the beginnings of the first objects, or of samples that are spread over the page, and reads each. */
+enum weir_status storage_preview_objects_walk(struct preview *preview,
+                                              struct weir_error *err) WEIR_MUST_USE;
+void storage_preview_objects_close(struct preview *preview);
 
 /* mistakes.c: adds what is wrong with the records that were read, of which a share may be unreadable. */
 void storage_preview_mistakes(const struct preview *preview, double share);

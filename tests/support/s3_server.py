@@ -6,7 +6,7 @@ should: "500", "half" (the connection ends in the middle), "long" (more bytes th
 (no XML), "endless" (a listing that goes on without end), "redirect". With `versioned`, what was there under a key stays until its
 versions are deleted one by one, unless `locked` holds the key with a date; `denied` holds methods that are answered 403,
 and `on_delete`, `on_put`, `on_get` (of an object) are called before each one, `on_listed` between making a listing and sending
-it. The bucket may stand in the path, or in front of the host.
+it. What comes while `is_watched` is false is answered, and counts for none of these. The bucket may stand in the path, or in front of the host.
 """
 
 import hashlib
@@ -46,6 +46,7 @@ def is_kept(name):
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     body = b""
+    is_watched = True
 
     def log_message(self, *_):
         pass
@@ -83,15 +84,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         store = self.server.store
         self.body = b""
-        fault = store.faults.pop(0) if store.faults else None
-        store.requests.append(self.path)
+        self.is_watched = store.is_watched()
+        fault = store.faults.pop(0) if self.is_watched and store.faults else None
+        if self.is_watched:
+            store.requests.append(self.path)
         query = self.path.partition("?")[2]
         bucket, key = self.parts()
         if fault == "500":
             return self.refuse(500, "InternalError")
         if fault == "redirect":
             return self.answer(307, Location="http://127.0.0.1:9/")
-        if not self.is_signed():
+        if self.is_watched and not self.is_signed():
             return self.refuse(403, "SignatureDoesNotMatch")
         if bucket != BUCKET:
             return self.refuse(404, "NoSuchBucket")
@@ -99,6 +102,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.retention(key)
         if not key:
             return self.list(dict(urllib.parse.parse_qsl(query, keep_blank_values=True)), fault)
+        if not self.is_watched:
+            return self.get(key, None)
         store.on_get(key)
         return self.get(key, fault or store.object_fault)
 
@@ -178,7 +183,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         more = f"<NextContinuationToken>{escape(page[-1])}</NextContinuationToken>" if rest else ""
         text = (f"<?xml version='1.0'?><ListBucketResult><IsTruncated>{str(bool(rest)).lower()}</IsTruncated>{more}"
                 f"{entries}</ListBucketResult>")
-        store.on_listed(query["prefix"])
+        if self.is_watched:
+            store.on_listed(query["prefix"])
         if fault == "nonsense":
             text = text.replace("<Key>", "<Kex>")
         if fault == "endless":
@@ -196,7 +202,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.refuse(412, "PreconditionFailed")
         first, last = (int(n) for n in self.headers["Range"].removeprefix("bytes=").split("-"))
         first, last = (first + 1, last + 1) if fault == "shifted" else (first, min(last, len(found["body"]) - 1))
-        self.server.store.ranges.append((key, first, last))
+        if self.is_watched:
+            self.server.store.ranges.append((key, first, last))
         body = found["body"][first:last + 1]
         body = body[:-1] if fault == "short" else body + b"x" if fault == "long" else body
         etag = "other" if fault == "other" else found["etag"]
@@ -228,6 +235,7 @@ class Store:
         self.history, self.lock, self.page = {}, threading.Lock(), page  # of each key, the newest first
         self.versioned, self.written = versioned, 0
         self.faults, self.requests, self.ranges, self.denied, self.locked = [], [], [], set(), {}
+        self.is_watched = lambda: True
         self.object_fault = None  # of every answer with bytes of an object
         self.on_delete = self.on_put = self.after_put = self.on_get = self.on_listed = lambda what: None
         self.server = Server(("127.0.0.1", 0), Handler)

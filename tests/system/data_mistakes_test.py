@@ -1,17 +1,24 @@
 """Mistakes in data that `weir config check --data` finds before anything runs: each by one line that says where in the pipeline file,
-and in which record of which file; all of them in one round; and none in data that is good. No platform, no Postgres."""
+and in which record of which file; all of them in one round; and none in data that is good. In a folder, compressed, in a bucket. No
+platform, no Postgres."""
 
+import contextlib
+import functools
 import json
 import os
 import pwd
 import re
 import struct
 import subprocess
+import sys
 import tempfile
 import zlib
 from pathlib import Path
 
-from weirlab import binaries, run_tests
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+
+from s3_server import BUCKET, KEY_ID, REGION, SECRET, Store  # noqa: E402
+from weirlab import binaries, run_tests  # noqa: E402
 
 HEAD = "pipeline: {name: p, mode: replay}\n"
 REST = """\
@@ -130,7 +137,52 @@ def put(folder, data):
         (folder / path).write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
-def check(folder, kind, file_changes, data_changes, *options):
+def zstd(content):
+    """A frame of blocks that are not compressed (RFC 8878, 3.1.1); its size is not announced."""
+    content = content if isinstance(content, bytes) else content.encode()
+    pieces = [content[i:i + 2**16] for i in range(0, len(content), 2**16)] or [b""]
+    blocks = ((len(piece) << 3 | (i == len(pieces) - 1)).to_bytes(3, "little") + piece for i, piece in enumerate(pieces))
+    return b"\x28\xb5\x2f\xfd\0\x70" + b"".join(blocks)
+
+
+@contextlib.contextmanager
+def in_folder(folder, text, data):
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        put(Path(name), data)
+        yield text.replace("FOLDER", name), name
+
+
+@contextlib.contextmanager
+def compressed(folder, text, data):
+    """The same file names, and .zst."""
+    text = re.sub(r'include: "([^"]*)"', r'include: "\1.zst", import: copy', text)
+    with in_folder(folder, text, {name + ".zst": zstd(content) for name, content in data.items()}) as found:
+        yield found
+
+
+@functools.cache
+def store():
+    os.environ.update(AWS_ACCESS_KEY_ID=KEY_ID, AWS_SECRET_ACCESS_KEY=SECRET)
+    return Store(page=1000)
+
+
+@contextlib.contextmanager
+def in_bucket(folder, text, data):
+    store().history.clear()
+    for name, content in data.items():
+        store().put("day/" + name, content)
+    bucket = f's3: {{endpoint: "{store().endpoint}", bucket: {BUCKET}, prefix: day/, region: {REGION}}}'
+    yield text.replace("path: FOLDER", bucket), f"s3://{BUCKET}/day"
+
+
+@contextlib.contextmanager
+def compressed_in_bucket(folder, text, data):
+    text = re.sub(r'include: "([^"]*)"', r'include: "\1.zst", import: copy', text)
+    with in_bucket(folder, text, {name + ".zst": zstd(content) for name, content in data.items()}) as found:
+        yield found
+
+
+def check(folder, kind, file_changes, data_changes, *options, place=in_folder):
     """Returns the answer for a pipeline and its data, each changed."""
     text, make = KINDS[kind]
     data = make()
@@ -139,10 +191,9 @@ def check(folder, kind, file_changes, data_changes, *options):
     for old, new in file_changes:
         assert text.count(old) == 1, (old, text)
         text = text.replace(old, new)
-    with tempfile.TemporaryDirectory(dir=folder) as name:
-        put(Path(name), data)
-        pipeline = folder / "p.yaml"
-        pipeline.write_text(text.replace("FOLDER", name))
+    pipeline = folder / "p.yaml"
+    with place(folder, text, data) as (text, name):
+        pipeline.write_text(text)
         done = subprocess.run([binaries() / "weir", "config", "check", pipeline, "--data", "--json", *options], capture_output=True, text=True)
     assert done.returncode in (0, 2), done
     answer = json.loads(done.stdout)
@@ -303,15 +354,66 @@ GOOD = [  # what a rule must not refuse, and what is shown of it
 ]
 
 
-def test_each_is_found_by_one_line_with_its_places(folder):
-    assert len(EACH) >= 60
+def assert_each_is_found(folder, place, mistakes):
     wrong = []
-    for kind, file_changes, data_changes, expected in EACH:
-        answer = check(folder, kind, file_changes, data_changes)
+    for kind, file_changes, data_changes, expected in mistakes:
+        answer = check(folder, kind, file_changes, data_changes, place=place)
         line = re.escape(str(folder)) + r"/p\.yaml:\d+:\d+: " + expected + ".*"
-        if answer["valid"] or len(answer["lines"]) != 1 or not re.fullmatch(line, answer["lines"][0]):
+        found = [line.replace(".zst", "") for line in answer["lines"]]
+        if answer["valid"] or len(found) != 1 or not re.fullmatch(line, found[0]):
             wrong.append(f"{kind} {file_changes}: expected {expected}, found {answer['lines']}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_each_is_found_by_one_line_with_its_places(folder):
+    assert len(EACH) >= 60
+    assert_each_is_found(folder, in_folder, EACH)
+
+
+def test_each_is_found_in_compressed_files(folder):
+    assert_each_is_found(folder, compressed, [mistake for mistake in EACH if mistake[0] in ("table", "lines")])
+
+
+def test_each_is_found_in_a_bucket(folder):
+    assert_each_is_found(folder, in_bucket, EACH[::3])
+
+
+def test_no_more_is_read_of_large_objects_than_their_first_mebibyte(folder):
+    much = [each("a.jsonl", lambda row: row | {"text": 20000 * "word "} if row["id"] < 30 else row)]
+    for place in (in_bucket, compressed_in_bucket):
+        store().ranges.clear()
+        answer = check(folder, "lines", [], much, place=place)
+        assert answer["valid"] and 1 < answer["shown"][0]["records"] < 20, answer
+        assert store().ranges == [("day/a.jsonl" + (".zst" if place is compressed_in_bucket else ""), 0, 2**20 - 1)], store().ranges
+        answer = check(folder, "lines", [("field: text", "field: txt")], much, place=place)
+        assert len(answer["lines"]) == 1 and "json_text: 10 of 10: " in answer["lines"][0], answer
+    answer = check(folder, "lines", [], [each("a.jsonl", lambda row: row | {"text": 300000 * "word "})], place=in_bucket)
+    assert answer["valid"] and len(answer["lines"]) == 1 and "its first 1 MiB hold no whole record" in answer["lines"][0], answer
+
+
+def test_a_bucket_that_answers_badly_is_told_of_by_what_it_answered(folder):
+    store().faults = [None, "half"]
+    assert check(folder, "table", [], [], place=in_bucket)["lines"] == [], "it was asked again"
+    store().faults = 9 * ["500"]
+    answer = check(folder, "table", [], [], place=in_bucket)
+    store().faults = []
+    assert answer["valid"] and "the bucket was not looked at: " in answer["lines"][0] and "500" in answer["lines"][0], answer
+    os.environ["AWS_SECRET_ACCESS_KEY"] = "another"
+    answer = check(folder, "table", [], [], place=in_bucket)
+    assert not answer["valid"] and "DATA: found HTTP status 403 SignatureDoesNotMatch" in answer["lines"][0], answer
+    del os.environ["AWS_SECRET_ACCESS_KEY"]
+    answer = check(folder, "table", [], [], place=in_bucket)
+    assert answer["valid"] and "AWS_SECRET_ACCESS_KEY is not set" in answer["lines"][0], answer
+    os.environ["AWS_SECRET_ACCESS_KEY"] = SECRET
+
+
+def test_what_is_compressed_and_damaged_is_refused_with_its_place(folder):
+    for change, said in (((b"\x28\xb5", b"\x28\xb6"), "expected whole frames of zstd"), ((b"", b""), "found the end within a frame")):
+        data = {"a.csv.zst": zstd(table()["a.csv"]).replace(*change)[:-3]}
+        with in_folder(folder, TABLE.replace('"*.csv"', '"*.zst", import: copy'), data) as (text, name):
+            (folder / "p.yaml").write_text(text)
+            done = subprocess.run([binaries() / "weir", "config", "check", folder / "p.yaml", "--data"], capture_output=True, text=True)
+        assert done.returncode == 2 and f"{name}/a.csv.zst: compressed byte " in done.stderr and said in done.stderr, done
 
 
 def test_data_that_is_good_is_not_refused_and_is_shown_as_every_operator_makes_it(folder):

@@ -200,10 +200,11 @@ def table(*records):
 
 
 def test_what_was_refused_leaves_files_of_other_formats_too():
-    for form, name, write, at in (("csv", "a.csv", table, ""), ("tar, sample: txt", "a.tar", archive, "json.")):
+    for form, name, write, at, reader in (("csv", "a.csv", table, "", "{{op: csv_text, field: text}}, "), ("tar, sample: txt", "a.tar", archive, "json.", "")):
         store = Store(versioned=True)
         store.put("day/" + name, write(KEPT[0], *OF_CLARA, REFUSED, KEPT[1]))
         pipeline = KEYED.replace("format: jsonl", "format: " + form.replace(", ", "\n    "))
+        pipeline = pipeline.replace("{{op: json_text, field: text}}, ", reader)
         for field in ("ts", "label", "user", "id"):
             pipeline = pipeline.replace(f"field: {field},", f"field: {at}{field},").replace(f"field: {field}}}", f"field: {at}{field}}}")
         lab = mirrored_lab(store, pipeline=pipeline, samples=3)

@@ -71,6 +71,7 @@ class Bucket(Lab):
     def __init__(self, store, every=10**9, pipeline=PIPELINE):
         super().__init__(samples=1, every=every, pipeline=pipeline % (store.endpoint, BUCKET, REGION))
         os.environ.update(AWS_ACCESS_KEY_ID=KEY_ID, AWS_SECRET_ACCESS_KEY=SECRET)
+        store.is_watched = self.data_dir.exists  # a run looks at the first records before it creates anything
         self.started = None
 
     def start(self):

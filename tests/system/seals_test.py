@@ -172,18 +172,18 @@ def named_where_nobody_looks_on(lab):
 def swept_after_a_killed_dry_run(lab):
     """What a dry run has copied goes with the next start, unless a process holds it, or it was made a moment ago."""
     folder = lab.folder / "tmp"
-    for name in ("weir-dry-run-old", "weir-dry-run-held", "weir-dry-run-young", "else"):
+    for name in ("weir-scratch-old", "weir-scratch-held", "weir-scratch-young", "else"):
         (folder / name / "storage").mkdir(parents=True)
         (folder / name / "storage/copy").write_text("somebody's data")
         if "young" not in name:
             os.utime(folder / name, (1e9, 1e9))
-    held = os.open(folder / "weir-dry-run-held", os.O_RDONLY)
+    held = os.open(folder / "weir-scratch-held", os.O_RDONLY)
     fcntl.flock(held, fcntl.LOCK_EX)
     os.environ["TMPDIR"] = str(folder)
     lab.run_with()
     del os.environ["TMPDIR"]
     os.close(held)
-    assert sorted(p.name for p in folder.iterdir()) == ["else", "weir-dry-run-held", "weir-dry-run-young"]
+    assert sorted(p.name for p in folder.iterdir()) == ["else", "weir-scratch-held", "weir-scratch-young"]
 
 
 def renewed_once_it_is_lost(lab, verifier, key, one):
