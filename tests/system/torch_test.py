@@ -1,9 +1,12 @@
 """weir.torch: serve() answers every mode, and a life that begins again draws the same random numbers; a DataLoader takes the
 dataset."""
 
+import importlib.util
 import json
 import os
+import random
 import re
+import struct
 import subprocess
 import sys
 
@@ -20,7 +23,11 @@ if subprocess.run([sys.executable, "-c", "import torch"], capture_output=True).r
     print("torch_test.py: skipped: no PyTorch (apt-get install python3-torch)")
     sys.exit(weirlab.SKIPPED)
 
+import numpy as np  # noqa: E402
 import torch  # noqa: E402
+
+choice = importlib.util.module_from_spec(spec := importlib.util.spec_from_file_location("choice", PACKAGE / "choice.py"))
+spec.loader.exec_module(choice)
 
 
 def test_every_mode_is_answered_and_deaths_change_nothing():
@@ -56,6 +63,56 @@ def test_dense_numbers_and_labels_of_vectors_need_no_more_words():
     with served(lab, "--system", system):
         said_of = json.loads(lab.weir("predict", "--limit", "5", "--json"))["predictions"]
     assert [len(said["values"]) for said in said_of] == [2] * 5, said_of
+    lab.remove()
+
+
+def write_small_points(lab, count):
+    """Records of VECTORS with numbers around 1; returns them by number."""
+    draw = random.Random(3)
+    points = [([draw.gauss(0, 1) for _ in range(3)], [draw.gauss(1, 2) for _ in range(2)]) for _ in range(count)]
+    (lab.folder / "stream/points.bin").write_bytes(b"".join(
+        struct.pack("<q3f2f", 1_000_000_000 + i, *x, *y) for i, (x, y) in enumerate(points)))
+    return points
+
+
+def by_hand(points, steps, wanted, seed):
+    """The six weights after these steps, and what each has learnt from: by the formulas of docs/guides/choose-by-loss.md, without PyTorch."""
+    weights, learnt = np.zeros((2, 3)), []
+    for number, ids in steps:
+        x, y = (np.array([points[one % 2**16][part] for one in ids]) for part in (0, 1))
+        error = x @ weights.T - y  # the gradient of each one's loss at its outputs
+        losses, norms = (error**2).mean(1), np.sqrt((error**2).sum(1))
+        chosen, factors = choice.choose(wanted, (losses if wanted["score"] == "loss" else norms).tolist(), f"{seed}.{number}.0")
+        weight = np.array(factors)[:, None]
+        weights -= 0.05 * (weight * error[chosen]).T @ x[chosen] / weight.sum()
+        learnt.append([ids[i] for i in chosen])
+    return weights, learnt
+
+
+def test_a_step_learns_from_the_part_of_its_batch_that_was_worked_out_by_hand():
+    for wanted in ({"score": "loss", "ratio": 0.25}, {"score": "grad_norm", "ratio": 0.5}):
+        said_so = ", ".join(f"{key}: {value}" for key, value in wanted.items())
+        lab = PythonLab(samples=1, every=POINTS, epochs=3, pipeline=VECTORS.replace("seed: 7}}", f"seed: 7, batch_then_sample: {{{{{said_so}}}}}}}}}"))
+        points = write_small_points(lab, POINTS)
+        model, words = stepped(lab, "whole", 16, ("serve_in_batch.py",))
+        steps = [re.fullmatch(r"step (\d+) (.*) learns (.*)", line).groups() for line in words.splitlines() if line.startswith("step ")]
+        ids = [[int(one) for one in batch.split()] for _, batch, _ in steps]
+        weights, learnt = by_hand(points, [(int(number), batch) for (number, _, _), batch in zip(steps, ids)], wanted, 1)
+        assert len(steps) == 3 * POINTS // 16 and [" ".join(map(str, part)) for part in learnt] == [part for _, _, part in steps], steps
+        assert all(len(part) == int(wanted["ratio"] * 16) for part in learnt), learnt
+        assert np.abs(weights - model["weight"].numpy()).max() < 1e-5, (weights, model)
+        killed, words = stepped(lab, "killed", 16, ("dies.py", "serve_in_batch.py"))
+        assert words.count("dies here") == 1 and distance(model, killed) == 0, words
+        lab.remove()
+
+
+def test_the_least_sure_of_a_batch_are_learnt_from():
+    text = OURS.replace("seed: 7}}", "seed: 7, batch_then_sample: {{score: uncertainty, ratio: 0.5, metric: entropy}}}}")
+    lab = PythonLab(samples=900, every=300, epochs=3, pipeline=text)
+    run = Run(lab.pipeline, lab.data_dir, lab.script("serve.py", modes=ALL)).finish()
+    assert_clean_audits(run.events)
+    measured = [e["value"] for e in run.of("evaluation") if e["metric"] == "roc_auc" and e["value"] not in (None, "undefined")]
+    assert measured and max(measured) > 0.8, run.of("evaluation")
     lab.remove()
 
 
