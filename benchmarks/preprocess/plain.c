@@ -142,8 +142,8 @@ enum weir_status plain_make(struct plain *plain, const struct plain_picture *pic
         return status;
     jpeg_mem_src(info, plain->file.at, plain->file.size);
     jpeg_read_header(info, TRUE);
-    struct picture_window window = plain->crop.op->fusion->window(
-        plain->crop.state, &call, 0, info->image_height, info->image_width);
+    struct picture_window window =
+        plain->crop.op->window(plain->crop.state, &call, 0, info->image_height, info->image_width);
     struct picture from =
         picture->region ? read_rows(plain, window.left, window.width, window.top, window.height)
                         : read_rows(plain, 0, info->image_width, 0, info->image_height);

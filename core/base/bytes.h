@@ -55,6 +55,13 @@ static inline void weir_buf_append(struct weir_buf *buf, const void *bytes, size
     memcpy(buf->at + buf->size, bytes, size);
     buf->size += size;
 }
+/* Makes the buffer longer by `more` bytes, which are the caller's to fill in; returns where they are. */
+static inline uint8_t *weir_buf_extend(struct weir_buf *buf, size_t more)
+{
+    weir_buf_reserve(buf, more);
+    buf->size += more;
+    return buf->at + (buf->size - more);
+}
 void weir_buf_append_text(struct weir_buf *buf, const char *text);
 /* Little-endian, as all that lies on disk. */
 void weir_buf_append_u32(struct weir_buf *buf, uint32_t value);

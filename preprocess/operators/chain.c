@@ -241,39 +241,6 @@ static enum weir_status check_partials(const struct chain *chain,
     return WEIR_OK;
 }
 
-/* True when an operator may know who reads its output: in an exact order only if it does in the source, for pixels may
- * depend on it. */
-static bool may_tell(const struct chain_step *step, const struct chain_step *next,
-                     const struct chain_draft *draft)
-{
-    const struct chain *source = draft->source;
-    return chain_is_run(step, next) &&
-           (source == NULL || draft->law < ALGEBRA_EXACTLY ||
-            source->step[source->running[next->written]].told == step->written + 1);
-}
-
-/* Tells operators who reads their output; some then do the work of both, but not of what is left to the consumer. */
-static void join_steps(struct chain *chain, const struct chain_draft *draft)
-{
-    size_t cut = chain->steps - chain->sunk;
-    for (size_t i = 0; i < chain->steps; i++) {
-        struct chain_step *step = &chain->step[i];
-        const struct operator_fusion *fusion = step->op->fusion;
-        if (step->joined || fusion == NULL || fusion->join == NULL)
-            continue;
-        for (size_t k = i + 1; k < (i < cut ? cut : chain->steps); k++) {
-            struct chain_step *next = &chain->step[k];
-            const struct operator_next about = {next->op, next->state, (uint32_t)next->written};
-            if (!may_tell(step, next, draft))
-                break;
-            next->told = (uint8_t)(step->written + 1);
-            next->joined = fusion->join(step->state, &about, &step->own[0].about);
-            if (!next->joined)
-                break;
-        }
-    }
-}
-
 static uint64_t row_bytes_of(const struct chain *chain)
 {
     uint64_t bytes = 0;
@@ -308,7 +275,7 @@ static void leave_steps(struct chain *chain)
         uint32_t tensor = 0;
         while (tensor < chain->columns && chain->leaving[tensor] != (size_t)step->places[0])
             tensor++;
-        if (step->joined)
+        if (step->is_absorbed)
             continue;
         weir_require(tensor < chain->columns);
         chain->left.of[chain->left.count] = *step->op->step(step->state);
@@ -323,7 +290,7 @@ void preprocess_chain_end(struct chain *chain, const struct chain_draft *draft)
     chain->row_bytes = row_bytes_of(chain);
     chain->end = chain->steps - chain->sunk;
     find_wanted(chain);
-    join_steps(chain, draft);
+    preprocess_chain_absorb(chain, draft);
     leave_steps(chain);
 }
 
@@ -333,6 +300,7 @@ struct chain *preprocess_chain_make(const struct weir_yaml_node *operators,
     struct chain *chain = weir_calloc(1, sizeof(*chain));
     chain->operators = operators;
     chain->records = records;
+    chain->piece_bytes = CHAIN_PIECE_BYTES;
     chain->arena = weir_arena_new();
     chain->payload.about = preprocess_column_about("payload", COLUMN_BYTES, 0, 0);
     return chain;

@@ -12,13 +12,14 @@
 enum {
     CHAIN_OPERATORS_MAX = 32,
     CHAIN_FITTED_MAX = 8,
+    CHAIN_PIECE_BYTES = 32 << 10,
     CHAIN_FIT_BYTES_MAX = 15 << 20,     /* of fitted state: it travels in headers of messages … */
     CHAIN_PARTIAL_BYTES_MAX = 12 << 20, /* … as do partial fits, of all operators together */
 };
 
 struct chain;
 
-/* Cost of one operator so far; none for an operator that another one has joined to itself. */
+/* Cost of one operator so far; none for one whose work another one does. */
 struct chain_cost {
     const char *name;
     int64_t spent_ns;    /* of CPU time; one that waits for others (exec): by the clock */
@@ -97,11 +98,10 @@ bool preprocess_chain_waits(const struct chain *chain);
 /* From now on only the operators before place `end`, and before the first that is fitted, run: nothing leaves the
  * chain. */
 void preprocess_chain_cut(struct chain *chain, size_t end);
-/* One operator, and its columns after the last preprocess_chain_run(): with the last row alone where operators take one
- * row after the other. */
+/* One operator, and its columns after the last preprocess_chain_run(): of a loop only the last rows are there. */
 struct chain_seen {
     const char *name;
-    bool is_joined; /* the operator before has done its work */
+    bool is_absorbed; /* the operator before has done its work */
     const struct column_about *in;
     const struct column *made;
     size_t made_count;
@@ -129,6 +129,17 @@ size_t preprocess_chain_operators(const struct chain *chain);
 /* Of the operator at place `written` of the pipeline file. */
 struct chain_cost preprocess_chain_cost(const struct chain *chain, size_t written);
 
+/* ---- fusion (DESIGN §16, C18; chain_fuse.c) ---- */
+
+/* Size, in bytes of its widest column, of the pieces that a batch is brought through neighbours in, for comparisons:
+ * CHAIN_PIECE_BYTES, if nothing is said. SIZE_MAX: each operator takes the whole batch before the next one does. */
+void preprocess_chain_set_piece(struct chain *chain, size_t bytes);
+
+enum chain_fusion { CHAIN_ALONE, CHAIN_IN_LOOP, CHAIN_ABSORBED };
+/* Returns how the operator at place `written` runs: by itself or as the first of others, in one loop with the one that
+ * runs before it, or as a part of that one. */
+enum chain_fusion preprocess_chain_fusion_of(struct chain *chain, size_t written);
+
 /* ---- order (DESIGN §16, C18) ---- */
 
 /* Facts about the operator at place `written`, from which follows what may change places with it. */
@@ -140,7 +151,7 @@ void preprocess_chain_print_order(const struct chain *chain, const uint8_t *orde
                                   const char *between, struct weir_buf *out);
 /* Plans the operators of `chain` in another order: `order[i]` is the place, as written, of the one that
  * runs as number i. Chance, failures and costs go by places as written. By the exact law operators know no more of
- * each other than in `chain` (struct operator_fusion). INVALID when operators would read other columns there, or make
+ * each other than in `chain` (struct operator_next). INVALID when operators would read other columns there, or make
  * others. `chain` is free to go afterwards. */
 enum weir_status preprocess_chain_reorder(const struct chain *chain, const uint8_t *order,
                                           enum algebra_law law, struct chain **ret_chain,

@@ -1,4 +1,5 @@
-/* Batches on their way through a chain: operator by operator, or, where those say so, row by row. */
+/* Batches on their way through a chain: loop by loop (chain_fuse.c), in each piece by piece, in each operator by
+ * operator. */
 #include "preprocess/operators/chain_steps.h"
 
 #include "core/base/clock.h"
@@ -10,8 +11,7 @@ bool preprocess_chain_reads_in_place(const struct chain *chain)
     return !chain->copies_payload;
 }
 
-/* The columns after a step. */
-static void advance(struct chain *chain, struct chain_step *step)
+void preprocess_chain_advance(struct chain *chain, struct chain_step *step)
 {
     const struct operator_plan *plan = &step->plan;
     for (size_t i = 0; i < plan->outputs; i++)
@@ -29,8 +29,8 @@ static void find_outputs(struct chain *chain)
 {
     chain->column[0] = &chain->payload;
     for (size_t i = 0; i < chain->steps - chain->sunk; i++) {
-        if (!chain->step[i].joined)
-            advance(chain, &chain->step[i]);
+        if (!chain->step[i].is_absorbed)
+            preprocess_chain_advance(chain, &chain->step[i]);
     }
     for (size_t i = 0; i < chain->columns; i++) {
         struct weir_buf *values = &preprocess_chain_output(chain, i)->values;
@@ -58,20 +58,48 @@ static void tally(struct chain *chain, struct chain_step *step, const struct ope
     step->warnings += call->warnings;
 }
 
-static struct operator_call call_of(struct chain *chain, struct chain_step *step)
+/* ---- pieces ---- */
+
+/* Rows of a batch on their way through a loop. */
+struct piece {
+    size_t first, rows;
+    bool is_last;
+};
+
+static struct operator_call call_of(struct chain *chain, struct chain_step *step,
+                                    const struct piece *piece)
 {
     struct chain_rows *rows = &chain->rows;
+    const uint64_t *ids = rows->batch.ids;
     return (struct operator_call){
-        .rows = rows->batch.rows,
-        .in = chain->column[step->plan.in],
+        .rows = piece->rows,
         .out = step->own,
-        .failed = rows->flags.at,
+        .next = step->next.op != NULL ? &step->next : NULL,
+        .failed = rows->flags.at + piece->first,
         .batch = &rows->batch,
-        .ids = rows->batch.ids,
+        .ids = ids != NULL ? ids + piece->first : NULL,
+        .first = piece->first,
         .origins = rows->are_fewer ? (const uint32_t *)(const void *)rows->origins.at : NULL,
         .step = (uint32_t)step->written,
         .list = &chain->failures,
     };
+}
+
+/* Bytes that are new in a column: it is counted with each piece, or when the whole batch is there. */
+static size_t bytes_of(const struct column *column, const struct piece *piece)
+{
+    return column->is_piece || piece->is_last ? preprocess_column_bytes(column) : 0;
+}
+
+/* The rows of a piece, in a column that has them, or those of the batch so far. */
+static const struct column *take(const struct chain *chain, int place, const struct piece *piece,
+                                 struct column *view)
+{
+    const struct column *column = chain->column[place];
+    if (column->is_piece || piece->rows == chain->rows.batch.rows)
+        return column;
+    *view = preprocess_column_view(column, piece->first, piece->rows);
+    return view;
 }
 
 /* Reads the clock that a step is charged by: CPU time, but wall time for a step that waits for others. */
@@ -80,25 +108,47 @@ static int64_t spent_ns(const struct chain_step *step)
     return step->op->may_wait ? weir_now_ns() : weir_cpu_thread_ns();
 }
 
-/* Runs a step, or folds the rows into `partial` instead. */
-static void run_step(struct chain *chain, struct chain_step *step, struct weir_buf *partial)
+static void begin_outputs(struct chain_step *step, const struct piece *piece)
 {
-    int64_t before_ns = spent_ns(step);
-    const struct column *more[COLUMNS_MAX];
-    struct operator_call call = call_of(chain, step);
-    call.more = more;
-    call.more_count = step->plan.more_count;
-    for (size_t i = 0; i < step->plan.outputs; i++)
-        preprocess_column_begin(&step->own[i]);
-    size_t taken = preprocess_column_bytes(call.in);
-    for (size_t i = 0; i < step->plan.more_count; i++) {
-        more[i] = chain->column[step->plan.more[i]];
-        taken += preprocess_column_bytes(more[i]);
+    for (size_t i = 0; i < step->plan.outputs; i++) {
+        if (step->own[i].is_piece || piece->first == 0)
+            preprocess_column_begin(&step->own[i]);
     }
+}
+
+/* Room for all rows at once: they come piece by piece. */
+static void reserve_outputs(struct chain_step *step, size_t rows)
+{
+    for (size_t i = 0; i < step->plan.outputs; i++) {
+        struct column *own = &step->own[i];
+        if (own->about.kind == COLUMN_DENSE && !own->is_piece)
+            weir_buf_reserve(&own->values, rows * column_row_bytes(own));
+    }
+}
+
+/* Applies a step to a piece, or folds the rows into `partial` instead. */
+static void run_step(struct chain *chain, struct chain_step *step, const struct piece *piece,
+                     struct weir_buf *partial)
+{
+    struct column in, views[COLUMNS_MAX];
+    const struct column *more[COLUMNS_MAX];
+    const struct operator_plan *plan = &step->plan;
+    int64_t before_ns = spent_ns(step);
+    struct operator_call call = call_of(chain, step, piece);
+    size_t taken = bytes_of(chain->column[plan->in], piece);
+    call.in = take(chain, plan->in, piece, &in);
+    call.more = more;
+    call.more_count = plan->more_count;
+    for (size_t i = 0; i < plan->more_count; i++) {
+        more[i] = take(chain, plan->more[i], piece, &views[i]);
+        taken += bytes_of(chain->column[plan->more[i]], piece);
+    }
+    begin_outputs(step, piece);
     if (partial != NULL) {
         call.partial_bytes_max = chain_partial_bytes_max(chain);
         step->op->fit->fold(step->state, &call, partial);
     } else if (call.rows > 0) {
+        reserve_outputs(step, chain->rows.batch.rows - piece->first);
         step->op->apply(step->state, &call);
     }
     chain->waits = call.waits;
@@ -107,104 +157,58 @@ static void run_step(struct chain *chain, struct chain_step *step, struct weir_b
         return;
     tally(chain, step, &call);
     step->taken += taken;
-    for (size_t i = 0; i < step->plan.outputs; i++)
-        step->bytes += preprocess_column_bytes(&step->own[i]);
+    for (size_t i = 0; i < plan->outputs; i++)
+        step->bytes += bytes_of(&step->own[i], piece);
 }
 
-/* ---- row by row ---- */
-
-/* Steps that take one row after the other; `last` is the last one that is applied. */
-struct run {
-    size_t first, last, end;
-};
-
-static struct run run_from(const struct chain *chain, size_t first)
+/* Brings a piece to the end of the loop. */
+static void run_piece(struct chain *chain, size_t first, const struct piece *piece)
 {
-    struct run run = {first, first, first + 1};
-    while (run.end < chain->end && chain_is_run(&chain->step[run.end - 1], &chain->step[run.end])) {
-        if (!chain->step[run.end].joined)
-            run.last = run.end;
-        run.end++;
-    }
-    return run;
-}
-
-/* Applies one step to one row, and returns what it made. */
-static const struct column *run_row_step(struct chain *chain, struct chain_step *step,
-                                         struct operator_call call)
-{
-    size_t before = preprocess_column_bytes(call.out);
-    step->op->apply(step->state, &call);
-    tally(chain, step, &call);
-    step->bytes += preprocess_column_bytes(call.out) - before;
-    return call.out;
-}
-
-/* Applies the steps of a run to one row: columns between two steps hold that row only. */
-static void run_row(struct chain *chain, const struct run *run, size_t row)
-{
-    struct column in = preprocess_column_view(chain->column[chain->step[run->first].plan.in], row);
-    const struct column *from = &in;
-    int64_t before_ns = weir_cpu_thread_ns();
-    for (size_t i = run->first; i <= run->last; i++) {
+    for (size_t i = first; i < chain->step[first].loop_end && !chain->waits; i++) {
         struct chain_step *step = &chain->step[i];
-        if (step->joined)
+        if (step->is_absorbed)
             continue;
-        struct operator_call call = call_of(chain, step);
-        call.rows = 1;
-        call.in = from;
-        call.first = row;
-        call.failed += row;
-        call.ids = call.ids != NULL ? call.ids + row : NULL;
-        if (i != run->first) /* which reads all rows, one by one: run_steps() */
-            step->taken += preprocess_column_bytes(from);
-        if (i != run->last)
-            preprocess_column_begin(call.out);
-        from = run_row_step(chain, step, call);
-        int64_t after_ns = weir_cpu_thread_ns();
-        step->spent_ns += after_ns - before_ns;
-        before_ns = after_ns;
+        run_step(chain, step, piece, NULL);
+        preprocess_chain_advance(chain, step);
     }
 }
 
-/* Room for all rows at once: they come one by one. */
-static void begin_rows(struct column *column, size_t rows)
+/* Notes which row is at work, where there is one at a time. */
+static void note_row(const struct operator_batch *batch, size_t row, size_t piece)
 {
-    preprocess_column_begin(column);
-    if (column->about.kind == COLUMN_DENSE)
-        weir_buf_reserve(&column->values, rows * column_row_bytes(column));
+    if (batch->under_way != NULL && batch->ids != NULL && piece == 1)
+        *batch->under_way = batch->ids[row];
 }
 
-/* Runs the step, and those that belong to its run; returns the one after. */
-static size_t run_steps(struct chain *chain, size_t first)
+/* Runs the loop that begins with step `first`; returns the step after it. */
+static size_t run_loop(struct chain *chain, size_t first)
 {
-    struct run run = run_from(chain, first);
-    struct chain_step *last = &chain->step[run.last];
     const struct operator_batch *batch = &chain->rows.batch;
-    if (run.first == run.last) {
-        run_step(chain, last, NULL);
-    } else {
-        chain->step[first].taken +=
-            preprocess_column_bytes(chain->column[chain->step[first].plan.in]);
-        begin_rows(&last->own[0], batch->rows);
-    }
-    for (size_t row = 0; row < batch->rows && run.first != run.last; row++) {
-        if (batch->under_way != NULL && batch->ids != NULL)
-            *batch->under_way = batch->ids[row];
-        run_row(chain, &run, row);
-    }
+    size_t end = chain->step[first].loop_end, rows = batch->rows;
+    size_t most = preprocess_chain_piece(chain, first);
+    struct column *before[COLUMNS_MAX];
+    memcpy(before, chain->column, sizeof(before));
+    size_t row = 0;
+    do {
+        struct piece piece = {.first = row, .rows = rows - row < most ? rows - row : most};
+        piece.is_last = row + piece.rows == rows;
+        memcpy(chain->column, before, sizeof(before));
+        note_row(batch, row, end > first + 1 ? most : 0);
+        run_piece(chain, first, &piece);
+        row += piece.rows;
+    } while (row < rows && !chain->waits);
     if (batch->under_way != NULL)
         *batch->under_way = 0;
-    advance(chain, last);
     if (!chain->waits)
-        preprocess_chain_rows_drop(chain, &chain->step[run.end - 1], run.end == chain->end);
-    return run.end;
+        preprocess_chain_rows_drop(chain, &chain->step[end - 1], end == chain->end);
+    return end;
 }
 
 /* ---- batches ---- */
 
-static void start(struct chain *chain, const struct operator_batch *batch)
+static void start(struct chain *chain, const struct operator_batch *batch, bool folds)
 {
+    preprocess_chain_form_loops(chain, folds);
     preprocess_chain_rows_begin(chain, batch);
     chain->column[0] = &chain->payload;
     chain->failures.count = 0;
@@ -223,9 +227,9 @@ const struct operator_failures *preprocess_chain_failures(const struct chain *ch
 
 const uint8_t *preprocess_chain_run(struct chain *chain, const struct operator_batch *batch)
 {
-    start(chain, batch);
+    start(chain, batch, false);
     for (size_t i = 0; i < chain->end && !chain->waits;)
-        i = run_steps(chain, i);
+        i = run_loop(chain, i);
     preprocess_chain_rows_end(chain);
     return chain->flags.at;
 }
@@ -233,6 +237,7 @@ const uint8_t *preprocess_chain_run(struct chain *chain, const struct operator_b
 void preprocess_chain_cut(struct chain *chain, size_t end)
 {
     chain->end = 0;
+    chain->loops = CHAIN_LOOPS_NONE;
     while (chain->end < end && chain->step[chain->end].op->fit == NULL)
         chain->end++;
 }
@@ -243,13 +248,13 @@ void preprocess_chain_walk(struct chain *chain, chain_step_fn *visit, void *owne
     for (size_t i = 0; i < chain->end; i++) {
         struct chain_step *step = &chain->step[i];
         const struct chain_seen seen = {.name = step->op->name,
-                                        .is_joined = step->joined,
+                                        .is_absorbed = step->is_absorbed,
                                         .in = &chain->column[step->plan.in]->about,
                                         .made = step->own,
                                         .made_count = step->plan.outputs};
         visit(owner, &seen);
-        if (!step->joined)
-            advance(chain, step);
+        if (!step->is_absorbed)
+            preprocess_chain_advance(chain, step);
     }
 }
 
@@ -257,19 +262,20 @@ void preprocess_chain_fold(struct chain *chain, const struct operator_batch *bat
                            struct chain_partial *partial)
 {
     partial->count = 0;
-    start(chain, batch);
+    start(chain, batch, true);
     chain->rows.batch.drops = false; /* columns behind a fit are not there */
+    const struct piece whole = {.rows = batch->rows, .is_last = true};
     for (size_t i = 0; i < chain->steps && partial->count < chain->folding && !chain->waits;) {
         struct chain_step *step = &chain->step[i];
         bool folds = operator_folds(step->op);
         if (!folds && !step->behind_fit) {
-            i = run_steps(chain, i);
+            i = run_loop(chain, i);
             continue;
         }
         if (!step->behind_fit)
-            run_step(chain, step, &partial->of[partial->count]);
+            run_step(chain, step, &whole, &partial->of[partial->count]);
         partial->count += folds;
-        advance(chain, step);
+        preprocess_chain_advance(chain, step);
         i++;
     }
 }

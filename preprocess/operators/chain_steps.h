@@ -1,5 +1,6 @@
-/* The inside of a chain, for chain.c, which plans it, chain_order.c, which plans it in another order, chain_run.c,
- * which runs it, chain_rows.c, which lets rows go, and chain_fit.c, which fits it. */
+/* The inside of a chain, for chain.c, which plans it, chain_order.c, which plans it in another order, chain_fuse.c,
+ * which makes one of several operators, chain_run.c, which runs it, chain_rows.c, which lets rows go, and chain_fit.c,
+ * which fits it. */
 #ifndef WEIR_PREPROCESS_OPERATORS_CHAIN_STEPS_H
 #define WEIR_PREPROCESS_OPERATORS_CHAIN_STEPS_H
 
@@ -23,11 +24,14 @@ struct chain_step {
     bool is_wanted[COLUMNS_MAX];      /* … and those that are read later, or leave the chain */
     uint8_t reads[COLUMNS_MAX];       /* slots: `in`, then `more` */
     uint8_t makes[OPERATOR_OUTPUTS_MAX];
-    char on[COLUMN_NAME_MAX]; /* name of the column that it is told to read in another order */
-    bool behind_fit;          /* it reads output of a fitted operator, or of one after it */
-    bool joined;              /* a step before does its work … */
+    char on[COLUMN_NAME_MAX];  /* name of the column that it is told to read in another order */
+    bool behind_fit;           /* it reads output of a fitted operator, or of one after it */
+    struct operator_next next; /* the reader that it knows; op NULL: none */
     uint8_t
-        told; /* … or knows of it, at any rate: the place of that step, as written, and one; 0: none */
+        told; /* place, as written, of the step that knows of this one, and one; 0: none does … */
+    bool is_absorbed; /* … and does its work */
+    size_t loop_end;  /* of the first of a loop: the step after it … */
+    size_t row_bytes; /* … and bytes of a row of its widest column, as far as it is known */
     int64_t spent_ns;
     uint64_t rows;
     uint64_t taken; /* bytes */
@@ -48,6 +52,9 @@ struct chain_rows {
     struct operator_batch batch;
     size_t marked; /* of them, by now */
 };
+
+/* Loops differ while operators are fitted, for then some do not run. */
+enum chain_loops { CHAIN_LOOPS_NONE, CHAIN_LOOPS_RUN, CHAIN_LOOPS_FOLD };
 
 struct chain {
     const struct weir_yaml_node *operators;
@@ -72,7 +79,9 @@ struct chain {
     struct operator_failures failures;      /* of the newest batch */
     struct weir_buf flags;                  /* what has become of each of its rows */
     struct chain_rows rows;
-    bool waits; /* an operator needs the batch once more */
+    bool waits;             /* an operator needs the batch once more */
+    enum chain_loops loops; /* that its steps are in now */
+    size_t piece_bytes;     /* of the widest column of a loop */
 };
 
 /* Maximum bytes of one operator's partial fit: an equal part for each. */
@@ -85,13 +94,6 @@ static inline size_t chain_partial_bytes_max(const struct chain *chain)
 static inline bool chain_is_given(const struct chain_step *step)
 {
     return step->op->fit != NULL && !operator_folds(step->op);
-}
-
-/* True when `next` reads what `step` makes, and both take one row after the other. */
-static inline bool chain_is_run(const struct chain_step *step, const struct chain_step *next)
-{
-    return step->op->by_row && next->op->by_row && step->plan.outputs == 1 &&
-           next->plan.in == step->places[0];
 }
 
 /* The schema while a chain is planned. */
@@ -115,6 +117,14 @@ enum weir_status preprocess_chain_plan_step(struct chain *chain, size_t written,
                                             struct weir_error *err) WEIR_MUST_USE;
 /* Ends planning once it is known which columns leave. */
 void preprocess_chain_end(struct chain *chain, const struct chain_draft *draft);
+/* The columns after a step. */
+void preprocess_chain_advance(struct chain *chain, struct chain_step *step);
+/* Has operators do the work of those behind them, as they declare. */
+void preprocess_chain_absorb(struct chain *chain, const struct chain_draft *draft);
+/* Forms the loops of those that run, or are folded. */
+void preprocess_chain_form_loops(struct chain *chain, bool folds);
+/* Returns how many rows at a time a batch takes through the loop that begins with step `first`. */
+size_t preprocess_chain_piece(const struct chain *chain, size_t first);
 /* Returns the place of a column that the step reads or has made, by slot; -1: it is gone. */
 static inline int chain_find_slot(const uint8_t *slots, size_t count, uint8_t slot)
 {

@@ -53,12 +53,13 @@ struct weir_tensor_form preprocess_column_form(const struct column_about *about)
     return form;
 }
 
-/* Size in bytes of what offsets count. */
+/* Size in bytes of an element: of what offsets count. */
 static size_t unit_of(const struct column *column)
 {
-    if (column->about.kind == COLUMN_TOKENS)
+    enum column_kind kind = column->about.kind;
+    if (kind == COLUMN_TOKENS)
         return sizeof(struct weir_span);
-    return column->about.kind == COLUMN_RAGGED ? weir_dtype_bytes(column->about.type) : 1;
+    return kind == COLUMN_RAGGED || kind == COLUMN_DENSE ? weir_dtype_bytes(column->about.type) : 1;
 }
 
 /* The buffer that offsets point into. */
@@ -89,16 +90,30 @@ void preprocess_column_end_row(struct column *column)
     weir_buf_append(&column->offsets, &offset, sizeof(offset));
 }
 
-size_t preprocess_column_begin_like(struct column *to, const struct column *from)
+/* Appends rows as long as those of `from`, whose first begins at offset `begin`. */
+static void add_offsets(struct column *to, const struct column *from, uint32_t begin)
 {
-    size_t count = from->values.size / weir_dtype_bytes(from->about.type);
-    size_t bytes = count * weir_dtype_bytes(to->about.type);
-    weir_buf_clear(&to->values);
-    weir_buf_reserve(&to->values, bytes + 1);
-    to->values.size = bytes;
-    weir_buf_clear(&to->offsets);
-    weir_buf_append(&to->offsets, from->offsets.at, from->offsets.size);
-    return count;
+    size_t rows = from->offsets.size / sizeof(uint32_t) - 1;
+    const uint32_t *offsets = column_offsets(from);
+    uint32_t end = (uint32_t)(to->values.size / unit_of(to));
+    uint32_t *added = (uint32_t *)(void *)weir_buf_extend(&to->offsets, rows * sizeof(uint32_t));
+    for (size_t i = 0; i < rows; i++)
+        added[i] = end + (offsets[i + 1] - begin);
+}
+
+struct column_elements preprocess_column_add_like(struct column *to, const struct column *from)
+{
+    size_t unit = unit_of(from), begin = 0;
+    struct column_elements made = {.count = from->values.size / unit};
+    if (from->about.kind != COLUMN_DENSE) {
+        const uint32_t *offsets = column_offsets(from);
+        begin = offsets[0];
+        made.count = offsets[from->offsets.size / sizeof(uint32_t) - 1] - begin;
+        add_offsets(to, from, (uint32_t)begin);
+    }
+    made.from = from->values.at + begin * unit;
+    made.to = weir_buf_extend(&to->values, made.count * unit_of(to));
+    return made;
 }
 
 void preprocess_column_fini(struct column *column)
@@ -110,23 +125,27 @@ void preprocess_column_fini(struct column *column)
     weir_buf_fini(&column->pictures);
 }
 
-static struct weir_buf borrow(const struct weir_buf *buf, size_t offset)
+static struct weir_buf borrow(const struct weir_buf *buf, size_t offset, size_t size)
 {
-    return (struct weir_buf){.at = buf->at + offset, .size = buf->size - offset};
+    return (struct weir_buf){.at = buf->at + offset, .size = size};
 }
 
-struct column preprocess_column_view(const struct column *column, size_t row)
+struct column preprocess_column_view(const struct column *column, size_t first, size_t rows)
 {
-    struct column view = {.about = column->about, .values = column->values};
-    view.values.capacity = 0;
+    struct column view = {.about = column->about};
     if (column->about.kind == COLUMN_DENSE) {
-        view.values = borrow(&column->values, row * column_row_bytes(column));
-        view.values.size = column_row_bytes(column);
+        size_t bytes = column_row_bytes(column);
+        view.values = borrow(&column->values, first * bytes, rows * bytes);
         return view;
     }
-    view.offsets = borrow(&column->offsets, row * sizeof(uint32_t));
+    view.values = borrow(&column->values, 0, column->values.size);
+    view.offsets =
+        borrow(&column->offsets, first * sizeof(uint32_t), (rows + 1) * sizeof(uint32_t));
+    if (column->places.size > 0)
+        view.places = borrow(&column->places, first * sizeof(uint8_t *), rows * sizeof(uint8_t *));
     if (column->about.kind == COLUMN_PICTURES)
-        view.pictures = borrow(&column->pictures, row * sizeof(struct picture_place));
+        view.pictures = borrow(&column->pictures, first * sizeof(struct picture_place),
+                               rows * sizeof(struct picture_place));
     return view;
 }
 

@@ -49,6 +49,7 @@ struct column {
     struct weir_buf places;   /* const uint8_t *, BYTES only: rows that are left where they lie */
     struct weir_buf spans;    /* struct weir_span, TOKENS only */
     struct weir_buf pictures; /* struct picture_place, PICTURES only */
+    bool is_piece; /* it holds the rows under way alone, not those of the batch before them */
 };
 
 /* Place of a row's pixels in the picture they are a part of. A whole picture is as large as the part,
@@ -76,9 +77,14 @@ struct weir_tensor_form preprocess_column_form(const struct column_about *about)
 void preprocess_column_begin(struct column *column);
 /* Ends a row of a ragged kind: what was appended since the last row is its content. */
 void preprocess_column_end_row(struct column *column);
-/* Gives `to` (dense or ragged) room for as many elements of its own type as `from` has, in the same
- * rows; returns how many. The elements are for the caller to fill in. */
-size_t preprocess_column_begin_like(struct column *to, const struct column *from);
+/* Elements that are made of others, one of each. */
+struct column_elements {
+    size_t count; /* numbers, or bytes of text */
+    const void *from;
+    void *to; /* the caller's to fill in */
+};
+/* Appends to `to` (dense, ragged or text) rows as long as those of `from`, of elements of its own type. */
+struct column_elements preprocess_column_add_like(struct column *to, const struct column *from);
 void preprocess_column_fini(struct column *column);
 
 static inline const uint32_t *column_offsets(const struct column *column)
@@ -108,8 +114,9 @@ static inline void column_prefetch(const struct column *column, size_t row, size
         __builtin_prefetch(bytes.at + i);
 }
 
-/* Row `row` alone, as a column that borrows it. Not of TOKENS. */
-struct column preprocess_column_view(const struct column *column, size_t row);
+/* Rows first … first + rows - 1 alone, as a column that borrows them. Offsets stay what they are, places in all of its
+ * values. Not of TOKENS. */
+struct column preprocess_column_view(const struct column *column, size_t first, size_t rows);
 
 /* Removes the rows whose flag is set, in place. `rows` before, flags one per row. */
 void preprocess_column_drop_rows(struct column *column, size_t rows, const uint8_t *flags);

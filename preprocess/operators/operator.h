@@ -98,14 +98,30 @@ struct operator_failures {
     } of[OPERATOR_FAILURES_MAX];
 };
 
-/* One batch, or one row of it, on its way through one operator. */
+/* The part of a picture that an operator reads, and how large it makes it. */
+struct picture_window {
+    uint32_t top, left, height, width;
+    uint32_t out_height, out_width;
+};
+
+/* The operator that reads what another one makes. */
+struct operator_next {
+    const struct preprocess_operator *op;
+    const void *state;
+    uint32_t step;
+};
+
+/* A batch, or a piece of it, on its way through one operator. */
 struct operator_call {
     size_t rows;
     const struct column *in;          /* the column picked in plan() */
     const struct column *const *more; /* those of plan.more, in their order */
     size_t more_count;
-    struct column *out; /* the operator's own columns, one per output, empty */
-    uint8_t *failed;    /* OPERATOR_ROW_… of each row, over all operators */
+    struct column
+        *out; /* the operator's own columns, one per output: empty, or with the rows before these */
+    const struct operator_next
+        *next;       /* the reader that it is to work for (absorbs, reads_ahead); NULL: none */
+    uint8_t *failed; /* OPERATOR_ROW_… of each row, over all operators */
     const struct operator_batch *batch;
     const uint64_t *ids; /* one per row of this call, or NULL */
     size_t first;        /* row of the batch that is row 0 of this call */
@@ -211,40 +227,21 @@ struct operator_fit {
     void (*classify)(const void *state, const uint64_t *ids, size_t count, uint8_t *ret_classes);
 };
 
-/* The part of a picture that an operator reads, and how large it makes it. */
-struct picture_window {
-    uint32_t top, left, height, width;
-    uint32_t out_height, out_width;
-};
-
-/* The operator that reads what another one makes. */
-struct operator_next {
-    const struct preprocess_operator *op;
-    const void *state;
-    uint32_t step;
-};
-
-/* Agreements between neighbours in a run of operators on pictures, so that only pixels that are read are made. */
-struct operator_fusion {
-    /* Optional. Returns the part that apply() will read of the picture in row `row`, of height x width pixels. */
-    struct picture_window (*window)(const void *state, const struct operator_call *call, size_t row,
-                                    uint32_t height, uint32_t width);
-    /* Optional. Called after plan() with the operator that is to read its output; both work by
-     * row. It may remember the part that will be read (`window`). Or it does the next one's work as well:
-     * then it puts the joint output in place of its own and returns true, and the next one is
-     * not applied. */
-    bool (*join)(void *state, const struct operator_next *next, struct column_about *output);
-};
-
 struct preprocess_operator {
     CFG_PLUGIN;
-    size_t state_size;                    /* zeroed and owned by the caller */
-    const struct operator_fit *fit;       /* NULL: it knows all it needs from its options */
-    const struct operator_fusion *fusion; /* NULL: it works alone */
+    size_t state_size;              /* zeroed and owned by the caller */
+    const struct operator_fit *fit; /* NULL: it knows all it needs from its options */
 
-    /* apply() appends its rows: the chain hands it one row at a time, and those of a run of such
-     * operators after each other, so that a picture stays in the cache from one to the next. */
+    /* apply() appends a row for each row, which depends on no other: the chain may hand it the batch in pieces, and
+     * brings each through neighbours that are such, so that it stays in the cache from one to the next. */
     bool by_row;
+    /* Optional. The operator whose work it does on the way when that one, call->next, reads what it makes: then it
+     * makes what that one would. Both take one row after the other. */
+    const struct preprocess_operator *absorbs;
+    /* Optional. Tells it after plan() that it is to. */
+    void (*absorb)(void *state);
+    /* It makes of a picture no more than call->next reads, if that one has a window(). */
+    bool reads_ahead;
     /* apply() reads each row once, by column_row(), and may be left at any such read, to be called again: it holds
      * nothing meanwhile that it would have to give back. So, if all that read the payload are such, they are given
      * small samples where they lie, in files of others that may be cut short. */
@@ -270,6 +267,9 @@ struct preprocess_operator {
                              struct operator_plan *ret_plan, struct weir_error *err);
     /* Required. Fills call->out with one row per row of call->in, or marks rows. */
     void (*apply)(void *state, struct operator_call *call);
+    /* Optional. Returns the part that apply() will read of the picture in row `row`, of height x width pixels. */
+    struct picture_window (*window)(const void *state, const struct operator_call *call, size_t row,
+                                    uint32_t height, uint32_t width);
     /* Optional. Returns what apply() does as a step that the consumer of a batch can take instead; NULL: it cannot. An
      * operator that has one is TOTAL. The step belongs to the state. */
     const struct weir_tensor_step *(*step)(const void *state);

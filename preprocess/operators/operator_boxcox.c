@@ -55,10 +55,10 @@ static double transform(const struct state *state, double x)
 static void apply(void *owner, struct operator_call *call)
 {
     const struct state *state = owner;
-    size_t count = preprocess_column_begin_like(&call->out[0], call->in);
-    for (size_t i = 0; i < count; i++) {
-        double x = weir_element_get(state->type, call->in->values.at, i);
-        weir_element_put(state->type, call->out[0].values.at, i, transform(state, x));
+    struct column_elements made = preprocess_column_add_like(&call->out[0], call->in);
+    for (size_t i = 0; i < made.count; i++) {
+        double x = weir_element_get(state->type, made.from, i);
+        weir_element_put(state->type, made.to, i, transform(state, x));
     }
 }
 
@@ -71,4 +71,5 @@ const struct preprocess_operator preprocess_operator_boxcox = {
     .traits = OPERATOR_TOTAL | OPERATOR_ELEMENTWISE,
     .plan = plan,
     .apply = apply,
+    .by_row = true,
 };

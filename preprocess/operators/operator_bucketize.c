@@ -97,10 +97,10 @@ static int32_t bucket_of(const struct state *state, double value)
 static void apply(void *owner, struct operator_call *call)
 {
     const struct state *state = owner;
-    size_t count = preprocess_column_begin_like(&call->out[0], call->in);
-    int32_t *to = (int32_t *)(void *)call->out[0].values.at;
-    for (size_t i = 0; i < count; i++)
-        to[i] = bucket_of(state, weir_element_get(state->type, call->in->values.at, i));
+    struct column_elements made = preprocess_column_add_like(&call->out[0], call->in);
+    int32_t *to = made.to;
+    for (size_t i = 0; i < made.count; i++)
+        to[i] = bucket_of(state, weir_element_get(state->type, made.from, i));
 }
 
 const struct preprocess_operator preprocess_operator_bucketize = {
@@ -112,5 +112,6 @@ const struct preprocess_operator preprocess_operator_bucketize = {
     .traits = OPERATOR_TOTAL | OPERATOR_ELEMENTWISE,
     .plan = plan,
     .apply = apply,
+    .by_row = true,
     .fini = fini,
 };

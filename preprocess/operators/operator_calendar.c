@@ -285,5 +285,6 @@ const struct preprocess_operator preprocess_operator_calendar = {
     .state_size = sizeof(struct state),
     .plan = plan,
     .apply = apply,
+    .by_row = true,
     .fini = fini,
 };

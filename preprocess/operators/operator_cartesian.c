@@ -95,4 +95,5 @@ const struct preprocess_operator preprocess_operator_cartesian = {
     .state_size = sizeof(struct state),
     .plan = plan,
     .apply = apply,
+    .by_row = true,
 };

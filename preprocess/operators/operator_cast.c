@@ -53,5 +53,6 @@ const struct preprocess_operator preprocess_operator_cast = {
     .traits = OPERATOR_TOTAL | OPERATOR_ELEMENTWISE,
     .plan = plan,
     .apply = preprocess_tensor_maker_apply,
+    .by_row = true,
     .step = preprocess_tensor_maker_step,
 };

@@ -139,4 +139,5 @@ const struct preprocess_operator preprocess_operator_concat = {
     .traits = OPERATOR_TOTAL,
     .plan = plan,
     .apply = apply,
+    .by_row = true,
 };

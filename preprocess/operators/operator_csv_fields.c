@@ -120,5 +120,6 @@ const struct preprocess_operator preprocess_operator_csv_fields = {
     .reads_records = true,
     .plan = plan,
     .apply = apply,
+    .by_row = true,
     .fini = fini,
 };

@@ -63,5 +63,6 @@ const struct preprocess_operator preprocess_operator_csv_text = {
     .reads_records = true,
     .plan = plan,
     .apply = apply,
+    .by_row = true,
     .fini = fini,
 };

@@ -77,8 +77,8 @@ static void apply(void *owner, struct operator_call *call)
 #undef X
     };
     const struct state *state = owner;
-    size_t count = preprocess_column_begin_like(&call->out[0], call->in);
-    FILLS[state->type](state, call->in->values.at, count, call->out[0].values.at);
+    struct column_elements made = preprocess_column_add_like(&call->out[0], call->in);
+    FILLS[state->type](state, made.from, made.count, made.to);
 }
 
 const struct preprocess_operator preprocess_operator_fill_missing = {
@@ -90,4 +90,5 @@ const struct preprocess_operator preprocess_operator_fill_missing = {
     .traits = OPERATOR_TOTAL | OPERATOR_ELEMENTWISE,
     .plan = plan,
     .apply = apply,
+    .by_row = true,
 };

@@ -106,4 +106,5 @@ const struct preprocess_operator preprocess_operator_filter = {
     .traits = OPERATOR_DROPS,
     .plan = plan,
     .apply = apply,
+    .by_row = true,
 };

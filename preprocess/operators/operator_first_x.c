@@ -75,4 +75,5 @@ const struct preprocess_operator preprocess_operator_first_x = {
     .traits = OPERATOR_TOTAL | OPERATOR_SELECTS,
     .plan = plan,
     .apply = apply,
+    .by_row = true,
 };

@@ -49,16 +49,15 @@ static void hash_i32(const struct sigrid *sigrid, const int32_t *from, size_t co
 static void apply(void *owner, struct operator_call *call)
 {
     const struct state *state = owner;
-    size_t count = preprocess_column_begin_like(&call->out[0], call->in);
-    const void *from = call->in->values.at;
-    int32_t *to = (int32_t *)(void *)call->out[0].values.at;
+    struct column_elements made = preprocess_column_add_like(&call->out[0], call->in);
+    int32_t *to = made.to;
     if (state->type == WEIR_I32) {
-        hash_i32(&state->sigrid, from, count, to);
+        hash_i32(&state->sigrid, made.from, made.count, to);
         return;
     }
-    for (size_t i = 0; i < count; i++)
-        to[i] =
-            (int32_t)sigrid_hash(&state->sigrid, weir_element_get_integer(state->type, from, i));
+    for (size_t i = 0; i < made.count; i++)
+        to[i] = (int32_t)sigrid_hash(&state->sigrid,
+                                     weir_element_get_integer(state->type, made.from, i));
 }
 
 const struct preprocess_operator preprocess_operator_hash_mod = {
@@ -70,4 +69,5 @@ const struct preprocess_operator preprocess_operator_hash_mod = {
     .traits = OPERATOR_TOTAL | OPERATOR_ELEMENTWISE,
     .plan = plan,
     .apply = apply,
+    .by_row = true,
 };

@@ -125,5 +125,6 @@ const struct preprocess_operator preprocess_operator_json_fields = {
     .reads_records = true,
     .plan = plan,
     .apply = apply,
+    .by_row = true,
     .fini = fini,
 };

@@ -111,5 +111,6 @@ const struct preprocess_operator preprocess_operator_json_text = {
     .reads_records = true,
     .plan = plan,
     .apply = apply,
+    .by_row = true,
     .fini = fini,
 };

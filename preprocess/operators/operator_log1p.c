@@ -62,9 +62,8 @@ WEIR_CLONES static void log1p_all(const float *from, size_t count, float *to)
 static void apply(void *state, struct operator_call *call)
 {
     (void)state;
-    size_t count = preprocess_column_begin_like(&call->out[0], call->in);
-    log1p_all((const float *)(const void *)call->in->values.at, count,
-              (float *)(void *)call->out[0].values.at);
+    struct column_elements made = preprocess_column_add_like(&call->out[0], call->in);
+    log1p_all(made.from, made.count, made.to);
 }
 
 const struct preprocess_operator preprocess_operator_log1p = {
@@ -75,4 +74,5 @@ const struct preprocess_operator preprocess_operator_log1p = {
     .traits = OPERATOR_TOTAL | OPERATOR_ELEMENTWISE,
     .plan = plan,
     .apply = apply,
+    .by_row = true,
 };

@@ -45,13 +45,8 @@ WEIR_CLONES static void lower(struct weir_bytes text, uint8_t *restrict to)
 static void apply(void *state, struct operator_call *call)
 {
     (void)state;
-    struct weir_bytes text = weir_buf_view(&call->in->values);
-    struct weir_buf *values = &call->out[0].values, *offsets = &call->out[0].offsets;
-    weir_buf_clear(offsets);
-    weir_buf_append(offsets, call->in->offsets.at, call->in->offsets.size);
-    weir_buf_reserve(values, text.size + 1);
-    values->size = text.size;
-    lower(text, values->at);
+    struct column_elements made = preprocess_column_add_like(&call->out[0], call->in);
+    lower(weir_bytes(made.from, made.count), made.to);
 }
 
 const struct preprocess_operator preprocess_operator_lower_case = {
@@ -62,4 +57,5 @@ const struct preprocess_operator preprocess_operator_lower_case = {
     .traits = OPERATOR_TOTAL | OPERATOR_ELEMENTWISE,
     .plan = plan,
     .apply = apply,
+    .by_row = true,
 };

@@ -115,13 +115,13 @@ static void apply(void *owner, struct operator_call *call)
 {
     const struct state *state = owner;
     size_t unit = weir_dtype_bytes(state->type);
-    size_t count = preprocess_column_begin_like(&call->out[0], call->in);
-    for (size_t i = 0; i < count; i++) {
-        const uint8_t *in = call->in->values.at + i * unit;
+    struct column_elements made = preprocess_column_add_like(&call->out[0], call->in);
+    for (size_t i = 0; i < made.count; i++) {
+        const uint8_t *in = (const uint8_t *)made.from + i * unit;
         const struct entry key = {.from = weir_element_get_integer(state->type, in, 0)};
         const struct entry *found =
             bsearch(&key, state->entries, state->count, sizeof(key), compare);
-        uint8_t *to = call->out[0].values.at + i * unit;
+        uint8_t *to = (uint8_t *)made.to + i * unit;
         if (found == NULL && !state->has_other)
             memcpy(to, in, unit); /* a double would not hold all of them */
         else
@@ -139,5 +139,6 @@ const struct preprocess_operator preprocess_operator_map_ids = {
     .traits = OPERATOR_TOTAL | OPERATOR_ELEMENTWISE,
     .plan = plan,
     .apply = apply,
+    .by_row = true,
     .fini = fini,
 };

@@ -114,10 +114,10 @@ static double value_of(const struct state *state, double x)
 static void apply(void *owner, struct operator_call *call)
 {
     const struct state *state = owner;
-    size_t count = preprocess_column_begin_like(&call->out[0], call->in);
-    for (size_t i = 0; i < count; i++) {
-        double x = weir_element_get(state->type, call->in->values.at, i);
-        weir_element_put(state->type, call->out[0].values.at, i, value_of(state, x));
+    struct column_elements made = preprocess_column_add_like(&call->out[0], call->in);
+    for (size_t i = 0; i < made.count; i++) {
+        double x = weir_element_get(state->type, made.from, i);
+        weir_element_put(state->type, made.to, i, value_of(state, x));
     }
 }
 
@@ -130,4 +130,5 @@ const struct preprocess_operator preprocess_operator_math = {
     .traits = OPERATOR_TOTAL | OPERATOR_ELEMENTWISE,
     .plan = plan,
     .apply = apply,
+    .by_row = true,
 };

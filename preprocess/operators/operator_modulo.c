@@ -40,11 +40,10 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 static void apply(void *owner, struct operator_call *call)
 {
     const struct state *state = owner;
-    size_t count = preprocess_column_begin_like(&call->out[0], call->in);
-    for (size_t i = 0; i < count; i++) {
-        int64_t rest = weir_element_get_integer(state->type, call->in->values.at, i) % state->by;
-        weir_element_put(state->type, call->out[0].values.at, i,
-                         (double)(rest < 0 ? rest + state->by : rest));
+    struct column_elements made = preprocess_column_add_like(&call->out[0], call->in);
+    for (size_t i = 0; i < made.count; i++) {
+        int64_t rest = weir_element_get_integer(state->type, made.from, i) % state->by;
+        weir_element_put(state->type, made.to, i, (double)(rest < 0 ? rest + state->by : rest));
     }
 }
 
@@ -57,4 +56,5 @@ const struct preprocess_operator preprocess_operator_modulo = {
     .traits = OPERATOR_TOTAL | OPERATOR_ELEMENTWISE,
     .plan = plan,
     .apply = apply,
+    .by_row = true,
 };

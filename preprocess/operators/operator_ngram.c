@@ -97,4 +97,5 @@ const struct preprocess_operator preprocess_operator_ngram = {
     .traits = OPERATOR_TOTAL,
     .plan = plan,
     .apply = apply,
+    .by_row = true,
 };

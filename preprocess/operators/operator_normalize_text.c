@@ -104,4 +104,5 @@ const struct preprocess_operator preprocess_operator_normalize_text = {
     .traits = OPERATOR_TOTAL,
     .plan = plan,
     .apply = apply,
+    .by_row = true,
 };

@@ -88,5 +88,6 @@ const struct preprocess_operator preprocess_operator_one_hot = {
     .state_size = sizeof(struct state),
     .plan = plan,
     .apply = apply,
+    .by_row = true,
     .step = step,
 };

@@ -286,5 +286,6 @@ const struct preprocess_operator preprocess_operator_overlap = {
     .state_size = sizeof(struct state),
     .plan = plan,
     .apply = apply,
+    .by_row = true,
     .fini = fini,
 };

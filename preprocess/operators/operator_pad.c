@@ -96,5 +96,6 @@ const struct preprocess_operator preprocess_operator_pad = {
     .traits = OPERATOR_TOTAL,
     .plan = plan,
     .apply = apply,
+    .by_row = true,
     .step = step,
 };

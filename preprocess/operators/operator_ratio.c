@@ -148,5 +148,6 @@ const struct preprocess_operator preprocess_operator_ratio = {
     .state_size = sizeof(struct state),
     .plan = plan,
     .apply = apply,
+    .by_row = true,
     .fini = fini,
 };

@@ -102,16 +102,14 @@ static void take(const struct piece *piece, struct weir_bytes record, struct ope
 static void apply(void *owner, struct operator_call *call)
 {
     const struct state *state = owner;
-    for (size_t i = 0; i < state->pieces; i++) {
-        weir_buf_reserve(&call->out[i].values, call->rows * state->piece[i].bytes);
-        call->out[i].values.size = call->rows * state->piece[i].bytes;
-    }
+    uint8_t *to[PIECES_MAX];
+    for (size_t i = 0; i < state->pieces; i++)
+        to[i] = weir_buf_extend(&call->out[i].values, call->rows * state->piece[i].bytes);
     for (size_t row = 0; row < call->rows; row++) {
         column_prefetch(call->in, row + COLUMN_AHEAD, call->rows);
         struct weir_bytes record = column_row(call->in, row);
         for (size_t i = 0; i < state->pieces; i++)
-            take(&state->piece[i], record, call, row,
-                 call->out[i].values.at + row * state->piece[i].bytes);
+            take(&state->piece[i], record, call, row, to[i] + row * state->piece[i].bytes);
     }
 }
 
@@ -124,5 +122,6 @@ const struct preprocess_operator preprocess_operator_record_fields = {
     .reads_records = true,
     .plan = plan,
     .apply = apply,
+    .by_row = true,
     .in_place = true,
 };

@@ -46,11 +46,11 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 static void apply(void *owner, struct operator_call *call)
 {
     const struct state *state = owner;
-    size_t count = preprocess_column_begin_like(&call->out[0], call->in);
-    int64_t *to = (int64_t *)(void *)call->out[0].values.at;
-    for (size_t i = 0; i < count; i++)
+    struct column_elements made = preprocess_column_add_like(&call->out[0], call->in);
+    int64_t *to = made.to;
+    for (size_t i = 0; i < made.count; i++)
         to[i] = (int64_t)sigrid_hash(&state->sigrid,
-                                     weir_element_get_integer(state->type, call->in->values.at, i));
+                                     weir_element_get_integer(state->type, made.from, i));
 }
 
 const struct preprocess_operator preprocess_operator_sigrid_hash = {
@@ -62,4 +62,5 @@ const struct preprocess_operator preprocess_operator_sigrid_hash = {
     .traits = OPERATOR_TOTAL | OPERATOR_ELEMENTWISE,
     .plan = plan,
     .apply = apply,
+    .by_row = true,
 };

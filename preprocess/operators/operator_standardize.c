@@ -90,9 +90,9 @@ static void apply(void *owner, struct operator_call *call)
 {
     const struct state *state = owner;
     size_t width = state->width;
-    preprocess_column_begin_like(&call->out[0], call->in);
-    const void *from = call->in->values.at;
-    float *to = (float *)(void *)call->out[0].values.at;
+    struct column_elements made = preprocess_column_add_like(&call->out[0], call->in);
+    const void *from = made.from;
+    float *to = made.to;
     const double *mean = state->fitted, *deviation = state->fitted + width;
     for (size_t i = 0; i < call->rows; i++) {
         if (state->type == WEIR_F32)
@@ -195,5 +195,6 @@ const struct preprocess_operator preprocess_operator_standardize = {
     .traits = OPERATOR_TOTAL,
     .plan = plan,
     .apply = apply,
+    .by_row = true,
     .fini = fini,
 };

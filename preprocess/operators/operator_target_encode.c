@@ -231,5 +231,6 @@ const struct preprocess_operator preprocess_operator_target_encode = {
     .traits = OPERATOR_TOTAL,
     .plan = plan,
     .apply = apply,
+    .by_row = true,
     .fini = fini,
 };

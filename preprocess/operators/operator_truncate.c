@@ -102,4 +102,5 @@ const struct preprocess_operator preprocess_operator_truncate = {
     .traits = OPERATOR_TOTAL | OPERATOR_SELECTS,
     .plan = plan,
     .apply = apply,
+    .by_row = true,
 };

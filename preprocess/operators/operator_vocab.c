@@ -308,10 +308,10 @@ static void apply(void *owner, struct operator_call *call)
 {
     const struct state *state = owner;
     struct column *out = &call->out[0];
-    size_t last = call->rows - 1;
-    struct keys_row end = preprocess_keys_row(&state->keys, call->in, last);
-    weir_buf_reserve(&out->values, (end.first + end.count) * sizeof(int32_t));
-    int32_t *to = (int32_t *)(void *)out->values.at;
+    size_t first = preprocess_keys_row(&state->keys, call->in, 0).first;
+    struct keys_row last = preprocess_keys_row(&state->keys, call->in, call->rows - 1);
+    weir_buf_reserve(&out->values, (last.first + last.count - first) * sizeof(int32_t));
+    int32_t *to = (int32_t *)(void *)(out->values.at + out->values.size);
     for (size_t row = 0; row < call->rows; row++) {
         struct keys_row elements = preprocess_keys_row(&state->keys, call->in, row);
         for (size_t i = 0; i < elements.count; i++) {
@@ -348,5 +348,6 @@ const struct preprocess_operator preprocess_operator_vocab = {
     .traits = OPERATOR_TOTAL,
     .plan = plan,
     .apply = apply,
+    .by_row = true,
     .fini = fini,
 };

@@ -215,12 +215,9 @@ void preprocess_operator_read_numbers(void *owner, struct operator_call *call, s
                                       void (*read)(void *owner, struct operator_call *call,
                                                    size_t row, float *to))
 {
-    struct weir_buf *values = &call->out[0].values;
     size_t size = call->rows * width * sizeof(float);
-    weir_buf_reserve(values, size);
-    memset(values->at, 0, size);
-    values->size = size;
-    float *numbers = (float *)(void *)values->at;
+    float *numbers = (float *)(void *)weir_buf_extend(&call->out[0].values, size);
+    memset(numbers, 0, size);
     for (size_t i = 0; i < call->rows; i++) {
         if (call->failed[i] == OPERATOR_ROW_OK)
             read(owner, call, i, numbers + i * width);

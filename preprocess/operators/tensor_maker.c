@@ -40,14 +40,9 @@ void preprocess_tensor_maker_apply(void *owner, struct operator_call *call)
     };
     size_t bytes =
         weir_tensor_form_bytes(&maker->made, rows.count, weir_tensor_rows_elements(&rows));
-    struct weir_buf *values = &call->out[0].values, *offsets = &call->out[0].offsets;
-    weir_buf_reserve(values, bytes);
-    weir_tensor_step_take(&maker->step, &maker->taken, &rows, values->at + values->size);
-    values->size += bytes;
-    if (!maker->made.is_ragged)
-        return;
-    weir_buf_clear(offsets);
-    weir_buf_append(offsets, call->in->offsets.at, call->in->offsets.size);
+    void *to = maker->made.is_ragged ? preprocess_column_add_like(&call->out[0], call->in).to
+                                     : weir_buf_extend(&call->out[0].values, bytes);
+    weir_tensor_step_take(&maker->step, &maker->taken, &rows, to);
 }
 
 const struct weir_tensor_step *preprocess_tensor_maker_step(const void *owner)

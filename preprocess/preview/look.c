@@ -51,12 +51,12 @@ static void add_step(void *owner, const struct chain_seen *seen)
 {
     json_t *steps = owner;
     WEIR_AUTO_BUF text = {0};
-    for (size_t i = 0; i < seen->made_count && !seen->is_joined; i++) {
+    for (size_t i = 0; i < seen->made_count && !seen->is_absorbed; i++) {
         weir_buf_printf(&text, "%s%s -> %s ", i > 0 ? "; " : "", seen->in->name,
                         seen->made[i].about.name);
         preprocess_value_print(&seen->made[i], 0, &text);
     }
-    if (seen->is_joined)
+    if (seen->is_absorbed)
         weir_buf_append_text(&text, "done together with the operator before");
     else if (seen->made_count == 0)
         weir_buf_printf(&text, "reads %s", seen->in->name);

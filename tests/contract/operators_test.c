@@ -280,22 +280,21 @@ static void end(struct planned *planned)
 
 /* Rows first … first + rows - 1 of a batch: each has its number as id. Operators that take several
  * columns are given the same rows in all of them. */
-static void apply(struct planned *planned, size_t first, size_t rows, uint8_t *flags)
+static void append(struct planned *planned, const struct column *in, size_t first, size_t rows,
+                   uint8_t *flags)
 {
     const struct column *more[COLUMNS_MAX];
     uint64_t ids[ROWS];
     int64_t times[ROWS];
     for (size_t i = 0; i < COLUMNS_MAX; i++)
-        more[i] = &planned->in;
+        more[i] = in;
     for (size_t i = 0; i < rows; i++)
         times[i] = (int64_t)(ids[i] = first + i) * 1000000;
     const struct operator_batch batch = {
         .rows = rows, .ids = ids, .times = times, .seed = 5, .trains = true};
-    for (size_t i = 0; i < planned->plan.outputs; i++)
-        preprocess_column_begin(&planned->out[i]);
     struct operator_call call = {
         .rows = rows,
-        .in = &planned->in,
+        .in = in,
         .more = more,
         .more_count = planned->plan.more_count,
         .out = planned->out,
@@ -322,6 +321,13 @@ static void apply(struct planned *planned, size_t first, size_t rows, uint8_t *f
                  planned->op->name);
     if ((traits & OPERATOR_DROPS) != 0 && call.failures + call.warnings > 0)
         fail_msg("%s: has failed a row, though it declares to drop alone", planned->op->name);
+}
+
+static void apply(struct planned *planned, size_t first, size_t rows, uint8_t *flags)
+{
+    for (size_t i = 0; i < planned->plan.outputs; i++)
+        preprocess_column_begin(&planned->out[i]);
+    append(planned, &planned->in, first, rows, flags);
 }
 
 static struct weir_bytes spanned(const struct column *column, uint32_t first, uint32_t end)
@@ -376,8 +382,8 @@ static void every_operator_is_named_and_documented(void **state)
             assert_true(op->fit->finish != NULL && op->fit->load != NULL);
             assert_int_equal(op->fit->fold != NULL, op->fit->merge != NULL);
         }
-        if (op->fusion != NULL)
-            assert_true(op->fusion->window != NULL || op->fusion->join != NULL);
+        if (op->absorbs != NULL)
+            assert_true(op->by_row && op->absorbs->by_row);
         for (const struct cfg_key *key = op->options; key->name != NULL; key++) {
             if (key->doc == NULL || key->doc[0] == '\0')
                 fail_msg("%s.%s: has no sentence", op->name, key->name);
@@ -443,6 +449,56 @@ static void move_rows(struct column *in, size_t rows, struct weir_buf *elsewhere
         weir_buf_append(&in->places, &place, sizeof(place));
     }
     memset(in->values.at, 'x', in->values.size);
+}
+
+static bool has_words(const struct planned *planned)
+{
+    bool has = planned->in.about.kind == COLUMN_TOKENS;
+    for (size_t i = 0; i < planned->plan.outputs; i++)
+        has = has || planned->out[i].about.kind == COLUMN_TOKENS;
+    return has;
+}
+
+/* The same rows of one column, handed over in pieces that are looked at where they lie. */
+static void expect_same_in_pieces(struct planned *whole, struct planned *pieces)
+{
+    enum { PIECE = 3 };
+    uint8_t flags[2][ROWS] = {0};
+    draw_rows(whole, 91, 0, ROWS);
+    draw_rows(pieces, 91, 0, ROWS);
+    apply(whole, 0, ROWS, flags[0]);
+    for (size_t i = 0; i < pieces->plan.outputs; i++)
+        preprocess_column_begin(&pieces->out[i]);
+    for (size_t row = 0; row < ROWS; row += PIECE) {
+        size_t rows = ROWS - row < PIECE ? ROWS - row : PIECE;
+        struct column view = preprocess_column_view(&pieces->in, row, rows);
+        append(pieces, &view, row, rows, flags[1] + row);
+    }
+    assert_memory_equal(flags[0], flags[1], ROWS);
+    for (size_t i = 0; i < whole->plan.outputs; i++) {
+        const struct column *one = &whole->out[i], *other = &pieces->out[i];
+        if (!weir_bytes_equal(weir_buf_view(&one->values), weir_buf_view(&other->values)) ||
+            !weir_bytes_equal(weir_buf_view(&one->offsets), weir_buf_view(&other->offsets)))
+            fail_msg("%s: makes something else of pieces of a batch", whole->op->name);
+    }
+}
+
+static void what_takes_rows_takes_them_in_pieces(void **state)
+{
+    (void)state;
+    size_t found = 0;
+    for (size_t i = 0; i < operator_count(); i++) {
+        struct planned whole, pieces;
+        plan(&whole, i);
+        plan(&pieces, i);
+        bool takes_pieces = whole.op->by_row && !has_words(&whole);
+        if (takes_pieces)
+            expect_same_in_pieces(&whole, &pieces);
+        found += takes_pieces;
+        end(&whole);
+        end(&pieces);
+    }
+    assert_true(found > 30);
 }
 
 static void a_row_that_is_read_in_place_may_lie_anywhere(void **state)
@@ -542,11 +598,10 @@ static void what_declares_to_be_elementwise_is_so(void **state)
 static void lie(void *state, struct operator_call *call)
 {
     (void)state;
-    size_t count = preprocess_column_begin_like(&call->out[0], call->in);
+    struct column_elements made = preprocess_column_add_like(&call->out[0], call->in);
     float sum = 0;
-    for (size_t i = 0; i < count; i++)
-        ((float *)(void *)call->out[0].values.at)[i] = sum +=
-            ((const float *)(const void *)call->in->values.at)[i];
+    for (size_t i = 0; i < made.count; i++)
+        ((float *)made.to)[i] = sum += ((const float *)made.from)[i];
 }
 
 static void a_declaration_that_lies_is_found(void **state)
@@ -580,6 +635,7 @@ int main(void)
         cmocka_unit_test(every_operator_is_named_and_documented),
         cmocka_unit_test(every_row_has_a_result_or_is_a_counted_hole),
         cmocka_unit_test(a_row_does_not_depend_on_its_batch),
+        cmocka_unit_test(what_takes_rows_takes_them_in_pieces),
         cmocka_unit_test(a_row_that_is_read_in_place_may_lie_anywhere),
         cmocka_unit_test(what_declares_to_be_elementwise_is_so),
         cmocka_unit_test(a_declaration_that_lies_is_found),

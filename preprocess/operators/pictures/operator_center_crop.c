@@ -74,19 +74,15 @@ static void apply(void *owner, struct operator_call *call)
     }
 }
 
-static const struct operator_fusion FUSION = {
-    .window = window,
-};
-
 const struct preprocess_operator preprocess_operator_center_crop = {
     .name = "center_crop",
     .summary = "the middle of each picture",
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
-    .fusion = &FUSION,
     .traits = OPERATOR_TOTAL,
     .plan = plan,
     .apply = apply,
+    .window = window,
     .by_row = true,
 };

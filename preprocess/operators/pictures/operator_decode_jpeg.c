@@ -27,7 +27,6 @@ struct state {
     struct jpeg *jpeg;
     uint64_t pixels_max;
     bool strict;
-    struct operator_next next; /* whose window is decoded; op NULL: everything is */
 };
 
 static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
@@ -53,27 +52,18 @@ static void fini(void *owner)
     preprocess_jpeg_free(((struct state *)owner)->jpeg);
 }
 
-static bool join(void *owner, const struct operator_next *next, struct column_about *output)
-{
-    (void)output;
-    struct state *state = owner;
-    if (next->op->fusion != NULL && next->op->fusion->window != NULL)
-        state->next = *next;
-    return false;
-}
-
 static bool decode(struct state *state, const struct operator_call *call, size_t row)
 {
-    const struct operator_next *next = &state->next;
+    const struct operator_next *next = call->next;
     if (!preprocess_jpeg_open(state->jpeg, column_row(call->in, row), state->pixels_max))
         return false;
-    if (next->op == NULL)
+    if (next == NULL)
         return preprocess_jpeg_read(state->jpeg, NULL, &call->out[0]);
     struct operator_call asked = *call;
     asked.step = next->step;
     struct picture_window window =
-        next->op->fusion->window(next->state, &asked, row, preprocess_jpeg_height(state->jpeg),
-                                 preprocess_jpeg_width(state->jpeg));
+        next->op->window(next->state, &asked, row, preprocess_jpeg_height(state->jpeg),
+                         preprocess_jpeg_width(state->jpeg));
     return preprocess_jpeg_read(state->jpeg, &window, &call->out[0]);
 }
 
@@ -94,10 +84,6 @@ static void apply(void *owner, struct operator_call *call)
     }
 }
 
-static const struct operator_fusion FUSION = {
-    .join = join,
-};
-
 const struct preprocess_operator preprocess_operator_decode_jpeg = {
     .name = "decode_jpeg",
     .summary = "JPEG files to pictures, as they are stored (EXIF turns none); of those that are "
@@ -105,7 +91,7 @@ const struct preprocess_operator preprocess_operator_decode_jpeg = {
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
-    .fusion = &FUSION,
+    .reads_ahead = true,
     .plan = plan,
     .apply = apply,
     .by_row = true,

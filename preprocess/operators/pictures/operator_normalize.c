@@ -3,6 +3,8 @@
 #include "preprocess/operators/pictures/picture.h"
 #include "preprocess/operators/tensor_maker.h"
 
+extern const struct preprocess_operator preprocess_operator_to_chw;
+
 enum { CHANNELS_MAX = WEIR_TENSOR_STEP_CHANNELS_MAX, LEVELS = 256 };
 
 struct options {
@@ -54,22 +56,11 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     return preprocess_tensor_maker_plan(maker, about, ret_plan, err);
 }
 
-static bool join(void *owner, const struct operator_next *next, struct column_about *output)
+static void absorb(void *owner)
 {
     struct tensor_maker *maker = owner;
-    const struct weir_tensor_step *other =
-        next->op->step != NULL ? next->op->step(next->state) : NULL;
-    if (other == NULL || other->kind != WEIR_STEP_PLANES || maker->step.option != 0)
-        return false;
     maker->step.option = 1;
-    for (uint32_t i = 0; i < COLUMN_SHAPE_MAX; i++)
-        output->shape[(i + 1) % COLUMN_SHAPE_MAX] = (uint32_t)maker->taken.shape[i];
-    return true;
 }
-
-static const struct operator_fusion FUSION = {
-    .join = join,
-};
 
 const struct preprocess_operator preprocess_operator_normalize = {
     .name = "normalize",
@@ -77,7 +68,8 @@ const struct preprocess_operator preprocess_operator_normalize = {
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct tensor_maker),
-    .fusion = &FUSION,
+    .absorbs = &preprocess_operator_to_chw,
+    .absorb = absorb,
     .traits = OPERATOR_TOTAL | OPERATOR_ELEMENTWISE,
     .plan = plan,
     .apply = preprocess_tensor_maker_apply,

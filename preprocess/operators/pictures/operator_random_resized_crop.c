@@ -30,7 +30,6 @@ static const struct cfg_key OPTIONS[] = {
 struct state {
     uint32_t size[2];
     struct picture_range scale, log_ratio;
-    struct operator_next flip; /* op NULL: none follows */
     struct resampler resampler;
 };
 
@@ -112,16 +111,6 @@ static struct picture_window window(const void *owner, const struct operator_cal
     return part;
 }
 
-static bool join(void *owner, const struct operator_next *next, struct column_about *output)
-{
-    (void)output; /* a mirrored picture is as large */
-    struct state *state = owner;
-    if (next->op != &preprocess_operator_flip || state->flip.op != NULL)
-        return false;
-    state->flip = *next;
-    return true;
-}
-
 static void apply(void *owner, struct operator_call *call)
 {
     struct state *state = owner;
@@ -132,8 +121,8 @@ static void apply(void *owner, struct operator_call *call)
             continue;
         }
         struct mirror mirror = {0};
-        if (state->flip.op != NULL)
-            mirror = preprocess_flip_draw(state->flip.state, call, row, state->flip.step);
+        if (call->next != NULL)
+            mirror = preprocess_flip_draw(call->next->state, call, row, call->next->step);
         struct picture_window part =
             window(state, call, row, from.place.whole_height, from.place.whole_width);
         uint8_t *to = preprocess_picture_add(&call->out[0], part.out_height, part.out_width);
@@ -141,20 +130,16 @@ static void apply(void *owner, struct operator_call *call)
     }
 }
 
-static const struct operator_fusion FUSION = {
-    .window = window,
-    .join = join,
-};
-
 const struct preprocess_operator preprocess_operator_random_resized_crop = {
     .name = "random_resized_crop",
     .summary = "a part of each picture by chance, made into one size",
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
-    .fusion = &FUSION,
+    .absorbs = &preprocess_operator_flip,
     .plan = plan,
     .apply = apply,
+    .window = window,
     .by_row = true,
     .fini = fini,
 };

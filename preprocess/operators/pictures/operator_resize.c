@@ -90,20 +90,16 @@ static void apply(void *owner, struct operator_call *call)
     }
 }
 
-static const struct operator_fusion FUSION = {
-    .window = window,
-};
-
 const struct preprocess_operator preprocess_operator_resize = {
     .name = "resize",
     .summary = "pictures in another size, bilinear with antialias",
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
-    .fusion = &FUSION,
     .traits = OPERATOR_RESAMPLES,
     .plan = plan,
     .apply = apply,
+    .window = window,
     .by_row = true,
     .fini = fini,
 };

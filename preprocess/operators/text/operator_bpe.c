@@ -338,5 +338,6 @@ const struct preprocess_operator preprocess_operator_bpe = {
     .traits = OPERATOR_TOTAL,
     .plan = plan,
     .apply = apply,
+    .by_row = true,
     .fini = fini,
 };

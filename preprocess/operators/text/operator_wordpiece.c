@@ -258,5 +258,6 @@ const struct preprocess_operator preprocess_operator_wordpiece = {
     .traits = OPERATOR_TOTAL,
     .plan = plan,
     .apply = apply,
+    .by_row = true,
     .fini = fini,
 };

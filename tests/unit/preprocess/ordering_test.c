@@ -213,6 +213,9 @@ static void keep_tensors(struct chain *chain, const uint8_t *flags, bool drops,
     }
 }
 
+/* A piece of one row at least, or of the whole batch. */
+static const size_t PIECES[] = {1, 60, 400, SIZE_MAX};
+
 static void make(struct chain *chain, const struct rows *rows, bool drops, struct made *made)
 {
     const struct operator_batch batch = {.rows = ROWS,
@@ -267,6 +270,26 @@ static void compare(struct trial *trial, struct chain *chain, const uint8_t *ord
     made_fini(&made);
 }
 
+/* The same chain, its neighbours fused in pieces of another size. */
+static void try_pieces(struct trial *trial)
+{
+    for (size_t i = 0; i < WEIR_COUNT(PIECES); i++) {
+        for (int drops = 0; drops < 2; drops++) {
+            struct test_chain again;
+            struct made made = {0};
+            test_chain_open(&again, trial->yaml);
+            preprocess_chain_set_piece(again.chain, PIECES[i]);
+            make(again.chain, trial->rows, drops, &made);
+            if (!are_equal(&made, &trial->written))
+                fail_msg("another batch in pieces of %zu bytes of %s\n%s---\n%s", PIECES[i],
+                         trial->yaml, weir_buf_text(&trial->written.failures),
+                         weir_buf_text(&made.failures));
+            made_fini(&made);
+            test_chain_close(&again);
+        }
+    }
+}
+
 static bool try_order(void *owner, const uint8_t *order)
 {
     struct trial *trial = owner;
@@ -276,6 +299,7 @@ static bool try_order(void *owner, const uint8_t *order)
     if (preprocess_chain_reorder(trial->test.chain, order, ALGEBRA_EXACTLY, &other, &err) !=
         WEIR_OK)
         fail_msg("%s: %s", trial->yaml, err.text);
+    preprocess_chain_set_piece(other, PIECES[trial->orders % WEIR_COUNT(PIECES)]);
     compare(trial, other, order);
     for (size_t i = 1; i <= preprocess_chain_sinkable(trial->test.chain, order); i++) {
         WEIR_AUTO(chain) sunk = NULL;
@@ -284,6 +308,26 @@ static bool try_order(void *owner, const uint8_t *order)
         trial->sunk++;
     }
     return trial->orders < ORDERS_MAX;
+}
+
+static void fused_neighbours_make_the_same(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < chains; seed++) {
+        struct weir_rng rng;
+        WEIR_AUTO_BUF yaml = {0};
+        struct rows rows;
+        weir_rng_init(&rng, seed);
+        draw_chain(&rng, &yaml);
+        draw_rows(&rng, &rows);
+        struct trial trial = {.rows = &rows, .yaml = weir_buf_text(&yaml)};
+        test_chain_open(&trial.test, trial.yaml);
+        preprocess_chain_set_piece(trial.test.chain, SIZE_MAX);
+        make(trial.test.chain, &rows, false, &trial.written);
+        try_pieces(&trial);
+        made_fini(&trial.written);
+        test_chain_close(&trial.test);
+    }
 }
 
 static void every_legal_order_makes_the_same_whoever_takes_the_last_steps(void **state)
@@ -300,6 +344,7 @@ static void every_legal_order_makes_the_same_whoever_takes_the_last_steps(void *
         draw_rows(&rng, &rows);
         struct trial trial = {.rows = &rows, .yaml = weir_buf_text(&yaml)};
         test_chain_open(&trial.test, trial.yaml);
+        preprocess_chain_set_piece(trial.test.chain, SIZE_MAX);
         make(trial.test.chain, &rows, false, &trial.written);
         preprocess_ordering_begin(&ordering, trial.test.chain, ALGEBRA_EXACTLY);
         preprocess_ordering_visit(&ordering, try_order, &trial);
@@ -351,7 +396,9 @@ static void pictures_keep_their_pixels_in_every_legal_order(void **state)
         struct ordering ordering;
         struct trial trial = {.rows = &rows, .yaml = OF_PICTURES[i]};
         test_chain_open(&trial.test, trial.yaml);
+        preprocess_chain_set_piece(trial.test.chain, SIZE_MAX);
         make(trial.test.chain, &rows, false, &trial.written);
+        try_pieces(&trial);
         preprocess_ordering_begin(&ordering, trial.test.chain, ALGEBRA_EXACTLY);
         preprocess_ordering_visit(&ordering, try_order, &trial);
         orders += trial.orders;
@@ -511,6 +558,7 @@ int main(int argc, char **argv)
         chains = strtoull(argv[2], NULL, 10);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_legal_order_makes_the_same_whoever_takes_the_last_steps),
+        cmocka_unit_test(fused_neighbours_make_the_same),
         cmocka_unit_test(pictures_keep_their_pixels_in_every_legal_order),
         cmocka_unit_test(resizing_comes_first_in_an_approximate_order),
         cmocka_unit_test(operators_that_do_not_commute_make_another_batch),
