@@ -1,6 +1,7 @@
 /* bench_plan: what it takes to make the same batches better, and to prove that they are the same (C15, C18): the order
  * of operators, both ends of a job, and digests. Jobs are those of `slice.batches.records`. */
 #include "benchmarks/harness.h"
+#include "benchmarks/plan/fused.h"
 #include "benchmarks/plan/orders.h"
 #include "benchmarks/slice/workload.h"
 
@@ -19,6 +20,7 @@ struct plan {
     struct workload workload;
     uint64_t jobs;         /* opened so far */
     struct orders *orders; /* NULL: not wanted yet */
+    struct fused *fused;   /* the same */
 };
 
 static void close_plan(void *state)
@@ -29,6 +31,9 @@ static void close_plan(void *state)
     if (plan->orders != NULL)
         orders_close(plan->orders);
     free(plan->orders);
+    if (plan->fused != NULL)
+        fused_close(plan->fused);
+    free(plan->fused);
     workload_fini(&plan->workload);
     corpus_fini(&plan->corpus);
     rig_stop(plan->rig);
@@ -166,6 +171,31 @@ DEFINE_SIDES(text, ORDERS_TEXT)
 DEFINE_SIDES(table, ORDERS_TABLE)
 DEFINE_SIDES(pictures, ORDERS_PICTURES)
 
+/* ---- fusion ---- */
+
+static enum weir_status open_fused(void *state, struct weir_error *err)
+{
+    struct plan *plan = state;
+    if (plan->fused != NULL)
+        return WEIR_OK;
+    plan->fused = weir_calloc(1, sizeof(*plan->fused));
+    return fused_open(plan->fused, err);
+}
+
+#define DEFINE_FUSED(name, which, side)                                                 \
+    static enum weir_status name(void *state, double *ret_rate, struct weir_error *err) \
+    {                                                                                   \
+        (void)err;                                                                      \
+        *ret_rate = fused_rate(&((struct plan *)state)->fused->of[which], side);        \
+        return WEIR_OK;                                                                 \
+    }
+DEFINE_FUSED(table_loops, FUSED_TABLE, FUSED_LOOPS)
+DEFINE_FUSED(table_batches, FUSED_TABLE, FUSED_BATCHES)
+DEFINE_FUSED(text_loops, FUSED_TEXT, FUSED_LOOPS)
+DEFINE_FUSED(text_batches, FUSED_TEXT, FUSED_BATCHES)
+DEFINE_FUSED(pictures_loops, FUSED_PICTURES, FUSED_LOOPS)
+DEFINE_FUSED(pictures_batches, FUSED_PICTURES, FUSED_BATCHES)
+
 #define NOISE 0.97 /* two runs of one chain differ by so much */
 
 // clang-format off
@@ -177,10 +207,18 @@ DEFINE_SIDES(pictures, ORDERS_PICTURES)
      .unit = "rows/s of CPU", .bar = gain, .prepare = open_orders,                                 \
      .ours = of##_chosen, .theirs = of##_written}
 
+#define FUSION(of, least, about)                                                                          \
+    {.name = "plan.fusion." #of, .against = "each operator over the whole batch, " about,         \
+     .unit = "rows/s of CPU", .bar = least, .prepare = open_fused,                                     \
+     .ours = of##_loops, .theirs = of##_batches}
+
 static const struct bench_figure FIGURES[] = {
     ORDER(text, "lower case before 128 bytes of 1.5 kB are kept", 1),
     ORDER(table, "a cast before a filter that keeps a fifth", 1),
     ORDER(pictures, "colours of 500 x 375 changed before 96 x 96 are made (approximate)", 1.8),
+    FUSION(table, 1, "four element-wise operators on 256 rows of 4096 numbers"),
+    FUSION(text, NOISE, "normalised, lowered and cut, 256 rows of 1.5 kB"),
+    FUSION(pictures, NOISE, "500 x 375 decoded, cropped to 224 x 224, normalised"),
     {.name = "plan.ends",
      .against = "15 ms, from job_open to the first batch and from the last batch to the audit, together",
      .unit = "1/s", .bar = 1, .ours = ends, .theirs = allowed},

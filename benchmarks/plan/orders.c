@@ -1,13 +1,8 @@
 /* See orders.h. */
 #include "benchmarks/plan/orders.h"
 #include "preprocess/plan/planning.h"
-#include "tests/support/jpeg_picture.h"
 
-#include "core/base/clock.h"
-
-#include <string.h>
-
-enum { FIELDS = 64, WORDS = 250, TRIES = 5, MEASURED_NS = 100000000 };
+enum { TRIES = 5, MEASURED_NS = 100000000 };
 
 static const char *const CHAINS[ORDERS_CASES] = {
     "[{op: normalize_text, lower: false}, {op: lower_case}, {op: truncate, length: 128},"
@@ -18,80 +13,11 @@ static const char *const CHAINS[ORDERS_CASES] = {
     " {op: resize, size: [96, 96]}, {op: normalize}, {op: to_chw}]",
 };
 
-/* ---- rows ---- */
-
-static void draw_text(struct weir_rng *rng, struct weir_buf *row)
-{
-    for (size_t i = 0; i < WORDS; i++) {
-        for (size_t left = 2 + weir_rng_below(rng, 7); left > 0; left--)
-            weir_buf_append(row, &(char){(char)('A' + weir_rng_below(rng, 26))}, 1);
-        weir_buf_append(row, " ", 1);
-    }
-}
-
-static void draw_numbers(struct weir_rng *rng, struct weir_buf *row)
-{
-    for (size_t i = 0; i < FIELDS; i++) {
-        float number = (float)weir_rng_unit(rng);
-        weir_buf_append(row, &number, sizeof(number));
-    }
-}
-
-static void draw_picture(struct weir_rng *rng, struct weir_buf *row)
-{
-    const struct jpeg_picture picture = {.height = 375,
-                                         .width = 500,
-                                         .seed = weir_rng_next(rng),
-                                         .quality = 85,
-                                         .components = 3,
-                                         .noise = 12};
-    jpeg_picture_write(&picture, row);
-}
-
-static void draw_rows(struct orders_of *of,
-                      void (*draw)(struct weir_rng *rng, struct weir_buf *row), size_t different)
-{
-    struct weir_rng rng;
-    weir_rng_init(&rng, 5);
-    for (size_t i = 0; i < ORDERS_ROWS; i++) {
-        if (i < different)
-            draw(&rng, &of->bytes[i]);
-        else
-            weir_buf_append(&of->bytes[i], of->bytes[i % different].at,
-                            of->bytes[i % different].size);
-    }
-}
-
 /* ---- runs ---- */
-
-/* Brings `count` rows through the chain. */
-static void run(struct orders_of *of, struct chain *chain, size_t count)
-{
-    uint64_t ids[ORDERS_ROWS];
-    struct column *payload = preprocess_chain_begin(chain);
-    for (size_t i = 0; i < count; i++) {
-        ids[i] = i;
-        weir_buf_append(&payload->values, of->bytes[i].at, of->bytes[i].size);
-        preprocess_column_end_row(payload);
-    }
-    preprocess_chain_run(chain,
-                         &(struct operator_batch){
-                             .rows = count, .ids = ids, .seed = 1, .trains = true, .drops = true});
-}
-
-static double rate_of(struct orders_of *of, struct chain *chain, int64_t at_least_ns)
-{
-    const size_t count = of->bytes[0].size > 10000 ? ORDERS_ROWS / 8 : ORDERS_ROWS;
-    int64_t begun_ns = weir_cpu_thread_ns(), spent_ns = 0;
-    size_t rows = 0;
-    for (; spent_ns < at_least_ns; spent_ns = weir_cpu_thread_ns() - begun_ns, rows += count)
-        run(of, chain, count);
-    return (double)rows * 1e9 / (double)spent_ns;
-}
 
 double orders_rate(struct orders_of *of, enum orders_side side)
 {
-    return rate_of(of, of->chain[side], MEASURED_NS);
+    return rows_rate(&of->rows, of->chain[side], MEASURED_NS);
 }
 
 /* ---- the best that there is ---- */
@@ -112,7 +38,7 @@ static bool try_order(void *owner, const uint8_t *order)
                                  &err) != WEIR_OK)
         return true; /* of pictures that have no size yet, say: it is no order */
     for (size_t i = 0; i < TRIES; i++) {
-        double rate = rate_of(trial->of, chain, MEASURED_NS / 20);
+        double rate = rows_rate(&trial->of->rows, chain, MEASURED_NS / 20);
         best = rate > best ? rate : best;
     }
     if (best > trial->best) {
@@ -140,7 +66,7 @@ static enum weir_status choose(struct orders_of *of, struct weir_error *err)
     struct planning planning;
     struct ordering_cost costs[CHAIN_OPERATORS_MAX] = {0};
     preprocess_planning_begin(&planning, chain, false);
-    rate_of(of, chain, 2 * (int64_t)PLANNING_MEASURE_NS);
+    rows_rate(&of->rows, chain, 2 * (int64_t)PLANNING_MEASURE_NS);
     for (size_t i = 0; i < preprocess_chain_operators(chain); i++) {
         struct chain_cost cost = preprocess_chain_cost(chain, i);
         costs[i] = (struct ordering_cost){
@@ -176,11 +102,11 @@ static enum weir_status open_case(struct orders_of *of, enum orders_case which,
 
 enum weir_status orders_open(struct orders *orders, struct weir_error *err)
 {
-    enum { PICTURES = 16 };
+    enum { FIELDS = 64 };
     enum weir_status status = WEIR_OK;
-    draw_rows(&orders->of[ORDERS_TEXT], draw_text, ORDERS_ROWS);
-    draw_rows(&orders->of[ORDERS_TABLE], draw_numbers, ORDERS_ROWS);
-    draw_rows(&orders->of[ORDERS_PICTURES], draw_picture, PICTURES);
+    rows_draw_text(&orders->of[ORDERS_TEXT].rows);
+    rows_draw_numbers(&orders->of[ORDERS_TABLE].rows, FIELDS);
+    rows_draw_pictures(&orders->of[ORDERS_PICTURES].rows);
     for (enum orders_case i = ORDERS_TEXT; i < ORDERS_CASES && status == WEIR_OK; i++)
         status = open_case(&orders->of[i], i, err);
     return status;
@@ -192,8 +118,7 @@ void orders_close(struct orders *orders)
         struct orders_of *of = &orders->of[i];
         for (size_t k = 0; k < ORDERS_SIDES; k++)
             preprocess_chain_free(of->chain[k]);
-        for (size_t k = 0; k < ORDERS_ROWS; k++)
-            weir_buf_fini(&of->bytes[k]);
+        rows_fini(&of->rows);
         weir_yaml_free(of->document);
     }
 }

@@ -3,9 +3,8 @@
 #ifndef BENCHMARKS_PLAN_ORDERS_H
 #define BENCHMARKS_PLAN_ORDERS_H
 
+#include "benchmarks/plan/rows.h"
 #include "preprocess/plan/ordering.h"
-
-enum { ORDERS_ROWS = 256 };
 
 enum orders_side { ORDERS_WRITTEN, ORDERS_CHOSEN, ORDERS_BEST, ORDERS_SIDES };
 
@@ -16,7 +15,7 @@ enum orders_case { ORDERS_TEXT, ORDERS_TABLE, ORDERS_PICTURES, ORDERS_CASES };
 struct orders_of {
     struct weir_yaml *document;
     struct chain *chain[ORDERS_SIDES];
-    struct weir_buf bytes[ORDERS_ROWS];
+    struct rows rows;
 };
 
 struct orders {

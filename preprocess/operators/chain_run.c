@@ -130,17 +130,16 @@ static void reserve_outputs(struct chain_step *step, size_t rows)
 static void run_step(struct chain *chain, struct chain_step *step, const struct piece *piece,
                      struct weir_buf *partial)
 {
-    struct column in, views[COLUMNS_MAX];
     const struct column *more[COLUMNS_MAX];
     const struct operator_plan *plan = &step->plan;
     int64_t before_ns = spent_ns(step);
     struct operator_call call = call_of(chain, step, piece);
     size_t taken = bytes_of(chain->column[plan->in], piece);
-    call.in = take(chain, plan->in, piece, &in);
+    call.in = take(chain, plan->in, piece, &chain->views[0]);
     call.more = more;
     call.more_count = plan->more_count;
     for (size_t i = 0; i < plan->more_count; i++) {
-        more[i] = take(chain, plan->more[i], piece, &views[i]);
+        more[i] = take(chain, plan->more[i], piece, &chain->views[i + 1]);
         taken += bytes_of(chain->column[plan->more[i]], piece);
     }
     begin_outputs(step, piece);

@@ -70,6 +70,7 @@ struct chain {
     const struct chain_step *classifies; /* NULL: none does */
     struct column payload;
     struct column *column[COLUMNS_MAX];     /* of the batch, as far as it has come */
+    struct column views[1 + COLUMNS_MAX];   /* the rows of them that an operator is handed */
     struct weir_arena *arena;               /* names of elements */
     size_t columns;                         /* that leave the chain … */
     size_t leaving[COLUMNS_MAX];            /* … where they are in `column` … */
